@@ -77,6 +77,11 @@ export interface ChainReader {
     to: number,
     pause?: () => Promise<void>,
   ): AsyncIterable<number>
+  /**
+   * The same reader for a thread that has no time for old blocks: to read one from a segment, 64 blocks are decoded, which takes some
+   * milliseconds. It calls `refuse` before it does that. What other readers of the cache have decoded, it reads.
+   */
+  withoutSegments(refuse: (height: number) => never): ChainReader
 }
 
 export interface TransactionLocation {
@@ -122,6 +127,15 @@ export function createBlockCache(): BlockCache {
  * @throws Error when the database holds no chain
  */
 export function openChainReader(db: DatabaseReader, cache: BlockCache = createBlockCache()): ChainReader {
+  return openReader(db, cache, undefined)
+}
+
+/** @param beforeDecoding see `readFromSegment` */
+function openReader(
+  db: DatabaseReader,
+  cache: BlockCache,
+  beforeDecoding: ((height: number) => void) | undefined,
+): ChainReader {
   const head = readHeadRecord(db)
   if (head === undefined) throw new Error('the database holds no chain')
   const base = readBase(db)
@@ -156,17 +170,18 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
     return (height) => (height >= base && height < oldestBlock ? read(height) : remembered(height))
   }
 
+  const readMoved = (height: number) => readFromSegment(db, cache.segments, height, beforeDecoding)
   /** A part that every block up to the head has, from LevelDB or from a segment. @throws DatabaseError when it is missing */
   const readPart = (part: 'header' | 'consensusBlock', height: number): Uint8Array => {
     const bytes = db.get(columnKey(Column[part], heightBytes(height)))
     if (bytes !== undefined) return bytes
-    const moved = readFromSegment(db, cache.segments, height)
+    const moved = readMoved(height)
     const found = part === 'header' ? moved?.header : moved?.block
     if (found === undefined) throw damagedIn(db, `a part of block ${height} is missing`)
     return found
   }
   const readResults = (height: number): Uint8Array | undefined =>
-    db.get(columnKey(Column.results, heightBytes(height))) ?? readFromSegment(db, cache.segments, height)?.results
+    db.get(columnKey(Column.results, heightBytes(height))) ?? readMoved(height)?.results
   const headerFrom = remember(cache.headers, (height: number): EthereumHeader | undefined => {
     return decodeEthereumHeader(readPart('header', height))
   })
@@ -311,6 +326,7 @@ export function openChainReader(db: DatabaseReader, cache: BlockCache = createBl
       if (to >= indexedFrom) yield* indexedLogHeights(db, terms, Math.max(from, indexedFrom), to, pause)
     },
     eventHeights: (terms, from, to, pause) => indexedEventHeights(db, terms, from, to, pause),
+    withoutSegments: (refuse) => openReader(db, cache, refuse),
   }
   return reader
 }

@@ -19,7 +19,7 @@ import {
   readArguments,
   resultText,
 } from './method.ts'
-import { newestBlocksOf, OldBlock } from './newestBlocks.ts'
+import { isOldBlock, newestBlocksOf } from './newestBlocks.ts'
 import { TypeMismatch } from './params/values.ts'
 
 /**
@@ -83,7 +83,7 @@ export function createMethodRunner({ methods, lease, views, quota }: MethodRunne
     if (!runsHere) return views.call('cheap', name, params, scope)
     const { context, release } = lease(scope)
     const moveOn = (error: unknown): Promise<string> => {
-      if (error instanceof OldBlock) return views.call('cheap', name, params, scope)
+      if (isOldBlock(error)) return views.call(error.queue, name, params, scope)
       throw error
     }
     let result: unknown
@@ -108,7 +108,7 @@ interface ViewCall {
 
 /**
  * The view thread's side of {@link ViewPool}: reads the arguments, runs the method, writes the result.
- * @throws RpcError and nothing else
+ * @throws RpcError; OldBlock where the call is to be run in another queue
  */
 export async function serveViewCall(
   methods: MethodTable,
@@ -124,6 +124,7 @@ export async function serveViewCall(
     if (text.length > context.limits.responseBytes) throw responseTooLarge()
     return text
   } catch (error) {
+    if (isOldBlock(error)) throw error
     throw toRpcError(error, log, { method: name })
   }
 }

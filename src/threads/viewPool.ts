@@ -7,6 +7,7 @@ import type { CallScope } from '../rpc/callScope.ts'
 import { RPC_CODES, RpcError } from '../rpc/errors.ts'
 import { CANCELLED, THREAD_LOST } from '../rpc/native/nativeCall.ts'
 import type { NativeAnswer, NativeCall, NativePort } from '../rpc/native/query.ts'
+import { isOldBlock } from '../rpc/newestBlocks.ts'
 import type { ViewPool, ViewQueue } from '../rpc/runMethod.ts'
 import { type PackedBytes, packBytes, unpackBytes } from './packedBytes.ts'
 import { despiteStops, ThreadStopped } from './port.ts'
@@ -32,21 +33,32 @@ export function createViewPool(views: readonly RemoteView[]): ViewPool & NativeP
   const [first, ...others] = views
   if (first === undefined) throw new Error('there is no view thread')
   const runHeavy = leastBusy(others.length > 0 ? others : [first])
-  const inQueue = <T>(queue: ViewQueue, task: (view: RemoteView) => Promise<T>): Promise<T> =>
-    queue === 'cheap' ? task(first) : runHeavy(task)
+  /** Runs a task in the queue that it has, or in the one where it can read the blocks that it wants. */
+  const inQueue = async <T>(asked: ViewQueue, task: (view: RemoteView, queue: ViewQueue) => Promise<T>): Promise<T> => {
+    const run = (queue: ViewQueue): Promise<T> => {
+      const inView = (view: RemoteView): Promise<T> => task(view, queue)
+      return queue === 'cheap' ? inView(first) : runHeavy(inView)
+    }
+    try {
+      return await run(asked)
+    } catch (error) {
+      if (!isOldBlock(error)) throw error
+      return run(error.queue)
+    }
+  }
   return {
-    call: async (queue, method, params, { signal, deadlineMs, client }) => {
+    call: async (asked, method, params, { signal, deadlineMs, client }) => {
       try {
-        return await inQueue(queue, (view) => view.call(queue, method, params, { deadlineMs, client }, signal))
+        return await inQueue(asked, (view, queue) => view.call(queue, method, params, { deadlineMs, client }, signal))
       } catch (error) {
         // Not tried again: a call that ends its thread must not end one after another.
         throw error instanceof ThreadStopped ? new RpcError(RPC_CODES.internal, THREAD_LOST.message) : error
       }
     },
-    query: async (queue, call, { signal, deadlineMs, client }) => {
+    query: async (asked, call, { signal, deadlineMs, client }) => {
       if (signal.aborted) return CANCELLED
       try {
-        return await inQueue(queue, (view) => view.query(queue, call, { deadlineMs, client }, signal))
+        return await inQueue(asked, (view, queue) => view.query(queue, call, { deadlineMs, client }, signal))
       } catch (error) {
         if (error instanceof ThreadStopped) return THREAD_LOST
         // The client left while the call waited for a thread that was started again.

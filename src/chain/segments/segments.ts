@@ -197,34 +197,45 @@ const CACHED_INDEXES = 64
 
 /**
  * A block from its segment; undefined when no segment has it.
+ * @param beforeDecoding called when the block is not in the cache; what it throws is thrown
  * @throws DatabaseError when the segment is damaged
  */
 export function readFromSegment(
   db: KeyReader & Pick<DatabaseReader, 'location'>,
   cache: SegmentCache,
   height: number,
+  beforeDecoding?: (height: number) => void,
 ): StoredBlock | undefined {
   const segment = findSegment(db, height)
   if (segment === undefined) return undefined
   const path = segmentPath(db.location, segment)
   try {
-    const index = remember(cache.indexes, CACHED_INDEXES, path, () => readSegmentIndex(path))
+    const index = remember(cache.indexes, CACHED_INDEXES, path, () => {
+      beforeDecoding?.(height)
+      return readSegmentIndex(path)
+    })
     if (index.bytes !== segment.bytes || !equalBytes(index.sha256, segment.sha256)) {
       throw damagedFile(path, undefined, 'it is not the file that the database lists')
     }
-    return readFromIndex(index, cache, height)
+    return readFromIndex(index, cache, height, beforeDecoding)
   } catch (error) {
     if (error instanceof DatabaseError && error.code === 'corrupt') db.onDamage?.(error)
     throw error
   }
 }
 
-function readFromIndex(index: SegmentIndex, { frames }: SegmentCache, height: number): StoredBlock {
+function readFromIndex(
+  index: SegmentIndex,
+  { frames }: SegmentCache,
+  height: number,
+  beforeDecoding?: (height: number) => void,
+): StoredBlock {
   const { path, dictionary } = index
   const frame = frameOf(index, height)
   if (frame === undefined) throw damagedFile(path, undefined, `it does not have block ${height}`)
   const { first, count, offset } = frame
   const blocks = remember(frames, CACHED_FRAMES, `${path} ${first}`, () => {
+    beforeDecoding?.(height)
     const bytes = readFrame(index, frame)
     try {
       return decodeFrame(bytes, first, count, dictionary)

@@ -3,7 +3,7 @@ import { encodedTxSize } from '../../chain/consensus/wire.ts'
 import type { CallScope } from '../callScope.ts'
 import type { JsonObject } from '../format/json.ts'
 import type { RpcMethod } from '../method.ts'
-import { OldBlock, unlessOld } from '../newestBlocks.ts'
+import { isOldBlock, OldBlock, unlessOld } from '../newestBlocks.ts'
 import type { ViewPool } from '../runMethod.ts'
 import { type CometChain, heightUnavailable, lowestBlock, lowestHeader, readHeight, type WithChain } from './env.ts'
 import { blockJson, commitJson, headerJson } from './json/block.ts'
@@ -62,8 +62,8 @@ export function createBlockMethods(withChain: WithChain, views: ViewPool): reado
     try {
       return withChain((chain) => (READS[name] as Read)(newestOnly(chain), ...(args as never[])))
     } catch (error) {
-      if (!(error instanceof OldBlock)) throw error
-      return callView(views, 'cheap', viewName(name), args, scope)
+      if (!isOldBlock(error)) throw error
+      return callView(views, error.queue, viewName(name), args, scope)
     }
   }
   const height = { name: 'height', type: int64 } as const
@@ -112,7 +112,7 @@ function newestOnly(chain: CometChain): CometChain {
     seenCommit: unlessOld(chain, chain.seenCommit),
     heightOfConsensusHash: () => {
       // The block that it finds is decoded to compare its hash.
-      throw new OldBlock('the height of a hash is not known')
+      throw new OldBlock('cheap', 'the height of a hash is not known')
     },
   }
 }

@@ -1,11 +1,16 @@
+import type { NodeView } from '../../state/view.ts'
+import type { JsonObject } from '../format/json.ts'
+import { isOldBlock, unpackedBlocksOf } from '../newestBlocks.ts'
+import type { ViewPool } from '../runMethod.ts'
 import { type CometChain, type CometNode, lowestHeader, readHeight, readPage, type WithChain } from './env.ts'
 import { type ConsensusParamsConfig, type ConsensusParamsView, consensusParamsJson } from './json/consensusParams.ts'
 import type { RoundStateJson } from './json/roundState.ts'
 import { validatorJson, validatorSetJson } from './json/values.ts'
 import { type CometMethod, cometFailure, defineCometMethod, int, int64 } from './method.ts'
+import { callView, viewMethod } from './viewMethod.ts'
 
 /** Runs `read` on the newest published blocks and their state. */
-export type WithView = <T>(read: (view: ConsensusParamsView) => T) => T
+export type WithView = <T>(read: (view: NodeView) => T) => T
 
 /**
  * `validators` (rpc/core/consensus.go), with their priorities in round 0 of the height. By default those of the block that is being
@@ -46,17 +51,35 @@ export function createConsensusParamsMethod(
   config: ConsensusParamsConfig,
   withView: WithView,
   isCatchingUp: () => boolean,
+  views: ViewPool,
 ): CometMethod {
   return defineCometMethod({
     name: 'consensus_params',
     params: [{ name: 'height', type: int64 }],
-    run: (requested) =>
-      withView((view) => {
-        const latest = latestHeight(view.chain.headHeight, isCatchingUp())
-        const height = readHeight(requested, latest, lowestHeader(view.chain))
-        return { block_height: String(height), consensus_params: consensusParamsJson(view, config, height) }
-      }),
+    run: (requested, scope) => {
+      const height = withView(({ chain }) => {
+        const latest = latestHeight(chain.headHeight, isCatchingUp())
+        return readHeight(requested, latest, lowestHeader(chain))
+      })
+      try {
+        return withView((view) => paramsAt(unpackedBlocksOf(view), config, height))
+      } catch (error) {
+        if (!isOldBlock(error)) throw error
+        return callView(views, error.queue, PARAMS_OF_OLD_BLOCK, [height], scope)
+      }
+    },
   })
+}
+
+const PARAMS_OF_OLD_BLOCK = 'comet/consensus_params'
+
+/** The view threads' side of it. */
+export const consensusParamsViewMethod = viewMethod(PARAMS_OF_OLD_BLOCK, 'heavy', ({ view, chain }, height: number) =>
+  paramsAt(view, chain, height),
+)
+
+function paramsAt(view: ConsensusParamsView, config: ConsensusParamsConfig, height: number): JsonObject {
+  return { block_height: String(height), consensus_params: consensusParamsJson(view, config, height) }
 }
 
 /** Of the newest height whose validators and parameters matter to clients. */

@@ -48,7 +48,7 @@ export function createCometMethods(options: CometOptions): CometTable {
     ...createGenesisMethods(readGenesis),
     ...createBlockMethods(withChain, views),
     createValidatorsMethod(withChain, isCatchingUp),
-    createConsensusParamsMethod(chain, withView, isCatchingUp),
+    createConsensusParamsMethod(chain, withView, isCatchingUp, views),
     ...createConsensusStateMethods(node, withChain),
     ...createBroadcastTxMethods(mempool),
     createCheckTxMethod(mempool),

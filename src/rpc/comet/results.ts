@@ -5,6 +5,7 @@ import type { JsonObject } from '../format/json.ts'
 import { createMethodTable, type MethodTable, type RpcContext } from '../method.ts'
 import type { ViewPool } from '../runMethod.ts'
 import { blockViewMethods } from './blocks.ts'
+import { consensusParamsViewMethod } from './consensus.ts'
 import { heightUnavailable, readHeight, readPage } from './env.ts'
 import { checkEvidenceMethod } from './evidence.ts'
 import { blockJson } from './json/block.ts'
@@ -78,6 +79,7 @@ interface SearchRequest {
 /** The view threads' side of {@link createResultMethods}, and of other methods that take too long for a socket thread. */
 export const COMET_VIEW_TABLE: MethodTable = createMethodTable([
   checkEvidenceMethod,
+  consensusParamsViewMethod,
   ...blockViewMethods,
 
   viewMethod(COMET_VIEW_METHODS.tx, 'cheap', async ({ view }, hash: Uint8Array, prove: boolean) => {

@@ -6,6 +6,7 @@ import { StateUnavailable } from '../../state/head.ts'
 import { Journal } from '../../state/journal.ts'
 import { RpcError, type RpcLog } from '../errors.ts'
 import type { RpcContext } from '../method.ts'
+import { isOldBlock } from '../newestBlocks.ts'
 import { JSON_TYPES_OF_ANY } from './anyTypes.ts'
 import type {
   NativeAnswer,
@@ -56,7 +57,7 @@ interface NativeCallOptions {
   readonly log: Pick<RpcLog, 'error'>
 }
 
-/** The view thread's side of {@link NativePort}: never rejects. */
+/** The view thread's side of {@link NativePort}. @throws OldBlock where the query is to be run in another queue, and nothing else */
 export async function answerNativeCall(
   options: NativeCallOptions,
   context: RpcContext,
@@ -78,6 +79,7 @@ export async function answerNativeCall(
     if (protobuf.length > context.limits.responseBytes) throw tooLarge()
     return { kind: 'protobuf', height: opened.block.height, protobuf }
   } catch (error) {
+    if (isOldBlock(error)) throw error
     const { code, message, abci } = toQueryError(error, log, path)
     return { kind: 'error', code, message, abci }
   }

@@ -31,7 +31,7 @@ export function memoryChainReader(blocks: readonly MemoryBlock[], oldestBlock = 
     ),
   )
   const kept = (height: number): MemoryBlock | undefined => (height < oldestBlock ? undefined : blocks[height])
-  return {
+  const reader: ChainReader = {
     headHeight: blocks.length - 1,
     base,
     oldestBlock,
@@ -64,7 +64,9 @@ export function memoryChainReader(blocks: readonly MemoryBlock[], oldestBlock = 
         if (logs.some((log) => mayMatch(terms, log.address, log.topics))) yield height
       }
     },
+    withoutSegments: () => reader,
   }
+  return reader
 }
 
 function entriesOf({ transactions, receipts }: MemoryBlock): StoredEntry[] {

@@ -100,7 +100,8 @@ test('whole blocks are decoded in the socket thread when they are among the newe
       }
     const { chain: reader } = context.view
     const bodies = { transactions: note(reader.transactions), receipts: note(reader.receipts), size: note(reader.size) }
-    return { ...context, view: { ...context.view, chain: { ...reader, ...bodies } } }
+    const watchedReader = { ...reader, ...bodies, withoutSegments: () => watchedReader }
+    return { ...context, view: { ...context.view, chain: watchedReader } }
   }
   const own = createTestThread(
     { ...chain, context: (overrides) => watched(decoded.socket, chain.context(overrides)) },

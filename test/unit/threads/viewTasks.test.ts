@@ -22,7 +22,8 @@ beforeEach(() => {
   tasks = createViewTasks({
     lease: (scope) => {
       leases++
-      return { context: { scope } as RpcContext, release: () => void leases-- }
+      const view = { chain: { withoutSegments: () => undefined } }
+      return { context: { scope, view } as unknown as RpcContext, release: () => void leases-- }
     },
     monotonicMs: () => nowMs,
     metrics: createViewMetrics(registry),

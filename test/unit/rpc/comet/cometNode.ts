@@ -9,6 +9,7 @@ import type { RpcContext } from '../../../../src/rpc/method.ts'
 import type { AbciQueryOptions } from '../../../../src/rpc/native/abciQuery.ts'
 import { serveViewCall, type ViewPool } from '../../../../src/rpc/runMethod.ts'
 import type { StateReader } from '../../../../src/state/reader.ts'
+import type { NodeView } from '../../../../src/state/view.ts'
 import { TEST_CHAIN, TEST_LIMITS } from '../memoryNode.ts'
 import { CHAIN_ID, type SignedChain, testKey } from './signedChain.ts'
 
@@ -61,7 +62,10 @@ export function createCometTest(chain: SignedChain, options: Partial<CometOption
     chain: { ...TEST_CHAIN, chainId: CHAIN_ID },
     readGenesis: () => parseGenesis(exampleGenesis()),
     withChain: (read) => read(chain),
-    withView: (read) => read({ chain, stateAt: () => ({ getNative: () => undefined }) as unknown as StateReader }),
+    withView: (read) => {
+      const stateAt = () => ({ getNative: () => undefined }) as unknown as StateReader
+      return read({ chain: { ...chain, withoutSegments: () => chain }, stateAt } as unknown as NodeView)
+    },
     isCatchingUp: () => false,
     node: IDLE_NODE,
     mempool: NO_MEMPOOL,

@@ -231,6 +231,7 @@ describe('block_results and block_search', () => {
       indexed.chain,
       (read) => read(indexed.view()),
       () => false,
+      { call: () => Promise.reject(new Error('no block is old')) },
     )
     expect(await method.run([BigInt(height)], OWN_SCOPE)).toMatchObject({
       consensus_params: { block: { max_gas: maxGas } },
