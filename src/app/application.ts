@@ -27,7 +27,7 @@ import {
 import { DecidedBlockError, endsNode, reportOf, type UnforeseenReport } from './unforeseenError.ts'
 
 interface ApplicationOptions extends BlockRunnerOptions {
-  readonly chainReader: () => Pick<ChainReader, 'hash' | 'consensusBlock' | 'validatorSetAt'>
+  readonly chainReader: () => Pick<ChainReader, 'base' | 'hash' | 'consensusBlock' | 'validatorSetAt'>
   readonly candidates: CandidateSource
   /** Stores a decided block with its state and announces it; in catch-up it may buffer it for a moment. */
   readonly publish: (decided: DecidedBlock, executed: ExecutedBlock) => Promise<void>

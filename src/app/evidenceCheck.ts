@@ -2,6 +2,7 @@ import type { ChainConfig } from '../chain/chainConfig.ts'
 import { verifyEd25519 } from '../chain/consensus/ed25519.ts'
 import { checkDuplicateVote, evidenceSize } from '../chain/consensus/evidence.ts'
 import type { Evidence } from '../chain/consensus/types.ts'
+import { isEvidenceExpired } from '../chain/headerRetention.ts'
 import type { ChainReader } from '../chain/store.ts'
 import type { EvidenceVerdict } from '../consensus/application.ts'
 import { isCommitted } from '../modules/evidence/evidence.ts'
@@ -12,7 +13,7 @@ import type { NativeStore } from '../state/world.ts'
 export interface EvidenceChain {
   readonly chain: Pick<ChainConfig, 'chainId' | 'genesisTimeMs' | 'evidence'>
   readonly head: { readonly height: number; readonly timeMs: number }
-  readonly reader: Pick<ChainReader, 'consensusBlock' | 'validatorSetAt'>
+  readonly reader: Pick<ChainReader, 'base' | 'consensusBlock' | 'validatorSetAt'>
   /** native state after `head` */
   readonly native: Pick<NativeStore, 'get'>
 }
@@ -29,11 +30,12 @@ export function verifyEvidence(evidence: Evidence, { chain, head, reader, native
   if (voteA.timestampMs < chain.genesisTimeMs || voteB.timestampMs < chain.genesisTimeMs) {
     return { verdict: 'invalid', reason: 'a vote is older than the chain' }
   }
-  const timeMs = reader.consensusBlock(height)?.header.timeMs
-  const validators = reader.validatorSetAt(height)
-  if (timeMs === undefined || validators === undefined) return { verdict: 'early' }
-  const { maxAgeBlocks, maxAgeMs } = chain.evidence
-  if (head.height - height > maxAgeBlocks && head.timeMs - timeMs > maxAgeMs) return { verdict: 'expired' }
+  // Of a block below the base only this is known: it is older than the base. One that was dropped is older than both ages in any case.
+  const timeMs = reader.consensusBlock(Math.max(height, reader.base))?.header.timeMs
+  if (timeMs === undefined) return { verdict: 'early' }
+  if (isEvidenceExpired({ height, timeMs }, head, chain.evidence)) return { verdict: 'expired' }
+  const validators = height < reader.base ? undefined : reader.validatorSetAt(height)
+  if (validators === undefined) return { verdict: 'early' }
   if (isCommitted(native, voteA.validatorAddress, height)) return { verdict: 'committed' }
   const reason = checkDuplicateVote(evidence, { chainId: chain.chainId, validators, timeMs }, verifyEd25519)
   return reason === undefined ? { verdict: 'valid' } : { verdict: 'invalid', reason }

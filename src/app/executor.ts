@@ -171,7 +171,7 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
 }
 
 /** The chain data that the execution of a block reads. */
-type ExecutionReader = Pick<ChainReader, 'hash' | 'consensusBlock' | 'validatorSetAt'>
+type ExecutionReader = Pick<ChainReader, 'base' | 'hash' | 'consensusBlock' | 'validatorSetAt'>
 
 /** Opens the reader, which decodes the head record, at the first read: most blocks read no block hash and have no evidence. */
 function lazyChainReader(open: () => ExecutionReader): ExecutionReader {
@@ -181,6 +181,9 @@ function lazyChainReader(open: () => ExecutionReader): ExecutionReader {
     return opened
   }
   return {
+    get base() {
+      return reader().base
+    },
     hash: (height) => reader().hash(height),
     consensusBlock: (height) => reader().consensusBlock(height),
     validatorSetAt: (height) => reader().validatorSetAt(height),

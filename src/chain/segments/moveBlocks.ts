@@ -41,7 +41,7 @@ export interface MoveRules {
 }
 
 /** Enough for whatever looks back a little: the hashes that code can read, fee history, snapshots, evidence that is on its way. */
-const SETTLED_BLOCKS = 1_024
+export const SETTLED_BLOCKS = 1_024
 
 /** @param pruning blocks whose state is kept; within them a chain can be taken back */
 export function moveRules(pruning: 'archive' | number, blockHistory: number): MoveRules {

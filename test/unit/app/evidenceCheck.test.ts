@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { verifyEvidence } from '../../../src/app/evidenceCheck.ts'
 import { type ConsensusBlock, dataHash } from '../../../src/chain/consensus/block.ts'
 import {
   blockIdKey,
@@ -300,6 +301,27 @@ describe('evidence of a block below the base of the chain', () => {
       await whole.close()
       await restored.close()
     }
+  })
+})
+
+describe('evidence of a block that is not kept', () => {
+  const head = { height: 20, timeMs: blockTimeMs(20) }
+  const chain = { chainId: CHAIN_ID, genesisTimeMs: GENESIS_TIME_MS, evidence: { ...MAX_AGE, maxBytes: 1 << 20 } }
+  const dropped = (base: number) => ({
+    base,
+    consensusBlock: (height: number) =>
+      height < base ? undefined : ({ header: { timeMs: blockTimeMs(height) } } as ConsensusBlock),
+    validatorSetAt: () => undefined,
+  })
+  const verdictOf = (height: number, base: number) =>
+    verifyEvidence(made(height, 0), { chain, head, reader: dropped(base), native: { get: () => undefined } }).verdict
+
+  it('is expired when even the oldest block that is kept is too old, and otherwise nobody can say', () => {
+    // Of 400 ms: block 12 is 3,200 ms old, block 13 2,800 ms.
+    expect(verdictOf(9, 12)).toBe('expired')
+    expect(verdictOf(9, 13)).toBe('early')
+    expect(verdictOf(12, 12)).toBe('expired')
+    expect(verdictOf(12, 13)).toBe('early')
   })
 })
 
