@@ -1,10 +1,12 @@
 import { encodeCommit } from '../chain/consensus/commit.ts'
+import { createSegmentCache } from '../chain/segments/segments.ts'
 import { createBlockCache, openChainReader } from '../chain/store.ts'
 import type { BlockRequest, FetchedBlock, FetchedBlocks } from '../consensus/transport.ts'
 import { ProtobufError, ProtobufFields, ProtobufWriter } from '../primitives/protobuf.ts'
 import type { Database } from '../storage/database.ts'
 import type { NetworkMetrics } from '../telemetry/metrics.ts'
 import { BLOCK_ANSWERS, LIMITS, REQUEST_LIMITS } from './limits.ts'
+import type { ReadingTime } from './readingTime.ts'
 import { type RequestHandler, type Respond, request } from './requests.ts'
 import type { Session } from './session.ts'
 
@@ -15,7 +17,11 @@ const BLOCKS_PER_TURN = 16
  * Serves blocks with their commits to peers that sync, a few answers at a time. Peers request them by {@link fetchBlocks}.
  * @param isReserved whether a session is a persistent peer's or a validator's
  */
-export function blockHandler(source: BlockSource, isReserved: (session: Session) => boolean): RequestHandler {
+export function blockHandler(
+  source: BlockSource,
+  isReserved: (session: Session) => boolean,
+  time: ReadingTime,
+): RequestHandler {
   const slots = new AnswerSlots(isReserved)
   return {
     protocol: 'blocks',
@@ -24,7 +30,7 @@ export function blockHandler(source: BlockSource, isReserved: (session: Session)
       const asked = decodeBlockRequest(body)
       const release = await slots.take(session)
       try {
-        await answer(source(), asked, respond)
+        await answer(source(), asked, respond, (read) => time.spend(session, read))
       } finally {
         release()
       }
@@ -32,22 +38,25 @@ export function blockHandler(source: BlockSource, isReserved: (session: Session)
   }
 }
 
-async function answer(view: BlockView, asked: BlockRequest, respond: Respond): Promise<void> {
+/** Runs it when there is time. */
+type Spend = <T>(read: () => T) => Promise<T>
+
+async function answer(view: BlockView, asked: BlockRequest, respond: Respond, spend: Spend): Promise<void> {
   try {
     await respond(encodeBlockFrame({ kind: 'standing', base: view.base, height: view.height }))
-    await sendBlocks(view, asked, respond)
+    await sendBlocks(view, asked, respond, spend)
     await respond(encodeBlockFrame({ kind: 'end' }))
   } finally {
     await view.close()
   }
 }
 
-async function sendBlocks(view: BlockView, asked: BlockRequest, respond: Respond): Promise<void> {
+async function sendBlocks(view: BlockView, asked: BlockRequest, respond: Respond, spend: Spend): Promise<void> {
   const maxBytes = Math.min(asked.maxBytes, LIMITS.bytesPerAnswer)
   const count = Math.min(asked.count, LIMITS.blocksPerAnswer)
   let bytes = 0
   for (let i = 0; i < count && bytes < maxBytes; i++) {
-    const block = view.read(asked.from + i)
+    const block = await spend(() => view.read(asked.from + i))
     if (block === undefined) return
     const frame = encodeBlockFrame({ kind: 'block', block })
     bytes += frame.length
@@ -98,7 +107,8 @@ export type BlockSource = () => BlockView
 
 /** The blocks in the database, which the executor thread writes. */
 export function databaseBlocks(database: Database): BlockSource {
-  const cache = createBlockCache()
+  // A frame for each of those that are served, so that none decodes again what another one has pushed out.
+  const cache = { ...createBlockCache(), segments: createSegmentCache(BLOCK_ANSWERS.total + 1) }
   return () => {
     const snapshot = database.snapshot()
     const chain = openChainReader(snapshot, cache)

@@ -4,6 +4,7 @@ import { ProtobufError, ProtobufFields, ProtobufWriter } from '../primitives/pro
 import type { Database } from '../storage/database.ts'
 import type { NetworkMetrics } from '../telemetry/metrics.ts'
 import { LIMITS, REQUEST_LIMITS } from './limits.ts'
+import type { ReadingTime } from './readingTime.ts'
 import { type RequestHandler, request } from './requests.ts'
 import type { Session } from './session.ts'
 
@@ -24,12 +25,13 @@ export function databaseLightBlocks(database: Database): LightBlockReader {
 }
 
 /** Serves light blocks: header, commit and validators of a height, with which a light client verifies the chain. */
-export function lightHandler(read: LightBlockReader): RequestHandler {
+export function lightHandler(read: LightBlockReader, time: ReadingTime): RequestHandler {
   return {
     protocol: 'light',
     limits: REQUEST_LIMITS.light,
-    answer: async (_session, body, respond) => {
-      const block = read(new ProtobufFields(body).natural(1))
+    answer: async (session, body, respond) => {
+      const height = new ProtobufFields(body).natural(1)
+      const block = await time.spend(session, () => read(height))
       await respond(block ?? NONE)
     },
   }

@@ -117,6 +117,15 @@ export const REQUEST_LIMITS = {
 export const BLOCK_ANSWERS = { total: 8, strangers: 6, perPeer: 2 } as const
 
 /**
+ * Milliseconds of the network thread in which blocks and light blocks are read for peers: for all together, and for one. A peer that syncs
+ * reads blocks in a row, which takes 0.1 to 0.5 ms each.
+ */
+export const READING_TIME = {
+  all: { perSecond: 500, burst: 2_000 },
+  peer: { perSecond: 400, burst: 1_000 },
+} as const
+
+/**
  * What this node serves of its snapshots: bytes a second in all, and to one address. A request that would have to wait longer than
  * `longestWait` (seconds) is refused. So many addresses are remembered.
  */

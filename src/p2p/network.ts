@@ -22,6 +22,7 @@ import { formatPeerAddress, type PeerAddress } from './peerAddress.ts'
 import { PEERS_PER_ANSWER, peersHandler, statusHandler } from './peerExchange.ts'
 import { PeerManager, type PersistentPeer } from './peerManager.ts'
 import { PROTOCOL_VERSION } from './protocols.ts'
+import { ReadingTime } from './readingTime.ts'
 import { serveRequests } from './requests.ts'
 import type { Priority } from './sendQueue.ts'
 import type { Session } from './session.ts'
@@ -322,11 +323,12 @@ export class Network {
   async #serve(): Promise<void> {
     const { metrics, now, blocks, snapshots, lightBlocks } = this.#options
     const context = { connections: this.#connections, metrics, now }
+    const reading = new ReadingTime(now)
     this.#gossip.prepare()
     await this.#streams.start()
     await serveRequests(
       context,
-      blockHandler(blocks, (session) => this.#peers.isReserved(session)),
+      blockHandler(blocks, (session) => this.#peers.isReserved(session), reading),
     )
     await serveRequests(
       context,
@@ -337,7 +339,7 @@ export class Network {
       statusHandler(() => this.#blockRange()),
     )
     await serveRequests(context, snapshotHandler(snapshots, now))
-    await serveRequests(context, lightHandler(lightBlocks))
+    await serveRequests(context, lightHandler(lightBlocks, reading))
   }
 
   #blockRange(): { readonly base: number; readonly height: number } {

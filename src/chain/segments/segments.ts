@@ -184,14 +184,18 @@ export interface SegmentCache {
   readonly indexes: Map<string, SegmentIndex>
   /** by path and number of the first block */
   readonly frames: Map<string, readonly StoredBlock[]>
-}
-
-export function createSegmentCache(): SegmentCache {
-  return { indexes: new Map(), frames: new Map() }
+  /** how many frames are kept */
+  readonly mostFrames: number
 }
 
 /** A frame of long blocks takes some megabytes. */
 const CACHED_FRAMES = 4
+
+/** @param mostFrames more than by default where several readers go through the chain at the same time */
+export function createSegmentCache(mostFrames = CACHED_FRAMES): SegmentCache {
+  return { indexes: new Map(), frames: new Map(), mostFrames }
+}
+
 /** The end of a file takes some kilobytes. */
 const CACHED_INDEXES = 64
 
@@ -226,7 +230,7 @@ export function readFromSegment(
 
 function readFromIndex(
   index: SegmentIndex,
-  { frames }: SegmentCache,
+  { frames, mostFrames }: SegmentCache,
   height: number,
   beforeDecoding?: (height: number) => void,
 ): StoredBlock {
@@ -234,7 +238,7 @@ function readFromIndex(
   const frame = frameOf(index, height)
   if (frame === undefined) throw damagedFile(path, undefined, `it does not have block ${height}`)
   const { first, count, offset } = frame
-  const blocks = remember(frames, CACHED_FRAMES, `${path} ${first}`, () => {
+  const blocks = remember(frames, mostFrames, `${path} ${first}`, () => {
     beforeDecoding?.(height)
     const bytes = readFrame(index, frame)
     try {

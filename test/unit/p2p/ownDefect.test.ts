@@ -10,6 +10,7 @@ import { isOwnDefect } from '../../../src/p2p/ownDefect.ts'
 import { writeKnownPeer } from '../../../src/p2p/peerAddress.ts'
 import { fetchPeers } from '../../../src/p2p/peerExchange.ts'
 import { PROTOCOLS } from '../../../src/p2p/protocols.ts'
+import { ReadingTime } from '../../../src/p2p/readingTime.ts'
 import { PRIORITIES } from '../../../src/p2p/sendQueue.ts'
 import { createBudgets, type Session } from '../../../src/p2p/session.ts'
 import { encodeBatch, TransactionGossip } from '../../../src/p2p/transactionGossip.ts'
@@ -203,7 +204,8 @@ describe('whatever bytes a peer sends, they bring no bug to light', () => {
     [
       'a request for blocks',
       encodeBlockRequest(asked),
-      (bytes) => blockHandler(source, () => true).answer(session, bytes, async () => undefined),
+      (bytes) =>
+        blockHandler(source, () => true, new ReadingTime(() => 0)).answer(session, bytes, async () => undefined),
     ],
     ['an answer with peers', peers, (bytes) => fetchPeers({ metrics }, answering([bytes]))],
     [

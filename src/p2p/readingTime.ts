@@ -1,0 +1,47 @@
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { READING_TIME, TokenBucket } from './limits.ts'
+import type { Session } from './session.ts'
+
+/** A read that takes so many milliseconds or more is the last one of a turn of the event loop. */
+const LONG_MS = 4
+
+/**
+ * The time of this thread that reading old blocks for peers may take. A block in a segment takes some milliseconds, since 64 are decoded
+ * to read it: peers that ask for blocks here and there would otherwise keep votes waiting. Those who ask have to wait, never longer than
+ * others have read before.
+ */
+export class ReadingTime {
+  readonly #now: () => number
+  readonly #all: TokenBucket
+  readonly #peers = new WeakMap<Session, TokenBucket>()
+
+  /** @param now milliseconds, monotonic */
+  constructor(now: () => number) {
+    this.#now = now
+    this.#all = new TokenBucket(READING_TIME.all, now())
+  }
+
+  /** What `read` gives, once there is time for it. */
+  async spend<T>(session: Session, read: () => T): Promise<T> {
+    const own = this.#bucketOf(session)
+    const wait = (nowMs: number): number => Math.max(own.draw(0, nowMs), this.#all.draw(0, nowMs))
+    // Meanwhile others may have taken the time.
+    for (let ms = wait(this.#now()); ms > 0; ms = wait(this.#now())) await sleep(ms, undefined, { ref: false })
+    const beginMs = this.#now()
+    try {
+      return read()
+    } finally {
+      const endMs = this.#now()
+      for (const bucket of [own, this.#all]) bucket.draw(endMs - beginMs, endMs)
+      if (endMs - beginMs >= LONG_MS) await setImmediate()
+    }
+  }
+
+  #bucketOf(session: Session): TokenBucket {
+    const known = this.#peers.get(session)
+    if (known !== undefined) return known
+    const bucket = new TokenBucket(READING_TIME.peer, this.#now())
+    this.#peers.set(session, bucket)
+    return bucket
+  }
+}

@@ -1,0 +1,84 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { blockHandler, encodeBlockRequest } from '../../../src/p2p/blockExchange.ts'
+import { lightHandler } from '../../../src/p2p/lightExchange.ts'
+import { READING_TIME } from '../../../src/p2p/limits.ts'
+import { ReadingTime } from '../../../src/p2p/readingTime.ts'
+import type { RequestHandler } from '../../../src/p2p/requests.ts'
+import type { Session } from '../../../src/p2p/session.ts'
+import { ProtobufWriter } from '../../../src/primitives/protobuf.ts'
+
+/** What a block in a segment takes, far from those that were read before. */
+const FRAME_MS = 15
+const READS = 400
+
+let nowMs: number
+let spentMs: number
+let handlers: Record<'blocks' | 'light', RequestHandler>
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  nowMs = spentMs = 0
+  const read = () => {
+    nowMs += FRAME_MS
+    spentMs += FRAME_MS
+    return { block: new Uint8Array(9), commit: new Uint8Array(9) }
+  }
+  const time = new ReadingTime(() => nowMs)
+  const source = () => ({ base: 1, height: 1e6, read, close: async () => undefined })
+  handlers = {
+    blocks: blockHandler(source, () => true, time),
+    light: lightHandler(() => read().block, time),
+  }
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const REQUESTS = {
+  blocks: encodeBlockRequest({ from: 7, count: 1, maxBytes: 1_000 }),
+  light: new ProtobufWriter().varint(1, 7).finish(),
+} as const
+
+/** Requests of peers, each one's one after another, as long as the clock says. @returns how many were answered, by peer */
+async function serve(asked: readonly (keyof typeof REQUESTS)[], untilMs: number): Promise<readonly number[]> {
+  const answered = asked.map(() => 0)
+  const peers = asked.map(async (protocol, peer) => {
+    const session = { id: `peer ${peer}` } as Session
+    while (nowMs < untilMs) {
+      await handlers[protocol].answer(session, REQUESTS[protocol], async () => undefined)
+      answered[peer]!++
+    }
+  })
+  let isOver = false
+  const all = Promise.all(peers).then(() => {
+    isOver = true
+  })
+  while (!isOver) {
+    // A turn of the event loop; the clock goes on where nobody reads.
+    nowMs++
+    await vi.advanceTimersByTimeAsync(1)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await all
+  return answered
+}
+
+test.each(['blocks', 'light'] as const)(
+  'one peer that asks for %s here and there has its share of the time',
+  async (protocol) => {
+    const untilMs = READS * FRAME_MS
+    await serve([protocol], untilMs)
+    const { perSecond, burst } = READING_TIME.peer
+    expect(spentMs).toBeLessThanOrEqual(burst + (perSecond * untilMs) / 1_000 + 2 * FRAME_MS)
+    // The timers stand still while something is read: waits are longer here than they are.
+    expect(spentMs).toBeGreaterThan(burst)
+  },
+)
+
+test('many peers have theirs of what there is for all', async () => {
+  const untilMs = READS * FRAME_MS
+  const answered = await serve(['blocks', 'light', 'blocks', 'light', 'blocks', 'light'], untilMs)
+  const { perSecond, burst } = READING_TIME.all
+  expect(spentMs).toBeLessThanOrEqual(burst + (perSecond * untilMs) / 1_000 + 8 * FRAME_MS)
+  expect(Math.min(...answered)).toBeGreaterThan(5)
+})
