@@ -67,7 +67,8 @@ export class FalseSnapshotError extends Error {
  *
  * 1. The manifest is compared with the verified headers. H+1's `app_hash` is the hash of the Ethereum header, which has the state root.
  * 2. A directory of an unfinished restore is gone on with if it is of the same state and can be read, otherwise it is made anew.
- * 3. The chunks of the state: several are fetched at the same time, in any order; each is verified against the state root and written.
+ * 3. The chunks of the state: several are fetched at the same time, in any order, but codes last; each is verified against the state root
+ *    and written.
  * 4. The state is completed and checked as a whole (`StateRestore.finish`).
  * 5. The newest blocks, from H downwards: each is the one that the block above it names.
  * 6. The header of block 0, which follows from the genesis: clients know a chain by its hash.
@@ -109,6 +110,15 @@ function falseSnapshot(reason: string, cause?: unknown): FalseSnapshotError {
   return new FalseSnapshotError(`the snapshot cannot be used: ${reason}`, { cause })
 }
 
+/**
+ * The disk is too small for what the manifest says. Nobody has proved how much that is: another snapshot may be smaller.
+ */
+export class TooLittleRoomError extends DatabaseError {
+  constructor(message: string) {
+    super('io', message, undefined)
+  }
+}
+
 /** The usual advice for damage is about the node's own database, which is as it was. */
 function damagedRestore(location: string, cause: unknown): DatabaseError {
   const problem = `${location} was damaged while a snapshot was restored, and is removed`
@@ -119,17 +129,15 @@ function damagedRestore(location: string, cause: unknown): DatabaseError {
   )
 }
 
-/** @throws DatabaseError when the disk could not even hold what the chunks bring; nodes of tries come on top of that */
+/** @throws TooLittleRoomError when the disk could not even hold what the chunks bring; nodes of tries come on top of that */
 async function checkRoom({ location, manifest, freeBytes = freeBytesIn }: RestoreRequest): Promise<void> {
   const all = manifest.chunks.reduce((sum, { unpackedBytes }) => sum + unpackedBytes, 0)
   const needed = all - (await directoryBytes(location))
   const free = await freeBytes(location)
   if (free >= needed) return
-  throw new DatabaseError(
-    'io',
+  throw new TooLittleRoomError(
     `restoring the snapshot needs at least ${megabytes(needed)} MB in ${dirname(location)}, and there are ${megabytes(free)}: ` +
       'make room and start again; the present database is as it was',
-    undefined,
   )
 }
 
@@ -217,17 +225,18 @@ async function restoreState(
 ): Promise<void> {
   const state = await StateRestore.open(database, manifest.height, stateRoot)
   const waiting: ManifestChunk[] = []
+  const codes: ManifestChunk[] = []
   for (const chunk of manifest.chunks) {
     if (chunk.kind === 'blocks') continue
     if (state.has(chunk.sha256)) isDone(chunk)
-    else waiting.push(chunk)
+    else (chunk.kind === 'codes' ? codes : waiting).push(chunk)
   }
   // One failure ends the work of all.
   const failed = new AbortController()
   const either = AbortSignal.any([signal, failed.signal])
-  const work = async (): Promise<void> => {
+  const work = async (chunks: ManifestChunk[]): Promise<void> => {
     try {
-      for (let chunk = waiting.shift(); chunk !== undefined; chunk = waiting.shift()) {
+      for (let chunk = chunks.shift(); chunk !== undefined; chunk = chunks.shift()) {
         const content = readChunk(await files.fetch(chunk, either), chunk)
         if (content.kind === 'blocks') throw falseSnapshot(`${describeChunk(chunk)}: it holds blocks`)
         either.throwIfAborted()
@@ -239,7 +248,7 @@ async function restoreState(
       throw error
     }
   }
-  await settled(Array.from({ length: FETCHED_AT_ONCE }, work))
+  for (const chunks of [waiting, codes]) await settled(Array.from({ length: FETCHED_AT_ONCE }, () => work(chunks)))
   await state.finish()
 }
 

@@ -32,6 +32,11 @@ export class SnapshotError extends Error {
   override readonly name = 'SnapshotError'
 }
 
+/** No server gives the files of a snapshot at present, or no peer has one that can be restored; the message says why, in one line. */
+export class SnapshotUnavailableError extends Error {
+  override readonly name = 'SnapshotUnavailableError'
+}
+
 export interface Manifest {
   /** native chain ID */
   readonly chainId: string

@@ -6,9 +6,9 @@ import { WebFiles } from './webFiles.ts'
 export interface PublicSnapshot {
   /** its address for messages, without a query, which may hold a secret */
   readonly name: string
-  /** @throws ManifestError, SnapshotError */
+  /** @throws ManifestError, SnapshotError, SnapshotUnavailableError */
   manifest(): Promise<Manifest>
-  /** The bytes of a chunk, which have its hash. @throws SnapshotError; the signal's reason */
+  /** The bytes of a chunk, which have its hash. @throws SnapshotError, SnapshotUnavailableError; the signal's reason */
   fetch(file: { readonly sha256: Uint8Array; readonly bytes: number }, signal: AbortSignal): Promise<Uint8Array>
 }
 

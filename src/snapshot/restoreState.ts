@@ -19,7 +19,7 @@ import { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey, HEIGHT_BYTES, heightBytes, prefixEnd, readHeight } from '../storage/columns.ts'
 import { damagedContents } from '../storage/damage.ts'
 import type { WritableDatabase } from '../storage/database.ts'
-import type { AccountEntry, SlotEntry, StateChunk } from './chunk.ts'
+import { type AccountEntry, ChunkError, type SlotEntry, type StateChunk } from './chunk.ts'
 import { type TrieSinks, verifyChunk } from './verifyChunk.ts'
 
 /** The chunks of a snapshot were all true, and did not make up the whole state. */
@@ -49,8 +49,9 @@ const BATCH_BYTES = 4 << 20
 const HASH_BYTES = 32
 
 /**
- * Writes the state of a snapshot into a database that has none. Chunks come in any order; each is verified and written, with a record that
- * it is done, in one synced batch. So a restore that was cut off at any moment is opened again, and goes on with the chunks that are
+ * Writes the state of a snapshot into a database that has none. Chunks come in any order, but codes after all accounts: the root says
+ * nothing of codes, and none is written that no account has. Each chunk is verified and written, with a record that it is done, in one
+ * synced batch. So a restore that was cut off at any moment is opened again, and goes on with the chunks that are
  * missing. Nothing but a restore reads the database before `finish`, which checks that the state is complete and writes its head last.
  */
 export class StateRestore {
@@ -101,9 +102,20 @@ export class StateRestore {
     if (this.has(name)) return
     const batch = new WriteBatch()
     verifyChunk(chunk, this.#root, nodeSinks(batch))
+    if (chunk.kind === 'codes') this.#checkWanted(chunk.codes)
     addEntries(batch, chunk)
     batch.put(recordKey(CHUNK, name), EMPTY_BYTES)
     await this.#database.write(batch, { sync: true })
+  }
+
+  /** Otherwise a snapshot with a true state could fill the disk with codes beside it. @throws ChunkError */
+  #checkWanted(codes: readonly Uint8Array[]): void {
+    for (const code of codes) {
+      const hash = keccak256(code)
+      if (this.#database.get(recordKey(CODE, hash)) === undefined)
+        throw new ChunkError('it has a code that no account has')
+      if (this.#database.get(codeKey(hash)) !== undefined) throw new ChunkError('it has a code that another chunk has')
+    }
   }
 
   /**
@@ -222,10 +234,11 @@ class BatchWriter {
     if (this.batch.bytes >= BATCH_BYTES) await this.flush()
   }
 
+  /** Synced: LevelDB syncs a log that it goes on from only when its entries are in a table, after it has synced later ones. */
   async flush(): Promise<void> {
     const { batch } = this
     this.batch = new WriteBatch()
-    await this.#database.write(batch, { sync: false })
+    await this.#database.write(batch, { sync: true })
   }
 }
 

@@ -3,7 +3,7 @@ import { equalBytes } from '../primitives/bytes.ts'
 import { sha256 } from '../primitives/hash.ts'
 import { connectionProblem, isHopeless, isTemporary, shownUrl } from '../primitives/httpProblems.ts'
 import { type Addresses, GuardedHttp, RefusedRequest } from './guardedHttp.ts'
-import { MANIFEST_NAME, SnapshotError } from './manifest.ts'
+import { MANIFEST_NAME, SnapshotError, SnapshotUnavailableError } from './manifest.ts'
 
 export interface WebFilesOptions {
   /** http or https: of the manifest of a snapshot, or of its directory */
@@ -153,7 +153,8 @@ export class WebFiles {
 
   /**
    * The bytes of a file, with their hash where it is known; undefined when no server has it. May be called several times at once.
-   * @throws SnapshotError, one line that names the servers; the reason of `stop` or of the signal
+   * @throws SnapshotError, or SnapshotUnavailableError where waiting may help: one line that names the servers; the reason of `stop` or of
+   * the signal
    */
   async read(file: WantedFile, stop: AbortSignal = this.#options.signal): Promise<Uint8Array | undefined> {
     const { nowMs, signal, sleep } = this.#options
@@ -273,14 +274,17 @@ export class WebFiles {
     throw this.#unavailable(download)
   }
 
-  #unavailable({ file, failed }: Download): SnapshotError {
+  #unavailable({ file, failed }: Download): SnapshotError | SnapshotUnavailableError {
+    const errorOf = (server: WebServer): ServerError | undefined => server.isOut ?? failed.get(server)
     const reasons = this.#servers.map((server) => {
-      const error = server.isOut ?? failed.get(server)
+      const error = errorOf(server)
       return `${server.name} ${error?.message ?? 'was busy with other files'}`
     })
     const others = reasons.length - MAX_NAMED
     const more = others > 0 ? `; and ${others} more` : ''
-    return new SnapshotError(`${file.name} cannot be fetched: ${reasons.slice(0, MAX_NAMED).join('; ')}${more}`)
+    const message = `${file.name} cannot be fetched: ${reasons.slice(0, MAX_NAMED).join('; ')}${more}`
+    const mayHelpToWait = this.#servers.some((server) => (errorOf(server)?.kind ?? 'later') === 'later')
+    return mayHelpToWait ? new SnapshotUnavailableError(message) : new SnapshotError(message)
   }
 }
 

@@ -56,6 +56,9 @@ export async function findSnapshots(network: SnapshotPeers): Promise<readonly Fo
   return [...found.values()].sort((a, b) => b.height - a.height || b.peers.length - a.peers.length)
 }
 
+/** Snapshots of one peer that are tried. An honest one keeps a few; a liar can offer new ones without end. */
+const TRIES_PER_PEER = 2
+
 /**
  * Snapshots that peers did not give. It may be that only those peers were at fault: the same snapshot is worth another try with one that
  * was not asked.
@@ -69,10 +72,14 @@ export class TriedSnapshots {
     this.#asked.set(name, new Set([...(this.#asked.get(name) ?? []), ...peers]))
   }
 
-  /** Whether all peers that offer it were asked for it. */
+  /** Whether each peer that offers it was asked for it, or has offered others in vain. */
   has({ manifest, peers }: Pick<FoundSnapshot, 'manifest' | 'peers'>): boolean {
     const asked = this.#asked.get(bytesKey(manifest))
-    return asked !== undefined && peers.every((peer) => asked.has(peer))
+    return peers.every((peer) => asked?.has(peer) === true || this.#triesOf(peer) >= TRIES_PER_PEER)
+  }
+
+  #triesOf(peer: PeerId): number {
+    return this.#asked.values().reduce((tries, peers) => tries + (peers.has(peer) ? 1 : 0), 0)
   }
 }
 
@@ -91,6 +98,8 @@ interface Server {
   isBusy: boolean
   /** requests that failed since the last one that did not */
   failures: number
+  /** what its last piece took; 0 before there was one, so that each is tried */
+  pieceMs: number
   /** it is not asked before */
   pausedUntilMs: number
   /** names of files that it does not have */
@@ -108,7 +117,7 @@ const STALLED_MS = 90_000
 /**
  * Fetches files of one snapshot from the peers that offer it. Several may be fetched at the same time, each from one peer, which has no
  * other request meanwhile: so it is certain who has sent a file whose bytes do not have their hash. That peer is banned; one that does
- * not answer is asked less and less often; and the file comes from another one.
+ * not answer is asked less and less often; and the file comes from another one. Of those that are free the fastest is asked.
  */
 export class PeerFiles {
   readonly #options: PeerFilesOptions
@@ -122,6 +131,7 @@ export class PeerFiles {
       id,
       isBusy: false,
       failures: 0,
+      pieceMs: 0,
       pausedUntilMs: Number.NEGATIVE_INFINITY,
       lacks: new Set(),
     }))
@@ -161,7 +171,7 @@ export class PeerFiles {
         throw new NoPeerServes(`no peer has sent anything of the snapshot for ${STALLED_MS / 1_000} seconds`)
       }
       const free = having.filter(({ isBusy, pausedUntilMs }) => !isBusy && pausedUntilMs <= nowMs)
-      const best = free.sort((a, b) => a.failures - b.failures)[0]
+      const best = free.sort((a, b) => a.failures - b.failures || a.pieceMs - b.pieceMs)[0]
       if (best !== undefined) {
         best.isBusy = true
         return best
@@ -185,6 +195,7 @@ export class PeerFiles {
     for (let offset = 0; offset < size; ) {
       signal?.throwIfAborted()
       let piece: FilePiece | undefined
+      const askedMs = this.#options.nowMs()
       try {
         piece = await this.#options.network.fetchPiece(server.id, { sha256: hash, offset })
       } catch {
@@ -201,6 +212,7 @@ export class PeerFiles {
       if (piece.size !== size) return this.#ban(server, `a file of ${piece.size} bytes in place of ${size}`)
       server.failures = 0
       this.#progressMs = this.#options.nowMs()
+      server.pieceMs = this.#progressMs - askedMs
       pieces.push(piece.bytes)
       offset += piece.bytes.length
     }

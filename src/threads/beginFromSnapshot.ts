@@ -1,7 +1,13 @@
 import { existsSync, rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beginSwitch, currentDatabase, wasRestoredFrom } from '../app/currentDatabase.ts'
-import { type ChunkSource, FalseSnapshotError, leftovers, restoreSnapshot } from '../app/restoreSnapshot.ts'
+import {
+  type ChunkSource,
+  FalseSnapshotError,
+  leftovers,
+  restoreSnapshot,
+  TooLittleRoomError,
+} from '../app/restoreSnapshot.ts'
 import { decodeLightBlock } from '../chain/consensus/lightBlock.ts'
 import { ConsensusDecodingError } from '../chain/consensus/wire.ts'
 import { readHeadRecord } from '../chain/writeBlock.ts'
@@ -11,7 +17,13 @@ import { decideSync } from '../config/syncDecision.ts'
 import type { PeerId } from '../consensus/transport.ts'
 import { bytesToHex } from '../primitives/bytes.ts'
 import { sha256 } from '../primitives/hash.ts'
-import { MAX_MANIFEST_BYTES, type Manifest, ManifestError, readManifest } from '../snapshot/manifest.ts'
+import {
+  MAX_MANIFEST_BYTES,
+  type Manifest,
+  ManifestError,
+  readManifest,
+  SnapshotUnavailableError,
+} from '../snapshot/manifest.ts'
 import { type PublicSnapshot, publicSnapshot } from '../snapshot/publicSnapshot.ts'
 import { Database, DatabaseError, type DatabaseErrorCode } from '../storage/database.ts'
 import type { LightBlockSource } from '../sync/light/lightBlockSource.ts'
@@ -34,11 +46,6 @@ export interface SnapshotStart {
   readonly signal: AbortSignal
 }
 
-/** No source of a snapshot answers, and the operator demands one. The message is one line. */
-class SnapshotUnavailableError extends Error {
-  override readonly name = 'SnapshotUnavailableError'
-}
-
 /** The next blocks are fetched as such: a snapshot would not be faster. */
 const NEAR_BLOCKS = 50
 /** How long to wait for a first peer. */
@@ -47,8 +54,8 @@ const FIRST_PEER_MS = 30_000
 const MORE_PEERS_MS = 1_000
 const CONFIGURED_PEERS_MS = 5_000
 const LOOK_MS = 100
-/** Snapshots of peers that are tried before blocks are taken. */
-const ATTEMPTS = 6
+/** Snapshots of peers that are tried before blocks are taken: two of each liar (see `TriedSnapshots`) leave some for the others. */
+const ATTEMPTS = 20
 
 /**
  * Puts the database of a snapshot into place, where the settings ask for one, before anything opens the database:
@@ -69,7 +76,7 @@ export async function beginFromSnapshot(start: SnapshotStart): Promise<void> {
     joining.snapshotManifestUrl === undefined ? null : bytesToHex(sha256(Buffer.from(joining.snapshotManifestUrl)))
   // 1.
   if (!isWanted(config, paths, source)) {
-    for (const path of leftovers(paths.restoringDb)) rmSync(path, { recursive: true, force: true })
+    removeLeftovers(paths)
     return
   }
   // 2.
@@ -91,6 +98,10 @@ export async function beginFromSnapshot(start: SnapshotStart): Promise<void> {
   logger.info({ height }, 'the node begins with the state of a snapshot')
 }
 
+function removeLeftovers(paths: Home['paths']): void {
+  for (const path of leftovers(paths.restoringDb)) rmSync(path, { recursive: true, force: true })
+}
+
 function isWanted({ joining }: Config, paths: Home['paths'], source: string | null): boolean {
   if (joining.forceSnapshotRestore) return source !== null && !wasRestoredFrom(paths, source)
   // A conversion that was interrupted may have left the database under this name only.
@@ -104,9 +115,21 @@ async function restoreFromWeb(start: SnapshotStart, snapshot: PublicSnapshot): P
   try {
     await restore(start, manifest, snapshot, [manifestSource(snapshot.name, manifest)])
   } catch (error) {
-    throw translated(error)
+    throw isUnproved(error, start.config) ? falseOrFar(error) : translated(error)
   }
   return manifest.height
+}
+
+/** Whether nothing but the manifest itself could prove its header: to wait would not help. */
+function isUnproved(error: unknown, { joining }: Config): error is LightClientError {
+  return error instanceof LightClientError && error.kind === 'missing' && joining.seedNodeUrl === undefined
+}
+
+function falseOrFar(cause: LightClientError): FalseSnapshotError {
+  return new FalseSnapshotError(
+    `the manifest alone does not prove its header: it is false, or the validators have changed too much since: set SEED_NODE_URL to a node of this network, or TRUST_HEIGHT and TRUST_HASH (${cause.message})`,
+    { cause },
+  )
 }
 
 /** @throws ConfigError when the node has a newer block than the snapshot */
@@ -178,6 +201,8 @@ async function restoreFromPeers(start: SnapshotStart, isRequired: boolean): Prom
     )
   }
   logger.info('no peer offers a snapshot that is worth it: all blocks are fetched and executed')
+  // Of one that could not be restored to its end; the next start will not want it any more.
+  removeLeftovers(home.paths)
   return undefined
 }
 
@@ -219,11 +244,14 @@ async function tryPeers(start: SnapshotStart, network: JoinNetwork, found: Found
     const isFalse = error instanceof FalseSnapshotError || error instanceof ManifestError
     if (isFalse) files.punishAll((error as Error).message)
     else if (error instanceof LightClientError && isConclusive(error)) throw translated(error)
-    else if (!(error instanceof NoPeerServes || error instanceof LightClientError)) throw error
+    else if (!OF_ONE_SNAPSHOT.some((kind) => error instanceof kind)) throw error
     logger.warn({ height: found.height, reason: (error as Error).message }, 'a snapshot of peers cannot be restored')
     return undefined
   }
 }
+
+/** Errors with which another snapshot may be restored. How much room one needs is the word of who offers it. */
+const OF_ONE_SNAPSHOT = [NoPeerServes, LightClientError, TooLittleRoomError] as const
 
 async function restore(
   { config, home, logger, signal }: SnapshotStart,

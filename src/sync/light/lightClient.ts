@@ -61,9 +61,8 @@ export class LightClient {
         if (sources.length > 1) onWarning(error.message)
       }
     }
-    const [first] = failures
-    if (failures.length === 1) throw first
-    throw new LightClientError(first!.kind, failures.map(({ message }) => message).join('; '))
+    if (failures.length === 1) throw failures[0]
+    throw allFailed(failures)
   }
 
   async #verifyFrom(source: LightBlockSource, height: number, signal: AbortSignal): Promise<LightBlock> {
@@ -167,6 +166,22 @@ export class LightClient {
       return undefined
     }
   }
+}
+
+/** Sources in one message; each has a line of its own in the log. */
+const MAX_NAMED = 5
+
+/**
+ * What a source says of the trusted block is its word against the operator's: the trust point is wrong only where none that answers has
+ * failed for another reason.
+ */
+function allFailed(failures: readonly LightClientError[]): LightClientError {
+  const [first] = failures
+  const other = failures.find(({ kind }) => kind !== 'wrongTrust' && kind !== 'unavailable')
+  const { kind } = first!.kind === 'wrongTrust' ? (other ?? first!) : first!
+  const messages = failures.slice(0, MAX_NAMED).map(({ message }) => message)
+  const more = failures.length > MAX_NAMED ? `; and ${failures.length - MAX_NAMED} more` : ''
+  return new LightClientError(kind, `${messages.join('; ')}${more}`)
 }
 
 /** Whether another source would not help. */

@@ -78,7 +78,7 @@ async function expectSameState(): Promise<void> {
   for (const chunk of chunks) {
     if (chunk.kind === 'accounts') for (const { codeHash } of chunk.accounts) used.add(bytesKey(codeHash))
   }
-  // The source still has codes that no account has any more.
+  // No account has some of the source's codes any more: they are not part of the snapshot.
   const codes = await columnsOf(source, [Column.code], (key) => !used.has(bytesKey(key.slice(1))))
   expect(codes.size).toBeGreaterThan(10)
   expect(await columnsOf(target, [Column.code])).toEqual(codes)
@@ -102,7 +102,15 @@ describe('a restored state', () => {
   it.each(seeds)('is the same byte by byte, from chunks in any order, with cuts between them (%i)', async (seed) => {
     await makeChunks(seed)
     const random = createRandom(seed)
-    for (const chunk of shuffled(chunks, random)) {
+    const isCode = ({ kind }: StateChunk): boolean => kind === 'codes'
+    const codes = shuffled(chunks.filter(isCode), random)
+    for (const chunk of [
+      ...shuffled(
+        chunks.filter((chunk) => !isCode(chunk)),
+        random,
+      ),
+      ...codes,
+    ]) {
       const restore = await StateRestore.open(target, HEIGHT, root)
       expect(restore.has(nameOf(chunk))).toBe(false)
       const received = decodeChunk(encodeChunk(chunk)) as StateChunk
@@ -164,6 +172,8 @@ describe('a restored state', () => {
         return [some.at(-1)!, some[0]!].map((chunk) => [chunk, kind] as const)
       }),
     )
+    // They come after all accounts.
+    for (const chunk of chunks) if (chunk.kind === 'codes') missing.set(chunk, 'codes')
     const restore = await StateRestore.open(target, HEIGHT, root)
     await expect(restore.finish()).rejects.toThrow('no chunk of accounts begins at 0x0000')
     await writeAll(
@@ -197,6 +207,23 @@ describe('a restored state', () => {
       expect(restore.has(nameOf(bad))).toBe(false)
     }
     expect(await allEntries()).toEqual(before)
+  })
+
+  it('has no codes but those of its accounts, each once', async () => {
+    await makeChunks(firstSeed(56))
+    const codes = chunks.filter((chunk) => chunk.kind === 'codes')
+    const restore = await StateRestore.open(target, HEIGHT, root)
+    const early = restore.write(nameOf(codes[0]!), codes[0]!)
+    await expect(early).rejects.toThrow(/^it has a code that no account has$/)
+    await writeAll(restore, chunks)
+    const before = await allEntries()
+    const extra: StateChunk = { kind: 'codes', codes: [new Uint8Array(1 << 20).fill(7)] }
+    await expect(restore.write(nameOf(extra), extra)).rejects.toThrow(/^it has a code that no account has$/)
+    const twice: StateChunk = { kind: 'codes', codes: codes[0]!.codes.slice(0, 1) }
+    await expect(restore.write(ZERO_HASH, twice)).rejects.toThrow(/^it has a code that another chunk has$/)
+    expect(await allEntries()).toEqual(before)
+    await restore.finish()
+    await expectSameState()
   })
 
   it('is not mixed with another state', async () => {
@@ -234,6 +261,7 @@ function cutOff(database: Database, count: number, isWritten: boolean): Writable
     entries: (range) => database.entries(range),
     snapshot: () => database.snapshot(),
     write: async (batch, options) => {
+      expect(options.sync).toBe(true)
       if (left > 0 || isWritten) await database.write(batch, options)
       if (left-- <= 0) throw new Error('cut off')
     },

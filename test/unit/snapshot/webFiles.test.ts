@@ -384,7 +384,8 @@ describe('a snapshot at an address', () => {
   test.each<[string, RequestListener, RegExp]>([
     ['is not there', status(404), /^http:\/\/127\.0\.0\.1:\d+\/9\/: there is no manifest\.json$/],
     ['never ends', (_request, response) => endless(response), /sends more than 16777216 bytes$/],
-    ['cannot be served', status(500), /^manifest\.json cannot be fetched: .* answers with status 500$/],
+    ['cannot be served at present', status(500), /^manifest\.json cannot be fetched: .* answers with status 500$/],
+    ['is refused', status(403), /^manifest\.json cannot be fetched: .* answers with status 403$/],
     [
       'is none',
       (_request, response) => response.end('<html>'),
@@ -392,6 +393,17 @@ describe('a snapshot at an address', () => {
     ],
   ])('ends with one line when the manifest %s', async (_, listener, message) => {
     await expect(at(await always(listener)).manifest()).rejects.toThrow(message)
+  })
+
+  test('that waiting may help is said by the class of the error, which decides the exit code', async () => {
+    for (const [code, name] of [
+      [500, 'SnapshotUnavailableError'],
+      [429, 'SnapshotUnavailableError'],
+      [403, 'SnapshotError'],
+      [404, 'SnapshotError'],
+    ] as const) {
+      await expect(at(await always(status(code))).manifest()).rejects.toMatchObject({ name })
+    }
   })
 
   test('says which chunk is missing', async () => {

@@ -120,6 +120,21 @@ describe('files of a snapshot', () => {
     expect(peers.punished.map(([peer]) => peer)).toEqual(['liar'])
   })
 
+  test('come from the faster of the peers that are free, so that slow ones do not hold up the rest', async () => {
+    const served = { slow: 0, slower: 0, fast: 0 }
+    const taking =
+      (name: keyof typeof served, pieceMs: number): Serve =>
+      (bytes, offset) => {
+        peers.nowMs += pieceMs
+        if (offset === 0) served[name]++
+        return honest(bytes, offset)
+      }
+    const peers = new Peers({ slow: taking('slow', 8_000), slower: taking('slower', 9_000), fast: taking('fast', 10) })
+    const from = peers.files()
+    for (const bytes of files) await from.fetch(fileOf(bytes))
+    expect(served).toEqual({ slow: 1, slower: 1, fast: files.length - 2 })
+  })
+
   test('are given up when no peer is left, or nobody sends anything for long', async () => {
     const liars = new Peers({ a: (bytes) => ({ size: bytes.length, bytes: new Uint8Array(25) }) })
     await expect(liars.files().fetch(fileOf(files[0]!))).rejects.toThrow(NoPeerServes)
@@ -196,4 +211,17 @@ test('a snapshot that peers did not give is tried again with others', () => {
     expect(tried.has({ manifest, peers })).toBe(expected)
   }
   expect(tried.has({ manifest: new Uint8Array(32).fill(2), peers: ['a'] })).toBe(false)
+})
+
+test('a peer that offers ever new snapshots in vain is not asked for more, others are', () => {
+  const tried = new TriedSnapshots()
+  const manifestOf = (number: number) => new Uint8Array(32).fill(number)
+  for (const number of [1, 2]) {
+    expect(tried.has({ manifest: manifestOf(number), peers: ['liar'] })).toBe(false)
+    tried.add({ manifest: manifestOf(number), peers: ['liar'] })
+  }
+  for (let number = 3; number < 20; number++) {
+    expect(tried.has({ manifest: manifestOf(number), peers: ['liar'] })).toBe(true)
+    expect(tried.has({ manifest: manifestOf(number), peers: ['liar', 'other'] })).toBe(false)
+  }
 })

@@ -223,6 +223,26 @@ describe('what a light client refuses', () => {
     )
   })
 
+  it('a trust point, only where no source that answers has it', async () => {
+    const root = pointAt(20)
+    const liar = honestSource('liar', FORK)
+    const silent = sourceOf('silent', () => {
+      throw new LightClientError('unavailable', 'silent does not answer')
+    })
+    const without = prunedSource('honest', CHAIN, [20])
+    const kindOf = async (sources: readonly LightBlockSource[], kind: LightClientProblem) =>
+      problemOf(clientOf(CHAIN, { root, sources }).verify(50, signal), kind)
+    // It stops the start: one peer must not be enough for that.
+    expect(await kindOf([liar, silent, without], 'missing')).toMatch(/^the header of height 20 that liar gives/)
+    expect(await kindOf([liar, silent], 'wrongTrust')).toMatch(/; silent does not answer$/)
+    await kindOf([silent, silent], 'unavailable')
+    const many = Array.from({ length: 9 }, (_, i) => honestSource(`liar ${i}`, FORK))
+    const error = await clientOf(CHAIN, { root, sources: many })
+      .verify(50, signal)
+      .catch((reason: Error) => reason)
+    expect(String(error)).toMatch(/liar 4 gives [^;]+; and 4 more$/)
+  })
+
   it('their header in the middle of the true chain', async () => {
     expect(await problemOf(verify(forge(50, FORK.root.validators)), 'invalid')).toMatch(/are not those of the header/)
     const both = { validatorsHash: FORK.blocks[0]!.header.validatorsHash }
