@@ -75,7 +75,7 @@ export const capabilities = defineMethod({
 
 /**
  * The rules that hold now and those that are scheduled (EIP-7910). Forks start at heights here, so that the activation time of
- * a coming one is an estimate. No blobs are taken: their schedule is 0.
+ * a coming one is an estimate, and so is that of one whose block a node that began with a snapshot does not have. No blobs are taken: their schedule is 0.
  */
 export const config = defineMethod({
   name: 'eth_config',
@@ -136,12 +136,19 @@ function describeFork(reader: ChainReader, chain: Chain, index: number): JsonObj
   }
 }
 
-/** Seconds since the epoch. */
+/** Seconds since the epoch; estimated for a block that is still to come, and for one that the node does not have (any more). */
 function activationTime(reader: ChainReader, height: number, blockIntervalMs: number): number {
   const known = reader.header(Math.min(height, reader.headHeight))
-  if (known === undefined) throw prunedHistory(reader)
+  if (known === undefined) return timeBelowBase(reader, height)
   const blocksToCome = Math.max(0, height - reader.headHeight)
   return known.timestamp + Math.ceil((blocksToCome * blockIntervalMs) / 1000)
+}
+
+/** Between block 0 and the oldest block that is there, as if blocks had come steadily. */
+function timeBelowBase(reader: ChainReader, height: number): number {
+  const [genesis, oldest] = [reader.header(0), reader.header(reader.base)]
+  if (genesis === undefined || oldest === undefined) throw prunedHistory(reader)
+  return genesis.timestamp + Math.floor(((oldest.timestamp - genesis.timestamp) * height) / reader.base)
 }
 
 /** EIP-2124: CRC-32 of the genesis hash and the heights of the forks since, up to this one. */

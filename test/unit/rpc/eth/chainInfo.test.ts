@@ -80,6 +80,27 @@ test('eth_config shows the present rules and the coming ones', async () => {
   expect(next?.forkId).not.toBe(current?.forkId)
 })
 
+test('eth_config of a node that does not have the block of a fork any more, as after a restore', async () => {
+  const forks = [
+    { height: 0, fork: 'cancun' },
+    { height: 3, fork: 'prague' },
+    { height: 5, fork: 'osaka' },
+  ] as const
+  const long = await createMemoryNode({ chain: { forks } })
+  for (let height = 1; height <= 4; height++) await long.produce()
+  const whole = (await invoke(config, long.context())) as Record<string, Record<string, unknown>>
+  const restored = (await invoke(
+    config,
+    long.context({ view: long.view({ base: 4, oldestBlock: 4 }) }),
+  )) as typeof whole
+  const [genesis, , , fork, oldest] = long.blocks.map(({ header }) => header.timestamp)
+  expect(whole['current']).toMatchObject({ activationTime: fork })
+  const { activationTime } = restored['current']!
+  expect(activationTime).toBe(genesis! + Math.floor(((oldest! - genesis!) * 3) / 4))
+  // All else is the same: nodes are compared by it.
+  expect(restored).toEqual({ ...whole, current: { ...whole['current'], activationTime } })
+})
+
 test('names are unique and say their namespace', () => {
   const names = ethMethods.map(({ name }) => name)
   expect(new Set(names).size).toBe(names.length)
