@@ -7,6 +7,7 @@ import { dataPaths } from './app/dataDirectory.ts'
 import { readGenesisFile } from './app/initNode.ts'
 import type { Pruned } from './app/pruner.ts'
 import type { Reindexed } from './app/reindex.ts'
+import type { Repaired } from './app/repair/repairDatabase.ts'
 import type { ChainConfig } from './chain/chainConfig.ts'
 import { chainConfigOf } from './chain/genesis.ts'
 import type {
@@ -18,6 +19,7 @@ import type {
   ExportOptions,
   ImportOptions,
   InitReport,
+  RepairOptions,
   RollbackOptions,
   RunningNode,
   StartOptions,
@@ -197,6 +199,27 @@ export async function reindexDatabase(config: Config, signal: AbortSignal): Prom
   return withDatabase(config, signal, (database) =>
     reindex({ database, index: config.index, progressOf: startProgress, signal }),
   )
+}
+
+/** Finds what is damaged in the database of a stopped node, and mends it. */
+export async function repairDatabase(config: Config, options: RepairOptions): Promise<Repaired> {
+  const { repairDatabase: repair } = await import('./app/repair/repairDatabase.ts')
+  const home = await openExistingHome(config)
+  try {
+    const { db, homedir } = home.paths
+    if (!existsSync(db)) throw new ConfigError(`${db} does not exist: the node has no chain yet`)
+    await removeStaleCopies(homedir)
+    const sortDirectory = await mkdtemp(join(homedir, `copy-${process.pid}-`))
+    try {
+      const { genesisHash } = home.chain
+      const { index } = config
+      return await repair({ ...options, location: db, sortDirectory, genesisHash, index, progressOf: startProgress })
+    } finally {
+      await rm(sortDirectory, { recursive: true })
+    }
+  } finally {
+    await home.lock.release()
+  }
 }
 
 /** Merges the files of the database of a stopped node. */

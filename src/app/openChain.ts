@@ -16,6 +16,7 @@ import { encodeFormat, FORMAT_KEY, GENESIS_HASH_KEY } from '../storage/format.ts
 import { type ChainHead, genesisHeadValidators, loadChainHead } from './chainHead.ts'
 import { resultsHashOf } from './executedBlock.ts'
 import { applyGenesis, type GenesisState, genesisHeader } from './genesisBlock.ts'
+import { isRepairUnfinished } from './repair/mendable.ts'
 
 /** The database belongs to a chain with another genesis. */
 class GenesisMismatch extends Error {
@@ -50,11 +51,12 @@ export async function openChain(
   return loadChainHead(openChainReader(database), record, chain)
 }
 
-/** That the format is this version's, `Database.open` has checked; a conversion writes its number last. */
+/** That the format is this version's, `Database.open` has checked; a conversion writes its number last, and a repair takes its mark away. */
 function checkComplete(database: WritableDatabase): void {
   if (database.get(FORMAT_KEY) === undefined) {
     throw damagedContents('it holds no number of its format, so its conversion was not completed')
   }
+  if (isRepairUnfinished(database)) throw damagedContents('a repair of it was not finished')
 }
 
 async function writeGenesis(

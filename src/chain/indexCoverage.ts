@@ -8,7 +8,7 @@ import { ENVELOPE_TERMS } from './eventIndex.ts'
  * Which blocks are in the indexes of log terms and event terms, as INDEX says: a node that was run with `off` for a while has a hole in
  * them, and nobody may take the hole for blocks without logs and events. Transactions are found by their hashes in any case.
  */
-const INDEXED_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('indexed'))
+export const INDEXED_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('indexed'))
 
 /** The height from which on every block is in the indexes; `Infinity`: new blocks are not. */
 export function readIndexedFrom(db: KeyReader): number {

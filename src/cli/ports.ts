@@ -1,6 +1,7 @@
 import type { InvariantReport } from '../app/checkInvariants.ts'
 import type { Pruned } from '../app/pruner.ts'
 import type { Reindexed } from '../app/reindex.ts'
+import type { Repaired } from '../app/repair/repairDatabase.ts'
 import type { FundedAccount } from '../chain/createGenesis.ts'
 import type { Config } from '../config/config.ts'
 import type { MadeSnapshot } from '../snapshot/makeSnapshot.ts'
@@ -97,6 +98,17 @@ export interface BackupReport {
   readonly height: number
 }
 
+export interface RepairOptions {
+  /** directories and addresses where whole files of old blocks may be */
+  readonly from: readonly (string | URL)[]
+  /** whether nothing is changed */
+  readonly isDryRun: boolean
+  /** is told the damage and what will be done, before anything is changed; not called when there is none */
+  readonly onPlan: (found: readonly string[], steps: readonly string[]) => void
+  /** ends it; it then rejects with the signal's reason, and a later call goes on */
+  readonly signal: AbortSignal
+}
+
 /** Blocks that an export or an import handled; `to` < `from` when there was none. */
 export interface BlockRange {
   readonly from: number
@@ -130,6 +142,8 @@ export interface NodeCommands {
    * @returns what was wrong
    */
   reindexDatabase(config: Config, signal: AbortSignal): Promise<Reindexed>
+  /** Finds all damage in the database of a stopped node, and mends it where it can be. */
+  repairDatabase(config: Config, options: RepairOptions): Promise<Repaired>
   /**
    * Merges the files of the database of a stopped node.
    * @param signal ends it after the part under way; it then rejects with the signal's reason

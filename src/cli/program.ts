@@ -8,6 +8,7 @@ import { addDevnet } from './commands/devnet.ts'
 import { addCompact, addPrune } from './commands/disk.ts'
 import { addDebug, addGenesis, addInit, addReset, addShowNodeId } from './commands/home.ts'
 import { addKeys } from './commands/keys.ts'
+import { addRepair } from './commands/repair.ts'
 import { addSnapshot } from './commands/snapshot.ts'
 import { addStart } from './commands/start.ts'
 import { addTestnet } from './commands/testnet.ts'
@@ -28,6 +29,7 @@ const OPERATOR_ERRORS: ReadonlyMap<string, number> = new Map([
   ['UpgradeNeeded', EXIT_FAILED],
   ['DecidedBlockError', EXIT_FAILED],
   ['InvariantsBroken', EXIT_DATA],
+  ['DamageFound', EXIT_DATA],
   ['BlockFileError', EXIT_DATA],
   ['ManifestError', EXIT_DATA],
   ['SnapshotError', EXIT_DATA],
@@ -84,6 +86,7 @@ export async function runCommand(
     addBackup,
     addRollback,
     addReindex,
+    addRepair,
     addPrune,
     addCompact,
     addSnapshot,

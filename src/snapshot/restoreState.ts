@@ -16,6 +16,7 @@ import { DirectoryBuilder } from '../state/nativeDirectory.ts'
 import { NATIVE_ACCOUNT } from '../state/prepareChanges.ts'
 import { ACCOUNT_TRIE, NODE_KEY_BYTES, setPath, storageTrie, trieNodeKey, writeNodeKey } from '../state/trieNode.ts'
 import { WriteBatch } from '../storage/batch.ts'
+import { BatchWriter } from '../storage/batchWriter.ts'
 import { Column, columnKey, HEIGHT_BYTES, heightBytes, prefixEnd, readHeight } from '../storage/columns.ts'
 import { damagedContents } from '../storage/damage.ts'
 import type { WritableDatabase } from '../storage/database.ts'
@@ -44,8 +45,6 @@ const STORAGE = 3
 /** code hash -> no bytes: an account has this code */
 const CODE = 4
 
-/** Pages, counts and deletes are written in batches of about so many bytes. */
-const BATCH_BYTES = 4 << 20
 const HASH_BYTES = 32
 
 /**
@@ -218,27 +217,6 @@ export class StateRestore {
     for await (const [key, value] of this.#database.entries({ start, end: prefixEnd(start) })) {
       yield [key.slice(start.length), value]
     }
-  }
-}
-
-/** Collects what is written in several batches. */
-class BatchWriter {
-  readonly #database: WritableDatabase
-  batch = new WriteBatch()
-
-  constructor(database: WritableDatabase) {
-    this.#database = database
-  }
-
-  async flushLarge(): Promise<void> {
-    if (this.batch.bytes >= BATCH_BYTES) await this.flush()
-  }
-
-  /** Synced: LevelDB syncs a log that it goes on from only when its entries are in a table, after it has synced later ones. */
-  async flush(): Promise<void> {
-    const { batch } = this
-    this.batch = new WriteBatch()
-    await this.#database.write(batch, { sync: true })
   }
 }
 

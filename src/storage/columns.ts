@@ -53,7 +53,8 @@ export const Column = {
    * receipts are kept; `moved` -> lowest height whose block is here and not only in a segment (these three absent: 0);
    * `restored` -> height and state root that a snapshot brought (src/app/restoreSnapshot.ts); `genesis` -> genesis hash
    * (src/app/openChain.ts); `indexed` -> height from which on blocks are in `logTerm` and `eventTerm`, or no bytes where new ones are
-   * not (src/chain/indexCoverage.ts); `reindex` -> how far an interrupted one is (src/app/reindex.ts); `format` -> version of what this
+   * not (src/chain/indexCoverage.ts); `reindex` -> how far an interrupted one is (src/app/reindex.ts); `repair` -> what a repair has begun
+   * (src/app/repair/mendable.ts); `format` -> version of what this
    * table describes (src/storage/format.ts)
    */
   chainMeta: 0x26,

@@ -31,3 +31,9 @@ export function damagedIn(reader: KeyReader, what: string): DatabaseError {
   reader.onDamage?.(error)
   return error
 }
+
+/** What is damaged, without what to do about it: for a list of several. */
+export function withoutAdvice({ message }: DatabaseError): string {
+  const advice = `: ${DAMAGE_ADVICE}`
+  return message.endsWith(advice) ? message.slice(0, -advice.length) : message
+}

@@ -60,6 +60,8 @@ export class DatabaseError extends Error {
 export interface DatabaseOptions {
   /** If true, the database is not created, and `write` throws. By default false. */
   readonly readOnly?: boolean
+  /** If true, a chain whose number of its format is damaged is opened too: for a repair. By default false. */
+  readonly mayBeDamaged?: boolean
   /** block cache in bytes; the value of the first handle in the process counts */
   readonly cacheBytes?: number
   /** size in bytes at which the memory table is written to a file */
@@ -109,10 +111,10 @@ export class Database implements WritableDatabase {
    * @throws DatabaseError, also when the directory holds a chain in another format
    */
   static async open(location: string, options: DatabaseOptions = {}): Promise<Database> {
-    const { readOnly = false, onDamage } = options
+    const { readOnly = false, mayBeDamaged = false, onDamage } = options
     const level = await openLevel(location, options)
     try {
-      const format = checkFormat(level)
+      const format = checkFormat(level, mayBeDamaged)
       const handle = { level, onDamage: onDamage && ((error: DatabaseError) => onDamage(error, () => level.close())) }
       const database = new Database(level.location, readOnly, handle)
       if (format === EXTENDED_FORMAT && !readOnly) await database.#raiseFormat()
@@ -252,10 +254,11 @@ export async function openLevel(location: string, options: DatabaseOptions): Pro
  * @returns undefined for a database without a complete chain
  * @throws DatabaseError
  */
-function checkFormat(level: Level): typeof FORMAT | typeof EXTENDED_FORMAT | undefined {
+function checkFormat(level: Level, mayBeDamaged: boolean): typeof FORMAT | typeof EXTENDED_FORMAT | undefined {
   const { location } = level
   const format = formatOf((key) => level.getSync(key))
   if (format === undefined || format === FORMAT || format === EXTENDED_FORMAT) return format
+  if (format === 'damaged' && mayBeDamaged) return undefined
   if (format === 'damaged') throw damage(location, 'the number of its format does not match its checksum', undefined)
   const found = `${location} was written in format ${format}, and this version reads ${FORMAT}`
   if (format === FORMER_FORMAT) {
@@ -324,9 +327,9 @@ function asBytes(value: Uint8Array): Uint8Array {
 
 /** What an operator can do about damage. */
 export const DAMAGE_ADVICE =
-  'check the disk, then get a good copy: stop the node, move db/ away, keep config/ and wal/, and start to join anew from the ' +
-  'peers, or first `coind import` an export of another node; do not put back an older wal/ or a copy of the whole directory from ' +
-  'before the last start of a validator, which could sign twice (docs/operations.md, "A damaged disk")'
+  'check the disk, then stop the node and run `coind repair`, which finds all damage and says how to mend it; do not put back an older ' +
+  'wal/ or a copy of the whole directory from before the last start of a validator, which could sign twice (docs/operations.md, "A ' +
+  'damaged disk")'
 
 function damage(location: string, what: string, cause: unknown): DatabaseError {
   return new DatabaseError('corrupt', `${location} is damaged (${what}): ${DAMAGE_ADVICE}`, cause)

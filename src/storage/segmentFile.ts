@@ -317,6 +317,14 @@ export function* verifySegmentFile(path: string): Generator<number, void, void> 
   if (!equalBytes(digest.digest(), sha256)) throw damagedFile(path, undefined, 'it does not have its sha256')
 }
 
+/** Whether these are the bytes of the segment file with this length and sha256. */
+export function isSegmentFile(file: Uint8Array, { bytes, sha256 }: Pick<SegmentIndex, 'bytes' | 'sha256'>): boolean {
+  const end = file.length - SHA256_BYTES - SEGMENT_MAGIC.length
+  if (file.length !== bytes || end < 0) return false
+  const digest = createHash('sha256').update(file.subarray(0, end)).digest()
+  return equalBytes(digest, sha256) && equalBytes(file.subarray(end), concatBytes(sha256, SEGMENT_MAGIC))
+}
+
 /** Whether {@link createSegmentFile} has completed this file. */
 export function hasSegmentFile(path: string): boolean {
   return existsSync(path)

@@ -76,6 +76,39 @@ export function* scrubTables(location: string): Generator<number, void, void> {
   for (const table of readManifest(location)?.tables ?? []) yield* scrubTable(location, table)
 }
 
+/**
+ * Finds every damaged file of LevelDB in a directory that no process has open: gives an error for each, with the first damage in it, and
+ * between them how many bytes were read. Without a MANIFEST that can be read it checks the tables that are there.
+ */
+export function* findDamagedFiles(location: string): Generator<number | DatabaseError, void, void> {
+  let manifest: Manifest | undefined
+  try {
+    manifest = readManifest(location)
+    if (manifest !== undefined) checkLogs(location, manifest)
+  } catch (error) {
+    yield asDamage(error)
+  }
+  for (const table of manifest?.tables ?? tablesIn(location)) {
+    try {
+      yield* scrubTable(location, table)
+    } catch (error) {
+      yield asDamage(error)
+    }
+  }
+}
+
+/** @throws the error when it is no damage */
+function asDamage(error: unknown): DatabaseError {
+  if (error instanceof DatabaseError && error.code === 'corrupt') return error
+  throw error
+}
+
+/** The tables in a directory, whether the database has them or not. */
+function tablesIn(location: string): readonly Table[] {
+  const names = existsSync(location) ? readdirSync(location).filter((name) => /^\d+\.(ldb|sst)$/.test(name)) : []
+  return names.sort().map((name) => ({ number: Number.parseInt(name, 10), size: statSync(join(location, name)).size }))
+}
+
 /** The search for a damage that a read has met ends after so many bytes of tables: half a minute. */
 const SEARCH_BYTES = 8 * 2 ** 30
 

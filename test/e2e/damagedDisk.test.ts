@@ -84,7 +84,7 @@ describe('a damaged disk', () => {
     for (const command of pattern.test('x.ldb') ? commands : variants(commands, 1)) {
       const { code, output } = await coind(...command)
       expect({ code, output }).toEqual({ code: EXIT_DATA, output: expect.stringContaining(join('db', name)) })
-      expect(output).toMatch(/at byte \d+ is damaged \(.*\): check the disk, .*coind import/)
+      expect(output).toMatch(/at byte \d+ is damaged \(.*\): check the disk, .*coind repair/)
     }
   })
 
@@ -121,6 +121,12 @@ describe('a damaged disk', () => {
     expect(await coind('export', '--out', file)).toMatchObject({ code: 0 })
     damage(named(/\.ldb$/), 200)
     expect(await coind('import', file)).toMatchObject({ code: EXIT_DATA })
+    const repaired = await coind('repair')
+    expect(repaired).toEqual({
+      code: EXIT_DATA,
+      output: expect.stringContaining(`${named(/\.ldb$/)} at byte 0 is damaged`),
+    })
+    expect(repaired.output).toMatch(/cannot be mended in place: /)
     renameSync(join(home, 'db'), join(home, 'db.damaged'))
     expect(await coind('import', file)).toMatchObject({ code: 0 })
     expect(await readChain(home, describeChain)).toEqual(expected)

@@ -15,6 +15,7 @@ import {
   type SegmentIndex,
   segmentsDirectory,
   tidySegmentFiles,
+  verifySegmentFile,
 } from '../../storage/segmentFile.ts'
 import { encodeCommit } from '../consensus/commit.ts'
 import type { Commit } from '../consensus/types.ts'
@@ -42,7 +43,7 @@ export interface HeightRange {
 }
 
 /** A segment in the database's list. */
-interface ListedSegment extends HeightRange {
+export interface ListedSegment extends HeightRange {
   /** of the file */
   readonly bytes: number
   readonly sha256: Uint8Array
@@ -52,7 +53,8 @@ export function segmentPath(location: string, segment: HeightRange): string {
   return join(segmentsDirectory(location), segmentName(segment))
 }
 
-function segmentName({ first, last }: HeightRange): string {
+/** Of its file. */
+export function segmentName({ first, last }: HeightRange): string {
   const digits = (height: number): string => String(height).padStart(9, '0')
   return `${digits(first)}-${digits(last)}${SEGMENT_EXTENSION}`
 }
@@ -65,6 +67,22 @@ export async function tidySegments(database: Pick<DatabaseReader, 'entries' | 'l
   const listed = await listSegments(database)
   const files = listed.map((segment) => ({ name: segmentName(segment), bytes: segment.bytes }))
   tidySegmentFiles(database.location, files)
+}
+
+/**
+ * Checks the file of a listed segment, in small steps: gives after each how many bytes it has read.
+ * @throws DatabaseError when it is missing, damaged or another one
+ */
+export function* checkSegmentFile(location: string, segment: ListedSegment): Generator<number, void, void> {
+  const path = segmentPath(location, segment)
+  yield* verifySegmentFile(path)
+  checkListed(readSegmentIndex(path), segment)
+}
+
+/** @throws DatabaseError when the file is not the one in the list */
+function checkListed({ path, bytes, sha256 }: SegmentIndex, segment: ListedSegment): void {
+  if (bytes === segment.bytes && equalBytes(sha256, segment.sha256)) return
+  throw damagedFile(path, undefined, 'it is not the file that the database lists')
 }
 
 /** The last height of the segment that a block belongs to. */
@@ -85,7 +103,7 @@ export function findSegment(db: KeyReader, height: number): ListedSegment | unde
 }
 
 /** All listed segments, oldest first. */
-async function listSegments(db: Pick<DatabaseReader, 'entries'>): Promise<readonly ListedSegment[]> {
+export async function listSegments(db: Pick<DatabaseReader, 'entries'>): Promise<readonly ListedSegment[]> {
   const segments: ListedSegment[] = []
   const range = { start: columnKey(Column.segment), end: columnKey(Column.segment + 1) }
   for await (const [, value] of db.entries(range)) segments.push(decodeSegmentEntry(value))
@@ -218,9 +236,7 @@ export function readFromSegment(
       beforeDecoding?.(height)
       return readSegmentIndex(path)
     })
-    if (index.bytes !== segment.bytes || !equalBytes(index.sha256, segment.sha256)) {
-      throw damagedFile(path, undefined, 'it is not the file that the database lists')
-    }
+    checkListed(index, segment)
     return readFromIndex(index, cache, height, beforeDecoding)
   } catch (error) {
     if (error instanceof DatabaseError && error.code === 'corrupt') db.onDamage?.(error)

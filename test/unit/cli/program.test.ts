@@ -81,6 +81,7 @@ async function run(args: string, setting: Setting = {}): Promise<Outcome> {
     rollback: record('rollback', { from: 9, to: 5 }),
     pruneDatabase: record('prune', { states: 4, bodies: 0, indexEntries: 7 }),
     reindexDatabase: record('reindex', {}),
+    repairDatabase: record('repair', { isDamaged: false, indexes: {} }),
     compactDatabase: record('compact', { bytesBefore: 12_345_678, bytesAfter: 999 }),
     showNodeId: record('show-node-id', 'ef'.repeat(20)),
     createSnapshot: record('snapshot create', { height: 97, chunks: 5, bytes: 4000 }),
@@ -245,6 +246,30 @@ describe('coind', () => {
     expect((await run('reindex', { node: { reindexDatabase } })).printed).toBe(
       'transaction: 2 missing, 0 changed, 1 of no block\nAll of it is right now\n',
     )
+  })
+
+  it('says what is damaged and what it does, before it is done', async () => {
+    expect(await run('repair --from there --from https://example.org/segments')).toMatchObject({
+      code: 0,
+      printed: 'No damage was found\n',
+      calls: [
+        { options: { from: [join(directory, 'there'), new URL('https://example.org/segments')], isDryRun: false } },
+      ],
+    })
+    const repairDatabase: NodeCommands['repairDatabase'] = async (_, { onPlan }) => {
+      onPlan(['a file', 'a value'], ['write it anew'])
+      return { isDamaged: true, indexes: { logTerm: { missing: 2, changed: 0, extra: 0 } } }
+    }
+    const plan = 'Damage:\n  a file\n  a value\nTo mend it:\n  write it anew\n'
+    expect(await run('repair --dry-run', { node: { repairDatabase } })).toMatchObject({
+      code: 65,
+      printed: plan,
+      errors: ['damage was found (2 kinds), and nothing was changed: mend it with coind repair'],
+    })
+    expect(await run('repair', { node: { repairDatabase } })).toMatchObject({
+      code: 0,
+      printed: `${plan}logTerm: 2 missing, 0 changed, 0 of no block\nThe database is mended and proved: start the node\n`,
+    })
   })
 
   it('makes a backup', async () => {

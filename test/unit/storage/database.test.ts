@@ -89,7 +89,7 @@ describe('Database', () => {
     await (await filled()).close()
     const manifest = readdirSync(join(directory, 'db')).find((name) => name.startsWith('MANIFEST'))!
     writeFileSync(join(directory, 'db', manifest), 'damaged')
-    const damaged = { code: 'corrupt', message: expect.stringMatching(/is damaged .*coind import/) }
+    const damaged = { code: 'corrupt', message: expect.stringMatching(/is damaged .*coind repair/) }
     await expect(Database.open(join(directory, 'db'))).rejects.toMatchObject(damaged)
     writeFileSync(join(directory, 'db', 'CURRENT'), 'MANIFEST-000099\n')
     await expect(Database.open(join(directory, 'db'))).rejects.toMatchObject(damaged)

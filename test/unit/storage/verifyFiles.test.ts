@@ -17,7 +17,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { WriteBatch } from '../../../src/storage/batch.ts'
 import { damagedContents, damagedFile } from '../../../src/storage/damage.ts'
 import { Database } from '../../../src/storage/database.ts'
-import { nameDamagedFile, scrubTables, tableBytes, verifyFiles } from '../../../src/storage/verifyFiles.ts'
+import {
+  findDamagedFiles,
+  nameDamagedFile,
+  scrubTables,
+  tableBytes,
+  verifyFiles,
+} from '../../../src/storage/verifyFiles.ts'
 
 const LOG_BLOCK = 32_768
 
@@ -74,7 +80,7 @@ describe('verifyFiles', () => {
     expect(error).toMatchObject({ name: 'DatabaseError', code: 'corrupt' })
     expect((error as Error).message).toContain(join(location, name))
     expect((error as Error).message).toMatch(what)
-    expect((error as Error).message).toMatch(/coind import.*sign twice/)
+    expect((error as Error).message).toMatch(/coind repair.*sign twice/)
   }
 
   it('passes a database that was closed, one that was killed, and a directory without one', async () => {
@@ -85,6 +91,22 @@ describe('verifyFiles', () => {
     await (await Database.open(fresh)).close()
     verifyFiles(fresh)
     expect(readdirSync(whole).filter((name) => name.endsWith('.ldb')).length).toBeGreaterThan(1)
+  })
+
+  it('names every damaged file, without a list of tables too', () => {
+    const damages = (): string[] =>
+      [...findDamagedFiles(location)].filter((found) => typeof found !== 'number').map(({ message }) => message)
+    expect(damages()).toEqual([])
+    const tables = readdirSync(location).filter((name) => name.endsWith('.ldb'))
+    flip(tables[0]!, 10)
+    rmSync(join(location, tables[1]!))
+    flip(named(/\.log$/), 10)
+    const missing = expect.stringContaining(`${join(location, tables[1]!)} is damaged (it is missing)`)
+    const flippedBit = expect.stringContaining(`${join(location, tables[0]!)} at byte 0 is damaged`)
+    expect(damages()).toHaveLength(3)
+    expect(damages()).toEqual(expect.arrayContaining([missing, flippedBit]))
+    rmSync(join(location, 'CURRENT'))
+    expect(damages()).toEqual([expect.stringContaining(`${join(location, 'CURRENT')} is damaged`), flippedBit])
   })
 
   it('finds a changed bit anywhere in a table', () => {

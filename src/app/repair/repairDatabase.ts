@@ -1,0 +1,164 @@
+import { rmSync } from 'node:fs'
+import { readMoved } from '../../chain/segments/moveBlocks.ts'
+import { type ListedSegment, segmentEntry, segmentPath } from '../../chain/segments/segments.ts'
+import { bytesToHex } from '../../primitives/bytes.ts'
+import { WriteBatch } from '../../storage/batch.ts'
+import { columnName } from '../../storage/columns.ts'
+import { Database, DatabaseError } from '../../storage/database.ts'
+import type { Reindexed } from '../reindex.ts'
+import { type Damage, findDamage } from './findDamage.ts'
+import { type MendPlan, type MendRequest, mendDatabase, planMending } from './mendDatabase.ts'
+import { mendedReader } from './mendState.ts'
+import { restoreSegment, segmentSources } from './restoreSegments.ts'
+
+export interface RepairRequest extends MendRequest {
+  /** directories and addresses where files of old blocks may be */
+  readonly from: readonly (string | URL)[]
+  /** whether nothing is changed */
+  readonly isDryRun: boolean
+  /** is told what was found and what will be done, a line each, before anything is changed; not called when there is no damage */
+  readonly onPlan: (found: readonly string[], steps: readonly string[]) => void
+}
+
+/** What a repair has come to. */
+export interface Repaired {
+  readonly isDamaged: boolean
+  /** what was wrong with the indexes */
+  readonly indexes: Reindexed
+}
+
+/**
+ * Finds all damage in the database of a stopped node, says what it is, and mends what can be mended in place:
+ *
+ * 1. Files of old blocks are fetched again.
+ * 2. Damaged entries of LevelDB are written as what is whole proves them (`mendDatabase`).
+ *
+ * It may be interrupted or killed at any moment, and then run again.
+ * @throws DatabaseError with what to do when there is damage of another kind; SnapshotError when no source answers; `signal.reason`
+ */
+export async function repairDatabase(request: RepairRequest): Promise<Repaired> {
+  const damage = await findDamage(request)
+  const found = describe(damage)
+  if (found.length === 0) return { isDamaged: false, indexes: {} }
+  const plan = planMending(damage)
+  const unmoved = plan === undefined ? [] : await unmovedSegments(damage, request)
+  request.onPlan(found, plan === undefined ? [] : stepsOf(damage, plan, unmoved))
+  if (request.isDryRun) return { isDamaged: true, indexes: {} }
+  if (plan === undefined) throw beyondMending(request.location)
+  await restoreSegments(damage, unmoved, request) // 1.
+  const indexes = plan.hasValues ? await mendDatabase(request, damage, plan) : {} // 2.
+  return { isDamaged: true, indexes }
+}
+
+function beyondMending(location: string): DatabaseError {
+  return new DatabaseError(
+    'corrupt',
+    `${location} cannot be mended in place: move it away, keep config/ and wal/, and start to join anew from the peers, or first ` +
+      '`coind import` an export of another node (docs/operations.md, "A damaged disk")',
+    undefined,
+  )
+}
+
+/** Each damage as a line. */
+function describe({ files, values, segments, chain, state, begun }: Damage): readonly string[] {
+  const lines = [...files, ...segments.map(({ reason }) => reason), ...chain]
+  for (const [column, keys] of values) {
+    const first = `${columnName(column)} ${bytesToHex(keys[0]!.subarray(1))}`
+    const count = keys.length === 1 ? 'a value does' : `${keys.length} values do`
+    lines.push(
+      `${columnName(column)}: ${count} not match the checksum, ${keys.length === 1 ? 'that of' : 'first that of'} ${first}`,
+    )
+  }
+  if (state?.loss !== undefined) lines.push(`state: ${state.loss}`)
+  if (state !== undefined) {
+    const { nodes, slotCounts, isDirectoryWrong } = state.derived
+    if (state.loss === undefined && nodes > 0) lines.push(`state: ${nodes} nodes of tries are missing or not right`)
+    if (slotCounts > 0) lines.push(`state: ${slotCounts} numbers of slots are missing or not right`)
+    if (isDirectoryWrong) lines.push('state: the directory of native keys is not right')
+  }
+  if (begun !== undefined) lines.push('an earlier repair was not finished')
+  return lines
+}
+
+function stepsOf({ segments }: Damage, plan: MendPlan, unmoved: readonly ListedSegment[]): readonly string[] {
+  const fetched = segments.length - unmoved.length
+  return [
+    ...(unmoved.length === 0
+      ? []
+      : [
+          `remove ${unmoved.length} files of old blocks from the list: their blocks are still in LevelDB, and the node makes them again`,
+        ]),
+    ...(fetched === 0
+      ? []
+      : [`fetch ${fetched} files of old blocks from the places that --from names, by their sha256`]),
+    ...(plan.state
+      ? ['write the damaged entries of the state anew, as the state root of the newest block proves them']
+      : []),
+    ...(plan.history ? ['forget the states of blocks before the newest: nothing proves them'] : []),
+    ...(plan.index ? ['compare the indexes with the blocks'] : []),
+    ...(plan.hasValues && !plan.state && !plan.history && !plan.index ? ['write or delete single records'] : []),
+  ]
+}
+
+/** Damaged files of which no block has left LevelDB. */
+async function unmovedSegments(
+  { segments, state }: Damage,
+  { location }: RepairRequest,
+): Promise<readonly ListedSegment[]> {
+  if (segments.length === 0) return []
+  const database = await Database.open(location, { readOnly: true, mayBeDamaged: true })
+  try {
+    const moved = readMoved(mendedReader(database, state?.mended ?? new Map()))
+    return segments.map(({ segment }) => segment).filter(({ first }) => first >= moved)
+  } finally {
+    await database.close()
+  }
+}
+
+/** @throws DatabaseError when no source has one of the files */
+async function restoreSegments(
+  { segments }: Damage,
+  unmoved: readonly ListedSegment[],
+  { location, from, signal, progressOf }: RepairRequest,
+): Promise<void> {
+  if (segments.length === 0) return
+  if (unmoved.length > 0) await unlist(location, unmoved)
+  const sources = segmentSources(from, signal)
+  const progress = progressOf({ title: 'fetching files of old blocks', unit: 'files', total: segments.length })
+  try {
+    let done = 0
+    const missing: string[] = []
+    for (const { segment } of segments) {
+      signal.throwIfAborted()
+      progress.update(done++)
+      if (unmoved.includes(segment) || (await restoreSegment(location, segment, sources))) continue
+      missing.push(segmentPath(location, segment))
+    }
+    if (missing.length > 0) throw missingSegments(missing)
+  } finally {
+    progress.end()
+  }
+}
+
+function missingSegments(paths: readonly string[]): DatabaseError {
+  const others = paths.length === 1 ? '' : ` and ${paths.length - 1} others`
+  return new DatabaseError(
+    'corrupt',
+    `${paths[0]}${others} cannot be restored: name a place that has the file with --from, the data directory of another node or a backup, ` +
+      'or the address of such a directory of files',
+    undefined,
+  )
+}
+
+/** Takes files out of the list, and away. */
+async function unlist(location: string, segments: readonly ListedSegment[]): Promise<void> {
+  const database = await Database.open(location, { mayBeDamaged: true })
+  try {
+    const batch = new WriteBatch()
+    for (const segment of segments) batch.del(segmentEntry(segment)[0])
+    await database.write(batch, { sync: true })
+  } finally {
+    await database.close()
+  }
+  for (const segment of segments) rmSync(segmentPath(location, segment), { force: true })
+}

@@ -1,0 +1,68 @@
+import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { checkSegmentFile, type ListedSegment, segmentName, segmentPath } from '../../chain/segments/segments.ts'
+import { SnapshotError } from '../../snapshot/manifest.ts'
+import { filesAt, filesIn } from '../../snapshot/snapshotFiles.ts'
+import type { SnapshotFiles } from '../../snapshot/verifySnapshot.ts'
+import { isSegmentFile } from '../../storage/segmentFile.ts'
+import { syncDirectory } from '../../storage/writeFileDurably.ts'
+
+/** Gives a file by its name, of at most so many bytes; undefined when it is not there. @throws SnapshotError when it cannot be read */
+type FileSource = Pick<SnapshotFiles, 'read'>
+
+/**
+ * Where files of old blocks may be: a directory of a web server, or a directory with such files, or the database or data directory of a
+ * node, running or not, whose files they are. Nothing of it is trusted: a file counts when it has the sha256 that the database lists.
+ */
+export function segmentSources(places: readonly (string | URL)[], signal: AbortSignal): readonly FileSource[] {
+  return places.flatMap((place) => {
+    if (typeof place !== 'string') return [filesAt(place, signal)]
+    return [place, join(place, 'segments'), join(place, 'db', 'segments')].map(filesIn)
+  })
+}
+
+/**
+ * Puts a whole file in the place of a damaged or missing one, on stable storage.
+ * @returns whether a source had it
+ * @throws SnapshotError when no source answers
+ */
+export async function restoreSegment(
+  location: string,
+  segment: ListedSegment,
+  sources: readonly FileSource[],
+): Promise<boolean> {
+  const name = segmentName(segment)
+  const problems: SnapshotError[] = []
+  for (const source of sources) {
+    try {
+      const file = await source.read(name, segment.bytes)
+      if (file === undefined || !isSegmentFile(file, segment)) continue
+      replaceFile(segmentPath(location, segment), file)
+      // What is on the disk now, not what was sent.
+      Array.from(checkSegmentFile(location, segment))
+      return true
+    } catch (error) {
+      // Another source may have it.
+      if (!(error instanceof SnapshotError)) throw error
+      problems.push(error)
+    }
+  }
+  if (problems[0] !== undefined) throw problems[0]
+  return false
+}
+
+/** A killed process leaves the old file, or the new one. */
+function replaceFile(path: string, bytes: Uint8Array): void {
+  const directory = dirname(path)
+  mkdirSync(directory, { recursive: true })
+  const temporary = `${path}.new`
+  const file = openSync(temporary, 'w', 0o644)
+  try {
+    for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+  renameSync(temporary, path)
+  syncDirectory(directory)
+}

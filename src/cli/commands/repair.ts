@@ -1,0 +1,66 @@
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { addConfigFlags, configOf } from '../configFlags.ts'
+import type { NodeCommands, Terminal } from '../ports.ts'
+import { unlessStopped } from '../stopSignal.ts'
+
+interface RepairFlags {
+  readonly from: readonly string[]
+  readonly dryRun?: boolean
+}
+
+/** A dry run has found damage, which has been printed before this is thrown. */
+class DamageFound extends Error {
+  override readonly name = 'DamageFound'
+}
+
+/** Finds what is damaged in the database of a stopped node, and mends it. */
+export function addRepair(program: Command, node: NodeCommands, terminal: Terminal): void {
+  const command = program
+    .command('repair')
+    .description(
+      'Find all damage in the database of a stopped node, say what it is, and mend what the rest of it proves',
+    )
+    .option('--dry-run', 'change nothing')
+    .option(
+      '--from <place>',
+      'directory (of another node, of a backup, of files) or URL that may have whole files of old blocks; may be given several times',
+      (place: string, before: readonly string[]) => [...before, place],
+      [],
+    )
+  addConfigFlags(command).action(async ({ from, dryRun = false }: RepairFlags) => {
+    const config = configOf(command, terminal)
+    let damages = 0
+    const onPlan = (found: readonly string[], steps: readonly string[]): void => {
+      damages = found.length
+      terminal.print(`Damage:\n${listed(found)}`)
+      if (steps.length > 0) terminal.print(`To mend it:\n${listed(steps)}`)
+    }
+    const { isDamaged, indexes } = await unlessStopped(terminal, (signal) =>
+      node.repairDatabase(config, {
+        from: from.map((place) => placeOf(place, terminal)),
+        isDryRun: dryRun,
+        onPlan,
+        signal,
+      }),
+    )
+    if (!isDamaged) {
+      terminal.print('No damage was found\n')
+      return
+    }
+    if (dryRun)
+      throw new DamageFound(`damage was found (${damages} kinds), and nothing was changed: mend it with coind repair`)
+    for (const [column, { missing, changed, extra }] of Object.entries(indexes)) {
+      terminal.print(`${column}: ${missing} missing, ${changed} changed, ${extra} of no block\n`)
+    }
+    terminal.print('The database is mended and proved: start the node\n')
+  })
+}
+
+function listed(lines: readonly string[]): string {
+  return lines.map((line) => `  ${line}\n`).join('')
+}
+
+function placeOf(place: string, { workingDirectory }: Terminal): string | URL {
+  return /^https?:\/\//i.test(place) && URL.canParse(place) ? new URL(place) : resolve(workingDirectory, place)
+}

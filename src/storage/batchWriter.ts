@@ -1,0 +1,26 @@
+import { WriteBatch } from './batch.ts'
+import type { WritableDatabase } from './database.ts'
+
+const BATCH_BYTES = 4 << 20
+
+/** Collects what is written in several batches of some megabytes, since its order does not matter and it may be more than memory holds. */
+export class BatchWriter {
+  readonly #database: Pick<WritableDatabase, 'write'>
+  batch = new WriteBatch()
+
+  constructor(database: Pick<WritableDatabase, 'write'>) {
+    this.#database = database
+  }
+
+  /** Writes what there is when it is large. To be awaited after every few puts. */
+  async flushLarge(): Promise<void> {
+    if (this.batch.bytes >= BATCH_BYTES) await this.flush()
+  }
+
+  /** Synced: LevelDB syncs a log that it goes on from only when its entries are in a table, after it has synced later ones. */
+  async flush(): Promise<void> {
+    const { batch } = this
+    this.batch = new WriteBatch()
+    await this.#database.write(batch, { sync: true })
+  }
+}
