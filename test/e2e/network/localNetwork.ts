@@ -8,7 +8,7 @@ import type { Genesis } from '../../../src/chain/genesisSchema.ts'
 import { createTestnet, PORTS_A_NODE, type TestnetNode } from '../../../src/cli/createTestnet.ts'
 import { DEVNET_ACCOUNTS, DEVNET_BALANCE_ACOIN } from '../../../src/cli/devnetAccounts.ts'
 import { parseAddress } from '../../../src/primitives/address.ts'
-import { JsonRpcError, rpc } from '../rpc.ts'
+import { JsonRpcError, rpc, rpcBatch } from '../rpc.ts'
 import { startNode, type TestNode } from '../startNode.ts'
 
 interface NetworkOptions {
@@ -244,15 +244,35 @@ export async function waitForHalt(
   return heights
 }
 
-/** Where nodes that run have blocks with different hashes, up to the lowest head among them; empty is good. */
-export async function differences(nodes: readonly NetworkNode[]): Promise<readonly string[]> {
-  const heights = await Promise.all(nodes.map((node) => node.height()))
+/** Blocks that a node is asked for in one request. */
+const BLOCKS_A_REQUEST = 200
+
+/** Where nodes that run have blocks with different hashes, from this block on up to the lowest head among them; empty is good. */
+export async function differences(nodes: readonly NetworkNode[], from = 0): Promise<readonly string[]> {
+  const last = Math.min(...(await Promise.all(nodes.map((node) => node.height()))))
   const found: string[] = []
-  for (let height = 0; height <= Math.min(...heights); height++) {
-    const hashes = await Promise.all(nodes.map((node) => node.blockHash(height)))
-    if (new Set(hashes).size > 1) found.push(`block ${height}: ${hashes.join(' ')}`)
+  for (let first = from; first <= last; first += BLOCKS_A_REQUEST) {
+    const count = Math.min(BLOCKS_A_REQUEST, last - first + 1)
+    const hashes = await Promise.all(nodes.map((node) => blockHashes(node, first, count)))
+    for (let index = 0; index < count; index++) {
+      const ofBlock = hashes.map((ofNode) => ofNode[index])
+      if (new Set(ofBlock).size > 1) found.push(`block ${first + index}: ${ofBlock.join(' ')}`)
+    }
   }
   return found
+}
+
+/** @throws Error when the node does not have one of the blocks */
+async function blockHashes({ name, rpcUrl }: NetworkNode, first: number, count: number): Promise<readonly string[]> {
+  const calls = Array.from({ length: count }, (_, index) => ({
+    method: 'eth_getBlockByNumber',
+    params: [`0x${(first + index).toString(16)}`, false],
+  }))
+  const blocks = (await rpcBatch(`${rpcUrl}/`, calls)) as readonly ({ readonly hash: string } | Error | null)[]
+  return blocks.map((block, index) => {
+    if (block === null || block instanceof Error) throw new Error(`${name} has no block ${first + index}: ${block}`)
+    return block.hash
+  })
 }
 
 function lastLines(text: string): string {

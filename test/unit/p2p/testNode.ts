@@ -10,6 +10,7 @@ import { createValidatorProof } from '../../../src/p2p/hello.ts'
 import type { LightBlockReader } from '../../../src/p2p/lightExchange.ts'
 import { peerCounts } from '../../../src/p2p/limits.ts'
 import { Network, type NetworkEvents, type NetworkOptions } from '../../../src/p2p/network.ts'
+import { nodeId } from '../../../src/p2p/nodeKey.ts'
 import type { PersistentPeer } from '../../../src/p2p/peerManager.ts'
 import type { Session } from '../../../src/p2p/session.ts'
 import { NO_SNAPSHOTS, type SnapshotSource } from '../../../src/snapshot/offeredSnapshots.ts'
@@ -68,8 +69,25 @@ export function randomKey(): Ed25519Key {
   return ed25519Key(new Uint8Array(randomBytes(32)))
 }
 
+/**
+ * A key for a node that dials these peers: of two nodes, the one with the higher ID gives the other one a second or two to dial first
+ * (`PeerManager`), for which no test should wait. A node that dials nobody gets a high ID, so that others find a lower one.
+ */
+function dialerKey(peers: readonly PersistentPeer[]): Ed25519Key {
+  const keys = Array.from({ length: 16 }, randomKey)
+  const idOf = ({ publicKey }: Ed25519Key): string => nodeId(publicKey)
+  if (peers.length === 0) return keys.reduce((high, key) => (idOf(key) > idOf(high) ? key : high))
+  return keys.find((key) => peers.every(({ id }) => idOf(key) < id)) ?? keys[0]!
+}
+
 export async function startNode(options: TestNodeOptions = {}): Promise<TestNode> {
-  const { key = randomKey(), genesisHash = GENESIS_HASH, height = 10, base = 1, validatorKey } = options
+  const {
+    key = dialerKey(options.persistentPeers ?? []),
+    genesisHash = GENESIS_HASH,
+    height = 10,
+    base = 1,
+    validatorKey,
+  } = options
   const directory = options.directory ?? mkdtempSync(join(tmpdir(), 'coind-p2p-'))
   const registry = new Registry()
   const sessions = new Map<string, Session>()
