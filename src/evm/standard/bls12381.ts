@@ -3,7 +3,7 @@ import { MultiScalar, PairingProduct } from './pointBatches.ts'
 import { type StandardPrecompile, toWord } from './standardPrecompile.ts'
 
 /** BLS12-381's arithmetic, in an instance of mcl; the precompiles 0x0b to 0x11 of EIP-2537 follow. */
-export const mcl = await createMcl('bls12381')
+export const mcl = createMcl('bls12381')
 const { f } = mcl
 
 const MODULUS = 0x1a0111ea397fe69a4b1ba7b6434bacd764774b84f38512bf6730d2a0f6b0f6241eabfffeb153ffffb9feffffffffaaabn
@@ -24,7 +24,7 @@ export const bls12G1Add: StandardPrecompile = {
     if (input.length !== 256) return 'invalid input length'
     const bad = readG1(input, 0, leftG1) ?? readG1(input, 128, rightG1)
     if (bad !== undefined) return bad
-    f._mclBnG1_add(leftG1, leftG1, rightG1)
+    f.mclBnG1_add(leftG1, leftG1, rightG1)
     return writeG1(leftG1)
   },
 }
@@ -59,7 +59,7 @@ export const bls12G2Add: StandardPrecompile = {
     if (input.length !== 512) return 'invalid input length'
     const bad = readG2(input, 0, leftG2) ?? readG2(input, 256, rightG2)
     if (bad !== undefined) return bad
-    f._mclBnG2_add(leftG2, leftG2, rightG2)
+    f.mclBnG2_add(leftG2, leftG2, rightG2)
     return writeG2(leftG2)
   },
 }
@@ -113,7 +113,7 @@ export const bls12MapFpToG1: StandardPrecompile = {
     if (input.length !== 64) return 'invalid input length'
     const bad = readElement(input, 0, elementOfFp)
     if (bad !== undefined) return bad
-    f._mclBnFp_mapToG1(pointOfG1, elementOfFp)
+    f.mclBnFp_mapToG1(pointOfG1, elementOfFp)
     return writeG1(pointOfG1)
   },
 }
@@ -128,7 +128,7 @@ export const bls12MapFp2ToG2: StandardPrecompile = {
     if (input.length !== 128) return 'invalid input length'
     const bad = readElement(input, 0, elementOfFp2) ?? readElement(input, 64, elementOfFp2 + FP_SIZE)
     if (bad !== undefined) return bad
-    f._mclBnFp2_mapToG2(pointOfG2, elementOfFp2)
+    f.mclBnFp2_mapToG2(pointOfG2, elementOfFp2)
     return writeG2(pointOfG2)
   },
 }
@@ -182,7 +182,7 @@ function readG1(input: Uint8Array, offset: number, address: number): string | un
     return undefined
   }
   field.setOne(z)
-  return f._mclBnG1_isValid(address) === 1 ? undefined : BAD.curve
+  return f.mclBnG1_isValid(address) === 1 ? undefined : BAD.curve
 }
 
 /** As {@link readG1}; each coordinate is c0 + c1·i, c0 first. */
@@ -198,7 +198,7 @@ function readG2(input: Uint8Array, offset: number, address: number): string | un
   mcl.bytes.fill(0, z, z + 2 * FP_SIZE)
   if (isZero) return undefined
   field.setOne(z)
-  return f._mclBnG2_isValid(address) === 1 ? undefined : BAD.curve
+  return f.mclBnG2_isValid(address) === 1 ? undefined : BAD.curve
 }
 
 /** As {@link readG1}, and the point must be in the subgroup. */
@@ -212,18 +212,18 @@ export function readG2OfOrder(input: Uint8Array, offset: number, address: number
 }
 
 export function isG1OfOrder(address: number): boolean {
-  return f._mclBnG1_isZero(address) === 1 || f._mclBnG1_isValidOrder(address) === 1
+  return f.mclBnG1_isZero(address) === 1 || f.mclBnG1_isValidOrder(address) === 1
 }
 
 function isG2OfOrder(address: number): boolean {
-  return f._mclBnG2_isZero(address) === 1 || f._mclBnG2_isValidOrder(address) === 1
+  return f.mclBnG2_isZero(address) === 1 || f.mclBnG2_isValidOrder(address) === 1
 }
 
 /** The 128 bytes of the point at `address`, which becomes affine. */
 function writeG1(address: number): Uint8Array {
   const output = new Uint8Array(G1_LENGTH)
-  if (f._mclBnG1_isZero(address) === 1) return output
-  f._mclBnG1_normalize(address, address)
+  if (f.mclBnG1_isZero(address) === 1) return output
+  f.mclBnG1_normalize(address, address)
   field.write(address, output, 16)
   field.write(address + FP_SIZE, output, 80)
   return output
@@ -232,8 +232,8 @@ function writeG1(address: number): Uint8Array {
 /** The 256 bytes of the point at `address`, which becomes affine. */
 function writeG2(address: number): Uint8Array {
   const output = new Uint8Array(G2_LENGTH)
-  if (f._mclBnG2_isZero(address) === 1) return output
-  f._mclBnG2_normalize(address, address)
+  if (f.mclBnG2_isZero(address) === 1) return output
+  f.mclBnG2_normalize(address, address)
   for (let i = 0; i < 4; i++) field.write(address + i * FP_SIZE, output, 16 + i * 64)
   return output
 }

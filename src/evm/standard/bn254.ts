@@ -3,7 +3,7 @@ import { PairingProduct } from './pointBatches.ts'
 import { padRight, type StandardPrecompile, toWord } from './standardPrecompile.ts'
 
 /** The arithmetic of bn254 (alt_bn128), in an instance of mcl; its precompiles 0x06 to 0x08 follow. */
-const mcl = await createMcl('bn254')
+const mcl = createMcl('bn254')
 const { f } = mcl
 
 const left = mcl.allocateG1()
@@ -16,7 +16,7 @@ export const bn254Add: StandardPrecompile = {
     const data = padRight(input, 128)
     const bad = readG1(data, 0, left) ?? readG1(data, 64, right)
     if (bad !== undefined) return bad
-    f._mclBnG1_add(left, left, right)
+    f.mclBnG1_add(left, left, right)
     return writeG1(left)
   },
 }
@@ -33,8 +33,8 @@ export const bn254Mul: StandardPrecompile = {
     const bad = readG1(data, 0, point)
     if (bad !== undefined) return bad
     mcl.bytes.set(data.subarray(64), scalarBytes)
-    f._mclBnFr_setBigEndianMod(scalar, scalarBytes, 32)
-    f._mclBnG1_mul(point, point, scalar)
+    f.mclBnFr_setBigEndianMod(scalar, scalarBytes, 32)
+    f.mclBnG1_mul(point, point, scalar)
     return writeG1(point)
   },
 }
@@ -78,7 +78,7 @@ function readG1(input: Uint8Array, offset: number, address: number): string | un
     return undefined
   }
   field.setOne(z)
-  return f._mclBnG1_isValid(address) === 1 ? undefined : BAD.point
+  return f.mclBnG1_isValid(address) === 1 ? undefined : BAD.point
 }
 
 /** Reads a point of the subgroup of EIP-197's twist; each coordinate is c1, then c0. */
@@ -93,14 +93,14 @@ function readG2(input: Uint8Array, offset: number, address: number): string | un
   mcl.bytes.fill(0, z, z + 2 * FP_SIZE)
   if (isZero) return undefined
   field.setOne(z)
-  return f._mclBnG2_isValid(address) === 1 && isOfOrder(address) ? undefined : BAD.point
+  return f.mclBnG2_isValid(address) === 1 && isOfOrder(address) ? undefined : BAD.point
 }
 
 /** The 64 bytes of the point at `address`, which becomes affine. */
 function writeG1(address: number): Uint8Array {
   const output = new Uint8Array(64)
-  if (f._mclBnG1_isZero(address) === 1) return output
-  f._mclBnG1_normalize(address, address)
+  if (f.mclBnG1_isZero(address) === 1) return output
+  f.mclBnG1_normalize(address, address)
   field.write(address, output, 0)
   field.write(address + FP_SIZE, output, 32)
   return output
@@ -120,31 +120,31 @@ const digits = nonAdjacentForm(X).slice(1)
 function isOfOrder(q: number): boolean {
   const { xQ, sum, psi, rightSide } = temporary
   multiplyByX(xQ, q)
-  f._mclBnG2_add(sum, xQ, q)
+  f.mclBnG2_add(sum, xQ, q)
   applyFrobenius(psi, xQ)
-  f._mclBnG2_add(sum, sum, psi)
+  f.mclBnG2_add(sum, sum, psi)
   applyFrobenius(psi, psi)
-  f._mclBnG2_add(sum, sum, psi)
+  f.mclBnG2_add(sum, sum, psi)
   applyFrobenius(psi, psi)
-  f._mclBnG2_dbl(rightSide, psi)
-  return f._mclBnG2_isEqual(sum, rightSide) === 1
+  f.mclBnG2_dbl(rightSide, psi)
+  return f.mclBnG2_isEqual(sum, rightSide) === 1
 }
 
 function multiplyByX(z: number, q: number): void {
   mcl.bytes.copyWithin(z, q, q + G2_SIZE)
   for (const digit of digits) {
-    f._mclBnG2_dbl(z, z)
-    if (digit === 1) f._mclBnG2_add(z, z, q)
-    else if (digit === -1) f._mclBnG2_sub(z, z, q)
+    f.mclBnG2_dbl(z, z)
+    if (digit === 1) f.mclBnG2_add(z, z, q)
+    else if (digit === -1) f.mclBnG2_sub(z, z, q)
   }
 }
 
 /** ψ of a point with Jacobian coordinates, of which conjugation keeps x = X / Z² and y = Y / Z³. */
 function applyFrobenius(z: number, q: number): void {
   if (z !== q) mcl.bytes.copyWithin(z, q, q + G2_SIZE)
-  for (let i = 1; i < 6; i += 2) f._mclBnFp_neg(z + i * FP_SIZE, z + i * FP_SIZE)
-  f._mclBnFp2_mul(z, z, frobenius.x)
-  f._mclBnFp2_mul(z + 2 * FP_SIZE, z + 2 * FP_SIZE, frobenius.y)
+  for (let i = 1; i < 6; i += 2) f.mclBnFp_neg(z + i * FP_SIZE, z + i * FP_SIZE)
+  f.mclBnFp2_mul(z, z, frobenius.x)
+  f.mclBnFp2_mul(z + 2 * FP_SIZE, z + 2 * FP_SIZE, frobenius.y)
 }
 
 /** (9 + i) to the (p − 1) / 3 and to the (p − 1) / 2, in Fp2. */
@@ -156,8 +156,8 @@ function frobeniusFactors(): { readonly x: number; readonly y: number } {
     field.set(base + FP_SIZE, 1n)
     field.set(result, 1n)
     for (const bit of exponent.toString(2)) {
-      f._mclBnFp2_mul(result, result, result)
-      if (bit === '1') f._mclBnFp2_mul(result, result, base)
+      f.mclBnFp2_mul(result, result, result)
+      if (bit === '1') f.mclBnFp2_mul(result, result, base)
     }
     return result
   }

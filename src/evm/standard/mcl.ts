@@ -1,60 +1,59 @@
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { PACKAGE_ROOT } from '../../primitives/location.ts'
 import { selfTestError } from '../../primitives/selfTest.ts'
+import { type WasmModule, WebAssembly } from '../webAssembly.ts'
 
 /**
  * The functions of mcl's WebAssembly that are used. Arguments are addresses in its memory: the result first, then the operands.
  * A field element takes {@link FP_SIZE} bytes, an element of Fp2 two, a point of G1 (Jacobian x, y, z) three, of G2 six.
  */
 export interface MclFunctions {
-  _malloc(size: number): number
-  _mclBn_init(curve: number, variant: number): number
-  _mclBn_setMapToMode(mode: number): number
-  _mclBn_verifyOrderG1(verify: number): void
-  _mclBn_verifyOrderG2(verify: number): void
-  _mclBnFr_setBigEndianMod(z: number, bytes: number, length: number): number
-  _mclBnFr_getLittleEndian(bytes: number, room: number, x: number): number
-  _mclBnFr_isZero(x: number): number
-  _mclBnFr_mul(z: number, x: number, y: number): void
-  _mclBnFr_inv(z: number, x: number): void
-  _mclBnFp_add(z: number, x: number, y: number): void
-  _mclBnFp_mul(z: number, x: number, y: number): void
-  _mclBnFp_sqr(z: number, x: number): void
-  _mclBnFp_neg(z: number, x: number): void
-  _mclBnFp_isNegative(x: number): number
+  __wasm_call_ctors(): void
+  malloc(size: number): number
+  mclBn_init(curve: number, variant: number): number
+  mclBn_setMapToMode(mode: number): number
+  mclBn_verifyOrderG1(verify: number): void
+  mclBn_verifyOrderG2(verify: number): void
+  mclBnFr_setBigEndianMod(z: number, bytes: number, length: number): number
+  mclBnFr_getLittleEndian(bytes: number, room: number, x: number): number
+  mclBnFr_isZero(x: number): number
+  mclBnFr_mul(z: number, x: number, y: number): void
+  mclBnFr_inv(z: number, x: number): void
+  mclBnFp_add(z: number, x: number, y: number): void
+  mclBnFp_mul(z: number, x: number, y: number): void
+  mclBnFp_sqr(z: number, x: number): void
+  mclBnFp_neg(z: number, x: number): void
+  mclBnFp_isNegative(x: number): number
   /** 0 when there is a root */
-  _mclBnFp_squareRoot(z: number, x: number): number
-  _mclBnFp_mapToG1(z: number, x: number): number
-  _mclBnFp2_mul(z: number, x: number, y: number): void
-  _mclBnFp2_mapToG2(z: number, x: number): number
-  _mclBnG1_isValid(x: number): number
-  _mclBnG1_isValidOrder(x: number): number
-  _mclBnG1_add(z: number, x: number, y: number): void
-  _mclBnG1_sub(z: number, x: number, y: number): void
-  _mclBnG1_mul(z: number, x: number, scalar: number): void
-  _mclBnG1_mulVec(z: number, points: number, scalars: number, count: number): void
-  _mclBnG1_normalize(z: number, x: number): void
-  _mclBnG1_isZero(x: number): number
-  _mclBnG2_isValid(x: number): number
-  _mclBnG2_isValidOrder(x: number): number
-  _mclBnG2_add(z: number, x: number, y: number): void
-  _mclBnG2_sub(z: number, x: number, y: number): void
-  _mclBnG2_dbl(z: number, x: number): void
-  _mclBnG2_mulVec(z: number, points: number, scalars: number, count: number): void
-  _mclBnG2_normalize(z: number, x: number): void
-  _mclBnG2_isZero(x: number): number
-  _mclBnG2_isEqual(x: number, y: number): number
-  _mclBnGT_mul(z: number, x: number, y: number): void
-  _mclBnGT_isOne(x: number): number
-  _mclBn_millerLoopVec(z: number, g1: number, g2: number, count: number): void
-  _mclBn_finalExp(z: number, x: number): void
-  _mclBn_getUint64NumToPrecompute(): number
-  _mclBn_precomputeG2(buffer: number, g2: number): void
-  _mclBn_precomputedMillerLoop2(z: number, g1a: number, bufferA: number, g1b: number, bufferB: number): void
-}
-
-interface MclModule extends MclFunctions {
-  readonly wasmMemory: { readonly buffer: ArrayBuffer }
+  mclBnFp_squareRoot(z: number, x: number): number
+  mclBnFp_mapToG1(z: number, x: number): number
+  mclBnFp2_mul(z: number, x: number, y: number): void
+  mclBnFp2_mapToG2(z: number, x: number): number
+  mclBnG1_isValid(x: number): number
+  mclBnG1_isValidOrder(x: number): number
+  mclBnG1_add(z: number, x: number, y: number): void
+  mclBnG1_sub(z: number, x: number, y: number): void
+  mclBnG1_mul(z: number, x: number, scalar: number): void
+  mclBnG1_mulVec(z: number, points: number, scalars: number, count: number): void
+  mclBnG1_normalize(z: number, x: number): void
+  mclBnG1_isZero(x: number): number
+  mclBnG2_isValid(x: number): number
+  mclBnG2_isValidOrder(x: number): number
+  mclBnG2_add(z: number, x: number, y: number): void
+  mclBnG2_sub(z: number, x: number, y: number): void
+  mclBnG2_dbl(z: number, x: number): void
+  mclBnG2_mulVec(z: number, points: number, scalars: number, count: number): void
+  mclBnG2_normalize(z: number, x: number): void
+  mclBnG2_isZero(x: number): number
+  mclBnG2_isEqual(x: number, y: number): number
+  mclBnGT_mul(z: number, x: number, y: number): void
+  mclBnGT_isOne(x: number): number
+  mclBn_millerLoopVec(z: number, g1: number, g2: number, count: number): void
+  mclBn_finalExp(z: number, x: number): void
+  mclBn_getUint64NumToPrecompute(): number
+  mclBn_precomputeG2(buffer: number, g2: number): void
+  mclBn_precomputedMillerLoop2(z: number, g1a: number, bufferA: number, g1b: number, bufferB: number): void
 }
 
 /** Bytes that mcl gives each element of the base field, whatever the curve. */
@@ -69,6 +68,9 @@ const CURVE = { bn254: 4, bls12381: 5, p256: 107 } as const
 const VARIANT = 46
 /** Hashing to curves as RFC 9380 has it. */
 const MAP_MODE_RFC9380 = 5
+/** of its memory, as the package's own loader has it */
+const INITIAL_PAGES = 32
+const BEFORE_BYTES = "wasmBase64 = '"
 
 /**
  * An instance of mcl for one curve, with its memory. The code that decodes points validates them; mcl itself checks no orders.
@@ -80,17 +82,22 @@ export class Mcl {
   #words: Uint32Array
   #bytes: Uint8Array
 
-  constructor(module: MclModule, curve: keyof typeof CURVE) {
-    if (module._mclBn_init(CURVE[curve], VARIANT) !== 0) throw new Error(`mcl does not know the curve ${curve}`)
-    if (curve === 'bls12381' && module._mclBn_setMapToMode(MAP_MODE_RFC9380) !== 0) {
+  constructor(module: WasmModule, curve: keyof typeof CURVE) {
+    const memory = new WebAssembly.Memory({ initial: INITIAL_PAGES })
+    const { exports } = new WebAssembly.Instance(module, { env: { memory, cryptoGetRandomValues } })
+    const f = exports as MclFunctions
+    f.__wasm_call_ctors()
+    if (f.mclBn_init(CURVE[curve], VARIANT) !== 0) throw new Error(`mcl does not know the curve ${curve}`)
+    if (curve === 'bls12381' && f.mclBn_setMapToMode(MAP_MODE_RFC9380) !== 0) {
       throw new Error('mcl does not map to curves as RFC 9380 does')
     }
     if (curve !== 'p256') {
-      module._mclBn_verifyOrderG1(0)
-      module._mclBn_verifyOrderG2(0)
+      f.mclBn_verifyOrderG1(0)
+      f.mclBn_verifyOrderG2(0)
     }
-    this.f = module
-    this.#memory = module.wasmMemory
+    // Tests replace functions, which exports do not allow.
+    this.f = { ...f }
+    this.#memory = memory
     this.#words = new Uint32Array(this.#memory.buffer)
     this.#bytes = new Uint8Array(this.#memory.buffer)
   }
@@ -109,7 +116,7 @@ export class Mcl {
 
   /** Zeroed memory that is never freed. */
   allocate(size: number): number {
-    const address = this.f._malloc(size)
+    const address = this.f.malloc(size)
     if (address === 0) throw new Error('mcl has no memory left')
     this.bytes.fill(0, address, address + size)
     return address
@@ -137,24 +144,35 @@ export class Mcl {
 }
 
 /**
- * Compiles mcl's WebAssembly anew, because an instance knows one curve only.
+ * An instance of mcl: each knows one curve only.
  * @throws SelfTestError when the package is not the one that this code was written for
  */
-export async function createMcl(curve: keyof typeof CURVE): Promise<Mcl> {
+export function createMcl(curve: keyof typeof CURVE): Mcl {
   try {
-    const require = createRequire(PACKAGE_ROOT)
-    const create = require('mcl-wasm/dist/mcl_c.js') as (options: {
-      cryptoGetRandomValues(bytes: Uint8Array): void
-    }) => Promise<MclModule>
-    const module = await create({
-      cryptoGetRandomValues() {
-        throw new Error('nothing random is asked of mcl')
-      },
-    })
-    return new Mcl(module, curve)
+    compiled ??= compile()
+    return new Mcl(compiled, curve)
   } catch (error) {
     throw selfTestError('mcl-wasm', `fails for ${curve}`, error)
   }
+}
+
+/** of this thread */
+let compiled: WasmModule | undefined
+
+/**
+ * The package keeps its WebAssembly as base64 in the source of its loader. That one decodes it byte by byte, once for each instance, which
+ * takes most of the time that all precompiles take to load.
+ */
+function compile(): WasmModule {
+  const source = readFileSync(createRequire(PACKAGE_ROOT).resolve('mcl-wasm/dist/mcl_c.js'), 'latin1')
+  const start = source.indexOf(BEFORE_BYTES) + BEFORE_BYTES.length
+  const end = source.indexOf("'", start)
+  if (start < BEFORE_BYTES.length || end < 0) throw new Error('its WebAssembly is not in dist/mcl_c.js')
+  return new WebAssembly.Module(Buffer.from(source.slice(start, end), 'base64'))
+}
+
+function cryptoGetRandomValues(): never {
+  throw new Error('nothing random is asked of mcl')
 }
 
 /**
@@ -200,13 +218,13 @@ export class FieldCodec {
       }
     }
     if (!isBelow) return false
-    this.#mcl.f._mclBnFp_mul(address, address, this.#squaredR)
+    this.#mcl.f.mclBnFp_mul(address, address, this.#squaredR)
     return true
   }
 
   /** Writes the element at `address` as an integer to `offset` of `bytes`. */
   write(address: number, bytes: Uint8Array, offset: number): void {
-    this.#mcl.f._mclBnFp_mul(this.#scratch, address, this.#one)
+    this.#mcl.f.mclBnFp_mul(this.#scratch, address, this.#one)
     const { words } = this.#mcl
     const start = this.#scratch >>> 2
     let at = offset
@@ -223,7 +241,7 @@ export class FieldCodec {
   /** Makes the element at `address` that of `value`, which is below the modulus. */
   set(address: number, value: bigint): void {
     this.#store(value, address)
-    this.#mcl.f._mclBnFp_mul(address, address, this.#squaredR)
+    this.#mcl.f.mclBnFp_mul(address, address, this.#squaredR)
   }
 
   isZero(address: number): boolean {
@@ -241,7 +259,7 @@ export class FieldCodec {
 
   /** Makes the element at `address` the one. */
   setOne(address: number): void {
-    this.#mcl.f._mclBnFp_mul(address, this.#one, this.#squaredR)
+    this.#mcl.f.mclBnFp_mul(address, this.#one, this.#squaredR)
   }
 
   #store(value: bigint, address: number): void {

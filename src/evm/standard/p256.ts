@@ -15,7 +15,7 @@ const P = 0xffffffff00000001000000000000000000000000ffffffffffffffffffffffffn
 const N = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
 const N_BYTES = bigIntToBytes(N, 32)
 
-const mcl = await createMcl('p256')
+const mcl = createMcl('p256')
 const { f } = mcl
 const field = new FieldCodec(mcl, P, 32)
 const exchange = createECDH('prime256v1')
@@ -38,21 +38,21 @@ function verifyP256(input: Uint8Array): boolean {
   if (!readScalar(input, 32, r) || !readScalar(input, 64, s)) return false
   if (!readPoint(input, 96, key)) return false
   setScalar(input, 0, digest)
-  f._mclBnFr_mul(factor, r, s)
-  f._mclBnFr_inv(factor, factor)
-  f._mclBnFr_mul(digest, digest, s)
-  f._mclBnFr_mul(digest, digest, factor)
-  if (f._mclBnFr_isZero(digest) === 0) {
+  f.mclBnFr_mul(factor, r, s)
+  f.mclBnFr_inv(factor, factor)
+  f.mclBnFr_mul(digest, digest, s)
+  f.mclBnFr_mul(digest, digest, factor)
+  if (f.mclBnFr_isZero(digest) === 0) {
     exchange.setPrivateKey(scalarOf(digest))
     readPoint(exchange.getPublicKey(), 1, other)
-    f._mclBnG1_add(key, key, other)
-    if (f._mclBnG1_isZero(key) === 1) return false
-    f._mclBnG1_normalize(key, key)
+    f.mclBnG1_add(key, key, other)
+    if (f.mclBnG1_isZero(key) === 1) return false
+    f.mclBnG1_normalize(key, key)
   }
   field.write(key, encoded, 1)
   field.write(key + FP_SIZE, encoded, 33)
-  f._mclBnFr_mul(r, r, r)
-  f._mclBnFr_mul(r, r, factor)
+  f.mclBnFr_mul(r, r, r)
+  f.mclBnFr_mul(r, r, factor)
   exchange.setPrivateKey(scalarOf(r))
   const x = bytesToBigInt(exchange.computeSecret(encoded))
   return x % N === bytesToBigInt(input.subarray(32, 64))
@@ -62,25 +62,25 @@ function verifyP256(input: Uint8Array): boolean {
 function readScalar(input: Uint8Array, offset: number, address: number): boolean {
   if (toBuffer(N_BYTES).compare(input, offset, offset + 32) <= 0) return false
   setScalar(input, offset, address)
-  return f._mclBnFr_isZero(address) === 0
+  return f.mclBnFr_isZero(address) === 0
 }
 
 function setScalar(input: Uint8Array, offset: number, address: number): void {
   mcl.bytes.set(input.subarray(offset, offset + 32), scalarBytes)
-  f._mclBnFr_setBigEndianMod(address, scalarBytes, 32)
+  f.mclBnFr_setBigEndianMod(address, scalarBytes, 32)
 }
 
 /** Reads a point of the curve other than infinity. */
 function readPoint(input: Uint8Array, offset: number, address: number): boolean {
   if (!field.read(input, offset, address) || !field.read(input, offset + 32, address + FP_SIZE)) return false
   field.setOne(address + 2 * FP_SIZE)
-  return f._mclBnG1_isValid(address) === 1
+  return f.mclBnG1_isValid(address) === 1
 }
 
 /** The 32 bytes of a scalar, big-endian. */
 function scalarOf(address: number): Uint8Array {
   // it writes no zeros above the highest byte
   mcl.bytes.fill(0, scalarBytes, scalarBytes + 32)
-  f._mclBnFr_getLittleEndian(scalarBytes, 32, address)
+  f.mclBnFr_getLittleEndian(scalarBytes, 32, address)
   return mcl.bytes.slice(scalarBytes, scalarBytes + 32).reverse()
 }

@@ -14,18 +14,18 @@ export class MultiScalar {
   readonly #part: number
   /** where the sum is */
   readonly sum: number
-  readonly #multiply: MclFunctions['_mclBnG1_mulVec']
-  readonly #add: MclFunctions['_mclBnG1_add']
-  readonly #isZero: MclFunctions['_mclBnG1_isZero']
+  readonly #multiply: MclFunctions['mclBnG1_mulVec']
+  readonly #add: MclFunctions['mclBnG1_add']
+  readonly #isZero: MclFunctions['mclBnG1_isZero']
   #pending = 0
 
   constructor(mcl: Mcl, group: 'G1' | 'G2') {
     this.#mcl = mcl
     const { f } = mcl
     this.#pointSize = group === 'G1' ? G1_SIZE : G2_SIZE
-    this.#multiply = group === 'G1' ? f._mclBnG1_mulVec : f._mclBnG2_mulVec
-    this.#add = group === 'G1' ? f._mclBnG1_add : f._mclBnG2_add
-    this.#isZero = group === 'G1' ? f._mclBnG1_isZero : f._mclBnG2_isZero
+    this.#multiply = group === 'G1' ? f.mclBnG1_mulVec : f.mclBnG2_mulVec
+    this.#add = group === 'G1' ? f.mclBnG1_add : f.mclBnG2_add
+    this.#isZero = group === 'G1' ? f.mclBnG1_isZero : f.mclBnG2_isZero
     this.#points = mcl.allocate(SUM_BATCH * this.#pointSize)
     this.#scalars = mcl.allocateFr(SUM_BATCH)
     this.#scalarBytes = mcl.allocate(SCALAR_LENGTH)
@@ -49,8 +49,8 @@ export class MultiScalar {
     const { f, bytes } = this.#mcl
     const scalar = this.#scalars + this.#pending * SCALAR_LENGTH
     for (let i = 0; i < SCALAR_LENGTH; i++) bytes[this.#scalarBytes + i] = input[offset + i]!
-    f._mclBnFr_setBigEndianMod(scalar, this.#scalarBytes, SCALAR_LENGTH)
-    if (f._mclBnFr_isZero(scalar) === 1 || this.#isZero(this.nextPoint) === 1) return
+    f.mclBnFr_setBigEndianMod(scalar, this.#scalarBytes, SCALAR_LENGTH)
+    if (f.mclBnFr_isZero(scalar) === 1 || this.#isZero(this.nextPoint) === 1) return
     this.#pending++
     if (this.#pending === SUM_BATCH) this.end()
   }
@@ -104,7 +104,7 @@ export class PairingProduct {
   push(): void {
     const { f } = this.#mcl
     // the pairing with infinity is one
-    if (f._mclBnG1_isZero(this.nextG1) === 1 || f._mclBnG2_isZero(this.nextG2) === 1) return
+    if (f.mclBnG1_isZero(this.nextG1) === 1 || f.mclBnG2_isZero(this.nextG2) === 1) return
     this.#pending++
     if (this.#pending === PRODUCT_BATCH) this.#multiply()
   }
@@ -113,14 +113,14 @@ export class PairingProduct {
     const { f } = this.#mcl
     if (this.#pending > 0) this.#multiply()
     if (this.#isEmpty) return true
-    f._mclBn_finalExp(this.#product, this.#product)
-    return f._mclBnGT_isOne(this.#product) === 1
+    f.mclBn_finalExp(this.#product, this.#product)
+    return f.mclBnGT_isOne(this.#product) === 1
   }
 
   #multiply(): void {
     const { f } = this.#mcl
-    f._mclBn_millerLoopVec(this.#isEmpty ? this.#product : this.#factor, this.#g1, this.#g2, this.#pending)
-    if (!this.#isEmpty) f._mclBnGT_mul(this.#product, this.#product, this.#factor)
+    f.mclBn_millerLoopVec(this.#isEmpty ? this.#product : this.#factor, this.#g1, this.#g2, this.#pending)
+    if (!this.#isEmpty) f.mclBnGT_mul(this.#product, this.#product, this.#factor)
     this.#isEmpty = false
     this.#pending = 0
   }

@@ -41,17 +41,17 @@ function isProven(input: Uint8Array): boolean {
   if (bytesToBigInt(input.subarray(64, 96)) >= BLS_MODULUS) return false
   if (!readCompressedG1(input, 96, commitment) || !readCompressedG1(input, 144, proof)) return false
   mcl.bytes.set(input.subarray(32, 64), zBytes)
-  f._mclBnFr_setBigEndianMod(zScalar, zBytes, 32)
-  f._mclBnG1_mul(zProof, proof, zScalar)
-  f._mclBnG1_add(commitment, commitment, zProof)
+  f.mclBnFr_setBigEndianMod(zScalar, zBytes, 32)
+  f.mclBnG1_mul(zProof, proof, zScalar)
+  f.mclBnG1_add(commitment, commitment, zProof)
   generator.subtract(commitment, input, 64)
   // a pairing is one only where one of the points is infinity
-  const isZero = f._mclBnG1_isZero(proof) === 1
-  if (isZero || f._mclBnG1_isZero(commitment) === 1) return isZero && f._mclBnG1_isZero(commitment) === 1
-  f._mclBnG1_normalize(commitment, commitment)
-  f._mclBn_precomputedMillerLoop2(product, commitment, minusG2Lines, proof, tauLines)
-  f._mclBn_finalExp(product, product)
-  return f._mclBnGT_isOne(product) === 1
+  const isZero = f.mclBnG1_isZero(proof) === 1
+  if (isZero || f.mclBnG1_isZero(commitment) === 1) return isZero && f.mclBnG1_isZero(commitment) === 1
+  f.mclBnG1_normalize(commitment, commitment)
+  f.mclBn_precomputedMillerLoop2(product, commitment, minusG2Lines, proof, tauLines)
+  f.mclBn_finalExp(product, product)
+  return f.mclBnGT_isOne(product) === 1
 }
 
 const COMPRESSED_LENGTH = 48
@@ -81,12 +81,12 @@ function readCompressedG1(input: Uint8Array, offset: number, address: number): b
     return (flags & LARGER) === 0 && xBytes.every((byte) => byte === 0)
   }
   if (!field.read(xBytes, 0, address)) return false
-  f._mclBnFp_sqr(ySquared, address)
-  f._mclBnFp_mul(ySquared, ySquared, address)
-  f._mclBnFp_add(ySquared, ySquared, four)
-  if (f._mclBnFp_squareRoot(y, ySquared) !== 0) return false
+  f.mclBnFp_sqr(ySquared, address)
+  f.mclBnFp_mul(ySquared, ySquared, address)
+  f.mclBnFp_add(ySquared, ySquared, four)
+  if (f.mclBnFp_squareRoot(y, ySquared) !== 0) return false
   // mcl calls the larger root negative
-  if ((f._mclBnFp_isNegative(y) === 1) !== ((flags & LARGER) !== 0)) f._mclBnFp_neg(y, y)
+  if ((f.mclBnFp_isNegative(y) === 1) !== ((flags & LARGER) !== 0)) f.mclBnFp_neg(y, y)
   field.setOne(z)
   return isG1OfOrder(address)
 }
@@ -106,16 +106,16 @@ class FixedBase {
     const { f } = mcl
     this.#table = mcl.allocateG1(POSITIONS * ENTRIES)
     // entries are affine: adding such points is faster
-    f._mclBnG1_normalize(this.#table, point)
+    f.mclBnG1_normalize(this.#table, point)
     for (let i = 0; i < POSITIONS; i++) {
       const first = this.#entry(i, 1)
       for (let digit = 2; digit <= ENTRIES; digit++) {
-        f._mclBnG1_add(this.#entry(i, digit), this.#entry(i, digit - 1), first)
-        f._mclBnG1_normalize(this.#entry(i, digit), this.#entry(i, digit))
+        f.mclBnG1_add(this.#entry(i, digit), this.#entry(i, digit - 1), first)
+        f.mclBnG1_normalize(this.#entry(i, digit), this.#entry(i, digit))
       }
       if (i + 1 === POSITIONS) break
-      f._mclBnG1_add(this.#entry(i + 1, 1), this.#entry(i, ENTRIES), first)
-      f._mclBnG1_normalize(this.#entry(i + 1, 1), this.#entry(i + 1, 1))
+      f.mclBnG1_add(this.#entry(i + 1, 1), this.#entry(i, ENTRIES), first)
+      f.mclBnG1_normalize(this.#entry(i + 1, 1), this.#entry(i + 1, 1))
     }
   }
 
@@ -126,8 +126,8 @@ class FixedBase {
       const byte = input[offset + 31 - i]!
       const low = byte & 15
       const high = byte >>> 4
-      if (low > 0) f._mclBnG1_sub(sum, sum, this.#entry(2 * i, low))
-      if (high > 0) f._mclBnG1_sub(sum, sum, this.#entry(2 * i + 1, high))
+      if (low > 0) f.mclBnG1_sub(sum, sum, this.#entry(2 * i, low))
+      if (high > 0) f.mclBnG1_sub(sum, sum, this.#entry(2 * i + 1, high))
     }
   }
 
@@ -163,8 +163,8 @@ const tauLines = lines(TAU_G2)
 function lines(coordinates: readonly string[]): number {
   const point = mcl.allocateG2()
   if (readG2OfOrder(padded(coordinates), 0, point) !== undefined) throw new Error('a constant is no point of G2')
-  const buffer = mcl.allocate(f._mclBn_getUint64NumToPrecompute() * 8)
-  f._mclBn_precomputeG2(buffer, point)
+  const buffer = mcl.allocate(f.mclBn_getUint64NumToPrecompute() * 8)
+  f.mclBn_precomputeG2(buffer, point)
   return buffer
 }
 

@@ -39,7 +39,7 @@ describe('the known answers of precompiles', () => {
     },
   )
 
-  it.each(['_mclBnG1_isValidOrder', '_mclBnG1_isValid', '_mclBnGT_isOne', '_mclBnG2_isValid'] as const)(
+  it.each(['mclBnG1_isValidOrder', 'mclBnG1_isValid', 'mclBnGT_isOne', 'mclBnG2_isValid'] as const)(
     'refuse a start where %s of mcl is another one',
     (name) => {
       const own = mcl.f[name]
