@@ -53,6 +53,11 @@ export async function makeBackup(options: BackupOptions): Promise<number> {
       throw new ConfigError(`${path} does not exist: HOMEDIR must be the data directory of a chain`)
   }
   if (isSwitching(paths)) throw new ConfigError(`a restore of ${homedir} is not finished: start the node first`)
+  if (!existsSync(dirname(out))) {
+    throw new ConfigError(
+      `${dirname(out)} does not exist: make that directory, or mount the disk for the backup, first`,
+    )
+  }
   if (existsSync(out)) throw new ConfigError(`${out} exists already: a backup overwrites nothing, name a new directory`)
   const part = `${out}.part`
   await removeLeftover(part)

@@ -1,8 +1,10 @@
 import { open, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { packSegment } from '../chain/segments/segments.ts'
 import type { ChainReader } from '../chain/store.ts'
 import type { Hash } from '../primitives/hash.ts'
 import { encodeSegmentFile } from '../storage/segmentFile.ts'
+import { syncDirectory } from '../storage/writeFileDurably.ts'
 import type { Progress } from '../telemetry/progress.ts'
 import { BlockFileError } from './blockFile.ts'
 
@@ -49,6 +51,8 @@ export async function exportBlocks(request: ExportRequest): Promise<void> {
     for (const bytes of encodeSegmentFile(content)) await file.appendFile(bytes)
     await file.sync()
     await file.close()
+    // A rollback that has saved its blocks there undoes them next.
+    syncDirectory(dirname(path))
   } catch (error) {
     await file.close()
     await rm(path, { force: true })

@@ -175,6 +175,17 @@ function operatorProblem(error: OperatorError): { readonly line: string; readonl
     const why = code === 'EADDRINUSE' ? `the port is in use: choose another (${PORT_VARIABLES})` : 'not allowed'
     return { line: `cannot listen on ${address}:${port}: ${why}`, exitCode: EXIT_UNAVAILABLE }
   }
-  if (code !== undefined && path !== undefined) return { line: error.message, exitCode: EXIT_UNAVAILABLE }
-  return undefined
+  if (code === undefined || path === undefined) return undefined
+  const problem = FILE_PROBLEMS.get(code)
+  return { line: problem === undefined ? error.message : `${path} ${problem}`, exitCode: EXIT_UNAVAILABLE }
 }
+
+/** What follows the path, for errors that operators come upon by a mistake in a path. */
+const FILE_PROBLEMS: ReadonlyMap<string, string> = new Map([
+  ['EEXIST', 'exists already: name another one, or move it away'],
+  ['ENOENT', 'does not exist, or the directory that it is to be in does not'],
+  ['ENOTDIR', 'cannot be there: a part of its path is no directory'],
+  ['EISDIR', 'is a directory, and a file is needed'],
+  ['EACCES', 'cannot be used: this user may not'],
+  ['EROFS', 'cannot be written: its file system is read-only'],
+])

@@ -35,7 +35,8 @@ export function publicSnapshot(
     name: files.name,
     manifest: async () => {
       const bytes = await files.read({ name: MANIFEST_NAME, maxBytes: MAX_MANIFEST_BYTES })
-      if (bytes === undefined) throw new SnapshotError(`${files.name}: there is no ${MANIFEST_NAME}`)
+      if (bytes === undefined)
+        throw new SnapshotError(`${files.name}: there is no ${MANIFEST_NAME}: check SNAPSHOT_MANIFEST_URL`)
       const manifest = readManifest(bytes)
       files.addMirrors(manifest.mirrors)
       return manifest

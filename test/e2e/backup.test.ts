@@ -103,6 +103,9 @@ describe('a backup', () => {
     const out = join(directory, 'copy')
     mkdirSync(out)
     await expect(backUp(out)).rejects.toThrow('copy exists already: a backup overwrites nothing')
+    await expect(backUp(join(out, 'disk', 'today'))).rejects.toThrow(
+      /copy.disk does not exist: make that directory, or mount/,
+    )
     rmSync(out, { recursive: true })
     mkdirSync(`${out}.part`)
     writeFileSync(join(`${out}.part`, 'mine'), '')

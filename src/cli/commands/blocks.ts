@@ -43,7 +43,11 @@ export function addImport(program: Command, node: NodeCommands, terminal: Termin
     const config = configOf(command, terminal)
     const signal = abortOnStop(terminal)
     const range = await node.importBlocks(config, { file: resolve(terminal.workingDirectory, file), signal })
-    terminal.print(`Imported ${range.to - range.from + 1} blocks, ${range.from} to ${range.to}\n`)
+    terminal.print(
+      range.to < range.from
+        ? `Imported nothing: this node has block ${range.to}, and the file none after it\n`
+        : `Imported ${range.to - range.from + 1} blocks, ${range.from} to ${range.to}\n`,
+    )
     if (signal.aborted) throw new Interrupted('interrupted: the same command goes on with the next block')
   })
 }

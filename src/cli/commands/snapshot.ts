@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import { ConfigError } from '../../config/configError.ts'
 import { bytesToUpperHex } from '../../primitives/bytes.ts'
 import { addConfigFlags, configOf } from '../configFlags.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
@@ -47,7 +48,13 @@ function addVerify(group: Command, node: NodeCommands, terminal: Terminal): void
   addConfigFlags(command).action(async (place: string) => {
     const config = configOf(command, terminal)
     const signal = abortOnStop(terminal)
-    const url = /^https?:\/\//i.test(place) && URL.canParse(place) ? new URL(place) : undefined
+    const isUrl = /^[a-z][a-z0-9+.-]*:\/\//i.test(place)
+    if (isUrl && !(/^https?:/i.test(place) && URL.canParse(place))) {
+      throw new ConfigError(
+        `${place} is no address of a snapshot: it begins with http:// or https://, or is a directory`,
+      )
+    }
+    const url = isUrl ? new URL(place) : undefined
     const verifying = node.verifySnapshot(config, url ?? resolve(terminal.workingDirectory, place), signal)
     const { height, consensusHash, chunks, bytes } = await orInterrupted(verifying, signal, 'interrupted')
     terminal.print(`The snapshot of block ${height} is complete and fits together: ${chunks} chunks, ${bytes} bytes

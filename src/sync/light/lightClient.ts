@@ -56,13 +56,13 @@ export class LightClient {
         this.#verified.set(height, block)
         return block
       } catch (error) {
-        if (!(error instanceof LightClientError) || isFinal(error)) throw error
+        if (!(error instanceof LightClientError) || isFinal(error, source)) throw error
         failures.push(error)
         if (sources.length > 1) onWarning(error.message)
       }
     }
     if (failures.length === 1) throw failures[0]
-    throw allFailed(failures)
+    throw allFailed(failures, this.#verified.size > 0)
   }
 
   async #verifyFrom(source: LightBlockSource, height: number, signal: AbortSignal): Promise<LightBlock> {
@@ -171,20 +171,17 @@ export class LightClient {
 /** Sources in one message; each has a line of its own in the log. */
 const MAX_NAMED = 5
 
-/**
- * What a source says of the trusted block is its word against the operator's: the trust point is wrong only where none that answers has
- * failed for another reason.
- */
-function allFailed(failures: readonly LightClientError[]): LightClientError {
-  const [first] = failures
-  const other = failures.find(({ kind }) => kind !== 'wrongTrust' && kind !== 'unavailable')
-  const { kind } = first!.kind === 'wrongTrust' ? (other ?? first!) : first!
+/** @param isTrustShown Another source has shown the trusted block: those who give another one in its place lie. */
+function allFailed(failures: readonly LightClientError[], isTrustShown: boolean): LightClientError {
+  const telling = isTrustShown ? failures.filter(({ kind }) => kind !== 'wrongTrust') : failures
+  const { kind } = telling[0] ?? failures[0]!
   const messages = failures.slice(0, MAX_NAMED).map(({ message }) => message)
   const more = failures.length > MAX_NAMED ? `; and ${failures.length - MAX_NAMED} more` : ''
   return new LightClientError(kind, `${messages.join('; ')}${more}`)
 }
 
 /** Whether another source would not help. */
-function isFinal({ kind }: LightClientError): boolean {
-  return kind === 'trustExpired' || kind === 'conflictingHeaders'
+function isFinal({ kind }: LightClientError, { isStranger = false }: LightBlockSource): boolean {
+  // The operator has named both, the trust point and the source: they contradict each other.
+  return kind === 'trustExpired' || kind === 'conflictingHeaders' || (kind === 'wrongTrust' && !isStranger)
 }

@@ -171,7 +171,17 @@ describe('coind', () => {
       ['cannot listen on 0.0.0.0:8080: the port is in use: choose another (RPC_PORT, P2P_PORT or METRICS_PORT)'],
     ])
     const file = await run('start', { start: async () => openSync(join(directory, 'no/such'), 'r') as never })
-    expect([file.code, file.errors]).toEqual([69, [expect.stringMatching(/^ENOENT: no such file/)]])
+    expect([file.code, file.errors]).toEqual([
+      69,
+      [`${join(directory, 'no/such')} does not exist, or the directory that it is to be in does not`],
+    ])
+    const taken = await run('start', { start: async () => mkdirSync(directory) as never })
+    expect([taken.code, taken.errors]).toEqual([69, [`${directory} exists already: name another one, or move it away`]])
+    const strange = Object.assign(new Error('EMFILE: too many open files'), { code: 'EMFILE', path: '/x' })
+    expect(await run('start', { start: () => Promise.reject(strange) })).toMatchObject({
+      code: 69,
+      errors: ['EMFILE: too many open files'],
+    })
     await expect(run('start', { start: () => Promise.reject(new TypeError('bug')) })).rejects.toThrow('bug')
   })
 
@@ -186,6 +196,8 @@ describe('coind', () => {
     const exported = await run('export --out blocks --from 2 --to 9')
     expect(exported.calls[0]?.options).toMatchObject({ out: join(directory, 'blocks'), from: 2, to: 9 })
     expect(exported.printed).toBe('Exported 10 blocks, 1 to 10, to blocks\n')
+    const again = await run('import blocks', { node: { importBlocks: async () => ({ from: 11, to: 10 }) } })
+    expect(again.printed).toBe('Imported nothing: this node has block 10, and the file none after it\n')
     const imported = await run('import blocks')
     expect(imported.calls[0]?.options).toMatchObject({ file: join(directory, 'blocks') })
   })
@@ -315,6 +327,14 @@ describe('coind', () => {
       )
       expect(verified.printed).toContain(`block 97 has this hash, it is the chain's state: ${'AB'.repeat(32)}\n`)
       expect(verified.calls[0]!.options).toEqual(read)
+    }
+    for (const place of ['ftp://host/shot', 'http://[::1', 'file:///shot']) {
+      const { code, errors, calls } = await run(`snapshot verify ${place}`)
+      expect([code, errors, calls]).toEqual([
+        64,
+        [`${place} is no address of a snapshot: it begins with http:// or https://, or is a directory`],
+        [],
+      ])
     }
     const listed = await run('snapshot list')
     expect(listed.printed).toBe('block 97  2023-11-14T22:13:20Z  5 chunks  4000 bytes\n')

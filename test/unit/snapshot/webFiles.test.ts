@@ -382,7 +382,11 @@ describe('a snapshot at an address', () => {
   })
 
   test.each<[string, RequestListener, RegExp]>([
-    ['is not there', status(404), /^http:\/\/127\.0\.0\.1:\d+\/9\/: there is no manifest\.json$/],
+    [
+      'is not there',
+      status(404),
+      /^http:\/\/127\.0\.0\.1:\d+\/9\/: there is no manifest\.json: check SNAPSHOT_MANIFEST_URL$/,
+    ],
     ['never ends', (_request, response) => endless(response), /sends more than 16777216 bytes$/],
     ['cannot be served at present', status(500), /^manifest\.json cannot be fetched: .* answers with status 500$/],
     ['is refused', status(403), /^manifest\.json cannot be fetched: .* answers with status 403$/],

@@ -223,20 +223,23 @@ describe('what a light client refuses', () => {
     )
   })
 
-  it('a trust point, only where no source that answers has it', async () => {
+  it('a trust point that the operator’s own source contradicts, or all peers do', async () => {
     const root = pointAt(20)
-    const liar = honestSource('liar', FORK)
-    const silent = sourceOf('silent', () => {
-      throw new LightClientError('unavailable', 'silent does not answer')
-    })
-    const without = prunedSource('honest', CHAIN, [20])
-    const kindOf = async (sources: readonly LightBlockSource[], kind: LightClientProblem) =>
-      problemOf(clientOf(CHAIN, { root, sources }).verify(50, signal), kind)
-    // It stops the start: one peer must not be enough for that.
-    expect(await kindOf([liar, silent, without], 'missing')).toMatch(/^the header of height 20 that liar gives/)
-    expect(await kindOf([liar, silent], 'wrongTrust')).toMatch(/; silent does not answer$/)
-    await kindOf([silent, silent], 'unavailable')
-    const many = Array.from({ length: 9 }, (_, i) => honestSource(`liar ${i}`, FORK))
+    const stranger = (source: LightBlockSource) => ({ ...source, isStranger: true })
+    const own = honestSource('own', FORK)
+    const [liar, honest] = [stranger(honestSource('liar', FORK)), stranger(honestSource('honest', CHAIN))]
+    const nothing = stranger(sourceOf('manifest', () => undefined))
+    // These stop the start.
+    const cases: [readonly LightBlockSource[], LightClientProblem, RegExp][] = [
+      [[own, honest], 'wrongTrust', /^the header of height 20 that own gives/],
+      [[liar, nothing], 'wrongTrust', /that liar gives has the hash .*; manifest does not have/],
+      // The honest peer has the trusted block, and not yet the one that the liar offers a snapshot of.
+      [[liar, nothing, honest], 'missing', /honest does not have the header of height 70$/],
+    ]
+    for (const [sources, kind, message] of cases) {
+      expect(await problemOf(clientOf(CHAIN, { root, sources }).verify(70, signal), kind)).toMatch(message)
+    }
+    const many = Array.from({ length: 9 }, (_, i) => stranger(honestSource(`liar ${i}`, FORK)))
     const error = await clientOf(CHAIN, { root, sources: many })
       .verify(50, signal)
       .catch((reason: Error) => reason)
