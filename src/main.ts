@@ -33,7 +33,7 @@ import type { VerifiedSnapshot } from './snapshot/verifySnapshot.ts'
 import type { Database } from './storage/database.ts'
 import { createLogger } from './telemetry/logger.ts'
 import { startProgress } from './telemetry/progress.ts'
-import { loadOrCreateNodeKey, openDatabase, openExistingHome, openHome } from './threads/openHome.ts'
+import { type Home, loadOrCreateNodeKey, openDatabase, openExistingHome, openHome } from './threads/openHome.ts'
 
 /**
  * Starts the node in the configured data directory; resolves when it serves its ports.
@@ -105,7 +105,7 @@ export async function importBlocks(config: Config, { file, signal }: ImportOptio
   const { precompileTable } = await import('./precompiles/registry.ts')
   const home = await openExistingHome(config)
   try {
-    const { chain, genesis, paths } = home
+    const { chain, genesis, headers, paths } = home
     // Before the executor opens it: the files are checked, and one in the former format is converted.
     await (await openDatabase(home, createLogger(config.log), undefined)).close()
     const engine = await chooseEngine(config.evmEngine)
@@ -121,6 +121,7 @@ export async function importBlocks(config: Config, { file, signal }: ImportOptio
       candidates: { candidates: async () => [] },
       pruning: config.pruning,
       blockHistory: config.blockHistory,
+      headers,
       index: config.index,
       skipUpgrades: config.skipUpgrades,
       buildBudgetMs: 0,
@@ -188,8 +189,8 @@ export async function rollback(config: Config, { to, save, signal }: RollbackOpt
 export async function pruneDatabase(config: Config, signal: AbortSignal): Promise<Pruned> {
   const { pruneNow } = await import('./app/pruner.ts')
   const { pruning, blockHistory, index } = config
-  return withDatabase(config, signal, (database) =>
-    pruneNow({ database, pruning, blockHistory, index, progressOf: startProgress, signal }),
+  return withDatabase(config, signal, (database, { headers }) =>
+    pruneNow({ database, pruning, blockHistory, headers, index, progressOf: startProgress, signal }),
   )
 }
 
@@ -242,14 +243,14 @@ export async function compactDatabase(config: Config, signal: AbortSignal): Prom
 async function withDatabase<T>(
   config: Config,
   signal: AbortSignal,
-  use: (database: Database) => Promise<T>,
+  use: (database: Database, home: Home) => Promise<T>,
 ): Promise<T> {
   const home = await openExistingHome(config)
   try {
     if (!existsSync(home.paths.db)) throw new ConfigError(`${home.paths.db} does not exist: the node has no chain yet`)
     const database = await openDatabase(home, createLogger(config.log), signal)
     try {
-      return await use(database)
+      return await use(database, home)
     } finally {
       await database.close()
     }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { copyFile, link, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { segmentFiles, segmentsDirectory } from '../storage/segmentFile.ts'
@@ -26,13 +27,15 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
 async function tryCopy(from: string, to: string): Promise<boolean> {
   const before = await describe(from)
   try {
+    // A segment that the tables list was complete before them, and may be removed after them. So those that are there before and after are
+    // linked; one that is not listed is removed from the copy at its first start.
+    await linkSegments(from, to)
     for (const name of await readdir(from)) {
       if (TABLE.test(name)) await link(join(from, name), join(to, name))
       // The end of a log may be cut off: LevelDB drops an incomplete batch.
       else if (LOG.test(name) || name === before.manifest) await copyFile(join(from, name), join(to, name))
     }
     await copyFile(join(from, 'CURRENT'), join(to, 'CURRENT'))
-    // After the tables: a segment that they list was complete before. One that is not listed is removed from the copy at its first start.
     await linkSegments(from, to)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
@@ -45,8 +48,11 @@ async function tryCopy(from: string, to: string): Promise<boolean> {
 /** Complete segments never change either. */
 async function linkSegments(from: string, to: string): Promise<void> {
   const files = segmentFiles(from)
-  if (files.length > 0) await mkdir(segmentsDirectory(to))
-  for (const file of files) await link(file, join(segmentsDirectory(to), basename(file)))
+  if (files.length > 0) await mkdir(segmentsDirectory(to), { recursive: true })
+  for (const file of files) {
+    const target = join(segmentsDirectory(to), basename(file))
+    if (!existsSync(target)) await link(file, target)
+  }
 }
 
 /** What differs after any change of the tables: the file that lists them, and which logs there are. */

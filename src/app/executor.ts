@@ -1,4 +1,5 @@
 import type { ChainConfig } from '../chain/chainConfig.ts'
+import type { HeaderRules } from '../chain/headerRetention.ts'
 import { switchIndexes } from '../chain/indexCoverage.ts'
 import { createSegmentCache, tidySegments } from '../chain/segments/segments.ts'
 import { type ChainReader, createBlockCache, openChainReader } from '../chain/store.ts'
@@ -37,6 +38,8 @@ export interface ExecutorOptions {
   readonly pruning: 'archive' | number
   /** blocks that are kept; 0 = all */
   readonly blockHistory: number
+  /** how long headers are kept on; undefined: for ever */
+  readonly headers?: HeaderRules | undefined
   /** whether blocks are found by their logs and events; `all` by default */
   readonly index?: 'all' | 'off'
   readonly buildBudgetMs: number
@@ -103,7 +106,9 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
     checkUpgrade(head)
     await switchIndexes(database, index, head.header.number)
     // 3.
-    const pruner = createPruner({ database, state, pruning: options.pruning, blockHistory: options.blockHistory })
+    const { pruning, blockHistory, headers } = options
+    const durableHeight = (): number => publisher.durableHeight()
+    const pruner = createPruner({ database, state, pruning, blockHistory, headers, durableHeight })
     // 4.
     const publisher = createPublisher({
       database,

@@ -1,13 +1,16 @@
 import { dropBlockBodies } from '../chain/dropBlockBodies.ts'
+import { countDroppableHeaders, dropHeaders } from '../chain/dropHeaders.ts'
 import { HashPlaceWriter } from '../chain/hashIndex.ts'
+import type { HeaderRules } from '../chain/headerRetention.ts'
 import { switchIndexes, termRanges } from '../chain/indexCoverage.ts'
 import { listNextSegment, moveBlocks, moveRules } from '../chain/segments/moveBlocks.ts'
-import { openChainReader } from '../chain/store.ts'
+import { type BlockCache, createBlockCache, openChainReader } from '../chain/store.ts'
 import { readStateHead, writeOldestHeight } from '../state/head.ts'
 import { dropStates, type StateRange } from '../state/history.ts'
 import type { StateStore } from '../state/store.ts'
 import { WriteBatch } from '../storage/batch.ts'
 import type { DatabaseReader, KeyRange, WritableDatabase } from '../storage/database.ts'
+import { removeSegmentFile } from '../storage/segmentFile.ts'
 import type { Progress, ProgressUnit } from '../telemetry/progress.ts'
 
 /** What the operator keeps. */
@@ -16,10 +19,14 @@ interface Retention {
   readonly pruning: 'archive' | number
   /** blocks that are kept; 0 = all */
   readonly blockHistory: number
+  /** how long headers of blocks are kept that are not kept themselves; undefined: for ever */
+  readonly headers?: HeaderRules | undefined
 }
 
 interface PrunerOptions extends Retention {
   readonly database: DatabaseReader
+  /** height of the newest block that is on stable storage */
+  readonly durableHeight: () => number
   readonly state: Pick<StateStore, 'dropHistory'>
 }
 
@@ -28,6 +35,10 @@ const ENTRIES_PER_BLOCK = 2_000
 const BODIES_PER_BLOCK = 4
 /** Puts and deletes for blocks that are moved to a segment, with one block: six for an empty one. */
 const MOVES_PER_BLOCK = 240
+/** Headers dropped with one block: a quarter of what one frame of a segment has. */
+const HEADERS_PER_BLOCK = 16
+/** Whether a further segment can be dropped is looked up with each so many blocks. */
+const LOOK_BLOCKS = 64
 
 interface Pruner {
   /** Does the work of `drop` beforehand, while nobody waits: the block before has been stored, and no other one yet. */
@@ -40,26 +51,51 @@ interface Pruner {
  * Deletes state and blocks that are older than the operator keeps, and blocks that are in segments, in small parts, each in the batch of
  * a block: it takes no sync of its own, and after a crash the deletes are on the disk with the block or not at all.
  */
-export function createPruner({ database, state, pruning, blockHistory }: PrunerOptions): Pruner {
+export function createPruner({
+  database,
+  state,
+  pruning,
+  blockHistory,
+  headers,
+  durableHeight,
+}: PrunerOptions): Pruner {
   const rules = moveRules(pruning, blockHistory)
-  let ready: { readonly height: number; readonly batch: WriteBatch } | undefined
-  const prepared = (height: number): WriteBatch => {
+  const cache = createBlockCache()
+  let isDropping = true
+  let ready: { readonly batch: WriteBatch; readonly height: number; readonly file: string | undefined } | undefined
+  /** files of segments that the batch of a block has taken from the list */
+  let unlisted: { readonly file: string; readonly height: number }[] = []
+
+  /** @returns the file of a segment that is in no list any more with this batch */
+  const dropNextHeaders = (batch: WriteBatch, places: HashPlaceWriter, height: number): string | undefined => {
+    if (headers === undefined || (!isDropping && height % LOOK_BLOCKS !== 0)) return undefined
+    const { count, file } = dropHeaders(database, batch, places, { rules: headers, count: HEADERS_PER_BLOCK, cache })
+    isDropping = count > 0
+    return file
+  }
+  const prepared = (height: number): NonNullable<typeof ready> => {
     if (ready?.height !== height) {
       const batch = new WriteBatch()
       if (pruning !== 'archive') state.dropHistory(batch, height - pruning, ENTRIES_PER_BLOCK)
       const places = new HashPlaceWriter(database, batch)
       if (blockHistory > 0) dropBlockBodies(database, batch, places, height - blockHistory, BODIES_PER_BLOCK)
+      const file = dropNextHeaders(batch, places, height)
       listNextSegment(database, batch, height - 1, rules)
       moveBlocks(database, batch, places, MOVES_PER_BLOCK)
-      ready = { height, batch }
+      ready = { batch, height, file }
     }
-    return ready.batch
+    return ready
   }
   return {
     prepare: (height) => void prepared(height),
     drop: (batch, height) => {
-      batch.append(prepared(height))
+      const { batch: deletes, file } = prepared(height)
       ready = undefined
+      batch.append(deletes)
+      const durable = durableHeight()
+      for (const old of unlisted) if (old.height <= durable) removeSegmentFile(old.file)
+      unlisted = unlisted.filter((old) => old.height > durable)
+      if (file !== undefined) unlisted.push({ file, height })
     },
   }
 }
@@ -83,6 +119,7 @@ export interface PruneRequest extends Retention {
 export interface Pruned {
   readonly states: number
   readonly bodies: number
+  readonly headers: number
   readonly indexEntries: number
 }
 
@@ -99,10 +136,11 @@ export async function pruneNow(request: PruneRequest): Promise<Pruned> {
   const { headHeight } = openChainReader(database)
   const states = pruning === 'archive' ? 0 : await dropOldStates(request, headHeight - pruning)
   const bodies = blockHistory === 0 ? 0 : await dropOldBodies(request, headHeight - blockHistory)
-  if (index === 'all') return { states, bodies, indexEntries: 0 }
+  const headers = await dropOldHeaders(request)
+  if (index === 'all') return { states, bodies, headers, indexEntries: 0 }
   // Before the entries go: from now on nobody takes their absence for blocks without logs and events.
   await switchIndexes(database, 'off', headHeight)
-  return { states, bodies, indexEntries: await dropIndexes(request) }
+  return { states, bodies, headers, indexEntries: await dropIndexes(request) }
 }
 
 /** @returns how many blocks' states */
@@ -140,6 +178,28 @@ async function dropOldBodies(
     if (batch.length === 0) return 0
     await database.write(batch, { sync: true })
     return openChainReader(database).oldestBlock - (oldestBlock + done)
+  })
+}
+
+/** @returns of how many blocks */
+async function dropOldHeaders({
+  database,
+  headers: rules,
+  signal,
+  progressOf,
+  step = STEP,
+}: PruneRequest): Promise<number> {
+  if (rules === undefined) return 0
+  const total = countDroppableHeaders(database, rules)
+  if (total === 0) return 0
+  const cache: BlockCache = createBlockCache()
+  return inSteps(progressOf({ title: 'dropping old headers', unit: 'blocks', total }), signal, async () => {
+    const batch = new WriteBatch()
+    const options = { rules, count: step.bodies, cache }
+    const { count, file } = dropHeaders(database, batch, new HashPlaceWriter(database, batch), options)
+    if (count > 0) await database.write(batch, { sync: true })
+    if (file !== undefined) removeSegmentFile(file)
+    return count
   })
 }
 

@@ -12,6 +12,7 @@ import { decodeEthereumHeader, type EthereumHeader, ethereumBlockSize, ethereumH
 import { type EventTerm, indexedEventHeights } from './eventIndex.ts'
 import { HashKind, readHashPlaces } from './hashIndex.ts'
 import { readIndexedFrom } from './indexCoverage.ts'
+import { nextKeptHeight, readKeptLightBlock } from './keptLightBlocks.ts'
 import { bloomLogHeights, indexedLogHeights, type LogTerms } from './logIndex.ts'
 import type { Receipt } from './receipt.ts'
 import type { StoredBlock } from './segments/blockFrame.ts'
@@ -56,8 +57,10 @@ export interface ChainReader {
   blockId(height: number): BlockId | undefined
   /** the commit for `height` that this node saw */
   seenCommit(height: number): Commit | undefined
-  /** header, commit and validators of a block; undefined where one of them is not there */
+  /** header, commit and validators of a block; undefined where one of them is not there. Below `base` some stay for ever. */
   lightBlock(height: number): LightBlock | undefined
+  /** the lowest height from `height` on that `lightBlock` has; above the head `height` itself */
+  nextLightBlock(height: number): number
   /** validators of block `height` with their priorities in its round 0; up to the head's height + 2 */
   validatorsAt(height: number): RankedValidatorSet | undefined
   /** the same without priorities, which takes a fraction of the time */
@@ -314,11 +317,14 @@ function openReader(
       return height === head.height ? head.decided?.seenCommit : consensusBlock(height + 1)?.lastCommit
     },
     lightBlock: (height): LightBlock | undefined => {
+      if (height < base) return readKeptLightBlock(db, height)
       const header = consensusBlock(height)?.header
       const commit = reader.seenCommit(height)
       const validators = reader.validatorSetAt(height)
       return header && commit && validators && { header, commit, validators }
     },
+    nextLightBlock: (height) =>
+      height >= base ? Math.max(height, 1) : Math.min(nextKeptHeight(db, height) ?? base, base),
     validatorsAt: (height) => (height > head.height + VALIDATORS_AHEAD ? undefined : readValidators(db, height)),
     validatorSetAt: (height) => (height > head.height + VALIDATORS_AHEAD ? undefined : readValidatorSet(db, height)),
     logHeights: async function* (terms, from, to, pause) {
@@ -373,6 +379,11 @@ export function readBase(db: KeyReader): number {
   return base === undefined ? 0 : readHeight(base, 0)
 }
 
+/** Key and value that record `height` as the lowest block whose header and commit are there. */
+export function baseEntry(height: number): readonly [Uint8Array, Uint8Array] {
+  return [BASE_KEY, heightBytes(height)]
+}
+
 /**
  * Records where the blocks of a chain begin that a snapshot brought: those from `base` on are there with header and commit, those from
  * `oldestBlock` on with receipts and indexes too.
@@ -381,7 +392,7 @@ export function writeOldestBlocks(
   batch: WriteBatch,
   { base, oldestBlock }: { readonly base: number; readonly oldestBlock: number },
 ): void {
-  batch.put(BASE_KEY, heightBytes(base))
+  batch.put(...baseEntry(base))
   batch.put(...oldestBlockEntry(oldestBlock))
 }
 

@@ -1,7 +1,7 @@
-import { bytesToBigInt, concatBytes } from '../primitives/bytes.ts'
+import { bytesToBigInt, concatBytes, equalBytes } from '../primitives/bytes.ts'
 import { decodeRLP, encodeRLP, type RLPItem } from '../primitives/rlp.ts'
 import type { WriteBatch } from '../storage/batch.ts'
-import { Column, columnKey, heightBytes } from '../storage/columns.ts'
+import { Column, columnKey, heightBytes, readHeight } from '../storage/columns.ts'
 import { damagedIn } from '../storage/damage.ts'
 import type { KeyReader } from '../storage/database.ts'
 import { ed25519Address } from './consensus/ed25519.ts'
@@ -33,15 +33,18 @@ export function writeValidators(
 ): void {
   if (!isRecorded(height, isChanged)) return
   const record = rankRecordAt(height, set)
-  if (isChanged) batch.put(columnKey(Column.validatorSet, record.hash), encodeSet(set))
+  if (isChanged) {
+    batch.put(columnKey(Column.validatorSet, record.hash), encodeSet(set))
+    batch.put(columnKey(Column.validatorSetUse, record.hash), heightBytes(height))
+  }
   batch.put(columnKey(Column.proposerPriorities, heightBytes(height)), encodeRLP(rankFields(record)))
   const indexKey = segmentKey(height)
   batch.put(indexKey, concatBytes(db.get(indexKey) ?? new Uint8Array(), Uint8Array.of(height % RECORD_INTERVAL)))
 }
 
 /**
- * Adds deletes to a batch, which take back what {@link writeValidators} wrote for `height`, the highest one. The set itself stays: an
- * earlier height may have the same one.
+ * Adds deletes to a batch, which take back what {@link writeValidators} wrote for `height`, the highest one. The set itself stays, with
+ * this height as its newest use: an earlier height may have the same one.
  */
 export function removeValidators(batch: WriteBatch, db: KeyReader, height: number): void {
   const indexKey = segmentKey(height)
@@ -50,6 +53,31 @@ export function removeValidators(batch: WriteBatch, db: KeyReader, height: numbe
   batch.del(columnKey(Column.proposerPriorities, heightBytes(height)))
   if (offsets.length === 1) batch.del(indexKey)
   else batch.put(indexKey, offsets.subarray(0, -1))
+}
+
+/**
+ * Adds deletes to a batch, which drop the validators of heights below `until` that are in intervals of {@link RECORD_INTERVAL} heights which
+ * end there or before: their records, and the sets that no later height has.
+ * @param from where an earlier call ended, or the lowest height of the chain
+ */
+export function dropValidators(batch: WriteBatch, db: KeyReader, from: number, until: number): void {
+  for (let start = from - (from % RECORD_INTERVAL); start + RECORD_INTERVAL <= until; start += RECORD_INTERVAL) {
+    const end = start + RECORD_INTERVAL
+    const offsets = db.get(segmentKey(start))
+    // A chain that began with a snapshot has no validators of the blocks before it.
+    if (offsets === undefined) continue
+    const current = readRecord(db, end)
+    if (current === undefined) throw damaged(db, end)
+    for (const offset of offsets) {
+      const { hash } = requireRecord(db, start + offset)
+      batch.del(columnKey(Column.proposerPriorities, heightBytes(start + offset)))
+      const use = db.get(columnKey(Column.validatorSetUse, hash))
+      if (use === undefined || readHeight(use, 0) >= end || equalBytes(hash, current.hash)) continue
+      batch.del(columnKey(Column.validatorSet, hash))
+      batch.del(columnKey(Column.validatorSetUse, hash))
+    }
+    batch.del(segmentKey(start))
+  }
 }
 
 /**
@@ -81,10 +109,14 @@ export function readValidatorSet(db: KeyReader, height: number): ValidatorSet | 
 function readRecord(db: KeyReader, height: number): RankRecord | undefined {
   const offset = db.get(segmentKey(height))?.findLast((offset) => offset <= height % RECORD_INTERVAL)
   if (offset === undefined) return undefined
-  const recordHeight = height - (height % RECORD_INTERVAL) + offset
-  const bytes = db.get(columnKey(Column.proposerPriorities, heightBytes(recordHeight)))
+  return requireRecord(db, height - (height % RECORD_INTERVAL) + offset)
+}
+
+/** @throws DatabaseError when it is missing */
+function requireRecord(db: KeyReader, height: number): RankRecord {
+  const bytes = db.get(columnKey(Column.proposerPriorities, heightBytes(height)))
   if (bytes === undefined) throw damaged(db, height)
-  return readRankFields(recordHeight, decodeRLP(bytes) as readonly RLPItem[])
+  return readRankFields(height, decodeRLP(bytes) as readonly RLPItem[])
 }
 
 function readSet(db: KeyReader, hash: Uint8Array): ValidatorSet {

@@ -96,7 +96,7 @@ export const VARIABLES = {
   rpcRequestLimit: variable('RPC_REQUEST_LIMIT', 'JSON-RPC', integer(1_000, 1_000_000_000), '5242880', 'Bytes of one HTTP request body or WebSocket message.'),
 
   pruning: variable('PRUNING', 'Execution and storage', pruningMode, '50000', '`archive` keeps the state of every block; a number keeps that many blocks of state (50,000 are 5.5 hours).'),
-  blockHistory: variable('BLOCK_HISTORY', 'Execution and storage', integer(0, 1_000_000_000), '0', 'Blocks with their transactions, receipts and indexes that are kept; 0 keeps all of them.'),
+  blockHistory: variable('BLOCK_HISTORY', 'Execution and storage', integer(0, 1_000_000_000), '0', 'Blocks with their transactions, receipts and indexes that are kept; 0 keeps all of them. With a number, headers are dropped too when neither evidence nor light clients need them.'),
   index: variable('INDEX', 'Execution and storage', choice(['all', 'off']), 'all', 'Whether new blocks get into the indexes of logs and of native events. With `off` the database grows less, `eth_getLogs` reads the bloom filter of every block in its range, and searches by events are refused; transactions are found by their hashes in any case.'),
   snapshotInterval: variable('SNAPSHOT_INTERVAL', 'Execution and storage', integer(0, 1_000_000_000), '0', 'Blocks from one snapshot of the state to the next, which the node makes in the background in `HOMEDIR/snapshots`, and from which others can start; 0 makes none. It needs PRUNING of 100 or more and BLOCK_HISTORY of 2000 or more, or 0.'),
   snapshotKeep: variable('SNAPSHOT_KEEP', 'Execution and storage', integer(1, 1_000), '2', 'How many of the snapshots in `HOMEDIR/snapshots` stay, the newest ones; older ones are deleted when another is made.'),

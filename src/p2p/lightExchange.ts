@@ -19,7 +19,7 @@ export function databaseLightBlocks(database: Database): LightBlockReader {
   const cache = createBlockCache()
   return (height) => {
     const chain = openChainReader(database, cache)
-    const block = chain.lightBlock(height === 0 ? chain.headHeight : Math.max(height, chain.base, 1))
+    const block = chain.lightBlock(height === 0 ? chain.headHeight : chain.nextLightBlock(height))
     return block && encodeLightBlock(block)
   }
 }

@@ -49,6 +49,7 @@ export interface RpcLog {
 const KNOWN_ERRORS: ReadonlyMap<string, (message: string) => RpcError> = new Map([
   ['InvalidArgument', (message: string) => new RpcError(RPC_CODES.invalidParams, message)],
   ['StateUnavailable', (message: string) => new RpcError(RPC_CODES.server, message)],
+  ['BlockUnavailable', (message: string) => new RpcError(RPC_CODES.prunedHistory, message)],
   ['ExecutionTimeout', () => timedOut()],
 ])
 

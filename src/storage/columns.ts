@@ -52,9 +52,9 @@ export const Column = {
    * `head` -> head record; `base` -> lowest height whose block is there at all; `oldest` -> lowest height whose transactions and
    * receipts are kept; `moved` -> lowest height whose block is here and not only in a segment (these three absent: 0);
    * `restored` -> height and state root that a snapshot brought (src/app/restoreSnapshot.ts); `genesis` -> genesis hash
-   * (src/app/openChain.ts); `indexed` -> height from which on blocks are in `logTerm` and `eventTerm`, or no bytes where new ones are
-   * not (src/chain/indexCoverage.ts); `reindex` -> how far an interrupted one is (src/app/reindex.ts); `repair` -> what a repair has begun
-   * (src/app/repair/mendable.ts); `format` -> version of what this
+   * (src/app/openChain.ts); `light` -> lowest and highest height in `lightBlock`; `indexed` -> height from which on blocks are in
+   * `logTerm` and `eventTerm`, or no bytes where new ones are not (src/chain/indexCoverage.ts); `reindex` -> how far an interrupted one is
+   * (src/app/reindex.ts); `repair` -> what a repair has begun (src/app/repair/mendable.ts); `format` -> version of what this
    * table describes (src/storage/format.ts)
    */
   chainMeta: 0x26,
@@ -74,9 +74,20 @@ export const Column = {
    */
   shortHash: 0x2e,
 
+  // Light blocks that stay when the other headers are dropped (src/chain/keptLightBlocks.ts)
+  /** height -> protobuf of tendermint.types.LightBlock, without proposer and priorities */
+  lightBlock: 0x2f,
+  /** height / 1,000 -> which of these 1,000 heights are in `lightBlock`, two bytes each */
+  lightBlockIndex: 0x30,
+
   // Validator sets (src/chain/validatorRecords.ts)
   /** header.validators_hash -> public keys and powers, in the set's order */
   validatorSet: 0x27,
+  /**
+   * header.validators_hash -> the newest height from which on it was that of the chain; absent for sets that an older version wrote, which
+   * stay for ever
+   */
+  validatorSetUse: 0x31,
   /** height -> hash of the set, its proposer and priorities; only where they do not follow from an earlier height */
   proposerPriorities: 0x28,
   /** height / 64 -> which of these 64 heights have a record in `proposerPriorities`, one byte each */

@@ -28,6 +28,8 @@ export interface KeyReader {
 export interface DatabaseReader extends KeyReader {
   /** its directory */
   readonly location: string
+  /** of a snapshot: the database as it is now */
+  readonly newest?: KeyReader
   /** Entries of the range in key order, as of the first step of the iteration. */
   entries(range: KeyRange): AsyncIterable<readonly [Uint8Array, Uint8Array]>
 }
@@ -208,6 +210,10 @@ export class DatabaseSnapshot implements DatabaseView {
 
   get onDamage(): KeyReader['onDamage'] {
     return this.#handle.onDamage
+  }
+
+  get newest(): KeyReader {
+    return { get: (key) => readValue(this.#handle, key, undefined) }
   }
 
   /** @throws DatabaseError when a file or the value is damaged, or cannot be read; Error after `close` */

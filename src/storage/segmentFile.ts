@@ -325,6 +325,11 @@ export function isSegmentFile(file: Uint8Array, { bytes, sha256 }: Pick<SegmentI
   return equalBytes(digest, sha256) && equalBytes(file.subarray(end), concatBytes(sha256, SEGMENT_MAGIC))
 }
 
+/** Removes a file that the database does not list any more. A crash may leave it: see {@link tidySegmentFiles}. */
+export function removeSegmentFile(path: string): void {
+  rmSync(path, { force: true })
+}
+
 /** Whether {@link createSegmentFile} has completed this file. */
 export function hasSegmentFile(path: string): boolean {
   return existsSync(path)

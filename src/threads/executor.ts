@@ -5,6 +5,7 @@ import type { GenesisState } from '../app/genesisBlock.ts'
 import type { HeadEvent } from '../app/headEvent.ts'
 import type { CandidateRequest } from '../app/proposal.ts'
 import type { ChainConfig } from '../chain/chainConfig.ts'
+import type { HeaderRules } from '../chain/headerRetention.ts'
 import type { Config } from '../config/config.ts'
 import type { EngineChoice } from '../evm/engines/createEngine.ts'
 import { packHashes, packHeadUpdate, unpackSenders, unpackTransactions } from '../mempool/packedMessages.ts'
@@ -37,6 +38,7 @@ export interface ExecutorData {
   readonly location: string
   readonly chain: ChainConfig
   readonly genesis: GenesisState
+  readonly headers: HeaderRules
   readonly engine: EngineChoice
   /** executes each block too */
   readonly shadow: EngineChoice | undefined
@@ -76,6 +78,7 @@ const executor = await openExecutor({
   },
   pruning: data.config.pruning,
   blockHistory: data.config.blockHistory,
+  headers: data.headers,
   index: data.config.index,
   skipUpgrades: data.config.skipUpgrades,
   buildBudgetMs: data.chain.blockIntervalMs * BUILD_SHARE,

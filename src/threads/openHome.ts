@@ -13,11 +13,13 @@ import type { ValidatorSet } from '../chain/consensus/types.ts'
 import { createValidatorSet } from '../chain/consensus/validatorSet.ts'
 import { chainConfigOf, genesisValidators } from '../chain/genesis.ts'
 import type { Genesis } from '../chain/genesisSchema.ts'
+import { type HeaderRules, headerRules } from '../chain/headerRetention.ts'
 import { readHeadRecord } from '../chain/writeBlock.ts'
 import type { StartOptions } from '../cli/ports.ts'
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/configError.ts'
 import { checkJoining } from '../config/startRules.ts'
+import { trustPeriodOf } from '../config/syncDecision.ts'
 import { setLogAside } from '../consensus/setLogAside.ts'
 import { createValidatorKey, loadValidatorKey, type ValidatorKey } from '../consensus/validatorKey.ts'
 import { createNodeKey, loadNodeKey, type NodeKey } from '../p2p/nodeKey.ts'
@@ -25,6 +27,7 @@ import { damagedContents } from '../storage/damage.ts'
 import { Database } from '../storage/database.ts'
 import { START_BYTES, scrubTables, tableBytes } from '../storage/verifyFiles.ts'
 import { fetchGenesis } from '../sync/fetchGenesis.ts'
+import { genesisTimes } from '../sync/light/openLightClient.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { type Progress, startProgress } from '../telemetry/progress.ts'
 
@@ -47,6 +50,8 @@ export interface Home {
   readonly validators: ValidatorSet
   /** consensus parameter block.max_gas */
   readonly maxGas: number
+  /** how long headers are kept, by the settings and the genesis */
+  readonly headers: HeaderRules
   readonly validatorKey: ValidatorKey
   readonly nodeKey: NodeKey
 }
@@ -97,6 +102,9 @@ export async function openHome(
     const validatorKey = loadValidatorKey(paths.validatorKey)
     if (validatorKey === undefined) throw new Error(`${paths.validatorKey} has gone`)
     const chain = chainConfigOf(init.genesis)
+    const { pruning, blockHistory, snapshots, joining } = config
+    const trustPeriodMs = trustPeriodOf(joining, genesisTimes(init.genesis))
+    const headers = headerRules({ pruning, blockHistory, snapshots, evidence: chain.evidence, trustPeriodMs })
     await settleDatabase({ paths, chain }, logger)
     return {
       paths,
@@ -106,6 +114,7 @@ export async function openHome(
       genesis: genesisStateOf(init.genesis),
       validators: createValidatorSet(genesisValidators(init.genesis)),
       maxGas: Number(init.genesis.consensus.params.block.max_gas),
+      headers,
       validatorKey,
       nodeKey: loadOrCreateNodeKey(paths),
     }

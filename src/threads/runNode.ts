@@ -106,6 +106,7 @@ async function start(
     location: paths.db,
     chain,
     genesis: home.genesis,
+    headers: home.headers,
     snapshots: paths.snapshots,
     clientVersion: CLIENT_VERSION,
     identity: {

@@ -3,7 +3,7 @@ import { workerData } from 'node:worker_threads'
 import type { MoveRules } from '../chain/segments/moveBlocks.ts'
 import type { LogConfig } from '../config/config.ts'
 import { Database, DatabaseError } from '../storage/database.ts'
-import { segmentFiles, verifySegmentFile } from '../storage/segmentFile.ts'
+import { hasSegmentFile, segmentFiles, verifySegmentFile } from '../storage/segmentFile.ts'
 import { scrubTables, tableBytes } from '../storage/verifyFiles.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { createScrubberMetrics } from '../telemetry/metrics.ts'
@@ -61,7 +61,14 @@ async function scrubForEver(): Promise<never> {
 
 function* scrubFiles(): Generator<number, void, void> {
   yield* scrubTables(data.location)
-  for (const path of segmentFiles(data.location)) yield* verifySegmentFile(path)
+  for (const path of segmentFiles(data.location)) {
+    try {
+      yield* verifySegmentFile(path)
+    } catch (error) {
+      // The executor removes files of blocks that are not kept any more.
+      if (hasSegmentFile(path)) throw error
+    }
+  }
 }
 
 /** How often it is looked whether a segment can be made, and how long after one could not be made. */

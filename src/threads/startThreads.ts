@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import type { GenesisState } from '../app/genesisBlock.ts'
+import type { HeaderRules } from '../chain/headerRetention.ts'
 import { firstSegmentDue, moveRules } from '../chain/segments/moveBlocks.ts'
 import { chooseEngine } from '../evm/engines/createEngine.ts'
 import { threadEntry } from '../primitives/location.ts'
@@ -34,6 +35,7 @@ export interface ThreadsOptions extends ClientThreadsOptions {
   /** opens the database of {@link location} in this thread; it is made when it is absent */
   readonly openDatabase: () => Promise<Database>
   readonly genesis: GenesisState
+  readonly headers: HeaderRules
   /** directory of the node's own snapshots */
   readonly snapshots: string
   /** the node towards its peers */
@@ -274,7 +276,7 @@ function wire(socketThreads: number) {
 }
 
 function startExecutor(
-  { config, location, chain, genesis }: ThreadsOptions,
+  { config, location, chain, genesis, headers }: ThreadsOptions,
   { headChannel, publishedHeight, executorToPool }: Wiring,
   engines: Pick<ExecutorData, 'engine' | 'shadow'>,
   start: StartThread,
@@ -284,6 +286,7 @@ function startExecutor(
     location,
     chain,
     genesis,
+    headers,
     ...engines,
     pool: executorToPool.left,
     headChannel,

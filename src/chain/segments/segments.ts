@@ -95,6 +95,11 @@ export function segmentEntry({ first, last, bytes, sha256 }: ListedSegment): rea
   return [segmentKey(first), encodeRLP([BigInt(first), BigInt(last), BigInt(bytes), sha256])]
 }
 
+/** The key of a segment in the database's list. @param height of any of its blocks */
+export function segmentKey(height: number): Uint8Array {
+  return columnKey(Column.segment, heightBytes(Math.floor(height / SEGMENT_BLOCKS)))
+}
+
 /** The listed segment that has a block; undefined when there is none. */
 export function findSegment(db: KeyReader, height: number): ListedSegment | undefined {
   const bytes = db.get(segmentKey(height))
@@ -108,10 +113,6 @@ export async function listSegments(db: Pick<DatabaseReader, 'entries'>): Promise
   const range = { start: columnKey(Column.segment), end: columnKey(Column.segment + 1) }
   for await (const [, value] of db.entries(range)) segments.push(decodeSegmentEntry(value))
   return segments
-}
-
-function segmentKey(height: number): Uint8Array {
-  return columnKey(Column.segment, heightBytes(Math.floor(height / SEGMENT_BLOCKS)))
 }
 
 function decodeSegmentEntry(bytes: Uint8Array): ListedSegment {
@@ -217,13 +218,22 @@ export function createSegmentCache(mostFrames = CACHED_FRAMES): SegmentCache {
 /** The end of a file takes some kilobytes. */
 const CACHED_INDEXES = 64
 
+/** A block was dropped while somebody still read an older snapshot of the database. */
+export class BlockUnavailable extends Error {
+  override readonly name = 'BlockUnavailable'
+
+  constructor(height: number) {
+    super(`pruned history unavailable: block ${height} is not kept any more`)
+  }
+}
+
 /**
  * A block from its segment; undefined when no segment has it.
  * @param beforeDecoding called when the block is not in the cache; what it throws is thrown
- * @throws DatabaseError when the segment is damaged
+ * @throws DatabaseError when the segment is damaged; BlockUnavailable when the database does not list it any more
  */
 export function readFromSegment(
-  db: KeyReader & Pick<DatabaseReader, 'location'>,
+  db: Pick<DatabaseReader, 'location' | 'get' | 'newest' | 'onDamage'>,
   cache: SegmentCache,
   height: number,
   beforeDecoding?: (height: number) => void,
@@ -239,7 +249,10 @@ export function readFromSegment(
     checkListed(index, segment)
     return readFromIndex(index, cache, height, beforeDecoding)
   } catch (error) {
-    if (error instanceof DatabaseError && error.code === 'corrupt') db.onDamage?.(error)
+    if (!(error instanceof DatabaseError && error.code === 'corrupt')) throw error
+    // The file of a segment that is in no list any more may be removed, while snapshots still have it in their list.
+    if (findSegment(db.newest ?? db, height) === undefined) throw new BlockUnavailable(height)
+    db.onDamage?.(error)
     throw error
   }
 }

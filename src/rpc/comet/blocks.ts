@@ -5,7 +5,15 @@ import type { JsonObject } from '../format/json.ts'
 import type { RpcMethod } from '../method.ts'
 import { isOldBlock, OldBlock, unlessOld } from '../newestBlocks.ts'
 import type { ViewPool } from '../runMethod.ts'
-import { type CometChain, heightUnavailable, lowestBlock, lowestHeader, readHeight, type WithChain } from './env.ts'
+import {
+  type CometChain,
+  heightUnavailable,
+  lowestBlock,
+  lowestHeader,
+  readHeight,
+  readLightHeight,
+  type WithChain,
+} from './env.ts'
 import { blockJson, commitJson, headerJson } from './json/block.ts'
 import { blockIdJson, NO_BLOCK_ID_JSON } from './json/values.ts'
 import { bytes, type CometMethod, cometFailure, defineCometMethod, hexBytes, int64 } from './method.ts'
@@ -32,12 +40,13 @@ const READS = {
     return { header: block === undefined ? null : headerJson(block.header) }
   },
   commit: (chain: CometChain, requested?: bigint) => {
-    const height = readHeight(requested, chain.headHeight, lowestHeader(chain))
-    const block = requireBlock(chain, height)
-    const commit = block && chain.seenCommit(height)
-    if (commit === undefined) return null
+    const height = readLightHeight(chain, requested, chain.headHeight)
+    const kept = height < chain.base ? chain.lightBlock(height) : undefined
+    const header = kept?.header ?? requireBlock(chain, height)?.header
+    const commit = kept?.commit ?? (header && chain.seenCommit(height))
+    if (header === undefined || commit === undefined) return null
     return {
-      signed_header: { header: headerJson(block!.header), commit: commitJson(commit) },
+      signed_header: { header: headerJson(header), commit: commitJson(commit) },
       // The commit of the newest block is the one that this node saw; the next block's may be another.
       canonical: height < chain.headHeight,
     }
@@ -108,6 +117,7 @@ function newestOnly(chain: CometChain): CometChain {
   return {
     ...chain,
     consensusBlock: unlessOld(chain, chain.consensusBlock),
+    lightBlock: unlessOld(chain, chain.lightBlock),
     blockId: unlessOld(chain, chain.blockId),
     seenCommit: unlessOld(chain, chain.seenCommit),
     heightOfConsensusHash: () => {

@@ -1,8 +1,17 @@
+import type { RankedValidatorSet, ValidatorSet } from '../../chain/consensus/types.ts'
 import type { NodeView } from '../../state/view.ts'
 import type { JsonObject } from '../format/json.ts'
 import { isOldBlock, unpackedBlocksOf } from '../newestBlocks.ts'
 import type { ViewPool } from '../runMethod.ts'
-import { type CometChain, type CometNode, lowestHeader, readHeight, readPage, type WithChain } from './env.ts'
+import {
+  type CometChain,
+  type CometNode,
+  lowestHeader,
+  readHeight,
+  readLightHeight,
+  readPage,
+  type WithChain,
+} from './env.ts'
 import { type ConsensusParamsConfig, type ConsensusParamsView, consensusParamsJson } from './json/consensusParams.ts'
 import type { RoundStateJson } from './json/roundState.ts'
 import { validatorJson, validatorSetJson } from './json/values.ts'
@@ -27,8 +36,8 @@ export function createValidatorsMethod(withChain: WithChain, isCatchingUp: () =>
     run: (requested, page, perPage) =>
       withChain((chain) => {
         const latest = latestValidators(chain, isCatchingUp())
-        const height = readHeight(requested, latest, lowestHeader(chain))
-        const set = chain.validatorsAt(height)
+        const height = readLightHeight(chain, requested, latest)
+        const set = height < chain.base ? unranked(chain.lightBlock(height)?.validators) : chain.validatorsAt(height)
         if (set === undefined) {
           const { oldestBlock } = chain
           throw cometFailure(`could not find validator set for height #${height}: the oldest block is ${oldestBlock}`)
@@ -44,6 +53,11 @@ export function createValidatorsMethod(withChain: WithChain, isCatchingUp: () =>
         }
       }),
   })
+}
+
+/** Priorities are kept as long as headers; no hash covers them, and no light client reads them. */
+function unranked(set: ValidatorSet | undefined): RankedValidatorSet | undefined {
+  return set && { ...set, priorities: set.validators.map(() => 0n), proposer: 0 }
 }
 
 /** `consensus_params` (rpc/core/consensus.go), up to those of the block that is being decided. */

@@ -17,6 +17,8 @@ export type CometChain = Pick<
   | 'consensusBlock'
   | 'blockId'
   | 'seenCommit'
+  | 'lightBlock'
+  | 'nextLightBlock'
   | 'validatorsAt'
   | 'validatorSetAt'
   | 'heightOfConsensusHash'
@@ -74,6 +76,19 @@ export function readHeight(height: bigint | undefined, latest: number, lowest: n
 
 export function heightUnavailable(height: number, lowest: number): Error {
   return cometFailure(`height ${height} is not available, lowest height is ${lowest}`)
+}
+
+/**
+ * The height that a client asks for, where some light blocks are there also below the lowest header.
+ * @throws CometError as {@link readHeight}; it names the next light block, with which a light client may go on
+ */
+export function readLightHeight(chain: CometChain, height: bigint | undefined, latest: number): number {
+  const wanted = readHeight(height, latest, 1)
+  const lowest = lowestHeader(chain)
+  const next = chain.nextLightBlock(wanted)
+  if (next === wanted) return wanted
+  const also = next < lowest ? `, next light block is ${next}` : ''
+  throw cometFailure(`height ${wanted} is not available, lowest height is ${lowest}${also}`)
 }
 
 const DEFAULT_PER_PAGE = 30

@@ -1,3 +1,4 @@
+import { BlockUnavailable } from '../../chain/segments/segments.ts'
 import { ExecutionTimeout } from '../../evm/engine.ts'
 import { SDK_ERRORS } from '../../modules/sdkError.ts'
 import { ProtobufError } from '../../primitives/protobuf.ts'
@@ -139,6 +140,7 @@ function toQueryError(error: unknown, log: Pick<RpcLog, 'error'>, path: string):
     const abci = { codespace: 'sdk', code: SDK_ERRORS.notFound[0], log }
     return new QueryError(GRPC_CODES.failedPrecondition, error.message, abci)
   }
+  if (error instanceof BlockUnavailable) return new QueryError(GRPC_CODES.notFound, error.message)
   if (error instanceof ExecutionTimeout) return new QueryError(GRPC_CODES.deadlineExceeded, 'the query takes too long')
   // Some queries use functions of JSON-RPC methods.
   if (error instanceof RpcError) return new QueryError(GRPC_CODES.unknown, error.message)

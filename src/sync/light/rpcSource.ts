@@ -48,9 +48,12 @@ const MAX_KNOWN_SETS = 8
 /** How much of a text of the node's a message repeats. */
 const SHOWN_LENGTH = 120
 
-/** CometBFT's errors for a height that is not kept, or does not exist yet. The first one says which is kept. */
+/**
+ * CometBFT's errors for a height that is not kept, or does not exist yet. The first one says which is kept; a node of this project adds
+ * the next light block that it keeps for ever.
+ */
 const MISSING =
-  /^(?:height \d+ is not available, lowest height is (\d{1,15})|height \d+ must be less than or equal to|could not find validator set)/
+  /^(?:height (\d{1,15}) is not available, lowest height is (\d{1,15})(?:, next light block is (\d{1,15}))?|height \d+ must be less than or equal to|could not find validator set)/
 
 /** Light blocks from `/rpc/commit` and `/rpc/validators` of a node that need not be trusted (CometBFT light/provider/http). */
 export class RpcSource implements LightBlockSource {
@@ -59,8 +62,8 @@ export class RpcSource implements LightBlockSource {
   readonly #limits: RpcSourceLimits
   /** by their hash */
   readonly #knownSets = new Map<string, ValidatorSet>()
-  /** the lowest height that the node has, as it said when it was asked for a lower one */
-  #lowest: number | undefined
+  /** the last height that the node had not, and the nearest one above it that it has, as it said */
+  #missing: { readonly height: number; readonly above: number } | undefined
 
   constructor(options: RpcSourceOptions) {
     this.name = shownUrl(new URL(options.url)).replace(/\/+$/, '')
@@ -83,9 +86,20 @@ export class RpcSource implements LightBlockSource {
     }
   }
 
-  /** The RPC has no question for this. But a node that has dropped old blocks says where its blocks begin. */
-  async nearest(_height: number, { from, to }: HeightBounds): Promise<number | undefined> {
-    return this.#lowest !== undefined && this.#lowest > from && this.#lowest < to ? this.#lowest : undefined
+  /**
+   * The RPC has no question for this. But a node that has dropped old blocks says where its blocks begin, and which it has below; if the
+   * nearest one above `height` is too high, one between `from` and `height` is found by a few questions.
+   */
+  async nearest(height: number, { from, to }: HeightBounds, signal: AbortSignal): Promise<number | undefined> {
+    for (let asked = height; ; asked = from + Math.max(1, Math.floor((asked - from) / 2))) {
+      if (this.#missing?.height !== asked) {
+        const found = await this.#call(this.#endpoint('commit', { height: asked }), signal)
+        if (found !== null) return asked
+      }
+      if (this.#missing?.height !== asked) return undefined
+      if (this.#missing.above < to) return this.#missing.above
+      if (asked <= from + 1) return undefined
+    }
   }
 
   async #fetch(height: number, signal: AbortSignal): Promise<LightBlock | undefined> {
@@ -201,7 +215,9 @@ export class RpcSource implements LightBlockSource {
     if (error === undefined || error === null) return result ?? null
     const problem = error.data ?? error.message
     const missing = MISSING.exec(problem)
-    if (missing?.[1] !== undefined) this.#lowest = Number(missing[1])
+    if (missing?.[2] !== undefined) {
+      this.#missing = { height: Number(missing[1]), above: Number(missing[3] ?? missing[2]) }
+    }
     if (missing !== null) return null
     throw new HttpError('later', `${shown} reports an error: ${JSON.stringify(problem.slice(0, SHOWN_LENGTH))}`)
   }

@@ -134,11 +134,13 @@ export interface Contents {
   readonly byHash: Set<string>
 }
 
+const FOUND_BY_HASH: ReadonlySet<number> = new Set([Column.code, Column.validatorSet, Column.validatorSetUse])
+
 export function contentsOf(node: Pick<NetworkNode, 'location'>): Promise<Contents> {
   return withDatabase(node, async (database) => {
     const contents: Contents = { entries: new Map(), byHash: new Set() }
     for await (const [key, value] of database.entries({ start: Uint8Array.of(0), end: undefined })) {
-      if (key[0] === Column.code || key[0] === Column.validatorSet) contents.byHash.add(bytesKey(key))
+      if (FOUND_BY_HASH.has(key[0]!)) contents.byHash.add(bytesKey(key))
       else contents.entries.set(Buffer.from(key).toString('hex'), bytesKey(value))
     }
     return contents

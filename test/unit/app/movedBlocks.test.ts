@@ -10,7 +10,7 @@ import { checkRollback } from '../../../src/app/rollback.ts'
 import { HashKind, HashPlaceWriter } from '../../../src/chain/hashIndex.ts'
 import { makeNextSegment, moveRules, readMoved } from '../../../src/chain/segments/moveBlocks.ts'
 import { SEGMENT_BLOCKS, tidySegments } from '../../../src/chain/segments/segments.ts'
-import { openChainReader } from '../../../src/chain/store.ts'
+import { oldestBlockEntry, openChainReader } from '../../../src/chain/store.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { ZERO_HASH } from '../../../src/primitives/hash.ts'
 import { writeOldestHeight, writeStateHead } from '../../../src/state/head.ts'
@@ -35,21 +35,27 @@ afterEach(async () => {
   rmSync(directory, { recursive: true })
 })
 
-/** Moves the blocks of the first segment. @returns how many were moved after each batch */
-async function moveAll(): Promise<number[]> {
-  const pruner = createPruner({
-    database,
-    state: { dropHistory: () => undefined },
-    pruning: 'archive',
-    blockHistory: 0,
-  })
-  const next = async (height: number): Promise<number> => {
+const OPTIONS = {
+  state: { dropHistory: () => undefined },
+  pruning: 'archive',
+  blockHistory: 0,
+  durableHeight: () => 0,
+} as const
+
+/** Writes what a pruner does with a block. @returns how many puts and deletes that is */
+function blocksOn(pruner: ReturnType<typeof createPruner>): (height: number) => Promise<number> {
+  return async (height) => {
     pruner.prepare(height)
     const batch = new WriteBatch()
     pruner.drop(batch, height)
     await database.write(batch, { sync: false })
     return batch.length
   }
+}
+
+/** Moves the blocks of the first segment. @returns how many were moved after each batch */
+async function moveAll(): Promise<number[]> {
+  const next = blocksOn(createPruner({ ...OPTIONS, database }))
   expect(await next(HEAD + 1)).toBe(0)
   await makeNextSegment(database, moveRules('archive', 0), async () => undefined)
   expect(await next(HEAD + 1)).toBe(1)
@@ -113,6 +119,20 @@ it('a backup has the segment, and is none when that is damaged', async () => {
   await expect(backUp('damaged')).rejects.toThrow(/segment.* is damaged/)
   rmSync(segment!)
   await expect(backUp('damaged')).rejects.toThrow(/segment is damaged \(it is missing/)
+})
+
+it('the headers of a chain that began with a snapshot, of whose first blocks nobody knows the validators, are dropped', async () => {
+  await moveAll()
+  const batch = new WriteBatch()
+  batch.put(...oldestBlockEntry(HEAD - 10))
+  await database.write(batch, { sync: false })
+  const headers = { blockHistory: 10, ownBlocks: 10, evidence: { maxAgeBlocks: 1, maxAgeMs: 1 }, trustPeriodMs: 1 }
+  const next = blocksOn(createPruner({ ...OPTIONS, database, headers, durableHeight: () => HEAD + 100 }))
+  for (let height = HEAD + 1; height < HEAD + 9; height++) await next(height)
+  expect(openChainReader(database).base).toBe(SEGMENT_BLOCKS)
+  // Those of transactions go with the bodies, which nobody has dropped here.
+  expect((await shortHashes()).filter((entry) => /^0x2e0[01]/.test(entry))).toEqual([])
+  expect(segmentFiles(database.location)).toEqual([])
 })
 
 /** All entries of the index of hashes in its short form. */

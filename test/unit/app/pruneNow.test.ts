@@ -80,7 +80,12 @@ const inColumn = (entries: ReadonlyMap<string, string>, column: number): readonl
 it('keeps what the node would have kept with these settings from the start', async () => {
   await withCopy(async (database) => {
     const { told, request: pruning } = request(database)
-    expect(await pruneNow(pruning)).toEqual({ states: HEAD - STATES, bodies: HEAD - BODIES, indexEntries: 0 })
+    expect(await pruneNow(pruning)).toEqual({
+      states: HEAD - STATES,
+      bodies: HEAD - BODIES,
+      headers: 0,
+      indexEntries: 0,
+    })
     expect(told.filter((text) => text === 'end')).toHaveLength(2)
     expect(told).toContain('dropping old states 0/20')
     expect(told).toContain('dropping old states 20/20')
@@ -98,7 +103,7 @@ it('keeps what the node would have kept with these settings from the start', asy
       expect(inColumn(entries, column)).toHaveLength(BODIES + 1)
     expect(inColumn(entries, Column.header)).toHaveLength(HEAD + 1)
     // There is nothing left to do.
-    expect(await pruneNow(request(database).request)).toEqual({ states: 0, bodies: 0, indexEntries: 0 })
+    expect(await pruneNow(request(database).request)).toEqual({ states: 0, bodies: 0, headers: 0, indexEntries: 0 })
     expect(await dump(database)).toEqual(entries)
   })
 })
@@ -149,7 +154,12 @@ it('drops nothing of an archive, and nothing of a chain that is shorter than wha
       { pruning: 'archive', blockHistory: 0 },
       { pruning: HEAD, blockHistory: HEAD },
     ] as const) {
-      expect(await pruneNow(request(database, settings).request)).toEqual({ states: 0, bodies: 0, indexEntries: 0 })
+      expect(await pruneNow(request(database, settings).request)).toEqual({
+        states: 0,
+        bodies: 0,
+        headers: 0,
+        indexEntries: 0,
+      })
     }
     expect(await dump(database)).toEqual(before)
   })

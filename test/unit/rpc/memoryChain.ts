@@ -55,6 +55,7 @@ export function memoryChainReader(blocks: readonly MemoryBlock[], oldestBlock = 
     blockId: () => undefined,
     seenCommit: () => undefined,
     lightBlock: () => undefined,
+    nextLightBlock: (height) => height,
     async *eventHeights(_, from, to) {
       for (let height = from; height <= to; height++) yield height
     },

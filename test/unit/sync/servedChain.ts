@@ -45,6 +45,8 @@ interface ServedChainOptions {
   readonly signs?: (height: number, index: number) => boolean
   readonly sign?: (publicKey: Uint8Array, message: Uint8Array) => Uint8Array
   readonly keys?: readonly Uint8Array[]
+  /** header.app_hash of the first block, and of the one after each */
+  readonly appHashes?: { readonly genesis: Uint8Array; readonly after: (block: DecidedBlock) => Uint8Array }
 }
 
 /** A chain of decided blocks, its states, and what an honest peer answers from it. */
@@ -67,11 +69,12 @@ export function servedChain(options: ServedChainOptions): ServedChain {
   const { powers = [1n, 1n, 1n, 1n], sign = fakeSign, signs = () => true } = options
   const keys = options.keys ?? powers.map((_, index) => keyOf(index))
   const set = createRankedSet(powers.map((power, index) => ({ publicKey: keys[index]!, power })))
-  const states: ConsensusState[] = [genesisState(set)]
+  const genesis = genesisState(set)
+  const states: ConsensusState[] = [{ ...genesis, appHash: options.appHashes?.genesis ?? genesis.appHash }]
   const decided: DecidedBlock[] = []
   const encoded: FetchedBlock[] = []
   const result = (block: DecidedBlock): FinalizeResult => ({
-    appHash: sha256(concatBytes(states[0]!.appHash, block.blockId.hash)),
+    appHash: options.appHashes?.after(block) ?? sha256(concatBytes(states[0]!.appHash, block.blockId.hash)),
     lastResultsHash: sha256(block.blockId.hash),
     validatorUpdates: options.updatesAt?.(block.block.header.height) ?? [],
     durableHeight: block.block.header.height,

@@ -135,11 +135,35 @@ describe('where BLOCK_HISTORY has dropped transactions', () => {
       ...pruned,
       base: 4,
       consensusBlock: (height) => (height < 4 ? undefined : pruned.consensusBlock(height)),
+      nextLightBlock: (height) => Math.max(height, 4),
     })
     expect(await without.get('header?height=3')).toMatchObject(lost)
     expect(await without.get('commit?height=3')).toMatchObject(lost)
     expect(await without.get('validators?height=3')).toMatchObject(lost)
     expect(await without.get('consensus_params?height=3')).toMatchObject(lost)
+  })
+
+  it('a light block that stays for ever is there, and the next one is named for other heights', async () => {
+    const kept = createCometTest({
+      ...pruned,
+      base: 4,
+      consensusBlock: (height) => (height < 4 ? undefined : pruned.consensusBlock(height)),
+      seenCommit: (height) => (height < 4 ? undefined : pruned.seenCommit(height)),
+      validatorsAt: (height) => (height === 2 ? undefined : pruned.validatorsAt(height)),
+      nextLightBlock: (height) => (height <= 2 ? 2 : Math.max(height, 4)),
+    })
+    expect(await kept.get('commit?height=2')).toEqual(await ask('commit?height=2'))
+    const { validators, ...counts } = await ask('validators?height=2')
+    expect(await kept.get('validators?height=2')).toEqual({
+      ...counts,
+      // No hash covers the priorities.
+      validators: validators.map((validator: object) => ({ ...validator, proposer_priority: '0' })),
+    })
+    const data = 'height 1 is not available, lowest height is 4, next light block is 2'
+    for (const path of ['commit?height=1', 'validators?height=1']) {
+      expect(await kept.get(path)).toMatchObject({ error: { data } })
+    }
+    expect(await kept.get('commit?height=3')).toMatchObject(lost)
   })
 })
 

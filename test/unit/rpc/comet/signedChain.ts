@@ -114,6 +114,11 @@ export function createSignedChain(plans: readonly HeightPlan[]): SignedChain {
     consensusBlock: (height) => blocks[height - 1],
     blockId: (height) => ids[height - 1],
     seenCommit: (height) => commits[height - 1],
+    lightBlock: (height) => {
+      const [block, commit, validators] = [blocks[height - 1], commits[height - 1], sets[height - 1]]
+      return block && commit && validators && { header: block.header, commit, validators }
+    },
+    nextLightBlock: (height) => height,
     validatorsAt: (height) => sets[height - 1],
     validatorSetAt: (height) => sets[height - 1],
     heightOfConsensusHash: (hash) => heights.get(bytesKey(hash)),

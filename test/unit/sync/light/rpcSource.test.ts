@@ -143,13 +143,31 @@ describe('light blocks over RPC', () => {
       return result
     })
     const source = sourceAt(url)
-    const nearest = (height: number, from: number, to: number) => source.nearest(height, { from, to })
-    expect(await nearest(6, 0, 12)).toBeUndefined()
+    const nearest = (height: number, from: number, to: number) => source.nearest(height, { from, to }, signal)
     expect(await source.fetch(6, signal)).toBeUndefined()
     expect(await nearest(6, 0, 12)).toBe(9)
-    expect(await nearest(6, 0, 9)).toBeUndefined()
-    expect(await nearest(10, 9, 12)).toBeUndefined()
     expect(asked).toEqual(['/rpc/commit?height=6'])
+    expect(await nearest(6, 0, 9)).toBeUndefined()
+    expect(await nearest(10, 9, 12)).toBe(10)
+    expect(await nearest(13, 11, 20)).toBeUndefined()
+  })
+
+  it('of a node that has some below its lowest height are sought among these', async () => {
+    const kept = [2, 3, 7]
+    const { url, asked } = await node((result, { height }) => {
+      if (height >= 9 || kept.includes(height)) return result
+      const next = kept.find((other) => other > height)
+      const also = next === undefined ? '' : `, next light block is ${next}`
+      throw new Error(`height ${height} is not available, lowest height is 9${also}`)
+    })
+    const source = sourceAt(url)
+    const nearest = (height: number, from: number, to: number) => source.nearest(height, { from, to }, signal)
+    expect(await nearest(4, 0, 12)).toBe(7)
+    expect(await nearest(4, 0, 7)).toBe(2)
+    expect(await nearest(8, 3, 9)).toBe(7)
+    asked.length = 0
+    expect(await nearest(6, 3, 7)).toBeUndefined()
+    expect(asked).toEqual(['/rpc/commit?height=6', '/rpc/commit?height=4'])
   })
 })
 

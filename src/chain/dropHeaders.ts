@@ -1,0 +1,110 @@
+import type { WriteBatch } from '../storage/batch.ts'
+import { Column, columnKey, heightBytes } from '../storage/columns.ts'
+import { damagedIn } from '../storage/damage.ts'
+import type { DatabaseReader } from '../storage/database.ts'
+import type { ConsensusBlock } from './consensus/block.ts'
+import { type EthereumHeader, encodeEthereumHeader } from './ethereumBlock.ts'
+import { HashKind, type HashPlaceWriter } from './hashIndex.ts'
+import { type HeaderRules, isHeaderNeeded } from './headerRetention.ts'
+import { LightBlockKeeper } from './keptLightBlocks.ts'
+import { readMoved } from './segments/moveBlocks.ts'
+import { findSegment, type HeightRange, segmentKey, segmentPath } from './segments/segments.ts'
+import { type BlockCache, baseEntry, type ChainReader, openChainReader, readBase } from './store.ts'
+import { dropValidators } from './validatorRecords.ts'
+import { putHashEntries } from './writeBlock.ts'
+
+/*
+ * How headers, commits and validators go that nobody needs any more (headerRetention.ts): a segment after the other, oldest first, when
+ * its bodies were dropped and no block up to the first one after it is needed.
+ *
+ * 1. With the batches of blocks the base of the chain rises through the segment, some blocks each time. Readers have no blocks below it.
+ *    In the same batch go the entries of these blocks in the index of hashes, and the records of their validators; and the light blocks
+ *    that stay are written.
+ * 2. The batch that passes the end of the segment takes it from the list.
+ * 3. When that batch is on stable storage, the file is removed; after a crash, at the next start (`tidySegments`).
+ */
+
+/** What {@link dropHeaders} has added to a batch. */
+interface DroppedHeaders {
+  /** number of blocks */
+  readonly count: number
+  /** the segment file that is in no list any more once the batch is written */
+  readonly file: string | undefined
+}
+
+/**
+ * Adds to a batch what drops the headers of the next blocks.
+ * @param places of the same batch
+ * @param count of blocks, at most
+ * @param cache of blocks, for one frame of a segment after the other
+ */
+export function dropHeaders(
+  db: DatabaseReader,
+  batch: WriteBatch,
+  places: HashPlaceWriter,
+  { rules, count, cache }: { readonly rules: HeaderRules; readonly count: number; readonly cache: BlockCache },
+): DroppedHeaders {
+  if (rules.blockHistory === 0) return NOTHING
+  const from = readBase(db)
+  const segment = findSegment(db, from)
+  if (segment === undefined || segment.last >= readMoved(db)) return NOTHING
+  const reader = openChainReader(db, cache)
+  if (from === segment.first && !mayGo(reader, segment, rules)) return NOTHING
+  const until = Math.min(from + count, segment.last + 1)
+  // Each block is needed for the two before it too.
+  const blocks = new Map<number, ConsensusBlock>()
+  const consensusBlock = (height: number): ConsensusBlock => {
+    const block = blocks.get(height) ?? reader.consensusBlock(height)
+    if (block === undefined) throw damagedIn(db, `block ${height} is missing`)
+    blocks.set(height, block)
+    return block
+  }
+  const keeper = new LightBlockKeeper(db, batch, { consensusBlock, validatorSetAt: reader.validatorSetAt })
+  for (let height = from; height < until; height++) {
+    keeper.pass(height)
+    // The next block names both hashes of this one.
+    const { appHash, lastBlockId } = consensusBlock(height + 1).header
+    places.remove(HashKind.block, appHash, { height, position: 0 })
+    if (height > 0) places.remove(HashKind.consensus, lastBlockId.hash, { height, position: 0 })
+    else putGenesisBlock(batch, reader.header(0)!, appHash)
+    blocks.delete(height)
+  }
+  dropValidators(batch, db, from, until)
+  batch.put(...baseEntry(until))
+  if (until <= segment.last) return { count: until - from, file: undefined }
+  batch.del(segmentKey(segment.first))
+  return { count: until - from, file: segmentPath(db.location, segment) }
+}
+
+const NOTHING: DroppedHeaders = { count: 0, file: undefined }
+
+/** How many blocks {@link dropHeaders} will drop in all, in however many batches. */
+export function countDroppableHeaders(db: DatabaseReader, rules: HeaderRules): number {
+  if (rules.blockHistory === 0) return 0
+  const reader = openChainReader(db)
+  const moved = readMoved(db)
+  let end = reader.base
+  for (;;) {
+    const segment = findSegment(db, end)
+    if (segment === undefined || segment.last >= moved) return end - reader.base
+    const isBegun = end > segment.first
+    if (!isBegun && !mayGo(reader, segment, rules)) return end - reader.base
+    end = segment.last + 1
+  }
+}
+
+/**
+ * Whether a segment's headers are not needed, nor the first one after it: so evidence of any block below the base is older than the
+ * base, which is too old itself.
+ */
+function mayGo(reader: ChainReader, { last }: HeightRange, rules: HeaderRules): boolean {
+  if (last >= reader.oldestBlock) return false
+  const age = (height: number) => ({ height, timeMs: reader.consensusBlock(height)!.header.timeMs })
+  return !isHeaderNeeded(age(last + 1), age(reader.headHeight), rules)
+}
+
+/** Adds header and hash of block 0, which every chain has, wherever it begins. */
+function putGenesisBlock(batch: WriteBatch, header: EthereumHeader, hash: Uint8Array): void {
+  batch.put(columnKey(Column.header, heightBytes(0)), encodeEthereumHeader(header))
+  putHashEntries(batch, { height: 0, hash, consensusHash: undefined })
+}
