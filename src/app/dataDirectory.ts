@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError } from '../config/configError.ts'
 import { Database, DatabaseError } from '../storage/database.ts'
@@ -127,11 +127,20 @@ function chainParts(paths: DataPaths): readonly string[] {
     paths.genesis,
     ...databaseDirectories(paths),
     paths.restoredFrom,
+    ...leftByRestores(paths),
     paths.wal,
     paths.copyMark,
     paths.snapshots,
     paths.addressBook,
   ]
+}
+
+/** Logs that restores have set aside (src/consensus/setLogAside.ts), and what killed ones have left beside `restoringDb`. */
+const LEFT_BY_RESTORES = /^(wal\.aside-\d+(-\d+)?|wal\.new|db\.restoring\.genesis)$/
+
+function leftByRestores({ homedir }: Pick<DataPaths, 'homedir'>): readonly string[] {
+  const names = existsSync(homedir) ? readdirSync(homedir) : []
+  return names.filter((name) => LEFT_BY_RESTORES.test(name)).map((name) => join(homedir, name))
 }
 
 /** The database, and what a conversion or a restore may have left beside it. */
@@ -163,6 +172,7 @@ export function resetHome(paths: DataPaths): void {
     paths.snapshots,
     paths.restoredFrom,
     ...databaseDirectories(paths),
+    ...leftByRestores(paths),
     paths.wal,
     paths.copyMark,
   ])

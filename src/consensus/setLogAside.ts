@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
-import { cp, rename, rm } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type BlockId, equalBlockId } from '../chain/consensus/types.ts'
-import { syncDirectory } from '../storage/writeFileDurably.ts'
+import { syncDirectory, writeFileDurably } from '../storage/writeFileDurably.ts'
 import { Recovery, RecoveryError } from './recovery.ts'
 import { nodeDisk, openWal, Wal, type WalOptions } from './wal.ts'
 import type { SignedEntry } from './walEntry.ts'
@@ -49,9 +49,7 @@ export async function setLogAside(options: SetAsideOptions, head: RestoredHead):
   await log.startSegment(1)
   await log.close()
   if (existsSync(options.evidenceDirectory)) {
-    await cp(options.evidenceDirectory, join(fresh, options.evidenceDirectory.slice(directory.length)), {
-      recursive: true,
-    })
+    await copyEvidence(options.evidenceDirectory, join(fresh, options.evidenceDirectory.slice(directory.length)))
   }
   syncDirectory(fresh)
   syncDirectory(dirname(directory))
@@ -97,6 +95,14 @@ function decidedBlock(recovery: Recovery, height: number, maxBlockBytes: number)
   } catch (error) {
     if (error instanceof RecoveryError) return undefined
     throw error
+  }
+}
+
+/** Synced: no power failure may lose the proof that somebody signed twice. */
+async function copyEvidence(from: string, to: string): Promise<void> {
+  await mkdir(to, { mode: 0o700 })
+  for (const name of await readdir(from)) {
+    writeFileDurably(join(to, name), await readFile(join(from, name), 'utf8'), 0o600)
   }
 }
 

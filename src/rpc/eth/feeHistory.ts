@@ -50,12 +50,12 @@ export const feeHistory = defineMethod({
       throw serverError(`request beyond head block: requested ${newest}, head ${chain.headHeight}`)
     }
     const lowest = Math.max(0, newest - Math.min(count, MAX_BLOCKS) + 1)
-    const headers = headersOf(chain, lowest, newest, percentiles.length > 0)
+    const pause = execution?.yieldUntil(monotonicMs() + limits.callTimeoutMs)
+    const headers = await headersOf(chain, lowest, newest, percentiles.length > 0, pause)
     const last = headers.at(-1)
     if (last === undefined) throw prunedHistory(chain)
     const following = chain.header(newest + 1)
     const nextFee = following === undefined ? baseFeeAfterHead(view, config) : following.baseFeePerGas
-    const pause = execution?.yieldUntil(monotonicMs() + limits.callTimeoutMs)
     const reward: string[][] = []
     for (const header of percentiles.length === 0 ? [] : headers) {
       await pause?.()
@@ -86,14 +86,24 @@ function checkPercentiles(percentiles: readonly number[]): void {
   })
 }
 
+/** As many as are decoded together where blocks are in segments, which takes some milliseconds. */
+const HEADERS_PER_PAUSE = 64
+
 /**
  * Headers in [from, to], ascending. Blocks that are not kept, or not with the receipts that rewards need, are left out at the lower end: fewer
  * blocks than a client asked for are an answer that it has to expect (execution-apis), and `oldestBlock` says where they begin. geth gives
  * null for the rewards of a block without receipts, which few clients understand.
  */
-function headersOf(chain: ChainReader, from: number, to: number, withRewards: boolean): EthereumHeader[] {
+async function headersOf(
+  chain: ChainReader,
+  from: number,
+  to: number,
+  withRewards: boolean,
+  pause: (() => Promise<void>) | undefined,
+): Promise<EthereumHeader[]> {
   const headers: EthereumHeader[] = []
   for (let height = to; height >= from; height--) {
+    if (height % HEADERS_PER_PAUSE === 0) await pause?.()
     const header = chain.header(height)
     if (header === undefined) break
     if (withRewards && height < chain.oldestBlock && header.gasUsed > 0n) break

@@ -15,6 +15,9 @@ import { loadConfig } from '../../../src/config/config.ts'
 
 const WALLET = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 
+/** What restores have left beside the database and the log. */
+const LEFT_BY_RESTORES = ['db.restoring.genesis', 'wal.aside-100', 'wal.aside-100-2', 'wal.new']
+
 let paths: DataPaths
 beforeEach(() => {
   paths = dataPaths(mkdtempSync(join(tmpdir(), 'coind-reset-')))
@@ -39,6 +42,7 @@ function fill(): void {
     mkdirSync(directory, { recursive: true })
     for (let index = 0; index < 10; index++) writeFileSync(join(directory, `${index}.ldb`), 'x')
   }
+  for (const name of LEFT_BY_RESTORES) mkdirSync(join(paths.homedir, name))
   writeFileSync(join(paths.homedir, 'notes.txt'), 'mine')
 }
 
@@ -57,15 +61,18 @@ function start(): string | undefined {
 
 describe('resetHome', () => {
   it('removes the chain and keeps keys and whatever is not its own', () => {
-    expect(partsToReset(paths)).toEqual([
-      paths.genesis,
-      ...databaseDirectories(paths),
-      paths.restoredFrom,
-      paths.wal,
-      paths.copyMark,
-      paths.snapshots,
-      paths.addressBook,
-    ])
+    expect([...partsToReset(paths)].sort()).toEqual(
+      [
+        paths.genesis,
+        ...databaseDirectories(paths),
+        paths.restoredFrom,
+        ...LEFT_BY_RESTORES.map((name) => join(paths.homedir, name)),
+        paths.wal,
+        paths.copyMark,
+        paths.snapshots,
+        paths.addressBook,
+      ].sort(),
+    )
     resetHome(paths)
     expect(readdirSync(paths.homedir).sort()).toEqual(['config', 'notes.txt'])
     expect(readdirSync(paths.config).sort()).toEqual(['node_key.json', 'priv_validator_key.json'])

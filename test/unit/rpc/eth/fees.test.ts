@@ -111,4 +111,21 @@ describe('eth_feeHistory', () => {
   ])('%# is refused', async (params, message) => {
     expect(await invokeError(feeHistory, node.context(), ...params)).toEqual({ code: -32000, message })
   })
+
+  test('lets others have a turn between so many headers as one part of a segment has', async () => {
+    const { view, execution } = node.context()
+    const turns: number[] = [0]
+    const header = (height: number) => {
+      turns[turns.length - 1]!++
+      return { ...view.chain.header(1)!, number: height }
+    }
+    const yieldUntil = () => async () => void turns.push(0)
+    const context = node.context({
+      view: { ...view, chain: { ...view.chain, headHeight: 5_000, header } },
+      execution: { ...execution!, yieldUntil },
+    })
+    const { baseFeePerGas } = (await invoke(feeHistory, context, 1_024, '0x1000')) as { baseFeePerGas: string[] }
+    expect(baseFeePerGas).toHaveLength(1_025)
+    expect(Math.max(...turns)).toBeLessThanOrEqual(65)
+  })
 })
