@@ -23,6 +23,7 @@ import { voteSignBytes } from '../../src/chain/consensus/vote.ts'
 import { NO_BLOCK_EVENTS } from '../../src/chain/entries.ts'
 import { type EthereumHeader, ethereumHeaderHash } from '../../src/chain/ethereumBlock.ts'
 import { chainConfigOf, formatGenesis } from '../../src/chain/genesis.ts'
+import type { Genesis } from '../../src/chain/genesisSchema.ts'
 import { writeValidators } from '../../src/chain/validatorRecords.ts'
 import { writeBlock, writeHeadRecord } from '../../src/chain/writeBlock.ts'
 import type { ValidatorUpdate } from '../../src/consensus/application.ts'
@@ -31,9 +32,12 @@ import { createValidatorKey } from '../../src/consensus/validatorKey.ts'
 import { recordRanks } from '../../src/modules/consensus/validatorRanks.ts'
 import { endStaking } from '../../src/modules/staking/endStaking.ts'
 import { bytesKey, keyBytes } from '../../src/primitives/bytes.ts'
+import { sha256 } from '../../src/primitives/hash.ts'
 import { StateStore } from '../../src/state/store.ts'
 import { WriteBatch } from '../../src/storage/batch.ts'
-import { Database } from '../../src/storage/database.ts'
+import { BufferedDatabase } from '../../src/storage/bufferedDatabase.ts'
+import { heightBytes } from '../../src/storage/columns.ts'
+import { Database, type WritableDatabase } from '../../src/storage/database.ts'
 import { writeFileDurably } from '../../src/storage/writeFileDurably.ts'
 import { networkGenesis, testValidator } from '../../test/unit/app/testNetwork.ts'
 import { fillSteps, type StateSize, writeStep } from './fillState.ts'
@@ -50,6 +54,19 @@ export interface BigChainOptions extends StateSize {
   readonly genesisTimeMs: number
   /** is told of each step */
   readonly onStep?: (name: string, entries: number) => void
+  /** changes the genesis */
+  readonly adapt?: (genesis: Genesis) => Genesis
+  /** Whether the blocks claim that each has changed the state, as empty ones do too. Only the last one has a true state root then. */
+  readonly hasChangingRoots?: boolean
+  /** the node's work on older blocks, which comes with each block; by default none */
+  readonly upkeep?: (database: WritableDatabase, chain: ChainConfig) => Upkeep
+}
+
+export interface Upkeep {
+  /** adds to the batch of a block, before its own entries */
+  readonly withBlock: (batch: WriteBatch, height: number) => void
+  /** Is called when the blocks up to this height are on stable storage. */
+  readonly afterWrite: (database: Database, height: number) => Promise<void>
 }
 
 const FIRST_POWER_ACOIN = 10n ** 6n * 10n ** 18n
@@ -74,14 +91,16 @@ const BLOCKS_PER_WRITE = 1_000
 export async function makeBigChain(options: BigChainOptions): Promise<{ readonly stateRoot: Uint8Array }> {
   const { homedir, blocks, genesisTimeMs, onStep = () => undefined } = options
   // 1.
-  const genesis = networkGenesis(options.validators, { genesisTimeMs, selfDelegationAcoin: FIRST_POWER_ACOIN })
+  const own = networkGenesis(options.validators, { genesisTimeMs, selfDelegationAcoin: FIRST_POWER_ACOIN })
+  const genesis = options.adapt?.(own) ?? own
   const chain = chainConfigOf(genesis)
   const paths = dataPaths(homedir)
   mkdirSync(homedir)
   mkdirSync(paths.config, { mode: 0o700 })
   writeFileDurably(paths.genesis, formatGenesis(genesis), 0o644)
   createValidatorKey(paths.validatorKey, testValidator(0).key.seed)
-  const database = await Database.open(paths.db, { writeBufferBytes: 64 << 20 })
+  // Few large tables, or those that a node makes.
+  const database = await Database.open(paths.db, options.upkeep === undefined ? { writeBufferBytes: 64 << 20 } : {})
   try {
     const empty = new StateStore(database)
     const head = await openChain(database, empty, chain, genesisStateOf(genesis))
@@ -143,7 +162,9 @@ async function writeBlocks(database: Database, claimed: ClaimedBlocks): Promise<
   let state = start
   let parent = claimed.header
   let stateRoot = filledRoot
-  let batch = new WriteBatch()
+  const buffered = new BufferedDatabase(database)
+  buffered.startBuffering()
+  const upkeep = claimed.upkeep?.(buffered, chain)
   for (let height = 1; height <= blocks; height++) {
     const timeMs = chain.genesisTimeMs + height * chain.blockIntervalMs
     const { address } = state.validators.validators[state.validators.proposer]!
@@ -163,21 +184,26 @@ async function writeBlocks(database: Database, claimed: ClaimedBlocks): Promise<
     const next = { next: state.validators, afterNext: state.nextValidators }
     recordRanks(native, chain.validatorRanksHeight, { height, ...next, isChanged })
     if (height === blocks) {
+      await buffered.flush()
       stateRoot = await writeStep(database, blocks, (world) => {
         for (const [key, value] of ranks) world.native.set(keyBytes(key), value)
       })
     }
     const miner = operators.get(bytesKey(address))!
     const seed = seedAfter({ parent, parentHash, parentConsensusHash, timeMs, miner }, chain)
-    const header = headerOf(seed, rulesAt(chain, height), [], 0n, stateRoot)
+    const claimedRoot = claimed.hasChangingRoots === true && height < blocks ? sha256(heightBytes(height)) : stateRoot
+    const header = headerOf(seed, rulesAt(chain, height), [], 0n, claimedRoot)
     const appHash = ethereumHeaderHash(header)
     const consensus = { block: encoded, hash: blockId.hash }
+    const batch = new WriteBatch()
+    upkeep?.withBlock(batch, height)
     writeBlock(batch, { header, hash: appHash, consensus, entries: [], events: NO_BLOCK_EVENTS, isIndexed: true })
-    writeValidators(batch, database, { height: height + 2, set: state.nextValidators, isChanged })
-    if (height === blocks) writeHeadRecord(batch, { height, decided, resultsHash: lastResultsHash })
+    writeValidators(batch, buffered, { height: height + 2, set: state.nextValidators, isChanged })
+    writeHeadRecord(batch, { height, decided, resultsHash: lastResultsHash })
+    await buffered.write(batch, { sync: false })
     if (height % BLOCKS_PER_WRITE === 0 || height === blocks) {
-      await database.write(batch, { sync: height === blocks })
-      batch = new WriteBatch()
+      await buffered.flush()
+      await upkeep?.afterWrite(database, height)
       onStep('blocks', height % BLOCKS_PER_WRITE || BLOCKS_PER_WRITE)
     }
     state = { ...state, appHash }

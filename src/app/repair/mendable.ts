@@ -61,6 +61,9 @@ const LOST_COLUMNS: ReadonlySet<number> = new Set([
   Column.validatorSet,
   Column.proposerPriorities,
   Column.proposerPrioritiesIndex,
+  Column.validatorSetUse,
+  Column.lightBlock,
+  Column.lightBlockIndex,
 ])
 
 /**

@@ -1,0 +1,209 @@
+/**
+ * The disk of a node that drops what is old (BLOCK_HISTORY, PRUNING), over many more blocks than it keeps: bytes of its database at
+ * several heights, which must not grow. Its blocks are empty and nobody has executed them (`makeBigChain`), but they pass through the code
+ * that moves blocks to segments and drops bodies and headers, as in a node. Then it computes from a chain of 1 and of 50 validators what
+ * such a node takes with the evidence age of a default genesis.
+ *
+ *   node bench/prunedNode.ts [--home DIR] [--blocks 2000000] [--every 100000] [--history 50000] [--pruning 1000] [--evidence 100000]
+ *                            [--sample 24576]
+ *
+ * A block takes about a millisecond of processor time: 2 million take half an hour on an idle machine. DIR is made, and stays.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { createPruner } from '../src/app/pruner.ts'
+import type { ChainConfig } from '../src/chain/chainConfig.ts'
+import type { Genesis } from '../src/chain/genesisSchema.ts'
+import { type HeaderRules, headerRules } from '../src/chain/headerRetention.ts'
+import { makeNextSegment, moveRules, readMoved } from '../src/chain/segments/moveBlocks.ts'
+import { openChainReader } from '../src/chain/store.ts'
+import { trustPeriodOf } from '../src/config/syncDecision.ts'
+import type { Database, WritableDatabase } from '../src/storage/database.ts'
+import { columnBytes, directoryBytes } from '../src/storage/diskBytes.ts'
+import { segmentsDirectory } from '../src/storage/segmentFile.ts'
+import { makeBigChain, type Upkeep } from './bigChain/makeBigChain.ts'
+
+const number = (value: string) => ({ type: 'string', default: value }) as const
+const { values } = parseArgs({
+  options: {
+    home: { type: 'string' },
+    blocks: number('2000000'),
+    every: number('100000'),
+    history: number('50000'),
+    pruning: number('1000'),
+    evidence: number('100000'),
+    sample: number('24576'),
+  },
+})
+const [blocks, every, blockHistory, pruning, evidenceBlocks, sample] = [
+  values.blocks,
+  values.every,
+  values.history,
+  values.pruning,
+  values.evidence,
+  values.sample,
+].map(Number) as [number, number, number, number, number, number]
+
+const BLOCK_MS = 400
+const GENESIS_TIME_MS = 1_790_000_000_000
+/** Of a default genesis: 21 days. */
+const DEFAULT_EVIDENCE_BLOCKS = 4_536_000
+const SIZE = { accounts: 1_000, slots: 1_000, delegations: 10 }
+const RULES = moveRules(pruning, blockHistory)
+
+/** A genesis whose evidence age and unbonding time are so many blocks. */
+function withEvidenceAge(age: number): (genesis: Genesis) => Genesis {
+  return (genesis) => {
+    const seconds = Math.ceil((age * BLOCK_MS) / 1_000)
+    const { consensus, app_state } = genesis
+    const { params } = consensus
+    const evidence = {
+      ...params.evidence,
+      max_age_num_blocks: String(age),
+      max_age_duration: `${seconds}000000000`,
+    }
+    const staking = {
+      ...app_state.staking,
+      params: { ...app_state.staking.params, unbonding_time: `${seconds}s` },
+    }
+    return {
+      ...genesis,
+      consensus: { ...consensus, params: { ...params, evidence } },
+      app_state: { ...app_state, staking },
+    }
+  }
+}
+
+/** What a node does with old blocks. @param onWritten with all blocks up to a height on the disk */
+function nodeUpkeep(onWritten: (database: Database, height: number) => Promise<void>) {
+  return (buffered: WritableDatabase, chain: ChainConfig): Upkeep => {
+    let durable = 0
+    const pruner = createPruner({
+      database: buffered,
+      // Empty blocks that nobody has executed leave no history of the state.
+      state: { dropHistory: () => undefined },
+      pruning,
+      blockHistory,
+      headers: rulesOf(chain),
+      durableHeight: () => durable,
+    })
+    return {
+      withBlock: (batch, height) => pruner.drop(batch, height),
+      afterWrite: async (database, height) => {
+        durable = height
+        await makeNextSegment(database, RULES, async () => undefined)
+        await onWritten(database, height)
+      },
+    }
+  }
+}
+
+/** By the default of TRUST_PERIOD. */
+function rulesOf({ evidence }: ChainConfig): HeaderRules {
+  const times = { unbondingMs: evidence.maxAgeMs }
+  const trustPeriodMs = trustPeriodOf({ trustPeriodMs: undefined }, times)
+  return headerRules({ pruning, blockHistory, snapshots: { interval: 0, keep: 0 }, evidence, trustPeriodMs })
+}
+
+interface Sizes {
+  readonly all: number
+  readonly segments: number
+  readonly columns: ReadonlyMap<string, number>
+}
+
+async function sizesOf(database: Database): Promise<Sizes> {
+  const all = await directoryBytes(database.location)
+  return {
+    all,
+    segments: await directoryBytes(segmentsDirectory(database.location)),
+    columns: await columnBytes(database),
+  }
+}
+
+async function withHome<T>(given: string | undefined, use: (home: string) => Promise<T>): Promise<T> {
+  if (given !== undefined) return use(given)
+  const directory = mkdtempSync(join(tmpdir(), 'coind-pruned-'))
+  try {
+    return await use(join(directory, 'home'))
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
+}
+
+const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(1).padStart(9)
+
+async function measureNode(home: string): Promise<void> {
+  /** From three times the evidence age on nothing may grow but the light blocks. */
+  const settled: number[] = []
+  console.log(
+    `BLOCK_HISTORY=${blockHistory} PRUNING=${pruning}, evidence age ${evidenceBlocks} blocks, 1 validator; MB on the disk\n`,
+  )
+  console.log('   height   database  segments  LevelDB  kept light blocks  lowest header  lowest body  seconds')
+  const began = performance.now()
+  await makeBigChain({
+    homedir: home,
+    ...SIZE,
+    blocks,
+    validators: 1,
+    signers: 1,
+    genesisTimeMs: GENESIS_TIME_MS,
+    hasChangingRoots: true,
+    adapt: withEvidenceAge(evidenceBlocks),
+    upkeep: nodeUpkeep(async (database, height) => {
+      if (height % every !== 0 && height !== blocks) return
+      const { all, segments, columns } = await sizesOf(database)
+      if (height >= 3 * evidenceBlocks) settled.push(all)
+      const { base, oldestBlock } = openChainReader(database)
+      const light = columns.get('lightBlock')! + columns.get('lightBlockIndex')!
+      const seconds = (performance.now() - began) / 1_000
+      const sizes = `${megabytes(all)}  ${megabytes(segments)}${megabytes(all - segments)}${megabytes(light).padStart(19)}`
+      console.log(
+        `${String(height).padStart(9)}  ${sizes}${String(base).padStart(15)}${String(oldestBlock).padStart(13)}${seconds.toFixed(0).padStart(9)}`,
+      )
+    }),
+  })
+  if (settled.length === 0) return
+  const [least, most] = [Math.min(...settled), Math.max(...settled)]
+  console.log(`\nfrom ${3 * evidenceBlocks} on: ${megabytes(least).trim()} to ${megabytes(most).trim()} MB`)
+}
+
+/** What a node takes at the default evidence age, from bytes of old and new blocks in a chain with this number of validators. */
+async function measureSample(validators: number): Promise<void> {
+  await withHome(undefined, async (home) => {
+    let sizes: Sizes | undefined
+    let moved = 0
+    await makeBigChain({
+      homedir: home,
+      ...SIZE,
+      blocks: sample,
+      validators,
+      signers: validators,
+      genesisTimeMs: GENESIS_TIME_MS,
+      hasChangingRoots: true,
+      // Nothing is dropped.
+      adapt: withEvidenceAge(DEFAULT_EVIDENCE_BLOCKS),
+      upkeep: nodeUpkeep(async (database, height) => {
+        if (height !== sample) return
+        moved = readMoved(database)
+        await database.compact(Uint8Array.of(0), Uint8Array.of(0xff))
+        sizes = await sizesOf(database)
+      }),
+    })
+    const of = (...columns: string[]): number => columns.reduce((sum, name) => sum + sizes!.columns.get(name)!, 0)
+    const old =
+      (sizes!.segments + of('shortHash')) / moved + of('proposerPriorities', 'proposerPrioritiesIndex') / sample
+    const recent = of('header', 'blockHash', 'consensusBlock', 'consensusHash', 'results') / (sample - moved)
+    const recentBlocks = blockHistory + 8_192
+    const total = old * DEFAULT_EVIDENCE_BLOCKS + recent * recentBlocks
+    console.log(
+      `${String(validators).padStart(4)} validators: ${old.toFixed(0)} bytes for an old block, ${recent.toFixed(0)} for one of the newest ` +
+        `${recentBlocks}: ${megabytes(total).trim()} MB with headers of ${DEFAULT_EVIDENCE_BLOCKS} blocks`,
+    )
+  })
+}
+
+await withHome(values.home, measureNode)
+console.log('\nComputed for the evidence age of a default genesis, with empty blocks:')
+for (const validators of [1, 50]) await measureSample(validators)
