@@ -11,7 +11,7 @@ import type { StateStore } from '../state/store.ts'
 import { WriteBatch } from '../storage/batch.ts'
 import type { DatabaseReader, KeyRange, WritableDatabase } from '../storage/database.ts'
 import { removeSegmentFile } from '../storage/segmentFile.ts'
-import type { Progress, ProgressUnit } from '../telemetry/progress.ts'
+import type { Progress, ProgressOf } from '../telemetry/progress.ts'
 
 /** What the operator keeps. */
 interface Retention {
@@ -104,11 +104,7 @@ export interface PruneRequest extends Retention {
   readonly database: WritableDatabase
   readonly index: 'all' | 'off'
   /** begins to show a part of the work */
-  readonly progressOf: (part: {
-    readonly title: string
-    readonly unit: ProgressUnit
-    readonly total?: number
-  }) => Progress
+  readonly progressOf: ProgressOf
   /** ends it between two steps; a later call goes on there */
   readonly signal?: AbortSignal
   /** what is written, and synced, at once: entries of histories and indexes, and blocks */

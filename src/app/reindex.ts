@@ -18,18 +18,14 @@ import { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey, columnName, HEIGHT_BYTES, prefixEnd, readHeight } from '../storage/columns.ts'
 import { damagedContents } from '../storage/damage.ts'
 import { DatabaseError, type DatabaseReader, type KeyRange, type WritableDatabase } from '../storage/database.ts'
-import type { Progress, ProgressUnit } from '../telemetry/progress.ts'
+import type { Progress, ProgressOf } from '../telemetry/progress.ts'
 
 interface ReindexRequest {
   readonly database: WritableDatabase
   /** `off`: logs and events are left out, except for the hashes of transactions */
   readonly index: 'all' | 'off'
   /** begins to show a part of the work */
-  readonly progressOf: (part: {
-    readonly title: string
-    readonly unit: ProgressUnit
-    readonly total?: number
-  }) => Progress
+  readonly progressOf: ProgressOf
   /** ends it between two steps; a later call goes on there */
   readonly signal?: AbortSignal
   /** entries that are compared until what was found wrong is written */

@@ -118,7 +118,11 @@ const chunkSchema = z.discriminatedUnion('kind', [
 ])
 const schema = z.strictObject({
   format: z.literal(FORMAT),
-  chain_id: z.string().min(1).max(50),
+  chain_id: z
+    .string()
+    .min(1)
+    .max(50)
+    .regex(/^[^\p{C}]+$/u, 'expected a line of text'),
   evm_chain_id: z.int().min(1),
   genesis_hash: hex(32),
   height,
@@ -271,8 +275,13 @@ export function keyAfter(key: Hash): Hash {
   return next
 }
 
+/** How much of a problem is shown: it may repeat names that are in the manifest, of any length. */
+const SHOWN_LENGTH = 300
+
 function fail(problem: string): never {
-  throw new ManifestError(`the manifest of the snapshot cannot be used: ${problem}`)
+  // What a stranger writes must not move the cursor of a terminal.
+  const shown = problem.slice(0, SHOWN_LENGTH).replaceAll(/\p{C}/gu, '?')
+  throw new ManifestError(`the manifest of the snapshot cannot be used: ${shown}`)
 }
 
 /** The bytes of `manifest.json`: the same for the same manifest. */

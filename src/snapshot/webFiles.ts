@@ -331,7 +331,7 @@ async function receive(response: IncomingMessage, server: WebServer, download: D
   if (encoding !== 'identity') {
     throw new ServerError(
       'unfit',
-      `answers with content-encoding ${encoding.slice(0, 40)}, it must serve files as they are`,
+      `answers with content-encoding ${encoding.slice(0, 40).replaceAll(/[^\x20-\x7e]/g, '?')}, it must serve files as they are`,
     )
   }
   const { known } = download.file

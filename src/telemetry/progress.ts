@@ -31,6 +31,9 @@ interface ProgressOptions {
   readonly nowMs?: () => number
 }
 
+/** Begins to show one part of long work; {@link startProgress} is one. */
+export type ProgressOf = (part: Pick<ProgressOptions, 'title' | 'unit' | 'total'>) => Progress
+
 interface ProgressOutput {
   /** columns of the terminal; undefined where it is none */
   readonly columns: () => number | undefined

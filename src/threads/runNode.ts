@@ -43,13 +43,13 @@ interface NodeOptions {
 /**
  * Runs the node in an opened home:
  *
- * 0. Restores a snapshot, where the settings ask for one: then there is another database.
- * 1. Starts the threads (see `startThreads`): executor, pool, views, sockets, network.
- * 2. Asks the executor for its newest block: consensus, log and heartbeat continue from there. Its validators tell whether this node
+ * 1. Restores a snapshot, where the settings ask for one: then there is another database.
+ * 2. Starts the threads (see `startThreads`): executor, pool, views, sockets, network.
+ * 3. Asks the executor for its newest block: consensus, log and heartbeat continue from there. Its validators tell whether this node
  *    signs, which only the pinned Node.js may.
- * 3. Starts consensus in this thread, over the executor's application and the network thread. It makes or fetches blocks from here on.
- * 4. Waits for the RPC servers, which listen soon after the first block. Consensus may halt instead.
- * 5. Starts what reports on the running node: metrics server and heartbeat.
+ * 4. Starts consensus in this thread, over the executor's application and the network thread. It makes or fetches blocks from here on.
+ * 5. Waits for the RPC servers, which listen soon after the first block. Consensus may halt instead.
+ * 6. Starts what reports on the running node: metrics server and heartbeat.
  *
  * A stop, or a step that fails, undoes these steps in reverse: nothing reports on a node that stops, consensus decides no block that
  * the executor could not store, and the home's lock is released last, since until then another process must not open the database.
@@ -86,20 +86,20 @@ async function start(
   const failure = Promise.withResolvers<never>()
   // Consensus may halt before anything awaits this promise.
   failure.promise.catch(() => undefined)
-  /** set by step 3; socket threads may ask and send evidence before */
+  /** set by step 4; socket threads may ask and send evidence before */
   let consensus: RunningConsensus | undefined
   // Before the threads, so that it ends after them: a request that waits for a copy gets one.
   const heightTimes = (): HeightTimes => decisions.heightTimes()
   undo.add(publishRoundState(copies, () => consensus?.service.engine?.roundState, heightTimes))
 
-  // 0.
+  // 1.
   if (asksForSnapshot(config) || existsSync(paths.restoringDb)) {
     // Most starts need none of it, and loading it takes a tenth of a second.
     const { beginFromSnapshot } = await import('./beginFromSnapshot.ts')
     await beginFromSnapshot({ config, home, logger, allowsOlder, signal })
   }
 
-  // 1.
+  // 2.
   const threads = await startThreads({
     config,
     openDatabase: () => openDatabase(home, logger, signal),
@@ -136,7 +136,7 @@ async function start(
   })
   undo.add(() => threads.stop())
 
-  // 2.
+  // 3.
   const application = executorApplication(threads.executor)
   const info = await unlessAborted(signal, application.info())
   const signers = [info.validators, info.nextValidators].flatMap(({ validators }) => validators)
@@ -145,7 +145,7 @@ async function start(
   if (runtimeWarning !== undefined) logger.warn(runtimeWarning)
   const decisions = followDecisions(info, metrics, logger.child({ part: 'consensus' }))
 
-  // 3.
+  // 4.
   const transport = createNetworkTransport({
     service: threads.network,
     ...threads.networkPorts,
@@ -177,10 +177,10 @@ async function start(
     onThreadsLeft()
   })
 
-  // 4.
+  // 5.
   await unlessAborted(signal, Promise.race([threads.listening(), failure.promise]))
 
-  // 5.
+  // 6.
   let metricsUrl: string | undefined
   if (config.metricsPort !== 0) {
     const server = await serveMetrics(config.metricsPort, async () =>

@@ -25,7 +25,7 @@ import { Database, DatabaseError, type DatabaseReader } from '../../storage/data
 import { segmentFiles, verifySegmentFile } from '../../storage/segmentFile.ts'
 import { StoredEntries } from '../../storage/storedEntries.ts'
 import { findDamagedFiles, tableBytes } from '../../storage/verifyFiles.ts'
-import type { Progress, ProgressUnit } from '../../telemetry/progress.ts'
+import type { ProgressOf } from '../../telemetry/progress.ts'
 import { areMendable, EVERYTHING, REPAIR_KEY, type RepairMarker, readRepairMarker } from './mendable.ts'
 import { type Mended, mendedReader, valueInTrie } from './mendState.ts'
 import { recomputeState } from './recomputeState.ts'
@@ -36,11 +36,7 @@ export interface InspectRequest {
   /** an existing directory for the files of sorts */
   readonly sortDirectory: string
   /** begins to show a part of the work */
-  readonly progressOf: (part: {
-    readonly title: string
-    readonly unit: ProgressUnit
-    readonly total?: number
-  }) => Progress
+  readonly progressOf: ProgressOf
   readonly signal: AbortSignal
 }
 

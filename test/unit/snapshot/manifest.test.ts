@@ -118,6 +118,13 @@ describe('a manifest', () => {
     ['two light blocks', (json) => (json['light_blocks'] = ['AA==', 'AA==']), /light_blocks/],
     ['a height in a string', (json) => (json['height'] = '5000'), /height/],
     ['a height that is not whole', (json) => (json['height'] = 5000.5), /height/],
+    ['a field with a long name', (json) => (json['x'.repeat(1e6)] = 1), /^.{200,400}$/],
+    ['a field that clears the screen', (json) => (json['\u001b[2J\n'] = 1), /^[\x20-\x7e]+$/],
+    [
+      'a chain of several lines',
+      (json) => (json['chain_id'] = 'coin\n\u001b[2J'),
+      /chain_id: expected a line of text$/,
+    ],
   ])('is refused with %s', (_, change, message) => {
     expect(() => readManifest(changed(change))).toThrow(message)
   })
