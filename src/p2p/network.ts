@@ -323,7 +323,7 @@ export class Network {
   async #serve(): Promise<void> {
     const { metrics, now, blocks, snapshots, lightBlocks } = this.#options
     const context = { connections: this.#connections, metrics, now }
-    const reading = new ReadingTime(now)
+    const reading = new ReadingTime(now, metrics)
     this.#gossip.prepare()
     await this.#streams.start()
     await serveRequests(

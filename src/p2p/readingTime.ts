@@ -1,6 +1,9 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import type { NetworkMetrics } from '../telemetry/metrics.ts'
 import { READING_TIME, TokenBucket } from './limits.ts'
 import type { Session } from './session.ts'
+
+type ReadingMetrics = Pick<NetworkMetrics, 'readSecondsTotal'>
 
 /** A read that takes so many milliseconds or more is the last one of a turn of the event loop. */
 const LONG_MS = 4
@@ -12,12 +15,14 @@ const LONG_MS = 4
  */
 export class ReadingTime {
   readonly #now: () => number
+  readonly #metrics: ReadingMetrics
   readonly #all: TokenBucket
   readonly #peers = new WeakMap<Session, TokenBucket>()
 
   /** @param now milliseconds, monotonic */
-  constructor(now: () => number) {
+  constructor(now: () => number, metrics: ReadingMetrics) {
     this.#now = now
+    this.#metrics = metrics
     this.#all = new TokenBucket(READING_TIME.all, now())
   }
 
@@ -33,6 +38,7 @@ export class ReadingTime {
     } finally {
       const endMs = this.#now()
       for (const bucket of [own, this.#all]) bucket.draw(endMs - beginMs, endMs)
+      this.#metrics.readSecondsTotal.inc((endMs - beginMs) / 1000)
       if (endMs - beginMs >= LONG_MS) await setImmediate()
     }
   }

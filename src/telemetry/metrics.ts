@@ -219,6 +219,11 @@ export function createNetworkMetrics(registry: Registry) {
       labelNames: ['protocol'],
       registers,
     }),
+    readSecondsTotal: new Counter({
+      name: 'coind_p2p_read_seconds_total',
+      help: 'Seconds in which the network thread read blocks and light blocks for peers; half of the time is the most',
+      registers,
+    }),
     /** `reason` is one of a few fixed texts */
     droppedTotal: new Counter({
       name: 'coind_p2p_dropped_total',

@@ -25,6 +25,9 @@ export const MAX_CLOCK_DRIFT_MS = 10_000
  * block they are more than two hours.
  */
 const MAX_BACKWARD_STEPS = 20_000
+/** A source that takes longer, for each step and once more, is given up: there are others, and of a slow one nobody knows whether it lies. */
+const PATIENCE_MS = 60_000
+const STEP_MS = 250
 
 /**
  * Verifies headers of a chain whose genesis or one of whose blocks is trusted, from sources of which none is (CometBFT's package
@@ -96,6 +99,7 @@ export class LightClient {
    * backwards).
    */
   async #verifyBackwards(source: LightBlockSource, height: number, signal: AbortSignal): Promise<LightBlock> {
+    const { nowMs } = this.#options
     const { chainId, verifySignature } = this.#options.rules
     let above = this.#verified.get(Math.min(...[...this.#verified.keys()].filter((other) => other > height)))!
     if (above.header.height - height > MAX_BACKWARD_STEPS) {
@@ -104,7 +108,11 @@ export class LightClient {
         `TRUST_HEIGHT is ${above.header.height - height} blocks above height ${height}, which is to be verified: set TRUST_HEIGHT and TRUST_HASH to that height or a lower one`,
       )
     }
-    while (above.header.height > height) {
+    const beganMs = nowMs()
+    for (let steps = 0; above.header.height > height; steps++) {
+      if (nowMs() - beganMs > PATIENCE_MS + steps * STEP_MS) {
+        throw new LightClientError('unavailable', `${source.name} gives the headers below TRUST_HEIGHT too slowly`)
+      }
       const block = await requireLightBlock(source, above.header.height - 1, chainId, signal)
       const { header } = block
       if (!equalBytes(headerHash(header), above.header.lastBlockId.hash) || header.timeMs >= above.header.timeMs) {

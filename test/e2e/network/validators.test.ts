@@ -177,6 +177,7 @@ const QUIET_METRICS: ReadonlySet<string> = new Set([
   'coind_p2p_errors_total',
   'coind_p2p_pending_handshakes',
   'coind_p2p_queued_bytes',
+  'coind_p2p_read_seconds_total',
   'coind_block_gas_used',
   'coind_log_dropped_total',
   'coind_rpc_criteria_bytes',

@@ -205,7 +205,11 @@ describe('whatever bytes a peer sends, they bring no bug to light', () => {
       'a request for blocks',
       encodeBlockRequest(asked),
       (bytes) =>
-        blockHandler(source, () => true, new ReadingTime(() => 0)).answer(session, bytes, async () => undefined),
+        blockHandler(source, () => true, new ReadingTime(() => 0, metrics)).answer(
+          session,
+          bytes,
+          async () => undefined,
+        ),
     ],
     ['an answer with peers', peers, (bytes) => fetchPeers({ metrics }, answering([bytes]))],
     [

@@ -1,3 +1,4 @@
+import { Registry } from 'prom-client'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { blockHandler, encodeBlockRequest } from '../../../src/p2p/blockExchange.ts'
 import { lightHandler } from '../../../src/p2p/lightExchange.ts'
@@ -6,10 +7,13 @@ import { ReadingTime } from '../../../src/p2p/readingTime.ts'
 import type { RequestHandler } from '../../../src/p2p/requests.ts'
 import type { Session } from '../../../src/p2p/session.ts'
 import { ProtobufWriter } from '../../../src/primitives/protobuf.ts'
+import { createNetworkMetrics } from '../../../src/telemetry/metrics.ts'
 
 /** What a block in a segment takes, far from those that were read before. */
 const FRAME_MS = 15
 const READS = 400
+
+const metrics = createNetworkMetrics(new Registry())
 
 let nowMs: number
 let spentMs: number
@@ -23,7 +27,7 @@ beforeEach(() => {
     spentMs += FRAME_MS
     return { block: new Uint8Array(9), commit: new Uint8Array(9) }
   }
-  const time = new ReadingTime(() => nowMs)
+  const time = new ReadingTime(() => nowMs, metrics)
   const source = () => ({ base: 1, height: 1e6, read, close: async () => undefined })
   handlers = {
     blocks: blockHandler(source, () => true, time),

@@ -311,6 +311,19 @@ describe('what a light client refuses', () => {
     }
   })
 
+  it('below the trust point: a source that answers each time at the last moment, while another one does not', async () => {
+    let nowMs = CHAIN.nowMs
+    const slow = sourceOf('slow', (height) => {
+      nowMs += 9_000
+      return at(height)
+    })
+    const sources = [slow, honestSource('fast', CHAIN)]
+    const client = clientOf(CHAIN, { root: pointAt(55), sources, nowMs: () => nowMs })
+    expect(await client.verify(5, signal)).toBe(at(5))
+    expect(client.warnings[0]).toMatch(/^slow gives the headers below TRUST_HEIGHT too slowly$/)
+    expect(slow.asked.length).toBeLessThan(12)
+  })
+
   it('below the trust point: headers that the ones above do not name', async () => {
     const root = pointAt(20)
     const forged = forge(15, at(15).validators)
