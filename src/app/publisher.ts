@@ -1,6 +1,6 @@
 import { encodeBlock } from '../chain/consensus/block.ts'
 import { writeValidators } from '../chain/validatorRecords.ts'
-import { writeBlock, writeHeadRecord } from '../chain/writeBlock.ts'
+import { headEntry, writeBlock } from '../chain/writeBlock.ts'
 import type { DecidedBlock } from '../consensus/application.ts'
 import type { StateReader } from '../state/reader.ts'
 import { WriteBatch } from '../storage/batch.ts'
@@ -89,11 +89,10 @@ export function createPublisher(options: PublisherOptions): Publisher {
       const isChanged = executed.validatorUpdates.length > 0
       writeValidators(batch, database, { height: height + 2, set: validators.afterNext, isChanged })
       const record = { height, decided, resultsHash: executed.resultsHash }
-      writeHeadRecord(batch, record)
 
       // 3.
       const beginMs = options.now()
-      await database.write(batch, { sync: true })
+      await database.write(batch, { sync: true, late: headEntry(record) })
       options.onWritten(options.now() - beginMs, batch.bytes)
       // 4.
       executed.state.publish()

@@ -2,6 +2,7 @@ import { bytesToBigInt, EMPTY_BYTES } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
 import { decodeRLP, encodeRLP } from '../primitives/rlp.ts'
 import type { WriteBatch } from '../storage/batch.ts'
+import type { LateEntry } from '../storage/bufferedDatabase.ts'
 import { Column, columnKey, HEIGHT_BYTES, heightBytes, writeHeight } from '../storage/columns.ts'
 import type { DatabaseReader } from '../storage/database.ts'
 import { decodeCommit, encodeCommit } from './consensus/commit.ts'
@@ -33,7 +34,7 @@ interface BlockRecord {
  * 1. the state after it, with history and state head (`PendingState.write`);
  * 2. headers, data.txs, results and their indexes (this function);
  * 3. the validators of the block after the next (`writeValidators`);
- * 4. the head record (`writeHeadRecord`).
+ * 4. the head record (`headEntry`).
  *
  * A decided block that the database does not have after a crash is in the write-ahead log, which was synced when the block was
  * decided.
@@ -115,17 +116,28 @@ export interface HeadRecord {
 
 const HEAD_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('head'))
 
-export function writeHeadRecord(batch: WriteBatch, { height, decided, resultsHash }: HeadRecord): void {
-  const decision =
-    decided === undefined
-      ? []
-      : [
-          decided.blockId.hash,
-          BigInt(decided.blockId.partSetHeader.total),
-          decided.blockId.partSetHeader.hash,
-          encodeCommit(decided.seenCommit),
-        ]
-  batch.put(HEAD_KEY, encodeRLP([BigInt(height), decision, resultsHash]))
+export function writeHeadRecord(batch: WriteBatch, record: HeadRecord): void {
+  const { key, value } = headEntry(record)
+  batch.put(key, value())
+}
+
+/** The entry of a head record: in catch-up only the last of many blocks needs its value. */
+export function headEntry({ height, decided, resultsHash }: HeadRecord): LateEntry {
+  return {
+    key: HEAD_KEY,
+    value: () => {
+      const decision =
+        decided === undefined
+          ? []
+          : [
+              decided.blockId.hash,
+              BigInt(decided.blockId.partSetHeader.total),
+              decided.blockId.partSetHeader.hash,
+              encodeCommit(decided.seenCommit),
+            ]
+      return encodeRLP([BigInt(height), decision, resultsHash])
+    },
+  }
 }
 
 /** undefined in an empty database. */

@@ -1,14 +1,23 @@
+import { bytesKeyOf } from '../primitives/bytes.ts'
 import { CHECKSUM_BYTES, writeChecksum } from './checksum.ts'
 
 /** Is called with the operations of a batch in the order in which they were added; no value: a delete. */
 type OperationVisitor = (key: Uint8Array, value: Uint8Array | undefined) => void
 
-/** Sizes of the arrays (slabs) into which operations are copied: each slab of a batch is larger than the one before. */
-const FIRST_SLAB_BYTES = 1 << 12
-const LARGEST_SLAB_BYTES = 1 << 18
-const SLAB_GROWTH = 4
+/**
+ * Bytes of the arrays (slabs) into which operations are copied. All batches of a thread fill the same one, then the next: most have a few
+ * kilobytes, and a slab of their own would cost more than what is copied into it.
+ */
+const SLAB_BYTES = 1 << 18
+/** Longer operations have an array of their own. */
+const LONGEST_SHARED = SLAB_BYTES >> 3
+let sharedSlab = new Uint8Array(0)
+let sharedUsed = 0
+
 /** Length of a deleted key's value. */
 const DELETED = -1
+/** The same of an operation that a later one has replaced. */
+const REPLACED = -2
 /**
  * How many numbers describe an operation: slab, offset of the key, its length, the value's length. The value follows the key, and room
  * for its checksum the value.
@@ -23,13 +32,14 @@ const FIELDS = 4
 export class WriteBatch {
   readonly #slabs: Uint8Array[] = []
   readonly #operations: number[] = []
-  #slab: Uint8Array = new Uint8Array(0)
-  #used = 0
+  /** index of the slab in which the last operation is */
+  #slab = -1
   #bytes = 0
+  #replaced = 0
 
   /** number of operations */
   get length(): number {
-    return this.#operations.length / FIELDS
+    return this.#operations.length / FIELDS - this.#replaced
   }
 
   /** sum of the lengths of keys and values */
@@ -39,30 +49,63 @@ export class WriteBatch {
 
   put(key: Uint8Array, value: Uint8Array): void {
     const at = this.#reserve(key.length + value.length + CHECKSUM_BYTES)
+    const slab = this.#slabs[this.#slab]!
     this.#bytes += key.length + value.length
-    copy(key, this.#slab, at)
-    copy(value, this.#slab, at + key.length)
-    this.#operations.push(this.#slabs.length - 1, at, key.length, value.length)
+    copy(key, slab, at)
+    copy(value, slab, at + key.length)
+    this.#operations.push(this.#slab, at, key.length, value.length)
   }
 
   del(key: Uint8Array): void {
     const at = this.#reserve(key.length)
     this.#bytes += key.length
-    copy(key, this.#slab, at)
-    this.#operations.push(this.#slabs.length - 1, at, key.length, DELETED)
+    copy(key, this.#slabs[this.#slab]!, at)
+    this.#operations.push(this.#slab, at, key.length, DELETED)
   }
 
-  /** Adds the operations of another batch, which must not be changed afterwards. */
+  /** Adds the operations of another batch, without copying what they hold. */
   append(other: WriteBatch): void {
-    const before = this.#slabs.length
-    for (const slab of other.#slabs) this.#slabs.push(slab)
-    // Later operations of this batch must not be written into the other batch's slab.
-    this.#used = this.#slab.length
+    const indexes = other.#slabs.map((slab) => this.#use(slab))
     this.#bytes += other.#bytes
     const operations = other.#operations
     for (let i = 0; i < operations.length; i += FIELDS) {
-      this.#operations.push(operations[i]! + before, operations[i + 1]!, operations[i + 2]!, operations[i + 3]!)
+      this.#operations.push(indexes[operations[i]!]!, operations[i + 1]!, operations[i + 2]!, operations[i + 3]!)
     }
+    this.#replaced += other.#replaced
+  }
+
+  /**
+   * Adds the operations of another batch, and takes out those on the same keys that it had.
+   * @param newest by key (`bytesKey`) the position of its operation, which {@link valueAt} takes; it is kept up to date
+   */
+  merge(other: WriteBatch, newest: Map<string, number>): void {
+    const operations = this.#operations
+    let position = operations.length
+    this.append(other)
+    for (; position < operations.length; position += FIELDS) {
+      if (operations[position + 3] === REPLACED) continue
+      const at = operations[position + 1]!
+      const key = bytesKeyOf(this.#slabs[operations[position]!]!, at, at + operations[position + 2]!)
+      const former = newest.get(key)
+      if (former !== undefined) this.#replace(former)
+      newest.set(key, position)
+    }
+  }
+
+  /** A copy of the value of an operation; undefined: a delete. */
+  valueAt(position: number): Uint8Array | undefined {
+    const operations = this.#operations
+    const length = operations[position + 3]!
+    if (length === DELETED) return undefined
+    const start = operations[position + 1]! + operations[position + 2]!
+    return this.#slabs[operations[position]!]!.slice(start, start + length)
+  }
+
+  #replace(position: number): void {
+    const operations = this.#operations
+    this.#bytes -= operations[position + 2]! + Math.max(operations[position + 3]!, 0)
+    this.#replaced++
+    operations[position + 3] = REPLACED
   }
 
   /** The arrays that `visit` gets are views on the batch. */
@@ -78,11 +121,12 @@ export class WriteBatch {
   #visit(visit: OperationVisitor, withChecksum: boolean): void {
     const operations = this.#operations
     for (let i = 0; i < operations.length; i += FIELDS) {
+      let valueLength = operations[i + 3]!
+      if (valueLength === REPLACED) continue
       const { buffer } = this.#slabs[operations[i]!]!
       const at = operations[i + 1]!
       const length = operations[i + 2]!
       const key = new Uint8Array(buffer, at, length)
-      let valueLength = operations[i + 3]!
       if (valueLength === DELETED) {
         visit(key, undefined)
         continue
@@ -95,17 +139,27 @@ export class WriteBatch {
     }
   }
 
-  /** Reserves `length` bytes in the present slab, or in a new one, and returns their offset. */
+  /** Reserves `length` bytes in a slab, which becomes the present one, and returns their offset. */
   #reserve(length: number): number {
-    if (this.#slabs.length === 0 || this.#used + length > this.#slab.length) {
-      const grown = Math.min(Math.max(this.#slab.length * SLAB_GROWTH, FIRST_SLAB_BYTES), LARGEST_SLAB_BYTES)
-      this.#slab = new Uint8Array(Math.max(grown, length))
-      this.#slabs.push(this.#slab)
-      this.#used = 0
+    if (length > LONGEST_SHARED) {
+      this.#slab = this.#slabs.push(new Uint8Array(length)) - 1
+      return 0
     }
-    const at = this.#used
-    this.#used += length
+    if (sharedUsed + length > sharedSlab.length) {
+      // Not filled with zeros: what is read of it has been written before.
+      sharedSlab = new Uint8Array(Buffer.allocUnsafeSlow(SLAB_BYTES).buffer)
+      sharedUsed = 0
+    }
+    if (this.#slabs[this.#slab] !== sharedSlab) this.#slab = this.#use(sharedSlab)
+    const at = sharedUsed
+    sharedUsed += length
     return at
+  }
+
+  /** The index of a slab, which is added unless it was the last one that was added. */
+  #use(slab: Uint8Array): number {
+    const last = this.#slabs.length - 1
+    return this.#slabs[last] === slab ? last : this.#slabs.push(slab) - 1
   }
 }
 

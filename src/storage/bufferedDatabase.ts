@@ -2,31 +2,54 @@ import { bytesKey } from '../primitives/bytes.ts'
 import { WriteBatch } from './batch.ts'
 import type { Database, DatabaseView, KeyRange, WritableDatabase } from './database.ts'
 
-interface Operation {
+/** An entry that every batch replaces: while writes are delayed, its value is made once for all of them, or when it is read. */
+export interface LateEntry {
   readonly key: Uint8Array
-  /** undefined: a delete */
-  readonly value: Uint8Array | undefined
+  readonly value: () => Uint8Array
 }
 
-/** The last operation on each key, by `bytesKey`. */
+/** Writes that are delayed: the last operation on each key. */
 class Overlay {
-  readonly operations = new Map<string, Operation>()
+  readonly #batch = new WriteBatch()
+  /** by `bytesKey` of a key, the position of its operation */
+  readonly #newest = new Map<string, number>()
+  /** newer than an operation on its key */
+  #late: { readonly name: string; readonly entry: LateEntry } | undefined
+  /** of all batches: also what later ones have replaced stays in memory */
   bytes = 0
 
-  add(batch: WriteBatch): void {
-    batch.forEach((key, value) => {
-      this.operations.set(bytesKey(key), { key, value })
-    })
-    this.bytes += batch.bytes
+  get isEmpty(): boolean {
+    return this.#newest.size === 0 && this.#late === undefined
   }
 
-  toBatch(): WriteBatch {
+  add(batch: WriteBatch, late: LateEntry | undefined): void {
+    // Such a batch may have an operation on the same key, which is newer.
+    if (late === undefined) this.#settle()
+    this.#batch.merge(batch, this.#newest)
+    this.bytes += batch.bytes
+    if (late !== undefined) this.#late = { name: bytesKey(late.key), entry: late }
+  }
+
+  /** @param name `bytesKey` of the key; `undefined` when it is deleted, `'unknown'` when no operation is on it */
+  get(name: string): Uint8Array | undefined | 'unknown' {
+    if (this.#late?.name === name) return this.#late.entry.value()
+    const position = this.#newest.get(name)
+    return position === undefined ? 'unknown' : this.#batch.valueAt(position)
+  }
+
+  /** Everything that was added, in one batch. */
+  finish(): WriteBatch {
+    this.#settle()
+    return this.#batch
+  }
+
+  #settle(): void {
+    if (this.#late === undefined) return
+    const { key, value } = this.#late.entry
+    this.#late = undefined
     const batch = new WriteBatch()
-    for (const { key, value } of this.operations.values()) {
-      if (value === undefined) batch.del(key)
-      else batch.put(key, value)
-    }
-    return batch
+    batch.put(key, value())
+    this.#batch.merge(batch, this.#newest)
   }
 }
 
@@ -59,8 +82,9 @@ export class BufferedDatabase implements WritableDatabase {
   get(key: Uint8Array): Uint8Array | undefined {
     if (this.#isEmpty()) return this.#database.get(key)
     const name = bytesKey(key)
-    const found = this.#overlay.operations.get(name) ?? this.#flushing?.overlay.operations.get(name)
-    return found === undefined ? this.#database.get(key) : found.value
+    let found = this.#overlay.get(name)
+    if (found === 'unknown' && this.#flushing !== undefined) found = this.#flushing.overlay.get(name)
+    return found === 'unknown' ? this.#database.get(key) : found
   }
 
   /** Flushes first, which is acceptable because range reads are rare. */
@@ -81,14 +105,18 @@ export class BufferedDatabase implements WritableDatabase {
     }
   }
 
-  /** See `Database.write`. While writes are delayed, nothing is on the disk when this returns, even with `sync`. */
-  async write(batch: WriteBatch, options: { readonly sync: boolean }): Promise<void> {
+  /**
+   * See `Database.write`. While writes are delayed, nothing is on the disk when this returns, even with `sync`.
+   * @param late belongs to the batch, and is always of the same key
+   */
+  async write(batch: WriteBatch, { sync, late }: { readonly sync: boolean; readonly late?: LateEntry }): Promise<void> {
     if (this.#isBuffering) {
       this.#throwFailure()
-      this.#overlay.add(batch)
+      this.#overlay.add(batch, late)
       return
     }
-    await this.#database.write(batch, options)
+    if (late !== undefined) batch.put(late.key, late.value())
+    await this.#database.write(batch, { sync })
   }
 
   /** From now on, writes are delayed until `startFlush` or `flush`. */
@@ -111,7 +139,7 @@ export class BufferedDatabase implements WritableDatabase {
     while (this.#flushing !== undefined) await this.#flushing.done
     this.#throwFailure()
     const overlay = this.#overlay
-    if (overlay.operations.size === 0) return { done: Promise.resolve() }
+    if (overlay.isEmpty) return { done: Promise.resolve() }
     this.#overlay = new Overlay()
     const done = this.#write(overlay)
     // The next write throws the error. Without a handler here, it would end the thread.
@@ -127,7 +155,7 @@ export class BufferedDatabase implements WritableDatabase {
 
   async #write(overlay: Overlay): Promise<void> {
     try {
-      await this.#database.write(overlay.toBatch(), { sync: true })
+      await this.#database.write(overlay.finish(), { sync: true })
       this.#flushing = undefined
     } catch (error) {
       this.#failure = error
@@ -136,7 +164,7 @@ export class BufferedDatabase implements WritableDatabase {
   }
 
   #isEmpty(): boolean {
-    return this.#overlay.operations.size === 0 && this.#flushing === undefined
+    return this.#overlay.isEmpty && this.#flushing === undefined
   }
 
   #throwFailure(): void {

@@ -84,6 +84,32 @@ describe('database with a buffer', () => {
     expect(contentOf(stored)).toEqual({ 1: 1, 2: 3, 4: 4 })
   })
 
+  it('makes the value of a late entry for the disk and for reads, not for each batch', async () => {
+    const key = Uint8Array.of(6)
+    const made: number[] = []
+    const put = (value: number, entries = {}) => {
+      const late = { key, value: () => Uint8Array.of(made[made.push(value) - 1]!) }
+      return database.write(batchOf(entries), { sync: true, late })
+    }
+    await put(1, { 1: 1 })
+    expect(contentOf(stored)).toEqual({ 1: 1, 6: 1 })
+    database.startBuffering()
+    await put(2)
+    await put(3, { 1: 2 })
+    expect(made).toEqual([1])
+    expect(database.get(key)).toEqual(Uint8Array.of(3))
+    const { done } = await database.startFlush()
+    await put(4)
+    await done
+    expect(contentOf(stored)).toEqual({ 1: 2, 6: 3 })
+    await database.write(batchOf({ 6: 0 }), { sync: true })
+    expect(database.get(key)).toBeUndefined()
+    await put(5)
+    await database.stopBuffering()
+    expect(contentOf(stored)).toEqual({ 1: 2, 6: 5 })
+    expect(made).toEqual([1, 3, 3, 4, 5])
+  })
+
   it('has everything on the disk before it reads a range', async () => {
     database.startBuffering()
     await put({ 3: 3, 1: 1 })

@@ -393,4 +393,39 @@ describe('WriteBatch', () => {
     expect(batch.bytes).toBe(2 * other.bytes + 4)
     expect(read(batch)).toEqual([[[1], [1]], ...read(other), [[2], [2]], ...read(other)])
   })
+
+  it('merges other batches, of which the newest operation on each key stays', () => {
+    const newest = new Map<string, number>()
+    const batch = new WriteBatch()
+    const merge = (fill: (other: WriteBatch) => void): void => {
+      const other = new WriteBatch()
+      fill(other)
+      batch.merge(other, newest)
+    }
+    merge((other) => {
+      other.put(bytes(1), bytes(1))
+      other.put(bytes(2), bytes(2))
+      other.put(bytes(1), bytes(3, 3))
+    })
+    merge((other) => {
+      other.del(bytes(2))
+      other.put(bytes(4), bytes(4))
+    })
+    merge((other) => other.put(bytes(4), bytes(5)))
+    expect(read(batch)).toEqual([
+      [[1], [3, 3]],
+      [[2], undefined],
+      [[4], [5]],
+    ])
+    expect([batch.length, batch.bytes]).toEqual([3, 3 + 1 + 2])
+    expect(['\u0001', '\u0002', '\u0004'].map((key) => batch.valueAt(newest.get(key)!))).toEqual([
+      bytes(3, 3),
+      undefined,
+      bytes(5),
+    ])
+    const whole = new WriteBatch()
+    whole.append(batch)
+    expect(read(whole)).toEqual(read(batch))
+    expect(whole.length).toBe(3)
+  })
 })
