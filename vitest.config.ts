@@ -91,7 +91,7 @@ export default defineConfig({
           include: ['test/e2e/**/*.test.ts', 'test/crash/*.test.ts'],
           exclude: [...NETWORK, ...ALONE],
           isolate: false,
-          maxWorkers: 3,
+          maxWorkers: 4,
           testTimeout: 120_000,
           hookTimeout: 120_000,
           sequence: { groupOrder: 2 },

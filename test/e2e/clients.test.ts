@@ -5,12 +5,13 @@ import { contractsTests } from './clients/contracts.ts'
 import { ethersTests } from './clients/ethers.ts'
 import { viemTests } from './clients/viem.ts'
 import { web3Tests } from './clients/web3.ts'
-import { startNode, type TestNode } from './startNode.ts'
+import { startQuickDevnet } from './quickDevnet.ts'
+import type { TestNode } from './startNode.ts'
 
 /** One devnet for all: they use it one after the other. One alone: `npx vitest run --project e2e clients -t cast`. */
 let node: TestNode
 beforeAll(async () => {
-  node = await startNode()
+  node = await startQuickDevnet()
 })
 afterAll(() => node?.stop())
 

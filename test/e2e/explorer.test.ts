@@ -1,8 +1,9 @@
 import { createPublicClient, createWalletClient, encodeFunctionData, type Hex, http, numberToHex } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ACCOUNTS, freshAddress, GWEI, NATIVE_TOKEN, VAULT_ABI, vaultBytecode, viemChain } from './devChain.ts'
+import { startQuickDevnet } from './quickDevnet.ts'
 import { mined, post, type RpcReceipt, rpc } from './rpc.ts'
-import { startNode, type TestNode } from './startNode.ts'
+import type { TestNode } from './startNode.ts'
 
 interface Frame {
   readonly type: string
@@ -52,10 +53,10 @@ const ask = <T = unknown>(method: string, ...params: readonly unknown[]): Promis
   rpc<T>(node.url, method, ...params)
 
 beforeAll(async () => {
-  node = await startNode({ environment: { PRUNING: 'archive' } })
+  node = await startQuickDevnet({ environment: { PRUNING: 'archive' } })
   const chain = viemChain(node.url)
   const writer = createWalletClient({ chain, transport: http(node.url), account })
-  const reader = createPublicClient({ chain, transport: http(node.url) })
+  const reader = createPublicClient({ chain, transport: http(node.url), pollingInterval: 100 })
   const settle = async (hash: Hex) => ({ ...(await mined(node.url, hash)), hash })
   receipts.creation = await settle(
     await writer.deployContract({ abi: VAULT_ABI, bytecode: vaultBytecode(), args: [7n], value: 3n }),

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ACCOUNTS } from './devChain.ts'
+import { startQuickDevnet } from './quickDevnet.ts'
 import { post, rpc, until } from './rpc.ts'
 import { runCoind } from './runCoind.ts'
 import { freePort, startNode } from './startNode.ts'
@@ -136,8 +137,8 @@ describe('a data directory', () => {
 describe('state history', () => {
   it('is kept for the window of a pruned node and for ever in an archive', async () => {
     const [pruned, archive] = await Promise.all([
-      startNode({ environment: { PRUNING: '20' } }),
-      startNode({ environment: { PRUNING: 'archive' } }),
+      startQuickDevnet({ environment: { PRUNING: '20' } }),
+      startQuickDevnet({ environment: { PRUNING: 'archive' } }),
     ])
     try {
       const balanceAt1 = { method: 'eth_getBalance', params: [WALLET, '0x1'] }

@@ -30,8 +30,9 @@ import {
   vaultBytecode,
   viemChain,
 } from './devChain.ts'
+import { startQuickDevnet } from './quickDevnet.ts'
 import { mined, rpc, until } from './rpc.ts'
-import { startNode, type TestNode } from './startNode.ts'
+import type { TestNode } from './startNode.ts'
 
 /** How JSON-RPC gives a block with its transactions, as far as it is read here. */
 type RpcBlock = Omit<Parameters<typeof createBlockFromRPC>[0], 'transactions'> & {
@@ -53,7 +54,7 @@ let vault: Hex
 let busyBlock: Hex
 
 beforeAll(async () => {
-  node = await startNode({ environment: { PRUNING: 'archive' } })
+  node = await startQuickDevnet({ environment: { PRUNING: 'archive' } })
   const chain = viemChain(node.url)
   reader = createPublicClient({ chain, transport: http(node.url), pollingInterval: 100 }) as PublicClient
   const writer = createWalletClient({ chain, transport: http(node.url), account })

@@ -1,8 +1,9 @@
 import { encodeFunctionData, type Hex, keccak256 } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ACCOUNTS, CHAIN_ID, ERC20_ABI, GWEI, NATIVE_TOKEN } from './devChain.ts'
+import { startQuickDevnet } from './quickDevnet.ts'
 import { mined, rpc, rpcOnce, until } from './rpc.ts'
-import { startNode, type TestNode } from './startNode.ts'
+import type { TestNode } from './startNode.ts'
 
 interface Head {
   readonly number: Hex
@@ -106,7 +107,7 @@ describe.each([
   const askKept: Ask = (method, ...params) => rpc(node.url, method, ...params)
 
   beforeAll(async () => {
-    node = await startNode({ environment })
+    node = await startQuickDevnet({ environment })
   })
   afterAll(() => node?.stop())
 

@@ -10,8 +10,9 @@ import {
   VAULT_ABI,
   vaultBytecode,
 } from './devChain.ts'
+import { startQuickDevnet } from './quickDevnet.ts'
 import { mined, post, rpc, until } from './rpc.ts'
-import { startNode, type TestNode } from './startNode.ts'
+import type { TestNode } from './startNode.ts'
 
 const QUANTITY = /^0x(0|[1-9a-f][0-9a-f]*)$/
 
@@ -31,7 +32,7 @@ const ask = <T = unknown>(method: string, ...params: readonly unknown[]): Promis
   rpc<T>(node.url, method, ...params)
 
 beforeAll(async () => {
-  node = await startNode()
+  node = await startQuickDevnet()
   const data: Hex = `${vaultBytecode()}${'07'.padStart(64, '0')}`
   const raw = await account.signTransaction({
     chainId: CHAIN_ID,

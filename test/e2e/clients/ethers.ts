@@ -42,7 +42,7 @@ export function ethersTests(devnet: () => TestNode): void {
     // No cache: ethers would answer from one for 250 ms, and blocks are 400 ms apart.
     [
       'http',
-      () => new JsonRpcProvider(node.url, undefined, { cacheTimeout: -1, pollingInterval: 200 }),
+      () => new JsonRpcProvider(node.url, undefined, { cacheTimeout: -1, pollingInterval: 100 }),
       new Wallet(KEYS[1]!),
     ],
     ['webSocket', () => new WebSocketProvider(node.wsUrl, undefined, { cacheTimeout: -1 }), new Wallet(KEYS[2]!)],

@@ -35,7 +35,7 @@ export function web3Tests(devnet: () => TestNode): void {
 
     beforeAll(async () => {
       web3 = new Web3(url())
-      web3.transactionPollingInterval = 200
+      web3.transactionPollingInterval = 100
       // web3 goes on asking for that many blocks after each receipt.
       web3.transactionConfirmationBlocks = 1
       web3.eth.accounts.wallet.add(KEYS[accountIndex]!)

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { toBech32 } from '../../../src/primitives/address.ts'
 import { hexToBytes } from '../../../src/primitives/bytes.ts'
 import { ACCOUNTS, COIN, freshAddress, KEYS } from '../devChain.ts'
-import { startNode, type TestNode } from '../startNode.ts'
+import { startQuickDevnet } from '../quickDevnet.ts'
+import type { TestNode } from '../startNode.ts'
 import { getJson } from './nativeChain.ts'
 import { type CliResult, runCli } from './runCli.ts'
 
@@ -20,7 +21,7 @@ let environment: Readonly<Record<string, string>>
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'coind-cli-'))
   environment = { COIND_KEYSTORE: join(directory, 'keys'), COIND_KEY_PASSWORD: 'correct horse battery staple' }
-  node = await startNode()
+  node = await startQuickDevnet()
 })
 afterAll(async () => {
   await node?.stop()

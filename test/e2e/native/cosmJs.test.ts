@@ -26,7 +26,7 @@ beforeAll(async () => {
     gov.params.expedited_voting_period = `${VOTING_SECONDS - 1}s`
   })
   alice = await connectCosmJs(node, KEYS[0]!)
-  viem = createPublicClient({ chain: viemChain(node.url), transport: http(node.url) })
+  viem = createPublicClient({ chain: viemChain(node.url), transport: http(node.url), pollingInterval: 100 })
 })
 afterAll(async () => {
   alice?.client.disconnect()

@@ -56,7 +56,9 @@ const params = async (module: string) => (await getJson(node, `/cosmos/${module}
 
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'coind-proposals-'))
-  node = await startNativeChain(({ gov, staking, distribution }) => {
+  node = await startNativeChain(({ gov, staking, distribution, timing }) => {
+    // An upgrade is planned for a height that is later than the end of a vote on it, however slow the machine.
+    timing.params.block_interval_ms = '400'
     gov.params.voting_period = `${VOTING_SECONDS}s`
     gov.params.expedited_voting_period = '5s'
     gov.params.max_deposit_period = '3s'
@@ -65,7 +67,7 @@ beforeAll(async () => {
   })
   alice = await connectCosmJs(node, KEYS[0]!)
   for (const type of [MsgUpdateParams, MsgCommunityPoolSpend]) alice.client.registry.register(type.typeUrl, type)
-  viem = createPublicClient({ chain: viemChain(node.url), transport: http(node.url) })
+  viem = createPublicClient({ chain: viemChain(node.url), transport: http(node.url), pollingInterval: 100 })
   const { account } = await getJson(node, '/cosmos/auth/v1beta1/module_accounts/gov')
   authority = account.base_account.address
   const fund = {

@@ -7,8 +7,9 @@ import { hexToBytes } from '../../../src/primitives/bytes.ts'
 import { sha256 } from '../../../src/primitives/hash.ts'
 import { COSMJS_SIGNERS, signWithCosmJs } from '../../native/cosmJsSigners.ts'
 import { ACCOUNTS, COIN, KEYS } from '../devChain.ts'
+import { startQuickDevnet } from '../quickDevnet.ts'
 import { rpc } from '../rpc.ts'
-import { startNode, type TestNode } from '../startNode.ts'
+import type { TestNode } from '../startNode.ts'
 import { cometUrl, getJson } from './nativeChain.ts'
 import { runCli } from './runCli.ts'
 
@@ -22,7 +23,7 @@ const [alice, bob] = [0, 1].map((index) => toBech32(hexToBytes(ACCOUNTS[index]!.
 
 let node: TestNode
 beforeAll(async () => {
-  node = await startNode()
+  node = await startQuickDevnet()
 })
 afterAll(() => node?.stop())
 

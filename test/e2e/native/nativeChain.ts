@@ -17,6 +17,9 @@ const LAUNCHER = new URL('../../../bin/coind.js', import.meta.url).pathname
 /** Changes of a genesis, in place. */
 type GenesisChange = (appState: Genesis['app_state']) => void
 
+/** Milliseconds; a usual chain has 400. Tests wait for blocks for most of their time. */
+const BLOCK_INTERVAL_MS = 200
+
 /** A node of a new chain whose genesis wallet is the first devnet account, with other parameters than a devnet. */
 export async function startNativeChain(change: GenesisChange): Promise<TestNode> {
   const homedir = mkdtempSync(join(tmpdir(), 'coind-native-'))
@@ -28,9 +31,10 @@ export async function startNativeChain(change: GenesisChange): Promise<TestNode>
   if (status !== 0) throw new Error(`coind init failed: ${stderr}`)
   const path = dataPaths(homedir).genesis
   const genesis = structuredClone(readGenesisFile(path))
+  genesis.app_state.timing.params.block_interval_ms = String(BLOCK_INTERVAL_MS)
   change(genesis.app_state)
   writeFileSync(path, formatGenesis(genesis))
-  const node = await startNode({ command: 'start', homedir, environment })
+  const node = await startNode({ command: 'start', homedir, environment: { ...environment, VIEW_THREADS: '1' } })
   return {
     ...node,
     stop: async () => {
@@ -57,7 +61,7 @@ export async function connectCosmJs(node: Pick<TestNode, 'url'>, privateKey: Hex
   const [account] = await wallet.getAccounts()
   const client = await SigningStargateClient.connectWithSigner(cometUrl(node), wallet, {
     gasPrice: GasPrice.fromString('3000000000acoin'),
-    broadcastPollIntervalMs: 200,
+    broadcastPollIntervalMs: 100,
   })
   return { address: account!.address, client }
 }

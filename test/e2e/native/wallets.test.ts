@@ -37,7 +37,7 @@ const plain = [21, 22, 23].map((number) => testAccount(number, 'secp256k1'))
 
 beforeAll(async () => {
   node = await startNativeChain(() => {})
-  viem = createPublicClient({ chain: viemChain(node.url), transport: http(node.url) })
+  viem = createPublicClient({ chain: viemChain(node.url), transport: http(node.url), pollingInterval: 100 })
   const funding = await signWithCosmJs(
     await aminoSigner(0),
     [bob, ...plain.map(({ bech32 }) => bech32)].map((to) => send(alice, to, 100n * COIN)),

@@ -83,14 +83,14 @@ describe('four validators and a full node', () => {
     expect([...missing]).toEqual([])
   })
 
-  it('go on when one of them is killed, which returns: the seed, another validator, the full node', async () => {
-    for (const node of [network.seed, network.validators.at(-1)!, network.nodes.at(-1)!]) {
-      await node.kill('SIGKILL')
+  it('go on when one of them is killed, which returns: the seed, another validator, and with that the full node', async () => {
+    for (const killed of [[network.seed], [network.validators.at(-1)!, network.nodes.at(-1)!]]) {
+      await Promise.all(killed.map((node) => node.kill('SIGKILL')))
       await advance(
-        network.nodes.filter((other) => other !== node),
+        network.nodes.filter((other) => !killed.includes(other)),
         5,
       )
-      await node.start()
+      await Promise.all(killed.map((node) => node.start()))
       await advance(network.nodes, 3)
     }
     expect(await differences(network.nodes)).toEqual([])
