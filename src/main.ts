@@ -190,7 +190,16 @@ export async function pruneDatabase(config: Config, signal: AbortSignal): Promis
   const { pruneNow } = await import('./app/pruner.ts')
   const { pruning, blockHistory, index } = config
   return withDatabase(config, signal, (database, { headers }) =>
-    pruneNow({ database, pruning, blockHistory, headers, index, progressOf: startProgress, signal }),
+    pruneNow({
+      database,
+      pruning,
+      blockHistory,
+      headers,
+      index,
+      progressOf: startProgress,
+      signal,
+      pause: () => setImmediate(),
+    }),
   )
 }
 

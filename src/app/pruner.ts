@@ -3,6 +3,7 @@ import { countDroppableHeaders, dropHeaders } from '../chain/dropHeaders.ts'
 import { HashPlaceWriter } from '../chain/hashIndex.ts'
 import type { HeaderRules } from '../chain/headerRetention.ts'
 import { switchIndexes, termRanges } from '../chain/indexCoverage.ts'
+import { countSegmentsWithBodies, listNextBareSegment, makeNextBareSegment } from '../chain/segments/bareSegments.ts'
 import { listNextSegment, moveBlocks, moveRules } from '../chain/segments/moveBlocks.ts'
 import { type BlockCache, createBlockCache, openChainReader } from '../chain/store.ts'
 import { readStateHead, writeOldestHeight } from '../state/head.ts'
@@ -37,8 +38,10 @@ const BODIES_PER_BLOCK = 4
 const MOVES_PER_BLOCK = 240
 /** Headers dropped with one block: a quarter of what one frame of a segment has. */
 const HEADERS_PER_BLOCK = 16
-/** Whether a further segment can be dropped is looked up with each so many blocks. */
+/** Whether a further segment can be dropped, or has lost its bodies, is looked up with each so many blocks. */
 const LOOK_BLOCKS = 64
+/** A file that is in no list any more stays for so many blocks: requests may still read snapshots of the database that list it. */
+const REMOVAL_BLOCKS = 256
 
 interface Pruner {
   /** Does the work of `drop` beforehand, while nobody waits: the block before has been stored, and no other one yet. */
@@ -66,12 +69,20 @@ export function createPruner({
   /** files of segments that the batch of a block has taken from the list */
   let unlisted: { readonly file: string; readonly height: number }[] = []
 
-  /** @returns the file of a segment that is in no list any more with this batch */
-  const dropNextHeaders = (batch: WriteBatch, places: HashPlaceWriter, height: number): string | undefined => {
-    if (headers === undefined || (!isDropping && height % LOOK_BLOCKS !== 0)) return undefined
-    const { count, file } = dropHeaders(database, batch, places, { rules: headers, count: HEADERS_PER_BLOCK, cache })
-    isDropping = count > 0
-    return file
+  /** a height below which segments are without bodies */
+  let bareFrom = 0
+
+  /** Drops headers, or else lists a segment without bodies. @returns the file that is in no list any more with this batch */
+  const replaceSegments = (batch: WriteBatch, places: HashPlaceWriter, height: number): string | undefined => {
+    if (!isDropping && height % LOOK_BLOCKS !== 0) return undefined
+    if (headers !== undefined) {
+      const { count, file } = dropHeaders(database, batch, places, { rules: headers, count: HEADERS_PER_BLOCK, cache })
+      isDropping = count > 0
+      if (isDropping) return file
+    }
+    const bare = blockHistory === 0 ? undefined : listNextBareSegment(database, batch, bareFrom)
+    bareFrom = bare?.next ?? bareFrom
+    return bare?.oldFile
   }
   const prepared = (height: number): NonNullable<typeof ready> => {
     if (ready?.height !== height) {
@@ -79,7 +90,7 @@ export function createPruner({
       if (pruning !== 'archive') state.dropHistory(batch, height - pruning, ENTRIES_PER_BLOCK)
       const places = new HashPlaceWriter(database, batch)
       if (blockHistory > 0) dropBlockBodies(database, batch, places, height - blockHistory, BODIES_PER_BLOCK)
-      const file = dropNextHeaders(batch, places, height)
+      const file = replaceSegments(batch, places, height)
       listNextSegment(database, batch, height - 1, rules)
       moveBlocks(database, batch, places, MOVES_PER_BLOCK)
       ready = { batch, height, file }
@@ -92,9 +103,9 @@ export function createPruner({
       const { batch: deletes, file } = prepared(height)
       ready = undefined
       batch.append(deletes)
-      const durable = durableHeight()
-      for (const old of unlisted) if (old.height <= durable) removeSegmentFile(old.file)
-      unlisted = unlisted.filter((old) => old.height > durable)
+      const removable = durableHeight() - REMOVAL_BLOCKS
+      for (const old of unlisted) if (old.height <= removable) removeSegmentFile(old.file)
+      unlisted = unlisted.filter((old) => old.height > removable)
       if (file !== undefined) unlisted.push({ file, height })
     },
   }
@@ -107,6 +118,8 @@ export interface PruneRequest extends Retention {
   readonly progressOf: ProgressOf
   /** ends it between two steps; a later call goes on there */
   readonly signal?: AbortSignal
+  /** lets other work of the process go on, such as that of a stop signal */
+  readonly pause?: () => Promise<void>
   /** what is written, and synced, at once: entries of histories and indexes, and blocks */
   readonly step?: { readonly entries: number; readonly bodies: number }
 }
@@ -116,6 +129,8 @@ export interface Pruned {
   readonly states: number
   readonly bodies: number
   readonly headers: number
+  /** files of old blocks that have lost the transactions and results in them */
+  readonly files: number
   readonly indexEntries: number
 }
 
@@ -133,10 +148,11 @@ export async function pruneNow(request: PruneRequest): Promise<Pruned> {
   const states = pruning === 'archive' ? 0 : await dropOldStates(request, headHeight - pruning)
   const bodies = blockHistory === 0 ? 0 : await dropOldBodies(request, headHeight - blockHistory)
   const headers = await dropOldHeaders(request)
-  if (index === 'all') return { states, bodies, headers, indexEntries: 0 }
+  const files = blockHistory === 0 ? 0 : await dropBodiesFromFiles(request)
+  if (index === 'all') return { states, bodies, headers, files, indexEntries: 0 }
   // Before the entries go: from now on nobody takes their absence for blocks without logs and events.
   await switchIndexes(database, 'off', headHeight)
-  return { states, bodies, headers, indexEntries: await dropIndexes(request) }
+  return { states, bodies, headers, files, indexEntries: await dropIndexes(request) }
 }
 
 /** @returns how many blocks' states */
@@ -196,6 +212,26 @@ async function dropOldHeaders({
     if (count > 0) await database.write(batch, { sync: true })
     if (file !== undefined) removeSegmentFile(file)
     return count
+  })
+}
+
+/** @returns how many files of old blocks */
+async function dropBodiesFromFiles({ database, signal, pause, progressOf }: PruneRequest): Promise<number> {
+  const total = countSegmentsWithBodies(database)
+  if (total === 0) return 0
+  let from = 0
+  return inSteps(progressOf({ title: 'dropping old blocks from files', unit: 'files', total }), signal, async () => {
+    await makeNextBareSegment(database, async () => {
+      await pause?.()
+      signal?.throwIfAborted()
+    })
+    const batch = new WriteBatch()
+    const bare = listNextBareSegment(database, batch, from)
+    if (bare === undefined) return 0
+    await database.write(batch, { sync: true })
+    removeSegmentFile(bare.oldFile)
+    from = bare.next
+    return 1
   })
 }
 

@@ -10,8 +10,8 @@ import { indexKeys, transactionKey } from './writeBlock.ts'
 
 /**
  * Adds deletes to a batch, which drop the transactions, receipts and indexes of at most `count` blocks below `oldestToKeep`, oldest
- * first: fewer where these have much. Headers, commits and validator sets stay: evidence may still refer to them. Of a block that is in a segment only the indexes go;
- * its file stays as it is.
+ * first: fewer where these have much. Headers, commits and validator sets stay: evidence may still refer to them. Of a block that is in a
+ * segment only the indexes go: its file is replaced later (segments/bareSegments.ts).
  * @param places of the same batch
  */
 export function dropBlockBodies(

@@ -66,7 +66,7 @@ export const Column = {
   eventTerm: 0x2c,
 
   // What has left for files (src/chain/segments/)
-  /** height / 8,192 -> RLP of first and last height, bytes and sha256 of the segment file with these blocks */
+  /** height / 8,192 -> RLP of first and last height, bytes and sha256 of the segment file with these blocks, and 1 if it has no bodies */
   segment: 0x2d,
   /**
    * kind of hash (1 byte, src/chain/hashIndex.ts) ‖ first 8 bytes of the hash -> heights and positions of all blocks or transactions in

@@ -89,15 +89,19 @@ async function makeSegmentsForEver(): Promise<void> {
   // Before there is anything to do, neither modules nor the database take memory.
   while (getPublishedHeight(data.publishedHeight) < data.firstSegmentDue) await untilNextLook(LOOK_MS)
   const { makeNextSegment } = await import('../chain/segments/moveBlocks.ts')
+  const { makeNextBareSegment } = await import('../chain/segments/bareSegments.ts')
   const database = await Database.open(data.location, { readOnly: true, onDamage: endThread })
   try {
     for (;;) {
       try {
-        if (!(await makeNextSegment(database, data.moveRules, createPause()))) await untilNextLook(LOOK_MS)
+        const hasMade =
+          (await makeNextSegment(database, data.moveRules, createPause())) ||
+          (await makeNextBareSegment(database, createPause()))
+        if (!hasMade) await untilNextLook(LOOK_MS)
       } catch (error) {
         stopping.signal.throwIfAborted()
         if (error instanceof DatabaseError && error.code === 'corrupt') throw error
-        log.error({ error }, 'a segment could not be made: its blocks stay in LevelDB')
+        log.error({ error }, 'a segment could not be made: its blocks stay where they are')
         await untilNextLook(RETRY_MS)
       }
     }

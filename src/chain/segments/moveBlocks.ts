@@ -12,8 +12,8 @@ import { type ChainReader, openChainReader, readBase } from '../store.ts'
 import { consensusHashKey, transactionKey } from '../writeBlock.ts'
 import {
   findSegment,
-  type HeightRange,
   lastOfSegment,
+  type NamedSegment,
   segmentEntry,
   segmentPath,
   storedBlock,
@@ -79,11 +79,11 @@ function nextSegment(
   db: DatabaseReader,
   headHeight: number,
   { settledBlocks, dropsBodies }: MoveRules,
-): HeightRange | undefined {
+): NamedSegment | undefined {
   const first = firstAfterSegments(db)
   const last = lastOfSegment(first)
   if (last > headHeight - settledBlocks) return undefined
-  return dropsBodies && last >= openChainReader(db).oldestBlock ? undefined : { first, last }
+  return dropsBodies && last >= openChainReader(db).oldestBlock ? undefined : { first, last, isBare: dropsBodies }
 }
 
 /**

@@ -42,21 +42,27 @@ export interface HeightRange {
   readonly last: number
 }
 
+/** What the name of a segment's file says. */
+export interface NamedSegment extends HeightRange {
+  /** whether its blocks are without transactions and results, which the node has dropped */
+  readonly isBare?: boolean
+}
+
 /** A segment in the database's list. */
-export interface ListedSegment extends HeightRange {
+export interface ListedSegment extends NamedSegment {
   /** of the file */
   readonly bytes: number
   readonly sha256: Uint8Array
 }
 
-export function segmentPath(location: string, segment: HeightRange): string {
+export function segmentPath(location: string, segment: NamedSegment): string {
   return join(segmentsDirectory(location), segmentName(segment))
 }
 
 /** Of its file. */
-export function segmentName({ first, last }: HeightRange): string {
+export function segmentName({ first, last, isBare = false }: NamedSegment): string {
   const digits = (height: number): string => String(height).padStart(9, '0')
-  return `${digits(first)}-${digits(last)}${SEGMENT_EXTENSION}`
+  return `${digits(first)}-${digits(last)}${isBare ? '-bare' : ''}${SEGMENT_EXTENSION}`
 }
 
 /**
@@ -91,8 +97,10 @@ export function lastOfSegment(height: number): number {
 }
 
 /** Key and value of a segment in the database's list. */
-export function segmentEntry({ first, last, bytes, sha256 }: ListedSegment): readonly [Uint8Array, Uint8Array] {
-  return [segmentKey(first), encodeRLP([BigInt(first), BigInt(last), BigInt(bytes), sha256])]
+export function segmentEntry(segment: ListedSegment): readonly [Uint8Array, Uint8Array] {
+  const { first, last, bytes, sha256, isBare = false } = segment
+  const fields = [BigInt(first), BigInt(last), BigInt(bytes), sha256]
+  return [segmentKey(first), encodeRLP(isBare ? [...fields, 1n] : fields)]
 }
 
 /** The key of a segment in the database's list. @param height of any of its blocks */
@@ -116,13 +124,19 @@ export async function listSegments(db: Pick<DatabaseReader, 'entries'>): Promise
 }
 
 function decodeSegmentEntry(bytes: Uint8Array): ListedSegment {
-  const [first, last, size, sha256] = decodeRLP(bytes) as [Uint8Array, Uint8Array, Uint8Array, Uint8Array]
+  const [first, last, size, sha256, bare] = decodeRLP(bytes) as [
+    Uint8Array,
+    Uint8Array,
+    Uint8Array,
+    Uint8Array,
+    unknown,
+  ]
   const number = (item: Uint8Array): number => Number(bytesToBigInt(item))
-  return { first: number(first), last: number(last), bytes: number(size), sha256 }
+  return { first: number(first), last: number(last), bytes: number(size), sha256, isBare: bare !== undefined }
 }
 
 /** What is packed into a segment file. */
-interface SegmentSource extends HeightRange {
+interface SegmentSource extends NamedSegment {
   readonly genesisHash: Uint8Array
   /** that decided the last block: those of the others are in the next blocks */
   readonly lastCommit: Commit
@@ -140,7 +154,7 @@ export async function writeSegment(
   source: SegmentSource,
   pause: () => Promise<void>,
 ): Promise<ListedSegment> {
-  const { first, last, read } = source
+  const { first, last, isBare = false, read } = source
   const path = segmentPath(location, source)
   const check = async (written: SegmentIndex): Promise<void> => {
     if (written.first !== first || written.last !== last) throw new Error(`${path} has other blocks than it should`)
@@ -153,7 +167,7 @@ export async function writeSegment(
     }
   }
   const { bytes, sha256 } = await createSegmentFile(path, packSegment(source), check, pause)
-  return { first, last, bytes, sha256 }
+  return { first, last, bytes, sha256, isBare }
 }
 
 /**
@@ -250,8 +264,9 @@ export function readFromSegment(
     return readFromIndex(index, cache, height, beforeDecoding)
   } catch (error) {
     if (!(error instanceof DatabaseError && error.code === 'corrupt')) throw error
-    // The file of a segment that is in no list any more may be removed, while snapshots still have it in their list.
-    if (findSegment(db.newest ?? db, height) === undefined) throw new BlockUnavailable(height)
+    // A file that is in no list any more may be removed, while snapshots still have it in their list.
+    const listed = findSegment(db.newest ?? db, height)
+    if (listed === undefined || segmentPath(db.location, listed) !== path) throw new BlockUnavailable(height)
     db.onDamage?.(error)
     throw error
   }

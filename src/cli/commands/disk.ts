@@ -14,13 +14,14 @@ export function addPrune(program: Command, node: NodeCommands, terminal: Termina
     .description('Delete what PRUNING, BLOCK_HISTORY and INDEX do not keep, at once, from a stopped node')
   addConfigFlags(command).action(async () => {
     const config = configOf(command, terminal)
-    const { states, bodies, headers, indexEntries } = await unlessStopped(terminal, (signal) =>
+    const { states, bodies, headers, files, indexEntries } = await unlessStopped(terminal, (signal) =>
       node.pruneDatabase(config, signal),
     )
     const dropped = [
       ...(states === 0 ? [] : [`the states of ${states} blocks`]),
       ...(bodies === 0 ? [] : [`the transactions, receipts and indexes of ${bodies} blocks`]),
       ...(headers === 0 ? [] : [`the headers of ${headers} blocks`]),
+      ...(files === 0 ? [] : [`the transactions in ${files} files of old blocks`]),
       ...(indexEntries === 0 ? [] : [`${indexEntries} entries of indexes`]),
     ]
     terminal.print(

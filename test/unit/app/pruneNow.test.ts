@@ -84,6 +84,7 @@ it('keeps what the node would have kept with these settings from the start', asy
       states: HEAD - STATES,
       bodies: HEAD - BODIES,
       headers: 0,
+      files: 0,
       indexEntries: 0,
     })
     expect(told.filter((text) => text === 'end')).toHaveLength(2)
@@ -103,7 +104,13 @@ it('keeps what the node would have kept with these settings from the start', asy
       expect(inColumn(entries, column)).toHaveLength(BODIES + 1)
     expect(inColumn(entries, Column.header)).toHaveLength(HEAD + 1)
     // There is nothing left to do.
-    expect(await pruneNow(request(database).request)).toEqual({ states: 0, bodies: 0, headers: 0, indexEntries: 0 })
+    expect(await pruneNow(request(database).request)).toEqual({
+      states: 0,
+      bodies: 0,
+      headers: 0,
+      files: 0,
+      indexEntries: 0,
+    })
     expect(await dump(database)).toEqual(entries)
   })
 })
@@ -158,6 +165,7 @@ it('drops nothing of an archive, and nothing of a chain that is shorter than wha
         states: 0,
         bodies: 0,
         headers: 0,
+        files: 0,
         indexEntries: 0,
       })
     }

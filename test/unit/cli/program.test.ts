@@ -79,7 +79,7 @@ async function run(args: string, setting: Setting = {}): Promise<Outcome> {
     importBlocks: record('import', { from: 3, to: 2 }),
     backUp: record('backup', { height: 12 }),
     rollback: record('rollback', { from: 9, to: 5 }),
-    pruneDatabase: record('prune', { states: 4, bodies: 0, headers: 0, indexEntries: 7 }),
+    pruneDatabase: record('prune', { states: 4, bodies: 0, headers: 0, files: 0, indexEntries: 7 }),
     reindexDatabase: record('reindex', {}),
     repairDatabase: record('repair', { isDamaged: false, indexes: {} }),
     compactDatabase: record('compact', { bytesBefore: 12_345_678, bytesAfter: 999 }),
@@ -233,7 +233,7 @@ describe('coind', () => {
         'Deleted the states of 4 blocks, 7 entries of indexes\n' +
         'Their room on the disk is given back little by little, or at once by `coind compact`\n',
     })
-    const pruneDatabase = async () => ({ states: 0, bodies: 0, headers: 0, indexEntries: 0 })
+    const pruneDatabase = async () => ({ states: 0, bodies: 0, headers: 0, files: 0, indexEntries: 0 })
     expect((await run('prune', { node: { pruneDatabase } })).printed).toMatch(/^Nothing to do: /)
     expect((await run('compact')).printed).toBe('The database had 12.3 MB and has 999 bytes now\n')
   })

@@ -6,13 +6,18 @@ import { dropBlockBodies } from '../../../../src/chain/dropBlockBodies.ts'
 import { entryHash } from '../../../../src/chain/entries.ts'
 import { HashKind, HashPlaceWriter, shortHashKey } from '../../../../src/chain/hashIndex.ts'
 import {
+  countSegmentsWithBodies,
+  listNextBareSegment,
+  makeNextBareSegment,
+} from '../../../../src/chain/segments/bareSegments.ts'
+import {
   listNextSegment,
   type MoveRules,
   makeNextSegment,
   moveBlocks,
   readMoved,
 } from '../../../../src/chain/segments/moveBlocks.ts'
-import { SEGMENT_BLOCKS, tidySegments } from '../../../../src/chain/segments/segments.ts'
+import { BlockUnavailable, SEGMENT_BLOCKS, tidySegments } from '../../../../src/chain/segments/segments.ts'
 import { type ChainReader, createBlockCache, openChainReader } from '../../../../src/chain/store.ts'
 import { WriteBatch } from '../../../../src/storage/batch.ts'
 import { Column, columnKey, heightBytes } from '../../../../src/storage/columns.ts'
@@ -179,6 +184,63 @@ describe('blocks that leave LevelDB for a segment', () => {
     const logs = []
     for await (const height of after.logHeights({ addresses: [], topics: [] }, BASE, HEAD)) logs.push(height)
     expect(logs).toEqual([SEGMENT_BLOCKS + 8, SEGMENT_BLOCKS + 18])
+  })
+
+  it('lose the bodies in their file too, with the bytes of one that never had them, wherever a crash interrupts it', async () => {
+    const dropBodies = async (): Promise<void> => {
+      const batch = new WriteBatch()
+      dropBlockBodies(database, batch, new HashPlaceWriter(database, batch), LAST + 1, 1_000)
+      await database.write(batch, { sync: true })
+    }
+    const list = async () => {
+      const batch = new WriteBatch()
+      const listed = listNextBareSegment(database, batch, 0)
+      await database.write(batch, { sync: true })
+      return listed
+    }
+    // A node that dropped them before the segment was made has the same file.
+    await dropBodies()
+    await moveAll({ ...RULES, dropsBodies: true })
+    const [bare, whole] = ['000008096-000008191-bare.segment', '000008096-000008191.segment']
+    expect(files()).toEqual([bare])
+    const bytes = readFileSync(join(database.location, 'segments', bare))
+    const expected = await now()
+    expect(countSegmentsWithBodies(database)).toBe(0)
+    await database.close()
+    rmSync(directory, { recursive: true })
+    database = await Database.open(join(directory, 'db'))
+    await writeOldChain(database, { base: BASE, head: HEAD })
+
+    await moveAll()
+    expect([countSegmentsWithBodies(database), await makeNextBareSegment(database, pause), await list()]).toEqual([
+      0,
+      false,
+      undefined,
+    ])
+    await dropBodies()
+    expect(countSegmentsWithBodies(database)).toBe(1)
+
+    expect(await makeNextBareSegment(database, pause)).toBe(true)
+    expect(await makeNextBareSegment(database, pause)).toBe(false)
+    expect(files().sort()).toEqual([bare, whole])
+    await reopen()
+    expect(files()).toEqual([whole])
+    await makeNextBareSegment(database, pause)
+    const view = database.snapshot()
+    expect(await list()).toEqual({ oldFile: join(database.location, 'segments', whole), next: LAST + 1 })
+    expect(await list()).toBeUndefined()
+    expect(countSegmentsWithBodies(database)).toBe(0)
+    // As long as the old file is there, older snapshots of the database are read as before.
+    expect(openChainReader(view).consensusBlock(LAST - 1)!.txs).toHaveLength(3)
+    expect(await now()).toEqual(expected)
+    expect(bytes.length).toBeLessThan(readFileSync(join(database.location, 'segments', whole)).length)
+    expect(readFileSync(join(database.location, 'segments', bare)).equals(bytes)).toBe(true)
+    rmSync(join(database.location, 'segments', whole))
+    expect(() => openChainReader(view).encodedBlock(BASE)).toThrow(BlockUnavailable)
+    await view.close()
+    await reopen()
+    expect(files()).toEqual([bare])
+    expect(await now()).toEqual(expected)
   })
 
   it('are found by hashes that begin with the same bytes', async () => {
