@@ -207,7 +207,9 @@ class FrameCoder {
     const hasBlock = has(at.hasBlock, known?.block, 1)
     const consensus = hasBlock ? this.#consensus(known && decodeBlock(known.block!), number) : undefined
     const hasResults = has(at.hasResults, known?.results, 0)
-    const results = hasResults ? coder.bytes(at.results, known?.results, undefined) : undefined
+    const coded = hasResults ? coder.bytes(at.results, known?.results, undefined) : undefined
+    // A copy of what was read: it is cached, and a view would keep the columns of all blocks of the frame in memory.
+    const results = known === undefined ? coded?.slice() : coded
     const ethereum = this.#ethereum(
       knownHeader,
       number,
