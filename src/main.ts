@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import type { InvariantReport } from './app/checkInvariants.ts'
 import { dataPaths } from './app/dataDirectory.ts'
+import type { Executor } from './app/executor.ts'
 import { readGenesisFile } from './app/initNode.ts'
 import type { Pruned } from './app/pruner.ts'
 import type { Reindexed } from './app/reindex.ts'
@@ -33,7 +34,14 @@ import type { VerifiedSnapshot } from './snapshot/verifySnapshot.ts'
 import type { Database } from './storage/database.ts'
 import { createLogger } from './telemetry/logger.ts'
 import { startProgress } from './telemetry/progress.ts'
-import { type Home, loadOrCreateNodeKey, openDatabase, openExistingHome, openHome } from './threads/openHome.ts'
+import {
+  type Home,
+  loadOrCreateNodeKey,
+  openDatabase,
+  openExistingHome,
+  openHome,
+  settleDatabase,
+} from './threads/openHome.ts'
 
 /**
  * Starts the node in the configured data directory; resolves when it serves its ports.
@@ -98,25 +106,46 @@ export async function exportBlocks(config: Config, { out, from, to, signal }: Ex
 
 /** Executes the blocks of a file in a stopped node. */
 export async function importBlocks(config: Config, { file, signal }: ImportOptions): Promise<BlockRange> {
-  const { openExecutor } = await import('./app/executor.ts')
   const { importBlocks: readBlockFile } = await import('./app/importBlocks.ts')
+  const home = await openExistingHome(config)
+  try {
+    const { chain, paths } = home
+    // Before the executor opens it: the files are checked, and one in the former format is converted.
+    await (await openDatabase(home, createLogger(config.log), undefined)).close()
+    const executor = await (await offlineExecutors(config, home))(paths.db)
+    const progress = startProgress({ title: 'importing blocks', unit: 'bytes' })
+    try {
+      return await readBlockFile({ application: executor.application, chain, path: file, signal, progress })
+    } finally {
+      progress.end()
+      await executor.close()
+    }
+  } finally {
+    await home.lock.release()
+  }
+}
+
+/** Opens databases of a stopped node to execute blocks that are decided. */
+async function offlineExecutors(
+  config: Config,
+  { chain, genesis, headers }: Home,
+): Promise<(location: string) => Promise<Executor>> {
+  const { openExecutor } = await import('./app/executor.ts')
   const { chooseEngine } = await import('./evm/engines/createEngine.ts')
   const { checkPrecompiles, chooseShadow, openThreadEngine } = await import('./threads/threadEngine.ts')
   const { precompileTable } = await import('./precompiles/registry.ts')
-  const home = await openExistingHome(config)
-  try {
-    const { chain, genesis, headers, paths } = home
-    // Before the executor opens it: the files are checked, and one in the former format is converted.
-    await (await openDatabase(home, createLogger(config.log), undefined)).close()
-    const engine = await chooseEngine(config.evmEngine)
-    await checkPrecompiles(engine)
-    const shadow = await chooseShadow(config)
-    const executor = await openExecutor({
-      location: paths.db,
+  const kind = await chooseEngine(config.evmEngine)
+  await checkPrecompiles(kind)
+  const shadowKind = await chooseShadow(config)
+  const engine = await openThreadEngine(kind)
+  const shadow = shadowKind === undefined ? undefined : await openThreadEngine(shadowKind)
+  return (location) =>
+    openExecutor({
+      location,
       chain,
       genesis,
-      engine: await openThreadEngine(engine),
-      shadow: shadow === undefined ? undefined : await openThreadEngine(shadow),
+      engine,
+      shadow,
       precompiles: precompileTable(chain.registeredPrecompiles),
       candidates: { candidates: async () => [] },
       pruning: config.pruning,
@@ -130,16 +159,6 @@ export async function importBlocks(config: Config, { file, signal }: ImportOptio
       later: () => undefined,
       onPublished: () => undefined,
     })
-    const progress = startProgress({ title: 'importing blocks', unit: 'bytes' })
-    try {
-      return await readBlockFile({ application: executor.application, chain, path: file, signal, progress })
-    } finally {
-      progress.end()
-      await executor.close()
-    }
-  } finally {
-    await home.lock.release()
-  }
 }
 
 /**
@@ -211,19 +230,40 @@ export async function reindexDatabase(config: Config, signal: AbortSignal): Prom
   )
 }
 
-/** Finds what is damaged in the database of a stopped node, and mends it. */
+/** Finds what is damaged in the database of a stopped node, and mends it, or puts another one in its place. */
 export async function repairDatabase(config: Config, options: RepairOptions): Promise<Repaired> {
   const { repairDatabase: repair } = await import('./app/repair/repairDatabase.ts')
+  const { beginSwitch, keepOldDatabase } = await import('./app/currentDatabase.ts')
+  const { decidesAlone } = await import('./consensus/recovery.ts')
   const home = await openExistingHome(config)
   try {
-    const { db, homedir } = home.paths
-    if (!existsSync(db)) throw new ConfigError(`${db} does not exist: the node has no chain yet`)
-    await removeStaleCopies(homedir)
-    const sortDirectory = await mkdtemp(join(homedir, `copy-${process.pid}-`))
+    const { chain, paths, validatorKey } = home
+    /** most repairs need none */
+    let executors: ReturnType<typeof offlineExecutors> | undefined
+    if (!existsSync(paths.db)) throw new ConfigError(`${paths.db} does not exist: the node has no chain yet`)
+    await removeStaleCopies(paths.homedir)
+    const sortDirectory = await mkdtemp(join(paths.homedir, `copy-${process.pid}-`))
     try {
-      const { genesisHash } = home.chain
-      const { index } = config
-      return await repair({ ...options, location: db, sortDirectory, genesisHash, index, progressOf: startProgress })
+      const repaired = await repair({
+        ...options,
+        location: paths.db,
+        target: paths.restoringDb,
+        sortDirectory,
+        chain,
+        index: config.index,
+        keepsBlocks: config.blockHistory === 0,
+        decidesAlone: (validators) => decidesAlone(validators, validatorKey.publicKey),
+        openExecutor: async (location) => {
+          executors ??= offlineExecutors(config, home)
+          return (await executors)(location)
+        },
+        progressOf: startProgress,
+      })
+      if (repaired.rebuiltTo === undefined) return repaired
+      beginSwitch(paths, null)
+      keepOldDatabase(paths)
+      await settleDatabase(home, createLogger(config.log))
+      return repaired
     } finally {
       await rm(sortDirectory, { recursive: true })
     }

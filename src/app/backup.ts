@@ -177,7 +177,8 @@ async function transfer(from: string, to: string, { signal }: Pick<BackupOptions
 /** Errors of a link that a copy does not have. */
 const NO_LINKS = new Set(['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP'])
 
-async function linkOrCopy(source: string, target: string): Promise<void> {
+/** Gives a file a second name, or copies it where the file system cannot; an existing file is an error. */
+export async function linkOrCopy(source: string, target: string): Promise<void> {
   try {
     await link(source, target)
   } catch (error) {

@@ -22,6 +22,16 @@ export function beginSwitch(paths: SwitchPaths, source: string | null): void {
   writeFileDurably(paths.databaseSwitch, `${JSON.stringify({ source })}\n`, 0o644)
 }
 
+/**
+ * Gives the old database another name during a switch, before `finishSwitch` removes it. Where there is one of this name already, that was
+ * the first to be damaged, and stays.
+ */
+export function keepOldDatabase(paths: Pick<DataPaths, 'homedir' | 'db' | 'damagedDb'>): void {
+  if (existsSync(paths.damagedDb)) return
+  renameSync(paths.db, paths.damagedDb)
+  syncDirectory(paths.homedir)
+}
+
 /** Whether a switch is under way: the database is `paths.restoringDb` while that exists, and then `paths.db`. */
 export function isSwitching(paths: Pick<DataPaths, 'databaseSwitch'>): boolean {
   return existsSync(paths.databaseSwitch)

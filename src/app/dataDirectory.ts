@@ -24,6 +24,8 @@ export interface DataPaths {
   readonly wal: string
   /** the database that a restore makes from a snapshot (src/app/restoreSnapshot.ts) */
   readonly restoringDb: string
+  /** a damaged database that a repair has replaced; may be deleted */
+  readonly damagedDb: string
   /** present while that takes the place of `db` (src/app/currentDatabase.ts) */
   readonly databaseSwitch: string
   /** where the last restored snapshot came from */
@@ -55,6 +57,7 @@ export function dataPaths(homedir: string): DataPaths {
     replacedDb: join(homedir, 'db.replaced'),
     wal: join(homedir, 'wal'),
     restoringDb: join(homedir, 'db.restoring'),
+    damagedDb: join(homedir, 'db.damaged'),
     databaseSwitch: join(homedir, 'database-switch'),
     restoredFrom: join(homedir, 'restored-from'),
     snapshots: join(homedir, 'snapshots'),
@@ -143,9 +146,10 @@ function leftByRestores({ homedir }: Pick<DataPaths, 'homedir'>): readonly strin
   return names.filter((name) => LEFT_BY_RESTORES.test(name)).map((name) => join(homedir, name))
 }
 
-/** The database, and what a conversion or a restore may have left beside it. */
+/** The database, and what a conversion, a restore or a repair may have left beside it. */
 export function databaseDirectories(paths: DataPaths): readonly string[] {
-  return [paths.databaseSwitch, paths.db, paths.convertingDb, paths.replacedDb, paths.restoringDb]
+  const { databaseSwitch, db, convertingDb, replacedDb, restoringDb, damagedDb } = paths
+  return [databaseSwitch, db, convertingDb, replacedDb, restoringDb, damagedDb]
 }
 
 /** What {@link resetHome} would remove, as paths that exist. */

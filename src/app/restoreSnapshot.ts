@@ -173,7 +173,7 @@ function checkManifest({ manifest, headers, chain }: RestoreRequest): Hash {
 }
 
 /** height ‖ state root: what is being restored, and later where this database began */
-const RESTORED_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('restored'))
+export const RESTORED_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('restored'))
 /** Chunks that are fetched at the same time. Each may take some ten megabytes of memory. */
 const FETCHED_AT_ONCE = 4
 /** Few large tables: nobody reads meanwhile. */

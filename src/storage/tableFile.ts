@@ -1,6 +1,8 @@
 import { fstatSync } from 'node:fs'
 import { snappyUncompressor } from 'hysnappy'
+import { concatBytes, EMPTY_BYTES } from '../primitives/bytes.ts'
 import { damagedFile } from './damage.ts'
+import { DatabaseError } from './database.ts'
 import { hasChecksum, LevelReader, type OpenFile, readBytes, readUint32 } from './levelFormat.ts'
 
 /*
@@ -96,25 +98,71 @@ function checkBlock({ path }: OpenFile, offset: number, bytes: Uint8Array, size:
   throw damagedFile(path, offset, `a block of ${size} bytes does not have its checksum`)
 }
 
+/**
+ * The entries in the data blocks of a table that have their checksums, whatever else of the table is damaged: keys of which the first byte
+ * is from `first` to `last`, with their values. Deleted ones are not given, former values of an entry may be.
+ * @throws DatabaseError when the index of the table is damaged
+ */
+export function* readTableEntries(
+  file: OpenFile,
+  first: number,
+  last: number,
+): Generator<readonly [Uint8Array, Uint8Array], void, void> {
+  const footerAt = fstatSync(file.descriptor).size - FOOTER_BYTES
+  if (footerAt < 0) throw damagedFile(file.path, undefined, 'it is too short for a table')
+  const handles = new LevelReader(readBytes(file, footerAt, FOOTER_BYTES))
+  const index = decoded(file, footerAt, () => [readHandle(handles), readHandle(handles)] as const)[1]
+  let before = 0
+  for (const [end, handle] of readBlock(file, index)) {
+    // The blocks are in the order of their keys, and the index has a key that is not below any of its block.
+    const isWanted = before <= last && end[0]! >= first
+    before = end[0]!
+    if (!isWanted) continue
+    try {
+      for (const [key, value] of readBlock(file, readHandle(new LevelReader(handle)))) {
+        const [userKey, type] = [key.subarray(0, -SEQUENCE_BYTES), key[key.length - SEQUENCE_BYTES]]
+        if (type === PUT && userKey[0]! >= first && userKey[0]! <= last) yield [userKey, value]
+      }
+    } catch (error) {
+      // The other blocks may be whole.
+      if (!(error instanceof DatabaseError) || error.code !== 'corrupt') throw error
+    }
+  }
+}
+
+/** Behind each key: what was done (1 byte), and the number of the write (7 bytes). */
+const SEQUENCE_BYTES = 8
+const PUT = 1
+
 /** The handles that are the values of an index block or of the metaindex. */
 function readHandles(file: OpenFile, handle: BlockHandle): BlockHandle[] {
-  const { offset, size } = handle
+  const entries = readBlock(file, handle)
+  return decoded(file, handle.offset, () => entries.map(([, value]) => readHandle(new LevelReader(value))))
+}
+
+/** The keys and values in a block. @throws DatabaseError */
+function readBlock(file: OpenFile, { offset, size }: BlockHandle): readonly (readonly [Uint8Array, Uint8Array])[] {
+  // Before memory is taken: a damaged size may be any.
+  if (offset + size + TRAILER_BYTES > fstatSync(file.descriptor).size) {
+    throw damagedFile(file.path, undefined, `no block of ${size} bytes is at byte ${offset}`)
+  }
   const stored = readBytes(file, offset, size + TRAILER_BYTES)
   checkBlock(file, offset, stored, size)
   return decoded(file, offset, () => {
     const block = stored[size] === SNAPPY ? inflate(stored.subarray(0, size)) : stored.subarray(0, size)
     const restarts = readUint32(block, block.length - 4)
-    const entries = new LevelReader(block.subarray(0, block.length - 4 * (restarts + 1)))
-    const handles: BlockHandle[] = []
-    while (!entries.isDone) {
+    const reader = new LevelReader(block.subarray(0, block.length - 4 * (restarts + 1)))
+    const entries: (readonly [Uint8Array, Uint8Array])[] = []
+    let key = EMPTY_BYTES
+    while (!reader.isDone) {
       // Each entry: bytes of the key that are those of the key before, further bytes of the key, bytes of the value.
-      entries.varint()
-      const keyBytes = entries.varint()
-      const valueBytes = entries.varint()
-      entries.take(keyBytes)
-      handles.push(readHandle(new LevelReader(entries.take(valueBytes))))
+      const sharedBytes = reader.varint()
+      const keyBytes = reader.varint()
+      const valueBytes = reader.varint()
+      key = concatBytes(key.subarray(0, sharedBytes), reader.take(keyBytes))
+      entries.push([key, reader.take(valueBytes)])
     }
-    return handles
+    return entries
   })
 }
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import {
   closeSync,
   cpSync,
+  existsSync,
   mkdtempSync,
   openSync,
   readdirSync,
@@ -20,7 +21,7 @@ import { WriteBatch } from '../../src/storage/batch.ts'
 import { Database } from '../../src/storage/database.ts'
 import { describeChain, readChain } from '../crash/compareChains.ts'
 import { openLocalNode, signTransfers, writeConfig } from '../crash/localNode.ts'
-import { variants } from '../propertyRuns.ts'
+import { PROPERTY_RUNS, variants } from '../propertyRuns.ts'
 import { type CommandResult, runCoind } from './runCoind.ts'
 import { freePort } from './startNode.ts'
 
@@ -113,22 +114,56 @@ describe('a damaged disk', () => {
     })
   })
 
-  it('is mended by moving db/ away and importing an export', async () => {
+  it('is mended by a repair, or by moving db/ away and importing an export', async () => {
     const whole = join(directory, 'whole')
     cpSync(source, whole, { recursive: true })
     const file = join(directory, 'blocks')
-    const expected = await readChain(whole, describeChain)
     expect(await coind('export', '--out', file)).toMatchObject({ code: 0 })
     damage(named(/\.ldb$/), 200)
     expect(await coind('import', file)).toMatchObject({ code: EXIT_DATA })
-    const repaired = await coind('repair')
-    expect(repaired).toEqual({
-      code: EXIT_DATA,
-      output: expect.stringContaining(`${named(/\.ldb$/)} at byte 0 is damaged`),
+    const dry = await coind('repair', '--dry-run')
+    expect(dry).toEqual({ code: EXIT_DATA, output: expect.stringContaining(`${named(/\.ldb$/)} at byte 0 is damaged`) })
+    expect(existsSync(join(home, 'db.damaged'))).toBe(false)
+    const { code, output } = await coind('repair')
+    expect({ code, output }).toEqual({
+      code: 0,
+      output: expect.stringMatching(/The database is made anew up to block \d+: start the node/),
     })
-    expect(repaired.output).toMatch(/cannot be mended in place: /)
-    renameSync(join(home, 'db'), join(home, 'db.damaged'))
+    expect(existsSync(join(home, 'db.damaged'))).toBe(true)
+    expect(await coind('repair')).toEqual({ code: 0, output: 'No damage was found\n' })
+    // What the repair could not take over comes from the write-ahead log, or here from the file.
+    expect(await coind('import', file)).toMatchObject({ code: 0 })
+    const expected = await readChain(whole, describeChain)
+    expect(await readChain(home, describeChain)).toEqual(expected)
+
+    renameSync(join(home, 'db'), join(home, 'db.former'))
     expect(await coind('import', file)).toMatchObject({ code: 0 })
     expect(await readChain(home, describeChain)).toEqual(expected)
   })
+
+  it.runIf(PROPERTY_RUNS > 1)(
+    'is mended by repairs of which all but the last were killed',
+    async () => {
+      const file = join(directory, 'all')
+      expect(await coind('export', '--out', file)).toMatchObject({ code: 0 })
+      const expected = await readChain(home, describeChain)
+      damage(named(/\.ldb$/), 200)
+      let kills = 0
+      // Each kill comes a little later than the one before.
+      for (let killAfterMs = 600; ; killAfterMs += 40) {
+        const environment = { HOMEDIR: home, NETWORK: 'devnet' }
+        const { code, output } = await runCoind(['repair'], { environment, killAfterMs })
+        if (code !== null) {
+          expect({ code, output }).toMatchObject({ code: 0 })
+          break
+        }
+        kills++
+      }
+      expect(kills).toBeGreaterThan(5)
+      expect(await coind('repair')).toEqual({ code: 0, output: 'No damage was found\n' })
+      expect(await coind('import', file)).toMatchObject({ code: 0 })
+      expect(await readChain(home, describeChain)).toEqual(expected)
+    },
+    300_000,
+  )
 })

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import type { ChainConfig } from '../../chain/chainConfig.ts'
 import { INDEXED_KEY } from '../../chain/indexCoverage.ts'
 import { openChainReader } from '../../chain/store.ts'
 import { bytesKey, EMPTY_BYTES, equalBytes } from '../../primitives/bytes.ts'
@@ -25,7 +26,7 @@ import { mendedReader } from './mendState.ts'
 import { recomputeState } from './recomputeState.ts'
 
 export interface MendRequest extends InspectRequest {
-  readonly genesisHash: Uint8Array
+  readonly chain: Pick<ChainConfig, 'genesisHash'>
   readonly index: 'all' | 'off'
 }
 
@@ -95,7 +96,7 @@ async function markBegun(database: Database, marker: RepairMarker): Promise<void
 
 async function replaceDamaged(
   database: Database,
-  { genesisHash, index }: MendRequest,
+  { chain, index }: MendRequest,
   { values }: Damage,
   { root, mended }: StateDamage,
 ): Promise<void> {
@@ -104,7 +105,7 @@ async function replaceDamaged(
     const value = mended.get(bytesKey(key))
     if (value !== undefined) batch.put(key, value)
     else if (equalBytes(key, FORMAT_KEY)) batch.put(key, encodeFormat())
-    else if (equalBytes(key, GENESIS_HASH_KEY)) batch.put(key, genesisHash)
+    else if (equalBytes(key, GENESIS_HASH_KEY)) batch.put(key, chain.genesisHash)
     // Not known any more. Searches are refused rather than answered from indexes that have holes.
     else if (equalBytes(key, INDEXED_KEY) && index === 'off') batch.put(key, EMPTY_BYTES)
     // The mark has been written anew, and what the state is follows from the newest block.

@@ -51,28 +51,25 @@ const MENDABLE_META: readonly Uint8Array[] = [
   metaKey('restored'),
 ]
 
-/** Columns of which at least one damaged entry cannot be mended where it is. */
-const LOST_COLUMNS: ReadonlySet<number> = new Set([
-  Column.code,
-  Column.header,
-  Column.consensusBlock,
-  Column.results,
-  Column.segment,
-  Column.validatorSet,
-  Column.proposerPriorities,
-  Column.proposerPrioritiesIndex,
-  Column.validatorSetUse,
-  Column.lightBlock,
-  Column.lightBlockIndex,
+const MENDABLE: ReadonlySet<number> = new Set([
+  ...STATE_COLUMNS,
+  ...HISTORY_COLUMNS,
+  ...INDEX_COLUMNS,
+  // What the state is follows from the newest block; what a restore has left over nobody needs.
+  Column.stateMeta,
+  Column.restore,
 ])
+const COLUMNS: ReadonlySet<number> = new Set(Object.values(Column))
 
 /**
  * Whether damaged values are of entries that can be mended.
- * @param values their keys by column. An entry of no column is one whose key was damaged
+ * @param values their keys by column. An entry of no column is one whose key was damaged: it goes
  */
 export function areMendable(values: ReadonlyMap<number, readonly Uint8Array[]>): boolean {
   const isMendable = (key: Uint8Array): boolean =>
-    key[0] === Column.chainMeta ? MENDABLE_META.some((meta) => equalBytes(meta, key)) : !LOST_COLUMNS.has(key[0]!)
+    key[0] === Column.chainMeta
+      ? MENDABLE_META.some((meta) => equalBytes(meta, key))
+      : MENDABLE.has(key[0]!) || !COLUMNS.has(key[0]!)
   return [...values.values()].every((keys) => keys.every(isMendable))
 }
 

@@ -1,6 +1,9 @@
 import { rmSync } from 'node:fs'
+import type { ChainConfig } from '../../chain/chainConfig.ts'
+import type { ValidatorSet } from '../../chain/consensus/types.ts'
 import { readMoved } from '../../chain/segments/moveBlocks.ts'
 import { type ListedSegment, segmentEntry, segmentPath } from '../../chain/segments/segments.ts'
+import { openChainReader } from '../../chain/store.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
 import { WriteBatch } from '../../storage/batch.ts'
 import { columnName } from '../../storage/columns.ts'
@@ -9,11 +12,18 @@ import type { Reindexed } from '../reindex.ts'
 import { type Damage, findDamage } from './findDamage.ts'
 import { type MendPlan, type MendRequest, mendDatabase, planMending } from './mendDatabase.ts'
 import { mendedReader } from './mendState.ts'
+import { gatherOwnBlocks, type OwnBlocks } from './ownBlocks.ts'
+import { type RebuildRequest, rebuildFromBlocks } from './rebuildFromBlocks.ts'
 import { restoreSegment, segmentSources } from './restoreSegments.ts'
 
-export interface RepairRequest extends MendRequest {
+export interface RepairRequest extends MendRequest, Omit<RebuildRequest, 'chain'> {
+  readonly chain: ChainConfig
   /** directories and addresses where files of old blocks may be */
   readonly from: readonly (string | URL)[]
+  /** whether the node keeps all blocks, so that its own can be executed anew */
+  readonly keepsBlocks: boolean
+  /** whether these validators cannot decide a block without this node, nor need others: then no peer has blocks that it lacks */
+  readonly decidesAlone: (validators: ValidatorSet) => boolean
   /** whether nothing is changed */
   readonly isDryRun: boolean
   /** is told what was found and what will be done, a line each, before anything is changed; not called when there is no damage */
@@ -23,6 +33,8 @@ export interface RepairRequest extends MendRequest {
 /** What a repair has come to. */
 export interface Repaired {
   readonly isDamaged: boolean
+  /** height of the newest block in `target`, where a database was made that has to take the place of the damaged one */
+  readonly rebuiltTo?: number
   /** what was wrong with the indexes */
   readonly indexes: Reindexed
 }
@@ -33,7 +45,8 @@ export interface Repaired {
  * 1. Files of old blocks are fetched again.
  * 2. Damaged entries of LevelDB are written as what is whole proves them (`mendDatabase`).
  *
- * It may be interrupted or killed at any moment, and then run again.
+ * Where that does not do, the node's own blocks are executed anew, into a database beside (`rebuildFromBlocks`). It may be interrupted or
+ * killed at any moment, and then run again.
  * @throws DatabaseError with what to do when there is damage of another kind; SnapshotError when no source answers; `signal.reason`
  */
 export async function repairDatabase(request: RepairRequest): Promise<Repaired> {
@@ -41,20 +54,69 @@ export async function repairDatabase(request: RepairRequest): Promise<Repaired> 
   const found = describe(damage)
   if (found.length === 0) return { isDamaged: false, indexes: {} }
   const plan = planMending(damage)
-  const unmoved = plan === undefined ? [] : await unmovedSegments(damage, request)
-  request.onPlan(found, plan === undefined ? [] : stepsOf(damage, plan, unmoved))
+  if (plan === undefined) return rebuild(request, found)
+  const unmoved = await unmovedSegments(damage, request)
+  request.onPlan(found, stepsOf(damage, plan, unmoved))
   if (request.isDryRun) return { isDamaged: true, indexes: {} }
-  if (plan === undefined) throw beyondMending(request.location)
   await restoreSegments(damage, unmoved, request) // 1.
   const indexes = plan.hasValues ? await mendDatabase(request, damage, plan) : {} // 2.
   return { isDamaged: true, indexes }
 }
 
+async function rebuild(request: RepairRequest, found: readonly string[]): Promise<Repaired> {
+  const { location, signal, isDryRun } = request
+  const blocks = request.keepsBlocks
+    ? // Files in other places are downloaded only when they are used.
+      await gatherOwnBlocks(isDryRun ? { ...request, from: [] } : request)
+    : NO_BLOCKS
+  const isPossible = blocks.last > 0
+  request.onPlan(found, isPossible ? rebuildSteps(blocks, request) : [])
+  if (isDryRun) return { isDamaged: true, indexes: {} }
+  if (!isPossible) throw beyondMending(location)
+  const height = await rebuildFromBlocks(request, blocks)
+  signal.throwIfAborted()
+  await checkNothingIsLost(request, height, blocks.highest)
+  return { isDamaged: true, rebuiltTo: height, indexes: {} }
+}
+
+function rebuildSteps({ last, highest }: OwnBlocks, { target, isDryRun, from }: RepairRequest): readonly string[] {
+  const mayBeMore = isDryRun && from.length > 0 ? ' (or more, with files from the places that --from names)' : ''
+  return [
+    `execute blocks 1 to ${last}${mayBeMore}, which can be read, anew into ${target}`,
+    ...(highest > last ? [`let the next start get the later ones, to ${highest} or more, from wal/ or the peers`] : []),
+    'put it in the place of the damaged database, which stays as db.damaged until it is deleted',
+  ]
+}
+
+const NO_BLOCKS: OwnBlocks = { files: [], last: 0, highest: 0 }
+
+/** The newest block is in the write-ahead log. @throws DatabaseError when blocks are lost that no peer can have */
+async function checkNothingIsLost(
+  { target, decidesAlone }: RepairRequest,
+  height: number,
+  highest: number,
+): Promise<void> {
+  if (height >= highest - 1) return
+  const database = await Database.open(target, { readOnly: true })
+  try {
+    const validators = openChainReader(database).validatorSetAt(height + 1)
+    if (validators === undefined || !decidesAlone(validators)) return
+  } finally {
+    await database.close()
+  }
+  throw new DatabaseError(
+    'corrupt',
+    `block ${height + 1} is lost, and this validator alone decides the blocks, so no peer has those up to ${highest}: name a place that has ` +
+      'them with --from, or put back a backup; nothing was replaced',
+    undefined,
+  )
+}
+
 function beyondMending(location: string): DatabaseError {
   return new DatabaseError(
     'corrupt',
-    `${location} cannot be mended in place: move it away, keep config/ and wal/, and start to join anew from the peers, or first ` +
-      '`coind import` an export of another node (docs/operations.md, "A damaged disk")',
+    `${location} can neither be mended nor made anew from its own blocks: restore a snapshot (FORCE_SNAPSHOT_RESTORE), or move it away, keep ` +
+      'config/ and wal/, and start to join anew from the peers (docs/operations.md, "A damaged disk")',
     undefined,
   )
 }

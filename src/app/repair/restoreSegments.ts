@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { checkSegmentFile, type ListedSegment, segmentName, segmentPath } from '../../chain/segments/segments.ts'
-import { SnapshotError } from '../../snapshot/manifest.ts'
+import { basename, dirname, join } from 'node:path'
+import { checkSegmentFile, type ListedSegment, segmentPath } from '../../chain/segments/segments.ts'
+import { SnapshotError, SnapshotUnavailableError } from '../../snapshot/manifest.ts'
 import { filesAt, filesIn } from '../../snapshot/snapshotFiles.ts'
 import type { SnapshotFiles } from '../../snapshot/verifySnapshot.ts'
 import { isSegmentFile } from '../../storage/segmentFile.ts'
@@ -24,30 +24,48 @@ export function segmentSources(places: readonly (string | URL)[], signal: AbortS
 /**
  * Puts a whole file in the place of a damaged or missing one, on stable storage.
  * @returns whether a source had it
- * @throws SnapshotError when no source answers
+ * @throws SnapshotError, SnapshotUnavailableError when no source that answers has it
  */
 export async function restoreSegment(
   location: string,
   segment: ListedSegment,
   sources: readonly FileSource[],
 ): Promise<boolean> {
-  const name = segmentName(segment)
-  const problems: SnapshotError[] = []
+  const path = segmentPath(location, segment)
+  const isRight = (file: Uint8Array): boolean => isSegmentFile(file, segment)
+  if (!(await fetchSegment(path, segment.bytes, sources, isRight))) return false
+  // What is on the disk now, not what was sent.
+  Array.from(checkSegmentFile(location, segment))
+  return true
+}
+
+/**
+ * Writes a file of old blocks from the first source that has it, on stable storage.
+ * @param path with the name under which the sources have it
+ * @param isRight whether these are its bytes
+ * @returns whether a source had it
+ * @throws SnapshotError, SnapshotUnavailableError when no source that answers has it
+ */
+export async function fetchSegment(
+  path: string,
+  maxBytes: number,
+  sources: readonly FileSource[],
+  isRight: (file: Uint8Array) => boolean,
+): Promise<boolean> {
+  let problem: Error | undefined
   for (const source of sources) {
     try {
-      const file = await source.read(name, segment.bytes)
-      if (file === undefined || !isSegmentFile(file, segment)) continue
-      replaceFile(segmentPath(location, segment), file)
-      // What is on the disk now, not what was sent.
-      Array.from(checkSegmentFile(location, segment))
+      const file = await source.read(basename(path), maxBytes)
+      if (file === undefined || !isRight(file)) continue
+      replaceFile(path, file)
       return true
     } catch (error) {
       // Another source may have it.
-      if (!(error instanceof SnapshotError)) throw error
-      problems.push(error)
+      if (!(error instanceof SnapshotError || error instanceof SnapshotUnavailableError)) throw error
+      problem ??= error
     }
   }
-  if (problems[0] !== undefined) throw problems[0]
+  if (problem !== undefined) throw problem
   return false
 }
 

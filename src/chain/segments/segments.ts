@@ -158,16 +158,29 @@ export async function writeSegment(
   const path = segmentPath(location, source)
   const check = async (written: SegmentIndex): Promise<void> => {
     if (written.first !== first || written.last !== last) throw new Error(`${path} has other blocks than it should`)
-    const cache = createSegmentCache()
-    for (let height = first; height <= last; height++) {
-      if (!isSame(readFromIndex(written, cache, height), read(height))) {
-        throw new Error(`block ${height} is not the same in ${written.path} and in the database`)
-      }
-      if (height % FRAME_BLOCKS === 0) await pause()
-    }
+    const height = await differingBlock(written, read, pause)
+    if (height !== undefined) throw new Error(`block ${height} is not the same in ${written.path} and in the database`)
   }
   const { bytes, sha256 } = await createSegmentFile(path, packSegment(source), check, pause)
   return { first, last, bytes, sha256, isBare }
+}
+
+/**
+ * The first block of a segment file that is not what `read` gives; undefined when all are the same.
+ * @param pause awaited between small steps
+ * @throws DatabaseError when the file is damaged
+ */
+export async function differingBlock(
+  index: SegmentIndex,
+  read: (height: number) => StoredBlock,
+  pause: () => Promise<void>,
+): Promise<number | undefined> {
+  const cache = createSegmentCache()
+  for (let height = index.first; height <= index.last; height++) {
+    if (!isSame(readFromIndex(index, cache, height), read(height))) return height
+    if (height % FRAME_BLOCKS === 0) await pause()
+  }
+  return undefined
 }
 
 /**

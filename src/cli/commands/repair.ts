@@ -19,7 +19,7 @@ export function addRepair(program: Command, node: NodeCommands, terminal: Termin
   const command = program
     .command('repair')
     .description(
-      'Find all damage in the database of a stopped node, say what it is, and mend what the rest of it proves',
+      'Find all damage in the database of a stopped node, say what it is, and mend it, or make the database anew from its blocks',
     )
     .option('--dry-run', 'change nothing')
     .option(
@@ -36,7 +36,7 @@ export function addRepair(program: Command, node: NodeCommands, terminal: Termin
       terminal.print(`Damage:\n${listed(found)}`)
       if (steps.length > 0) terminal.print(`To mend it:\n${listed(steps)}`)
     }
-    const { isDamaged, indexes } = await unlessStopped(terminal, (signal) =>
+    const { isDamaged, indexes, rebuiltTo } = await unlessStopped(terminal, (signal) =>
       node.repairDatabase(config, {
         from: from.map((place) => placeOf(place, terminal)),
         isDryRun: dryRun,
@@ -53,7 +53,11 @@ export function addRepair(program: Command, node: NodeCommands, terminal: Termin
     for (const [column, { missing, changed, extra }] of Object.entries(indexes)) {
       terminal.print(`${column}: ${missing} missing, ${changed} changed, ${extra} of no block\n`)
     }
-    terminal.print('The database is mended and proved: start the node\n')
+    terminal.print(
+      rebuiltTo === undefined
+        ? 'The database is mended and proved: start the node\n'
+        : `The database is made anew up to block ${rebuiltTo}: start the node, and delete db.damaged when it has caught up\n`,
+    )
   })
 }
 

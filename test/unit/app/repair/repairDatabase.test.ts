@@ -1,12 +1,14 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { isRepairUnfinished } from '../../../../src/app/repair/mendable.ts'
 import { type RepairRequest, repairDatabase } from '../../../../src/app/repair/repairDatabase.ts'
+import { rollback } from '../../../../src/app/rollback.ts'
+import type { ChainConfig } from '../../../../src/chain/chainConfig.ts'
 import { readStateHead } from '../../../../src/state/head.ts'
-import { Column } from '../../../../src/storage/columns.ts'
+import { Column, columnKey, heightBytes } from '../../../../src/storage/columns.ts'
 import { firstSeed, runs, variants } from '../../../propertyRuns.ts'
 import { createRandom } from '../../state/randomChain.ts'
 import { type Contents, contentsOf, expectSame, extend, openBusyNode, withDatabase } from '../busyChain.ts'
@@ -16,14 +18,18 @@ const HISTORY = [Column.changeIndex, Column.changeShard, Column.trieHistory, Col
 
 let directory: string
 let whole: Contents
-let genesisHash: Uint8Array
+let chain: ChainConfig
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'coind-repair-'))
   const home = join(directory, 'whole')
   mkdirSync(home)
   const node = await openBusyNode(1, { directory: home })
-  ;({ genesisHash } = node.chain)
-  await extend(node, BLOCKS, 1)
+  ;({ chain } = node)
+  // Each session but the last leaves a table, and that one a log.
+  for (const height of [8, 16, BLOCKS]) {
+    await extend(node, height, height)
+    if (height < BLOCKS) await node.reopen()
+  }
   await node.close()
   whole = await contentsOf(node)
 })
@@ -45,9 +51,16 @@ async function repair(options: Partial<RepairRequest> = {}) {
   const repaired = await repairDatabase({
     location,
     sortDirectory: join(location, '..', 'work'),
-    genesisHash,
+    target: join(location, '..', 'new', 'db'),
+    chain,
     index: 'all',
     from: [],
+    keepsBlocks: true,
+    decidesAlone: () => false,
+    openExecutor: async (target) => {
+      const node = await openBusyNode(1, { directory: join(target, '..') })
+      return { application: node.executor.application, close: () => node.close() }
+    },
     isDryRun: false,
     progressOf: () => ({ update: () => undefined, end: () => undefined }),
     signal: new AbortController().signal,
@@ -216,21 +229,92 @@ describe('repair', () => {
   )
 
   it.each(variants(['header', 'results', 'consensusBlock', 'validatorSet', 'proposerPriorities', 'code'] as const, 1))(
-    'changes nothing when a value of %s is lost, and says what to do',
+    'says what to do when a value of %s is lost and the node has no blocks to execute, and changes nothing',
     async (name) => {
-      let isFirst = true
-      await damage((key, stored) => {
-        if (key[0] !== Column[name] || !isFirst) return undefined
-        isFirst = false
-        return flipped(stored, createRandom(5))
-      })
+      await damageFirst(Column[name])
       const before = await storedValues()
       const plan: string[] = []
-      await expect(repair({ onPlan: (found) => void plan.push(...found) })).rejects.toThrow(
-        /cannot be mended in place: /,
-      )
+      const repaired = repair({ keepsBlocks: false, onPlan: (found) => void plan.push(...found) })
+      await expect(repaired).rejects.toThrow(/can neither be mended nor made anew/)
       expect(plan).toEqual([expect.stringMatching(new RegExp(`^${name}: a value does not match`))])
       expect(await storedValues()).toEqual(before)
     },
   )
+})
+
+async function damageFirst(column: number): Promise<void> {
+  let isFirst = true
+  await damage((key, stored) => {
+    if (key[0] !== column || !isFirst) return undefined
+    isFirst = false
+    return flipped(stored, createRandom(5))
+  })
+}
+
+describe('a database that is made anew from its own blocks', () => {
+  beforeEach(() => mkdirSync(join(location, '..', 'new')))
+  afterEach(() => {
+    for (const name of ['blocks', 'salvaged'])
+      rmSync(join(location, '..', 'work', name), { recursive: true, force: true })
+  })
+  const tables = (): string[] => readdirSync(location).filter((name) => name.endsWith('.ldb'))
+  const flip = (name: string, at: number): void => {
+    const path = join(location, name)
+    const bytes = readFileSync(path)
+    bytes[at < 0 ? bytes.length + at : at]! ^= 1
+    writeFileSync(path, bytes)
+  }
+  const manifest = (): string => join(location, readdirSync(location).find((name) => name.startsWith('MANIFEST'))!)
+
+  // What is left: the newest block's commit is in no other block.
+  const DAMAGES: readonly (readonly [string, number, () => Promise<void> | void])[] = [
+    ['a flipped bit in a table', BLOCKS - 1, () => flip(tables()[0]!, 100)],
+    ['a table without its index', 15, () => flip(tables().at(-1)!, -60)],
+    ['a code that is lost', BLOCKS - 1, () => damageFirst(Column.code)],
+    ['no list of tables', BLOCKS - 1, () => rmSync(join(location, 'CURRENT'))],
+    ['a cut off MANIFEST', BLOCKS - 1, () => truncateSync(manifest(), 30)],
+    ['a missing table', 15, () => rmSync(join(location, tables().at(-1)!))],
+  ]
+  it.each(variants(DAMAGES, 2))(
+    'has the same contents up to its newest block, which %s leaves (%i)',
+    async (_, height, destroy) => {
+      await destroy()
+      const { steps } = await repair({ isDryRun: true })
+      expect(steps[0]).toMatch(new RegExp(`^execute blocks 1 to ${height}, which can be read, anew into .*new/db$`))
+      expect(await repair()).toMatchObject({ isDamaged: true, steps, rebuiltTo: height })
+      const former = join(location, '..', 'former')
+      cpSync(join(directory, 'whole', 'db'), former, { recursive: true })
+      await withDatabase({ location: former }, (database) => rollback(database, height), false)
+      expectSame(
+        await contentsOf({ location: former }),
+        await contentsOf({ location: join(location, '..', 'new', 'db') }),
+      )
+    },
+  )
+
+  it('is none where a block is lost that no peer has', async () => {
+    const lost = Buffer.from(columnKey(Column.consensusBlock, heightBytes(8)))
+    expect(await damage((key) => (lost.equals(key) ? 'missing' : undefined))).toBe(1)
+    // Before that, the block is still to be found in a table.
+    await withDatabase({ location }, (database) => database.compact(Uint8Array.of(0), Uint8Array.of(0xff)), false)
+    const repaired = repair({ decidesAlone: () => true })
+    await expect(repaired).rejects.toThrow(/block 7 is lost, and this validator alone decides the blocks.* up to 24/)
+  })
+
+  it('goes on where it was interrupted', async () => {
+    rmSync(join(location, 'CURRENT'))
+    const stop = new AbortController()
+    const progressOf: RepairRequest['progressOf'] = ({ title }) => ({
+      update: (done) => title === 'executing blocks anew' && done === 10 && stop.abort(),
+      end: () => undefined,
+    })
+    await expect(repair({ signal: stop.signal, progressOf })).rejects.toThrow('aborted')
+    const executed: number[] = []
+    const counting: RepairRequest['progressOf'] = ({ title }) => ({
+      update: (done) => void (title === 'executing blocks anew' && executed.push(done)),
+      end: () => undefined,
+    })
+    expect(await repair({ progressOf: counting })).toMatchObject({ rebuiltTo: BLOCKS - 1 })
+    expect(executed).toEqual(Array.from({ length: BLOCKS - 1 - 10 }, (_, at) => 11 + at))
+  })
 })

@@ -1,0 +1,67 @@
+import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { checkedValue } from './checksum.ts'
+import { DatabaseError } from './database.ts'
+import { LevelReader, logNumber } from './levelFormat.ts'
+import { readRecords } from './recordFile.ts'
+import { readTableEntries } from './tableFile.ts'
+
+/**
+ * What can still be read of a damaged LevelDB directory that nobody has open, whether LevelDB could open it or not: the entries of
+ * columns from `first` to `last` in all tables and logs, as far as their checksums are right. They come in no order. Entries may be missing,
+ * and others may be former values, or have been deleted: whoever takes them has to prove them.
+ */
+export function* salvageEntries(
+  location: string,
+  first: number,
+  last: number,
+): Generator<readonly [Uint8Array, Uint8Array], void, void> {
+  for (const name of existsSync(location) ? readdirSync(location) : []) {
+    const path = join(location, name)
+    const entries = /^\d+\.(ldb|sst)$/.test(name) ? tableEntries(path, first, last) : logEntries(path, name)
+    for (const [key, stored] of entries) {
+      const value = key[0]! >= first && key[0]! <= last ? checkedValue(key, stored) : undefined
+      if (value !== undefined) yield [key, value]
+    }
+  }
+}
+
+type StoredEntry = readonly [key: Uint8Array, stored: Uint8Array]
+
+function* tableEntries(path: string, first: number, last: number): Generator<StoredEntry, void, void> {
+  const descriptor = openSync(path, 'r')
+  try {
+    yield* readTableEntries({ path, descriptor }, first, last)
+  } catch (error) {
+    // Without its index nothing of it can be found.
+    if (!(error instanceof DatabaseError) || error.code !== 'corrupt') throw error
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** Bytes of a batch before its first entry: number of the first write, number of entries. */
+const BATCH_HEADER_BYTES = 12
+const PUT = 1
+
+function* logEntries(path: string, name: string): Generator<StoredEntry, void, void> {
+  if (logNumber(name) === undefined) return
+  for (const { payload } of readRecords(readFileSync(path)).records) yield* batchEntries(payload)
+}
+
+/** Each entry: what was done (1 byte), length and bytes of the key, and for a put those of the value. */
+function batchEntries(batch: Uint8Array): readonly StoredEntry[] {
+  const entries: StoredEntry[] = []
+  const reader = new LevelReader(batch, BATCH_HEADER_BYTES)
+  try {
+    while (!reader.isDone) {
+      const [type] = reader.take(1)
+      const key = reader.take(reader.varint())
+      if (type === PUT) entries.push([key, reader.take(reader.varint())])
+    }
+  } catch (error) {
+    // A part of a batch, behind a damaged one: what came before it counts.
+    if (!(error instanceof RangeError)) throw error
+  }
+  return entries
+}
