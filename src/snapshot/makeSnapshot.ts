@@ -12,6 +12,7 @@ import { readStateHead } from '../state/head.ts'
 import { openOlderState, type StateColumns } from '../state/olderState.ts'
 import { damagedIn } from '../storage/damage.ts'
 import type { DatabaseReader } from '../storage/database.ts'
+import { freeBytesIn } from '../storage/diskBytes.ts'
 import { syncDirectory } from '../storage/writeFileDurably.ts'
 import {
   type BlockEntry,
@@ -57,6 +58,8 @@ export interface MakeOptions {
   readonly sizes?: Pick<CutOptions, 'chunkBytes' | 'inlineSlots'>
   /** awaited after each small part of the work, with what there is so far; what it throws ends the work */
   readonly pause?: (made: MadeSnapshot) => Promise<void> | void
+  /** bytes that can be written to the file system of a directory */
+  readonly freeBytes?: (directory: string) => Promise<number>
 }
 
 export interface MadeSnapshot {
@@ -67,6 +70,8 @@ export interface MadeSnapshot {
 
 /** Changes of the blocks above the snapshot's are undone in memory, some hundred bytes each. */
 const MAX_UNDONE_ENTRIES = 1_000_000
+/** What stays free on the disk: a node that runs there ends when it cannot write its blocks any more, and a snapshot can wait. */
+const ROOM_LEFT_BYTES = 512 << 20
 /** Entries that are read without a pause. */
 const ENTRIES_PER_PAUSE = 2_000
 /** As for chunks of the state: see `cutChunks`. */
@@ -158,10 +163,13 @@ async function writeChunks(
   snapshot: DatabaseReader,
   reader: ChainReader,
   directory: string,
-  { height, sortBytes, sizes, pause = () => undefined }: MakeOptions,
+  { height, sortBytes, sizes, pause = () => undefined, freeBytes = freeBytesIn }: MakeOptions,
 ): Promise<readonly ManifestChunk[]> {
   const chunks: ManifestChunk[] = []
-  const rest = () => pause(madeOf(chunks))
+  const rest = async (): Promise<void> => {
+    if ((await freeBytes(directory)) < ROOM_LEFT_BYTES) throw tooLittleRoom(height, directory)
+    await pause(madeOf(chunks))
+  }
   const add = async (chunk: Chunk, check: (chunk: Chunk) => void): Promise<void> => {
     const content = encodeChunk(chunk)
     const packed = packChunk(content)
@@ -203,6 +211,13 @@ async function writeChunks(
     throw damagedIn(snapshot, `block ${height} is not the one that the next block follows`)
   }
   return chunks
+}
+
+function tooLittleRoom(height: number, directory: string): SnapshotError {
+  const left = Math.floor(ROOM_LEFT_BYTES / 1e6)
+  return new SnapshotError(
+    `a snapshot of block ${height} cannot be made: less than ${left} MB would be left on the disk of ${dirname(directory)}, which a node needs for its blocks: make room, or use another disk`,
+  )
 }
 
 function madeOf(chunks: readonly ManifestChunk[]): MadeSnapshot {

@@ -159,6 +159,27 @@ describe('making a snapshot', () => {
     expect(readdirSync(directory).filter((name) => name.includes('ended'))).toEqual([])
   })
 
+  it('leaves room on the disk for the blocks of a node', async () => {
+    const path = join(directory, 'large')
+    let free = 2 ** 30
+    const making = snapshotOf(chain, {
+      height: HEIGHT,
+      directory: path,
+      freeBytes: async (of) => {
+        expect(of).toBe(join(directory, '.large.making'))
+        return free
+      },
+      pause: ({ chunks }) => {
+        if (chunks === 3) free = 2 ** 29 - 1
+      },
+    })
+    await expect(making).rejects.toThrow(SnapshotError)
+    await expect(making).rejects.toThrow(
+      `a snapshot of block ${HEIGHT} cannot be made: less than 536 MB would be left on the disk of ${directory}, which`,
+    )
+    expect(readdirSync(directory).filter((name) => name.includes('large'))).toEqual([])
+  })
+
   it('says why it cannot make one', async () => {
     const path = join(directory, 'never')
     const height = (at: number) => snapshotOf(chain, { height: at, directory: path })
