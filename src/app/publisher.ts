@@ -81,7 +81,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
       writeBlock(batch, {
         header: executed.header,
         hash: executed.hash,
-        consensus: { block: decided.encoded ?? encodeBlock(decided.block), hash: decided.blockId.hash },
+        consensus: { block: decided.encoded?.block ?? encodeBlock(decided.block), hash: decided.blockId.hash },
         entries: executed.results,
         events: executed.events,
         isIndexed: options.isIndexed,

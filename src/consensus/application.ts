@@ -69,8 +69,8 @@ export interface DecidedBlock {
   readonly catchingUp?: boolean
   /** by position in data.txs: 20 bytes that this process recovered from the signature; undefined: not yet recovered */
   readonly senders?: readonly (Uint8Array | undefined)[]
-  /** the bytes of the block (`encodeBlock`), where it came from a peer that way */
-  readonly encoded?: Uint8Array
+  /** the bytes of block and commit (`encodeBlock`, `encodeCommit`), where they came from a peer and have been decoded */
+  readonly encoded?: { readonly block: Uint8Array; readonly commit: Uint8Array }
 }
 
 /** Decided blocks that follow each other, to be executed one after the other (block sync). */

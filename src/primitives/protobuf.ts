@@ -1,4 +1,4 @@
-import { decodeUtf8, EMPTY_BYTES, toBuffer, writeVarint } from './bytes.ts'
+import { decodeUtf8, EMPTY_BYTES, toBuffer, varintLength, writeVarint } from './bytes.ts'
 
 /** Size of a new buffer: most messages are smaller. */
 const SPARE_BYTES = 1024
@@ -49,9 +49,19 @@ export class ProtobufWriter {
   }
 
   message<T>(field: number, write: (writer: ProtobufWriter, value: T) => void, value: T): this {
-    const nested = new ProtobufWriter()
-    write(nested, value)
-    this.#delimited(field, nested.finish())
+    this.#tag(field, 2)
+    // Nearly all nested messages are shorter than 128 bytes, whose length takes one byte. Others are moved to make room for it.
+    this.#reserve(1)
+    const start = ++this.#length
+    write(this, value)
+    const length = this.#length - start
+    const more = varintLength(length) - 1
+    if (more > 0) {
+      this.#reserve(more)
+      this.#buffer.copyWithin(start + more, start, this.#length)
+      this.#length += more
+    }
+    writeVarint(this.#buffer, start - 1, length)
     return this
   }
 

@@ -180,7 +180,8 @@ export class BlockBuffer {
     const validators = this.#sets.get(bytesKey(read.block.header.validatorsHash))
     if (validators === undefined) return undefined
     const { chainId } = this.#state
-    return { chainId, height, blockId: read.blockId, validators, commit: read.commit, known: undefined }
+    const { blockId, commit, encoded } = read
+    return { chainId, height, blockId, validators, commit, encoded: encoded.commit, known: undefined }
   }
 
   /** Checks a block's last commit if the previous block is known to be decided. Most of its signatures are in that block's commit. */

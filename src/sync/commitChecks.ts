@@ -1,4 +1,4 @@
-import { commitSignBytes, decodeCommit, encodeCommit, verifyCommit } from '../chain/consensus/commit.ts'
+import { commitSignBytes, decodeCheckedCommit, encodeCommit, verifyCommit } from '../chain/consensus/commit.ts'
 import { type VerifySignature, verifyEd25519 } from '../chain/consensus/ed25519.ts'
 import {
   BLOCK_ID_FLAGS,
@@ -18,6 +18,8 @@ export interface CommitCheck {
   /** of that height */
   readonly validators: ValidatorSet
   readonly commit: Commit
+  /** the bytes of `commit`, where it came from a peer that way */
+  readonly encoded?: Uint8Array
   /** A commit for the same block that was checked before: signatures that are also in it are not checked again. */
   readonly known: Commit | undefined
 }
@@ -156,7 +158,7 @@ function packCommitChecks(checks: readonly CommitCheck[]): {
   const commits: Uint8Array[] = []
   const reasons = new Array<string | undefined>(checks.length).fill(undefined)
   const positions: number[] = []
-  for (const [position, { height, blockId, validators, commit, known }] of checks.entries()) {
+  for (const [position, { height, blockId, validators, commit, encoded: given, known }] of checks.entries()) {
     if (!equalBlockId(commit.blockId, blockId)) {
       reasons[position] = 'the commit is for another block'
       continue
@@ -167,7 +169,7 @@ function packCommitChecks(checks: readonly CommitCheck[]): {
       sets.set(validators.validators, set)
       packedSets.push({ validators: validators.validators.map(copyValidator), totalPower: validators.totalPower })
     }
-    const encoded = encodeCommit(commit)
+    const encoded = given ?? encodeCommit(commit)
     const encodedKnown = known === undefined ? new Uint8Array(0) : encodeCommit(known)
     items.push(height, set, encoded.length, encodedKnown.length)
     commits.push(encoded, encodedKnown)
@@ -195,7 +197,7 @@ export function checkPackedCommits(
     return bytes.subarray(at - length, at)
   }
   for (let index = 0; index < items.length; index += FIELDS) {
-    const commit = decodeCommit(take(items[index + 2]!))
+    const commit = decodeCheckedCommit(take(items[index + 2]!))
     const knownLength = items[index + 3]!
     checks.push({
       chainId,
@@ -203,7 +205,7 @@ export function checkPackedCommits(
       blockId: commit.blockId,
       validators: sets[items[index + 1]!]!,
       commit,
-      known: knownLength === 0 ? undefined : decodeCommit(take(knownLength)),
+      known: knownLength === 0 ? undefined : decodeCheckedCommit(take(knownLength)),
     })
   }
   return checkCommits(checks, verify)

@@ -10,8 +10,7 @@ export interface ReadBlock {
   readonly block: ConsensusBlock
   readonly blockId: BlockId
   readonly commit: Commit
-  /** the block's bytes */
-  readonly encoded: Uint8Array
+  readonly encoded: FetchedBlock
   /** bytes of memory that it keeps in use */
   readonly size: number
 }
@@ -36,5 +35,5 @@ export function readBlock(fetched: FetchedBlock, height: number, maxBlockBytes: 
   if (commit.height !== height) return `the commit of block ${commit.height} with block ${height}`
   const blockId = { hash: headerHash(block.header), partSetHeader: createPartSet(fetched.block).header }
   if (!equalBlockId(commit.blockId, blockId)) return `the commit with block ${height} is for another block`
-  return { block, blockId, commit, encoded: fetched.block, size: fetched.block.length + fetched.commit.length }
+  return { block, blockId, commit, encoded: fetched, size: fetched.block.length + fetched.commit.length }
 }

@@ -1,5 +1,5 @@
-import { type ConsensusBlock, decodeBlock, encodeBlock } from '../chain/consensus/block.ts'
-import { decodeCommit, encodeCommit } from '../chain/consensus/commit.ts'
+import { type ConsensusBlock, decodeBlock, decodeCheckedBlock, encodeBlock } from '../chain/consensus/block.ts'
+import { decodeCheckedCommit, decodeCommit, encodeCommit } from '../chain/consensus/commit.ts'
 import type { BlockId, Evidence } from '../chain/consensus/types.ts'
 import type { Application, DecidedBlock, ProposalRequest } from '../consensus/application.ts'
 import { runsOf } from '../consensus/decidedRun.ts'
@@ -59,8 +59,8 @@ export function executorApplication(executor: Remote<ApplicationService>): Appli
     },
     finalizeRun: ({ blocks, maxGas }) => {
       const bytes = blocks.flatMap(({ block, encoded, seenCommit }) => [
-        encoded ?? encodeBlock(block),
-        encodeCommit(seenCommit),
+        encoded?.block ?? encodeBlock(block),
+        encoded?.commit ?? encodeCommit(seenCommit),
       ])
       const rest = blocks.map(({ catchingUp = false, senders }) => ({ catchingUp, ...(senders && { senders }) }))
       return executor.finalizeRun(packBytes(bytes), rest, maxGas)
@@ -139,9 +139,9 @@ export function applicationService(application: Application) {
     ) => {
       const bytes = unpackBytes(packed)
       const blocks = rest.map((fields, index): DecidedBlock => {
-        const encoded = bytes[2 * index]!
-        const seenCommit = decodeCommit(bytes[2 * index + 1]!)
-        return { ...fields, block: decodeBlock(encoded), blockId: seenCommit.blockId, seenCommit, encoded }
+        const encoded = { block: bytes[2 * index]!, commit: bytes[2 * index + 1]! }
+        const seenCommit = decodeCheckedCommit(encoded.commit)
+        return { ...fields, block: decodeCheckedBlock(encoded.block), blockId: seenCommit.blockId, seenCommit, encoded }
       })
       runEndsMs = performance.now() + RUN_MS
       startTurn()

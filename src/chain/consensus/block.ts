@@ -6,6 +6,7 @@ import { EVIDENCE_CODEC } from './evidence.ts'
 import { merkleRoot } from './merkle.ts'
 import type { BlockId, Commit, Evidence } from './types.ts'
 import {
+  decodeCheckedMessage,
   decodeMessage,
   encodeMessage,
   fail,
@@ -160,6 +161,11 @@ export function encodeBlock(block: ConsensusBlock): Uint8Array {
  */
 export function decodeBlock(bytes: Uint8Array): ConsensusBlock {
   return decodeMessage(BLOCK_CODEC, bytes)
+}
+
+/** See {@link decodeCheckedMessage}. */
+export function decodeCheckedBlock(bytes: Uint8Array): ConsensusBlock {
+  return decodeCheckedMessage(BLOCK_CODEC, bytes)
 }
 
 /** tendermint.types.Block */

@@ -19,6 +19,7 @@ import {
 } from './types.ts'
 import { voteSignBytes } from './vote.ts'
 import {
+  decodeCheckedMessage,
   decodeMessage,
   encodeMessage,
   fail,
@@ -182,6 +183,11 @@ export function encodeCommit(commit: Commit): Uint8Array {
 /** @throws ConsensusDecodingError */
 export function decodeCommit(bytes: Uint8Array): Commit {
   return decodeMessage(COMMIT_CODEC, bytes)
+}
+
+/** See {@link decodeCheckedMessage}. */
+export function decodeCheckedCommit(bytes: Uint8Array): Commit {
+  return decodeCheckedMessage(COMMIT_CODEC, bytes)
 }
 
 /** header.last_commit_hash of the next block: Merkle root over the encoded signatures. */

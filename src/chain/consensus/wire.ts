@@ -26,18 +26,25 @@ export function encodeMessage<T>(codec: Pick<MessageCodec<T>, 'write'>, value: T
  * @throws ConsensusDecodingError
  */
 export function decodeMessage<T>(codec: MessageCodec<T>, bytes: Uint8Array): T {
-  let value: T
+  const value = decodeCheckedMessage(codec, bytes)
+  if (!toBuffer(encodeMessage(codec, value)).equals(bytes)) {
+    throw new ConsensusDecodingError(`${codec.name}: not the canonical encoding`)
+  }
+  return value
+}
+
+/**
+ * As {@link decodeMessage}, but any encoding is accepted, since the comparison takes half of the time: for bytes that another thread of
+ * this process has encoded, or decoded with that check.
+ */
+export function decodeCheckedMessage<T>(codec: MessageCodec<T>, bytes: Uint8Array): T {
   try {
-    value = codec.read(new ProtobufFields(bytes))
+    return codec.read(new ProtobufFields(bytes))
   } catch (cause) {
     // Anything else is not the fault of whoever sent the bytes, who is punished for a ConsensusDecodingError.
     if (!(cause instanceof ProtobufError || cause instanceof ConsensusDecodingError)) throw cause
     throw new ConsensusDecodingError(`${codec.name}: ${cause.message}`, { cause })
   }
-  if (!toBuffer(encodeMessage(codec, value)).equals(bytes)) {
-    throw new ConsensusDecodingError(`${codec.name}: not the canonical encoding`)
-  }
-  return value
 }
 
 export function fail(message: string): never {

@@ -62,6 +62,27 @@ describe('messages', () => {
     expect(fields.bytes(9)).toEqual(new Uint8Array())
   })
 
+  it.each([0, 1, 125, 126, 127, 128, 16_381, 16_384, 2_097_152])(
+    'nest with %d bytes in the innermost one',
+    (length) => {
+      const inner = new Uint8Array(length).fill(7)
+      const write = (writer: ProtobufWriter, depth: number): void => {
+        writer.varint(1, 300)
+        if (depth === 0) writer.bytes(2, inner)
+        else writer.message(3, write, depth - 1)
+        writer.varint(4, 5)
+      }
+      const expected = (depth: number): string => {
+        const [tag, nested] = depth === 0 ? ['12', Buffer.from(inner).toString('hex')] : ['1a', expected(depth - 1)]
+        const field = nested === '' && depth === 0 ? '' : `${tag}${varintHex(BigInt(nested.length / 2))}${nested}`
+        return `08ac02${field}2005`
+      }
+      const writer = new ProtobufWriter()
+      write(writer, 3)
+      expect(Buffer.from(writer.finish()).toString('hex') === expected(3)).toBe(true)
+    },
+  )
+
   it.each([
     { what: 'an unfinished varint', hex: '0880' },
     { what: 'an endless varint', hex: '08ffffffffffffffffffffff01' },

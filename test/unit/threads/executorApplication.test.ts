@@ -1,6 +1,7 @@
 import { MessageChannel } from 'node:worker_threads'
 import { afterEach, describe, expect, it } from 'vitest'
 import { BLOCK_PROTOCOL, type ConsensusBlock, encodeBlock } from '../../../src/chain/consensus/block.ts'
+import { encodeCommit } from '../../../src/chain/consensus/commit.ts'
 import { EMPTY_COMMIT, NIL_BLOCK_ID } from '../../../src/chain/consensus/types.ts'
 import type { Application, DecidedBlock } from '../../../src/consensus/application.ts'
 import {
@@ -123,11 +124,15 @@ describe('executorApplication', () => {
     const blocks = [{ ...decide(TXS), senders, catchingUp: true }, decide([]), wrong, other]
     const maxGas = 30_000_000
     expect(await application.finalizeRun!({ blocks, maxGas })).toEqual({ executed: 2, last: RESULT })
+    const encode = ({ block, seenCommit }: DecidedBlock) => ({
+      block: encodeBlock(block),
+      commit: encodeCommit(seenCommit),
+    })
     expect(finalized).toEqual(
-      blocks.slice(0, 2).map((decided) => ({ catchingUp: false, ...decided, encoded: encodeBlock(decided.block) })),
+      blocks.slice(0, 2).map((decided) => ({ catchingUp: false, ...decided, encoded: encode(decided) })),
     )
     // The bytes are sent as they are, if the caller has them.
-    const encoded = encodeBlock(decide(TXS).block)
+    const encoded = encode(decide(TXS))
     expect((await application.finalizeRun!({ blocks: [{ ...decide(TXS), encoded }], maxGas })).executed).toBe(1)
     expect(finalized.at(-1)).toEqual({ ...decide(TXS), catchingUp: false, encoded })
   })
