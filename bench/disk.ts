@@ -6,8 +6,9 @@
  *   node bench/disk.ts [empty blocks] [blocks with transactions] [transactions in each]
  */
 import { HashPlaceWriter } from '../src/chain/hashIndex.ts'
-import { moveBlocks, readMoved } from '../src/chain/segments/moveBlocks.ts'
+import { moveBlocks, readMoved, writeTermsOf } from '../src/chain/segments/moveBlocks.ts'
 import { segmentEntry, storedBlock, writeSegment } from '../src/chain/segments/segments.ts'
+import { termsEntry } from '../src/chain/segments/segmentTerms.ts'
 import { openChainReader } from '../src/chain/store.ts'
 import { advanceState } from '../src/consensus/consensusState.ts'
 import { hexToBytes } from '../src/primitives/bytes.ts'
@@ -84,7 +85,7 @@ for (const { name, unit, validators, blocks, raws } of CASES) {
   const database = await Database.open(location)
   const before = await measure(database)
   const began = performance.now()
-  const segment = await moveAll(database, blocks)
+  const { segment, terms } = await moveAll(database, blocks)
   const milliseconds = performance.now() - began
   const after = await measure(database)
   console.log(`\n${name}: bytes a ${unit}${' '.repeat(20)}in LevelDB     moved`)
@@ -95,7 +96,8 @@ for (const { name, unit, validators, blocks, raws } of CASES) {
     if (sizes.before + sizes.after > 0.05) show(column, sizes.before, sizes.after)
   }
   show('segment', 0, segment / units)
-  show('all', total.before, total.after + segment / units)
+  show('terms of the segment', 0, terms / units)
+  show('all', total.before, total.after + (segment + terms) / units)
   console.log(`  moved in ${(milliseconds / blocks).toFixed(2)} ms a block`)
   await database.close()
   await node.close()
@@ -120,8 +122,8 @@ async function measure(database: Database): Promise<ReadonlyMap<string, number>>
   return columnBytes(database)
 }
 
-/** Moves all blocks but the newest to one segment; gives its bytes. */
-async function moveAll(database: Database, blocks: number): Promise<number> {
+/** Moves all blocks but the newest to one segment; gives the bytes of its files. */
+async function moveAll(database: Database, blocks: number): Promise<{ segment: number; terms: number }> {
   const segment = await writeSegment(
     database.location,
     {
@@ -135,13 +137,15 @@ async function moveAll(database: Database, blocks: number): Promise<number> {
   )
   const list = new WriteBatch()
   list.put(...segmentEntry(segment))
+  const terms = await writeTermsOf(database, segment, async () => undefined)
+  list.put(...termsEntry(terms))
   await database.write(list, { sync: true })
   while (readMoved(database) < blocks) {
     const batch = new WriteBatch()
     moveBlocks(database, batch, new HashPlaceWriter(database, batch), 10_000)
     await database.write(batch, { sync: false })
   }
-  return segment.bytes
+  return { segment: segment.bytes, terms: terms.bytes }
 }
 
 function show(column: string, before: number, after: number): void {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { copyFile, link, mkdir, mkdtemp, open, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { tidySegments } from '../chain/segments/segments.ts'
+import { tidySegments } from '../chain/segments/tidySegments.ts'
 import { readHeadRecord } from '../chain/writeBlock.ts'
 import { ConfigError } from '../config/configError.ts'
 import { Database } from '../storage/database.ts'

@@ -5,6 +5,7 @@ import type { HeaderRules } from '../chain/headerRetention.ts'
 import { switchIndexes, termRanges } from '../chain/indexCoverage.ts'
 import { countSegmentsWithBodies, listNextBareSegment, makeNextBareSegment } from '../chain/segments/bareSegments.ts'
 import { listNextSegment, moveBlocks, moveRules } from '../chain/segments/moveBlocks.ts'
+import { tidySegments } from '../chain/segments/tidySegments.ts'
 import { type BlockCache, createBlockCache, openChainReader } from '../chain/store.ts'
 import { readStateHead, writeOldestHeight } from '../state/head.ts'
 import { dropStates, type StateRange } from '../state/history.ts'
@@ -65,24 +66,24 @@ export function createPruner({
   const rules = moveRules(pruning, blockHistory)
   const cache = createBlockCache()
   let isDropping = true
-  let ready: { readonly batch: WriteBatch; readonly height: number; readonly file: string | undefined } | undefined
+  let ready: { readonly batch: WriteBatch; readonly height: number; readonly files: readonly string[] } | undefined
   /** files of segments that the batch of a block has taken from the list */
   let unlisted: { readonly file: string; readonly height: number }[] = []
 
   /** a height below which segments are without bodies */
   let bareFrom = 0
 
-  /** Drops headers, or else lists a segment without bodies. @returns the file that is in no list any more with this batch */
-  const replaceSegments = (batch: WriteBatch, places: HashPlaceWriter, height: number): string | undefined => {
-    if (!isDropping && height % LOOK_BLOCKS !== 0) return undefined
+  /** Drops headers, or else lists a segment without bodies. @returns files that are in no list any more with this batch */
+  const replaceSegments = (batch: WriteBatch, places: HashPlaceWriter, height: number): readonly string[] => {
+    if (!isDropping && height % LOOK_BLOCKS !== 0) return []
     if (headers !== undefined) {
       const { count, file } = dropHeaders(database, batch, places, { rules: headers, count: HEADERS_PER_BLOCK, cache })
       isDropping = count > 0
-      if (isDropping) return file
+      if (isDropping) return file === undefined ? [] : [file]
     }
     const bare = blockHistory === 0 ? undefined : listNextBareSegment(database, batch, bareFrom)
     bareFrom = bare?.next ?? bareFrom
-    return bare?.oldFile
+    return bare?.oldFiles ?? []
   }
   const prepared = (height: number): NonNullable<typeof ready> => {
     if (ready?.height !== height) {
@@ -90,23 +91,23 @@ export function createPruner({
       if (pruning !== 'archive') state.dropHistory(batch, height - pruning, ENTRIES_PER_BLOCK)
       const places = new HashPlaceWriter(database, batch)
       if (blockHistory > 0) dropBlockBodies(database, batch, places, height - blockHistory, BODIES_PER_BLOCK)
-      const file = replaceSegments(batch, places, height)
+      const files = replaceSegments(batch, places, height)
       listNextSegment(database, batch, height - 1, rules)
       moveBlocks(database, batch, places, MOVES_PER_BLOCK)
-      ready = { batch, height, file }
+      ready = { batch, height, files }
     }
     return ready
   }
   return {
     prepare: (height) => void prepared(height),
     drop: (batch, height) => {
-      const { batch: deletes, file } = prepared(height)
+      const { batch: deletes, files } = prepared(height)
       ready = undefined
       batch.append(deletes)
       const removable = durableHeight() - REMOVAL_BLOCKS
       for (const old of unlisted) if (old.height <= removable) removeSegmentFile(old.file)
       unlisted = unlisted.filter((old) => old.height > removable)
-      if (file !== undefined) unlisted.push({ file, height })
+      for (const file of files) unlisted.push({ file, height })
     },
   }
 }
@@ -152,7 +153,10 @@ export async function pruneNow(request: PruneRequest): Promise<Pruned> {
   if (index === 'all') return { states, bodies, headers, files, indexEntries: 0 }
   // Before the entries go: from now on nobody takes their absence for blocks without logs and events.
   await switchIndexes(database, 'off', headHeight)
-  return { states, bodies, headers, files, indexEntries: await dropIndexes(request) }
+  const indexEntries = await dropIndexes(request)
+  // Files with terms are listed no more.
+  await tidySegments(database)
+  return { states, bodies, headers, files, indexEntries }
 }
 
 /** @returns how many blocks' states */
@@ -229,7 +233,7 @@ async function dropBodiesFromFiles({ database, signal, pause, progressOf }: Prun
     const bare = listNextBareSegment(database, batch, from)
     if (bare === undefined) return 0
     await database.write(batch, { sync: true })
-    removeSegmentFile(bare.oldFile)
+    for (const file of bare.oldFiles) removeSegmentFile(file)
     from = bare.next
     return 1
   })

@@ -9,7 +9,9 @@ import {
   writeHashPlaces,
 } from '../chain/hashIndex.ts'
 import { writeFullyIndexed } from '../chain/indexCoverage.ts'
-import { readMoved } from '../chain/segments/moveBlocks.ts'
+import { readMoved, writeTermsOf } from '../chain/segments/moveBlocks.ts'
+import { findSegment } from '../chain/segments/segments.ts'
+import { findTerms, type ListedTerms, termsEntry, termsKey } from '../chain/segments/segmentTerms.ts'
 import { type ChainReader, openChainReader } from '../chain/store.ts'
 import { indexKeys, putBodyEntries, putHashEntries } from '../chain/writeBlock.ts'
 import { bytesKey, bytesToBigInt, concatBytes, equalBytes } from '../primitives/bytes.ts'
@@ -46,7 +48,7 @@ const STEP_ENTRIES = 100_000
  * Entries that are right are not written again. Takes the memory of one block, and of a count for each of 65,536 groups of keys:
  *
  * 1. Go through the blocks, oldest first: write entries that are missing or not right, and count those that there must be, by group. Each
- *    step is one synced batch, with the place to go on after an interruption.
+ *    step is one synced batch, with the place to go on after an interruption. The files with the terms of segments are made anew.
  * 2. Go through the indexes and count what is there. Nothing is missing any more, so a group with more entries than it must have has
  *    some that belong to no block.
  * 3. Where there are such groups, look up the block of each of their entries, and delete those that it does not have.
@@ -59,7 +61,7 @@ export async function reindex(request: ReindexRequest): Promise<Reindexed> {
   const { database, index } = request
   const chain = openChainReader(database)
   const moved = readMoved(database)
-  const work: Work = { chain, moved, groups: new Uint32Array(GROUPS), findings: {}, next: chain.base }
+  const work: Work = { chain, moved, groups: new Uint32Array(GROUPS), findings: {}, next: chain.base, terms: undefined }
   resume(database, index, work)
   // 1.
   await addMissing(request, work)
@@ -84,6 +86,8 @@ interface Work {
   readonly findings: Findings
   /** the first block that was not looked at */
   next: number
+  /** the file with the terms of this block, which are not in LevelDB then */
+  terms: ListedTerms | undefined
 }
 
 /** Keys are spread over groups by their column and by bytes that differ between hashes and between terms. */
@@ -122,7 +126,9 @@ async function addMissing(
       const compare = comparison(database, work, batch)
       if (work.next === work.chain.base) addGenesis(compare, work.chain)
       for (let compared = 0; compared < stepEntries && work.next <= headHeight; work.next++) {
-        compared += addBlock(compare, work.chain, work.next, index)
+        if (index === 'all') await remakeTerms(database, work, batch, signal)
+        const isIndexed = index === 'all' && work.terms === undefined
+        compared += addBlock(compare, work.chain, work.next, isIndexed)
       }
       batch.put(PROGRESS_KEY, encodeProgress(index, work))
       await database.write(batch, { sync: true })
@@ -130,6 +136,33 @@ async function addMissing(
   } finally {
     progress.end()
   }
+}
+
+/**
+ * At the first block of a segment, writes the file with the terms of its blocks anew, and lists it where another one is listed or none. A
+ * process that is killed between both leaves a file that is not the listed one: this is done again by the next reindex.
+ */
+async function remakeTerms(
+  database: DatabaseReader,
+  work: Work,
+  batch: WriteBatch,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { chain, moved, next } = work
+  if (work.terms !== undefined && next > work.terms.last) work.terms = undefined
+  if (next >= moved) return
+  const segment = findSegment(database, next)
+  if (segment === undefined || segment.last < chain.oldestBlock) return
+  if (next > segment.first) {
+    work.terms ??= findTerms(database, next)
+    return
+  }
+  const before = readEntry(database, termsKey(next))
+  work.terms = await writeTermsOf(database, segment, async () => signal?.throwIfAborted())
+  const [key, value] = termsEntry(work.terms)
+  if (before !== undefined && equalBytes(before, value)) return
+  batch.put(key, value)
+  note(work.findings, key, before === undefined ? 'missing' : 'changed')
 }
 
 /** Of a chain that begins above block 0, that has the hash alone. */
@@ -209,7 +242,7 @@ function isLater(key: Uint8Array, stored: Uint8Array, value: Uint8Array): boolea
 }
 
 /** @returns how many entries the block must have: at least the one of its hash */
-function addBlock(target: Pick<WriteBatch, 'put'>, chain: ChainReader, height: number, index: 'all' | 'off'): number {
+function addBlock(target: Pick<WriteBatch, 'put'>, chain: ChainReader, height: number, isIndexed: boolean): number {
   const hash = chain.hash(height)
   if (hash === undefined) throw damagedContents(`block ${height} is missing`)
   const known = new Set<string>()
@@ -225,7 +258,7 @@ function addBlock(target: Pick<WriteBatch, 'put'>, chain: ChainReader, height: n
   if (height < chain.oldestBlock) return known.size
   const entries = chain.entryResults(height) ?? []
   const events = chain.blockEvents(height) ?? NO_BLOCK_EVENTS
-  putBodyEntries(counted, { height, entries, events, isIndexed: index === 'all' })
+  putBodyEntries(counted, { height, entries, events, isIndexed })
   return known.size
 }
 
@@ -262,7 +295,7 @@ async function removeExtra(
       if (right.length === places.length && places.length > 0) return
       writeHashPlaces(batch, key, right)
     } else {
-      if (isEntry(chain, moved, key, value)) return
+      if (isEntry(chain, moved, key, value) && !isInFile(database, moved, key)) return
       batch.del(key)
     }
     note(findings, key, 'extra')
@@ -334,6 +367,17 @@ function isEntry(chain: ChainReader, moved: number, key: Uint8Array, value: Uint
   }
   const entry = chain.entryResults(height)?.[position]
   return entry?.kind === 'native' && equalBytes(entryHash(entry.raw), rest)
+}
+
+/** Whether a file beside a segment has this entry. */
+function isInFile(database: DatabaseReader, moved: number, key: Uint8Array): boolean {
+  const isTerm = key[0] === Column.logTerm || (key[0] === Column.eventTerm && !isEnvelope(key))
+  const height = isTerm ? readHeight(key, key.length - HEIGHT_BYTES) : moved
+  return height < moved && findTerms(database, height) !== undefined
+}
+
+function isEnvelope(key: Uint8Array): boolean {
+  return equalBytes(key.subarray(0, ENVELOPE_TERMS.length), ENVELOPE_TERMS)
 }
 
 function note(findings: Findings, key: Uint8Array, what: 'missing' | 'changed' | 'extra'): void {

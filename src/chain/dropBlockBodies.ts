@@ -3,8 +3,10 @@ import { Column, columnKey, heightBytes } from '../storage/columns.ts'
 import type { DatabaseReader } from '../storage/database.ts'
 import { encodeBlock } from './consensus/block.ts'
 import { NO_BLOCK_EVENTS } from './entries.ts'
+import { envelopeKeys } from './eventIndex.ts'
 import type { HashPlaceWriter } from './hashIndex.ts'
 import { readMoved, transactionPlace } from './segments/moveBlocks.ts'
+import { findTerms, type ListedTerms } from './segments/segmentTerms.ts'
 import { oldestBlockEntry, openChainReader } from './store.ts'
 import { indexKeys, transactionKey } from './writeBlock.ts'
 
@@ -27,6 +29,7 @@ export function dropBlockBodies(
   if (reader.oldestBlock >= target) return
   let height = reader.oldestBlock
   const limit = batch.bytes + DROPPED_BATCH_BYTES
+  let terms: ListedTerms | undefined
   for (; height < target && height < reader.oldestBlock + count && batch.bytes < limit; height++) {
     const entries = reader.entryResults(height) ?? []
     entries.forEach((entry, position) => {
@@ -35,7 +38,12 @@ export function dropBlockBodies(
       if (height < moved) places.remove(found.kind, found.hash, found.place)
       else batch.del(transactionKey(entry)!)
     })
-    for (const key of indexKeys(height, entries, reader.blockEvents(height) ?? NO_BLOCK_EVENTS)) batch.del(key)
+    if (terms === undefined || height > terms.last) terms = findTerms(database, height)
+    const hasTerms = height < moved && terms !== undefined
+    const keys = hasTerms
+      ? envelopeKeys(height, entries)
+      : indexKeys(height, entries, reader.blockEvents(height) ?? NO_BLOCK_EVENTS)
+    for (const key of keys) batch.del(key)
     if (height < moved) continue
     batch.del(columnKey(Column.results, heightBytes(height)))
     const block = reader.consensusBlock(height)

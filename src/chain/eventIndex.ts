@@ -3,7 +3,7 @@ import { sha256 } from '../primitives/hash.ts'
 import { Column, columnKey, HEIGHT_BYTES, heightBytes } from '../storage/columns.ts'
 import type { DatabaseReader } from '../storage/database.ts'
 import { type BlockEvents, evmTransfers, type NativeEvent, type StoredEntry } from './entries.ts'
-import { indexedHeights } from './logIndex.ts'
+import { indexedHeights, storedHeights, type TermMemo } from './termHeights.ts'
 
 /**
  * The index of events maps a term (a kind byte and 6 bytes) to the heights of blocks that contain it. It may name blocks that do not
@@ -89,7 +89,7 @@ function accountOf(text: string): Address | undefined {
   }
 }
 
-/** Keys under which the EVM transactions of a block are found by the sha256 of their bytes; {@link eventIndexKeys} has them too. */
+/** Keys under which the EVM transactions of a block are found by the sha256 of their bytes. */
 export function envelopeKeys(height: number, entries: readonly StoredEntry[]): Uint8Array[] {
   const suffix = heightBytes(height)
   return entries.flatMap((entry) =>
@@ -100,7 +100,7 @@ export function envelopeKeys(height: number, entries: readonly StoredEntry[]): U
 }
 
 /**
- * Keys of the index entries for the events of a block. Accounts of transfers have a faster path, because a full block has thousands of
+ * Keys of the index entries for the events of a block, but for {@link envelopeKeys}. Accounts of transfers have a faster path, because a full block has thousands of
  * them.
  */
 export function eventIndexKeys(
@@ -154,7 +154,6 @@ export function eventIndexKeys(
     }
     addEvents(entry.events)
   }
-  keys.push(...envelopeKeys(height, entries))
   addEvents(begin)
   addEvents(end)
   if (hasEvm) addAccount(FEE_COLLECTOR)
@@ -197,7 +196,7 @@ export async function* indexedEventHeights(
     for (let height = from; height <= to; height++) yield height
     return
   }
-  const lists = terms.map((item) => new HeightList(db, termOf(item), from, to))
+  const lists = terms.map((item) => new HeightList(db, termOf(item), { from, to, pause }))
   try {
     let height = from
     for (let agreeing = 0, next = 0, steps = 1; ; next = (next + 1) % lists.length, steps++) {
@@ -224,13 +223,20 @@ class HeightList {
   readonly #db: DatabaseReader
   readonly #term: Uint8Array
   readonly #to: number
+  readonly #pause: (() => Promise<void>) | undefined
+  readonly #memo: TermMemo = {}
   #heights: AsyncIterator<number>
 
-  constructor(db: DatabaseReader, term: Uint8Array, from: number, to: number) {
+  constructor(
+    db: DatabaseReader,
+    term: Uint8Array,
+    range: { readonly from: number; readonly to: number; readonly pause: (() => Promise<void>) | undefined },
+  ) {
     this.#db = db
     this.#term = term
-    this.#to = to
-    this.#heights = this.#open(from)
+    this.#to = range.to
+    this.#pause = range.pause
+    this.#heights = this.#open(range.from)
   }
 
   /** The next height that is not below `least`; `least` must not decrease between calls. */
@@ -251,6 +257,12 @@ class HeightList {
   }
 
   #open(from: number): AsyncIterator<number> {
-    return indexedHeights(this.#db, Column.eventTerm, this.#term, from, this.#to)[Symbol.asyncIterator]()
+    const term = columnKey(Column.eventTerm, this.#term)
+    // Those of transactions' bytes stay in LevelDB, where no segment has to be named to find one.
+    const isEnvelope = this.#term[0] === Kind.envelope
+    const heights = isEnvelope
+      ? storedHeights(this.#db, term, from, this.#to)
+      : indexedHeights(this.#db, term, from, this.#to, { pause: this.#pause, memo: this.#memo })
+    return heights[Symbol.asyncIterator]()
   }
 }

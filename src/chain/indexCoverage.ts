@@ -40,12 +40,18 @@ export function writeFullyIndexed(batch: WriteBatch): void {
   batch.del(INDEXED_KEY)
 }
 
-/** Where the keys of both indexes are, without those by which transactions are found by their hashes. */
+/**
+ * Where the keys of both indexes are, without those by which transactions are found by their hashes; and the list of files with terms, which
+ * are no part of the database any more when they are not listed.
+ */
 export function termRanges(): readonly KeyRange[] {
-  const [logs, events] = [columnKey(Column.logTerm), columnKey(Column.eventTerm)]
+  const [logs, events, files] = [Column.logTerm, Column.eventTerm, Column.segmentTerms].map((column) =>
+    columnKey(column),
+  )
   return [
-    { start: logs, end: prefixEnd(logs) },
-    { start: events, end: ENVELOPE_TERMS },
-    { start: prefixEnd(ENVELOPE_TERMS)!, end: prefixEnd(events) },
+    { start: files!, end: prefixEnd(files!) },
+    { start: logs!, end: prefixEnd(logs!) },
+    { start: events!, end: ENVELOPE_TERMS },
+    { start: prefixEnd(ENVELOPE_TERMS)!, end: prefixEnd(events!) },
   ]
 }

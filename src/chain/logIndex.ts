@@ -1,9 +1,10 @@
 import type { Address } from '../primitives/address.ts'
 import { bytesKey } from '../primitives/bytes.ts'
-import { Column, columnKey, heightBytes, readHeight } from '../storage/columns.ts'
+import { Column, columnKey, heightBytes } from '../storage/columns.ts'
 import type { DatabaseReader } from '../storage/database.ts'
 import type { EthereumHeader } from './ethereumBlock.ts'
 import { bloomBits, bloomMayContainAny, isEmptyBloom, type Log, logDigest } from './receipt.ts'
+import { indexedHeights } from './termHeights.ts'
 
 /**
  * The index of logs maps a term to the heights of blocks that contain it. A term is a kind byte and 8 bytes of the keccak256 of an
@@ -84,7 +85,7 @@ export async function* indexedLogHeights(
     const heights = new Set<number>()
     for (const alternative of alternatives) {
       await count(LIST_COST)
-      for await (const height of indexedHeights(db, Column.logTerm, alternative, from, to)) {
+      for await (const height of indexedHeights(db, columnKey(Column.logTerm, alternative), from, to, { pause })) {
         await count(1)
         if (matching === undefined || matching.has(height)) heights.add(height)
       }
@@ -116,17 +117,4 @@ export async function* bloomLogHeights(
     if (bloom === undefined) yield height
     else if (!isEmptyBloom(bloom) && positions.every((bits) => bloomMayContainAny(bloom, bits))) yield height
   }
-}
-
-/** Heights in [from, to], ascending, that an index `column` has for `term`. */
-export async function* indexedHeights(
-  db: DatabaseReader,
-  column: Column,
-  term: Uint8Array,
-  from: number,
-  to: number,
-): AsyncIterable<number> {
-  const start = columnKey(column, term, heightBytes(from))
-  const end = columnKey(column, term, heightBytes(to + 1))
-  for await (const [key] of db.entries({ start, end })) yield readHeight(key, 1 + term.length)
 }

@@ -329,9 +329,11 @@ function openReader(
     validatorSetAt: (height) => (height > head.height + VALIDATORS_AHEAD ? undefined : readValidatorSet(db, height)),
     logHeights: async function* (terms, from, to, pause) {
       if (from < indexedFrom) yield* bloomLogHeights(header, terms, from, Math.min(to, indexedFrom - 1), pause)
-      if (to >= indexedFrom) yield* indexedLogHeights(db, terms, Math.max(from, indexedFrom), to, pause)
+      // The file with the terms of a segment has those of blocks that were dropped, until all its blocks were.
+      const lowest = Math.max(from, indexedFrom, oldestBlock)
+      if (to >= lowest) yield* indexedLogHeights(db, terms, lowest, to, pause)
     },
-    eventHeights: (terms, from, to, pause) => indexedEventHeights(db, terms, from, to, pause),
+    eventHeights: (terms, from, to, pause) => indexedEventHeights(db, terms, Math.max(from, oldestBlock), to, pause),
     withoutSegments: (refuse) => openReader(db, cache, refuse),
   }
   return reader

@@ -88,6 +88,11 @@ export function transactionKey(entry: StoredEntry): Uint8Array | undefined {
 
 /** Keys of a block in the indexes of logs and of events. */
 export function indexKeys(height: number, entries: readonly StoredEntry[], events: BlockEvents): Uint8Array[] {
+  return [...termKeys(height, entries, events), ...envelopeKeys(height, entries)]
+}
+
+/** The same without those under which transactions are found by their hashes: of blocks in segments they may be in a file. */
+export function termKeys(height: number, entries: readonly StoredEntry[], events: BlockEvents): Uint8Array[] {
   const logs = entries.flatMap((entry) => (entry.kind === 'evm' ? entry.receipt.logs : []))
   return [...logIndexKeys(height, logs), ...eventIndexKeys(height, entries, events)]
 }

@@ -74,6 +74,12 @@ export const Column = {
    */
   shortHash: 0x2e,
 
+  /**
+   * height / 8,192 -> RLP of first and last height, bytes, offset of the first page, sha256 and list of pages of the file with the terms
+   * of a segment (src/chain/segments/segmentTerms.ts); absent where they are in `logTerm` and `eventTerm`, or in no index
+   */
+  segmentTerms: 0x32,
+
   // Light blocks that stay when the other headers are dropped (src/chain/keptLightBlocks.ts)
   /** height -> protobuf of tendermint.types.LightBlock, without proposer and priorities */
   lightBlock: 0x2f,

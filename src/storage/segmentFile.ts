@@ -36,7 +36,8 @@ import { syncDirectory } from './writeFileDurably.ts'
 
 /** The last byte is the version of the format. */
 export const SEGMENT_MAGIC = Uint8Array.of(...new TextEncoder().encode('COINDSEG'), 1)
-const PIECE_HEADER_BYTES = 12
+/** Before the content of each frame. */
+export const PIECE_HEADER_BYTES = 12
 const SHA256_BYTES = 32
 const TRAILER_BYTES = 4 + 4 + SHA256_BYTES + SEGMENT_MAGIC.length
 /** Far more than the footer of a segment takes: a longer one is none of ours, and is not read into memory. */
@@ -300,6 +301,14 @@ export function readFrame({ path }: Pick<SegmentIndex, 'path'>, { offset, count,
   })
 }
 
+/** What follows the frames. @throws DatabaseError when it is not what was written */
+export function readSegmentEnd({ path, frames }: SegmentIndex): Uint8Array {
+  const { offset, bytes } = frames.at(-1)!
+  return withFile(path, (file) => {
+    return readPiece(file, offset + PIECE_HEADER_BYTES + bytes, fstatSync(file.descriptor).size).content
+  })
+}
+
 /**
  * Checks every byte of a file in small steps: gives after each how many bytes it has read, so that the caller can wait between them.
  * @throws DatabaseError
@@ -364,16 +373,20 @@ export function segmentsDirectory(location: string): string {
   return join(location, 'segments')
 }
 
-/** Paths of the complete segment files of a database, in the order of their names. */
+/** Paths of the complete segment files of a database, and of those with their terms, in the order of their names. */
 export function segmentFiles(location: string): readonly string[] {
   const directory = segmentsDirectory(location)
   if (!existsSync(directory)) return []
-  const names = readdirSync(directory).filter((name) => name.endsWith(SEGMENT_EXTENSION))
+  const names = readdirSync(directory).filter(
+    (name) => name.endsWith(SEGMENT_EXTENSION) || name.endsWith(TERMS_EXTENSION),
+  )
   return names.sort().map((name) => join(directory, name))
 }
 
 /** Of complete files. */
 export const SEGMENT_EXTENSION = '.segment'
+/** Of complete files with the terms of a segment's blocks (src/chain/segments/segmentTerms.ts). */
+export const TERMS_EXTENSION = '.terms'
 
 /** Files are open only while they are read: there may be thousands, in each thread. */
 function withFile<T>(path: string, read: (file: OpenFile) => T): T {

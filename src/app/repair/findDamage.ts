@@ -13,6 +13,7 @@ import {
   listSegments,
   storedBlock,
 } from '../../chain/segments/segments.ts'
+import { checkTermsFile, listTerms, termsKey } from '../../chain/segments/segmentTerms.ts'
 import { type ChainReader, openChainReader } from '../../chain/store.ts'
 import { readHeadRecord } from '../../chain/writeBlock.ts'
 import { bytesKey, bytesToHex, EMPTY_BYTES, equalBytes, keyBytes } from '../../primitives/bytes.ts'
@@ -62,7 +63,10 @@ export interface StateDamage {
 export interface Damage {
   /** files of LevelDB, a line each. Where there are any, its contents were not looked at: some may be lost, or older than they should be */
   readonly files: readonly string[]
-  /** keys of entries whose values are not what was written under them, by the number of their column */
+  /**
+   * keys of entries whose values are not what was written under them, by the number of their column; of files with terms, also where the
+   * file is not what was written
+   */
   readonly values: ReadonlyMap<number, readonly Uint8Array[]>
   readonly segments: readonly DamagedSegment[]
   /** blocks, validators and records of the chain that are missing or do not fit together, a line each */
@@ -104,9 +108,11 @@ export async function findDamage(request: InspectRequest): Promise<Damage> {
     const view = mendedReader(database, mended)
     const begun = mended.has(bytesKey(REPAIR_KEY)) ? EVERYTHING : readRepairMarker(view)
     const segments = await damagedSegments(view, request)
+    const terms = [...(values.get(Column.segmentTerms) ?? []), ...(await damagedTerms(view, request))]
     const chain = await chainProblems(view, mended, request)
     const state = chain.length > 0 ? undefined : await stateDamage(view, mended, request)
-    return { files, values, begun, segments, chain, state }
+    const found = terms.length === 0 ? values : new Map(values).set(Column.segmentTerms, terms)
+    return { files, values: found, begun, segments, chain, state }
   } finally {
     await database.close()
   }
@@ -207,6 +213,18 @@ async function damagedSegments(database: DatabaseReader, request: InspectRequest
     }
   } finally {
     progress.end()
+  }
+  return damaged
+}
+
+/** Keys of listed files with terms that are missing, damaged or other ones: they follow from the blocks, as entries of indexes do. */
+async function damagedTerms(database: DatabaseReader, request: InspectRequest): Promise<readonly Uint8Array[]> {
+  const damaged: Uint8Array[] = []
+  for (const terms of await listTerms(database)) {
+    for (const part of damageOr(checkTermsFile(database.location, terms))) {
+      if (typeof part !== 'number') damaged.push(termsKey(terms.first))
+      await pause(request)
+    }
   }
   return damaged
 }

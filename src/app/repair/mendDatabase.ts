@@ -112,7 +112,7 @@ async function replaceDamaged(
     else if (equalBytes(key, REPAIR_KEY) || key[0] === Column.stateMeta) continue
     else batch.del(key)
   }
-  const isHoled = values.has(Column.logTerm) || values.has(Column.eventTerm)
+  const isHoled = [Column.logTerm, Column.eventTerm, Column.segmentTerms].some((column) => values.has(column))
   if (isHoled && index === 'off') batch.put(INDEXED_KEY, EMPTY_BYTES)
   if (values.has(Column.stateMeta)) {
     const { headHeight } = openChainReader(mendedReader(database, mended))

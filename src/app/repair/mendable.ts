@@ -36,6 +36,7 @@ export const INDEX_COLUMNS: readonly number[] = [
   Column.nativeTransaction,
   Column.logTerm,
   Column.eventTerm,
+  Column.segmentTerms,
   Column.shortHash,
 ]
 

@@ -6,7 +6,7 @@ import { type ListedSegment, segmentEntry, segmentPath } from '../../chain/segme
 import { openChainReader } from '../../chain/store.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
 import { WriteBatch } from '../../storage/batch.ts'
-import { columnName } from '../../storage/columns.ts'
+import { Column, columnName } from '../../storage/columns.ts'
 import { Database, DatabaseError } from '../../storage/database.ts'
 import type { Reindexed } from '../reindex.ts'
 import { type Damage, findDamage } from './findDamage.ts'
@@ -126,6 +126,10 @@ function describe({ files, values, segments, chain, state, begun }: Damage): rea
   const lines = [...files, ...segments.map(({ reason }) => reason), ...chain]
   for (const [column, keys] of values) {
     const first = `${columnName(column)} ${bytesToHex(keys[0]!.subarray(1))}`
+    if (column === Column.segmentTerms) {
+      lines.push(`${columnName(column)}: ${keys.length} files with terms of old blocks are missing or damaged`)
+      continue
+    }
     const count = keys.length === 1 ? 'a value does' : `${keys.length} values do`
     lines.push(
       `${columnName(column)}: ${count} not match the checksum, ${keys.length === 1 ? 'that of' : 'first that of'} ${first}`,

@@ -17,14 +17,15 @@ import {
   segmentPath,
   writeSegment,
 } from './segments.ts'
+import { findTerms, termsKey, termsPath } from './segmentTerms.ts'
 
 /*
  * Where BLOCK_HISTORY was set or lowered, segments that were made before have transactions and results of blocks that are dropped by now.
  * They are made again without these, oldest first; files never change, so the new one has another name:
  *
  * 1. A background thread writes it, reads it again and compares it (`makeNextBareSegment`), as the first one was made (moveBlocks.ts).
- * 2. The executor lists it in place of the old one, with the batch of a block (`listNextBareSegment`).
- * 3. When that batch is on stable storage, the old file is removed; after a crash, at the next start (`tidySegments`).
+ * 2. The executor lists it in place of the old one, with the batch of a block (`listNextBareSegment`), and its terms no more.
+ * 3. When that batch is on stable storage, the old files are removed; after a crash, at the next start (`tidySegments`).
  */
 
 /** The oldest segment that still has bodies which were all dropped. @param from a height below which there is none */
@@ -80,8 +81,8 @@ export async function makeNextBareSegment(db: DatabaseReader, pause: () => Promi
 
 /** What {@link listNextBareSegment} has added to a batch. */
 interface BareSegment {
-  /** the file that is in no list any more once the batch is written */
-  readonly oldFile: string
+  /** files that are in no list any more once the batch is written: of the segment with bodies, and of its terms */
+  readonly oldFiles: readonly string[]
   /** a height below which there is nothing more to list */
   readonly next: number
 }
@@ -97,7 +98,13 @@ export function listNextBareSegment(db: DatabaseReader, batch: WriteBatch, from:
   if (old === undefined || path === undefined || !hasSegmentFile(path)) return undefined
   const { bytes, sha256 } = readSegmentIndex(path)
   batch.put(...segmentEntry({ ...bareOf(old), bytes, sha256 }))
-  return { oldFile: segmentPath(db.location, old), next: old.last + 1 }
+  const oldFiles = [segmentPath(db.location, old)]
+  const terms = findTerms(db, old.last)
+  if (terms !== undefined) {
+    batch.del(termsKey(old.last))
+    oldFiles.push(termsPath(db.location, terms))
+  }
+  return { oldFiles, next: old.last + 1 }
 }
 
 function bareOf({ first, last }: ListedSegment) {

@@ -38,7 +38,7 @@ const MAX_UNPACKED_BYTES = 256 << 20
 const COMPRESSION = { params: { [constants.ZSTD_c_compressionLevel]: 3 } } as const
 
 /** Bytes that grow at their end. */
-class ByteSink {
+export class ByteSink {
   #bytes = new Uint8Array(64)
   length = 0
 
@@ -193,6 +193,10 @@ export class ByteSource {
     if (length > this.#bytes.length - this.#at) throw new ColumnError('bytes are cut off')
     this.#at += length
     return this.#bytes.subarray(this.#at - length, this.#at)
+  }
+
+  get isAtEnd(): boolean {
+    return this.#at === this.#bytes.length
   }
 
   /** @throws ColumnError when something is left */

@@ -6,12 +6,14 @@ import { damagedIn } from '../../storage/damage.ts'
 import type { DatabaseReader, KeyReader } from '../../storage/database.ts'
 import { GENESIS_HASH_KEY } from '../../storage/format.ts'
 import { hasSegmentFile, readSegmentIndex } from '../../storage/segmentFile.ts'
-import { entryHash, type StoredEntry } from '../entries.ts'
+import { entryHash, NO_BLOCK_EVENTS, type StoredEntry } from '../entries.ts'
 import { HashKind, type HashPlaceWriter } from '../hashIndex.ts'
+import { readIndexedFrom } from '../indexCoverage.ts'
 import { type ChainReader, openChainReader, readBase } from '../store.ts'
-import { consensusHashKey, transactionKey } from '../writeBlock.ts'
+import { consensusHashKey, termKeys, transactionKey } from '../writeBlock.ts'
 import {
   findSegment,
+  type HeightRange,
   lastOfSegment,
   type NamedSegment,
   segmentEntry,
@@ -19,17 +21,19 @@ import {
   storedBlock,
   writeSegment,
 } from './segments.ts'
+import { findTerms, hasTermsFile, type ListedTerms, readTermsFile, termsEntry, writeTerms } from './segmentTerms.ts'
 
 /*
  * How blocks leave LevelDB for segments, so that a crash between any two steps loses nothing:
  *
- * 1. A background thread writes the file of the next segment, reads it again and compares it (`makeNextSegment`). Only then it has its name.
- * 2. The executor finds the file and lists it, with the batch of a block (`listNextSegment`). From then on readers find the blocks there
- *    too, with the same answers.
- * 3. With the batches of the next blocks it deletes those of the segment from LevelDB, a few each time, and replaces their entries in the
- *    indexes of hashes by short ones (`moveBlocks`).
+ * 1. A background thread writes the file of the next segment, reads it again and compares it (`makeNextSegment`). Only then it has its
+ *    name. Where logs and events are indexed, it writes the file with the terms of these blocks before that (segmentTerms.ts).
+ * 2. The executor finds the files and lists them, with the batch of a block (`listNextSegment`). From then on readers find the blocks
+ *    there too, with the same answers.
+ * 3. With the batches of the next blocks it deletes those of the segment from LevelDB, with their terms, a few each time, and replaces
+ *    their entries in the indexes of hashes by short ones (`moveBlocks`).
  *
- * A file that a crash left unlisted is removed at the next start, and made again.
+ * Files that a crash left unlisted are removed at the next start, and made again.
  */
 
 /** What a node keeps, as far as it decides which blocks will not change any more. */
@@ -87,9 +91,9 @@ function nextSegment(
 }
 
 /**
- * Makes the file of the next segment, unless it is there and waits to be listed.
+ * Makes the files of the next segment, unless they are there and wait to be listed.
  * @param pause see `writeSegment`
- * @returns whether it made one
+ * @returns whether it made them
  */
 export async function makeNextSegment(
   db: DatabaseReader,
@@ -104,6 +108,9 @@ export async function makeNextSegment(
   if (genesisHash === undefined || lastCommit === undefined) {
     throw damagedIn(db, `the genesis hash or the commit of block ${next.last} is missing`)
   }
+  const isIndexed = Number.isFinite(readIndexedFrom(db)) && next.last >= reader.oldestBlock
+  if (isIndexed && !hasTermsFile(db.location, next)) await writeTermsOf(db, next, pause)
+  // After the terms: when this file is there, both are listed.
   await writeSegment(
     db.location,
     { ...next, genesisHash, lastCommit, read: (height) => storedBlock(db, height) },
@@ -112,10 +119,24 @@ export async function makeNextSegment(
   return true
 }
 
+/** Writes the terms of blocks to the file beside their segment, as {@link writeTerms} does. */
+export async function writeTermsOf(
+  db: DatabaseReader,
+  range: HeightRange,
+  pause: () => Promise<void>,
+): Promise<ListedTerms> {
+  const genesisHash = db.get(GENESIS_HASH_KEY)
+  if (genesisHash === undefined) throw damagedIn(db, 'the genesis hash is missing')
+  const reader = openChainReader(db)
+  const keysAt = (height: number) =>
+    termKeys(height, reader.entryResults(height) ?? [], reader.blockEvents(height) ?? NO_BLOCK_EVENTS)
+  return writeTerms(db.location, { ...range, genesisHash, keysAt }, pause)
+}
+
 /**
- * Adds the next segment to the list if its file is there.
+ * Adds the next segment to the list, and its terms, if their files are there.
  * @param headHeight of the newest block
- * @throws DatabaseError when the file is damaged
+ * @throws DatabaseError when a file is damaged
  */
 export function listNextSegment(db: DatabaseReader, batch: WriteBatch, headHeight: number, rules: MoveRules): void {
   const next = nextSegment(db, headHeight, rules)
@@ -124,6 +145,7 @@ export function listNextSegment(db: DatabaseReader, batch: WriteBatch, headHeigh
   if (!hasSegmentFile(path)) return
   const { bytes, sha256 } = readSegmentIndex(path)
   batch.put(...segmentEntry({ ...next, bytes, sha256 }))
+  if (hasTermsFile(db.location, next)) batch.put(...termsEntry(readTermsFile(db.location, next)))
 }
 
 /**
@@ -136,20 +158,22 @@ export function moveBlocks(db: DatabaseReader, batch: WriteBatch, places: HashPl
   const segment = findSegment(db, from)
   if (segment === undefined) return
   const reader = openChainReader(db)
+  const hasTerms = findTerms(db, from) !== undefined
   const before = batch.length
   let height = from
   for (; height <= segment.last && batch.length - before < operations; height++) {
-    moveBlock(db, reader, batch, places, height)
+    moveBlock(db, reader, batch, places, { height, hasTerms })
   }
   batch.put(MOVED_KEY, heightBytes(height))
 }
 
+/** `hasTerms`: its terms are in a listed file. */
 function moveBlock(
   db: DatabaseReader,
   reader: ChainReader,
   batch: WriteBatch,
   places: HashPlaceWriter,
-  height: number,
+  { height, hasTerms }: { readonly height: number; readonly hasTerms: boolean },
 ): void {
   const suffix = heightBytes(height)
   const header = db.get(columnKey(Column.header, suffix))
@@ -168,6 +192,9 @@ function moveBlock(
   const resultsKey = columnKey(Column.results, suffix)
   if (db.get(resultsKey) === undefined) return
   const entries = reader.entryResults(height) ?? []
+  if (hasTerms) {
+    for (const key of termKeys(height, entries, reader.blockEvents(height) ?? NO_BLOCK_EVENTS)) batch.del(key)
+  }
   batch.del(resultsKey)
   entries.forEach((entry, position) => {
     const found = transactionPlace(entry, position, height)

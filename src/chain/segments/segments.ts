@@ -14,7 +14,6 @@ import {
   type SegmentFrame,
   type SegmentIndex,
   segmentsDirectory,
-  tidySegmentFiles,
   verifySegmentFile,
 } from '../../storage/segmentFile.ts'
 import { encodeCommit } from '../consensus/commit.ts'
@@ -60,19 +59,14 @@ export function segmentPath(location: string, segment: NamedSegment): string {
 }
 
 /** Of its file. */
-export function segmentName({ first, last, isBare = false }: NamedSegment): string {
-  const digits = (height: number): string => String(height).padStart(9, '0')
-  return `${digits(first)}-${digits(last)}${isBare ? '-bare' : ''}${SEGMENT_EXTENSION}`
+export function segmentName(segment: NamedSegment): string {
+  return `${rangeName(segment)}${segment.isBare === true ? '-bare' : ''}${SEGMENT_EXTENSION}`
 }
 
-/**
- * Checks that every listed segment is there in its size, and removes files that are not listed. Only while nobody else writes.
- * @throws DatabaseError
- */
-export async function tidySegments(database: Pick<DatabaseReader, 'entries' | 'location'>): Promise<void> {
-  const listed = await listSegments(database)
-  const files = listed.map((segment) => ({ name: segmentName(segment), bytes: segment.bytes }))
-  tidySegmentFiles(database.location, files)
+/** Heights in the names of files, which sort as the heights do. */
+export function rangeName({ first, last }: HeightRange): string {
+  const digits = (height: number): string => String(height).padStart(9, '0')
+  return `${digits(first)}-${digits(last)}`
 }
 
 /**
@@ -91,9 +85,14 @@ function checkListed({ path, bytes, sha256 }: SegmentIndex, segment: ListedSegme
   throw damagedFile(path, undefined, 'it is not the file that the database lists')
 }
 
-/** The last height of the segment that a block belongs to. */
+/** The first height of the segment that a block belongs to. */
+export function firstOfSegment(height: number): number {
+  return height - (height % SEGMENT_BLOCKS)
+}
+
+/** The last one. */
 export function lastOfSegment(height: number): number {
-  return height - (height % SEGMENT_BLOCKS) + SEGMENT_BLOCKS - 1
+  return firstOfSegment(height) + SEGMENT_BLOCKS - 1
 }
 
 /** Key and value of a segment in the database's list. */

@@ -9,13 +9,15 @@ import { reindex } from '../../../src/app/reindex.ts'
 import { checkRollback } from '../../../src/app/rollback.ts'
 import { HashKind, HashPlaceWriter } from '../../../src/chain/hashIndex.ts'
 import { makeNextSegment, moveRules, readMoved } from '../../../src/chain/segments/moveBlocks.ts'
-import { SEGMENT_BLOCKS, tidySegments } from '../../../src/chain/segments/segments.ts'
+import { SEGMENT_BLOCKS } from '../../../src/chain/segments/segments.ts'
+import { termsKey } from '../../../src/chain/segments/segmentTerms.ts'
+import { tidySegments } from '../../../src/chain/segments/tidySegments.ts'
 import { openChainReader } from '../../../src/chain/store.ts'
-import { bytesToHex } from '../../../src/primitives/bytes.ts'
+import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { ZERO_HASH } from '../../../src/primitives/hash.ts'
 import { writeOldestHeight, writeStateHead } from '../../../src/state/head.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
-import { Column, columnKey, heightBytes } from '../../../src/storage/columns.ts'
+import { Column, columnKey, heightBytes, readHeight } from '../../../src/storage/columns.ts'
 import { Database } from '../../../src/storage/database.ts'
 import { segmentFiles } from '../../../src/storage/segmentFile.ts'
 import { writeOldChain } from '../chain/segments/oldChain.ts'
@@ -58,7 +60,8 @@ async function moveAll(): Promise<number[]> {
   const next = blocksOn(createPruner({ ...OPTIONS, database }))
   expect(await next(HEAD + 1)).toBe(0)
   await makeNextSegment(database, moveRules('archive', 0), async () => undefined)
-  expect(await next(HEAD + 1)).toBe(1)
+  // The segment and its terms.
+  expect(await next(HEAD + 1)).toBe(2)
   const moved: number[] = []
   for (let height = HEAD + 2; readMoved(database) < SEGMENT_BLOCKS; height++) {
     expect(await next(height)).toBeLessThan(300)
@@ -139,13 +142,12 @@ it('bodies go from the segment, then headers, also of a chain that began with a 
   const next = blocksOn(createPruner({ ...OPTIONS, database, headers, durableHeight: () => HEAD + 1_000 }))
   for (let height = HEAD + 1; height < HEAD + 9; height++) await next(height)
   expect(openChainReader(database).base).toBe(SEGMENT_BLOCKS)
-  expect([await shortHashes(), segmentFiles(database.location)]).toEqual([[], []])
+  expect([await entriesOf(Column.shortHash), segmentFiles(database.location)]).toEqual([[], []])
 })
 
-/** All entries of the index of hashes in its short form. */
-async function shortHashes(): Promise<string[]> {
+async function entriesOf(column: number): Promise<string[]> {
   const found: string[] = []
-  const range = { start: columnKey(Column.shortHash), end: columnKey(Column.shortHash + 1) }
+  const range = { start: columnKey(column), end: columnKey(column + 1) }
   for await (const [key, value] of database.entries(range)) found.push(`${bytesToHex(key)} ${bytesToHex(value)}`)
   return found
 }
@@ -155,7 +157,7 @@ it('a reindex mends the index of their hashes', async () => {
   const run = () =>
     reindex({ database, index: 'all', progressOf: () => ({ update: () => undefined, end: () => undefined }) })
   expect(await run()).toEqual({})
-  const before = await shortHashes()
+  const before = await entriesOf(Column.shortHash)
   // Two hashes of each block, and two of those with transactions.
   expect(before).toHaveLength(2 * 100 + 2 * 10)
 
@@ -175,6 +177,64 @@ it('a reindex mends the index of their hashes', async () => {
     shortHash: { missing: 2, changed: 0, extra: 3 },
     blockHash: { missing: 0, changed: 0, extra: 1 },
   })
-  expect(await shortHashes()).toEqual(before)
+  expect(await entriesOf(Column.shortHash)).toEqual(before)
   expect(await run()).toEqual({})
+})
+
+it('a reindex mends their terms, and takes them to a file where an older version left them in LevelDB', async () => {
+  const logs = () => Array.fromAsync(openChainReader(database).logHeights({ addresses: [], topics: [] }, BASE, HEAD))
+  const expected = await logs()
+  const stored = await Promise.all([Column.logTerm, Column.eventTerm].map(entriesOf))
+  await moveAll()
+  const left = await Promise.all([Column.logTerm, Column.eventTerm].map(entriesOf))
+  const progressOf = () => ({ update: () => undefined, end: () => undefined })
+  const run = () => reindex({ database, index: 'all', progressOf })
+  expect(await run()).toEqual({})
+
+  const [file] = segmentFiles(database.location).filter((path) => path.endsWith('.terms'))
+  const whole = readFileSync(file!)
+  const damaged = Uint8Array.from(whole)
+  damaged[whole.length >> 1]! ^= 1
+  writeFileSync(file!, damaged)
+  expect(await run()).toEqual({})
+  expect(readFileSync(file!)).toEqual(whole)
+
+  const older = new WriteBatch()
+  older.del(termsKey(BASE))
+  let terms = 0
+  for (const entry of stored.flat()) {
+    const key = hexToBytes(entry.split(' ')[0]!)
+    if (readHeight(key, key.length - 6) >= SEGMENT_BLOCKS || left.flat().includes(entry)) continue
+    older.put(key, new Uint8Array(0))
+    terms++
+  }
+  await database.write(older, { sync: false })
+  rmSync(file!)
+  expect(await logs()).toEqual(expected)
+  const { segmentTerms, logTerm, eventTerm, ...others } = await run()
+  expect([segmentTerms, others]).toEqual([{ missing: 1, changed: 0, extra: 0 }, {}])
+  expect(logTerm!.extra + eventTerm!.extra).toBe(terms)
+  expect(readFileSync(file!)).toEqual(whole)
+  expect(await logs()).toEqual(expected)
+  expect(await Promise.all([Column.logTerm, Column.eventTerm].map(entriesOf))).toEqual(left)
+  expect(await run()).toEqual({})
+})
+
+it('a prune with INDEX=off removes their terms, and a reindex makes them again', async () => {
+  const logs = () => Array.fromAsync(openChainReader(database).logHeights({ addresses: [], topics: [] }, BASE, HEAD))
+  const expected = await logs()
+  await moveAll()
+  const progressOf = () => ({ update: () => undefined, end: () => undefined })
+  const signal = new AbortController().signal
+  const settings = { pruning: 'archive', blockHistory: 0, index: 'off' } as const
+  expect((await pruneNow({ database, progressOf, signal, ...settings })).indexEntries).toBeGreaterThan(0)
+  expect(segmentFiles(database.location).map((path) => path.slice(-8))).toEqual(['.segment'])
+  expect(await entriesOf(Column.logTerm)).toEqual([])
+  // By the bloom filters of headers.
+  expect(await logs()).toEqual(expected)
+  await reindex({ database, index: 'all', progressOf })
+  expect(openChainReader(database).indexedFrom).toBe(0)
+  expect(await logs()).toEqual(expected)
+  await tidySegments(database)
+  expect(segmentFiles(database.location)).toHaveLength(2)
 })

@@ -9,6 +9,7 @@ import type { BlockEvents, StoredEntry } from '../../../src/chain/entries.ts'
 import {
   ENVELOPE_HASH_KEY,
   type EventTerm,
+  envelopeKeys,
   eventIndexKeys,
   indexedEventHeights,
 } from '../../../src/chain/eventIndex.ts'
@@ -47,7 +48,7 @@ function termsOf({ entries, events }: Block): EventTerm[] {
 }
 
 function keysOf({ entries, events }: Block, height: number): Uint8Array[] {
-  return eventIndexKeys(height, entries, events)
+  return [...eventIndexKeys(height, entries, events), ...envelopeKeys(height, entries)]
 }
 
 async function write(blocks: readonly Block[], operation: 'put' | 'del'): Promise<void> {

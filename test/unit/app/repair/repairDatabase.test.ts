@@ -7,7 +7,9 @@ import { isRepairUnfinished } from '../../../../src/app/repair/mendable.ts'
 import { type RepairRequest, repairDatabase } from '../../../../src/app/repair/repairDatabase.ts'
 import { rollback } from '../../../../src/app/rollback.ts'
 import type { ChainConfig } from '../../../../src/chain/chainConfig.ts'
+import { termsEntry } from '../../../../src/chain/segments/segmentTerms.ts'
 import { readStateHead } from '../../../../src/state/head.ts'
+import { WriteBatch } from '../../../../src/storage/batch.ts'
 import { Column, columnKey, heightBytes } from '../../../../src/storage/columns.ts'
 import { firstSeed, runs, variants } from '../../../propertyRuns.ts'
 import { createRandom } from '../../state/randomChain.ts'
@@ -159,6 +161,24 @@ describe('repair', () => {
       expect(await repair()).toMatchObject({ isDamaged: false })
     },
   )
+
+  it('takes a file of terms that is missing from the list, and compares the indexes with the blocks', async () => {
+    await withDatabase(
+      { location },
+      async (database) => {
+        const sha256 = new Uint8Array(32)
+        const listed = { first: 0, last: 8_191, bytes: 9, offset: 9, sha256, pages: new Uint8Array(8) }
+        const batch = new WriteBatch()
+        batch.put(...termsEntry(listed))
+        await database.write(batch, { sync: true })
+      },
+      false,
+    )
+    const { found, steps } = await repair()
+    expect(found).toEqual(['segmentTerms: 1 files with terms of old blocks are missing or damaged'])
+    expect(steps).toEqual(['compare the indexes with the blocks'])
+    await expectWhole()
+  })
 
   it('makes all nodes of the tries anew', async () => {
     const random = createRandom(2)

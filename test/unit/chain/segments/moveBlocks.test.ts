@@ -1,10 +1,11 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { dropBlockBodies } from '../../../../src/chain/dropBlockBodies.ts'
 import { entryHash } from '../../../../src/chain/entries.ts'
 import { HashKind, HashPlaceWriter, shortHashKey } from '../../../../src/chain/hashIndex.ts'
+import { switchIndexes } from '../../../../src/chain/indexCoverage.ts'
 import {
   countSegmentsWithBodies,
   listNextBareSegment,
@@ -17,10 +18,12 @@ import {
   moveBlocks,
   readMoved,
 } from '../../../../src/chain/segments/moveBlocks.ts'
-import { BlockUnavailable, SEGMENT_BLOCKS, tidySegments } from '../../../../src/chain/segments/segments.ts'
+import { BlockUnavailable, SEGMENT_BLOCKS } from '../../../../src/chain/segments/segments.ts'
+import { findTerms } from '../../../../src/chain/segments/segmentTerms.ts'
+import { tidySegments } from '../../../../src/chain/segments/tidySegments.ts'
 import { type ChainReader, createBlockCache, openChainReader } from '../../../../src/chain/store.ts'
 import { WriteBatch } from '../../../../src/storage/batch.ts'
-import { Column, columnKey, heightBytes } from '../../../../src/storage/columns.ts'
+import { Column, columnKey, heightBytes, readHeight } from '../../../../src/storage/columns.ts'
 import { Database } from '../../../../src/storage/database.ts'
 import { writeOldChain } from './oldChain.ts'
 
@@ -102,9 +105,23 @@ async function describeChain(chain: ChainReader) {
     }
     blocks.push(JSON.stringify(described, asText))
   }
-  const logs = []
-  for await (const height of chain.logHeights({ addresses: [], topics: [] }, BASE, HEAD)) logs.push(height)
-  return { blocks, logs, transactions, base: chain.base, oldestBlock: chain.oldestBlock, headHeight: chain.headHeight }
+  const logs = await Array.fromAsync(chain.logHeights({ addresses: [], topics: [] }, BASE, HEAD))
+  const topic = chain.receipts(LAST - 1)?.[0]?.logs[0]?.topics[0]
+  const address = new Uint8Array(20).fill(0xcc)
+  const terms = { addresses: [address], topics: [topic === undefined ? [] : [topic]] }
+  const found = await Array.fromAsync(chain.logHeights(terms, BASE + 10, HEAD - 1))
+  const sender = { key: 'message.sender', value: `0x${'ee'.repeat(20)}` }
+  const events = await Array.fromAsync(chain.eventHeights([sender, { key: 'tx.fee' }], BASE + 5, HEAD))
+  return {
+    blocks,
+    logs,
+    found,
+    events,
+    transactions,
+    base: chain.base,
+    oldestBlock: chain.oldestBlock,
+    headHeight: chain.headHeight,
+  }
 }
 
 const now = () => describeChain(openChainReader(database))
@@ -117,6 +134,18 @@ function countOf(column: number, from = BASE, to = LAST): number {
   return count
 }
 
+/** Keys in LevelDB's indexes of terms for blocks below a height. */
+async function termsBelow(height: number): Promise<Uint8Array[]> {
+  const keys: Uint8Array[] = []
+  for (const column of [Column.logTerm, Column.eventTerm]) {
+    const range = { start: columnKey(column), end: columnKey(column + 1) }
+    for await (const [key] of database.entries(range)) {
+      if (readHeight(key, key.length - 6) < height) keys.push(key.slice())
+    }
+  }
+  return keys
+}
+
 const files = (): string[] => {
   const path = join(directory, 'db', 'segments')
   return existsSync(path) ? readdirSync(path) : []
@@ -126,12 +155,13 @@ describe('blocks that leave LevelDB for a segment', () => {
   it('are read as before at every step, also after a crash there', async () => {
     const before = await now()
     expect(before.transactions).toBe(2 * 12)
+    expect([before.logs.length, before.found, before.events.length]).toEqual([12, [LAST - 1], 11])
     const cache = createBlockCache()
     const snapshot = database.snapshot()
 
     expect(await makeNextSegment(database, RULES, pause)).toBe(true)
     expect(await makeNextSegment(database, RULES, pause)).toBe(false)
-    expect(files()).toEqual(['000008096-000008191.segment'])
+    expect(files()).toEqual(['000008096-000008191.segment', '000008096-000008191.terms'])
     // A file that no batch has listed does not count: it is removed, and made again.
     await snapshot.close()
     await reopen()
@@ -139,7 +169,7 @@ describe('blocks that leave LevelDB for a segment', () => {
     await makeNextSegment(database, RULES, pause)
     await step(0)
     await reopen()
-    expect(files()).toHaveLength(1)
+    expect(files()).toHaveLength(2)
     expect(await now()).toEqual(before)
     for (let steps = 0; readMoved(database) <= LAST; steps++) {
       await step()
@@ -149,6 +179,10 @@ describe('blocks that leave LevelDB for a segment', () => {
     }
     for (const column of [Column.header, Column.consensusBlock, Column.results]) expect(countOf(column)).toBe(0)
     expect(countOf(Column.header, LAST + 1, HEAD)).toBe(HEAD - LAST)
+    const terms = await termsBelow(LAST + 1)
+    // But for those of transactions' bytes.
+    expect(terms).toHaveLength(10)
+    expect(terms.every((key) => key[0] === Column.eventTerm && key[1] === 4)).toBe(true)
     expect(await now()).toEqual(before)
     expect(await makeNextSegment(database, RULES, pause)).toBe(false)
   })
@@ -184,6 +218,31 @@ describe('blocks that leave LevelDB for a segment', () => {
     const logs = []
     for await (const height of after.logHeights({ addresses: [], topics: [] }, BASE, HEAD)) logs.push(height)
     expect(logs).toEqual([SEGMENT_BLOCKS + 8, SEGMENT_BLOCKS + 18])
+    expect(await termsBelow(LAST + 1)).toEqual([])
+    await makeNextBareSegment(database, pause)
+    const bare = new WriteBatch()
+    const { oldFiles } = listNextBareSegment(database, bare, 0)!
+    await database.write(bare, { sync: true })
+    expect(oldFiles.map((file) => basename(file))).toEqual(files().filter((name) => !name.includes('-bare')))
+    expect(findTerms(database, LAST)).toBeUndefined()
+    await tidySegments(database)
+    expect(files()).toEqual(['000008096-000008191-bare.segment'])
+  })
+
+  it('keep their terms in LevelDB where an older version has made their segment', async () => {
+    const before = await now()
+    await makeNextSegment(database, RULES, pause)
+    rmSync(join(directory, 'db', 'segments', '000008096-000008191.terms'))
+    await moveAll()
+    expect(files()).toEqual(['000008096-000008191.segment'])
+    expect((await termsBelow(LAST + 1)).length).toBeGreaterThan(20)
+    expect(await now()).toEqual(before)
+  })
+
+  it('have no file of terms while INDEX is off', async () => {
+    await switchIndexes(database, 'off', HEAD)
+    await makeNextSegment(database, RULES, pause)
+    expect(files()).toEqual(['000008096-000008191.segment'])
   })
 
   it('lose the bodies in their file too, with the bytes of one that never had them, wherever a crash interrupts it', async () => {
@@ -202,6 +261,7 @@ describe('blocks that leave LevelDB for a segment', () => {
     await dropBodies()
     await moveAll({ ...RULES, dropsBodies: true })
     const [bare, whole] = ['000008096-000008191-bare.segment', '000008096-000008191.segment']
+    const terms = '000008096-000008191.terms'
     expect(files()).toEqual([bare])
     const bytes = readFileSync(join(database.location, 'segments', bare))
     const expected = await now()
@@ -222,12 +282,15 @@ describe('blocks that leave LevelDB for a segment', () => {
 
     expect(await makeNextBareSegment(database, pause)).toBe(true)
     expect(await makeNextBareSegment(database, pause)).toBe(false)
-    expect(files().sort()).toEqual([bare, whole])
+    expect(files().sort()).toEqual([bare, whole, terms])
     await reopen()
-    expect(files()).toEqual([whole])
+    expect(files()).toEqual([whole, terms])
     await makeNextBareSegment(database, pause)
     const view = database.snapshot()
-    expect(await list()).toEqual({ oldFile: join(database.location, 'segments', whole), next: LAST + 1 })
+    expect(await list()).toEqual({
+      oldFiles: [whole, terms].map((name) => join(database.location, 'segments', name)),
+      next: LAST + 1,
+    })
     expect(await list()).toBeUndefined()
     expect(countSegmentsWithBodies(database)).toBe(0)
     // As long as the old file is there, older snapshots of the database are read as before.
@@ -330,11 +393,11 @@ describe('a segment that is damaged', () => {
 
   it('or missing, keeps the node from starting; what is not listed is removed', async () => {
     await moveAll()
-    const [name] = files()
+    const [name, terms] = files()
     const whole = readFileSync(path())
     writeFileSync(join(directory, 'db', 'segments', `${name}.new`), 'left by a crash')
     await tidySegments(database)
-    expect(files()).toEqual([name])
+    expect(files()).toEqual([name, terms])
     writeFileSync(path(), whole.subarray(1))
     await expect(tidySegments(database)).rejects.toEqual(damaged)
     rmSync(path())

@@ -1,0 +1,23 @@
+import type { DatabaseReader } from '../../storage/database.ts'
+import { tidySegmentFiles } from '../../storage/segmentFile.ts'
+import { listSegments, segmentName } from './segments.ts'
+import { listTerms, termsName } from './segmentTerms.ts'
+
+/*
+ * Files of segments are written before they are listed in the database, and removed after they are listed no more. A crash between both
+ * leaves a file that nobody reads.
+ */
+
+/**
+ * Checks that every listed segment, and every listed file of terms, is there in its size, and removes files that are not listed. Only
+ * while nobody else writes or reads.
+ * @throws DatabaseError
+ */
+export async function tidySegments(database: Pick<DatabaseReader, 'entries' | 'location'>): Promise<void> {
+  const segments = (await listSegments(database)).map((segment) => ({
+    name: segmentName(segment),
+    bytes: segment.bytes,
+  }))
+  const terms = (await listTerms(database)).map((listed) => ({ name: termsName(listed), bytes: listed.bytes }))
+  tidySegmentFiles(database.location, [...segments, ...terms])
+}
