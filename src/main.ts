@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
@@ -17,6 +17,8 @@ import type {
   BlockRange,
   Compacted,
   CreateSnapshotOptions,
+  DirectoryExport,
+  DirectoryExportOptions,
   ExportOptions,
   ImportOptions,
   InitReport,
@@ -104,18 +106,43 @@ export async function exportBlocks(config: Config, { out, from, to, signal }: Ex
   }
 }
 
-/** Executes the blocks of a file in a stopped node. */
-export async function importBlocks(config: Config, { file, signal }: ImportOptions): Promise<BlockRange> {
-  const { importBlocks: readBlockFile } = await import('./app/importBlocks.ts')
+/** Writes blocks to a directory for web servers, from a copy of the database. */
+export async function exportDirectory(
+  config: Config,
+  { out, to, signal }: DirectoryExportOptions,
+): Promise<DirectoryExport> {
+  const { openChainReader } = await import('./chain/store.ts')
+  const { exportDirectory: writeFiles } = await import('./app/exportDirectory.ts')
+  const identity = ownChain(config)
+  if (identity === undefined) throw noGenesis(config)
+  return withDatabaseCopy(config, async (database) => {
+    const progress = startProgress({ title: 'exporting blocks', unit: 'blocks' })
+    try {
+      return await writeFiles({ chain: openChainReader(database), identity, directory: out, to, signal, progress })
+    } finally {
+      progress.end()
+    }
+  })
+}
+
+/** Executes blocks in a stopped node. */
+export async function importBlocks(config: Config, { place, signal }: ImportOptions): Promise<BlockRange> {
+  const { blocksIn, importBlocks: importFile, importDirectory } = await import('./app/importBlocks.ts')
+  const { BLOCKS_FILES } = await import('./snapshot/blocksManifest.ts')
+  const { publicFiles } = await import('./snapshot/publicFiles.ts')
   const home = await openExistingHome(config)
   try {
     const { chain, paths } = home
     // Before the executor opens it: the files are checked, and one in the former format is converted.
     await (await openDatabase(home, createLogger(config.log), undefined)).close()
     const executor = await (await offlineExecutors(config, home))(paths.db)
-    const progress = startProgress({ title: 'importing blocks', unit: 'bytes' })
+    const isFile = typeof place === 'string' && !statSync(place).isDirectory()
+    const progress = startProgress({ title: 'importing blocks', unit: isFile ? 'bytes' : 'blocks' })
+    const request = { application: executor.application, chain, signal, progress }
     try {
-      return await readBlockFile({ application: executor.application, chain, path: file, signal, progress })
+      if (isFile) return await importFile({ ...request, path: place })
+      const files = typeof place === 'string' ? blocksIn(place) : publicFiles(place, BLOCKS_FILES, signal)
+      return await importDirectory({ ...request, files })
     } finally {
       progress.end()
       await executor.close()
@@ -324,7 +351,7 @@ export async function createSnapshot(
   const { BLOCKS_AFTER_SNAPSHOT, makeSnapshot } = await import('./snapshot/makeSnapshot.ts')
   const { readStateHead } = await import('./state/head.ts')
   const chain = ownChain(config)
-  if (chain === undefined) throw new ConfigError(`${config.homedir} has no genesis: HOMEDIR must be a data directory`)
+  if (chain === undefined) throw noGenesis(config)
   const progress = startProgress({ title: 'making a snapshot', unit: 'bytes' })
   const pause = async ({ bytes }: MadeSnapshot): Promise<void> => {
     progress.update(bytes)
@@ -368,6 +395,10 @@ export async function verifySnapshot(
 export async function listSnapshots(config: Config): Promise<readonly ShelvedSnapshot[]> {
   const { readShelf } = await import('./snapshot/shelf.ts')
   return readShelf(dataPaths(config.homedir).snapshots)
+}
+
+function noGenesis({ homedir }: Config): ConfigError {
+  return new ConfigError(`${homedir} has no genesis: HOMEDIR must be a data directory`)
 }
 
 /** The chain of the genesis in the data directory; undefined when it has none. */

@@ -23,7 +23,7 @@ export interface BlockFileEntry {
 }
 
 /** An entry that was read, and where in the file it begins. */
-interface PlacedEntry extends BlockFileEntry {
+export interface PlacedEntry extends BlockFileEntry {
   readonly offset: number
 }
 
@@ -46,8 +46,28 @@ interface FileBytes {
  */
 export async function* readBlockFile(file: FileHandle, genesisHash: Hash): AsyncIterable<PlacedEntry> {
   const { size } = await file.stat()
-  if (size < SEGMENT_MAGIC.length) throw new BlockFileError('the file is too short to be an export of blocks')
-  const source = fileBytes(file, size)
+  yield* readBlocks(fileBytes(file, size), genesisHash)
+}
+
+/** The same of a file whose bytes are in memory. @throws BlockFileError */
+export function readBlockBytes(bytes: Uint8Array, genesisHash: Hash): AsyncIterable<PlacedEntry> {
+  let offset = 0
+  const source: FileBytes = {
+    size: bytes.length,
+    get offset() {
+      return offset
+    },
+    read: async (length) => {
+      if (offset + length > bytes.length) throw cutOff(bytes.length)
+      offset += length
+      return bytes.subarray(offset - length, offset)
+    },
+  }
+  return readBlocks(source, genesisHash)
+}
+
+async function* readBlocks(source: FileBytes, genesisHash: Hash): AsyncIterable<PlacedEntry> {
+  if (source.size < SEGMENT_MAGIC.length) throw new BlockFileError('the file is too short to be an export of blocks')
   const magic = await source.read(SEGMENT_MAGIC.length)
   if (equalBytes(magic, SEGMENT_MAGIC)) yield* readSegment(source, genesisHash)
   else yield* readFormerFile(source, magic, genesisHash)
@@ -62,11 +82,11 @@ function fileBytes(file: FileHandle, size: number): FileBytes {
     },
     read: async (length) => {
       // Before memory is taken: a damaged length may be any.
-      if (offset + length > size) throw new BlockFileError(`the file ends within an entry, at byte ${size}`)
+      if (offset + length > size) throw cutOff(size)
       const bytes = new Uint8Array(length)
       for (let filled = 0; filled < length; ) {
         const { bytesRead } = await file.read(bytes, filled, length - filled)
-        if (bytesRead === 0) throw new BlockFileError(`the file ends within an entry, at byte ${offset + filled}`)
+        if (bytesRead === 0) throw cutOff(offset + filled)
         filled += bytesRead
       }
       offset += length
@@ -136,6 +156,10 @@ async function* readFormerFile(source: FileBytes, begin: Uint8Array, genesisHash
     }
     yield entry
   }
+}
+
+function cutOff(offset: number): BlockFileError {
+  return new BlockFileError(`the file ends within an entry, at byte ${offset}`)
 }
 
 function otherGenesis(): BlockFileError {

@@ -6,19 +6,62 @@ import { createPartSet } from '../chain/consensus/partSet.ts'
 import { equalBlockId } from '../chain/consensus/types.ts'
 import { validatorSetHash } from '../chain/consensus/validatorSet.ts'
 import type { Application, ApplicationInfo } from '../consensus/application.ts'
-import { equalBytes } from '../primitives/bytes.ts'
+import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
+import { sha256 } from '../primitives/hash.ts'
+import { BLOCKS_FILES, type BlocksFile, type BlocksManifest } from '../snapshot/blocksManifest.ts'
+import { MANIFEST_NAME, MAX_MANIFEST_BYTES } from '../snapshot/manifest.ts'
+import { filesIn } from '../snapshot/snapshotFiles.ts'
 import type { Progress } from '../telemetry/progress.ts'
-import { type BlockFileEntry, BlockFileError, readBlockFile } from './blockFile.ts'
+import { type BlockFileEntry, BlockFileError, type PlacedEntry, readBlockBytes, readBlockFile } from './blockFile.ts'
 
-export interface ImportRequest {
+interface ImportTarget {
   readonly application: Application
   readonly chain: Pick<ChainConfig, 'chainId' | 'genesisHash'>
-  readonly path: string
   /** ends the import before the next block */
   readonly signal?: AbortSignal
+  readonly onBlock?: (height: number) => void
+}
+
+export interface ImportRequest extends ImportTarget {
+  readonly path: string
   /** is told how many of the file's bytes are done */
   readonly progress?: Pick<Progress, 'update'>
-  readonly onBlock?: (height: number) => void
+}
+
+export interface DirectoryImportRequest extends ImportTarget {
+  /** a directory, or web servers; nothing of it is trusted */
+  readonly files: {
+    manifest(): Promise<BlocksManifest>
+    /** @throws what ends the import; the signal's reason */
+    fetch(file: BlocksFile, signal: AbortSignal): Promise<Uint8Array>
+  }
+  /** is told how many blocks are done */
+  readonly progress?: Pick<Progress, 'update'>
+}
+
+/** The files of a directory that `exportDirectory` wrote. */
+export function blocksIn(directory: string): DirectoryImportRequest['files'] {
+  const files = filesIn(directory)
+  const read = async (name: string, maxBytes: number): Promise<Uint8Array> => {
+    const bytes = await files.read(name, maxBytes)
+    if (bytes === undefined) throw new BlockFileError(`${directory} has no ${name}`)
+    return bytes
+  }
+  return {
+    manifest: async () => BLOCKS_FILES.read(await read(MANIFEST_NAME, MAX_MANIFEST_BYTES)),
+    fetch: async (file) => {
+      const name = BLOCKS_FILES.nameOf(file)
+      const bytes = await read(name, file.bytes)
+      if (equalBytes(sha256(bytes), file.sha256)) return bytes
+      throw new BlockFileError(`${name} in ${directory} is damaged: its bytes do not have the hash in ${MANIFEST_NAME}`)
+    },
+  }
+}
+
+/** First and last height that were executed; `to` < `from` when there was none. */
+interface ImportedRange {
+  readonly from: number
+  readonly to: number
 }
 
 /**
@@ -27,36 +70,94 @@ export interface ImportRequest {
  * @returns the first and last height that were executed (`to` < `from` when there was none)
  * @throws BlockFileError when a block is not the chain's next one or its commit is not valid
  */
-export async function importBlocks(request: ImportRequest): Promise<{ readonly from: number; readonly to: number }> {
-  const { application, chain, path, signal } = request
+export async function importBlocks(request: ImportRequest): Promise<ImportedRange> {
+  const { application, chain, path, progress } = request
+  const from = (await application.info()).height + 1
   const file = await open(path, 'r')
   try {
-    let info = await application.info()
-    const from = info.height + 1
     const { size } = await file.stat()
-    for await (const entry of readBlockFile(file, chain.genesisHash)) {
-      if (signal?.aborted) break
-      request.progress?.update(entry.offset, size)
-      const { height } = entry.block.header
-      const next = info.height + 1
-      if (height < next) continue
-      if (height > next) throw new BlockFileError(`block ${next} is missing: the file goes on with block ${height}`)
-      const blockId = checkedBlockId(entry, chain, info)
-      checkAncestry(entry, info)
-      await application.finalizeBlock({ block: entry.block, blockId, seenCommit: entry.commit, catchingUp: true })
-      request.onBlock?.(height)
-      info = await application.info()
-    }
-    return { from, to: info.height }
+    await execute(request, readBlockFile(file, chain.genesisHash), ({ offset }) => progress?.update(offset, size))
   } finally {
     await file.close()
+  }
+  return { from, to: (await application.info()).height }
+}
+
+/** Files that are fetched ahead, while the blocks of the one before are executed. */
+const FILES_AHEAD = 2
+
+/**
+ * The same with the blocks of a directory (`exportDirectory`), of which the next files are fetched meanwhile. What was fetched and not
+ * executed is fetched again by a later import.
+ * @throws BlockFileError, also for a manifest of another chain; ManifestError; what `files` throws
+ */
+export async function importDirectory(request: DirectoryImportRequest): Promise<ImportedRange> {
+  const { application, chain, files, progress, signal } = request
+  const manifest = await files.manifest()
+  if (manifest.chainId !== chain.chainId || !equalBytes(manifest.genesisHash, chain.genesisHash)) {
+    throw new BlockFileError(
+      `the blocks are of the chain ${manifest.chainId} with the genesis ${bytesToHex(manifest.genesisHash)}, this node is of ${chain.chainId} with ${bytesToHex(chain.genesisHash)}`,
+    )
+  }
+  const from = (await application.info()).height + 1
+  const waiting = manifest.files.filter(({ last }) => last >= from)
+  const total = manifest.files.at(-1)!.last - from + 1
+  const ended = new AbortController()
+  const either = AbortSignal.any([ended.signal, ...(signal === undefined ? [] : [signal])])
+  const begin = (file: BlocksFile) => {
+    const bytes = files.fetch(file, either)
+    // It is awaited when its turn comes; until then nobody else hears of a failure.
+    bytes.catch(() => undefined)
+    return { file, bytes }
+  }
+  const coming = waiting.splice(0, FILES_AHEAD).map(begin)
+  try {
+    for (let next = coming.shift(); next !== undefined && !either.aborted; next = coming.shift()) {
+      const blocks = readBlockBytes(await next.bytes, chain.genesisHash)
+      const another = waiting.shift()
+      if (another !== undefined) coming.push(begin(another))
+      try {
+        await execute(request, blocks, ({ block }) => progress?.update(block.header.height - from + 1, total))
+      } catch (error) {
+        if (!(error instanceof BlockFileError)) throw error
+        throw new BlockFileError(`blocks ${next.file.first} to ${next.file.last}: ${error.message}`, { cause: error })
+      }
+    }
+  } catch (error) {
+    // The operator's signal ends it as it does within a file.
+    if (!signal?.aborted) throw error
+  } finally {
+    ended.abort()
+    await Promise.allSettled(coming.map(({ bytes }) => bytes))
+  }
+  return { from, to: (await application.info()).height }
+}
+
+async function execute(
+  { application, chain, signal, onBlock }: ImportTarget,
+  blocks: AsyncIterable<PlacedEntry>,
+  onEntry: (entry: PlacedEntry) => void,
+): Promise<void> {
+  let info = await application.info()
+  for await (const entry of blocks) {
+    if (signal?.aborted) return
+    onEntry(entry)
+    const { height } = entry.block.header
+    const next = info.height + 1
+    if (height < next) continue
+    if (height > next) throw new BlockFileError(`block ${next} is missing: the file goes on with block ${height}`)
+    const blockId = checkedBlockId(entry, chain, info)
+    checkAncestry(entry, info)
+    await application.finalizeBlock({ block: entry.block, blockId, seenCommit: entry.commit, catchingUp: true })
+    onBlock?.(height)
+    info = await application.info()
   }
 }
 
 /** The block's ID, if more than two thirds of the height's validators signed it. */
 function checkedBlockId(
   { block, commit }: BlockFileEntry,
-  chain: ImportRequest['chain'],
+  chain: ImportTarget['chain'],
   { validators, nextValidators }: ApplicationInfo,
 ) {
   const { height, chainId, validatorsHash, nextValidatorsHash } = block.header

@@ -59,9 +59,24 @@ export interface ExportOptions {
   readonly signal: AbortSignal
 }
 
+export interface DirectoryExportOptions {
+  /** path of the directory, which may have blocks already */
+  readonly out: string
+  /** last block; by default the last one of the newest complete segment */
+  readonly to?: number
+  /** ends the export, which then rejects with the signal's reason, and can be gone on with */
+  readonly signal: AbortSignal
+}
+
+export interface DirectoryExport {
+  /** `to` < `from`: there were no new ones */
+  readonly added: BlockRange
+  readonly all: BlockRange
+}
+
 export interface ImportOptions {
-  /** path of a file that `exportBlocks` wrote */
-  readonly file: string
+  /** path of what an export wrote, or address of such a directory */
+  readonly place: string | URL
   /** ends the import after the block under way; it then resolves with what was imported */
   readonly signal: AbortSignal
 }
@@ -126,6 +141,8 @@ export interface NodeCommands {
   startNode(config: Config, options: StartOptions): Promise<RunningNode>
   initNode(config: Config, options: StartOptions): Promise<InitReport>
   exportBlocks(config: Config, options: ExportOptions): Promise<BlockRange>
+  /** Writes blocks to a directory for web servers, even while the node runs. */
+  exportDirectory(config: Config, options: DirectoryExportOptions): Promise<DirectoryExport>
   importBlocks(config: Config, options: ImportOptions): Promise<BlockRange>
   /** Copies a data directory, even while a node runs there. */
   backUp(config: Config, options: BackupOptions): Promise<BackupReport>

@@ -36,7 +36,12 @@ export async function unlessStopped<T>(
   run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const signal = abortOnStop(terminal)
-  return run(signal).catch((error: unknown) => {
-    throw error === signal.reason ? new Interrupted('interrupted: the same command goes on where it was') : error
+  return orInterrupted(run(signal), signal, 'interrupted: the same command goes on where it was')
+}
+
+/** @throws Interrupted with the message when the signal has ended the work */
+export function orInterrupted<T>(work: Promise<T>, signal: AbortSignal, message: string): Promise<T> {
+  return work.catch((error: unknown) => {
+    throw error === signal.reason ? new Interrupted(message) : error
   })
 }

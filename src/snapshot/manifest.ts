@@ -86,7 +86,8 @@ export function describeChunk(chunk: ManifestChunk): string {
   return `${chunk.kind}${owner} from ${bytesToHex(chunk.first).slice(0, 10)}… on`
 }
 
-const hex = (bytes: number) =>
+/** 0x and lower-case hex digits of so many bytes. */
+export const hex = (bytes: number) =>
   z
     .string()
     .regex(new RegExp(`^0x[0-9a-f]{${bytes * 2}}$`), `expected 0x and ${bytes * 2} lower-case hex digits`)
@@ -101,7 +102,11 @@ const lightBlock = z
   .max(MAX_LIGHT_BLOCK_TEXT)
   .transform((text) => new Uint8Array(Buffer.from(text, 'base64')))
 const height = z.int().min(1)
-const directoryUrl = z.url({ protocol: /^https?$/ }).max(2048)
+/** URLs of directories with the same files */
+export const mirrors = z
+  .array(z.url({ protocol: /^https?$/ }).max(2048))
+  .max(MAX_MIRRORS)
+  .optional()
 
 const file = {
   sha256: hex(32),
@@ -131,7 +136,7 @@ const schema = z.strictObject({
   ethereum_hash: hex(32),
   state_root: hex(32),
   light_blocks: z.tuple([lightBlock, lightBlock, lightBlock]),
-  mirrors: z.array(directoryUrl).max(MAX_MIRRORS).optional(),
+  mirrors,
   chunks: z.array(chunkSchema).min(1).max(MAX_CHUNKS),
 })
 
@@ -140,13 +145,7 @@ const schema = z.strictObject({
  * @throws ManifestError
  */
 export function readManifest(bytes: Uint8Array): Manifest {
-  if (bytes.length > MAX_MANIFEST_BYTES) fail(`it has ${bytes.length} bytes, over ${MAX_MANIFEST_BYTES}`)
-  const result = schema.safeParse(parse(bytes))
-  if (!result.success) {
-    const issue = result.error.issues[0]!
-    fail(issue.path.length === 0 ? issue.message : `${issue.path.join('.')}: ${issue.message}`)
-  }
-  const { data } = result
+  const data = parseManifest(bytes, schema, fail)
   const manifest: Manifest = {
     chainId: data.chain_id,
     evmChainId: data.evm_chain_id,
@@ -165,7 +164,19 @@ export function readManifest(bytes: Uint8Array): Manifest {
   return manifest
 }
 
-function parse(bytes: Uint8Array): unknown {
+/**
+ * The content of a `manifest.json`.
+ * @param fail throws what says that this manifest cannot be used
+ */
+export function parseManifest<T>(bytes: Uint8Array, form: z.ZodType<T>, fail: (problem: string) => never): T {
+  if (bytes.length > MAX_MANIFEST_BYTES) fail(`it has ${bytes.length} bytes, over ${MAX_MANIFEST_BYTES}`)
+  const result = form.safeParse(parseJson(bytes, fail))
+  if (result.success) return result.data
+  const issue = result.error.issues[0]!
+  return fail(issue.path.length === 0 ? issue.message : `${issue.path.join('.')}: ${issue.message}`)
+}
+
+function parseJson(bytes: Uint8Array, fail: (problem: string) => never): unknown {
   const text = decodeUtf8(bytes)
   if (text === undefined) return fail('it is not UTF-8')
   let json: unknown

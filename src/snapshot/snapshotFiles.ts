@@ -42,7 +42,9 @@ export function filesAt(
   return { place: files.name, read: (name, maxBytes) => files.read({ name, maxBytes }) }
 }
 
-const REAL_TIME: Pick<WebFilesOptions, 'sleep' | 'nowMs'> = {
-  sleep: (ms, signal) => setTimeout(ms, undefined, { signal }),
+export const REAL_TIME: Pick<WebFilesOptions, 'sleep' | 'nowMs'> = {
+  sleep: async (ms, signal) => {
+    await setTimeout(ms, undefined, { signal }).catch(() => signal.throwIfAborted())
+  },
   nowMs: () => performance.now(),
 }

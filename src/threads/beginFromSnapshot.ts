@@ -24,7 +24,7 @@ import {
   readManifest,
   SnapshotUnavailableError,
 } from '../snapshot/manifest.ts'
-import { type PublicSnapshot, publicSnapshot } from '../snapshot/publicSnapshot.ts'
+import { publicFiles, SNAPSHOT_FILES } from '../snapshot/publicFiles.ts'
 import { Database, DatabaseError, type DatabaseErrorCode } from '../storage/database.ts'
 import type { LightBlockSource } from '../sync/light/lightBlockSource.ts'
 import { LightClientError } from '../sync/light/lightBlockSource.ts'
@@ -90,7 +90,7 @@ export async function beginFromSnapshot(start: SnapshotStart): Promise<void> {
   const height =
     joining.snapshotManifestUrl === undefined
       ? await restoreFromPeers(start, decision.isRequired)
-      : await restoreFromWeb(start, publicSnapshot(joining.snapshotManifestUrl, start.signal, wait))
+      : await restoreFromWeb(start, snapshotAt(joining.snapshotManifestUrl, start.signal))
   if (height === undefined) return
   // 4.
   beginSwitch(paths, source)
@@ -109,7 +109,11 @@ function isWanted({ joining }: Config, paths: Home['paths'], source: string | nu
   return joining.isJoining || source !== null || joining.syncMode === 'snapshot'
 }
 
-async function restoreFromWeb(start: SnapshotStart, snapshot: PublicSnapshot): Promise<number> {
+function snapshotAt(address: string, signal: AbortSignal) {
+  return publicFiles(new URL(address), SNAPSHOT_FILES, signal)
+}
+
+async function restoreFromWeb(start: SnapshotStart, snapshot: ReturnType<typeof snapshotAt>): Promise<number> {
   const manifest = await snapshot.manifest()
   await checkHead(start, manifest)
   try {

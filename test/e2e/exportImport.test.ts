@@ -34,7 +34,7 @@ function coind(home: string, args: readonly string[], killAfterMs?: number): Pro
 
 function importHere(home: string, from: string): Promise<{ readonly from: number; readonly to: number }> {
   const sources = { flags: {}, environment: { HOMEDIR: home, NETWORK: 'devnet' }, dotenv: {} }
-  return importBlocks(loadConfig(sources, directory), { file: from, signal: new AbortController().signal })
+  return importBlocks(loadConfig(sources, directory), { place: from, signal: new AbortController().signal })
 }
 
 beforeAll(async () => {
@@ -80,6 +80,18 @@ describe('import', () => {
     expect(first).toEqual({ code: 0, output: `Imported ${chain.length} blocks, 1 to ${chain.length}\n` })
     expect(await readChain(home, describeChain)).toEqual(chain)
     expect(await importHere(home, file)).toEqual({ from: chain.length + 1, to: chain.length })
+  })
+
+  it('takes a directory that was exported for web servers', async () => {
+    const blocks = join(directory, 'for the web')
+    const args = ['export', '--directory', '--out', blocks, '--to', `${chain.length}`]
+    expect(await coind(source, args)).toEqual({
+      code: 0,
+      output: `Exported ${chain.length + 1} more blocks: ${blocks} has 0 to ${chain.length}\n`,
+    })
+    const home = freshHome()
+    expect(await importHere(home, blocks)).toEqual({ from: 1, to: chain.length })
+    expect(await readChain(home, describeChain)).toEqual(chain)
   })
 
   it('goes on after it was killed', async () => {

@@ -116,6 +116,9 @@ const LAYOUT: ColumnLayout = {
   ]),
 }
 
+/** To read one block its whole frame is decoded: a few milliseconds for this many empty ones. */
+export const FRAME_BLOCKS = 64
+
 /** Consecutive blocks, packed. */
 export interface PackedFrame {
   readonly bytes: Uint8Array
@@ -147,6 +150,8 @@ export function decodeFrame(
   count: number,
   dictionary: Uint8Array,
 ): readonly StoredBlock[] {
+  // Of a file that anybody may have made: each block takes far more memory than its bytes in the frame.
+  if (count > FRAME_BLOCKS) throw new ColumnError(`a frame of ${count} blocks`)
   const reader = new ColumnReader(LAYOUT, bytes, dictionary)
   const frame = new FrameCoder(reader)
   const blocks: StoredBlock[] = []

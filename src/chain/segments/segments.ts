@@ -18,7 +18,7 @@ import {
 } from '../../storage/segmentFile.ts'
 import { encodeCommit } from '../consensus/commit.ts'
 import type { Commit } from '../consensus/types.ts'
-import { decodeFrame, encodeFrame, type StoredBlock } from './blockFrame.ts'
+import { decodeFrame, encodeFrame, FRAME_BLOCKS, type StoredBlock } from './blockFrame.ts'
 import { ColumnError, NO_DICTIONARY } from './columns.ts'
 
 /*
@@ -28,8 +28,6 @@ import { ColumnError, NO_DICTIONARY } from './columns.ts'
 
 /** Blocks in a segment. The first one of a chain that began with a snapshot may have fewer. */
 export const SEGMENT_BLOCKS = 8_192
-/** To read one block its whole frame is decoded: a few milliseconds for this many empty ones. */
-const FRAME_BLOCKS = 64
 /** A frame ends with the block that makes it longer, before it is packed. */
 const FRAME_BYTES = 512 << 10
 /** Of the first frame; what later frames have in common with it takes few bytes there. */

@@ -1,8 +1,8 @@
-import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { addConfigFlags, configOf } from '../configFlags.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
 import { unlessStopped } from '../stopSignal.ts'
+import { placeOf } from './blocks.ts'
 
 interface RepairFlags {
   readonly from: readonly string[]
@@ -63,8 +63,4 @@ export function addRepair(program: Command, node: NodeCommands, terminal: Termin
 
 function listed(lines: readonly string[]): string {
   return lines.map((line) => `  ${line}\n`).join('')
-}
-
-function placeOf(place: string, { workingDirectory }: Terminal): string | URL {
-  return /^https?:\/\//i.test(place) && URL.canParse(place) ? new URL(place) : resolve(workingDirectory, place)
 }

@@ -1,11 +1,10 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { ConfigError } from '../../config/configError.ts'
 import { bytesToUpperHex } from '../../primitives/bytes.ts'
 import { addConfigFlags, configOf } from '../configFlags.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
-import { abortOnStop, Interrupted } from '../stopSignal.ts'
-import { blockHeight } from './blocks.ts'
+import { abortOnStop, orInterrupted } from '../stopSignal.ts'
+import { blockHeight, placeOf } from './blocks.ts'
 
 interface CreateFlags {
   readonly out: string
@@ -48,14 +47,7 @@ function addVerify(group: Command, node: NodeCommands, terminal: Terminal): void
   addConfigFlags(command).action(async (place: string) => {
     const config = configOf(command, terminal)
     const signal = abortOnStop(terminal)
-    const isUrl = /^[a-z][a-z0-9+.-]*:\/\//i.test(place)
-    if (isUrl && !(/^https?:/i.test(place) && URL.canParse(place))) {
-      throw new ConfigError(
-        `${place} is no address of a snapshot: it begins with http:// or https://, or is a directory`,
-      )
-    }
-    const url = isUrl ? new URL(place) : undefined
-    const verifying = node.verifySnapshot(config, url ?? resolve(terminal.workingDirectory, place), signal)
+    const verifying = node.verifySnapshot(config, placeOf(place, terminal), signal)
     const { height, consensusHash, chunks, bytes } = await orInterrupted(verifying, signal, 'interrupted')
     terminal.print(`The snapshot of block ${height} is complete and fits together: ${chunks} chunks, ${bytes} bytes
 If the chain's block ${height} has this hash, it is the chain's state: ${bytesToUpperHex(consensusHash)}
@@ -73,12 +65,4 @@ function addList(group: Command, node: NodeCommands, terminal: Terminal): void {
       terminal.print(`block ${height}  ${time}  ${chunks} chunks  ${bytes} bytes\n`)
     }
   })
-}
-
-async function orInterrupted<T>(work: Promise<T>, signal: AbortSignal, message: string): Promise<T> {
-  try {
-    return await work
-  } catch (error) {
-    throw error === signal.reason ? new Interrupted(message) : error
-  }
 }

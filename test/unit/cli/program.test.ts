@@ -76,6 +76,7 @@ async function run(args: string, setting: Setting = {}): Promise<Outcome> {
       warnings: ['be careful'],
     }),
     exportBlocks: record('export', { from: 1, to: 10 }),
+    exportDirectory: record('exportDirectory', { added: { from: 11, to: 20 }, all: { from: 0, to: 20 } }),
     importBlocks: record('import', { from: 3, to: 2 }),
     backUp: record('backup', { height: 12 }),
     rollback: record('rollback', { from: 9, to: 5 }),
@@ -144,7 +145,7 @@ describe('coind', () => {
     ['start --rpc-port', "option '--rpc-port <value>' argument missing"],
     ['start --rpc-port x', '--rpc-port is "x": it may hold a port from 1 to 65535'],
     ['start now', "too many arguments for 'start'. Expected 0 arguments but got 1."],
-    ['export', "required option '--out <file>' not specified"],
+    ['export', "required option '--out <path>' not specified"],
     ['export --out f --from -1', "option '--from <height>' argument '-1' is invalid. Expected a block height."],
     ['genesis hash missing.json', expect.stringMatching(/missing\.json cannot be read \(ENOENT\)$/)],
   ])('%s is answered with one line', async (args, line) => {
@@ -196,10 +197,22 @@ describe('coind', () => {
     const exported = await run('export --out blocks --from 2 --to 9')
     expect(exported.calls[0]?.options).toMatchObject({ out: join(directory, 'blocks'), from: 2, to: 9 })
     expect(exported.printed).toBe('Exported 10 blocks, 1 to 10, to blocks\n')
+    const more = await run('export --out blocks --directory --to 20')
+    expect(more.calls[0]).toMatchObject({
+      command: 'exportDirectory',
+      options: { out: join(directory, 'blocks'), to: 20 },
+    })
+    expect(more.printed).toBe('Exported 10 more blocks: blocks has 0 to 20\n')
+    expect((await run('export --out blocks --directory --from 2')).errors[0]).toMatch(
+      /^--from does not go with --directory/,
+    )
     const again = await run('import blocks', { node: { importBlocks: async () => ({ from: 11, to: 10 }) } })
-    expect(again.printed).toBe('Imported nothing: this node has block 10, and the file none after it\n')
+    expect(again.printed).toBe('Imported nothing: this node has block 10, and there is none after it\n')
     const imported = await run('import blocks')
-    expect(imported.calls[0]?.options).toMatchObject({ file: join(directory, 'blocks') })
+    expect(imported.calls[0]?.options).toMatchObject({ place: join(directory, 'blocks') })
+    const fetched = await run('import https://host/blocks')
+    expect(fetched.calls[0]?.options).toMatchObject({ place: new URL('https://host/blocks') })
+    expect((await run('import ftp://host/blocks')).errors[0]).toMatch(/^ftp:\/\/host\/blocks is no address/)
   })
 
   it.each([
@@ -332,7 +345,7 @@ describe('coind', () => {
       const { code, errors, calls } = await run(`snapshot verify ${place}`)
       expect([code, errors, calls]).toEqual([
         64,
-        [`${place} is no address of a snapshot: it begins with http:// or https://, or is a directory`],
+        [`${place} is no address: it begins with http:// or https://, or is a path`],
         [],
       ])
     }

@@ -3,7 +3,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { encodeManifest } from '../../../src/snapshot/manifest.ts'
-import { publicSnapshot } from '../../../src/snapshot/publicSnapshot.ts'
+import { publicFiles, SNAPSHOT_FILES } from '../../../src/snapshot/publicFiles.ts'
 import { SLOW_WINDOW_BYTES, SLOW_WINDOW_MS, WebFiles, type WebFilesOptions } from '../../../src/snapshot/webFiles.ts'
 import { closedAddress, endless, httpServer } from '../sync/httpServers.ts'
 import { testManifest } from './testManifest.ts'
@@ -366,7 +366,7 @@ describe('a file from mirrors', () => {
 
 describe('a snapshot at an address', () => {
   const at = (url: string, time = new FakeTime()) =>
-    publicSnapshot(url, signal, time.sleep, { nowMs: () => time.nowMs })
+    publicFiles(new URL(url), SNAPSHOT_FILES, signal, { sleep: time.sleep, nowMs: () => time.nowMs })
 
   test('has chunks from the mirrors in its manifest', async () => {
     const mirror = await server()

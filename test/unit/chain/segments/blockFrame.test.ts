@@ -233,5 +233,6 @@ describe('a frame of blocks', () => {
     // Zeros would be columns without anything in them.
     expect(() => decodeFrame(frame(50 << 20), 1, 1, NO_DICTIONARY)).toThrow(ColumnError)
     expect(() => decodeFrame(new Uint8Array(0), 1, 1, NO_DICTIONARY)).toThrow(ColumnError)
+    expect(() => decodeFrame(frame(1), 1, 1_000_000, NO_DICTIONARY)).toThrow('a frame of 1000000 blocks')
   })
 })
