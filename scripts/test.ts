@@ -62,38 +62,37 @@ async function runStaticChecks(): Promise<readonly TestCount[]> {
   return counts
 }
 
-/** Runs one project of vitest.config.ts, with its output on this terminal. */
-async function runSuite(suite: string, directory: string): Promise<{ count: TestCount; report?: VitestReport }> {
-  const path = join(directory, `${suite}.json`)
-  console.log(`\n== ${suite} ==`)
-  const args = ['run', '--project', suite, '--reporter=default', '--reporter=json', `--outputFile.json=${path}`]
-  const { isGreen, output } = await run({ name: suite, command: 'vitest', args }, 'inherit')
-  process.stdout.write(output)
+/**
+ * Runs projects of vitest.config.ts, with their output on this terminal: in one run, which compiles what they share once. Which of them
+ * run at the same time, vitest.config.ts says.
+ */
+async function runSuites(suites: readonly string[]): Promise<{ count: TestCount; report?: VitestReport }> {
+  const directory = mkdtempSync(join(tmpdir(), 'coind-test-'))
   try {
-    const report = JSON.parse(readFileSync(path, 'utf8')) as VitestReport
-    return { count: countOf(report, isGreen), report }
-  } catch (error) {
-    console.error(`no report of the suite (${String(error)})`)
-    return { count: countOf(undefined, isGreen) }
+    const path = join(directory, 'report.json')
+    console.log(`\n== ${suites.join(', ')} ==`)
+    const projects = suites.flatMap((suite) => ['--project', suite])
+    const args = ['run', ...projects, '--reporter=default', '--reporter=json', `--outputFile.json=${path}`]
+    const { isGreen, output } = await run({ name: 'tests', command: 'vitest', args }, 'inherit')
+    process.stdout.write(output)
+    try {
+      const report = JSON.parse(readFileSync(path, 'utf8')) as VitestReport
+      return { count: countOf(report, isGreen), report }
+    } catch (error) {
+      console.error(`no report of the tests (${String(error)})`)
+      return { count: countOf(undefined, isGreen) }
+    }
+  } finally {
+    rmSync(directory, { recursive: true })
   }
 }
 
-const directory = mkdtempSync(join(tmpdir(), 'coind-test-'))
-const counts: TestCount[] = []
-const reports: VitestReport[] = []
-try {
-  counts.push(...(await runStaticChecks()))
-  const chosen = process.argv.slice(2)
-  for (const suite of chosen.length > 0 ? chosen : SUITES) {
-    const { count, report } = await runSuite(suite, directory)
-    counts.push(count)
-    if (report !== undefined) reports.push(report)
-  }
-} finally {
-  rmSync(directory, { recursive: true })
-}
+const chosen = process.argv.slice(2)
+const staticCounts = await runStaticChecks()
+const { count, report } = await runSuites(chosen.length > 0 ? chosen : SUITES)
+const counts = [...staticCounts, count]
 const passed = counts.reduce((sum, count) => sum + count.passed, 0)
 const failed = counts.reduce((sum, count) => sum + count.failed, 0)
-console.log(`\nslowest files\n${slowestFiles(reports, SLOWEST, process.cwd()).join('\n')}`)
+console.log(`\nslowest files\n${slowestFiles(report === undefined ? [] : [report], SLOWEST, process.cwd()).join('\n')}`)
 console.log(`\n${passed} passed, ${failed} failed`)
 process.exitCode = failed === 0 ? 0 : 1
