@@ -21,24 +21,29 @@ export interface EvidenceChain {
 /**
  * The verdict on a piece of evidence. It depends on chain state alone, so that all nodes agree. Evidence expires when it is older than
  * both maximum ages (CometBFT evidence/verify.go). Votes from before the genesis belong to another network where the validator's key
- * was used: no fault here.
+ * was used: no fault here. The block of the votes is read last: to read an old one takes milliseconds of the thread that executes blocks,
+ * and only who has the signatures of a validator gets so far.
  */
 export function verifyEvidence(evidence: Evidence, { chain, head, reader, native }: EvidenceChain): EvidenceVerdict {
-  const { voteA, voteB } = evidence
+  const { voteA, voteB, timestampMs } = evidence
   const { height } = voteA
   if (height > head.height) return { verdict: 'early' }
   if (voteA.timestampMs < chain.genesisTimeMs || voteB.timestampMs < chain.genesisTimeMs) {
     return { verdict: 'invalid', reason: 'a vote is older than the chain' }
   }
+  const validators = height < reader.base ? undefined : reader.validatorSetAt(height)
+  if (validators !== undefined) {
+    if (isCommitted(native, voteA.validatorAddress, height)) return { verdict: 'committed' }
+    const reason = checkDuplicateVote(evidence, { chainId: chain.chainId, validators }, verifyEd25519)
+    if (reason !== undefined) return { verdict: 'invalid', reason }
+  }
   // Of a block below the base only this is known: it is older than the base. One that was dropped is older than both ages in any case.
   const timeMs = reader.consensusBlock(Math.max(height, reader.base))?.header.timeMs
   if (timeMs === undefined) return { verdict: 'early' }
   if (isEvidenceExpired({ height, timeMs }, head, chain.evidence)) return { verdict: 'expired' }
-  const validators = height < reader.base ? undefined : reader.validatorSetAt(height)
   if (validators === undefined) return { verdict: 'early' }
-  if (isCommitted(native, voteA.validatorAddress, height)) return { verdict: 'committed' }
-  const reason = checkDuplicateVote(evidence, { chainId: chain.chainId, validators, timeMs }, verifyEd25519)
-  return reason === undefined ? { verdict: 'valid' } : { verdict: 'invalid', reason }
+  if (timestampMs !== timeMs) return { verdict: 'invalid', reason: 'the time is not that of the block at its height' }
+  return { verdict: 'valid' }
 }
 
 /**

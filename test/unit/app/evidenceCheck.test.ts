@@ -304,6 +304,33 @@ describe('evidence of a block below the base of the chain', () => {
   })
 })
 
+describe('what a sender of evidence makes a node do', () => {
+  it('no old block is read for votes that no validator of their height has signed, however old they are', () => {
+    const read: number[] = []
+    const from = {
+      chain: { chainId: CHAIN_ID, genesisTimeMs: GENESIS_TIME_MS, evidence: { ...MAX_AGE, maxBytes: 1 << 20 } },
+      head: { height: HEIGHTS, timeMs: blockTimeMs(HEIGHTS) },
+      reader: {
+        base: 0,
+        consensusBlock: (height: number) => {
+          read.push(height)
+          return { header: { timeMs: blockTimeMs(height) } } as ConsensusBlock
+        },
+        validatorSetAt: validatorsAt,
+      },
+      native: { get: () => undefined },
+    }
+    for (let height = 2; height <= HEIGHTS; height++) {
+      const evidence = made(height, 1)
+      const forged = { ...evidence, voteB: { ...evidence.voteB, signature: new Uint8Array(64).fill(7) } }
+      expect(verifyEvidence(forged, from)).toEqual(invalid(/signature is wrong/))
+    }
+    expect(read).toEqual([])
+    expect(verifyEvidence(made(4, 1), from)).toEqual({ verdict: 'expired' })
+    expect(read).toEqual([4])
+  })
+})
+
 describe('evidence of a block that is not kept', () => {
   const head = { height: 20, timeMs: blockTimeMs(20) }
   const chain = { chainId: CHAIN_ID, genesisTimeMs: GENESIS_TIME_MS, evidence: { ...MAX_AGE, maxBytes: 1 << 20 } }
