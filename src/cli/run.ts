@@ -28,29 +28,7 @@ const onLauncherEnded = (): void => {
 process.on('disconnect', onLauncherEnded)
 if (process.env[LAUNCHED] === '1' && !process.connected) onLauncherEnded()
 
-const [
-  {
-    startNode,
-    initNode,
-    exportBlocks,
-    exportDirectory,
-    importBlocks,
-    rollback,
-    backUp,
-    pruneDatabase,
-    compactDatabase,
-    reindexDatabase,
-    repairDatabase,
-    showNodeId,
-    checkInvariants,
-    createSnapshot,
-    verifySnapshot,
-    listSnapshots,
-  },
-  { runCommand },
-  { createLineWriter },
-  { readSecret },
-] = await Promise.all([
+const [main, { runCommand }, { createLineWriter }, { readSecret }] = await Promise.all([
   import('../main.ts'),
   import('./program.ts'),
   import('../telemetry/lineWriter.ts'),
@@ -84,28 +62,14 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 let areThreadsLeft = false
 const commands: NodeCommands = {
+  ...main,
   startNode: (config, options) =>
-    startNode(config, {
+    main.startNode(config, {
       ...options,
       onThreadsLeft: () => {
         areThreadsLeft = true
       },
     }),
-  initNode,
-  exportBlocks,
-  exportDirectory,
-  importBlocks,
-  rollback,
-  backUp,
-  pruneDatabase,
-  compactDatabase,
-  reindexDatabase,
-  repairDatabase,
-  showNodeId,
-  checkInvariants,
-  createSnapshot,
-  verifySnapshot,
-  listSnapshots,
 }
 try {
   process.exitCode = await runCommand(process.argv.slice(2), commands, terminal, (line) => {
