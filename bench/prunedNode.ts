@@ -51,7 +51,8 @@ const GENESIS_TIME_MS = 1_790_000_000_000
 /** Of a default genesis: 21 days. */
 const DEFAULT_EVIDENCE_BLOCKS = 4_536_000
 const SIZE = { accounts: 1_000, slots: 1_000, delegations: 10 }
-const RULES = moveRules(pruning, blockHistory)
+/** Of the sample chain, whose blocks are to be in segments soon. */
+const SAMPLE_HISTORY = 1_024
 
 /** A genesis whose evidence age and unbonding time are so many blocks. */
 function withEvidenceAge(age: number): (genesis: Genesis) => Genesis {
@@ -77,7 +78,8 @@ function withEvidenceAge(age: number): (genesis: Genesis) => Genesis {
 }
 
 /** What a node does with old blocks. @param onWritten with all blocks up to a height on the disk */
-function nodeUpkeep(onWritten: (database: Database, height: number) => Promise<void>) {
+function nodeUpkeep(blockHistory: number, onWritten: (database: Database, height: number) => Promise<void>) {
+  const segmentRules = moveRules(pruning, blockHistory)
   return (buffered: WritableDatabase, chain: ChainConfig): Upkeep => {
     let durable = 0
     const pruner = createPruner({
@@ -86,14 +88,14 @@ function nodeUpkeep(onWritten: (database: Database, height: number) => Promise<v
       state: { dropHistory: () => undefined },
       pruning,
       blockHistory,
-      headers: rulesOf(chain),
+      headers: rulesOf(chain, blockHistory),
       durableHeight: () => durable,
     })
     return {
       withBlock: (batch, height) => pruner.drop(batch, height),
       afterWrite: async (database, height) => {
         durable = height
-        await makeNextSegment(database, RULES, async () => undefined)
+        await makeNextSegment(database, segmentRules, async () => undefined)
         await onWritten(database, height)
       },
     }
@@ -101,7 +103,7 @@ function nodeUpkeep(onWritten: (database: Database, height: number) => Promise<v
 }
 
 /** By the default of TRUST_PERIOD. */
-function rulesOf({ evidence }: ChainConfig): HeaderRules {
+function rulesOf({ evidence }: ChainConfig, blockHistory: number): HeaderRules {
   const times = { unbondingMs: evidence.maxAgeMs }
   const trustPeriodMs = trustPeriodOf({ trustPeriodMs: undefined }, times)
   return headerRules({ pruning, blockHistory, snapshots: { interval: 0, keep: 0 }, evidence, trustPeriodMs })
@@ -140,7 +142,9 @@ async function measureNode(home: string): Promise<void> {
   console.log(
     `BLOCK_HISTORY=${blockHistory} PRUNING=${pruning}, evidence age ${evidenceBlocks} blocks, 1 validator; MB on the disk\n`,
   )
-  console.log('   height   database  segments  LevelDB  kept light blocks  lowest header  lowest body  seconds')
+  console.log(
+    '   height   database  compacted  segments  LevelDB  kept light blocks  lowest header  lowest body  seconds',
+  )
   const began = performance.now()
   await makeBigChain({
     homedir: home,
@@ -151,14 +155,18 @@ async function measureNode(home: string): Promise<void> {
     genesisTimeMs: GENESIS_TIME_MS,
     hasChangingRoots: true,
     adapt: withEvidenceAge(evidenceBlocks),
-    upkeep: nodeUpkeep(async (database, height) => {
+    upkeep: nodeUpkeep(blockHistory, async (database, height) => {
       if (height % every !== 0 && height !== blocks) return
-      const { all, segments, columns } = await sizesOf(database)
-      if (height >= 3 * evidenceBlocks) settled.push(all)
+      const { all } = await sizesOf(database)
+      // LevelDB gives room back when it merges its files, sooner or later.
+      await database.compact(Uint8Array.of(0), Uint8Array.of(0xff))
+      const { all: compacted, segments, columns } = await sizesOf(database)
+      if (height >= 3 * evidenceBlocks) settled.push(compacted)
       const { base, oldestBlock } = openChainReader(database)
       const light = columns.get('lightBlock')! + columns.get('lightBlockIndex')!
       const seconds = (performance.now() - began) / 1_000
-      const sizes = `${megabytes(all)}  ${megabytes(segments)}${megabytes(all - segments)}${megabytes(light).padStart(19)}`
+      const leveldb = megabytes(compacted - segments)
+      const sizes = `${megabytes(all)}  ${megabytes(compacted)} ${megabytes(segments)}${leveldb}${megabytes(light).padStart(19)}`
       console.log(
         `${String(height).padStart(9)}  ${sizes}${String(base).padStart(15)}${String(oldestBlock).padStart(13)}${seconds.toFixed(0).padStart(9)}`,
       )
@@ -166,7 +174,7 @@ async function measureNode(home: string): Promise<void> {
   })
   if (settled.length === 0) return
   const [least, most] = [Math.min(...settled), Math.max(...settled)]
-  console.log(`\nfrom ${3 * evidenceBlocks} on: ${megabytes(least).trim()} to ${megabytes(most).trim()} MB`)
+  console.log(`\nfrom ${3 * evidenceBlocks} on, compacted: ${megabytes(least).trim()} to ${megabytes(most).trim()} MB`)
 }
 
 /** What a node takes at the default evidence age, from bytes of old and new blocks in a chain with this number of validators. */
@@ -184,9 +192,10 @@ async function measureSample(validators: number): Promise<void> {
       hasChangingRoots: true,
       // Nothing is dropped.
       adapt: withEvidenceAge(DEFAULT_EVIDENCE_BLOCKS),
-      upkeep: nodeUpkeep(async (database, height) => {
+      upkeep: nodeUpkeep(SAMPLE_HISTORY, async (database, height) => {
         if (height !== sample) return
         moved = readMoved(database)
+        if (moved === 0) throw new Error('--sample is too short: no block has left LevelDB')
         await database.compact(Uint8Array.of(0), Uint8Array.of(0xff))
         sizes = await sizesOf(database)
       }),
