@@ -106,7 +106,7 @@ const publisher = createPublisher({
       return timed('publish: LevelDB write', () => database.write(batch, options))
     },
   },
-  dropOld: () => undefined,
+  maintain: () => undefined,
   isIndexed: true,
   reader: { getCode: (hash) => state.reader().getCode(hash) },
   head: await openChain(database, state, chain, {

@@ -13,6 +13,7 @@ import { StateStore } from '../state/store.ts'
 import { BufferedDatabase } from '../storage/bufferedDatabase.ts'
 import { Database, type DatabaseOptions } from '../storage/database.ts'
 import { createApplication } from './application.ts'
+import { type Backfill, createBackfill } from './backfill.ts'
 import { type BlockHooks, moduleHooks } from './blockHooks.ts'
 import type { ChainHead } from './chainHead.ts'
 import type { GenesisState } from './genesisBlock.ts'
@@ -39,7 +40,7 @@ export interface ExecutorOptions {
   readonly pruning: 'archive' | number
   /** blocks that are kept; 0 = all */
   readonly blockHistory: number
-  /** how long headers are kept on; undefined: for ever */
+  /** how long headers are needed; undefined: they are kept for ever, and none is fetched */
   readonly headers?: HeaderRules | undefined
   /** whether blocks are found by their logs and events; `all` by default */
   readonly index?: 'all' | 'off'
@@ -73,6 +74,7 @@ interface ExecutorObserver {
 
 export interface Executor {
   readonly application: Application
+  readonly backfill: Pick<Backfill, 'missing' | 'add'>
   readonly head: () => ChainHead
   readonly oldestState: () => number
   /** Writes what is buffered and closes the database. */
@@ -84,7 +86,7 @@ export interface Executor {
  * 1. Open the database; an empty one gets block 0. A later step that fails closes it again.
  * 2. Check that this version can execute the next block, before anything is built on it. Then record from which block on there are
  *    indexes, before a block is written without them.
- * 3. Create the pruner, which adds deletes of old data to the batches of blocks.
+ * 3. Create the pruner, which adds deletes of old data to the batches of blocks, and the backfill, which adds older blocks to them.
  * 4. Create the publisher, which stores blocks and moves the head.
  * 5. Create the application, which executes blocks and hands decided ones to the publisher.
  * @throws GenesisMismatch, DatabaseError; UpgradeNeeded when this version cannot execute the next block
@@ -110,10 +112,14 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
     const { pruning, blockHistory, headers } = options
     const durableHeight = (): number => publisher.durableHeight()
     const pruner = createPruner({ database, state, pruning, blockHistory, headers, durableHeight })
+    const backfill = createBackfill(database, headers)
     // 4.
     const publisher = createPublisher({
       database,
-      dropOld: pruner.drop,
+      maintain: (batch, height) => {
+        pruner.drop(batch, height)
+        backfill.write(batch)
+      },
       isIndexed: index === 'all',
       reader: { getCode: (hash) => state.reader().getCode(hash) },
       head,
@@ -148,7 +154,9 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
         await publisher.publish(decided, executed)
         options.defer(() => {
           const { number } = publisher.head().header
-          if (!isClosed && number === executed.header.number) pruner.prepare(number + 1)
+          if (isClosed || number !== executed.header.number) return
+          pruner.prepare(number + 1)
+          backfill.prepare()
         })
       },
       flush: publisher.flush,
@@ -161,6 +169,7 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
     })
     return {
       application,
+      backfill,
       head: publisher.head,
       oldestState: () => state.oldestHeight,
       close: async () => {

@@ -3,6 +3,7 @@ import { countDroppableHeaders, dropHeaders } from '../chain/dropHeaders.ts'
 import { HashPlaceWriter } from '../chain/hashIndex.ts'
 import type { HeaderRules } from '../chain/headerRetention.ts'
 import { switchIndexes, termRanges } from '../chain/indexCoverage.ts'
+import { needsOlderBlocks } from '../chain/missingBlocks.ts'
 import { countSegmentsWithBodies, listNextBareSegment, makeNextBareSegment } from '../chain/segments/bareSegments.ts'
 import { listNextSegment, moveBlocks, moveRules } from '../chain/segments/moveBlocks.ts'
 import { tidySegments } from '../chain/segments/tidySegments.ts'
@@ -63,7 +64,10 @@ export function createPruner({
   headers,
   durableHeight,
 }: PrunerOptions): Pruner {
-  const rules = moveRules(pruning, blockHistory)
+  const rules = {
+    ...moveRules(pruning, blockHistory),
+    expectsOlder: (db: DatabaseReader) => needsOlderBlocks(db, headers),
+  }
   const cache = createBlockCache()
   let isDropping = true
   let ready: { readonly batch: WriteBatch; readonly height: number; readonly files: readonly string[] } | undefined

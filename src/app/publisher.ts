@@ -12,8 +12,8 @@ import { type HeadEvent, mergeHeadEvents, poolUpdate } from './headEvent.ts'
 interface PublisherOptions {
   readonly database: Pick<BufferedDatabase, 'get' | 'write'> & CatchUpWriterOptions['database']
   readonly reader: Pick<StateReader, 'getCode'>
-  /** Adds deletes of old data to the batch of block `height`, before its own entries. */
-  readonly dropOld: (batch: WriteBatch, height: number) => void
+  /** Adds to the batch of block `height` what becomes of older data, before its own entries. */
+  readonly maintain: (batch: WriteBatch, height: number) => void
   /** the chain's head at the start */
   readonly head: ChainHead
   /** whether blocks are found by their logs and events */
@@ -46,7 +46,7 @@ interface Publisher {
  * Stores decided blocks and announces them. For each block, in this order:
  * 1. Choose how to write: in catch-up the batch is buffered with others; otherwise earlier buffered batches are written first.
  * 2. Collect state, block, receipts, indexes, validators and head in **one** batch: after a crash the database has the whole block or
- *    nothing of it. Deletes of old data come first, so that an entry that the block writes stays.
+ *    nothing of it. What becomes of older data comes first, so that an entry that the block writes stays.
  * 3. Write the batch, synced. Every batch is synced, because LevelDB closes a full log file without syncing it: the sync of a later
  *    batch would not cover earlier ones, and a power failure could lose blocks in the middle.
  * 4. Move the state store and the head forward. Not before the write: if it fails, they must not be ahead of the disk.
@@ -76,7 +76,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
       const batch = new WriteBatch()
       const { validators } = executed
       const height = executed.header.number
-      options.dropOld(batch, height)
+      options.maintain(batch, height)
       executed.state.write(batch)
       writeBlock(batch, {
         header: executed.header,

@@ -9,7 +9,7 @@ import {
   writeHashPlaces,
 } from '../chain/hashIndex.ts'
 import { writeFullyIndexed } from '../chain/indexCoverage.ts'
-import { readMoved, writeTermsOf } from '../chain/segments/moveBlocks.ts'
+import { readFilled, readMoved, writeTermsOf } from '../chain/segments/moveBlocks.ts'
 import { findSegment } from '../chain/segments/segments.ts'
 import { findTerms, type ListedTerms, termsEntry, termsKey } from '../chain/segments/segmentTerms.ts'
 import { type ChainReader, openChainReader } from '../chain/store.ts'
@@ -60,7 +60,7 @@ const STEP_ENTRIES = 100_000
 export async function reindex(request: ReindexRequest): Promise<Reindexed> {
   const { database, index } = request
   const chain = openChainReader(database)
-  const moved = readMoved(database)
+  const moved = { from: readFilled(database), to: readMoved(database) }
   const work: Work = { chain, moved, groups: new Uint32Array(GROUPS), findings: {}, next: chain.base, terms: undefined }
   resume(database, index, work)
   // 1.
@@ -77,10 +77,19 @@ export async function reindex(request: ReindexRequest): Promise<Reindexed> {
   return work.findings
 }
 
+/** Heights, without the last one, whose blocks only segments have: of these the index of hashes has its short form. */
+interface MovedRange {
+  readonly from: number
+  readonly to: number
+}
+
+function isMoved({ from, to }: MovedRange, height: number): boolean {
+  return height >= from && height < to
+}
+
 interface Work {
   readonly chain: ChainReader
-  /** below this height the index of hashes has its short form */
-  readonly moved: number
+  readonly moved: MovedRange
   /** entries that there must be, by group */
   readonly groups: Uint32Array
   readonly findings: Findings
@@ -150,7 +159,7 @@ async function remakeTerms(
 ): Promise<void> {
   const { chain, moved, next } = work
   if (work.terms !== undefined && next > work.terms.last) work.terms = undefined
-  if (next >= moved) return
+  if (!isMoved(moved, next)) return
   const segment = findSegment(database, next)
   if (segment === undefined || segment.last < chain.oldestBlock) return
   if (next > segment.first) {
@@ -172,8 +181,8 @@ function addGenesis(target: Pick<WriteBatch, 'put'>, chain: ChainReader): void {
 }
 
 /** Whether the entries of a block in the indexes of hashes have their long form. */
-function hasLongForm({ base }: ChainReader, moved: number, height: number): boolean {
-  return height >= moved || (height === 0 && base > 0)
+function hasLongForm({ base }: ChainReader, moved: MovedRange, height: number): boolean {
+  return !isMoved(moved, height) || (height === 0 && base > 0)
 }
 
 /** Takes entries as they must be: compares them with those in the database, and adds to a batch what is wrong. */
@@ -229,7 +238,7 @@ const SHORT_KINDS: ReadonlyMap<number | undefined, HashKind> = new Map([
 ])
 
 /** What an entry of an index of hashes is in its short form; undefined for blocks and indexes that have none. */
-function shortFormOf(chain: ChainReader, moved: number, key: Uint8Array, value: Uint8Array) {
+function shortFormOf(chain: ChainReader, moved: MovedRange, key: Uint8Array, value: Uint8Array) {
   const kind = SHORT_KINDS.get(key[0])
   if (kind === undefined || hasLongForm(chain, moved, readHeight(value, 0))) return undefined
   const position = Number(bytesToBigInt(value.subarray(HEIGHT_BYTES)))
@@ -329,8 +338,8 @@ async function walk(
 }
 
 /** Whether something in a segment has a hash that begins as a key of the short form. */
-function isPlace(chain: ChainReader, moved: number, key: Uint8Array, { height, position }: HashPlace): boolean {
-  if (height < chain.base || height >= moved) return false
+function isPlace(chain: ChainReader, moved: MovedRange, key: Uint8Array, { height, position }: HashPlace): boolean {
+  if (!isMoved(moved, height)) return false
   const kind = key[1] as HashKind
   const hashOf = (): Uint8Array | undefined => {
     if (kind === HashKind.block) return chain.hash(height)
@@ -344,7 +353,7 @@ function isPlace(chain: ChainReader, moved: number, key: Uint8Array, { height, p
 }
 
 /** Whether a block of the chain has this entry in an index. */
-function isEntry(chain: ChainReader, moved: number, key: Uint8Array, value: Uint8Array): boolean {
+function isEntry(chain: ChainReader, moved: MovedRange, key: Uint8Array, value: Uint8Array): boolean {
   const rest = key.subarray(1)
   if (key[0] === Column.logTerm || key[0] === Column.eventTerm) {
     const height = rest.length < HEIGHT_BYTES ? -1 : readHeight(rest, rest.length - HEIGHT_BYTES)
@@ -370,10 +379,11 @@ function isEntry(chain: ChainReader, moved: number, key: Uint8Array, value: Uint
 }
 
 /** Whether a file beside a segment has this entry. */
-function isInFile(database: DatabaseReader, moved: number, key: Uint8Array): boolean {
+function isInFile(database: DatabaseReader, moved: MovedRange, key: Uint8Array): boolean {
   const isTerm = key[0] === Column.logTerm || (key[0] === Column.eventTerm && !isEnvelope(key))
-  const height = isTerm ? readHeight(key, key.length - HEIGHT_BYTES) : moved
-  return height < moved && findTerms(database, height) !== undefined
+  if (!isTerm) return false
+  const height = readHeight(key, key.length - HEIGHT_BYTES)
+  return isMoved(moved, height) && findTerms(database, height) !== undefined
 }
 
 function isEnvelope(key: Uint8Array): boolean {

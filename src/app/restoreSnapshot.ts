@@ -1,14 +1,12 @@
 import { existsSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { ChainConfig } from '../chain/chainConfig.ts'
-import { type ConsensusBlock, decodeBlock, encodeBlock, headerHash } from '../chain/consensus/block.ts'
+import { type ConsensusBlock, decodeBlock, headerHash } from '../chain/consensus/block.ts'
 import type { LightBlock } from '../chain/consensus/lightBlock.ts'
-import { createPartSet } from '../chain/consensus/partSet.ts'
-import { type BlockId, equalBlockId } from '../chain/consensus/types.ts'
-import { ConsensusDecodingError } from '../chain/consensus/wire.ts'
 import { NO_BLOCK_EVENTS } from '../chain/entries.ts'
 import { decodeEthereumHeader } from '../chain/ethereumBlock.ts'
-import { readBase, writeOldestBlocks } from '../chain/store.ts'
+import { type BlockLink, type EncodedBlock, LinkError, linkBefore, readWholeBlock } from '../chain/linkedBlocks.ts'
+import { RESTORED_KEY, readBase, writeOldestBlocks } from '../chain/store.ts'
 import { writeUnrankedSet, writeValidators } from '../chain/validatorRecords.ts'
 import { writeBlock, writeHeadRecord } from '../chain/writeBlock.ts'
 import { ranksAfter } from '../modules/consensus/validatorRanks.ts'
@@ -172,8 +170,6 @@ function checkManifest({ manifest, headers, chain }: RestoreRequest): Hash {
   return decodeEthereumHeader(manifest.ethereumHeader).stateRoot
 }
 
-/** height ‖ state root: what is being restored, and later where this database began */
-export const RESTORED_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('restored'))
 /** Chunks that are fetched at the same time. Each may take some ten megabytes of memory. */
 const FETCHED_AT_ONCE = 4
 /** Few large tables: nobody reads meanwhile. */
@@ -267,14 +263,6 @@ function readChunk(packed: Uint8Array, chunk: ManifestChunk): Chunk {
   throw falseSnapshot(`a chunk is not what the manifest says: ${describeChunk(chunk)}`)
 }
 
-/** The block that the one above it, or the light block of H, names. */
-interface ExpectedBlock {
-  readonly height: number
-  readonly blockId: BlockId
-  /** of its Ethereum header */
-  readonly ethereumHash: Uint8Array
-}
-
 async function restoreBlocks(
   database: Database,
   { manifest, headers, files, signal }: RestoreRequest,
@@ -311,49 +299,39 @@ async function restoreBlocks(
 }
 
 /** The block below those that are restored; undefined when there is none yet. */
-function belowBase(database: Database): ExpectedBlock | undefined {
+function belowBase(database: Database): BlockLink | undefined {
   const base = readBase(database)
   const bytes = base === 0 ? undefined : database.get(columnKey(Column.consensusBlock, heightBytes(base)))
-  return bytes && namedBy(decodeBlock(bytes))
-}
-
-/** The block before this one. */
-function namedBy({ header }: ConsensusBlock): ExpectedBlock {
-  return { height: header.height - 1, blockId: header.lastBlockId, ethereumHash: header.appHash }
+  return bytes && linkBefore(decodeBlock(bytes))
 }
 
 /** Adds blocks from the highest down. @returns the block below the lowest */
-function addBlocks(batch: WriteBatch, { from, blocks }: BlocksChunk, above: ExpectedBlock): ExpectedBlock {
-  let expected = above
-  for (const [index, { block: bytes, header }] of [...blocks.entries()].toReversed()) {
-    if (from + index !== expected.height) throw falseSnapshot(`block ${expected.height} is missing in it`)
-    const block = readBlock(bytes, expected)
-    if (!equalBytes(keccak256(header), expected.ethereumHash)) {
-      throw falseSnapshot(`its Ethereum header of block ${expected.height} is not the chain's`)
-    }
+function addBlocks(batch: WriteBatch, { from, blocks }: BlocksChunk, above: BlockLink): BlockLink {
+  let link = above
+  for (const [index, encoded] of [...blocks.entries()].toReversed()) {
+    if (from + index !== link.height) throw falseSnapshot(`block ${link.height} is missing in it`)
+    const block = readBlock(encoded, link)
     writeBlock(batch, {
-      header: decodeEthereumHeader(header),
-      hash: expected.ethereumHash,
-      consensus: { block: bytes, hash: expected.blockId.hash },
+      header: decodeEthereumHeader(encoded.header),
+      hash: link.ethereumHash,
+      consensus: { block: encoded.block, hash: link.blockId.hash },
       entries: [],
       events: NO_BLOCK_EVENTS,
       isIndexed: false,
     })
-    expected = namedBy(block)
+    link = linkBefore(block)
   }
-  return expected
+  return link
 }
 
-/** The parts' root covers every byte, so a block with the right ID is the decided one as a whole. */
-function readBlock(bytes: Uint8Array, { height, blockId }: ExpectedBlock): ConsensusBlock {
+function readBlock(encoded: EncodedBlock, link: BlockLink): ConsensusBlock {
   try {
-    const block = decodeBlock(bytes)
-    const found = { hash: headerHash(block.header), partSetHeader: createPartSet(bytes).header }
-    if (equalBlockId(found, blockId) && equalBytes(encodeBlock(block), bytes)) return block
+    return readWholeBlock(encoded, link)
   } catch (error) {
-    if (!(error instanceof ConsensusDecodingError)) throw error
+    if (error instanceof LinkError)
+      throw falseSnapshot(`it has other blocks than the validators decided: ${error.message}`)
+    throw error
   }
-  throw falseSnapshot(`its block ${height} is not the one that the validators decided`)
 }
 
 const genesisLocation = (location: string): string => `${location}.genesis`

@@ -5,7 +5,7 @@ import { encodeBlock } from './consensus/block.ts'
 import { NO_BLOCK_EVENTS } from './entries.ts'
 import { envelopeKeys } from './eventIndex.ts'
 import type { HashPlaceWriter } from './hashIndex.ts'
-import { readMoved, transactionPlace } from './segments/moveBlocks.ts'
+import { readFilled, readMoved, transactionPlace } from './segments/moveBlocks.ts'
 import { findTerms, type ListedTerms } from './segments/segmentTerms.ts'
 import { oldestBlockEntry, openChainReader } from './store.ts'
 import { indexKeys, transactionKey } from './writeBlock.ts'
@@ -23,7 +23,7 @@ export function dropBlockBodies(
   oldestToKeep: number,
   count: number,
 ): void {
-  const moved = readMoved(database)
+  const [filled, moved] = [readFilled(database), readMoved(database)]
   const reader = openChainReader(database)
   const target = Math.min(oldestToKeep, reader.headHeight)
   if (reader.oldestBlock >= target) return
@@ -31,20 +31,21 @@ export function dropBlockBodies(
   const limit = batch.bytes + DROPPED_BATCH_BYTES
   let terms: ListedTerms | undefined
   for (; height < target && height < reader.oldestBlock + count && batch.bytes < limit; height++) {
+    const isMoved = height >= filled && height < moved
     const entries = reader.entryResults(height) ?? []
     entries.forEach((entry, position) => {
       const found = transactionPlace(entry, position, height)
       if (found === undefined) return
-      if (height < moved) places.remove(found.kind, found.hash, found.place)
+      if (isMoved) places.remove(found.kind, found.hash, found.place)
       else batch.del(transactionKey(entry)!)
     })
     if (terms === undefined || height > terms.last) terms = findTerms(database, height)
-    const hasTerms = height < moved && terms !== undefined
+    const hasTerms = isMoved && terms !== undefined
     const keys = hasTerms
       ? envelopeKeys(height, entries)
       : indexKeys(height, entries, reader.blockEvents(height) ?? NO_BLOCK_EVENTS)
     for (const key of keys) batch.del(key)
-    if (height < moved) continue
+    if (isMoved) continue
     batch.del(columnKey(Column.results, heightBytes(height)))
     const block = reader.consensusBlock(height)
     if (block !== undefined && block.txs.length > 0) {

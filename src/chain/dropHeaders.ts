@@ -7,7 +7,7 @@ import { type EthereumHeader, encodeEthereumHeader } from './ethereumBlock.ts'
 import { HashKind, type HashPlaceWriter } from './hashIndex.ts'
 import { type HeaderRules, isHeaderNeeded } from './headerRetention.ts'
 import { LightBlockKeeper } from './keptLightBlocks.ts'
-import { readMoved } from './segments/moveBlocks.ts'
+import { readFilled, readMoved } from './segments/moveBlocks.ts'
 import { findSegment, type HeightRange, segmentKey, segmentPath } from './segments/segments.ts'
 import { type BlockCache, baseEntry, type ChainReader, openChainReader, readBase } from './store.ts'
 import { dropValidators } from './validatorRecords.ts'
@@ -47,7 +47,8 @@ export function dropHeaders(
   if (rules.blockHistory === 0) return NOTHING
   const from = readBase(db)
   const segment = findSegment(db, from)
-  if (segment === undefined || segment.last >= readMoved(db)) return NOTHING
+  // Not before all of its blocks have left LevelDB.
+  if (segment === undefined || segment.last >= readMoved(db) || from < readFilled(db)) return NOTHING
   const reader = openChainReader(db, cache)
   if (from === segment.first && !mayGo(reader, segment, rules)) return NOTHING
   const until = Math.min(from + count, segment.last + 1)
@@ -84,6 +85,7 @@ export function countDroppableHeaders(db: DatabaseReader, rules: HeaderRules): n
   const reader = openChainReader(db)
   const moved = readMoved(db)
   let end = reader.base
+  if (end < readFilled(db)) return 0
   for (;;) {
     const segment = findSegment(db, end)
     if (segment === undefined || segment.last >= moved) return end - reader.base

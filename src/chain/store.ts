@@ -399,6 +399,8 @@ export function writeOldestBlocks(
 }
 
 const BASE_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('base'))
+/** height ‖ state root: what a snapshot brought, with which this database began */
+export const RESTORED_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('restored'))
 const OLDEST_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('oldest'))
 /** A block determines the validators of the second block after it. */
 const VALIDATORS_AHEAD = 2

@@ -1,4 +1,4 @@
-import { bytesToBigInt, concatBytes, equalBytes } from '../primitives/bytes.ts'
+import { bytesKey, bytesToBigInt, concatBytes, equalBytes } from '../primitives/bytes.ts'
 import { decodeRLP, encodeRLP, type RLPItem } from '../primitives/rlp.ts'
 import type { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey, heightBytes, readHeight } from '../storage/columns.ts'
@@ -86,6 +86,49 @@ export function dropValidators(batch: WriteBatch, db: KeyReader, from: number, u
  */
 export function writeUnrankedSet(batch: WriteBatch, db: KeyReader, height: number, set: ValidatorSet): void {
   writeValidators(batch, db, { height, set: { ...set, priorities: [], proposer: 0 }, isChanged: true })
+}
+
+/** The validators of an older block that was fetched later: the hash of the set, and the set itself where the block above has another one. */
+interface OlderValidators {
+  readonly height: number
+  readonly hash: Uint8Array
+  readonly set: ValidatorSet | undefined
+}
+
+/**
+ * Adds the validators of consecutive blocks below all that have records, so that each of these blocks finds its set. Their priorities
+ * are not known.
+ * @param blocks the highest first
+ */
+export function writeOlderValidators(batch: WriteBatch, db: KeyReader, blocks: readonly OlderValidators[]): void {
+  const used = new Set<string>()
+  /** by interval: which heights of it have a record */
+  const offsets = new Map<number, number[]>()
+  for (const [index, { height, hash, set }] of blocks.entries()) {
+    if (set !== undefined) {
+      batch.put(columnKey(Column.validatorSet, hash), encodeSet(set))
+      const useKey = columnKey(Column.validatorSetUse, hash)
+      // It may have come again later.
+      if (!used.has(bytesKey(hash)) && db.get(useKey) === undefined) batch.put(useKey, heightBytes(height))
+      used.add(bytesKey(hash))
+    }
+    const below = blocks[index + 1]
+    if (below !== undefined && !isRecorded(height, !equalBytes(below.hash, hash))) continue
+    const record = rankFields({ hash, proposer: 0, priorities: [] })
+    batch.put(columnKey(Column.proposerPriorities, heightBytes(height)), encodeRLP(record))
+    const interval = Math.floor(height / RECORD_INTERVAL)
+    offsets.set(interval, [height % RECORD_INTERVAL, ...(offsets.get(interval) ?? [])])
+  }
+  for (const [interval, lower] of offsets) {
+    const key = segmentKey(interval * RECORD_INTERVAL)
+    batch.put(key, concatBytes(Uint8Array.from(lower), db.get(key) ?? new Uint8Array()))
+  }
+}
+
+/** Whether the next block may write to the same entry of the index as {@link writeOlderValidators} below `height`. */
+export function sharesValidatorIndex(height: number, headHeight: number): boolean {
+  // A block adds the validators of the second one after it.
+  return Math.floor((height - 1) / RECORD_INTERVAL) >= Math.floor((headHeight + 3) / RECORD_INTERVAL)
 }
 
 /**

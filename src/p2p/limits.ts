@@ -25,6 +25,9 @@ export const LIMITS = {
   /** blocks and bytes of one answer of the blocks protocol */
   blocksPerAnswer: 512,
   bytesPerAnswer: 4 * MIB,
+  /** blocks without transactions in one answer of the headers protocol, and bytes of one with its Ethereum header and validators */
+  headersPerAnswer: 256,
+  headerFrameBytes: 4 * MIB,
   /** bytes of a light block: with 50 validators it has less than 10 KiB */
   lightBlockBytes: 256 * KIB,
   /** bytes of a piece of a snapshot's file */
@@ -110,6 +113,7 @@ export const REQUEST_LIMITS = {
   peers: { rate: { perSecond: 0.2, burst: 6 }, inFlight: 1 },
   status: { rate: { perSecond: 5, burst: 20 }, inFlight: 2 },
   light: { rate: { perSecond: 20, burst: 100 }, inFlight: 4 },
+  headers: { rate: { perSecond: 20, burst: 60 }, inFlight: 4 },
   snapshots: { rate: { perSecond: 20, burst: 60 }, inFlight: 4 },
 } as const satisfies Readonly<Record<string, RequestLimits>>
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { ed25519Address, ed25519Key } from '../chain/consensus/ed25519.ts'
+import type { OlderBlocks } from '../chain/olderBlocks.ts'
 import type { BlockRequest, FetchedBlocks, Misbehaviour } from '../consensus/transport.ts'
 import type { OfferedSnapshot, SnapshotSource } from '../snapshot/offeredSnapshots.ts'
 import type { Logger } from '../telemetry/logger.ts'
@@ -10,6 +11,7 @@ import { Connections } from './connections.ts'
 import { ConsensusStreams } from './consensusStreams.ts'
 import { Gossip, TOPICS, type Topic, topicName } from './gossip.ts'
 import { GossipStreams } from './gossipStreams.ts'
+import { fetchOlderBlocks, headerHandler, type OlderBlocksRequest, type OlderBlocksSource } from './headerExchange.ts'
 import type { Hello, ValidatorProof } from './hello.ts'
 import { MAX_GOSSIP_FRAME } from './host.ts'
 import { KnownAddresses } from './knownAddresses.ts'
@@ -60,6 +62,7 @@ export interface NetworkOptions {
   readonly blocks: BlockSource
   readonly snapshots: SnapshotSource
   readonly lightBlocks: LightBlockReader
+  readonly olderBlocks: OlderBlocksSource
   /** height of the newest block, which may not be in `blocks` yet */
   readonly height: () => number
   /** number of messages of a session that the main thread has not handled yet */
@@ -246,6 +249,16 @@ export class Network {
     return this.#fetch(id, 'blocks', (session) => fetchBlocks(this.#options, session, request))
   }
 
+  /** Connected peers. */
+  peerIds(): readonly string[] {
+    return Array.from(this.#byHandle.values(), ({ id }) => id)
+  }
+
+  /** Blocks without their transactions. @throws Error as above */
+  fetchOlderBlocks(id: string, asked: OlderBlocksRequest): Promise<OlderBlocks> {
+    return this.#fetch(id, 'headers', (session) => fetchOlderBlocks(this.#options, session, asked))
+  }
+
   /** Which snapshots a peer has. @throws Error when the peer is gone, does not answer in time or gives a wrong answer */
   fetchOffers(id: string): Promise<readonly OfferedSnapshot[]> {
     return this.#fetch(id, 'snapshots', (session) => fetchOffers(this.#options, session))
@@ -321,7 +334,7 @@ export class Network {
   }
 
   async #serve(): Promise<void> {
-    const { metrics, now, blocks, snapshots, lightBlocks } = this.#options
+    const { metrics, now, blocks, snapshots, lightBlocks, olderBlocks } = this.#options
     const context = { connections: this.#connections, metrics, now }
     const reading = new ReadingTime(now, metrics)
     this.#gossip.prepare()
@@ -340,6 +353,7 @@ export class Network {
     )
     await serveRequests(context, snapshotHandler(snapshots, now))
     await serveRequests(context, lightHandler(lightBlocks, reading))
+    await serveRequests(context, headerHandler(olderBlocks, reading))
   }
 
   #blockRange(): { readonly base: number; readonly height: number } {

@@ -11,6 +11,8 @@ export const PROTOCOLS = {
   status: '/coind/status/1',
   /** header, commit and validators of a height (lightExchange.ts) */
   light: '/coind/light/1',
+  /** old blocks without their transactions, from a height down (headerExchange.ts) */
+  headers: '/coind/headers/1',
   /** snapshots of the state, in pieces (snapshotExchange.ts) */
   snapshots: '/coind/snapshots/1',
 } as const

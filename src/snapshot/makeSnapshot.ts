@@ -5,6 +5,7 @@ import { dataHash } from '../chain/consensus/block.ts'
 import { checkLightBlock, encodeLightBlock } from '../chain/consensus/lightBlock.ts'
 import { equalBlockId } from '../chain/consensus/types.ts'
 import { encodeEthereumHeader, ethereumHeaderHash } from '../chain/ethereumBlock.ts'
+import type { BlockLink } from '../chain/linkedBlocks.ts'
 import { type ChainReader, openChainReader } from '../chain/store.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import { sha256 } from '../primitives/hash.ts'
@@ -35,7 +36,7 @@ import {
   oldestSnapshotBlock,
   SnapshotError,
 } from './manifest.ts'
-import { type BlockLink, verifyBlocks } from './verifyBlocks.ts'
+import { verifyBlocks } from './verifyBlocks.ts'
 import { verifyChunk } from './verifyChunk.ts'
 
 /**

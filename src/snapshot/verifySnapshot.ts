@@ -4,6 +4,7 @@ import { type VerifySignature, verifyEd25519 } from '../chain/consensus/ed25519.
 import { decodeLightBlock, type LightBlock, verifyLightBlock } from '../chain/consensus/lightBlock.ts'
 import { type BlockId, equalBlockId } from '../chain/consensus/types.ts'
 import { ConsensusDecodingError } from '../chain/consensus/wire.ts'
+import type { BlockLink } from '../chain/linkedBlocks.ts'
 import { bytesKey, bytesToHex, equalBytes, keyBytes } from '../primitives/bytes.ts'
 import { EMPTY_CODE_HASH, type Hash, keccak256, sha256 } from '../primitives/hash.ts'
 import { NATIVE_ACCOUNT } from '../state/prepareChanges.ts'
@@ -19,7 +20,7 @@ import {
   readManifest,
   SnapshotError,
 } from './manifest.ts'
-import { type BlockLink, verifyBlocks } from './verifyBlocks.ts'
+import { verifyBlocks } from './verifyBlocks.ts'
 import { verifyChunk } from './verifyChunk.ts'
 
 /** The files of a snapshot, in a directory or on a web server. */

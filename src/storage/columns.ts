@@ -50,8 +50,10 @@ export const Column = {
   logTerm: 0x25,
   /**
    * `head` -> head record; `base` -> lowest height whose block is there at all; `oldest` -> lowest height whose transactions and
-   * receipts are kept; `moved` -> lowest height whose block is here and not only in a segment (these three absent: 0);
-   * `restored` -> height and state root that a snapshot brought (src/app/restoreSnapshot.ts); `genesis` -> genesis hash
+   * receipts are kept; `moved` -> lowest height from which on every block is here and not only in a segment (these three absent: 0);
+   * `restored` -> height and state root that a snapshot brought (src/app/restoreSnapshot.ts); `complete` -> lowest height whose validators
+   * are here too, where that is above `base` (src/chain/missingBlocks.ts; absent: that of `restored`); `filled` -> lowest height whose
+   * block is only in a segment (src/chain/segments/moveBlocks.ts; absent: `base`); `genesis` -> genesis hash
    * (src/app/openChain.ts); `light` -> lowest and highest height in `lightBlock`; `indexed` -> height from which on blocks are in
    * `logTerm` and `eventTerm`, or no bytes where new ones are not (src/chain/indexCoverage.ts); `reindex` -> how far an interrupted one is
    * (src/app/reindex.ts); `repair` -> what a repair has begun (src/app/repair/mendable.ts); `format` -> version of what this

@@ -40,6 +40,16 @@ export function createConsensusMetrics(registry: Registry) {
       help: "This node's clock minus the proposers', plus the way of a proposal: median of the last blocks of others",
       registers,
     }),
+    backfillHeight: new Gauge({
+      name: 'coind_backfill_height',
+      help: 'Lowest block whose header was fetched since the start, by a node that began with a snapshot',
+      registers,
+    }),
+    backfillBlocksTotal: new Counter({
+      name: 'coind_backfill_blocks_total',
+      help: 'Old blocks without transactions that were fetched and verified, by a node that began with a snapshot',
+      registers,
+    }),
     peers: new Gauge({ name: 'coind_peers', help: 'Connected peers', registers }),
     diskBytes: new Gauge({
       name: 'coind_disk_bytes',

@@ -17,6 +17,7 @@ import { createLogger } from '../telemetry/logger.ts'
 import { createExecutorMetrics } from '../telemetry/metrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { applicationService } from './executorApplication.ts'
+import { type PackedVerifiedBlocks, unpackVerifiedBlocks } from './packedOlderBlocks.ts'
 import type { PoolService } from './pool.ts'
 import { connect, notify, serve } from './port.ts'
 import { type PublishedHeight, setPublishedHeight } from './sharedMemory.ts'
@@ -124,6 +125,8 @@ function record({ head, update, gasUsed, evidenceCount }: HeadEvent): void {
 
 const service = {
   ...applicationService(executor.application),
+  missingBlocks: () => executor.backfill.missing(),
+  addOlderBlocks: (blocks: PackedVerifiedBlocks): void => executor.backfill.add(unpackVerifiedBlocks(blocks)),
   metrics: () => threadMetrics.snapshot(),
   close: async () => {
     clearTimeout(haltTimer)

@@ -58,6 +58,7 @@ const network = await Network.start(
     blocks: () => ({ base: 1, height: 0, read: () => undefined, close: async () => undefined }),
     snapshots: NO_SNAPSHOTS,
     lightBlocks: () => undefined,
+    olderBlocks: () => ({ read: () => undefined, below: () => undefined, close: async () => undefined }),
     height: () => 0,
     unhandled: () => 0,
     onDefect: survivePeerErrors({ metrics, log }),

@@ -5,6 +5,7 @@ import type { LogConfig } from '../config/config.ts'
 import { VERSION } from '../config/version.ts'
 import { type PackedInput, packTransactions } from '../mempool/packedMessages.ts'
 import { databaseBlocks } from '../p2p/blockExchange.ts'
+import { databaseOlderBlocks } from '../p2p/headerExchange.ts'
 import type { ValidatorProof } from '../p2p/hello.ts'
 import { databaseLightBlocks } from '../p2p/lightExchange.ts'
 import type { PeerCounts } from '../p2p/limits.ts'
@@ -22,6 +23,7 @@ import { connectBatchAdmissions } from './admissions.ts'
 import { type NodeCopies, publishNetInfo } from './cometNode.ts'
 import { type EvidenceService, type MainMessage, type NetworkCalls, NetworkReports } from './networkTransport.ts'
 import { packBytes } from './packedBytes.ts'
+import { packOlderBlocks } from './packedOlderBlocks.ts'
 import { survivePeerErrors } from './peerErrors.ts'
 import { connect, connectReplaceable, serve } from './port.ts'
 import { type Gate, getPublishedHeight, type PublishedHeight, waitAtGate } from './sharedMemory.ts'
@@ -115,6 +117,7 @@ const network = await Network.start(
     blocks: databaseBlocks(database),
     snapshots: snapshotsIn(data.snapshotsPath),
     lightBlocks: databaseLightBlocks(database),
+    olderBlocks: databaseOlderBlocks(database),
     height: () => getPublishedHeight(data.publishedHeight),
     unhandled: (session) => reports.unhandled(session),
     onDefect: survivePeerErrors({ metrics, log }),
@@ -139,6 +142,8 @@ const calls: NetworkCalls = {
     return { base, height, packed: packBytes(blocks.flatMap(({ block, commit }) => [block, commit])) }
   },
   punish: (peer, what, reason) => network.punish(peer, what, reason),
+  peers: () => network.peerIds(),
+  fetchOlderBlocks: async (peer, asked) => packOlderBlocks(await network.fetchOlderBlocks(peer, asked)),
   publishEvidence: (bytes) => network.publishEvidence(bytes),
   setValidators: (addresses) => network.setValidators(addresses),
 }

@@ -11,10 +11,12 @@ import type {
   Transport,
   TransportEvents,
 } from '../consensus/transport.ts'
+import type { OlderBlocksRequest } from '../p2p/headerExchange.ts'
 import { PRIORITIES, type Priority } from '../p2p/sendQueue.ts'
 import type { Session } from '../p2p/session.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import { type PackedBytes, packBytes, unpackBytes } from './packedBytes.ts'
+import type { PackedOlderBlocks } from './packedOlderBlocks.ts'
 import { notify, type Remote, serve } from './port.ts'
 
 /** What the network thread asks of the main thread. */
@@ -26,6 +28,8 @@ export type EvidenceService = {
 export type NetworkCalls = {
   readonly fetchBlocks: (peer: PeerId, request: BlockRequest) => Promise<PackedBlocks>
   readonly punish: (peer: PeerId, what: Misbehaviour, reason: string) => void
+  readonly peers: () => readonly PeerId[]
+  readonly fetchOlderBlocks: (peer: PeerId, asked: OlderBlocksRequest) => Promise<PackedOlderBlocks>
   readonly publishEvidence: (bytes: Uint8Array) => Promise<void>
   readonly setValidators: (addresses: readonly Uint8Array[]) => void
 }

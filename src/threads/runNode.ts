@@ -21,6 +21,7 @@ import { networkIdentity } from './networkIdentity.ts'
 import { createNetworkTransport } from './networkTransport.ts'
 import { type Home, openDatabase } from './openHome.ts'
 import { createNodeState, getPeerCount, setPeerCount, setSyncStatus } from './sharedMemory.ts'
+import { startBackfill } from './startBackfill.ts'
 import { followDecisions, type HeadSummary, type RunningConsensus, startConsensus } from './startConsensus.ts'
 import { startThreads, unlessAborted } from './startThreads.ts'
 
@@ -47,7 +48,8 @@ interface NodeOptions {
  * 2. Starts the threads (see `startThreads`): executor, pool, views, sockets, network.
  * 3. Asks the executor for its newest block: consensus, log and heartbeat continue from there. Its validators tell whether this node
  *    signs, which only the pinned Node.js may.
- * 4. Starts consensus in this thread, over the executor's application and the network thread. It makes or fetches blocks from here on.
+ * 4. Starts consensus in this thread, over the executor's application and the network thread. It makes or fetches blocks from here on. Once
+ *    it takes part, a node that began with a snapshot fetches older headers too.
  * 5. Waits for the RPC servers, which listen soon after the first block. Consensus may halt instead.
  * 6. Starts what reports on the running node: metrics server and heartbeat.
  *
@@ -156,6 +158,7 @@ async function start(
     },
   })
   undo.add(() => transport.close())
+  let isInStep = false
   const started = await startConsensus({
     home,
     application,
@@ -164,7 +167,10 @@ async function start(
     decisions,
     metrics,
     logger,
-    onSyncStatus: (status) => setSyncStatus(nodeState, status),
+    onSyncStatus: (status) => {
+      isInStep = status.mode === 'consensus'
+      setSyncStatus(nodeState, status)
+    },
     onHalt: (error) => failure.reject(error),
     signal,
   })
@@ -176,6 +182,17 @@ async function start(
     logger.warn('the block under way takes too long: the next start executes it from the write-ahead log')
     onThreadsLeft()
   })
+
+  undo.add(
+    startBackfill({
+      chainId: chain.chainId,
+      threads,
+      isInStep: () => isInStep,
+      metrics,
+      log: logger.child({ part: 'sync' }),
+      onFailure: (error) => failure.reject(error),
+    }),
+  )
 
   // 5.
   await unlessAborted(signal, Promise.race([threads.listening(), failure.promise]))

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { workerData } from 'node:worker_threads'
+import type { HeaderRules } from '../chain/headerRetention.ts'
+import type { OlderBlocksStart } from '../chain/olderBlocks.ts'
 import type { MoveRules } from '../chain/segments/moveBlocks.ts'
 import type { LogConfig } from '../config/config.ts'
 import { Database, DatabaseError } from '../storage/database.ts'
@@ -8,6 +10,12 @@ import { scrubTables, tableBytes } from '../storage/verifyFiles.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { createScrubberMetrics } from '../telemetry/metrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
+import {
+  type PackedOlderBlocks,
+  type PackedVerifiedBlocks,
+  packVerifiedBlocks,
+  unpackOlderBlocks,
+} from './packedOlderBlocks.ts'
 import { serve } from './port.ts'
 import { type Gate, getPublishedHeight, type PublishedHeight, waitAtGate } from './sharedMemory.ts'
 import { endThread, lowerPriority, type ThreadData } from './spawn.ts'
@@ -19,7 +27,8 @@ import { endThread, lowerPriority, type ThreadData } from './spawn.ts'
  * nodes and backups are still good. For that it only reads files, and damage ends the node. Of what the operating system holds in memory
  * it sees that copy, which is the one that LevelDB reads.
  *
- * And it makes the files of segments, for the executor to list (src/chain/segments/moveBlocks.ts).
+ * It makes the files of segments, for the executor to list (src/chain/segments/moveBlocks.ts). And it verifies old blocks that peers
+ * gave (src/chain/olderBlocks.ts).
  */
 export interface ScrubberData {
   /** directory of the database */
@@ -27,7 +36,8 @@ export interface ScrubberData {
   /** opens when the executor has opened the database */
   readonly databaseGate: Gate
   readonly publishedHeight: PublishedHeight
-  readonly moveRules: MoveRules
+  readonly moveRules: Omit<MoveRules, 'expectsOlder'>
+  readonly headers: HeaderRules
   /** see `firstSegmentDue` */
   readonly firstSegmentDue: number
   readonly log: LogConfig
@@ -90,12 +100,14 @@ async function makeSegmentsForEver(): Promise<void> {
   while (getPublishedHeight(data.publishedHeight) < data.firstSegmentDue) await untilNextLook(LOOK_MS)
   const { makeNextSegment } = await import('../chain/segments/moveBlocks.ts')
   const { makeNextBareSegment } = await import('../chain/segments/bareSegments.ts')
+  const { needsOlderBlocks } = await import('../chain/missingBlocks.ts')
+  const rules: MoveRules = { ...data.moveRules, expectsOlder: (db) => needsOlderBlocks(db, data.headers) }
   const database = await Database.open(data.location, { readOnly: true, onDamage: endThread })
   try {
     for (;;) {
       try {
         const hasMade =
-          (await makeNextSegment(database, data.moveRules, createPause())) ||
+          (await makeNextSegment(database, rules, createPause())) ||
           (await makeNextBareSegment(database, createPause()))
         if (!hasMade) await untilNextLook(LOOK_MS)
       } catch (error) {
@@ -120,6 +132,15 @@ const log = createLogger(data.log, { thread: 'scrubber' })
 let segments: Promise<void> = Promise.resolve()
 
 const service = {
+  /** What is right of the blocks, or what is false; see `verifyOlderBlocks`. */
+  verifyOlderBlocks: async (
+    packed: PackedOlderBlocks,
+    start: OlderBlocksStart,
+  ): Promise<string | PackedVerifiedBlocks> => {
+    const { verifyOlderBlocks } = await import('../chain/olderBlocks.ts')
+    const verified = verifyOlderBlocks(unpackOlderBlocks(packed), start)
+    return typeof verified === 'string' ? verified : packVerifiedBlocks(verified)
+  },
   metrics: () => threadMetrics.snapshot(),
   close: async () => {
     stopping.abort()

@@ -35,6 +35,7 @@ export interface ThreadsOptions extends ClientThreadsOptions {
   /** opens the database of {@link location} in this thread; it is made when it is absent */
   readonly openDatabase: () => Promise<Database>
   readonly genesis: GenesisState
+  /** how long headers are needed */
   readonly headers: HeaderRules
   /** directory of the node's own snapshots */
   readonly snapshots: string
@@ -57,6 +58,7 @@ export interface ThreadsOptions extends ClientThreadsOptions {
 export interface Threads {
   readonly executor: Remote<ExecutorService>
   readonly network: Remote<NetworkService>
+  readonly scrubber: Remote<ScrubberService>
   /** the main thread's ends, see `createNetworkTransport` */
   readonly networkPorts: Pick<NetworkTransportOptions, 'control' | 'reports' | 'evidence'>
   /** the main thread's own calls, on channels of their own: they do not wait for calls of clients */
@@ -162,6 +164,7 @@ async function startAll(options: ThreadsOptions): Promise<Omit<Threads, 'columnB
     return {
       executor: executor.remote,
       network: network.remote,
+      scrubber: scrubber.remote,
       networkPorts: {
         control: network.thread.control,
         reports: wiring.network.reports.right,
@@ -339,7 +342,7 @@ function startNetwork(
 }
 
 function startScrubber(
-  { config, location }: ThreadsOptions,
+  { config, location, headers }: ThreadsOptions,
   { databaseGate, publishedHeight }: Wiring,
   start: StartThread,
 ): Started<ScrubberService> {
@@ -349,6 +352,7 @@ function startScrubber(
     databaseGate,
     publishedHeight,
     moveRules: rules,
+    headers,
     firstSegmentDue: firstSegmentDue(rules),
     log: config.log,
   }

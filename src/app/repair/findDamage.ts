@@ -4,7 +4,7 @@ import { createPartSet } from '../../chain/consensus/partSet.ts'
 import type { BlockId } from '../../chain/consensus/types.ts'
 import { validatorSetHash } from '../../chain/consensus/validatorSet.ts'
 import { RECORD_INTERVAL } from '../../chain/rankRecord.ts'
-import { readMoved } from '../../chain/segments/moveBlocks.ts'
+import { readFilled, readMoved } from '../../chain/segments/moveBlocks.ts'
 import {
   checkSegmentFile,
   findSegment,
@@ -268,7 +268,8 @@ async function* findProblems(
 ): AsyncGenerator<string> {
   const { base, headHeight } = chain
   const moved = readMoved(database)
-  for (let next = base; next < moved; ) {
+  const filled = readFilled(database)
+  for (let next = filled; next < moved; ) {
     const segment = findSegment(database, next)
     if (segment === undefined) yield `no file of old blocks has block ${next}`
     next = segment === undefined ? lastOfSegment(next) + 1 : segment.last + 1
@@ -276,7 +277,7 @@ async function* findProblems(
   const progress = request.progressOf({
     title: 'checking the newest blocks',
     unit: 'blocks',
-    total: headHeight - moved,
+    total: headHeight - moved + (filled - base),
   })
   try {
     /** what the block above says of this one */
@@ -284,11 +285,18 @@ async function* findProblems(
       id: readHeadRecord(database)?.decided?.blockId,
       ethereumHash: undefined,
     }
-    for (let height = headHeight; height >= moved; height--) {
+    let done = 0
+    // Those in LevelDB: the newest, and below the segments older ones that were fetched later.
+    for (let height = headHeight; height >= base; height--) {
+      if (height < moved && height >= filled) {
+        height = filled
+        above = { id: undefined, ethereumHash: undefined }
+        continue
+      }
       const found = lookAtBlock(database, chain, height, above)
       if ('problem' in found) yield found.problem
       above = found
-      progress.update(headHeight - height)
+      progress.update(done++)
       if (height % BLOCKS_PER_PAUSE === 0) await pause(request)
     }
   } finally {

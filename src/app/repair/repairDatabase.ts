@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import type { ChainConfig } from '../../chain/chainConfig.ts'
 import type { ValidatorSet } from '../../chain/consensus/types.ts'
-import { readMoved } from '../../chain/segments/moveBlocks.ts'
+import { readFilled, readMoved } from '../../chain/segments/moveBlocks.ts'
 import { type ListedSegment, segmentEntry, segmentPath } from '../../chain/segments/segments.ts'
 import { openChainReader } from '../../chain/store.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
@@ -174,8 +174,9 @@ async function unmovedSegments(
   if (segments.length === 0) return []
   const database = await Database.open(location, { readOnly: true, mayBeDamaged: true })
   try {
-    const moved = readMoved(mendedReader(database, state?.mended ?? new Map()))
-    return segments.map(({ segment }) => segment).filter(({ first }) => first >= moved)
+    const reader = mendedReader(database, state?.mended ?? new Map())
+    const [filled, moved] = [readFilled(reader), readMoved(reader)]
+    return segments.map(({ segment }) => segment).filter(({ first, last }) => first >= moved || last < filled)
   } finally {
     await database.close()
   }

@@ -89,7 +89,23 @@ function readSignedHeader(fields: ProtobufFields): SignedHeader {
   return { header: fields.message(1, HEADER_CODEC.read), commit: fields.message(2, COMMIT_CODEC.read) }
 }
 
+/** Protobuf bytes of tendermint.types.ValidatorSet, without proposer, priorities and total power. */
+export function encodeValidatorSet(set: ValidatorSet): Uint8Array {
+  return encodeMessage(VALIDATOR_SET_CODEC, set)
+}
+
+/** @throws ConsensusDecodingError */
+export function decodeValidatorSet(bytes: Uint8Array): ValidatorSet {
+  return decodeMessage(VALIDATOR_SET_CODEC, bytes)
+}
+
 /** tendermint.types.ValidatorSet */
+const VALIDATOR_SET_CODEC: MessageCodec<ValidatorSet> = {
+  name: 'validator set',
+  write: writeValidatorSet,
+  read: readValidatorSet,
+}
+
 function writeValidatorSet(writer: ProtobufWriter, { validators }: ValidatorSet): void {
   writer.repeatedMessage(1, writeValidator, validators)
 }

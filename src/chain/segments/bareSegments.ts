@@ -6,7 +6,7 @@ import { hasSegmentFile, readSegmentIndex } from '../../storage/segmentFile.ts'
 import { decodeBlock, encodeBlock } from '../consensus/block.ts'
 import { openChainReader } from '../store.ts'
 import type { StoredBlock } from './blockFrame.ts'
-import { readMoved } from './moveBlocks.ts'
+import { readFilled, readMoved } from './moveBlocks.ts'
 import {
   BlockUnavailable,
   createSegmentCache,
@@ -37,7 +37,7 @@ function nextWithBodies(db: DatabaseReader, from: number): ListedSegment | undef
 function* segmentsWithBodies(db: DatabaseReader, from: number): Generator<ListedSegment, undefined, void> {
   const { base, oldestBlock } = openChainReader(db)
   const end = Math.min(oldestBlock, readMoved(db))
-  for (let height = Math.max(base, from); height < end; ) {
+  for (let height = Math.max(base, from, readFilled(db)); height < end; ) {
     const segment = findSegment(db, height)
     if (segment === undefined || segment.last >= end) return
     if (segment.isBare !== true) yield segment

@@ -11,11 +11,15 @@ import { HashKind, type HashPlaceWriter } from '../hashIndex.ts'
 import { readIndexedFrom } from '../indexCoverage.ts'
 import { type ChainReader, openChainReader, readBase } from '../store.ts'
 import { consensusHashKey, termKeys, transactionKey } from '../writeBlock.ts'
+import type { StoredBlock } from './blockFrame.ts'
 import {
+  createSegmentCache,
   findSegment,
+  firstOfSegment,
   type HeightRange,
   lastOfSegment,
   type NamedSegment,
+  readFromSegment,
   segmentEntry,
   segmentPath,
   storedBlock,
@@ -42,6 +46,8 @@ export interface MoveRules {
   readonly settledBlocks: number
   /** whether bodies are dropped from old blocks: then they are moved without them */
   readonly dropsBodies: boolean
+  /** whether blocks are still to come below the lowest one: then a segment with that one in its middle has to wait for them */
+  readonly expectsOlder?: (db: DatabaseReader) => boolean
 }
 
 /** Enough for whatever looks back a little: the hashes that code can read, fee history, snapshots, evidence that is on its way. */
@@ -58,13 +64,33 @@ export function firstSegmentDue({ settledBlocks }: MoveRules): number {
   return lastOfSegment(0) + settledBlocks
 }
 
-/** Lowest height whose block is in LevelDB. */
+/** Lowest height from which on every block is in LevelDB. */
 export function readMoved(db: KeyReader): number {
   const moved = db.get(MOVED_KEY)
   return moved === undefined ? readBase(db) : readHeight(moved, 0)
 }
 
+/**
+ * Lowest height whose block is in a segment and no more in LevelDB. Those from the base up to it were fetched later, by a node that began
+ * with a snapshot, and are in LevelDB too: it has [base, filled) and [moved, head], the segments have [filled, moved).
+ */
+export function readFilled(db: KeyReader): number {
+  const base = readBase(db)
+  const filled = db.get(FILLED_KEY)
+  return filled === undefined ? base : Math.max(base, readHeight(filled, 0))
+}
+
+/** Records where the segments begin, if there are any, before the base falls below it. */
+export function writeFilled(batch: WriteBatch, db: KeyReader): void {
+  const filled = db.get(FILLED_KEY)
+  const base = readBase(db)
+  // Otherwise it may also fall with this batch, by blocks that are moved.
+  const isOld = filled === undefined || readHeight(filled, 0) < base
+  if (isOld && db.get(MOVED_KEY) !== undefined) batch.put(FILLED_KEY, heightBytes(base))
+}
+
 const MOVED_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('moved'))
+const FILLED_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('filled'))
 
 /** Height of the first block that no listed segment has. Blocks from there on can be undone. */
 export function firstAfterSegments(db: KeyReader): number {
@@ -76,22 +102,52 @@ export function firstAfterSegments(db: KeyReader): number {
 }
 
 /**
- * The next segment to be made; undefined while some of its blocks may still change.
+ * The segments to be made next: one of newer blocks, and one of older blocks that were fetched later.
  * @param headHeight of the newest block
  */
-function nextSegment(
-  db: DatabaseReader,
-  headHeight: number,
-  { settledBlocks, dropsBodies }: MoveRules,
-): NamedSegment | undefined {
-  const first = firstAfterSegments(db)
+function nextSegments(db: DatabaseReader, headHeight: number, rules: MoveRules): readonly NamedSegment[] {
+  return [nextNewer(db, headHeight, rules), nextOlder(db, rules)].filter((next) => next !== undefined)
+}
+
+/** undefined while some of its blocks may still change */
+function nextNewer(db: DatabaseReader, headHeight: number, rules: MoveRules): NamedSegment | undefined {
+  const { settledBlocks, dropsBodies } = rules
+  const lowest = firstAfterSegments(db)
+  const isSettled = (height: number): boolean => lastOfSegment(height) <= headHeight - settledBlocks
+  if (!isSettled(lowest)) return undefined
+  const waits = !hasSegments(db) && lowest > firstOfSegment(lowest) && rules.expectsOlder?.(db) === true
+  const first = waits ? lastOfSegment(lowest) + 1 : lowest
+  if (!isSettled(first)) return undefined
   const last = lastOfSegment(first)
-  if (last > headHeight - settledBlocks) return undefined
   return dropsBodies && last >= openChainReader(db).oldestBlock ? undefined : { first, last, isBare: dropsBodies }
 }
 
+/** undefined while blocks at its beginning are still to come */
+function nextOlder(db: DatabaseReader, { dropsBodies, expectsOlder }: MoveRules): NamedSegment | undefined {
+  const base = readBase(db)
+  let end = readFilled(db)
+  while (end > base) {
+    const listed = findSegment(db, end - 1)
+    if (listed === undefined) break
+    end = listed.first
+  }
+  if (end <= base || !hasSegments(db)) return undefined
+  const begin = firstOfSegment(end - 1)
+  if (base > begin && expectsOlder?.(db) === true) return undefined
+  // Those above the snapshot's block may still have bodies, which are dropped first.
+  if (dropsBodies && end > openChainReader(db).oldestBlock) return undefined
+  // A listed segment may begin in the middle, since nothing more was expected then: it is made again, with what was fetched since.
+  const upper = end === lastOfSegment(begin) + 1 ? undefined : findSegment(db, end)
+  const isBare = dropsBodies && upper?.isBare !== false
+  return { first: Math.max(base, begin), last: upper?.last ?? end - 1, isBare }
+}
+
+function hasSegments(db: KeyReader): boolean {
+  return db.get(MOVED_KEY) !== undefined
+}
+
 /**
- * Makes the files of the next segment, unless they are there and wait to be listed.
+ * Makes the files of a next segment, unless all are there and wait to be listed.
  * @param pause see `writeSegment`
  * @returns whether it made them
  */
@@ -101,8 +157,10 @@ export async function makeNextSegment(
   pause: () => Promise<void>,
 ): Promise<boolean> {
   const reader = openChainReader(db)
-  const next = nextSegment(db, reader.headHeight, rules)
-  if (next === undefined || hasSegmentFile(segmentPath(db.location, next))) return false
+  const next = nextSegments(db, reader.headHeight, rules).find(
+    (segment) => !hasSegmentFile(segmentPath(db.location, segment)),
+  )
+  if (next === undefined) return false
   const genesisHash = db.get(GENESIS_HASH_KEY)
   const lastCommit = reader.seenCommit(next.last)
   if (genesisHash === undefined || lastCommit === undefined) {
@@ -111,11 +169,12 @@ export async function makeNextSegment(
   const isIndexed = Number.isFinite(readIndexedFrom(db)) && next.last >= reader.oldestBlock
   if (isIndexed && !hasTermsFile(db.location, next)) await writeTermsOf(db, next, pause)
   // After the terms: when this file is there, both are listed.
-  await writeSegment(
-    db.location,
-    { ...next, genesisHash, lastCommit, read: (height) => storedBlock(db, height) },
-    pause,
-  )
+  const cache = createSegmentCache()
+  const filled = readFilled(db)
+  const moved = readMoved(db)
+  const read = (height: number): StoredBlock =>
+    (height >= filled && height < moved ? readFromSegment(db, cache, height) : undefined) ?? storedBlock(db, height)
+  await writeSegment(db.location, { ...next, genesisHash, lastCommit, read }, pause)
   return true
 }
 
@@ -134,37 +193,52 @@ export async function writeTermsOf(
 }
 
 /**
- * Adds the next segment to the list, and its terms, if their files are there.
+ * Adds the next segments to the list, and their terms, if their files are there.
  * @param headHeight of the newest block
  * @throws DatabaseError when a file is damaged
  */
 export function listNextSegment(db: DatabaseReader, batch: WriteBatch, headHeight: number, rules: MoveRules): void {
-  const next = nextSegment(db, headHeight, rules)
-  if (next === undefined) return
-  const path = segmentPath(db.location, next)
-  if (!hasSegmentFile(path)) return
-  const { bytes, sha256 } = readSegmentIndex(path)
-  batch.put(...segmentEntry({ ...next, bytes, sha256 }))
-  if (hasTermsFile(db.location, next)) batch.put(...termsEntry(readTermsFile(db.location, next)))
+  for (const next of nextSegments(db, headHeight, rules)) {
+    const path = segmentPath(db.location, next)
+    if (!hasSegmentFile(path)) continue
+    const { bytes, sha256 } = readSegmentIndex(path)
+    batch.put(...segmentEntry({ ...next, bytes, sha256 }))
+    if (hasTermsFile(db.location, next)) batch.put(...termsEntry(readTermsFile(db.location, next)))
+    if (hasSegments(db)) continue
+    batch.put(MOVED_KEY, heightBytes(next.first))
+    batch.put(FILLED_KEY, heightBytes(next.first))
+  }
 }
 
 /**
- * Deletes blocks that are in a listed segment from LevelDB, oldest first.
+ * Deletes blocks that are in a listed segment from LevelDB: newer ones from the oldest up, then those that were fetched later from the
+ * newest down.
  * @param places of the same batch
  * @param operations after so many puts and deletes no further block follows
  */
 export function moveBlocks(db: DatabaseReader, batch: WriteBatch, places: HashPlaceWriter, operations: number): void {
-  const from = readMoved(db)
-  const segment = findSegment(db, from)
-  if (segment === undefined) return
+  const end = batch.length + operations
   const reader = openChainReader(db)
-  const hasTerms = findTerms(db, from) !== undefined
-  const before = batch.length
-  let height = from
-  for (; height <= segment.last && batch.length - before < operations; height++) {
-    moveBlock(db, reader, batch, places, { height, hasTerms })
+  const moved = readMoved(db)
+  const newer = findSegment(db, moved)
+  if (newer !== undefined) {
+    const hasTerms = findTerms(db, moved) !== undefined
+    let height = moved
+    for (; height <= newer.last && batch.length < end; height++) {
+      moveBlock(db, reader, batch, places, { height, hasTerms })
+    }
+    batch.put(MOVED_KEY, heightBytes(height))
   }
-  batch.put(MOVED_KEY, heightBytes(height))
+  const filled = readFilled(db)
+  const older = filled > reader.base ? findSegment(db, filled - 1) : undefined
+  if (older !== undefined && batch.length < end) {
+    const hasTerms = findTerms(db, filled - 1) !== undefined
+    let above = filled
+    for (; above > older.first && batch.length < end; above--) {
+      moveBlock(db, reader, batch, places, { height: above - 1, hasTerms })
+    }
+    batch.put(FILLED_KEY, heightBytes(above))
+  }
 }
 
 /** `hasTerms`: its terms are in a listed file. */

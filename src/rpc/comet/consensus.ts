@@ -37,7 +37,10 @@ export function createValidatorsMethod(withChain: WithChain, isCatchingUp: () =>
       withChain((chain) => {
         const latest = latestValidators(chain, isCatchingUp())
         const height = readLightHeight(chain, requested, latest)
-        const set = height < chain.base ? unranked(chain.lightBlock(height)?.validators) : chain.validatorsAt(height)
+        const set =
+          height < chain.base
+            ? unranked(chain.lightBlock(height)?.validators)
+            : (chain.validatorsAt(height) ?? unranked(chain.validatorSetAt(height)))
         if (set === undefined) {
           const { oldestBlock } = chain
           throw cometFailure(`could not find validator set for height #${height}: the oldest block is ${oldestBlock}`)
@@ -55,7 +58,7 @@ export function createValidatorsMethod(withChain: WithChain, isCatchingUp: () =>
   })
 }
 
-/** Priorities are kept as long as headers; no hash covers them, and no light client reads them. */
+/** Of some old blocks priorities are not kept, or were never known: no hash covers them, and no light client reads them. */
 function unranked(set: ValidatorSet | undefined): RankedValidatorSet | undefined {
   return set && { ...set, priorities: set.validators.map(() => 0n), proposer: 0 }
 }

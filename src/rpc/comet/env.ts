@@ -54,7 +54,7 @@ export function lowestBlock({ oldestBlock, headHeight }: Pick<CometChain, 'oldes
 
 /**
  * Lowest block whose header and commit are there: below {@link lowestBlock} where transactions were dropped, or the node began with a snapshot
- * (then without validators).
+ * (then some of them without validators, until it has fetched these).
  */
 export function lowestHeader({ base }: Pick<CometChain, 'base'>): number {
   return Math.max(1, base)

@@ -184,6 +184,11 @@ it('a node becomes a validator by one command, and signs', async () => {
   expect(await delegated()).toBe(1000n * COIN)
 })
 
+it('fetches what it needs of the blocks before its snapshot, beside the new ones', async () => {
+  const isThere = () => fifth.running.output().includes('all old headers that are needed are there')
+  await expect.poll(isThere, POLL).toBe(true)
+})
+
 it('is jailed and slashed when it stops, and unjails', async () => {
   await fifth.kill('SIGTERM')
   await expect.poll(async () => (await validator()).jailed, POLL).toBe(true)
@@ -204,11 +209,10 @@ it('is jailed and slashed when it stops, and unjails', async () => {
   expect(await validator()).toMatchObject({ jailed: false, status: 'BOND_STATUS_BONDED' })
 })
 
-it('is tombstoned when its key signs two blocks of a height', async () => {
-  const height = await seed.height()
-  await waitForHeight(seed, height + 2)
+/** Tells a node that the holder of a key has signed two blocks of a height. */
+async function accuse(signer: ValidatorKey, height: number, told: NetworkNode): Promise<void> {
   const { validators, timeMs } = await validatorsAt(height)
-  const index = validators.validators.findIndex(({ address }) => Buffer.compare(address, key.address) === 0)
+  const index = validators.validators.findIndex(({ address }) => Buffer.compare(address, signer.address) === 0)
   const vote = (fill: number): Vote => {
     const hash = new Uint8Array(32).fill(fill)
     const unsigned = {
@@ -218,12 +222,18 @@ it('is tombstoned when its key signs two blocks of a height', async () => {
       blockId: { hash, partSetHeader: { total: 1, hash } },
       timestampMs: timeMs,
     }
-    const signature = signEd25519(key, voteSignBytes(network.chainId, unsigned))
-    return { ...unsigned, validatorAddress: key.address, validatorIndex: index, signature }
+    const signature = signEd25519(signer, voteSignBytes(network.chainId, unsigned))
+    return { ...unsigned, validatorAddress: signer.address, validatorIndex: index, signature }
   }
   const evidence = createDuplicateVoteEvidence(vote(1), vote(2), { validators, timeMs })
   const text = Buffer.from(encodeEvidence(evidence)).toString('base64')
-  await seed.comet(`broadcast_evidence?evidence=${encodeURIComponent(`"${text}"`)}`)
+  await told.comet(`broadcast_evidence?evidence=${encodeURIComponent(`"${text}"`)}`)
+}
+
+it('is tombstoned when its key signs two blocks of a height', async () => {
+  const height = await seed.height()
+  await waitForHeight(seed, height + 2)
+  await accuse(key, height, seed)
 
   await expect.poll(async () => (await validator()).jailed, POLL).toBe(true)
   const address = toBech32(key.address, 'coinvalcons')
@@ -237,6 +247,18 @@ it('is tombstoned when its key signs two blocks of a height', async () => {
   expect(unjail.code).not.toBe(0)
   const { evidence: listed } = await getJson({ url: urlOf(seed) }, '/cosmos/evidence/v1beta1/evidence')
   expect(listed).toHaveLength(1)
+})
+
+it('judges evidence of blocks before its snapshot, of which it has fetched the validators', async () => {
+  const accused = loadValidatorKey(dataPaths(network.validators[3]!.home).validatorKey)!
+  await accuse(accused, snapshotHeight - 30, fifth)
+  const address = toBech32(accused.address, 'coinvalcons')
+  await expect
+    .poll(async () => {
+      const path = `/cosmos/slashing/v1beta1/signing_infos/${address}`
+      return (await getJson({ url: urlOf(seed) }, path)).val_signing_info.tombstoned
+    }, POLL)
+    .toBe(true)
 })
 
 it('leaves all nodes with one history', async () => {

@@ -168,6 +168,8 @@ describe('four validators and a full node', () => {
 
 /** Metrics of what does not happen in these tests, or has ended again when they are read. */
 const QUIET_METRICS: ReadonlySet<string> = new Set([
+  'coind_backfill_blocks_total',
+  'coind_backfill_height',
   'coind_history_oldest_height',
   'coind_mempool_bytes',
   'coind_mempool_rejected_total',

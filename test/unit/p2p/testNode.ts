@@ -6,6 +6,7 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { type Ed25519Key, ed25519Key } from '../../../src/chain/consensus/ed25519.ts'
 import type { FetchedBlock } from '../../../src/consensus/transport.ts'
+import type { OlderBlocksSource } from '../../../src/p2p/headerExchange.ts'
 import { createValidatorProof } from '../../../src/p2p/hello.ts'
 import type { LightBlockReader } from '../../../src/p2p/lightExchange.ts'
 import { peerCounts } from '../../../src/p2p/limits.ts'
@@ -58,6 +59,7 @@ export interface TestNodeOptions
   readonly blocks?: (height: number) => FetchedBlock
   readonly snapshots?: SnapshotSource
   readonly lightBlocks?: LightBlockReader
+  readonly olderBlocks?: OlderBlocksSource
   readonly events?: Partial<NetworkEvents>
   /** its clock, in place of one that goes */
   readonly now?: () => number
@@ -133,6 +135,9 @@ export async function startNode(options: TestNodeOptions = {}): Promise<TestNode
       }),
       snapshots: options.snapshots ?? NO_SNAPSHOTS,
       lightBlocks: options.lightBlocks ?? (() => undefined),
+      olderBlocks:
+        options.olderBlocks ??
+        (() => ({ read: () => undefined, below: () => undefined, close: async () => undefined })),
       height: () => height,
       unhandled: () => 0,
       onDefect: (error) => defects.push(error),

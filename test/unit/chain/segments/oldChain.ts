@@ -5,17 +5,20 @@ import {
   headerHash,
   resultsHash,
 } from '../../../../src/chain/consensus/block.ts'
-import { commitHash } from '../../../../src/chain/consensus/commit.ts'
+import { commitHash, commitSignBytes } from '../../../../src/chain/consensus/commit.ts'
+import { type Ed25519Key, ed25519Address, signEd25519 } from '../../../../src/chain/consensus/ed25519.ts'
 import { evidenceHash } from '../../../../src/chain/consensus/evidence.ts'
 import { createPartSet } from '../../../../src/chain/consensus/partSet.ts'
-import { BLOCK_ID_FLAGS, type BlockId, type Commit } from '../../../../src/chain/consensus/types.ts'
+import { BLOCK_ID_FLAGS, type BlockId, type Commit, type ValidatorSet } from '../../../../src/chain/consensus/types.ts'
+import { createValidatorSet, validatorSetHash } from '../../../../src/chain/consensus/validatorSet.ts'
 import type { EvmEntry, NativeEntry, StoredEntry } from '../../../../src/chain/entries.ts'
 import { type EthereumHeader, ethereumHeaderHash } from '../../../../src/chain/ethereumBlock.ts'
 import { logsBloom } from '../../../../src/chain/receipt.ts'
 import { writeOldestBlocks } from '../../../../src/chain/store.ts'
 import { buildTransaction } from '../../../../src/chain/transaction.ts'
+import { writeValidators } from '../../../../src/chain/validatorRecords.ts'
 import { writeBlock, writeHeadRecord } from '../../../../src/chain/writeBlock.ts'
-import { concatBytes } from '../../../../src/primitives/bytes.ts'
+import { bytesKey, concatBytes, equalBytes } from '../../../../src/primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, keccak256, sha256 } from '../../../../src/primitives/hash.ts'
 import { WriteBatch } from '../../../../src/storage/batch.ts'
 import { heightBytes } from '../../../../src/storage/columns.ts'
@@ -32,6 +35,7 @@ function randomBytes(length: number, ...seeds: number[]): Uint8Array {
   return out.slice(0, length)
 }
 
+const CHAIN_ID = 'coin_76287-1'
 const EXTRA_DATA = new TextEncoder().encode('coind')
 const KEY = new Uint8Array(32).fill(7)
 
@@ -76,6 +80,8 @@ interface OldChain {
   readonly base: number
   readonly head: number
   readonly validators?: number
+  /** the keys of a block's validators, which then sign it; without it signatures are random, and no validators are stored */
+  readonly keysAt?: (height: number) => readonly Ed25519Key[]
   /** whether the block at a height has transactions; by default every tenth */
   readonly isFull?: (height: number) => boolean
 }
@@ -83,10 +89,16 @@ interface OldChain {
 /** Writes blocks that nobody executed, as the executor writes them. Each refers to the one before. */
 export async function writeOldChain(
   database: WritableDatabase,
-  { base, head, validators = 4, isFull = (height) => height % 10 === 0 }: OldChain,
+  { base, head, validators = 4, keysAt, isFull = (height) => height % 10 === 0 }: OldChain,
 ): Promise<void> {
   const batch = new WriteBatch()
-  const signers = Array.from({ length: validators }, (_, index) => sha256(heightBytes(index)).slice(0, 20))
+  const strangers = Array.from({ length: validators }, (_, index) => sha256(heightBytes(index)).slice(0, 20))
+  const setAt = (height: number): ValidatorSet | undefined =>
+    keysAt && createValidatorSet(keysAt(height).map(({ publicKey }) => ({ publicKey, power: 10n })))
+  const hashAt = (height: number): Uint8Array => {
+    const set = setAt(height)
+    return set === undefined ? sha256(Uint8Array.of(1)) : validatorSetHash(set)
+  }
   const genesisTimeMs = 1_700_000_000_000
   let parentHash: Uint8Array = randomBytes(32, base)
   let mixHash: Uint8Array = parentHash
@@ -95,37 +107,49 @@ export async function writeOldChain(
     partSetHeader: { total: 1, hash: randomBytes(32, base, 2) },
   }
   let lastResultsHash = resultsHash([])
+  /** records of validators, of which a later one needs the earlier ones */
+  const written = new Map<string, Uint8Array>()
   for (let height = base; height <= head; height++) {
     const timeMs = genesisTimeMs + 400 * height + (randomBytes(1, height)[0]! % 8)
-    const commitOf = (of: number, blockId: BlockId): Commit => ({
-      height: of,
-      round: 0,
-      blockId,
-      signatures: signers.map((validatorAddress, index) => ({
-        flag: BLOCK_ID_FLAGS.commit,
-        validatorAddress,
-        timestampMs: timeMs + (randomBytes(1, of, index)[0]! % 64) - 32,
-        signature: randomBytes(64, of, index, 3),
-      })),
-    })
+    const signers = setAt(height)?.validators.map(({ address }) => address) ?? strangers
+    const commitOf = (of: number, blockId: BlockId): Commit => {
+      const addresses = setAt(of)?.validators.map(({ address }) => address) ?? strangers
+      const commit: Commit = {
+        height: of,
+        round: keysAt === undefined ? 0 : of % 3,
+        blockId,
+        signatures: addresses.map((validatorAddress, index) => ({
+          flag: BLOCK_ID_FLAGS.commit,
+          validatorAddress,
+          timestampMs: timeMs + (randomBytes(1, of, index)[0]! % 64) - 32,
+          signature: randomBytes(64, of, index, 3),
+        })),
+      }
+      if (keysAt === undefined) return commit
+      const signatures = commit.signatures.map((sig, index) => {
+        const key = keysAt(of).find(({ publicKey }) => equalBytes(ed25519Address(publicKey), sig.validatorAddress))!
+        return { ...sig, signature: signEd25519(key, commitSignBytes(CHAIN_ID, commit, index)) }
+      })
+      return { ...commit, signatures }
+    }
     const entries = isFull(height) ? someEntries(height) : []
     const txs = entries.map((entry) => {
       if (entry.kind === 'native') return entry.raw
       return entry.kind === 'evm' ? entry.signed.transaction.raw : Uint8Array.of(1, 2, 3)
     })
     const lastCommit = commitOf(height - 1, lastBlockId)
-    const proposerAddress = signers[height % validators]!
+    const proposerAddress = signers[height % signers.length]!
     const block = {
       header: {
         version: { block: BLOCK_PROTOCOL, app: 0 },
-        chainId: 'coin_76287-1',
+        chainId: CHAIN_ID,
         height,
         timeMs,
         lastBlockId,
         lastCommitHash: commitHash(lastCommit),
         dataHash: dataHash(txs),
-        validatorsHash: sha256(Uint8Array.of(1)),
-        nextValidatorsHash: sha256(Uint8Array.of(1)),
+        validatorsHash: hashAt(height),
+        nextValidatorsHash: hashAt(height + 1),
         consensusHash: sha256(Uint8Array.of(2)),
         appHash: parentHash,
         lastResultsHash,
@@ -177,6 +201,18 @@ export async function writeOldChain(
         decided: { blockId, seenCommit: commitOf(height, blockId) },
         resultsHash: lastResultsHash,
       })
+    }
+    const set = setAt(height)
+    if (set !== undefined) {
+      const buffered = { get: (key: Uint8Array) => written.get(bytesKey(key)) }
+      const records = new WriteBatch()
+      const isChanged = height === base || !equalBytes(hashAt(height), hashAt(height - 1))
+      const ranked = { ...set, priorities: set.validators.map(() => 0n), proposer: 0 }
+      writeValidators(records, buffered, { height, set: ranked, isChanged })
+      records.forEach((key, value) => {
+        written.set(bytesKey(key), value!.slice())
+      })
+      batch.append(records)
     }
     parentHash = hash
     lastBlockId = blockId

@@ -45,10 +45,16 @@ describe('validators', () => {
     expect([count, total]).toEqual([String(powers.length), '4'])
   })
 
-  it('a set that is not kept is an error', async () => {
-    const without = createCometTest({
+  it('a set whose priorities are not known has none, and one that is not kept is an error', async () => {
+    const unranked: typeof chain = {
       ...chain,
       validatorsAt: (height) => (height === 2 ? undefined : chain.validatorsAt(height)),
+    }
+    const { validators } = await createCometTest(unranked).get('validators?height=2')
+    expect(validators.map(({ proposer_priority }: Shown) => proposer_priority)).toEqual(['0', '0', '0', '0'])
+    const without = createCometTest({
+      ...unranked,
+      validatorSetAt: (height) => (height === 2 ? undefined : chain.validatorSetAt(height)),
     })
     expect((await without.get('validators?height=2')).error.data).toBe(
       'could not find validator set for height #2: the oldest block is 0',
