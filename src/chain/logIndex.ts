@@ -96,24 +96,34 @@ export async function* indexedLogHeights(
   yield* [...matching!].sort((a, b) => a - b)
 }
 
-/** Headers whose bloom filters are looked into between two pauses. */
+/** Headers in LevelDB whose bloom filters are looked into between two pauses; one of a block in a segment may take as long. */
 const HEADERS_PER_PAUSE = 100
+
+interface BloomSource {
+  readonly headerAt: (height: number) => Pick<EthereumHeader, 'logsBloom'> | undefined
+  /** whether a part of a segment was decoded, which takes some milliseconds, since this was asked before */
+  readonly hasDecoded: () => boolean
+}
 
 /**
  * The same for blocks that are in no index, by the bloom filters of their headers: these may contain what the block does not have.
  * A height without a header is one that has to be looked into.
  */
 export async function* bloomLogHeights(
-  headerAt: (height: number) => Pick<EthereumHeader, 'logsBloom'> | undefined,
+  { headerAt, hasDecoded }: BloomSource,
   { addresses, topics }: LogTerms,
   from: number,
   to: number,
   pause?: () => Promise<void>,
 ): AsyncIterable<number> {
   const positions = [addresses, ...topics].filter((alternatives) => alternatives.length > 0).map(bloomBits)
+  let sincePause = 0
   for (let height = from; height <= to; height++) {
-    if ((height - from + 1) % HEADERS_PER_PAUSE === 0) await pause?.()
     const bloom = headerAt(height)?.logsBloom
+    if (++sincePause === HEADERS_PER_PAUSE || hasDecoded()) {
+      sincePause = 0
+      await pause?.()
+    }
     if (bloom === undefined) yield height
     else if (!isEmptyBloom(bloom) && positions.every((bits) => bloomMayContainAny(bloom, bits))) yield height
   }

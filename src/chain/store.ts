@@ -173,7 +173,12 @@ function openReader(
     return (height) => (height >= base && height < oldestBlock ? read(height) : remembered(height))
   }
 
-  const readMoved = (height: number) => readFromSegment(db, cache.segments, height, beforeDecoding)
+  let decoded = 0
+  const readMoved = (height: number) =>
+    readFromSegment(db, cache.segments, height, (packed) => {
+      beforeDecoding?.(packed)
+      decoded++
+    })
   /** A part that every block up to the head has, from LevelDB or from a segment. @throws DatabaseError when it is missing */
   const readPart = (part: 'header' | 'consensusBlock', height: number): Uint8Array => {
     const bytes = db.get(columnKey(Column[part], heightBytes(height)))
@@ -328,7 +333,15 @@ function openReader(
     validatorsAt: (height) => (height > head.height + VALIDATORS_AHEAD ? undefined : readValidators(db, height)),
     validatorSetAt: (height) => (height > head.height + VALIDATORS_AHEAD ? undefined : readValidatorSet(db, height)),
     logHeights: async function* (terms, from, to, pause) {
-      if (from < indexedFrom) yield* bloomLogHeights(header, terms, from, Math.min(to, indexedFrom - 1), pause)
+      if (from < indexedFrom) {
+        let before = decoded
+        const hasDecoded = (): boolean => {
+          const has = decoded !== before
+          before = decoded
+          return has
+        }
+        yield* bloomLogHeights({ headerAt: header, hasDecoded }, terms, from, Math.min(to, indexedFrom - 1), pause)
+      }
       // The file with the terms of a segment has those of blocks that were dropped, until all its blocks were.
       const lowest = Math.max(from, indexedFrom, oldestBlock)
       if (to >= lowest) yield* indexedLogHeights(db, terms, lowest, to, pause)

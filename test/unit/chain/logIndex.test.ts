@@ -62,12 +62,13 @@ it('finds the same blocks without the index, lets others run, and ends when the 
     height < 10 ? [] : [{ address: ADDRESS, topics: height % 2 === 0 ? [EVEN] : [], data: EMPTY_BYTES }]
   const headerAt = (height: number) => (height > 25 ? undefined : { logsBloom: logsBloom(logAt(height)) })
   const find = (addresses: Uint8Array[], topics: Uint8Array[][]) =>
-    Array.fromAsync(bloomLogHeights(headerAt, { addresses, topics }, 8, 27))
+    Array.fromAsync(bloomLogHeights({ headerAt, hasDecoded: () => false }, { addresses, topics }, 8, 27))
   // Nobody knows what blocks without a header have.
   expect(await find([absent(0), ADDRESS], [[], [EVEN]])).toEqual([10, 12, 14, 16, 18, 20, 22, 24, 26, 27])
   expect(await find([absent(0)], [[EVEN]])).toEqual([26, 27])
   expect(await find([], [])).toEqual(Array.from({ length: 18 }, (_, index) => 10 + index))
   const stop = (): Promise<void> => Promise.reject(new Error('time is over'))
-  const scan = bloomLogHeights(() => headerAt(0), { addresses: [], topics: [] }, 0, 200, stop)
+  const empty = { headerAt: () => headerAt(0), hasDecoded: () => false }
+  const scan = bloomLogHeights(empty, { addresses: [], topics: [] }, 0, 200, stop)
   await expect(Array.fromAsync(scan)).rejects.toThrow('time is over')
 })

@@ -239,10 +239,18 @@ describe('blocks that leave LevelDB for a segment', () => {
     expect(await now()).toEqual(before)
   })
 
-  it('have no file of terms while INDEX is off', async () => {
+  it('have no file of terms while INDEX is off, and are searched a frame at a time', async () => {
     await switchIndexes(database, 'off', HEAD)
-    await makeNextSegment(database, RULES, pause)
+    await moveAll()
     expect(files()).toEqual(['000008096-000008191.segment'])
+    let pauses = 0
+    const find = () =>
+      Array.fromAsync(
+        openChainReader(database).logHeights({ addresses: [], topics: [] }, BASE, LAST, async () => void pauses++),
+      )
+    expect(await find()).toHaveLength(10)
+    // One for each frame, since 96 headers need none.
+    expect(pauses).toBeGreaterThanOrEqual(2)
   })
 
   it('lose the bodies in their file too, with the bytes of one that never had them, wherever a crash interrupts it', async () => {
