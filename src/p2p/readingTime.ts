@@ -5,9 +5,6 @@ import type { Session } from './session.ts'
 
 type ReadingMetrics = Pick<NetworkMetrics, 'readSecondsTotal'>
 
-/** A read that takes so many milliseconds or more is the last one of a turn of the event loop. */
-const LONG_MS = 4
-
 /**
  * The time of this thread that reading old blocks for peers may take. A block in a segment takes some milliseconds, since 64 are decoded
  * to read it: peers that ask for blocks here and there would otherwise keep votes waiting. Those who ask have to wait, never longer than
@@ -37,9 +34,13 @@ export class ReadingTime {
       return read()
     } finally {
       const endMs = this.#now()
-      for (const bucket of [own, this.#all]) bucket.draw(endMs - beginMs, endMs)
-      this.#metrics.readSecondsTotal.inc((endMs - beginMs) / 1000)
-      if (endMs - beginMs >= LONG_MS) await setImmediate()
+      const ms = endMs - beginMs
+      this.#metrics.readSecondsTotal.inc(ms / 1000)
+      if (ms >= READING_TIME.longMs) {
+        for (const bucket of [own, this.#all]) bucket.draw(ms, endMs)
+        // Votes that have come meanwhile go first.
+        await setImmediate()
+      }
     }
   }
 

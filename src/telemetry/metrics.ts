@@ -231,7 +231,7 @@ export function createNetworkMetrics(registry: Registry) {
     }),
     readSecondsTotal: new Counter({
       name: 'coind_p2p_read_seconds_total',
-      help: 'Seconds in which the network thread read blocks and light blocks for peers; half of the time is the most',
+      help: 'Seconds in which the network thread read blocks and light blocks for peers',
       registers,
     }),
     /** `reason` is one of a few fixed texts */

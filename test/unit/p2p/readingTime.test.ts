@@ -79,6 +79,18 @@ test.each(['blocks', 'light'] as const)(
   },
 )
 
+test('a peer that syncs, for which one read in 64 takes long, does not wait', async () => {
+  let reads = 0
+  const time = new ReadingTime(() => nowMs, metrics)
+  const session = { id: 'syncing' } as Session
+  while (nowMs < 60_000) {
+    await time.spend(session, () => {
+      nowMs += reads++ % 64 === 0 ? FRAME_MS : 0.3
+    })
+  }
+  expect(reads).toBeGreaterThan(60 * 1_800)
+})
+
 test('many peers have theirs of what there is for all', async () => {
   const untilMs = READS * FRAME_MS
   const answered = await serve(['blocks', 'light', 'blocks', 'light', 'blocks', 'light'], untilMs)
