@@ -81,9 +81,9 @@ export function createPruner({
   const replaceSegments = (batch: WriteBatch, places: HashPlaceWriter, height: number): readonly string[] => {
     if (!isDropping && height % LOOK_BLOCKS !== 0) return []
     if (headers !== undefined) {
-      const { count, file } = dropHeaders(database, batch, places, { rules: headers, count: HEADERS_PER_BLOCK, cache })
+      const { count, files } = dropHeaders(database, batch, places, { rules: headers, count: HEADERS_PER_BLOCK, cache })
       isDropping = count > 0
-      if (isDropping) return file === undefined ? [] : [file]
+      if (isDropping) return files
     }
     const bare = blockHistory === 0 ? undefined : listNextBareSegment(database, batch, bareFrom)
     bareFrom = bare?.next ?? bareFrom
@@ -216,9 +216,9 @@ async function dropOldHeaders({
   return inSteps(progressOf({ title: 'dropping old headers', unit: 'blocks', total }), signal, async () => {
     const batch = new WriteBatch()
     const options = { rules, count: step.bodies, cache }
-    const { count, file } = dropHeaders(database, batch, new HashPlaceWriter(database, batch), options)
+    const { count, files } = dropHeaders(database, batch, new HashPlaceWriter(database, batch), options)
     if (count > 0) await database.write(batch, { sync: true })
-    if (file !== undefined) removeSegmentFile(file)
+    for (const file of files) removeSegmentFile(file)
     return count
   })
 }

@@ -9,6 +9,7 @@ import { type HeaderRules, isHeaderNeeded } from './headerRetention.ts'
 import { LightBlockKeeper } from './keptLightBlocks.ts'
 import { readFilled, readMoved } from './segments/moveBlocks.ts'
 import { findSegment, type HeightRange, segmentKey, segmentPath } from './segments/segments.ts'
+import { unlistTerms } from './segments/segmentTerms.ts'
 import { type BlockCache, baseEntry, type ChainReader, openChainReader, readBase } from './store.ts'
 import { dropValidators } from './validatorRecords.ts'
 import { putHashEntries } from './writeBlock.ts'
@@ -21,15 +22,15 @@ import { putHashEntries } from './writeBlock.ts'
  *    In the same batch go the entries of these blocks in the index of hashes, and the records of their validators; and the light blocks
  *    that stay are written.
  * 2. The batch that passes the end of the segment takes it from the list.
- * 3. When that batch is on stable storage, the file is removed; after a crash, at the next start (`tidySegments`).
+ * 3. When that batch is on stable storage, the file is removed, a while later; after a crash, at the next start (`tidySegments`).
  */
 
 /** What {@link dropHeaders} has added to a batch. */
 interface DroppedHeaders {
   /** number of blocks */
   readonly count: number
-  /** the segment file that is in no list any more once the batch is written */
-  readonly file: string | undefined
+  /** files that are in no list any more once the batch is written: of a segment, and of its terms, if it still had some */
+  readonly files: readonly string[]
 }
 
 /**
@@ -72,12 +73,13 @@ export function dropHeaders(
   }
   dropValidators(batch, db, from, until)
   batch.put(...baseEntry(until))
-  if (until <= segment.last) return { count: until - from, file: undefined }
+  if (until <= segment.last) return { count: until - from, files: [] }
   batch.del(segmentKey(segment.first))
-  return { count: until - from, file: segmentPath(db.location, segment) }
+  const files = [segmentPath(db.location, segment), ...unlistTerms(db, batch, segment.last)]
+  return { count: until - from, files }
 }
 
-const NOTHING: DroppedHeaders = { count: 0, file: undefined }
+const NOTHING: DroppedHeaders = { count: 0, files: [] }
 
 /** How many blocks {@link dropHeaders} will drop in all, in however many batches. */
 export function countDroppableHeaders(db: DatabaseReader, rules: HeaderRules): number {

@@ -17,7 +17,7 @@ import {
   segmentPath,
   writeSegment,
 } from './segments.ts'
-import { findTerms, termsKey, termsPath } from './segmentTerms.ts'
+import { unlistTerms } from './segmentTerms.ts'
 
 /*
  * Where BLOCK_HISTORY was set or lowered, segments that were made before have transactions and results of blocks that are dropped by now.
@@ -98,12 +98,7 @@ export function listNextBareSegment(db: DatabaseReader, batch: WriteBatch, from:
   if (old === undefined || path === undefined || !hasSegmentFile(path)) return undefined
   const { bytes, sha256 } = readSegmentIndex(path)
   batch.put(...segmentEntry({ ...bareOf(old), bytes, sha256 }))
-  const oldFiles = [segmentPath(db.location, old)]
-  const terms = findTerms(db, old.last)
-  if (terms !== undefined) {
-    batch.del(termsKey(old.last))
-    oldFiles.push(termsPath(db.location, terms))
-  }
+  const oldFiles = [segmentPath(db.location, old), ...unlistTerms(db, batch, old.last)]
   return { oldFiles, next: old.last + 1 }
 }
 

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { bytesToBigInt, concatBytes, EMPTY_BYTES, equalBytes } from '../../primitives/bytes.ts'
 import { sha256 } from '../../primitives/hash.ts'
 import { decodeRLP, encodeRLP } from '../../primitives/rlp.ts'
+import type { WriteBatch } from '../../storage/batch.ts'
 import { Column, columnKey, HEIGHT_BYTES, heightBytes, prefixEnd } from '../../storage/columns.ts'
 import { damagedFile } from '../../storage/damage.ts'
 import { DatabaseError, type DatabaseReader, type KeyReader } from '../../storage/database.ts'
@@ -81,6 +82,18 @@ export function findTerms(db: KeyReader, height: number): ListedTerms | undefine
   const bytes = db.get(termsKey(height))
   const terms = bytes && decodeTermsEntry(bytes)
   return terms !== undefined && height >= terms.first && height <= terms.last ? terms : undefined
+}
+
+/** Adds to a batch what takes the terms of the segment with a block from the list. @returns their file, if there is one */
+export function unlistTerms(
+  db: KeyReader & Pick<DatabaseReader, 'location'>,
+  batch: WriteBatch,
+  height: number,
+): readonly string[] {
+  const terms = findTerms(db, height)
+  if (terms === undefined) return []
+  batch.del(termsKey(height))
+  return [termsPath(db.location, terms)]
 }
 
 /** All listed files of terms, oldest first. */

@@ -124,6 +124,26 @@ it('a backup has the segment, and is none when that is damaged', async () => {
   await expect(backUp('damaged')).rejects.toThrow(/segment is damaged \(it is missing/)
 })
 
+const HEADERS = {
+  blockHistory: 10,
+  ownBlocks: 10,
+  evidence: { maxAgeBlocks: 1, maxAgeMs: 1 },
+  trustPeriodMs: 1,
+} as const
+
+it('headers go with a segment that still has bodies, and with its terms', async () => {
+  await moveAll()
+  expect(segmentFiles(database.location)).toHaveLength(2)
+  const progressOf = () => ({ update: () => undefined, end: () => undefined })
+  const settings = { pruning: 'archive', blockHistory: 10, index: 'all' } as const
+  const pruned = await pruneNow({ database, ...settings, headers: HEADERS, progressOf })
+  expect(pruned).toMatchObject({ headers: SEGMENT_BLOCKS - BASE, files: 0 })
+  for (const column of [Column.shortHash, Column.segment, Column.segmentTerms])
+    expect(await entriesOf(column)).toEqual([])
+  expect(segmentFiles(database.location)).toEqual([])
+  await tidySegments(database)
+})
+
 it('bodies go from the segment, then headers, also of a chain that began with a snapshot and has no validators before it', async () => {
   await moveAll()
   const [whole] = segmentFiles(database.location)
@@ -138,8 +158,7 @@ it('bodies go from the segment, then headers, also of a chain that began with a 
   expect(told).toEqual([`dropping old blocks: ${HEAD - 10 - BASE}`, 'dropping old blocks from files: 1'])
   expect(segmentFiles(database.location)).toEqual([whole!.replace('.segment', '-bare.segment')])
 
-  const headers = { blockHistory: 10, ownBlocks: 10, evidence: { maxAgeBlocks: 1, maxAgeMs: 1 }, trustPeriodMs: 1 }
-  const next = blocksOn(createPruner({ ...OPTIONS, database, headers, durableHeight: () => HEAD + 1_000 }))
+  const next = blocksOn(createPruner({ ...OPTIONS, database, headers: HEADERS, durableHeight: () => HEAD + 1_000 }))
   for (let height = HEAD + 1; height < HEAD + 9; height++) await next(height)
   expect(openChainReader(database).base).toBe(SEGMENT_BLOCKS)
   expect([await entriesOf(Column.shortHash), segmentFiles(database.location)]).toEqual([[], []])
