@@ -261,10 +261,13 @@ export async function reindexDatabase(config: Config, signal: AbortSignal): Prom
 export async function repairDatabase(config: Config, options: RepairOptions): Promise<Repaired> {
   const { repairDatabase: repair } = await import('./app/repair/repairDatabase.ts')
   const { beginSwitch, keepOldDatabase } = await import('./app/currentDatabase.ts')
+  const { snapshotFor } = await import('./threads/beginFromSnapshot.ts')
   const { decidesAlone } = await import('./consensus/recovery.ts')
   const home = await openExistingHome(config)
   try {
     const { chain, paths, validatorKey } = home
+    const logger = createLogger(config.log)
+    const snapshot = () => snapshotFor({ config, home, logger, allowsOlder: true, signal: options.signal })
     /** most repairs need none */
     let executors: ReturnType<typeof offlineExecutors> | undefined
     if (!existsSync(paths.db)) throw new ConfigError(`${paths.db} does not exist: the node has no chain yet`)
@@ -279,6 +282,7 @@ export async function repairDatabase(config: Config, options: RepairOptions): Pr
         chain,
         index: config.index,
         keepsBlocks: config.blockHistory === 0,
+        snapshot,
         decidesAlone: (validators) => decidesAlone(validators, validatorKey.publicKey),
         openExecutor: async (location) => {
           executors ??= offlineExecutors(config, home)
@@ -287,9 +291,9 @@ export async function repairDatabase(config: Config, options: RepairOptions): Pr
         progressOf: startProgress,
       })
       if (repaired.rebuiltTo === undefined) return repaired
-      beginSwitch(paths, null)
+      beginSwitch(paths, repaired.isFromSnapshot ? snapshot()!.source : null)
       keepOldDatabase(paths)
-      await settleDatabase(home, createLogger(config.log))
+      await settleDatabase(home, logger)
       return repaired
     } finally {
       await rm(sortDirectory, { recursive: true })

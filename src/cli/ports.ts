@@ -118,6 +118,8 @@ export interface RepairOptions {
   readonly from: readonly (string | URL)[]
   /** whether nothing is changed */
   readonly isDryRun: boolean
+  /** whether a damaged database is replaced by a snapshot, whatever could be mended in it */
+  readonly prefersSnapshot: boolean
   /** is told the damage and what will be done, before anything is changed; not called when there is none */
   readonly onPlan: (found: readonly string[], steps: readonly string[]) => void
   /** ends it; it then rejects with the signal's reason, and a later call goes on */

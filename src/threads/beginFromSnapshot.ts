@@ -17,6 +17,7 @@ import { decideSync } from '../config/syncDecision.ts'
 import type { PeerId } from '../consensus/transport.ts'
 import { bytesToHex } from '../primitives/bytes.ts'
 import { sha256 } from '../primitives/hash.ts'
+import { shownUrl } from '../primitives/httpProblems.ts'
 import {
   MAX_MANIFEST_BYTES,
   type Manifest,
@@ -26,8 +27,7 @@ import {
 } from '../snapshot/manifest.ts'
 import { publicFiles, SNAPSHOT_FILES } from '../snapshot/publicFiles.ts'
 import { Database, DatabaseError, type DatabaseErrorCode } from '../storage/database.ts'
-import type { LightBlockSource } from '../sync/light/lightBlockSource.ts'
-import { LightClientError } from '../sync/light/lightBlockSource.ts'
+import { type LightBlockSource, LightClientError } from '../sync/light/lightBlockSource.ts'
 import { genesisTimes, openLightClient } from '../sync/light/openLightClient.ts'
 import { PeerSource } from '../sync/light/peerSource.ts'
 import { RpcSource } from '../sync/light/rpcSource.ts'
@@ -71,9 +71,7 @@ const ATTEMPTS = 20
 export async function beginFromSnapshot(start: SnapshotStart): Promise<void> {
   const { config, home, logger } = start
   const { paths } = home
-  const { joining } = config
-  const source =
-    joining.snapshotManifestUrl === undefined ? null : bytesToHex(sha256(Buffer.from(joining.snapshotManifestUrl)))
+  const source = sourceOf(config)
   // 1.
   if (!isWanted(config, paths, source)) {
     removeLeftovers(paths)
@@ -87,15 +85,54 @@ export async function beginFromSnapshot(start: SnapshotStart): Promise<void> {
     return
   }
   // 3.
-  const height =
-    joining.snapshotManifestUrl === undefined
-      ? await restoreFromPeers(start, decision.isRequired)
-      : await restoreFromWeb(start, snapshotAt(joining.snapshotManifestUrl, start.signal))
+  const height = await restoreBeside(start, decision.isRequired)
   if (height === undefined) return
   // 4.
   beginSwitch(paths, source)
   await settleDatabase(home, logger)
   logger.info({ height }, 'the node begins with the state of a snapshot')
+}
+
+/** What is remembered of where a restored database came from; null: nobody named a place. */
+function sourceOf({ joining }: Pick<Config, 'joining'>): string | null {
+  const url = joining.snapshotManifestUrl
+  return url === undefined ? null : bytesToHex(sha256(Buffer.from(url)))
+}
+
+/** A snapshot that can be restored beside a damaged database. */
+interface AvailableSnapshot {
+  /** for messages */
+  readonly place: string
+  /** see `beginSwitch` */
+  readonly source: string | null
+  /** @returns the height of its block; undefined when there is none after all */
+  readonly restore: () => Promise<number | undefined>
+}
+
+/** The snapshot that the settings allow to restore in the place of a damaged database; undefined: none. @throws ConfigError */
+export function snapshotFor(start: SnapshotStart): AvailableSnapshot | undefined {
+  const { config, home } = start
+  const { snapshotManifestUrl, isJoining } = config.joining
+  const hasPeers = isJoining || config.p2p.persistentPeers.length > 0
+  const { kind } = decideSync(config, genesisTimes(home.init.genesis), Date.now())
+  if (kind === 'blocks' || (snapshotManifestUrl === undefined && !hasPeers)) return undefined
+  return {
+    place: snapshotManifestUrl === undefined ? 'the peers' : shownUrl(new URL(snapshotManifestUrl)),
+    source: sourceOf(config),
+    restore: () => restoreBeside(start, false),
+  }
+}
+
+/**
+ * Makes the database of a snapshot beside the present one: from SNAPSHOT_MANIFEST_URL or, without it, of the newest that peers have and that
+ * verifies.
+ * @returns the height of its block; undefined when no peer has one, unless it is required
+ * @throws ConfigError, SnapshotUnavailableError, FalseSnapshotError with one line for the operator; the signal's reason
+ */
+async function restoreBeside(start: SnapshotStart, isRequired: boolean): Promise<number | undefined> {
+  const url = start.config.joining.snapshotManifestUrl
+  if (url === undefined) return restoreFromPeers(start, isRequired)
+  return restoreFromWeb(start, snapshotAt(url, start.signal))
 }
 
 function removeLeftovers(paths: Home['paths']): void {

@@ -15,7 +15,7 @@ import { type Ed25519Key, ed25519Key, signEd25519 } from '../../src/chain/consen
 import { decodeLightBlock, encodeLightBlock } from '../../src/chain/consensus/lightBlock.ts'
 import { createRankedSet, createValidatorSet, validatorSetHash } from '../../src/chain/consensus/validatorSet.ts'
 import { chainConfigOf } from '../../src/chain/genesis.ts'
-import { loadValidatorKey } from '../../src/consensus/validatorKey.ts'
+import { createValidatorKey, loadValidatorKey } from '../../src/consensus/validatorKey.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
 import { commitJson, headerJson } from '../../src/rpc/comet/json/block.ts'
 import { validatorJson } from '../../src/rpc/comet/json/values.ts'
@@ -155,6 +155,40 @@ async function expectRestored(node: TestNode): Promise<void> {
   )
   expect(next.parentHash).toBe(bytesToHex(manifest.ethereumHash))
 }
+
+describe.runIf(PROPERTY_RUNS > 1)('a repair', () => {
+  it('puts a snapshot in the place of a damaged database, whose blocks from the first one on are not all there', async () => {
+    const home = join(directory, 'repaired')
+    cpSync(old, home, { recursive: true })
+    const { db, damagedDb, validatorKey } = dataPaths(home)
+    rmSync(join(db, 'CURRENT'))
+    const peers = { PERSISTENT_PEERS: `${'0'.repeat(40)}@127.0.0.1:1` }
+    const repair = () => {
+      const environment = { ...environmentOf({ SNAPSHOT_MANIFEST_URL: url, ...peers }), HOMEDIR: home }
+      return runCoind(['repair', '--snapshot'], { environment })
+    }
+    // The key of the chain's only validator: no peer has the blocks after the snapshot.
+    const refused = await repair()
+    expect(refused).toMatchObject({
+      code: EXIT_DATA,
+      output: expect.stringContaining('this validator alone decides the blocks'),
+    })
+    expect(existsSync(damagedDb)).toBe(false)
+    rmSync(validatorKey)
+    createValidatorKey(validatorKey, new Uint8Array(32).fill(9))
+    const { code, output } = await repair()
+    expect({ code, output }).toMatchObject({
+      code: 0,
+      output: expect.stringContaining(`made anew up to block ${manifest.height}`),
+    })
+    expect(existsSync(damagedDb)).toBe(true)
+    expect(await readChain(home, (chain) => [chain.headHeight, chain.oldestBlock])).toEqual([
+      manifest.height,
+      manifest.height + 1,
+    ])
+    expect(await repair()).toEqual({ code: 0, output: 'No damage was found\n' })
+  })
+})
 
 describe('kill -9 in a restore', () => {
   /**

@@ -2,7 +2,10 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import type { ChainConfig } from '../../chain/chainConfig.ts'
+import { readIndexedFrom } from '../../chain/indexCoverage.ts'
+import { writeTermsOf } from '../../chain/segments/moveBlocks.ts'
 import { differingBlock, findSegment, segmentEntry, storedBlock } from '../../chain/segments/segments.ts'
+import { termsEntry } from '../../chain/segments/segmentTerms.ts'
 import { RESTORED_KEY } from '../../chain/store.ts'
 import { readHeadRecord } from '../../chain/writeBlock.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
@@ -112,17 +115,14 @@ async function execute(
 
 async function adoptSegment({ target, signal }: RebuildRequest, { path }: OwnFile): Promise<void> {
   const index = readSegmentIndex(path)
+  const pause = async (): Promise<void> => {
+    await setImmediate()
+    signal.throwIfAborted()
+  }
   const database = await Database.open(target)
   try {
     if (findSegment(database, index.first) !== undefined) return
-    const other = await differingBlock(
-      index,
-      (height) => storedBlock(database, height),
-      async () => {
-        await setImmediate()
-        signal.throwIfAborted()
-      },
-    )
+    const other = await differingBlock(index, (height) => storedBlock(database, height), pause)
     // The node makes the file anew.
     if (other !== undefined) return
     const directory = segmentsDirectory(target)
@@ -133,6 +133,8 @@ async function adoptSegment({ target, signal }: RebuildRequest, { path }: OwnFil
     syncDirectory(directory)
     const batch = new WriteBatch()
     batch.put(...segmentEntry(index))
+    const isIndexed = Number.isFinite(readIndexedFrom(database))
+    if (isIndexed) batch.put(...termsEntry(await writeTermsOf(database, index, pause)))
     await database.write(batch, { sync: true })
   } finally {
     await database.close()

@@ -22,6 +22,10 @@ export interface RepairRequest extends MendRequest, Omit<RebuildRequest, 'chain'
   readonly from: readonly (string | URL)[]
   /** whether the node keeps all blocks, so that its own can be executed anew */
   readonly keepsBlocks: boolean
+  /** a snapshot that can be restored into `target` instead; undefined: there can be none. @throws ConfigError */
+  readonly snapshot: () => RepairSnapshot | undefined
+  /** whether it is taken in any case, and nothing mended */
+  readonly prefersSnapshot: boolean
   /** whether these validators cannot decide a block without this node, nor need others: then no peer has blocks that it lacks */
   readonly decidesAlone: (validators: ValidatorSet) => boolean
   /** whether nothing is changed */
@@ -30,11 +34,20 @@ export interface RepairRequest extends MendRequest, Omit<RebuildRequest, 'chain'
   readonly onPlan: (found: readonly string[], steps: readonly string[]) => void
 }
 
+interface RepairSnapshot {
+  /** where it comes from */
+  readonly place: string
+  /** @returns the height of its block; undefined when there is none after all. @throws with one line for the operator */
+  readonly restore: () => Promise<number | undefined>
+}
+
 /** What a repair has come to. */
 export interface Repaired {
   readonly isDamaged: boolean
   /** height of the newest block in `target`, where a database was made that has to take the place of the damaged one */
   readonly rebuiltTo?: number
+  /** whether it was made from a snapshot */
+  readonly isFromSnapshot?: boolean
   /** what was wrong with the indexes */
   readonly indexes: Reindexed
 }
@@ -45,15 +58,15 @@ export interface Repaired {
  * 1. Files of old blocks are fetched again.
  * 2. Damaged entries of LevelDB are written as what is whole proves them (`mendDatabase`).
  *
- * Where that does not do, the node's own blocks are executed anew, into a database beside (`rebuildFromBlocks`). It may be interrupted or
- * killed at any moment, and then run again.
+ * Where that does not do, another database is made beside: by executing the node's own blocks anew (`rebuildFromBlocks`), or from a snapshot.
+ * It may be interrupted or killed at any moment, and then run again.
  * @throws DatabaseError with what to do when there is damage of another kind; SnapshotError when no source answers; `signal.reason`
  */
 export async function repairDatabase(request: RepairRequest): Promise<Repaired> {
   const damage = await findDamage(request)
   const found = describe(damage)
   if (found.length === 0) return { isDamaged: false, indexes: {} }
-  const plan = planMending(damage)
+  const plan = request.prefersSnapshot ? undefined : planMending(damage)
   if (plan === undefined) return rebuild(request, found)
   const unmoved = await unmovedSegments(damage, request)
   request.onPlan(found, stepsOf(damage, plan, unmoved))
@@ -64,27 +77,36 @@ export async function repairDatabase(request: RepairRequest): Promise<Repaired> 
 }
 
 async function rebuild(request: RepairRequest, found: readonly string[]): Promise<Repaired> {
-  const { location, signal, isDryRun } = request
-  const blocks = request.keepsBlocks
-    ? // Files in other places are downloaded only when they are used.
-      await gatherOwnBlocks(isDryRun ? { ...request, from: [] } : request)
-    : NO_BLOCKS
-  const isPossible = blocks.last > 0
-  request.onPlan(found, isPossible ? rebuildSteps(blocks, request) : [])
+  const { location, signal, isDryRun, keepsBlocks, prefersSnapshot } = request
+  const blocks =
+    keepsBlocks && !prefersSnapshot
+      ? // Files in other places are downloaded only when they are used.
+        await gatherOwnBlocks(isDryRun ? { ...request, from: [] } : request)
+      : NO_BLOCKS
+  const hasBlocks = blocks.last > 0
+  const snapshot = hasBlocks ? undefined : request.snapshot()
+  request.onPlan(found, hasBlocks ? rebuildSteps(blocks, request) : snapshotSteps(snapshot))
   if (isDryRun) return { isDamaged: true, indexes: {} }
-  if (!isPossible) throw beyondMending(location)
-  const height = await rebuildFromBlocks(request, blocks)
+  const height = hasBlocks ? await rebuildFromBlocks(request, blocks) : await snapshot?.restore()
   signal.throwIfAborted()
-  await checkNothingIsLost(request, height, blocks.highest)
-  return { isDamaged: true, rebuiltTo: height, indexes: {} }
+  if (height === undefined) throw beyondMending(location)
+  await checkNothingIsLost(request, height, hasBlocks ? blocks.highest : Number.POSITIVE_INFINITY)
+  return { isDamaged: true, rebuiltTo: height, isFromSnapshot: !hasBlocks, indexes: {} }
 }
+
+function snapshotSteps(snapshot: RepairSnapshot | undefined): readonly string[] {
+  if (snapshot === undefined) return []
+  return [`restore a snapshot from ${snapshot.place}; older blocks are not in it`, PUT_IN_PLACE]
+}
+
+const PUT_IN_PLACE = 'put it in the place of the damaged database, which stays as db.damaged until it is deleted'
 
 function rebuildSteps({ last, highest }: OwnBlocks, { target, isDryRun, from }: RepairRequest): readonly string[] {
   const mayBeMore = isDryRun && from.length > 0 ? ' (or more, with files from the places that --from names)' : ''
   return [
     `execute blocks 1 to ${last}${mayBeMore}, which can be read, anew into ${target}`,
     ...(highest > last ? [`let the next start get the later ones, to ${highest} or more, from wal/ or the peers`] : []),
-    'put it in the place of the damaged database, which stays as db.damaged until it is deleted',
+    PUT_IN_PLACE,
   ]
 }
 
@@ -106,8 +128,8 @@ async function checkNothingIsLost(
   }
   throw new DatabaseError(
     'corrupt',
-    `block ${height + 1} is lost, and this validator alone decides the blocks, so no peer has those up to ${highest}: name a place that has ` +
-      'them with --from, or put back a backup; nothing was replaced',
+    `block ${height + 1} is lost, and this validator alone decides the blocks, so no peer has those after it: name a place that has them with ` +
+      '--from, or put back a backup; nothing was replaced',
     undefined,
   )
 }
@@ -115,8 +137,8 @@ async function checkNothingIsLost(
 function beyondMending(location: string): DatabaseError {
   return new DatabaseError(
     'corrupt',
-    `${location} can neither be mended nor made anew from its own blocks: restore a snapshot (FORCE_SNAPSHOT_RESTORE), or move it away, keep ` +
-      'config/ and wal/, and start to join anew from the peers (docs/operations.md, "A damaged disk")',
+    `${location} can neither be mended nor made anew from its own blocks, and there is no snapshot: set SNAPSHOT_MANIFEST_URL or name peers ` +
+      'that have one (SYNC_MODE=auto), or move it away, keep config/ and wal/, and start to join anew (docs/operations.md, "A damaged disk")',
     undefined,
   )
 }

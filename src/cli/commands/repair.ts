@@ -7,6 +7,7 @@ import { placeOf } from './blocks.ts'
 interface RepairFlags {
   readonly from: readonly string[]
   readonly dryRun?: boolean
+  readonly snapshot?: boolean
 }
 
 /** A dry run has found damage, which has been printed before this is thrown. */
@@ -23,12 +24,16 @@ export function addRepair(program: Command, node: NodeCommands, terminal: Termin
     )
     .option('--dry-run', 'change nothing')
     .option(
+      '--snapshot',
+      'replace a damaged database by a snapshot (SNAPSHOT_MANIFEST_URL, or of the peers), which may be faster',
+    )
+    .option(
       '--from <place>',
       'directory (of another node, of a backup, of files) or URL that may have whole files of old blocks; may be given several times',
       (place: string, before: readonly string[]) => [...before, place],
       [],
     )
-  addConfigFlags(command).action(async ({ from, dryRun = false }: RepairFlags) => {
+  addConfigFlags(command).action(async ({ from, dryRun = false, snapshot = false }: RepairFlags) => {
     const config = configOf(command, terminal)
     let damages = 0
     const onPlan = (found: readonly string[], steps: readonly string[]): void => {
@@ -40,6 +45,7 @@ export function addRepair(program: Command, node: NodeCommands, terminal: Termin
       node.repairDatabase(config, {
         from: from.map((place) => placeOf(place, terminal)),
         isDryRun: dryRun,
+        prefersSnapshot: snapshot,
         onPlan,
         signal,
       }),

@@ -12,6 +12,7 @@ import {
   storedBlock,
   writeSegment,
 } from '../../../../src/chain/segments/segments.ts'
+import { findTerms } from '../../../../src/chain/segments/segmentTerms.ts'
 import { openChainReader } from '../../../../src/chain/store.ts'
 import { WriteBatch } from '../../../../src/storage/batch.ts'
 import { Column, columnKey, heightBytes } from '../../../../src/storage/columns.ts'
@@ -77,7 +78,10 @@ it('a file of old blocks that says the same as the executed blocks becomes one o
   for (let times = 0; times < 2; times++) {
     expect(await adopt(target, path)).toBe(HEAD)
     expect(statSync(segmentPath(target, segment)).ino).toBe(statSync(path).ino)
-    await using(target, (database) => expect(findSegment(database, LAST)).toEqual(segment))
+    await using(target, (database) => {
+      expect(findSegment(database, LAST)).toEqual(segment)
+      expect(findTerms(database, LAST)).toMatchObject({ first: segment.first, last: LAST })
+    })
   }
 })
 
