@@ -135,30 +135,42 @@ export class ProtobufError extends Error {
 /** A varint as 64 unsigned bits, everything else as bytes. */
 export type FieldValue = bigint | Uint8Array
 
+/** How many numbers describe a field: its number, 1 for a varint and 0 for bytes, where its value begins, and where that ends. */
+const FIELD_NUMBERS = 4
+
 /**
  * The fields of one protobuf message, in any order and encoding; bytes are views on the input. A caller that must accept only one
  * encoding of a message encodes the result again and compares.
  */
 export class ProtobufFields {
-  readonly #fields = new Map<number, FieldValue[]>()
+  readonly #bytes: Uint8Array
+  /** {@link FIELD_NUMBERS} of each field: blocks have dozens of small ones, of which an object each would cost more than all else */
+  readonly #fields: number[] = []
 
-  /** @throws ProtobufError */
-  constructor(bytes: Uint8Array) {
-    visitFields(bytes, (field, value) => {
-      const values = this.#fields.get(field)
-      if (values === undefined) this.#fields.set(field, [value])
-      else values.push(value)
-    })
+  /**
+   * @param start where the message begins in `bytes`, `end` where it ends
+   * @throws ProtobufError
+   */
+  constructor(bytes: Uint8Array, start = 0, end = bytes.length) {
+    this.#bytes = bytes
+    const cursor = { bytes, at: start, end }
+    while (cursor.at < end) {
+      const tag = readTag(cursor)
+      const isVarint = tag % 8 === 0
+      const valueEnd = isVarint ? varintEnd(cursor) : valueEndOf(cursor, tag % 8)
+      this.#fields.push(Math.floor(tag / 8), isVarint ? 1 : 0, cursor.at, valueEnd)
+      cursor.at = valueEnd
+    }
   }
 
   /** The numbers of the fields that are there. */
-  numbers(): IterableIterator<number> {
-    return this.#fields.keys()
+  numbers(): ReadonlySet<number> {
+    return new Set(this.#fields.filter((_, index) => index % FIELD_NUMBERS === 0))
   }
 
   /** The items of a packed field. @throws ProtobufError */
   static varints(packed: Uint8Array): bigint[] {
-    const cursor = { bytes: packed, at: 0 }
+    const cursor = { bytes: packed, at: 0, end: packed.length }
     const items: bigint[] = []
     while (cursor.at < packed.length) items.push(readVarint(cursor))
     return items
@@ -166,9 +178,13 @@ export class ProtobufFields {
 
   /** A varint as signed 64 bits; 0n when absent. */
   integer(field: number): bigint {
-    const value = this.#fields.get(field)?.at(-1) ?? 0n
-    if (typeof value !== 'bigint') throw new ProtobufError(`field ${field} is not a varint`)
-    return BigInt.asIntN(64, value)
+    const fields = this.#fields
+    for (let at = fields.length - FIELD_NUMBERS; at >= 0; at -= FIELD_NUMBERS) {
+      if (fields[at] !== field) continue
+      if (fields[at + 1] === 0) throw new ProtobufError(`field ${field} is not a varint`)
+      return BigInt.asIntN(64, readVarint({ bytes: this.#bytes, at: fields[at + 2]!, end: fields[at + 3]! }))
+    }
+    return 0n
   }
 
   /** A varint from 0 to `max`; 0 when absent. */
@@ -179,7 +195,8 @@ export class ProtobufFields {
   }
 
   bytes(field: number): Uint8Array {
-    return this.repeatedBytes(field).at(-1) ?? EMPTY_BYTES
+    const at = this.#last(field)
+    return at === undefined ? EMPTY_BYTES : this.#value(at)
   }
 
   /** So many bytes, in an array of their own: a view would keep the whole message in memory. */
@@ -196,31 +213,59 @@ export class ProtobufFields {
   }
 
   repeatedBytes(field: number): Uint8Array[] {
-    const values = this.#fields.get(field) ?? []
-    return values.map((value) => {
-      if (typeof value === 'bigint') throw new ProtobufError(`field ${field} is not length-delimited`)
-      return value
-    })
+    return this.#all(field).map((at) => this.#value(at))
   }
 
   /** @throws ProtobufError when the field is absent */
   message<T>(field: number, read: (fields: ProtobufFields) => T): T {
-    const bytes = this.repeatedBytes(field).at(-1)
-    if (bytes === undefined) throw new ProtobufError(`field ${field} is missing`)
-    return read(new ProtobufFields(bytes))
+    const at = this.#last(field)
+    if (at === undefined) throw new ProtobufError(`field ${field} is missing`)
+    return read(this.#nested(at))
   }
 
   repeatedMessage<T>(field: number, read: (fields: ProtobufFields) => T): T[] {
-    return this.repeatedBytes(field).map((bytes) => read(new ProtobufFields(bytes)))
+    return this.#all(field).map((at) => read(this.#nested(at)))
+  }
+
+  /** Where the fields of this number are described. @throws ProtobufError when one of them is a varint */
+  #all(field: number): number[] {
+    const fields = this.#fields
+    const all: number[] = []
+    for (let at = 0; at < fields.length; at += FIELD_NUMBERS) {
+      if (fields[at] !== field) continue
+      if (fields[at + 1] === 1) throw new ProtobufError(`field ${field} is not length-delimited`)
+      all.push(at)
+    }
+    return all
+  }
+
+  /** The last of {@link #all}. */
+  #last(field: number): number | undefined {
+    const fields = this.#fields
+    let last: number | undefined
+    for (let at = 0; at < fields.length; at += FIELD_NUMBERS) {
+      if (fields[at] !== field) continue
+      if (fields[at + 1] === 1) throw new ProtobufError(`field ${field} is not length-delimited`)
+      last = at
+    }
+    return last
+  }
+
+  #value(at: number): Uint8Array {
+    const start = this.#fields[at + 2]!
+    return new Uint8Array(this.#bytes.buffer, this.#bytes.byteOffset + start, this.#fields[at + 3]! - start)
+  }
+
+  #nested(at: number): ProtobufFields {
+    return new ProtobufFields(this.#bytes, this.#fields[at + 2]!, this.#fields[at + 3]!)
   }
 }
 
 /** Reads the fields of a message in their order; bytes are views on the input. @throws ProtobufError */
 export function visitFields(bytes: Uint8Array, visit: (field: number, value: FieldValue) => void): void {
-  const cursor = { bytes, at: 0 }
-  while (cursor.at < bytes.length) {
-    const tag = readNumber(cursor)
-    if (tag < 8 || tag > 0xffff_ffff) throw new ProtobufError(`illegal tag ${tag}`)
+  const cursor = { bytes, at: 0, end: bytes.length }
+  while (cursor.at < cursor.end) {
+    const tag = readTag(cursor)
     visit(Math.floor(tag / 8), readValue(cursor, tag % 8))
   }
 }
@@ -228,39 +273,67 @@ export function visitFields(bytes: Uint8Array, visit: (field: number, value: Fie
 interface Cursor {
   readonly bytes: Uint8Array
   at: number
+  readonly end: number
+}
+
+function readTag(cursor: Cursor): number {
+  const tag = readNumber(cursor)
+  if (tag < 8 || tag > 0xffff_ffff) throw new ProtobufError(`illegal tag ${tag}`)
+  return tag
 }
 
 /** A varint as a number: exact up to 53 bits, rounded above. */
 function readNumber(cursor: Cursor): number {
-  const first = cursor.bytes[cursor.at]
-  if (first === undefined || first >= 0x80) return Number(readVarint(cursor))
+  const first = cursor.bytes[cursor.at]!
+  if (cursor.at >= cursor.end || first >= 0x80) return Number(readVarint(cursor))
   cursor.at++
   return first
 }
 
+/** Bytes of a varint that a number holds without BigInt. */
+const EXACT_VARINT_BYTES = 7
+const LONGEST_VARINT = 10
+
 function readVarint(cursor: Cursor): bigint {
-  const first = cursor.bytes[cursor.at]
-  if (first !== undefined && first < 0x80) {
-    cursor.at++
-    return BigInt(first)
+  const { bytes, end } = cursor
+  let low = 0
+  for (let index = 0, factor = 1; index < EXACT_VARINT_BYTES; index++, factor *= 0x80) {
+    if (cursor.at >= end) throw new ProtobufError('unexpected end')
+    const byte = bytes[cursor.at++]!
+    low += (byte & 0x7f) * factor
+    if (byte < 0x80) return BigInt(low)
   }
-  let value = 0n
-  for (let shift = 0n; shift < 70n; shift += 7n) {
-    const byte = cursor.bytes[cursor.at++]
-    if (byte === undefined) throw new ProtobufError('unexpected end')
-    value |= BigInt(byte & 0x7f) << shift
+  let value = BigInt(low)
+  for (let index = EXACT_VARINT_BYTES; index < LONGEST_VARINT; index++) {
+    if (cursor.at >= end) throw new ProtobufError('unexpected end')
+    const byte = bytes[cursor.at++]!
+    value |= BigInt(byte & 0x7f) << BigInt(7 * index)
     if (byte < 0x80) return BigInt.asUintN(64, value)
   }
   throw new ProtobufError('a varint has more than ten bytes')
 }
 
-/** Groups (wire types 3 and 4) are obsolete in protobuf and refused. */
-function readValue(cursor: Cursor, wireType: number): FieldValue {
-  if (wireType === 0) return readVarint(cursor)
+/** Where the varint at the cursor ends. */
+function varintEnd({ bytes, at, end }: Cursor): number {
+  for (let next = at; next < at + LONGEST_VARINT; next++) {
+    if (next >= end) throw new ProtobufError('unexpected end')
+    if (bytes[next]! < 0x80) return next + 1
+  }
+  throw new ProtobufError('a varint has more than ten bytes')
+}
+
+/** Moves the cursor to the first byte of a value that is no varint; returns where it ends. Groups (wire types 3 and 4) are obsolete. */
+function valueEndOf(cursor: Cursor, wireType: number): number {
   if (wireType !== 1 && wireType !== 2 && wireType !== 5) throw new ProtobufError(`wire type ${wireType}`)
   const length = wireType === 2 ? readNumber(cursor) : wireType === 1 ? 8 : 4
   const end = cursor.at + length
-  if (end > cursor.bytes.length) throw new ProtobufError('unexpected end')
+  if (end > cursor.end) throw new ProtobufError('unexpected end')
+  return end
+}
+
+function readValue(cursor: Cursor, wireType: number): FieldValue {
+  if (wireType === 0) return readVarint(cursor)
+  const end = valueEndOf(cursor, wireType)
   const value = cursor.bytes.subarray(cursor.at, end)
   cursor.at = end
   return value

@@ -115,4 +115,32 @@ describe('messages', () => {
       { numRuns: runs(2000) },
     )
   })
+
+  it('within other bytes are read as alone, never beyond their end', () => {
+    const small = fc.uint8Array({ maxLength: 12 })
+    const field = fc.oneof(
+      fc.bigInt({ min: 0n, max: (1n << 64n) - 1n }).map((value) => new ProtobufWriter().varint(1, value).finish()),
+      small.map((value) => new ProtobufWriter().bytes(2, value).finish()),
+      small.map((value) => Uint8Array.of(0x1a, value.length + (value[0] ?? 0) * 100, ...value)),
+      small,
+    )
+    const read = (bytes: Uint8Array, start?: number, end?: number) => {
+      try {
+        const fields = new ProtobufFields(bytes, start, end)
+        const nested = fields.repeatedMessage(3, (inner) => [...inner.numbers()])
+        return [[...fields.numbers()], fields.integer(1), [...fields.bytes(2)], nested]
+      } catch (error) {
+        expect(error).toBeInstanceOf(ProtobufError)
+        return 'refused'
+      }
+    }
+    fc.assert(
+      fc.property(fc.array(field, { maxLength: 4 }), small, small, (fields, before, after) => {
+        const bytes = Uint8Array.from(fields.flatMap((part) => [...part]))
+        const whole = Uint8Array.from([...before, ...bytes, ...after])
+        expect(read(whole, before.length, before.length + bytes.length)).toEqual(read(bytes))
+      }),
+      { numRuns: runs(500) },
+    )
+  })
 })
