@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { reindex } from '../../../../src/app/reindex.ts'
 import { ed25519Key } from '../../../../src/chain/consensus/ed25519.ts'
+import { dropBlockBodies } from '../../../../src/chain/dropBlockBodies.ts'
 import { HashPlaceWriter } from '../../../../src/chain/hashIndex.ts'
 import { readOlderBlock, type VerifiedBlock } from '../../../../src/chain/olderBlocks.ts'
 import {
@@ -13,12 +14,13 @@ import {
   moveBlocks,
   readFilled,
   readMoved,
+  writeFilled,
 } from '../../../../src/chain/segments/moveBlocks.ts'
 import { SEGMENT_BLOCKS } from '../../../../src/chain/segments/segments.ts'
 import { tidySegments } from '../../../../src/chain/segments/tidySegments.ts'
 import { type ChainReader, openChainReader, RESTORED_KEY, writeOldestBlocks } from '../../../../src/chain/store.ts'
 import { writeUnrankedSet } from '../../../../src/chain/validatorRecords.ts'
-import { putHashEntries, writeHeadRecord } from '../../../../src/chain/writeBlock.ts'
+import { putBodyEntries, putHashEntries, writeHeadRecord } from '../../../../src/chain/writeBlock.ts'
 import { writeOlderBlocks } from '../../../../src/chain/writeOlderBlocks.ts'
 import { bytesToHex } from '../../../../src/primitives/bytes.ts'
 import { sha256 } from '../../../../src/primitives/hash.ts'
@@ -47,20 +49,14 @@ afterEach(async () => {
 })
 
 /** A chain of others from `first` on, and a node that has it from `base` on. */
-async function begin(first: number, base: number, newest: number): Promise<void> {
+async function begin(first: number, base: number, newest: number, isFull = (_height: number) => false): Promise<void> {
   head = newest
   full = await Database.open(join(directory, 'full'))
-  await writeOldChain(full, { base: first, head, keysAt: () => KEYS, isFull: () => false })
+  await writeOldChain(full, { base: first, head, keysAt: () => KEYS, isFull })
   source = openChainReader(full)
   node = await Database.open(join(directory, 'node'))
   const batch = new WriteBatch()
-  for (let height = base; height <= head; height++) {
-    for (const column of [Column.header, Column.consensusBlock]) {
-      const key = columnKey(column, heightBytes(height))
-      batch.put(key, full.get(key)!)
-    }
-    putHashEntries(batch, { height, hash: source.hash(height)!, consensusHash: source.blockId(height)!.hash })
-  }
+  copyBlocks(batch, base, head)
   const decided = { blockId: source.blockId(head)!, seenCommit: source.seenCommit(head)! }
   writeHeadRecord(batch, { height: head, decided, resultsHash: new Uint8Array(32) })
   writeOldestBlocks(batch, { base, oldestBlock: base })
@@ -68,6 +64,20 @@ async function begin(first: number, base: number, newest: number): Promise<void>
   batch.put(RESTORED_KEY, Buffer.concat([heightBytes(base), new Uint8Array(32)]))
   batch.put(GENESIS_HASH_KEY, full.get(GENESIS_HASH_KEY)!)
   await node.write(batch, { sync: false })
+}
+
+/** As the executor writes them, with what they have in the indexes of hashes. */
+function copyBlocks(batch: WriteBatch, from: number, to: number): void {
+  for (let height = from; height <= to; height++) {
+    for (const column of [Column.header, Column.consensusBlock, Column.results]) {
+      const key = columnKey(column, heightBytes(height))
+      const value = full.get(key)
+      if (value !== undefined) batch.put(key, value)
+    }
+    putHashEntries(batch, { height, hash: source.hash(height)!, consensusHash: source.blockId(height)!.hash })
+    const [entries, events] = [source.entryResults(height)!, source.blockEvents(height)!]
+    putBodyEntries(batch, { height, entries, events, isIndexed: false })
+  }
 }
 
 /** Adds older blocks down to `lowest`. */
@@ -157,6 +167,38 @@ it('a segment waits for the older blocks that are expected in it, and is made ag
     progressOf: () => ({ update: () => undefined, end: () => undefined }),
   })
   expect(found).toEqual({})
+})
+
+it('bodies that are below the segments are dropped where they are, in LevelDB', async () => {
+  const middle = SEGMENT_BLOCKS - 40
+  await begin(SEGMENT_BLOCKS - 60, middle, SEGMENT_BLOCKS + 20, (height) => height % 5 === 0)
+  await pack(false, 150)
+  // The blocks between the one with which a node began and its first whole segment have bodies.
+  const lowest = SEGMENT_BLOCKS - 60
+  const batch = new WriteBatch()
+  writeFilled(batch, node)
+  copyBlocks(batch, lowest, middle - 1)
+  writeOldestBlocks(batch, { base: lowest, oldestBlock: lowest })
+  await node.write(batch, { sync: false })
+  const hashes = range(lowest, middle + 20).flatMap((height) =>
+    source.transactions(height)!.map(({ transaction }) => transaction.hash),
+  )
+  const places = () => hashes.map((hash) => openChainReader(node).locate(hash)?.height)
+  expect(places()).toEqual(range(lowest, middle + 20).filter((height) => height % 5 === 0))
+
+  const drops = new WriteBatch()
+  dropBlockBodies(node, drops, new HashPlaceWriter(node, drops), middle + 10, 1_000)
+  await node.write(drops, { sync: false })
+  expect(places().filter((height) => height !== undefined)).toEqual(
+    range(middle + 10, middle + 20).filter((height) => height % 5 === 0),
+  )
+  const chain = openChainReader(node)
+  expect(range(lowest, middle).flatMap((height) => chain.consensusBlock(height)!.txs)).toEqual([])
+  for (const hash of hashes.slice(0, 6)) expect(node.get(columnKey(Column.transaction, hash))).toBeUndefined()
+  for (const height of range(lowest, middle)) {
+    expect(node.get(columnKey(Column.results, heightBytes(height)))).toBeUndefined()
+    expect(chain.header(height)).toEqual(source.header(height))
+  }
 })
 
 it.runIf(PROPERTY_RUNS > 1)('older blocks become whole segments, while newer ones do', async () => {
