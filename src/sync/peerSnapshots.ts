@@ -31,6 +31,49 @@ export class NoPeerServes extends Error {
   override readonly name = 'NoPeerServes'
 }
 
+/** How long a node waits for a first peer, and how often it says so: as long as for the genesis of the seed node. */
+const FIRST_PEER_MS = 600_000
+const WAITING_MS = 30_000
+/** How long to wait for others after it, and how long for those that are configured: one of them may be the only one with a snapshot. */
+const MORE_PEERS_MS = 1_000
+const CONFIGURED_PEERS_MS = 5_000
+const PEERS_LOOK_MS = 100
+
+interface WaitOptions {
+  readonly network: Pick<SnapshotPeers, 'peers'> & { refresh(): Promise<void> }
+  readonly configured: readonly PeerId[]
+  /** milliseconds, monotonic */
+  readonly nowMs: () => number
+  readonly sleep: (ms: number) => Promise<void>
+  /** called every now and then while there is no peer */
+  readonly onWaiting: (seconds: number) => void
+}
+
+/**
+ * Waits until there are peers to ask. A node that gave up early would execute all blocks, for days, because its peers were restarted at
+ * the wrong moment.
+ * @returns whether there is one
+ */
+export async function waitForPeers({ network, configured, nowMs, sleep, onWaiting }: WaitOptions): Promise<boolean> {
+  const beganMs = nowMs()
+  let toldMs = beganMs
+  let firstMs: number | undefined
+  while (firstMs !== undefined || nowMs() - beganMs < FIRST_PEER_MS) {
+    await network.refresh()
+    const peers = network.peers()
+    if (peers.length > 0) firstMs ??= nowMs()
+    if (firstMs !== undefined) {
+      const areThere = configured.every((peer) => peers.includes(peer))
+      if (nowMs() - firstMs >= (areThere ? MORE_PEERS_MS : CONFIGURED_PEERS_MS)) return true
+    } else if (nowMs() - toldMs >= WAITING_MS) {
+      toldMs = nowMs()
+      onWaiting(Math.round((toldMs - beganMs) / 1000))
+    }
+    await sleep(PEERS_LOOK_MS)
+  }
+  return false
+}
+
 /** What connected peers offer, the newest snapshot first; of the same height the one that most peers have. */
 export async function findSnapshots(network: SnapshotPeers): Promise<readonly FoundSnapshot[]> {
   const found = new Map<string, FoundSnapshot>()

@@ -14,7 +14,6 @@ import { readHeadRecord } from '../chain/writeBlock.ts'
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/configError.ts'
 import { decideSync } from '../config/syncDecision.ts'
-import type { PeerId } from '../consensus/transport.ts'
 import { bytesToHex } from '../primitives/bytes.ts'
 import { sha256 } from '../primitives/hash.ts'
 import { shownUrl } from '../primitives/httpProblems.ts'
@@ -31,7 +30,14 @@ import { type LightBlockSource, LightClientError } from '../sync/light/lightBloc
 import { genesisTimes, openLightClient } from '../sync/light/openLightClient.ts'
 import { PeerSource } from '../sync/light/peerSource.ts'
 import { RpcSource } from '../sync/light/rpcSource.ts'
-import { type FoundSnapshot, findSnapshots, NoPeerServes, PeerFiles, TriedSnapshots } from '../sync/peerSnapshots.ts'
+import {
+  type FoundSnapshot,
+  findSnapshots,
+  NoPeerServes,
+  PeerFiles,
+  TriedSnapshots,
+  waitForPeers,
+} from '../sync/peerSnapshots.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { startProgress } from '../telemetry/progress.ts'
 import { type JoinNetwork, openJoinNetwork } from './joinNetwork.ts'
@@ -48,12 +54,6 @@ export interface SnapshotStart {
 
 /** The next blocks are fetched as such: a snapshot would not be faster. */
 const NEAR_BLOCKS = 50
-/** How long to wait for a first peer. */
-const FIRST_PEER_MS = 30_000
-/** How long to wait for others after it, and how long for those that are configured: one of them may be the only one with a snapshot. */
-const MORE_PEERS_MS = 1_000
-const CONFIGURED_PEERS_MS = 5_000
-const LOOK_MS = 100
 /** Snapshots of peers that are tried before blocks are taken: two of each liar (see `TriedSnapshots`) leave some for the others. */
 const ATTEMPTS = 20
 
@@ -215,11 +215,22 @@ async function restoreFromPeers(start: SnapshotStart, isRequired: boolean): Prom
   const { config, home, logger, signal } = start
   const network = await openJoinNetwork(config, home)
   try {
-    await waitForPeers(
+    const hasPeers = await waitForPeers({
       network,
-      config.p2p.persistentPeers.map(({ id }) => id),
-      signal,
-    )
+      configured: config.p2p.persistentPeers.map(({ id }) => id),
+      nowMs: () => performance.now(),
+      sleep: (ms) => wait(ms, signal),
+      onWaiting: (seconds) =>
+        logger.warn(
+          { seconds },
+          'waiting for a first peer, to ask it for a snapshot: check SEED_PEER_HOST and PERSISTENT_PEERS, or set SYNC_MODE=blocks',
+        ),
+    })
+    if (!hasPeers) {
+      throw new SnapshotUnavailableError(
+        'no peer could be reached, so there is neither a snapshot nor a block to begin with: check SEED_PEER_HOST, SEED_NODE_ID and PERSISTENT_PEERS, and start again',
+      )
+    }
     const tried = new TriedSnapshots()
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       await network.refresh()
@@ -245,22 +256,6 @@ async function restoreFromPeers(start: SnapshotStart, isRequired: boolean): Prom
   // Of one that could not be restored to its end; the next start will not want it any more.
   removeLeftovers(home.paths)
   return undefined
-}
-
-async function waitForPeers(network: JoinNetwork, configured: readonly PeerId[], signal: AbortSignal): Promise<void> {
-  const beganMs = performance.now()
-  let firstMs: number | undefined
-  while (firstMs !== undefined || performance.now() - beganMs < FIRST_PEER_MS) {
-    await network.refresh()
-    const peers = network.peers()
-    if (peers.length > 0) firstMs ??= performance.now()
-    if (firstMs !== undefined) {
-      const waitedMs = performance.now() - firstMs
-      const areThere = configured.every((peer) => peers.includes(peer))
-      if (waitedMs >= (areThere ? MORE_PEERS_MS : CONFIGURED_PEERS_MS)) return
-    }
-    await wait(LOOK_MS, signal)
-  }
 }
 
 /** @returns undefined when this snapshot cannot be restored: another one is tried */

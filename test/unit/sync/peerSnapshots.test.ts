@@ -7,6 +7,7 @@ import {
   PeerFiles,
   type SnapshotPeers,
   TriedSnapshots,
+  waitForPeers,
 } from '../../../src/sync/peerSnapshots.ts'
 
 const PIECE = 10
@@ -224,4 +225,37 @@ test('a peer that offers ever new snapshots in vain is not asked for more, other
     expect(tried.has({ manifest: manifestOf(number), peers: ['liar'] })).toBe(true)
     expect(tried.has({ manifest: manifestOf(number), peers: ['liar', 'other'] })).toBe(false)
   }
+})
+
+describe('the wait for peers', () => {
+  /** Peers that are there from some moments on, in seconds. */
+  const waiting = async (peers: Readonly<Record<string, number>>, configured: readonly string[] = []) => {
+    let nowMs = 5_000
+    const told: number[] = []
+    const isThere = await waitForPeers({
+      network: {
+        refresh: async () => undefined,
+        peers: () => Object.keys(peers).filter((peer) => nowMs >= 5_000 + peers[peer]! * 1_000),
+      },
+      configured,
+      nowMs: () => nowMs,
+      sleep: async (ms) => {
+        nowMs += ms
+      },
+      onWaiting: (seconds) => told.push(seconds),
+    })
+    return { isThere, seconds: (nowMs - 5_000) / 1_000, told }
+  }
+
+  test('is over soon after the first, and later where one is missing that is configured', async () => {
+    expect(await waiting({ a: 0 })).toEqual({ isThere: true, seconds: 1, told: [] })
+    expect(await waiting({ a: 0, b: 3 }, ['b'])).toEqual({ isThere: true, seconds: 3, told: [] })
+    expect(await waiting({ a: 0 }, ['b'])).toEqual({ isThere: true, seconds: 5, told: [] })
+  })
+
+  test('lasts through a restart of all peers, and says so', async () => {
+    expect(await waiting({ a: 95 })).toEqual({ isThere: true, seconds: 96, told: [30, 60, 90] })
+    const { isThere, seconds, told } = await waiting({})
+    expect([isThere, seconds, told.length]).toEqual([false, 600, 19])
+  })
 })
