@@ -220,7 +220,7 @@ async function damagedSegments(database: DatabaseReader, request: InspectRequest
 /** Keys of listed files with terms that are missing, damaged or other ones: they follow from the blocks, as entries of indexes do. */
 async function damagedTerms(database: DatabaseReader, request: InspectRequest): Promise<readonly Uint8Array[]> {
   const damaged: Uint8Array[] = []
-  for (const terms of await listTerms(database)) {
+  for await (const terms of listTerms(database)) {
     for (const part of damageOr(checkTermsFile(database.location, terms))) {
       if (typeof part !== 'number') damaged.push(termsKey(terms.first))
       await pause(request)

@@ -96,12 +96,10 @@ export function unlistTerms(
   return [termsPath(db.location, terms)]
 }
 
-/** All listed files of terms, oldest first. */
-export async function listTerms(db: Pick<DatabaseReader, 'entries'>): Promise<readonly ListedTerms[]> {
-  const listed: ListedTerms[] = []
+/** All listed files of terms, oldest first. One after the other: the list of pages of each may take some kilobytes. */
+export async function* listTerms(db: Pick<DatabaseReader, 'entries'>): AsyncIterable<ListedTerms> {
   const start = columnKey(Column.segmentTerms)
-  for await (const [, value] of db.entries({ start, end: prefixEnd(start) })) listed.push(decodeTermsEntry(value))
-  return listed
+  for await (const [, value] of db.entries({ start, end: prefixEnd(start) })) yield decodeTermsEntry(value)
 }
 
 function decodeTermsEntry(bytes: Uint8Array): ListedTerms {

@@ -14,10 +14,8 @@ import { listTerms, termsName } from './segmentTerms.ts'
  * @throws DatabaseError
  */
 export async function tidySegments(database: Pick<DatabaseReader, 'entries' | 'location'>): Promise<void> {
-  const segments = (await listSegments(database)).map((segment) => ({
-    name: segmentName(segment),
-    bytes: segment.bytes,
-  }))
-  const terms = (await listTerms(database)).map((listed) => ({ name: termsName(listed), bytes: listed.bytes }))
-  tidySegmentFiles(database.location, [...segments, ...terms])
+  const segments = await listSegments(database)
+  const listed = segments.map((segment) => ({ name: segmentName(segment), bytes: segment.bytes }))
+  for await (const terms of listTerms(database)) listed.push({ name: termsName(terms), bytes: terms.bytes })
+  tidySegmentFiles(database.location, listed)
 }
