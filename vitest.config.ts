@@ -28,16 +28,19 @@ const LONG = [
   'e2e/network/validators.test.ts',
 ]
 
-/** By group and project, as vitest wants it; within a project {@link LONG} first, then what took longest the last time, or the largest. */
+/**
+ * By project, since the files of a worker are of one: that with most files comes last, because many short ones keep all workers busy to the
+ * end. Within a project {@link LONG} first, then what took longest the last time, or the largest.
+ */
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification): number => (LONG.some((name) => moduleId.endsWith(name)) ? 0 : 1)
     const sorted = await super.sort(files)
     const projects = [...new Set(sorted.map(({ project }) => project))]
-    return projects.flatMap((project) => {
-      const own = sorted.filter((file) => file.project === project)
-      return own.toSorted((a, b) => rank(a) - rank(b))
-    })
+    return projects
+      .map((project) => sorted.filter((file) => file.project === project))
+      .toSorted((a, b) => a.length - b.length)
+      .flatMap((own) => own.toSorted((a, b) => rank(a) - rank(b)))
   }
 }
 
@@ -67,10 +70,10 @@ export default defineConfig({
           name: 'sim',
           include: ['test/sim/**/*.test.ts'],
           isolate: false,
-          maxWorkers: 2,
+          maxWorkers: 4,
           testTimeout: 900_000 * PROPERTY_RUNS,
           hookTimeout: 120_000,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 0 },
         },
       },
       {
@@ -78,10 +81,10 @@ export default defineConfig({
           name: 'conformance',
           include: ['test/conformance/**/*.test.ts'],
           isolate: false,
-          maxWorkers: 2,
+          maxWorkers: 4,
           testTimeout: 300_000 * PROPERTY_RUNS,
           hookTimeout: 120_000,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 0 },
         },
       },
       {
@@ -94,7 +97,7 @@ export default defineConfig({
           maxWorkers: 4,
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -106,7 +109,7 @@ export default defineConfig({
           maxWorkers: 2,
           testTimeout: 180_000,
           hookTimeout: 180_000,
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 2 },
         },
       },
       {
@@ -117,7 +120,7 @@ export default defineConfig({
           maxWorkers: 1,
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          sequence: { groupOrder: 4 },
+          sequence: { groupOrder: 3 },
         },
       },
     ],
