@@ -3,8 +3,8 @@ import { SETTLED_BLOCKS } from './segments/moveBlocks.ts'
 
 /*
  * How long a node needs header, commit and validators of a block. A node that keeps all blocks keeps these for ever. One with
- * BLOCK_HISTORY may drop them when nothing needs them any more, and one that began with a snapshot fetches those
- * below its first block that are needed.
+ * BLOCK_HISTORY drops them when nothing needs them any more (src/chain/dropHeaders.ts), and one that began with a snapshot fetches those
+ * below its first block that are needed (src/chain/missingBlocks.ts).
  */
 
 /** What a node keeps, as far as it decides on headers. */
@@ -18,7 +18,7 @@ export interface HeaderRules {
   readonly trustPeriodMs: number
 }
 
-/** Blocks in a snapshot, up to the one whose state it has (`src/snapshot/makeSnapshot.ts`). */
+/** Blocks in a snapshot, up to the one whose state it has (src/snapshot/manifest.ts). */
 const SNAPSHOT_BLOCKS = 1_024
 
 /** @param snapshots SNAPSHOT_INTERVAL (0: none are made) and SNAPSHOT_KEEP */
