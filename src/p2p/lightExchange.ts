@@ -1,4 +1,5 @@
 import { encodeLightBlock } from '../chain/consensus/lightBlock.ts'
+import { readCompleteFrom } from '../chain/missingBlocks.ts'
 import { createBlockCache, openChainReader } from '../chain/store.ts'
 import { ProtobufError, ProtobufFields, ProtobufWriter } from '../primitives/protobuf.ts'
 import type { Database } from '../storage/database.ts'
@@ -19,7 +20,9 @@ export function databaseLightBlocks(database: Database): LightBlockReader {
   const cache = createBlockCache()
   return (height) => {
     const chain = openChainReader(database, cache)
-    const block = chain.lightBlock(height === 0 ? chain.headHeight : chain.nextLightBlock(height))
+    const wanted = height === 0 ? chain.headHeight : chain.nextLightBlock(height)
+    // Of the blocks that came with a snapshot, the validators are not there at first.
+    const block = chain.lightBlock(wanted) ?? chain.lightBlock(Math.max(wanted, readCompleteFrom(database)))
     return block && encodeLightBlock(block)
   }
 }

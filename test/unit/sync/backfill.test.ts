@@ -3,12 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createBackfill } from '../../../src/app/backfill.ts'
+import { createBackfill, type MissingBlocks } from '../../../src/app/backfill.ts'
 import { decodeBlock, encodeBlock } from '../../../src/chain/consensus/block.ts'
 import { type Ed25519Key, ed25519Key } from '../../../src/chain/consensus/ed25519.ts'
-import { encodeValidatorSet } from '../../../src/chain/consensus/lightBlock.ts'
+import { decodeLightBlock, encodeValidatorSet } from '../../../src/chain/consensus/lightBlock.ts'
 import { createValidatorSet, validatorSetHash } from '../../../src/chain/consensus/validatorSet.ts'
 import type { HeaderRules } from '../../../src/chain/headerRetention.ts'
+import { readCompleteFrom } from '../../../src/chain/missingBlocks.ts'
 import {
   type OlderBlocks,
   type OlderBlocksStart,
@@ -20,6 +21,7 @@ import {
 import { type ChainReader, openChainReader, RESTORED_KEY, writeOldestBlocks } from '../../../src/chain/store.ts'
 import { writeUnrankedSet } from '../../../src/chain/validatorRecords.ts'
 import { putHashEntries, writeHeadRecord } from '../../../src/chain/writeBlock.ts'
+import { databaseLightBlocks } from '../../../src/p2p/lightExchange.ts'
 import { bytesToHex, EMPTY_BYTES } from '../../../src/primitives/bytes.ts'
 import { sha256 } from '../../../src/primitives/hash.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
@@ -194,12 +196,20 @@ function expectComplete(from: number): void {
 describe('a node that began with a snapshot', () => {
   it('fetches the blocks that peers have, with their validators, and waits for the others', async () => {
     expect(openChainReader(node).validatorSetAt(RESTORED - 1)).toBeUndefined()
+    const lightHeight = (height: number) => decodeLightBlock(databaseLightBlocks(node)(height)!).header.height
+    expect([lightHeight(8_200), lightHeight(RESTORED - 5), lightHeight(RESTORED + 1)]).toEqual([
+      RESTORED,
+      RESTORED,
+      RESTORED + 1,
+    ])
+    expect(databaseLightBlocks(node)(HEAD + 1)).toBeUndefined()
     const { isComplete, banned, lines, asked } = await run({
       honest: answerOf,
       empty: () => ({ blocks: [], below: undefined }),
     })
     expect([isComplete, banned]).toEqual([false, []])
     expectComplete(FIRST)
+    expect([lightHeight(8_200), lightHeight(RESTORED - 5)]).toEqual([8_200, RESTORED - 5])
     expect(lines.filter((line) => line.startsWith('no peer'))).toHaveLength(1)
     // One that has nothing is not asked again at once.
     expect(asked.filter((line) => line.startsWith('empty')).length).toBeLessThan(6)
@@ -236,6 +246,28 @@ describe('a node that began with a snapshot', () => {
       expect.stringMatching(/^liar malformed: block \d+: it is not the block that the next one names/),
     ])
     expect(connected).toEqual(['flaky', 'honest'])
+  })
+
+  it('writes a bounded part with each block, and fetches no more while much waits', async () => {
+    const chain = createBackfill(node, RULES)
+    const missing = chain.missing() as MissingBlocks
+    const { highest, link, validators } = missing
+    const answer = answerOf({ highest, count: 40 })
+    const blocks = verifyOlderBlocks(answer, { link, validators, chainId: 'coin_76287-1' }) as readonly VerifiedBlock[]
+    // Nobody decodes them before they are read.
+    chain.add(blocks.map((block, index) => (index === 39 ? block : { ...block, block: new Uint8Array(200_000) })))
+    expect(chain.missing()).toBe('wait')
+    const written: number[] = []
+    for (let batch = new WriteBatch(); written.length === 0 || batch.length > 0; ) {
+      batch = new WriteBatch()
+      chain.prepare()
+      chain.write(batch)
+      await node.write(batch, { sync: false })
+      written.push(RESTORED - readCompleteFrom(node))
+    }
+    expect(written).toEqual([3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 33, 36, 39, 40, 40])
+    expect(chain.missing()).toMatchObject({ highest: highest - 40 })
+    expect(() => chain.add(blocks)).toThrow('not the older blocks that are missing')
   })
 
   it('goes on where it was, after a kill at any moment', async () => {
