@@ -43,14 +43,7 @@ export const INDEX_COLUMNS: readonly number[] = [
 const metaKey = (name: string): Uint8Array => columnKey(Column.chainMeta, new TextEncoder().encode(name))
 /** What a repair has begun. */
 export const REPAIR_KEY = metaKey('repair')
-const MENDABLE_META: readonly Uint8Array[] = [
-  FORMAT_KEY,
-  GENESIS_HASH_KEY,
-  INDEXED_KEY,
-  REPAIR_KEY,
-  metaKey('reindex'),
-  metaKey('restored'),
-]
+const MENDABLE_META: readonly Uint8Array[] = [FORMAT_KEY, GENESIS_HASH_KEY, INDEXED_KEY, REPAIR_KEY, metaKey('reindex')]
 
 const MENDABLE: ReadonlySet<number> = new Set([
   ...STATE_COLUMNS,

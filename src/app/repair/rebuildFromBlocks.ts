@@ -3,9 +3,8 @@ import { basename, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import type { ChainConfig } from '../../chain/chainConfig.ts'
 import { readIndexedFrom } from '../../chain/indexCoverage.ts'
-import { writeTermsOf } from '../../chain/segments/moveBlocks.ts'
-import { differingBlock, findSegment, segmentEntry, storedBlock } from '../../chain/segments/segments.ts'
-import { termsEntry } from '../../chain/segments/segmentTerms.ts'
+import { listSegment, writeTermsOf } from '../../chain/segments/moveBlocks.ts'
+import { differingBlock, findSegment, storedBlock } from '../../chain/segments/segments.ts'
 import { RESTORED_KEY } from '../../chain/store.ts'
 import { readHeadRecord } from '../../chain/writeBlock.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
@@ -131,10 +130,10 @@ async function adoptSegment({ target, signal }: RebuildRequest, { path }: OwnFil
     rmSync(own, { force: true })
     await linkOrCopy(path, own)
     syncDirectory(directory)
+    if (Number.isFinite(readIndexedFrom(database))) await writeTermsOf(database, index, pause)
     const batch = new WriteBatch()
-    batch.put(...segmentEntry(index))
-    const isIndexed = Number.isFinite(readIndexedFrom(database))
-    if (isIndexed) batch.put(...termsEntry(await writeTermsOf(database, index, pause)))
+    const { first, last, bytes, sha256 } = index
+    listSegment(database, batch, { first, last, bytes, sha256 })
     await database.write(batch, { sync: true })
   } finally {
     await database.close()

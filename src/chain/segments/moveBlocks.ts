@@ -17,6 +17,7 @@ import {
   findSegment,
   firstOfSegment,
   type HeightRange,
+  type ListedSegment,
   lastOfSegment,
   type NamedSegment,
   readFromSegment,
@@ -202,12 +203,17 @@ export function listNextSegment(db: DatabaseReader, batch: WriteBatch, headHeigh
     const path = segmentPath(db.location, next)
     if (!hasSegmentFile(path)) continue
     const { bytes, sha256 } = readSegmentIndex(path)
-    batch.put(...segmentEntry({ ...next, bytes, sha256 }))
-    if (hasTermsFile(db.location, next)) batch.put(...termsEntry(readTermsFile(db.location, next)))
-    if (hasSegments(db)) continue
-    batch.put(MOVED_KEY, heightBytes(next.first))
-    batch.put(FILLED_KEY, heightBytes(next.first))
+    listSegment(db, batch, { ...next, bytes, sha256 })
   }
+}
+
+/** Adds a segment to the list, which has the one before it, and its terms if their file is there. @throws DatabaseError */
+export function listSegment(db: DatabaseReader, batch: WriteBatch, segment: ListedSegment): void {
+  batch.put(...segmentEntry(segment))
+  if (hasTermsFile(db.location, segment)) batch.put(...termsEntry(readTermsFile(db.location, segment)))
+  if (hasSegments(db)) return
+  batch.put(MOVED_KEY, heightBytes(segment.first))
+  batch.put(FILLED_KEY, heightBytes(segment.first))
 }
 
 /**

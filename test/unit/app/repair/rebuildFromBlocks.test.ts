@@ -1,9 +1,11 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { gatherOwnBlocks } from '../../../../src/app/repair/ownBlocks.ts'
 import { type RebuildRequest, rebuildFromBlocks } from '../../../../src/app/repair/rebuildFromBlocks.ts'
+import { rollback } from '../../../../src/app/rollback.ts'
+import { makeNextSegment, moveRules, readMoved } from '../../../../src/chain/segments/moveBlocks.ts'
 import {
   findSegment,
   type ListedSegment,
@@ -14,11 +16,15 @@ import {
 } from '../../../../src/chain/segments/segments.ts'
 import { findTerms } from '../../../../src/chain/segments/segmentTerms.ts'
 import { openChainReader } from '../../../../src/chain/store.ts'
+import { advanceState } from '../../../../src/consensus/consensusState.ts'
 import { WriteBatch } from '../../../../src/storage/batch.ts'
 import { Column, columnKey, heightBytes } from '../../../../src/storage/columns.ts'
 import { Database } from '../../../../src/storage/database.ts'
 import { GENESIS_HASH_KEY } from '../../../../src/storage/format.ts'
+import { PROPERTY_RUNS } from '../../../propertyRuns.ts'
 import { writeOldChain } from '../../chain/segments/oldChain.ts'
+import { contentsOf, expectSame, withDatabase } from '../busyChain.ts'
+import { networkGenesis, openNetworkNode, proposeBlock } from '../testNetwork.ts'
 
 const LAST = SEGMENT_BLOCKS - 1
 const HEAD = LAST + 30
@@ -114,3 +120,57 @@ it('blocks are gathered from the first one on only', async () => {
     expect(await gather([other])).toEqual({ files: [], last: 0, highest: HEAD })
   }
 })
+
+it.runIf(PROPERTY_RUNS > 1)(
+  'a chain with a file of old blocks is the same again, and the file is taken over',
+  async () => {
+    const genesis = networkGenesis(1)
+    const open = (place: string) => openNetworkNode(genesis, { directory: place })
+    const old = join(directory, 'old')
+    mkdirSync(old)
+    const node = await open(old)
+    const end = LAST + 1_024 + 250
+    let state = await node.state()
+    const decideUpTo = async (height: number): Promise<void> => {
+      while (state.lastHeight < height) {
+        // Every block is written at once where others have to see it.
+        const catchingUp = state.lastHeight + 1 < height
+        const decided = { ...(await proposeBlock(node, state)), catchingUp }
+        state = advanceState(state, decided, await node.executor.application.finalizeBlock(decided))
+      }
+    }
+    await decideUpTo(LAST + 1_024)
+    await withDatabase(node, (database) => makeNextSegment(database, moveRules('archive', 0), async () => undefined))
+    await decideUpTo(end)
+    await node.close()
+    const path = segmentPath(node.location, { first: 0, last: LAST })
+    await withDatabase(node, async (database) => expect(readMoved(database)).toBe(LAST + 1))
+
+    const former = join(directory, 'former')
+    cpSync(node.location, former, { recursive: true })
+    await withDatabase({ location: former }, (database) => rollback(database, end - 1), false)
+    rmSync(join(node.location, 'CURRENT'))
+    const sortDirectory = join(directory, 'work')
+    const home = join(directory, 'home')
+    for (const made of [sortDirectory, home]) mkdirSync(made)
+    const { chain } = node
+    const blocks = await gatherOwnBlocks({
+      location: node.location,
+      sortDirectory,
+      chain,
+      from: [],
+      progressOf,
+      signal,
+    })
+    expect(blocks.files.map(({ last }) => last)).toEqual([LAST, end - 1])
+    const target = join(home, 'db')
+    const openExecutor = async () => {
+      const { executor, close } = await open(home)
+      return { application: executor.application, close }
+    }
+    expect(await rebuildFromBlocks({ target, chain, openExecutor, progressOf, signal }, blocks)).toBe(end - 1)
+    expect(statSync(segmentPath(target, { first: 0, last: LAST })).ino).toBe(statSync(path).ino)
+    expectSame(await contentsOf({ location: former }), await contentsOf({ location: target }))
+  },
+  900_000,
+)

@@ -11,7 +11,7 @@ import { termsEntry } from '../../../../src/chain/segments/segmentTerms.ts'
 import { readStateHead } from '../../../../src/state/head.ts'
 import { WriteBatch } from '../../../../src/storage/batch.ts'
 import { Column, columnKey, heightBytes } from '../../../../src/storage/columns.ts'
-import { firstSeed, runs, variants } from '../../../propertyRuns.ts'
+import { firstSeed, PROPERTY_RUNS, runs, variants } from '../../../propertyRuns.ts'
 import { createRandom } from '../../state/randomChain.ts'
 import { type Contents, contentsOf, expectSame, extend, openBusyNode, withDatabase } from '../busyChain.ts'
 
@@ -77,9 +77,10 @@ async function repair(options: Partial<RepairRequest> = {}) {
 /** Changes values where they are stored, with their checksums. @param change the value as it is stored then; undefined: it stays */
 async function damage(
   change: (key: Uint8Array, stored: Uint8Array) => Uint8Array | 'missing' | undefined,
+  place = location,
 ): Promise<number> {
   const views = { keyEncoding: 'view', valueEncoding: 'view' } as const
-  const level = new ClassicLevel<Uint8Array, Uint8Array>(location, views)
+  const level = new ClassicLevel<Uint8Array, Uint8Array>(place, views)
   let changed = 0
   for await (const [key, stored] of level.iterator()) {
     const value = change(key, stored)
@@ -128,6 +129,27 @@ describe('repair', () => {
     expect(await repair()).toEqual({ found: [], steps: [], isDamaged: false, indexes: {} })
     await expectWhole()
   })
+
+  it.runIf(PROPERTY_RUNS > 1).each([{ pruning: 8, blockHistory: 8 }, { index: 'off' }] as const)(
+    'finds nothing in the database of a node that does not keep everything: %o',
+    async (options) => {
+      const home = join(location, '..', 'other')
+      mkdirSync(home)
+      const node = await openBusyNode(6, { directory: home, ...options })
+      await extend(node, BLOCKS, 6)
+      await node.close()
+      const index = options.index ?? 'all'
+      expect(await repair({ location: node.location, index })).toMatchObject({ found: [], isDamaged: false })
+      // Nothing is mended in a way that it would not be seen.
+      const before = await contentsOf(node)
+      await damage(
+        (key, stored) => (key[0] === Column.trieNode ? flipped(stored, createRandom(9)) : undefined),
+        node.location,
+      )
+      expect(await repair({ location: node.location, index })).toMatchObject({ isDamaged: true })
+      expectSame(await contentsOf(node), before)
+    },
+  )
 
   const MENDED = [
     'account',
