@@ -114,10 +114,18 @@ const LAYOUT: ColumnLayout = {
     at.receiptsRoot,
     at.mixHash,
   ]),
+  long: new Set([at.evidence, at.tx, at.results]),
 }
 
 /** To read one block its whole frame is decoded: a few milliseconds for this many empty ones. */
 export const FRAME_BLOCKS = 64
+
+/**
+ * More signatures, evidence and transactions than the blocks of a frame have: the largest block (`block.max_bytes`, 100 MiB) takes a
+ * million transactions of 100 bytes, and 64 commits of 10,000 validators have 640,000 signatures. Each may take a single byte that compresses to
+ * nothing, and a hundred bytes of memory.
+ */
+const MAX_ITEMS = 1 << 21
 
 /** Consecutive blocks, packed. */
 export interface PackedFrame {
@@ -194,6 +202,8 @@ class FrameCoder {
   readonly #signers: Uint8Array[] = []
   /** who received the fees of each proposer's last block */
   readonly #miners = new Map<string, Uint8Array>()
+  /** signatures, evidence and transactions until now */
+  #items = 0
 
   constructor(coder: FieldCoder) {
     this.#coder = coder
@@ -354,7 +364,7 @@ class FrameCoder {
   #commit(known: Commit | undefined, height: number, timeMs: number, lastBlockId: BlockId): Commit {
     const coder = this.#coder
     const usual = this.#previous?.consensus?.lastCommit.signatures.length ?? 0
-    const count = coder.number(at.signatures, known?.signatures.length, usual)
+    const count = this.#count(at.signatures, known?.signatures.length, usual)
     if (count === 0) return EMPTY_COMMIT
     const expected = { hash: lastBlockId.hash, parts: lastBlockId.partSetHeader }
     const commitHeight = coder.number(at.commitHeight, known?.height, height - 1)
@@ -400,8 +410,16 @@ class FrameCoder {
     return address
   }
 
+  /** How many items follow. @throws ColumnError when these are more than blocks have */
+  #count(column: number, known: number | undefined, usual: number): number {
+    const count = this.#coder.number(column, known, usual)
+    this.#items += count
+    if (count < 0 || this.#items > MAX_ITEMS) throw new ColumnError(`a block with a list of ${count}`)
+    return count
+  }
+
   #list(countColumn: number, column: number, known: readonly Uint8Array[] | undefined): readonly Uint8Array[] {
-    const count = this.#coder.number(countColumn, known?.length, 0)
+    const count = this.#count(countColumn, known?.length, 0)
     const items: Uint8Array[] = []
     for (let i = 0; i < count; i++) items.push(this.#coder.bytes(column, known?.[i], undefined))
     return items

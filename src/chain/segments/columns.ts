@@ -25,6 +25,8 @@ export interface ColumnLayout {
   readonly count: number
   /** columns of bytes that do not compress (hashes, signatures): they are stored as they are */
   readonly random: ReadonlySet<number>
+  /** columns of bytes of any length; the bytes of all others are few */
+  readonly long: ReadonlySet<number>
 }
 
 /** Columns that cannot be those of any blocks: they are cut off, too large or contradict themselves. */
@@ -34,6 +36,11 @@ export class ColumnError extends Error {
 
 /** More than the columns of a frame take: a packed stream that becomes larger is none of ours. */
 const MAX_UNPACKED_BYTES = 256 << 20
+/**
+ * More than a value outside of the long columns has (a bloom filter has 256). A value may be left out where it is that of the block
+ * before, so that each block of a frame has it again: long ones would take far more memory than their columns.
+ */
+const MAX_SHORT_BYTES = 1_024
 /** Higher levels take many times as long, for one or two percent. */
 const COMPRESSION = { params: { [constants.ZSTD_c_compressionLevel]: 3 } } as const
 
@@ -152,6 +159,7 @@ export class ColumnReader implements FieldCoder {
 
   bytes(column: number, _value: Uint8Array | undefined, expected: Uint8Array | undefined): Uint8Array {
     const mark = this.#marks[column]!.varint()
+    if (mark > MAX_SHORT_BYTES + 1 && !this.#layout.long.has(column)) throw new ColumnError('a value is too long')
     if (mark > 0) return (this.#layout.random.has(column) ? this.#random : this.#values[column]!).take(mark - 1)
     if (expected === undefined) throw new ColumnError('a value is left out that does not follow from others')
     return expected

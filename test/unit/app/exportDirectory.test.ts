@@ -1,6 +1,7 @@
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type DirectoryExportRequest, exportDirectory } from '../../../src/app/exportDirectory.ts'
 import { blocksIn, type DirectoryImportRequest, importDirectory } from '../../../src/app/importBlocks.ts'
@@ -12,6 +13,7 @@ import { sha256 } from '../../../src/primitives/hash.ts'
 import { BLOCKS_FILES, readBlocksManifest } from '../../../src/snapshot/blocksManifest.ts'
 import { publicFiles } from '../../../src/snapshot/publicFiles.ts'
 import { Database } from '../../../src/storage/database.ts'
+import { PIECE_HEADER_BYTES, SEGMENT_MAGIC } from '../../../src/storage/segmentFile.ts'
 import { httpServer } from '../sync/httpServers.ts'
 import { type NetworkNode, networkGenesis, openNetworkNode, proposeBlock } from './testNetwork.ts'
 
@@ -177,6 +179,40 @@ describe('an import of a directory', () => {
     expect((await node.executor.application.info()).height).toBe(manifestOf(served).files[0]!.last)
     // The rest from an honest one.
     expect(await importing(node, blocksIn(served))).toMatchObject({ to: BLOCKS })
+  })
+
+  it.each<[string, number, RegExp]>([
+    ['with a huge number of blocks', 0, /^blocks \d+ to \d+: the file is damaged at byte/],
+    ['longer than the file', 4, /^blocks \d+ to \d+: the file ends within an entry/],
+  ])('stops at a frame %s', async (name, field, problem) => {
+    const huge = (bytes: Uint8Array): Uint8Array => {
+      const changed = Uint8Array.from(bytes)
+      const view = new DataView(changed.buffer)
+      // Behind start and dictionary, which have their length in their second number.
+      let at = SEGMENT_MAGIC.length
+      for (let piece = 0; piece < 2; piece++) at += PIECE_HEADER_BYTES + view.getUint32(at + 4)
+      view.setUint32(at + field, 0xffff_ffff)
+      const content = changed.subarray(at + PIECE_HEADER_BYTES).subarray(0, view.getUint32(at + 4))
+      view.setUint32(at + 8, crc32(content, crc32(changed.subarray(at, at + 8))))
+      return changed
+    }
+    const node = await fresh()
+    await expect(importing(node, blocksIn(forged(name, huge)))).rejects.toThrow(problem)
+  })
+
+  it('stops at blocks that other validators decided, under the name of this chain', async () => {
+    const other = await openNetworkNode(networkGenesis(2))
+    nodes.push(other)
+    const state = await other.state()
+    await other.executor.application.finalizeBlock(await proposeBlock(other, state, { raws: [] }))
+    await other.executor.close()
+    const strange = await Database.open(other.location, { readOnly: true })
+    const directory = join(root, 'strange')
+    await exporting({ directory, to: 1, chain: openChainReader(strange) })
+    await strange.close()
+    const node = await fresh()
+    await expect(importing(node, blocksIn(directory))).rejects.toThrow(/block 1 names other validators than this chain/)
+    expect((await node.executor.application.info()).height).toBe(0)
   })
 
   it('stops where a file has the blocks of another one', async () => {

@@ -15,9 +15,9 @@ import {
   NIL_BLOCK_ID,
   SIGNED_MESSAGE_TYPES,
 } from '../../../../src/chain/consensus/types.ts'
-import { type EthereumHeader, encodeEthereumHeader } from '../../../../src/chain/ethereumBlock.ts'
+import { decodeEthereumHeader, type EthereumHeader, encodeEthereumHeader } from '../../../../src/chain/ethereumBlock.ts'
 import { decodeFrame, encodeFrame, type StoredBlock } from '../../../../src/chain/segments/blockFrame.ts'
-import { ColumnError, NO_DICTIONARY } from '../../../../src/chain/segments/columns.ts'
+import { ByteSource, ColumnError, NO_DICTIONARY } from '../../../../src/chain/segments/columns.ts'
 import { encodeResults } from '../../../../src/chain/storedResults.ts'
 import { concatBytes, writeVarint } from '../../../../src/primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, keccak256 } from '../../../../src/primitives/hash.ts'
@@ -235,4 +235,60 @@ describe('a frame of blocks', () => {
     expect(() => decodeFrame(new Uint8Array(0), 1, 1, NO_DICTIONARY)).toThrow(ColumnError)
     expect(() => decodeFrame(frame(1), 1, 1_000_000, NO_DICTIONARY)).toThrow('a frame of 1000000 blocks')
   })
+
+  it('with lists that no blocks have is refused before they take memory', () => {
+    const block = fc.sample(
+      plan.map((of) => storedChain(7, [{ ...of, hasBlock: true, strange: undefined }])),
+      { numRuns: 1, seed: 5 },
+    )[0]!
+    const columns = columnsOf(encodeFrame(block, NO_DICTIONARY).sample)
+    const problems = columns.slice(0, columns.length / 2).map((_, column) => {
+      const huge = columns.with(column, varint(2 ** 48))
+      try {
+        return String(decodeFrame(packedColumns(huge), 7, 1, NO_DICTIONARY).length)
+      } catch (error) {
+        expect(error).toBeInstanceOf(ColumnError)
+        return (error as Error).message
+      }
+    })
+    // Signatures, evidence and transactions.
+    expect(problems.filter((problem) => problem === `a block with a list of ${2 ** 47}`)).toHaveLength(3)
+  })
+
+  it('with a long value that each block would have again is refused', () => {
+    const [stored] = fc.sample(
+      plan.map((of) => storedChain(0, [{ ...of, hasBlock: false }])),
+      { numRuns: 1, seed: 5 },
+    )[0]!
+    const header = { ...decodeEthereumHeader(stored!.header), extraData: new Uint8Array(2_000) }
+    const blocks = [{ ...stored!, header: encodeEthereumHeader(header) }]
+    expect(() => decodeFrame(encodeFrame(blocks, NO_DICTIONARY).bytes, 0, 1, NO_DICTIONARY)).toThrow(
+      'a value is too long',
+    )
+  })
 })
+
+function varint(value: number): Uint8Array {
+  const bytes = new Uint8Array(8)
+  return bytes.subarray(0, writeVarint(bytes, 0, value))
+}
+
+/** The columns of a table: marks, then values. */
+function columnsOf(table: Uint8Array): readonly Uint8Array[] {
+  const source = new ByteSource(table)
+  const lengths: number[] = []
+  for (let left = table.length; left > 0; ) {
+    const length = source.varint()
+    lengths.push(length)
+    left -= varint(length).length + length
+  }
+  return lengths.map((length) => source.take(length))
+}
+
+/** A frame with these columns, and with enough of those bytes that are not packed. */
+function packedColumns(columns: readonly Uint8Array[]): Uint8Array {
+  const table = concatBytes(...columns.map(({ length }) => varint(length)), ...columns)
+  const packed = zstdCompressSync(table)
+  const random = new Uint8Array(1_000)
+  return concatBytes(varint(table.length), varint(packed.length), varint(random.length), packed, random)
+}
