@@ -34,12 +34,12 @@ export async function openJoinNetwork(config: Config, home: Home): Promise<JoinN
     refresh: async () => {
       peers = await call(remote.peers())
     },
-    peers: () => peers.map(({ id }) => id),
+    peers: () => peers,
     fetchOffers: (peer) => call(remote.fetchOffers(peer)),
     fetchPiece: (peer, file) => call(remote.fetchPiece(peer, file)),
     fetchLightBlock: (peer, height) => call(remote.fetchLightBlock(peer, height)),
     punish: (peer, what, reason) => {
-      peers = peers.filter(({ id }) => id !== peer)
+      peers = peers.filter((id) => id !== peer)
       // A thread that has died shows it at the next call.
       remote.punish(peer, what, reason).catch(() => undefined)
     },

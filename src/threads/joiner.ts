@@ -35,19 +35,13 @@ export interface JoinerData
   readonly log: LogConfig
 }
 
-/** A connected peer, and the height that it claimed when it connected. */
-interface JoinedPeer {
-  readonly id: PeerId
-  readonly height: number
-}
-
 export type JoinerService = typeof service
 
 const { control, data } = workerData as ThreadData<JoinerData>
 checkKnownAnswers(PRIMITIVE_ANSWERS)
 const metrics = createNetworkMetrics(createThreadMetrics('joiner').registry)
 const log = createLogger(data.log, { thread: 'joiner' }).child({ part: 'p2p' })
-const joined = new Map<PeerId, JoinedPeer>()
+const joined = new Set<PeerId>()
 
 const network = await Network.start(
   {
@@ -67,7 +61,7 @@ const network = await Network.start(
     now: () => performance.now(),
   },
   {
-    joined: ({ id, hello }) => joined.set(id, { id, height: hello.height }),
+    joined: ({ id }) => void joined.add(id),
     left: ({ id }) => joined.delete(id),
     message: () => undefined,
     // Neither can be checked without the chain.
@@ -77,7 +71,7 @@ const network = await Network.start(
 )
 
 const service = {
-  peers: (): readonly JoinedPeer[] => [...joined.values()],
+  peers: (): readonly PeerId[] => [...joined],
   fetchOffers: (peer: PeerId) => network.fetchOffers(peer),
   fetchPiece: (peer: PeerId, file: { readonly sha256: Uint8Array; readonly offset: number }) =>
     network.fetchPiece(peer, file),
