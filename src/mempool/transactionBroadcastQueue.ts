@@ -5,6 +5,8 @@ const REPEAT_MS = 15_000
 const MAX_REPEATS = 40
 /** The most transactions that one call sends again; the others wait for the next call. */
 const REPEATS_AT_ONCE = 1_000
+/** Transactions that are kept for a first peer before any is dropped because it is in a block. */
+const MOST_UNTOLD = 4_096
 
 /** The content of one message to peers. */
 export interface TransactionBroadcast {
@@ -22,6 +24,8 @@ interface TransactionBroadcastQueueOptions {
   readonly now: () => number
   /** whether a transaction is still in the pool, by `bytesKey` of its hash */
   readonly isPending: (hashKey: string) => boolean
+  /** whether there is anybody to tell */
+  readonly hasPeers: () => boolean
   readonly announce: (announcement: TransactionBroadcast) => void
 }
 
@@ -33,12 +37,17 @@ interface SentEntry {
 
 /**
  * Sends peers the transactions that came to this node first: once when they could be in a block, and again while they wait, for nodes
- * that joined later or missed them. Transactions that came from peers are not in this queue: gossip relays them.
+ * that joined later or missed them. Without peers they wait for the first one: a node that has just started serves clients before it is
+ * connected. Transactions that came from peers are not in this queue: gossip relays them.
  */
 export class TransactionBroadcastQueue {
   readonly #options: TransactionBroadcastQueueOptions
   #fresh: Pick<PoolEntry, 'hashKey' | 'raw'>[] = []
   #freshBytes = 0
+  /** nobody was there to be told of them; oldest first */
+  #untold: Pick<PoolEntry, 'hashKey' | 'raw'>[] = []
+  /** how many of them there may be before those that are in a block by now are dropped */
+  #mostUntold = MOST_UNTOLD
   /** oldest first; each is due after the same time */
   #sent: SentEntry[] = []
   #firstSentEntry = 0
@@ -66,13 +75,25 @@ export class TransactionBroadcastQueue {
     const entries = this.#fresh
     this.#fresh = []
     this.#freshBytes = 0
+    if (!this.#options.hasPeers()) {
+      for (const entry of entries) this.#untold.push(entry)
+      return
+    }
     this.#options.announce({ transactions: entries.map(({ raw }) => raw), isRepeated: false })
     const dueMs = this.#options.now() + REPEAT_MS
     for (const entry of entries) this.#sent.push({ entry, dueMs, repeats: 0 })
   }
 
-  /** Sends again the transactions that are due. To be called regularly, for instance after each block. */
+  /**
+   * Sends the transactions of which nobody could be told, and again those that are due. To be called regularly, for instance after each
+   * block.
+   */
   repeat(): void {
+    if (!this.#options.hasPeers()) {
+      this.#forgetUntold()
+      return
+    }
+    if (this.#untold.length > 0) this.#announceUntold()
     const { now, isPending, maxBytes, maxCount, announce } = this.#options
     const nowMs = now()
     let transactions: string[] = []
@@ -97,6 +118,24 @@ export class TransactionBroadcastQueue {
     }
     send()
     this.#forgetDone()
+  }
+
+  #announceUntold(): void {
+    const untold = this.#pendingUntold()
+    this.#untold = untold.slice(REPEATS_AT_ONCE)
+    for (const entry of untold.slice(0, REPEATS_AT_ONCE)) this.add(entry)
+    this.flush()
+  }
+
+  /** Drops what is in a block by now. Not at each call: a chain of one node never has peers. */
+  #forgetUntold(): void {
+    if (this.#untold.length < this.#mostUntold) return
+    this.#untold = this.#pendingUntold()
+    this.#mostUntold = Math.max(MOST_UNTOLD, 2 * this.#untold.length)
+  }
+
+  #pendingUntold(): Pick<PoolEntry, 'hashKey' | 'raw'>[] {
+    return this.#untold.filter(({ hashKey }) => this.#options.isPending(hashKey))
   }
 
   #forgetDone(): void {

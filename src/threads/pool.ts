@@ -114,9 +114,8 @@ const toPeers = new TransactionBroadcastQueue({
   maxCount: LIMITS.transactionsPerBatch,
   now: () => performance.now(),
   isPending: (hashKey) => pool.has(hashKey),
+  hasPeers: () => getPeerCount(data.nodeState) > 0,
   announce: ({ transactions, isRepeated }) => {
-    // A peer that connects later gets them when they are repeated.
-    if (getPeerCount(data.nodeState) === 0) return
     batches = (batches + 1) % 2 ** 32
     const batch = encodeBatch({ isRepeated, number: batches, transactions: transactions.map(keyBytes) })
     data.gossip.announcements.postMessage(batch, [batch.buffer])
