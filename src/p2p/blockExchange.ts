@@ -1,3 +1,4 @@
+import { encodedLastCommit } from '../chain/consensus/block.ts'
 import { encodeCommit } from '../chain/consensus/commit.ts'
 import { createSegmentCache } from '../chain/segments/segments.ts'
 import { createBlockCache, openChainReader } from '../chain/store.ts'
@@ -113,15 +114,28 @@ export function databaseBlocks(database: Database): BlockSource {
     const snapshot = database.snapshot()
     const chain = openChainReader(snapshot, cache)
     const base = Math.max(1, chain.oldestBlock)
+    /** the block that was read last, for its last commit: it is probably the next one to be asked for */
+    let ahead: { readonly height: number; readonly bytes: Uint8Array | undefined } | undefined
+    const read = (height: number): Uint8Array | undefined =>
+      ahead?.height === height ? ahead.bytes : chain.encodedBlock(height)
+    /** Undecoded, which would take longer than all else here. */
+    const commitOf = (height: number): Uint8Array | undefined => {
+      if (height === chain.headHeight) {
+        const commit = chain.seenCommit(height)
+        return commit && encodeCommit(commit)
+      }
+      ahead = { height: height + 1, bytes: read(height + 1) }
+      return ahead.bytes && encodedLastCommit(ahead.bytes)
+    }
     return {
       base,
       height: chain.headHeight,
       read: (height) => {
         if (height < base || height > chain.headHeight) return undefined
         // The stored bytes are sent as they are.
-        const block = chain.encodedBlock(height)
-        const commit = chain.seenCommit(height)
-        return block === undefined || commit === undefined ? undefined : { block, commit: encodeCommit(commit) }
+        const block = read(height)
+        const commit = commitOf(height)
+        return block === undefined || commit === undefined ? undefined : { block, commit }
       },
       close: () => snapshot.close(),
     }

@@ -1,6 +1,6 @@
 import { equalBytes } from '../../primitives/bytes.ts'
 import { type Hash, sha256 } from '../../primitives/hash.ts'
-import { type ProtobufFields, ProtobufWriter } from '../../primitives/protobuf.ts'
+import { ProtobufFields, ProtobufWriter } from '../../primitives/protobuf.ts'
 import { COMMIT_CODEC } from './commit.ts'
 import { EVIDENCE_CODEC } from './evidence.ts'
 import { merkleRoot } from './merkle.ts'
@@ -168,6 +168,14 @@ export function decodeCheckedBlock(bytes: Uint8Array): ConsensusBlock {
   return decodeCheckedMessage(BLOCK_CODEC, bytes)
 }
 
+/** The last commit in a block's bytes, as `encodeCommit` gives it; a view on them. */
+export function encodedLastCommit(block: Uint8Array): Uint8Array {
+  return new ProtobufFields(block).bytes(LAST_COMMIT)
+}
+
+/** the number of the field in a block */
+const LAST_COMMIT = 4
+
 /** tendermint.types.Block */
 const BLOCK_CODEC: MessageCodec<ConsensusBlock> = {
   name: 'block',
@@ -176,12 +184,12 @@ const BLOCK_CODEC: MessageCodec<ConsensusBlock> = {
       .message(1, HEADER_CODEC.write, block.header)
       .message(2, writeData, block.txs)
       .message(3, writeEvidenceList, block.evidence)
-      .message(4, COMMIT_CODEC.write, block.lastCommit),
+      .message(LAST_COMMIT, COMMIT_CODEC.write, block.lastCommit),
   read: (fields) => ({
     header: fields.message(1, HEADER_CODEC.read),
     txs: fields.message(2, (data) => data.repeatedBytes(1)),
     evidence: fields.message(3, (list) => list.repeatedMessage(1, EVIDENCE_CODEC.read)),
-    lastCommit: fields.message(4, COMMIT_CODEC.read),
+    lastCommit: fields.message(LAST_COMMIT, COMMIT_CODEC.read),
   }),
 }
 

@@ -1,7 +1,13 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { AnswerSlots } from '../../../src/p2p/blockExchange.ts'
+import { decodeBlock } from '../../../src/chain/consensus/block.ts'
+import { decodeCommit } from '../../../src/chain/consensus/commit.ts'
+import type { DecidedBlock } from '../../../src/consensus/application.ts'
+import { advanceState } from '../../../src/consensus/consensusState.ts'
+import { AnswerSlots, databaseBlocks } from '../../../src/p2p/blockExchange.ts'
 import { BLOCK_ANSWERS, LIMITS } from '../../../src/p2p/limits.ts'
 import type { Session } from '../../../src/p2p/session.ts'
+import { Database } from '../../../src/storage/database.ts'
+import { networkGenesis, openNetworkNode, proposeBlock } from '../app/testNetwork.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -77,4 +83,31 @@ test('who waits too long is told so', async () => {
   const again = ['a', 'a'].map((id) => ask(slots, id))
   await settle()
   expect(again.every(({ leave }) => leave !== undefined)).toBe(true)
+})
+
+test('a block is served with the commit in the next one, the newest with the one that the node saw', async () => {
+  vi.useRealTimers()
+  const node = await openNetworkNode(networkGenesis(3))
+  let state = await node.state()
+  const blocks: DecidedBlock[] = []
+  for (let height = 1; height <= 4; height++) {
+    const decided = await proposeBlock(node, state)
+    state = advanceState(state, decided, await node.executor.application.finalizeBlock(decided))
+    blocks.push(decided)
+  }
+  const database = await Database.open(node.location, { readOnly: true })
+  const view = databaseBlocks(database)()
+  const read = (height: number) => {
+    const found = view.read(height)
+    return found && { block: decodeBlock(found.block), commit: decodeCommit(found.commit) }
+  }
+  const expected = (height: number) => {
+    const { block, seenCommit } = blocks[height - 1]!
+    return { block, commit: blocks[height]?.block.lastCommit ?? seenCommit }
+  }
+  for (const height of [1, 2, 3, 4, 2, 4, 3, 1]) expect(read(height)).toEqual(expected(height))
+  expect([0, 5].map(read)).toEqual([undefined, undefined])
+  await view.close()
+  await database.close()
+  await node.close()
 })
