@@ -23,7 +23,7 @@ const ORDER = [
 ] as const
 
 /** They join the parts: they import any, and only `cli` and they are above them. */
-const COMPOSITION: readonly string[] = ['main.ts', 'threads']
+const COMPOSITION: readonly string[] = ['main.ts', 'maintenance', 'threads']
 
 /** Imports against the rules, with the reason. Types only. */
 const EXCEPTIONS: readonly { readonly from: string; readonly to: string; readonly why: string }[] = [

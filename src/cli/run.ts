@@ -28,8 +28,10 @@ const onLauncherEnded = (): void => {
 process.on('disconnect', onLauncherEnded)
 if (process.env[LAUNCHED] === '1' && !process.connected) onLauncherEnded()
 
-const [main, { runCommand }, { createLineWriter }, { readSecret }] = await Promise.all([
+const [main, besideNode, stoppedNode, { runCommand }, { createLineWriter }, { readSecret }] = await Promise.all([
   import('../main.ts'),
+  import('../maintenance/besideNode.ts'),
+  import('../maintenance/stoppedNode.ts'),
   import('./program.ts'),
   import('../telemetry/lineWriter.ts'),
   import('./readSecret.ts'),
@@ -63,6 +65,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 let areThreadsLeft = false
 const commands: NodeCommands = {
   ...main,
+  ...besideNode,
+  ...stoppedNode,
   startNode: (config, options) =>
     main.startNode(config, {
       ...options,

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
-import { checkInvariants, showNodeId } from '../../src/main.ts'
+import { showNodeId } from '../../src/main.ts'
+import { checkInvariants } from '../../src/maintenance/besideNode.ts'
 
 let directory: string
 beforeEach(() => {

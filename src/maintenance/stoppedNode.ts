@@ -1,0 +1,272 @@
+import { existsSync, statSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import { removeStaleCopies } from '../app/copyDatabase.ts'
+import type { Executor } from '../app/executor.ts'
+import type { Pruned } from '../app/pruner.ts'
+import type { Reindexed } from '../app/reindex.ts'
+import type { Repaired } from '../app/repair/repairDatabase.ts'
+import type {
+  BlockRange,
+  Compacted,
+  ExportOptions,
+  ImportOptions,
+  RepairOptions,
+  RollbackOptions,
+} from '../cli/ports.ts'
+import type { Config } from '../config/config.ts'
+import { ConfigError } from '../config/configError.ts'
+import type { Database } from '../storage/database.ts'
+import { createLogger } from '../telemetry/logger.ts'
+import { startProgress } from '../telemetry/progress.ts'
+import { type Home, openDatabase, openExistingHome, settleDatabase } from '../threads/openHome.ts'
+
+/*
+ * What an operator has done to the data directory of a stopped node. Each command holds the lock of the directory, so that no node runs
+ * there meanwhile, and loads what it needs when it runs.
+ */
+
+/** Writes blocks of a stopped node to a file. */
+export async function exportBlocks(config: Config, { out, from, to, signal }: ExportOptions): Promise<BlockRange> {
+  const { openChainReader } = await import('../chain/store.ts')
+  const { exportBlocks: writeBlockFile } = await import('../app/exportBlocks.ts')
+  const { Database } = await import('../storage/database.ts')
+  const { START_BYTES, verifyFiles } = await import('../storage/verifyFiles.ts')
+  const home = await openExistingHome(config)
+  try {
+    verifyFiles(home.paths.db, START_BYTES)
+    const database = await Database.open(home.paths.db, { readOnly: true })
+    try {
+      const reader = openChainReader(database)
+      const range = { from: from ?? Math.max(reader.oldestBlock, 1), to: to ?? reader.headHeight }
+      const total = range.to - range.from + 1
+      const progress = startProgress({ title: 'exporting blocks', unit: 'blocks', total })
+      try {
+        const { genesisHash } = home.chain
+        await writeBlockFile({ chain: reader, genesisHash, path: out, signal, progress, ...range })
+      } finally {
+        progress.end()
+      }
+      return range
+    } finally {
+      await database.close()
+    }
+  } finally {
+    await home.lock.release()
+  }
+}
+
+/** Executes blocks in a stopped node. */
+export async function importBlocks(config: Config, { place, signal }: ImportOptions): Promise<BlockRange> {
+  const { blocksIn, importBlocks: importFile, importDirectory } = await import('../app/importBlocks.ts')
+  const { BLOCKS_FILES } = await import('../snapshot/blocksManifest.ts')
+  const { publicFiles } = await import('../snapshot/publicFiles.ts')
+  const home = await openExistingHome(config)
+  try {
+    const { chain, paths } = home
+    // Before the executor opens it: the files are checked, and one in the former format is converted.
+    await (await openDatabase(home, createLogger(config.log), undefined)).close()
+    const executor = await (await offlineExecutors(config, home))(paths.db)
+    const isFile = typeof place === 'string' && !statSync(place).isDirectory()
+    const progress = startProgress({ title: 'importing blocks', unit: isFile ? 'bytes' : 'blocks' })
+    const request = { application: executor.application, chain, signal, progress }
+    try {
+      if (isFile) return await importFile({ ...request, path: place })
+      const files = typeof place === 'string' ? blocksIn(place) : publicFiles(place, BLOCKS_FILES, signal)
+      return await importDirectory({ ...request, files })
+    } finally {
+      progress.end()
+      await executor.close()
+    }
+  } finally {
+    await home.lock.release()
+  }
+}
+
+/** Opens databases of a stopped node to execute blocks that are decided. */
+async function offlineExecutors(
+  config: Config,
+  { chain, genesis, headers }: Home,
+): Promise<(location: string) => Promise<Executor>> {
+  const { openExecutor } = await import('../app/executor.ts')
+  const { chooseEngine } = await import('../evm/engines/createEngine.ts')
+  const { checkPrecompiles, chooseShadow, openThreadEngine } = await import('../threads/threadEngine.ts')
+  const { precompileTable } = await import('../precompiles/registry.ts')
+  const kind = await chooseEngine(config.evmEngine)
+  await checkPrecompiles(kind)
+  const shadowKind = await chooseShadow(config)
+  const engine = await openThreadEngine(kind)
+  const shadow = shadowKind === undefined ? undefined : await openThreadEngine(shadowKind)
+  return (location) =>
+    openExecutor({
+      location,
+      chain,
+      genesis,
+      engine,
+      shadow,
+      precompiles: precompileTable(chain.registeredPrecompiles),
+      candidates: { candidates: async () => [] },
+      pruning: config.pruning,
+      blockHistory: config.blockHistory,
+      headers,
+      index: config.index,
+      skipUpgrades: config.skipUpgrades,
+      buildBudgetMs: 0,
+      defer: (work) => work(),
+      now: () => performance.now(),
+      later: () => undefined,
+      onPublished: () => undefined,
+    })
+}
+
+/**
+ * Takes the database of a stopped node back to an earlier block. The write-ahead log stays as it is: the signer goes on remembering what
+ * it signed, and the next start executes again the blocks that the log has.
+ */
+export async function rollback(config: Config, { to, save, signal }: RollbackOptions): Promise<BlockRange> {
+  const { checkRollback, rollback: undoBlocks } = await import('../app/rollback.ts')
+  const { decidesAlone } = await import('../consensus/recovery.ts')
+  const { openChainReader } = await import('../chain/store.ts')
+  const { exportBlocks: writeBlockFile } = await import('../app/exportBlocks.ts')
+  const { Database } = await import('../storage/database.ts')
+  const { START_BYTES, verifyFiles } = await import('../storage/verifyFiles.ts')
+  const home = await openExistingHome(config)
+  try {
+    verifyFiles(home.paths.db, START_BYTES)
+    const database = await Database.open(home.paths.db)
+    try {
+      const from = checkRollback(database, to)
+      if (from === to) return { from, to }
+      const reader = openChainReader(database)
+      const validators = reader.validatorSetAt(to + 1)
+      if (save !== undefined) {
+        const { genesisHash } = home.chain
+        await writeBlockFile({ chain: reader, genesisHash, path: save, from: to + 1, to: from, signal })
+      } else if (validators !== undefined && decidesAlone(validators, home.validatorKey.publicKey)) {
+        throw new ConfigError(
+          `this validator alone decides the blocks, so no peer has those above ${to}: keep them with --save FILE, for coind import`,
+        )
+      }
+      const progress = startProgress({ title: 'undoing blocks', unit: 'blocks', total: from - to })
+      progress.update(0)
+      try {
+        return await undoBlocks(database, to, { signal, onBlock: (height) => progress.update(from - height) })
+      } finally {
+        progress.end()
+      }
+    } finally {
+      await database.close()
+    }
+  } finally {
+    await home.lock.release()
+  }
+}
+
+/** Deletes at once what the settings do not keep, from the database of a stopped node. */
+export async function pruneDatabase(config: Config, signal: AbortSignal): Promise<Pruned> {
+  const { pruneNow } = await import('../app/pruner.ts')
+  const { pruning, blockHistory, index } = config
+  return withDatabase(config, signal, (database, { headers }) =>
+    pruneNow({
+      database,
+      pruning,
+      blockHistory,
+      headers,
+      index,
+      progressOf: startProgress,
+      signal,
+      pause: () => setImmediate(),
+    }),
+  )
+}
+
+/** Makes the indexes of a stopped node what its blocks say. */
+export async function reindexDatabase(config: Config, signal: AbortSignal): Promise<Reindexed> {
+  const { reindex } = await import('../app/reindex.ts')
+  return withDatabase(config, signal, (database) =>
+    reindex({ database, index: config.index, progressOf: startProgress, signal }),
+  )
+}
+
+/** Finds what is damaged in the database of a stopped node, and mends it, or puts another one in its place. */
+export async function repairDatabase(config: Config, options: RepairOptions): Promise<Repaired> {
+  const { repairDatabase: repair } = await import('../app/repair/repairDatabase.ts')
+  const { beginSwitch, keepOldDatabase } = await import('../app/currentDatabase.ts')
+  const { snapshotFor } = await import('../threads/beginFromSnapshot.ts')
+  const { decidesAlone } = await import('../consensus/recovery.ts')
+  const home = await openExistingHome(config)
+  try {
+    const { chain, paths, validatorKey } = home
+    const logger = createLogger(config.log)
+    const snapshot = () => snapshotFor({ config, home, logger, allowsOlder: true, signal: options.signal })
+    /** most repairs need none */
+    let executors: ReturnType<typeof offlineExecutors> | undefined
+    if (!existsSync(paths.db)) throw new ConfigError(`${paths.db} does not exist: the node has no chain yet`)
+    await removeStaleCopies(paths.homedir)
+    const sortDirectory = await mkdtemp(join(paths.homedir, `copy-${process.pid}-`))
+    try {
+      const repaired = await repair({
+        ...options,
+        location: paths.db,
+        target: paths.restoringDb,
+        sortDirectory,
+        chain,
+        index: config.index,
+        keepsBlocks: config.blockHistory === 0,
+        snapshot,
+        decidesAlone: (validators) => decidesAlone(validators, validatorKey.publicKey),
+        openExecutor: async (location) => {
+          executors ??= offlineExecutors(config, home)
+          return (await executors)(location)
+        },
+        progressOf: startProgress,
+      })
+      if (repaired.rebuiltTo === undefined) return repaired
+      beginSwitch(paths, repaired.isFromSnapshot ? snapshot()!.source : null)
+      keepOldDatabase(paths)
+      await settleDatabase(home, logger)
+      return repaired
+    } finally {
+      await rm(sortDirectory, { recursive: true })
+    }
+  } finally {
+    await home.lock.release()
+  }
+}
+
+/** Merges the files of the database of a stopped node. */
+export async function compactDatabase(config: Config, signal: AbortSignal): Promise<Compacted> {
+  const { compactDatabase: compact } = await import('../storage/compactDatabase.ts')
+  const { directoryBytes } = await import('../storage/diskBytes.ts')
+  return withDatabase(config, signal, async (database) => {
+    const bytesBefore = await directoryBytes(database.location)
+    const progress = startProgress({ title: 'merging the files of the database', unit: 'bytes' })
+    try {
+      await compact({ database, progress, signal })
+    } finally {
+      progress.end()
+    }
+    return { bytesBefore, bytesAfter: await directoryBytes(database.location) }
+  })
+}
+
+/** Opens the database of a stopped node, whose files are checked, and which is converted where it is in the former format. */
+async function withDatabase<T>(
+  config: Config,
+  signal: AbortSignal,
+  use: (database: Database, home: Home) => Promise<T>,
+): Promise<T> {
+  const home = await openExistingHome(config)
+  try {
+    if (!existsSync(home.paths.db)) throw new ConfigError(`${home.paths.db} does not exist: the node has no chain yet`)
+    const database = await openDatabase(home, createLogger(config.log), signal)
+    try {
+      return await use(database, home)
+    } finally {
+      await database.close()
+    }
+  } finally {
+    await home.lock.release()
+  }
+}
