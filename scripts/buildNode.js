@@ -8,7 +8,7 @@ import { BUILT, builtEntry, ENTRY, hashOf, MANIFEST } from '../bin/builtNode.js'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const ENTRIES = [
   { name: ENTRY.slice(0, -'.js'.length), source: 'src/cli/run.ts' },
-  ...['executor', 'joiner', 'network', 'pool', 'scrubber', 'snapshots', 'socket', 'view'].map((role) => ({
+  ...['executor', 'joiner', 'network', 'pool', 'background', 'snapshots', 'socket', 'view'].map((role) => ({
     name: role,
     source: `src/threads/${role}.ts`,
   })),

@@ -128,8 +128,8 @@ export function createExecutorMetrics(registry: Registry) {
   }
 }
 
-/** Metrics of the scrubber thread. */
-export function createScrubberMetrics(registry: Registry) {
+/** Metrics of the background thread. */
+export function createBackgroundMetrics(registry: Registry) {
   const registers = [registry]
   return {
     bytesTotal: new Counter({

@@ -7,7 +7,7 @@ import type { Threads } from './startThreads.ts'
 
 export interface BackfillParts {
   readonly chainId: string
-  readonly threads: Pick<Threads, 'executor' | 'network' | 'scrubber'>
+  readonly threads: Pick<Threads, 'executor' | 'network' | 'background'>
   readonly isInStep: () => boolean
   readonly metrics: Pick<ConsensusMetrics, 'backfillHeight' | 'backfillBlocksTotal'>
   readonly log: Logger
@@ -16,12 +16,12 @@ export interface BackfillParts {
 }
 
 /**
- * Has the network thread fetch the old blocks that a node lacks which began with a snapshot, the scrubber verify them, which has time, and
+ * Has the network thread fetch the old blocks that a node lacks which began with a snapshot, the background thread verify them, which has time, and
  * the executor write them.
  * @returns stops it
  */
 export function startBackfill({ chainId, threads, isInStep, metrics, log, onFailure }: BackfillParts): () => void {
-  const { executor, network, scrubber } = threads
+  const { executor, network, background } = threads
   const stopping = new AbortController()
   const { signal } = stopping
   const fail = (error: unknown): void => {
@@ -40,7 +40,7 @@ export function startBackfill({ chainId, threads, isInStep, metrics, log, onFail
         add: (blocks) => executor.addOlderBlocks(packVerifiedBlocks(blocks)),
       },
       verify: async (blocks, start) => {
-        const verified = await scrubber.verifyOlderBlocks(packOlderBlocks(blocks), start)
+        const verified = await background.verifyOlderBlocks(packOlderBlocks(blocks), start)
         return typeof verified === 'string' ? verified : unpackVerifiedBlocks(verified)
       },
       isInStep,

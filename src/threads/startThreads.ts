@@ -9,13 +9,13 @@ import { threadEntry } from '../primitives/location.ts'
 import type { Database } from '../storage/database.ts'
 import { columnBytes } from '../storage/diskBytes.ts'
 import type { MetricsSnapshot } from '../telemetry/threadMetrics.ts'
+import type { BackgroundData, BackgroundService } from './background.ts'
 import { type ClientThreadsOptions, startClientThreads } from './clientThreads.ts'
 import type { ExecutorData, ExecutorService } from './executor.ts'
 import type { NetworkData, NetworkService } from './network.ts'
 import type { NetworkTransportOptions } from './networkTransport.ts'
 import type { PoolData, PoolService } from './pool.ts'
 import { connect, type Remote } from './port.ts'
-import type { ScrubberData, ScrubberService } from './scrubber.ts'
 import { createGate, createPendingWatch, createPublishedHeight, openGate, untilWaiting } from './sharedMemory.ts'
 import type { SnapshotsData, SnapshotsService } from './snapshots.ts'
 import { answered, channel, type Started, type StartThread, spawnThread, type Thread } from './spawn.ts'
@@ -58,7 +58,7 @@ export interface ThreadsOptions extends ClientThreadsOptions {
 export interface Threads {
   readonly executor: Remote<ExecutorService>
   readonly network: Remote<NetworkService>
-  readonly scrubber: Remote<ScrubberService>
+  readonly background: Remote<BackgroundService>
   /** the main thread's ends, see `createNetworkTransport` */
   readonly networkPorts: Pick<NetworkTransportOptions, 'control' | 'reports' | 'evidence'>
   /** the main thread's own calls, on channels of their own: they do not wait for calls of clients */
@@ -80,7 +80,7 @@ export interface Threads {
  * 1. The main thread opens the database, although it reads nothing there. What all handles share belongs to the handle that was opened
  *    first (see `Database`), and this one outlives every thread, whichever dies.
  * 2. V8's flags are set before there are threads: a thread takes them over when it starts.
- * 3. All threads start, to load their modules at the same time: executor, pool, network, views, sockets, scrubber, snapshots. All but the
+ * 3. All threads start, to load their modules at the same time: executor, pool, network, views, sockets, background, snapshots. All but the
  *    executor then wait at a gate, since there may be no database yet.
  * 4. The executor answers when the database is open and holds a chain: the gate opens, and the others open it too.
  * 5. Pool, views and network answer when they are ready, which consensus needs. The sockets are not waited for: they let clients in
@@ -144,9 +144,9 @@ async function startAll(options: ThreadsOptions): Promise<Omit<Threads, 'columnB
     const network = startNetwork(options, wiring, start)
     const links = { ...wiring, engine, pool: pool.thread.control, network: network.thread.control }
     const clients = startClientThreads(options, links, start)
-    const scrubber = startScrubber(options, wiring, start)
+    const background = startBackground(options, wiring, start)
     const snapshots = options.config.snapshots.interval === 0 ? [] : [startSnapshots(options, wiring, start)]
-    const others = [executor, pool, network, scrubber, ...snapshots]
+    const others = [executor, pool, network, background, ...snapshots]
     const lasting = others.map(({ thread }) => thread.died)
     const died = Promise.race([...lasting, clients.failed])
     // Nothing awaits it before consensus runs.
@@ -164,7 +164,7 @@ async function startAll(options: ThreadsOptions): Promise<Omit<Threads, 'columnB
     return {
       executor: executor.remote,
       network: network.remote,
-      scrubber: scrubber.remote,
+      background: background.remote,
       networkPorts: {
         control: network.thread.control,
         reports: wiring.network.reports.right,
@@ -185,7 +185,7 @@ async function startAll(options: ThreadsOptions): Promise<Omit<Threads, 'columnB
         const late = [
           // Sockets that do not listen yet cannot close: they wait for the first block.
           ...(await close([...(hasClients ? sockets : []), network, ...snapshots], CLOSING_MS.clientsAndPeers)),
-          ...(await close([...views, pool, scrubber], CLOSING_MS.readers)),
+          ...(await close([...views, pool, background], CLOSING_MS.readers)),
           ...(await close([executor], CLOSING_MS.executor)),
         ]
         if (late.length > 0 || !hasClients) options.onThreadsLeft(late)
@@ -341,13 +341,13 @@ function startNetwork(
   return start('network', undefined, data, [data.reports, data.evidence, ...Object.values(pool)])
 }
 
-function startScrubber(
+function startBackground(
   { config, location, headers }: ThreadsOptions,
   { databaseGate, publishedHeight }: Wiring,
   start: StartThread,
-): Started<ScrubberService> {
+): Started<BackgroundService> {
   const rules = moveRules(config.pruning, config.blockHistory)
-  const data: ScrubberData = {
+  const data: BackgroundData = {
     location,
     databaseGate,
     publishedHeight,
@@ -356,7 +356,7 @@ function startScrubber(
     firstSegmentDue: firstSegmentDue(rules),
     log: config.log,
   }
-  return start('scrubber', undefined, data, [])
+  return start('background', undefined, data, [])
 }
 
 function startSnapshots(

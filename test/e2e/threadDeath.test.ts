@@ -62,7 +62,7 @@ describe('a thread that dies', () => {
         ['executor', 'throws'],
         ['network', 'exits'],
         ['pool', 'throws'],
-        ['scrubber', 'throws'],
+        ['background', 'throws'],
         ['snapshots', 'throws'],
       ],
       2,

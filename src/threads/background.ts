@@ -8,7 +8,7 @@ import { Database, DatabaseError } from '../storage/database.ts'
 import { hasSegmentFile, segmentFiles, verifySegmentFile } from '../storage/segmentFile.ts'
 import { scrubTables, tableBytes } from '../storage/verifyFiles.ts'
 import { createLogger } from '../telemetry/logger.ts'
-import { createScrubberMetrics } from '../telemetry/metrics.ts'
+import { createBackgroundMetrics } from '../telemetry/metrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import {
   type PackedOlderBlocks,
@@ -21,7 +21,7 @@ import { type Gate, getPublishedHeight, type PublishedHeight, waitAtGate } from 
 import { endThread, lowerPriority, type ThreadData } from './spawn.ts'
 
 /**
- * The scrubber thread has the work on the database that can wait for ever, at the lowest priority:
+ * The background thread has the work on the database that can wait for ever, at the lowest priority:
  *
  * It reads every table and segment again and again, slowly, and checks their checksums: damage in what nobody reads is found while other
  * nodes and backups are still good. For that it only reads files, and damage ends the node. Of what the operating system holds in memory
@@ -30,7 +30,7 @@ import { endThread, lowerPriority, type ThreadData } from './spawn.ts'
  * It makes the files of segments, for the executor to list (src/chain/segments/moveBlocks.ts). And it verifies old blocks that peers
  * gave (src/chain/olderBlocks.ts).
  */
-export interface ScrubberData {
+export interface BackgroundData {
   /** directory of the database */
   readonly location: string
   /** opens when the executor has opened the database */
@@ -43,7 +43,7 @@ export interface ScrubberData {
   readonly log: LogConfig
 }
 
-export type ScrubberService = typeof service
+export type BackgroundService = typeof service
 
 /** How often a pass begins, unless the tables are too large for it. */
 const PASS_MS = 24 * 3_600_000
@@ -51,9 +51,9 @@ const PASS_MS = 24 * 3_600_000
 const MIN_BYTES_PER_SECOND = 1 << 20
 const MAX_BYTES_PER_SECOND = 16 << 20
 
-const { control, data } = workerData as ThreadData<ScrubberData>
-const threadMetrics = createThreadMetrics('scrubber')
-const metrics = createScrubberMetrics(threadMetrics.registry)
+const { control, data } = workerData as ThreadData<BackgroundData>
+const threadMetrics = createThreadMetrics('background')
+const metrics = createBackgroundMetrics(threadMetrics.registry)
 
 async function scrubForEver(): Promise<never> {
   for (;;) {
@@ -127,7 +127,7 @@ function untilNextLook(milliseconds: number): Promise<void> {
 }
 
 const stopping = new AbortController()
-const log = createLogger(data.log, { thread: 'scrubber' })
+const log = createLogger(data.log, { thread: 'background' })
 /** Rejects when no more segments are made: with the reason of the stop, or with an error, which ends the thread. */
 let segments: Promise<void> = Promise.resolve()
 
