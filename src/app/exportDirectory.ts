@@ -20,7 +20,7 @@ import {
   FILE_BYTES,
   readBlocksManifest,
 } from '../snapshot/blocksManifest.ts'
-import { MANIFEST_NAME } from '../snapshot/manifest.ts'
+import { checkMirrors, MANIFEST_NAME } from '../snapshot/manifest.ts'
 import { encodeSegmentFile } from '../storage/segmentFile.ts'
 import { syncDirectory, writeFileDurably } from '../storage/writeFileDurably.ts'
 import type { Progress } from '../telemetry/progress.ts'
@@ -32,6 +32,8 @@ export interface DirectoryExportRequest {
   readonly directory: string
   /** last block; by default that of the newest complete segment */
   readonly to: number | undefined
+  /** URLs of other directories that will have the same files; undefined: those that the manifest names already */
+  readonly mirrors?: readonly string[]
   /** ends the export; what is complete stays, and the next export goes on there */
   readonly signal: AbortSignal
   readonly progress: Pick<Progress, 'update'>
@@ -51,9 +53,11 @@ const FILES_PER_MANIFEST = 64
  * `signal`
  */
 export async function exportDirectory(request: DirectoryExportRequest) {
-  const { chain, directory, signal, progress } = request
+  const { chain, directory, mirrors, signal, progress } = request
+  if (mirrors !== undefined) checkMirrors(mirrors)
   await mkdir(directory, { recursive: true })
-  const manifest = readExisting(request)
+  const existing = readExisting(request)
+  const manifest = { ...existing, mirrors: mirrors ?? existing.mirrors }
   const files = [...manifest.files]
   const oldest = chain.oldestBlock
   const first = files.length === 0 ? oldest : files.at(-1)!.last + 1
@@ -78,7 +82,7 @@ export async function exportDirectory(request: DirectoryExportRequest) {
     }
     signal.throwIfAborted()
   } finally {
-    if (unsaved > 0) save()
+    if (unsaved > 0 || (files.length > 0 && mirrors !== undefined)) save()
   }
   return { added: { from: first, to }, all: { from: files[0]!.first, to: files.at(-1)!.last } }
 }

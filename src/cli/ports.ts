@@ -64,6 +64,8 @@ export interface DirectoryExportOptions {
   readonly out: string
   /** last block; by default the last one of the newest complete segment */
   readonly to?: number
+  /** addresses of the same files elsewhere; by default those that the directory's manifest names */
+  readonly mirrors?: readonly string[]
   /** ends the export, which then rejects with the signal's reason, and can be gone on with */
   readonly signal: AbortSignal
 }
@@ -95,6 +97,8 @@ export interface CreateSnapshotOptions {
   readonly out: string
   /** block after which the state is taken; by default the newest that can be */
   readonly height?: number
+  /** addresses of the same files elsewhere */
+  readonly mirrors: readonly string[]
   /** ends the making, which then leaves nothing and rejects with the signal's reason */
   readonly signal: AbortSignal
 }

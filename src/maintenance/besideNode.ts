@@ -30,7 +30,7 @@ import { startProgress } from '../telemetry/progress.ts'
 /** Writes blocks to a directory for web servers, from a copy of the database. */
 export async function exportDirectory(
   config: Config,
-  { out, to, signal }: DirectoryExportOptions,
+  { out, signal, ...options }: DirectoryExportOptions,
 ): Promise<DirectoryExport> {
   const { openChainReader } = await import('../chain/store.ts')
   const { exportDirectory: writeFiles } = await import('../app/exportDirectory.ts')
@@ -39,7 +39,8 @@ export async function exportDirectory(
   return withDatabaseCopy(config, async (database) => {
     const progress = startProgress({ title: 'exporting blocks', unit: 'blocks' })
     try {
-      return await writeFiles({ chain: openChainReader(database), identity, directory: out, to, signal, progress })
+      const chain = openChainReader(database)
+      return await writeFiles({ chain, identity, directory: out, to: undefined, ...options, signal, progress })
     } finally {
       progress.end()
     }
@@ -57,7 +58,7 @@ export async function checkInvariants(config: Config): Promise<InvariantReport> 
 /** Makes a snapshot from a copy of the database. */
 export async function createSnapshot(
   config: Config,
-  { out, height, signal }: CreateSnapshotOptions,
+  { out, height, mirrors, signal }: CreateSnapshotOptions,
 ): Promise<MadeSnapshot & { readonly height: number }> {
   const { BLOCKS_AFTER_SNAPSHOT, makeSnapshot } = await import('../snapshot/makeSnapshot.ts')
   const { readStateHead } = await import('../state/head.ts')
@@ -73,7 +74,7 @@ export async function createSnapshot(
   try {
     return await withDatabaseCopy(config, async (database) => {
       const of = height ?? (readStateHead(database)?.height ?? 0) - BLOCKS_AFTER_SNAPSHOT
-      return { height: of, ...(await makeSnapshot(database, chain, { height: of, directory: out, pause })) }
+      return { height: of, ...(await makeSnapshot(database, chain, { height: of, directory: out, mirrors, pause })) }
     })
   } finally {
     progress.end()

@@ -27,6 +27,7 @@ import {
 } from './chunk.ts'
 import { type CutOptions, cutChunks } from './cutChunks.ts'
 import {
+  checkMirrors,
   chunkName,
   encodeManifest,
   MANIFEST_NAME,
@@ -57,6 +58,8 @@ export interface MakeOptions {
   readonly sortBytes?: number
   /** sizes of chunks; all nodes have to use the same ones */
   readonly sizes?: Pick<CutOptions, 'chunkBytes' | 'inlineSlots'>
+  /** URLs of other directories that will have the same files; nodes that make the same snapshot for peers have to name the same ones */
+  readonly mirrors?: readonly string[]
   /** awaited after each small part of the work, with what there is so far; what it throws ends the work */
   readonly pause?: (made: MadeSnapshot) => Promise<void> | void
   /** bytes that can be written to the file system of a directory */
@@ -88,14 +91,16 @@ const CHUNK_BYTES = 8 << 20
  *
  * Nothing is left when it fails. What a killed process leaves has a name that {@link isUnfinished} tells.
  * @param snapshot of the database, which stays open until this returns
- * @throws SnapshotError when there cannot be one, or the disk takes no more; DatabaseError when the database is damaged
+ * @throws ManifestError for mirrors that cannot be named; SnapshotError when there cannot be one, or the disk takes no more; DatabaseError
+ * when the database is damaged
  */
 export async function makeSnapshot(
   snapshot: DatabaseReader,
   chain: SnapshotChain,
   options: MakeOptions,
 ): Promise<MadeSnapshot> {
-  const { directory, height } = options
+  const { directory, height, mirrors = [] } = options
+  checkMirrors(mirrors)
   if (readStateHead(snapshot) === undefined) throw new SnapshotError('there is no block yet')
   const reader = openChainReader(snapshot)
   checkHeight(reader, chain, height)
@@ -106,7 +111,7 @@ export async function makeSnapshot(
     rmSync(unfinished, { recursive: true, force: true })
     mkdirSync(unfinished, { recursive: true })
     const chunks = await writeChunks(snapshot, reader, unfinished, options)
-    const manifest = describe(snapshot, reader, chain, height, chunks)
+    const manifest = { ...describe(snapshot, reader, chain, height), mirrors, chunks }
     writeSynced(join(unfinished, MANIFEST_NAME), encodeManifest(manifest))
     // 2.
     syncDirectory(unfinished)
@@ -300,8 +305,7 @@ function describe(
   reader: ChainReader,
   { chainId, evmChainId, genesisHash }: SnapshotChain,
   height: number,
-  chunks: readonly ManifestChunk[],
-): Manifest {
+): Omit<Manifest, 'mirrors' | 'chunks'> {
   const header = reader.header(height)!
   const lightBlock = (at: number): Uint8Array => {
     const block = reader.lightBlock(at)
@@ -320,8 +324,6 @@ function describe(
     ethereumHash: ethereumHeaderHash(header),
     stateRoot: header.stateRoot,
     lightBlocks: [lightBlock(height), lightBlock(height + 1), lightBlock(height + 2)],
-    mirrors: [],
-    chunks,
   }
 }
 

@@ -108,6 +108,16 @@ export const mirrors = z
   .max(MAX_MIRRORS)
   .optional()
 
+/** Whether a manifest may name these mirrors. @throws ManifestError */
+export function checkMirrors(urls: readonly string[]): void {
+  const { success } = mirrors.safeParse(urls)
+  if (!success) {
+    throw new ManifestError(
+      `the mirrors cannot be used: a manifest names up to ${MAX_MIRRORS} addresses, which begin with http:// or https://`,
+    )
+  }
+}
+
 const file = {
   sha256: hex(32),
   bytes: z.int().min(1).max(MAX_PACKED_BYTES),

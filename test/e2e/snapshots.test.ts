@@ -34,6 +34,8 @@ async function stop(): Promise<void> {
 
 const heightOf = (running: TestNode): Promise<number> => rpc(running.url, 'eth_blockNumber').then(Number)
 
+const MIRROR = 'https://mirror.example/today/'
+
 describe('coind snapshot', () => {
   it('makes one beside a running node and of a stopped one, and verifies it', async () => {
     const running = join(directory, 'running')
@@ -41,17 +43,18 @@ describe('coind snapshot', () => {
     const started = await startNode({ homedir })
     node = started
     await until('block 6', async () => (await heightOf(started)) >= 6)
-    const made = await snapshot('create', '--out', running)
+    const made = await snapshot('create', '--out', running, '--mirror', MIRROR)
     expect(made).toMatchObject({ code: 0, output: expect.stringMatching(/^Made a snapshot of block \d+: \d+ chunks/) })
     const height = Number(/block (\d+)/.exec(made.output)![1])
     await stop()
 
-    const again = await snapshot('create', '--out', stopped, '--height', String(height))
+    const again = await snapshot('create', '--out', stopped, '--height', String(height), '--mirror', MIRROR)
     expect(again).toMatchObject({ code: 0, output: expect.stringContaining(`Made a snapshot of block ${height}:`) })
     // Names of chunks are their hashes.
     expect(readdirSync(stopped).sort()).toEqual(readdirSync(running).sort())
     const manifests = [stopped, running].map((path) => readFileSync(join(path, 'manifest.json'), 'utf8'))
     expect(manifests[0]).toBe(manifests[1])
+    expect(JSON.parse(manifests[0]!).mirrors).toEqual([MIRROR])
     expect(readdirSync(homedir).filter((name) => name.startsWith('copy-'))).toEqual([])
     expect(await snapshot('verify', stopped)).toMatchObject({
       code: 0,

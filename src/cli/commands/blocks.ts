@@ -10,6 +10,7 @@ interface ExportFlags {
   readonly directory?: boolean
   readonly from?: number
   readonly to?: number
+  readonly mirror?: readonly string[]
 }
 
 /** Blocks to a file, or to a directory for web servers; {@link addImport} executes them in another node. */
@@ -25,6 +26,7 @@ export function addExport(program: Command, node: NodeCommands, terminal: Termin
       'last block (default: the newest; in a directory the last one that makes a multiple of 8,192 with block 0)',
       blockHeight,
     )
+  addMirrors(command)
   addConfigFlags(command).action(async (options: ExportFlags) => {
     const config = configOf(command, terminal)
     const signal = abortOnStop(terminal)
@@ -36,13 +38,15 @@ export function addExport(program: Command, node: NodeCommands, terminal: Termin
           '--from does not go with --directory: a directory begins with the oldest block, or goes on',
         )
       }
-      const exporting = node.exportDirectory(config, { out, ...to, signal })
+      const mirrors = options.mirror === undefined ? {} : { mirrors: options.mirror }
+      const exporting = node.exportDirectory(config, { out, ...to, ...mirrors, signal })
       const interrupted = 'interrupted: the same command goes on with the next file'
       const { added, all } = await orInterrupted(exporting, signal, interrupted)
       const count = Math.max(0, added.to - added.from + 1)
       terminal.print(`Exported ${count} more blocks: ${options.out} has ${all.from} to ${all.to}\n`)
       return
     }
+    if (options.mirror !== undefined) throw new ConfigError('--mirror goes with --directory: a file names no mirrors')
     const from = options.from === undefined ? {} : { from: options.from }
     const exporting = node.exportBlocks(config, { out, ...from, ...to, signal })
     const range = await orInterrupted(exporting, signal, 'interrupted: nothing was exported')
@@ -66,6 +70,17 @@ export function addImport(program: Command, node: NodeCommands, terminal: Termin
     )
     if (signal.aborted) throw new Interrupted('interrupted: the same command goes on with the next block')
   })
+}
+
+/** The option of commands that write a manifest. */
+export function addMirrors(command: Command): void {
+  command.option('--mirror <url>', 'another address that will have the same files; may be given again', addUrl)
+}
+
+/** @throws InvalidArgumentError, which commander shows with the option */
+function addUrl(text: string, before: readonly string[] = []): readonly string[] {
+  if (/^https?:\/\//i.test(text) && URL.canParse(text)) return [...before, text]
+  throw new InvalidArgumentError('It is no address: it begins with http:// or https://.')
 }
 
 /** A path, or an address of a web server. @throws ConfigError */

@@ -4,11 +4,12 @@ import { bytesToUpperHex } from '../../primitives/bytes.ts'
 import { addConfigFlags, configOf } from '../configFlags.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
 import { abortOnStop, orInterrupted } from '../stopSignal.ts'
-import { blockHeight, placeOf } from './blocks.ts'
+import { addMirrors, blockHeight, placeOf } from './blocks.ts'
 
 interface CreateFlags {
   readonly out: string
   readonly height?: number
+  readonly mirror?: readonly string[]
 }
 
 /** `coind snapshot`: makes and checks snapshots of the state, and lists those that the node has made itself. */
@@ -25,6 +26,7 @@ function addCreate(group: Command, node: NodeCommands, terminal: Terminal): void
     .description('Make a snapshot, from which other nodes can start; the node may be running')
     .requiredOption('--out <directory>', 'directory to make, which must not exist')
     .option('--height <height>', 'block after which the state is taken (default: 3 below the newest)', blockHeight)
+  addMirrors(command)
   addConfigFlags(command).action(async (options: CreateFlags) => {
     const config = configOf(command, terminal)
     const signal = abortOnStop(terminal)
@@ -32,6 +34,7 @@ function addCreate(group: Command, node: NodeCommands, terminal: Terminal): void
     const making = node.createSnapshot(config, {
       out,
       ...(options.height === undefined ? {} : { height: options.height }),
+      mirrors: options.mirror ?? [],
       signal,
     })
     const { height, chunks, bytes } = await orInterrupted(making, signal, 'interrupted: no snapshot was made')

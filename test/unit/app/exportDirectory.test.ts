@@ -100,6 +100,22 @@ describe('an export to a directory', () => {
     expect(namesOf(directory)).toEqual(namesOf(served))
   })
 
+  it('names mirrors, which stay until others are named', async () => {
+    const directory = join(root, 'mirrored')
+    const mirrors = ['https://mirror.example/blocks/', 'http://other.example/']
+    await exporting({ directory, to: 5, mirrors })
+    await exporting({ directory, to: BLOCKS })
+    expect(manifestOf(directory).mirrors).toEqual(mirrors)
+    await exporting({ directory, to: BLOCKS, mirrors: mirrors.slice(1) })
+    expect(manifestOf(directory).mirrors).toEqual(mirrors.slice(1))
+    for (const refused of [['ftp://host/'], Array<string>(65).fill('http://host/')]) {
+      await expect(exporting({ directory, to: BLOCKS, mirrors: refused })).rejects.toThrow(
+        /^the mirrors cannot be used/,
+      )
+    }
+    expect(manifestOf(directory).mirrors).toEqual(mirrors.slice(1))
+  })
+
   it('keeps what is complete when it is ended, and a later one goes on there', async () => {
     const directory = join(root, 'ended')
     const stop = new AbortController()

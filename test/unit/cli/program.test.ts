@@ -203,6 +203,10 @@ describe('coind', () => {
       options: { out: join(directory, 'blocks'), to: 20 },
     })
     expect(more.printed).toBe('Exported 10 more blocks: blocks has 0 to 20\n')
+    const mirrors = ['https://a/blocks/', 'https://b/']
+    const mirrored = await run(`export --out blocks --directory --mirror ${mirrors.join(' --mirror ')}`)
+    expect(mirrored.calls[0]?.options).toMatchObject({ mirrors })
+    expect((await run('export --out blocks --mirror https://a/')).errors[0]).toMatch(/^--mirror goes with --directory/)
     expect((await run('export --out blocks --directory --from 2')).errors[0]).toMatch(
       /^--from does not go with --directory/,
     )
@@ -361,9 +365,17 @@ describe('coind', () => {
       code: 65,
       errors: ['ab.zst (codes) is bad'],
     })
-    for (const args of ['snapshot create', 'snapshot create --out a --height x', 'snapshot verify', 'snapshot']) {
+    for (const args of [
+      'snapshot create',
+      'snapshot create --out a --height x',
+      'snapshot create --out a --mirror ftp://host/',
+      'snapshot verify',
+      'snapshot',
+    ]) {
       expect(await run(args)).toMatchObject({ code: 64 })
     }
+    const mirrored = await run('snapshot create --out a --mirror https://a/x/ --mirror http://b/')
+    expect(mirrored.calls[0]?.options).toMatchObject({ mirrors: ['https://a/x/', 'http://b/'] })
   })
 
   it('ends the making of a snapshot when it is stopped', async () => {
