@@ -17,13 +17,12 @@ import { createThreadMetrics, formatMetrics } from '../telemetry/threadMetrics.t
 import { createNodeCopies, publishRoundState } from './cometNode.ts'
 import { watchDiskUsage } from './diskUsage.ts'
 import { executorApplication } from './executorApplication.ts'
-import { networkIdentity } from './networkIdentity.ts'
 import { createNetworkTransport } from './networkTransport.ts'
 import { type Home, openDatabase } from './openHome.ts'
 import { createNodeState, getPeerCount, setPeerCount, setSyncStatus } from './sharedMemory.ts'
 import { startBackfill } from './startBackfill.ts'
 import { followDecisions, type HeadSummary, type RunningConsensus, startConsensus } from './startConsensus.ts'
-import { startThreads, unlessAborted } from './startThreads.ts'
+import { networkIdentity, startThreads, unlessAborted } from './startThreads.ts'
 
 const CLIENT_VERSION = `coind/v${VERSION}/${process.platform}-${process.arch}/node${process.versions.node.split('.')[0]}`
 /** Milliseconds in which consensus finishes the block that it is deciding; then the stop goes on without it. */

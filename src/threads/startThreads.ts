@@ -4,7 +4,11 @@ import { setFlagsFromString } from 'node:v8'
 import type { GenesisState } from '../app/genesisBlock.ts'
 import type { HeaderRules } from '../chain/headerRetention.ts'
 import { firstSegmentDue, moveRules } from '../chain/segments/moveBlocks.ts'
+import type { Config } from '../config/config.ts'
 import { chooseEngine } from '../evm/engines/createEngine.ts'
+import { createValidatorProof } from '../p2p/hello.ts'
+import { peerCounts } from '../p2p/limits.ts'
+import { parseNodeId, parsePeerAddress } from '../p2p/peerAddress.ts'
 import { threadEntry } from '../primitives/location.ts'
 import type { Database } from '../storage/database.ts'
 import { columnBytes } from '../storage/diskBytes.ts'
@@ -14,6 +18,7 @@ import { type ClientThreadsOptions, startClientThreads } from './clientThreads.t
 import type { ExecutorData, ExecutorService } from './executor.ts'
 import type { NetworkData, NetworkService } from './network.ts'
 import type { NetworkTransportOptions } from './networkTransport.ts'
+import type { Home } from './openHome.ts'
 import type { PoolData, PoolService } from './pool.ts'
 import { connect, type Remote } from './port.ts'
 import { createGate, createPendingWatch, createPublishedHeight, openGate, untilWaiting } from './sharedMemory.ts'
@@ -52,6 +57,27 @@ export interface ThreadsOptions extends ClientThreadsOptions {
    * @param late those that did not close in time; none: the start was ended
    */
   readonly onThreadsLeft: (late: readonly string[]) => void
+}
+
+/** What the network thread shows to peers. The validator's key stays in this thread: it gets a proof made with it. */
+export function networkIdentity(
+  config: Config,
+  { chain, paths, nodeKey, validatorKey }: Home,
+): ThreadsOptions['network'] {
+  const { host, port, persistentPeers, maxPeers } = config.p2p
+  return {
+    seed: nodeKey.seed,
+    validator: createValidatorProof(validatorKey, nodeKey.publicKey, chain.genesisHash),
+    moniker: config.moniker,
+    listen: { host, port },
+    persistentPeers: persistentPeers.map(({ id, address }) => ({
+      id: parseNodeId(id),
+      address: parsePeerAddress(address)!,
+    })),
+    counts: peerCounts(maxPeers),
+    addressBookPath: paths.addressBook,
+    snapshotsPath: paths.snapshots,
+  }
 }
 
 /** All threads but the main one, connected with each other. */
