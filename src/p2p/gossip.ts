@@ -4,6 +4,7 @@ import { bytesToHex } from '../primitives/bytes.ts'
 import type { NetworkMetrics } from '../telemetry/metrics.ts'
 import type { Connections } from './connections.ts'
 import type { GossipStreams } from './gossipStreams.ts'
+import { LIMITS } from './limits.ts'
 import { nodeIdOfPeer } from './peerAddress.ts'
 import type { Session } from './session.ts'
 import type { Verdict } from './transactionGossip.ts'
@@ -31,6 +32,14 @@ interface GossipOptions {
 
 /** Age at which a session without a gossip stream gets one. */
 const REPAIR_MS = 3_000
+/** Transactions that nobody could be told of for longer are not sent any more: the pool repeats what still waits for a block. */
+const HELD_MS = 15_000
+
+interface HeldMessage {
+  readonly topic: Topic
+  readonly data: Uint8Array
+  readonly atMs: number
+}
 
 /**
  * Gossip of transactions and evidence, which every node of the chain should get. Messages of peers are counted against their budget
@@ -38,6 +47,8 @@ const REPAIR_MS = 3_000
  */
 export class Gossip {
   readonly #options: GossipOptions
+  /** published when no neighbour could be told; oldest first */
+  #held: HeldMessage[] = []
 
   constructor(options: GossipOptions) {
     this.#options = options
@@ -75,12 +86,30 @@ export class Gossip {
 
   /** Called once the host listens. */
   subscribe(): void {
-    const { connections, genesisHash } = this.#options
-    for (const topic of TOPICS) connections.host.services.pubsub.subscribe(topicName(topic, genesisHash))
+    const { connections, streams, genesisHash } = this.#options
+    const { pubsub } = connections.host.services
+    for (const topic of TOPICS) pubsub.subscribe(topicName(topic, genesisHash))
+    pubsub.addEventListener('subscription-change', () => this.#sendHeld())
+    streams.onOpened = () => this.#sendHeld()
   }
 
-  /** Sends to the neighbours in the topic's mesh. It is not an error that there are none. */
+  /**
+   * Sends to the neighbours in the topic's mesh. A peer that has just joined is no neighbour yet: then the message waits for the first one,
+   * because gossipsub would tell nobody, and would not send the same bytes again.
+   */
   async publish(topic: Topic, data: Uint8Array): Promise<void> {
+    if (this.#isHeard(topic)) await this.#send(topic, data)
+    else if (this.#heldBytes() + data.length <= LIMITS.queuedTransactions) {
+      this.#held.push({ topic, data, atMs: this.#options.now() })
+    }
+  }
+
+  /** Called before the host stops: nothing is sent any more. */
+  close(): void {
+    this.#held = []
+  }
+
+  async #send(topic: Topic, data: Uint8Array): Promise<void> {
     const { connections, metrics, genesisHash } = this.#options
     const { recipients } = await connections.host.services.pubsub.publish(topicName(topic, genesisHash), data)
     metrics.sentBytesTotal.inc({ protocol: topic }, data.length * recipients.length)
@@ -103,6 +132,31 @@ export class Gossip {
           direction === 'outbound' && status === 'open' && protocols.includes(protocol),
       )
       if (!isOpen) streams.reconnect(connection).catch((error: unknown) => connections.endOnDefect(error))
+    }
+  }
+
+  /** Whether a message would reach any neighbour. */
+  #isHeard(topic: Topic): boolean {
+    const { connections, streams, genesisHash } = this.#options
+    return connections.host.services.pubsub.getSubscribers(topicName(topic, genesisHash)).some((peer) => {
+      const session = this.#sessionOf(peer)
+      return session !== undefined && streams.isOpen(session.connection)
+    })
+  }
+
+  #heldBytes(): number {
+    return this.#held.reduce((sum, { data }) => sum + data.length, 0)
+  }
+
+  #sendHeld(): void {
+    if (this.#held.length === 0) return
+    const { connections, now } = this.#options
+    const nowMs = now()
+    const held = this.#held.filter(({ topic, atMs }) => topic !== 'transactions' || nowMs - atMs < HELD_MS)
+    const heard = new Set(TOPICS.filter((topic) => this.#isHeard(topic)))
+    this.#held = held.filter(({ topic }) => !heard.has(topic))
+    for (const { topic, data } of held) {
+      if (heard.has(topic)) this.#send(topic, data).catch((error: unknown) => connections.endOnDefect(error))
     }
   }
 

@@ -33,9 +33,13 @@ export interface GossipGuard {
 export class GossipStreams {
   /** undefined: everything passes */
   guard: GossipGuard | undefined
+  /** Called when gossipsub has got a stream to a peer, which it uses from the next turn of the event loop on. */
+  onOpened: () => void = () => undefined
   readonly #maxFrameBytes: number
   /** what gossipsub has registered to be told of peers */
   readonly #topologies = new Set<Topology>()
+  /** the newest stream that gossipsub has got on a connection, to write on */
+  readonly #opened = new WeakMap<Connection, Stream>()
 
   constructor(maxFrameBytes: number) {
     this.#maxFrameBytes = maxFrameBytes
@@ -54,7 +58,7 @@ export class GossipStreams {
       register: (protocol, topology, options) => {
         this.#topologies.add(topology)
         const onConnect: Topology['onConnect'] = (peer, connection) =>
-          topology.onConnect?.(peer, forOpening(connection))
+          topology.onConnect?.(peer, this.#forOpening(connection))
         return registrar.register(protocol, { ...topology, onConnect }, options)
       },
       unregister: (id) => registrar.unregister(id),
@@ -64,34 +68,41 @@ export class GossipStreams {
 
   /** Tells gossipsub again that this peer is connected, so that it opens a stream if it has none. */
   async reconnect(connection: Connection): Promise<void> {
-    for (const { onConnect } of this.#topologies) await onConnect?.(connection.remotePeer, forOpening(connection))
+    for (const { onConnect } of this.#topologies) await onConnect?.(connection.remotePeer, this.#forOpening(connection))
+  }
+
+  /** Whether gossipsub can write to this peer. */
+  isOpen(connection: Connection): boolean {
+    return this.#opened.get(connection)?.status === 'open'
   }
 
   #guarded(handler: StreamHandler): StreamHandler {
     return (stream, connection) => {
       if (this.guard !== undefined) guardStream(stream, connection, this.guard, this.#maxFrameBytes)
-      return handler(stream, forOpening(connection))
+      return handler(stream, this.#forOpening(connection))
     }
   }
-}
 
-/**
- * The connection as gossipsub gets it, to open a stream of its own on. Gossipsub would keep a stream for ever that has ended before it
- * listens for the end, so none like that is given out.
- */
-function forOpening(connection: Connection): Connection {
-  const newStream: Connection['newStream'] = async (protocols, options) => {
-    const stream = await connection.newStream(protocols, options)
-    if (stream.status !== 'open') throw new Error(`the stream was ${stream.status} at once`)
-    return stream
+  /**
+   * The connection as gossipsub gets it, to open a stream of its own on. Gossipsub would keep a stream for ever that has ended before it
+   * listens for the end, so none like that is given out.
+   */
+  #forOpening(connection: Connection): Connection {
+    const newStream: Connection['newStream'] = async (protocols, options) => {
+      const stream = await connection.newStream(protocols, options)
+      if (stream.status !== 'open') throw new Error(`the stream was ${stream.status} at once`)
+      this.#opened.set(connection, stream)
+      setImmediate(() => this.onOpened())
+      return stream
+    }
+    return new Proxy(connection, {
+      get: (target, key) => {
+        if (key === 'newStream') return newStream
+        const value: unknown = Reflect.get(target, key, target)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
   }
-  return new Proxy(connection, {
-    get: (target, key) => {
-      if (key === 'newStream') return newStream
-      const value: unknown = Reflect.get(target, key, target)
-      return typeof value === 'function' ? value.bind(target) : value
-    },
-  })
 }
 
 /** Makes the stream deliver only frames that pass, and none before it is known whose they are. */

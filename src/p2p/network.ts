@@ -312,6 +312,7 @@ export class Network {
   async close(): Promise<void> {
     this.#isClosing = true
     clearInterval(this.#repairing)
+    this.#gossip.close()
     this.#peers.close()
     await this.#connections.close()
   }

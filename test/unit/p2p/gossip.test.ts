@@ -168,3 +168,17 @@ test('a repeated batch reaches nodes that know nothing of it, through nodes that
   await until('the late one has them', () => late.transactions.length === 2)
   expect(b.transactions).toHaveLength(2)
 })
+
+test('what is published at the moment when the first peer joins reaches it', async () => {
+  const published: Promise<void>[] = []
+  const joined = (): void => {
+    published.push(
+      a.network.publishTransactions(batch(1, [Uint8Array.of(1, 1)])),
+      a.network.publishEvidence(Uint8Array.of(2)),
+    )
+  }
+  const a: TestNode = await startNode({ events: { joined } })
+  const b = await startNode({ persistentPeers: [a.peer] })
+  await until('it arrives', () => b.transactions.length === 1 && b.evidence.length === 1)
+  await Promise.all(published)
+})
