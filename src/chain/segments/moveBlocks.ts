@@ -224,9 +224,13 @@ export function listSegment(db: DatabaseReader, batch: WriteBatch, segment: List
  */
 export function moveBlocks(db: DatabaseReader, batch: WriteBatch, places: HashPlaceWriter, operations: number): void {
   const end = batch.length + operations
-  const reader = openChainReader(db)
   const moved = readMoved(db)
   const newer = findSegment(db, moved)
+  const filled = readFilled(db)
+  const older = filled > readBase(db) ? findSegment(db, filled - 1) : undefined
+  // Nearly always: to open the reader would make and decode a head record with each block of a catch-up.
+  if (newer === undefined && older === undefined) return
+  const reader = openChainReader(db)
   if (newer !== undefined) {
     const hasTerms = findTerms(db, moved) !== undefined
     let height = moved
@@ -235,8 +239,6 @@ export function moveBlocks(db: DatabaseReader, batch: WriteBatch, places: HashPl
     }
     batch.put(MOVED_KEY, heightBytes(height))
   }
-  const filled = readFilled(db)
-  const older = filled > reader.base ? findSegment(db, filled - 1) : undefined
   if (older !== undefined && batch.length < end) {
     const hasTerms = findTerms(db, filled - 1) !== undefined
     let above = filled
