@@ -56,6 +56,7 @@ interface JoiningConfig {
   readonly trustPeriodMs: number | undefined
   readonly forceSnapshotRestore: boolean
   readonly snapshotManifestUrl: string | undefined
+  readonly blocksManifestUrl: string | undefined
   readonly seedNodeUrl: string | undefined
   /** set together with seedPeerHost, or neither is */
   readonly seedNodeId: string | undefined
@@ -143,6 +144,7 @@ export function loadConfig(sources: ConfigSources, homeDirectory: string): Confi
       trustPeriodMs: settings.trustPeriodMs,
       forceSnapshotRestore: settings.forceSnapshotRestore,
       snapshotManifestUrl: settings.snapshotManifestUrl,
+      blocksManifestUrl: settings.blocksManifestUrl,
       seedNodeUrl: settings.seedNodeUrl,
       seedNodeId: settings.seedNodeId,
       seedPeerHost: settings.seedPeerHost,

@@ -3,7 +3,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { removeStaleCopies } from '../app/copyDatabase.ts'
-import type { Executor } from '../app/executor.ts'
 import type { Pruned } from '../app/pruner.ts'
 import type { Reindexed } from '../app/reindex.ts'
 import type { Repaired } from '../app/repair/repairDatabase.ts'
@@ -20,6 +19,7 @@ import { ConfigError } from '../config/configError.ts'
 import type { Database } from '../storage/database.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { startProgress } from '../telemetry/progress.ts'
+import { offlineExecutors } from '../threads/offlineExecutors.ts'
 import { type Home, openDatabase, openExistingHome, settleDatabase } from '../threads/openHome.ts'
 
 /*
@@ -82,42 +82,6 @@ export async function importBlocks(config: Config, { place, signal }: ImportOpti
   } finally {
     await home.lock.release()
   }
-}
-
-/** Opens databases of a stopped node to execute blocks that are decided. */
-async function offlineExecutors(
-  config: Config,
-  { chain, genesis, headers }: Home,
-): Promise<(location: string) => Promise<Executor>> {
-  const { openExecutor } = await import('../app/executor.ts')
-  const { chooseEngine } = await import('../evm/engines/createEngine.ts')
-  const { checkPrecompiles, chooseShadow, openThreadEngine } = await import('../threads/threadEngine.ts')
-  const { precompileTable } = await import('../precompiles/registry.ts')
-  const kind = await chooseEngine(config.evmEngine)
-  await checkPrecompiles(kind)
-  const shadowKind = await chooseShadow(config)
-  const engine = await openThreadEngine(kind)
-  const shadow = shadowKind === undefined ? undefined : await openThreadEngine(shadowKind)
-  return (location) =>
-    openExecutor({
-      location,
-      chain,
-      genesis,
-      engine,
-      shadow,
-      precompiles: precompileTable(chain.registeredPrecompiles),
-      candidates: { candidates: async () => [] },
-      pruning: config.pruning,
-      blockHistory: config.blockHistory,
-      headers,
-      index: config.index,
-      skipUpgrades: config.skipUpgrades,
-      buildBudgetMs: 0,
-      defer: (work) => work(),
-      now: () => performance.now(),
-      later: () => undefined,
-      onPublished: () => undefined,
-    })
 }
 
 /**

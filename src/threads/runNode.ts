@@ -43,7 +43,8 @@ interface NodeOptions {
 /**
  * Runs the node in an opened home:
  *
- * 1. Restores a snapshot, where the settings ask for one: then there is another database.
+ * 1. Restores a snapshot, where the settings ask for one: then there is another database. Executes blocks of a web server, where the
+ *    settings name one.
  * 2. Starts the threads (see `startThreads`): executor, pool, views, sockets, network.
  * 3. Asks the executor for its newest block: consensus, log and heartbeat continue from there. Its validators tell whether this node
  *    signs, which only the pinned Node.js may.
@@ -98,6 +99,11 @@ async function start(
     // Most starts need none of it, and loading it takes a tenth of a second.
     const { beginFromSnapshot } = await import('./beginFromSnapshot.ts')
     await beginFromSnapshot({ config, home, logger, allowsOlder, signal })
+  }
+  const { blocksManifestUrl } = config.joining
+  if (blocksManifestUrl !== undefined) {
+    const { beginFromBlocks } = await import('./beginFromBlocks.ts')
+    await beginFromBlocks({ config, home, logger, signal, nowMs: () => Date.now() }, blocksManifestUrl)
   }
 
   // 2.

@@ -1,9 +1,14 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
 import { importBlocks } from '../../src/maintenance/stoppedNode.ts'
+import type { Logger } from '../../src/telemetry/logger.ts'
+import { beginFromBlocks } from '../../src/threads/beginFromBlocks.ts'
+import { openExistingHome } from '../../src/threads/openHome.ts'
 import { describeChain, readChain } from '../crash/compareChains.ts'
 import { openLocalNode, signTransfers, writeConfig } from '../crash/localNode.ts'
 import { createRandom } from '../unit/state/randomChain.ts'
@@ -35,6 +40,25 @@ function coind(home: string, args: readonly string[], killAfterMs?: number): Pro
 function importHere(home: string, from: string): Promise<{ readonly from: number; readonly to: number }> {
   const sources = { flags: {}, environment: { HOMEDIR: home, NETWORK: 'devnet' }, dotenv: {} }
   return importBlocks(loadConfig(sources, directory), { place: from, signal: new AbortController().signal })
+}
+
+/** What a start does before its threads; gives its last line in the log, and the reason in that. */
+async function begin(home: string, address: string, nowMs = () => Date.now()): Promise<readonly string[]> {
+  const environment = { HOMEDIR: home, NETWORK: 'devnet', BLOCKS_MANIFEST_URL: address }
+  const config = loadConfig({ flags: {}, environment, dotenv: {} }, directory)
+  let last: readonly string[] = []
+  const log = (fields: { readonly reason?: string }, message: string): void => {
+    last = fields.reason === undefined ? [message] : [message, fields.reason]
+  }
+  const logger = { info: log, warn: log } as unknown as Logger
+  const opened = await openExistingHome(config)
+  try {
+    const { signal } = new AbortController()
+    await beginFromBlocks({ config, home: opened, logger, signal, nowMs }, config.joining.blocksManifestUrl!)
+  } finally {
+    await opened.lock.release()
+  }
+  return last
 }
 
 beforeAll(async () => {
@@ -92,6 +116,33 @@ describe('import', () => {
     const home = freshHome()
     expect(await importHere(home, blocks)).toEqual({ from: 1, to: chain.length })
     expect(await readChain(home, describeChain)).toEqual(chain)
+  })
+
+  it('is what a start does with BLOCKS_MANIFEST_URL; without its server, or with false blocks, peers have to give them', async () => {
+    const blocks = join(directory, 'served')
+    expect((await coind(source, ['export', '--directory', '--out', blocks, '--to', '300'])).code).toBe(0)
+    let isFalse = false
+    const server = createServer((request, response) => {
+      const path = join(blocks, request.url!)
+      if (!existsSync(path)) response.writeHead(404).end()
+      else response.end(isFalse && path.endsWith('.segment') ? readFileSync(path).fill(7) : readFileSync(path))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const home = freshHome()
+    expect(await begin(home, `${url}/none/`)).toEqual([
+      'BLOCKS_MANIFEST_URL gives no more blocks: peers have to',
+      `${url}/none/: there is no manifest.json: check BLOCKS_MANIFEST_URL`,
+    ])
+    isFalse = true
+    expect((await begin(home, url))[0]).toBe('BLOCKS_MANIFEST_URL gives no more blocks: peers have to')
+    isFalse = false
+    expect(await begin(home, url)).toEqual(['the next blocks come from peers'])
+    expect(await readChain(home, describeChain)).toEqual(chain.slice(0, 300))
+    // Nobody is asked when the newest block is new.
+    expect(await begin(home, `${url}/none/`, () => 0)).toEqual([])
+    server.closeAllConnections()
+    server.close()
   })
 
   it('goes on after it was killed', async () => {
