@@ -117,7 +117,7 @@ describe('a database whose log is torn', () => {
         await expectWholeChain(home)
       } catch (error) {
         if ((error as Error).name !== 'DatabaseError') throw error
-        expect((error as Error).message).toMatch(/is damaged \(block \d+ is missing, .*get a good copy/)
+        expect((error as Error).message).toMatch(/is damaged \(block \d+ is missing, .*run `coind repair`/)
         refused++
       }
     }
