@@ -82,9 +82,12 @@ export function encodeResults(entries: readonly StoredEntry[], blockEvents: Bloc
   return encodeRLP([executed, skipped, ...rest])
 }
 
-/** @throws Error when the bytes are not what {@link encodeResults} made (a damaged database) */
-export function decodeResults(bytes: Uint8Array): StoredResults {
-  const [executed, skipped, native = [], ofBlock = [], encodedTexts = []] = list(decodeRLP(bytes))
+/**
+ * @param maxItems of their RLP, where strangers gave the bytes
+ * @throws Error when the bytes are not what {@link encodeResults} made (a damaged database)
+ */
+export function decodeResults(bytes: Uint8Array, maxItems?: number): StoredResults {
+  const [executed, skipped, native = [], ofBlock = [], encodedTexts = []] = list(decodeRLP(bytes, maxItems))
   const texts = list(encodedTexts).map((item) => text.decode.decode(bytesOf(item)))
   const events = (value: RLPItem = []): NativeEvent[] =>
     decodeEvents(

@@ -158,22 +158,24 @@ export type RLPItem = Uint8Array | readonly RLPItem[]
 
 /**
  * Decodes the single value in `bytes`, for records whose parts the caller checks. Byte strings are copies.
- * @throws DecodingError when `bytes` is not the canonical encoding of one value
+ * @param maxItems Each takes far more memory than its bytes may be: what strangers give has a limit.
+ * @throws DecodingError when `bytes` is not the canonical encoding of one value, or has more items
  */
-export function decodeRLP(bytes: Uint8Array): RLPItem {
+export function decodeRLP(bytes: Uint8Array, maxItems = Number.POSITIVE_INFINITY): RLPItem {
   const cursor = openRLP(bytes)
-  const item = readItem(cursor)
+  const item = readItem(cursor, { items: maxItems })
   if (!atEnd(cursor)) throw new DecodingError('rlp: input contains more than one value')
   return item
 }
 
 const ANY: RLPTarget = { type: 'any value', path: '' }
 
-function readItem(cursor: RLPCursor): RLPItem {
+function readItem(cursor: RLPCursor, left: { items: number }): RLPItem {
+  if (left.items-- <= 0) throw new DecodingError('rlp: input contains too many values')
   if (!isListNext(cursor)) return readBytes(cursor, ANY).slice()
   const outerEnd = enterList(cursor, ANY)
   const items: RLPItem[] = []
-  while (!atEnd(cursor)) items.push(readItem(cursor))
+  while (!atEnd(cursor)) items.push(readItem(cursor, left))
   leaveList(cursor, outerEnd, ANY)
   return items
 }

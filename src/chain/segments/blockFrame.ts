@@ -126,6 +126,8 @@ export const FRAME_BLOCKS = 64
  * nothing, and a hundred bytes of memory.
  */
 const MAX_ITEMS = 1 << 21
+/** Items of the RLP of a block's results, at most: far more than a block's gas can pay for. */
+const MAX_RESULT_ITEMS = 1 << 22
 
 /** Consecutive blocks, packed. */
 export interface PackedFrame {
@@ -229,7 +231,7 @@ class FrameCoder {
       knownHeader,
       number,
       consensus,
-      results === undefined ? NO_RESULTS : decodeResults(results),
+      results === undefined ? NO_RESULTS : decodeResults(results, MAX_RESULT_ITEMS),
     )
 
     const stored = {

@@ -55,6 +55,12 @@ describe('encodeRLP', () => {
 })
 
 describe('decodeRLP', () => {
+  it('gives up at more items than it may read, lists included', () => {
+    const items = [Uint8Array.of(1), [Uint8Array.of(2), Uint8Array.of(3)]]
+    expect(decodeRLP(encodeRLP(items), 5)).toEqual(items)
+    expect(() => decodeRLP(encodeRLP(items), 4)).toThrow('rlp: input contains too many values')
+  })
+
   /** What @ethereumjs/rlp makes of the bytes; undefined when it refuses them. */
   const secondOpinion = (bytes: Uint8Array): unknown => {
     try {
