@@ -62,6 +62,11 @@ export async function exportDirectory(request: DirectoryExportRequest) {
   const oldest = chain.oldestBlock
   const first = files.length === 0 ? oldest : files.at(-1)!.last + 1
   const to = request.to ?? lastOfSegment(chain.headHeight + 1) - SEGMENT_BLOCKS
+  if (request.to === undefined && files.length === 0 && to < first) {
+    throw new BlockFileError(
+      `there are no complete ${SEGMENT_BLOCKS} blocks yet, only ${oldest} to ${chain.headHeight}: name the last block with --to`,
+    )
+  }
   if (first < oldest || to > chain.headHeight || (files.length === 0 && to < first)) {
     throw new BlockFileError(
       `blocks ${first} to ${to} cannot be exported: there are blocks ${oldest} to ${chain.headHeight}`,

@@ -16,8 +16,8 @@ export interface BackfillParts {
 }
 
 /**
- * Has the network thread fetch the old blocks that a node lacks which began with a snapshot, the background thread verify them, which has time, and
- * the executor write them.
+ * Fetches the old blocks that a node lacks which began with a snapshot: the network thread asks for them, the background thread, which
+ * has time, verifies them, and the executor writes them.
  * @returns stops it
  */
 export function startBackfill({ chainId, threads, isInStep, metrics, log, onFailure }: BackfillParts): () => void {

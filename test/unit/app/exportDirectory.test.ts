@@ -132,7 +132,7 @@ describe('an export to a directory', () => {
     const directory = join(root, 'refused')
     await expect(exporting({ directory, to: BLOCKS + 1 })).rejects.toThrow('there are blocks 0 to 20')
     // By default only what makes up whole segments, which a short chain does not have.
-    await expect(exporting({ directory, to: undefined })).rejects.toThrow('there are blocks 0 to 20')
+    await expect(exporting({ directory, to: undefined })).rejects.toThrow('only 0 to 20: name the last block with --to')
     const identity = { ...source.chain, genesisHash: new Uint8Array(32) }
     await expect(exporting({ directory: served, to: BLOCKS, identity })).rejects.toThrow('name another directory')
   })

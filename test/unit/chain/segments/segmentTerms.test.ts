@@ -123,7 +123,7 @@ describe('the terms of a segment', () => {
     expect(readFileSync(termsPath(database.location, listed))).toEqual(bytes)
   })
 
-  it('have a file of a page where no block has any', async () => {
+  it('are in a file of one empty page where no block has any', async () => {
     const listed = await write(8_000, 8_191, new Map())
     expect(readTermHeights(database, 8_100, term(1))).toEqual([])
     expect([...checkTermsFile(database.location, listed)].length).toBeGreaterThan(0)
