@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import { type FileHandle, open, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
+import { FetchedMarks } from './fetchedMark.ts'
+import { MANIFEST_NAME } from './manifest.ts'
 
 /** A snapshot that is complete, as it is offered to peers. */
 export interface OfferedSnapshot {
@@ -36,7 +38,6 @@ export const NO_SNAPSHOTS: SnapshotSource = { offers: async () => [], read: asyn
 /** A directory is complete when it has this name: the maker gives it at the end (see `makeSnapshot`). */
 const COMPLETE = /^\d{1,15}$/
 const CHUNK = /^[0-9a-f]{64}\.zst$/
-const MANIFEST = 'manifest.json'
 
 interface Shelved {
   readonly directory: string
@@ -45,14 +46,20 @@ interface Shelved {
 
 /**
  * The snapshots below `root` (`HOMEDIR/snapshots`), each in a directory with its height as name. They never change, but come and go
- * while the node runs; a manifest is read once.
+ * while the node runs; a manifest is read once. One of which a peer gets something stays for a while, see fetchedMark.ts.
+ * @param nowMs since the epoch
  */
-export function snapshotsIn(root: string): SnapshotSource {
+export function snapshotsIn(root: string, nowMs: () => number): SnapshotSource {
   const known = new Map<string, Shelved>()
+  const marks = new FetchedMarks(nowMs)
 
   const shelved = async (): Promise<readonly Shelved[]> => {
     const names = (await namesIn(root)).filter((name) => COMPLETE.test(name)).sort((a, b) => Number(b) - Number(a))
-    for (const name of known.keys()) if (!names.includes(name)) known.delete(name)
+    for (const [name, { directory }] of known) {
+      if (names.includes(name)) continue
+      known.delete(name)
+      marks.forget(directory)
+    }
     const found: Shelved[] = []
     for (const name of names) {
       const entry = known.get(name) ?? (await shelve(join(root, name), Number(name)))
@@ -67,9 +74,11 @@ export function snapshotsIn(root: string): SnapshotSource {
     offers: async () => (await shelved()).map(({ offer }) => offer),
     read: async (sha256, offset, length) => {
       for (const { directory, offer } of await shelved()) {
-        const name = equalBytes(offer.manifest, sha256) ? MANIFEST : `${bytesToHex(sha256).slice(2)}.zst`
+        const name = equalBytes(offer.manifest, sha256) ? MANIFEST_NAME : `${bytesToHex(sha256).slice(2)}.zst`
         const piece = await readPiece(join(directory, name), offset, length)
-        if (piece !== undefined) return piece
+        if (piece === undefined) continue
+        await marks.add(directory)
+        return piece
       }
       return undefined
     },
@@ -79,7 +88,7 @@ export function snapshotsIn(root: string): SnapshotSource {
 /** undefined: it has been removed meanwhile */
 async function shelve(directory: string, height: number): Promise<Shelved | undefined> {
   try {
-    const manifest = await readFile(join(directory, MANIFEST))
+    const manifest = await readFile(join(directory, MANIFEST_NAME))
     let chunkBytes = 0
     for (const name of await readdir(directory)) {
       if (CHUNK.test(name)) chunkBytes += (await stat(join(directory, name))).size

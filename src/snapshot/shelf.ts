@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { decodeEthereumHeader } from '../chain/ethereumBlock.ts'
 import { syncDirectory } from '../storage/writeFileDurably.ts'
+import { isBeingFetched } from './fetchedMark.ts'
 import { isUnfinished } from './makeSnapshot.ts'
 import { MANIFEST_NAME, ManifestError, readManifest } from './manifest.ts'
 
@@ -63,9 +64,18 @@ export function clearShelf(shelf: string): void {
   }
 }
 
-/** Removes all complete snapshots but the newest ones. None of them is ever seen without some of its files. */
-export function keepNewest(shelf: string, count: number): void {
-  for (const height of shelvedHeights(shelf).slice(count)) {
+/** Older snapshots that stay because peers are fetching them: as many at most, those that are nearest to their end. */
+const MAX_FETCHED = 2
+
+/**
+ * Removes all complete snapshots but the newest ones, and a few that peers are fetching. None of them is ever seen without some of its files.
+ * @param nowMs since the epoch
+ */
+export function keepNewest(shelf: string, count: number, nowMs: number): void {
+  const older = shelvedHeights(shelf).slice(count)
+  const fetched = older.filter((height) => isBeingFetched(join(shelf, String(height)), nowMs)).slice(-MAX_FETCHED)
+  for (const height of older) {
+    if (fetched.includes(height)) continue
     const removed = join(shelf, `.${height}${REMOVED}`)
     renameSync(join(shelf, String(height)), removed)
     syncDirectory(shelf)

@@ -11,8 +11,10 @@ export interface SnapshotMakerOptions {
   readonly shelf: string
   /** a snapshot is due at each multiple of it; more than 0 */
   readonly interval: number
-  /** how many snapshots stay */
+  /** how many snapshots stay, besides those that peers are fetching */
   readonly keep: number
+  /** since the epoch */
+  readonly nowMs: () => number
   /** a snapshot that was due more blocks ago is not made any more; 16 by default */
   readonly maxBlocksLate?: number
   /** approximate memory of a sort */
@@ -89,7 +91,7 @@ export function createSnapshotMaker(options: SnapshotMakerOptions): SnapshotMake
             stop.signal.throwIfAborted()
           },
         })
-        keepNewest(shelf, keep)
+        keepNewest(shelf, keep, options.nowMs())
         observer.made(height, made)
       } catch (error) {
         if (error !== stop.signal.reason) observer.failed(height, error)
@@ -103,7 +105,7 @@ export function createSnapshotMaker(options: SnapshotMakerOptions): SnapshotMake
   try {
     mkdirSync(shelf, { recursive: true })
     clearShelf(shelf)
-    keepNewest(shelf, keep)
+    keepNewest(shelf, keep, options.nowMs())
     newest = shelvedHeights(shelf)[0] ?? 0
   } catch (error) {
     observer.failed(undefined, error)

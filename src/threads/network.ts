@@ -115,7 +115,7 @@ const network = await Network.start(
     counts: data.counts,
     addressBookPath: data.addressBookPath,
     blocks: databaseBlocks(database),
-    snapshots: snapshotsIn(data.snapshotsPath),
+    snapshots: snapshotsIn(data.snapshotsPath, () => Date.now()),
     lightBlocks: databaseLightBlocks(database),
     olderBlocks: databaseOlderBlocks(database),
     height: () => getPublishedHeight(data.publishedHeight),

@@ -84,6 +84,7 @@ const maker = createSnapshotMaker({
   shelf,
   interval,
   keep,
+  nowMs: () => Date.now(),
   sortBytes: SORT_BYTES,
   openSnapshot: () => database.snapshot(),
   rest,

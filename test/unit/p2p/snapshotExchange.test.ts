@@ -53,7 +53,7 @@ async function fetchFile(from: TestNode, by: TestNode, hash: Uint8Array): Promis
 }
 
 test('a peer learns of complete snapshots and fetches their files, piece by piece', async () => {
-  const [server, client] = await connectedPair({ snapshots: snapshotsIn(root) })
+  const [server, client] = await connectedPair({ snapshots: snapshotsIn(root, () => 0) })
   const offers = await client.network.fetchOffers(server.network.id)
   expect(offers).toEqual(
     [2000, 100].map((height) => ({
@@ -72,14 +72,14 @@ test('a peer learns of complete snapshots and fetches their files, piece by piec
 })
 
 test('what a peer does not have is an answer, no error', async () => {
-  const [server, client] = await connectedPair({ snapshots: snapshotsIn(root) })
+  const [server, client] = await connectedPair({ snapshots: snapshotsIn(root, () => 0) })
   const fetch = (hash: Uint8Array, offset = 0) => client.network.fetchPiece(server.network.id, { sha256: hash, offset })
   expect(await fetch(sha256(Buffer.from('unfinished')))).toBeUndefined()
   expect(await fetch(new Uint8Array(32))).toBeUndefined()
   expect(await fetch(sha256(small), small.length)).toBeUndefined()
   expect(await fetch(sha256(small), Number.MAX_SAFE_INTEGER)).toBeUndefined()
   expect(await fetch(sha256(empty))).toBeUndefined()
-  const [none, other] = await connectedPair({ snapshots: snapshotsIn(join(root, 'absent')) })
+  const [none, other] = await connectedPair({ snapshots: snapshotsIn(join(root, 'absent'), () => 0) })
   expect(await other.network.fetchOffers(none.network.id)).toEqual([])
   expect([...server.defects, ...client.defects, ...none.defects]).toEqual([])
 })
@@ -87,7 +87,7 @@ test('what a peer does not have is an answer, no error', async () => {
 test('a snapshot that was removed is not offered any more', async () => {
   const copy = mkdtempSync(join(tmpdir(), 'coind-snapshots-'))
   try {
-    const source = snapshotsIn(copy)
+    const source = snapshotsIn(copy, () => 0)
     mkdirSync(join(copy, '.5.making'))
     writeFileSync(join(copy, '.5.making', 'manifest.json'), '{}')
     expect(await source.offers()).toEqual([])
@@ -180,7 +180,7 @@ describe('a peer is banned that', () => {
     ],
     ['sends what is no request', [0xff, 0xff]],
   ])('%s', async (_, body) => {
-    const [server, client] = await connectedPair({ snapshots: snapshotsIn(root) })
+    const [server, client] = await connectedPair({ snapshots: snapshotsIn(root, () => 0) })
     const stream = await client.sessions.get(server.network.id)!.connection.newStream(PROTOCOLS.snapshots)
     stream.send(encodeFrame(Uint8Array.from(body)))
     await until('it is banned', () => server.log.some(({ msg }) => msg === 'peer banned'))

@@ -40,6 +40,7 @@ function start(options: Partial<SnapshotMakerOptions> = {}): void {
     shelf,
     interval: INTERVAL,
     keep: 2,
+    nowMs: () => 0,
     openSnapshot: () => database.snapshot(),
     rest: async () => undefined,
     observer: {

@@ -1,0 +1,57 @@
+import { readFileSync, statSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { MANIFEST_NAME } from './manifest.ts'
+
+/*
+ * A snapshot that a peer is fetching has to stay until that peer has all of it: the next one has other chunks, with which it would begin
+ * anew, again and again where a restore takes longer than snapshots stay. The thread that serves peers leaves a mark in the directory of
+ * the snapshot, and the one that removes old snapshots looks for it.
+ */
+
+/** Has the time when a peer last got something of the snapshot, milliseconds since the epoch, as text. */
+const MARK_NAME = 'fetched'
+/** The mark is written again after so long. */
+const WRITTEN_MS = 60_000
+/** A snapshot of which nobody got anything for so long is not being fetched any more. */
+const FETCHED_MS = 600_000
+/** Since it was made: whoever asks for a piece now and then keeps no snapshot for longer. */
+const LONGEST_MS = 86_400_000
+
+/** Notes that peers get something of snapshots. */
+export class FetchedMarks {
+  readonly #nowMs: () => number
+  /** when the mark of a directory was written */
+  readonly #writtenMs = new Map<string, number>()
+
+  /** @param nowMs since the epoch */
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs
+  }
+
+  /** @param directory of a complete snapshot */
+  async add(directory: string): Promise<void> {
+    const nowMs = this.#nowMs()
+    if (nowMs - (this.#writtenMs.get(directory) ?? Number.NEGATIVE_INFINITY) < WRITTEN_MS) return
+    this.#writtenMs.set(directory, nowMs)
+    // Without a mark the snapshot is served all the same. It may have been removed meanwhile, or the disk takes no more.
+    await writeFile(join(directory, MARK_NAME), String(nowMs)).catch(() => undefined)
+  }
+
+  /** The snapshot is not there any more. */
+  forget(directory: string): void {
+    this.#writtenMs.delete(directory)
+  }
+}
+
+/** Whether a peer is fetching the snapshot in this directory, and may. @param nowMs since the epoch */
+export function isBeingFetched(directory: string, nowMs: number): boolean {
+  try {
+    const fetchedMs = Number(readFileSync(join(directory, MARK_NAME), 'utf8'))
+    const madeMs = statSync(join(directory, MANIFEST_NAME)).mtimeMs
+    return nowMs - fetchedMs < FETCHED_MS && nowMs - madeMs < LONGEST_MS
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
+    throw error
+  }
+}
