@@ -1,4 +1,4 @@
-// Health check of the container: the node answers, and its chain goes on or it is catching up with its peers.
+// Health check of the container: the node answers, and its chain goes on, or it is catching up with its peers or still starting.
 const port = process.env.RPC_PORT || '8080'
 try {
   const response = await fetch(`http://127.0.0.1:${port}/health`, { signal: AbortSignal.timeout(4_000) })

@@ -3,6 +3,7 @@ import { dataPaths } from './app/dataDirectory.ts'
 import type { InitReport, RunningNode, StartOptions } from './cli/ports.ts'
 import type { Config } from './config/config.ts'
 import { bytesToHex } from './primitives/bytes.ts'
+import { createStartServer } from './rpc/startServer.ts'
 import { createLogger } from './telemetry/logger.ts'
 import { loadOrCreateNodeKey, openHome } from './threads/openHome.ts'
 
@@ -13,13 +14,19 @@ import { loadOrCreateNodeKey, openHome } from './threads/openHome.ts'
 export async function startNode(config: Config, options: StartOptions): Promise<RunningNode> {
   const logger = createLogger(config.log)
   const { signal = new AbortController().signal, allowsOlder = false, onThreadsLeft = () => undefined } = options
+  const startServer = createStartServer({
+    ...config.rpc,
+    onError: (error) => logger.warn({ error }, 'the port of the RPC cannot be opened'),
+  })
   try {
     const home = await openHome(config, options, logger)
     const { runNode } = await import('./threads/runNode.ts')
-    return await runNode(config, home, logger, { signal, allowsOlder, onThreadsLeft })
+    return await runNode(config, home, logger, { signal, allowsOlder, onThreadsLeft, startServer })
   } catch (error) {
     if (error === signal.reason) logger.info('node has stopped')
     throw error
+  } finally {
+    await startServer.close()
   }
 }
 

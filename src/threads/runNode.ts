@@ -8,6 +8,7 @@ import { asksForSnapshot, checkRuntime } from '../config/startRules.ts'
 import { VERSION } from '../config/version.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import type { HeightTimes } from '../rpc/comet/json/roundState.ts'
+import type { StartServer } from '../rpc/startServer.ts'
 import { nameDamagedFile } from '../storage/verifyFiles.ts'
 import { type HeartbeatBody, startHeartbeat } from '../telemetry/heartbeat.ts'
 import type { Logger } from '../telemetry/logger.ts'
@@ -38,6 +39,8 @@ interface NodeOptions {
   readonly allowsOlder: boolean
   /** the process has to end without some threads that are still busy, see `ThreadsOptions` */
   readonly onThreadsLeft: () => void
+  /** has the port of the RPC until the threads start */
+  readonly startServer: StartServer
 }
 
 /**
@@ -73,7 +76,7 @@ async function start(
   config: Config,
   home: Home,
   logger: Logger,
-  { signal, allowsOlder, onThreadsLeft }: NodeOptions,
+  { signal, allowsOlder, onThreadsLeft, startServer }: NodeOptions,
   undo: UndoList,
 ): Promise<RunningNode> {
   signal.throwIfAborted()
@@ -109,7 +112,12 @@ async function start(
   // 2.
   const threads = await startThreads({
     config,
-    openDatabase: () => openDatabase(home, logger, signal),
+    openDatabase: async () => {
+      // This may take long, too.
+      const database = await openDatabase(home, logger, signal)
+      await startServer.close()
+      return database
+    },
     location: paths.db,
     chain,
     genesis: home.genesis,
