@@ -141,7 +141,8 @@ async function* readFormerFile(source: FileBytes, begin: Uint8Array, genesisHash
   }
   if (!equalBytes(header.subarray(FORMER_MAGIC.length), genesisHash)) throw otherGenesis()
   const record = async (): Promise<Uint8Array> => {
-    const length = new DataView((await source.read(4)).buffer).getUint32(0)
+    const bytes = await source.read(4)
+    const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0)
     if (length > MAX_RECORD_BYTES) throw new BlockFileError(`the file is damaged before byte ${source.offset}`)
     return source.read(length)
   }

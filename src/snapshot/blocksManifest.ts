@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type HeightRange, SEGMENT_BLOCKS, segmentName } from '../chain/segments/segments.ts'
 import { bytesToHex } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
-import { hex, ManifestError, mirrors, parseManifest } from './manifest.ts'
+import { chainId, hex, mirrors, parseManifest, unusableManifest } from './manifest.ts'
 import type { ManifestKind } from './publicFiles.ts'
 
 /*
@@ -47,7 +47,7 @@ const height = z.int().min(0)
 const schema = z.strictObject({
   kind: z.literal('blocks'),
   format: z.literal(FORMAT),
-  chain_id: z.string().min(1).max(50),
+  chain_id: chainId,
   evm_chain_id: z.int().min(1),
   genesis_hash: hex(32),
   mirrors,
@@ -59,11 +59,14 @@ const schema = z.strictObject({
 
 /** @throws ManifestError */
 export function readBlocksManifest(bytes: Uint8Array): BlocksManifest {
-  const data = parseManifest(bytes, schema, fail)
+  const data = parseManifest(bytes, schema, WHAT)
   let next = data.files[0]!.first
   for (const { first, last } of data.files) {
     if (first !== next || last < first || last - first >= SEGMENT_BLOCKS) {
-      fail(`blocks ${first} to ${last} are not those from ${next} on, at most ${SEGMENT_BLOCKS}`)
+      throw unusableManifest(
+        WHAT,
+        `blocks ${first} to ${last} are not those from ${next} on, at most ${SEGMENT_BLOCKS}`,
+      )
     }
     next = last + 1
   }
@@ -76,9 +79,7 @@ export function readBlocksManifest(bytes: Uint8Array): BlocksManifest {
   }
 }
 
-function fail(problem: string): never {
-  throw new ManifestError(`the manifest of the blocks cannot be used: ${problem}`)
-}
+const WHAT = 'the blocks'
 
 /** The text of `manifest.json`: the same for the same manifest. */
 export function encodeBlocksManifest({ chainId, evmChainId, genesisHash, mirrors, files }: BlocksManifest): string {

@@ -92,6 +92,12 @@ export const hex = (bytes: number) =>
     .string()
     .regex(new RegExp(`^0x[0-9a-f]{${bytes * 2}}$`), `expected 0x and ${bytes * 2} lower-case hex digits`)
     .transform(hexToBytes)
+/** A native chain ID: one line, since it is shown to the operator. */
+export const chainId = z
+  .string()
+  .min(1)
+  .max(50)
+  .regex(/^[^\p{C}]+$/u, 'expected a line of text')
 const hexOfAnyLength = z
   .string()
   .max(4096)
@@ -133,11 +139,7 @@ const chunkSchema = z.discriminatedUnion('kind', [
 ])
 const schema = z.strictObject({
   format: z.literal(FORMAT),
-  chain_id: z
-    .string()
-    .min(1)
-    .max(50)
-    .regex(/^[^\p{C}]+$/u, 'expected a line of text'),
+  chain_id: chainId,
   evm_chain_id: z.int().min(1),
   genesis_hash: hex(32),
   height,
@@ -155,7 +157,7 @@ const schema = z.strictObject({
  * @throws ManifestError
  */
 export function readManifest(bytes: Uint8Array): Manifest {
-  const data = parseManifest(bytes, schema, fail)
+  const data = parseManifest(bytes, schema, WHAT)
   const manifest: Manifest = {
     chainId: data.chain_id,
     evmChainId: data.evm_chain_id,
@@ -176,30 +178,45 @@ export function readManifest(bytes: Uint8Array): Manifest {
 
 /**
  * The content of a `manifest.json`.
- * @param fail throws what says that this manifest cannot be used
+ * @param what "the snapshot", for messages
+ * @throws ManifestError
  */
-export function parseManifest<T>(bytes: Uint8Array, form: z.ZodType<T>, fail: (problem: string) => never): T {
-  if (bytes.length > MAX_MANIFEST_BYTES) fail(`it has ${bytes.length} bytes, over ${MAX_MANIFEST_BYTES}`)
-  const result = form.safeParse(parseJson(bytes, fail))
+export function parseManifest<T>(bytes: Uint8Array, form: z.ZodType<T>, what: string): T {
+  if (bytes.length > MAX_MANIFEST_BYTES) {
+    throw unusableManifest(what, `it has ${bytes.length} bytes, over ${MAX_MANIFEST_BYTES}`)
+  }
+  const result = form.safeParse(parseJson(bytes, what))
   if (result.success) return result.data
   const issue = result.error.issues[0]!
-  return fail(issue.path.length === 0 ? issue.message : `${issue.path.join('.')}: ${issue.message}`)
+  throw unusableManifest(what, issue.path.length === 0 ? issue.message : `${issue.path.join('.')}: ${issue.message}`)
 }
 
-function parseJson(bytes: Uint8Array, fail: (problem: string) => never): unknown {
+function parseJson(bytes: Uint8Array, what: string): unknown {
   const text = decodeUtf8(bytes)
-  if (text === undefined) return fail('it is not UTF-8')
+  if (text === undefined) throw unusableManifest(what, 'it is not UTF-8')
   let json: unknown
   try {
     json = JSON.parse(text)
   } catch {
-    return fail('it is not JSON')
+    throw unusableManifest(what, 'it is not JSON')
   }
   // The schema would look at millions of elements, and describe each that is wrong, before it counts them.
   for (const value of Object.values(json ?? {})) {
-    if (Array.isArray(value) && value.length > MAX_CHUNKS) fail(`a list in it has more than ${MAX_CHUNKS} elements`)
+    if (Array.isArray(value) && value.length > MAX_CHUNKS) {
+      throw unusableManifest(what, `a list in it has more than ${MAX_CHUNKS} elements`)
+    }
   }
   return json
+}
+
+/** How much of a problem is shown: it may repeat names that are in the manifest, of any length. */
+const SHOWN_LENGTH = 300
+
+/** @param what as for {@link parseManifest} */
+export function unusableManifest(what: string, problem: string): ManifestError {
+  // What a stranger writes must not move the cursor of a terminal.
+  const shown = problem.slice(0, SHOWN_LENGTH).replaceAll(/\p{C}/gu, '?')
+  return new ManifestError(`the manifest of ${what} cannot be used: ${shown}`)
 }
 
 function checkHeader({ ethereumHeader, ethereumHash, stateRoot, height }: Manifest): void {
@@ -296,13 +313,10 @@ export function keyAfter(key: Hash): Hash {
   return next
 }
 
-/** How much of a problem is shown: it may repeat names that are in the manifest, of any length. */
-const SHOWN_LENGTH = 300
+const WHAT = 'the snapshot'
 
 function fail(problem: string): never {
-  // What a stranger writes must not move the cursor of a terminal.
-  const shown = problem.slice(0, SHOWN_LENGTH).replaceAll(/\p{C}/gu, '?')
-  throw new ManifestError(`the manifest of the snapshot cannot be used: ${shown}`)
+  throw unusableManifest(WHAT, problem)
 }
 
 /** The bytes of `manifest.json`: the same for the same manifest. */

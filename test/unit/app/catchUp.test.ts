@@ -1,9 +1,10 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { readBlockBytes } from '../../../src/app/blockFile.ts'
 import { recoverEntrySender } from '../../../src/app/entry.ts'
 import { exportBlocks } from '../../../src/app/exportBlocks.ts'
 import { importBlocks } from '../../../src/app/importBlocks.ts'
@@ -306,6 +307,8 @@ describe('export and import', () => {
     const path = await fileOf(decisions.slice(0, 8))
     const target = await start()
     const { application } = target.executor
+    const inMemory = await Array.fromAsync(readBlockBytes(readFileSync(path), target.chain.genesisHash))
+    expect(inMemory.map(({ block }) => block)).toEqual(decisions.slice(0, 8).map(({ block }) => block))
     const stop = new AbortController()
     const onBlock = (height: number): void => {
       if (height === 5) stop.abort()

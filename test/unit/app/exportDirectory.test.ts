@@ -264,6 +264,12 @@ describe('an import of a directory', () => {
       ({ files, ...json }) => ({ ...json, files: [{ ...(files as [object])[0], bytes: 2 ** 40 }] }),
       /bytes/,
     ],
+    ['that clears the screen', (json) => ({ ...json, ['\u001b[2J\n'.repeat(999)]: 1 }), /^[\x20-\x7e]{1,400}$/],
+    [
+      'of a chain that does',
+      (json) => ({ ...json, chain_id: 'coin\n\u001b[2J' }),
+      /chain_id: expected a line of text$/,
+    ],
   ])('refuses a manifest %s', async (name, change, problem) => {
     const directory = mkdtempSync(join(root, 'manifest-'))
     const json = JSON.parse(readFileSync(join(served, 'manifest.json'), 'utf8'))
