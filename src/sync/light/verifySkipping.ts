@@ -13,6 +13,9 @@ const MAX_STEPS = 10_000
 /** Light blocks that wait for one between: bisection of 2^53 heights needs fewer, and each may have a megabyte. */
 const MAX_WAITING = 80
 
+/** A stranger that takes longer for all headers of a way is given up: with each that nobody can verify it could begin a long search. */
+const STRANGER_MS = 600_000
+
 export interface SkippingOptions {
   readonly source: LightBlockSource
   readonly rules: LightClientRules
@@ -33,6 +36,7 @@ export async function verifySkipping(
   { source, rules, nowMs, signal, maxSteps = MAX_STEPS }: SkippingOptions,
 ): Promise<LightBlock> {
   const { chainId } = rules
+  const beganMs = nowMs()
   const target = await requireLightBlock(source, height, chainId, signal)
   let verified = trusted
   /** by falling height; the first is the target, the others are to be verified before it */
@@ -52,6 +56,9 @@ export async function verifySkipping(
     if (verdict.kind === 'invalid') throw invalidHeader(source, block, verified, verdict.reason)
     if (depth === waiting.length - 1) {
       if (waiting.length === MAX_WAITING) break
+      if (source.isStranger && nowMs() - beganMs > STRANGER_MS) {
+        throw new LightClientError('unavailable', `${source.name} gives the headers below height ${height} too slowly`)
+      }
       waiting.push(await fetchBetween(verified.height, block.header.height, { source, chainId, signal }))
     }
     depth++

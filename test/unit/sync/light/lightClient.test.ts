@@ -314,6 +314,21 @@ describe('what a light client refuses', () => {
     }
   })
 
+  it('a stranger that answers each time at the last moment, while the operator has patience with a node of his own', async () => {
+    for (const isStranger of [true, false]) {
+      let nowMs = CHAIN.nowMs
+      const source = sourceOf('slow', (height) => {
+        nowMs += 200_000
+        return at(height)
+      })
+      const client = clientOf(CHAIN, { sources: [{ ...source, isStranger }], nowMs: () => nowMs })
+      const verified = client.verify(BLOCKS, signal)
+      if (isStranger)
+        expect(await problemOf(verified, 'unavailable')).toBe('slow gives the headers below height 60 too slowly')
+      else expect(await verified).toBe(at(BLOCKS))
+    }
+  })
+
   it('below the trust point: a source that answers each time at the last moment, while another one does not', async () => {
     let nowMs = CHAIN.nowMs
     const slow = sourceOf('slow', (height) => {
