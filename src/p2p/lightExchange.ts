@@ -19,11 +19,17 @@ export type LightBlockReader = (height: number) => Uint8Array | undefined
 export function databaseLightBlocks(database: Database): LightBlockReader {
   const cache = createBlockCache()
   return (height) => {
-    const chain = openChainReader(database, cache)
-    const wanted = height === 0 ? chain.headHeight : chain.nextLightBlock(height)
-    // Of the blocks that came with a snapshot, the validators are not there at first.
-    const block = chain.lightBlock(wanted) ?? chain.lightBlock(Math.max(wanted, readCompleteFrom(database)))
-    return block && encodeLightBlock(block)
+    // The lowest ones, for which light clients ask most, may be dropped at this very moment.
+    const snapshot = database.snapshot()
+    try {
+      const chain = openChainReader(snapshot, cache)
+      const wanted = height === 0 ? chain.headHeight : chain.nextLightBlock(height)
+      // Of the blocks that came with a snapshot, the validators are not there at first.
+      const block = chain.lightBlock(wanted) ?? chain.lightBlock(Math.max(wanted, readCompleteFrom(snapshot)))
+      return block && encodeLightBlock(block)
+    } finally {
+      void snapshot.close()
+    }
   }
 }
 

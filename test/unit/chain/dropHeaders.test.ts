@@ -175,6 +175,15 @@ it('headers that nobody needs go, with their hashes, validators and file; a few 
       expect(encodeLightBlock(after.lightBlock(height)!)).toEqual(encodeLightBlock(at(height)))
     }
     await verifyFrom(databaseLightBlocks(database))
+    // What another thread sees that reads the database while headers go: first where the chain begins, then no block there.
+    const changing: Pick<Database, 'location' | 'get' | 'snapshot'> = {
+      location: database.location,
+      get: (key) => (key[0] === Column.chainMeta ? view : database).get(key),
+      snapshot: () => database.snapshot(),
+    }
+    expect(databaseLightBlocks(changing as Database)(500)).toEqual(
+      encodeLightBlock(at(found.find((height) => height >= 500)!)),
+    )
 
     // Who still reads an older snapshot of the database.
     expect(() => older.consensusBlock(500)).toThrow(BlockUnavailable)
