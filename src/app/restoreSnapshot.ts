@@ -12,7 +12,8 @@ import { writeBlock, writeHeadRecord } from '../chain/writeBlock.ts'
 import { ranksAfter } from '../modules/consensus/validatorRanks.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import { type Hash, keccak256 } from '../primitives/hash.ts'
-import { type BlocksChunk, type Chunk, ChunkError, decodeChunk, unpackChunk } from '../snapshot/chunk.ts'
+import { type BlocksChunk, ChunkError } from '../snapshot/chunk.ts'
+import { type ChunkOf, readListedChunk } from '../snapshot/listedChunk.ts'
 import { describeChunk, type Manifest, type ManifestChunk } from '../snapshot/manifest.ts'
 import { IncompleteStateError, StateRestore } from '../snapshot/restoreState.ts'
 import { nativeKey } from '../state/flatState.ts'
@@ -213,6 +214,9 @@ function countChunks({ manifest, onProgress }: RestoreRequest): (chunk: Manifest
   }
 }
 
+/** A chunk of the state in a manifest. */
+type StateFile = Exclude<ManifestChunk, { readonly kind: 'blocks' }>
+
 async function restoreState(
   database: Database,
   stateRoot: Hash,
@@ -220,8 +224,8 @@ async function restoreState(
   isDone: (chunk: ManifestChunk) => void,
 ): Promise<void> {
   const state = await StateRestore.open(database, manifest.height, stateRoot)
-  const waiting: ManifestChunk[] = []
-  const codes: ManifestChunk[] = []
+  const waiting: StateFile[] = []
+  const codes: StateFile[] = []
   for (const chunk of manifest.chunks) {
     if (chunk.kind === 'blocks') continue
     if (state.has(chunk.sha256)) isDone(chunk)
@@ -230,11 +234,10 @@ async function restoreState(
   // One failure ends the work of all.
   const failed = new AbortController()
   const either = AbortSignal.any([signal, failed.signal])
-  const work = async (chunks: ManifestChunk[]): Promise<void> => {
+  const work = async (chunks: StateFile[]): Promise<void> => {
     try {
       for (let chunk = chunks.shift(); chunk !== undefined; chunk = chunks.shift()) {
         const content = readChunk(await files.fetch(chunk, either), chunk)
-        if (content.kind === 'blocks') throw falseSnapshot(`${describeChunk(chunk)}: it holds blocks`)
         either.throwIfAborted()
         await state.write(chunk.sha256, content)
         isDone(chunk)
@@ -256,11 +259,13 @@ async function settled(works: readonly Promise<void>[]): Promise<void> {
 }
 
 /** @throws FalseSnapshotError when the file, which has the hash in the manifest, is not what the manifest says of it */
-function readChunk(packed: Uint8Array, chunk: ManifestChunk): Chunk {
-  const content = unpackChunk(packed)
-  const read = decodeChunk(content)
-  if (content.length === chunk.unpackedBytes && read.kind === chunk.kind) return read
-  throw falseSnapshot(`a chunk is not what the manifest says: ${describeChunk(chunk)}`)
+function readChunk<Listed extends ManifestChunk>(packed: Uint8Array, chunk: Listed): ChunkOf<Listed> {
+  try {
+    return readListedChunk(packed, chunk)
+  } catch (error) {
+    if (!(error instanceof ChunkError)) throw error
+    throw falseSnapshot(`a chunk (${describeChunk(chunk)}) is bad: ${error.message}`, error)
+  }
 }
 
 async function restoreBlocks(
@@ -282,13 +287,6 @@ async function restoreBlocks(
     }
     signal.throwIfAborted()
     const content = readChunk(await files.fetch(chunk, signal), chunk)
-    if (
-      content.kind !== 'blocks' ||
-      content.from !== chunk.from ||
-      content.blocks.length !== chunk.to - chunk.from + 1
-    ) {
-      throw falseSnapshot(`a chunk is not what the manifest says: ${describeChunk(chunk)}`)
-    }
     const batch = new WriteBatch()
     expected = addBlocks(batch, content, expected)
     writeOldestBlocks(batch, { base: expected.height + 1, oldestBlock: manifest.height + 1 })

@@ -8,7 +8,8 @@ import type { BlockLink } from '../chain/linkedBlocks.ts'
 import { bytesKey, bytesToHex, equalBytes, keyBytes } from '../primitives/bytes.ts'
 import { EMPTY_CODE_HASH, type Hash, keccak256, sha256 } from '../primitives/hash.ts'
 import { NATIVE_ACCOUNT } from '../state/prepareChanges.ts'
-import { type Chunk, ChunkError, decodeChunk, MAX_PACKED_BYTES, unpackChunk } from './chunk.ts'
+import { type Chunk, ChunkError, MAX_PACKED_BYTES } from './chunk.ts'
+import { readListedChunk } from './listedChunk.ts'
 import type { MadeSnapshot } from './makeSnapshot.ts'
 import {
   chunkName,
@@ -150,23 +151,7 @@ function readLightBlock(bytes: Uint8Array, fail: (problem: string) => never): Li
 function openChunk(packed: Uint8Array, listed: ManifestChunk): Chunk {
   if (packed.length !== listed.bytes) throw new ChunkError(`it has ${packed.length} bytes, not ${listed.bytes}`)
   if (!equalBytes(sha256(packed), listed.sha256)) throw new ChunkError('its sha256 is another one')
-  const content = unpackChunk(packed)
-  if (content.length !== listed.unpackedBytes) {
-    throw new ChunkError(`it unpacks to ${content.length} bytes, not ${listed.unpackedBytes}`)
-  }
-  const chunk = decodeChunk(content)
-  if (!isListed(chunk, listed)) throw new ChunkError('it holds something else than the manifest says')
-  return chunk
-}
-
-function isListed(chunk: Chunk, listed: ManifestChunk): boolean {
-  if (chunk.kind === 'codes') return listed.kind === 'codes'
-  if (chunk.kind === 'blocks') {
-    return listed.kind === 'blocks' && chunk.from === listed.from && chunk.blocks.length === listed.to - listed.from + 1
-  }
-  if (listed.kind === 'codes' || listed.kind === 'blocks' || chunk.kind !== listed.kind) return false
-  if (!equalBytes(chunk.first, listed.first) || !equalBytes(chunk.last, listed.last)) return false
-  return chunk.kind !== 'storage' || (listed.kind === 'storage' && equalBytes(chunk.address, listed.address))
+  return readListedChunk(packed, listed)
 }
 
 /** Checks chunks in the order of the manifest, and at the end that none is missing. */

@@ -344,9 +344,20 @@ describe('a snapshot is refused', () => {
       'with a chunk of another kind',
       () => forged(0, () => unpackChunk(fileOf(manifest.chunks[indexOf('native')]!.sha256))),
     ],
+    ['whose files are others of its own than it says', () => ({ manifest: withSwapped('native') })],
   ])('%s', async (_, change) => {
     await expect(restoreSnapshot(request(change()))).rejects.toThrow(FalseSnapshotError)
   })
+
+  /** Two chunks of a kind under each other's range: all of the state is there. */
+  function withSwapped(kind: string): Manifest {
+    const [i, j] = [indexOf(kind), indexOf(kind) + 1]
+    const [first, second] = [manifest.chunks[i]!, manifest.chunks[j]!]
+    expect(second.kind).toBe(kind)
+    const fileIn = ({ sha256, bytes, unpackedBytes }: typeof first) => ({ sha256, bytes, unpackedBytes })
+    const chunks = manifest.chunks.with(i, { ...first, ...fileIn(second) }).with(j, { ...second, ...fileIn(first) })
+    return { ...manifest, chunks }
+  }
 
   function without(kind: string): Manifest {
     return { ...manifest, chunks: manifest.chunks.filter((chunk) => chunk.kind !== kind) }
