@@ -50,7 +50,7 @@ export function createBackfill(database: DatabaseReader, rules: HeaderRules | un
   let waiting: VerifiedBlock[] = []
   let waitingBytes = 0
   /** what comes below the lowest block that waits */
-  let tip: Pick<MissingBlocks, 'link' | 'validators'> | undefined
+  let tip: OlderBlocksTip | undefined
   let ready: WriteBatch | undefined
 
   /** A part of what waits. */
@@ -64,22 +64,13 @@ export function createBackfill(database: DatabaseReader, rules: HeaderRules | un
     waiting = waiting.slice(count)
     return taken
   }
-  const tipInDatabase = () => {
-    const from = readCompleteFrom(database)
-    const chain = openChainReader(database)
-    const lowest = chain.consensusBlock(from)
-    const validators = chain.validatorSetAt(from)
-    if (lowest === undefined || validators === undefined) throw new Error(`block ${from} is not complete`)
-    return { link: copyLink(linkBefore(lowest)), validators: encodeValidatorSet(validators) }
-  }
-
   return {
     missing: () => {
       if (tip === undefined) {
         if (!needsOlderBlocks(database, rules)) return 'complete'
         const { headHeight } = openChainReader(database)
         if (sharesValidatorIndex(readCompleteFrom(database), headHeight)) return 'wait'
-        tip = tipInDatabase()
+        tip = olderBlocksTip(database)
       }
       const highest = tip.link.height
       // Whether what is in the next segment is needed can only be said when the block above it is there.
@@ -94,15 +85,10 @@ export function createBackfill(database: DatabaseReader, rules: HeaderRules | un
       return { ...tip, highest, count: Math.min(ASKED_AT_ONCE, highest - lowest + 1) }
     },
     add: (blocks) => {
-      const lowest = blocks.at(-1)
-      if (tip === undefined || lowest === undefined || blocks[0]!.height !== tip.link.height) {
+      if (tip === undefined || blocks[0]?.height !== tip.link.height) {
         throw new Error('these are not the older blocks that are missing')
       }
-      const changed = blocks.findLast(({ validators }) => validators !== undefined)
-      tip = {
-        link: copyLink(linkBefore(decodeBlock(lowest.block))),
-        validators: changed?.validators?.slice() ?? tip.validators,
-      }
+      tip = tipBelow(tip, blocks)
       waiting.push(...blocks)
       waitingBytes += blocks.reduce((sum, block) => sum + bytesOf(block), 0)
     },
@@ -116,6 +102,27 @@ export function createBackfill(database: DatabaseReader, rules: HeaderRules | un
       ready = undefined
     },
   }
+}
+
+export type OlderBlocksTip = Pick<MissingBlocks, 'link' | 'validators'>
+
+/** What comes below these blocks. @param tip what came below the one before them */
+export function tipBelow(tip: OlderBlocksTip, blocks: readonly VerifiedBlock[]): OlderBlocksTip {
+  const changed = blocks.findLast(({ validators }) => validators !== undefined)
+  return {
+    link: copyLink(linkBefore(decodeBlock(blocks.at(-1)!.block))),
+    validators: changed?.validators?.slice() ?? tip.validators,
+  }
+}
+
+/** What comes below the lowest block that is complete. */
+export function olderBlocksTip(database: DatabaseReader): OlderBlocksTip {
+  const from = readCompleteFrom(database)
+  const chain = openChainReader(database)
+  const lowest = chain.consensusBlock(from)
+  const validators = chain.validatorSetAt(from)
+  if (lowest === undefined || validators === undefined) throw new Error(`block ${from} is not complete`)
+  return { link: copyLink(linkBefore(lowest)), validators: encodeValidatorSet(validators) }
 }
 
 /** A view on the bytes of many blocks would send all of them to the other thread. */

@@ -163,8 +163,15 @@ function requireRecord(db: KeyReader, height: number): RankRecord {
 }
 
 function readSet(db: KeyReader, hash: Uint8Array): ValidatorSet {
+  const set = findSet(db, hash)
+  if (set === undefined) throw damagedIn(db, 'a validator set is missing')
+  return set
+}
+
+/** The set with a hash; undefined when it is not stored. */
+export function findSet(db: Pick<KeyReader, 'get'>, hash: Uint8Array): ValidatorSet | undefined {
   const bytes = db.get(columnKey(Column.validatorSet, hash))
-  if (bytes === undefined) throw damagedIn(db, 'a validator set is missing')
+  if (bytes === undefined) return undefined
   const validators = (decodeRLP(bytes) as [Uint8Array, Uint8Array][]).map(([publicKey, power]) => ({
     address: ed25519Address(publicKey),
     publicKey,

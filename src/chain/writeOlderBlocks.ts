@@ -1,10 +1,13 @@
+import type { Hash } from '../primitives/hash.ts'
 import type { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey, heightBytes } from '../storage/columns.ts'
 import type { KeyReader } from '../storage/database.ts'
 import { decodeValidatorSet } from './consensus/lightBlock.ts'
+import { HashKind, type HashPlaceWriter } from './hashIndex.ts'
 import { COMPLETE_KEY, readCompleteFrom } from './missingBlocks.ts'
 import type { VerifiedBlock } from './olderBlocks.ts'
-import { writeFilled } from './segments/moveBlocks.ts'
+import { listOlderSegment, writeFilled } from './segments/moveBlocks.ts'
+import type { ListedSegment } from './segments/segments.ts'
 import { baseEntry, readBase } from './store.ts'
 import { writeOlderValidators } from './validatorRecords.ts'
 import { putHashEntries } from './writeBlock.ts'
@@ -15,16 +18,65 @@ import { putHashEntries } from './writeBlock.ts'
  */
 export function writeOlderBlocks(batch: WriteBatch, db: KeyReader, blocks: readonly VerifiedBlock[]): void {
   const base = readBase(db)
-  const lowest = blocks.at(-1)
-  if (lowest === undefined || blocks[0]!.height !== readCompleteFrom(db) - 1) {
-    throw new Error('these are not the blocks that are missing')
-  }
+  checkMissing(db, blocks)
   for (const { height, header, block, hash, consensusHash } of blocks) {
     if (height >= base) continue
     batch.put(columnKey(Column.header, heightBytes(height)), header)
     batch.put(columnKey(Column.consensusBlock, heightBytes(height)), block)
     putHashEntries(batch, { height, hash, consensusHash })
   }
+  const from = writeComplete(batch, db, blocks)
+  if (from >= base) return
+  // Before the base falls: where nothing else says so, segments begin there.
+  writeFilled(batch, db)
+  batch.put(...baseEntry(from))
+}
+
+/** A block of which the file has all but its validators. */
+export type OlderBlockInFile = Omit<VerifiedBlock, 'block' | 'header'>
+
+/**
+ * Does the same for the blocks below the base that are in a file, from its first one on: they are read from there, and found by their hashes
+ * as other blocks in segments.
+ * @param places of the same batch
+ */
+export function writeOlderSegment(
+  batch: WriteBatch,
+  db: KeyReader,
+  { segment, blocks, genesis }: OlderSegment,
+  places: HashPlaceWriter,
+): void {
+  checkMissing(db, blocks)
+  for (const { height, hash, consensusHash } of blocks) {
+    places.add(HashKind.block, hash, { height, position: 0 })
+    places.add(HashKind.consensus, consensusHash, { height, position: 0 })
+  }
+  if (genesis !== undefined) {
+    batch.del(columnKey(Column.header, heightBytes(0)))
+    batch.del(columnKey(Column.blockHash, genesis))
+    places.add(HashKind.block, genesis, { height: 0, position: 0 })
+  }
+  writeComplete(batch, db, blocks)
+  listOlderSegment(db, batch, segment)
+  batch.put(...baseEntry(segment.first))
+}
+
+interface OlderSegment {
+  readonly segment: ListedSegment
+  /** the highest first; without block 0 */
+  readonly blocks: readonly OlderBlockInFile[]
+  /** hash of block 0, where the file has it */
+  readonly genesis: Hash | undefined
+}
+
+function checkMissing(db: KeyReader, blocks: readonly OlderBlockInFile[]): void {
+  if (blocks[0] === undefined || blocks[0].height !== readCompleteFrom(db) - 1) {
+    throw new Error('these are not the blocks that are missing')
+  }
+}
+
+/** Adds the validators of the blocks. @returns the height from which on all is there then */
+function writeComplete(batch: WriteBatch, db: KeyReader, blocks: readonly OlderBlockInFile[]): number {
   writeOlderValidators(
     batch,
     db,
@@ -34,10 +86,8 @@ export function writeOlderBlocks(batch: WriteBatch, db: KeyReader, blocks: reado
       set: validators && decodeValidatorSet(validators),
     })),
   )
-  const from = lowest.height === 1 ? 0 : lowest.height
+  const lowest = blocks.at(-1)!.height
+  const from = lowest === 1 ? 0 : lowest
   batch.put(COMPLETE_KEY, heightBytes(from))
-  if (from >= base) return
-  // Before the base falls: where nothing else says so, segments begin there.
-  writeFilled(batch, db)
-  batch.put(...baseEntry(from))
+  return from
 }

@@ -1,7 +1,8 @@
 import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { BatchWriter } from './batchWriter.ts'
 import { checkedValue } from './checksum.ts'
-import { DatabaseError } from './database.ts'
+import { DatabaseError, type WritableDatabase } from './database.ts'
 import { LevelReader, logNumber } from './levelFormat.ts'
 import { readRecords } from './recordFile.ts'
 import { readTableEntries } from './tableFile.ts'
@@ -24,6 +25,40 @@ export function* salvageEntries(
       if (value !== undefined) yield [key, value]
     }
   }
+}
+
+/** Which entries {@link salvageTo} copies. */
+interface SalvageRange {
+  /** a damaged LevelDB directory that nobody has open */
+  readonly location: string
+  /** columns */
+  readonly first: number
+  readonly last: number
+  readonly isWanted: (key: Uint8Array) => boolean
+}
+
+/** Entries between two turns of the event loop. */
+const ENTRIES_PER_PAUSE = 256
+
+/**
+ * Copies what can still be read to a database, where it can be looked up. Of several entries with the same key one is there.
+ * @param pause awaited now and then, with the number of entries that were read
+ */
+export async function salvageTo(
+  target: Pick<WritableDatabase, 'write'>,
+  { location, first, last, isWanted }: SalvageRange,
+  pause: (entries: number) => Promise<void>,
+): Promise<void> {
+  const batches = new BatchWriter(target)
+  let entries = 0
+  for (const [key, value] of salvageEntries(location, first, last)) {
+    if (++entries % ENTRIES_PER_PAUSE === 0) {
+      await batches.flushLarge()
+      await pause(entries)
+    }
+    if (isWanted(key)) batches.batch.put(key, value)
+  }
+  await batches.flush()
 }
 
 type StoredEntry = readonly [key: Uint8Array, stored: Uint8Array]

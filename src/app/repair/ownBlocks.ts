@@ -3,12 +3,17 @@ import { basename, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import type { ChainConfig } from '../../chain/chainConfig.ts'
 import { decodeBlock } from '../../chain/consensus/block.ts'
-import { lastOfSegment, packSegment, segmentName, segmentPath } from '../../chain/segments/segments.ts'
+import {
+  lastOfSegment,
+  type NamedSegment,
+  packSegment,
+  segmentName,
+  segmentPath,
+} from '../../chain/segments/segments.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
-import { BatchWriter } from '../../storage/batchWriter.ts'
 import { Column, columnKey, heightBytes, readHeight } from '../../storage/columns.ts'
 import { Database, DatabaseError } from '../../storage/database.ts'
-import { salvageEntries } from '../../storage/salvage.ts'
+import { salvageTo } from '../../storage/salvage.ts'
 import {
   encodeSegmentFile,
   readSegmentIndex,
@@ -53,7 +58,7 @@ export async function gatherOwnBlocks(request: OwnBlocksRequest): Promise<OwnBlo
   const files: OwnFile[] = []
   let next = 0
   for (;;) {
-    const path = await wholeSegment(request, next)
+    const path = await wholeSegment(request, { first: next, last: lastOfSegment(next) })
     if (path === undefined) break
     const last = lastOfSegment(next)
     files.push({ path, last, isSegment: true })
@@ -73,10 +78,9 @@ function lastInName(path: string): number {
 /** A longer file is not read into memory. */
 const MAX_SEGMENT_BYTES = 2 ** 31
 
-/** The path of the whole file of old blocks that begins with a block; undefined when nobody has it. */
-async function wholeSegment(request: OwnBlocksRequest, first: number): Promise<string | undefined> {
+/** The path of a whole file of old blocks, of this node or fetched; undefined when nobody has it. */
+export async function wholeSegment(request: OwnBlocksRequest, range: NamedSegment): Promise<string | undefined> {
   const { location, sortDirectory, from, signal } = request
-  const range = { first, last: lastOfSegment(first) }
   const own = segmentPath(location, range)
   if (await isWhole(own, range, request)) return own
   const fetched = join(sortDirectory, segmentName(range))
@@ -124,20 +128,17 @@ async function salvageBlocks(
     signal.throwIfAborted()
   }
   try {
-    const batches = new BatchWriter(scratch)
     let highest = 0
-    let found = 0
-    for (const [key, value] of salvageEntries(location, Column.header, Column.results)) {
-      if (++found % BLOCKS_PER_PAUSE === 0) {
-        progress.update(found)
-        await batches.flushLarge()
-        await pause()
-      }
-      if (!PARTS.includes(key[0]!) || readHeight(key, 1) < first) continue
-      batches.batch.put(key, value)
+    const isWanted = (key: Uint8Array): boolean => {
+      if (!PARTS.includes(key[0]!) || readHeight(key, 1) < first) return false
       highest = Math.max(highest, readHeight(key, 1))
+      return true
     }
-    await batches.flush()
+    const range = { location, first: Column.header, last: Column.consensusBlock, isWanted }
+    await salvageTo(scratch, range, async (entries) => {
+      progress.update(entries)
+      await pause()
+    })
     const part = (column: number, height: number): Uint8Array | undefined =>
       scratch.get(columnKey(column, heightBytes(height)))
     const isThere = (height: number): boolean => PARTS.every((column) => part(column, height) !== undefined)

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import type { ChainConfig } from '../../chain/chainConfig.ts'
@@ -112,6 +112,23 @@ async function execute(
   return height
 }
 
+/** Gives a database a file of old blocks of another one, on stable storage. It is not listed yet. */
+export async function linkSegment(path: string, target: string): Promise<void> {
+  const directory = segmentsDirectory(target)
+  mkdirSync(directory, { recursive: true })
+  const own = join(directory, basename(path))
+  rmSync(own, { force: true })
+  await linkOrCopy(path, own)
+  const file = openSync(own, 'r')
+  try {
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+  syncDirectory(directory)
+  syncDirectory(target)
+}
+
 async function adoptSegment({ target, signal }: RebuildRequest, { path }: OwnFile): Promise<void> {
   const index = readSegmentIndex(path)
   const pause = async (): Promise<void> => {
@@ -124,12 +141,7 @@ async function adoptSegment({ target, signal }: RebuildRequest, { path }: OwnFil
     const other = await differingBlock(index, (height) => storedBlock(database, height), pause)
     // The node makes the file anew.
     if (other !== undefined) return
-    const directory = segmentsDirectory(target)
-    mkdirSync(directory, { recursive: true })
-    const own = join(directory, basename(path))
-    rmSync(own, { force: true })
-    await linkOrCopy(path, own)
-    syncDirectory(directory)
+    await linkSegment(path, target)
     if (Number.isFinite(readIndexedFrom(database))) await writeTermsOf(database, index, pause)
     const batch = new WriteBatch()
     const { first, last, bytes, sha256 } = index

@@ -15,6 +15,7 @@ import { mendedReader } from './mendState.ts'
 import { gatherOwnBlocks, type OwnBlocks } from './ownBlocks.ts'
 import { type RebuildRequest, rebuildFromBlocks } from './rebuildFromBlocks.ts'
 import { restoreSegment, segmentSources } from './restoreSegments.ts'
+import { type TakenOver, takeOverBlocks } from './takeOverBlocks.ts'
 
 export interface RepairRequest extends MendRequest, Omit<RebuildRequest, 'chain'> {
   readonly chain: ChainConfig
@@ -48,6 +49,8 @@ export interface Repaired {
   readonly rebuiltTo?: number
   /** whether it was made from a snapshot */
   readonly isFromSnapshot?: boolean
+  /** what it has of the damaged one then */
+  readonly takenOver?: TakenOver
   /** what was wrong with the indexes */
   readonly indexes: Reindexed
 }
@@ -91,12 +94,20 @@ async function rebuild(request: RepairRequest, found: readonly string[]): Promis
   signal.throwIfAborted()
   if (height === undefined) throw beyondMending(location)
   await checkNothingIsLost(request, height, hasBlocks ? blocks.highest : Number.POSITIVE_INFINITY)
-  return { isDamaged: true, rebuiltTo: height, isFromSnapshot: !hasBlocks, indexes: {} }
+  if (!hasBlocks) {
+    const takenOver = await takeOverBlocks(request)
+    return { isDamaged: true, rebuiltTo: height, isFromSnapshot: true, takenOver, indexes: {} }
+  }
+  return { isDamaged: true, rebuiltTo: height, isFromSnapshot: false, indexes: {} }
 }
 
 function snapshotSteps(snapshot: RepairSnapshot | undefined): readonly string[] {
   if (snapshot === undefined) return []
-  return [`restore a snapshot from ${snapshot.place}; older blocks are not in it`, PUT_IN_PLACE]
+  return [
+    `restore a snapshot from ${snapshot.place}`,
+    'take over the headers and files of older blocks that are whole, from the snapshot downwards as far as none is missing',
+    PUT_IN_PLACE,
+  ]
 }
 
 const PUT_IN_PLACE = 'put it in the place of the damaged database, which stays as db.damaged until it is deleted'

@@ -217,6 +217,16 @@ export function listSegment(db: DatabaseReader, batch: WriteBatch, segment: List
 }
 
 /**
+ * Adds a segment to the list that goes on below the base, in a database that has no older blocks in LevelDB. Those from the base on, if it
+ * has any of them, are in LevelDB too until they are moved.
+ */
+export function listOlderSegment(db: KeyReader, batch: WriteBatch, segment: ListedSegment): void {
+  batch.put(...segmentEntry(segment))
+  if (!hasSegments(db)) batch.put(MOVED_KEY, heightBytes(readBase(db)))
+  batch.put(FILLED_KEY, heightBytes(segment.first))
+}
+
+/**
  * Deletes blocks that are in a listed segment from LevelDB: newer ones from the oldest up, then those that were fetched later from the
  * newest down.
  * @param places of the same batch

@@ -282,7 +282,8 @@ export function readFromSegment(
   }
 }
 
-function readFromIndex(
+/** A block of a file that is known to be whole. @throws DatabaseError when it is not */
+export function readFromIndex(
   index: SegmentIndex,
   { frames, mostFrames }: SegmentCache,
   height: number,

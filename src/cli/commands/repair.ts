@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { TakenOver } from '../../app/repair/takeOverBlocks.ts'
 import { addConfigFlags, configOf } from '../configFlags.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
 import { unlessStopped } from '../stopSignal.ts'
@@ -41,7 +42,7 @@ export function addRepair(program: Command, node: NodeCommands, terminal: Termin
       terminal.print(`Damage:\n${listed(found)}`)
       if (steps.length > 0) terminal.print(`To mend it:\n${listed(steps)}`)
     }
-    const { isDamaged, indexes, rebuiltTo } = await unlessStopped(terminal, (signal) =>
+    const { isDamaged, indexes, rebuiltTo, takenOver } = await unlessStopped(terminal, (signal) =>
       node.repairDatabase(config, {
         from: from.map((place) => placeOf(place, terminal)),
         isDryRun: dryRun,
@@ -59,12 +60,24 @@ export function addRepair(program: Command, node: NodeCommands, terminal: Termin
     for (const [column, { missing, changed, extra }] of Object.entries(indexes)) {
       terminal.print(`${column}: ${missing} missing, ${changed} changed, ${extra} of no block\n`)
     }
+    if (takenOver !== undefined) terminal.print(described(takenOver))
     terminal.print(
       rebuiltTo === undefined
         ? 'The database is mended and proved: start the node\n'
         : `The database is made anew up to block ${rebuiltTo}: start the node, and delete db.damaged when it has caught up\n`,
     )
   })
+}
+
+function described({ lowest, files, left }: TakenOver): string {
+  const taken = `Headers and commits are there from block ${lowest} on, ${files} files of old blocks were taken over\n`
+  if (left === undefined) return taken
+  const { files: count, last } = left
+  const reason =
+    last + 1 < lowest
+      ? `not all of the blocks ${last + 1} to ${lowest - 1} are there`
+      : 'the highest is damaged, or its validators are not known any more'
+  return `${taken}${count} files with blocks up to ${last} stay in db.damaged/segments: ${reason}\n`
 }
 
 function listed(lines: readonly string[]): string {

@@ -18,17 +18,15 @@ import {
   type VerifiedBlock,
   verifyOlderBlocks,
 } from '../../../src/chain/olderBlocks.ts'
-import { type ChainReader, openChainReader, RESTORED_KEY, writeOldestBlocks } from '../../../src/chain/store.ts'
-import { writeUnrankedSet } from '../../../src/chain/validatorRecords.ts'
-import { putHashEntries, writeHeadRecord } from '../../../src/chain/writeBlock.ts'
+import { type ChainReader, openChainReader } from '../../../src/chain/store.ts'
 import { databaseLightBlocks } from '../../../src/p2p/lightExchange.ts'
 import { bytesToHex, EMPTY_BYTES } from '../../../src/primitives/bytes.ts'
 import { sha256 } from '../../../src/primitives/hash.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
-import { Column, columnKey, heightBytes } from '../../../src/storage/columns.ts'
 import { Database } from '../../../src/storage/database.ts'
 import { backfill } from '../../../src/sync/backfill.ts'
 import { runs } from '../../propertyRuns.ts'
+import { writeRestoredChain } from '../chain/restoredChain.ts'
 import { writeOldChain } from '../chain/segments/oldChain.ts'
 
 /** The chain that others have, and where the node of the tests began. */
@@ -71,33 +69,9 @@ let node: Database
 let nodes = 0
 beforeEach(async () => {
   node = await Database.open(join(directory, `node-${++nodes}`))
-  await beginAt(node)
+  await writeRestoredChain(node, full, { base: BASE, restored: RESTORED, head: HEAD })
 })
 afterEach(() => node.close())
-
-/** Writes what a node has of the chain that began with a snapshot and has followed since. */
-async function beginAt(database: Database): Promise<void> {
-  const batch = new WriteBatch()
-  for (let height = BASE; height <= HEAD; height++) {
-    for (const column of [Column.header, Column.consensusBlock]) {
-      const key = columnKey(column, heightBytes(height))
-      batch.put(key, full.get(key)!)
-    }
-    const [hash, consensusHash] = [source.hash(height)!, source.blockId(height)!.hash]
-    putHashEntries(batch, { height, hash, consensusHash })
-  }
-  const decided = { blockId: source.blockId(HEAD)!, seenCommit: source.seenCommit(HEAD)! }
-  writeHeadRecord(batch, { height: HEAD, decided, resultsHash: new Uint8Array(32) })
-  writeOldestBlocks(batch, { base: BASE, oldestBlock: RESTORED + 1 })
-  batch.put(RESTORED_KEY, Buffer.concat([heightBytes(RESTORED), new Uint8Array(32)]))
-  await database.write(batch, { sync: false })
-  for (let height = RESTORED; height <= HEAD; height += 1) {
-    if (height > RESTORED && height % 64 !== 0) continue
-    const record = new WriteBatch()
-    writeUnrankedSet(record, database, height, source.validatorSetAt(height)!)
-    await database.write(record, { sync: false })
-  }
-}
 
 /** An answer of an honest peer. */
 function answerOf({ highest, count }: { highest: number; count: number }, chain = source): OlderBlocks {
