@@ -20,7 +20,7 @@ import { nativeKey } from '../state/flatState.ts'
 import { StateStore } from '../state/store.ts'
 import { WriteBatch } from '../storage/batch.ts'
 import { BufferedDatabase } from '../storage/bufferedDatabase.ts'
-import { Column, columnKey, heightBytes } from '../storage/columns.ts'
+import { Column, columnKey, heightBytes, readHeight } from '../storage/columns.ts'
 import { Database, DatabaseError } from '../storage/database.ts'
 import { directoryBytes, freeBytesIn } from '../storage/diskBytes.ts'
 import { encodeFormat, FORMAT_KEY, GENESIS_HASH_KEY } from '../storage/format.ts'
@@ -178,11 +178,10 @@ const WRITE_BUFFER_BYTES = 64 << 20
 
 async function openTarget(location: string, height: number, stateRoot: Hash): Promise<Database> {
   const target = Buffer.concat([heightBytes(height), stateRoot])
-  if (existsSync(location)) {
-    const begun = await openBegun(location, target)
-    if (begun !== undefined) return begun
-    rmSync(location, { recursive: true })
-  }
+  const begun = await openBegun(location)
+  if (begun !== undefined && equalBytes(begun.target, target)) return begun.database
+  await begun?.database.close()
+  rmSync(location, { recursive: true, force: true })
   const database = await Database.open(location, { writeBufferBytes: WRITE_BUFFER_BYTES })
   const batch = new WriteBatch()
   batch.put(RESTORED_KEY, target)
@@ -190,18 +189,28 @@ async function openTarget(location: string, height: number, stateRoot: Hash): Pr
   return database
 }
 
-/** undefined when it is of another state, was damaged, or was completed by a version with another format */
-async function openBegun(location: string, target: Uint8Array): Promise<Database | undefined> {
-  let begun: Database | undefined
+/** undefined when there is none, or it was damaged, or was completed by a version with another format */
+async function openBegun(
+  location: string,
+): Promise<{ readonly database: Database; readonly target: Uint8Array } | undefined> {
+  if (!existsSync(location)) return undefined
+  let database: Database | undefined
   try {
-    begun = await Database.open(location, { writeBufferBytes: WRITE_BUFFER_BYTES })
-    const found = begun.get(RESTORED_KEY)
-    if (found !== undefined && equalBytes(found, target)) return begun
+    database = await Database.open(location, { writeBufferBytes: WRITE_BUFFER_BYTES })
+    const target = database.get(RESTORED_KEY)
+    if (target !== undefined) return { database, target }
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.code === 'io' || error.code === 'locked') throw error
   }
-  await begun?.close()
+  await database?.close()
   return undefined
+}
+
+/** Height of the snapshot with which a restore into this directory has begun; undefined where there is nothing to go on with. */
+export async function begunHeight(location: string): Promise<number | undefined> {
+  const begun = await openBegun(location)
+  await begun?.database.close()
+  return begun && readHeight(begun.target, 0)
 }
 
 /** Adds up the bytes of the chunks that are done. */

@@ -74,8 +74,11 @@ export async function waitForPeers({ network, configured, nowMs, sleep, onWaitin
   return false
 }
 
-/** What connected peers offer, the newest snapshot first; of the same height the one that most peers have. */
-export async function findSnapshots(network: SnapshotPeers): Promise<readonly FoundSnapshot[]> {
+/**
+ * What connected peers offer, the newest snapshot first; of the same height the one that most peers have.
+ * @param begun height of one that is partly restored: it comes before newer ones
+ */
+export async function findSnapshots(network: SnapshotPeers, begun?: number): Promise<readonly FoundSnapshot[]> {
   const found = new Map<string, FoundSnapshot>()
   const offered = await Promise.all(
     network.peers().map(async (peer) => {
@@ -96,7 +99,10 @@ export async function findSnapshots(network: SnapshotPeers): Promise<readonly Fo
       found.set(name, { ...offer, peers: [...(known?.peers ?? []), peer] })
     }
   }
-  return [...found.values()].sort((a, b) => b.height - a.height || b.peers.length - a.peers.length)
+  const isBegun = ({ height }: OfferedSnapshot): number => (height === begun ? 1 : 0)
+  return [...found.values()].sort(
+    (a, b) => isBegun(b) - isBegun(a) || b.height - a.height || b.peers.length - a.peers.length,
+  )
 }
 
 /** Snapshots of one peer that are tried. An honest one keeps a few; a liar can offer new ones without end. */

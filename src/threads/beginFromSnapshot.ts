@@ -2,6 +2,7 @@ import { existsSync, rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beginSwitch, currentDatabase, wasRestoredFrom } from '../app/currentDatabase.ts'
 import {
+  begunHeight,
   type ChunkSource,
   FalseSnapshotError,
   leftovers,
@@ -63,7 +64,8 @@ const ATTEMPTS = 20
  * 1. FORCE_SNAPSHOT_RESTORE replaces whatever database there is, once for each value of SNAPSHOT_MANIFEST_URL. Otherwise only a node without
  *    a database begins from a snapshot, if it joins a network.
  * 2. TRUST_PERIOD and the trust point decide whether a snapshot can be verified at all.
- * 3. The snapshot comes from SNAPSHOT_MANIFEST_URL or, without it, from peers: the newest that verifies.
+ * 3. The snapshot comes from SNAPSHOT_MANIFEST_URL or, without it, from peers: the newest that verifies, or one that an interrupted start
+ *    has begun to restore.
  * 4. It is verified and restored beside the present database, and then put in its place by one synced file.
  *
  * @throws ConfigError, SnapshotUnavailableError, FalseSnapshotError with one line for the operator; the signal's reason
@@ -234,9 +236,8 @@ async function restoreFromPeers(start: SnapshotStart, isRequired: boolean): Prom
     const tried = new TriedSnapshots()
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       await network.refresh()
-      const found = (await findSnapshots(network)).find(
-        (snapshot) => snapshot.height > NEAR_BLOCKS && !tried.has(snapshot),
-      )
+      const offered = await findSnapshots(network, await begunHeight(home.paths.restoringDb))
+      const found = offered.find((snapshot) => snapshot.height > NEAR_BLOCKS && !tried.has(snapshot))
       if (found === undefined) break
       logger.info({ height: found.height, peers: found.peers.length }, 'restoring a snapshot that peers offer')
       const height = await tryPeers(start, network, found)

@@ -4,7 +4,12 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { genesisStateOf } from '../../../src/app/genesisBlock.ts'
 import { reindex } from '../../../src/app/reindex.ts'
-import { FalseSnapshotError, type RestoreRequest, restoreSnapshot } from '../../../src/app/restoreSnapshot.ts'
+import {
+  begunHeight,
+  FalseSnapshotError,
+  type RestoreRequest,
+  restoreSnapshot,
+} from '../../../src/app/restoreSnapshot.ts'
 import { rollback } from '../../../src/app/rollback.ts'
 import { decodeLightBlock } from '../../../src/chain/consensus/lightBlock.ts'
 import { openChainReader } from '../../../src/chain/store.ts'
@@ -190,6 +195,7 @@ test('a restore goes on where it was, whichever file was the last', async () => 
         return false
       },
     )
+    expect(await begunHeight(location)).toBe(HEIGHT)
     if (done) break
     expect(attempts).toBeLessThan(manifest.chunks.length)
   }
@@ -204,6 +210,7 @@ test('what was begun for another block is begun anew', async () => {
   const location = join(directory, 'other', 'db')
   const other = await Database.open(location)
   await other.close()
+  expect(await begunHeight(location)).toBeUndefined()
   await restoreSnapshot(request({ location }))
   await expectToFollow(location)
 })
@@ -213,6 +220,7 @@ test('what was begun and was damaged is begun anew', async () => {
   const bad = { fetch: () => Promise.reject(new Error('the cable was pulled')) }
   await expect(restoreSnapshot(request({ location, files: bad }))).rejects.toThrow('cable')
   writeFileSync(join(location, 'CURRENT'), 'nonsense')
+  expect(await begunHeight(location)).toBeUndefined()
   await restoreSnapshot(request({ location }))
   await expectToFollow(location)
 })

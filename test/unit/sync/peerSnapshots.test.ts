@@ -184,18 +184,22 @@ test('the newest snapshot comes first, and of the same height the one that most 
     b: [offer(200, 9), offer(100, 1)],
     c: [offer(200, 2), offer(200, 2), offer(300, 3)],
   }
-  const found = await findSnapshots({
+  const network: SnapshotPeers = {
     peers: () => ['a', 'silent', 'b', 'c'],
     fetchOffers: async (peer) => offers[peer] ?? Promise.reject(new Error('no answer in time')),
     fetchPiece: async () => undefined,
     punish: () => undefined,
-  })
+  }
+  const found = await findSnapshots(network)
   expect(found.map(({ height, manifest, peers }) => [height, manifest[0], peers])).toEqual([
     [300, 3, ['c']],
     [200, 2, ['a', 'c']],
     [200, 9, ['b']],
     [100, 1, ['a', 'b']],
   ])
+  const begun = (height: number) => findSnapshots(network, height).then((offers) => offers.map(({ height }) => height))
+  expect(await begun(200)).toEqual([200, 200, 300, 100])
+  expect(await begun(150)).toEqual([300, 200, 200, 100])
 })
 
 test('a snapshot that peers did not give is tried again with others', () => {
