@@ -5,7 +5,8 @@
  *
  *   node bench/disk.ts [empty blocks] [blocks with transactions] [transactions in each]
  */
-import { HashPlaceWriter } from '../src/chain/hashIndex.ts'
+import { readAllHashFiles } from '../src/chain/segments/hashFiles.ts'
+import { completeHashFiles } from '../src/chain/segments/makeHashFiles.ts'
 import { moveBlocks, readMoved, writeTermsOf } from '../src/chain/segments/moveBlocks.ts'
 import { segmentEntry, storedBlock, writeSegment } from '../src/chain/segments/segments.ts'
 import { termsEntry } from '../src/chain/segments/segmentTerms.ts'
@@ -35,7 +36,6 @@ const BLOCK_COLUMNS = [
   'nativeTransaction',
   'logTerm',
   'eventTerm',
-  'shortHash',
 ] as const satisfies readonly (keyof typeof Column)[]
 
 const senders = Array.from({ length: SENDERS }, (_, index) => accountOf(`disk ${index}`))
@@ -85,7 +85,7 @@ for (const { name, unit, validators, blocks, raws } of CASES) {
   const database = await Database.open(location)
   const before = await measure(database)
   const began = performance.now()
-  const { segment, terms } = await moveAll(database, blocks)
+  const { segment, terms, hashes } = await moveAll(database, blocks)
   const milliseconds = performance.now() - began
   const after = await measure(database)
   console.log(`\n${name}: bytes a ${unit}${' '.repeat(20)}in LevelDB     moved`)
@@ -97,7 +97,8 @@ for (const { name, unit, validators, blocks, raws } of CASES) {
   }
   show('segment', 0, segment / units)
   show('terms of the segment', 0, terms / units)
-  show('all', total.before, total.after + (segment + terms) / units)
+  show('hashes of the segment', 0, hashes / units)
+  show('all', total.before, total.after + (segment + terms + hashes) / units)
   console.log(`  moved in ${(milliseconds / blocks).toFixed(2)} ms a block`)
   await database.close()
   await node.close()
@@ -123,7 +124,10 @@ async function measure(database: Database): Promise<ReadonlyMap<string, number>>
 }
 
 /** Moves all blocks but the newest to one segment; gives the bytes of its files. */
-async function moveAll(database: Database, blocks: number): Promise<{ segment: number; terms: number }> {
+async function moveAll(
+  database: Database,
+  blocks: number,
+): Promise<{ segment: number; terms: number; hashes: number }> {
   const segment = await writeSegment(
     database.location,
     {
@@ -140,12 +144,14 @@ async function moveAll(database: Database, blocks: number): Promise<{ segment: n
   const terms = await writeTermsOf(database, segment, async () => undefined)
   list.put(...termsEntry(terms))
   await database.write(list, { sync: true })
+  await completeHashFiles(database, async () => undefined)
   while (readMoved(database) < blocks) {
     const batch = new WriteBatch()
-    moveBlocks(database, batch, new HashPlaceWriter(database, batch), 10_000)
+    moveBlocks(database, batch, 10_000)
     await database.write(batch, { sync: false })
   }
-  return { segment: segment.bytes, terms: terms.bytes }
+  const hashes = readAllHashFiles(database).reduce((sum, { bytes }) => sum + bytes, 0)
+  return { segment: segment.bytes, terms: terms.bytes, hashes }
 }
 
 function show(column: string, before: number, after: number): void {

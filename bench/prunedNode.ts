@@ -17,6 +17,7 @@ import { createPruner } from '../src/app/pruner.ts'
 import type { ChainConfig } from '../src/chain/chainConfig.ts'
 import type { Genesis } from '../src/chain/genesisSchema.ts'
 import { type HeaderRules, headerRules } from '../src/chain/headerRetention.ts'
+import { makeNextHashFile } from '../src/chain/segments/makeHashFiles.ts'
 import { makeNextSegment, moveRules, readMoved } from '../src/chain/segments/moveBlocks.ts'
 import { openChainReader } from '../src/chain/store.ts'
 import { trustPeriodOf } from '../src/config/syncDecision.ts'
@@ -96,6 +97,7 @@ function nodeUpkeep(blockHistory: number, onWritten: (database: Database, height
       afterWrite: async (database, height) => {
         durable = height
         await makeNextSegment(database, segmentRules, async () => undefined)
+        await makeNextHashFile(database, async () => undefined)
         await onWritten(database, height)
       },
     }
@@ -201,8 +203,7 @@ async function measureSample(validators: number): Promise<void> {
       }),
     })
     const of = (...columns: string[]): number => columns.reduce((sum, name) => sum + sizes!.columns.get(name)!, 0)
-    const old =
-      (sizes!.segments + of('shortHash')) / moved + of('proposerPriorities', 'proposerPrioritiesIndex') / sample
+    const old = sizes!.segments / moved + of('proposerPriorities', 'proposerPrioritiesIndex') / sample
     const recent = of('header', 'blockHash', 'consensusBlock', 'consensusHash', 'results') / (sample - moved)
     const recentBlocks = blockHistory + 8_192
     const total = old * DEFAULT_EVIDENCE_BLOCKS + recent * recentBlocks

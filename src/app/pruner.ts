@@ -1,10 +1,10 @@
 import { dropBlockBodies } from '../chain/dropBlockBodies.ts'
 import { countDroppableHeaders, dropHeaders } from '../chain/dropHeaders.ts'
-import { HashPlaceWriter } from '../chain/hashIndex.ts'
 import type { HeaderRules } from '../chain/headerRetention.ts'
 import { switchIndexes, termRanges } from '../chain/indexCoverage.ts'
 import { needsOlderBlocks } from '../chain/missingBlocks.ts'
 import { countSegmentsWithBodies, listNextBareSegment, makeNextBareSegment } from '../chain/segments/bareSegments.ts'
+import { updateHashFiles, updateHashFilesNow } from '../chain/segments/makeHashFiles.ts'
 import { listNextSegment, moveBlocks, moveRules } from '../chain/segments/moveBlocks.ts'
 import { tidySegments } from '../chain/segments/tidySegments.ts'
 import { type BlockCache, createBlockCache, openChainReader } from '../chain/store.ts'
@@ -36,11 +36,11 @@ interface PrunerOptions extends Retention {
 /** History entries, and block bodies, deleted with one block: a few milliseconds of work. */
 const ENTRIES_PER_BLOCK = 2_000
 const BODIES_PER_BLOCK = 4
-/** Puts and deletes for blocks that are moved to a segment, with one block: six for an empty one. */
+/** Deletes for blocks that are moved to a segment, with one block: four for an empty one. */
 const MOVES_PER_BLOCK = 240
 /** Headers dropped with one block: a quarter of what one frame of a segment has. */
 const HEADERS_PER_BLOCK = 16
-/** Whether a further segment can be dropped, or has lost its bodies, is looked up with each so many blocks. */
+/** Whether a further segment can be dropped, or has lost its bodies, or has files of hashes, is looked up with each so many blocks. */
 const LOOK_BLOCKS = 64
 /** A file that is in no list any more stays for so many blocks: requests may still read snapshots of the database that list it. */
 const REMOVAL_BLOCKS = 256
@@ -78,10 +78,10 @@ export function createPruner({
   let bareFrom = 0
 
   /** Drops headers, or else lists a segment without bodies. @returns files that are in no list any more with this batch */
-  const replaceSegments = (batch: WriteBatch, places: HashPlaceWriter, height: number): readonly string[] => {
+  const replaceSegments = (batch: WriteBatch, height: number): readonly string[] => {
     if (!isDropping && height % LOOK_BLOCKS !== 0) return []
     if (headers !== undefined) {
-      const { count, files } = dropHeaders(database, batch, places, { rules: headers, count: HEADERS_PER_BLOCK, cache })
+      const { count, files } = dropHeaders(database, batch, { rules: headers, count: HEADERS_PER_BLOCK, cache })
       isDropping = count > 0
       if (isDropping) return files
     }
@@ -93,11 +93,11 @@ export function createPruner({
     if (ready?.height !== height) {
       const batch = new WriteBatch()
       if (pruning !== 'archive') state.dropHistory(batch, height - pruning, ENTRIES_PER_BLOCK)
-      const places = new HashPlaceWriter(database, batch)
-      if (blockHistory > 0) dropBlockBodies(database, batch, places, height - blockHistory, BODIES_PER_BLOCK)
-      const files = replaceSegments(batch, places, height)
+      if (blockHistory > 0) dropBlockBodies(database, batch, height - blockHistory, BODIES_PER_BLOCK)
+      const files = [...replaceSegments(batch, height)]
       listNextSegment(database, batch, height - 1, rules)
-      moveBlocks(database, batch, places, MOVES_PER_BLOCK)
+      if (height % LOOK_BLOCKS === 0) files.push(...updateHashFiles(database, batch))
+      moveBlocks(database, batch, MOVES_PER_BLOCK)
       ready = { batch, height, files }
     }
     return ready
@@ -154,6 +154,7 @@ export async function pruneNow(request: PruneRequest): Promise<Pruned> {
   const bodies = blockHistory === 0 ? 0 : await dropOldBodies(request, headHeight - blockHistory)
   const headers = await dropOldHeaders(request)
   const files = blockHistory === 0 ? 0 : await dropBodiesFromFiles(request)
+  await updateHashFilesNow(database)
   if (index === 'all') return { states, bodies, headers, files, indexEntries: 0 }
   // Before the entries go: from now on nobody takes their absence for blocks without logs and events.
   await switchIndexes(database, 'off', headHeight)
@@ -194,7 +195,7 @@ async function dropOldBodies(
   if (total <= 0) return 0
   return inSteps(progressOf({ title: 'dropping old blocks', unit: 'blocks', total }), signal, async (done) => {
     const batch = new WriteBatch()
-    dropBlockBodies(database, batch, new HashPlaceWriter(database, batch), oldestToKeep, step.bodies)
+    dropBlockBodies(database, batch, oldestToKeep, step.bodies)
     if (batch.length === 0) return 0
     await database.write(batch, { sync: true })
     return openChainReader(database).oldestBlock - (oldestBlock + done)
@@ -216,7 +217,7 @@ async function dropOldHeaders({
   return inSteps(progressOf({ title: 'dropping old headers', unit: 'blocks', total }), signal, async () => {
     const batch = new WriteBatch()
     const options = { rules, count: step.bodies, cache }
-    const { count, files } = dropHeaders(database, batch, new HashPlaceWriter(database, batch), options)
+    const { count, files } = dropHeaders(database, batch, options)
     if (count > 0) await database.write(batch, { sync: true })
     for (const file of files) removeSegmentFile(file)
     return count

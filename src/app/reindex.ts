@@ -1,14 +1,9 @@
 import { entryHash, NO_BLOCK_EVENTS } from '../chain/entries.ts'
 import { ENVELOPE_TERMS } from '../chain/eventIndex.ts'
-import {
-  decodeHashPlaces,
-  HashKind,
-  type HashPlace,
-  HashPlaceWriter,
-  shortHashKey,
-  writeHashPlaces,
-} from '../chain/hashIndex.ts'
 import { writeFullyIndexed } from '../chain/indexCoverage.ts'
+import { checkHashFile, HASHED, type Hashed } from '../chain/segments/hashFile.ts'
+import { hashFilesKey, readHashFiles } from '../chain/segments/hashFiles.ts'
+import { completeHashFiles, missesHashes } from '../chain/segments/makeHashFiles.ts'
 import { readFilled, readMoved, writeTermsOf } from '../chain/segments/moveBlocks.ts'
 import { findSegment } from '../chain/segments/segments.ts'
 import { findTerms, type ListedTerms, termsEntry, termsKey } from '../chain/segments/segmentTerms.ts'
@@ -47,11 +42,12 @@ const STEP_ENTRIES = 100_000
  * Makes the indexes of a stopped node what its blocks and their results say: hashes of blocks and transactions, terms of logs and events.
  * Entries that are right are not written again. Takes the memory of one block, and of a count for each of 65,536 groups of keys:
  *
- * 1. Go through the blocks, oldest first: write entries that are missing or not right, and count those that there must be, by group. Each
+ * 1. Make the files with the hashes of blocks in segments anew.
+ * 2. Go through the blocks, oldest first: write entries that are missing or not right, and count those that there must be, by group. Each
  *    step is one synced batch, with the place to go on after an interruption. The files with the terms of segments are made anew.
- * 2. Go through the indexes and count what is there. Nothing is missing any more, so a group with more entries than it must have has
+ * 3. Go through the indexes and count what is there. Nothing is missing any more, so a group with more entries than it must have has
  *    some that belong to no block.
- * 3. Where there are such groups, look up the block of each of their entries, and delete those that it does not have.
+ * 4. Where there are such groups, look up the block of each of their entries, and delete those that it does not have.
  *
  * With all logs and events indexed, blocks that a node with INDEX=off has left out are found again.
  * @returns what was wrong
@@ -62,13 +58,16 @@ export async function reindex(request: ReindexRequest): Promise<Reindexed> {
   const chain = openChainReader(database)
   const moved = { from: readFilled(database), to: readMoved(database) }
   const work: Work = { chain, moved, groups: new Uint32Array(GROUPS), findings: {}, next: chain.base, terms: undefined }
-  resume(database, index, work)
+  const isBegun = resume(database, index, work)
   // 1.
-  await addMissing(request, work)
+  if (!isBegun) await unlistHashFiles(request, work)
+  await completeHashFiles(database, async () => request.signal?.throwIfAborted())
   // 2.
+  await addMissing(request, work)
+  // 3.
   const found = await countEntries(request)
   const isSuspect = (key: Uint8Array): boolean => found[groupOf(key)]! > work.groups[groupOf(key)]!
-  // 3.
+  // 4.
   if (found.some((count, group) => count > work.groups[group]!)) await removeExtra(request, work, isSuspect)
   const batch = new WriteBatch()
   batch.del(PROGRESS_KEY)
@@ -77,7 +76,7 @@ export async function reindex(request: ReindexRequest): Promise<Reindexed> {
   return work.findings
 }
 
-/** Heights, without the last one, whose blocks only segments have: of these the index of hashes has its short form. */
+/** Heights, without the last one, whose blocks only segments have: their hashes are in files. */
 interface MovedRange {
   readonly from: number
   readonly to: number
@@ -119,6 +118,31 @@ function indexRanges(index: 'all' | 'off'): readonly KeyRange[] {
       ? [column(Column.logTerm), column(Column.eventTerm)]
       : [{ start: ENVELOPE_TERMS, end: prefixEnd(ENVELOPE_TERMS) }]),
   ]
+}
+
+/** Begins: from now on all files with hashes are to be made anew. */
+async function unlistHashFiles({ database, index, signal }: ReindexRequest, work: Work): Promise<void> {
+  const batch = new WriteBatch()
+  for (const of of HASHED) {
+    const key = hashFilesKey(of)
+    if (areHashFilesDamaged(database, of, signal)) note(work.findings, key, 'changed')
+    else if (missesHashes(database, of)) note(work.findings, key, 'missing')
+    batch.del(key)
+  }
+  batch.put(PROGRESS_KEY, encodeProgress(index, work))
+  await database.write(batch, { sync: true })
+}
+
+function areHashFilesDamaged(database: DatabaseReader, of: Hashed, signal: AbortSignal | undefined): boolean {
+  try {
+    for (const file of readHashFiles(database, of)) {
+      for (const _ of checkHashFile(database.location, file)) signal?.throwIfAborted()
+    }
+    return false
+  } catch (error) {
+    if (error instanceof DatabaseError && error.code === 'corrupt') return true
+    throw error
+  }
 }
 
 async function addMissing(
@@ -180,8 +204,8 @@ function addGenesis(target: Pick<WriteBatch, 'put'>, chain: ChainReader): void {
   if (hash !== undefined) putHashEntries(target, { height: 0, hash, consensusHash: undefined })
 }
 
-/** Whether the entries of a block in the indexes of hashes have their long form. */
-function hasLongForm({ base }: ChainReader, moved: MovedRange, height: number): boolean {
+/** Whether the entries of a block in the indexes of hashes are in LevelDB, and not in files. */
+function hasHashEntries({ base }: ChainReader, moved: MovedRange, height: number): boolean {
   return !isMoved(moved, height) || (height === 0 && base > 0)
 }
 
@@ -191,18 +215,9 @@ function comparison(
   { chain, moved, groups, findings }: Work,
   batch: WriteBatch,
 ): Pick<WriteBatch, 'put'> {
-  const places = new HashPlaceWriter({ get: (key) => readPlaces(database, key) }, batch)
   return {
     put: (key, value) => {
-      const short = shortFormOf(chain, moved, key, value)
-      if (short !== undefined) {
-        const shortKey = shortHashKey(short.kind, short.hash)
-        groups[groupOf(shortKey)]!++
-        if (places.has(short.kind, short.hash, short.place)) return
-        places.add(short.kind, short.hash, short.place)
-        note(findings, shortKey, 'missing')
-        return
-      }
+      if (isHashInFile(chain, moved, key, value)) return
       const stored = readEntry(database, key)
       // Two blocks may share the beginning of a hash: the later one has the entry.
       if (stored !== undefined && isLater(key, stored, value) && isEntry(chain, moved, key, stored)) return
@@ -224,26 +239,18 @@ function readEntry(database: DatabaseReader, key: Uint8Array): Uint8Array | unde
   }
 }
 
-/** As {@link readEntry}; of the index of hashes in its short form, whose entries are replaced as a whole when they are damaged. */
-function readPlaces(database: DatabaseReader, key: Uint8Array): Uint8Array | undefined {
-  const stored = readEntry(database, key)
-  return stored !== undefined && decodeHashPlaces(stored) === undefined ? undefined : stored
+/** Whether an entry of a block is one of a hash that is in a file. */
+function isHashInFile(chain: ChainReader, moved: MovedRange, key: Uint8Array, value: Uint8Array): boolean {
+  if (isEnvelope(key)) return isMoved(moved, readHeight(key, key.length - HEIGHT_BYTES))
+  return HASH_COLUMNS.has(key[0]!) && !hasHashEntries(chain, moved, readHeight(value, 0))
 }
 
-const SHORT_KINDS: ReadonlyMap<number | undefined, HashKind> = new Map([
-  [Column.blockHash, HashKind.block],
-  [Column.consensusHash, HashKind.consensus],
-  [Column.transaction, HashKind.transaction],
-  [Column.nativeTransaction, HashKind.native],
+const HASH_COLUMNS: ReadonlySet<number> = new Set([
+  Column.blockHash,
+  Column.consensusHash,
+  Column.transaction,
+  Column.nativeTransaction,
 ])
-
-/** What an entry of an index of hashes is in its short form; undefined for blocks and indexes that have none. */
-function shortFormOf(chain: ChainReader, moved: MovedRange, key: Uint8Array, value: Uint8Array) {
-  const kind = SHORT_KINDS.get(key[0])
-  if (kind === undefined || hasLongForm(chain, moved, readHeight(value, 0))) return undefined
-  const position = Number(bytesToBigInt(value.subarray(HEIGHT_BYTES)))
-  return { kind, hash: key.subarray(1), place: { height: readHeight(value, 0), position } }
-}
 
 function isLater(key: Uint8Array, stored: Uint8Array, value: Uint8Array): boolean {
   const isHash = key[0] !== Column.logTerm && key[0] !== Column.eventTerm
@@ -278,8 +285,8 @@ async function countEntries({ database, index, progressOf, signal }: ReindexRequ
     index,
     progressOf({ title: 'counting the entries of indexes', unit: 'entries' }),
     signal,
-    async (key, value) => {
-      found[groupOf(key)]! += key[0] === Column.shortHash ? (decodeHashPlaces(value)?.length ?? 1) : 1
+    async (key) => {
+      found[groupOf(key)]!++
     },
   )
   return found
@@ -297,16 +304,8 @@ async function removeExtra(
     batch = new WriteBatch()
   }
   await walk(database, index, progress, signal, async (key, value) => {
-    if (!isSuspect(key)) return
-    if (key[0] === Column.shortHash) {
-      const places = decodeHashPlaces(value) ?? []
-      const right = places.filter((place) => isPlace(chain, moved, key, place))
-      if (right.length === places.length && places.length > 0) return
-      writeHashPlaces(batch, key, right)
-    } else {
-      if (isEntry(chain, moved, key, value) && !isInFile(database, moved, key)) return
-      batch.del(key)
-    }
+    if (!isSuspect(key) || (isEntry(chain, moved, key, value) && !isInFile(database, moved, key))) return
+    batch.del(key)
     note(findings, key, 'extra')
     if (batch.length >= stepEntries) await flush()
   })
@@ -337,23 +336,9 @@ async function walk(
   }
 }
 
-/** Whether something in a segment has a hash that begins as a key of the short form. */
-function isPlace(chain: ChainReader, moved: MovedRange, key: Uint8Array, { height, position }: HashPlace): boolean {
-  if (!isMoved(moved, height)) return false
-  const kind = key[1] as HashKind
-  const hashOf = (): Uint8Array | undefined => {
-    if (kind === HashKind.block) return chain.hash(height)
-    if (kind === HashKind.consensus) return chain.blockId(height)?.hash
-    if (kind === HashKind.transaction) return chain.transactions(height)?.[position]?.transaction.hash
-    const entry = chain.entryResults(height)?.[position]
-    return entry?.kind === 'native' ? entryHash(entry.raw) : undefined
-  }
-  const hash = hashOf()
-  return hash !== undefined && equalBytes(shortHashKey(kind, hash), key)
-}
-
 /** Whether a block of the chain has this entry in an index. */
 function isEntry(chain: ChainReader, moved: MovedRange, key: Uint8Array, value: Uint8Array): boolean {
+  if (key[0] === Column.shortHash) return false
   const rest = key.subarray(1)
   if (key[0] === Column.logTerm || key[0] === Column.eventTerm) {
     const height = rest.length < HEIGHT_BYTES ? -1 : readHeight(rest, rest.length - HEIGHT_BYTES)
@@ -363,7 +348,7 @@ function isEntry(chain: ChainReader, moved: MovedRange, key: Uint8Array, value: 
   }
   if (value.length < HEIGHT_BYTES) return false
   const height = readHeight(value, 0)
-  if (!hasLongForm(chain, moved, height) || height > chain.headHeight) return false
+  if (!hasHashEntries(chain, moved, height) || height > chain.headHeight) return false
   if (key[0] === Column.blockHash || key[0] === Column.consensusHash) {
     const hash = key[0] === Column.blockHash ? chain.hash(height) : chain.blockId(height)?.hash.subarray(0, rest.length)
     return value.length === HEIGHT_BYTES && hash !== undefined && equalBytes(hash, rest)
@@ -378,12 +363,11 @@ function isEntry(chain: ChainReader, moved: MovedRange, key: Uint8Array, value: 
   return entry?.kind === 'native' && equalBytes(entryHash(entry.raw), rest)
 }
 
-/** Whether a file beside a segment has this entry. */
+/** Whether a file beside segments has this entry. */
 function isInFile(database: DatabaseReader, moved: MovedRange, key: Uint8Array): boolean {
-  const isTerm = key[0] === Column.logTerm || (key[0] === Column.eventTerm && !isEnvelope(key))
-  if (!isTerm) return false
+  if (key[0] !== Column.logTerm && key[0] !== Column.eventTerm) return false
   const height = readHeight(key, key.length - HEIGHT_BYTES)
-  return isMoved(moved, height) && findTerms(database, height) !== undefined
+  return isMoved(moved, height) && (isEnvelope(key) || findTerms(database, height) !== undefined)
 }
 
 function isEnvelope(key: Uint8Array): boolean {
@@ -408,17 +392,18 @@ function encodeProgress(index: 'all' | 'off', { chain, groups, findings, next }:
   ])
 }
 
-/** Takes over what an interrupted reindex of this very chain has done. */
-function resume(database: DatabaseReader, index: 'all' | 'off', work: Work): void {
+/** Takes over what an interrupted reindex of this very chain has done. @returns whether there was one */
+function resume(database: DatabaseReader, index: 'all' | 'off', work: Work): boolean {
   const stored = database.get(PROGRESS_KEY)
-  if (stored === undefined) return
+  if (stored === undefined) return false
   const items = decodeRLP(stored) as Uint8Array[]
   const expected = decodeRLP(encodeRLP(identity(index, work.chain))) as Uint8Array[]
-  if (!expected.every((item, at) => equalBytes(item, items[at]!))) return
+  if (!expected.every((item, at) => equalBytes(item, items[at]!))) return false
   const [next, groups, findings] = items.slice(expected.length)
   work.next = Number(bytesToBigInt(next!))
   new Uint8Array(work.groups.buffer).set(groups!)
   Object.assign(work.findings, JSON.parse(new TextDecoder().decode(findings)))
+  return true
 }
 
 /** What must be the same for the work to go on. */

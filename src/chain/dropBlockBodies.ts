@@ -3,9 +3,7 @@ import { Column, columnKey, heightBytes } from '../storage/columns.ts'
 import type { DatabaseReader } from '../storage/database.ts'
 import { encodeBlock } from './consensus/block.ts'
 import { NO_BLOCK_EVENTS } from './entries.ts'
-import { envelopeKeys } from './eventIndex.ts'
-import type { HashPlaceWriter } from './hashIndex.ts'
-import { readFilled, readMoved, transactionPlace } from './segments/moveBlocks.ts'
+import { readFilled, readMoved } from './segments/moveBlocks.ts'
 import { findTerms, type ListedTerms } from './segments/segmentTerms.ts'
 import { oldestBlockEntry, openChainReader } from './store.ts'
 import { indexKeys, transactionKey } from './writeBlock.ts'
@@ -13,13 +11,12 @@ import { indexKeys, transactionKey } from './writeBlock.ts'
 /**
  * Adds deletes to a batch, which drop the transactions, receipts and indexes of at most `count` blocks below `oldestToKeep`, oldest
  * first: fewer where these have much. Headers, commits and validator sets stay: evidence may still refer to them. Of a block that is in a
- * segment only the indexes go: its file is replaced later (segments/bareSegments.ts).
- * @param places of the same batch
+ * segment only the indexes in LevelDB go: its file is replaced later (segments/bareSegments.ts), and files with terms and hashes go when
+ * none of their blocks has a body any more.
  */
 export function dropBlockBodies(
   database: DatabaseReader,
   batch: WriteBatch,
-  places: HashPlaceWriter,
   oldestToKeep: number,
   count: number,
 ): void {
@@ -32,20 +29,15 @@ export function dropBlockBodies(
   let terms: ListedTerms | undefined
   for (; height < target && height < reader.oldestBlock + count && batch.bytes < limit; height++) {
     const isMoved = height >= filled && height < moved
-    const entries = reader.entryResults(height) ?? []
-    entries.forEach((entry, position) => {
-      const found = transactionPlace(entry, position, height)
-      if (found === undefined) return
-      if (isMoved) places.remove(found.kind, found.hash, found.place)
-      else batch.del(transactionKey(entry)!)
-    })
     if (terms === undefined || height > terms.last) terms = findTerms(database, height)
-    const hasTerms = isMoved && terms !== undefined
-    const keys = hasTerms
-      ? envelopeKeys(height, entries)
-      : indexKeys(height, entries, reader.blockEvents(height) ?? NO_BLOCK_EVENTS)
-    for (const key of keys) batch.del(key)
+    if (isMoved && terms !== undefined) continue
+    const entries = reader.entryResults(height) ?? []
+    for (const key of indexKeys(height, entries, reader.blockEvents(height) ?? NO_BLOCK_EVENTS)) batch.del(key)
     if (isMoved) continue
+    for (const entry of entries) {
+      const key = transactionKey(entry)
+      if (key !== undefined) batch.del(key)
+    }
     batch.del(columnKey(Column.results, heightBytes(height)))
     const block = reader.consensusBlock(height)
     if (block !== undefined && block.txs.length > 0) {

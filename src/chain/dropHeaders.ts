@@ -4,7 +4,6 @@ import { damagedIn } from '../storage/damage.ts'
 import type { DatabaseReader } from '../storage/database.ts'
 import type { ConsensusBlock } from './consensus/block.ts'
 import { type EthereumHeader, encodeEthereumHeader } from './ethereumBlock.ts'
-import { HashKind, type HashPlaceWriter } from './hashIndex.ts'
 import { type HeaderRules, isHeaderNeeded } from './headerRetention.ts'
 import { LightBlockKeeper } from './keptLightBlocks.ts'
 import { readFilled, readMoved } from './segments/moveBlocks.ts'
@@ -19,9 +18,9 @@ import { putHashEntries } from './writeBlock.ts'
  * its bodies were dropped and no block up to the first one after it is needed.
  *
  * 1. With the batches of blocks the base of the chain rises through the segment, some blocks each time. Readers have no blocks below it.
- *    In the same batch go the entries of these blocks in the index of hashes, and the records of their validators; and the light blocks
- *    that stay are written.
- * 2. The batch that passes the end of the segment takes it from the list.
+ *    In the same batch go the records of their validators; and the light blocks that stay are written.
+ * 2. The batch that passes the end of the segment takes it from the list. The files with its hashes go when they have no other ones
+ *    (segments/makeHashFiles.ts).
  * 3. When that batch is on stable storage, the file is removed, a while later; after a crash, at the next start (`tidySegments`).
  */
 
@@ -35,14 +34,12 @@ interface DroppedHeaders {
 
 /**
  * Adds to a batch what drops the headers of the next blocks.
- * @param places of the same batch
  * @param count of blocks, at most
  * @param cache of blocks, for one frame of a segment after the other
  */
 export function dropHeaders(
   db: DatabaseReader,
   batch: WriteBatch,
-  places: HashPlaceWriter,
   { rules, count, cache }: { readonly rules: HeaderRules; readonly count: number; readonly cache: BlockCache },
 ): DroppedHeaders {
   if (rules.blockHistory === 0) return NOTHING
@@ -64,11 +61,7 @@ export function dropHeaders(
   const keeper = new LightBlockKeeper(db, batch, { consensusBlock, validatorSetAt: reader.validatorSetAt })
   for (let height = from; height < until; height++) {
     keeper.pass(height)
-    // The next block names both hashes of this one.
-    const { appHash, lastBlockId } = consensusBlock(height + 1).header
-    places.remove(HashKind.block, appHash, { height, position: 0 })
-    if (height > 0) places.remove(HashKind.consensus, lastBlockId.hash, { height, position: 0 })
-    else putGenesisBlock(batch, reader.header(0)!, appHash)
+    if (height === 0) putGenesisBlock(batch, reader.header(0)!, consensusBlock(1).header.appHash)
     blocks.delete(height)
   }
   dropValidators(batch, db, from, until)

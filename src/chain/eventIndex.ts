@@ -3,7 +3,7 @@ import { sha256 } from '../primitives/hash.ts'
 import { Column, columnKey, HEIGHT_BYTES, heightBytes } from '../storage/columns.ts'
 import type { DatabaseReader } from '../storage/database.ts'
 import { type BlockEvents, evmTransfers, type NativeEvent, type StoredEntry } from './entries.ts'
-import { indexedHeights, storedHeights, type TermMemo } from './termHeights.ts'
+import { hashedHeights, indexedHeights, type TermMemo } from './termHeights.ts'
 
 /**
  * The index of events maps a term (a kind byte and 6 bytes) to the heights of blocks that contain it. It may name blocks that do not
@@ -258,11 +258,10 @@ class HeightList {
 
   #open(from: number): AsyncIterator<number> {
     const term = columnKey(Column.eventTerm, this.#term)
-    // Those of transactions' bytes stay in LevelDB, where no segment has to be named to find one.
-    const isEnvelope = this.#term[0] === Kind.envelope
-    const heights = isEnvelope
-      ? storedHeights(this.#db, term, from, this.#to)
-      : indexedHeights(this.#db, term, from, this.#to, { pause: this.#pause, memo: this.#memo })
+    const heights =
+      this.#term[0] === Kind.envelope
+        ? hashedHeights(this.#db, term, this.#term.subarray(1), { from, to: this.#to })
+        : indexedHeights(this.#db, term, from, this.#to, { pause: this.#pause, memo: this.#memo })
     return heights[Symbol.asyncIterator]()
   }
 }

@@ -10,12 +10,14 @@ import type { BlockId, Commit, RankedValidatorSet, ValidatorSet } from './consen
 import { type BlockEvents, entryHash, type StoredEntry } from './entries.ts'
 import { decodeEthereumHeader, type EthereumHeader, ethereumBlockSize, ethereumHeaderHash } from './ethereumBlock.ts'
 import { type EventTerm, indexedEventHeights } from './eventIndex.ts'
-import { HashKind, readHashPlaces } from './hashIndex.ts'
+import { HashKind, readShortHashHeights } from './hashIndex.ts'
 import { readIndexedFrom } from './indexCoverage.ts'
 import { nextKeptHeight, readKeptLightBlock } from './keptLightBlocks.ts'
 import { bloomLogHeights, indexedLogHeights, type LogTerms } from './logIndex.ts'
 import type { Receipt } from './receipt.ts'
 import type { StoredBlock } from './segments/blockFrame.ts'
+import type { Hashed } from './segments/hashFile.ts'
+import { findHashHeights } from './segments/hashFiles.ts'
 import { createSegmentCache, readFromSegment, type SegmentCache } from './segments/segments.ts'
 import { decodeResults, NO_RESULTS, type StoredResults } from './storedResults.ts'
 import { decodeTransaction, type SignedTransaction } from './transaction.ts'
@@ -257,6 +259,12 @@ function openReader(
   const hashFrom = remember(cache.hashes, hashOf)
   const hash = (height: number): Hash | undefined => (height === 0 ? hashOf(0) : hashFrom(height))
 
+  /** Heights of blocks in segments that a hash may be of. */
+  const movedHeights = (of: Hashed, kind: HashKind, wanted: Uint8Array): readonly number[] => [
+    ...readShortHashHeights(db, kind, wanted),
+    ...findHashHeights(db, of, wanted),
+  ]
+
   const reader: ChainReader = {
     headHeight: head.height,
     base,
@@ -267,16 +275,17 @@ function openReader(
     heightOf: (wanted) => {
       const bytes = db.get(columnKey(Column.blockHash, wanted))
       if (bytes === undefined) {
-        return readHashPlaces(db, HashKind.block, wanted).find(({ height }) => isHash(hash(height), wanted))?.height
+        return movedHeights('blocks', HashKind.block, wanted).find((height) => isHash(hash(height), wanted))
       }
       const height = readHeight(bytes, 0)
       return height > 0 && height < base ? undefined : height
     },
     heightOfConsensusHash: (wanted) => {
       const bytes = db.get(consensusHashKey(wanted))
-      const heights = readHashPlaces(db, HashKind.consensus, wanted).map(({ height }) => height)
-      if (bytes !== undefined) heights.unshift(readHeight(bytes, 0))
-      return heights.find((height) => isHash(blockId(height)?.hash, wanted))
+      const isWanted = (height: number): boolean => isHash(blockId(height)?.hash, wanted)
+      const newest = bytes && readHeight(bytes, 0)
+      if (newest !== undefined && isWanted(newest)) return newest
+      return movedHeights('blocks', HashKind.consensus, wanted).find(isWanted)
     },
     transactions,
     receipts: (height) => results(height)?.executed.map(({ receipt }) => receipt),
@@ -288,21 +297,24 @@ function openReader(
     locate: (wanted) => {
       const bytes = db.get(columnKey(Column.transaction, wanted))
       if (bytes !== undefined) return { height: readHeight(bytes, 0), index: Number(bytesToBigInt(bytes.subarray(6))) }
-      const places = readHashPlaces(db, HashKind.transaction, wanted)
-      const place = places.find(({ height, position }) =>
-        isHash(transactions(height)?.[position]?.transaction.hash, wanted),
-      )
-      return place && { height: place.height, index: place.position }
+      for (const height of movedHeights('transactions', HashKind.transaction, wanted)) {
+        const index = transactions(height)?.findIndex(({ transaction }) => isHash(transaction.hash, wanted)) ?? -1
+        if (index >= 0) return { height, index }
+      }
+      return undefined
     },
     locateNative: (wanted) => {
       const bytes = db.get(columnKey(Column.nativeTransaction, wanted))
       if (bytes !== undefined) {
         return { height: readHeight(bytes, 0), position: Number(bytesToBigInt(bytes.subarray(6))) }
       }
-      return readHashPlaces(db, HashKind.native, wanted).find(({ height, position }) => {
-        const raw = consensusBlock(height)?.txs[position]
-        return raw !== undefined && isHash(entryHash(raw), wanted)
-      })
+      for (const height of movedHeights('transactions', HashKind.native, wanted)) {
+        const isWanted = (entry: StoredEntry): boolean =>
+          entry.kind === 'native' && isHash(entryHash(entry.raw), wanted)
+        const position = entries(height)?.findIndex(isWanted) ?? -1
+        if (position >= 0) return { height, position }
+      }
+      return undefined
     },
     entryResults: entries,
     blockEvents: (height) => results(height)?.events,

@@ -1,6 +1,7 @@
 import { concatBytes } from '../primitives/bytes.ts'
 import { heightBytes, readHeight } from '../storage/columns.ts'
 import type { DatabaseReader } from '../storage/database.ts'
+import { findHashHeights } from './segments/hashFiles.ts'
 import { firstOfSegment, SEGMENT_BLOCKS } from './segments/segments.ts'
 import { readTermHeights } from './segments/segmentTerms.ts'
 
@@ -44,13 +45,23 @@ export async function* indexedHeights(
   }
 }
 
-/** Those in LevelDB alone. */
-export async function* storedHeights(
+/**
+ * The same for a term under which transactions are found by their hashes: of blocks in segments these are in other files.
+ * @param hash the beginning of the hash
+ */
+export async function* hashedHeights(
   db: DatabaseReader,
   term: Uint8Array,
-  from: number,
-  to: number,
+  hash: Uint8Array,
+  { from, to }: { readonly from: number; readonly to: number },
 ): AsyncIterable<number> {
+  const moved = findHashHeights(db, 'transactions', hash).filter((height) => height >= from && height <= to)
+  const stored = await Array.fromAsync(storedHeights(db, term, from, to))
+  yield* [...new Set([...moved, ...stored])].sort((a, b) => a - b)
+}
+
+/** Those in LevelDB alone. */
+async function* storedHeights(db: DatabaseReader, term: Uint8Array, from: number, to: number): AsyncIterable<number> {
   const range = { start: concatBytes(term, heightBytes(from)), end: concatBytes(term, heightBytes(to + 1)) }
   for await (const [key] of db.entries(range)) yield readHeight(key, term.length)
 }

@@ -3,7 +3,6 @@ import type { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey, heightBytes } from '../storage/columns.ts'
 import type { KeyReader } from '../storage/database.ts'
 import { decodeValidatorSet } from './consensus/lightBlock.ts'
-import { HashKind, type HashPlaceWriter } from './hashIndex.ts'
 import { COMPLETE_KEY, readCompleteFrom } from './missingBlocks.ts'
 import type { VerifiedBlock } from './olderBlocks.ts'
 import { listOlderSegment, writeFilled } from './segments/moveBlocks.ts'
@@ -37,24 +36,13 @@ export type OlderBlockInFile = Omit<VerifiedBlock, 'block' | 'header'>
 
 /**
  * Does the same for the blocks below the base that are in a file, from its first one on: they are read from there, and found by their hashes
- * as other blocks in segments.
- * @param places of the same batch
+ * as other blocks in segments, when these are in files too (segments/makeHashFiles.ts).
  */
-export function writeOlderSegment(
-  batch: WriteBatch,
-  db: KeyReader,
-  { segment, blocks, genesis }: OlderSegment,
-  places: HashPlaceWriter,
-): void {
+export function writeOlderSegment(batch: WriteBatch, db: KeyReader, { segment, blocks, genesis }: OlderSegment): void {
   checkMissing(db, blocks)
-  for (const { height, hash, consensusHash } of blocks) {
-    places.add(HashKind.block, hash, { height, position: 0 })
-    places.add(HashKind.consensus, consensusHash, { height, position: 0 })
-  }
   if (genesis !== undefined) {
     batch.del(columnKey(Column.header, heightBytes(0)))
     batch.del(columnKey(Column.blockHash, genesis))
-    places.add(HashKind.block, genesis, { height: 0, position: 0 })
   }
   writeComplete(batch, db, blocks)
   listOlderSegment(db, batch, segment)

@@ -60,6 +60,7 @@ export interface SegmentContent {
   readonly dictionary: Uint8Array
   /** each is packed when it is asked for */
   readonly frames: Iterable<SegmentFrame>
+  /** asked for after the last frame */
   readonly end: Uint8Array
 }
 
@@ -86,7 +87,8 @@ export interface SegmentIndex {
 }
 
 /** The bytes of a segment file in parts, each made when it is asked for. */
-export function* encodeSegmentFile({ first, label, dictionary, frames, end }: SegmentContent): Iterable<Uint8Array> {
+export function* encodeSegmentFile(content: SegmentContent): Iterable<Uint8Array> {
+  const { first, label, dictionary, frames } = content
   const sha256 = createHash('sha256')
   const hashed = (bytes: Uint8Array): Uint8Array => {
     sha256.update(bytes)
@@ -100,7 +102,7 @@ export function* encodeSegmentFile({ first, label, dictionary, frames, end }: Se
     places.push([BigInt(count), BigInt(bytes.length)])
     yield hashed(encodePiece(count, bytes))
   }
-  yield hashed(encodePiece(0, end))
+  yield hashed(encodePiece(0, content.end))
   const footer = encodeRLP(places)
   yield hashed(concatBytes(footer, uint32Bytes(footer.length, crc32(footer))))
   yield concatBytes(sha256.digest(), SEGMENT_MAGIC)
@@ -301,6 +303,13 @@ export function readFrame({ path }: Pick<SegmentIndex, 'path'>, { offset, count,
   })
 }
 
+/** Reads other parts of a file, which is open meanwhile. @throws DatabaseError when it ends before */
+export function readSegmentParts<T>(path: string, read: (readAt: ReadAt) => T): T {
+  return withFile(path, (file) => read((offset, length) => readBytes(file, offset, length)))
+}
+
+type ReadAt = (offset: number, length: number) => Uint8Array
+
 /** What follows the frames. @throws DatabaseError when it is not what was written */
 export function readSegmentEnd({ path, frames }: SegmentIndex): Uint8Array {
   const { offset, bytes } = frames.at(-1)!
@@ -373,13 +382,12 @@ export function segmentsDirectory(location: string): string {
   return join(location, 'segments')
 }
 
-/** Paths of the complete segment files of a database, and of those with their terms, in the order of their names. */
+/** Paths of the complete segment files of a database, and of those with their terms and hashes, in the order of their names. */
 export function segmentFiles(location: string): readonly string[] {
   const directory = segmentsDirectory(location)
   if (!existsSync(directory)) return []
-  const names = readdirSync(directory).filter(
-    (name) => name.endsWith(SEGMENT_EXTENSION) || name.endsWith(TERMS_EXTENSION),
-  )
+  const extensions = [SEGMENT_EXTENSION, TERMS_EXTENSION, HASHES_EXTENSION]
+  const names = readdirSync(directory).filter((name) => extensions.some((extension) => name.endsWith(extension)))
   return names.sort().map((name) => join(directory, name))
 }
 
@@ -387,6 +395,8 @@ export function segmentFiles(location: string): readonly string[] {
 export const SEGMENT_EXTENSION = '.segment'
 /** Of complete files with the terms of a segment's blocks (src/chain/segments/segmentTerms.ts). */
 export const TERMS_EXTENSION = '.terms'
+/** Of complete files with hashes of blocks in segments (src/chain/segments/hashFile.ts). */
+export const HASHES_EXTENSION = '.hashes'
 
 /** Files are open only while they are read: there may be thousands, in each thread. */
 function withFile<T>(path: string, read: (file: OpenFile) => T): T {

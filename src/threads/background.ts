@@ -4,7 +4,7 @@ import type { HeaderRules } from '../chain/headerRetention.ts'
 import type { OlderBlocksStart } from '../chain/olderBlocks.ts'
 import type { MoveRules } from '../chain/segments/moveBlocks.ts'
 import type { LogConfig } from '../config/config.ts'
-import { Database, DatabaseError } from '../storage/database.ts'
+import { Database, DatabaseError, type DatabaseReader } from '../storage/database.ts'
 import { hasSegmentFile, segmentFiles, verifySegmentFile } from '../storage/segmentFile.ts'
 import { scrubTables, tableBytes } from '../storage/verifyFiles.ts'
 import { createLogger } from '../telemetry/logger.ts'
@@ -27,8 +27,8 @@ import { endThread, lowerPriority, type ThreadData } from './spawn.ts'
  * nodes and backups are still good. For that it only reads files, and damage ends the node. Of what the operating system holds in memory
  * it sees that copy, which is the one that LevelDB reads.
  *
- * It makes the files of segments, for the executor to list (src/chain/segments/moveBlocks.ts). And it verifies old blocks that peers
- * gave (src/chain/olderBlocks.ts).
+ * It makes the files of segments and of their hashes, for the executor to list (src/chain/segments/moveBlocks.ts, makeHashFiles.ts). And
+ * it verifies old blocks that peers gave (src/chain/olderBlocks.ts).
  */
 export interface BackgroundData {
   /** directory of the database */
@@ -99,6 +99,7 @@ async function makeSegmentsForEver(): Promise<void> {
   // Before there is anything to do, neither modules nor the database take memory.
   while (getPublishedHeight(data.publishedHeight) < data.firstSegmentDue) await untilNextLook(LOOK_MS)
   const { makeNextSegment } = await import('../chain/segments/moveBlocks.ts')
+  const { makeNextHashFile } = await import('../chain/segments/makeHashFiles.ts')
   const { makeNextBareSegment } = await import('../chain/segments/bareSegments.ts')
   const { needsOlderBlocks } = await import('../chain/missingBlocks.ts')
   const rules: MoveRules = { ...data.moveRules, expectsOlder: (db) => needsOlderBlocks(db, data.headers) }
@@ -108,6 +109,7 @@ async function makeSegmentsForEver(): Promise<void> {
       try {
         const hasMade =
           (await makeNextSegment(database, rules, createPause())) ||
+          (await withSnapshot(database, (view) => makeNextHashFile(view, createPause()))) ||
           (await makeNextBareSegment(database, createPause()))
         if (!hasMade) await untilNextLook(LOOK_MS)
       } catch (error) {
@@ -119,6 +121,16 @@ async function makeSegmentsForEver(): Promise<void> {
     }
   } finally {
     await database.close()
+  }
+}
+
+/** Lists in it do not change meanwhile, and of a file that is removed it can be told that it was dropped. */
+async function withSnapshot<T>(database: Database, work: (view: DatabaseReader) => Promise<T>): Promise<T> {
+  const view = database.snapshot()
+  try {
+    return await work(view)
+  } finally {
+    await view.close()
   }
 }
 

@@ -4,6 +4,8 @@ import { createPartSet } from '../../chain/consensus/partSet.ts'
 import type { BlockId } from '../../chain/consensus/types.ts'
 import { validatorSetHash } from '../../chain/consensus/validatorSet.ts'
 import { RECORD_INTERVAL } from '../../chain/rankRecord.ts'
+import { checkHashFile, type Hashed } from '../../chain/segments/hashFile.ts'
+import { hashFilesKey, readAllHashFiles } from '../../chain/segments/hashFiles.ts'
 import { readFilled, readMoved } from '../../chain/segments/moveBlocks.ts'
 import {
   checkSegmentFile,
@@ -111,7 +113,10 @@ export async function findDamage(request: InspectRequest): Promise<Damage> {
     const terms = [...(values.get(Column.segmentTerms) ?? []), ...(await damagedTerms(view, request))]
     const chain = await chainProblems(view, mended, request)
     const state = chain.length > 0 ? undefined : await stateDamage(view, mended, request)
-    const found = terms.length === 0 ? values : new Map(values).set(Column.segmentTerms, terms)
+    const hashes = [...(values.get(Column.hashFile) ?? []), ...(await damagedHashFiles(view, request))]
+    const found = new Map(values)
+    if (terms.length > 0) found.set(Column.segmentTerms, terms)
+    if (hashes.length > 0) found.set(Column.hashFile, hashes)
     return { files, values: found, begun, segments, chain, state }
   } finally {
     await database.close()
@@ -227,6 +232,18 @@ async function damagedTerms(database: DatabaseReader, request: InspectRequest): 
     }
   }
   return damaged
+}
+
+/** Keys of lists with files of hashes that are missing, damaged or other ones. */
+async function damagedHashFiles(database: DatabaseReader, request: InspectRequest): Promise<readonly Uint8Array[]> {
+  const damaged = new Set<Hashed>()
+  for (const file of readAllHashFiles(database)) {
+    for (const part of damageOr(checkHashFile(database.location, file))) {
+      if (typeof part !== 'number') damaged.add(file.of)
+      await pause(request)
+    }
+  }
+  return [...damaged].map(hashFilesKey)
 }
 
 /** So many problems of the chain are named: what is wrong with one block is often wrong with many. */

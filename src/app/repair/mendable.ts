@@ -38,6 +38,7 @@ export const INDEX_COLUMNS: readonly number[] = [
   Column.eventTerm,
   Column.segmentTerms,
   Column.shortHash,
+  Column.hashFile,
 ]
 
 const metaKey = (name: string): Uint8Array => columnKey(Column.chainMeta, new TextEncoder().encode(name))

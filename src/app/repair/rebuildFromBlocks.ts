@@ -3,6 +3,7 @@ import { basename, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import type { ChainConfig } from '../../chain/chainConfig.ts'
 import { readIndexedFrom } from '../../chain/indexCoverage.ts'
+import { completeHashFiles } from '../../chain/segments/makeHashFiles.ts'
 import { listSegment, writeTermsOf } from '../../chain/segments/moveBlocks.ts'
 import { differingBlock, findSegment, storedBlock } from '../../chain/segments/segments.ts'
 import { RESTORED_KEY } from '../../chain/store.ts'
@@ -147,6 +148,7 @@ async function adoptSegment({ target, signal }: RebuildRequest, { path }: OwnFil
     const { first, last, bytes, sha256 } = index
     listSegment(database, batch, { first, last, bytes, sha256 })
     await database.write(batch, { sync: true })
+    await completeHashFiles(database, pause)
   } finally {
     await database.close()
   }

@@ -163,6 +163,10 @@ function describe({ files, values, segments, chain, state, begun }: Damage): rea
       lines.push(`${columnName(column)}: ${keys.length} files with terms of old blocks are missing or damaged`)
       continue
     }
+    if (column === Column.hashFile) {
+      lines.push(`${columnName(column)}: files with hashes of old blocks are missing or damaged`)
+      continue
+    }
     const count = keys.length === 1 ? 'a value does' : `${keys.length} values do`
     lines.push(
       `${columnName(column)}: ${count} not match the checksum, ${keys.length === 1 ? 'that of' : 'first that of'} ${first}`,

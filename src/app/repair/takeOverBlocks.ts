@@ -5,11 +5,11 @@ import { type ConsensusBlock, dataHash, decodeBlock, encodeBlock } from '../../c
 import { encodeValidatorSet } from '../../chain/consensus/lightBlock.ts'
 import type { ValidatorSet } from '../../chain/consensus/types.ts'
 import { ConsensusDecodingError } from '../../chain/consensus/wire.ts'
-import { HashPlaceWriter } from '../../chain/hashIndex.ts'
 import type { EncodedBlock } from '../../chain/linkedBlocks.ts'
 import { readCompleteFrom } from '../../chain/missingBlocks.ts'
 import { type OlderBlock, type VerifiedBlock, verifyOlderBlocks } from '../../chain/olderBlocks.ts'
 import type { StoredBlock } from '../../chain/segments/blockFrame.ts'
+import { completeHashFiles } from '../../chain/segments/makeHashFiles.ts'
 import { readFilled } from '../../chain/segments/moveBlocks.ts'
 import {
   createSegmentCache,
@@ -98,6 +98,7 @@ async function takeDownwards(request: TakeOverRequest, source: OldBlocks, databa
       }
     }
     const lowest = readBase(database)
+    await completeHashFiles(database, () => pause(lowest))
     return { lowest, files, left: filesBelow(location, lowest) }
   } finally {
     progress.end()
@@ -247,7 +248,7 @@ async function takeFile(
   await linkSegment(path, request.target)
   const batch = new WriteBatch()
   const segment = { first, last, bytes, sha256, isBare }
-  writeOlderSegment(batch, database, { segment, blocks, genesis }, new HashPlaceWriter(database, batch))
+  writeOlderSegment(batch, database, { segment, blocks, genesis })
   await database.write(batch, { sync: true })
   return true
 }

@@ -6,12 +6,13 @@ import { damagedIn } from '../../storage/damage.ts'
 import type { DatabaseReader, KeyReader } from '../../storage/database.ts'
 import { GENESIS_HASH_KEY } from '../../storage/format.ts'
 import { hasSegmentFile, readSegmentIndex } from '../../storage/segmentFile.ts'
-import { entryHash, NO_BLOCK_EVENTS, type StoredEntry } from '../entries.ts'
-import { HashKind, type HashPlaceWriter } from '../hashIndex.ts'
+import { NO_BLOCK_EVENTS } from '../entries.ts'
+import { envelopeKeys } from '../eventIndex.ts'
 import { readIndexedFrom } from '../indexCoverage.ts'
 import { type ChainReader, openChainReader, readBase } from '../store.ts'
 import { consensusHashKey, termKeys, transactionKey } from '../writeBlock.ts'
 import type { StoredBlock } from './blockFrame.ts'
+import { readHashCoverage } from './hashFiles.ts'
 import {
   createSegmentCache,
   findSegment,
@@ -35,8 +36,8 @@ import { findTerms, hasTermsFile, type ListedTerms, readTermsFile, termsEntry, w
  *    name. Where logs and events are indexed, it writes the file with the terms of these blocks before that (segmentTerms.ts).
  * 2. The executor finds the files and lists them, with the batch of a block (`listNextSegment`). From then on readers find the blocks
  *    there too, with the same answers.
- * 3. With the batches of the next blocks it deletes those of the segment from LevelDB, with their terms, a few each time, and replaces
- *    their entries in the indexes of hashes by short ones (`moveBlocks`).
+ * 3. When files with the hashes of these blocks are listed too (makeHashFiles.ts), it deletes the blocks from LevelDB, with their terms and
+ *    hashes, a few with the batch of each of the next blocks (`moveBlocks`).
  *
  * Files that a crash left unlisted are removed at the next start, and made again.
  */
@@ -102,6 +103,18 @@ export function firstAfterSegments(db: KeyReader): number {
   return first
 }
 
+/** First and last height of the blocks that listed segments have; the last one is lower where there are none. */
+export function heightsInSegments(db: KeyReader): HeightRange {
+  const base = readBase(db)
+  let first = readFilled(db)
+  while (first > base) {
+    const older = findSegment(db, first - 1)
+    if (older === undefined) break
+    first = older.first
+  }
+  return { first, last: firstAfterSegments(db) - 1 }
+}
+
 /**
  * The segments to be made next: one of newer blocks, and one of older blocks that were fetched later.
  * @param headHeight of the newest block
@@ -126,12 +139,7 @@ function nextNewer(db: DatabaseReader, headHeight: number, rules: MoveRules): Na
 /** undefined while blocks at its beginning are still to come */
 function nextOlder(db: DatabaseReader, { dropsBodies, expectsOlder }: MoveRules): NamedSegment | undefined {
   const base = readBase(db)
-  let end = readFilled(db)
-  while (end > base) {
-    const listed = findSegment(db, end - 1)
-    if (listed === undefined) break
-    end = listed.first
-  }
+  const end = heightsInSegments(db).first
   if (end <= base || !hasSegments(db)) return undefined
   const begin = firstOfSegment(end - 1)
   if (base > begin && expectsOlder?.(db) === true) return undefined
@@ -227,12 +235,11 @@ export function listOlderSegment(db: KeyReader, batch: WriteBatch, segment: List
 }
 
 /**
- * Deletes blocks that are in a listed segment from LevelDB: newer ones from the oldest up, then those that were fetched later from the
- * newest down.
- * @param places of the same batch
+ * Deletes blocks that are in a listed segment from LevelDB, as far as their hashes are in listed files: newer ones from the oldest up, then
+ * those that were fetched later from the newest down.
  * @param operations after so many puts and deletes no further block follows
  */
-export function moveBlocks(db: DatabaseReader, batch: WriteBatch, places: HashPlaceWriter, operations: number): void {
+export function moveBlocks(db: DatabaseReader, batch: WriteBatch, operations: number): void {
   const end = batch.length + operations
   const moved = readMoved(db)
   const newer = findSegment(db, moved)
@@ -241,21 +248,24 @@ export function moveBlocks(db: DatabaseReader, batch: WriteBatch, places: HashPl
   // Nearly always: to open the reader would make and decode a head record with each block of a catch-up.
   if (newer === undefined && older === undefined) return
   const reader = openChainReader(db)
+  const hasHashes = readHashCoverage(db)
+  const isHashed = (height: number): boolean =>
+    hasHashes('blocks', height) && (height < reader.oldestBlock || hasHashes('transactions', height))
   if (newer !== undefined) {
     const hasTerms = findTerms(db, moved) !== undefined
     let height = moved
-    for (; height <= newer.last && batch.length < end; height++) {
-      moveBlock(db, reader, batch, places, { height, hasTerms })
+    for (; height <= newer.last && batch.length < end && isHashed(height); height++) {
+      moveBlock(db, reader, batch, { height, hasTerms })
     }
-    batch.put(MOVED_KEY, heightBytes(height))
+    if (height > moved) batch.put(MOVED_KEY, heightBytes(height))
   }
   if (older !== undefined && batch.length < end) {
     const hasTerms = findTerms(db, filled - 1) !== undefined
     let above = filled
-    for (; above > older.first && batch.length < end; above--) {
-      moveBlock(db, reader, batch, places, { height: above - 1, hasTerms })
+    for (; above > older.first && batch.length < end && isHashed(above - 1); above--) {
+      moveBlock(db, reader, batch, { height: above - 1, hasTerms })
     }
-    batch.put(FILLED_KEY, heightBytes(above))
+    if (above < filled) batch.put(FILLED_KEY, heightBytes(above))
   }
 }
 
@@ -264,23 +274,17 @@ function moveBlock(
   db: DatabaseReader,
   reader: ChainReader,
   batch: WriteBatch,
-  places: HashPlaceWriter,
   { height, hasTerms }: { readonly height: number; readonly hasTerms: boolean },
 ): void {
   const suffix = heightBytes(height)
   const header = db.get(columnKey(Column.header, suffix))
   if (header === undefined) throw damagedIn(db, `a part of block ${height} is missing`)
-  const hash = keccak256(header)
   batch.del(columnKey(Column.header, suffix))
-  batch.del(columnKey(Column.blockHash, hash))
-  places.add(HashKind.block, hash, { height, position: 0 })
+  batch.del(columnKey(Column.blockHash, keccak256(header)))
   batch.del(columnKey(Column.consensusBlock, suffix))
   const consensusHash = consensusHashOf(db, reader, height)
-  if (consensusHash !== undefined) {
-    // Another block's hash may begin with the same bytes.
-    if (isEntryOf(db, consensusHash, height)) batch.del(consensusHashKey(consensusHash))
-    places.add(HashKind.consensus, consensusHash, { height, position: 0 })
-  }
+  // Another block's hash may begin with the same bytes.
+  if (consensusHash !== undefined && isEntryOf(db, consensusHash, height)) batch.del(consensusHashKey(consensusHash))
   const resultsKey = columnKey(Column.results, suffix)
   if (db.get(resultsKey) === undefined) return
   const entries = reader.entryResults(height) ?? []
@@ -288,24 +292,11 @@ function moveBlock(
     for (const key of termKeys(height, entries, reader.blockEvents(height) ?? NO_BLOCK_EVENTS)) batch.del(key)
   }
   batch.del(resultsKey)
-  entries.forEach((entry, position) => {
-    const found = transactionPlace(entry, position, height)
-    if (found === undefined) return
-    batch.del(transactionKey(entry)!)
-    places.add(found.kind, found.hash, found.place)
-  })
-}
-
-/** What the index of hashes has of an entry of a block; undefined for one that could not start. */
-export function transactionPlace(entry: StoredEntry, position: number, height: number) {
-  if (entry.kind === 'skipped') return undefined
-  return entry.kind === 'evm'
-    ? {
-        kind: HashKind.transaction,
-        hash: entry.signed.transaction.hash,
-        place: { height, position: entry.index },
-      }
-    : { kind: HashKind.native, hash: entryHash(entry.raw), place: { height, position } }
+  for (const key of envelopeKeys(height, entries)) batch.del(key)
+  for (const entry of entries) {
+    const key = transactionKey(entry)
+    if (key !== undefined) batch.del(key)
+  }
 }
 
 /** The hash of the consensus header, which the next block names in both of its headers: the Ethereum one is decoded faster. */

@@ -1,5 +1,7 @@
 import type { DatabaseReader } from '../../storage/database.ts'
 import { tidySegmentFiles } from '../../storage/segmentFile.ts'
+import { hashFileName } from './hashFile.ts'
+import { readAllHashFiles } from './hashFiles.ts'
 import { listSegments, segmentName } from './segments.ts'
 import { listTerms, termsName } from './segmentTerms.ts'
 
@@ -9,13 +11,14 @@ import { listTerms, termsName } from './segmentTerms.ts'
  */
 
 /**
- * Checks that every listed segment, and every listed file of terms, is there in its size, and removes files that are not listed. Only
- * while nobody else writes or reads.
+ * Checks that every listed segment, and every listed file of terms or hashes, is there in its size, and removes files that are not listed.
+ * Only while nobody else writes or reads.
  * @throws DatabaseError
  */
-export async function tidySegments(database: Pick<DatabaseReader, 'entries' | 'location'>): Promise<void> {
+export async function tidySegments(database: Pick<DatabaseReader, 'entries' | 'get' | 'location'>): Promise<void> {
   const segments = await listSegments(database)
   const listed = segments.map((segment) => ({ name: segmentName(segment), bytes: segment.bytes }))
   for await (const terms of listTerms(database)) listed.push({ name: termsName(terms), bytes: terms.bytes })
+  for (const file of readAllHashFiles(database)) listed.push({ name: hashFileName(file), bytes: file.bytes })
   tidySegmentFiles(database.location, listed)
 }

@@ -7,14 +7,15 @@ import { copyDatabase } from '../../../src/app/copyDatabase.ts'
 import { createPruner, type PruneRequest, pruneNow } from '../../../src/app/pruner.ts'
 import { reindex } from '../../../src/app/reindex.ts'
 import { checkRollback } from '../../../src/app/rollback.ts'
-import { HashKind, HashPlaceWriter } from '../../../src/chain/hashIndex.ts'
+import { hashFilesKey, readAllHashFiles, readHashFiles } from '../../../src/chain/segments/hashFiles.ts'
+import { makeNextHashFile } from '../../../src/chain/segments/makeHashFiles.ts'
 import { makeNextSegment, moveRules, readMoved } from '../../../src/chain/segments/moveBlocks.ts'
 import { SEGMENT_BLOCKS } from '../../../src/chain/segments/segments.ts'
 import { termsKey } from '../../../src/chain/segments/segmentTerms.ts'
 import { tidySegments } from '../../../src/chain/segments/tidySegments.ts'
 import { openChainReader } from '../../../src/chain/store.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
-import { ZERO_HASH } from '../../../src/primitives/hash.ts'
+import { sha256, ZERO_HASH } from '../../../src/primitives/hash.ts'
 import { writeOldestHeight, writeStateHead } from '../../../src/state/head.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
 import { Column, columnKey, heightBytes, readHeight } from '../../../src/storage/columns.ts'
@@ -62,10 +63,12 @@ async function moveAll(): Promise<number[]> {
   await makeNextSegment(database, moveRules('archive', 0), async () => undefined)
   // The segment and its terms, and where segments begin and end.
   expect(await next(HEAD + 1)).toBe(4)
+  for (let made = 0; made < 2; made++) expect(await makeNextHashFile(database, async () => undefined)).toBe(true)
+  expect(await makeNextHashFile(database, async () => undefined)).toBe(false)
   const moved: number[] = []
   for (let height = HEAD + 2; readMoved(database) < SEGMENT_BLOCKS; height++) {
     expect(await next(height)).toBeLessThan(300)
-    moved.push(readMoved(database) - BASE)
+    if (readMoved(database) > BASE) moved.push(readMoved(database) - BASE)
   }
   expect(await next(HEAD + 10)).toBe(0)
   return moved
@@ -133,12 +136,12 @@ const HEADERS = {
 
 it('headers go with a segment that still has bodies, and with its terms', async () => {
   await moveAll()
-  expect(segmentFiles(database.location)).toHaveLength(2)
+  expect(segmentFiles(database.location)).toHaveLength(4)
   const progressOf = () => ({ update: () => undefined, end: () => undefined })
   const settings = { pruning: 'archive', blockHistory: 10, index: 'all' } as const
   const pruned = await pruneNow({ database, ...settings, headers: HEADERS, progressOf })
   expect(pruned).toMatchObject({ headers: SEGMENT_BLOCKS - BASE, files: 0 })
-  for (const column of [Column.shortHash, Column.segment, Column.segmentTerms])
+  for (const column of [Column.hashFile, Column.segment, Column.segmentTerms])
     expect(await entriesOf(column)).toEqual([])
   expect(segmentFiles(database.location)).toEqual([])
   await tidySegments(database)
@@ -146,7 +149,7 @@ it('headers go with a segment that still has bodies, and with its terms', async 
 
 it('bodies go from the segment, then headers, also of a chain that began with a snapshot and has no validators before it', async () => {
   await moveAll()
-  const [whole] = segmentFiles(database.location)
+  const [whole, , blocks] = segmentFiles(database.location)
   const told: string[] = []
   const progressOf: PruneRequest['progressOf'] = ({ title, total }) => {
     told.push(`${title}: ${total}`)
@@ -156,12 +159,12 @@ it('bodies go from the segment, then headers, also of a chain that began with a 
   const pruned = await pruneNow({ database, ...settings, progressOf })
   expect(pruned).toEqual({ states: 0, bodies: HEAD - 10 - BASE, headers: 0, files: 1, indexEntries: 0 })
   expect(told).toEqual([`dropping old blocks: ${HEAD - 10 - BASE}`, 'dropping old blocks from files: 1'])
-  expect(segmentFiles(database.location)).toEqual([whole!.replace('.segment', '-bare.segment')])
+  expect(segmentFiles(database.location)).toEqual([whole!.replace('.segment', '-bare.segment'), blocks])
 
   const next = blocksOn(createPruner({ ...OPTIONS, database, headers: HEADERS, durableHeight: () => HEAD + 1_000 }))
-  for (let height = HEAD + 1; height < HEAD + 9; height++) await next(height)
+  for (let height = HEAD + 1; height < HEAD + 60; height++) await next(height)
   expect(openChainReader(database).base).toBe(SEGMENT_BLOCKS)
-  expect([await entriesOf(Column.shortHash), segmentFiles(database.location)]).toEqual([[], []])
+  expect([await entriesOf(Column.hashFile), segmentFiles(database.location)]).toEqual([[], []])
 })
 
 async function entriesOf(column: number): Promise<string[]> {
@@ -171,33 +174,50 @@ async function entriesOf(column: number): Promise<string[]> {
   return found
 }
 
-it('a reindex mends the index of their hashes', async () => {
+it('a reindex makes the files with their hashes anew, and removes what LevelDB has of them', async () => {
   await moveAll()
-  const run = () =>
-    reindex({ database, index: 'all', progressOf: () => ({ update: () => undefined, end: () => undefined }) })
+  const progressOf = () => ({ update: () => undefined, end: () => undefined })
+  const run = () => reindex({ database, index: 'all', progressOf })
   expect(await run()).toEqual({})
-  const before = await entriesOf(Column.shortHash)
-  // Two hashes of each block, and two of those with transactions.
-  expect(before).toHaveLength(2 * 100 + 2 * 10)
-
+  const before = await entriesOf(Column.hashFile)
+  // Two hashes of each block, and three of the two transactions in every tenth.
+  expect(readAllHashFiles(database).map(({ of, count }) => [of, count])).toEqual([
+    ['blocks', 2 * 100],
+    ['transactions', 3 * 10],
+  ])
   const chain = openChainReader(database)
-  const height = SEGMENT_BLOCKS - 2
-  const transaction = chain.transactions(height)![0]!.transaction.hash
-  const batch = new WriteBatch()
-  const places = new HashPlaceWriter(database, batch)
-  places.remove(HashKind.block, chain.hash(BASE)!, { height: BASE, position: 0 })
-  places.remove(HashKind.transaction, transaction, { height, position: 0 })
-  places.add(HashKind.transaction, transaction, { height, position: 1 })
-  places.add(HashKind.native, transaction, { height: BASE, position: 0 })
-  places.add(HashKind.consensus, chain.blockId(BASE)!.hash, { height: HEAD, position: 0 })
-  batch.put(columnKey(Column.blockHash, chain.hash(BASE)!), heightBytes(BASE))
-  await database.write(batch, { sync: false })
-  expect(await run()).toEqual({
-    shortHash: { missing: 2, changed: 0, extra: 3 },
-    blockHash: { missing: 0, changed: 0, extra: 1 },
-  })
-  expect(await entriesOf(Column.shortHash)).toEqual(before)
+  const transaction = chain.transactions(SEGMENT_BLOCKS - 2)![0]!.transaction
+  const left = new WriteBatch()
+  left.put(columnKey(Column.blockHash, chain.hash(BASE)!), heightBytes(BASE))
+  left.put(columnKey(Column.shortHash, Uint8Array.of(0), chain.hash(BASE)!.subarray(0, 8)), Uint8Array.of(1, 0))
+  const envelope = Uint8Array.of(4, ...sha256(transaction.raw).subarray(0, 6))
+  left.put(columnKey(Column.eventTerm, envelope, heightBytes(SEGMENT_BLOCKS - 2)), new Uint8Array(0))
+  left.del(hashFilesKey('transactions'))
+  await database.write(left, { sync: false })
+  expect(openChainReader(database).locate(transaction.hash)).toBeUndefined()
+  const [extra, missing] = [
+    { missing: 0, changed: 0, extra: 1 },
+    { missing: 1, changed: 0, extra: 0 },
+  ]
+  expect(await run()).toEqual({ blockHash: extra, shortHash: extra, eventTerm: extra, hashFile: missing })
+  expect(await entriesOf(Column.hashFile)).toEqual(before)
+
+  const [file] = segmentFiles(database.location).filter((path) => path.endsWith('-blocks.hashes'))
+  const bytes = readFileSync(file!)
+  writeFileSync(file!, bytes.subarray(1))
+  expect(await run()).toEqual({ hashFile: { missing: 0, changed: 1, extra: 0 } })
+  expect(readFileSync(file!)).toEqual(bytes)
+  // Interrupted after the lists were emptied, with a damaged file that is in no list any more.
+  const end = new AbortController()
+  const interrupted = () => ({ update: () => end.abort(), end: () => undefined })
+  await expect(reindex({ database, index: 'all', progressOf: interrupted, signal: end.signal })).rejects.toThrow()
+  const emptied = new WriteBatch()
+  for (const of of ['blocks', 'transactions'] as const) emptied.del(hashFilesKey(of))
+  await database.write(emptied, { sync: false })
+  writeFileSync(file!, bytes.subarray(1))
   expect(await run()).toEqual({})
+  expect(readHashFiles(database, 'blocks')).toHaveLength(1)
+  expect([await entriesOf(Column.hashFile), readFileSync(file!)]).toEqual([before, bytes])
 })
 
 it('a reindex mends their terms, and takes them to a file where an older version left them in LevelDB', async () => {
@@ -247,7 +267,7 @@ it('a prune with INDEX=off removes their terms, and a reindex makes them again',
   const signal = new AbortController().signal
   const settings = { pruning: 'archive', blockHistory: 0, index: 'off' } as const
   expect((await pruneNow({ database, progressOf, signal, ...settings })).indexEntries).toBeGreaterThan(0)
-  expect(segmentFiles(database.location).map((path) => path.slice(-8))).toEqual(['.segment'])
+  expect(segmentFiles(database.location).filter((path) => path.endsWith('.terms'))).toEqual([])
   expect(await entriesOf(Column.logTerm)).toEqual([])
   // By the bloom filters of headers.
   expect(await logs()).toEqual(expected)
@@ -255,5 +275,5 @@ it('a prune with INDEX=off removes their terms, and a reindex makes them again',
   expect(openChainReader(database).indexedFrom).toBe(0)
   expect(await logs()).toEqual(expected)
   await tidySegments(database)
-  expect(segmentFiles(database.location)).toHaveLength(2)
+  expect(segmentFiles(database.location)).toHaveLength(4)
 })

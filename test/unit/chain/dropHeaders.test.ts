@@ -5,7 +5,6 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createPruner, pruneNow } from '../../../src/app/pruner.ts'
 import { encodeLightBlock } from '../../../src/chain/consensus/lightBlock.ts'
 import { dropHeaders } from '../../../src/chain/dropHeaders.ts'
-import { HashPlaceWriter } from '../../../src/chain/hashIndex.ts'
 import type { HeaderRules } from '../../../src/chain/headerRetention.ts'
 import { BlockUnavailable } from '../../../src/chain/segments/segments.ts'
 import { tidySegments } from '../../../src/chain/segments/tidySegments.ts'
@@ -76,8 +75,7 @@ async function withCopy(use: (database: Database, path: string) => Promise<void>
 /** One batch. @returns how much there was to drop, and the files that are to be removed */
 async function drop(database: Database, count: number, { rules = RULES, cache = createBlockCache() } = {}) {
   const batch = new WriteBatch()
-  const places = new HashPlaceWriter(database, batch)
-  const dropped = dropHeaders(database, batch, places, { rules, count, cache })
+  const dropped = dropHeaders(database, batch, { rules, count, cache })
   await database.write(batch, { sync: false })
   return dropped
 }

@@ -2,7 +2,7 @@ import { encodeBlock } from '../../../src/chain/consensus/block.ts'
 import { validatorSetHash } from '../../../src/chain/consensus/validatorSet.ts'
 import { NO_BLOCK_EVENTS } from '../../../src/chain/entries.ts'
 import { type EthereumHeader, ethereumHeaderHash } from '../../../src/chain/ethereumBlock.ts'
-import { HashPlaceWriter } from '../../../src/chain/hashIndex.ts'
+import { completeHashFiles } from '../../../src/chain/segments/makeHashFiles.ts'
 import { moveBlocks, readMoved } from '../../../src/chain/segments/moveBlocks.ts'
 import { segmentEntry, storedBlock, writeSegment } from '../../../src/chain/segments/segments.ts'
 import { oldestBlockEntry } from '../../../src/chain/store.ts'
@@ -105,7 +105,8 @@ export async function writeServedChain(
     async () => undefined,
   )
   await write((batch) => batch.put(...segmentEntry(segment)))
+  await completeHashFiles(database, async () => undefined)
   while (readMoved(database) <= lastInSegment) {
-    await write((batch) => moveBlocks(database, batch, new HashPlaceWriter(database, batch), 2_000))
+    await write((batch) => moveBlocks(database, batch, 2_000))
   }
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { HashPlaceWriter } from '../../../src/chain/hashIndex.ts'
+import { completeHashFiles } from '../../../src/chain/segments/makeHashFiles.ts'
 import { listNextSegment, makeNextSegment, moveBlocks, readMoved } from '../../../src/chain/segments/moveBlocks.ts'
 import { SEGMENT_BLOCKS } from '../../../src/chain/segments/segments.ts'
 import { type BlockCache, createBlockCache, openChainReader } from '../../../src/chain/store.ts'
@@ -41,8 +41,9 @@ beforeAll(async () => {
   while (readMoved(database) < SEGMENT_BLOCKS) {
     const batch = new WriteBatch()
     listNextSegment(database, batch, HEAD, RULES)
-    moveBlocks(database, batch, new HashPlaceWriter(database, batch), 10_000)
+    moveBlocks(database, batch, 10_000)
     await database.write(batch, { sync: false })
+    await completeHashFiles(database, async () => undefined)
   }
   node = await createMemoryNode()
 })

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { gatherOwnBlocks } from '../../../../src/app/repair/ownBlocks.ts'
 import { type RebuildRequest, rebuildFromBlocks } from '../../../../src/app/repair/rebuildFromBlocks.ts'
 import { rollback } from '../../../../src/app/rollback.ts'
+import { makeNextHashFile } from '../../../../src/chain/segments/makeHashFiles.ts'
 import { makeNextSegment, moveRules, readMoved } from '../../../../src/chain/segments/moveBlocks.ts'
 import {
   findSegment,
@@ -141,6 +142,10 @@ it.runIf(PROPERTY_RUNS > 1)(
     }
     await decideUpTo(LAST + 1_024)
     await withDatabase(node, (database) => makeNextSegment(database, moveRules('archive', 0), async () => undefined))
+    await decideUpTo(LAST + 1_030)
+    for (let made = 0; made < 2; made++) {
+      await withDatabase(node, (database) => makeNextHashFile(database, async () => undefined))
+    }
     await decideUpTo(end)
     await node.close()
     const path = segmentPath(node.location, { first: 0, last: LAST })

@@ -7,6 +7,7 @@ import { isRepairUnfinished } from '../../../../src/app/repair/mendable.ts'
 import { type RepairRequest, repairDatabase } from '../../../../src/app/repair/repairDatabase.ts'
 import { rollback } from '../../../../src/app/rollback.ts'
 import type { ChainConfig } from '../../../../src/chain/chainConfig.ts'
+import { writeHashFiles } from '../../../../src/chain/segments/hashFiles.ts'
 import { termsEntry } from '../../../../src/chain/segments/segmentTerms.ts'
 import { readStateHead } from '../../../../src/state/head.ts'
 import { WriteBatch } from '../../../../src/storage/batch.ts'
@@ -186,7 +187,7 @@ describe('repair', () => {
     },
   )
 
-  it('takes a file of terms that is missing from the list, and compares the indexes with the blocks', async () => {
+  it('takes files of terms and of hashes that are missing from the lists, and compares the indexes with the blocks', async () => {
     await withDatabase(
       { location },
       async (database) => {
@@ -194,12 +195,17 @@ describe('repair', () => {
         const listed = { first: 0, last: 8_191, bytes: 9, offset: 9, sha256, pages: new Uint8Array(8) }
         const batch = new WriteBatch()
         batch.put(...termsEntry(listed))
+        const hashes = { ...listed, of: 'blocks', isMerged: false, count: 1, directory: 0 } as const
+        writeHashFiles(batch, 'blocks', [{ ...hashes, pages: 0 }])
         await database.write(batch, { sync: true })
       },
       false,
     )
     const { found, steps } = await repair()
-    expect(found).toEqual(['segmentTerms: 1 files with terms of old blocks are missing or damaged'])
+    expect(found).toEqual([
+      'segmentTerms: 1 files with terms of old blocks are missing or damaged',
+      'hashFile: files with hashes of old blocks are missing or damaged',
+    ])
     expect(steps).toEqual(['compare the indexes with the blocks'])
     await expectWhole()
   })

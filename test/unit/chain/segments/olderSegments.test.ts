@@ -5,8 +5,8 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { reindex } from '../../../../src/app/reindex.ts'
 import { ed25519Key } from '../../../../src/chain/consensus/ed25519.ts'
 import { dropBlockBodies } from '../../../../src/chain/dropBlockBodies.ts'
-import { HashPlaceWriter } from '../../../../src/chain/hashIndex.ts'
 import { readOlderBlock, type VerifiedBlock } from '../../../../src/chain/olderBlocks.ts'
+import { makeNextHashFile, updateHashFiles } from '../../../../src/chain/segments/makeHashFiles.ts'
 import {
   listNextSegment,
   type MoveRules,
@@ -98,10 +98,12 @@ async function fill(lowest: number): Promise<void> {
 async function pack(expectsOlder: boolean, operations: number): Promise<void> {
   const rules: MoveRules = { settledBlocks: SETTLED, dropsBodies: false, expectsOlder: () => expectsOlder }
   for (let step = 0; ; step++) {
-    const isMade = await makeNextSegment(node, rules, async () => undefined)
+    const pause = async (): Promise<void> => undefined
+    const isMade = (await makeNextSegment(node, rules, pause)) || (await makeNextHashFile(node, pause))
     const batch = new WriteBatch()
     listNextSegment(node, batch, head, rules)
-    moveBlocks(node, batch, new HashPlaceWriter(node, batch), operations)
+    updateHashFiles(node, batch)
+    moveBlocks(node, batch, operations)
     await node.write(batch, { sync: false })
     if (step % 3 === 1) {
       await node.close()
@@ -187,7 +189,7 @@ it('bodies that are below the segments are dropped where they are, in LevelDB', 
   expect(places()).toEqual(range(lowest, middle + 20).filter((height) => height % 5 === 0))
 
   const drops = new WriteBatch()
-  dropBlockBodies(node, drops, new HashPlaceWriter(node, drops), middle + 10, 1_000)
+  dropBlockBodies(node, drops, middle + 10, 1_000)
   await node.write(drops, { sync: false })
   expect(places().filter((height) => height !== undefined)).toEqual(
     range(middle + 10, middle + 20).filter((height) => height % 5 === 0),
