@@ -61,8 +61,8 @@ const ATTEMPTS = 20
 /**
  * Puts the database of a snapshot into place, where the settings ask for one, before anything opens the database:
  *
- * 1. FORCE_SNAPSHOT_RESTORE replaces whatever database there is, once for each value of SNAPSHOT_MANIFEST_URL. Otherwise only a node without
- *    a database begins from a snapshot, if it joins a network.
+ * 1. FORCE_SNAPSHOT_RESTORE replaces whatever database there is, once for each value of SNAPSHOT_MANIFEST_URL. A node without a database
+ *    begins from a snapshot, if it joins a network or SNAPSHOT_MANIFEST_URL names one.
  * 2. TRUST_PERIOD and the trust point decide whether a snapshot can be verified at all.
  * 3. The snapshot comes from SNAPSHOT_MANIFEST_URL or, without it, from peers: the newest that verifies, or one that an interrupted start
  *    has begun to restore.
@@ -142,9 +142,9 @@ function removeLeftovers(paths: Home['paths']): void {
 }
 
 function isWanted({ joining }: Config, paths: Home['paths'], source: string | null): boolean {
-  if (joining.forceSnapshotRestore) return source !== null && !wasRestoredFrom(paths, source)
   // A conversion that was interrupted may have left the database under this name only.
-  if (existsSync(currentDatabase(paths)) || existsSync(paths.replacedDb)) return false
+  const hasDatabase = existsSync(currentDatabase(paths)) || existsSync(paths.replacedDb)
+  if (hasDatabase) return joining.forceSnapshotRestore && source !== null && !wasRestoredFrom(paths, source)
   return joining.isJoining || source !== null || joining.syncMode === 'snapshot'
 }
 

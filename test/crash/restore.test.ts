@@ -287,6 +287,17 @@ describe('kill -9 in a restore', () => {
         // What was there is not fetched again, but for what was under way.
         expect(fetched.length).toBeLessThanOrEqual(chunks + (kills - before) * REPEATED)
         await node.kill('SIGKILL')
+        if (hadDatabase && kills === KILLS) {
+          // It is not restored again by the same settings, unless the operator has removed it.
+          answerMs = 0
+          for (const isThere of [true, false]) {
+            if (!isThere) rmSync(db, { recursive: true })
+            fetched.length = 0
+            const again = await start(home, variables)
+            expect(fetched.length).toBe(isThere ? 0 : chunks)
+            await again.kill('SIGKILL')
+          }
+        }
         rmSync(home, { recursive: true })
       }
       answerMs = 0
