@@ -143,7 +143,7 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
       chain,
       state,
       // Evidence of old blocks should not decode the same frames of segments again and again.
-      chainReader: () => lazyChainReader(() => openChainReader(database, { ...createBlockCache(), segments })),
+      chainReader: () => new LazyChainReader(() => openChainReader(database, { ...createBlockCache(), segments })),
       engine,
       ...(shadow === undefined ? {} : { shadow }),
       precompiles,
@@ -188,19 +188,36 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
 /** The chain data that the execution of a block reads. */
 type ExecutionReader = Pick<ChainReader, 'base' | 'hash' | 'consensusBlock' | 'validatorSetAt'>
 
-/** Opens the reader, which decodes the head record, at the first read: most blocks read no block hash and have no evidence. */
-function lazyChainReader(open: () => ExecutionReader): ExecutionReader {
-  let opened: ExecutionReader | undefined
-  const reader = (): ExecutionReader => {
-    opened ??= open()
-    return opened
+/**
+ * Opens the reader, which decodes the head record, at the first read: most blocks read no block hash and have no evidence. A class,
+ * because V8 takes microseconds to make an object that has a getter of its own, and each block has one.
+ */
+class LazyChainReader implements ExecutionReader {
+  readonly #open: () => ExecutionReader
+  #opened: ExecutionReader | undefined
+
+  constructor(open: () => ExecutionReader) {
+    this.#open = open
   }
-  return {
-    get base() {
-      return reader().base
-    },
-    hash: (height) => reader().hash(height),
-    consensusBlock: (height) => reader().consensusBlock(height),
-    validatorSetAt: (height) => reader().validatorSetAt(height),
+
+  get base(): number {
+    return this.#reader().base
+  }
+
+  hash(height: number): ReturnType<ExecutionReader['hash']> {
+    return this.#reader().hash(height)
+  }
+
+  consensusBlock(height: number): ReturnType<ExecutionReader['consensusBlock']> {
+    return this.#reader().consensusBlock(height)
+  }
+
+  validatorSetAt(height: number): ReturnType<ExecutionReader['validatorSetAt']> {
+    return this.#reader().validatorSetAt(height)
+  }
+
+  #reader(): ExecutionReader {
+    this.#opened ??= this.#open()
+    return this.#opened
   }
 }

@@ -40,7 +40,7 @@ const BODIES_PER_BLOCK = 4
 const MOVES_PER_BLOCK = 240
 /** Headers dropped with one block: a quarter of what one frame of a segment has. */
 const HEADERS_PER_BLOCK = 16
-/** Whether a further segment can be dropped, or has lost its bodies, or has files of hashes, is looked up with each so many blocks. */
+/** While segments give it nothing to do, the pruner looks for new files of them with each so many blocks. */
 const LOOK_BLOCKS = 64
 /** A file that is in no list any more stays for so many blocks: requests may still read snapshots of the database that list it. */
 const REMOVAL_BLOCKS = 256
@@ -70,6 +70,7 @@ export function createPruner({
   }
   const cache = createBlockCache()
   let isDropping = true
+  let isMoving = true
   let ready: { readonly batch: WriteBatch; readonly height: number; readonly files: readonly string[] } | undefined
   /** files of segments that the batch of a block has taken from the list */
   let unlisted: { readonly file: string; readonly height: number }[] = []
@@ -89,15 +90,27 @@ export function createPruner({
     bareFrom = bare?.next ?? bareFrom
     return bare?.oldFiles ?? []
   }
+  /**
+   * Lists files of a segment that are there, and moves blocks to one that is listed. A look takes eight reads, so there is not one with
+   * each block. @returns files that are in no list any more with this batch
+   */
+  const moveToSegments = (batch: WriteBatch, height: number): readonly string[] => {
+    const isLook = height % LOOK_BLOCKS === 0
+    if (!isMoving && !isLook) return []
+    const before = batch.length
+    listNextSegment(database, batch, height - 1, rules)
+    const oldFiles = isLook ? updateHashFiles(database, batch) : []
+    moveBlocks(database, batch, MOVES_PER_BLOCK)
+    isMoving = batch.length > before
+    return oldFiles
+  }
   const prepared = (height: number): NonNullable<typeof ready> => {
     if (ready?.height !== height) {
       const batch = new WriteBatch()
       if (pruning !== 'archive') state.dropHistory(batch, height - pruning, ENTRIES_PER_BLOCK)
       if (blockHistory > 0) dropBlockBodies(database, batch, height - blockHistory, BODIES_PER_BLOCK)
       const files = [...replaceSegments(batch, height)]
-      listNextSegment(database, batch, height - 1, rules)
-      if (height % LOOK_BLOCKS === 0) files.push(...updateHashFiles(database, batch))
-      moveBlocks(database, batch, MOVES_PER_BLOCK)
+      files.push(...moveToSegments(batch, height))
       ready = { batch, height, files }
     }
     return ready

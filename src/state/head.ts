@@ -18,9 +18,21 @@ const OLDEST_KEY = columnKey(Column.stateMeta, new TextEncoder().encode('oldest'
 /** undefined before the first block is written. */
 export function readStateHead(reader: KeyReader): StateHead | undefined {
   const head = reader.get(HEAD_KEY)
+  const oldestHeight = readOldestHeight(reader)
+  if (head === undefined || oldestHeight === undefined) return undefined
+  return { height: readHeight(head, 0), root: head.slice(HEIGHT_BYTES), oldestHeight }
+}
+
+/** The newest height whose state is there; undefined before the first block is written. */
+export function readStateHeight(reader: KeyReader): number | undefined {
+  const head = reader.get(HEAD_KEY)
+  return head && readHeight(head, 0)
+}
+
+/** The lowest height whose state is kept; undefined before the first block is written. */
+export function readOldestHeight(reader: KeyReader): number | undefined {
   const oldest = reader.get(OLDEST_KEY)
-  if (head === undefined || oldest === undefined) return undefined
-  return { height: readHeight(head, 0), root: head.slice(HEIGHT_BYTES), oldestHeight: readHeight(oldest, 0) }
+  return oldest && readHeight(oldest, 0)
 }
 
 export function writeStateHead(batch: WriteBatch, height: number, root: Hash): void {

@@ -7,7 +7,7 @@ import { BoundedCache, CodeCache } from './caches.ts'
 import type { StateChanges } from './changes.ts'
 import { checkAbsent } from './checkAbsent.ts'
 import { accountKey, codeKey, decodeAccount, encodeAccount, FlatReader, nativePageKey } from './flatState.ts'
-import { readStateHead, writeOldestHeight, writeStateHead } from './head.ts'
+import { readOldestHeight, readStateHead, readStateHeight, writeOldestHeight, writeStateHead } from './head.ts'
 import { BlockHistory, dropStates } from './history.ts'
 import { type PreparedChanges, prepareChanges } from './prepareChanges.ts'
 import type { Account, StateReader } from './reader.ts'
@@ -65,6 +65,8 @@ export class StateStore {
   #height: number
   #root: Hash
   #oldestHeight: number
+  /** whether history was dropped since the start: only then the oldest height may be another one after a block */
+  #dropsHistory = false
   /** a pending state is between `write` and `publish` */
   #isWriting = false
 
@@ -158,6 +160,7 @@ export class StateStore {
     const oldest = this.#oldestHeight
     const oldestToKeep = Math.min(oldestHeightToKeep, this.#height)
     if (oldest >= oldestToKeep) return
+    this.#dropsHistory = true
     writeOldestHeight(batch, dropStates(this.#database, batch, { oldest, oldestToKeep }, budget))
   }
 
@@ -196,8 +199,8 @@ export class StateStore {
   #publish(base: number, height: number, changes: StateChanges, prepared: PreparedChanges, commit: TrieCommit): void {
     this.#assertHead(base)
     const snapshot = this.#database.snapshot()
-    const written = readStateHead(snapshot)
-    if (written?.height !== height) throw new Error(`block ${height} is published before its batch is written`)
+    if (readStateHeight(snapshot) !== height)
+      throw new Error(`block ${height} is published before its batch is written`)
     for (const { address, current } of prepared.accounts) this.#accounts.set(bytesKey(address), current ?? null)
     for (const { key, current } of prepared.flat) this.#entries.set(bytesKey(key), current)
     for (const { hash, code } of changes.codes) this.#codes.add(hash, code)
@@ -207,7 +210,7 @@ export class StateStore {
     this.#snapshot = snapshot
     this.#height = height
     this.#root = commit.root
-    this.#oldestHeight = written.oldestHeight
+    if (base < 0 || this.#dropsHistory) this.#oldestHeight = readOldestHeight(snapshot)!
     this.#isWriting = false
     // Not awaited: the snapshot is closed after the last range read of the former head.
     void former.close()

@@ -25,6 +25,8 @@ import { writeOldChain } from '../chain/segments/oldChain.ts'
 
 const BASE = SEGMENT_BLOCKS - 100
 const HEAD = SEGMENT_BLOCKS + 1_030
+/** The pruner looks for a segment with each 64th block. */
+const LISTING = HEAD + 64 - (HEAD % 64)
 
 let directory: string
 let database: Database
@@ -61,16 +63,17 @@ async function moveAll(): Promise<number[]> {
   const next = blocksOn(createPruner({ ...OPTIONS, database }))
   expect(await next(HEAD + 1)).toBe(0)
   await makeNextSegment(database, moveRules('archive', 0), async () => undefined)
+  expect(await next(LISTING - 1)).toBe(0)
   // The segment and its terms, and where segments begin and end.
-  expect(await next(HEAD + 1)).toBe(4)
+  expect(await next(LISTING)).toBe(4)
   for (let made = 0; made < 2; made++) expect(await makeNextHashFile(database, async () => undefined)).toBe(true)
   expect(await makeNextHashFile(database, async () => undefined)).toBe(false)
   const moved: number[] = []
-  for (let height = HEAD + 2; readMoved(database) < SEGMENT_BLOCKS; height++) {
+  for (let height = LISTING + 1; readMoved(database) < SEGMENT_BLOCKS; height++) {
     expect(await next(height)).toBeLessThan(300)
     if (readMoved(database) > BASE) moved.push(readMoved(database) - BASE)
   }
-  expect(await next(HEAD + 10)).toBe(0)
+  expect(await next(LISTING + 1)).toBe(0)
   return moved
 }
 
