@@ -27,7 +27,7 @@ import {
 import { DecidedBlockError, endsNode, reportOf, type UnforeseenReport } from './unforeseenError.ts'
 
 interface ApplicationOptions extends BlockRunnerOptions {
-  readonly chainReader: () => Pick<ChainReader, 'base' | 'hash' | 'consensusBlock' | 'validatorSetAt'>
+  readonly chainReader: () => Pick<ChainReader, 'base' | 'oldestBlock' | 'hash' | 'consensusBlock' | 'validatorSetAt'>
   readonly candidates: CandidateSource
   /** Stores a decided block with its state and announces it; in catch-up it may buffer it for a moment. */
   readonly publish: (decided: DecidedBlock, executed: ExecutedBlock) => Promise<void>
@@ -144,6 +144,7 @@ export function createApplication(options: ApplicationOptions): Application {
         validators: validators.next,
         nextValidators: validators.afterNext,
         maxGas: Number(paramsAfterHead().blockGasLimit),
+        isFromSnapshot: options.chainReader().oldestBlock > header.number,
       }
     },
 

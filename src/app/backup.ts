@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import { copyFile, link, mkdir, mkdtemp, open, readdir, rename, rm } from 'node:fs/promises'
+import { copyFile, link, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { tidySegments } from '../chain/segments/tidySegments.ts'
 import { readHeadRecord } from '../chain/writeBlock.ts'
@@ -12,6 +12,7 @@ import { copyDatabase } from './copyDatabase.ts'
 import { writeCopyMark } from './copyMark.ts'
 import { isSwitching } from './currentDatabase.ts'
 import { type DataPaths, dataPaths } from './dataDirectory.ts'
+import { makeWorkDirectory } from './workDirectory.ts'
 
 export interface BackupOptions {
   /** the data directory, of a node that may be running */
@@ -20,8 +21,6 @@ export interface BackupOptions {
   readonly out: string
   /** Whether it has the keys of validator and node, and with them `wal/`, which is what the signer remembers. */
   readonly withKeys: boolean
-  /** ID of this process, which the name of its working directory has */
-  readonly processId: number
   /** ends the backup, which then leaves nothing */
   readonly signal: AbortSignal
   /** bytes of tables and segments that were read to verify them, of how many */
@@ -61,8 +60,8 @@ export async function makeBackup(options: BackupOptions): Promise<number> {
   if (existsSync(out)) throw new ConfigError(`${out} exists already: a backup overwrites nothing, name a new directory`)
   const part = `${out}.part`
   await removeLeftover(part)
-  // Named so, it is removed by a later command if this process is killed: a link to a table keeps it on the disk.
-  const stage = await mkdtemp(join(homedir, `copy-${options.processId}-`))
+  const work = await makeWorkDirectory(homedir)
+  const stage = work.path
   try {
     // 1.
     await mkdir(part, { mode: 0o700 })
@@ -92,7 +91,7 @@ export async function makeBackup(options: BackupOptions): Promise<number> {
     await rm(part, { recursive: true, force: true })
     throw error
   } finally {
-    await rm(stage, { recursive: true, force: true })
+    await work.remove()
   }
 }
 

@@ -62,19 +62,3 @@ async function describe(from: string): Promise<{ manifest: string; size: number;
   const names = await readdir(from)
   return { manifest, size, logs: names.filter((name) => LOG.test(name)).join() }
 }
-
-/** Removes copies of checks and other commands that were ended by a signal: they would keep deleted tables on the disk. */
-export async function removeStaleCopies(homedir: string): Promise<void> {
-  for (const name of await readdir(homedir)) {
-    const id = /^copy-(\d+)-/.exec(name)?.[1]
-    if (id !== undefined && !isRunning(Number(id))) await rm(join(homedir, name), { recursive: true })
-  }
-}
-
-function isRunning(processId: number): boolean {
-  try {
-    return process.kill(processId, 0)
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}

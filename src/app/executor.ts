@@ -186,7 +186,7 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
 }
 
 /** The chain data that the execution of a block reads. */
-type ExecutionReader = Pick<ChainReader, 'base' | 'hash' | 'consensusBlock' | 'validatorSetAt'>
+type ExecutionReader = Pick<ChainReader, 'base' | 'oldestBlock' | 'hash' | 'consensusBlock' | 'validatorSetAt'>
 
 /**
  * Opens the reader, which decodes the head record, at the first read: most blocks read no block hash and have no evidence. A class,
@@ -202,6 +202,10 @@ class LazyChainReader implements ExecutionReader {
 
   get base(): number {
     return this.#reader().base
+  }
+
+  get oldestBlock(): number {
+    return this.#reader().oldestBlock
   }
 
   hash(height: number): ReturnType<ExecutionReader['hash']> {

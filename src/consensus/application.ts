@@ -23,6 +23,8 @@ export interface ApplicationInfo {
   readonly nextValidators: RankedValidatorSet
   /** block.max_gas of block `height` + 1; by default the genesis' */
   readonly maxGas?: number
+  /** whether block `height` came with a snapshot: then nobody executed it here, and no log has it. By default false. */
+  readonly isFromSnapshot?: boolean
 }
 
 export interface ProposalRequest {

@@ -112,7 +112,8 @@ export async function openConsensusService(options: ConsensusServiceOptions): Pr
   try {
     // 3.
     const start = stateFromInfo(chain, info)
-    const context = { recovery, publicKey: key.publicKey, verify: verifyEd25519, warn: walOptions.warn }
+    const { isFromSnapshot = false } = info
+    const context = { recovery, publicKey: key.publicKey, verify: verifyEd25519, isFromSnapshot, warn: walOptions.warn }
     checkRecovery(context, start)
     // 4.
     const guard = new DoubleSignGuard(key.address, recovery, recovery.isBlank && info.height > 0)

@@ -140,6 +140,8 @@ interface RecoveryContext {
   /** of this node's validator key */
   readonly publicKey: Uint8Array
   readonly verify: VerifySignature
+  /** whether the application's last block came with a snapshot: no log has it. By default false. */
+  readonly isFromSnapshot?: boolean
   readonly warn: WalOptions['warn']
 }
 
@@ -148,7 +150,10 @@ interface RecoveryContext {
  * blocks may have come from block sync, or the log was lost.
  * @throws RecoveryError
  */
-export function checkRecovery({ recovery, warn }: RecoveryContext, state: ConsensusState): void {
+export function checkRecovery(
+  { recovery, isFromSnapshot = false, warn }: RecoveryContext,
+  state: ConsensusState,
+): void {
   const { lastHeight, lastBlockId } = state
   const logged = recovery.decidedBlockId(lastHeight)
   if (lastHeight > 0 && logged !== undefined && !equalBlockId(logged, lastBlockId)) {
@@ -156,7 +161,7 @@ export function checkRecovery({ recovery, warn }: RecoveryContext, state: Consen
       `block ${lastHeight} of the database is not the one that the write-ahead log decided: they are from different copies, restore both from one backup`,
     )
   }
-  if (lastHeight > 0 && recovery.highest < lastHeight) {
+  if (lastHeight > 0 && recovery.highest < lastHeight && !isFromSnapshot) {
     warn('write-ahead log ends before the last block', { walHeight: recovery.highest, height: lastHeight })
   }
 }

@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import type { InvariantReport } from '../app/checkInvariants.ts'
-import { copyDatabase, removeStaleCopies } from '../app/copyDatabase.ts'
+import { copyDatabase } from '../app/copyDatabase.ts'
 import { dataPaths } from '../app/dataDirectory.ts'
 import { readGenesisFile } from '../app/initNode.ts'
 import type { ChainConfig } from '../chain/chainConfig.ts'
@@ -131,16 +130,16 @@ async function withDatabaseCopy<T>(
   const { Database } = await import('../storage/database.ts')
   const { verifyFiles } = await import('../storage/verifyFiles.ts')
   const { currentDatabase } = await import('../app/currentDatabase.ts')
+  const { makeWorkDirectory } = await import('../app/workDirectory.ts')
   const paths = dataPaths(config.homedir)
   const { homedir } = paths
   const db = currentDatabase(paths)
   if (!existsSync(db)) throw new ConfigError(`${db} does not exist: HOMEDIR must be the data directory of a chain`)
   // Runs all steps of the check.
   Array.from(check(db))
-  await removeStaleCopies(homedir)
-  const directory = await mkdtemp(join(homedir, `copy-${process.pid}-`))
+  const work = await makeWorkDirectory(homedir)
   try {
-    const copy = join(directory, 'db')
+    const copy = join(work.path, 'db')
     await copyDatabase(db, copy)
     // Its list of files and its logs, which a running node goes on writing in the original.
     verifyFiles(copy, 0)
@@ -151,7 +150,7 @@ async function withDatabaseCopy<T>(
       await database.close()
     }
   } finally {
-    await rm(directory, { recursive: true })
+    await work.remove()
   }
 }
 
@@ -159,14 +158,12 @@ async function withDatabaseCopy<T>(
 export async function backUp(config: Config, { out, withKeys, signal }: BackupOptions): Promise<BackupReport> {
   const { makeBackup } = await import('../app/backup.ts')
   const { homedir } = dataPaths(config.homedir)
-  if (existsSync(homedir)) await removeStaleCopies(homedir)
   const progress = startProgress({ title: 'verifying the backup', unit: 'bytes' })
   try {
     const height = await makeBackup({
       homedir,
       out,
       withKeys,
-      processId: process.pid,
       signal,
       onProgress: (done, total) => progress.update(done, total),
       pause: () => setImmediate(),

@@ -1,8 +1,5 @@
 import { existsSync, statSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { removeStaleCopies } from '../app/copyDatabase.ts'
 import type { Pruned } from '../app/pruner.ts'
 import type { Reindexed } from '../app/reindex.ts'
 import type { Repaired } from '../app/repair/repairDatabase.ts'
@@ -16,7 +13,7 @@ import type {
 } from '../cli/ports.ts'
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/configError.ts'
-import type { Database } from '../storage/database.ts'
+import type { Database, DatabaseOptions } from '../storage/database.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { startProgress } from '../telemetry/progress.ts'
 import { offlineExecutors } from '../threads/offlineExecutors.ts'
@@ -31,30 +28,18 @@ import { type Home, openDatabase, openExistingHome, settleDatabase } from '../th
 export async function exportBlocks(config: Config, { out, from, to, signal }: ExportOptions): Promise<BlockRange> {
   const { openChainReader } = await import('../chain/store.ts')
   const { exportBlocks: writeBlockFile } = await import('../app/exportBlocks.ts')
-  const { Database } = await import('../storage/database.ts')
-  const { START_BYTES, verifyFiles } = await import('../storage/verifyFiles.ts')
-  const home = await openExistingHome(config)
-  try {
-    verifyFiles(home.paths.db, START_BYTES)
-    const database = await Database.open(home.paths.db, { readOnly: true })
+  return withCheckedDatabase(config, { readOnly: true }, async (database, { chain: { genesisHash } }) => {
+    const reader = openChainReader(database)
+    const range = { from: from ?? Math.max(reader.oldestBlock, 1), to: to ?? reader.headHeight }
+    const total = range.to - range.from + 1
+    const progress = startProgress({ title: 'exporting blocks', unit: 'blocks', total })
     try {
-      const reader = openChainReader(database)
-      const range = { from: from ?? Math.max(reader.oldestBlock, 1), to: to ?? reader.headHeight }
-      const total = range.to - range.from + 1
-      const progress = startProgress({ title: 'exporting blocks', unit: 'blocks', total })
-      try {
-        const { genesisHash } = home.chain
-        await writeBlockFile({ chain: reader, genesisHash, path: out, signal, progress, ...range })
-      } finally {
-        progress.end()
-      }
-      return range
+      await writeBlockFile({ chain: reader, genesisHash, path: out, signal, progress, ...range })
     } finally {
-      await database.close()
+      progress.end()
     }
-  } finally {
-    await home.lock.release()
-  }
+    return range
+  })
 }
 
 /** Executes blocks in a stopped node. */
@@ -93,38 +78,26 @@ export async function rollback(config: Config, { to, save, signal }: RollbackOpt
   const { decidesAlone } = await import('../consensus/recovery.ts')
   const { openChainReader } = await import('../chain/store.ts')
   const { exportBlocks: writeBlockFile } = await import('../app/exportBlocks.ts')
-  const { Database } = await import('../storage/database.ts')
-  const { START_BYTES, verifyFiles } = await import('../storage/verifyFiles.ts')
-  const home = await openExistingHome(config)
-  try {
-    verifyFiles(home.paths.db, START_BYTES)
-    const database = await Database.open(home.paths.db)
-    try {
-      const from = checkRollback(database, to)
-      if (from === to) return { from, to }
-      const reader = openChainReader(database)
-      const validators = reader.validatorSetAt(to + 1)
-      if (save !== undefined) {
-        const { genesisHash } = home.chain
-        await writeBlockFile({ chain: reader, genesisHash, path: save, from: to + 1, to: from, signal })
-      } else if (validators !== undefined && decidesAlone(validators, home.validatorKey.publicKey)) {
-        throw new ConfigError(
-          `this validator alone decides the blocks, so no peer has those above ${to}: keep them with --save FILE, for coind import`,
-        )
-      }
-      const progress = startProgress({ title: 'undoing blocks', unit: 'blocks', total: from - to })
-      progress.update(0)
-      try {
-        return await undoBlocks(database, to, { signal, onBlock: (height) => progress.update(from - height) })
-      } finally {
-        progress.end()
-      }
-    } finally {
-      await database.close()
+  return withCheckedDatabase(config, {}, async (database, { chain: { genesisHash }, validatorKey }) => {
+    const from = checkRollback(database, to)
+    if (from === to) return { from, to }
+    const reader = openChainReader(database)
+    const validators = reader.validatorSetAt(to + 1)
+    if (save !== undefined) {
+      await writeBlockFile({ chain: reader, genesisHash, path: save, from: to + 1, to: from, signal })
+    } else if (validators !== undefined && decidesAlone(validators, validatorKey.publicKey)) {
+      throw new ConfigError(
+        `this validator alone decides the blocks, so no peer has those above ${to}: keep them with --save FILE, for coind import`,
+      )
     }
-  } finally {
-    await home.lock.release()
-  }
+    const progress = startProgress({ title: 'undoing blocks', unit: 'blocks', total: from - to })
+    progress.update(0)
+    try {
+      return await undoBlocks(database, to, { signal, onBlock: (height) => progress.update(from - height) })
+    } finally {
+      progress.end()
+    }
+  })
 }
 
 /** Deletes at once what the settings do not keep, from the database of a stopped node. */
@@ -157,6 +130,7 @@ export async function reindexDatabase(config: Config, signal: AbortSignal): Prom
 export async function repairDatabase(config: Config, options: RepairOptions): Promise<Repaired> {
   const { repairDatabase: repair } = await import('../app/repair/repairDatabase.ts')
   const { beginSwitch, keepOldDatabase } = await import('../app/currentDatabase.ts')
+  const { makeWorkDirectory } = await import('../app/workDirectory.ts')
   const { snapshotFor } = await import('../threads/beginFromSnapshot.ts')
   const { decidesAlone } = await import('../consensus/recovery.ts')
   const home = await openExistingHome(config)
@@ -167,14 +141,13 @@ export async function repairDatabase(config: Config, options: RepairOptions): Pr
     /** most repairs need none */
     let executors: ReturnType<typeof offlineExecutors> | undefined
     if (!existsSync(paths.db)) throw new ConfigError(`${paths.db} does not exist: the node has no chain yet`)
-    await removeStaleCopies(paths.homedir)
-    const sortDirectory = await mkdtemp(join(paths.homedir, `copy-${process.pid}-`))
+    const work = await makeWorkDirectory(paths.homedir)
     try {
       const repaired = await repair({
         ...options,
         location: paths.db,
         target: paths.restoringDb,
-        sortDirectory,
+        sortDirectory: work.path,
         chain,
         index: config.index,
         keepsBlocks: config.blockHistory === 0,
@@ -192,7 +165,7 @@ export async function repairDatabase(config: Config, options: RepairOptions): Pr
       await settleDatabase(home, logger)
       return repaired
     } finally {
-      await rm(sortDirectory, { recursive: true })
+      await work.remove()
     }
   } finally {
     await home.lock.release()
@@ -213,6 +186,28 @@ export async function compactDatabase(config: Config, signal: AbortSignal): Prom
     }
     return { bytesBefore, bytesAfter: await directoryBytes(database.location) }
   })
+}
+
+/** Opens the database of a stopped node as it is, whose files are checked as far as a start checks them. */
+async function withCheckedDatabase<T>(
+  config: Config,
+  options: DatabaseOptions,
+  use: (database: Database, home: Home) => Promise<T>,
+): Promise<T> {
+  const { Database } = await import('../storage/database.ts')
+  const { START_BYTES, verifyFiles } = await import('../storage/verifyFiles.ts')
+  const home = await openExistingHome(config)
+  try {
+    verifyFiles(home.paths.db, START_BYTES)
+    const database = await Database.open(home.paths.db, options)
+    try {
+      return await use(database, home)
+    } finally {
+      await database.close()
+    }
+  } finally {
+    await home.lock.release()
+  }
 }
 
 /** Opens the database of a stopped node, whose files are checked, and which is converted where it is in the former format. */

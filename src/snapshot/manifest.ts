@@ -12,6 +12,11 @@ import { MAX_PACKED_BYTES, MAX_UNPACKED_BYTES } from './chunk.ts'
  */
 
 export const MANIFEST_NAME = 'manifest.json'
+/** Whether a directory has the name of a complete snapshot, its height, which it gets at the end (see `makeSnapshot`). */
+export function isSnapshotName(name: string): boolean {
+  return /^[1-9]\d{0,14}$/.test(name)
+}
+
 /** More than a state of 400 GB needs. */
 export const MAX_MANIFEST_BYTES = 16 << 20
 export const MAX_CHUNKS = 65_536

@@ -3,7 +3,7 @@ import { type FileHandle, open, readdir, readFile, stat } from 'node:fs/promises
 import { join } from 'node:path'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import { FetchedMarks } from './fetchedMark.ts'
-import { MANIFEST_NAME } from './manifest.ts'
+import { isSnapshotName, MANIFEST_NAME } from './manifest.ts'
 
 /** A snapshot that is complete, as it is offered to peers. */
 export interface OfferedSnapshot {
@@ -35,8 +35,6 @@ export interface SnapshotSource {
 /** For a node that serves none. */
 export const NO_SNAPSHOTS: SnapshotSource = { offers: async () => [], read: async () => undefined }
 
-/** A directory is complete when it has this name: the maker gives it at the end (see `makeSnapshot`). */
-const COMPLETE = /^\d{1,15}$/
 const CHUNK = /^[0-9a-f]{64}\.zst$/
 
 interface Shelved {
@@ -54,7 +52,7 @@ export function snapshotsIn(root: string, nowMs: () => number): SnapshotSource {
   const marks = new FetchedMarks(nowMs)
 
   const shelved = async (): Promise<readonly Shelved[]> => {
-    const names = (await namesIn(root)).filter((name) => COMPLETE.test(name)).sort((a, b) => Number(b) - Number(a))
+    const names = (await namesIn(root)).filter(isSnapshotName).sort((a, b) => Number(b) - Number(a))
     for (const [name, { directory }] of known) {
       if (names.includes(name)) continue
       known.delete(name)

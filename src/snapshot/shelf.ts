@@ -4,7 +4,7 @@ import { decodeEthereumHeader } from '../chain/ethereumBlock.ts'
 import { syncDirectory } from '../storage/writeFileDurably.ts'
 import { isBeingFetched } from './fetchedMark.ts'
 import { isUnfinished } from './makeSnapshot.ts'
-import { MANIFEST_NAME, ManifestError, readManifest } from './manifest.ts'
+import { isSnapshotName, MANIFEST_NAME, ManifestError, readManifest } from './manifest.ts'
 
 /*
  * The snapshots of a node in `HOMEDIR/snapshots`: each in a directory with its height as name, which it gets when it is complete. Peers
@@ -21,14 +21,13 @@ export interface ShelvedSnapshot {
   readonly chunks: number
 }
 
-const COMPLETE = /^[1-9]\d{0,14}$/
 /** While the files of a snapshot are deleted, its directory has this name. */
 const REMOVED = '.removed'
 
 /** Heights of the complete snapshots, the newest first; none where there is no such directory. */
 export function shelvedHeights(shelf: string): readonly number[] {
   return namesIn(shelf)
-    .filter((name) => COMPLETE.test(name))
+    .filter(isSnapshotName)
     .map(Number)
     .sort((a, b) => b - a)
 }

@@ -41,7 +41,6 @@ function backUp(out: string, options: Partial<Parameters<typeof makeBackup>[0]> 
     homedir: home,
     out,
     withKeys: false,
-    processId: 1,
     signal,
     pause: () => setImmediate(),
     ...options,

@@ -1,10 +1,9 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
 import { showNodeId } from '../../src/main.ts'
-import { checkInvariants } from '../../src/maintenance/besideNode.ts'
 
 let directory: string
 beforeEach(() => {
@@ -25,15 +24,5 @@ describe('showNodeId', () => {
       (path) => statSync(path).mode & 0o777,
     )
     expect(modes).toEqual([0o700, 0o700, 0o600])
-  })
-})
-
-describe('checkInvariants', () => {
-  it('removes the copies of commands that were ended, and not those of others that run', async () => {
-    const [left, running] = [`copy-${2 ** 30}-abc`, `copy-${process.ppid}-abc`]
-    for (const name of ['db', left, running]) mkdirSync(join(directory, name))
-    // The database is none.
-    await expect(checkInvariants(configOf(directory))).rejects.toThrow()
-    expect([left, running].map((name) => existsSync(join(directory, name)))).toEqual([false, true])
   })
 })

@@ -168,7 +168,7 @@ function readableBytes(location: string): number | undefined {
 }
 
 /** Signals come between two turns of the event loop. */
-async function pause({ signal }: Pick<InspectRequest, 'signal'>): Promise<void> {
+export async function pause({ signal }: Pick<InspectRequest, 'signal'>): Promise<void> {
   await setImmediate()
   signal.throwIfAborted()
 }
@@ -413,17 +413,10 @@ async function stateDamage(
     if (value.length > 0) mended.set(bytesKey(key), value)
   }
   const codes: Hash[] = []
-  const progress = request.progressOf({ title: 'computing the state root anew', unit: 'entries' })
   try {
     const found = await recomputeState(
       database,
-      {
-        directory: request.sortDirectory,
-        pause: async (entries) => {
-          progress.update(entries)
-          await pause(request)
-        },
-      },
+      { ...request, title: 'computing the state root anew' },
       {
         node: () => void derived.nodes++,
         slotCount: () => void derived.slotCounts++,
@@ -442,7 +435,5 @@ async function stateDamage(
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.code !== 'corrupt') throw error
     return { root, mended, derived, loss: withoutAdvice(error) }
-  } finally {
-    progress.end()
   }
 }

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import type { ChainConfig } from '../../chain/chainConfig.ts'
 import { INDEXED_KEY } from '../../chain/indexCoverage.ts'
 import { openChainReader } from '../../chain/store.ts'
@@ -13,7 +12,7 @@ import { damagedContents } from '../../storage/damage.ts'
 import { Database } from '../../storage/database.ts'
 import { encodeFormat, FORMAT_KEY, GENESIS_HASH_KEY } from '../../storage/format.ts'
 import { type Reindexed, reindex } from '../reindex.ts'
-import type { Damage, InspectRequest, StateDamage } from './findDamage.ts'
+import { type Damage, type InspectRequest, pause, type StateDamage } from './findDamage.ts'
 import {
   HISTORY_COLUMNS,
   INDEX_COLUMNS,
@@ -124,35 +123,23 @@ async function replaceDamaged(
 
 /** Writes what the recomputed state has, and the database has not. @throws DatabaseError when it has another root */
 async function writeDerived(database: Database, request: MendRequest, { root, derived }: StateDamage): Promise<void> {
-  const progress = request.progressOf({ title: 'writing the state anew', unit: 'entries' })
   const batches = new BatchWriter(database)
-  try {
-    const found = await recomputeState(
-      database,
-      {
-        directory: request.sortDirectory,
-        pause: async (entries) => {
-          progress.update(entries)
-          await batches.flushLarge()
-          await pause(request)
-        },
+  const found = await recomputeState(
+    database,
+    { ...request, title: 'writing the state anew', pause: () => batches.flushLarge() },
+    {
+      node: (key, rlp) => batches.batch.put(key, rlp),
+      slotCount: (address, count) => {
+        if (count === 0) batches.batch.del(slotCountKey(address))
+        else batches.batch.put(slotCountKey(address), encodeCount(count))
       },
-      {
-        node: (key, rlp) => batches.batch.put(key, rlp),
-        slotCount: (address, count) => {
-          if (count === 0) batches.batch.del(slotCountKey(address))
-          else batches.batch.put(slotCountKey(address), encodeCount(count))
-        },
-        directory: () => undefined,
-        code: () => undefined,
-      },
-    )
-    if (!equalBytes(found, root)) throw damagedContents('the state has another root than a moment ago')
-    if (derived.isDirectoryWrong) await writeDirectory(database, batches)
-    await batches.flush()
-  } finally {
-    progress.end()
-  }
+      directory: () => undefined,
+      code: () => undefined,
+    },
+  )
+  if (!equalBytes(found, root)) throw damagedContents('the state has another root than a moment ago')
+  if (derived.isDirectoryWrong) await writeDirectory(database, batches)
+  await batches.flush()
 }
 
 async function writeDirectory(database: Database, batches: BatchWriter): Promise<void> {
@@ -185,9 +172,4 @@ async function deleteColumn(database: Database, batches: BatchWriter, column: nu
     batches.batch.del(key)
     await batches.flushLarge()
   }
-}
-
-async function pause({ signal }: Pick<InspectRequest, 'signal'>): Promise<void> {
-  await setImmediate()
-  signal.throwIfAborted()
 }

@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import type { ChainConfig } from '../../chain/chainConfig.ts'
-import { decodeBlock } from '../../chain/consensus/block.ts'
+import { dataHash, decodeBlock } from '../../chain/consensus/block.ts'
 import {
   lastOfSegment,
   type NamedSegment,
@@ -10,10 +10,11 @@ import {
   segmentName,
   segmentPath,
 } from '../../chain/segments/segments.ts'
+import { RESTORED_KEY } from '../../chain/store.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
 import { Column, columnKey, heightBytes, readHeight } from '../../storage/columns.ts'
 import { Database, DatabaseError } from '../../storage/database.ts'
-import { salvageTo } from '../../storage/salvage.ts'
+import { salvageEntries, salvageTo } from '../../storage/salvage.ts'
 import {
   encodeSegmentFile,
   readSegmentIndex,
@@ -78,6 +79,17 @@ function lastInName(path: string): number {
 /** A longer file is not read into memory. */
 const MAX_SEGMENT_BYTES = 2 ** 31
 
+/**
+ * Whether what can be read says that the chain began with a snapshot: then the transactions of its first blocks were never there.
+ * @param location of a damaged database
+ */
+export function beganWithSnapshot(location: string): boolean {
+  for (const [key] of salvageEntries(location, Column.chainMeta, Column.chainMeta)) {
+    if (equalBytes(key, RESTORED_KEY)) return true
+  }
+  return false
+}
+
 /** The path of a whole file of old blocks, of this node or fetched; undefined when nobody has it. */
 export async function wholeSegment(request: OwnBlocksRequest, range: NamedSegment): Promise<string | undefined> {
   const { location, sortDirectory, from, signal } = request
@@ -141,7 +153,10 @@ async function salvageBlocks(
     })
     const part = (column: number, height: number): Uint8Array | undefined =>
       scratch.get(columnKey(column, heightBytes(height)))
-    const isThere = (height: number): boolean => PARTS.every((column) => part(column, height) !== undefined)
+    const isThere = (height: number): boolean => {
+      const block = part(Column.consensusBlock, height)
+      return block !== undefined && hasBody(block) && part(Column.header, height) !== undefined
+    }
     let end = first
     while (isThere(end)) if (++end % BLOCKS_PER_PAUSE === 0) await pause()
     // The commit of each block is in the next one.
@@ -168,6 +183,12 @@ async function salvageBlocks(
     await scratch.close()
     progress.end()
   }
+}
+
+/** Not so where its transactions were dropped, before the node was told to keep all blocks. */
+function hasBody(bytes: Uint8Array): boolean {
+  const { header, txs } = decodeBlock(bytes)
+  return equalBytes(dataHash(txs), header.dataHash)
 }
 
 const PARTS: readonly number[] = [Column.header, Column.consensusBlock]

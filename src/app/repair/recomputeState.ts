@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Address } from '../../primitives/address.ts'
 import {
   bytesKey,
@@ -22,6 +23,7 @@ import { Column, columnKey, prefixEnd } from '../../storage/columns.ts'
 import { damagedContents } from '../../storage/damage.ts'
 import { DatabaseError } from '../../storage/database.ts'
 import { type SortEntry, sortEntries } from '../../storage/externalSort.ts'
+import type { ProgressOf } from '../../telemetry/progress.ts'
 
 /** What is found not to follow from accounts, slots and native entries; each is called with what is right. */
 export interface StateDifferences {
@@ -35,9 +37,15 @@ export interface StateDifferences {
   readonly code: (hash: Hash) => void
 }
 
-interface RecomputeOptions extends StateSortOptions {
-  /** awaited after every few thousand entries, with their number so far; what it throws ends the work */
-  readonly pause: (entries: number) => Promise<void>
+interface RecomputeRequest {
+  /** an existing directory for the files of sorts */
+  readonly sortDirectory: string
+  readonly progressOf: ProgressOf
+  readonly signal: AbortSignal
+  /** what the progress is called */
+  readonly title: string
+  /** awaited after every few thousand entries */
+  readonly pause?: () => Promise<void>
 }
 
 const ENTRIES_PER_PAUSE = 2_000
@@ -47,13 +55,33 @@ const ADDRESS_BYTES = 20
  * The state root that accounts, slots and native entries make, whatever the nodes of tries in the database say; and how all else of
  * the state differs from what follows from them. Where the root is the one that the validators decided, accounts, slots and native
  * entries are proved, and the rest can be written anew from them.
- * @throws DatabaseError when an entry cannot be read
+ * @throws DatabaseError when an entry cannot be read; `signal.reason`
  */
 export async function recomputeState(
   db: StateColumns,
-  options: RecomputeOptions,
+  { sortDirectory, progressOf, signal, title, pause }: RecomputeRequest,
   differs: StateDifferences,
 ): Promise<Hash> {
+  const progress = progressOf({ title, unit: 'entries' })
+  const onEntries = async (entries: number): Promise<void> => {
+    progress.update(entries)
+    await pause?.()
+    await setImmediate()
+    signal.throwIfAborted()
+  }
+  try {
+    return await stateRoot(db, { directory: sortDirectory, pause: onEntries }, differs)
+  } finally {
+    progress.end()
+  }
+}
+
+interface RootOptions extends StateSortOptions {
+  /** awaited after every few thousand entries, with their number so far; what it throws ends the work */
+  readonly pause: (entries: number) => Promise<void>
+}
+
+async function stateRoot(db: StateColumns, options: RootOptions, differs: StateDifferences): Promise<Hash> {
   let entries = 0
   const counted = async function* <T>(source: AsyncIterable<T>): AsyncGenerator<T, void, void> {
     for await (const entry of source) {

@@ -12,7 +12,7 @@ import type { Reindexed } from '../reindex.ts'
 import { type Damage, findDamage } from './findDamage.ts'
 import { type MendPlan, type MendRequest, mendDatabase, planMending } from './mendDatabase.ts'
 import { mendedReader } from './mendState.ts'
-import { gatherOwnBlocks, type OwnBlocks } from './ownBlocks.ts'
+import { beganWithSnapshot, gatherOwnBlocks, type OwnBlocks } from './ownBlocks.ts'
 import { type RebuildRequest, rebuildFromBlocks } from './rebuildFromBlocks.ts'
 import { restoreSegment, segmentSources } from './restoreSegments.ts'
 import { type TakenOver, takeOverBlocks } from './takeOverBlocks.ts'
@@ -82,7 +82,7 @@ export async function repairDatabase(request: RepairRequest): Promise<Repaired> 
 async function rebuild(request: RepairRequest, found: readonly string[]): Promise<Repaired> {
   const { location, signal, isDryRun, keepsBlocks, prefersSnapshot } = request
   const blocks =
-    keepsBlocks && !prefersSnapshot
+    keepsBlocks && !prefersSnapshot && !beganWithSnapshot(location)
       ? // Files in other places are downloaded only when they are used.
         await gatherOwnBlocks(isDryRun ? { ...request, from: [] } : request)
       : NO_BLOCKS

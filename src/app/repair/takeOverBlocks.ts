@@ -239,7 +239,7 @@ async function takeFile(
   for (let height = base - 1; height >= lowest; height = tip.link.height) {
     const proved = await provedBlocks(request, source, tip, Math.min(BLOCKS_AT_ONCE, height - lowest + 1))
     if (proved.length === 0) return false
-    for (const { block: _block, header: _header, ...rest } of proved) blocks.push(rest)
+    blocks.push(...proved.map(withoutBytes))
     tip = tipBelow(tip, proved)
     await pause(tip.link.height)
   }
@@ -251,6 +251,17 @@ async function takeFile(
   writeOlderSegment(batch, database, { segment, blocks, genesis })
   await database.write(batch, { sync: true })
   return true
+}
+
+/** Copies, since a view would keep the bytes of its block in memory, of a whole file. */
+function withoutBytes({ height, hash, consensusHash, validatorsHash, validators }: VerifiedBlock): OlderBlockInFile {
+  return {
+    height,
+    hash: hash.slice(),
+    consensusHash: consensusHash.slice(),
+    validatorsHash: validatorsHash.slice(),
+    validators: validators?.slice(),
+  }
 }
 
 /** Writes a few blocks to LevelDB, or the validators of those that the snapshot brought. @returns whether there is at least one */

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { dataPaths } from '../../../src/app/dataDirectory.ts'
@@ -13,6 +13,7 @@ import { PROPERTY_RUNS } from '../../propertyRuns.ts'
 import { ACCOUNTS, COIN, KEYS } from '../devChain.ts'
 import { getJson } from '../native/nativeChain.ts'
 import { runCli, sendByCli } from '../native/runCli.ts'
+import { runCoind } from '../runCoind.ts'
 import { differences, type LocalNetwork, makeNetwork, type NetworkNode, QUICK, waitForHeight } from './localNetwork.ts'
 import { startTransfers } from './transfers.ts'
 
@@ -189,9 +190,28 @@ it('fetches what it needs of the blocks before its snapshot, beside the new ones
   await expect.poll(isThere, POLL).toBe(true)
 })
 
-it('is jailed and slashed when it stops, and unjails', async () => {
+/** Damages the database of the fifth node, which is stopped, and has it repaired. @returns the snapshot's height */
+async function repairFifth(): Promise<number> {
+  rmSync(join(dataPaths(fifth.home).db, 'CURRENT'))
+  const environment = { ...fifth.variables, ...QUICK.environment, HOMEDIR: fifth.home }
+  const { code, output } = await runCoind(['repair'], { environment })
+  expect({ code, output }).toMatchObject({
+    code: 0,
+    output: expect.stringContaining('restore a snapshot from the peers'),
+  })
+  // A snapshot has no validators of the blocks before it: these are proved, and the damaged database had them.
+  expect(output).toContain('Headers and commits are there from block 0 on')
+  return Number(/made anew up to block (\d+)/.exec(output)![1])
+}
+
+it('is jailed and slashed when it stops, is repaired by a snapshot of its peers, and unjails', async () => {
   await fifth.kill('SIGTERM')
-  await expect.poll(async () => (await validator()).jailed, POLL).toBe(true)
+  const [height] = await Promise.all([
+    repairFifth(),
+    expect.poll(async () => (await validator()).jailed, POLL).toBe(true),
+  ])
+  expect(height % SNAPSHOT_INTERVAL).toBe(0)
+  snapshotHeight = height
   // 1 % for downtime
   expect((await validator()).tokens).toBe((5940n * COIN).toString())
   expect(await delegated()).toBe(990n * COIN)
@@ -202,6 +222,8 @@ it('is jailed and slashed when it stops, and unjails', async () => {
 
   await fifth.start()
   await waitForHeight(fifth, await seed.height())
+  await expect(fifth.blockHash(1)).rejects.toThrow(`oldest block is ${height + 1}`)
+  expect(fifth.running.output()).not.toContain('write-ahead log ends before the last block')
   await expect
     .poll(() => runCli(urlOf(fifth), ['tx', 'slashing', 'unjail'], { COIND_PRIVATE_KEY: KEYS[0]! }), POLL)
     .toMatchObject({ code: 0 })

@@ -110,7 +110,6 @@ it('a backup has the segment, and is none when that is damaged', async () => {
       homedir: directory,
       out: join(directory, name),
       withKeys: false,
-      processId: 1,
       signal: new AbortController().signal,
       onProgress: (bytes) => void read.push(bytes),
       pause: async () => undefined,

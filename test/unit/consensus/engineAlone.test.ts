@@ -208,6 +208,16 @@ describe('a restart', () => {
     ])
   })
 
+  it('does not warn where the log cannot have the last block, because it came with a snapshot', async () => {
+    const node = await chainOf(3)
+    const restored = node.application.at(node.height)
+    const info = restored.info.bind(restored)
+    restored.info = async () => ({ ...(await info()), isFromSnapshot: true })
+    const again = createSolo({ application: restored })
+    await runUntil(again, 5)
+    expect(again.warnings).not.toContain('write-ahead log ends before the last block')
+  })
+
   it('drops segments that the application has made durable', async () => {
     const node = await chainOf(40, { segmentBytes: 4000 })
     expect(node.disk.names().length).toBeLessThan(4)

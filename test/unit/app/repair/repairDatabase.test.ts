@@ -7,11 +7,14 @@ import { isRepairUnfinished } from '../../../../src/app/repair/mendable.ts'
 import { type RepairRequest, repairDatabase } from '../../../../src/app/repair/repairDatabase.ts'
 import { rollback } from '../../../../src/app/rollback.ts'
 import type { ChainConfig } from '../../../../src/chain/chainConfig.ts'
+import { dropBlockBodies } from '../../../../src/chain/dropBlockBodies.ts'
 import { writeHashFiles } from '../../../../src/chain/segments/hashFiles.ts'
 import { termsEntry } from '../../../../src/chain/segments/segmentTerms.ts'
+import { RESTORED_KEY } from '../../../../src/chain/store.ts'
 import { readStateHead } from '../../../../src/state/head.ts'
 import { WriteBatch } from '../../../../src/storage/batch.ts'
 import { Column, columnKey, heightBytes } from '../../../../src/storage/columns.ts'
+import type { Database } from '../../../../src/storage/database.ts'
 import { firstSeed, PROPERTY_RUNS, runs, variants } from '../../../propertyRuns.ts'
 import { createRandom } from '../../state/randomChain.ts'
 import { type Contents, contentsOf, expectSame, extend, openBusyNode, withDatabase } from '../busyChain.ts'
@@ -357,6 +360,28 @@ describe('a database that is made anew from its own blocks', () => {
     await withDatabase({ location }, (database) => database.compact(Uint8Array.of(0), Uint8Array.of(0xff)), false)
     const repaired = repair({ decidesAlone: () => true })
     await expect(repaired).rejects.toThrow(/block 7 is lost, and this validator alone decides the blocks/)
+  })
+
+  it('is none where the first blocks have lost their transactions, or the chain began with a snapshot', async () => {
+    const write = (fill: (batch: WriteBatch, database: Database) => void): Promise<void> =>
+      withDatabase(
+        { location },
+        async (database) => {
+          const batch = new WriteBatch()
+          fill(batch, database)
+          await database.write(batch, { sync: false })
+          await database.compact(Uint8Array.of(0), Uint8Array.of(0xff))
+        },
+        false,
+      )
+    await write((batch, database) => dropBlockBodies(database, batch, 8, 8))
+    rmSync(join(location, 'CURRENT'))
+    const snapshot = () => ({ place: 'there', restore: async () => undefined })
+    expect((await repair({ isDryRun: true, snapshot })).steps[0]).toBe('restore a snapshot from there')
+    cpSync(join(directory, 'whole', 'db'), location, { recursive: true })
+    await write((batch) => batch.put(RESTORED_KEY, new Uint8Array(38)))
+    rmSync(join(location, 'CURRENT'))
+    expect((await repair({ isDryRun: true, snapshot })).steps[0]).toBe('restore a snapshot from there')
   })
 
   it('goes on where it was interrupted', async () => {

@@ -1,0 +1,78 @@
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Database, DatabaseError } from '../storage/database.ts'
+
+/*
+ * Directories `copy-…` in HOMEDIR where commands put what they need for a while: links to the files of a database, which a node that runs
+ * there goes on deleting, or files of sorts. A command that was killed leaves its own, which would keep deleted files on the disk, so the
+ * next one removes it. Whether a command still runs is told by a lock, as for the data directory (`lockHome`): containers that share a
+ * volume have the same process IDs.
+ */
+
+/** A directory of this process alone. */
+interface WorkDirectory {
+  /** empty at first */
+  readonly path: string
+  remove(): Promise<void>
+}
+
+const NAME = /^copy-/
+/** A further one is needed only when another command has taken the new directory for one that was left. */
+const ATTEMPTS = 10
+
+/**
+ * Makes a directory for this command, and removes those that ended ones have left. A process has one at a time: its own lock does not keep
+ * it out.
+ * @throws DatabaseError when the disk takes no more
+ */
+export async function makeWorkDirectory(homedir: string): Promise<WorkDirectory> {
+  for (const name of await readdir(homedir)) if (NAME.test(name)) await removeLeft(join(homedir, name))
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const directory = await mkdtemp(join(homedir, 'copy-'))
+    const lock = await lockNew(directory)
+    if (lock === undefined) continue
+    const path = join(directory, 'files')
+    await mkdir(path)
+    return { path, remove: () => removeLocked(directory, lock) }
+  }
+  throw new Error(`${homedir}: other commands remove what this one makes there`)
+}
+
+/** undefined: another process has locked the directory, and removes it or has done so */
+async function lockNew(directory: string): Promise<Database | undefined> {
+  try {
+    return await openLock(directory)
+  } catch (error) {
+    if (!existsSync(directory) || isHeld(error)) return undefined
+    await rm(directory, { recursive: true, force: true })
+    throw error
+  }
+}
+
+async function removeLeft(directory: string): Promise<void> {
+  try {
+    await removeLocked(directory, await openLock(directory))
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error
+    // Otherwise nobody has it open: the lock comes before all that can be damaged. What cannot be locked for want of room stays.
+    if (error.code !== 'locked' && error.code !== 'io') await rm(directory, { recursive: true, force: true })
+  }
+}
+
+/** The lock is given back last, so that nobody takes a half of the directory for his own. */
+async function removeLocked(directory: string, lock: Database): Promise<void> {
+  try {
+    await rm(directory, { recursive: true })
+  } finally {
+    await lock.close()
+  }
+}
+
+function openLock(directory: string): Promise<Database> {
+  return Database.open(join(directory, 'lock'), { cacheBytes: 0, writeBufferBytes: 64 << 10 })
+}
+
+function isHeld(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === 'locked'
+}
