@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import './equalBytes.ts'
 
 /**
  * Property tests draw the same values in each run, so that a change is not blamed for a failure that another seed would have found before

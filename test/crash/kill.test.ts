@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest'
+import { runs } from '../propertyRuns.ts'
 import { killNode } from './killNode.ts'
 
-/** Including the one that hits a start; `npm run test:crash` kills as often as one likes. */
-const KILLS = 6
+/** Including the one that hits a start, the third; `npm run test:crash` kills as often as one likes. */
+const KILLS = runs(4)
 
 it('loses nothing that a client was shown, however often it is killed', { timeout: 600_000 }, async () => {
   const report = await killNode({

@@ -9,11 +9,12 @@ import { bytesToHex } from '../../src/primitives/bytes.ts'
 import { rpc } from '../e2e/rpc.ts'
 import { runCoind } from '../e2e/runCoind.ts'
 import { startNode } from '../e2e/startNode.ts'
+import { runs } from '../propertyRuns.ts'
 
 const WALLET = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 const GENESIS_WALLET = bytesToHex(DEVNET_ACCOUNTS[0]!.address)
-const KILLS = 6
-const START_KILLS = 4
+const KILLS = runs(3)
+const START_KILLS = runs(2)
 
 let homedir: string
 beforeEach(() => {
@@ -49,7 +50,7 @@ it('starts, however often the first start was interrupted', { timeout: 180_000 }
   for (let kill = 1; kill <= START_KILLS; kill++) {
     await startNode({
       homedir: home,
-      onSpawn: (child) => void setTimeout(kill * 450).then(() => child.kill('SIGKILL')),
+      onSpawn: (child) => void setTimeout((kill * 1_800) / START_KILLS).then(() => child.kill('SIGKILL')),
     }).then(
       (node) => node.kill('SIGKILL'),
       () => undefined,

@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,9 +7,8 @@ import { openChainReader } from '../../src/chain/store.ts'
 import { Database } from '../../src/storage/database.ts'
 import { describeChain, readChain } from '../crash/compareChains.ts'
 import { openLocalNode, signTransfers, writeConfig } from '../crash/localNode.ts'
-import { type CommandResult, runCoind } from './runCoind.ts'
+import { runCoind } from './runCoind.ts'
 
-const RUN = new URL('../../src/cli/run.ts', import.meta.url).pathname
 const BLOCKS = 300
 const EXIT_USAGE = 64
 
@@ -37,16 +34,8 @@ function copyHome(): string {
   return home
 }
 
-function coind(home: string, args: readonly string[]): Promise<CommandResult> {
-  return runCoind(args, { environment: { HOMEDIR: home, NETWORK: 'devnet' } })
-}
-
-/** Runs a command in a process without a launcher, and kills it. */
-function killed(home: string, args: readonly string[], afterMs: number): Promise<unknown> {
-  const environment = { PATH: process.env.PATH, HOMEDIR: home, NETWORK: 'devnet' }
-  const child = spawn(process.execPath, [RUN, ...args], { env: environment, stdio: 'ignore' })
-  const timer = setTimeout(() => child.kill('SIGKILL'), afterMs)
-  return once(child, 'exit').finally(() => clearTimeout(timer))
+function coind(home: string, args: readonly string[], options: { readonly killAfterMs?: number } = {}) {
+  return runCoind(args, { environment: { HOMEDIR: home, NETWORK: 'devnet' }, ...options })
 }
 
 async function headOf(home: string): Promise<number> {
@@ -63,11 +52,8 @@ describe('coind rollback', () => {
     const home = copyHome()
     for (let attempt = 0; (await headOf(home)) > 40; attempt++) {
       // Each kill comes a little later than the one before.
-      await killed(
-        home,
-        ['rollback', '--to', '40', '--save', join(directory, `blocks-${attempt}`)],
-        900 + attempt * 400,
-      )
+      const args = ['rollback', '--to', '40', '--save', join(directory, `blocks-${attempt}`)]
+      await coind(home, args, { killAfterMs: 500 + attempt * 400 })
       const head = await headOf(home)
       expect(await readChain(home, describeChain)).toEqual(chain.slice(0, head))
     }

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 const LAUNCHER = new URL('../../bin/coind.js', import.meta.url).pathname
 const START_TIMEOUT_MS = 60_000
 const ANSWER_TIMEOUT_MS = 30_000
-const POLL_MS = 25
+const POLL_MS = 50
 
 export interface NodeOptions {
   /** variables and flags as an operator sets them; `devnet` ignores those that it decides itself */

@@ -116,7 +116,8 @@ describe('a stop signal during the start', () => {
 const BLOCKED = `
 import { existsSync } from 'node:fs'
 import * as threads from 'node:worker_threads'
-const block = () => { while (existsSync(process.env.BLOCKING_FILE)); }
+const never = new Int32Array(new SharedArrayBuffer(4))
+const block = () => { while (existsSync(process.env.BLOCKING_FILE)) Atomics.wait(never, 0, 0, 20) }
 if (threads.threadName === process.env.BLOCKED_THREAD) setInterval(block, 20).unref()
 `
 

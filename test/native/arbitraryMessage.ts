@@ -17,6 +17,7 @@ import {
   type ValueCodec,
 } from '../../src/primitives/protoScalars.ts'
 import { type AnyValue, anyCodec } from '../../src/primitives/protoSchema.ts'
+import { codePoint } from '../codePoint.ts'
 import { testAccount } from './signTransaction.ts'
 
 /** How deep messages within an Any go. */
@@ -44,7 +45,7 @@ const texts = fc.oneof(
     .tuple(fc.constantFrom('coin', 'coinvaloper'), fc.array(fc.nat({ max: 31 }), { minLength: 30, maxLength: 34 }))
     .map(([prefix, words]) => bech32.encode(prefix, words)),
   fc.string({ maxLength: 12 }),
-  fc.string({ unit: 'binary', maxLength: 4 }),
+  fc.string({ unit: codePoint, maxLength: 4 }),
 )
 
 const edges = [0n, 1n, -1n, 10n ** 17n, 10n ** 18n, 2n ** 63n - 1n]

@@ -17,11 +17,19 @@ interface TestAccount {
   readonly operator: string
 }
 
+/** Those that were made: a public key takes a millisecond, and tests make a few accounts thousands of times. */
+const accounts = new Map<string, TestAccount>()
+
 /** The same account for the same number. */
 export function testAccount(number: number, kind: SigningKey['kind'] = 'ethSecp256k1'): TestAccount {
+  const name = `${kind} ${number}`
+  const known = accounts.get(name)
+  if (known !== undefined) return known
   const privateKey = sha256(bigIntToBytes(BigInt(number), 32))
   const address = addressOf({ privateKey, kind: kind ?? 'ethSecp256k1' })
-  return { privateKey, address, bech32: toBech32(address), operator: toBech32(address, 'coinvaloper') }
+  const account = { privateKey, address, bech32: toBech32(address), operator: toBech32(address, 'coinvaloper') }
+  accounts.set(name, account)
+  return account
 }
 
 /** A message with the type URL around it; what is left out is zero. */

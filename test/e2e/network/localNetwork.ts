@@ -79,6 +79,8 @@ const LOOPBACK = '127.0.0.1'
 /** What does not serve after this time hangs, also where all nodes start at once on a busy machine. */
 const START_TIMEOUT_MS = 150_000
 const FIRST_PORT = 20_000
+/** Asking takes processor time of the node that is asked. */
+const HEIGHT_POLL_MS = 200
 /** Below the ports that the system gives to outgoing connections. */
 const PORT_SPAN = 12_000
 
@@ -219,7 +221,7 @@ export async function waitForHeight(node: NetworkNode, height: number, timeoutMs
     if (performance.now() > deadline) {
       throw new Error(`${node.name} is at ${reached} and not at ${height}:\n${lastLines(node.running.output())}`)
     }
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await new Promise((resolve) => setTimeout(resolve, HEIGHT_POLL_MS))
   }
 }
 
@@ -239,7 +241,7 @@ export async function waitForHalt(
     if (now.some((height, index) => height !== heights[index])) sinceMs = performance.now()
     heights = now
     if (performance.now() > deadline) throw new Error(`the network goes on: ${heights.join(' ')}`)
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await new Promise((resolve) => setTimeout(resolve, HEIGHT_POLL_MS))
   }
   return heights
 }

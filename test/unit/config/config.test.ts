@@ -9,6 +9,7 @@ import type { RawValues } from '../../../src/config/settings.ts'
 import { checkFreshGenesis, checkJoining, checkRestore } from '../../../src/config/startRules.ts'
 import { VARIABLES } from '../../../src/config/variables.ts'
 import { parseAddress, toBech32 } from '../../../src/primitives/address.ts'
+import { codePoint } from '../../codePoint.ts'
 
 const WALLET = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 
@@ -233,7 +234,7 @@ describe('loadConfig', () => {
   it('answers any text with a configuration or one line', () => {
     const names = Object.values(VARIABLES).map((entry) => entry.name)
     fc.assert(
-      fc.property(fc.constantFrom(...names), fc.string({ unit: 'binary', maxLength: 200 }), (name, value) => {
+      fc.property(fc.constantFrom(...names), fc.string({ unit: codePoint, maxLength: 200 }), (name, value) => {
         try {
           load({ [name]: value })
         } catch (error) {

@@ -7,6 +7,7 @@ import { DISTRIBUTION, GOVERNANCE } from '../../../src/modules/moduleAccounts.ts
 import { precompileTable } from '../../../src/precompiles/registry.ts'
 import { bytesKey, bytesToHex, concatBytes, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { Journal } from '../../../src/state/journal.ts'
+import { codePoint } from '../../codePoint.ts'
 import { runs } from '../../propertyRuns.ts'
 import {
   ABIS,
@@ -60,7 +61,7 @@ const text = fc.oneof(
     '9'.repeat(400),
   ),
   fc.constantFrom(Buffer.alloc(32, 7).toString('base64'), accountOf(bytesToHex(GOVERNANCE))),
-  fc.string({ unit: 'binary', maxLength: 100 }),
+  fc.string({ unit: codePoint, maxLength: 100 }),
 )
 const json = fc.oneof(
   fc.constant(proposal),

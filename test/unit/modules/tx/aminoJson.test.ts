@@ -14,6 +14,7 @@ import { createAminoSignDoc, sortedJson } from '../../../../src/modules/tx/signD
 import { ProtobufError } from '../../../../src/primitives/protobuf.ts'
 import type { Json } from '../../../../src/primitives/protoScalars.ts'
 import type { AnyValue } from '../../../../src/primitives/protoSchema.ts'
+import { codePoint } from '../../../codePoint.ts'
 import { signTestTransaction, testAccount } from '../../../native/signTransaction.ts'
 import { runs } from '../../../propertyRuns.ts'
 
@@ -22,7 +23,7 @@ const aminoTypes = new AminoTypes(createDefaultAminoConverters())
 
 /** CosmJS writes what is empty where the SDK leaves it out, so texts are never empty here. */
 const text = fc
-  .string({ minLength: 1, maxLength: 20, unit: 'binary' })
+  .string({ minLength: 1, maxLength: 20, unit: codePoint })
   .filter((given) => !/[\u2028\u2029\ud800-\udfff]/.test(given))
 const amount = fc.bigInt(0n, 2n ** 255n).map(String)
 const coin = fc.record({ denom: fc.constantFrom('acoin', 'other'), amount })
