@@ -3,6 +3,7 @@ import {
   BLOCK_PROTOCOL,
   type BlockParams,
   type ConsensusBlock,
+  type ConsensusHeader,
   consensusParamsHash,
   dataHash,
 } from '../chain/consensus/block.ts'
@@ -185,20 +186,18 @@ export function checkBlock(
   if (header.chainId !== state.chainId) return `chain ID is ${header.chainId}, expected ${state.chainId}`
   if (!equalBlockId(header.lastBlockId, state.lastBlockId)) return 'last block ID is not that of the block before'
   if (header.timeMs <= state.lastBlockTimeMs) return 'time is not after that of the block before'
-  const expected = {
-    lastCommitHash: commitHash(block.lastCommit),
-    dataHash: dataHash(block.txs),
-    validatorsHash: validatorSetHash(state.validators),
-    nextValidatorsHash: validatorSetHash(state.nextValidators),
-    consensusHash: consensusParamsHash(state.params),
-    appHash: state.appHash,
-    lastResultsHash: state.lastResultsHash,
-    evidenceHash: evidenceHash(block.evidence),
-  }
-  for (const [field, hash] of Object.entries(expected) as [keyof typeof expected, Uint8Array][]) {
-    if (!equalBytes(header[field], hash)) {
-      return `${field} is ${bytesToHex(header[field])}, expected ${bytesToHex(hash)}`
-    }
+  const expected: readonly (readonly [keyof ConsensusHeader, Uint8Array, Uint8Array])[] = [
+    ['lastCommitHash', header.lastCommitHash, commitHash(block.lastCommit)],
+    ['dataHash', header.dataHash, dataHash(block.txs)],
+    ['validatorsHash', header.validatorsHash, validatorSetHash(state.validators)],
+    ['nextValidatorsHash', header.nextValidatorsHash, validatorSetHash(state.nextValidators)],
+    ['consensusHash', header.consensusHash, consensusParamsHash(state.params)],
+    ['appHash', header.appHash, state.appHash],
+    ['lastResultsHash', header.lastResultsHash, state.lastResultsHash],
+    ['evidenceHash', header.evidenceHash, evidenceHash(block.evidence)],
+  ]
+  for (const [field, given, hash] of expected) {
+    if (!equalBytes(given, hash)) return `${field} is ${bytesToHex(given)}, expected ${bytesToHex(hash)}`
   }
   const evidenceBytes = evidenceSize(block.evidence)
   if (evidenceBytes > state.evidence.maxBytes) {

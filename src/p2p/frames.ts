@@ -16,10 +16,19 @@ export class FrameError extends Error {
 
 /** The bytes of a frame: the length of `body`, then `body`. */
 export function encodeFrame(body: Uint8Array): Uint8Array {
-  const frame = new Uint8Array(PREFIX + body.length)
-  new DataView(frame.buffer).setUint32(0, body.length)
-  frame.set(body, PREFIX)
-  return frame
+  return encodeFrames([body])
+}
+
+function encodeFrames(bodies: readonly Uint8Array[]): Uint8Array {
+  const frames = new Uint8Array(bodies.reduce((sum, { length }) => sum + PREFIX + length, 0))
+  const view = new DataView(frames.buffer)
+  let at = 0
+  for (const body of bodies) {
+    view.setUint32(at, body.length)
+    frames.set(body, at + PREFIX)
+    at += PREFIX + body.length
+  }
+  return frames
 }
 
 /**
@@ -207,4 +216,57 @@ export async function readFrame(stream: Stream, maxBytes: number, timeoutMs: num
  */
 export async function sendFrame(stream: Stream, body: Uint8Array, signal?: AbortSignal): Promise<void> {
   if (!stream.send(encodeFrame(body))) await stream.onDrain(signal === undefined ? {} : { signal })
+}
+
+/** Frames are sent when they have so many bytes: half of what the encryption puts into one message. */
+const GATHERED_BYTES = 32 << 10
+
+type SendingStream = Pick<Stream, 'send' | 'onDrain' | 'writableNeedsDrain'>
+
+/**
+ * Sends many frames on a stream. Those of one turn of the event loop go together: each sending takes an encryption and a system call
+ * here, and a decryption and an update of the window there, which is more than reading a small block.
+ */
+export class FrameSender {
+  readonly #stream: SendingStream
+  readonly #timeoutMs: number
+  #gathered: Uint8Array[] = []
+  #bytes = 0
+  #failure: unknown
+
+  /** @param timeoutMs how long the peer may take until it can receive more */
+  constructor(stream: SendingStream, timeoutMs: number) {
+    this.#stream = stream
+    this.#timeoutMs = timeoutMs
+  }
+
+  /**
+   * Sends a frame, at the end of this turn at the latest. Resolves when the stream accepts more.
+   * @throws the stream's error, also that of a frame before
+   */
+  async send(body: Uint8Array): Promise<void> {
+    this.#bytes += body.length
+    if (this.#gathered.push(body) === 1) setImmediate(() => this.#flush())
+    const isFull = this.#bytes >= GATHERED_BYTES || this.#stream.writableNeedsDrain
+    if (isFull || this.#failure !== undefined) await this.finish()
+  }
+
+  /** Sends what is gathered. @throws the stream's error */
+  async finish(): Promise<void> {
+    this.#flush()
+    if (this.#failure !== undefined) throw this.#failure
+    if (this.#stream.writableNeedsDrain) await this.#stream.onDrain({ signal: AbortSignal.timeout(this.#timeoutMs) })
+  }
+
+  #flush(): void {
+    if (this.#gathered.length === 0 || this.#failure !== undefined) return
+    const frames = encodeFrames(this.#gathered)
+    this.#gathered = []
+    this.#bytes = 0
+    try {
+      this.#stream.send(frames)
+    } catch (error) {
+      this.#failure = error
+    }
+  }
 }

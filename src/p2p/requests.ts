@@ -1,14 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Stream } from '@libp2p/interface'
 import type { NetworkMetrics } from '../telemetry/metrics.ts'
 import type { Connections } from './connections.ts'
-import { type AnswerBounds, PeerTimeout, readAnswer, readFrame, sendFrame } from './frames.ts'
+import { type AnswerBounds, FrameSender, PeerTimeout, readAnswer, readFrame, sendFrame } from './frames.ts'
 import { LIMITS, type RequestLimits, TokenBucket } from './limits.ts'
 import { isMalformed } from './misbehaviour.ts'
 import { PROTOCOLS, type ProtocolName } from './protocols.ts'
 import type { Session } from './session.ts'
 
-/** Sends a frame of the answer; resolves when the peer can receive more. */
+/** Sends a frame of the answer, with others of this turn of the event loop; resolves when the peer can receive more. */
 export type Respond = (body: Uint8Array) => Promise<void>
 
 export interface RequestHandler {
@@ -37,13 +36,13 @@ export async function serveRequests(context: RequestContext, handler: RequestHan
     }
     return budget
   }
-  const respondOn = (stream: Stream): Respond => {
+  const respondOn = (sender: FrameSender): Respond => {
     const startMs = now()
     return async (body) => {
       // Otherwise a peer that reads very slowly would keep the answer in memory forever.
       if (now() - startMs > LIMITS.answerMs) throw new PeerTimeout('the answer is not taken in time')
       metrics.sentBytesTotal.inc({ protocol }, body.length)
-      await sendFrame(stream, body, AbortSignal.timeout(LIMITS.requestMs))
+      await sender.send(body)
     }
   }
   await connections.host.handle(
@@ -63,7 +62,9 @@ export async function serveRequests(context: RequestContext, handler: RequestHan
         const request = await readFrame(stream, LIMITS.requestBytes, LIMITS.requestMs)
         metrics.receivedMessagesTotal.inc({ protocol })
         metrics.receivedBytesTotal.inc({ protocol }, request.length)
-        await handler.answer(session, request, respondOn(stream))
+        const sender = new FrameSender(stream, LIMITS.requestMs)
+        await handler.answer(session, request, respondOn(sender))
+        await sender.finish()
         await stream.close({ signal: AbortSignal.timeout(LIMITS.requestMs) })
       } catch (error) {
         connections.endOnDefect(error)

@@ -1,4 +1,4 @@
-import { decodeUtf8, EMPTY_BYTES, toBuffer, varintLength, writeVarint } from './bytes.ts'
+import { decodeUtf8, EMPTY_BYTES, varintLength, writeVarint } from './bytes.ts'
 
 /** Size of a new buffer: most messages are smaller. */
 const SPARE_BYTES = 1024
@@ -24,12 +24,14 @@ export class ProtobufWriter {
     return this
   }
 
-  sfixed64(field: number, value: number | bigint): this {
-    if (value === 0 || value === 0n) return this
+  /** @param value a safe integer */
+  sfixed64(field: number, value: number): this {
+    if (value === 0) return this
     this.#tag(field, 1)
     this.#reserve(8)
-    toBuffer(this.#buffer).writeBigInt64LE(BigInt(value), this.#length)
-    this.#length += 8
+    const high = Math.floor(value / 2 ** 32)
+    this.#fixed32(value - high * 2 ** 32)
+    this.#fixed32(high)
     return this
   }
 
@@ -82,10 +84,11 @@ export class ProtobufWriter {
   /** The message with its length before it, as CometBFT signs it. */
   finishDelimited(): Uint8Array {
     const message = this.finish()
-    const out = new ProtobufWriter()
-    out.#varint(message.length)
-    out.#append(message)
-    return out.finish()
+    const prefix = varintLength(message.length)
+    const out = new Uint8Array(prefix + message.length)
+    writeVarint(out, 0, message.length)
+    out.set(message, prefix)
+    return out
   }
 
   #tag(field: number, wireType: 0 | 1 | 2): void {
@@ -110,6 +113,11 @@ export class ProtobufWriter {
       return
     }
     this.#length = writeVarint(this.#buffer, this.#length, value)
+  }
+
+  /** The low 32 bits, in room that is reserved. */
+  #fixed32(value: number): void {
+    for (let shift = 0; shift < 32; shift += 8) this.#buffer[this.#length++] = value >>> shift
   }
 
   #append(value: Uint8Array): void {

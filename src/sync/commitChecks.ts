@@ -4,6 +4,7 @@ import {
   BLOCK_ID_FLAGS,
   type BlockId,
   type Commit,
+  type CommitSig,
   equalBlockId,
   type Validator,
   type ValidatorSet,
@@ -43,28 +44,40 @@ export function checkCommits(
 }
 
 /** Whether the check needs to verify no signature. */
-export function isCovered(check: CommitCheck): boolean {
-  const known = knownSignatures(check)
-  return check.commit.signatures.every(({ signature }) => signature.length === 0 || known.has(signature))
+export function isCovered({ commit, known }: CommitCheck): boolean {
+  const same = isSameVote(commit, known) ? known : undefined
+  return commit.signatures.every(
+    (sig, index) => sig.signature.length === 0 || isSameSignature(sig, same?.signatures[index]),
+  )
 }
 
 /** The signatures of `commit` (the array objects) that `known` has at the same index for the same message. */
 function knownSignatures({ commit, known }: CommitCheck): ReadonlySet<Uint8Array> {
   const same = new Set<Uint8Array>()
-  if (known === undefined || known.height !== commit.height || known.round !== commit.round) return same
-  if (!equalBlockId(known.blockId, commit.blockId)) return same
+  if (!isSameVote(commit, known)) return same
   for (const [index, sig] of commit.signatures.entries()) {
-    const other = known.signatures[index]
-    if (
-      other !== undefined &&
-      other.flag === sig.flag &&
-      other.timestampMs === sig.timestampMs &&
-      equalBytes(other.signature, sig.signature)
-    ) {
-      same.add(sig.signature)
-    }
+    if (isSameSignature(sig, known.signatures[index])) same.add(sig.signature)
   }
   return same
+}
+
+/** Whether signatures of both commits are for the same block in the same round. */
+function isSameVote(commit: Commit, known: Commit | undefined): known is Commit {
+  return (
+    known !== undefined &&
+    known.height === commit.height &&
+    known.round === commit.round &&
+    equalBlockId(known.blockId, commit.blockId)
+  )
+}
+
+function isSameSignature(sig: CommitSig, other: CommitSig | undefined): boolean {
+  return (
+    other !== undefined &&
+    other.flag === sig.flag &&
+    other.timestampMs === sig.timestampMs &&
+    equalBytes(other.signature, sig.signature)
+  )
 }
 
 /**

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { encodeFrame, FrameReader } from '../../../src/p2p/frames.ts'
+import { encodeFrame, FrameReader, FrameSender } from '../../../src/p2p/frames.ts'
 import { concatBytes } from '../../../src/primitives/bytes.ts'
 
 /** Everything that a reader gives of a stream cut at these places. */
@@ -47,5 +47,67 @@ describe('FrameReader', () => {
     expect(reader.next()).toBeUndefined()
     reader.push(prefix.subarray(3))
     expect(() => reader.next()).toThrow(message)
+  })
+})
+
+describe('FrameSender', () => {
+  /** Records what is sent, and how often somebody waited for room. */
+  function recordingStream() {
+    const sent: Uint8Array[] = []
+    const stream = {
+      sent,
+      waits: 0,
+      isClosed: false,
+      writableNeedsDrain: false,
+      send: (data: Parameters<ConstructorParameters<typeof FrameSender>[0]['send']>[0]) => {
+        if (stream.isClosed) throw new Error('closed')
+        sent.push(data.subarray())
+        return !stream.writableNeedsDrain
+      },
+      onDrain: async () => {
+        stream.waits++
+        stream.writableNeedsDrain = false
+      },
+    }
+    return stream
+  }
+  const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
+  const bodies = [Uint8Array.of(1), Uint8Array.of(2, 2), Uint8Array.of(3, 3, 3)]
+  const read = (sent: readonly Uint8Array[]) => readAll(new FrameReader(1 << 20), concatBytes(...sent), [])
+
+  test('sends the frames of one turn together, in their order, and many bytes at once', async () => {
+    const stream = recordingStream()
+    const sender = new FrameSender(stream, 1_000)
+    for (const body of bodies) await sender.send(body)
+    expect(stream.sent).toEqual([])
+    await nextTurn()
+    expect(stream.sent).toHaveLength(1)
+    await sender.send(Uint8Array.of(4))
+    await sender.send(new Uint8Array(40_000))
+    expect(stream.sent).toHaveLength(2)
+    await sender.finish()
+    expect(read(stream.sent).slice(0, -1)).toEqual([...bodies, Uint8Array.of(4)])
+    expect(read(stream.sent).at(-1)).toHaveLength(40_000)
+    expect(stream.waits).toBe(0)
+  })
+
+  test('waits while the stream is full', async () => {
+    const stream = recordingStream()
+    const sender = new FrameSender(stream, 1_000)
+    stream.writableNeedsDrain = true
+    await sender.send(bodies[0]!)
+    expect(stream).toMatchObject({ waits: 1, writableNeedsDrain: false })
+    expect(read(stream.sent)).toEqual([bodies[0]])
+  })
+
+  test('tells at the next call that frames could not be sent', async () => {
+    for (const next of ['send', 'finish'] as const) {
+      const stream = recordingStream()
+      const sender = new FrameSender(stream, 1_000)
+      await sender.send(bodies[0]!)
+      stream.isClosed = true
+      await nextTurn()
+      await expect(next === 'send' ? sender.send(bodies[1]!) : sender.finish()).rejects.toThrow('closed')
+    }
   })
 })

@@ -46,6 +46,23 @@ describe('messages', () => {
     expect(bytesToHex(writer.finishDelimited())).toBe('0x042a003200')
   })
 
+  it('hold integers of fixed width as Node.js writes them', () => {
+    for (const value of [
+      1,
+      -1,
+      2 ** 32 - 1,
+      2 ** 32,
+      -(2 ** 32),
+      2 ** 40 + 7,
+      Number.MAX_SAFE_INTEGER,
+      Number.MIN_SAFE_INTEGER,
+    ]) {
+      const expected = Buffer.alloc(9, 9)
+      expected.writeBigInt64LE(BigInt(value), 1)
+      expect(bytesToHex(new ProtobufWriter().sfixed64(1, value).finish())).toBe(bytesToHex(expected))
+    }
+  })
+
   it('hold every kind of field', () => {
     const bytes = new ProtobufWriter()
       .sfixed64(1, -2)
