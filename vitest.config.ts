@@ -7,6 +7,9 @@ const ALONE = ['test/e2e/network/hostilePeer.test.ts', 'test/e2e/load.test.ts']
 /** End-to-end tests of several nodes each. */
 const NETWORK = ['test/e2e/network/*.test.ts']
 
+/** Files that take minutes, for `npm run test:long` alone; `PROPERTY_RUNS=2 vitest run --project e2e FILE` runs one. */
+const IN_LONG_RUN = PROPERTY_RUNS > 1 ? [] : ['test/crash/blockFiles.test.ts']
+
 const USE_BUNDLE = 'test/useBundle.ts'
 
 /** Files that wait for most of their time, or take long for their size: they come first, so that no worker ends long after the others. */
@@ -92,7 +95,7 @@ export default defineConfig({
           name: 'e2e',
           globalSetup: USE_BUNDLE,
           include: ['test/e2e/**/*.test.ts', 'test/crash/*.test.ts'],
-          exclude: [...NETWORK, ...ALONE],
+          exclude: [...NETWORK, ...ALONE, ...IN_LONG_RUN],
           isolate: false,
           maxWorkers: 4,
           testTimeout: 120_000,

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 
 const LAUNCHER = new URL('../../bin/coind.js', import.meta.url).pathname
 
@@ -9,15 +9,20 @@ export interface CommandResult {
   readonly output: string
 }
 
+export interface CommandOptions {
+  readonly environment?: Readonly<Record<string, string>>
+  readonly killAfterMs?: number
+  /** Called with the process at once. */
+  readonly onSpawn?: (child: ChildProcess) => void
+}
+
 /** Runs one command of the program to its end, or kills it after `killAfterMs`. */
-export async function runCoind(
-  args: readonly string[],
-  options: { readonly environment?: Readonly<Record<string, string>>; readonly killAfterMs?: number } = {},
-): Promise<CommandResult> {
+export async function runCoind(args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
   const child = spawn(process.execPath, [LAUNCHER, ...args], {
     env: { PATH: process.env.PATH, ...options.environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  options.onSpawn?.(child)
   let output = ''
   const collect = (chunk: Buffer): void => {
     output += chunk.toString()
