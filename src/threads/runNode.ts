@@ -13,6 +13,7 @@ import { nameDamagedFile } from '../storage/verifyFiles.ts'
 import { type HeartbeatBody, startHeartbeat } from '../telemetry/heartbeat.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { createConsensusMetrics, createSnapshotMetrics } from '../telemetry/metrics.ts'
+import { serveMetrics } from '../telemetry/metricsServer.ts'
 import { createThreadMetrics, formatMetrics } from '../telemetry/threadMetrics.ts'
 import { createNodeCopies, publishRoundState } from './cometNode.ts'
 import { watchDiskUsage } from './diskUsage.ts'
@@ -212,8 +213,6 @@ async function start(
   // 6.
   let metricsUrl: string | undefined
   if (config.metricsPort !== 0) {
-    // Node.js's HTTP client and server take long to load, and nothing else in this thread needs them.
-    const { serveMetrics } = await import('../telemetry/metricsServer.ts')
     const server = await serveMetrics(config.metricsPort, async () =>
       formatMetrics([await threadMetrics.snapshot(), ...(await threads.metrics())]),
     )
