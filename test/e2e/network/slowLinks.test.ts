@@ -32,7 +32,7 @@ describe('four validators on slow links', () => {
     onTestFailed(() => {
       for (const node of network.nodes) console.log(node.name, node.isRunning(), node.running.output().slice(-3000))
     })
-    const transfers = startTransfers(network.nodes)
+    const transfers = startTransfers(network.nodes, 300)
     const from = await network.seed.height()
     await Promise.all(network.nodes.map((node) => waitForHeight(node, from + 20)))
     await transfers.stop()
