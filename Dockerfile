@@ -11,6 +11,8 @@ COPY assembly ./assembly
 COPY scripts ./scripts
 COPY bin ./bin
 COPY src ./src
+COPY explorer ./explorer
+COPY web ./web
 RUN npm run build \
   && npm prune --ignore-scripts --omit=dev --omit=optional --no-audit --no-fund \
   && find node_modules -type d -path '*/prebuilds/*' ! -name "linux-*$(node -p process.arch)*" -prune -exec rm -r {} + \
@@ -27,6 +29,7 @@ COPY bin /app/bin
 COPY assembly /app/assembly
 COPY docker/healthCheck.js /app/docker/
 COPY src /app/src
+COPY explorer /app/explorer
 RUN mkdir -m 0700 "$HOMEDIR" && chown node:node "$HOMEDIR" && ln -s /app/bin/coind.js /usr/local/bin/coind
 USER node
 WORKDIR /var/lib/coind

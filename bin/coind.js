@@ -12,9 +12,12 @@ import { builtEntry } from './builtNode.js'
 import { watchNpm } from './npmParents.js'
 
 const NEEDED_MAJOR = 24
-/** See src/cli/run.ts. */
-const NODE_COMMANDS = ['start', 'devnet']
-const entry = builtEntry() ?? new URL('../src/cli/run.ts', import.meta.url)
+/** See src/cli/run.ts and explorer/run.ts. */
+const NODE_COMMANDS = ['start', 'devnet', 'explorer']
+const entry =
+  process.argv[2] === 'explorer'
+    ? new URL('../explorer/run.ts', import.meta.url)
+    : (builtEntry() ?? new URL('../src/cli/run.ts', import.meta.url))
 // Cache of compiled sources: a start takes a third less time. Where it cannot be written, the node starts without.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/coind-compiled', import.meta.url))
 

@@ -1,5 +1,5 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
-import { dirname, join, relative, resolve, sep } from 'node:path'
+import { basename, dirname, join, resolve, sep } from 'node:path'
 
 /** The parts of src/ from top to bottom: a part imports itself and the parts after it. */
 const ORDER = [
@@ -30,6 +30,12 @@ const EXCEPTIONS: readonly { readonly from: string; readonly to: string; readonl
   { from: 'app', to: 'consensus/application.ts', why: 'consensus declares the Application that app implements' },
 ]
 
+/** The explorer's parts, from top to bottom. */
+const EXPLORER_ORDER: readonly string[] = ['run.ts', 'startExplorer.ts', 'api', 'ingest', 'node', 'config', 'database']
+
+/** What the explorer uses of the node's sources: codecs, and how settings are read and logs written. It knows the node by its RPC. */
+const FOR_EXPLORER: readonly string[] = ['primitives', 'config', 'telemetry', 'cli/configFlags.ts']
+
 /** What modules import from outside of src/. */
 const OUTSIDE: readonly string[] = ['../package.json', '../assembly/constants.ts']
 
@@ -43,7 +49,7 @@ export interface Import {
 const STATEMENT =
   /^[ \t]*(?:import|export)\s+(type\s+)?(?:[\w*$\s{},]*?\sfrom\s*)?['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)/gm
 
-/** The relative imports in the text of a module. */
+/** The relative imports in the text of a module. Paths are relative to the folder that is checked. */
 export function importsOf(file: string, text: string): readonly Import[] {
   const found: Import[] = []
   for (const match of text.matchAll(STATEMENT)) {
@@ -97,22 +103,50 @@ export function findCycle(edges: readonly Import[]): readonly string[] | undefin
   return undefined
 }
 
-/** Every broken rule below `source`, one line each. */
-export function checkImports(source: string): readonly string[] {
-  const files = globSync('**/*.ts', { cwd: source }).map((file) => file.split(sep).join('/'))
+/** Why the import is against the rules of explorer/, or undefined. */
+export function explorerViolation({ from, to }: Import): string | undefined {
+  if (to.startsWith('../')) {
+    const isShared = FOR_EXPLORER.some((part) => to === `../src/${part}` || to.startsWith(`../src/${part}/`))
+    return isShared ? undefined : `explorer/ imports of src/ only ${FOR_EXPLORER.join(', ')}`
+  }
+  const [fromLevel, toLevel] = [from, to].map((file) => EXPLORER_ORDER.indexOf(partOf(file))) as [number, number]
+  if (fromLevel === -1) return `${partOf(from)} is not in the order of parts`
+  if (toLevel === -1) return `${partOf(to)} is not in the order of parts`
+  return fromLevel > toLevel ? `${partOf(to)} is above ${partOf(from)}` : undefined
+}
+
+/** Why the import is against the rules of web/, or undefined. */
+function webViolation({ to, isTypeOnly }: Import): string | undefined {
+  if (!to.startsWith('../')) return undefined
+  return to === '../explorer/api/shapes.ts' && isTypeOnly
+    ? undefined
+    : 'web/ imports only types of explorer/api/shapes.ts'
+}
+
+/** Every broken rule below `source`, one line each; by default those of src/. */
+export function checkImports(
+  source: string,
+  rule: (edge: Import) => string | undefined = violation,
+): readonly string[] {
+  const name = basename(source)
+  const files = globSync('**/*.{ts,tsx}', { cwd: source }).map((file) => file.split(sep).join('/'))
   const edges = files.flatMap((file) => importsOf(file, readFileSync(join(source, file), 'utf8')))
   const problems = edges.flatMap((edge) => {
-    const why = existsSync(join(source, edge.to)) ? violation(edge) : 'no such file'
-    return why === undefined ? [] : [`src/${edge.from} imports ${edge.to}: ${why}`]
+    const why = existsSync(join(source, edge.to)) ? rule(edge) : 'no such file'
+    return why === undefined ? [] : [`${name}/${edge.from} imports ${edge.to}: ${why}`]
   })
   const cycle = findCycle(edges)
   return cycle === undefined ? problems : [...problems, `a cycle: ${cycle.join(' → ')}`]
 }
 
 if (import.meta.main) {
-  const source = resolve(import.meta.dirname, '../src')
-  const problems = checkImports(source)
+  const root = resolve(import.meta.dirname, '..')
+  const problems = [
+    ...checkImports(join(root, 'src')),
+    ...checkImports(join(root, 'explorer'), explorerViolation),
+    ...checkImports(join(root, 'web'), webViolation),
+  ]
   for (const problem of problems) console.error(problem)
-  console.log(`imports of ${relative(process.cwd(), source) || '.'}: ${problems.length} problems`)
+  console.log(`imports: ${problems.length} problems`)
   process.exitCode = problems.length === 0 ? 0 : 1
 }

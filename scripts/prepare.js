@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { buildEngine } from './buildEngine.js'
 import { buildNode } from './buildNode.js'
+import { buildWeb } from './buildWeb.js'
 
 const NEEDED_MAJOR = 24
 /** Packages with a native part that has no substitute. */
@@ -37,6 +38,12 @@ try {
 } catch (error) {
   // Whoever may not write dist/ can start the node all the same.
   console.error(`coind: runs its sources, which start more slowly than a bundle: ${error.message}`)
+}
+
+try {
+  await buildWeb()
+} catch (error) {
+  console.error(`coind: the explorer will have no pages: ${error.message}`)
 }
 
 /** Whether the package loads. In a process of its own, since a failed load stays in the cache of modules. */

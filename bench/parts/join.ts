@@ -72,7 +72,7 @@ export async function measureJoin(emptyBlocks: number, fullBlocks: number, trans
 }
 
 /** The chain to catch up with, in a database that nobody holds open afterwards. */
-async function produce(directory: string, emptyBlocks: number, fullBlocks: number, transfers: number) {
+export async function produce(directory: string, emptyBlocks: number, fullBlocks: number, transfers: number) {
   const senders = Array.from({ length: SENDERS }, (_, index) => accountOf(`join ${index}`))
   const recipients = Array.from({ length: RECIPIENTS }, (_, index) => keccak256(Buffer.from(`to ${index}`)).slice(12))
   const genesis = networkGenesis(VALIDATORS, {
@@ -99,12 +99,12 @@ async function produce(directory: string, emptyBlocks: number, fullBlocks: numbe
   return genesis
 }
 
-function makeHome(home: string, genesis: Parameters<typeof formatGenesis>[0]): void {
+export function makeHome(home: string, genesis: Parameters<typeof formatGenesis>[0]): void {
   mkdirSync(dataPaths(home).config, { recursive: true, mode: 0o700 })
   writeFileSync(dataPaths(home).genesis, formatGenesis(genesis))
 }
 
-async function start(homedir: string, environment: Readonly<Record<string, string>>): Promise<TestNode> {
+export async function start(homedir: string, environment: Readonly<Record<string, string>>): Promise<TestNode> {
   const rpcPort = await freePort()
   const common = { NETWORK: 'devnet', P2P_HOST: '127.0.0.1', LOG_FORMAT: 'json' }
   return startNode({ command: 'start', homedir, rpcPort, environment: { ...common, ...environment } })

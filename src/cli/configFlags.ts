@@ -38,10 +38,14 @@ export function configOf(command: Command, terminal: Terminal): Config {
  * Where the configuration comes from: the flags of `command`, the environment, and `.env` of the working directory.
  * @throws ConfigError when `.env` exists and cannot be read
  */
-export function configSources(command: Command, terminal: Terminal): ConfigSources {
+export function configSources(
+  command: Command,
+  terminal: Pick<Terminal, 'environment' | 'workingDirectory'>,
+  variables: readonly Variable[] = Object.values(VARIABLES),
+): ConfigSources {
   const values = command.opts<Record<string, unknown>>()
   const flags: Record<string, string> = {}
-  for (const entry of Object.values<Variable>(VARIABLES)) {
+  for (const entry of variables) {
     const value = values[new Option(flagOf(entry)).attributeName()]
     if (typeof value === 'string') flags[entry.name] = value
   }

@@ -37,6 +37,14 @@ export interface RunningNode {
   stop(): Promise<void>
 }
 
+/** An explorer of `coind devnet`. */
+export interface RunningExplorer {
+  /** http://host:port/ as this machine can reach it */
+  readonly url: string
+  /** Stops it; resolves when it has ended. */
+  stop(): Promise<void>
+}
+
 export interface InitReport {
   /** whether the genesis was created now */
   readonly isFresh: boolean
@@ -145,6 +153,11 @@ export interface Compacted {
 /** What the commands need of the node: `main.ts` provides it, tests give their own. */
 export interface NodeCommands {
   startNode(config: Config, options: StartOptions): Promise<RunningNode>
+  /**
+   * Starts an explorer with these variables as a process of its own, which ends with this one.
+   * @returns the explorer when it serves, or why it does not
+   */
+  startExplorer(variables: Readonly<Record<string, string>>): Promise<RunningExplorer | string>
   initNode(config: Config, options: StartOptions): Promise<InitReport>
   exportBlocks(config: Config, options: ExportOptions): Promise<BlockRange>
   /** Writes blocks to a directory for web servers, even while the node runs. */

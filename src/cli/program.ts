@@ -101,6 +101,8 @@ export async function runCommand(
   ]) {
     add(program, node, terminal)
   }
+  // For the list of commands alone: bin/coind.js runs explorer/run.ts, which has the flags.
+  program.command('explorer').description('Run an explorer: an index of the chain of a node, its API and its pages')
   await addNativeCommands(program, args[0] === 'help' ? args[1] : args[0], node, terminal)
   try {
     // Before any command: the settings of a node are read with these functions too.

@@ -28,14 +28,16 @@ const onLauncherEnded = (): void => {
 process.on('disconnect', onLauncherEnded)
 if (process.env[LAUNCHED] === '1' && !process.connected) onLauncherEnded()
 
-const [main, besideNode, stoppedNode, { runCommand }, { createLineWriter }, { readSecret }] = await Promise.all([
-  import('../main.ts'),
-  import('../maintenance/besideNode.ts'),
-  import('../maintenance/stoppedNode.ts'),
-  import('./program.ts'),
-  import('../telemetry/lineWriter.ts'),
-  import('./readSecret.ts'),
-])
+const [main, besideNode, stoppedNode, explorerProcess, { runCommand }, { createLineWriter }, { readSecret }] =
+  await Promise.all([
+    import('../main.ts'),
+    import('../maintenance/besideNode.ts'),
+    import('../maintenance/stoppedNode.ts'),
+    import('../maintenance/explorerProcess.ts'),
+    import('./program.ts'),
+    import('../telemetry/lineWriter.ts'),
+    import('./readSecret.ts'),
+  ])
 
 const terminal: Terminal = {
   environment: process.env,
@@ -67,6 +69,7 @@ const commands: NodeCommands = {
   ...main,
   ...besideNode,
   ...stoppedNode,
+  ...explorerProcess,
   startNode: (config, options) =>
     main.startNode(config, {
       ...options,

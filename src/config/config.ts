@@ -5,7 +5,7 @@ import { type ChainIds, resolveChainIds } from './chainIds.ts'
 import { ConfigError } from './configError.ts'
 import { type ConfigSources, readSettings } from './settings.ts'
 import type { AddressRange, PeerAddress } from './valueKind.ts'
-import type { Settings } from './variables.ts'
+import { type Settings, VARIABLES } from './variables.ts'
 
 /** Everything that the operator configures, checked and frozen. */
 export interface Config extends ChainIds {
@@ -123,7 +123,7 @@ export interface LogConfig {
  * @throws ConfigError with one line for the operator
  */
 export function loadConfig(sources: ConfigSources, homeDirectory: string): Config {
-  const settings = readSettings(sources)
+  const settings = readSettings(VARIABLES, sources)
   checkPorts(settings)
   checkSnapshots(settings)
   const seedPeer = seedPeerOf(settings)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ConfigError } from './configError.ts'
 import { WRONG_FORM } from './valueKind.ts'
-import { flagOf, type Settings, VARIABLES, type Variable, type VariableKey, variableSchema } from './variables.ts'
+import { flagOf, type SettingsOf, type Variable, type VariableTable, variableSchema } from './variables.ts'
 
 /** Texts by variable name. An empty text counts as not set. */
 export type RawValues = Readonly<Record<string, string | undefined>>
@@ -23,26 +23,23 @@ interface Found {
 /** Longest part of a wrong value that a message repeats. */
 const SHOWN_LENGTH = 80
 
-const SCHEMA = z.object(
-  Object.fromEntries(Object.entries(VARIABLES).map(([key, entry]) => [key, variableSchema(entry)])),
-)
-
 /**
  * Reads every variable of the table. Other names are ignored: the environment holds many.
  * @throws ConfigError for the first wrong value: one line with the variable, its value and what it may hold
  */
-export function readSettings(sources: ConfigSources): Settings {
+export function readSettings<T extends VariableTable>(table: T, sources: ConfigSources): SettingsOf<T> {
+  const schema = z.object(Object.fromEntries(Object.entries(table).map(([key, entry]) => [key, variableSchema(entry)])))
   const found = new Map<string, Found>()
-  for (const [key, entry] of Object.entries(VARIABLES)) {
+  for (const [key, entry] of Object.entries(table)) {
     const value = find(entry, sources)
     if (value !== undefined) found.set(key, value)
   }
-  const result = SCHEMA.safeParse(Object.fromEntries([...found].map(([key, value]) => [key, value.text])))
+  const result = schema.safeParse(Object.fromEntries([...found].map(([key, value]) => [key, value.text])))
   // The schema's shape comes from the same table as the type.
-  if (result.success) return result.data as unknown as Settings
+  if (result.success) return result.data as unknown as SettingsOf<T>
   const issue = result.error.issues[0]!
-  const key = issue.path[0] as VariableKey
-  throw new ConfigError(wrongValue(VARIABLES[key], found.get(key)!, issue.message))
+  const key = issue.path[0] as string
+  throw new ConfigError(wrongValue(table[key]!, found.get(key)!, issue.message))
 }
 
 function find(entry: Pick<Variable, 'name'>, sources: ConfigSources): Found | undefined {

@@ -22,7 +22,14 @@ import {
   yesOrNo,
 } from './valueKind.ts'
 
-export type VariableGroup = 'Network' | 'Genesis' | 'Peers' | 'JSON-RPC' | 'Execution and storage' | 'Operation'
+export type VariableGroup =
+  | 'Network'
+  | 'Genesis'
+  | 'Peers'
+  | 'JSON-RPC'
+  | 'Execution and storage'
+  | 'Operation'
+  | 'Explorer'
 
 /** One configuration variable: an environment variable, a line of `.env` and a flag of the same name. */
 export interface Variable<T = unknown, D extends string | undefined = string | undefined> {
@@ -38,7 +45,8 @@ export interface Variable<T = unknown, D extends string | undefined = string | u
   readonly about: string
 }
 
-function variable<T, const D extends string | undefined>(
+/** One line of a table of variables. */
+export function variable<T, const D extends string | undefined>(
   name: string,
   group: VariableGroup,
   kind: ValueKind<T>,
@@ -112,16 +120,17 @@ export const VARIABLES = {
 } as const
 
 type Table = typeof VARIABLES
-export type VariableKey = keyof Table
 
-/** The values of all variables as they were read, before defaults that depend on other variables. */
-export type Settings = {
-  readonly [K in VariableKey]: Table[K] extends Variable<infer T, infer D>
-    ? D extends string
-      ? T
-      : T | undefined
-    : never
+/** Variables by the keys that their values have in {@link SettingsOf}. */
+export type VariableTable = Readonly<Record<string, Variable>>
+
+/** The values of a table's variables as they were read, before defaults that depend on other variables. */
+export type SettingsOf<T extends VariableTable> = {
+  readonly [K in keyof T]: T[K] extends Variable<infer V, infer D> ? (D extends string ? V : V | undefined) : never
 }
+
+/** The values of the node's variables. */
+export type Settings = SettingsOf<Table>
 
 /** The schema of one variable: reads its text, or the default; without a default the variable may be absent. */
 export function variableSchema(entry: Variable): z.ZodType<unknown, string | undefined> {

@@ -73,6 +73,7 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
     command,
     '--homedir',
     homedir,
+    ...(command === 'devnet' ? ['--no-explorer'] : []),
     ...(options.flags ?? []),
   ]
   const child = spawn(program!, args, {

@@ -10,7 +10,7 @@ import { VARIABLES, type Variable } from '../../config/variables.ts'
 import { toBech32, toChecksumAddress } from '../../primitives/address.ts'
 import { addConfigFlags, configSources } from '../configFlags.ts'
 import { DEVNET_ACCOUNTS, DEVNET_BALANCE_ACOIN, DEVNET_MNEMONIC } from '../devnetAccounts.ts'
-import type { NodeCommands, RunningNode, Terminal } from '../ports.ts'
+import type { NodeCommands, RunningExplorer, RunningNode, Terminal } from '../ports.ts'
 import { runNode } from './start.ts'
 
 const VARIABLE_GROUPS: readonly Variable['group'][] = ['JSON-RPC', 'Execution and storage', 'Operation']
@@ -29,9 +29,15 @@ const DEVNET_VARIABLES: readonly Variable[] = Object.values<Variable>(VARIABLES)
 /** A file in every directory that was made for a devnet: the command deletes nothing in any other directory. */
 const MARKER = 'devnet.json'
 
+/** As the default of EXPLORER_PORT. */
+const EXPLORER_PORT = '8090'
+
 interface Options {
   readonly homedir: string
   readonly reset?: true
+  /** false with --no-explorer */
+  readonly explorer: boolean
+  readonly explorerPort: string
 }
 
 /** `coind devnet`: a chain of one validator on this machine, with funded accounts whose keys are public. */
@@ -41,6 +47,8 @@ export function addDevnet(program: Command, node: NodeCommands, terminal: Termin
     .description('Run a local network of one validator with funded accounts, for development')
     .option('--homedir <path>', 'data directory; HOMEDIR is not used', '.devnet')
     .option('--reset', 'begin a new chain: delete the one in the data directory')
+    .option('--no-explorer', 'without the explorer')
+    .option('--explorer-port <port>', 'port of the explorer', EXPLORER_PORT)
   addConfigFlags(command, DEVNET_VARIABLES, DEVNET_DEFAULTS).action(async (options: Options) => {
     const directory = resolve(terminal.workingDirectory, options.homedir)
     const config = loadConfig(devnetSources(configSources(command, terminal), directory), terminal.homeDirectory)
@@ -48,13 +56,20 @@ export function addDevnet(program: Command, node: NodeCommands, terminal: Termin
       address,
       balanceAcoin: DEVNET_BALANCE_ACOIN,
     }))
+    let explorer: RunningExplorer | string | undefined
     await runNode(
       async (signal) => {
         await prepareDevnet(directory, options.reset ?? false, terminal.processId)
-        return node.startNode(config, { fundedAccounts, signal })
+        // At the same time: it waits for the node's first block by itself.
+        const starting = options.explorer
+          ? node.startExplorer(explorerVariables(config, options.explorerPort))
+          : undefined
+        const running = await node.startNode(config, { fundedAccounts, signal })
+        explorer = await starting
+        return typeof explorer === 'object' ? stoppedTogether(running, explorer) : running
       },
       terminal,
-      (running) => terminal.announce(devnetBanner(config, running)),
+      (running) => terminal.announce(devnetBanner(config, running, explorer)),
     )
   })
 }
@@ -97,15 +112,46 @@ async function prepareDevnet(directory: string, isReset: boolean, processId: num
   if (!isReset) return
   const paths = dataPaths(directory)
   const lock = await lockHome(paths, processId)
-  for (const path of [paths.config, ...databaseDirectories(paths), paths.snapshots, paths.wal])
+  const index = explorerDatabase(directory)
+  const indexFiles = [index, `${index}-wal`, `${index}-shm`]
+  for (const path of [paths.config, ...databaseDirectories(paths), paths.snapshots, paths.wal, ...indexFiles])
     rmSync(path, { recursive: true, force: true })
   await lock.release()
+}
+
+/** Configuration of the explorer of this devnet. */
+function explorerVariables({ homedir, rpc }: Pick<Config, 'homedir' | 'rpc'>, port: string): Record<string, string> {
+  return {
+    EXPLORER_NODE_URL: `http://127.0.0.1:${rpc.port}/`,
+    EXPLORER_HOST: rpc.host,
+    EXPLORER_PORT: port,
+    EXPLORER_DATABASE: explorerDatabase(homedir),
+    EXPLORER_PUBLIC_RPC_URL: `http://localhost:${rpc.port}/`,
+    EXPLORER_CHAIN_NAME: 'coind devnet',
+    LOG_LEVEL: 'warn',
+  }
+}
+
+function explorerDatabase(homedir: string): string {
+  return join(homedir, 'explorer.sqlite')
+}
+
+/** The node, whose stop and end are those of the explorer too. */
+function stoppedTogether(node: RunningNode, explorer: RunningExplorer): RunningNode {
+  return {
+    ...node,
+    ended: node.ended.finally(() => explorer.stop()),
+    stop: async () => {
+      await Promise.all([explorer.stop(), node.stop()])
+    },
+  }
 }
 
 /** What `coind devnet` prints when the node is up: addresses to connect to, accounts, and the settings for MetaMask. */
 function devnetBanner(
   config: Pick<Config, 'chainId' | 'evmChainId' | 'homedir'>,
   node: Pick<RunningNode, 'rpcUrl' | 'wsUrl' | 'metricsUrl' | 'height'>,
+  explorer: RunningExplorer | string | undefined,
 ): string {
   const chain = node.height === 0 ? 'a new chain' : `kept, at block ${node.height}`
   const accounts = DEVNET_ACCOUNTS.map(({ address, privateKey }, index) => {
@@ -116,6 +162,7 @@ function devnetBanner(
   return `
 coind devnet
 
+  Explorer      ${explorerLine(explorer)}
   JSON-RPC      ${node.rpcUrl}
   WebSocket     ${node.wsUrl}
   Node status   ${new URL('/rpc/status', node.rpcUrl).href}
@@ -140,4 +187,9 @@ MetaMask: network menu, "Add a custom network"
 
 Ctrl-C stops the node.
 `
+}
+
+function explorerLine(explorer: RunningExplorer | string | undefined): string {
+  if (explorer === undefined) return 'off'
+  return typeof explorer === 'string' ? `off: ${explorer}` : explorer.url
 }

@@ -67,6 +67,7 @@ async function run(args: string, setting: Setting = {}): Promise<Outcome> {
       await record('start', undefined)(config, options)
       return setting.start?.(options.signal) ?? running
     },
+    startExplorer: () => Promise.resolve({ url: 'http://127.0.0.1:8090/', stop: () => ended }),
     initNode: record('init', {
       isFresh: true,
       genesisPath: '/g.json',
@@ -610,6 +611,7 @@ describe('coind devnet', () => {
     const { fundedAccounts } = calls[0]!.options as StartOptions
     expect(fundedAccounts).toHaveLength(9)
     expect(printed).toContain('http://127.0.0.1:8080/')
+    expect(printed).toContain('http://127.0.0.1:8090/')
     expect(printed).toMatch(/Chain ID +76287 \(0x129ff\)/)
     expect(printed).toContain(`0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266  ${toBech32(DEVNET_ACCOUNTS[0]!.address)}`)
     expect(printed).toContain('FOR DEVELOPMENT ONLY')

@@ -1,0 +1,18 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify'
+import type { ZodTypeProvider } from 'fastify-type-provider-zod'
+import type { Kysely } from 'kysely'
+import type { ExplorerConfig } from '../config/config.ts'
+import type { Tables } from '../database/schema.ts'
+import type { IndexedBlocks } from '../ingest/ingest.ts'
+
+/** What the routes are made of. */
+export interface Api {
+  readonly app: FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, FastifyBaseLogger, ZodTypeProvider>
+  readonly queries: Kysely<Tables>
+  readonly config: Pick<ExplorerConfig, 'chainName' | 'coinSymbol' | 'publicRpcUrl'>
+  /** newest block of the node; null: not known yet */
+  readonly nodeHeight: () => number | null
+  /** Calls `listener` after each batch of blocks that is in the index; returns what ends that. */
+  readonly onIndexed: (listener: (indexed: IndexedBlocks) => void) => () => void
+}

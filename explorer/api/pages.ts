@@ -1,0 +1,70 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import fastifyStatic from '@fastify/static'
+import type { FastifyInstance } from 'fastify'
+import { PACKAGE_ROOT } from '../../src/primitives/location.ts'
+
+/** Where scripts/buildWeb.js puts the pages. */
+const PAGES = fileURLToPath(new URL('dist/web', PACKAGE_ROOT))
+const INDEX = 'index.html'
+/** The names of these files have a hash of their content. */
+const ASSETS = '/assets/'
+const YEAR_MS = 365 * 86_400_000
+
+/**
+ * What browsers may do on the pages: nothing inline, nothing from elsewhere, in no frame. A wallet's RPC address is not fetched by
+ * pages, but by wallets.
+ */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy': CONTENT_SECURITY_POLICY,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+}
+
+/**
+ * Serves the single-page application: its files, and for every other address outside of the API its index, which finds the page.
+ * @param apiPrefix below which there are no pages
+ */
+export async function addPages(app: FastifyInstance, apiPrefix: string): Promise<void> {
+  app.addHook('onSend', async (_request, reply) => {
+    reply.headers(HEADERS)
+  })
+  if (!existsSync(join(PAGES, INDEX))) {
+    app.setNotFoundHandler((_request, reply) =>
+      reply.code(404).send({ error: 'there is nothing at this address; the pages are not built: npm run build' }),
+    )
+    return
+  }
+  await app.register(fastifyStatic, {
+    root: PAGES,
+    index: false,
+    preCompressed: true,
+    wildcard: false,
+    cacheControl: false,
+    setHeaders: (reply, path) => {
+      if (path.includes(ASSETS)) reply.header('cache-control', `public, max-age=${YEAR_MS / 1000}, immutable`)
+    },
+  })
+  const index = readFileSync(join(PAGES, INDEX))
+  app.setNotFoundHandler((request, reply) => {
+    const isPage =
+      ['GET', 'HEAD'].includes(request.method) && !request.url.startsWith(apiPrefix) && !request.url.startsWith(ASSETS)
+    if (!isPage) return reply.code(404).send({ error: 'there is nothing at this address' })
+    return reply.header('cache-control', 'no-cache').type('text/html; charset=utf-8').send(index)
+  })
+}

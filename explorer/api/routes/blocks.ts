@@ -1,0 +1,95 @@
+import { z } from 'zod'
+import { hexToBytes } from '../../../src/primitives/bytes.ts'
+import { beginPosition, endPosition } from '../../database/position.ts'
+import type { Api } from '../api.ts'
+import { listTransactions } from '../queries.ts'
+import { block, movement, page, pageOf, problem, transaction } from '../shapes.ts'
+import { viewBlock, viewMovement } from '../views.ts'
+
+/** Blocks by height or hash of either header. */
+export function addBlocks(app: Api['app'], { queries }: Pick<Api, 'queries'>): void {
+  const tags = ['blocks']
+
+  app.get(
+    '/blocks',
+    { schema: { tags, summary: 'Blocks, the newest first', querystring: page, response: { 200: pageOf(block) } } },
+    async ({ query: { limit, before } }) => {
+      let select = queries
+        .selectFrom('block')
+        .selectAll()
+        .orderBy('height', 'desc')
+        .limit(limit + 1)
+      if (before !== undefined) select = select.where('height', '<', before)
+      const rows = await select.execute()
+      return { items: rows.slice(0, limit).map(viewBlock), next: rows.length > limit ? rows[limit - 1]!.height : null }
+    },
+  )
+
+  const params = z.object({
+    id: z
+      .string()
+      .regex(/^([0-9]{1,15}|0x[0-9a-fA-F]{64})$/)
+      .describe('height, or hash of either header'),
+  })
+
+  const find = async (id: string) => {
+    const select = queries.selectFrom('block').selectAll()
+    if (!id.startsWith('0x')) return select.where('height', '=', Number(id)).executeTakeFirst()
+    const hash = hexToBytes(id)
+    return select
+      .where((where) => where.or([where('hash', '=', hash), where('consensus_hash', '=', hash)]))
+      .executeTakeFirst()
+  }
+
+  app.get(
+    '/blocks/:id',
+    { schema: { tags, summary: 'A block', params, response: { 200: block, 404: problem } } },
+    async ({ params: { id } }, reply) => {
+      const row = await find(id)
+      return row === undefined ? reply.code(404).send({ error: 'no such block in the index' }) : viewBlock(row)
+    },
+  )
+
+  app.get(
+    '/blocks/:id/transactions',
+    {
+      schema: {
+        tags,
+        summary: 'Transactions of a block',
+        params,
+        querystring: page,
+        response: { 200: pageOf(transaction), 404: problem },
+      },
+    },
+    async ({ params: { id }, query }, reply) => {
+      const row = await find(id)
+      if (row === undefined) return reply.code(404).send({ error: 'no such block in the index' })
+      return listTransactions(queries, { height: row.height }, query)
+    },
+  )
+
+  app.get(
+    '/blocks/:id/movements',
+    {
+      schema: {
+        tags,
+        summary: 'Coins that modules moved at the begin and the end of a block',
+        params,
+        response: { 200: z.object({ items: z.array(movement) }), 404: problem },
+      },
+    },
+    async ({ params: { id } }, reply) => {
+      const row = await find(id)
+      if (row === undefined) return reply.code(404).send({ error: 'no such block in the index' })
+      const rows = await queries
+        .selectFrom('coin_movement')
+        .selectAll()
+        .where('position', 'in', [beginPosition(row.height), endPosition(row.height)])
+        .orderBy('position')
+        .orderBy('ordinal')
+        .limit(1000)
+        .execute()
+      return { items: rows.map((own) => viewMovement({ ...own, hash: null })) }
+    },
+  )
+}

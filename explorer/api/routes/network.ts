@@ -1,0 +1,76 @@
+import { z } from 'zod'
+import { AddressError, parseTypedAddress, toChecksumAddress } from '../../../src/primitives/address.ts'
+import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
+import type { Api } from '../api.ts'
+import { found, status } from '../shapes.ts'
+
+/** Which chain this is, how far the index has come, and the search. */
+export function addNetwork(
+  app: Api['app'],
+  { queries, config, nodeHeight }: Pick<Api, 'queries' | 'config' | 'nodeHeight'>,
+): void {
+  app.get(
+    '/status',
+    { schema: { tags: ['network'], summary: 'The chain and its index', response: { 200: status } } },
+    async () => {
+      const own = await queries.selectFrom('ingest').selectAll().executeTakeFirst()
+      return {
+        chainId: own?.chain_id ?? null,
+        evmChainId: own?.evm_chain_id ?? null,
+        firstHeight: own?.first_height ?? null,
+        height: own?.height ?? null,
+        nodeHeight: nodeHeight(),
+        chainName: config.chainName,
+        coinSymbol: config.coinSymbol,
+        publicRpcUrl: config.publicRpcUrl ?? null,
+      }
+    },
+  )
+
+  app.get(
+    '/search',
+    {
+      schema: {
+        tags: ['network'],
+        summary: 'What a text names: a height, a hash of either kind, an address in either spelling',
+        querystring: z.object({ q: z.string().trim().min(1).max(100) }),
+        response: { 200: z.object({ items: z.array(found) }) },
+      },
+    },
+    async ({ query: { q } }) => ({ items: await search(q) }),
+  )
+
+  const search = async (text: string): Promise<z.infer<typeof found>[]> => {
+    if (/^[0-9]{1,15}$/.test(text)) {
+      const row = await queries
+        .selectFrom('block')
+        .select('height')
+        .where('height', '=', Number(text))
+        .executeTakeFirst()
+      return row === undefined ? [] : [{ kind: 'block', id: String(row.height) }]
+    }
+    if (/^(0x)?[0-9a-f]{64}$/i.test(text)) return searchHash(hexToBytes(text.startsWith('0x') ? text : `0x${text}`))
+    try {
+      return [{ kind: 'address', id: toChecksumAddress(parseTypedAddress(text)) }]
+    } catch (error) {
+      if (error instanceof AddressError) return []
+      throw error
+    }
+  }
+
+  const searchHash = async (hash: Uint8Array): Promise<z.infer<typeof found>[]> => {
+    const [transactions, blocks] = await Promise.all([
+      queries.selectFrom('tx').select('hash').where('hash', '=', hash).limit(1).execute(),
+      queries
+        .selectFrom('block')
+        .select('height')
+        .where((where) => where.or([where('hash', '=', hash), where('consensus_hash', '=', hash)]))
+        .limit(1)
+        .execute(),
+    ])
+    return [
+      ...transactions.map(() => ({ kind: 'transaction' as const, id: bytesToHex(hash) })),
+      ...blocks.map(({ height }) => ({ kind: 'block' as const, id: String(height) })),
+    ]
+  }
+}

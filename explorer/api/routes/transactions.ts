@@ -1,0 +1,42 @@
+import { z } from 'zod'
+import { hexToBytes } from '../../../src/primitives/bytes.ts'
+import type { Api } from '../api.ts'
+import { findTransaction, listTransactions, movementsAt } from '../queries.ts'
+import { page, pageOf, problem, transaction, transactionDetail } from '../shapes.ts'
+import { viewTransaction } from '../views.ts'
+
+/** Transactions of both kinds. */
+export function addTransactions(app: Api['app'], { queries }: Pick<Api, 'queries'>): void {
+  const tags = ['transactions']
+
+  app.get(
+    '/transactions',
+    {
+      schema: {
+        tags,
+        summary: 'Transactions, the newest first',
+        querystring: page,
+        response: { 200: pageOf(transaction) },
+      },
+    },
+    ({ query }) => listTransactions(queries, {}, query),
+  )
+
+  app.get(
+    '/transactions/:hash',
+    {
+      schema: {
+        tags,
+        summary: 'A transaction with all that it did',
+        params: z.object({ hash: z.string().regex(/^(0x)?[0-9a-fA-F]{64}$/) }),
+        response: { 200: transactionDetail, 404: problem },
+      },
+    },
+    async ({ params: { hash } }, reply) => {
+      const row = await findTransaction(queries, hexToBytes(hash.startsWith('0x') ? hash : `0x${hash}`))
+      if (row === undefined) return reply.code(404).send({ error: 'no such transaction in the index' })
+      const detail = JSON.parse(row.detail) as Record<string, unknown>
+      return { ...viewTransaction(row), detail, movements: await movementsAt(queries, row.position) }
+    },
+  )
+}

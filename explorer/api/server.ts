@@ -1,0 +1,82 @@
+import swagger from '@fastify/swagger'
+import fastify from 'fastify'
+import {
+  hasZodFastifySchemaValidationErrors,
+  jsonSchemaTransform,
+  serializerCompiler,
+  validatorCompiler,
+  type ZodTypeProvider,
+} from 'fastify-type-provider-zod'
+import { VERSION } from '../../src/config/version.ts'
+import type { Logger } from '../../src/telemetry/logger.ts'
+import type { IndexedBlocks } from '../ingest/ingest.ts'
+import type { Api } from './api.ts'
+import { addPages } from './pages.ts'
+import { addAddresses } from './routes/addresses.ts'
+import { addBlocks } from './routes/blocks.ts'
+import { addLive } from './routes/live.ts'
+import { addNetwork } from './routes/network.ts'
+import { addTransactions } from './routes/transactions.ts'
+
+interface ServerOptions extends Pick<Api, 'queries' | 'config'> {
+  /** called with each batch of blocks that is in the index */
+  readonly listeners: Set<(indexed: IndexedBlocks) => void>
+  readonly logger: Pick<Logger, 'error'>
+}
+
+/** Longest request body, in bytes. */
+const MAX_BODY = 64 * 1024
+const PREFIX = '/api/v1'
+
+/** The HTTP server of an explorer: its API below /api/v1 with an OpenAPI document, not listening yet. */
+export async function createServer({ queries, config, listeners, logger }: ServerOptions) {
+  const app = fastify({
+    bodyLimit: MAX_BODY,
+    routerOptions: { maxParamLength: 200 },
+  }).withTypeProvider<ZodTypeProvider>()
+  app.setValidatorCompiler(validatorCompiler)
+  app.setSerializerCompiler(serializerCompiler)
+  app.setErrorHandler((error: Error & { readonly statusCode?: number }, _request, reply) => {
+    if (hasZodFastifySchemaValidationErrors(error)) {
+      return reply.code(400).send({
+        error: error.validation.map(({ instancePath, message }) => `${instancePath.slice(1)}: ${message}`).join('; '),
+      })
+    }
+    const code = error.statusCode ?? 500
+    if (code >= 500) logger.error({ error }, 'a request failed')
+    return reply.code(code).send({ error: code >= 500 ? 'the explorer failed to answer' : error.message })
+  })
+  await addPages(app, '/api')
+  await app.register(swagger, {
+    openapi: {
+      info: {
+        title: 'coind explorer',
+        version: VERSION,
+        description: 'The index of a chain: blocks, transactions of both kinds, accounts.',
+      },
+    },
+    transform: jsonSchemaTransform,
+  })
+  let newest: number | null = null
+  listeners.add(({ nodeHeight }) => {
+    newest = nodeHeight
+  })
+  const parts = {
+    queries,
+    config,
+    nodeHeight: () => newest,
+    onIndexed: (listener: (indexed: IndexedBlocks) => void) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
+  await app.register(
+    async (own) => {
+      const routes = own.withTypeProvider<ZodTypeProvider>()
+      for (const add of [addNetwork, addBlocks, addTransactions, addAddresses, addLive]) add(routes, parts)
+      own.get('/openapi.json', { schema: { hide: true } }, () => app.swagger())
+    },
+    { prefix: PREFIX },
+  )
+  return app
+}

@@ -1,0 +1,110 @@
+import { z } from 'zod'
+
+/*
+ * What the API answers with. Amounts are decimal texts in acoin or a token's base units, times RFC 3339, hashes and data 0x…, addresses in
+ * their checksummed form. The OpenAPI document is made from these.
+ */
+
+const amount = z
+  .string()
+  .regex(/^[0-9]+$/)
+  .describe('base units, decimal')
+const address = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{40}$/)
+  .describe('EIP-55 checksummed')
+const hash = z.string().regex(/^0x[0-9a-f]{64}$/)
+const height = z.int().min(0)
+const time = z.iso.datetime()
+
+/** Lists go from the newest to the oldest. */
+export const page = z.object({
+  limit: z.coerce.number().int().min(1).max(100).default(25).describe('how many'),
+  before: z.coerce.number().int().min(0).optional().describe('`next` of the page before this one'),
+})
+
+/** A page of a list. */
+export function pageOf<T extends z.ZodType>(item: T) {
+  return z.object({
+    items: z.array(item),
+    next: z.number().int().nullable().describe('`before` of the next page; null: there is none'),
+  })
+}
+
+export const block = z.object({
+  height,
+  hash: hash.describe('of the Ethereum header'),
+  consensusHash: hash.describe('of the consensus header'),
+  time,
+  proposer: z.string().describe('address of the consensus key, 40 hex digits'),
+  feeRecipient: address,
+  gasUsed: z.int(),
+  gasLimit: z.int(),
+  baseFeePerGas: amount,
+  evmTransactions: z.int(),
+  nativeTransactions: z.int(),
+  size: z.int().describe('bytes'),
+})
+
+export const transaction = z.object({
+  hash,
+  kind: z.enum(['evm', 'native']),
+  height,
+  index: z.int().describe('in the block, transactions of both kinds counted'),
+  time,
+  isSuccessful: z.boolean(),
+  from: address.describe('who signed it; the first signer of a native one'),
+  to: address.nullable(),
+  value: amount,
+  fee: amount,
+  gasUsed: z.int(),
+  gasLimit: z.int(),
+  nonce: z.int(),
+  method: z.string().nullable().describe('selector of a call, or type of the first message'),
+})
+
+export const movement = z.object({
+  height,
+  /** null: begin or end of the block */
+  transaction: hash.nullable().describe('null: by the modules at the begin or end of the block'),
+  kind: z.enum(['transfer', 'fee', 'mint', 'burn']),
+  from: address.nullable().describe('null: minted'),
+  to: address.nullable().describe('null: burnt'),
+  amount,
+})
+
+export const transactionDetail = transaction.extend({
+  detail: z
+    .record(z.string(), z.unknown())
+    .describe('input and fee fields of an EVM transaction; messages, memo and events of a native one'),
+  movements: z.array(movement),
+})
+
+export const account = z.object({
+  address,
+  bech32: z.string(),
+  balance: amount,
+  transactions: z.int().nullable().describe('null: more than are counted at once'),
+})
+
+export const status = z.object({
+  chainId: z.string().nullable(),
+  evmChainId: z.int().nullable(),
+  firstHeight: z.int().nullable(),
+  height: z.int().nullable(),
+  nodeHeight: z.int().nullable().describe('newest block of the node, as far as it is known'),
+  chainName: z.string(),
+  coinSymbol: z.string(),
+  publicRpcUrl: z.string().nullable().describe('what wallets connect to'),
+})
+
+export const found = z.object({
+  kind: z.enum(['block', 'transaction', 'address']),
+  id: z.string().describe('height, hash or address: the last part of its path here'),
+})
+
+export const problem = z.object({ error: z.string() })
+
+export type Block = z.infer<typeof block>
+export type Transaction = z.infer<typeof transaction>
+export type Movement = z.infer<typeof movement>

@@ -1,0 +1,19 @@
+import { host, httpUrl, port, text } from '../../src/config/valueKind.ts'
+import { type SettingsOf, VARIABLES, variable } from '../../src/config/variables.ts'
+
+/** Every variable that the explorer reads, as the node reads its own. The documents are generated from this table. */
+// biome-ignore format: one variable a line reads as the table it is
+export const EXPLORER_VARIABLES = {
+  nodeUrl: variable('EXPLORER_NODE_URL', 'Explorer', httpUrl, 'http://localhost:8080/', 'RPC address of the node that the explorer reads. Nobody else gets to know it. To show state changes and calls of old blocks, that node keeps all history (PRUNING=archive).', true),
+  host: variable('EXPLORER_HOST', 'Explorer', host, '0.0.0.0', 'Address that the explorer listens on.'),
+  port: variable('EXPLORER_PORT', 'Explorer', port, '8090', 'Port of the explorer: its pages, its API.'),
+  database: variable('EXPLORER_DATABASE', 'Explorer', text(4096), '~/.coind-explorer/index.sqlite', 'Where the index is: the path of an SQLite file, or a `postgres://` address. Several explorers can share a PostgreSQL database: one of them indexes.', true),
+  publicRpcUrl: variable('EXPLORER_PUBLIC_RPC_URL', 'Explorer', httpUrl, undefined, 'RPC address that browsers and wallets get. By default the PUBLIC_RPC_URL that the node announces.'),
+  chainName: variable('EXPLORER_CHAIN_NAME', 'Explorer', text(50), 'coind', 'Name of the network, as pages and wallets show it.'),
+  coinSymbol: variable('EXPLORER_COIN_SYMBOL', 'Explorer', text(11), 'COIN', 'Symbol of the coin, as pages and wallets show it.'),
+  trustedProxies: VARIABLES.trustedProxies,
+  logLevel: VARIABLES.logLevel,
+  logFormat: VARIABLES.logFormat,
+} as const
+
+export type ExplorerSettings = SettingsOf<typeof EXPLORER_VARIABLES>

@@ -1,0 +1,73 @@
+import type { Kysely, Transaction } from 'kysely'
+import type { TableName, Tables } from './schema.ts'
+
+/** A cell as it is bound, in the order of a table's columns. */
+export type Cell = string | number | Uint8Array | null
+export type Row = readonly Cell[]
+
+/** Inserts of many rows, and any query, within one transaction. */
+export interface IndexWriter {
+  readonly queries: Transaction<Tables>
+  /**
+   * Adds rows, whose cells are in the order of {@link COLUMNS}.
+   * @throws when a row with the same key exists
+   */
+  insert(table: TableName, rows: readonly Row[]): Promise<void>
+  /** Adds rows, or replaces those with the same key. Two of `rows` with the same key are not allowed. */
+  replace(table: TableName, rows: readonly Row[]): Promise<void>
+}
+
+/** The database of the index: SQLite or PostgreSQL. */
+export interface IndexDatabase {
+  readonly dialect: 'sqlite' | 'postgres'
+  /** for reading, and for small writes that need no bulk load */
+  readonly queries: Kysely<Tables>
+  /** Runs `work` in one transaction: all of it is stored durably, or nothing. */
+  write<T>(work: (writer: IndexWriter) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+/** Columns of a row for {@link IndexWriter.insert}, by table, and how many of the first are its key. */
+export const COLUMNS: {
+  readonly [T in TableName]: { readonly key: number; readonly columns: readonly (keyof Tables[T] & string)[] }
+} = {
+  ingest: { key: 1, columns: ['id', 'chain_id', 'evm_chain_id', 'first_height', 'height', 'opening_height'] },
+  block: {
+    key: 1,
+    columns: [
+      'height',
+      'hash',
+      'consensus_hash',
+      'time',
+      'proposer',
+      'miner',
+      'gas_used',
+      'gas_limit',
+      'base_fee',
+      'evm_count',
+      'native_count',
+      'size',
+    ],
+  },
+  tx: {
+    key: 1,
+    columns: [
+      'position',
+      'hash',
+      'kind',
+      'is_ok',
+      'sender',
+      'recipient',
+      'value',
+      'fee',
+      'gas_used',
+      'gas_limit',
+      'nonce',
+      'method',
+      'detail',
+    ],
+  },
+  account_tx: { key: 2, columns: ['address', 'position'] },
+  coin_movement: { key: 2, columns: ['position', 'ordinal', 'sender', 'recipient', 'amount', 'kind'] },
+  coin_balance: { key: 1, columns: ['address', 'amount', 'position'] },
+}

@@ -1,0 +1,71 @@
+/**
+ * The tables of schema.ts in SQL, by the names of the migrations that make them; a release adds to them and changes none. BYTES, INT and
+ * KEYED are replaced by what they are called in the database (migrate.ts).
+ */
+export const MIGRATIONS: Readonly<Record<string, string>> = {
+  '0001_blocks': `
+    create table ingest (
+      id INT primary key,
+      chain_id text not null,
+      evm_chain_id INT not null,
+      first_height INT not null,
+      height INT not null,
+      opening_height INT not null
+    );
+    create table block (
+      height INT primary key,
+      hash BYTES not null,
+      consensus_hash BYTES not null,
+      time INT not null,
+      proposer BYTES not null,
+      miner BYTES not null,
+      gas_used INT not null,
+      gas_limit INT not null,
+      base_fee BYTES not null,
+      evm_count INT not null,
+      native_count INT not null,
+      size INT not null
+    );
+    create index block_hash on block (hash);
+    create index block_consensus_hash on block (consensus_hash);
+    create index block_proposer on block (proposer, height);
+    create table tx (
+      position INT primary key,
+      hash BYTES not null,
+      kind INT not null,
+      is_ok INT not null,
+      sender BYTES not null,
+      recipient BYTES,
+      value BYTES not null,
+      fee BYTES not null,
+      gas_used INT not null,
+      gas_limit INT not null,
+      nonce INT not null,
+      method text,
+      detail text not null
+    );
+    create index tx_hash on tx (hash);
+    create table account_tx (
+      address BYTES not null,
+      position INT not null,
+      primary key (address, position)
+    ) KEYED;
+    create table coin_movement (
+      position INT not null,
+      ordinal INT not null,
+      sender BYTES,
+      recipient BYTES,
+      amount BYTES not null,
+      kind INT not null,
+      primary key (position, ordinal)
+    ) KEYED;
+    create index coin_movement_sender on coin_movement (sender, position);
+    create index coin_movement_recipient on coin_movement (recipient, position);
+    create table coin_balance (
+      address BYTES primary key,
+      amount BYTES not null,
+      position INT not null
+    ) KEYED;
+    create index coin_balance_amount on coin_balance (amount);
+  `,
+}

@@ -1,0 +1,106 @@
+/*
+ * The tables of the index, in SQLite and in PostgreSQL alike. Bytes are bytes in both (addresses 20, hashes 32); amounts are the bytes of
+ * amount.ts, which sort as the numbers do; times are milliseconds since 1970; flags are 0 and 1; JSON is text.
+ *
+ * A `position` is a place in the chain: see position.ts.
+ */
+
+/** One row: which chain this is an index of, and how far it has come. */
+interface IngestTable {
+  /** always 1 */
+  id: number
+  chain_id: string
+  evm_chain_id: number
+  /** the first block in the index */
+  first_height: number
+  /** the newest block in the index; one less than `first_height` when there is none */
+  height: number
+  /** the balances that movements are added to are those after this block: see ingest/openingBalances.ts */
+  opening_height: number
+}
+
+interface BlockTable {
+  height: number
+  /** of the Ethereum header */
+  hash: Uint8Array
+  /** of the consensus header */
+  consensus_hash: Uint8Array
+  time: number
+  /** 20 bytes: the address of the proposer's consensus key */
+  proposer: Uint8Array
+  /** who gets the fees of EVM transactions, as `eth_getBlockByNumber` says */
+  miner: Uint8Array
+  gas_used: number
+  gas_limit: number
+  /** acoin a gas */
+  base_fee: Uint8Array
+  evm_count: number
+  native_count: number
+  /** bytes of the block with its transactions */
+  size: number
+}
+
+interface TxTable {
+  position: number
+  /** keccak of an EVM transaction, sha256 of a native one */
+  hash: Uint8Array
+  /** see {@link TX_KINDS} */
+  kind: number
+  /** 1: it did what it should; 0: it failed and paid its fee */
+  is_ok: number
+  /** who signed it; of a native one the first signer */
+  sender: Uint8Array
+  /** of an EVM transaction: whom it went to, null when it created a contract */
+  recipient: Uint8Array | null
+  /** acoin that it moved from sender to recipient */
+  value: Uint8Array
+  fee: Uint8Array
+  gas_used: number
+  gas_limit: number
+  nonce: number
+  /** selector of a call (0x…), or the type of a native transaction's first message */
+  method: string | null
+  /** the rest of it: ./ingest/readTransactions.ts */
+  detail: string
+}
+
+/** Which accounts a transaction concerns: signers, recipients, and whoever its events name. */
+interface AccountTxTable {
+  address: Uint8Array
+  position: number
+}
+
+/** Coins that moved from one account to another. Null is where coins come from (minted) or go to (burnt). */
+interface CoinMovementTable {
+  position: number
+  /** order within the position */
+  ordinal: number
+  sender: Uint8Array | null
+  recipient: Uint8Array | null
+  amount: Uint8Array
+  /** see {@link MOVEMENT_KINDS} */
+  kind: number
+}
+
+interface CoinBalanceTable {
+  address: Uint8Array
+  amount: Uint8Array
+  /** the newest position that changed it */
+  position: number
+}
+
+/** EVM transactions 0, native ones 1. */
+export const TX_KINDS = { evm: 0, native: 1 } as const
+
+/** Why coins moved. */
+export const MOVEMENT_KINDS = { transfer: 0, fee: 1, mint: 2, burn: 3 } as const
+
+export interface Tables {
+  ingest: IngestTable
+  block: BlockTable
+  tx: TxTable
+  account_tx: AccountTxTable
+  coin_movement: CoinMovementTable
+  coin_balance: CoinBalanceTable
+}
+export type TableName = keyof Tables

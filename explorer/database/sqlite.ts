@@ -1,0 +1,77 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { Kysely, SqliteDialect } from 'kysely'
+import { type Cell, COLUMNS, type IndexDatabase, type IndexWriter, type Row } from './indexDatabase.ts'
+import type { TableName, Tables } from './schema.ts'
+
+/** How long a connection waits for another one's transaction. */
+const BUSY_TIMEOUT_MS = 10_000
+const CACHE_KIB = 65_536
+
+/**
+ * Opens the SQLite file at `path`, which is made if it does not exist. Its queries run in the calling thread: a thread that writes many
+ * rows opens a connection of its own.
+ * @param isReader whether it only reads
+ */
+export function openSqlite(path: string, isReader = false): IndexDatabase {
+  const database = new DatabaseSync(path, { readOnly: isReader, timeout: BUSY_TIMEOUT_MS })
+  // Readers see the last commit while the writer is at work. A commit is in the file before it is reported: a power loss undoes none.
+  if (!isReader) database.exec('pragma journal_mode = wal; pragma synchronous = full')
+  database.exec(`pragma cache_size = -${CACHE_KIB}; pragma foreign_keys = on`)
+  const queries = new Kysely<Tables>({ dialect: new SqliteDialect({ database: kyselyDatabase(database) }) })
+  return {
+    dialect: 'sqlite',
+    queries,
+    write: (work) => queries.transaction().execute((transaction) => work(createWriter(database, transaction))),
+    close: () => queries.destroy(),
+  }
+}
+
+function createWriter(database: DatabaseSync, queries: IndexWriter['queries']): IndexWriter {
+  const run = (verb: string, table: TableName, rows: readonly Row[]): Promise<void> => {
+    if (rows.length === 0) return Promise.resolve()
+    const { columns } = COLUMNS[table]
+    const statement = cached(database, `${verb} into "${table}" values (${columns.map(() => '?').join(', ')})`)
+    for (const row of rows) statement.run(...(row as Cell[]))
+    return Promise.resolve()
+  }
+  return {
+    queries,
+    insert: (table, rows) => run('insert', table, rows),
+    replace: (table, rows) => run('insert or replace', table, rows),
+  }
+}
+
+/** Prepared statements by their text, for each connection. */
+const statements = new WeakMap<DatabaseSync, Map<string, StatementSync>>()
+const MAX_STATEMENTS = 256
+
+function cached(database: DatabaseSync, sql: string): StatementSync {
+  let own = statements.get(database)
+  if (own === undefined) {
+    own = new Map()
+    statements.set(database, own)
+  }
+  let statement = own.get(sql)
+  if (statement === undefined) {
+    statement = database.prepare(sql)
+    if (own.size === MAX_STATEMENTS) own.clear()
+    own.set(sql, statement)
+  }
+  return statement
+}
+
+/** `node:sqlite` as Kysely expects a database: it was written for better-sqlite3, whose parameters are one array. */
+function kyselyDatabase(database: DatabaseSync) {
+  return {
+    close: () => database.close(),
+    prepare: (sql: string) => {
+      const statement = cached(database, sql)
+      return {
+        reader: statement.columns().length > 0,
+        all: (parameters: readonly unknown[]) => statement.all(...(parameters as Cell[])),
+        run: (parameters: readonly unknown[]) => statement.run(...(parameters as Cell[])),
+        iterate: (parameters: readonly unknown[]) => statement.iterate(...(parameters as Cell[])),
+      }
+    },
+  }
+}

@@ -1,0 +1,106 @@
+import { type Address, parseAddress } from '../../src/primitives/address.ts'
+import { equalBytes } from '../../src/primitives/bytes.ts'
+import { MOVEMENT_KINDS } from '../database/schema.ts'
+import type { Event } from '../node/answers.ts'
+
+/** Coins that went from one account to another. Minted ones come from nobody, burnt ones go to nobody. */
+export interface CoinMovement {
+  readonly sender: Address | undefined
+  readonly recipient: Address | undefined
+  /** acoin */
+  readonly amount: bigint
+  kind: (typeof MOVEMENT_KINDS)[keyof typeof MOVEMENT_KINDS]
+}
+
+/** Coins that an account has given and nobody has received yet. */
+interface Spent {
+  readonly spender: Address
+  left: bigint
+}
+
+/**
+ * The movements of coins that the events of one transaction, or of the begin or end of a block, tell.
+ *
+ * The bank says `coin_spent` and `coin_received` for everything that changes a balance (x/bank/keeper/send.go), whoever caused it: a
+ * message, a call of a contract, a fee, a module. A receipt is matched with what was spent before it, the oldest first, so each of both
+ * is in exactly one movement, and balances come out right even where the pairs would be others. What nobody spent was minted, and
+ * what nobody received was burnt.
+ * @throws Error for an amount or address that cannot be read
+ */
+export function coinMovements(events: readonly Event[]): readonly CoinMovement[] {
+  const movements: CoinMovement[] = []
+  const open: Spent[] = []
+  for (const { type, attributes } of events) {
+    const value = (name: string): string => attributes.find(({ key }) => key === name)?.value ?? ''
+    switch (type) {
+      case 'coin_spent':
+        open.push({ spender: accountOf(value('spender')), left: coinsOf(value('amount')) })
+        break
+      case 'coin_received':
+        receive(accountOf(value('receiver')), coinsOf(value('amount')), open, movements)
+        break
+      case 'burn':
+        burn(accountOf(value('burner')), coinsOf(value('amount')), open, movements)
+        break
+      case 'tx':
+        // The fee is paid before anything else happens, and then told.
+        if (value('fee') !== '') for (const movement of movements) movement.kind = MOVEMENT_KINDS.fee
+        break
+    }
+  }
+  for (const { spender, left } of open) {
+    if (left > 0n) movements.push({ sender: spender, recipient: undefined, amount: left, kind: MOVEMENT_KINDS.burn })
+  }
+  return movements
+}
+
+function receive(recipient: Address, amount: bigint, open: Spent[], movements: CoinMovement[]): void {
+  let left = amount
+  while (left > 0n) {
+    const from = open[0]
+    if (from === undefined) {
+      movements.push({ sender: undefined, recipient, amount: left, kind: MOVEMENT_KINDS.mint })
+      return
+    }
+    const part = from.left < left ? from.left : left
+    if (part > 0n) movements.push({ sender: from.spender, recipient, amount: part, kind: MOVEMENT_KINDS.transfer })
+    left -= part
+    from.left -= part
+    if (from.left === 0n) open.shift()
+  }
+}
+
+function burn(burner: Address, amount: bigint, open: Spent[], movements: CoinMovement[]): void {
+  const at = open.findLastIndex(({ spender, left }) => left >= amount && equalBytes(spender, burner))
+  if (at === -1 || amount === 0n) return
+  const spent = open[at]!
+  movements.push({ sender: burner, recipient: undefined, amount, kind: MOVEMENT_KINDS.burn })
+  spent.left -= amount
+  if (spent.left === 0n) open.splice(at, 1)
+}
+
+/** The chain has one denomination. An amount may also be empty: no coins. */
+const COINS = /^([0-9]{1,78})acoin$/
+
+/** `5acoin` → 5n */
+export function coinsOf(text: string): bigint {
+  if (text === '') return 0n
+  const amount = COINS.exec(text)?.[1]
+  if (amount === undefined) throw new Error(`the node tells of an amount that cannot be read: ${text.slice(0, 100)}`)
+  return BigInt(amount)
+}
+
+/** Accounts by their texts: the same ones come again and again. */
+const accounts = new Map<string, Address>()
+const MAX_ACCOUNTS = 65_536
+
+/** Reads `coin1…`. */
+export function accountOf(text: string): Address {
+  let account = accounts.get(text)
+  if (account === undefined) {
+    account = parseAddress(text)
+    if (accounts.size === MAX_ACCOUNTS) accounts.clear()
+    accounts.set(text, account)
+  }
+  return account
+}

@@ -1,0 +1,77 @@
+import type { BlockResults, ConsensusBlock, EthereumBlock, NativeTransaction, Receipt } from '../node/answers.ts'
+import { type NodeClient, toQuantity } from '../node/nodeClient.ts'
+
+/** Everything that the node tells of one block. */
+export interface FetchedBlock {
+  readonly height: number
+  readonly ethereum: EthereumBlock
+  readonly consensus: ConsensusBlock
+  readonly results: BlockResults
+  /** of its EVM transactions, in their order */
+  readonly receipts: readonly Receipt[]
+  /** its transactions decoded, EVM ones too, when it has native ones; else none */
+  readonly decoded: readonly NativeTransaction[]
+}
+
+/**
+ * Asks the node for the blocks from `first` to `last`, with as few requests as that takes: two for all of them, and for those that have
+ * transactions one more, or two.
+ * @throws NodeError
+ */
+export async function fetchBlocks(
+  node: Pick<NodeClient, 'ethereum' | 'comet' | 'rest'>,
+  first: number,
+  last: number,
+): Promise<readonly FetchedBlock[]> {
+  const heights = Array.from({ length: last - first + 1 }, (_, index) => first + index)
+  const [ethereum, comet] = await Promise.all([
+    node.ethereum(heights.map((height) => ({ method: 'eth_getBlockByNumber', params: [toQuantity(height), true] }))),
+    node.comet(
+      heights.flatMap((height) =>
+        ['block', 'block_results'].map((method) => ({ method, params: { height: String(height) } })),
+      ),
+    ),
+  ])
+  const blocks = heights.map((height, index) => ({
+    height,
+    ethereum: ethereum[index] as EthereumBlock,
+    consensus: comet[index * 2] as ConsensusBlock,
+    results: comet[index * 2 + 1] as BlockResults,
+  }))
+  const withEvm = blocks.filter((block) => block.ethereum.transactions.length > 0)
+  const receipts = await node.ethereum(
+    withEvm.map(({ height }) => ({ method: 'eth_getBlockReceipts', params: [toQuantity(height)] })),
+  )
+  const receiptsOf = new Map(withEvm.map(({ height }, index) => [height, receipts[index] as readonly Receipt[]]))
+  const decodedOf = new Map<number, readonly NativeTransaction[]>()
+  for (const { height, ethereum, consensus } of blocks) {
+    const count = consensus.block.data.txs?.length ?? 0
+    if (count > ethereum.transactions.length) decodedOf.set(height, await fetchDecoded(node, height, count))
+  }
+  return blocks.map((block) => ({
+    ...block,
+    receipts: receiptsOf.get(block.height) ?? [],
+    decoded: decodedOf.get(block.height) ?? [],
+  }))
+}
+
+/** The SDK gives at most this many transactions of a block at once. */
+const PAGE = 100
+
+async function fetchDecoded(
+  node: Pick<NodeClient, 'rest'>,
+  height: number,
+  count: number,
+): Promise<readonly NativeTransaction[]> {
+  const all: NativeTransaction[] = []
+  while (all.length < count) {
+    const query = `pagination.offset=${all.length}&pagination.limit=${PAGE}`
+    const page = (await node.rest(`/cosmos/tx/v1beta1/txs/block/${height}?${query}`)) as {
+      readonly txs: readonly NativeTransaction[]
+    }
+    if (page.txs.length === 0)
+      throw new Error(`the node shows ${all.length} of the ${count} transactions of block ${height}`)
+    all.push(...page.txs)
+  }
+  return all
+}

@@ -1,0 +1,73 @@
+import { amountToBytes } from '../database/amount.ts'
+import type { IndexWriter, Row } from '../database/indexDatabase.ts'
+import { endPosition } from '../database/position.ts'
+import type { GenesisAnswer } from '../node/answers.ts'
+import { type NodeClient, NodeRefusal } from '../node/nodeClient.ts'
+import { accountOf, coinsOf } from './coinMovements.ts'
+
+/** Accounts asked for at once. */
+const PAGE = 1000
+
+interface Owners {
+  readonly denom_owners: readonly { readonly address: string; readonly balance: { readonly amount: string } }[]
+  readonly pagination: { readonly next_key: string | null }
+}
+
+/**
+ * Writes the balances that the movements of the blocks from `first` on are added to: those of the genesis when that is the first block,
+ * else those after the block before. Where the node has no state that old, they are those after the oldest block whose state it keeps,
+ * and movements up to there are not added.
+ * @returns the height after which the balances are those
+ */
+export async function writeOpeningBalances(
+  writer: IndexWriter,
+  node: Pick<NodeClient, 'comet' | 'rest' | 'ethereum'>,
+  first: number,
+  oldestState: number,
+): Promise<number> {
+  if (first === 1) {
+    const [answer] = (await node.comet([{ method: 'genesis', params: {} }])) as [GenesisAnswer]
+    const rows = answer.genesis.app_state.bank.balances.map(({ address, coins }): Row => {
+      const total = coins.reduce((sum, { amount, denom }) => sum + coinsOf(`${amount}${denom}`), 0n)
+      return [accountOf(address), amountToBytes(total), 0]
+    })
+    await writer.replace('coin_balance', rows)
+    return 0
+  }
+  const height = Math.max(first - 1, oldestState)
+  let key: string | null = ''
+  while (key !== null) {
+    const query = new URLSearchParams({
+      'pagination.limit': String(PAGE),
+      ...(key === '' ? {} : { 'pagination.key': key }),
+    })
+    const page = (await node.rest(`/cosmos/bank/v1beta1/denom_owners/acoin?${query}`, height)) as Owners
+    const rows = page.denom_owners.map(
+      ({ address, balance }): Row => [accountOf(address), amountToBytes(BigInt(balance.amount)), endPosition(height)],
+    )
+    await writer.replace('coin_balance', rows)
+    key = page.pagination.next_key
+  }
+  return height
+}
+
+/** The oldest block after which the node knows the state: found by asking, as `coind` names it nowhere else for every kind of node. */
+export async function oldestStateHeight(node: Pick<NodeClient, 'rest'>, first: number, last: number): Promise<number> {
+  let [low, high] = [first, last]
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if (await hasState(node, middle)) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+async function hasState(node: Pick<NodeClient, 'rest'>, height: number): Promise<boolean> {
+  try {
+    await node.rest('/cosmos/bank/v1beta1/supply', height)
+    return true
+  } catch (error) {
+    if (error instanceof NodeRefusal) return false
+    throw error
+  }
+}

@@ -1,0 +1,206 @@
+import { createHash } from 'node:crypto'
+import { type Address, ZERO_ADDRESS } from '../../src/primitives/address.ts'
+import { bytesKey, hexToBytes, keyBytes } from '../../src/primitives/bytes.ts'
+import { amountToBytes } from '../database/amount.ts'
+import type { Row } from '../database/indexDatabase.ts'
+import { beginPosition, endPosition, transactionPosition } from '../database/position.ts'
+import { type TableName, TX_KINDS } from '../database/schema.ts'
+import type { EthereumTransaction, Event, NativeTransaction, Receipt, TransactionResult } from '../node/answers.ts'
+import { accountOf, type CoinMovement, coinMovements, coinsOf } from './coinMovements.ts'
+import type { FetchedBlock } from './fetchBlocks.ts'
+
+/** What one block adds to the index. */
+export interface BlockRows {
+  readonly height: number
+  readonly transactionCount: number
+  readonly rows: ReadonlyMap<TableName, readonly Row[]>
+  /** in the order in which they happened */
+  readonly movements: readonly PlacedMovement[]
+}
+
+export interface PlacedMovement extends CoinMovement {
+  readonly position: number
+}
+
+/** Rows by table, as they are gathered. */
+class Rows {
+  readonly all = new Map<TableName, Row[]>()
+
+  add(table: TableName, row: Row): void {
+    const rows = this.all.get(table)
+    if (rows === undefined) this.all.set(table, [row])
+    else rows.push(row)
+  }
+}
+
+/**
+ * Makes the rows of a block from what the node tells of it. It depends on nothing else, so the same chain gives the same rows.
+ * @throws Error when parts of the answers do not fit each other
+ */
+export function readBlock(fetched: FetchedBlock): BlockRows {
+  const { height, ethereum, consensus, results, receipts, decoded } = fetched
+  const rows = new Rows()
+  const movements: PlacedMovement[] = []
+  const raw = consensus.block.data.txs ?? []
+  const outcomes = results.txs_results ?? []
+  requireSame(height, 'results', raw.length, outcomes.length)
+  requireSame(height, 'receipts', ethereum.transactions.length, receipts.length)
+
+  const move = (position: number, events: readonly Event[]): Set<string> => {
+    const own = coinMovements(events)
+    const accounts = new Set<string>()
+    for (const [ordinal, movement] of own.entries()) {
+      const { sender, recipient, amount, kind } = movement
+      rows.add('coin_movement', [position, ordinal, sender ?? null, recipient ?? null, amountToBytes(amount), kind])
+      movements.push({ ...movement, position })
+      for (const account of [sender, recipient]) if (account !== undefined) accounts.add(bytesKey(account))
+    }
+    return accounts
+  }
+
+  const blockEvents = results.finalize_block_events ?? []
+  const [before, after] = [blockEvents.filter(isOfBegin), blockEvents.filter((event) => !isOfBegin(event))]
+  move(beginPosition(height), before)
+  let evmCount = 0
+  for (const [index, outcome] of outcomes.entries()) {
+    const position = transactionPosition(height, index)
+    const bytes = Buffer.from(raw[index]!, 'base64')
+    const accounts = move(position, outcome.events)
+    let read: ReadTransaction
+    if (isEvm(bytes)) {
+      read = readEvm(ethereum.transactions[evmCount]!, receipts[evmCount]!, outcome)
+      evmCount++
+    } else {
+      read = readNative(bytes, decoded[index]!, outcome)
+    }
+    rows.add('tx', [position, ...read.row])
+    for (const account of read.accounts) accounts.add(bytesKey(account))
+    for (const account of accounts) rows.add('account_tx', [keyBytes(account), position])
+  }
+  move(endPosition(height), after)
+  requireSame(height, 'EVM transactions', evmCount, ethereum.transactions.length)
+
+  rows.add('block', [
+    height,
+    hexToBytes(ethereum.hash),
+    Buffer.from(consensus.block_id.hash, 'hex'),
+    Date.parse(consensus.block.header.time),
+    Buffer.from(consensus.block.header.proposer_address, 'hex'),
+    hexToBytes(ethereum.miner),
+    Number(ethereum.gasUsed),
+    Number(ethereum.gasLimit),
+    amountToBytes(BigInt(ethereum.baseFeePerGas)),
+    evmCount,
+    raw.length - evmCount,
+    Number(ethereum.size),
+  ])
+  return { height, transactionCount: raw.length, rows: rows.all, movements }
+}
+
+interface ReadTransaction {
+  /** of the table tx, without the position */
+  readonly row: Row
+  /** accounts that it names itself, beside those whose coins it moves */
+  readonly accounts: readonly Address[]
+}
+
+function readEvm(transaction: EthereumTransaction, receipt: Receipt, outcome: TransactionResult): ReadTransaction {
+  const { hash, from, to, value, gas, nonce, input, type, gasPrice, maxFeePerGas, maxPriorityFeePerGas } = transaction
+  const { accessList, authorizationList } = transaction
+  const { contractAddress, effectiveGasPrice, gasUsed, status } = receipt
+  if (receipt.transactionHash !== hash) throw new Error(`receipt of ${receipt.transactionHash} in place of ${hash}`)
+  const accounts = [from, to, contractAddress].filter((address) => address !== null).map(hexToBytes)
+  const detail = {
+    type: Number(type),
+    input,
+    gasPrice,
+    ...(maxFeePerGas === undefined ? {} : { maxFeePerGas, maxPriorityFeePerGas }),
+    effectiveGasPrice,
+    contractAddress,
+    ...(accessList === undefined || accessList.length === 0 ? {} : { accessList }),
+    ...(authorizationList === undefined ? {} : { authorizationList }),
+    ...(outcome.log === '' ? {} : { log: outcome.log }),
+  }
+  return {
+    row: [
+      hexToBytes(hash),
+      TX_KINDS.evm,
+      Number(status),
+      hexToBytes(from),
+      to === null ? null : hexToBytes(to),
+      amountToBytes(BigInt(value)),
+      amountToBytes(BigInt(gasUsed) * BigInt(effectiveGasPrice)),
+      Number(gasUsed),
+      Number(gas),
+      Number(nonce),
+      input.length >= 10 && to !== null ? input.slice(0, 10) : null,
+      storedText(detail),
+    ],
+    accounts,
+  }
+}
+
+function readNative(bytes: Uint8Array, decoded: NativeTransaction, outcome: TransactionResult): ReadTransaction {
+  const { body, auth_info: info } = decoded
+  const fee = info.fee.amount.find(({ denom }) => denom === 'acoin')?.amount ?? '0'
+  const signers = outcome.events.flatMap(({ type, attributes }) =>
+    type === 'tx' ? attributes.filter(({ key }) => key === 'acc_seq').map(({ value }) => value.split('/')[0]!) : [],
+  )
+  const named = outcome.events.flatMap(({ attributes }) => attributes.map(({ value }) => value).filter(isAccountText))
+  const first = signers[0] ?? named[0]
+  const paid = outcome.events.find(
+    ({ type, attributes }) => type === 'tx' && attributes.some(({ key }) => key === 'fee'),
+  )
+  const detail = {
+    messages: body.messages,
+    memo: body.memo,
+    fee: info.fee,
+    signers,
+    code: outcome.code,
+    codespace: outcome.codespace,
+    log: outcome.log,
+    events: outcome.events,
+  }
+  return {
+    row: [
+      createHash('sha256').update(bytes).digest(),
+      TX_KINDS.native,
+      outcome.code === 0 ? 1 : 0,
+      first === undefined ? ZERO_ADDRESS : accountOf(first),
+      null,
+      amountToBytes(0n),
+      amountToBytes(
+        paid === undefined ? BigInt(fee) : coinsOf(paid.attributes.find(({ key }) => key === 'fee')!.value),
+      ),
+      Number(outcome.gas_used),
+      Number(outcome.gas_wanted),
+      Number(info.signer_infos[0]?.sequence ?? 0),
+      body.messages[0]?.['@type'] ?? null,
+      storedText(detail),
+    ],
+    accounts: [...signers, ...named].map(accountOf),
+  }
+}
+
+/** EIP-2718 types and RLP lists. The protobuf of a native transaction begins with 0x0a, the tag of its first field. */
+function isEvm(bytes: Uint8Array): boolean {
+  const first = bytes[0] ?? 0
+  return first >= 0xc0 || (first >= 1 && first <= 4)
+}
+
+function isOfBegin({ attributes }: Event): boolean {
+  return attributes.some(({ key, value }) => key === 'mode' && value === 'BeginBlock')
+}
+
+function isAccountText(text: string): boolean {
+  return /^coin1[02-9ac-hj-np-z]{38}$/.test(text)
+}
+
+/** JSON without the character 0, which PostgreSQL's text cannot hold: JSON writes it as an escape, and so it stays one. */
+function storedText(value: unknown): string {
+  return JSON.stringify(value)
+}
+
+function requireSame(height: number, what: string, expected: number, found: number): void {
+  if (expected !== found) throw new Error(`block ${height} has ${expected} and not ${found} ${what}`)
+}

@@ -1,0 +1,139 @@
+import type { Hex } from './answers.ts'
+
+/** What may be wrong with an answer of the node. The message is one line for the operator, without the URL's query. */
+export class NodeError extends Error {
+  override readonly name = 'NodeError'
+}
+
+/** The node answered a call with an error of its own. */
+export class NodeRefusal extends NodeError {
+  readonly code: number
+
+  constructor(method: string, code: number, message: string) {
+    super(`the node refuses ${method} (${message})`)
+    this.code = code
+  }
+}
+
+/** One call of a batch. */
+interface Call {
+  readonly method: string
+  readonly params: readonly unknown[] | Readonly<Record<string, unknown>>
+}
+
+const TIMEOUT_MS = 30_000
+/** Characters of one answer. A batch is at most this long by RPC_RESPONSE_LIMIT's default too. */
+const MAX_BYTES = 64 * 1024 * 1024
+
+/** The RPC of a node: JSON-RPC, CometBFT's methods below /rpc and REST below /cosmos, as anybody reaches them. */
+export interface NodeClient {
+  /**
+   * Answers to Ethereum's methods, in the order of the calls.
+   * @throws NodeError when the node cannot be reached; NodeRefusal when it refuses a call
+   */
+  ethereum(calls: readonly Call[]): Promise<readonly unknown[]>
+  /** The same for CometBFT's methods. */
+  comet(calls: readonly Call[]): Promise<readonly unknown[]>
+  /**
+   * The answer to GET `path`, as JSON.
+   * @param height asks for the state after this block
+   * @throws NodeError when there is none
+   */
+  rest(path: string, height?: number): Promise<unknown>
+}
+
+interface Answer {
+  readonly id: number
+  readonly result?: unknown
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown }
+}
+
+/**
+ * @param address http://host:port/ of the node
+ * @param stop ends every request that is under way
+ */
+export function createNodeClient(address: string, stop: AbortSignal): NodeClient {
+  const root = new URL(address)
+  const shown = `${root.origin}${root.pathname}`
+
+  const ask = async (path: string, options: RequestInit): Promise<string> => {
+    const url = new URL(path, address.endsWith('/') ? address : `${address}/`)
+    url.search ||= root.search
+    try {
+      const response = await fetch(url, {
+        ...options,
+        redirect: 'error',
+        signal: AbortSignal.any([stop, AbortSignal.timeout(TIMEOUT_MS)]),
+      })
+      const text = await readText(response)
+      if (response.ok || text.startsWith('{') || text.startsWith('[')) return text
+      throw new NodeError(`${shown} answers with status ${response.status}`)
+    } catch (error) {
+      if (stop.aborted) throw stop.reason
+      if (error instanceof NodeError) throw error
+      throw new NodeError(`${shown} cannot be reached (${reasonOf(error)})`)
+    }
+  }
+
+  const call = async (path: string, calls: readonly Call[]): Promise<readonly unknown[]> => {
+    if (calls.length === 0) return []
+    const body = JSON.stringify(calls.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params })))
+    const text = await ask(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+    const parsed = parse(text, shown)
+    // CometBFT answers a batch of one call, and one that it refuses as a whole, with an object.
+    const answers = (Array.isArray(parsed) ? parsed : [parsed]) as readonly Answer[]
+    const byId = new Map(answers.map((answer) => [answer.id, answer]))
+    return calls.map(({ method }, id) => {
+      const answer = byId.get(id)
+      if (answer === undefined) throw new NodeError(`${shown} leaves out the answer to ${method}`)
+      if (answer.error === undefined) return answer.result
+      const data = typeof answer.error.data === 'string' ? `: ${answer.error.data}` : ''
+      throw new NodeRefusal(method, answer.error.code, `${answer.error.message}${data}`)
+    })
+  }
+
+  return {
+    ethereum: (calls) => call('', calls),
+    comet: (calls) => call('rpc', calls),
+    rest: async (path, height) => {
+      const headers: Record<string, string> = height === undefined ? {} : { 'x-cosmos-block-height': String(height) }
+      const text = await ask(path.replace(/^\//, ''), { headers })
+      const answer = parse(text, shown) as { readonly code?: number; readonly message?: string } | null
+      if (typeof answer?.code === 'number' && typeof answer.message === 'string') {
+        throw new NodeRefusal(path, answer.code, answer.message)
+      }
+      return answer
+    },
+  }
+}
+
+/** A number as Ethereum's methods take it. */
+export function toQuantity(value: number): Hex {
+  return `0x${value.toString(16)}`
+}
+
+function parse(text: string, shown: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new NodeError(`${shown} answers with something else than JSON: ${text.slice(0, 200)}`)
+  }
+}
+
+async function readText(response: Response): Promise<string> {
+  const parts: Uint8Array[] = []
+  let length = 0
+  for await (const part of response.body ?? []) {
+    length += part.length
+    if (length > MAX_BYTES) throw new NodeError(`an answer of the node has more than ${MAX_BYTES >> 20} MiB`)
+    parts.push(part)
+  }
+  return Buffer.concat(parts).toString('utf8')
+}
+
+/** The useful part of a failed fetch is the cause of its error. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
+  if (!(cause instanceof Error)) return String(cause)
+  return (cause as NodeJS.ErrnoException).code ?? cause.message
+}

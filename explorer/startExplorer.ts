@@ -1,0 +1,55 @@
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import { createLogger } from '../src/telemetry/logger.ts'
+import { createServer } from './api/server.ts'
+import type { ExplorerConfig } from './config/config.ts'
+import { openReader } from './database/open.ts'
+import type { IndexedBlocks } from './ingest/ingest.ts'
+
+/** An explorer that serves its port. */
+export interface RunningExplorer {
+  /** http://host:port/ as this machine can reach it */
+  readonly url: string
+  /** resolves after `stop`; rejects when a part failed, after the rest was stopped */
+  readonly ended: Promise<void>
+  stop(): void
+}
+
+/**
+ * Starts an explorer: the thread that indexes, then the server that answers from the index.
+ * @throws what prevents it: a wrong database, a port in use
+ */
+export async function startExplorer(config: ExplorerConfig): Promise<RunningExplorer> {
+  const logger = createLogger(config.log)
+  const { nodeUrl, database, log } = config
+  const worker = new Worker(new URL('./ingest/worker.ts', import.meta.url), { workerData: { nodeUrl, database, log } })
+  const failed = once(worker, 'error').then(([error]) => {
+    throw error
+  })
+  const exited = once(worker, 'exit')
+  failed.catch(() => undefined)
+  // Its first message: the tables are there.
+  await Promise.race([once(worker, 'message'), failed])
+  const reader = openReader(database)
+  const listeners = new Set<(indexed: IndexedBlocks) => void>()
+  worker.on('message', ({ indexed }: { readonly indexed?: IndexedBlocks }) => {
+    if (indexed !== undefined) for (const listener of listeners) listener(indexed)
+  })
+  const server = await createServer({ config, queries: reader.queries, listeners, logger })
+  try {
+    await server.listen({ host: config.host, port: config.port })
+  } catch (error) {
+    worker.postMessage('stop')
+    await exited
+    await reader.close()
+    throw error
+  }
+  const shown = config.host === '0.0.0.0' || config.host === '::' ? 'localhost' : config.host
+  const url = `http://${shown.includes(':') ? `[${shown}]` : shown}:${config.port}/`
+  logger.info({ url }, 'explorer is up')
+  const ended = Promise.race([exited, failed]).finally(async () => {
+    await server.close()
+    await reader.close()
+  })
+  return { url, ended: ended.then(() => undefined), stop: () => worker.postMessage('stop') }
+}

@@ -1,0 +1,38 @@
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import type { RunningExplorer } from '../cli/ports.ts'
+import { PACKAGE_ROOT } from '../primitives/location.ts'
+
+const ENTRY = fileURLToPath(new URL('explorer/run.ts', PACKAGE_ROOT))
+
+/**
+ * Starts an explorer as a process of its own, which ends with this one, whatever ends it. It writes its log where this process does.
+ * @param variables its configuration, beside the environment
+ * @returns the explorer when it serves; why it does not when it ends before that
+ */
+export function startExplorer(variables: Readonly<Record<string, string>>): Promise<RunningExplorer | string> {
+  const child = spawn(process.execPath, [ENTRY, 'explorer'], {
+    // The channel closes when this process ends: that stops the explorer.
+    stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
+    env: { ...process.env, ...variables },
+  })
+  let problem = ''
+  child.stderr?.on('data', (text: Buffer) => {
+    problem = text.toString()
+    process.stderr.write(text)
+  })
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  return new Promise((resolve) => {
+    child.once('message', ({ url }: { readonly url: string }) =>
+      resolve({
+        url,
+        stop: () => {
+          child.kill('SIGTERM')
+          return exited
+        },
+      }),
+    )
+    child.once('error', ({ message }) => resolve(message))
+    void exited.then(() => resolve(problem.trim().replace(/^coind: /, '') || 'it has ended'))
+  })
+}

@@ -1,0 +1,238 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createWalletClient, type Hex, http, numberToHex } from 'viem'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { loadExplorerConfig } from '../../../explorer/config/config.ts'
+import { bytesToAmount } from '../../../explorer/database/amount.ts'
+import { openReader } from '../../../explorer/database/open.ts'
+import { type RunningExplorer, startExplorer } from '../../../explorer/startExplorer.ts'
+import { toBech32 } from '../../../src/primitives/address.ts'
+import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
+import {
+  ACCOUNTS,
+  COIN,
+  ERC20_ABI,
+  freshAddress,
+  GWEI,
+  KEYS,
+  NATIVE_TOKEN,
+  VAULT_ABI,
+  vaultBytecode,
+  viemChain,
+} from '../devChain.ts'
+import { connectCosmJs, getJson } from '../native/nativeChain.ts'
+import { startQuickDevnet } from '../quickDevnet.ts'
+import { mined, rpc } from '../rpc.ts'
+import { freePort, type TestNode } from '../startNode.ts'
+import { browserPath, launchBrowser } from './browser.ts'
+
+const account = ACCOUNTS[1]!
+const sender = account.address
+const staker = ACCOUNTS[2]!
+
+let node: TestNode
+let explorer: RunningExplorer
+let directory: string
+let database: string
+let evmHashes: readonly Hex[]
+let nativeHash: string
+
+/** An answer of the explorer's API. */
+// biome-ignore lint/suspicious/noExplicitAny: the tests look into answers of every shape
+const get = async (path: string): Promise<any> => (await fetch(new URL(`api/v1/${path}`, explorer.url))).json()
+
+async function start(): Promise<RunningExplorer> {
+  const flags = {
+    EXPLORER_NODE_URL: node.url,
+    EXPLORER_HOST: '127.0.0.1',
+    EXPLORER_PORT: String(await freePort()),
+    EXPLORER_DATABASE: database,
+    LOG_LEVEL: 'silent',
+  }
+  return startExplorer(loadExplorerConfig({ flags, environment: {}, dotenv: {} }, directory))
+}
+
+async function indexed(height: number): Promise<void> {
+  while (((await get('status')).height ?? 0) < height) await new Promise((resolve) => setTimeout(resolve, 50))
+}
+
+/** Transactions of all kinds that move coins. */
+async function fill(): Promise<void> {
+  const chain = viemChain(node.url)
+  const writer = createWalletClient({ chain, transport: http(node.url), account })
+  const creation = await mined(
+    node.url,
+    await writer.deployContract({ abi: VAULT_ABI, bytecode: vaultBytecode(), args: [7n], value: 3n }),
+  )
+  const common = { gas: 200_000n, maxFeePerGas: 10n * GWEI, maxPriorityFeePerGas: GWEI } as const
+  const write = { address: creation.contractAddress!, abi: VAULT_ABI, ...common } as const
+  const hashes: Hex[] = []
+  hashes.push(await writer.writeContract({ ...write, nonce: 1, functionName: 'deposit', args: ['note'], value: 50n }))
+  hashes.push(await writer.writeContract({ ...write, nonce: 2, functionName: 'withdraw', args: [20n] }))
+  // More than there is: it fails.
+  hashes.push(await writer.writeContract({ ...write, nonce: 3, functionName: 'withdraw', args: [1_000n] }))
+  hashes.push(await writer.sendTransaction({ ...common, nonce: 4, to: freshAddress(), value: 9n }))
+  hashes.push(
+    await writer.writeContract({
+      ...common,
+      nonce: 5,
+      address: NATIVE_TOKEN,
+      abi: ERC20_ABI,
+      functionName: 'transfer',
+      args: [freshAddress(), 5n * COIN],
+    }),
+  )
+  for (const hash of hashes) await mined(node.url, hash)
+  evmHashes = hashes
+
+  const { client, address } = await connectCosmJs(node, KEYS[2]!)
+  const { validators } = await getJson(node, '/cosmos/staking/v1beta1/validators')
+  const coins = [{ denom: 'acoin', amount: COIN.toString() }]
+  const sent = await client.sendTokens(address, toBech32(hexToBytes(freshAddress())), coins, 'auto', 'a memo')
+  nativeHash = sent.transactionHash
+  await client.delegateTokens(address, validators[0].operator_address, coins[0]!, 'auto')
+  await client.withdrawRewards(address, validators[0].operator_address, 'auto')
+  client.disconnect()
+}
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'coind-explorer-'))
+  database = join(directory, 'index.sqlite')
+  node = await startQuickDevnet({ environment: { PRUNING: 'archive' } })
+  await fill()
+  explorer = await start()
+  await indexed(Number(await rpc<Hex>(node.url, 'eth_blockNumber')))
+})
+afterAll(async () => {
+  explorer?.stop()
+  await explorer?.ended
+  await node?.stop()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+describe('an explorer', () => {
+  it('adds coins up to the balances that the node has', async () => {
+    const reader = openReader(database)
+    const [{ height }, balances] = await reader.queries
+      .transaction()
+      .execute(async (queries) => [
+        await queries.selectFrom('ingest').select('height').executeTakeFirstOrThrow(),
+        await queries.selectFrom('coin_balance').selectAll().execute(),
+      ])
+    await reader.close()
+    expect(balances.length).toBeGreaterThan(14)
+    const block = numberToHex(height)
+    for (const { address, amount } of balances) {
+      expect(`${bytesToHex(address)} ${bytesToAmount(amount)}`).toBe(
+        `${bytesToHex(address)} ${BigInt(await rpc<Hex>(node.url, 'eth_getBalance', bytesToHex(address), block))}`,
+      )
+    }
+  })
+
+  it('shows transactions of both kinds with the coins that they moved', async () => {
+    const [, withdrawal, refusal, , token] = evmHashes
+    const transaction = await get(`transactions/${withdrawal}`)
+    expect(transaction).toMatchObject({ kind: 'evm', isSuccessful: true, from: sender, value: '0' })
+    expect(transaction.movements).toMatchObject([
+      { kind: 'fee', from: sender },
+      { kind: 'transfer', from: transaction.to, to: sender, amount: '20' },
+    ])
+    expect((await get(`transactions/${refusal}`)).isSuccessful).toBe(false)
+    expect((await get(`transactions/${token}`)).movements[1]).toMatchObject({ from: sender, amount: String(5n * COIN) })
+
+    const native = await get(`transactions/${nativeHash}`)
+    expect(native).toMatchObject({
+      kind: 'native',
+      isSuccessful: true,
+      from: staker.address,
+      method: '/cosmos.bank.v1beta1.MsgSend',
+    })
+    expect(native.detail).toMatchObject({ memo: 'a memo', messages: [{ '@type': '/cosmos.bank.v1beta1.MsgSend' }] })
+    expect(native.movements.map(({ kind, amount }: { kind: string; amount: string }) => `${kind} ${amount}`)).toContain(
+      `transfer ${COIN}`,
+    )
+  })
+
+  it('lists the transactions of an account in either spelling, page by page', async () => {
+    const first = await get(`addresses/${sender}/transactions?limit=4`)
+    const second = await get(`addresses/${toBech32(hexToBytes(sender))}/transactions?limit=4&before=${first.next}`)
+    const all = [...first.items, ...second.items].map(({ hash }: { hash: string }) => hash)
+    expect(all).toEqual(expect.arrayContaining([...evmHashes]))
+    expect(all.length).toBe(6)
+    expect(second.next).toBeNull()
+    const { items } = await get(`addresses/${staker.address}/movements`)
+    expect(items.map(({ kind }: { kind: string }) => kind)).toEqual(expect.arrayContaining(['fee', 'transfer']))
+  })
+
+  it('finds heights, hashes of both kinds and addresses in both spellings', async () => {
+    const block = await get('blocks/1')
+    const found = async (text: string) => (await get(`search?q=${text}`)).items
+    expect(await found('1')).toEqual([{ kind: 'block', id: '1' }])
+    expect(await found(block.hash)).toEqual([{ kind: 'block', id: '1' }])
+    expect(await found(block.consensusHash.slice(2).toUpperCase())).toEqual([{ kind: 'block', id: '1' }])
+    expect(await found(evmHashes[0]!)).toEqual([{ kind: 'transaction', id: evmHashes[0] }])
+    expect(await found(nativeHash)).toEqual([{ kind: 'transaction', id: `0x${nativeHash.toLowerCase()}` }])
+    expect(await found(toBech32(hexToBytes(sender)))).toEqual([{ kind: 'address', id: sender }])
+    expect(await found('nothing at all')).toEqual([])
+  })
+
+  it.each(['blocks/x', 'blocks?limit=0', 'blocks?limit=1000', 'transactions/0x12', 'addresses/0x12', 'search'])(
+    'refuses %s with a reason',
+    async (path) => {
+      const response = await fetch(new URL(`api/v1/${path}`, explorer.url))
+      expect(response.status).toBe(400)
+      expect(((await response.json()) as { error: string }).error).toMatch(/./)
+    },
+  )
+
+  it('goes on where it was after a restart', async () => {
+    const { height } = await get('status')
+    explorer.stop()
+    await explorer.ended
+    explorer = await start()
+    expect((await get('status')).height).toBeGreaterThanOrEqual(height)
+    await indexed(height + 2)
+  })
+})
+
+const path = browserPath()
+describe.skipIf(path === undefined)('its pages in a browser', () => {
+  it('show blocks as they come, a transaction and an account, and a person gets there', async () => {
+    const browser = await launchBrowser(path!)
+    try {
+      const page = await browser.newPage()
+      const problems: string[] = []
+      page.on('pageerror', ({ message }) => problems.push(message))
+      page.on('console', (message) => message.type() === 'error' && problems.push(message.text()))
+      const foreign: string[] = []
+      page.on('request', (request) => request.url().startsWith(explorer.url) || foreign.push(request.url()))
+
+      await page.goto(explorer.url)
+      const height = async (): Promise<number> =>
+        Number((await page.locator('tbody tr td').first().textContent())!.replaceAll(',', ''))
+      const first = await height()
+      while ((await height()) < first + 2) await page.waitForTimeout(50)
+
+      await page.getByRole('searchbox').fill(evmHashes[1]!)
+      await page.keyboard.press('Enter')
+      await page.getByRole('heading', { name: 'Coins that moved' }).waitFor()
+      expect(await page.locator('main').textContent()).toContain('successful')
+
+      await page.locator('main').getByRole('link', { name: sender, exact: true }).click()
+      await page
+        .getByText(toBech32(hexToBytes(sender)))
+        .first()
+        .waitFor()
+      await page.getByRole('tab', { name: 'Coins' }).click()
+      await page.getByRole('columnheader', { name: 'Amount' }).waitFor()
+      await page.setViewportSize({ width: 390, height: 800 })
+      const isTooWide = await page.evaluate<boolean>(
+        'document.documentElement.scrollWidth > document.documentElement.clientWidth',
+      )
+      expect({ problems, foreign, isTooWide }).toEqual({ problems: [], foreign: [], isTooWide: false })
+    } finally {
+      await browser.close()
+    }
+  })
+})

@@ -1,0 +1,107 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import type { z } from 'zod'
+import type {
+  account,
+  Block,
+  found,
+  Movement,
+  status,
+  Transaction,
+  transactionDetail,
+} from '../../explorer/api/shapes.ts'
+
+/* What the explorer's API gives, as queries by which a page asks for it once and keeps it. */
+
+export type { Block, Movement, Transaction }
+export type Status = z.infer<typeof status>
+export type TransactionDetail = z.infer<typeof transactionDetail>
+export type Account = z.infer<typeof account>
+export type Found = z.infer<typeof found>
+export interface Page<T> {
+  readonly items: readonly T[]
+  readonly next: number | null
+}
+
+/** The explorer has nothing under this name, or does not understand it; the message is its own. */
+export class NotFound extends Error {}
+
+/** Blocks and transactions never change: what is known of one is asked for once. */
+const FINAL = { staleTime: Number.POSITIVE_INFINITY } as const
+
+async function get<T>(path: string, signal: AbortSignal): Promise<T> {
+  const response = await fetch(`/api/v1/${path}`, { signal })
+  const answer = (await response.json()) as T & { readonly error?: string }
+  if (response.ok) return answer
+  const message = answer.error ?? `status ${response.status}`
+  throw response.status < 500 ? new NotFound(message) : new Error(message)
+}
+
+function pageQuery(before: number | undefined, limit: number): string {
+  return before === undefined ? `?limit=${limit}` : `?limit=${limit}&before=${before}`
+}
+
+const LIST = 25
+
+export const statusQuery = queryOptions({
+  queryKey: ['status'],
+  queryFn: ({ signal }) => get<Status>('status', signal),
+  refetchInterval: 10_000,
+})
+
+export function blocksQuery(before?: number, limit = LIST) {
+  return queryOptions({
+    queryKey: ['blocks', before ?? 'newest', limit],
+    queryFn: ({ signal }) => get<Page<Block>>(`blocks${pageQuery(before, limit)}`, signal),
+    placeholderData: keepPreviousData,
+  })
+}
+
+export function blockQuery(id: string) {
+  return queryOptions({
+    queryKey: ['block', id],
+    queryFn: ({ signal }) => get<Block>(`blocks/${id}`, signal),
+    ...FINAL,
+  })
+}
+
+export function transactionQuery(hash: string) {
+  return queryOptions({
+    queryKey: ['transaction', hash],
+    queryFn: ({ signal }) => get<TransactionDetail>(`transactions/${hash}`, signal),
+    ...FINAL,
+  })
+}
+
+export function accountQuery(address: string) {
+  return queryOptions({
+    queryKey: ['account', address],
+    queryFn: ({ signal }) => get<Account>(`addresses/${address}`, signal),
+    refetchInterval: 5_000,
+  })
+}
+
+/** `of` is empty for all transactions, or `blocks/…` or `addresses/…`. */
+export function transactionsQuery(of: string, before?: number, limit = LIST) {
+  return queryOptions({
+    queryKey: ['transactions', of, before ?? 'newest', limit],
+    queryFn: ({ signal }) =>
+      get<Page<Transaction>>(`${of === '' ? '' : `${of}/`}transactions${pageQuery(before, limit)}`, signal),
+    placeholderData: keepPreviousData,
+  })
+}
+
+export function movementsQuery(of: string, before?: number) {
+  return queryOptions({
+    queryKey: ['movements', of, before ?? 'newest'],
+    queryFn: ({ signal }) => get<Page<Movement>>(`${of}/movements${pageQuery(before, LIST)}`, signal),
+    placeholderData: keepPreviousData,
+  })
+}
+
+export async function search(text: string): Promise<readonly Found[]> {
+  const { items } = await get<{ readonly items: readonly Found[] }>(
+    `search?q=${encodeURIComponent(text)}`,
+    AbortSignal.timeout(10_000),
+  )
+  return items
+}

@@ -1,0 +1,63 @@
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, RouterProvider } from '@tanstack/react-router'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { NotFound } from './api.ts'
+import { Frame } from './pages/Frame.tsx'
+import { Home } from './pages/Home.tsx'
+import { Note } from './parts/Card.tsx'
+import './style.css'
+
+/** Failures of the network are tried again; what the explorer refuses is not. */
+const MAX_RETRIES = 2
+
+const client = new QueryClient({
+  defaultOptions: {
+    queries: { staleTime: 1_000, retry: (count, error) => !(error instanceof NotFound) && count < MAX_RETRIES },
+  },
+})
+
+const root = createRootRoute({ component: Frame, notFoundComponent: () => <Note>There is no such page.</Note> })
+const page = <const P extends string>(
+  path: P,
+  component: ReturnType<typeof lazyRouteComponent> | (() => React.ReactNode),
+) => createRoute({ getParentRoute: () => root, path, component })
+
+const routeTree = root.addChildren([
+  page('/', Home),
+  page(
+    '/blocks',
+    lazyRouteComponent(() => import('./pages/Lists.tsx'), 'Blocks'),
+  ),
+  page(
+    '/transactions',
+    lazyRouteComponent(() => import('./pages/Lists.tsx'), 'Transactions'),
+  ),
+  page(
+    '/block/$id',
+    lazyRouteComponent(() => import('./pages/BlockPage.tsx'), 'BlockPage'),
+  ),
+  page(
+    '/tx/$hash',
+    lazyRouteComponent(() => import('./pages/TransactionPage.tsx'), 'TransactionPage'),
+  ),
+  page(
+    '/address/$address',
+    lazyRouteComponent(() => import('./pages/AddressPage.tsx'), 'AddressPage'),
+  ),
+])
+const router = createRouter({ routeTree, defaultPreload: 'intent', scrollRestoration: true })
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router
+  }
+}
+
+createRoot(document.querySelector('#root')!).render(
+  <StrictMode>
+    <QueryClientProvider client={client}>
+      <RouterProvider router={router} />
+    </QueryClientProvider>
+  </StrictMode>,
+)

@@ -1,0 +1,64 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { type Block, blocksQuery, transactionsQuery } from '../api.ts'
+import { formatNumber, formatUnits } from '../format.ts'
+import { NEWEST, useLive } from '../live.ts'
+import { Card, Note } from '../parts/Card.tsx'
+import { BlockTable, TransactionTable } from '../parts/Tables.tsx'
+
+/** The chain as it goes on. */
+export function Home() {
+  useLive()
+  const blocks = useQuery(blocksQuery(undefined, NEWEST)).data?.items
+  const transactions = useQuery(transactionsQuery('', undefined, NEWEST)).data?.items
+  return (
+    <>
+      <h1 className="visually-hidden">The newest blocks and transactions</h1>
+      <Figures blocks={blocks ?? []} />
+      <Card title="Newest blocks" more={<Link to="/blocks">All blocks</Link>}>
+        {blocks === undefined ? <Note>Loading …</Note> : <BlockTable blocks={blocks} />}
+      </Card>
+      <Card title="Newest transactions" more={<Link to="/transactions">All transactions</Link>}>
+        {transactions === undefined || transactions.length === 0 ? (
+          <Note>
+            {transactions === undefined ? 'Loading …' : 'No transaction yet: send one, and it is here within a second.'}
+          </Note>
+        ) : (
+          <TransactionTable transactions={transactions} />
+        )}
+      </Card>
+    </>
+  )
+}
+
+/** What the newest blocks say about now. */
+function Figures({ blocks }: { readonly blocks: readonly Block[] }) {
+  const [newest, oldest] = [blocks[0], blocks.at(-1)]
+  const seconds = newest === undefined ? 0 : (Date.parse(newest.time) - Date.parse(oldest!.time)) / 1000
+  // The oldest one only says when the others began.
+  const counted = blocks.slice(0, -1)
+  const perSecond = (of: (block: Block) => number): string =>
+    seconds === 0
+      ? '–'
+      : formatNumber(Math.round((counted.reduce((sum, block) => sum + of(block), 0) / seconds) * 10) / 10)
+  const figures = [
+    ['Height', newest === undefined ? '–' : formatNumber(newest.height)],
+    ['Block interval', seconds === 0 ? '–' : `${Math.round((seconds * 1000) / counted.length)} ms`],
+    [
+      'Transactions a second',
+      perSecond(({ evmTransactions, nativeTransactions }) => evmTransactions + nativeTransactions),
+    ],
+    ['Gas a second', perSecond(({ gasUsed }) => gasUsed)],
+    ['Base fee', newest === undefined ? '–' : `${formatUnits(newest.baseFeePerGas, 9)} gwei`],
+  ] as const
+  return (
+    <ul className="figures" aria-label="The chain now">
+      {figures.map(([name, value]) => (
+        <li key={name}>
+          <span className="name">{name}</span>
+          <span className="value">{value}</span>
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,30 @@
+import { blocksQuery, transactionsQuery } from '../api.ts'
+import { Card } from '../parts/Card.tsx'
+import { Pages } from '../parts/Pages.tsx'
+import { BlockTable, TransactionTable } from '../parts/Tables.tsx'
+
+export function Blocks() {
+  return (
+    <>
+      <h1>Blocks</h1>
+      <Card>
+        <Pages query={blocksQuery} empty="The index has no block yet.">
+          {(blocks) => <BlockTable blocks={blocks} />}
+        </Pages>
+      </Card>
+    </>
+  )
+}
+
+export function Transactions() {
+  return (
+    <>
+      <h1>Transactions</h1>
+      <Card>
+        <Pages query={(before) => transactionsQuery('', before)} empty="No transaction yet.">
+          {(transactions) => <TransactionTable transactions={transactions} />}
+        </Pages>
+      </Card>
+    </>
+  )
+}

@@ -1,0 +1,42 @@
+import { type QueryKey, type UseQueryOptions, useQuery } from '@tanstack/react-query'
+import { type ReactNode, useState } from 'react'
+import type { Page } from '../api.ts'
+import { Note } from './Card.tsx'
+
+/** A list that is longer than a page, with buttons to the newer and the older part. */
+export function Pages<T, K extends QueryKey>({
+  query,
+  empty,
+  children,
+}: {
+  /** what asks for the part before this place; undefined: the newest */
+  readonly query: (before: number | undefined) => UseQueryOptions<Page<T>, Error, Page<T>, K>
+  /** what stands there when the list is empty */
+  readonly empty: string
+  readonly children: (items: readonly T[]) => ReactNode
+}) {
+  const [places, setPlaces] = useState<readonly number[]>([])
+  const { data, error } = useQuery(query(places.at(-1)))
+  if (error !== null) return <Note>{error.message}</Note>
+  if (data === undefined) return <Note>Loading …</Note>
+  if (data.items.length === 0) return <Note>{empty}</Note>
+  const { next } = data
+  return (
+    <>
+      {children(data.items)}
+      {(places.length > 0 || next !== null) && (
+        <nav className="pages" aria-label="Parts of the list">
+          <button type="button" disabled={places.length === 0} onClick={() => setPlaces([])}>
+            Newest
+          </button>
+          <button type="button" disabled={places.length === 0} onClick={() => setPlaces(places.slice(0, -1))}>
+            Newer
+          </button>
+          <button type="button" disabled={next === null} onClick={() => next !== null && setPlaces([...places, next])}>
+            Older
+          </button>
+        </nav>
+      )}
+    </>
+  )
+}

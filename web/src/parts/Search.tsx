@@ -1,0 +1,59 @@
+import { useNavigate } from '@tanstack/react-router'
+import { type FormEvent, useEffect, useRef, useState } from 'react'
+import { type Found, search } from '../api.ts'
+
+const PATHS = { block: '/block/', transaction: '/tx/', address: '/address/' } as const satisfies Record<
+  Found['kind'],
+  string
+>
+
+/** The search: Enter goes to what the text names. The key / puts the cursor into it. */
+export function Search() {
+  const navigate = useNavigate()
+  const input = useRef<HTMLInputElement>(null)
+  const [problem, setProblem] = useState<string>()
+
+  useEffect(() => {
+    const focus = (event: KeyboardEvent): void => {
+      const isTyping = event.target instanceof HTMLElement && event.target.matches('input, textarea, select')
+      if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey) return
+      event.preventDefault()
+      input.current?.focus()
+    }
+    addEventListener('keydown', focus)
+    return () => removeEventListener('keydown', focus)
+  }, [])
+
+  const find = async (event: FormEvent): Promise<void> => {
+    event.preventDefault()
+    const text = input.current?.value.trim() ?? ''
+    if (text === '') return
+    try {
+      const [first] = await search(text)
+      if (first === undefined)
+        return setProblem('Nothing has this name: try a height, a hash, or an address as 0x… or coin1…')
+      setProblem(undefined)
+      if (input.current !== null) input.current.value = ''
+      await navigate({ to: `${PATHS[first.kind]}${first.id}` })
+    } catch (error) {
+      setProblem((error as Error).message)
+    }
+  }
+
+  return (
+    <search className="search">
+      <form onSubmit={find}>
+        <input
+          ref={input}
+          type="search"
+          aria-label="Search by height, hash or address"
+          placeholder="Height, hash, 0x… or coin1…"
+          autoComplete="off"
+          spellCheck={false}
+          onChange={() => setProblem(undefined)}
+        />
+        {problem !== undefined && <p role="alert">{problem}</p>}
+      </form>
+    </search>
+  )
+}
