@@ -3,7 +3,7 @@ ARG NODE_IMAGE=node:24-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
-COPY package.json package-lock.json ./
+COPY package.json package-lock.json tsconfig.json ./
 # No install script of any package runs. Among the optional packages are the bundler's native part, tools of development, and a Node.js
 # for older systems.
 RUN npm ci --ignore-scripts --no-audit --no-fund
