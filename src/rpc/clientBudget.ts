@@ -1,4 +1,4 @@
-import { isLoopback } from './clientAddress.ts'
+import { isLoopback } from '../config/clientAddress.ts'
 
 /** An amount of something (bytes, connections, subscriptions) that one thread has for all its clients together. */
 export interface ClientBudget {

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
+import type { ClientAddresses } from '../config/clientAddress.ts'
 import { type CallScope, createCaller, monotonicMs, scopeOf } from './callScope.ts'
-import type { ClientAddresses } from './clientAddress.ts'
 import { JSON_TYPES, mediaType } from './httpMessages.ts'
 import type { PendingResponses } from './pendingResponses.ts'
 

@@ -1,4 +1,4 @@
-import { isLoopback } from './clientAddress.ts'
+import { isLoopback } from '../config/clientAddress.ts'
 
 /** Counts the requests of each client. */
 export interface RateLimit {

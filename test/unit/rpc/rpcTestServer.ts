@@ -1,6 +1,6 @@
+import { createClientAddresses } from '../../../src/config/clientAddress.ts'
 import type { PooledTransaction } from '../../../src/mempool/types.ts'
 import { type CallScope, monotonicMs, OWN_SCOPE } from '../../../src/rpc/callScope.ts'
-import { createClientAddresses } from '../../../src/rpc/clientAddress.ts'
 import { type ClientBudget, createClientBudget } from '../../../src/rpc/clientBudget.ts'
 import type { CometEventHub } from '../../../src/rpc/comet/eventHub.ts'
 import { createCometTable } from '../../../src/rpc/comet/method.ts'

@@ -1,13 +1,13 @@
 import { request as httpRequest } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
+import { createClientAddresses } from '../../../src/config/clientAddress.ts'
 import type { AddressRange } from '../../../src/config/valueKind.ts'
-import { createClientAddresses } from '../../../src/rpc/clientAddress.ts'
 import { createCometTable, defineCometMethod } from '../../../src/rpc/comet/method.ts'
 import { defineMethod } from '../../../src/rpc/method.ts'
-import { createMemoryNode } from './memoryNode.ts'
-import { createTestThread, startTestServer, type TestServer, type TestThread } from './rpcTestServer.ts'
-import { openTestSocket } from './testSocket.ts'
+import { createMemoryNode } from '../rpc/memoryNode.ts'
+import { createTestThread, startTestServer, type TestServer, type TestThread } from '../rpc/rpcTestServer.ts'
+import { openTestSocket } from '../rpc/testSocket.ts'
 
 const PROXIES: readonly AddressRange[] = [
   { address: '127.0.0.1', prefix: 32 },

@@ -1,6 +1,6 @@
 import { BlockList, isIPv4 } from 'node:net'
-import type { AddressRange } from '../config/valueKind.ts'
 import { budgetKeyOf, LOOPBACK_IPV6, readNetworkAddress } from '../primitives/networkAddress.ts'
+import type { AddressRange } from './valueKind.ts'
 
 /** Tells clients apart: each has a key, under which its budgets are kept. */
 export interface ClientAddresses {
