@@ -1,5 +1,4 @@
 import type { ChainConfig } from '../chain/chainConfig.ts'
-import { verifyEd25519 } from '../chain/consensus/ed25519.ts'
 import { checkDuplicateVote, evidenceSize } from '../chain/consensus/evidence.ts'
 import type { Evidence } from '../chain/consensus/types.ts'
 import { isEvidenceExpired } from '../chain/headerRetention.ts'
@@ -7,6 +6,7 @@ import type { ChainReader } from '../chain/store.ts'
 import type { EvidenceVerdict } from '../consensus/application.ts'
 import { isCommitted } from '../modules/evidence/evidence.ts'
 import { bytesKey } from '../primitives/bytes.ts'
+import { verifyEd25519 } from '../primitives/ed25519.ts'
 import type { NativeStore } from '../state/world.ts'
 
 /** The chain data against which evidence for the block after `head` is checked. */

@@ -1,7 +1,7 @@
 import { evmChainIdOf } from '../config/chainIds.ts'
 import { type Address, BECH32_OPERATOR, moduleAddress, toBech32 } from '../primitives/address.ts'
 import { bytesToUpperHex, compareBytes, equalBytes } from '../primitives/bytes.ts'
-import { ed25519Address } from './consensus/ed25519.ts'
+import { ed25519Address } from '../primitives/ed25519.ts'
 import {
   BASE_DENOM,
   BONDED_POOL,

@@ -1,7 +1,7 @@
 import { evmChainIdOf } from '../config/chainIds.ts'
 import { moduleAddress, parseAddress, toBech32, toChecksumAddress } from '../primitives/address.ts'
 import { bytesToUpperHex } from '../primitives/bytes.ts'
-import { ed25519Address } from './consensus/ed25519.ts'
+import { ed25519Address } from '../primitives/ed25519.ts'
 import { MAX_TOTAL_POWER } from './consensus/validatorSet.ts'
 import { BASE_DENOM, BONDED_POOL, NATIVE_TOKEN_ADDRESS, POWER_REDUCTION_ACOIN } from './genesisConstants.ts'
 import { type Genesis, GenesisError } from './genesisSchema.ts'

@@ -1,10 +1,10 @@
 import { bytesKey, bytesToBigInt, concatBytes, equalBytes } from '../primitives/bytes.ts'
+import { ed25519Address } from '../primitives/ed25519.ts'
 import { decodeRLP, encodeRLP, type RLPItem } from '../primitives/rlp.ts'
 import type { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey, heightBytes, readHeight } from '../storage/columns.ts'
 import { damagedIn } from '../storage/damage.ts'
 import type { KeyReader } from '../storage/database.ts'
-import { ed25519Address } from './consensus/ed25519.ts'
 import type { RankedValidatorSet, ValidatorSet } from './consensus/types.ts'
 import {
   isRecorded,

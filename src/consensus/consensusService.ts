@@ -1,8 +1,8 @@
 import { type ConsensusBlock, decodeBlock, headerHash } from '../chain/consensus/block.ts'
 import { decodeCommit } from '../chain/consensus/commit.ts'
-import { signEd25519, verifyEd25519 } from '../chain/consensus/ed25519.ts'
 import type { Evidence, Vote } from '../chain/consensus/types.ts'
 import { equalBytes } from '../primitives/bytes.ts'
+import { signEd25519, verifyEd25519 } from '../primitives/ed25519.ts'
 import type {
   Application,
   DecidedBlock,

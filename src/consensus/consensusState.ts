@@ -8,7 +8,6 @@ import {
   dataHash,
 } from '../chain/consensus/block.ts'
 import { commitHash, verifyCommit } from '../chain/consensus/commit.ts'
-import type { VerifySignature } from '../chain/consensus/ed25519.ts'
 import { evidenceHash, evidenceSize } from '../chain/consensus/evidence.ts'
 import {
   type BlockId,
@@ -26,6 +25,7 @@ import {
   validatorSetHash,
 } from '../chain/consensus/validatorSet.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
+import type { VerifySignature } from '../primitives/ed25519.ts'
 import type { ApplicationInfo, DecidedBlock, FinalizeResult, ProposedData } from './application.ts'
 
 /** Values that are the same for all blocks of one chain. */

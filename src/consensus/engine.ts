@@ -1,7 +1,7 @@
 import { type ConsensusBlock, headerHash } from '../chain/consensus/block.ts'
-import type { VerifySignature } from '../chain/consensus/ed25519.ts'
 import { type Commit, type Evidence, equalBlockId } from '../chain/consensus/types.ts'
 import { bytesKey, equalBytes } from '../primitives/bytes.ts'
+import type { VerifySignature } from '../primitives/ed25519.ts'
 import type { DecidedBlock, FinalizeResult, ProposedData } from './application.ts'
 import { CatchUp } from './catchUp.ts'
 import { advanceState, type ConsensusState, type EngineChain } from './consensusState.ts'

@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs'
 import { z } from 'zod'
-import { type Ed25519Key, ed25519Key } from '../chain/consensus/ed25519.ts'
 import { ConfigError } from '../config/configError.ts'
 import { equalBytes } from '../primitives/bytes.ts'
+import { type Ed25519Key, ed25519Key } from '../primitives/ed25519.ts'
 import { writeFileDurably } from '../storage/writeFileDurably.ts'
 
 /** An ed25519 private key as CometBFT writes it in JSON: base64 of seed and public key, 64 bytes. */

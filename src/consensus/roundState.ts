@@ -1,5 +1,4 @@
 import type { ConsensusBlock } from '../chain/consensus/block.ts'
-import type { VerifySignature } from '../chain/consensus/ed25519.ts'
 import {
   type BlockId,
   equalBlockId,
@@ -10,6 +9,7 @@ import {
 } from '../chain/consensus/types.ts'
 import { createProposerLookup, validatorIndexOf } from '../chain/consensus/validatorSet.ts'
 import { bytesKey, equalBytes } from '../primitives/bytes.ts'
+import type { VerifySignature } from '../primitives/ed25519.ts'
 import type { DecidedBlock } from './application.ts'
 import { CandidateBlock } from './candidateBlock.ts'
 import { type ConsensusState, checkBlock, type EngineChain } from './consensusState.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { type Ed25519Key, ed25519Address, ed25519Key } from '../chain/consensus/ed25519.ts'
 import { ConfigError } from '../config/configError.ts'
 import { bytesToHex, equalBytes, hexToBytes } from '../primitives/bytes.ts'
+import { type Ed25519Key, ed25519Address, ed25519Key } from '../primitives/ed25519.ts'
 import { privateKeyFromJSON, privateKeySchema, privateKeyToJSON, readKeyFile, writeKeyFile } from './keyFile.ts'
 
 export interface ValidatorKey extends Ed25519Key {

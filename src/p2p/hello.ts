@@ -1,6 +1,6 @@
 import type { Stream } from '@libp2p/interface'
-import { ed25519Address, signEd25519, verifyEd25519 } from '../chain/consensus/ed25519.ts'
 import { bytesToHex, concatBytes, equalBytes } from '../primitives/bytes.ts'
+import { ed25519Address, signEd25519, verifyEd25519 } from '../primitives/ed25519.ts'
 import { ProtobufError, ProtobufFields, ProtobufWriter } from '../primitives/protobuf.ts'
 import { readFrame } from './frames.ts'
 import { LIMITS } from './limits.ts'

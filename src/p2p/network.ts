@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { ed25519Address, ed25519Key } from '../chain/consensus/ed25519.ts'
 import type { OlderBlocks } from '../chain/olderBlocks.ts'
 import type { BlockRequest, FetchedBlocks, Misbehaviour } from '../consensus/transport.ts'
+import { ed25519Address, ed25519Key } from '../primitives/ed25519.ts'
 import type { OfferedSnapshot, SnapshotSource } from '../snapshot/offeredSnapshots.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { NetworkMetrics } from '../telemetry/metrics.ts'

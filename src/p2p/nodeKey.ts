@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { type Ed25519Key, ed25519Address, ed25519Key } from '../chain/consensus/ed25519.ts'
 import {
   privateKeyFromJSON,
   privateKeySchema,
@@ -8,6 +7,7 @@ import {
   writeKeyFile,
 } from '../consensus/keyFile.ts'
 import { bytesToHex } from '../primitives/bytes.ts'
+import { type Ed25519Key, ed25519Address, ed25519Key } from '../primitives/ed25519.ts'
 
 /** The key that identifies a node in the network. */
 export interface NodeKey extends Ed25519Key {

@@ -1,5 +1,4 @@
 import { commitSignBytes, decodeCheckedCommit, encodeCommit, verifyCommit } from '../chain/consensus/commit.ts'
-import { type VerifySignature, verifyEd25519 } from '../chain/consensus/ed25519.ts'
 import {
   BLOCK_ID_FLAGS,
   type BlockId,
@@ -10,6 +9,7 @@ import {
   type ValidatorSet,
 } from '../chain/consensus/types.ts'
 import { equalBytes } from '../primitives/bytes.ts'
+import { type VerifySignature, verifyEd25519 } from '../primitives/ed25519.ts'
 
 /** A commit to check, with all data for the check, so that any thread can do it. */
 export interface CommitCheck {

@@ -1,7 +1,7 @@
-import { type VerifySignature, verifyEd25519 } from '../chain/consensus/ed25519.ts'
 import type { ConsensusState } from '../consensus/consensusState.ts'
 import { exceedsThird } from '../consensus/quorum.ts'
 import type { FetchedBlocks, PeerId } from '../consensus/transport.ts'
+import { type VerifySignature, verifyEd25519 } from '../primitives/ed25519.ts'
 import { checkCommits, trustedPower } from './commitChecks.ts'
 import { readBlock } from './readBlock.ts'
 

@@ -1,3 +1,6 @@
+import { bytesToHex } from '../primitives/bytes.ts'
+import { type Ed25519Key, signEd25519 } from '../primitives/ed25519.ts'
+import { HEARTBEAT_HEADERS, heartbeatMessage } from './heartbeatSignature.ts'
 import type { Logger } from './logger.ts'
 
 /** What the node reports to an explorer: the JSON body of each POST, described in docs/operations.md. */
@@ -22,9 +25,14 @@ export interface HeartbeatBody {
   readonly rpc_address: string | null
 }
 
+/** Longest body of a refusal that is read, in characters. */
+const MAX_REASON = 1_000
+
 interface HeartbeatOptions {
   readonly url: string
   readonly status: () => HeartbeatBody
+  /** the node key, by which the explorer knows that the report is of the node whose ID is in it */
+  readonly key: Pick<Ed25519Key, 'publicKey' | 'keyObject'>
   readonly logger: Pick<Logger, 'debug' | 'warn' | 'info'>
   readonly intervalMs?: number
   /** time after which a request is aborted */
@@ -67,15 +75,41 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   }
 }
 
-async function report(options: Pick<HeartbeatOptions, 'url' | 'status'>, signal: AbortSignal): Promise<void> {
-  const response = await fetch(options.url, {
+async function report(
+  { url, status, key }: Pick<HeartbeatOptions, 'url' | 'status' | 'key'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const body = Buffer.from(JSON.stringify(status()))
+  const time = new Date().toISOString()
+  const response = await fetch(url, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(options.status()),
+    headers: {
+      'content-type': 'application/json',
+      [HEARTBEAT_HEADERS.key]: bytesToHex(key.publicKey).slice(2),
+      [HEARTBEAT_HEADERS.time]: time,
+      [HEARTBEAT_HEADERS.signature]: bytesToHex(signEd25519(key, heartbeatMessage(time, body))).slice(2),
+    },
+    body,
     signal,
   })
-  await response.body?.cancel()
-  if (!response.ok) throw new Error(`HTTP status ${response.status}`)
+  if (response.ok) return response.body?.cancel()
+  throw new Error(`HTTP status ${response.status}${await readReason(response)}`)
+}
+
+/** Why the explorer refuses the report, if it says so: operators look for it in the log. */
+async function readReason(response: Response): Promise<string> {
+  let text = ''
+  const decoder = new TextDecoder()
+  for await (const part of response.body ?? []) {
+    text += decoder.decode(part, { stream: true })
+    if (text.length > MAX_REASON) return ''
+  }
+  try {
+    const { error } = JSON.parse(text) as { readonly error?: unknown }
+    return typeof error === 'string' ? `: ${error.replaceAll(/\p{C}/gu, ' ')}` : ''
+  } catch {
+    return ''
+  }
 }
 
 /** A short reason without the URL. The useful part of a failed fetch is the cause of its error. */

@@ -230,6 +230,7 @@ async function start(
   if (config.heartbeatUrl !== undefined) {
     const heartbeat = startHeartbeat({
       url: config.heartbeatUrl,
+      key: nodeKey,
       logger: logger.child({ part: 'heartbeat' }),
       status: () => heartbeatBody(config, home, decisions.head(), getPeerCount(nodeState)),
     })

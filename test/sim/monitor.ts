@@ -1,5 +1,4 @@
 import { headerHash } from '../../src/chain/consensus/block.ts'
-import type { VerifySignature } from '../../src/chain/consensus/ed25519.ts'
 import {
   BLOCK_ID_FLAGS,
   type BlockId,
@@ -17,6 +16,7 @@ import {
 } from '../../src/chain/consensus/types.ts'
 import { proposalSignBytes, voteSignBytes } from '../../src/chain/consensus/vote.ts'
 import { bytesKey, bytesToHex, equalBytes } from '../../src/primitives/bytes.ts'
+import type { VerifySignature } from '../../src/primitives/ed25519.ts'
 import { type ExecutedBlock, INVALID_TX } from './simApplication.ts'
 import type { SimChain } from './simChain.ts'
 

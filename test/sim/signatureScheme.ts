@@ -1,11 +1,11 @@
+import { bytesKey, concatBytes, equalBytes } from '../../src/primitives/bytes.ts'
 import {
   ed25519Address,
   ed25519Key,
   signEd25519,
   type VerifySignature,
   verifyEd25519,
-} from '../../src/chain/consensus/ed25519.ts'
-import { bytesKey, concatBytes, equalBytes } from '../../src/primitives/bytes.ts'
+} from '../../src/primitives/ed25519.ts'
 import { sha256 } from '../../src/primitives/hash.ts'
 import type { Random } from '../fuzz/random.ts'
 

@@ -1,5 +1,4 @@
 import { type ConsensusBlock, dataHash, maxDataBytes } from '../../src/chain/consensus/block.ts'
-import type { VerifySignature } from '../../src/chain/consensus/ed25519.ts'
 import { encodeEvidence } from '../../src/chain/consensus/evidence.ts'
 import type { Evidence, RankedValidatorSet } from '../../src/chain/consensus/types.ts'
 import { incrementPriorities, updateValidators } from '../../src/chain/consensus/validatorSet.ts'
@@ -15,6 +14,7 @@ import type {
   ValidatorUpdate,
 } from '../../src/consensus/application.ts'
 import { bytesKey, concatBytes, equalBytes } from '../../src/primitives/bytes.ts'
+import type { VerifySignature } from '../../src/primitives/ed25519.ts'
 import { sha256 } from '../../src/primitives/hash.ts'
 import type { Random } from '../fuzz/random.ts'
 import { compareBlockIds } from './compareBlockIds.ts'

@@ -1,6 +1,6 @@
 import { bytesKey, equalBytes } from '../../primitives/bytes.ts'
+import { type VerifySignature, verifyEd25519 } from '../../primitives/ed25519.ts'
 import type { Hash } from '../../primitives/hash.ts'
-import { type VerifySignature, verifyEd25519 } from './ed25519.ts'
 import { merkleRoot } from './merkle.ts'
 import {
   ABSENT_COMMIT_SIG,

@@ -1,7 +1,7 @@
 import { bytesToHex, compareBytes, concatBytes, equalBytes } from '../../primitives/bytes.ts'
+import type { VerifySignature } from '../../primitives/ed25519.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import { ProtobufWriter } from '../../primitives/protobuf.ts'
-import type { VerifySignature } from './ed25519.ts'
 import { merkleRoot } from './merkle.ts'
 import { type BlockId, type Evidence, equalBlockId, type ValidatorSet, type Vote } from './types.ts'
 import { VOTE_CODEC, voteSignBytes } from './vote.ts'

@@ -1,7 +1,7 @@
 import { bytesKey, compareBytes, equalBytes } from '../../primitives/bytes.ts'
+import { ED25519_KEY_LENGTH, ed25519Address } from '../../primitives/ed25519.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import { ProtobufWriter } from '../../primitives/protobuf.ts'
-import { ED25519_KEY_LENGTH, ed25519Address } from './ed25519.ts'
 import { merkleRoot } from './merkle.ts'
 import type { RankedValidatorSet, Validator, ValidatorSet } from './types.ts'
 

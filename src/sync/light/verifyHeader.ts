@@ -1,8 +1,8 @@
 import { verifyCommit, verifyCommitLightTrusting } from '../../chain/consensus/commit.ts'
-import type { VerifySignature } from '../../chain/consensus/ed25519.ts'
 import { checkLightBlock, type LightBlock } from '../../chain/consensus/lightBlock.ts'
 import type { ValidatorSet } from '../../chain/consensus/types.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
+import type { VerifySignature } from '../../primitives/ed25519.ts'
 
 /** What new headers are checked against: a verified light block, or the genesis as the state before block 1. */
 export interface TrustedState {

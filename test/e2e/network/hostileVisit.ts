@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import type { Connection } from '@libp2p/interface'
-import { ed25519Key } from '../../../src/chain/consensus/ed25519.ts'
 import { encodeFrame } from '../../../src/p2p/frames.ts'
 import { encodeHandshakeMessage, type Hello, readHandshakeMessage } from '../../../src/p2p/hello.ts'
 import { createHost, type Host } from '../../../src/p2p/host.ts'
@@ -8,6 +7,7 @@ import { LIMITS } from '../../../src/p2p/limits.ts'
 import { meterOf } from '../../../src/p2p/meteredMuxer.ts'
 import { type PeerAddress, toMultiaddr } from '../../../src/p2p/peerAddress.ts'
 import { PROTOCOL_VERSION, PROTOCOLS } from '../../../src/p2p/protocols.ts'
+import { ed25519Key } from '../../../src/primitives/ed25519.ts'
 
 /** A connection to a node, as a peer that nobody has seen before, whose hello was accepted. */
 export interface Visit {

@@ -1,6 +1,5 @@
 import type { ConsensusTiming } from '../../../src/chain/chainConfig.ts'
 import { type ConsensusBlock, dataHash, encodeBlock } from '../../../src/chain/consensus/block.ts'
-import type { VerifySignature } from '../../../src/chain/consensus/ed25519.ts'
 import {
   type BlockId,
   type Commit,
@@ -24,6 +23,7 @@ import { RoundState } from '../../../src/consensus/roundState.ts'
 import type { PeerId } from '../../../src/consensus/transport.ts'
 import { VoteSet } from '../../../src/consensus/voteSet.ts'
 import { concatBytes, equalBytes } from '../../../src/primitives/bytes.ts'
+import type { VerifySignature } from '../../../src/primitives/ed25519.ts'
 import { sha256 } from '../../../src/primitives/hash.ts'
 
 export const PREVOTE = SIGNED_MESSAGE_TYPES.prevote

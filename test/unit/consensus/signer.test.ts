@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { signEd25519, verifyEd25519 } from '../../../src/chain/consensus/ed25519.ts'
 import {
   NIL_BLOCK_ID,
   type UnsignedProposal,
@@ -11,6 +10,7 @@ import { proposalSignBytes, voteSignBytes } from '../../../src/chain/consensus/v
 import { DoubleSignError, type LastSigned, lastSignedOf, Signer } from '../../../src/consensus/signer.ts'
 import { validatorKey } from '../../../src/consensus/validatorKey.ts'
 import type { WalEntry } from '../../../src/consensus/walEntry.ts'
+import { signEd25519, verifyEd25519 } from '../../../src/primitives/ed25519.ts'
 
 const key = validatorKey(new Uint8Array(32).fill(1))
 const chainId = 'coin_76287-1'

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import type { Connection, Stream } from '@libp2p/interface'
-import type { Ed25519Key } from '../../../src/chain/consensus/ed25519.ts'
 import { encodeFrame } from '../../../src/p2p/frames.ts'
 import {
   decodeHandshakeMessage,
@@ -13,6 +12,7 @@ import { meterOf } from '../../../src/p2p/meteredMuxer.ts'
 import { nodeId } from '../../../src/p2p/nodeKey.ts'
 import { toMultiaddr } from '../../../src/p2p/peerAddress.ts'
 import { PROTOCOLS } from '../../../src/p2p/protocols.ts'
+import type { Ed25519Key } from '../../../src/primitives/ed25519.ts'
 import { GENESIS_HASH, randomKey, type TestNode, until } from './testNode.ts'
 
 /** A peer that speaks the wire protocols and breaks their rules. */

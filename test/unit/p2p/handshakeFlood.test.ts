@@ -1,10 +1,10 @@
 import crypto from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { ed25519Address } from '../../../src/chain/consensus/ed25519.ts'
 import { HANDSHAKE_LIMITS } from '../../../src/p2p/limits.ts'
 import { nodeId } from '../../../src/p2p/nodeKey.ts'
 import { concatBytes } from '../../../src/primitives/bytes.ts'
+import { ed25519Address } from '../../../src/primitives/ed25519.ts'
 import { closeNodes, counter, randomKey, startNode, type TestNode, until } from './testNode.ts'
 
 const { strangers } = HANDSHAKE_LIMITS

@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ed25519Address } from '../../../src/chain/consensus/ed25519.ts'
 import {
   createValidatorProof,
   decodeHandshakeMessage,
@@ -9,6 +8,7 @@ import {
   type Hello,
   provenValidator,
 } from '../../../src/p2p/hello.ts'
+import { ed25519Address } from '../../../src/primitives/ed25519.ts'
 import { ProtobufError } from '../../../src/primitives/protobuf.ts'
 import { randomKey } from './testNode.ts'
 

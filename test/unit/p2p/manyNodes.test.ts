@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
-import { ed25519Address } from '../../../src/chain/consensus/ed25519.ts'
 import { PRIORITIES } from '../../../src/p2p/sendQueue.ts'
 import { encodeBatch } from '../../../src/p2p/transactionGossip.ts'
+import { ed25519Address } from '../../../src/primitives/ed25519.ts'
 import { encodedVote } from './messages.ts'
 import { closeNodes, randomKey, startNode, until } from './testNode.ts'
 

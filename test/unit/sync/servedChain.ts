@@ -1,6 +1,5 @@
 import { dataHash, encodeBlock, headerHash } from '../../../src/chain/consensus/block.ts'
 import { commitSignBytes, encodeCommit } from '../../../src/chain/consensus/commit.ts'
-import type { VerifySignature } from '../../../src/chain/consensus/ed25519.ts'
 import { createPartSet } from '../../../src/chain/consensus/partSet.ts'
 import {
   ABSENT_COMMIT_SIG,
@@ -16,6 +15,7 @@ import type { DecidedBlock, FinalizeResult, ValidatorUpdate } from '../../../src
 import { advanceState, type ConsensusState, makeBlock } from '../../../src/consensus/consensusState.ts'
 import type { FetchedBlock, FetchedBlocks } from '../../../src/consensus/transport.ts'
 import { concatBytes, equalBytes } from '../../../src/primitives/bytes.ts'
+import type { VerifySignature } from '../../../src/primitives/ed25519.ts'
 import { sha256 } from '../../../src/primitives/hash.ts'
 
 const CHAIN_ID = 'coin_76287-1'

@@ -1,7 +1,11 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createHash, createPublicKey, verify } from 'node:crypto'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
+import { ed25519Key } from '../../../src/primitives/ed25519.ts'
 import { type HeartbeatBody, startHeartbeat } from '../../../src/telemetry/heartbeat.ts'
+
+const key = ed25519Key(new Uint8Array(32).fill(7))
 
 const BODY: HeartbeatBody = {
   moniker: 'one',
@@ -19,7 +23,7 @@ const BODY: HeartbeatBody = {
 
 interface Explorer {
   readonly url: string
-  readonly requests: { method: string; type: string; body: unknown }[]
+  readonly requests: { method: string; type: string; body: unknown; text: string; headers: IncomingHttpHeaders }[]
   stop(): void
 }
 
@@ -28,7 +32,8 @@ async function startExplorer(answer: (response: ServerResponse, count: number) =
   const server = createServer(async (request: IncomingMessage, response) => {
     let text = ''
     for await (const chunk of request) text += String(chunk)
-    requests.push({ method: request.method!, type: request.headers['content-type']!, body: JSON.parse(text) })
+    const { method, headers } = request
+    requests.push({ method: method!, type: headers['content-type']!, body: JSON.parse(text), text, headers })
     answer(response, requests.length)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -64,14 +69,55 @@ describe('startHeartbeat', () => {
       url: explorer.url,
       status: () => ({ ...BODY, height: height++ }),
       logger,
+      key,
       intervalMs: 10,
     })
     await until(() => explorer.requests.length >= 3)
     heartbeat.stop()
     explorer.stop()
-    expect(explorer.requests[0]).toEqual({ method: 'POST', type: 'application/json', body: BODY })
+    expect(explorer.requests[0]).toMatchObject({ method: 'POST', type: 'application/json', body: BODY })
     expect(explorer.requests[2]?.body).toEqual({ ...BODY, height: 9 })
     expect(lines).toEqual([])
+  })
+
+  it('signs the bytes of each report and its time with the node key, as docs/operations.md says', async () => {
+    const explorer = await startExplorer((response) => response.end())
+    const { lines, logger } = collectLogs()
+    const heartbeat = startHeartbeat({ url: explorer.url, status: () => BODY, key, logger })
+    await until(() => explorer.requests.length > 0)
+    heartbeat.stop()
+    explorer.stop()
+    const { headers, text } = explorer.requests[0]!
+    const time = headers['coind-report-time'] as string
+    expect(Math.abs(Date.parse(time) - Date.now())).toBeLessThan(120_000)
+    const publicKey = Buffer.from(headers['coind-node-key'] as string, 'hex')
+    expect(publicKey).toEqual(Buffer.from(key.publicKey))
+    const object = createPublicKey({
+      key: { kty: 'OKP', crv: 'Ed25519', x: publicKey.toString('base64url') },
+      format: 'jwk',
+    })
+    const hash = createHash('sha256').update(text).digest()
+    const signed = Buffer.concat([Buffer.from(`coind heartbeat v1\n${time}\n`), hash])
+    const signature = Buffer.from(headers['coind-report-signature'] as string, 'hex')
+    expect(verify(null, signed, object, signature)).toBe(true)
+    expect(lines).toEqual([])
+  })
+
+  it.each([
+    ['{"error":"the clock of the node is\\n wrong"}', 'HTTP status 401: the clock of the node is  wrong'],
+    ['<html>', 'HTTP status 401'],
+    [JSON.stringify({ error: 'x'.repeat(2_000) }), 'HTTP status 401'],
+  ])('logs why it is refused: %.30s', async (answer, reason) => {
+    const explorer = await startExplorer((response) => {
+      response.statusCode = 401
+      response.end(answer)
+    })
+    const { lines, logger } = collectLogs()
+    const heartbeat = startHeartbeat({ url: explorer.url, status: () => BODY, key, logger })
+    await until(() => lines.length > 0)
+    heartbeat.stop()
+    explorer.stop()
+    expect(lines[0]).toContain(JSON.stringify({ reason }))
   })
 
   it('warns once of a row of failures, says when they end, and never shows the address', async () => {
@@ -80,7 +126,7 @@ describe('startHeartbeat', () => {
       response.end()
     })
     const { lines, logger } = collectLogs()
-    const heartbeat = startHeartbeat({ url: explorer.url, status: () => BODY, logger, intervalMs: 5 })
+    const heartbeat = startHeartbeat({ url: explorer.url, status: () => BODY, key, logger, intervalMs: 5 })
     await until(() => lines.some((line) => line.startsWith('info')))
     heartbeat.stop()
     explorer.stop()
@@ -92,7 +138,7 @@ describe('startHeartbeat', () => {
   it('gives up a request that hangs, and one that nobody answers', async () => {
     const explorer = await startExplorer(() => undefined)
     const { lines, logger } = collectLogs()
-    const options = { status: () => BODY, logger, intervalMs: 5, timeoutMs: 30 }
+    const options = { status: () => BODY, key, logger, intervalMs: 5, timeoutMs: 30 }
     const hanging = startHeartbeat({ ...options, url: explorer.url })
     await until(() => explorer.requests.length >= 2)
     hanging.stop()
@@ -112,6 +158,7 @@ describe('startHeartbeat', () => {
         throw new Error('no head yet')
       },
       logger,
+      key,
       intervalMs: 5,
     })
     await until(() => lines.length >= 2)

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { ed25519Address } from '../../../../src/chain/consensus/ed25519.ts'
 import type { RankedValidatorSet } from '../../../../src/chain/consensus/types.ts'
 import {
   createProposerLookup,
@@ -12,6 +11,7 @@ import {
   validatorIndexOf,
 } from '../../../../src/chain/consensus/validatorSet.ts'
 import { bytesToHex } from '../../../../src/primitives/bytes.ts'
+import { ed25519Address } from '../../../../src/primitives/ed25519.ts'
 import { sha256 } from '../../../../src/primitives/hash.ts'
 import { firstSeed, runs } from '../../../propertyRuns.ts'
 import { loadVectors } from './goldenVectors.ts'

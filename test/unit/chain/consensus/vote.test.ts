@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { ed25519Address, ed25519Key, signEd25519, verifyEd25519 } from '../../../../src/chain/consensus/ed25519.ts'
 import {
   decodeProposal,
   decodeVote,
@@ -9,6 +8,7 @@ import {
   voteSignBytes,
 } from '../../../../src/chain/consensus/vote.ts'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
+import { ed25519Address, ed25519Key, signEd25519, verifyEd25519 } from '../../../../src/primitives/ed25519.ts'
 import { loadVectors, toProposal, toVote } from './goldenVectors.ts'
 
 const hex = (bytes: Uint8Array) => bytesToHex(bytes).slice(2)

@@ -1,5 +1,4 @@
 import { type ConsensusBlock, dataHash, encodeBlock, headerHash } from '../../../../src/chain/consensus/block.ts'
-import { type Ed25519Key, ed25519Address, ed25519Key, signEd25519 } from '../../../../src/chain/consensus/ed25519.ts'
 import { createPartSet } from '../../../../src/chain/consensus/partSet.ts'
 import {
   ABSENT_COMMIT_SIG,
@@ -19,6 +18,7 @@ import type { EthereumHeader } from '../../../../src/chain/ethereumBlock.ts'
 import type { ValidatorUpdate } from '../../../../src/consensus/application.ts'
 import { advanceState, type ConsensusState, makeBlock } from '../../../../src/consensus/consensusState.ts'
 import { bytesKey, equalBytes } from '../../../../src/primitives/bytes.ts'
+import { type Ed25519Key, ed25519Address, ed25519Key, signEd25519 } from '../../../../src/primitives/ed25519.ts'
 import type { CometChain } from '../../../../src/rpc/comet/env.ts'
 
 /** As much of an Ethereum header as CometBFT's RPC shows. */

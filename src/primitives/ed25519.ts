@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
-import { bytesKey, concatBytes, hexToBytes } from '../../primitives/bytes.ts'
-import { sha256 } from '../../primitives/hash.ts'
+import { bytesKey, concatBytes, hexToBytes } from './bytes.ts'
+import { sha256 } from './hash.ts'
 
 export const ED25519_KEY_LENGTH = 32
 const ED25519_SIGNATURE_LENGTH = 64
