@@ -4,6 +4,7 @@ import { createLogger } from '../src/telemetry/logger.ts'
 import { createServer } from './api/server.ts'
 import type { ExplorerConfig } from './config/config.ts'
 import { openReader } from './database/open.ts'
+import { openServices } from './database/services.ts'
 import type { IndexedBlocks } from './ingest/ingest.ts'
 
 /** An explorer that serves its port. */
@@ -31,17 +32,18 @@ export async function startExplorer(config: ExplorerConfig): Promise<RunningExpl
   // Its first message: the tables are there.
   await Promise.race([once(worker, 'message'), failed])
   const reader = openReader(database)
+  const services = await openServices(database)
   const listeners = new Set<(indexed: IndexedBlocks) => void>()
   worker.on('message', ({ indexed }: { readonly indexed?: IndexedBlocks }) => {
     if (indexed !== undefined) for (const listener of listeners) listener(indexed)
   })
-  const server = await createServer({ config, queries: reader.queries, listeners, logger })
+  const server = await createServer({ config, queries: reader.queries, services, listeners, logger })
   try {
     await server.listen({ host: config.host, port: config.port })
   } catch (error) {
     worker.postMessage('stop')
     await exited
-    await reader.close()
+    await Promise.all([reader.close(), services.destroy()])
     throw error
   }
   const shown = config.host === '0.0.0.0' || config.host === '::' ? 'localhost' : config.host
@@ -49,7 +51,7 @@ export async function startExplorer(config: ExplorerConfig): Promise<RunningExpl
   logger.info({ url }, 'explorer is up')
   const ended = Promise.race([exited, failed]).finally(async () => {
     await server.close()
-    await reader.close()
+    await Promise.all([reader.close(), services.destroy()])
   })
   return { url, ended: ended.then(() => undefined), stop: () => worker.postMessage('stop') }
 }

@@ -31,7 +31,16 @@ const EXCEPTIONS: readonly { readonly from: string; readonly to: string; readonl
 ]
 
 /** The explorer's parts, from top to bottom. */
-const EXPLORER_ORDER: readonly string[] = ['run.ts', 'startExplorer.ts', 'api', 'ingest', 'node', 'config', 'database']
+const EXPLORER_ORDER: readonly string[] = [
+  'run.ts',
+  'startExplorer.ts',
+  'api',
+  'heartbeat',
+  'ingest',
+  'node',
+  'config',
+  'database',
+]
 
 /** What the explorer uses of the node's sources: codecs, and how settings are read and logs written. It knows the node by its RPC. */
 const FOR_EXPLORER: readonly string[] = ['primitives', 'config', 'telemetry', 'cli/configFlags.ts']

@@ -4,13 +4,16 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import type { Kysely } from 'kysely'
 import type { ExplorerConfig } from '../config/config.ts'
 import type { Tables } from '../database/schema.ts'
+import type { ServiceQueries } from '../database/services.ts'
 import type { IndexedBlocks } from '../ingest/ingest.ts'
 
 /** What the routes are made of. */
 export interface Api {
   readonly app: FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, FastifyBaseLogger, ZodTypeProvider>
   readonly queries: Kysely<Tables>
-  readonly config: Pick<ExplorerConfig, 'chainName' | 'coinSymbol' | 'publicRpcUrl'>
+  /** what is stored beside the index */
+  readonly services: ServiceQueries
+  readonly config: Pick<ExplorerConfig, 'chainName' | 'coinSymbol' | 'publicRpcUrl' | 'trustedProxies'>
   /** newest block of the node; null: not known yet */
   readonly nodeHeight: () => number | null
   /** Calls `listener` after each batch of blocks that is in the index; returns what ends that. */

@@ -14,11 +14,13 @@ import type { Api } from './api.ts'
 import { addPages } from './pages.ts'
 import { addAddresses } from './routes/addresses.ts'
 import { addBlocks } from './routes/blocks.ts'
+import { addHeartbeats } from './routes/heartbeats.ts'
 import { addLive } from './routes/live.ts'
 import { addNetwork } from './routes/network.ts'
+import { addNodes } from './routes/nodes.ts'
 import { addTransactions } from './routes/transactions.ts'
 
-interface ServerOptions extends Pick<Api, 'queries' | 'config'> {
+interface ServerOptions extends Pick<Api, 'queries' | 'services' | 'config'> {
   /** called with each batch of blocks that is in the index */
   readonly listeners: Set<(indexed: IndexedBlocks) => void>
   readonly logger: Pick<Logger, 'error'>
@@ -29,7 +31,7 @@ const MAX_BODY = 64 * 1024
 const PREFIX = '/api/v1'
 
 /** The HTTP server of an explorer: its API below /api/v1 with an OpenAPI document, not listening yet. */
-export async function createServer({ queries, config, listeners, logger }: ServerOptions) {
+export async function createServer({ queries, services, config, listeners, logger }: ServerOptions) {
   const app = fastify({
     bodyLimit: MAX_BODY,
     routerOptions: { maxParamLength: 200 },
@@ -63,6 +65,7 @@ export async function createServer({ queries, config, listeners, logger }: Serve
   })
   const parts = {
     queries,
+    services,
     config,
     nodeHeight: () => newest,
     onIndexed: (listener: (indexed: IndexedBlocks) => void) => {
@@ -73,10 +76,11 @@ export async function createServer({ queries, config, listeners, logger }: Serve
   await app.register(
     async (own) => {
       const routes = own.withTypeProvider<ZodTypeProvider>()
-      for (const add of [addNetwork, addBlocks, addTransactions, addAddresses, addLive]) add(routes, parts)
+      for (const add of [addNetwork, addBlocks, addTransactions, addAddresses, addNodes, addLive]) add(routes, parts)
       own.get('/openapi.json', { schema: { hide: true } }, () => app.swagger())
     },
     { prefix: PREFIX },
   )
+  await app.register(async (own) => addHeartbeats(own, parts), { prefix: '/api/network' })
   return app
 }

@@ -103,8 +103,48 @@ export const found = z.object({
   id: z.string().describe('height, hash or address: the last part of its path here'),
 })
 
+export const node = z.object({
+  nodeId: z.string().describe('40 hex digits'),
+  isVerified: z.boolean().describe('its reports are signed by the key of its node ID'),
+  isSilent: z.boolean().describe('no report for 90 s'),
+  moniker: z.string(),
+  version: z.string(),
+  height,
+  lag: z.int().describe('blocks that it was behind the chain when it reported'),
+  chain: z.enum(['same', 'other', 'unknown']).describe('whether its block is that of the index at this height'),
+  peers: z.int(),
+  firstSeen: time,
+  lastSeen: time,
+  rpc: z
+    .object({
+      url: z.string(),
+      latencyMs: z.int().nullable().describe('of a right answer; null: there was none'),
+      problem: z.string().nullable().describe('why there was none'),
+      askedAt: time.nullable(),
+    })
+    .nullable()
+    .describe('PUBLIC_RPC_URL of a verified node'),
+})
+
+export const nodeDetail = node.extend({
+  hours: z
+    .array(z.object({ time, reports: z.int(), height, lag: z.int(), peers: z.int() }))
+    .describe('the last 30 days, newest first; 120 reports make an hour'),
+})
+
+export const network = z.object({
+  verified: z.int().describe('that report now'),
+  unverified: z.int().describe('that report now'),
+  silent: z.int().describe('verified ones that no longer report'),
+  versions: z.array(z.object({ version: z.string(), nodes: z.int() })).describe('of verified nodes that report now'),
+  lags: z
+    .array(z.object({ from: z.int(), to: z.int().nullable(), nodes: z.int() }))
+    .describe('blocks behind the chain, of the same nodes'),
+})
+
 export const problem = z.object({ error: z.string() })
 
 export type Block = z.infer<typeof block>
 export type Transaction = z.infer<typeof transaction>
 export type Movement = z.infer<typeof movement>
+export type NetworkNode = z.infer<typeof node>

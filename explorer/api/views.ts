@@ -67,6 +67,6 @@ export function viewAmount(bytes: Uint8Array): string {
   return bytesToAmount(bytes).toString()
 }
 
-function viewTime(ms: number): string {
+export function viewTime(ms: number): string {
   return new Date(ms).toISOString()
 }

@@ -20,20 +20,10 @@ const TYPES = {
 
 /** Opens the PostgreSQL database at this `postgres://` address. Connections are made when they are needed. */
 export function openPostgres(address: string): IndexDatabase {
-  const pool = new pg.Pool({
-    connectionString: address,
-    max: MAX_CONNECTIONS,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
-    types: TYPES,
-  })
-  // A connection that fails while nobody uses it leaves the pool; the next query makes another.
-  pool.on('error', () => undefined)
-  const dialect = new PostgresDialect({ pool })
-  const queries = new Kysely<Tables>({ dialect })
+  const { pool, ...connection } = connectPostgres<Tables>(address)
+  const { queries } = connection
   return {
-    dialect: 'postgres',
-    queries,
+    ...connection,
     write: async (work) => {
       const client = await pool.connect()
       // A transaction of Kysely does not give its connection away, which COPY needs: this one has a pool of just that connection.
@@ -50,6 +40,20 @@ export function openPostgres(address: string): IndexDatabase {
     },
     close: () => queries.destroy(),
   }
+}
+
+/** The same for tables of other names. */
+export function connectPostgres<T>(address: string) {
+  const pool = new pg.Pool({
+    connectionString: address,
+    max: MAX_CONNECTIONS,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    types: TYPES,
+  })
+  // A connection that fails while nobody uses it leaves the pool; the next query makes another.
+  pool.on('error', () => undefined)
+  return { dialect: 'postgres' as const, pool, queries: new Kysely<T>({ dialect: new PostgresDialect({ pool }) }) }
 }
 
 function poolOfOne(client: pg.PoolClient) {

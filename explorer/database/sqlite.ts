@@ -13,17 +13,23 @@ const CACHE_KIB = 65_536
  * @param isReader whether it only reads
  */
 export function openSqlite(path: string, isReader = false): IndexDatabase {
+  const { database, ...connection } = connectSqlite<Tables>(path, isReader)
+  const { queries } = connection
+  return {
+    ...connection,
+    write: (work) => queries.transaction().execute((transaction) => work(createWriter(database, transaction))),
+    close: () => queries.destroy(),
+  }
+}
+
+/** The same for a file with tables of other names. */
+export function connectSqlite<T>(path: string, isReader = false) {
   const database = new DatabaseSync(path, { readOnly: isReader, timeout: BUSY_TIMEOUT_MS })
   // Readers see the last commit while the writer is at work. A commit is in the file before it is reported: a power loss undoes none.
   if (!isReader) database.exec('pragma journal_mode = wal; pragma synchronous = full')
   database.exec(`pragma cache_size = -${CACHE_KIB}; pragma foreign_keys = on`)
-  const queries = new Kysely<Tables>({ dialect: new SqliteDialect({ database: kyselyDatabase(database) }) })
-  return {
-    dialect: 'sqlite',
-    queries,
-    write: (work) => queries.transaction().execute((transaction) => work(createWriter(database, transaction))),
-    close: () => queries.destroy(),
-  }
+  const queries = new Kysely<T>({ dialect: new SqliteDialect({ database: kyselyDatabase(database) }) })
+  return { dialect: 'sqlite' as const, database, queries }
 }
 
 function createWriter(database: DatabaseSync, queries: IndexWriter['queries']): IndexWriter {

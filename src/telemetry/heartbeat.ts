@@ -25,6 +25,8 @@ export interface HeartbeatBody {
   readonly rpc_address: string | null
 }
 
+/** After the first report that is not taken. */
+const FIRST_RETRY_MS = 1_000
 /** Longest body of a refusal that is read, in characters. */
 const MAX_REASON = 1_000
 
@@ -45,26 +47,35 @@ interface Heartbeat {
 }
 
 /**
- * Reports to an explorer at once and then every `intervalMs` (30 s), never two reports at a time. A failure does not matter to the node:
- * the first in a row is logged as a warning, further ones at debug level. The URL is not logged, as it may hold a token.
+ * Reports to an explorer at once and then every `intervalMs` (30 s), never two reports at a time. Until the first one is taken it tries
+ * again sooner, after 1 s, 2 s and so on: the explorer may be starting, too. A failure does not matter to the node: the first in a row
+ * is logged as a warning (of the very first reports the second), further ones at debug level. The URL is not logged, as it may hold a
+ * token.
  */
 export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   const { intervalMs = 30_000, timeoutMs = 5_000, logger } = options
   const stopped = new AbortController()
   let timer: NodeJS.Timeout | undefined
   let isFailing = false
+  let hasReported = false
+  let firstFailures = 0
 
   const beat = async (): Promise<void> => {
     try {
       await report(options, AbortSignal.any([stopped.signal, AbortSignal.timeout(timeoutMs)]))
       if (isFailing) logger.info('the explorer accepts heartbeats again')
       isFailing = false
+      hasReported = true
     } catch (error) {
       if (stopped.signal.aborted) return
-      logger[isFailing ? 'debug' : 'warn']({ reason: reasonOf(error) }, 'the explorer did not take the heartbeat')
-      isFailing = true
+      if (!hasReported) firstFailures++
+      const isQuiet = isFailing || (!hasReported && firstFailures === 1)
+      logger[isQuiet ? 'debug' : 'warn']({ reason: reasonOf(error) }, 'the explorer did not take the heartbeat')
+      isFailing = !isQuiet || isFailing
     }
-    if (!stopped.signal.aborted) timer = setTimeout(beat, intervalMs).unref()
+    if (stopped.signal.aborted) return
+    const waitMs = hasReported ? intervalMs : Math.min(intervalMs, FIRST_RETRY_MS * 2 ** (firstFailures - 1))
+    timer = setTimeout(beat, waitMs).unref()
   }
   void beat()
   return {

@@ -29,6 +29,9 @@ const DEVNET_VARIABLES: readonly Variable[] = Object.values<Variable>(VARIABLES)
 /** A file in every directory that was made for a devnet: the command deletes nothing in any other directory. */
 const MARKER = 'devnet.json'
 
+/** Hosts that mean every interface. */
+const ANY_HOST: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
+
 /** As the default of EXPLORER_PORT. */
 const EXPLORER_PORT = '8090'
 
@@ -51,7 +54,8 @@ export function addDevnet(program: Command, node: NodeCommands, terminal: Termin
     .option('--explorer-port <port>', 'port of the explorer', EXPLORER_PORT)
   addConfigFlags(command, DEVNET_VARIABLES, DEVNET_DEFAULTS).action(async (options: Options) => {
     const directory = resolve(terminal.workingDirectory, options.homedir)
-    const config = loadConfig(devnetSources(configSources(command, terminal), directory), terminal.homeDirectory)
+    const own = loadConfig(devnetSources(configSources(command, terminal), directory), terminal.homeDirectory)
+    const config = options.explorer ? { ...own, heartbeatUrl: heartbeatUrl(own, options.explorerPort) } : own
     const fundedAccounts = DEVNET_ACCOUNTS.slice(1).map(({ address }) => ({
       address,
       balanceAcoin: DEVNET_BALANCE_ACOIN,
@@ -112,9 +116,12 @@ async function prepareDevnet(directory: string, isReset: boolean, processId: num
   if (!isReset) return
   const paths = dataPaths(directory)
   const lock = await lockHome(paths, processId)
-  const index = explorerDatabase(directory)
-  const indexFiles = [index, `${index}-wal`, `${index}-shm`]
-  for (const path of [paths.config, ...databaseDirectories(paths), paths.snapshots, paths.wal, ...indexFiles])
+  const explorerFiles = [explorerDatabase(directory), join(directory, 'explorer-services.sqlite')].flatMap((path) => [
+    path,
+    `${path}-wal`,
+    `${path}-shm`,
+  ])
+  for (const path of [paths.config, ...databaseDirectories(paths), paths.snapshots, paths.wal, ...explorerFiles])
     rmSync(path, { recursive: true, force: true })
   await lock.release()
 }
@@ -130,6 +137,12 @@ function explorerVariables({ homedir, rpc }: Pick<Config, 'homedir' | 'rpc'>, po
     EXPLORER_CHAIN_NAME: 'coind devnet',
     LOG_LEVEL: 'warn',
   }
+}
+
+/** Where the node reports to the explorer beside it. */
+function heartbeatUrl({ rpc }: Pick<Config, 'rpc'>, port: string): string {
+  const host = ANY_HOST.has(rpc.host) ? '127.0.0.1' : rpc.host
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}/api/network/heartbeat`
 }
 
 function explorerDatabase(homedir: string): string {

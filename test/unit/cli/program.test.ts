@@ -603,7 +603,7 @@ describe('coind devnet', () => {
       chainId: 'coin_76287-1',
       evmChainId: 76287n,
       homedir: join(directory, '.devnet'),
-      heartbeatUrl: undefined,
+      heartbeatUrl: 'http://127.0.0.1:8090/api/network/heartbeat',
       rpc: { host: '127.0.0.1', port: 9000, viewThreads: 3, rateLimit: 0 },
       genesis: { wallet: parseAddress('0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266') },
       log: { level: 'warn' },
@@ -615,6 +615,8 @@ describe('coind devnet', () => {
     expect(printed).toMatch(/Chain ID +76287 \(0x129ff\)/)
     expect(printed).toContain(`0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266  ${toBech32(DEVNET_ACCOUNTS[0]!.address)}`)
     expect(printed).toContain('FOR DEVELOPMENT ONLY')
+    const alone = await run('devnet --no-explorer', { environment })
+    expect(alone.calls[0]?.config.heartbeatUrl).toBeUndefined()
   })
 
   it('takes --rpc-host and deletes only what a devnet made', async () => {

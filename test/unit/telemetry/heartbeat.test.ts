@@ -130,7 +130,7 @@ describe('startHeartbeat', () => {
     await until(() => lines.some((line) => line.startsWith('info')))
     heartbeat.stop()
     explorer.stop()
-    expect(lines.map((line) => line.split(' ')[0])).toEqual(['warn', 'debug', 'debug', 'info'])
+    expect(lines.map((line) => line.split(' ')[0])).toEqual(['debug', 'warn', 'debug', 'info'])
     expect(lines.join()).toContain('HTTP status 500')
     expect(lines.join()).not.toContain('hidden')
   })
