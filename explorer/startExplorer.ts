@@ -6,6 +6,7 @@ import type { ExplorerConfig } from './config/config.ts'
 import { openReader } from './database/open.ts'
 import { openServices } from './database/services.ts'
 import type { IndexedBlocks } from './ingest/ingest.ts'
+import { createNodeClient } from './node/nodeClient.ts'
 
 /** An explorer that serves its port. */
 export interface RunningExplorer {
@@ -32,12 +33,20 @@ export async function startExplorer(config: ExplorerConfig): Promise<RunningExpl
   // Its first message: the tables are there.
   await Promise.race([once(worker, 'message'), failed])
   const reader = openReader(database)
+  const ending = new AbortController()
   const services = await openServices(database)
   const listeners = new Set<(indexed: IndexedBlocks) => void>()
   worker.on('message', ({ indexed }: { readonly indexed?: IndexedBlocks }) => {
     if (indexed !== undefined) for (const listener of listeners) listener(indexed)
   })
-  const server = await createServer({ config, queries: reader.queries, services, listeners, logger })
+  const server = await createServer({
+    config,
+    queries: reader.queries,
+    services,
+    node: createNodeClient(config.nodeUrl, ending.signal),
+    listeners,
+    logger,
+  })
   try {
     await server.listen({ host: config.host, port: config.port })
   } catch (error) {
@@ -50,6 +59,7 @@ export async function startExplorer(config: ExplorerConfig): Promise<RunningExpl
   const url = `http://${shown.includes(':') ? `[${shown}]` : shown}:${config.port}/`
   logger.info({ url }, 'explorer is up')
   const ended = Promise.race([exited, failed]).finally(async () => {
+    ending.abort()
     await server.close()
     await Promise.all([reader.close(), services.destroy()])
   })

@@ -6,6 +6,8 @@ import type { ExplorerConfig } from '../config/config.ts'
 import type { Tables } from '../database/schema.ts'
 import type { ServiceQueries } from '../database/services.ts'
 import type { IndexedBlocks } from '../ingest/ingest.ts'
+import type { NodeCache } from '../node/nodeCache.ts'
+import type { NodeClient } from '../node/nodeClient.ts'
 
 /** What the routes are made of. */
 export interface Api {
@@ -14,6 +16,9 @@ export interface Api {
   /** what is stored beside the index */
   readonly services: ServiceQueries
   readonly config: Pick<ExplorerConfig, 'chainName' | 'coinSymbol' | 'publicRpcUrl' | 'trustedProxies'>
+  /** for questions that the index has no answer to; only fixed ones, and through the cache */
+  readonly node: NodeClient
+  readonly cache: NodeCache
   /** newest block of the node; null: not known yet */
   readonly nodeHeight: () => number | null
   /** Calls `listener` after each batch of blocks that is in the index; returns what ends that. */

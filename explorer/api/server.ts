@@ -10,17 +10,22 @@ import {
 import { VERSION } from '../../src/config/version.ts'
 import type { Logger } from '../../src/telemetry/logger.ts'
 import type { IndexedBlocks } from '../ingest/ingest.ts'
+import { createNodeCache } from '../node/nodeCache.ts'
+import { NodeError } from '../node/nodeClient.ts'
 import type { Api } from './api.ts'
 import { addPages } from './pages.ts'
 import { addAddresses } from './routes/addresses.ts'
 import { addBlocks } from './routes/blocks.ts'
 import { addHeartbeats } from './routes/heartbeats.ts'
 import { addLive } from './routes/live.ts'
+import { addMempool } from './routes/mempool.ts'
 import { addNetwork } from './routes/network.ts'
 import { addNodes } from './routes/nodes.ts'
+import { addParameters } from './routes/parameters.ts'
+import { addStatistics } from './routes/statistics.ts'
 import { addTransactions } from './routes/transactions.ts'
 
-interface ServerOptions extends Pick<Api, 'queries' | 'services' | 'config'> {
+interface ServerOptions extends Pick<Api, 'queries' | 'services' | 'config' | 'node'> {
   /** called with each batch of blocks that is in the index */
   readonly listeners: Set<(indexed: IndexedBlocks) => void>
   readonly logger: Pick<Logger, 'error'>
@@ -31,7 +36,7 @@ const MAX_BODY = 64 * 1024
 const PREFIX = '/api/v1'
 
 /** The HTTP server of an explorer: its API below /api/v1 with an OpenAPI document, not listening yet. */
-export async function createServer({ queries, services, config, listeners, logger }: ServerOptions) {
+export async function createServer({ queries, services, config, node, listeners, logger }: ServerOptions) {
   const app = fastify({
     bodyLimit: MAX_BODY,
     routerOptions: { maxParamLength: 200 },
@@ -43,6 +48,10 @@ export async function createServer({ queries, services, config, listeners, logge
       return reply.code(400).send({
         error: error.validation.map(({ instancePath, message }) => `${instancePath.slice(1)}: ${message}`).join('; '),
       })
+    }
+    // Its text names the node's address, which is nobody's business.
+    if (error instanceof NodeError) {
+      return reply.code(503).send({ error: 'the node does not answer this now: ask again later' })
     }
     const code = error.statusCode ?? 500
     if (code >= 500) logger.error({ error }, 'a request failed')
@@ -67,6 +76,8 @@ export async function createServer({ queries, services, config, listeners, logge
     queries,
     services,
     config,
+    node,
+    cache: createNodeCache(),
     nodeHeight: () => newest,
     onIndexed: (listener: (indexed: IndexedBlocks) => void) => {
       listeners.add(listener)
@@ -76,7 +87,18 @@ export async function createServer({ queries, services, config, listeners, logge
   await app.register(
     async (own) => {
       const routes = own.withTypeProvider<ZodTypeProvider>()
-      for (const add of [addNetwork, addBlocks, addTransactions, addAddresses, addNodes, addLive]) add(routes, parts)
+      for (const add of [
+        addNetwork,
+        addBlocks,
+        addTransactions,
+        addAddresses,
+        addNodes,
+        addMempool,
+        addParameters,
+        addStatistics,
+        addLive,
+      ])
+        add(routes, parts)
       own.get('/openapi.json', { schema: { hide: true } }, () => app.swagger())
     },
     { prefix: PREFIX },

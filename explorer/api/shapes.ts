@@ -142,6 +142,52 @@ export const network = z.object({
     .describe('blocks behind the chain, of the same nodes'),
 })
 
+/** Of all modules. */
+export const parameters = z.object({
+  modules: z.array(
+    z.object({
+      name: z.string(),
+      params: z.record(z.string(), z.unknown()).describe('as the REST of the Cosmos SDK writes them'),
+    }),
+  ),
+})
+
+/** Numbers of an hour or a day. */
+export const period = z.object({
+  start: time,
+  blocks: z.int(),
+  evmTransactions: z.int(),
+  nativeTransactions: z.int(),
+  failed: z.int().describe('transactions of both kinds that failed'),
+  gasUsed: z.int(),
+  fees: amount,
+  moved: amount.describe('acoin that transactions moved between accounts, fees not counted'),
+  newAccounts: z.int().describe('accounts that got their first coins'),
+})
+
+/** What waits for a block. */
+export const mempool = z.object({
+  total: z.int().describe('transactions of both kinds that wait for a block'),
+  bytes: z.int().describe('of all of them'),
+  pending: z.int().describe('EVM transactions that can be in the next block'),
+  queued: z.int().describe('EVM transactions that wait for one with a lower nonce'),
+  items: z
+    .array(
+      z.object({
+        hash,
+        kind: z.enum(['evm', 'native']),
+        size: z.int().describe('bytes'),
+        from: address.nullable().describe('null: a native transaction, or no longer in the pool'),
+        to: address.nullable(),
+        value: amount.nullable(),
+        nonce: z.int().nullable(),
+        gasLimit: z.int().nullable(),
+        maxFeePerGas: amount.nullable(),
+      }),
+    )
+    .describe('the first 50 in the order in which the pool would give them to a block'),
+})
+
 export const problem = z.object({ error: z.string() })
 
 export type Block = z.infer<typeof block>

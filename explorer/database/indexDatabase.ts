@@ -70,4 +70,18 @@ export const COLUMNS: {
   account_tx: { key: 2, columns: ['address', 'position'] },
   coin_movement: { key: 2, columns: ['position', 'ordinal', 'sender', 'recipient', 'amount', 'kind'] },
   coin_balance: { key: 1, columns: ['address', 'amount', 'position'] },
+  statistics_hour: {
+    key: 1,
+    columns: [
+      'hour',
+      'blocks',
+      'evm_count',
+      'native_count',
+      'failed_count',
+      'gas_used',
+      'fees',
+      'moved',
+      'new_accounts',
+    ],
+  },
 }

@@ -68,4 +68,17 @@ export const MIGRATIONS: Readonly<Record<string, string>> = {
     ) KEYED;
     create index coin_balance_amount on coin_balance (amount);
   `,
+  '0006_statistics': `
+    create table statistics_hour (
+      hour INT primary key,
+      blocks INT not null,
+      evm_count INT not null,
+      native_count INT not null,
+      failed_count INT not null,
+      gas_used INT not null,
+      fees BYTES not null,
+      moved BYTES not null,
+      new_accounts INT not null
+    );
+  `,
 }

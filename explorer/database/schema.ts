@@ -89,6 +89,23 @@ interface CoinBalanceTable {
   position: number
 }
 
+/** Numbers of the blocks of one hour of UTC. */
+interface StatisticsHourTable {
+  /** hours since 1970 */
+  hour: number
+  blocks: number
+  evm_count: number
+  native_count: number
+  /** of both kinds */
+  failed_count: number
+  gas_used: number
+  fees: Uint8Array
+  /** by transactions from account to account, fees not counted */
+  moved: Uint8Array
+  /** that got their first coins */
+  new_accounts: number
+}
+
 /** EVM transactions 0, native ones 1. */
 export const TX_KINDS = { evm: 0, native: 1 } as const
 
@@ -102,5 +119,6 @@ export interface Tables {
   account_tx: AccountTxTable
   coin_movement: CoinMovementTable
   coin_balance: CoinBalanceTable
+  statistics_hour: StatisticsHourTable
 }
 export type TableName = keyof Tables

@@ -25,13 +25,17 @@ export class BalanceBook {
 
   /**
    * Writes the balances after these movements.
+   * @returns where accounts that the index did not have got their first coins, one position for each
    * @throws BalanceError when an account gives more than it has
    */
-  async apply(writer: IndexWriter, movements: readonly PlacedMovement[]): Promise<void> {
-    const changed = await this.#load(writer, movements)
+  async apply(writer: IndexWriter, movements: readonly PlacedMovement[]): Promise<readonly number[]> {
+    const { loaded: changed, unknown } = await this.#load(writer, movements)
+    const firstPositions: number[] = []
     for (const { sender, recipient, amount, position } of movements) {
       if (sender !== undefined) this.#add(changed, bytesKey(sender), -amount, position)
-      if (recipient !== undefined) this.#add(changed, bytesKey(recipient), amount, position)
+      if (recipient === undefined) continue
+      this.#add(changed, bytesKey(recipient), amount, position)
+      if (unknown.delete(bytesKey(recipient))) firstPositions.push(position)
     }
     const rows: Row[] = []
     for (const [key, { amount, position }] of changed) {
@@ -44,6 +48,7 @@ export class BalanceBook {
     }
     await writer.replace('coin_balance', rows)
     this.#keep(changed)
+    return firstPositions
   }
 
   /** Forgets what it remembers: the transaction of the last {@link apply} was not stored. */
@@ -51,7 +56,7 @@ export class BalanceBook {
     this.#kept.clear()
   }
 
-  async #load(writer: IndexWriter, movements: readonly PlacedMovement[]): Promise<Map<string, Balance>> {
+  async #load(writer: IndexWriter, movements: readonly PlacedMovement[]) {
     const loaded = new Map<string, Balance>()
     const missing: string[] = []
     for (const { sender, recipient } of movements) {
@@ -64,6 +69,7 @@ export class BalanceBook {
         if (kept === undefined) missing.push(key)
       }
     }
+    const unknown = new Set(missing)
     for (let at = 0; at < missing.length; at += QUERIED_AT_ONCE) {
       const rows = await writer.queries
         .selectFrom('coin_balance')
@@ -72,9 +78,10 @@ export class BalanceBook {
         .execute()
       for (const { address, amount, position } of rows) {
         loaded.set(bytesKey(address), { amount: bytesToAmount(amount), position })
+        unknown.delete(bytesKey(address))
       }
     }
-    return loaded
+    return { loaded, unknown }
   }
 
   #add(changed: ReadonlyMap<string, Balance>, key: string, amount: bigint, position: number): void {

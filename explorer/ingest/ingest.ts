@@ -8,6 +8,7 @@ import { BalanceBook } from './balances.ts'
 import { fetchBlocks } from './fetchBlocks.ts'
 import { oldestStateHeight, writeOpeningBalances } from './openingBalances.ts'
 import { type BlockRows, readBlock } from './readBlock.ts'
+import { addStatistics } from './statistics.ts'
 
 /** The index is of another chain than the node's, or the node cannot give what comes next. The message is for the operator. */
 class ChainMismatch extends Error {
@@ -177,10 +178,11 @@ async function store(
     await database.write(async (writer) => {
       for (const [table, rows] of joined(blocks)) await writer.insert(table, rows)
       const counted = blocks.filter(({ height }) => height > openingHeight)
-      await book.apply(
+      const firstPositions = await book.apply(
         writer,
         counted.flatMap(({ movements }) => movements),
       )
+      await addStatistics(writer, blocks, firstPositions)
       await setHeight(writer, blocks.at(-1)!.height)
     })
   } catch (error) {

@@ -3,11 +3,12 @@ import { type Address, ZERO_ADDRESS } from '../../src/primitives/address.ts'
 import { bytesKey, hexToBytes, keyBytes } from '../../src/primitives/bytes.ts'
 import { amountToBytes } from '../database/amount.ts'
 import type { Row } from '../database/indexDatabase.ts'
-import { beginPosition, endPosition, transactionPosition } from '../database/position.ts'
-import { type TableName, TX_KINDS } from '../database/schema.ts'
+import { beginPosition, endPosition, transactionIndexOf, transactionPosition } from '../database/position.ts'
+import { MOVEMENT_KINDS, type TableName, TX_KINDS } from '../database/schema.ts'
 import type { EthereumTransaction, Event, NativeTransaction, Receipt, TransactionResult } from '../node/answers.ts'
 import { accountOf, type CoinMovement, coinMovements, coinsOf } from './coinMovements.ts'
 import type { FetchedBlock } from './fetchBlocks.ts'
+import type { BlockTotals } from './statistics.ts'
 
 /** What one block adds to the index. */
 export interface BlockRows {
@@ -16,6 +17,7 @@ export interface BlockRows {
   readonly rows: ReadonlyMap<TableName, readonly Row[]>
   /** in the order in which they happened */
   readonly movements: readonly PlacedMovement[]
+  readonly totals: BlockTotals
 }
 
 export interface PlacedMovement extends CoinMovement {
@@ -62,6 +64,7 @@ export function readBlock(fetched: FetchedBlock): BlockRows {
   const [before, after] = [blockEvents.filter(isOfBegin), blockEvents.filter((event) => !isOfBegin(event))]
   move(beginPosition(height), before)
   let evmCount = 0
+  let [failed, fees] = [0, 0n]
   for (const [index, outcome] of outcomes.entries()) {
     const position = transactionPosition(height, index)
     const bytes = Buffer.from(raw[index]!, 'base64')
@@ -74,17 +77,20 @@ export function readBlock(fetched: FetchedBlock): BlockRows {
       read = readNative(bytes, decoded[index]!, outcome)
     }
     rows.add('tx', [position, ...read.row])
+    if (!read.isOk) failed++
+    fees += read.fee
     for (const account of read.accounts) accounts.add(bytesKey(account))
     for (const account of accounts) rows.add('account_tx', [keyBytes(account), position])
   }
   move(endPosition(height), after)
   requireSame(height, 'EVM transactions', evmCount, ethereum.transactions.length)
 
+  const time = Date.parse(consensus.block.header.time)
   rows.add('block', [
     height,
     hexToBytes(ethereum.hash),
     Buffer.from(consensus.block_id.hash, 'hex'),
-    Date.parse(consensus.block.header.time),
+    time,
     Buffer.from(consensus.block.header.proposer_address, 'hex'),
     hexToBytes(ethereum.miner),
     Number(ethereum.gasUsed),
@@ -94,12 +100,20 @@ export function readBlock(fetched: FetchedBlock): BlockRows {
     raw.length - evmCount,
     Number(ethereum.size),
   ])
-  return { height, transactionCount: raw.length, rows: rows.all, movements }
+  const native = raw.length - evmCount
+  const moved = movements
+    .filter(({ position, kind }) => transactionIndexOf(position) !== undefined && kind === MOVEMENT_KINDS.transfer)
+    .reduce((sum, { amount }) => sum + amount, 0n)
+  const totals = { time, evm: evmCount, native, failed, gasUsed: Number(ethereum.gasUsed), fees, moved }
+  return { height, transactionCount: raw.length, rows: rows.all, movements, totals }
 }
 
 interface ReadTransaction {
   /** of the table tx, without the position */
   readonly row: Row
+  readonly isOk: boolean
+  /** acoin */
+  readonly fee: bigint
   /** accounts that it names itself, beside those whose coins it moves */
   readonly accounts: readonly Address[]
 }
@@ -121,7 +135,10 @@ function readEvm(transaction: EthereumTransaction, receipt: Receipt, outcome: Tr
     ...(authorizationList === undefined ? {} : { authorizationList }),
     ...(outcome.log === '' ? {} : { log: outcome.log }),
   }
+  const fee = BigInt(gasUsed) * BigInt(effectiveGasPrice)
   return {
+    isOk: Number(status) === 1,
+    fee,
     row: [
       hexToBytes(hash),
       TX_KINDS.evm,
@@ -129,7 +146,7 @@ function readEvm(transaction: EthereumTransaction, receipt: Receipt, outcome: Tr
       hexToBytes(from),
       to === null ? null : hexToBytes(to),
       amountToBytes(BigInt(value)),
-      amountToBytes(BigInt(gasUsed) * BigInt(effectiveGasPrice)),
+      amountToBytes(fee),
       Number(gasUsed),
       Number(gas),
       Number(nonce),
@@ -142,7 +159,7 @@ function readEvm(transaction: EthereumTransaction, receipt: Receipt, outcome: Tr
 
 function readNative(bytes: Uint8Array, decoded: NativeTransaction, outcome: TransactionResult): ReadTransaction {
   const { body, auth_info: info } = decoded
-  const fee = info.fee.amount.find(({ denom }) => denom === 'acoin')?.amount ?? '0'
+  const offered = info.fee.amount.find(({ denom }) => denom === 'acoin')?.amount ?? '0'
   const signers = outcome.events.flatMap(({ type, attributes }) =>
     type === 'tx' ? attributes.filter(({ key }) => key === 'acc_seq').map(({ value }) => value.split('/')[0]!) : [],
   )
@@ -151,6 +168,7 @@ function readNative(bytes: Uint8Array, decoded: NativeTransaction, outcome: Tran
   const paid = outcome.events.find(
     ({ type, attributes }) => type === 'tx' && attributes.some(({ key }) => key === 'fee'),
   )
+  const fee = paid === undefined ? BigInt(offered) : coinsOf(paid.attributes.find(({ key }) => key === 'fee')!.value)
   const detail = {
     messages: body.messages,
     memo: body.memo,
@@ -162,6 +180,8 @@ function readNative(bytes: Uint8Array, decoded: NativeTransaction, outcome: Tran
     events: outcome.events,
   }
   return {
+    isOk: outcome.code === 0,
+    fee,
     row: [
       createHash('sha256').update(bytes).digest(),
       TX_KINDS.native,
@@ -169,9 +189,7 @@ function readNative(bytes: Uint8Array, decoded: NativeTransaction, outcome: Tran
       first === undefined ? ZERO_ADDRESS : accountOf(first),
       null,
       amountToBytes(0n),
-      amountToBytes(
-        paid === undefined ? BigInt(fee) : coinsOf(paid.attributes.find(({ key }) => key === 'fee')!.value),
-      ),
+      amountToBytes(fee),
       Number(outcome.gas_used),
       Number(outcome.gas_wanted),
       Number(info.signer_infos[0]?.sequence ?? 0),
@@ -183,7 +201,7 @@ function readNative(bytes: Uint8Array, decoded: NativeTransaction, outcome: Tran
 }
 
 /** EIP-2718 types and RLP lists. The protobuf of a native transaction begins with 0x0a, the tag of its first field. */
-function isEvm(bytes: Uint8Array): boolean {
+export function isEvm(bytes: Uint8Array): boolean {
   const first = bytes[0] ?? 0
   return first >= 0xc0 || (first >= 1 && first <= 4)
 }

@@ -5,6 +5,9 @@ import type {
   Block,
   found,
   Movement,
+  mempool,
+  parameters,
+  period,
   status,
   Transaction,
   transactionDetail,
@@ -16,6 +19,10 @@ export type { Block, Movement, Transaction }
 export type Status = z.infer<typeof status>
 export type TransactionDetail = z.infer<typeof transactionDetail>
 export type Account = z.infer<typeof account>
+export type Mempool = z.infer<typeof mempool>
+export type Parameters = z.infer<typeof parameters>
+/** Numbers of an hour or a day. */
+export type Period = z.infer<typeof period>
 export type Found = z.infer<typeof found>
 export interface Page<T> {
   readonly items: readonly T[]
@@ -97,6 +104,26 @@ export function movementsQuery(of: string, before?: number) {
     placeholderData: keepPreviousData,
   })
 }
+
+export function statisticsQuery(unit: 'hour' | 'day', limit: number) {
+  return queryOptions({
+    queryKey: ['statistics', unit, limit],
+    queryFn: ({ signal }) => get<Page<Period>>(`statistics?unit=${unit}&limit=${limit}`, signal),
+    refetchInterval: 10_000,
+    placeholderData: keepPreviousData,
+  })
+}
+
+export const parametersQuery = queryOptions({
+  queryKey: ['parameters'],
+  queryFn: ({ signal }) => get<Parameters>('parameters', signal),
+})
+
+export const mempoolQuery = queryOptions({
+  queryKey: ['mempool'],
+  queryFn: ({ signal }) => get<Mempool>('mempool', signal),
+  refetchInterval: 1_000,
+})
 
 export async function search(text: string): Promise<readonly Found[]> {
   const { items } = await get<{ readonly items: readonly Found[] }>(

@@ -45,6 +45,18 @@ const routeTree = root.addChildren([
     '/address/$address',
     lazyRouteComponent(() => import('./pages/AddressPage.tsx'), 'AddressPage'),
   ),
+  page(
+    '/mempool',
+    lazyRouteComponent(() => import('./pages/MempoolPage.tsx'), 'MempoolPage'),
+  ),
+  page(
+    '/statistics',
+    lazyRouteComponent(() => import('./pages/StatisticsPage.tsx'), 'StatisticsPage'),
+  ),
+  page(
+    '/parameters',
+    lazyRouteComponent(() => import('./pages/ParametersPage.tsx'), 'ParametersPage'),
+  ),
 ])
 const router = createRouter({ routeTree, defaultPreload: 'intent', scrollRestoration: true })
 

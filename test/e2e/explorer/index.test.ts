@@ -177,14 +177,61 @@ describe('an explorer', () => {
     expect(await found('nothing at all')).toEqual([])
   })
 
-  it.each(['blocks/x', 'blocks?limit=0', 'blocks?limit=1000', 'transactions/0x12', 'addresses/0x12', 'search'])(
-    'refuses %s with a reason',
-    async (path) => {
-      const response = await fetch(new URL(`api/v1/${path}`, explorer.url))
-      expect(response.status).toBe(400)
-      expect(((await response.json()) as { error: string }).error).toMatch(/./)
-    },
-  )
+  it('counts by hour what the blocks have, and by day what the hours have', async () => {
+    const reader = openReader(database)
+    const [hours, blocks, failed] = await reader.queries
+      .transaction()
+      .execute(async (queries) => [
+        await queries.selectFrom('statistics_hour').selectAll().execute(),
+        await queries.selectFrom('block').selectAll().execute(),
+        await queries.selectFrom('tx').select('position').where('is_ok', '=', 0).execute(),
+      ])
+    await reader.close()
+    const sum = <T>(rows: readonly T[], of: (row: T) => number): number => rows.reduce((all, row) => all + of(row), 0)
+    expect(sum(hours, (row) => row.blocks)).toBe(blocks.length)
+    expect(sum(hours, (row) => row.evm_count)).toBe(sum(blocks, (row) => row.evm_count))
+    expect(sum(hours, (row) => row.native_count)).toBe(sum(blocks, (row) => row.native_count))
+    expect(sum(hours, (row) => row.gas_used)).toBe(sum(blocks, (row) => row.gas_used))
+    expect(sum(hours, (row) => row.failed_count)).toBe(failed.length)
+    expect(sum(hours, (row) => row.new_accounts)).toBeGreaterThan(2)
+
+    const moved = async (unit: string): Promise<bigint> =>
+      (await get(`statistics?unit=${unit}`)).items.reduce(
+        (all: bigint, item: { moved: string }) => all + BigInt(item.moved),
+        0n,
+      )
+    expect(await moved('day')).toBe(await moved('hour'))
+    expect(await moved('day')).toBeGreaterThan(6n * COIN)
+  })
+
+  it('tells the parameters of all modules, and what waits for a block', async () => {
+    const { modules } = await get('parameters')
+    const { params } = await getJson(node, '/cosmos/gov/v1/params')
+    expect(modules.find(({ name }: { name: string }) => name === 'gov').params).toEqual(params)
+
+    const writer = createWalletClient({ chain: viemChain(node.url), transport: http(node.url), account: ACCOUNTS[4]! })
+    const common = { to: sender, gas: 21_000n, maxFeePerGas: 9n * GWEI, maxPriorityFeePerGas: GWEI } as const
+    // It stays in the pool until there is one with a lower nonce.
+    const hash = await writer.sendTransaction({ ...common, nonce: 1, value: 5n })
+    while ((await get('mempool')).queued < 1) await new Promise((resolve) => setTimeout(resolve, 50))
+    const { items } = await get('mempool')
+    expect(items).toMatchObject([{ hash, kind: 'evm', from: ACCOUNTS[4]!.address, to: sender, value: '5', nonce: 1 }])
+  })
+
+  it.each([
+    'blocks/x',
+    'statistics?unit=year',
+    'statistics?limit=101',
+    'blocks?limit=0',
+    'blocks?limit=1000',
+    'transactions/0x12',
+    'addresses/0x12',
+    'search',
+  ])('refuses %s with a reason', async (path) => {
+    const response = await fetch(new URL(`api/v1/${path}`, explorer.url))
+    expect(response.status).toBe(400)
+    expect(((await response.json()) as { error: string }).error).toMatch(/./)
+  })
 
   it('goes on where it was after a restart', async () => {
     const { height } = await get('status')
@@ -209,8 +256,9 @@ describe.skipIf(path === undefined)('its pages in a browser', () => {
       page.on('request', (request) => request.url().startsWith(explorer.url) || foreign.push(request.url()))
 
       await page.goto(explorer.url)
+      const newest = page.locator('section', { has: page.getByRole('heading', { name: 'Newest blocks' }) })
       const height = async (): Promise<number> =>
-        Number((await page.locator('tbody tr td').first().textContent())!.replaceAll(',', ''))
+        Number((await newest.locator('tbody tr td').first().textContent())!.replaceAll(',', ''))
       const first = await height()
       while ((await height()) < first + 2) await page.waitForTimeout(50)
 
@@ -226,6 +274,10 @@ describe.skipIf(path === undefined)('its pages in a browser', () => {
         .waitFor()
       await page.getByRole('tab', { name: 'Coins' }).click()
       await page.getByRole('columnheader', { name: 'Amount' }).waitFor()
+      for (const name of ['Mempool', 'Statistics', 'Parameters']) {
+        await page.getByRole('link', { name, exact: true }).click()
+        await page.getByRole('heading', { name, level: 1 }).waitFor()
+      }
       await page.setViewportSize({ width: 390, height: 800 })
       const isTooWide = await page.evaluate<boolean>(
         'document.documentElement.scrollWidth > document.documentElement.clientWidth',

@@ -8,6 +8,7 @@ import { openDatabase } from '../../../explorer/database/open.ts'
 import { openServices, type ServiceQueries } from '../../../explorer/database/services.ts'
 import { deleteOldReports, storeReport } from '../../../explorer/heartbeat/nodeBook.ts'
 import type { Report } from '../../../explorer/heartbeat/readReport.ts'
+import { createNodeClient } from '../../../explorer/node/nodeClient.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { ed25519Address, ed25519Key, signEd25519 } from '../../../src/primitives/ed25519.ts'
 import type { HeartbeatBody } from '../../../src/telemetry/heartbeat.ts'
@@ -70,6 +71,8 @@ beforeAll(async () => {
       publicRpcUrl: undefined,
       trustedProxies: [{ address: '127.0.0.1', prefix: 32 }],
     },
+    // These routes ask no node.
+    node: createNodeClient('http://127.0.0.1:1/', new AbortController().signal),
     listeners: new Set(),
     logger: { error: () => undefined },
   })

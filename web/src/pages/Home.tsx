@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { type Block, blocksQuery, transactionsQuery } from '../api.ts'
+import { type Block, blocksQuery, statisticsQuery, transactionsQuery } from '../api.ts'
 import { formatNumber, formatUnits } from '../format.ts'
 import { NEWEST, useLive } from '../live.ts'
+import { BarChart, transactionBars } from '../parts/BarChart.tsx'
 import { Card, Note } from '../parts/Card.tsx'
 import { BlockTable, TransactionTable } from '../parts/Tables.tsx'
 
@@ -15,6 +16,7 @@ export function Home() {
     <>
       <h1 className="visually-hidden">The newest blocks and transactions</h1>
       <Figures blocks={blocks ?? []} />
+      <TransactionsByHour />
       <Card title="Newest blocks" more={<Link to="/blocks">All blocks</Link>}>
         {blocks === undefined ? <Note>Loading …</Note> : <BlockTable blocks={blocks} />}
       </Card>
@@ -28,6 +30,19 @@ export function Home() {
         )}
       </Card>
     </>
+  )
+}
+
+/** Hours on the small chart. */
+const HOURS = 24
+
+function TransactionsByHour() {
+  const hours = useQuery(statisticsQuery('hour', HOURS)).data?.items ?? []
+  if (hours.length === 0) return null
+  return (
+    <Card title="Transactions by hour" more={<Link to="/statistics">Statistics</Link>}>
+      <BarChart title="Transactions by hour" series={['EVM', 'native']} bars={transactionBars(hours, 'hour')} isSmall />
+    </Card>
   )
 }
 

@@ -1,0 +1,35 @@
+import { useQuery } from '@tanstack/react-query'
+import { parametersQuery } from '../api.ts'
+import { Card, Facts, Note } from '../parts/Card.tsx'
+
+/** The rules of the chain now. Governance changes them. */
+export function ParametersPage() {
+  const { data, error } = useQuery(parametersQuery)
+  if (error !== null) return <Note>{error.message}</Note>
+  if (data === undefined) return <Note>Loading …</Note>
+  return (
+    <>
+      <h1>Parameters</h1>
+      {data.modules.map(({ name, params }) => (
+        <Card key={name} title={name}>
+          <Facts
+            facts={Object.fromEntries(
+              Object.entries(params).map(([key, value]) => [
+                key,
+                typeof value === 'object' ? (
+                  <pre key={key} className="data">
+                    {JSON.stringify(value, undefined, 2)}
+                  </pre>
+                ) : (
+                  <span key={key} className="mono">
+                    {String(value)}
+                  </span>
+                ),
+              ]),
+            )}
+          />
+        </Card>
+      ))}
+    </>
+  )
+}
