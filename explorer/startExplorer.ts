@@ -2,11 +2,12 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { createLogger } from '../src/telemetry/logger.ts'
 import { createServer } from './api/server.ts'
-import type { ExplorerConfig } from './config/config.ts'
+import { type ExplorerConfig } from './config/config.ts'
 import { openReader } from './database/open.ts'
 import { openServices } from './database/services.ts'
-import type { IndexedBlocks } from './ingest/ingest.ts'
+import { type IndexedBlocks } from './ingest/ingest.ts'
 import { createNodeClient } from './node/nodeClient.ts'
+import { startProber } from './heartbeat/prober.ts'
 
 /** An explorer that serves its port. */
 export interface RunningExplorer {
@@ -58,8 +59,10 @@ export async function startExplorer(config: ExplorerConfig): Promise<RunningExpl
   const shown = config.host === '0.0.0.0' || config.host === '::' ? 'localhost' : config.host
   const url = `http://${shown.includes(':') ? `[${shown}]` : shown}:${config.port}/`
   logger.info({ url }, 'explorer is up')
+  const prober = startProber({ queries: reader.queries, services, logger, allowsPrivate: config.probePrivate })
   const ended = Promise.race([exited, failed]).finally(async () => {
     ending.abort()
+    await prober.stop()
     await server.close()
     await Promise.all([reader.close(), services.destroy()])
   })

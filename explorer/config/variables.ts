@@ -1,4 +1,4 @@
-import { host, httpUrl, port, text } from '../../src/config/valueKind.ts'
+import { host, httpUrl, port, text, yesOrNo } from '../../src/config/valueKind.ts'
 import { type SettingsOf, VARIABLES, variable } from '../../src/config/variables.ts'
 
 /** Every variable that the explorer reads, as the node reads its own. The documents are generated from this table. */
@@ -11,6 +11,7 @@ export const EXPLORER_VARIABLES = {
   publicRpcUrl: variable('EXPLORER_PUBLIC_RPC_URL', 'Explorer', httpUrl, undefined, 'RPC address that browsers and wallets get. By default the PUBLIC_RPC_URL that the node announces.'),
   chainName: variable('EXPLORER_CHAIN_NAME', 'Explorer', text(50), 'coind', 'Name of the network, as pages and wallets show it.'),
   coinSymbol: variable('EXPLORER_COIN_SYMBOL', 'Explorer', text(11), 'COIN', 'Symbol of the coin, as pages and wallets show it.'),
+  probePrivate: variable('EXPLORER_PROBE_PRIVATE', 'Explorer', yesOrNo, 'false', 'Whether the RPC addresses that nodes report are also asked where they are in a private network or on this machine. Only for networks of your own: whoever runs a node could have the explorer ask servers behind your firewall.'),
   trustedProxies: VARIABLES.trustedProxies,
   logLevel: VARIABLES.logLevel,
   logFormat: VARIABLES.logFormat,

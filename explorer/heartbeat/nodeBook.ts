@@ -9,6 +9,9 @@ export const SILENT_MS = 90_000
 const HOUR_MS = 3_600_000
 const KEPT_MS = 30 * 24 * HOUR_MS
 
+/** An RPC address that was not asked yet. */
+const UNKNOWN_RPC = { rpc_latency: null, rpc_problem: null } as const
+
 export type NodeRow = Selectable<NodeTable>
 
 interface ReportContext {
@@ -35,7 +38,7 @@ export function storeReport(
     const isVerified = report.signedAtMs === undefined ? 0 : 1
     const known = await queries
       .selectFrom('node')
-      .select('is_verified')
+      .select(['is_verified', 'rpc_address'])
       .where('node_id', '=', nodeId)
       .executeTakeFirst()
     if (known === undefined && !mayAdd()) {
@@ -68,13 +71,13 @@ export function storeReport(
         node_id: nodeId,
         first_seen: nowMs,
         probed_at: 0,
-        rpc_latency: null,
-        rpc_problem: null,
+        ...UNKNOWN_RPC,
       })
       .onConflict((conflict) =>
         conflict
           .column('node_id')
-          .doUpdateSet(state)
+          // What is known of another address says nothing of this one.
+          .doUpdateSet(known?.rpc_address === report.rpcAddress ? state : { ...state, ...UNKNOWN_RPC })
           .where((where) =>
             isVerified === 1 ? where('node.signed_at', '<', state.signed_at) : where('node.is_verified', '=', 0),
           ),

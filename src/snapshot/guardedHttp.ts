@@ -1,26 +1,9 @@
-import { type LookupAddress, promises } from 'node:dns'
+import type { LookupAddress } from 'node:dns'
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http'
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import { unescape as percentDecode } from 'node:querystring'
-import { addressRange } from '../primitives/networkAddress.ts'
-
-/** What the guard asks; tests have their own. */
-export interface Addresses {
-  /** all addresses of a host name */
-  readonly resolve: (host: string) => Promise<readonly LookupAddress[]>
-  readonly isPublic: (address: string) => boolean
-}
-
-const REAL_ADDRESSES: Addresses = {
-  resolve: (host) => promises.lookup(host, { all: true }),
-  isPublic: (address) => addressRange(address) === 'unicast',
-}
-
-/** A server must not be asked what a manifest or a redirect says, or not again. The message is a part of a line. */
-export class RefusedRequest extends Error {
-  override readonly name = 'RefusedRequest'
-}
+import { type Addresses, hostOf, onlyAllowed, REAL_ADDRESSES, RefusedRequest } from '../primitives/publicAddresses.ts'
 
 const MAX_REDIRECTS = 5
 const REDIRECTS: readonly (number | undefined)[] = [301, 302, 303, 307, 308]
@@ -114,17 +97,7 @@ export class GuardedHttp {
     )
   }
 
-  /** @returns those that may be connected to, at least one. @throws RefusedRequest */
   #check(host: string, addresses: readonly LookupAddress[]): readonly LookupAddress[] {
-    const allowed = this.#allowsAll ? addresses : addresses.filter(({ address }) => this.#addresses.isPublic(address))
-    if (allowed.length > 0) return allowed
-    const address = addresses[0]?.address
-    if (address === undefined) throw new RefusedRequest(`leads to ${host}, which has no address`)
-    const shown = host === address ? host : `${host} (${address})`
-    throw new RefusedRequest(`leads to ${shown}, an address that is not public`)
+    return onlyAllowed(host, addresses, (address) => this.#allowsAll === true || this.#addresses.isPublic(address))
   }
-}
-
-function hostOf({ hostname }: URL): string {
-  return hostname.replaceAll(/[[\]]/g, '')
 }

@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { equalBytes } from '../primitives/bytes.ts'
 import { sha256 } from '../primitives/hash.ts'
 import { connectionProblem, isHopeless, isTemporary, shownUrl } from '../primitives/httpProblems.ts'
-import { type Addresses, GuardedHttp, RefusedRequest } from './guardedHttp.ts'
+import { type Addresses, RefusedRequest } from '../primitives/publicAddresses.ts'
+import { GuardedHttp } from './guardedHttp.ts'
 import { MANIFEST_NAME, SnapshotError, SnapshotUnavailableError } from './manifest.ts'
 
 export interface WebFilesOptions {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { EXPLORER_VARIABLES } from '../../../explorer/config/variables.ts'
 import { configurationPage, dotenvExample } from '../../../scripts/configurationDocs.ts'
 import { type Config, loadConfig } from '../../../src/config/config.ts'
 import { ConfigError } from '../../../src/config/configError.ts'
@@ -340,7 +341,7 @@ describe('the documents', () => {
     const lines = dotenvExample().replaceAll(/^#(?=[A-Z0-9_]+=)/gm, '')
     const values = parseEnv(lines)
     expect(Object.keys(values).sort()).toEqual(
-      Object.values(VARIABLES)
+      Object.values({ ...VARIABLES, ...EXPLORER_VARIABLES })
         .map((entry) => entry.name)
         .sort(),
     )
