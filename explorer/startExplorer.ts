@@ -2,12 +2,12 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { createLogger } from '../src/telemetry/logger.ts'
 import { createServer } from './api/server.ts'
-import { type ExplorerConfig } from './config/config.ts'
+import type { ExplorerConfig } from './config/config.ts'
 import { openReader } from './database/open.ts'
 import { openServices } from './database/services.ts'
-import { type IndexedBlocks } from './ingest/ingest.ts'
-import { createNodeClient } from './node/nodeClient.ts'
 import { startProber } from './heartbeat/prober.ts'
+import type { IndexedBlocks } from './ingest/ingest.ts'
+import { createNodeClient } from './node/nodeClient.ts'
 
 /** An explorer that serves its port. */
 export interface RunningExplorer {
