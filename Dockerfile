@@ -1,4 +1,4 @@
-# A node, or any other command of coind: docker run … coind start. See README.md.
+# A node, or any other command of coind: docker run … coind start. See README.md. `--target explorer` builds an explorer of a node's chain.
 ARG NODE_IMAGE=node:24-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
@@ -18,7 +18,7 @@ RUN npm run build \
   && find node_modules -type d -path '*/prebuilds/*' ! -name "linux-*$(node -p process.arch)*" -prune -exec rm -r {} + \
   && find node_modules dist -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete
 
-FROM ${NODE_IMAGE}
+FROM ${NODE_IMAGE} AS software
 ENV NODE_ENV=production HOMEDIR=/var/lib/coind NODE_COMPILE_CACHE=/tmp/coind-compiled
 # In the volume: a key beside it would go with the container.
 ENV COIND_KEYSTORE=/var/lib/coind/keys
@@ -34,8 +34,16 @@ RUN mkdir -m 0700 "$HOMEDIR" && chown node:node "$HOMEDIR" && ln -s /app/bin/coi
 USER node
 WORKDIR /var/lib/coind
 VOLUME /var/lib/coind
-EXPOSE 8080 26656
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 CMD ["node", "/app/docker/healthCheck.js"]
 ENTRYPOINT ["coind"]
+
+FROM software AS explorer
+ENV EXPLORER_DATABASE=/var/lib/coind/explorer.sqlite
+EXPOSE 8090
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 CMD ["node", "/app/docker/healthCheck.js", "8090"]
+CMD ["explorer"]
+
+FROM software
+EXPOSE 8080 26656
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 CMD ["node", "/app/docker/healthCheck.js"]
 CMD ["start"]

@@ -5,7 +5,8 @@ import { DEVNET_ACCOUNTS } from '../src/cli/devnetAccounts.ts'
 import { toBech32, toChecksumAddress } from '../src/primitives/address.ts'
 
 /**
- * Builds the image and runs it for real: a validator from variables alone, then four validators and a full node that joins them.
+ * Builds the images and runs them for real: a validator from variables alone with an explorer, then four validators and a full node that
+ * joins them.
  * Containers, volumes and the network that it makes are removed at its end.
  *
  * usage: node scripts/dockerTest.ts        needs Docker; with Docker Compose docker/compose.yaml is what runs
@@ -18,6 +19,7 @@ const PROJECT = `coind-test-${process.pid}`
 /** Docker chooses the ports of this machine: the usual ones may be taken. */
 const ENVIRONMENT = { ...process.env, RPC_PORT: '0', FULLNODE_RPC_PORT: '0' }
 const IMAGE = 'coind'
+const EXPLORER_IMAGE = 'coind-explorer'
 const HOME = '/var/lib/coind'
 const VALIDATORS = ['validator0', 'validator1', 'validator2', 'validator3']
 const FULL_NODE = 'fullnode'
@@ -37,13 +39,13 @@ function check(holds: boolean, problem: string): void {
   if (!holds) throw new Error(problem)
 }
 
-/** JSON of a request to a container's own RPC port. */
-async function ask<T>(container: string, path: string, body?: object): Promise<T> {
+/** JSON of a request to a container's own RPC port, or another one. */
+async function ask<T>(container: string, path: string, body?: object, port = 8080): Promise<T> {
   const options =
     body === undefined
       ? {}
       : { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
-  const url = `http://127.0.0.1:8080/${path}`
+  const url = `http://127.0.0.1:${port}/${path}`
   const code = `console.log(await (await fetch(${JSON.stringify(url)}, ${JSON.stringify(options)})).text())`
   return JSON.parse(await docker('exec', container, 'node', '--input-type=module', '-e', code))
 }
@@ -117,6 +119,7 @@ async function testValidator(): Promise<void> {
     await until('Docker calls it healthy', async () => {
       return (await docker('inspect', '--format', '{{.State.Health.Status}}', name)) === 'healthy'
     })
+    await testExplorer(name)
     const [height, hash] = [await heightOf(name), await hashOf(name, 1)]
     await stop(name)
     await docker('start', name)
@@ -129,6 +132,30 @@ async function testValidator(): Promise<void> {
     await until('a new container goes on with its volume', async () => (await heightOf(name)) > height)
     check((await hashOf(name, 1)) === hash, 'the new container began another chain')
     check((await docker('exec', name, 'coind', 'keys', 'show', 'holder')).includes(WALLET), 'the account key has gone')
+    await stop(name)
+  } catch (error) {
+    console.log(await lastLines(name))
+    throw error
+  } finally {
+    await remove([name], [volume])
+  }
+}
+
+/** An explorer of this node's chain, in its network. */
+async function testExplorer(node: string): Promise<void> {
+  const name = `${node}-explorer`
+  const volume = `${name}-data`
+  const options = ['--network', `container:${node}`, '-e', 'EXPLORER_NODE_URL=http://127.0.0.1:8080/']
+  try {
+    await docker('run', '-d', '--name', name, '-v', `${volume}:${HOME}`, ...options, EXPLORER_IMAGE)
+    await until('the explorer has indexed three blocks', async () => {
+      return ((await ask<{ readonly height: number | null }>(name, 'health', undefined, 8090)).height ?? 0) >= 3
+    })
+    const holder = await ask<{ readonly balance: string }>(name, `api/v1/addresses/${WALLET}`, undefined, 8090)
+    check(BigInt(holder.balance) < 10n ** 27n, `the index says that GENESIS_WALLET holds ${holder.balance}`)
+    await until('Docker calls the explorer healthy', async () => {
+      return (await docker('inspect', '--format', '{{.State.Health.Status}}', name)) === 'healthy'
+    })
     await stop(name)
   } catch (error) {
     console.log(await lastLines(name))
@@ -166,7 +193,8 @@ interface Network {
 function composeNetwork(): Network {
   const compose = ['compose', '-p', PROJECT, '-f', 'docker/compose.yaml']
   return {
-    up: async () => void (await docker(...compose, 'up', '-d', '--no-build')),
+    // Not the explorer, whose PostgreSQL is an image of others.
+    up: async () => void (await docker(...compose, 'up', '-d', '--no-build', ...VALIDATORS, FULL_NODE)),
     down: async () => void (await docker(...compose, 'down', '-v', '--timeout', String(STOP_SECONDS))),
     containerOf: (service) => `${PROJECT}-${service}-1`,
   }
@@ -267,6 +295,7 @@ async function remove(containers: readonly string[], volumes: readonly string[])
 const buildOptions = (process.env.DOCKER_BUILD_OPTIONS ?? '').split(' ').filter((option) => option !== '')
 console.log('building the image')
 await docker('build', ...buildOptions, '-t', IMAGE, '.')
+await docker('build', ...buildOptions, '--target', 'explorer', '-t', EXPLORER_IMAGE, '.')
 const size = Number(await docker('image', 'inspect', '--format', '{{.Size}}', IMAGE))
 console.log(`  ${Math.round(size / 1e6)} MB with its base`)
 // It would run its sources otherwise, which start more slowly.

@@ -57,6 +57,11 @@ export async function createServer({ queries, services, config, node, listeners,
     if (code >= 500) logger.error({ error }, 'a request failed')
     return reply.code(code).send({ error: code >= 500 ? 'the explorer failed to answer' : error.message })
   })
+  // For health checks: 200 while answers come from the database.
+  app.get('/health', async () => {
+    const own = await queries.selectFrom('ingest').select('height').executeTakeFirst()
+    return { healthy: true, height: own?.height ?? null }
+  })
   await addPages(app, '/api')
   await app.register(swagger, {
     openapi: {
