@@ -16,6 +16,7 @@ import type { Api } from './api.ts'
 import { addPages } from './pages.ts'
 import { addAddresses } from './routes/addresses.ts'
 import { addBlocks } from './routes/blocks.ts'
+import { addGovernance } from './routes/governance.ts'
 import { addHeartbeats } from './routes/heartbeats.ts'
 import { addLive } from './routes/live.ts'
 import { addMempool } from './routes/mempool.ts'
@@ -98,6 +99,7 @@ export async function createServer({ queries, services, config, node, listeners,
         addTransactions,
         addAddresses,
         addNodes,
+        addGovernance,
         addMempool,
         addParameters,
         addStatistics,

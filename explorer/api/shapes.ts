@@ -188,8 +188,48 @@ export const mempool = z.object({
     .describe('the first 50 in the order in which the pool would give them to a block'),
 })
 
+export const proposal = z.object({
+  id: z.int(),
+  title: z.string(),
+  proposer: address.nullable(),
+  status: z
+    .enum(['deposit', 'voting', 'passed', 'rejected', 'failed', 'expired', 'cancelled', 'unknown'])
+    .describe('failed: it passed, and its messages failed; expired: its deposit was not reached'),
+  isExpedited: z.boolean(),
+  submitTime: time.nullable(),
+  depositEndTime: time.nullable(),
+  votingStartTime: time.nullable(),
+  votingEndTime: time.nullable(),
+  totalDeposit: amount,
+})
+
+export const proposalDetail = proposal.extend({
+  summary: z.string(),
+  metadata: z.string(),
+  messages: z.array(z.record(z.string(), z.unknown())),
+  failedReason: z.string(),
+  tally: z
+    .object({ yes: amount, abstain: amount, no: amount, noWithVeto: amount })
+    .nullable()
+    .describe('acoin that voted so: until now, or at the end; null: nobody could vote, or the node does not answer'),
+})
+
+export const vote = z.object({
+  proposal: z.int(),
+  voter: address,
+  options: z.array(z.object({ option: z.enum(['yes', 'abstain', 'no', 'noWithVeto']), weight: z.string() })),
+  height,
+  transaction: hash.nullable(),
+  isReplaced: z.boolean().describe('the voter voted again: this one does not count'),
+})
+
+export const deposit = z.object({ proposal: z.int(), depositor: address, amount, height, transaction: hash.nullable() })
+
 export const problem = z.object({ error: z.string() })
 
+export type Proposal = z.infer<typeof proposal>
+export type Vote = z.infer<typeof vote>
+export type Deposit = z.infer<typeof deposit>
 export type Block = z.infer<typeof block>
 export type Transaction = z.infer<typeof transaction>
 export type Movement = z.infer<typeof movement>

@@ -70,6 +70,24 @@ export const COLUMNS: {
   account_tx: { key: 2, columns: ['address', 'position'] },
   coin_movement: { key: 2, columns: ['position', 'ordinal', 'sender', 'recipient', 'amount', 'kind'] },
   coin_balance: { key: 1, columns: ['address', 'amount', 'position'] },
+  proposal: {
+    key: 1,
+    columns: [
+      'id',
+      'position',
+      'proposer',
+      'status',
+      'is_expedited',
+      'submit_time',
+      'deposit_end_time',
+      'voting_start_time',
+      'voting_end_time',
+      'total_deposit',
+      'content',
+    ],
+  },
+  proposal_vote: { key: 1, columns: ['number', 'proposal_id', 'voter', 'options', 'position', 'is_newest'] },
+  proposal_deposit: { key: 1, columns: ['number', 'proposal_id', 'depositor', 'amount', 'position'] },
   statistics_hour: {
     key: 1,
     columns: [

@@ -68,6 +68,40 @@ export const MIGRATIONS: Readonly<Record<string, string>> = {
     ) KEYED;
     create index coin_balance_amount on coin_balance (amount);
   `,
+  '0005_governance': `
+    create table proposal (
+      id INT primary key,
+      position INT not null,
+      proposer BYTES,
+      status text not null,
+      is_expedited INT not null,
+      submit_time INT,
+      deposit_end_time INT,
+      voting_start_time INT,
+      voting_end_time INT,
+      total_deposit BYTES not null,
+      content text not null
+    );
+    create table proposal_vote (
+      number INT primary key,
+      proposal_id INT not null,
+      voter BYTES not null,
+      options text not null,
+      position INT not null,
+      is_newest INT not null
+    );
+    create index proposal_vote_proposal on proposal_vote (proposal_id, number);
+    create index proposal_vote_voter on proposal_vote (voter, number);
+    create index proposal_vote_newest on proposal_vote (proposal_id, voter, is_newest);
+    create table proposal_deposit (
+      number INT primary key,
+      proposal_id INT not null,
+      depositor BYTES not null,
+      amount BYTES not null,
+      position INT not null
+    );
+    create index proposal_deposit_proposal on proposal_deposit (proposal_id, number);
+  `,
   '0006_statistics': `
     create table statistics_hour (
       hour INT primary key,

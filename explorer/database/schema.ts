@@ -89,6 +89,46 @@ interface CoinBalanceTable {
   position: number
 }
 
+/** Proposals of governance. Times are null where there is none (yet). */
+interface ProposalTable {
+  id: number
+  /** where it was submitted; 0: before the index begins */
+  position: number
+  proposer: Uint8Array | null
+  /** deposit, voting, passed, rejected, failed; expired without its deposit, cancelled by its proposer; unknown */
+  status: string
+  is_expedited: number
+  submit_time: number | null
+  deposit_end_time: number | null
+  voting_start_time: number | null
+  voting_end_time: number | null
+  total_deposit: Uint8Array
+  /** JSON: title, summary, metadata, messages, failedReason, tally (that of the end) */
+  content: string
+}
+
+/** Every vote, also those that a later one of the same voter replaced. */
+interface ProposalVoteTable {
+  /** 1, 2, 3 … in the order of the chain */
+  number: number
+  proposal_id: number
+  voter: Uint8Array
+  /** JSON: options with their weights */
+  options: string
+  position: number
+  /** 1: it is the voter's last one on this proposal */
+  is_newest: number
+}
+
+interface ProposalDepositTable {
+  /** 1, 2, 3 … in the order of the chain */
+  number: number
+  proposal_id: number
+  depositor: Uint8Array
+  amount: Uint8Array
+  position: number
+}
+
 /** Numbers of the blocks of one hour of UTC. */
 interface StatisticsHourTable {
   /** hours since 1970 */
@@ -120,5 +160,8 @@ export interface Tables {
   coin_movement: CoinMovementTable
   coin_balance: CoinBalanceTable
   statistics_hour: StatisticsHourTable
+  proposal: ProposalTable
+  proposal_vote: ProposalVoteTable
+  proposal_deposit: ProposalDepositTable
 }
 export type TableName = keyof Tables

@@ -1,5 +1,13 @@
-import type { BlockResults, ConsensusBlock, EthereumBlock, NativeTransaction, Receipt } from '../node/answers.ts'
-import { type NodeClient, toQuantity } from '../node/nodeClient.ts'
+import type {
+  BlockResults,
+  ConsensusBlock,
+  EthereumBlock,
+  NativeTransaction,
+  NodeProposal,
+  Receipt,
+} from '../node/answers.ts'
+import { type NodeClient, NodeRefusal, toQuantity } from '../node/nodeClient.ts'
+import { governanceChanges } from './governance.ts'
 
 /** Everything that the node tells of one block. */
 export interface FetchedBlock {
@@ -11,6 +19,8 @@ export interface FetchedBlock {
   readonly receipts: readonly Receipt[]
   /** its transactions decoded, EVM ones too, when it has native ones; else none */
   readonly decoded: readonly NativeTransaction[]
+  /** proposals that it changed, by number, as they are after it; null: there is none any more */
+  readonly proposals: ReadonlyMap<number, NodeProposal | null>
 }
 
 /**
@@ -44,7 +54,9 @@ export async function fetchBlocks(
   )
   const receiptsOf = new Map(withEvm.map(({ height }, index) => [height, receipts[index] as readonly Receipt[]]))
   const decodedOf = new Map<number, readonly NativeTransaction[]>()
-  for (const { height, ethereum, consensus } of blocks) {
+  const proposalsOf = new Map<number, ReadonlyMap<number, NodeProposal | null>>()
+  for (const { height, ethereum, consensus, results } of blocks) {
+    proposalsOf.set(height, await fetchProposals(node, height, results))
     const count = consensus.block.data.txs?.length ?? 0
     if (count > ethereum.transactions.length) decodedOf.set(height, await fetchDecoded(node, height, count))
   }
@@ -52,7 +64,43 @@ export async function fetchBlocks(
     ...block,
     receipts: receiptsOf.get(block.height) ?? [],
     decoded: decodedOf.get(block.height) ?? [],
+    proposals: proposalsOf.get(block.height)!,
   }))
+}
+
+async function fetchProposals(
+  node: Pick<NodeClient, 'rest'>,
+  height: number,
+  { txs_results: transactions, finalize_block_events: events }: BlockResults,
+): Promise<ReadonlyMap<number, NodeProposal | null>> {
+  const found = new Map<number, NodeProposal | null>()
+  for (const own of [...(transactions ?? []).map((result) => result.events), events ?? []]) {
+    for (const { kind, id } of governanceChanges(own)) {
+      if (kind === 'vote' || kind === 'deposit' || found.has(id)) continue
+      found.set(id, await fetchProposal(node, id, height))
+    }
+  }
+  return found
+}
+
+/** gRPC's code of what does not exist. */
+const NOT_FOUND = 5
+
+/** The proposal after the block at `height`; where the node keeps no state that old, as it is now. */
+async function fetchProposal(node: Pick<NodeClient, 'rest'>, id: number, height: number): Promise<NodeProposal | null> {
+  const ask = async (at?: number) =>
+    ((await node.rest(`/cosmos/gov/v1/proposals/${id}`, at)) as { readonly proposal: NodeProposal }).proposal
+  try {
+    return await ask(height)
+  } catch (error) {
+    if (!(error instanceof NodeRefusal)) throw error
+  }
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof NodeRefusal && error.code === NOT_FOUND) return null
+    throw error
+  }
 }
 
 /** The SDK gives at most this many transactions of a block at once. */

@@ -6,6 +6,7 @@ import type { EthereumBlock, Hex, Status } from '../node/answers.ts'
 import { type NodeClient, NodeError, toQuantity } from '../node/nodeClient.ts'
 import { BalanceBook } from './balances.ts'
 import { fetchBlocks } from './fetchBlocks.ts'
+import { applyGovernance } from './governance.ts'
 import { oldestStateHeight, writeOpeningBalances } from './openingBalances.ts'
 import { type BlockRows, readBlock } from './readBlock.ts'
 import { addStatistics } from './statistics.ts'
@@ -183,6 +184,10 @@ async function store(
         counted.flatMap(({ movements }) => movements),
       )
       await addStatistics(writer, blocks, firstPositions)
+      await applyGovernance(
+        writer,
+        blocks.flatMap(({ governance }) => governance),
+      )
       await setHeight(writer, blocks.at(-1)!.height)
     })
   } catch (error) {

@@ -8,6 +8,7 @@ import { MOVEMENT_KINDS, type TableName, TX_KINDS } from '../database/schema.ts'
 import type { EthereumTransaction, Event, NativeTransaction, Receipt, TransactionResult } from '../node/answers.ts'
 import { accountOf, type CoinMovement, coinMovements, coinsOf } from './coinMovements.ts'
 import type { FetchedBlock } from './fetchBlocks.ts'
+import { governanceChanges, type PlacedChange } from './governance.ts'
 import type { BlockTotals } from './statistics.ts'
 
 /** What one block adds to the index. */
@@ -18,6 +19,7 @@ export interface BlockRows {
   /** in the order in which they happened */
   readonly movements: readonly PlacedMovement[]
   readonly totals: BlockTotals
+  readonly governance: readonly PlacedChange[]
 }
 
 export interface PlacedMovement extends CoinMovement {
@@ -43,12 +45,17 @@ export function readBlock(fetched: FetchedBlock): BlockRows {
   const { height, ethereum, consensus, results, receipts, decoded } = fetched
   const rows = new Rows()
   const movements: PlacedMovement[] = []
+  const governance: PlacedChange[] = []
   const raw = consensus.block.data.txs ?? []
   const outcomes = results.txs_results ?? []
   requireSame(height, 'results', raw.length, outcomes.length)
   requireSame(height, 'receipts', ethereum.transactions.length, receipts.length)
 
+  /** Reads the events at a position. Gives the accounts whose coins moved. */
   const move = (position: number, events: readonly Event[]): Set<string> => {
+    for (const change of governanceChanges(events)) {
+      governance.push({ position, change, proposal: fetched.proposals.get(change.id) ?? null })
+    }
     const own = coinMovements(events)
     const accounts = new Set<string>()
     for (const [ordinal, movement] of own.entries()) {
@@ -105,7 +112,7 @@ export function readBlock(fetched: FetchedBlock): BlockRows {
     .filter(({ position, kind }) => transactionIndexOf(position) !== undefined && kind === MOVEMENT_KINDS.transfer)
     .reduce((sum, { amount }) => sum + amount, 0n)
   const totals = { time, evm: evmCount, native, failed, gasUsed: Number(ethereum.gasUsed), fees, moved }
-  return { height, transactionCount: raw.length, rows: rows.all, movements, totals }
+  return { height, transactionCount: raw.length, rows: rows.all, movements, totals, governance }
 }
 
 interface ReadTransaction {

@@ -105,6 +105,25 @@ export interface NativeTransaction {
   }
 }
 
+/** A proposal as `/cosmos/gov/v1/proposals/{id}` shows it. */
+export interface NodeProposal {
+  readonly id: string
+  readonly messages: readonly Readonly<Record<string, unknown>>[]
+  readonly status: string
+  readonly final_tally_result: Readonly<Record<string, string>> | null
+  readonly submit_time: string | null
+  readonly deposit_end_time: string | null
+  readonly voting_start_time: string | null
+  readonly voting_end_time: string | null
+  readonly total_deposit: readonly { readonly denom: string; readonly amount: string }[]
+  readonly metadata: string
+  readonly title: string
+  readonly summary: string
+  readonly proposer: string
+  readonly expedited: boolean
+  readonly failed_reason: string
+}
+
 export interface Status {
   readonly node_info: { readonly id: string; readonly network: string }
   readonly sync_info: {

@@ -3,19 +3,25 @@ import type { z } from 'zod'
 import type {
   account,
   Block,
+  Deposit,
   found,
   Movement,
   mempool,
+  Proposal,
   parameters,
   period,
+  proposalDetail,
   status,
   Transaction,
   transactionDetail,
+  Vote,
 } from '../../explorer/api/shapes.ts'
 
 /* What the explorer's API gives, as queries by which a page asks for it once and keeps it. */
 
 export type { Block, Movement, Transaction }
+export type ProposalDetail = z.infer<typeof proposalDetail>
+export type { Proposal }
 export type Status = z.infer<typeof status>
 export type TransactionDetail = z.infer<typeof transactionDetail>
 export type Account = z.infer<typeof account>
@@ -124,6 +130,40 @@ export const mempoolQuery = queryOptions({
   queryFn: ({ signal }) => get<Mempool>('mempool', signal),
   refetchInterval: 1_000,
 })
+
+export function proposalsQuery(before?: number) {
+  return queryOptions({
+    queryKey: ['proposals', before ?? 'newest'],
+    queryFn: ({ signal }) => get<Page<Proposal>>(`proposals${pageQuery(before, LIST)}`, signal),
+    placeholderData: keepPreviousData,
+  })
+}
+
+export function proposalQuery(id: string) {
+  return queryOptions({
+    queryKey: ['proposal', id],
+    queryFn: ({ signal }) => get<ProposalDetail>(`proposals/${encodeURIComponent(id)}`, signal),
+    refetchInterval: 5_000,
+  })
+}
+
+export function votesQuery(id: string, before?: number) {
+  return queryOptions({
+    queryKey: ['votes', id, before ?? 'newest'],
+    queryFn: ({ signal }) =>
+      get<Page<Vote>>(`proposals/${encodeURIComponent(id)}/votes${pageQuery(before, LIST)}`, signal),
+    placeholderData: keepPreviousData,
+  })
+}
+
+export function depositsQuery(id: string, before?: number) {
+  return queryOptions({
+    queryKey: ['deposits', id, before ?? 'newest'],
+    queryFn: ({ signal }) =>
+      get<Page<Deposit>>(`proposals/${encodeURIComponent(id)}/deposits${pageQuery(before, LIST)}`, signal),
+    placeholderData: keepPreviousData,
+  })
+}
 
 export async function search(text: string): Promise<readonly Found[]> {
   const { items } = await get<{ readonly items: readonly Found[] }>(

@@ -46,6 +46,14 @@ const routeTree = root.addChildren([
     lazyRouteComponent(() => import('./pages/AddressPage.tsx'), 'AddressPage'),
   ),
   page(
+    '/governance',
+    lazyRouteComponent(() => import('./pages/Governance.tsx'), 'Proposals'),
+  ),
+  page(
+    '/proposal/$id',
+    lazyRouteComponent(() => import('./pages/Governance.tsx'), 'ProposalPage'),
+  ),
+  page(
     '/mempool',
     lazyRouteComponent(() => import('./pages/MempoolPage.tsx'), 'MempoolPage'),
   ),

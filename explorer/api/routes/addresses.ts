@@ -9,7 +9,7 @@ import { viewAmount, viewMovement } from '../views.ts'
 const MAX_COUNTED = 10_000
 
 /** An address in either spelling. */
-const spelled = z
+export const spelled = z
   .string()
   .max(100)
   .transform((text, context): Address => {

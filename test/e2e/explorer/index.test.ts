@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { MsgSubmitProposal } from 'cosmjs-types/cosmos/gov/v1/tx'
 import { createWalletClient, type Hex, http, numberToHex } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadExplorerConfig } from '../../../explorer/config/config.ts'
@@ -30,6 +31,8 @@ import { browserPath, launchBrowser } from './browser.ts'
 const account = ACCOUNTS[1]!
 const sender = account.address
 const staker = ACCOUNTS[2]!
+/** A text of a proposal that would do harm as HTML, in SQL, or in PostgreSQL's text. */
+const HOSTILE = `<img src=x onerror="throw 1"> '); drop table proposal; -- \u0000 javascript:alert(1)`
 
 let node: TestNode
 let explorer: RunningExplorer
@@ -93,6 +96,39 @@ async function fill(): Promise<void> {
   nativeHash = sent.transactionHash
   await client.delegateTokens(address, validators[0].operator_address, coins[0]!, 'auto')
   await client.withdrawRewards(address, validators[0].operator_address, 'auto')
+  const proposer = {
+    typeUrl: MsgSubmitProposal.typeUrl,
+    value: MsgSubmitProposal.fromPartial({
+      title: HOSTILE,
+      summary: HOSTILE,
+      metadata: 'test',
+      proposer: address,
+      initialDeposit: [{ denom: 'acoin', amount: String(10n * COIN) }],
+    }),
+  }
+  const proposalId = 1n
+  const vote = { typeUrl: '/cosmos.gov.v1.MsgVote', value: { proposalId, voter: address, option: 4, metadata: '' } }
+  const half = '0.500000000000000000'
+  const weighted = {
+    typeUrl: '/cosmos.gov.v1.MsgVoteWeighted',
+    value: {
+      proposalId,
+      voter: address,
+      metadata: '',
+      options: [
+        { option: 1, weight: half },
+        { option: 3, weight: half },
+      ],
+    },
+  }
+  const deposit = {
+    typeUrl: '/cosmos.gov.v1.MsgDeposit',
+    value: { proposalId, depositor: address, amount: [{ denom: 'acoin', amount: String(3n * COIN) }] },
+  }
+  const proposed = await client.signAndBroadcast(address, [proposer, vote, deposit], 'auto')
+  expect([proposed.code, proposed.rawLog]).toEqual([0, ''])
+  const voted = await client.signAndBroadcast(address, [weighted], 'auto')
+  expect([voted.code, voted.rawLog]).toEqual([0, ''])
   client.disconnect()
 }
 
@@ -218,7 +254,33 @@ describe('an explorer', () => {
     expect(items).toMatchObject([{ hash, kind: 'evm', from: ACCOUNTS[4]!.address, to: sender, value: '5', nonce: 1 }])
   })
 
+  it('keeps proposals, deposits and votes, of which the last one counts', async () => {
+    const found = await get(`proposals/1`)
+    const { proposal } = await getJson(node, '/cosmos/gov/v1/proposals/1')
+    expect(found).toMatchObject({ id: 1, status: 'voting', title: HOSTILE, summary: HOSTILE, proposer: staker.address })
+    expect(found.messages).toEqual(proposal.messages)
+    expect(found.totalDeposit).toBe(proposal.total_deposit[0].amount)
+    expect(Date.parse(found.votingEndTime)).toBe(Date.parse(proposal.voting_end_time))
+    const { tally } = await getJson(node, '/cosmos/gov/v1/proposals/1/tally')
+    expect(found.tally).toMatchObject({ yes: tally.yes_count, no: tally.no_count })
+    expect((await get('proposals')).items).toMatchObject([{ id: 1, title: HOSTILE }])
+
+    const votes = [
+      { voter: staker.address, isReplaced: false, options: [{ option: 'yes' }, { option: 'no' }] },
+      { voter: staker.address, isReplaced: true, options: [{ option: 'noWithVeto' }] },
+    ]
+    expect((await get('proposals/1/votes')).items).toMatchObject(votes)
+    expect((await get(`addresses/${toBech32(hexToBytes(staker.address))}/votes`)).items).toMatchObject(votes)
+    const first = await get('proposals/1/votes?limit=1')
+    expect((await get(`proposals/1/votes?limit=1&before=${first.next}`)).items).toMatchObject([votes[1]])
+    const { items } = await get('proposals/1/deposits')
+    expect(items.map(({ amount }: { amount: string }) => BigInt(amount))).toEqual([3n * COIN, 10n * COIN])
+    expect((await fetch(new URL('api/v1/proposals/2', explorer.url))).status).toBe(404)
+  })
+
   it.each([
+    'proposals/x',
+    'proposals/0',
     'blocks/x',
     'statistics?unit=year',
     'statistics?limit=101',
@@ -274,10 +336,14 @@ describe.skipIf(path === undefined)('its pages in a browser', () => {
         .waitFor()
       await page.getByRole('tab', { name: 'Coins' }).click()
       await page.getByRole('columnheader', { name: 'Amount' }).waitFor()
-      for (const name of ['Mempool', 'Statistics', 'Parameters']) {
+      for (const name of ['Governance', 'Mempool', 'Statistics', 'Parameters']) {
         await page.getByRole('link', { name, exact: true }).click()
         await page.getByRole('heading', { name, level: 1 }).waitFor()
       }
+      await page.getByRole('link', { name: 'Governance', exact: true }).click()
+      await page.locator('main').getByRole('link', { name: 'drop table' }).click()
+      await page.getByRole('heading', { name: 'How the votes stand' }).waitFor()
+      expect(await page.locator('main img').count()).toBe(0)
       await page.setViewportSize({ width: 390, height: 800 })
       const isTooWide = await page.evaluate<boolean>(
         'document.documentElement.scrollWidth > document.documentElement.clientWidth',

@@ -23,6 +23,7 @@ export function Frame() {
         <nav aria-label="Pages">
           <Link to="/blocks">Blocks</Link>
           <Link to="/transactions">Transactions</Link>
+          <Link to="/governance">Governance</Link>
           <Link to="/mempool">Mempool</Link>
           <Link to="/statistics">Statistics</Link>
           <Link to="/parameters">Parameters</Link>
