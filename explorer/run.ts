@@ -5,6 +5,7 @@ import { ConfigError } from '../src/config/configError.ts'
 import type { Variable } from '../src/config/variables.ts'
 import { loadExplorerConfig } from './config/config.ts'
 import { EXPLORER_VARIABLES } from './config/variables.ts'
+import { isDatabaseAway } from './database/databaseAway.ts'
 import { type RunningExplorer, startExplorer } from './startExplorer.ts'
 
 /* The entry of `coind explorer`: bin/coind.js comes here in place of src/cli/run.ts. */
@@ -57,6 +58,7 @@ function exitCodeOf(error: unknown): number | undefined {
   if (!(error instanceof Error)) return undefined
   // By name: an error that comes from the index's thread has lost its class.
   if (error.name === 'ChainMismatch' || error.name === 'BalanceError') return EXIT_DATA
+  if (error.name === 'IndexInUse' || isDatabaseAway(error)) return EXIT_UNAVAILABLE
   const { code } = error as NodeJS.ErrnoException
-  return code === 'EADDRINUSE' || code === 'EACCES' || code === 'ECONNREFUSED' ? EXIT_UNAVAILABLE : undefined
+  return code === 'EADDRINUSE' || code === 'EACCES' ? EXIT_UNAVAILABLE : undefined
 }

@@ -30,7 +30,8 @@ export async function startExplorer(config: ExplorerConfig): Promise<RunningExpl
     throw error
   })
   const exited = once(worker, 'exit')
-  failed.catch(() => undefined)
+  // Both reject when the thread fails; whoever waits for them is told.
+  for (const end of [failed, exited]) end.catch(() => undefined)
   // Its first message: the tables are there.
   await Promise.race([once(worker, 'message'), failed])
   const reader = openReader(database)

@@ -17,6 +17,11 @@ export interface IndexWriter {
   replace(table: TableName, rows: readonly Row[]): Promise<void>
 }
 
+/** The index belongs to another process that writes it. The message is one line for the operator. */
+export class IndexInUse extends Error {
+  override readonly name = 'IndexInUse'
+}
+
 /** The database of the index: SQLite or PostgreSQL. */
 export interface IndexDatabase {
   readonly dialect: 'sqlite' | 'postgres'
@@ -24,7 +29,21 @@ export interface IndexDatabase {
   readonly queries: Kysely<Tables>
   /** Runs `work` in one transaction: all of it is stored durably, or nothing. */
   write<T>(work: (writer: IndexWriter) => Promise<T>): Promise<T>
+  /**
+   * Makes this process the one that writes the blocks, until the lock is closed or lost.
+   * @returns undefined while another process is
+   */
+  lock(): Promise<IndexLock | undefined>
   close(): Promise<void>
+}
+
+/**
+ * The index in the hands of the one process that writes its blocks. With PostgreSQL, all of this goes over the connection that holds the
+ * lock: whoever has lost it can no longer store anything, however late it notices.
+ */
+export interface IndexLock extends Pick<IndexDatabase, 'queries' | 'write' | 'close'> {
+  /** Whether the connection that holds the lock has ended. */
+  isLost(): boolean
 }
 
 /** Columns of a row for {@link IndexWriter.insert}, by table, and how many of the first are its key. */

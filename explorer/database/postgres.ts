@@ -2,13 +2,17 @@ import { once } from 'node:events'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
-import { type Cell, COLUMNS, type IndexDatabase, type IndexWriter, type Row } from './indexDatabase.ts'
+import { type Cell, COLUMNS, type IndexDatabase, type IndexLock, type IndexWriter, type Row } from './indexDatabase.ts'
 import type { TableName, Tables } from './schema.ts'
 
 const MAX_CONNECTIONS = 10
 /** how long a new connection may take */
 const CONNECT_TIMEOUT_MS = 10_000
 const STATEMENT_TIMEOUT_MS = 60_000
+/** The advisory lock of the process that writes the index: any number that nothing else in the database uses. */
+const LOCK = 7_305_432_901
+/** PostgreSQL notices in about ten seconds when the machine of the process that holds the lock is gone, not in two hours. */
+const NOTICE_LOSS = 'set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3'
 /** Characters of a COPY that are sent at once. */
 const COPY_CHARACTERS = 256 * 1024
 
@@ -26,17 +30,30 @@ export function openPostgres(address: string): IndexDatabase {
     ...connection,
     write: async (work) => {
       const client = await pool.connect()
-      // A transaction of Kysely does not give its connection away, which COPY needs: this one has a pool of just that connection.
-      const own = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: poolOfOne(client) }) })
       let isBroken = false
       try {
-        return await own.transaction().execute((transaction) => work(createWriter(client, transaction)))
+        return await writeWith(client, createKysely(client), work)
       } catch (error) {
         isBroken = true
         throw error
       } finally {
         client.release(isBroken)
       }
+    },
+    lock: async () => {
+      const client = await pool.connect()
+      try {
+        const { rows } = await client.query<{ is_held: boolean }>('select pg_try_advisory_lock($1) as is_held', [LOCK])
+        if (rows[0]?.is_held === true) {
+          await client.query(NOTICE_LOSS)
+          return holdLock(client)
+        }
+      } catch (error) {
+        client.release(true)
+        throw error
+      }
+      client.release()
+      return undefined
     },
     close: () => queries.destroy(),
   }
@@ -49,16 +66,57 @@ export function connectPostgres<T>(address: string) {
     max: MAX_CONNECTIONS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
+    keepAlive: true,
     types: TYPES,
   })
   // A connection that fails while nobody uses it leaves the pool; the next query makes another.
   pool.on('error', () => undefined)
+  pool.on('connect', (client) => {
+    // Nor may it end the process while somebody uses it, between two queries: the next one fails.
+    client.on('error', () => undefined)
+  })
   return { dialect: 'postgres' as const, pool, queries: new Kysely<T>({ dialect: new PostgresDialect({ pool }) }) }
 }
 
-function poolOfOne(client: pg.PoolClient) {
-  const shared = new Proxy(client, { get: (target, key) => (key === 'release' ? () => undefined : bound(target, key)) })
-  return { connect: () => Promise.resolve(shared), end: () => Promise.resolve(), options: {} }
+/** The lock of the session of `client`, which PostgreSQL takes away when that session ends, and not before. */
+function holdLock(client: pg.PoolClient): IndexLock {
+  let isLost = false
+  for (const event of ['end', 'error']) {
+    client.once(event, () => {
+      isLost = true
+    })
+  }
+  const queries = createKysely(client)
+  return {
+    queries,
+    write: (work) => writeWith(client, queries, work),
+    isLost: () => isLost,
+    // The connection ends with it, and the lock with the connection.
+    close: async () => client.release(true),
+  }
+}
+
+async function writeWith<T>(
+  client: pg.PoolClient,
+  queries: Kysely<Tables>,
+  work: (writer: IndexWriter) => Promise<T>,
+): Promise<T> {
+  return await queries.transaction().execute((transaction) => work(createWriter(client, transaction)))
+}
+
+/** A transaction of Kysely does not give its connection away, which COPY needs: this one has a pool of just that connection. */
+function createKysely(client: pg.PoolClient): Kysely<Tables> {
+  let isFree: Promise<unknown> = Promise.resolve()
+  const connect = async (): Promise<pg.PoolClient> => {
+    // One at a time: queries of two users of the connection would end up in one transaction.
+    const before = isFree
+    const { promise, resolve } = Promise.withResolvers<void>()
+    isFree = promise
+    await before
+    return new Proxy(client, { get: (target, key) => (key === 'release' ? resolve : bound(target, key)) })
+  }
+  const pool = { connect, end: () => Promise.resolve(), options: {} }
+  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
 }
 
 function bound(target: pg.PoolClient, key: string | symbol): unknown {

@@ -1,24 +1,54 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { Kysely, SqliteDialect } from 'kysely'
-import { type Cell, COLUMNS, type IndexDatabase, type IndexWriter, type Row } from './indexDatabase.ts'
+import { type Cell, COLUMNS, type IndexDatabase, IndexInUse, type IndexWriter, type Row } from './indexDatabase.ts'
 import type { TableName, Tables } from './schema.ts'
 
 /** How long a connection waits for another one's transaction. */
 const BUSY_TIMEOUT_MS = 10_000
+const SQLITE_BUSY = 5
 const CACHE_KIB = 65_536
 
 /**
  * Opens the SQLite file at `path`, which is made if it does not exist. Its queries run in the calling thread: a thread that writes many
  * rows opens a connection of its own.
  * @param isReader whether it only reads
+ * @throws IndexInUse when another connection that is not a reader is open, of this process or another
  */
 export function openSqlite(path: string, isReader = false): IndexDatabase {
+  // Nobody else can open a database in memory, which is for tests.
+  const lock = isReader || path === ':memory:' ? undefined : lockFile(path)
   const { database, ...connection } = connectSqlite<Tables>(path, isReader)
   const { queries } = connection
+  const write: IndexDatabase['write'] = (work) =>
+    queries.transaction().execute((transaction) => work(createWriter(database, transaction)))
   return {
     ...connection,
-    write: (work) => queries.transaction().execute((transaction) => work(createWriter(database, transaction))),
-    close: () => queries.destroy(),
+    write,
+    // Whoever opens the file to write it has the lock already.
+    lock: () => Promise.resolve({ queries, write, isLost: () => false, close: () => Promise.resolve() }),
+    close: async () => {
+      await queries.destroy()
+      lock?.close()
+    },
+  }
+}
+
+/**
+ * Locks the file at `path` for one process that writes: an SQLite database beside it with a transaction that never ends, as readers would
+ * have to wait for one in the file itself. The operating system takes the lock away from a process that has ended, however it ended.
+ * @throws IndexInUse
+ */
+function lockFile(path: string): DatabaseSync {
+  const lock = new DatabaseSync(`${path}-lock`, { timeout: 0 })
+  try {
+    lock.exec('begin exclusive')
+    return lock
+  } catch (error) {
+    lock.close()
+    if ((error as { readonly errcode?: number }).errcode !== SQLITE_BUSY) throw error
+    throw new IndexInUse(
+      `another explorer writes ${path}: stop it, or name another file, or a PostgreSQL database, with EXPLORER_DATABASE`,
+    )
   }
 }
 

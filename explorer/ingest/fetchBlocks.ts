@@ -6,7 +6,7 @@ import type {
   NodeProposal,
   Receipt,
 } from '../node/answers.ts'
-import { type NodeClient, NodeRefusal, toQuantity } from '../node/nodeClient.ts'
+import { type NodeClient, NodeError, NodeRefusal, toQuantity } from '../node/nodeClient.ts'
 import { governanceChanges } from './governance.ts'
 
 /** Everything that the node tells of one block. */
@@ -42,6 +42,9 @@ export async function fetchBlocks(
       ),
     ),
   ])
+  // Behind a load balancer, another node than the one that told of a block may be asked for it.
+  const missing = heights.find((_, index) => ethereum[index] === null)
+  if (missing !== undefined) throw new NodeError(`the node does not have block ${missing} yet`)
   const blocks = heights.map((height, index) => ({
     height,
     ethereum: ethereum[index] as EthereumBlock,
@@ -52,6 +55,8 @@ export async function fetchBlocks(
   const receipts = await node.ethereum(
     withEvm.map(({ height }) => ({ method: 'eth_getBlockReceipts', params: [toQuantity(height)] })),
   )
+  const unread = withEvm.find((_, index) => receipts[index] === null)
+  if (unread !== undefined) throw new NodeError(`the node does not have the receipts of block ${unread.height}`)
   const receiptsOf = new Map(withEvm.map(({ height }, index) => [height, receipts[index] as readonly Receipt[]]))
   const decodedOf = new Map<number, readonly NativeTransaction[]>()
   const proposalsOf = new Map<number, ReadonlyMap<number, NodeProposal | null>>()
@@ -118,7 +123,7 @@ async function fetchDecoded(
       readonly txs: readonly NativeTransaction[]
     }
     if (page.txs.length === 0)
-      throw new Error(`the node shows ${all.length} of the ${count} transactions of block ${height}`)
+      throw new NodeError(`the node shows ${all.length} of the ${count} transactions of block ${height}`)
     all.push(...page.txs)
   }
   return all

@@ -1,6 +1,6 @@
-import { equalBytes, hexToBytes } from '../../src/primitives/bytes.ts'
+import { bytesToHex, equalBytes, hexToBytes } from '../../src/primitives/bytes.ts'
 import type { Logger } from '../../src/telemetry/logger.ts'
-import type { IndexDatabase, IndexWriter, Row } from '../database/indexDatabase.ts'
+import { IndexInUse, type IndexLock, type IndexWriter, type Row } from '../database/indexDatabase.ts'
 import type { TableName } from '../database/schema.ts'
 import type { EthereumBlock, Hex, Status } from '../node/answers.ts'
 import { type NodeClient, NodeError, toQuantity } from '../node/nodeClient.ts'
@@ -16,18 +16,17 @@ class ChainMismatch extends Error {
   override readonly name = 'ChainMismatch'
 }
 
-/** What an ingest tells after each batch that is stored. */
+/** What is told when the index has new blocks. */
 export interface IndexedBlocks {
   /** the newest block in the index */
   readonly height: number
   /** the newest block of the node, as far as it is known */
   readonly nodeHeight: number
-  readonly blocks: number
-  readonly transactions: number
 }
 
-interface IngestOptions {
-  readonly database: IndexDatabase
+export interface IngestOptions {
+  /** in the hands of this process */
+  readonly database: IndexLock
   readonly node: NodeClient
   readonly logger: Pick<Logger, 'info' | 'warn'>
   readonly stop: AbortSignal
@@ -41,35 +40,69 @@ const MAX_BATCH_BLOCKS = 50
 const BATCH_TRANSACTIONS = 1_500
 /** Batches that are fetched while one is written. */
 const AHEAD = 2
-const RETRY_MS = 1_000
+/** Pauses while the node does not answer, or not as it should: the first, and the longest. */
+const FIRST_PAUSE_MS = 1_000
+const LAST_PAUSE_MS = 30_000
 
 /**
  * Follows the node: writes each of its blocks into the index, once, in the order of heights. Blocks of a BFT chain are final, so nothing
  * is ever taken back. Each batch is one transaction of the database, with the height that the index has then: whatever is killed, the
- * next start goes on behind the last batch that was stored.
+ * next start goes on behind the last batch that was stored. After each failure of the node it looks whether that is still of the index's
+ * chain and has the blocks that come next.
  * @throws ChainMismatch; whatever the database throws
  */
 export async function ingest(options: IngestOptions): Promise<void> {
-  const { node, stop, nextHead } = options
-  let at = await retry(options, () => begin(options))
-  const book = new BalanceBook()
-  let isWaiting = false
+  const { logger, stop } = options
+  let pauseMs = FIRST_PAUSE_MS
+  let told = ''
+  const onProgress = (): void => {
+    if (told !== '') logger.info('the node answers again')
+    told = ''
+    pauseMs = FIRST_PAUSE_MS
+  }
   while (!stop.aborted) {
-    const head = await retry(options, () => latestHeight(node))
-    if (head <= at.height) {
-      if (!isWaiting && head < at.height)
-        options.logger.warn({ height: at.height, nodeHeight: head }, 'the node is behind the index')
-      isWaiting = true
-      await nextHead()
-      continue
+    try {
+      await follow(options, onProgress)
+    } catch (error) {
+      if (stop.aborted || !(error instanceof NodeError)) throw error
+      if (told !== error.message) logger.warn({ reason: error.message }, 'waiting for the node')
+      told = error.message
+      await pause(pauseMs, stop)
+      pauseMs = Math.min(pauseMs * 2, LAST_PAUSE_MS)
     }
-    isWaiting = false
-    at = { ...at, height: await catchUp(options, book, at, head) }
+  }
+}
+
+/** @throws NodeError as soon as the node fails */
+async function follow(options: IngestOptions, onProgress: () => void): Promise<void> {
+  const { database, node, logger, stop, nextHead } = options
+  const book = new BalanceBook()
+  let at = await begin(options)
+  /** the height of the node, once it is known to be behind the index */
+  let behind: number | undefined
+  while (!stop.aborted) {
+    const head = await latestHeight(node)
+    if (head > at.height) {
+      behind = undefined
+      at = await catchUp(options, book, at, head)
+    } else if (head < at.height && head !== behind) {
+      // It starts again, or is one of several that are not at the same height, or its network was reset.
+      if (head >= at.firstHeight) await checkSameChain(database, node, head)
+      if (behind === undefined) logger.warn({ height: at.height, nodeHeight: head }, 'the node is behind the index')
+      behind = head
+    }
+    onProgress()
+    if (head <= at.height) await nextHead()
   }
 }
 
 interface Begun {
+  readonly firstHeight: number
+  /** of the newest block in the index */
   readonly height: number
+  /** its hash; undefined while the index has none */
+  readonly hash: string | undefined
+  /** the height after which balances are added up */
   readonly openingHeight: number
 }
 
@@ -96,7 +129,7 @@ async function begin({ database, node, logger }: IngestOptions): Promise<Begun> 
       return opening
     })
     logger.info({ chainId: network, first: earliest, openingHeight }, 'a new index')
-    return { height: earliest - 1, openingHeight }
+    return { firstHeight: earliest, height: earliest - 1, hash: undefined, openingHeight }
   }
   if (own.chain_id !== network || own.evm_chain_id !== Number(chainId)) {
     throw new ChainMismatch(
@@ -109,11 +142,21 @@ async function begin({ database, node, logger }: IngestOptions): Promise<Begun> 
     )
   }
   if (own.height >= own.first_height && own.height <= latest) await checkSameChain(database, node, own.height)
-  return { height: own.height, openingHeight: own.opening_height }
+  const newest = await database.queries
+    .selectFrom('block')
+    .select('hash')
+    .where('height', '=', own.height)
+    .executeTakeFirst()
+  return {
+    firstHeight: own.first_height,
+    height: own.height,
+    hash: newest === undefined ? undefined : bytesToHex(newest.hash),
+    openingHeight: own.opening_height,
+  }
 }
 
 /** A network that was reset has the same chain IDs. */
-async function checkSameChain({ queries }: IndexDatabase, node: NodeClient, height: number): Promise<void> {
+async function checkSameChain({ queries }: IndexLock, node: NodeClient, height: number): Promise<void> {
   const { hash } = await queries
     .selectFrom('block')
     .select('hash')
@@ -123,44 +166,62 @@ async function checkSameChain({ queries }: IndexDatabase, node: NodeClient, heig
     { method: 'eth_getBlockByNumber', params: [toQuantity(height), false] },
   ])) as readonly [EthereumBlock | null]
   if (block === null || equalBytes(hexToBytes(block.hash), hash)) return
-  throw new ChainMismatch(
+  throw otherChain(height)
+}
+
+function otherChain(height: number): ChainMismatch {
+  return new ChainMismatch(
     `block ${height} of the node is not the one in the index: the network was reset, or the node is of another one. Begin a new index in another database (EXPLORER_DATABASE), or delete this one`,
   )
 }
 
-async function latestHeight(node: NodeClient): Promise<number> {
+/** @throws NodeError */
+export async function latestHeight(node: Pick<NodeClient, 'ethereum'>): Promise<number> {
   const [height] = (await node.ethereum([{ method: 'eth_blockNumber', params: [] }])) as readonly [Hex]
   return Number(height)
 }
 
 /**
  * Indexes the blocks up to `head`, a few batches fetched ahead.
- * @returns the height of the index then; lower than `head` when it was stopped
+ * @returns how far the index is then; not to `head` when it was stopped
  */
-async function catchUp(options: IngestOptions, book: BalanceBook, from: Begun, head: number): Promise<number> {
+async function catchUp(options: IngestOptions, book: BalanceBook, from: Begun, head: number): Promise<Begun> {
   const { node, stop, onIndexed } = options
-  let height = from.height
+  let { height, hash } = from
   let next = height + 1
   let size = Math.min(8, MAX_BATCH_BLOCKS)
   const fetched: Promise<readonly BlockRows[]>[] = []
   while (height < head && !stop.aborted) {
     while (fetched.length <= AHEAD && next <= head) {
       const [first, last] = [next, Math.min(next + size - 1, head)]
-      const batch = retry(options, async () => (await fetchBlocks(node, first, last)).map(readBlock))
+      const batch = fetchBlocks(node, first, last).then((all) => all.map(readBlock))
       // It is awaited in its turn; until then a failure is nobody's.
       batch.catch(() => undefined)
       fetched.push(batch)
       next = last + 1
     }
     const blocks = await fetched.shift()!
-    if (stop.aborted) return height
+    if (stop.aborted) break
+    checkLinks(blocks, hash)
     await store(options.database, book, blocks, from.openingHeight)
-    height = blocks.at(-1)!.height
+    ;({ height, hash } = blocks.at(-1)!)
     const transactions = blocks.reduce((sum, { transactionCount }) => sum + transactionCount, 0)
-    onIndexed({ height, nodeHeight: head, blocks: blocks.length, transactions })
+    onIndexed({ height, nodeHeight: head })
     size = nextSize(blocks.length, transactions)
   }
-  return height
+  return { ...from, height, hash }
+}
+
+/**
+ * Each block names the one before: one of another chain never gets into the index.
+ * @throws ChainMismatch
+ */
+function checkLinks(blocks: readonly BlockRows[], before: string | undefined): void {
+  let expected = before
+  for (const { height, hash, parentHash } of blocks) {
+    if (expected !== undefined && parentHash !== expected) throw otherChain(height - 1)
+    expected = hash
+  }
 }
 
 /** As many blocks as {@link BATCH_TRANSACTIONS} are in, if the next ones are as full; at most twice as many as before. */
@@ -170,7 +231,7 @@ function nextSize(blocks: number, transactions: number): number {
 }
 
 async function store(
-  database: IndexDatabase,
+  database: IndexLock,
   book: BalanceBook,
   blocks: readonly BlockRows[],
   openingHeight: number,
@@ -188,7 +249,7 @@ async function store(
         writer,
         blocks.flatMap(({ governance }) => governance),
       )
-      await setHeight(writer, blocks.at(-1)!.height)
+      await setHeight(writer, blocks[0]!.height - 1, blocks.at(-1)!.height)
     })
   } catch (error) {
     book.forget()
@@ -208,28 +269,22 @@ function joined(blocks: readonly BlockRows[]): ReadonlyMap<TableName, readonly R
   return all
 }
 
-async function setHeight({ queries }: IndexWriter, height: number): Promise<void> {
-  await queries.updateTable('ingest').set({ height }).execute()
+async function setHeight({ queries }: IndexWriter, before: number, height: number): Promise<void> {
+  const { numUpdatedRows } = await queries
+    .updateTable('ingest')
+    .set({ height })
+    .where('height', '=', before)
+    .executeTakeFirstOrThrow()
+  if (numUpdatedRows === 1n) return
+  // The lock does not allow that; a pool of connections between the explorer and PostgreSQL does.
+  throw new IndexInUse(
+    'another process has written to the index meanwhile: let explorers reach PostgreSQL directly, or through a pooler in session mode',
+  )
 }
 
-/** Does it again while the node cannot be reached, and says so once. */
-async function retry<T>({ stop, logger }: IngestOptions, work: () => Promise<T>): Promise<T> {
-  let hasTold = false
-  for (;;) {
-    try {
-      const result = await work()
-      if (hasTold) logger.info('the node answers again')
-      return result
-    } catch (error) {
-      if (stop.aborted || !(error instanceof NodeError)) throw error
-      if (!hasTold) logger.warn({ reason: error.message }, 'waiting for the node')
-      hasTold = true
-      await pause(RETRY_MS, stop)
-    }
-  }
-}
-
-function pause(ms: number, stop: AbortSignal): Promise<void> {
+/** Ends early, without an error, when it is stopped. */
+export function pause(ms: number, stop: AbortSignal): Promise<void> {
+  if (stop.aborted) return Promise.resolve()
   return new Promise((resolve) => {
     const end = (): void => {
       clearTimeout(timer)

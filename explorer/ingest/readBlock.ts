@@ -14,6 +14,9 @@ import type { BlockTotals } from './statistics.ts'
 /** What one block adds to the index. */
 export interface BlockRows {
   readonly height: number
+  /** of its Ethereum header, and of the one before: 0x… */
+  readonly hash: string
+  readonly parentHash: string
   readonly transactionCount: number
   readonly rows: ReadonlyMap<TableName, readonly Row[]>
   /** in the order in which they happened */
@@ -112,7 +115,8 @@ export function readBlock(fetched: FetchedBlock): BlockRows {
     .filter(({ position, kind }) => transactionIndexOf(position) !== undefined && kind === MOVEMENT_KINDS.transfer)
     .reduce((sum, { amount }) => sum + amount, 0n)
   const totals = { time, evm: evmCount, native, failed, gasUsed: Number(ethereum.gasUsed), fees, moved }
-  return { height, transactionCount: raw.length, rows: rows.all, movements, totals, governance }
+  const { hash, parentHash } = ethereum
+  return { height, hash, parentHash, transactionCount: raw.length, rows: rows.all, movements, totals, governance }
 }
 
 interface ReadTransaction {

@@ -4,11 +4,11 @@ import type { ExplorerConfig } from '../config/config.ts'
 import { openDatabase } from '../database/open.ts'
 import { followHeads } from '../node/followHeads.ts'
 import { createNodeClient } from '../node/nodeClient.ts'
-import { ingest } from './ingest.ts'
+import { takeTurns } from './takeTurns.ts'
 
 /*
  * The thread that writes the index. SQLite's queries run in the thread that makes them, so answers of the API do not wait for it.
- * Its messages: IndexedBlocks after each batch. A message to it stops it.
+ * Its messages: IndexedBlocks when the index has new blocks. A message to it stops it.
  */
 
 const port = parentPort!
@@ -21,7 +21,7 @@ const database = await openDatabase(config.database)
 const heads = followHeads(config.nodeUrl, stop.signal)
 port.postMessage({ ready: true })
 try {
-  await ingest({
+  await takeTurns({
     database,
     node: createNodeClient(config.nodeUrl, stop.signal),
     logger,

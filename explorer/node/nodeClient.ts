@@ -15,6 +15,9 @@ export class NodeRefusal extends NodeError {
   }
 }
 
+/** The answers to a batch are longer than anybody reads. */
+class AnswerTooLong extends NodeError {}
+
 /** One call of a batch. */
 interface Call {
   readonly method: string
@@ -65,6 +68,8 @@ export function createNodeClient(address: string, stop: AbortSignal): NodeClient
         redirect: 'error',
         signal: AbortSignal.any([stop, AbortSignal.timeout(TIMEOUT_MS)]),
       })
+      if (response.status === 429)
+        throw new NodeError(`${shown} takes no more requests for now (RPC_RATE_LIMIT of the node)`)
       const text = await readText(response)
       if (response.ok || text.startsWith('{') || text.startsWith('[')) return text
       throw new NodeError(`${shown} answers with status ${response.status}`)
@@ -75,21 +80,63 @@ export function createNodeClient(address: string, stop: AbortSignal): NodeClient
     }
   }
 
-  const call = async (path: string, calls: readonly Call[]): Promise<readonly unknown[]> => {
-    if (calls.length === 0) return []
+  const askBatch = async (path: string, calls: readonly Call[]): Promise<readonly Answer[] | Answer> => {
     const body = JSON.stringify(calls.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params })))
     const text = await ask(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
-    const parsed = parse(text, shown)
+    return parse(text, shown) as readonly Answer[] | Answer
+  }
+
+  /** By path: the most calls that the node has not refused as a whole. */
+  const most = new Map<string, number>()
+
+  /**
+   * The limits of the node (RPC_BATCH_LIMIT, RPC_RESPONSE_LIMIT) are its own: calls of a batch that get no answer are asked for again,
+   * fewer at once, until one alone is refused.
+   */
+  const call = async (path: string, calls: readonly Call[]): Promise<readonly unknown[]> => {
+    if (calls.length === 0) return []
+    const size = Math.min(most.get(path) ?? calls.length, calls.length)
+    if (size < calls.length)
+      return [...(await call(path, calls.slice(0, size))), ...(await call(path, calls.slice(size)))]
+    let parsed: readonly Answer[] | Answer
+    try {
+      parsed = await askBatch(path, calls)
+    } catch (error) {
+      if (!(error instanceof AnswerTooLong) || size === 1) throw error
+      return callHalves(path, calls)
+    }
+    if (isList(parsed)) return complete(path, calls, parsed)
     // CometBFT answers a batch of one call, and one that it refuses as a whole, with an object.
-    const answers = (Array.isArray(parsed) ? parsed : [parsed]) as readonly Answer[]
-    const byId = new Map(answers.map((answer) => [answer.id, answer]))
-    return calls.map(({ method }, id) => {
-      const answer = byId.get(id)
-      if (answer === undefined) throw new NodeError(`${shown} leaves out the answer to ${method}`)
-      if (answer.error === undefined) return answer.result
-      const data = typeof answer.error.data === 'string' ? `: ${answer.error.data}` : ''
-      throw new NodeRefusal(method, answer.error.code, `${answer.error.message}${data}`)
-    })
+    if (size === 1) return [resultOf(calls[0]!, parsed)]
+    most.set(path, Math.ceil(size / 2))
+    return callHalves(path, calls)
+  }
+
+  const callHalves = async (path: string, calls: readonly Call[]): Promise<readonly unknown[]> => {
+    const half = Math.ceil(calls.length / 2)
+    return [...(await call(path, calls.slice(0, half))), ...(await call(path, calls.slice(half)))]
+  }
+
+  const complete = async (
+    path: string,
+    calls: readonly Call[],
+    answers: readonly Answer[],
+  ): Promise<readonly unknown[]> => {
+    const byId = new Map(answers.filter(({ error }) => error === undefined).map((answer) => [answer.id, answer.result]))
+    const lacking = calls.filter((_, id) => !byId.has(id))
+    if (lacking.length === 0) return calls.map((_, id) => byId.get(id))
+    if (calls.length === 1) return [resultOf(calls[0]!, answers[0])]
+    const again = await (lacking.length < calls.length ? call(path, lacking) : callHalves(path, lacking))
+    const rest = again[Symbol.iterator]()
+    return calls.map((_, id) => (byId.has(id) ? byId.get(id) : rest.next().value))
+  }
+
+  const resultOf = ({ method }: Call, answer: Answer | undefined): unknown => {
+    if (answer === undefined || (answer.error === undefined && answer.result === undefined))
+      throw new NodeError(`${shown} leaves out the answer to ${method}`)
+    if (answer.error === undefined) return answer.result
+    const data = typeof answer.error.data === 'string' ? `: ${answer.error.data}` : ''
+    throw new NodeRefusal(method, answer.error.code, `${answer.error.message}${data}`)
   }
 
   return {
@@ -112,6 +159,10 @@ export function toQuantity(value: number): Hex {
   return `0x${value.toString(16)}`
 }
 
+function isList(parsed: readonly Answer[] | Answer): parsed is readonly Answer[] {
+  return Array.isArray(parsed)
+}
+
 function parse(text: string, shown: string): unknown {
   try {
     return JSON.parse(text)
@@ -125,7 +176,7 @@ async function readText(response: Response): Promise<string> {
   let length = 0
   for await (const part of response.body ?? []) {
     length += part.length
-    if (length > MAX_BYTES) throw new NodeError(`an answer of the node has more than ${MAX_BYTES >> 20} MiB`)
+    if (length > MAX_BYTES) throw new AnswerTooLong(`an answer of the node has more than ${MAX_BYTES >> 20} MiB`)
     parts.push(part)
   }
   return Buffer.concat(parts).toString('utf8')

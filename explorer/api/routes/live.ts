@@ -17,11 +17,21 @@ export function addLive(app: Api['app'], { queries, onIndexed }: Pick<Api, 'quer
 
   const send = async (): Promise<void> => {
     if (open.size === 0) return
-    if (isAsking) {
-      isAskedAgain = true
-      return
-    }
+    isAskedAgain = isAsking
+    if (isAsking) return
     isAsking = true
+    try {
+      do {
+        isAskedAgain = false
+        await sendNewest()
+      } while (isAskedAgain)
+    } finally {
+      // Also when the database is away: the next block asks again.
+      isAsking = false
+    }
+  }
+
+  const sendNewest = async (): Promise<void> => {
     const [rows, transactions] = await Promise.all([
       queries.selectFrom('block').selectAll().orderBy('height', 'desc').limit(NEWEST).execute(),
       listTransactions(queries, {}, { limit: NEWEST }),
@@ -29,11 +39,6 @@ export function addLive(app: Api['app'], { queries, onIndexed }: Pick<Api, 'quer
     const text = `event: newest\ndata: ${JSON.stringify({ blocks: rows.map(viewBlock), transactions: transactions.items })}\n\n`
     // Whoever reads too slowly misses an update: the next one has all of it.
     for (const stream of open) if (!stream.writableNeedDrain) stream.write(text)
-    isAsking = false
-    if (isAskedAgain) {
-      isAskedAgain = false
-      await send()
-    }
   }
   onIndexed(() => void send().catch((error: unknown) => app.log.error(error)))
 

@@ -10,6 +10,7 @@ import { openReader } from '../../../explorer/database/open.ts'
 import { type RunningExplorer, startExplorer } from '../../../explorer/startExplorer.ts'
 import { toBech32 } from '../../../src/primitives/address.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
+import { postgresPrograms, startPostgres, type TestPostgres } from '../../postgres/startPostgres.ts'
 import {
   ACCOUNTS,
   COIN,
@@ -38,6 +39,8 @@ let node: TestNode
 let explorer: RunningExplorer
 let directory: string
 let database: string
+/** with TEST_POSTGRES=1 (`npm run test:postgres`), the database of all of these tests */
+let postgres: TestPostgres | undefined
 let evmHashes: readonly Hex[]
 let nativeHash: string
 
@@ -134,7 +137,12 @@ async function fill(): Promise<void> {
 
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'coind-explorer-'))
-  database = join(directory, 'index.sqlite')
+  if (process.env['TEST_POSTGRES'] === '1') {
+    const programs = postgresPrograms()
+    if (programs === undefined) throw new Error('PostgreSQL is not installed: apt-get install postgresql')
+    postgres = await startPostgres(programs)
+  }
+  database = postgres?.url ?? join(directory, 'index.sqlite')
   node = await startQuickDevnet({ environment: { PRUNING: 'archive' } })
   await fill()
   explorer = await start()
@@ -144,28 +152,11 @@ afterAll(async () => {
   explorer?.stop()
   await explorer?.ended
   await node?.stop()
+  postgres?.stop()
   rmSync(directory, { recursive: true, force: true })
 })
 
 describe('an explorer', () => {
-  it('adds coins up to the balances that the node has', async () => {
-    const reader = openReader(database)
-    const [{ height }, balances] = await reader.queries
-      .transaction()
-      .execute(async (queries) => [
-        await queries.selectFrom('ingest').select('height').executeTakeFirstOrThrow(),
-        await queries.selectFrom('coin_balance').selectAll().execute(),
-      ])
-    await reader.close()
-    expect(balances.length).toBeGreaterThan(14)
-    const block = numberToHex(height)
-    for (const { address, amount } of balances) {
-      expect(`${bytesToHex(address)} ${bytesToAmount(amount)}`).toBe(
-        `${bytesToHex(address)} ${BigInt(await rpc<Hex>(node.url, 'eth_getBalance', bytesToHex(address), block))}`,
-      )
-    }
-  })
-
   it('shows transactions of both kinds with the coins that they moved', async () => {
     const [, withdrawal, refusal, , token] = evmHashes
     const transaction = await get(`transactions/${withdrawal}`)
@@ -295,6 +286,23 @@ describe('an explorer', () => {
     expect(((await response.json()) as { error: string }).error).toMatch(/./)
   })
 
+  it('shares a PostgreSQL database with another, which goes on when that ends; an SQLite file with none', async () => {
+    if (postgres === undefined) {
+      await expect(start()).rejects.toThrow('another explorer writes')
+      return
+    }
+    const first = explorer
+    explorer = await start()
+    const { height } = await get('status')
+    await indexed(height + 2)
+    first.stop()
+    await first.ended
+    await indexed((await get('status')).height + 2)
+    postgres.crash()
+    while ((await get('status')).error !== undefined) await new Promise((resolve) => setTimeout(resolve, 50))
+    await indexed((await get('status')).height + 2)
+  })
+
   it('goes on where it was after a restart', async () => {
     const { height } = await get('status')
     explorer.stop()
@@ -302,6 +310,23 @@ describe('an explorer', () => {
     explorer = await start()
     expect((await get('status')).height).toBeGreaterThanOrEqual(height)
     await indexed(height + 2)
+  })
+
+  it('adds coins up to the balances that the node has, after all of that', async () => {
+    const reader = openReader(database)
+    // In one query: the index goes on.
+    const balances = await reader.queries
+      .selectFrom(['coin_balance', 'ingest'])
+      .select(['coin_balance.address', 'coin_balance.amount', 'ingest.height'])
+      .execute()
+    const stored = await reader.queries.selectFrom('block').select('height').orderBy('height').execute()
+    await reader.close()
+    expect(stored.map(({ height }) => height)).toEqual(stored.map((_, index) => index + 1))
+    expect(balances.length).toBeGreaterThan(14)
+    for (const { address, amount, height } of balances) {
+      const balance = await rpc<Hex>(node.url, 'eth_getBalance', bytesToHex(address), numberToHex(height))
+      expect(`${bytesToHex(address)} ${bytesToAmount(amount)}`).toBe(`${bytesToHex(address)} ${BigInt(balance)}`)
+    }
   })
 })
 

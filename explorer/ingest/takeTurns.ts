@@ -1,0 +1,92 @@
+import { isDatabaseAway } from '../database/databaseAway.ts'
+import type { IndexDatabase, IndexLock } from '../database/indexDatabase.ts'
+import { NodeError } from '../node/nodeClient.ts'
+import { type IngestOptions, ingest, latestHeight, pause } from './ingest.ts'
+
+interface TurnOptions extends Omit<IngestOptions, 'database'> {
+  readonly database: Pick<IndexDatabase, 'queries' | 'lock'>
+}
+
+/** How often a process that does not write looks for new blocks, and whether it is its turn to write. */
+const POLL_MS = 500
+/** Pauses while the database is away: the first, and the longest. */
+const FIRST_PAUSE_MS = 500
+const LAST_PAUSE_MS = 15_000
+
+/**
+ * Writes the index while no other process does, and tells of the blocks that the other writes while one does, until it is stopped. When
+ * the database goes away (a restart, a full disk), it begins again as soon as that is back, with a new lock.
+ * @throws what {@link ingest} throws, but errors of a database that is away
+ */
+export async function takeTurns(options: TurnOptions): Promise<void> {
+  const { logger, stop } = options
+  let pauseMs = FIRST_PAUSE_MS
+  let told = ''
+  const follower = createFollower(options)
+  const onBack = (): void => {
+    if (told !== '') logger.info('the database answers again')
+    told = ''
+    pauseMs = FIRST_PAUSE_MS
+  }
+  while (!stop.aborted) {
+    let lock: IndexLock | undefined
+    try {
+      lock = await options.database.lock()
+      if (lock === undefined) {
+        await follower.look()
+        onBack()
+        await pause(POLL_MS, stop)
+      } else {
+        logger.info('this process writes the index')
+        const onIndexed: IngestOptions['onIndexed'] = (indexed) => {
+          onBack()
+          options.onIndexed(indexed)
+        }
+        await ingest({ ...options, database: lock, onIndexed })
+      }
+    } catch (error) {
+      if (stop.aborted || !(isDatabaseAway(error) || lock?.isLost() === true)) throw error
+      const reason = (error as Error).message || (error as NodeJS.ErrnoException).code
+      if (told !== reason) logger.warn({ reason }, 'waiting for the database')
+      told = String(reason)
+      await pause(pauseMs, stop)
+      pauseMs = Math.min(pauseMs * 2, LAST_PAUSE_MS)
+    } finally {
+      await lock?.close()
+    }
+  }
+}
+
+/** Tells of the blocks that another process writes. */
+function createFollower({ database, node, logger, stop, onIndexed }: TurnOptions) {
+  let before: number | undefined
+  let nodeHeight = 0
+  let isAsking = false
+
+  /** The node may take long to answer, or not answer at all: nothing waits for it. */
+  const askNode = async (): Promise<void> => {
+    if (isAsking) return
+    isAsking = true
+    try {
+      nodeHeight = await latestHeight(node)
+    } catch (error) {
+      if (!(stop.aborted || error instanceof NodeError)) logger.warn({ error }, 'the height of the node is not known')
+    } finally {
+      isAsking = false
+    }
+  }
+
+  return {
+    look: async (): Promise<void> => {
+      if (before === undefined)
+        logger.info('another process writes the index; this one answers, and takes over when that ends')
+      void askNode()
+      const own = await database.queries.selectFrom('ingest').select('height').executeTakeFirst()
+      const height = own?.height ?? 0
+      if (height > (before ?? height)) {
+        onIndexed({ height, nodeHeight: Math.max(nodeHeight, height) })
+      }
+      before = height
+    },
+  }
+}
