@@ -24,6 +24,7 @@ import { addNetwork } from './routes/network.ts'
 import { addNodes } from './routes/nodes.ts'
 import { addParameters } from './routes/parameters.ts'
 import { addStatistics } from './routes/statistics.ts'
+import { addTokens } from './routes/tokens.ts'
 import { addTransactions } from './routes/transactions.ts'
 
 interface ServerOptions extends Pick<Api, 'queries' | 'services' | 'config' | 'node'> {
@@ -98,6 +99,7 @@ export async function createServer({ queries, services, config, node, listeners,
         addBlocks,
         addTransactions,
         addAddresses,
+        addTokens,
         addNodes,
         addGovernance,
         addMempool,

@@ -5,16 +5,16 @@ import { z } from 'zod'
  * their checksummed form. The OpenAPI document is made from these.
  */
 
-const amount = z
+export const amount = z
   .string()
   .regex(/^[0-9]+$/)
   .describe('base units, decimal')
-const address = z
+export const address = z
   .string()
   .regex(/^0x[0-9a-fA-F]{40}$/)
   .describe('EIP-55 checksummed')
-const hash = z.string().regex(/^0x[0-9a-f]{64}$/)
-const height = z.int().min(0)
+export const hash = z.string().regex(/^0x[0-9a-f]{64}$/)
+export const height = z.int().min(0)
 const time = z.iso.datetime()
 
 /** Lists go from the newest to the oldest. */
@@ -73,13 +73,6 @@ export const movement = z.object({
   amount,
 })
 
-export const transactionDetail = transaction.extend({
-  detail: z
-    .record(z.string(), z.unknown())
-    .describe('input and fee fields of an EVM transaction; messages, memo and events of a native one'),
-  movements: z.array(movement),
-})
-
 export const account = z.object({
   address,
   bech32: z.string(),
@@ -99,7 +92,7 @@ export const status = z.object({
 })
 
 export const found = z.object({
-  kind: z.enum(['block', 'transaction', 'address']),
+  kind: z.enum(['block', 'transaction', 'address', 'token']),
   id: z.string().describe('height, hash or address: the last part of its path here'),
 })
 

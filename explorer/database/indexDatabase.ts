@@ -107,6 +107,13 @@ export const COLUMNS: {
   },
   proposal_vote: { key: 1, columns: ['number', 'proposal_id', 'voter', 'options', 'position', 'is_newest'] },
   proposal_deposit: { key: 1, columns: ['number', 'proposal_id', 'depositor', 'amount', 'position'] },
+  token: { key: 1, columns: ['address', 'kind', 'is_exact', 'holders', 'transfers', 'supply', 'position'] },
+  token_transfer: {
+    key: 2,
+    columns: ['position', 'ordinal', 'token', 'sender', 'recipient', 'amount', 'token_id'],
+  },
+  token_balance: { key: 1, columns: ['key', 'token', 'token_id', 'holder', 'amount'] },
+  token_name: { key: 1, columns: ['address', 'is_asked', 'name', 'symbol', 'decimals', 'name_key', 'symbol_key'] },
   statistics_hour: {
     key: 1,
     columns: [

@@ -68,6 +68,52 @@ export const MIGRATIONS: Readonly<Record<string, string>> = {
     ) KEYED;
     create index coin_balance_amount on coin_balance (amount);
   `,
+  '0003_tokens': `
+    create table token (
+      address BYTES primary key,
+      kind INT not null,
+      is_exact INT not null,
+      holders INT not null,
+      transfers INT not null,
+      supply BYTES not null,
+      position INT not null
+    ) KEYED;
+    create index token_holders on token (holders, address);
+    create table token_transfer (
+      position INT not null,
+      ordinal INT not null,
+      token BYTES not null,
+      sender BYTES,
+      recipient BYTES,
+      amount BYTES not null,
+      token_id BYTES not null,
+      primary key (position, ordinal)
+    ) KEYED;
+    create index token_transfer_token on token_transfer (token, position, ordinal);
+    create index token_transfer_sender on token_transfer (sender, position, ordinal);
+    create index token_transfer_recipient on token_transfer (recipient, position, ordinal);
+    create table token_balance (
+      key BYTES primary key,
+      token BYTES not null,
+      token_id BYTES not null,
+      holder BYTES not null,
+      amount BYTES not null
+    ) KEYED;
+    create index token_balance_amount on token_balance (token, token_id, amount, holder);
+    create index token_balance_holder on token_balance (holder, token_id, token);
+    create table token_name (
+      address BYTES primary key,
+      is_asked INT not null,
+      name text,
+      symbol text,
+      decimals INT,
+      name_key BYTES not null,
+      symbol_key BYTES not null
+    ) KEYED;
+    create index token_name_is_asked on token_name (is_asked, address);
+    create index token_name_name on token_name (name_key);
+    create index token_name_symbol on token_name (symbol_key);
+  `,
   '0005_governance': `
     create table proposal (
       id INT primary key,

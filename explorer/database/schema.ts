@@ -129,6 +129,61 @@ interface ProposalDepositTable {
   position: number
 }
 
+/** A contract whose logs tell of tokens. What it is called is in {@link TokenNameTable}. */
+interface TokenTable {
+  address: Uint8Array
+  /** see {@link TOKEN_KINDS}: by its first transfer */
+  kind: number
+  /** 0: its transfers do not add up, or the index lacks the oldest ones; balances may differ from what the contract says */
+  is_exact: number
+  /** accounts that have some of it */
+  holders: number
+  transfers: number
+  /** minted less burnt, of all ids */
+  supply: Uint8Array
+  /** of its newest transfer */
+  position: number
+}
+
+interface TokenTransferTable {
+  position: number
+  /** order within the position */
+  ordinal: number
+  token: Uint8Array
+  /** null: minted */
+  sender: Uint8Array | null
+  /** null: burnt */
+  recipient: Uint8Array | null
+  /** 1 of an ERC-721 token */
+  amount: Uint8Array
+  /** 32 bytes; empty of an ERC-20 token */
+  token_id: Uint8Array
+}
+
+/** What an account has of a token, more than nothing. */
+interface TokenBalanceTable {
+  /** token, holder and id, one after the other: one column is quicker to ask for than three */
+  key: Uint8Array
+  token: Uint8Array
+  /** 32 bytes; empty: of all ids together, which every holder has a row of */
+  token_id: Uint8Array
+  holder: Uint8Array
+  amount: Uint8Array
+}
+
+/** What a token says that it is called, made fit to be shown: ingest/tokenNames.ts. Null is what it does not say. */
+interface TokenNameTable {
+  address: Uint8Array
+  /** 0: the contract was not asked yet; the row is made with the token */
+  is_asked: number
+  name: string | null
+  symbol: string | null
+  decimals: number | null
+  /** in lower case, as bytes: they sort in the same way in every database */
+  name_key: Uint8Array
+  symbol_key: Uint8Array
+}
+
 /** Numbers of the blocks of one hour of UTC. */
 interface StatisticsHourTable {
   /** hours since 1970 */
@@ -152,6 +207,8 @@ export const TX_KINDS = { evm: 0, native: 1 } as const
 /** Why coins moved. */
 export const MOVEMENT_KINDS = { transfer: 0, fee: 1, mint: 2, burn: 3 } as const
 
+export const TOKEN_KINDS = { erc20: 0, erc721: 1, erc1155: 2 } as const
+
 export interface Tables {
   ingest: IngestTable
   block: BlockTable
@@ -159,6 +216,10 @@ export interface Tables {
   account_tx: AccountTxTable
   coin_movement: CoinMovementTable
   coin_balance: CoinBalanceTable
+  token: TokenTable
+  token_transfer: TokenTransferTable
+  token_balance: TokenBalanceTable
+  token_name: TokenNameTable
   statistics_hour: StatisticsHourTable
   proposal: ProposalTable
   proposal_vote: ProposalVoteTable

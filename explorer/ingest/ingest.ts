@@ -10,6 +10,8 @@ import { applyGovernance } from './governance.ts'
 import { oldestStateHeight, writeOpeningBalances } from './openingBalances.ts'
 import { type BlockRows, readBlock } from './readBlock.ts'
 import { addStatistics } from './statistics.ts'
+import { TokenBook } from './tokenBook.ts'
+import { describeTokens } from './tokenNames.ts'
 
 /** The index is of another chain than the node's, or the node cannot give what comes next. The message is for the operator. */
 class ChainMismatch extends Error {
@@ -76,15 +78,15 @@ export async function ingest(options: IngestOptions): Promise<void> {
 /** @throws NodeError as soon as the node fails */
 async function follow(options: IngestOptions, onProgress: () => void): Promise<void> {
   const { database, node, logger, stop, nextHead } = options
-  const book = new BalanceBook()
   let at = await begin(options)
+  const books = { coins: new BalanceBook(), tokens: new TokenBook(at.firstHeight === 1) }
   /** the height of the node, once it is known to be behind the index */
   let behind: number | undefined
   while (!stop.aborted) {
     const head = await latestHeight(node)
     if (head > at.height) {
       behind = undefined
-      at = await catchUp(options, book, at, head)
+      at = await catchUp(options, books, at, head)
     } else if (head < at.height && head !== behind) {
       // It starts again, or is one of several that are not at the same height, or its network was reset.
       if (head >= at.firstHeight) await checkSameChain(database, node, head)
@@ -92,8 +94,16 @@ async function follow(options: IngestOptions, onProgress: () => void): Promise<v
       behind = head
     }
     onProgress()
-    if (head <= at.height) await nextHead()
+    if (head > at.height) continue
+    await describeTokens(options)
+    await nextHead()
   }
+}
+
+/** What the blocks add up to. */
+interface Books {
+  readonly coins: BalanceBook
+  readonly tokens: TokenBook
 }
 
 interface Begun {
@@ -185,7 +195,7 @@ export async function latestHeight(node: Pick<NodeClient, 'ethereum'>): Promise<
  * Indexes the blocks up to `head`, a few batches fetched ahead.
  * @returns how far the index is then; not to `head` when it was stopped
  */
-async function catchUp(options: IngestOptions, book: BalanceBook, from: Begun, head: number): Promise<Begun> {
+async function catchUp(options: IngestOptions, books: Books, from: Begun, head: number): Promise<Begun> {
   const { node, stop, onIndexed } = options
   let { height, hash } = from
   let next = height + 1
@@ -203,10 +213,11 @@ async function catchUp(options: IngestOptions, book: BalanceBook, from: Begun, h
     const blocks = await fetched.shift()!
     if (stop.aborted) break
     checkLinks(blocks, hash)
-    await store(options.database, book, blocks, from.openingHeight)
+    await store(options.database, books, blocks, from.openingHeight)
     ;({ height, hash } = blocks.at(-1)!)
     const transactions = blocks.reduce((sum, { transactionCount }) => sum + transactionCount, 0)
     onIndexed({ height, nodeHeight: head })
+    await describeTokens(options)
     size = nextSize(blocks.length, transactions)
   }
   return { ...from, height, hash }
@@ -232,7 +243,7 @@ function nextSize(blocks: number, transactions: number): number {
 
 async function store(
   database: IndexLock,
-  book: BalanceBook,
+  { coins, tokens }: Books,
   blocks: readonly BlockRows[],
   openingHeight: number,
 ): Promise<void> {
@@ -240,7 +251,7 @@ async function store(
     await database.write(async (writer) => {
       for (const [table, rows] of joined(blocks)) await writer.insert(table, rows)
       const counted = blocks.filter(({ height }) => height > openingHeight)
-      const firstPositions = await book.apply(
+      const firstPositions = await coins.apply(
         writer,
         counted.flatMap(({ movements }) => movements),
       )
@@ -249,10 +260,15 @@ async function store(
         writer,
         blocks.flatMap(({ governance }) => governance),
       )
+      await tokens.apply(
+        writer,
+        blocks.flatMap(({ transfers }) => transfers),
+      )
       await setHeight(writer, blocks[0]!.height - 1, blocks.at(-1)!.height)
     })
   } catch (error) {
-    book.forget()
+    coins.forget()
+    tokens.forget()
     throw error
   }
 }

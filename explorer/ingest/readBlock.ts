@@ -10,6 +10,8 @@ import { accountOf, type CoinMovement, coinMovements, coinsOf } from './coinMove
 import type { FetchedBlock } from './fetchBlocks.ts'
 import { governanceChanges, type PlacedChange } from './governance.ts'
 import type { BlockTotals } from './statistics.ts'
+import type { PlacedTransfer } from './tokenBook.ts'
+import { tokenTransfers } from './tokenTransfers.ts'
 
 /** What one block adds to the index. */
 export interface BlockRows {
@@ -21,6 +23,8 @@ export interface BlockRows {
   readonly rows: ReadonlyMap<TableName, readonly Row[]>
   /** in the order in which they happened */
   readonly movements: readonly PlacedMovement[]
+  /** of tokens, in the order in which they happened */
+  readonly transfers: readonly PlacedTransfer[]
   readonly totals: BlockTotals
   readonly governance: readonly PlacedChange[]
 }
@@ -49,6 +53,7 @@ export function readBlock(fetched: FetchedBlock): BlockRows {
   const rows = new Rows()
   const movements: PlacedMovement[] = []
   const governance: PlacedChange[] = []
+  const transfers: PlacedTransfer[] = []
   const raw = consensus.block.data.txs ?? []
   const outcomes = results.txs_results ?? []
   requireSame(height, 'results', raw.length, outcomes.length)
@@ -82,6 +87,12 @@ export function readBlock(fetched: FetchedBlock): BlockRows {
     let read: ReadTransaction
     if (isEvm(bytes)) {
       read = readEvm(ethereum.transactions[evmCount]!, receipts[evmCount]!, outcome)
+      for (const [ordinal, transfer] of tokenTransfers(receipts[evmCount]!.logs).entries()) {
+        const { token, sender, recipient, amount, id } = transfer
+        const sides = [sender ?? null, recipient ?? null]
+        rows.add('token_transfer', [position, ordinal, token, ...sides, amountToBytes(amount), id])
+        transfers.push({ ...transfer, position })
+      }
       evmCount++
     } else {
       read = readNative(bytes, decoded[index]!, outcome)
@@ -116,7 +127,17 @@ export function readBlock(fetched: FetchedBlock): BlockRows {
     .reduce((sum, { amount }) => sum + amount, 0n)
   const totals = { time, evm: evmCount, native, failed, gasUsed: Number(ethereum.gasUsed), fees, moved }
   const { hash, parentHash } = ethereum
-  return { height, hash, parentHash, transactionCount: raw.length, rows: rows.all, movements, totals, governance }
+  return {
+    height,
+    hash,
+    parentHash,
+    transactionCount: raw.length,
+    rows: rows.all,
+    movements,
+    transfers,
+    totals,
+    governance,
+  }
 }
 
 interface ReadTransaction {

@@ -13,13 +13,19 @@ import type {
   proposalDetail,
   status,
   Transaction,
-  transactionDetail,
   Vote,
 } from '../../explorer/api/shapes.ts'
+import type {
+  Token,
+  TokenHolder,
+  TokenHolding,
+  TokenTransfer,
+  transactionDetail,
+} from '../../explorer/api/tokenShapes.ts'
 
 /* What the explorer's API gives, as queries by which a page asks for it once and keeps it. */
 
-export type { Block, Movement, Transaction }
+export type { Block, Movement, Token, TokenHolder, TokenHolding, TokenTransfer, Transaction }
 export type ProposalDetail = z.infer<typeof proposalDetail>
 export type { Proposal }
 export type Status = z.infer<typeof status>
@@ -30,9 +36,9 @@ export type Parameters = z.infer<typeof parameters>
 /** Numbers of an hour or a day. */
 export type Period = z.infer<typeof period>
 export type Found = z.infer<typeof found>
-export interface Page<T> {
+export interface Page<T, C = number> {
   readonly items: readonly T[]
-  readonly next: number | null
+  readonly next: C | null
 }
 
 /** The explorer has nothing under this name, or does not understand it; the message is its own. */
@@ -49,7 +55,7 @@ async function get<T>(path: string, signal: AbortSignal): Promise<T> {
   throw response.status < 500 ? new NotFound(message) : new Error(message)
 }
 
-function pageQuery(before: number | undefined, limit: number): string {
+function pageQuery(before: number | string | undefined, limit: number): string {
   return before === undefined ? `?limit=${limit}` : `?limit=${limit}&before=${before}`
 }
 
@@ -147,6 +153,14 @@ export function proposalQuery(id: string) {
   })
 }
 
+export function tokenQuery(address: string) {
+  return queryOptions({
+    queryKey: ['token', address],
+    queryFn: ({ signal }) => get<Token>(`tokens/${address}`, signal),
+    refetchInterval: 5_000,
+  })
+}
+
 export function votesQuery(id: string, before?: number) {
   return queryOptions({
     queryKey: ['votes', id, before ?? 'newest'],
@@ -161,6 +175,15 @@ export function depositsQuery(id: string, before?: number) {
     queryKey: ['deposits', id, before ?? 'newest'],
     queryFn: ({ signal }) =>
       get<Page<Deposit>>(`proposals/${encodeURIComponent(id)}/deposits${pageQuery(before, LIST)}`, signal),
+    placeholderData: keepPreviousData,
+  })
+}
+
+/** A list about tokens, by its path. */
+export function tokenListQuery<T>(path: string, before?: string) {
+  return queryOptions({
+    queryKey: ['token list', path, before ?? 'newest'],
+    queryFn: ({ signal }) => get<Page<T, string>>(`${path}${pageQuery(before, LIST)}`, signal),
     placeholderData: keepPreviousData,
   })
 }

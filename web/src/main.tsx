@@ -42,6 +42,14 @@ const routeTree = root.addChildren([
     lazyRouteComponent(() => import('./pages/TransactionPage.tsx'), 'TransactionPage'),
   ),
   page(
+    '/tokens',
+    lazyRouteComponent(() => import('./pages/TokenPages.tsx'), 'Tokens'),
+  ),
+  page(
+    '/token/$address',
+    lazyRouteComponent(() => import('./pages/TokenPages.tsx'), 'TokenPage'),
+  ),
+  page(
     '/address/$address',
     lazyRouteComponent(() => import('./pages/AddressPage.tsx'), 'AddressPage'),
   ),

@@ -1,30 +1,18 @@
 import { z } from 'zod'
-import { type Address, parseTypedAddress, toBech32, toChecksumAddress } from '../../../src/primitives/address.ts'
+import { toBech32, toChecksumAddress } from '../../../src/primitives/address.ts'
 import type { Api } from '../api.ts'
 import { listTransactions } from '../queries.ts'
 import { account, movement, page, pageOf, transaction } from '../shapes.ts'
+import { spelledAddress } from '../spelledAddress.ts'
 import { viewAmount, viewMovement } from '../views.ts'
 
 /** Transactions of an account that are counted; an account with more shows none. */
 const MAX_COUNTED = 10_000
 
-/** An address in either spelling. */
-export const spelled = z
-  .string()
-  .max(100)
-  .transform((text, context): Address => {
-    try {
-      return parseTypedAddress(text)
-    } catch (error) {
-      context.addIssue({ code: 'custom', message: (error as Error).message })
-      return z.NEVER
-    }
-  })
-
 /** Accounts: an address that nobody has used yet is one too. */
 export function addAddresses(app: Api['app'], { queries }: Pick<Api, 'queries'>): void {
   const tags = ['addresses']
-  const params = z.object({ address: spelled.describe('0x… or coin1…') })
+  const params = z.object({ address: spelledAddress.describe('0x… or coin1…') })
 
   app.get(
     '/addresses/:address',

@@ -18,8 +18,8 @@ import {
   type Vote,
   vote,
 } from '../shapes.ts'
+import { spelledAddress } from '../spelledAddress.ts'
 import { viewAmount, viewTime } from '../views.ts'
-import { spelled } from './addresses.ts'
 
 /** About as long as a block takes. */
 const TALLY_MS = 400
@@ -111,7 +111,7 @@ export function addGovernance(
       schema: {
         tags,
         summary: 'Votes of an account',
-        params: z.object({ address: spelled.describe('0x… or coin1…') }),
+        params: z.object({ address: spelledAddress.describe('0x… or coin1…') }),
         querystring: page,
         response: { 200: pageOf(vote) },
       },

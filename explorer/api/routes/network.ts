@@ -3,6 +3,10 @@ import { AddressError, parseTypedAddress, toChecksumAddress } from '../../../src
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import type { Api } from '../api.ts'
 import { found, status } from '../shapes.ts'
+import { searchTokens } from '../tokenQueries.ts'
+
+/** Tokens that a search finds. */
+const MAX_TOKENS = 10
 
 /** Which chain this is, how far the index has come, and the search. */
 export function addNetwork(
@@ -32,7 +36,8 @@ export function addNetwork(
     {
       schema: {
         tags: ['network'],
-        summary: 'What a text names: a height, a hash of either kind, an address in either spelling',
+        summary:
+          'What a text names: a height, a hash of either kind, an address in either spelling, or the begin of the name or symbol of a token',
         querystring: z.object({ q: z.string().trim().min(1).max(100) }),
         response: { 200: z.object({ items: z.array(found) }) },
       },
@@ -53,9 +58,10 @@ export function addNetwork(
     try {
       return [{ kind: 'address', id: toChecksumAddress(parseTypedAddress(text)) }]
     } catch (error) {
-      if (error instanceof AddressError) return []
-      throw error
+      if (!(error instanceof AddressError)) throw error
     }
+    const tokens = await searchTokens(queries, text, MAX_TOKENS)
+    return tokens.map(({ address }) => ({ kind: 'token', id: address }))
   }
 
   const searchHash = async (hash: Uint8Array): Promise<z.infer<typeof found>[]> => {

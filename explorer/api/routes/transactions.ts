@@ -2,8 +2,13 @@ import { z } from 'zod'
 import { hexToBytes } from '../../../src/primitives/bytes.ts'
 import type { Api } from '../api.ts'
 import { findTransaction, listTransactions, movementsAt } from '../queries.ts'
-import { page, pageOf, problem, transaction, transactionDetail } from '../shapes.ts'
+import { page, pageOf, problem, transaction } from '../shapes.ts'
+import { listTokenTransfers } from '../tokenQueries.ts'
+import { transactionDetail } from '../tokenShapes.ts'
 import { viewTransaction } from '../views.ts'
+
+/** Transfers of tokens that a transaction is shown with. */
+const MAX_TRANSFERS = 100
 
 /** Transactions of both kinds. */
 export function addTransactions(app: Api['app'], { queries }: Pick<Api, 'queries'>): void {
@@ -36,7 +41,17 @@ export function addTransactions(app: Api['app'], { queries }: Pick<Api, 'queries
       const row = await findTransaction(queries, hexToBytes(hash.startsWith('0x') ? hash : `0x${hash}`))
       if (row === undefined) return reply.code(404).send({ error: 'no such transaction in the index' })
       const detail = JSON.parse(row.detail) as Record<string, unknown>
-      return { ...viewTransaction(row), detail, movements: await movementsAt(queries, row.position) }
+      const [movements, transfers] = await Promise.all([
+        movementsAt(queries, row.position),
+        listTokenTransfers(queries, { position: row.position }, { limit: MAX_TRANSFERS }),
+      ])
+      return {
+        ...viewTransaction(row),
+        detail,
+        movements,
+        tokenTransfers: transfers.items.toReversed(),
+        hasMoreTokenTransfers: transfers.next !== null,
+      }
     },
   )
 }

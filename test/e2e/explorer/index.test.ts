@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { MsgSubmitProposal } from 'cosmjs-types/cosmos/gov/v1/tx'
-import { createWalletClient, type Hex, http, numberToHex } from 'viem'
+import { type Abi, createPublicClient, createWalletClient, getAddress, type Hex, http, numberToHex } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { compileContract } from '../../../contracts/compile.ts'
 import { loadExplorerConfig } from '../../../explorer/config/config.ts'
 import { bytesToAmount } from '../../../explorer/database/amount.ts'
 import { openReader } from '../../../explorer/database/open.ts'
@@ -43,6 +44,14 @@ let database: string
 let postgres: TestPostgres | undefined
 let evmHashes: readonly Hex[]
 let nativeHash: string
+/** ERC-20, ERC-721, ERC-1155 and WETH9-like */
+let tokens: readonly Hex[]
+
+const contractOf = (file: string, name: string) => compileContract(file, name) as unknown as { abi: Abi; bytecode: Hex }
+const SAMPLE = contractOf('test/SampleToken.sol', 'SampleToken')
+const NFT = contractOf('test/SampleCollections.sol', 'SampleNft')
+const ITEMS = contractOf('test/SampleCollections.sol', 'SampleItems')
+const WRAPPED = contractOf('WrappedCoin.sol', 'WrappedCoin')
 
 /** An answer of the explorer's API. */
 // biome-ignore lint/suspicious/noExplicitAny: the tests look into answers of every shape
@@ -135,6 +144,48 @@ async function fill(): Promise<void> {
   client.disconnect()
 }
 
+/** Tokens of every kind that go from hand to hand. */
+async function fillTokens(): Promise<void> {
+  const own = ACCOUNTS[3]!
+  const writer = createWalletClient({ chain: viemChain(node.url), transport: http(node.url), account: own })
+  const fees = { maxFeePerGas: 10n * GWEI, maxPriorityFeePerGas: GWEI } as const
+  let nonce = 0
+  const creations: Hex[] = []
+  for (const [{ abi, bytecode }, args] of [
+    [SAMPLE, ['Sample <b>token</b>', 'SMPL', 1_000n]],
+    [NFT, []],
+    [ITEMS, []],
+    [WRAPPED, []],
+  ] as const) {
+    creations.push(await writer.deployContract({ ...fees, abi, bytecode, args, gas: 4_000_000n, nonce: nonce++ }))
+  }
+  const made: Hex[] = []
+  for (const hash of creations) made.push((await mined(node.url, hash)).contractAddress!)
+  tokens = made
+  const [a, b] = [ACCOUNTS[1]!.address, ACCOUNTS[2]!.address]
+  const me = own.address
+  const hashes: Hex[] = []
+  const calls: readonly [number, Abi, string, readonly unknown[], bigint?][] = [
+    [0, SAMPLE.abi, 'transfer', [a, 400n]],
+    [0, SAMPLE.abi, 'transfer', [b, 600n]],
+    [0, SAMPLE.abi, 'transfer', [me, 0n]],
+    [1, NFT.abi, 'mint', [me, 1n]],
+    [1, NFT.abi, 'mint', [me, 2n]],
+    [1, NFT.abi, 'transferFrom', [me, a, 1n]],
+    [2, ITEMS.abi, 'mintBatch', [me, [1n, 2n], [10n, 20n]]],
+    [2, ITEMS.abi, 'safeBatchTransferFrom', [me, a, [1n, 2n], [10n, 5n], '0x']],
+    [2, ITEMS.abi, 'safeTransferFrom', [me, b, 2n, 1n, '0x']],
+    [3, WRAPPED.abi, 'deposit', [], 50n],
+    [3, WRAPPED.abi, 'withdraw', [20n]],
+    [3, WRAPPED.abi, 'transfer', [b, 7n]],
+  ]
+  for (const [index, abi, functionName, args, value = 0n] of calls) {
+    const call = { address: made[index]!, abi, functionName, args, value, gas: 300_000n, nonce: nonce++ }
+    hashes.push(await writer.writeContract({ ...fees, ...call }))
+  }
+  for (const hash of hashes) expect((await mined(node.url, hash)).status).toBe('0x1')
+}
+
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'coind-explorer-'))
   if (process.env['TEST_POSTGRES'] === '1') {
@@ -145,6 +196,7 @@ beforeAll(async () => {
   database = postgres?.url ?? join(directory, 'index.sqlite')
   node = await startQuickDevnet({ environment: { PRUNING: 'archive' } })
   await fill()
+  await fillTokens()
   explorer = await start()
   await indexed(Number(await rpc<Hex>(node.url, 'eth_blockNumber')))
 })
@@ -179,6 +231,73 @@ describe('an explorer', () => {
     expect(native.movements.map(({ kind, amount }: { kind: string; amount: string }) => `${kind} ${amount}`)).toContain(
       `transfer ${COIN}`,
     )
+  })
+
+  it('adds tokens up to what their contracts say', async () => {
+    const reader = createPublicClient({ transport: http(node.url) })
+    const people = [1, 2, 3].map((index) => ACCOUNTS[index]!.address)
+    for (const [index, address] of tokens.entries()) {
+      const { abi } = [SAMPLE, NFT, ITEMS, WRAPPED][index]!
+      const read = async (functionName: string, ...args: unknown[]) =>
+        (await reader.readContract({ address, abi, functionName, args })) as bigint
+      const balances = await Promise.all(
+        people.map(async (person) =>
+          index === 2
+            ? (await read('balanceOf', person, 1n)) + (await read('balanceOf', person, 2n))
+            : read('balanceOf', person),
+        ),
+      )
+      const holders = people
+        .map((person, at) => ({ address: getAddress(person), amount: String(balances[at]) }))
+        .filter(({ amount }) => amount !== '0')
+      const { items } = await get(`tokens/${address}/holders`)
+      expect(new Set(items)).toEqual(new Set(holders))
+      expect(items.map(({ amount }: { amount: string }) => Number(amount))).toEqual(
+        holders.map(({ amount }) => Number(amount)).toSorted((x, y) => y - x),
+      )
+      const supply = String(balances.reduce((sum, amount) => sum + amount, 0n))
+      expect(await get(`tokens/${address}`)).toMatchObject({ holders: holders.length, supply, isExact: true })
+    }
+    const { items } = await get('tokens')
+    expect(items.length).toBe(4)
+  })
+
+  it('asks what tokens are called, and finds them by that', async () => {
+    let found: unknown[] = []
+    while (found.length === 0) {
+      found = (await get('search?q=smp')).items
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    const address = getAddress(tokens[0]!)
+    expect(found).toEqual([{ kind: 'token', id: address }])
+    const named = { address, name: 'Sample <b>token</b>', symbol: 'SMPL', decimals: 18 }
+    expect(await get(`tokens/${address}`)).toMatchObject(named)
+    const { items } = await get(`addresses/${sender}/tokens`)
+    expect(items).toContainEqual({ token: { ...named, kind: 'erc20' }, amount: '400' })
+  })
+
+  it('lists transfers of tokens page by page, and with their transaction', async () => {
+    const path = `addresses/${ACCOUNTS[3]!.address}/token-transfers`
+    const all = (await get(path)).items
+    const seen: unknown[] = []
+    let next: string | null = ''
+    while (next !== null) {
+      const page = await get(`${path}?limit=2${next === '' ? '' : `&before=${next}`}`)
+      expect(page.items.length).toBeLessThanOrEqual(2)
+      seen.push(...page.items)
+      next = page.next
+    }
+    // Four of ERC-20, three of ERC-721, five ids of ERC-1155, three of the wrapper.
+    expect(seen.length).toBe(15)
+    expect(seen).toEqual(all)
+    const sale = all.find(
+      ({ id, token }: { id: string; token: { kind: string } }) => token.kind === 'erc721' && id === '1',
+    )
+    expect((await get(`transactions/${sale.transaction}`)).tokenTransfers).toEqual([sale])
+    const holders = await get(`tokens/${tokens[0]}/holders?limit=1`)
+    expect((await get(`tokens/${tokens[0]}/holders?limit=1&before=${holders.next}`)).items[0].amount).toBe('400')
+    expect((await get('tokens?limit=3')).next).not.toBeNull()
+    expect((await get(`tokens?limit=3&before=${(await get('tokens?limit=3')).next}`)).items.length).toBe(1)
   })
 
   it('lists the transactions of an account in either spelling, page by page', async () => {

@@ -8,8 +8,9 @@ import { Card, Facts, Note } from '../parts/Card.tsx'
 import { Copyable } from '../parts/Names.tsx'
 import { Pages } from '../parts/Pages.tsx'
 import { MovementTable, TransactionTable } from '../parts/Tables.tsx'
+import { HoldingPages, TokenTransferPages } from '../parts/TokenTables.tsx'
 
-const TABS = ['Transactions', 'Coins'] as const
+const TABS = ['Transactions', 'Coins', 'Tokens', 'Token transfers'] as const
 
 export function AddressPage() {
   const { address: typed } = useParams({ from: '/address/$address' })
@@ -47,6 +48,10 @@ export function AddressPage() {
           >
             {(transactions) => <TransactionTable transactions={transactions} of={address} />}
           </Pages>
+        ) : tab === 'Tokens' ? (
+          <HoldingPages address={address} />
+        ) : tab === 'Token transfers' ? (
+          <TokenTransferPages path={`addresses/${address}/token-transfers`} of={address} />
         ) : (
           <Pages
             key={`${address} coins`}

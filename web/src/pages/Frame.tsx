@@ -24,6 +24,7 @@ export function Frame() {
           <Link to="/blocks">Blocks</Link>
           <Link to="/transactions">Transactions</Link>
           <Link to="/governance">Governance</Link>
+          <Link to="/tokens">Tokens</Link>
           <Link to="/mempool">Mempool</Link>
           <Link to="/statistics">Statistics</Link>
           <Link to="/parameters">Parameters</Link>

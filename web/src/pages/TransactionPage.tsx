@@ -7,6 +7,7 @@ import { Card, Facts, Note } from '../parts/Card.tsx'
 import { AddressLink, BlockLink, Copyable } from '../parts/Names.tsx'
 import { Method, MovementTable } from '../parts/Tables.tsx'
 import { Age } from '../parts/Time.tsx'
+import { TokenTransferTable } from '../parts/TokenTables.tsx'
 
 interface EvmDetail {
   readonly input: string
@@ -72,6 +73,11 @@ export function TransactionPage() {
       {transaction.movements.length > 0 && (
         <Card title="Coins that moved">
           <MovementTable movements={transaction.movements} />
+        </Card>
+      )}
+      {transaction.tokenTransfers.length > 0 && (
+        <Card title={transaction.hasMoreTokenTransfers ? 'The last 100 tokens that moved' : 'Tokens that moved'}>
+          <TokenTransferTable transfers={transaction.tokenTransfers} isOfTransaction />
         </Card>
       )}
     </>

@@ -3,19 +3,26 @@ import { type ReactNode, useState } from 'react'
 import type { Page } from '../api.ts'
 import { Note } from './Card.tsx'
 
-/** A list that is longer than a page, with buttons to the newer and the older part. */
-export function Pages<T, K extends QueryKey>({
-  query,
-  empty,
-  children,
-}: {
+interface ListProps<T, K extends QueryKey, C extends number | string> {
   /** what asks for the part before this place; undefined: the newest */
-  readonly query: (before: number | undefined) => UseQueryOptions<Page<T>, Error, Page<T>, K>
+  readonly query: (before: C | undefined) => UseQueryOptions<Page<T, C>, Error, Page<T, C>, K>
   /** what stands there when the list is empty */
   readonly empty: string
   readonly children: (items: readonly T[]) => ReactNode
-}) {
-  const [places, setPlaces] = useState<readonly number[]>([])
+}
+
+/** A list that is longer than a page, with buttons to the newer and the older part. Its parts are known by positions. */
+export function Pages<T, K extends QueryKey>(props: ListProps<T, K, number>) {
+  return <TextPages {...props} />
+}
+
+/** The same for lists whose parts are known by texts. */
+export function TextPages<T, K extends QueryKey, C extends number | string = string>({
+  query,
+  empty,
+  children,
+}: ListProps<T, K, C>) {
+  const [places, setPlaces] = useState<readonly C[]>([])
   const { data, error } = useQuery(query(places.at(-1)))
   if (error !== null) return <Note>{error.message}</Note>
   if (data === undefined) return <Note>Loading …</Note>

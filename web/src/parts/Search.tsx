@@ -2,10 +2,12 @@ import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { type Found, search } from '../api.ts'
 
-const PATHS = { block: '/block/', transaction: '/tx/', address: '/address/' } as const satisfies Record<
-  Found['kind'],
-  string
->
+const PATHS = {
+  block: '/block/',
+  transaction: '/tx/',
+  address: '/address/',
+  token: '/token/',
+} as const satisfies Record<Found['kind'], string>
 
 /** The search: Enter goes to what the text names. The key / puts the cursor into it. */
 export function Search() {
@@ -31,7 +33,7 @@ export function Search() {
     try {
       const [first] = await search(text)
       if (first === undefined)
-        return setProblem('Nothing has this name: try a height, a hash, or an address as 0x… or coin1…')
+        return setProblem('Nothing has this name: try a height, a hash, an address as 0x… or coin1…, or a token')
       setProblem(undefined)
       if (input.current !== null) input.current.value = ''
       await navigate({ to: `${PATHS[first.kind]}${first.id}` })
@@ -46,8 +48,8 @@ export function Search() {
         <input
           ref={input}
           type="search"
-          aria-label="Search by height, hash or address"
-          placeholder="Height, hash, 0x… or coin1…"
+          aria-label="Search by height, hash, address or token"
+          placeholder="Height, hash, address or token"
           autoComplete="off"
           spellCheck={false}
           onChange={() => setProblem(undefined)}

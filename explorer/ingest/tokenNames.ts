@@ -1,0 +1,112 @@
+import { bytesToBigInt, bytesToHex, EMPTY_BYTES, hexToBytes } from '../../src/primitives/bytes.ts'
+import { keccak256 } from '../../src/primitives/hash.ts'
+import type { IndexLock, Row } from '../database/indexDatabase.ts'
+import type { Hex } from '../node/answers.ts'
+import { type NodeClient, NodeError, NodeRefusal, toQuantity } from '../node/nodeClient.ts'
+
+/** Tokens asked for at once, between two batches of blocks. */
+const AT_ONCE = 10
+/** Gas of a question: enough for any proxy, and too little to keep a node busy or to make an answer of a megabyte. */
+const QUESTION_GAS = 300_000
+/** Bytes of an answer that are looked at. */
+const MAX_ANSWER = 4_096
+/** Characters of a name that are kept. */
+const MAX_NAME = 64
+/** Decimals of a number of 256 bits. */
+const MAX_DECIMALS = 77
+/** The node's code for clients that ask too much: what it refuses so is asked again. */
+const LIMIT_EXCEEDED = -32_005
+/** What cannot be seen, or changes the direction of the text around it. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu
+
+const QUESTIONS = ['name()', 'symbol()', 'decimals()'].map((signature) =>
+  bytesToHex(keccak256(Buffer.from(signature)).subarray(0, 4)),
+)
+
+/**
+ * Asks the next few tokens that the index does not know the names of what they are called, and writes that down: a row of token_name is
+ * made with its token, and its `is_asked` is the mark that stays. A node that does not answer is asked again at the next call.
+ */
+export async function describeTokens({
+  database,
+  node,
+}: {
+  readonly database: IndexLock
+  readonly node: Pick<NodeClient, 'ethereum'>
+}): Promise<void> {
+  const waiting = await database.queries
+    .selectFrom('token_name')
+    .select('address')
+    .where('is_asked', '=', 0)
+    .limit(AT_ONCE)
+    .execute()
+  if (waiting.length === 0) return
+  let rows: readonly Row[]
+  try {
+    rows = await Promise.all(
+      waiting.map(async ({ address }): Promise<Row> => {
+        const to = bytesToHex(address)
+        const [name, symbol, decimals] = await Promise.all(QUESTIONS.map((data) => ask(node, to, data)))
+        return nameRow(address, name!, symbol!, decimals!)
+      }),
+    )
+  } catch (error) {
+    if (error instanceof NodeError) return
+    throw error
+  }
+  await database.write((writer) => writer.replace('token_name', rows))
+}
+
+/** The row of token_name of a token that has given these answers. */
+export function nameRow(address: Uint8Array, name: Uint8Array, symbol: Uint8Array, decimals: Uint8Array): Row {
+  const [shownName, shownSymbol] = [textOf(name), textOf(symbol)]
+  const places = decimals.length === 32 ? bytesToBigInt(decimals) : undefined
+  return [
+    address,
+    1,
+    shownName,
+    shownSymbol,
+    places === undefined || places > MAX_DECIMALS ? null : Number(places),
+    searchKey(shownName ?? ''),
+    searchKey(shownSymbol ?? ''),
+  ]
+}
+
+/** By what a name is searched: see `token_name` in schema.ts. */
+export function searchKey(text: string): Uint8Array {
+  return new TextEncoder().encode(text.toLowerCase())
+}
+
+/** What a contract returns; nothing when it reverts or runs out of gas. */
+async function ask(node: Pick<NodeClient, 'ethereum'>, to: Hex, data: Hex): Promise<Uint8Array> {
+  try {
+    const call = { to, data, gas: toQuantity(QUESTION_GAS) }
+    const [answer] = (await node.ethereum([{ method: 'eth_call', params: [call, 'latest'] }])) as [Hex]
+    return hexToBytes(answer.slice(0, 2 + 2 * MAX_ANSWER))
+  } catch (error) {
+    if (error instanceof NodeRefusal && error.code !== LIMIT_EXCEEDED) return EMPTY_BYTES
+    throw error
+  }
+}
+
+/** A `string`, or the `bytes32` that some of the oldest tokens return; null when it is neither, or shows nothing. */
+function textOf(answer: Uint8Array): string | null {
+  const bytes = answer.length === 32 ? untilZero(answer) : stringIn(answer)
+  const shown = new TextDecoder().decode(bytes).replace(UNSEEN, '').replace(/\s+/g, ' ').trim()
+  return shown === '' ? null : [...shown].slice(0, MAX_NAME).join('')
+}
+
+function untilZero(bytes: Uint8Array): Uint8Array {
+  const end = bytes.indexOf(0)
+  return end === -1 ? bytes : bytes.subarray(0, end)
+}
+
+/** The bytes of the ABI-encoded string that is the whole answer; none when they lie outside of it. */
+function stringIn(answer: Uint8Array): Uint8Array {
+  if (answer.length < 64) return EMPTY_BYTES
+  const place = bytesToBigInt(answer.subarray(0, 32))
+  if (place + 32n > BigInt(answer.length)) return EMPTY_BYTES
+  const start = Number(place) + 32
+  const length = bytesToBigInt(answer.subarray(start - 32, start))
+  return length > BigInt(answer.length - start) ? EMPTY_BYTES : answer.subarray(start, start + Number(length))
+}
