@@ -155,9 +155,10 @@ export interface NodeCommands {
   startNode(config: Config, options: StartOptions): Promise<RunningNode>
   /**
    * Starts an explorer with these variables as a process of its own, which ends with this one.
+   * @param signal ends it, also before it serves
    * @returns the explorer when it serves, or why it does not
    */
-  startExplorer(variables: Readonly<Record<string, string>>): Promise<RunningExplorer | string>
+  startExplorer(variables: Readonly<Record<string, string>>, signal: AbortSignal): Promise<RunningExplorer | string>
   initNode(config: Config, options: StartOptions): Promise<InitReport>
   exportBlocks(config: Config, options: ExportOptions): Promise<BlockRange>
   /** Writes blocks to a directory for web servers, even while the node runs. */

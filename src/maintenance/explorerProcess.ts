@@ -8,9 +8,13 @@ const ENTRY = fileURLToPath(new URL('explorer/run.ts', PACKAGE_ROOT))
 /**
  * Starts an explorer as a process of its own, which ends with this one, whatever ends it. It writes its log where this process does.
  * @param variables its configuration, beside the environment
+ * @param signal ends it, also before it serves
  * @returns the explorer when it serves; why it does not when it ends before that
  */
-export function startExplorer(variables: Readonly<Record<string, string>>): Promise<RunningExplorer | string> {
+export function startExplorer(
+  variables: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<RunningExplorer | string> {
   const child = spawn(process.execPath, [ENTRY, 'explorer'], {
     // The channel closes when this process ends: that stops the explorer.
     stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
@@ -21,13 +25,16 @@ export function startExplorer(variables: Readonly<Record<string, string>>): Prom
     problem = text.toString()
     process.stderr.write(text)
   })
+  const end = (): void => void child.kill('SIGTERM')
+  signal.addEventListener('abort', end)
+  if (signal.aborted) end()
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   return new Promise((resolve) => {
     child.once('message', ({ url }: { readonly url: string }) =>
       resolve({
         url,
         stop: () => {
-          child.kill('SIGTERM')
+          end()
           return exited
         },
       }),

@@ -64,13 +64,23 @@ export function addDevnet(program: Command, node: NodeCommands, terminal: Termin
     await runNode(
       async (signal) => {
         await prepareDevnet(directory, options.reset ?? false, terminal.processId)
+        if (!options.explorer) return node.startNode(config, { fundedAccounts, signal })
+        const failed = new AbortController()
         // At the same time: it waits for the node's first block by itself.
-        const starting = options.explorer
-          ? node.startExplorer(explorerVariables(config, options.explorerPort))
-          : undefined
-        const running = await node.startNode(config, { fundedAccounts, signal })
-        explorer = await starting
-        return typeof explorer === 'object' ? stoppedTogether(running, explorer) : running
+        const starting = node.startExplorer(
+          explorerVariables(config, options.explorerPort),
+          AbortSignal.any([signal, failed.signal]),
+        )
+        try {
+          const running = await node.startNode(config, { fundedAccounts, signal })
+          explorer = await starting
+          return typeof explorer === 'object' ? stoppedTogether(running, explorer) : running
+        } catch (error) {
+          // Without its node it would keep this process from ending.
+          failed.abort()
+          await starting
+          throw error
+        }
       },
       terminal,
       (running) => terminal.announce(devnetBanner(config, running, explorer)),
