@@ -7,6 +7,8 @@ import type {
   found,
   Movement,
   mempool,
+  NetworkNode,
+  network,
   Proposal,
   parameters,
   period,
@@ -25,7 +27,7 @@ import type {
 
 /* What the explorer's API gives, as queries by which a page asks for it once and keeps it. */
 
-export type { Block, Movement, Token, TokenHolder, TokenHolding, TokenTransfer, Transaction }
+export type { Block, Movement, NetworkNode, Token, TokenHolder, TokenHolding, TokenTransfer, Transaction }
 export type ProposalDetail = z.infer<typeof proposalDetail>
 export type { Proposal }
 export type Status = z.infer<typeof status>
@@ -35,6 +37,7 @@ export type Mempool = z.infer<typeof mempool>
 export type Parameters = z.infer<typeof parameters>
 /** Numbers of an hour or a day. */
 export type Period = z.infer<typeof period>
+type Network = z.infer<typeof network>
 export type Found = z.infer<typeof found>
 export interface Page<T, C = number> {
   readonly items: readonly T[]
@@ -185,6 +188,22 @@ export function tokenListQuery<T>(path: string, before?: string) {
     queryKey: ['token list', path, before ?? 'newest'],
     queryFn: ({ signal }) => get<Page<T, string>>(`${path}${pageQuery(before, LIST)}`, signal),
     placeholderData: keepPreviousData,
+  })
+}
+
+export const networkQuery = queryOptions({
+  queryKey: ['network'],
+  queryFn: ({ signal }) => get<Network>('network', signal),
+  refetchInterval: 10_000,
+})
+
+export function nodesQuery(isVerified: boolean, before?: number) {
+  return queryOptions({
+    queryKey: ['nodes', isVerified, before ?? 'newest'],
+    queryFn: ({ signal }) =>
+      get<Page<NetworkNode>>(`network/nodes${pageQuery(before, LIST)}&verified=${isVerified}`, signal),
+    placeholderData: keepPreviousData,
+    refetchInterval: 10_000,
   })
 }
 

@@ -70,6 +70,10 @@ const routeTree = root.addChildren([
     lazyRouteComponent(() => import('./pages/StatisticsPage.tsx'), 'StatisticsPage'),
   ),
   page(
+    '/network',
+    lazyRouteComponent(() => import('./pages/NetworkPage.tsx'), 'NetworkPage'),
+  ),
+  page(
     '/parameters',
     lazyRouteComponent(() => import('./pages/ParametersPage.tsx'), 'ParametersPage'),
   ),

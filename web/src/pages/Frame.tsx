@@ -27,6 +27,7 @@ export function Frame() {
           <Link to="/tokens">Tokens</Link>
           <Link to="/mempool">Mempool</Link>
           <Link to="/statistics">Statistics</Link>
+          <Link to="/network">Network</Link>
           <Link to="/parameters">Parameters</Link>
         </nav>
         <Search />
