@@ -16,6 +16,8 @@ import type { Api } from './api.ts'
 import { addPages } from './pages.ts'
 import { addAddresses } from './routes/addresses.ts'
 import { addBlocks } from './routes/blocks.ts'
+import { addContracts } from './routes/contracts.ts'
+import { addEvm } from './routes/evm.ts'
 import { addGovernance } from './routes/governance.ts'
 import { addHeartbeats } from './routes/heartbeats.ts'
 import { addLive } from './routes/live.ts'
@@ -100,6 +102,8 @@ export async function createServer({ queries, services, config, node, listeners,
         addTransactions,
         addAddresses,
         addTokens,
+        addEvm,
+        addContracts,
         addNodes,
         addGovernance,
         addMempool,

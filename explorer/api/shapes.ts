@@ -78,6 +78,7 @@ export const account = z.object({
   bech32: z.string(),
   balance: amount,
   transactions: z.int().nullable().describe('null: more than are counted at once'),
+  isContract: z.boolean().describe('the index has seen its creation, or a log of it'),
 })
 
 export const status = z.object({

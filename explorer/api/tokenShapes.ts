@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { traceState } from './evmShapes.ts'
 import { address, amount, hash, height, movement, transaction } from './shapes.ts'
 
 /* What the API tells of tokens. Names are what contracts say of themselves: anybody may call a token anything. */
@@ -61,6 +62,9 @@ export const transactionDetail = transaction.extend({
   movements: z.array(movement),
   tokenTransfers: z.array(tokenTransfer).describe('the last 100'),
   hasMoreTokenTransfers: z.boolean(),
+  logs: z.int(),
+  calls: z.int().describe('of contracts, its own call included; 0 when there is no trace of them'),
+  trace: traceState,
 })
 
 export type Token = z.infer<typeof token>

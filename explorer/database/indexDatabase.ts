@@ -114,6 +114,33 @@ export const COLUMNS: {
   },
   token_balance: { key: 1, columns: ['key', 'token', 'token_id', 'holder', 'amount'] },
   token_name: { key: 1, columns: ['address', 'is_asked', 'name', 'symbol', 'decimals', 'name_key', 'symbol_key'] },
+  log: {
+    key: 2,
+    columns: ['position', 'ordinal', 'address', 'topic0', 'topic1', 'topic2', 'topic3', 'data', 'log_index'],
+  },
+  tx_run: { key: 1, columns: ['position', 'logs', 'trace', 'calls'] },
+  call_tree: { key: 1, columns: ['position', 'calls'] },
+  internal_call: {
+    key: 2,
+    columns: [
+      'position',
+      'ordinal',
+      'depth',
+      'kind',
+      'sender',
+      'recipient',
+      'value',
+      'gas',
+      'gas_used',
+      'is_ok',
+      'error',
+    ],
+  },
+  account_call: { key: 3, columns: ['address', 'position', 'ordinal'] },
+  contract: {
+    key: 1,
+    columns: ['address', 'position', 'ordinal', 'creator', 'kind', 'destroyed', 'is_deleted', 'label'],
+  },
   statistics_hour: {
     key: 1,
     columns: [

@@ -161,4 +161,63 @@ export const MIGRATIONS: Readonly<Record<string, string>> = {
       new_accounts INT not null
     );
   `,
+  '0007_evm': `
+    create table log (
+      position INT not null,
+      ordinal INT not null,
+      address BYTES not null,
+      topic0 BYTES,
+      topic1 BYTES,
+      topic2 BYTES,
+      topic3 BYTES,
+      data BYTES not null,
+      log_index INT not null,
+      primary key (position, ordinal)
+    ) KEYED;
+    create index log_address on log (address, position, ordinal);
+    create index log_topic on log (topic0, position, ordinal);
+    create index log_address_topic on log (address, topic0, position, ordinal);
+    create table tx_run (
+      position INT primary key,
+      logs INT not null,
+      trace INT,
+      calls INT not null
+    );
+    create table call_tree (
+      position INT primary key,
+      calls BYTES not null
+    );
+    create table internal_call (
+      position INT not null,
+      ordinal INT not null,
+      depth INT not null,
+      kind INT not null,
+      sender BYTES not null,
+      recipient BYTES,
+      value BYTES not null,
+      gas INT not null,
+      gas_used INT not null,
+      is_ok INT not null,
+      error text,
+      primary key (position, ordinal)
+    ) KEYED;
+    create table account_call (
+      address BYTES not null,
+      position INT not null,
+      ordinal INT not null,
+      primary key (address, position, ordinal)
+    ) KEYED;
+    create table contract (
+      address BYTES primary key,
+      position INT not null,
+      ordinal INT not null,
+      creator BYTES,
+      kind INT not null,
+      destroyed INT,
+      is_deleted INT not null,
+      label text
+    ) KEYED;
+    create index contract_position on contract (position, ordinal);
+    create index contract_creator on contract (creator, position, ordinal);
+  `,
 }

@@ -7,6 +7,7 @@ import type {
   Receipt,
 } from '../node/answers.ts'
 import { type NodeClient, NodeError, NodeRefusal, toQuantity } from '../node/nodeClient.ts'
+import { type BlockTraces, fetchTraces } from './fetchTraces.ts'
 import { governanceChanges } from './governance.ts'
 
 /** Everything that the node tells of one block. */
@@ -17,6 +18,8 @@ export interface FetchedBlock {
   readonly results: BlockResults
   /** of its EVM transactions, in their order */
   readonly receipts: readonly Receipt[]
+  /** of its EVM transactions, in their order; none when no code ran */
+  readonly traces: BlockTraces
   /** its transactions decoded, EVM ones too, when it has native ones; else none */
   readonly decoded: readonly NativeTransaction[]
   /** proposals that it changed, by number, as they are after it; null: there is none any more */
@@ -25,7 +28,7 @@ export interface FetchedBlock {
 
 /**
  * Asks the node for the blocks from `first` to `last`, with as few requests as that takes: two for all of them, and for those that have
- * transactions one more, or two.
+ * transactions one more, or two; for those that ran code one each.
  * @throws NodeError
  */
 export async function fetchBlocks(
@@ -58,6 +61,10 @@ export async function fetchBlocks(
   const unread = withEvm.find((_, index) => receipts[index] === null)
   if (unread !== undefined) throw new NodeError(`the node does not have the receipts of block ${unread.height}`)
   const receiptsOf = new Map(withEvm.map(({ height }, index) => [height, receipts[index] as readonly Receipt[]]))
+  const traces = await fetchTraces(
+    node,
+    withEvm.map(({ height, ethereum: own }) => ({ height, ethereum: own, receipts: receiptsOf.get(height)! })),
+  )
   const decodedOf = new Map<number, readonly NativeTransaction[]>()
   const proposalsOf = new Map<number, ReadonlyMap<number, NodeProposal | null>>()
   for (const { height, ethereum, consensus, results } of blocks) {
@@ -68,6 +75,7 @@ export async function fetchBlocks(
   return blocks.map((block) => ({
     ...block,
     receipts: receiptsOf.get(block.height) ?? [],
+    traces: traces.get(block.height) ?? [],
     decoded: decodedOf.get(block.height) ?? [],
     proposals: proposalsOf.get(block.height)!,
   }))

@@ -5,6 +5,7 @@ import type { TableName } from '../database/schema.ts'
 import type { EthereumBlock, Hex, Status } from '../node/answers.ts'
 import { type NodeClient, NodeError, toQuantity } from '../node/nodeClient.ts'
 import { BalanceBook } from './balances.ts'
+import { applyContracts } from './contractBook.ts'
 import { fetchBlocks } from './fetchBlocks.ts'
 import { applyGovernance } from './governance.ts'
 import { oldestStateHeight, writeOpeningBalances } from './openingBalances.ts'
@@ -263,6 +264,10 @@ async function store(
       await tokens.apply(
         writer,
         blocks.flatMap(({ transfers }) => transfers),
+      )
+      await applyContracts(
+        writer,
+        blocks.flatMap(({ contracts }) => contracts),
       )
       await setHeight(writer, blocks[0]!.height - 1, blocks.at(-1)!.height)
     })

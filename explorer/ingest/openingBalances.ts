@@ -4,6 +4,7 @@ import { endPosition } from '../database/position.ts'
 import type { GenesisAnswer } from '../node/answers.ts'
 import { type NodeClient, NodeRefusal } from '../node/nodeClient.ts'
 import { accountOf, coinsOf } from './coinMovements.ts'
+import { writeGenesisContracts } from './contractBook.ts'
 
 /** Accounts asked for at once. */
 const PAGE = 1000
@@ -14,9 +15,9 @@ interface Owners {
 }
 
 /**
- * Writes the balances that the movements of the blocks from `first` on are added to: those of the genesis when that is the first block,
- * else those after the block before. Where the node has no state that old, they are those after the oldest block whose state it keeps,
- * and movements up to there are not added.
+ * Writes the balances that the movements of the blocks from `first` on are added to: those of the genesis when that is the first block
+ * (with the contracts of the genesis), else those after the block before. Where the node has no state that old, they are those after the
+ * oldest block whose state it keeps, and movements up to there are not added.
  * @returns the height after which the balances are those
  */
 export async function writeOpeningBalances(
@@ -32,6 +33,7 @@ export async function writeOpeningBalances(
       return [accountOf(address), amountToBytes(total), 0]
     })
     await writer.replace('coin_balance', rows)
+    await writeGenesisContracts(writer, answer)
     return 0
   }
   const height = Math.max(first - 1, oldestState)

@@ -7,6 +7,8 @@ import { beginPosition, endPosition, transactionIndexOf, transactionPosition } f
 import { MOVEMENT_KINDS, type TableName, TX_KINDS } from '../database/schema.ts'
 import type { EthereumTransaction, Event, NativeTransaction, Receipt, TransactionResult } from '../node/answers.ts'
 import { accountOf, type CoinMovement, coinMovements, coinsOf } from './coinMovements.ts'
+import type { ContractChange } from './contractBook.ts'
+import { addEvmRows } from './evmRows.ts'
 import type { FetchedBlock } from './fetchBlocks.ts'
 import { governanceChanges, type PlacedChange } from './governance.ts'
 import type { BlockTotals } from './statistics.ts'
@@ -27,6 +29,8 @@ export interface BlockRows {
   readonly transfers: readonly PlacedTransfer[]
   readonly totals: BlockTotals
   readonly governance: readonly PlacedChange[]
+  /** created and destroyed ones, in the order in which that happened */
+  readonly contracts: readonly ContractChange[]
 }
 
 export interface PlacedMovement extends CoinMovement {
@@ -54,6 +58,7 @@ export function readBlock(fetched: FetchedBlock): BlockRows {
   const movements: PlacedMovement[] = []
   const governance: PlacedChange[] = []
   const transfers: PlacedTransfer[] = []
+  const contracts: ContractChange[] = []
   const raw = consensus.block.data.txs ?? []
   const outcomes = results.txs_results ?? []
   requireSame(height, 'results', raw.length, outcomes.length)
@@ -86,8 +91,11 @@ export function readBlock(fetched: FetchedBlock): BlockRows {
     const accounts = move(position, outcome.events)
     let read: ReadTransaction
     if (isEvm(bytes)) {
-      read = readEvm(ethereum.transactions[evmCount]!, receipts[evmCount]!, outcome)
-      for (const [ordinal, transfer] of tokenTransfers(receipts[evmCount]!.logs).entries()) {
+      const [transaction, receipt] = [ethereum.transactions[evmCount]!, receipts[evmCount]!]
+      read = readEvm(transaction, receipt, outcome)
+      const trace = fetched.traces[evmCount]
+      contracts.push(...addEvmRows((table, row) => rows.add(table, row), position, transaction, receipt, trace))
+      for (const [ordinal, transfer] of tokenTransfers(receipt.logs).entries()) {
         const { token, sender, recipient, amount, id } = transfer
         const sides = [sender ?? null, recipient ?? null]
         rows.add('token_transfer', [position, ordinal, token, ...sides, amountToBytes(amount), id])
@@ -137,6 +145,7 @@ export function readBlock(fetched: FetchedBlock): BlockRows {
     transfers,
     totals,
     governance,
+    contracts,
   }
 }
 

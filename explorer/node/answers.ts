@@ -143,6 +143,11 @@ export interface GenesisAnswer {
           readonly coins: readonly { readonly denom: string; readonly amount: string }[]
         }[]
       }
+      readonly evm?: {
+        readonly params: { readonly active_static_precompiles: readonly string[] }
+        readonly preinstalls: readonly { readonly name: string; readonly address: string }[]
+      }
+      readonly erc20?: { readonly native_precompiles: readonly string[] }
     }
   }
 }

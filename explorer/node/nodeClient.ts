@@ -15,8 +15,8 @@ export class NodeRefusal extends NodeError {
   }
 }
 
-/** The answers to a batch are longer than anybody reads. */
-class AnswerTooLong extends NodeError {}
+/** The answers to a batch, or one of them, are longer than anybody reads. */
+export class AnswerTooLong extends NodeError {}
 
 /** One call of a batch. */
 interface Call {

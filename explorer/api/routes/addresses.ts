@@ -34,11 +34,16 @@ export function addAddresses(app: Api['app'], { queries }: Pick<Api, 'queries'>)
         )
         .select(({ fn }) => fn.countAll<number>().as('count'))
         .executeTakeFirstOrThrow()
+      const [contract, log] = await Promise.all([
+        queries.selectFrom('contract').select('position').where('address', '=', address).executeTakeFirst(),
+        queries.selectFrom('log').select('position').where('address', '=', address).limit(1).executeTakeFirst(),
+      ])
       return {
         address: toChecksumAddress(address),
         bech32: toBech32(address),
         balance: balance === undefined ? '0' : viewAmount(balance.amount),
         transactions: Number(count) > MAX_COUNTED ? null : Number(count),
+        isContract: contract !== undefined || log !== undefined,
       }
     },
   )

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { hexToBytes } from '../../../src/primitives/bytes.ts'
 import type { Api } from '../api.ts'
+import { runOf } from '../evmQueries.ts'
 import { findTransaction, listTransactions, movementsAt } from '../queries.ts'
 import { page, pageOf, problem, transaction } from '../shapes.ts'
 import { listTokenTransfers } from '../tokenQueries.ts'
@@ -41,9 +42,10 @@ export function addTransactions(app: Api['app'], { queries }: Pick<Api, 'queries
       const row = await findTransaction(queries, hexToBytes(hash.startsWith('0x') ? hash : `0x${hash}`))
       if (row === undefined) return reply.code(404).send({ error: 'no such transaction in the index' })
       const detail = JSON.parse(row.detail) as Record<string, unknown>
-      const [movements, transfers] = await Promise.all([
+      const [movements, transfers, run] = await Promise.all([
         movementsAt(queries, row.position),
         listTokenTransfers(queries, { position: row.position }, { limit: MAX_TRANSFERS }),
+        runOf(queries, row.position),
       ])
       return {
         ...viewTransaction(row),
@@ -51,6 +53,7 @@ export function addTransactions(app: Api['app'], { queries }: Pick<Api, 'queries
         movements,
         tokenTransfers: transfers.items.toReversed(),
         hasMoreTokenTransfers: transfers.next !== null,
+        ...run,
       }
     },
   )

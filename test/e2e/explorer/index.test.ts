@@ -29,6 +29,7 @@ import { startQuickDevnet } from '../quickDevnet.ts'
 import { mined, rpc } from '../rpc.ts'
 import { freePort, type TestNode } from '../startNode.ts'
 import { browserPath, launchBrowser } from './browser.ts'
+import { type FilledEvm, fillEvm, testEvm } from './evm.ts'
 
 const account = ACCOUNTS[1]!
 const sender = account.address
@@ -46,6 +47,7 @@ let evmHashes: readonly Hex[]
 let nativeHash: string
 /** ERC-20, ERC-721, ERC-1155 and WETH9-like */
 let tokens: readonly Hex[]
+let evm: FilledEvm
 
 const contractOf = (file: string, name: string) => compileContract(file, name) as unknown as { abi: Abi; bytecode: Hex }
 const SAMPLE = contractOf('test/SampleToken.sol', 'SampleToken')
@@ -197,6 +199,7 @@ beforeAll(async () => {
   node = await startQuickDevnet({ environment: { PRUNING: 'archive' } })
   await fill()
   await fillTokens()
+  evm = await fillEvm(node.url)
   explorer = await start()
   await indexed(Number(await rpc<Hex>(node.url, 'eth_blockNumber')))
 })
@@ -310,6 +313,8 @@ describe('an explorer', () => {
     const { items } = await get(`addresses/${staker.address}/movements`)
     expect(items.map(({ kind }: { kind: string }) => kind)).toEqual(expect.arrayContaining(['fee', 'transfer']))
   })
+
+  testEvm(get, () => ({ url: node.url, filled: evm }))
 
   it('finds heights, hashes of both kinds and addresses in both spellings', async () => {
     const block = await get('blocks/1')

@@ -1,0 +1,67 @@
+import { z } from 'zod'
+import { toChecksumAddress } from '../../../src/primitives/address.ts'
+import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
+import type { Api } from '../api.ts'
+import { findContract, listContracts } from '../evmQueries.ts'
+import { contract, contractDetail, placePage } from '../evmShapes.ts'
+import { problem } from '../shapes.ts'
+import { spelledAddress } from '../spelledAddress.ts'
+import { tokenPageOf } from '../tokenShapes.ts'
+
+/** Code changes only when a contract is created or destroyed, or an account delegates. */
+const MAX_AGE_MS = 5_000
+/** EIP-7702: the code of an account that runs another's begins so, and the address follows. */
+const DELEGATION = '0xef0100'
+const DELEGATION_LENGTH = DELEGATION.length + 40
+
+/** Contracts and their creators. */
+export function addContracts(app: Api['app'], { queries, node, cache }: Pick<Api, 'queries' | 'node' | 'cache'>): void {
+  const tags = ['contracts']
+
+  app.get(
+    '/contracts',
+    {
+      schema: {
+        tags,
+        summary: 'Contracts, the newest first, with those of the genesis at the end',
+        querystring: placePage.extend({
+          creator: spelledAddress.optional().describe('only those that this account or contract created'),
+        }),
+        response: { 200: tokenPageOf(contract) },
+      },
+    },
+    ({ query: { creator, ...part } }) => listContracts(queries, { creator }, part),
+  )
+
+  app.get(
+    '/contracts/:address',
+    {
+      schema: {
+        tags,
+        summary: 'A contract with its code',
+        params: z.object({ address: spelledAddress.describe('0x… or coin1…') }),
+        response: { 200: contractDetail, 404: problem },
+      },
+    },
+    async ({ params: { address } }, reply) => {
+      const hex = bytesToHex(address)
+      const [known, code] = await Promise.all([
+        findContract(queries, address),
+        cache.get(`code ${hex}`, MAX_AGE_MS, async () => {
+          const [answer] = await node.ethereum([{ method: 'eth_getCode', params: [hex, 'latest'] }])
+          return answer as string
+        }),
+      ])
+      if (known === undefined && code === '0x') return reply.code(404).send({ error: 'no contract at this address' })
+      const isDelegation = code.startsWith(DELEGATION) && code.length === DELEGATION_LENGTH
+      const unknown = { creator: null, created: null, way: null, label: null, selfDestruct: null, isDeleted: false }
+      return {
+        ...(known ?? { ...unknown, address: toChecksumAddress(address) }),
+        creation: known === undefined ? ('unknown' as const) : ('known' as const),
+        code,
+        codeSize: code.length / 2 - 1,
+        delegatesTo: isDelegation ? toChecksumAddress(hexToBytes(`0x${code.slice(DELEGATION.length)}`)) : null,
+      }
+    },
+  )
+}
