@@ -5,6 +5,7 @@ import { CALL_KINDS, CREATION_KINDS, TRACE_STATES } from '../database/evmTables.
 import { heightOf } from '../database/position.ts'
 import type { Tables } from '../database/schema.ts'
 import { unpackCalls } from '../ingest/callTree.ts'
+import { type Part, placeOf, placePageOf, type TextPage } from './cursors.ts'
 import type { Call, CallPage, Contract, InternalCall, Log, TraceState } from './evmShapes.ts'
 import { viewAmount } from './views.ts'
 
@@ -12,21 +13,10 @@ import { viewAmount } from './views.ts'
 
 type Queries = Kysely<Tables>
 
-interface PlacePart {
-  readonly limit: number
-  /** `position.ordinal` of the last row before this part */
-  readonly before?: string | undefined
-}
-
 interface OrderedPart {
   readonly limit: number
   /** ordinal of the last row before this part */
   readonly after?: number | undefined
-}
-
-interface PlacePage<T> {
-  readonly items: T[]
-  readonly next: string | null
 }
 
 /** Bytes of a log's data that are shown. */
@@ -76,8 +66,8 @@ export async function logsOf(
 export async function listLogs(
   queries: Queries,
   { address, topic }: { readonly address: Uint8Array; readonly topic?: Uint8Array | undefined },
-  { limit, before }: PlacePart,
-): Promise<PlacePage<Log>> {
+  { limit, before }: Part,
+): Promise<TextPage<Log>> {
   const [position, ordinal] = placeOf(before)
   let select = selectLogs(queries)
     .where('log.address', '=', address)
@@ -119,8 +109,8 @@ export async function callsOf(
 export async function listInternalCalls(
   queries: Queries,
   account: Uint8Array,
-  { limit, before }: PlacePart,
-): Promise<PlacePage<InternalCall>> {
+  { limit, before }: Part,
+): Promise<TextPage<InternalCall>> {
   const [position, ordinal] = placeOf(before)
   const rows = await queries
     .selectFrom('account_call')
@@ -160,8 +150,8 @@ export async function listInternalCalls(
 export async function listContracts(
   queries: Queries,
   { creator }: { readonly creator?: Uint8Array | undefined },
-  { limit, before }: PlacePart,
-): Promise<PlacePage<Contract>> {
+  { limit, before }: Part,
+): Promise<TextPage<Contract>> {
   const [position, ordinal] = placeOf(before)
   let select = selectContracts(queries)
     .where(({ eb, refTuple, tuple }) =>
@@ -235,20 +225,4 @@ function viewContract(row: Awaited<ReturnType<ReturnType<typeof selectContracts>
         : { height: heightOf(destroyed), transaction: bytesToHex(end_hash) },
     isDeleted: is_deleted === 1,
   }
-}
-
-function placeOf(before: string | undefined): readonly [position: number, ordinal: number] {
-  if (before === undefined) return [Number.MAX_SAFE_INTEGER, 0]
-  const [position, ordinal] = before.split('.').map(Number)
-  return [Math.min(position!, Number.MAX_SAFE_INTEGER), ordinal!]
-}
-
-function placePageOf<R extends { readonly position: number; readonly ordinal: number }, T>(
-  rows: readonly R[],
-  limit: number,
-  view: (row: R) => T,
-): PlacePage<T> {
-  const last = rows[limit - 1]
-  const next = rows.length > limit && last !== undefined ? `${last.position}.${last.ordinal}` : null
-  return { items: rows.slice(0, limit).map(view), next }
 }

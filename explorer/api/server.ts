@@ -25,9 +25,11 @@ import { addMempool } from './routes/mempool.ts'
 import { addNetwork } from './routes/network.ts'
 import { addNodes } from './routes/nodes.ts'
 import { addParameters } from './routes/parameters.ts'
+import { addStake } from './routes/stake.ts'
 import { addStatistics } from './routes/statistics.ts'
 import { addTokens } from './routes/tokens.ts'
 import { addTransactions } from './routes/transactions.ts'
+import { addValidators } from './routes/validators.ts'
 
 interface ServerOptions extends Pick<Api, 'queries' | 'services' | 'config' | 'node'> {
   /** called with each batch of blocks that is in the index */
@@ -106,6 +108,8 @@ export async function createServer({ queries, services, config, node, listeners,
         addContracts,
         addNodes,
         addGovernance,
+        addValidators,
+        addStake,
         addMempool,
         addParameters,
         addStatistics,

@@ -93,8 +93,9 @@ export const status = z.object({
 })
 
 export const found = z.object({
-  kind: z.enum(['block', 'transaction', 'address', 'token']),
+  kind: z.enum(['block', 'transaction', 'address', 'token', 'validator']),
   id: z.string().describe('height, hash or address: the last part of its path here'),
+  label: z.string().optional().describe('of a token or a validator found by its name: what it calls itself'),
 })
 
 export const node = z.object({

@@ -1,27 +1,17 @@
 import type { Kysely, SelectQueryBuilder } from 'kysely'
 import { toChecksumAddress } from '../../src/primitives/address.ts'
-import { bytesToBigInt, bytesToHex, EMPTY_BYTES, hexToBytes } from '../../src/primitives/bytes.ts'
+import { bytesToBigInt, bytesToHex, EMPTY_BYTES } from '../../src/primitives/bytes.ts'
 import { amountToBytes } from '../database/amount.ts'
 import { heightOf } from '../database/position.ts'
 import { type Tables, TOKEN_KINDS } from '../database/schema.ts'
 import { searchKey } from '../ingest/tokenNames.ts'
+import { byPlace, type Part, pageOf, splitCursor, type TextPage } from './cursors.ts'
 import type { Token, TokenHolder, TokenHolding, TokenTransfer } from './tokenShapes.ts'
 import { viewAmount } from './views.ts'
 
 /* Lists of tokens, as in queries.ts. */
 
 type Queries = Kysely<Tables>
-
-interface Part {
-  readonly limit: number
-  /** `number.number` or `number.address` of the last row before this part */
-  readonly before?: string | undefined
-}
-
-interface TextPage<T> {
-  readonly items: T[]
-  readonly next: string | null
-}
 
 interface NameRow {
   readonly token: Uint8Array
@@ -35,9 +25,6 @@ const NAME = ['token_name.name', 'token_name.symbol', 'token_name.decimals'] as 
 const KINDS = Object.fromEntries(Object.entries(TOKEN_KINDS).map(([name, kind]) => [kind, name])) as Readonly<
   Record<number, Token['kind']>
 >
-
-/** Above every address. */
-const AFTER_ADDRESSES = new Uint8Array(21).fill(0xff)
 
 /** Tokens, those with the most holders first. */
 export async function listTokens(queries: Queries, { limit, before }: Part): Promise<TextPage<Token>> {
@@ -142,7 +129,7 @@ export async function listTokenTransfers(
     ),
   )
   const rows = new Map([...given!, ...got!].map((row) => [idOf(row), row]))
-  const sorted = [...rows.values()].toSorted((a, b) => b.position - a.position || b.ordinal - a.ordinal)
+  const sorted = [...rows.values()].toSorted(byPlace)
   return pageOf(sorted, limit, viewTransfer, idOf)
 }
 
@@ -216,23 +203,4 @@ function viewTransfer(row: TransferRow): TokenTransfer {
     amount: viewAmount(row.amount),
     id: row.token_id.length === 0 ? null : bytesToBigInt(row.token_id).toString(),
   }
-}
-
-/** The number and the address of a `before`; without one, what is above all. */
-function splitCursor(before: string | undefined): readonly [bigint | undefined, Uint8Array] {
-  if (before === undefined) return [undefined, AFTER_ADDRESSES]
-  const [number, address] = before.split('.') as [string, string]
-  const value = BigInt(number)
-  // A larger number than any amount stands for the largest.
-  const bounded = value < 2n ** 256n ? value : 2n ** 256n - 1n
-  return [bounded, address.startsWith('0x') ? hexToBytes(address) : AFTER_ADDRESSES]
-}
-
-function pageOf<R, T>(
-  rows: readonly R[],
-  limit: number,
-  view: (row: R) => T,
-  cursorOf: (row: R) => string,
-): TextPage<T> {
-  return { items: rows.slice(0, limit).map(view), next: rows.length > limit ? cursorOf(rows[limit - 1]!) : null }
 }

@@ -1,5 +1,6 @@
 import type { Kysely, Transaction } from 'kysely'
 import type { TableName, Tables } from './schema.ts'
+import { STAKING_COLUMNS } from './stakingTables.ts'
 
 /** A cell as it is bound, in the order of a table's columns. */
 export type Cell = string | number | Uint8Array | null
@@ -141,6 +142,7 @@ export const COLUMNS: {
     key: 1,
     columns: ['address', 'position', 'ordinal', 'creator', 'kind', 'destroyed', 'is_deleted', 'label'],
   },
+  ...STAKING_COLUMNS,
   statistics_hour: {
     key: 1,
     columns: [

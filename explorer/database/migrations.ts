@@ -1,3 +1,5 @@
+import { STAKING_MIGRATION } from './stakingTables.ts'
+
 /**
  * The tables of schema.ts in SQL, by the names of the migrations that make them; a release adds to them and changes none. BYTES, INT and
  * KEYED are replaced by what they are called in the database (migrate.ts).
@@ -220,4 +222,5 @@ export const MIGRATIONS: Readonly<Record<string, string>> = {
     create index contract_position on contract (position, ordinal);
     create index contract_creator on contract (creator, position, ordinal);
   `,
+  '0008_staking': STAKING_MIGRATION,
 }

@@ -1,4 +1,5 @@
 import type { EvmTables } from './evmTables.ts'
+import type { StakingTables } from './stakingTables.ts'
 
 /*
  * The tables of the index, in SQLite and in PostgreSQL alike. Bytes are bytes in both (addresses 20, hashes 32); amounts are the bytes of
@@ -211,7 +212,7 @@ export const MOVEMENT_KINDS = { transfer: 0, fee: 1, mint: 2, burn: 3 } as const
 
 export const TOKEN_KINDS = { erc20: 0, erc721: 1, erc1155: 2 } as const
 
-export interface Tables extends EvmTables {
+export interface Tables extends EvmTables, StakingTables {
   ingest: IngestTable
   block: BlockTable
   tx: TxTable

@@ -6,7 +6,8 @@ import type {
   NodeProposal,
   Receipt,
 } from '../node/answers.ts'
-import { type NodeClient, NodeError, NodeRefusal, toQuantity } from '../node/nodeClient.ts'
+import { type NodeClient, NodeError, toQuantity } from '../node/nodeClient.ts'
+import { askState } from '../node/stateQueries.ts'
 import { type BlockTraces, fetchTraces } from './fetchTraces.ts'
 import { governanceChanges } from './governance.ts'
 
@@ -90,30 +91,12 @@ async function fetchProposals(
   for (const own of [...(transactions ?? []).map((result) => result.events), events ?? []]) {
     for (const { kind, id } of governanceChanges(own)) {
       if (kind === 'vote' || kind === 'deposit' || found.has(id)) continue
-      found.set(id, await fetchProposal(node, id, height))
+      const path = `/cosmos/gov/v1/proposals/${id}`
+      const answer = await askState<{ readonly proposal: NodeProposal }>(node, path, height)
+      found.set(id, answer?.proposal ?? null)
     }
   }
   return found
-}
-
-/** gRPC's code of what does not exist. */
-const NOT_FOUND = 5
-
-/** The proposal after the block at `height`; where the node keeps no state that old, as it is now. */
-async function fetchProposal(node: Pick<NodeClient, 'rest'>, id: number, height: number): Promise<NodeProposal | null> {
-  const ask = async (at?: number) =>
-    ((await node.rest(`/cosmos/gov/v1/proposals/${id}`, at)) as { readonly proposal: NodeProposal }).proposal
-  try {
-    return await ask(height)
-  } catch (error) {
-    if (!(error instanceof NodeRefusal)) throw error
-  }
-  try {
-    return await ask()
-  } catch (error) {
-    if (error instanceof NodeRefusal && error.code === NOT_FOUND) return null
-    throw error
-  }
 }
 
 /** The SDK gives at most this many transactions of a block at once. */

@@ -7,9 +7,11 @@ import { type NodeClient, NodeError, toQuantity } from '../node/nodeClient.ts'
 import { BalanceBook } from './balances.ts'
 import { applyContracts } from './contractBook.ts'
 import { fetchBlocks } from './fetchBlocks.ts'
+import { fetchStaking, type StakingChanges } from './fetchStake.ts'
 import { applyGovernance } from './governance.ts'
 import { oldestStateHeight, writeOpeningBalances } from './openingBalances.ts'
 import { type BlockRows, readBlock } from './readBlock.ts'
+import { applyStaking, writeOpeningStake } from './stakingBook.ts'
 import { addStatistics } from './statistics.ts'
 import { TokenBook } from './tokenBook.ts'
 import { describeTokens } from './tokenNames.ts'
@@ -136,6 +138,7 @@ async function begin({ database, node, logger }: IngestOptions): Promise<Begun> 
       // State that a pruning node drops while it is read would stop this: it begins anew then, with the state that is the oldest.
       const oldest = earliest === 1 ? 0 : await oldestStateHeight(node, earliest - 1, latest)
       const opening = await writeOpeningBalances(writer, node, earliest, oldest)
+      await writeOpeningStake(writer, node, earliest, opening)
       await writer.insert('ingest', [[1, network, Number(chainId), earliest, earliest - 1, opening]])
       return opening
     })
@@ -201,20 +204,21 @@ async function catchUp(options: IngestOptions, books: Books, from: Begun, head: 
   let { height, hash } = from
   let next = height + 1
   let size = Math.min(8, MAX_BATCH_BLOCKS)
-  const fetched: Promise<readonly BlockRows[]>[] = []
+  const fetched: Promise<Batch>[] = []
   while (height < head && !stop.aborted) {
     while (fetched.length <= AHEAD && next <= head) {
       const [first, last] = [next, Math.min(next + size - 1, head)]
-      const batch = fetchBlocks(node, first, last).then((all) => all.map(readBlock))
+      const batch = fetchBatch(node, first, last)
       // It is awaited in its turn; until then a failure is nobody's.
       batch.catch(() => undefined)
       fetched.push(batch)
       next = last + 1
     }
-    const blocks = await fetched.shift()!
+    const batch = await fetched.shift()!
+    const { blocks } = batch
     if (stop.aborted) break
     checkLinks(blocks, hash)
-    await store(options.database, books, blocks, from.openingHeight)
+    await store(options.database, books, batch, from.openingHeight)
     ;({ height, hash } = blocks.at(-1)!)
     const transactions = blocks.reduce((sum, { transactionCount }) => sum + transactionCount, 0)
     onIndexed({ height, nodeHeight: head })
@@ -222,6 +226,17 @@ async function catchUp(options: IngestOptions, books: Books, from: Begun, head: 
     size = nextSize(blocks.length, transactions)
   }
   return { ...from, height, hash }
+}
+
+/** Blocks that are stored at once. */
+interface Batch {
+  readonly blocks: readonly BlockRows[]
+  readonly staking: StakingChanges
+}
+
+async function fetchBatch(node: NodeClient, first: number, last: number): Promise<Batch> {
+  const blocks = await fetchBlocks(node, first, last)
+  return { staking: await fetchStaking(node, blocks), blocks: blocks.map(readBlock) }
 }
 
 /**
@@ -245,7 +260,7 @@ function nextSize(blocks: number, transactions: number): number {
 async function store(
   database: IndexLock,
   { coins, tokens }: Books,
-  blocks: readonly BlockRows[],
+  { blocks, staking }: Batch,
   openingHeight: number,
 ): Promise<void> {
   try {
@@ -269,6 +284,7 @@ async function store(
         writer,
         blocks.flatMap(({ contracts }) => contracts),
       )
+      await applyStaking(writer, staking)
       await setHeight(writer, blocks[0]!.height - 1, blocks.at(-1)!.height)
     })
   } catch (error) {

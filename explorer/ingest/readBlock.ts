@@ -201,9 +201,7 @@ function readEvm(transaction: EthereumTransaction, receipt: Receipt, outcome: Tr
 function readNative(bytes: Uint8Array, decoded: NativeTransaction, outcome: TransactionResult): ReadTransaction {
   const { body, auth_info: info } = decoded
   const offered = info.fee.amount.find(({ denom }) => denom === 'acoin')?.amount ?? '0'
-  const signers = outcome.events.flatMap(({ type, attributes }) =>
-    type === 'tx' ? attributes.filter(({ key }) => key === 'acc_seq').map(({ value }) => value.split('/')[0]!) : [],
-  )
+  const signers = signersOf(outcome.events)
   const named = outcome.events.flatMap(({ attributes }) => attributes.map(({ value }) => value).filter(isAccountText))
   const first = signers[0] ?? named[0]
   const paid = outcome.events.find(
@@ -241,13 +239,21 @@ function readNative(bytes: Uint8Array, decoded: NativeTransaction, outcome: Tran
   }
 }
 
+/** Addresses of those who signed a native transaction, by its events. */
+export function signersOf(events: readonly Event[]): readonly string[] {
+  return events.flatMap(({ type, attributes }) =>
+    type === 'tx' ? attributes.filter(({ key }) => key === 'acc_seq').map(({ value }) => value.split('/')[0]!) : [],
+  )
+}
+
 /** EIP-2718 types and RLP lists. The protobuf of a native transaction begins with 0x0a, the tag of its first field. */
 export function isEvm(bytes: Uint8Array): boolean {
   const first = bytes[0] ?? 0
   return first >= 0xc0 || (first >= 1 && first <= 4)
 }
 
-function isOfBegin({ attributes }: Event): boolean {
+/** Whether a block's event is of what modules do before the first transaction. */
+export function isOfBegin({ attributes }: Event): boolean {
   return attributes.some(({ key, value }) => key === 'mode' && value === 'BeginBlock')
 }
 

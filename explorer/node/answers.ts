@@ -66,11 +66,24 @@ export interface ConsensusBlock {
       /** 40 hex digits */
       readonly proposer_address: string
       readonly last_block_id: { readonly hash: string }
+      readonly validators_hash: string
     }
     /** base64 */
     readonly data: { readonly txs: readonly string[] | null }
-    readonly last_commit: { readonly height: string; readonly round: number } | null
+    readonly last_commit: {
+      readonly height: string
+      readonly round: number
+      /** of the validators of the block before, in their order */
+      readonly signatures: readonly CommitSignature[]
+    } | null
   }
+}
+
+interface CommitSignature {
+  /** 1: there is none, and no address; 2: for the block; 3: for no block */
+  readonly block_id_flag: number
+  /** 40 hex digits */
+  readonly validator_address: string
 }
 
 export interface TransactionResult {
@@ -86,6 +99,20 @@ export interface BlockResults {
   readonly height: string
   readonly txs_results: readonly TransactionResult[] | null
   readonly finalize_block_events: readonly Event[] | null
+  readonly validator_updates: readonly ValidatorUpdate[] | null
+}
+
+/** The power that a validator has from the second block after this one on; 0 may be left out. */
+interface ValidatorUpdate {
+  /** base64 */
+  readonly pub_key: { readonly Sum: { readonly value: { readonly ed25519: string } } }
+  readonly power?: string
+}
+
+/** A page of `/rpc/validators`. */
+export interface ValidatorSet {
+  readonly validators: readonly { readonly address: string; readonly voting_power: string }[]
+  readonly total: string
 }
 
 /** A native transaction as `/cosmos/tx/v1beta1/txs/block/{height}` shows it. */
@@ -122,6 +149,23 @@ export interface NodeProposal {
   readonly proposer: string
   readonly expedited: boolean
   readonly failed_reason: string
+}
+
+/** A validator as `/cosmos/staking/v1beta1/validators` shows it. */
+export interface NodeValidator {
+  readonly operator_address: string
+  readonly consensus_pubkey: { readonly '@type': string; readonly key: string }
+  readonly jailed: boolean
+  readonly status: string
+  readonly tokens: string
+  readonly delegator_shares: string
+  readonly description: Readonly<Record<'moniker' | 'identity' | 'website' | 'security_contact' | 'details', string>>
+  readonly unbonding_time: string
+  readonly commission: {
+    readonly commission_rates: Readonly<Record<'rate' | 'max_rate' | 'max_change_rate', string>>
+    readonly update_time: string
+  }
+  readonly min_self_delegation: string
 }
 
 export interface Status {

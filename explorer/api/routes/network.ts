@@ -1,12 +1,20 @@
 import { z } from 'zod'
-import { AddressError, parseTypedAddress, toChecksumAddress } from '../../../src/primitives/address.ts'
+import {
+  AddressError,
+  BECH32_OPERATOR,
+  parseAddress,
+  parseTypedAddress,
+  toBech32,
+  toChecksumAddress,
+} from '../../../src/primitives/address.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import type { Api } from '../api.ts'
 import { found, status } from '../shapes.ts'
+import { findValidator, searchValidators } from '../stakingQueries.ts'
 import { searchTokens } from '../tokenQueries.ts'
 
-/** Tokens that a search finds. */
-const MAX_TOKENS = 10
+/** Tokens that a search finds, and validators. */
+const MAX_NAMED = 10
 
 /** Which chain this is, how far the index has come, and the search. */
 export function addNetwork(
@@ -37,7 +45,7 @@ export function addNetwork(
       schema: {
         tags: ['network'],
         summary:
-          'What a text names: a height, a hash of either kind, an address in either spelling, or the begin of the name or symbol of a token',
+          'What a text names: a height, a hash of either kind, an address in any spelling, or the begin of the name or symbol of a token or of the name of a validator',
         querystring: z.object({ q: z.string().trim().min(1).max(100) }),
         response: { 200: z.object({ items: z.array(found) }) },
       },
@@ -55,13 +63,36 @@ export function addNetwork(
       return row === undefined ? [] : [{ kind: 'block', id: String(row.height) }]
     }
     if (/^(0x)?[0-9a-f]{64}$/i.test(text)) return searchHash(hexToBytes(text.startsWith('0x') ? text : `0x${text}`))
+    if (text.toLowerCase().startsWith(`${BECH32_OPERATOR}1`)) return searchOperator(text)
     try {
       return [{ kind: 'address', id: toChecksumAddress(parseTypedAddress(text)) }]
     } catch (error) {
       if (!(error instanceof AddressError)) throw error
     }
-    const tokens = await searchTokens(queries, text, MAX_TOKENS)
-    return tokens.map(({ address }) => ({ kind: 'token', id: address }))
+    const [tokens, validators] = await Promise.all([
+      searchTokens(queries, text, MAX_NAMED),
+      searchValidators(queries, text, MAX_NAMED),
+    ])
+    return [
+      ...tokens.map(({ address, name, symbol }) => ({
+        kind: 'token' as const,
+        id: address,
+        label: name ?? symbol ?? '',
+      })),
+      ...validators.map(({ operator, moniker }) => ({ kind: 'validator' as const, id: operator, label: moniker })),
+    ]
+  }
+
+  const searchOperator = async (text: string): Promise<z.infer<typeof found>[]> => {
+    let operator: Uint8Array
+    try {
+      operator = parseAddress(text, BECH32_OPERATOR)
+    } catch (error) {
+      if (error instanceof AddressError) return []
+      throw error
+    }
+    const known = await findValidator(queries, operator)
+    return known === undefined ? [] : [{ kind: 'validator', id: toBech32(operator, BECH32_OPERATOR) }]
   }
 
   const searchHash = async (hash: Uint8Array): Promise<z.infer<typeof found>[]> => {

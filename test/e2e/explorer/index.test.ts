@@ -30,6 +30,7 @@ import { mined, rpc } from '../rpc.ts'
 import { freePort, type TestNode } from '../startNode.ts'
 import { browserPath, launchBrowser } from './browser.ts'
 import { type FilledEvm, fillEvm, testEvm } from './evm.ts'
+import { fillStaking, testStaking } from './staking.ts'
 
 const account = ACCOUNTS[1]!
 const sender = account.address
@@ -200,6 +201,7 @@ beforeAll(async () => {
   await fill()
   await fillTokens()
   evm = await fillEvm(node.url)
+  await fillStaking(node)
   explorer = await start()
   await indexed(Number(await rpc<Hex>(node.url, 'eth_blockNumber')))
 })
@@ -272,7 +274,7 @@ describe('an explorer', () => {
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
     const address = getAddress(tokens[0]!)
-    expect(found).toEqual([{ kind: 'token', id: address }])
+    expect(found).toMatchObject([{ kind: 'token', id: address }])
     const named = { address, name: 'Sample <b>token</b>', symbol: 'SMPL', decimals: 18 }
     expect(await get(`tokens/${address}`)).toMatchObject(named)
     const { items } = await get(`addresses/${sender}/tokens`)
@@ -315,6 +317,8 @@ describe('an explorer', () => {
   })
 
   testEvm(get, () => ({ url: node.url, filled: evm }))
+
+  testStaking(get, () => node)
 
   it('finds heights, hashes of both kinds and addresses in both spellings', async () => {
     const block = await get('blocks/1')
@@ -396,6 +400,7 @@ describe('an explorer', () => {
   it.each([
     'proposals/x',
     'proposals/0',
+    'validators/coinvaloper1x',
     'blocks/x',
     'statistics?unit=year',
     'statistics?limit=101',

@@ -45,6 +45,7 @@ function emptyChain(state: { head: number; chain: number; earliest: number }): N
           const height = Number((params as { readonly height?: string }).height)
           if (method === 'block') return consensus(height)
           if (method === 'block_results') return { txs_results: null, finalize_block_events: [] }
+          if (method === 'validators') return { validators: [], total: '0' }
           if (method === 'genesis') return { genesis: { app_state: { bank: { balances: [] } } } }
           return {
             node_info: { network: 'coin-1' },
@@ -52,7 +53,7 @@ function emptyChain(state: { head: number; chain: number; earliest: number }): N
           }
         }),
       ),
-    rest: () => Promise.resolve({ denom_owners: [], pagination: { next_key: null } }),
+    rest: () => Promise.resolve({ denom_owners: [], validators: [], info: [], pagination: { next_key: null } }),
   }
 }
 

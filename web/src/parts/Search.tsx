@@ -7,6 +7,7 @@ const PATHS = {
   transaction: '/tx/',
   address: '/address/',
   token: '/token/',
+  validator: '/validator/',
 } as const satisfies Record<Found['kind'], string>
 
 /** The search: Enter goes to what the text names. The key / puts the cursor into it. */

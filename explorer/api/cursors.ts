@@ -1,0 +1,63 @@
+import { hexToBytes } from '../../src/primitives/bytes.ts'
+
+/* Where a page of a list ends and the next one begins, for lists whose rows need more than one number to be told apart. */
+
+/** Which part of a list. */
+export interface Part {
+  readonly limit: number
+  /** `number.number` or `number.address` of the last row before this part */
+  readonly before?: string | undefined
+}
+
+export interface TextPage<T> {
+  readonly items: T[]
+  /** `before` of the next part; null: there is none */
+  readonly next: string | null
+}
+
+/** Above every address. */
+const AFTER_ADDRESSES = new Uint8Array(21).fill(0xff)
+
+/** The number and the address of a `before`; without one, what is above all. */
+export function splitCursor(before: string | undefined): readonly [bigint | undefined, Uint8Array] {
+  if (before === undefined) return [undefined, AFTER_ADDRESSES]
+  const [number, address] = before.split('.') as [string, string]
+  const value = BigInt(number)
+  // A larger number than any amount stands for the largest.
+  const bounded = value < 2n ** 256n ? value : 2n ** 256n - 1n
+  return [bounded, address.startsWith('0x') ? hexToBytes(address) : AFTER_ADDRESSES]
+}
+
+/** @param rows one more than `limit` when there is a next part */
+export function pageOf<R, T>(
+  rows: readonly R[],
+  limit: number,
+  view: (row: R) => T,
+  cursorOf: (row: R) => string,
+): TextPage<T> {
+  return { items: rows.slice(0, limit).map(view), next: rows.length > limit ? cursorOf(rows[limit - 1]!) : null }
+}
+
+/** The place of a `before`; without one, what is behind all. */
+export function placeOf(before: string | undefined): readonly [position: number, ordinal: number] {
+  if (before === undefined) return [Number.MAX_SAFE_INTEGER, 0]
+  const [position, ordinal] = before.split('.').map(Number)
+  return [Math.min(position!, Number.MAX_SAFE_INTEGER), ordinal!]
+}
+
+/** As {@link pageOf}, of rows that are known by their place in the chain. */
+export function placePageOf<R extends { readonly position: number; readonly ordinal: number }, T>(
+  rows: readonly R[],
+  limit: number,
+  view: (row: R) => T,
+): TextPage<T> {
+  return pageOf(rows, limit, view, ({ position, ordinal }) => `${position}.${ordinal}`)
+}
+
+/** Newest first. */
+export function byPlace(
+  a: { readonly position: number; readonly ordinal: number },
+  b: { readonly position: number; readonly ordinal: number },
+): number {
+  return b.position - a.position || b.ordinal - a.ordinal
+}
