@@ -15,7 +15,7 @@ const MIN_COMPRESSED = 1_000
 
 /** Builds the pages if they are missing or old. Without a bundler that loads it does nothing: the explorer has only its API then. */
 export async function buildWeb() {
-  const sha256 = hashOf(['package-lock.json', ...globSync('web/**/*.{ts,tsx,css,html,svg}', { cwd: ROOT }).sort()])
+  const sha256 = hashOf(['package-lock.json', ...globSync('web/**/*.{ts,tsx,css,html,svg,json}', { cwd: ROOT }).sort()])
   if (readMark() === sha256) return
   const vite = await loadVite()
   if (vite === undefined) return

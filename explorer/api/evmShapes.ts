@@ -117,5 +117,6 @@ export type Call = z.infer<typeof call>
 export type CallPage = z.infer<typeof callPage>
 export type InternalCall = z.infer<typeof internalCall>
 export type Contract = z.infer<typeof contract>
+export type ContractDetail = z.infer<typeof contractDetail>
 export type StateChanges = z.infer<typeof stateChanges>
 export type TraceState = z.infer<typeof traceState>

@@ -1,5 +1,15 @@
-import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import type { z } from 'zod'
+import type {
+  Call,
+  CallPage,
+  Contract,
+  ContractDetail,
+  InternalCall,
+  Log,
+  StateChanges,
+  TraceState,
+} from '../../explorer/api/evmShapes.ts'
 import type {
   account,
   Block,
@@ -27,7 +37,23 @@ import type {
 
 /* What the explorer's API gives, as queries by which a page asks for it once and keeps it. */
 
-export type { Block, Movement, NetworkNode, Token, TokenHolder, TokenHolding, TokenTransfer, Transaction }
+export type {
+  Block,
+  Call,
+  Contract,
+  ContractDetail,
+  InternalCall,
+  Log,
+  Movement,
+  NetworkNode,
+  StateChanges,
+  Token,
+  TokenHolder,
+  TokenHolding,
+  TokenTransfer,
+  TraceState,
+  Transaction,
+}
 export type ProposalDetail = z.infer<typeof proposalDetail>
 export type { Proposal }
 export type Status = z.infer<typeof status>
@@ -60,6 +86,10 @@ async function get<T>(path: string, signal: AbortSignal): Promise<T> {
 
 function pageQuery(before: number | string | undefined, limit: number): string {
   return before === undefined ? `?limit=${limit}` : `?limit=${limit}&before=${before}`
+}
+
+function afterQuery(after: number | undefined): string {
+  return after === undefined ? '' : `?after=${after}`
 }
 
 const LIST = 25
@@ -187,6 +217,52 @@ export function tokenListQuery<T>(path: string, before?: string) {
   return queryOptions({
     queryKey: ['token list', path, before ?? 'newest'],
     queryFn: ({ signal }) => get<Page<T, string>>(`${path}${pageQuery(before, LIST)}`, signal),
+    placeholderData: keepPreviousData,
+  })
+}
+
+export function transactionLogsQuery(hash: string) {
+  return infiniteQueryOptions({
+    queryKey: ['transaction logs', hash],
+    queryFn: ({ pageParam, signal }) => get<Page<Log>>(`transactions/${hash}/logs${afterQuery(pageParam)}`, signal),
+    initialPageParam: undefined as number | undefined,
+    getNextPageParam: ({ next }) => next ?? undefined,
+    ...FINAL,
+  })
+}
+
+export function transactionCallsQuery(hash: string) {
+  return infiniteQueryOptions({
+    queryKey: ['transaction calls', hash],
+    queryFn: ({ pageParam, signal }) => get<CallPage>(`transactions/${hash}/calls${afterQuery(pageParam)}`, signal),
+    initialPageParam: undefined as number | undefined,
+    getNextPageParam: ({ next }) => next ?? undefined,
+    ...FINAL,
+  })
+}
+
+export function stateChangesQuery(hash: string) {
+  return queryOptions({
+    queryKey: ['state changes', hash],
+    queryFn: ({ signal }) => get<StateChanges>(`transactions/${hash}/state-changes`, signal),
+    ...FINAL,
+  })
+}
+
+export function contractQuery(address: string) {
+  return queryOptions({
+    queryKey: ['contract', address],
+    queryFn: ({ signal }) => get<ContractDetail>(`contracts/${address}`, signal),
+  })
+}
+
+/** A list of logs, internal calls or contracts, by its path, which may have a query of its own. */
+export function placeListQuery<T>(path: string, before?: string) {
+  const part = pageQuery(before, LIST)
+  return queryOptions({
+    queryKey: ['place list', path, before ?? 'newest'],
+    queryFn: ({ signal }) =>
+      get<Page<T, string>>(`${path}${path.includes('?') ? part.replace('?', '&') : part}`, signal),
     placeholderData: keepPreviousData,
   })
 }

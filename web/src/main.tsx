@@ -50,6 +50,10 @@ const routeTree = root.addChildren([
     lazyRouteComponent(() => import('./pages/TokenPages.tsx'), 'TokenPage'),
   ),
   page(
+    '/contracts',
+    lazyRouteComponent(() => import('./pages/Lists.tsx'), 'Contracts'),
+  ),
+  page(
     '/address/$address',
     lazyRouteComponent(() => import('./pages/AddressPage.tsx'), 'AddressPage'),
   ),

@@ -1,8 +1,11 @@
+import type { Page } from 'playwright-core'
 import { type Abi, createWalletClient, encodeAbiParameters, encodeFunctionData, getAddress, type Hex, http } from 'viem'
 import { expect, it } from 'vitest'
 import { compileContract } from '../../../contracts/compile.ts'
 import type { Call, Contract, InternalCall } from '../../../explorer/api/evmShapes.ts'
 import type { Movement } from '../../../explorer/api/shapes.ts'
+import { toBech32 } from '../../../src/primitives/address.ts'
+import { hexToBytes } from '../../../src/primitives/bytes.ts'
 import { ACCOUNTS, ERC20_ABI, freshAddress, GWEI, NATIVE_TOKEN, viemChain } from '../devChain.ts'
 import { mined, rpc } from '../rpc.ts'
 
@@ -261,4 +264,36 @@ export function testEvm(
     expect(of(child)).toMatchObject({ balance: { before: '0', after: '12' }, codeSize: { before: 0 } })
     expect((await get(`transactions/0x${'12'.repeat(32)}/state-changes`)).error).toMatch('no such EVM transaction')
   })
+}
+
+/** Looks at the pages of all that, as a person would. */
+export async function viewEvm(page: Page, url: string, { puppet, child, mixed, paid }: FilledEvm): Promise<void> {
+  const main = page.locator('main')
+  const choose = async (name: string) => {
+    await main.getByRole('tab', { name }).click()
+    return main.getByRole('tabpanel')
+  }
+  await page.goto(`${url}tx/${mixed}`)
+  const logs = await choose('Logs')
+  // By the ABI of the precompile, which emits what ERC-20 tokens emit.
+  await logs.getByText('Transfer', { exact: true }).waitFor()
+  await logs.getByRole('link', { name: getAddress(paid) }).waitFor()
+  const calls = await choose('Internal calls')
+  await calls.getByText('delegatecall').waitFor()
+  await calls.getByText('execution reverted').waitFor()
+  await calls.locator('summary', { hasText: 'transfer' }).click()
+  await calls.getByRole('link', { name: getAddress(paid) }).waitFor()
+  await main.getByRole('tab', { name: 'Internal calls' }).focus()
+  await page.keyboard.press('ArrowRight')
+  await main.getByRole('heading', { name: getAddress(puppet) }).waitFor()
+
+  await page.getByRole('link', { name: 'Contracts', exact: true }).click()
+  await main.getByText('CREATE2', { exact: true }).waitFor()
+  await page.goto(`${url}address/${child}`)
+  await choose('Internal calls')
+  await main.getByRole('cell', { name: 'selfdestruct' }).waitFor()
+  const contract = await choose('Contract')
+  await contract.getByText('it gave its coins away').waitFor()
+  await contract.getByRole('link', { name: getAddress(puppet) }).click()
+  await main.getByText(toBech32(hexToBytes(puppet))).waitFor()
 }

@@ -29,7 +29,7 @@ import { startQuickDevnet } from '../quickDevnet.ts'
 import { mined, rpc } from '../rpc.ts'
 import { freePort, type TestNode } from '../startNode.ts'
 import { browserPath, launchBrowser } from './browser.ts'
-import { type FilledEvm, fillEvm, testEvm } from './evm.ts'
+import { type FilledEvm, fillEvm, testEvm, viewEvm } from './evm.ts'
 import { fillStaking, testStaking } from './staking.ts'
 
 const account = ACCOUNTS[1]!
@@ -498,6 +498,7 @@ describe.skipIf(path === undefined)('its pages in a browser', () => {
       await page.locator('main').getByRole('link', { name: 'drop table' }).click()
       await page.getByRole('heading', { name: 'How the votes stand' }).waitFor()
       expect(await page.locator('main img').count()).toBe(0)
+      await viewEvm(page, explorer.url, evm)
       await page.setViewportSize({ width: 390, height: 800 })
       const isTooWide = await page.evaluate<boolean>(
         'document.documentElement.scrollWidth > document.documentElement.clientWidth',

@@ -25,6 +25,7 @@ export function Frame() {
           <Link to="/transactions">Transactions</Link>
           <Link to="/governance">Governance</Link>
           <Link to="/tokens">Tokens</Link>
+          <Link to="/contracts">Contracts</Link>
           <Link to="/mempool">Mempool</Link>
           <Link to="/statistics">Statistics</Link>
           <Link to="/network">Network</Link>

@@ -1,5 +1,6 @@
 import { blocksQuery, transactionsQuery } from '../api.ts'
 import { Card } from '../parts/Card.tsx'
+import { ContractPages } from '../parts/EvmTables.tsx'
 import { Pages } from '../parts/Pages.tsx'
 import { BlockTable, TransactionTable } from '../parts/Tables.tsx'
 
@@ -24,6 +25,17 @@ export function Transactions() {
         <Pages query={(before) => transactionsQuery('', before)} empty="No transaction yet.">
           {(transactions) => <TransactionTable transactions={transactions} />}
         </Pages>
+      </Card>
+    </>
+  )
+}
+
+export function Contracts() {
+  return (
+    <>
+      <h1>Contracts</h1>
+      <Card>
+        <ContractPages path="contracts" empty="The chain has no contract yet." />
       </Card>
     </>
   )

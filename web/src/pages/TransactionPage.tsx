@@ -4,8 +4,10 @@ import { type TransactionDetail, transactionQuery } from '../api.ts'
 import { formatNumber, formatTime, formatUnits } from '../format.ts'
 import { Amount } from '../parts/Amount.tsx'
 import { Card, Facts, Note } from '../parts/Card.tsx'
+import { InputData, TransactionCalls, TransactionLogs, TransactionState } from '../parts/EvmTabs.tsx'
 import { AddressLink, BlockLink, Copyable } from '../parts/Names.tsx'
 import { Method, MovementTable } from '../parts/Tables.tsx'
+import { type Tab, Tabs } from '../parts/Tabs.tsx'
 import { Age } from '../parts/Time.tsx'
 import { TokenTransferTable } from '../parts/TokenTables.tsx'
 
@@ -40,36 +42,85 @@ export function TransactionPage() {
         <h1>Transaction</h1>
         <Method transaction={transaction} />
       </div>
-      <Card>
-        <Facts
-          facts={{
-            Hash: (
-              <Copyable
-                text={transaction.kind === 'evm' ? transaction.hash : transaction.hash.slice(2).toUpperCase()}
-              />
-            ),
-            Outcome: transaction.isSuccessful ? 'successful' : 'failed: it changed nothing but paid its fee',
-            Block: (
-              <>
-                <BlockLink height={transaction.height} />, place {transaction.index + 1}
-              </>
-            ),
-            Time: (
-              <>
-                {formatTime(transaction.time)} (<Age time={transaction.time} />)
-              </>
-            ),
-            From: <AddressLink address={transaction.from} isShort={false} />,
-            To: transaction.to === null ? undefined : <AddressLink address={transaction.to} isShort={false} />,
-            Value: transaction.kind === 'evm' ? <Amount acoin={transaction.value} digits={18} /> : undefined,
-            Fee: <Amount acoin={transaction.fee} digits={18} />,
-            Gas: `${formatNumber(transaction.gasUsed)} of ${formatNumber(transaction.gasLimit)}`,
-            Nonce: formatNumber(transaction.nonce),
-            ...(transaction.kind === 'evm' ? evmFacts(transaction) : {}),
-          }}
-        />
-      </Card>
-      {transaction.kind === 'evm' ? <Input transaction={transaction} /> : <Messages transaction={transaction} />}
+      {transaction.kind === 'evm' ? (
+        <Card>
+          <Tabs key={hash} label="About this transaction" tabs={tabsOf(transaction)} />
+        </Card>
+      ) : (
+        <>
+          <Card>
+            <Overview transaction={transaction} />
+          </Card>
+          <Messages transaction={transaction} />
+        </>
+      )}
+      <Moved transaction={transaction} />
+    </>
+  )
+}
+
+function tabsOf(transaction: TransactionDetail): readonly Tab[] {
+  const { hash, to, logs, calls, detail } = transaction
+  const { input } = detail as unknown as EvmDetail
+  return [
+    {
+      name: 'Overview',
+      view: () => (
+        <>
+          <Overview transaction={transaction} />
+          {input !== '0x' && (
+            <section className="part">
+              <h2>Input, {formatNumber(input.length / 2 - 1)} bytes</h2>
+              <InputData input={input} to={to} />
+            </section>
+          )}
+        </>
+      ),
+    },
+    { name: 'Logs', count: logs, view: () => <TransactionLogs hash={hash} /> },
+    {
+      name: 'Internal calls',
+      count: Math.max(0, calls - 1),
+      view: () => <TransactionCalls transaction={transaction} />,
+    },
+    { name: 'State changes', view: () => <TransactionState hash={hash} /> },
+  ]
+}
+
+function Overview({ transaction }: { readonly transaction: TransactionDetail }) {
+  return (
+    <Facts
+      facts={{
+        Hash: (
+          <Copyable text={transaction.kind === 'evm' ? transaction.hash : transaction.hash.slice(2).toUpperCase()} />
+        ),
+        Outcome: transaction.isSuccessful ? 'successful' : 'failed: it changed nothing but paid its fee',
+        Block: (
+          <>
+            <BlockLink height={transaction.height} />, place {transaction.index + 1}
+          </>
+        ),
+        Time: (
+          <>
+            {formatTime(transaction.time)} (<Age time={transaction.time} />)
+          </>
+        ),
+        From: <AddressLink address={transaction.from} isShort={false} />,
+        To: transaction.to === null ? undefined : <AddressLink address={transaction.to} isShort={false} />,
+        Value: transaction.kind === 'evm' ? <Amount acoin={transaction.value} digits={18} /> : undefined,
+        Fee: <Amount acoin={transaction.fee} digits={18} />,
+        Gas: `${formatNumber(transaction.gasUsed)} of ${formatNumber(transaction.gasLimit)}`,
+        Nonce: formatNumber(transaction.nonce),
+        ...(transaction.kind === 'evm' ? evmFacts(transaction) : {}),
+      }}
+    />
+  )
+}
+
+/** Coins and tokens that it moved. */
+function Moved({ transaction }: { readonly transaction: TransactionDetail }) {
+  return (
+    <>
       {transaction.movements.length > 0 && (
         <Card title="Coins that moved">
           <MovementTable movements={transaction.movements} />
@@ -92,16 +143,6 @@ function evmFacts({ detail }: TransactionDetail) {
     'New contract': contractAddress === null ? undefined : <AddressLink address={contractAddress} isShort={false} />,
     Error: log,
   }
-}
-
-function Input({ transaction }: { readonly transaction: TransactionDetail }) {
-  const { input } = transaction.detail as unknown as EvmDetail
-  if (input === '0x') return null
-  return (
-    <Card title={`Input, ${formatNumber(input.length / 2 - 1)} bytes`}>
-      <pre className="data">{input}</pre>
-    </Card>
-  )
 }
 
 function Messages({ transaction }: { readonly transaction: TransactionDetail }) {

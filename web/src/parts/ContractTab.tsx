@@ -1,0 +1,56 @@
+import { useQuery } from '@tanstack/react-query'
+import { type ContractDetail, contractQuery } from '../api.ts'
+import { formatNumber } from '../format.ts'
+import { Facts, Note } from './Card.tsx'
+import { ContractPages, WAYS } from './EvmTables.tsx'
+import { AddressLink, BlockLink, TransactionLink } from './Names.tsx'
+
+/** Who created a contract, what became of it, its code, and the contracts that it created. */
+export function ContractTab({ address }: { readonly address: string }) {
+  const { data: contract, error } = useQuery(contractQuery(address))
+  if (error !== null) return <Note>{error.message}</Note>
+  if (contract === undefined) return <Note>Loading …</Note>
+  const { label, creator, way, created, selfDestruct, isDeleted, code, codeSize, delegatesTo } = contract
+  return (
+    <>
+      <Facts
+        facts={{
+          Name: label,
+          Creator: creator === null ? undefined : <AddressLink address={creator} isShort={false} />,
+          Created: way === null ? 'the index has not seen how' : <Creation way={way} created={created} />,
+          'Self-destruct':
+            selfDestruct === null ? undefined : (
+              <>
+                in <TransactionLink hash={selfDestruct.transaction} />, block <BlockLink height={selfDestruct.height} />
+                : {isDeleted ? 'it is gone' : 'it gave its coins away'}
+              </>
+            ),
+          'Runs the code of': delegatesTo === null ? undefined : <AddressLink address={delegatesTo} isShort={false} />,
+          Code: codeSize === 0 ? 'none' : `${formatNumber(codeSize)} bytes`,
+        }}
+      />
+      {codeSize > 0 && <pre className="data">{code}</pre>}
+      {way !== 'precompile' && (
+        <section className="part">
+          <h2>Contracts that it created</h2>
+          <ContractPages path={`contracts?creator=${address}`} empty="None." />
+        </section>
+      )}
+    </>
+  )
+}
+
+function Creation({
+  way,
+  created,
+}: {
+  readonly way: NonNullable<ContractDetail['way']>
+  readonly created: ContractDetail['created']
+}) {
+  if (created === null) return way === 'precompile' ? 'with the chain: a precompile' : 'with the chain: in the genesis'
+  return (
+    <>
+      by {WAYS[way]} in <TransactionLink hash={created.transaction} />, block <BlockLink height={created.height} />
+    </>
+  )
+}

@@ -1,0 +1,51 @@
+import { type KeyboardEvent, type ReactNode, useId, useState } from 'react'
+
+/** One of several views of the same thing. */
+export interface Tab {
+  readonly name: string
+  /** shown behind the name */
+  readonly count?: number | undefined
+  readonly view: () => ReactNode
+}
+
+/** Views of which one is shown, by buttons and by the arrow keys. */
+export function Tabs({ tabs, label }: { readonly tabs: readonly Tab[]; readonly label: string }) {
+  const id = useId()
+  const [chosen, choose] = useState(tabs[0]!.name)
+  const at = Math.max(
+    0,
+    tabs.findIndex(({ name }) => name === chosen),
+  )
+  const move = (event: KeyboardEvent<HTMLDivElement>): void => {
+    const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0
+    if (step === 0) return
+    const next = (at + step + tabs.length) % tabs.length
+    choose(tabs[next]!.name)
+    const buttons = event.currentTarget.querySelectorAll<HTMLButtonElement>('[role="tab"]')
+    buttons[next]?.focus()
+  }
+  return (
+    <>
+      <div className="tabs" role="tablist" aria-label={label} onKeyDown={move}>
+        {tabs.map(({ name, count }, index) => (
+          <button
+            key={name}
+            type="button"
+            role="tab"
+            id={`${id}-${index}`}
+            aria-selected={index === at}
+            tabIndex={index === at ? 0 : -1}
+            onClick={() => choose(name)}
+          >
+            {name}
+            {count !== undefined && <span className="quiet"> {count.toLocaleString('en')}</span>}
+          </button>
+        ))}
+      </div>
+      {/* With a key of its own, as two views of the same kind are not the same list. */}
+      <div key={tabs[at]!.name} role="tabpanel" aria-labelledby={`${id}-${at}`}>
+        {tabs[at]!.view()}
+      </div>
+    </>
+  )
+}
