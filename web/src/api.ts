@@ -76,7 +76,8 @@ export class NotFound extends Error {}
 /** Blocks and transactions never change: what is known of one is asked for once. */
 const FINAL = { staleTime: Number.POSITIVE_INFINITY } as const
 
-async function get<T>(path: string, signal: AbortSignal): Promise<T> {
+/** An answer of the explorer's API to a path below its prefix. */
+export async function get<T>(path: string, signal: AbortSignal): Promise<T> {
   const response = await fetch(`/api/v1/${path}`, { signal })
   const answer = (await response.json()) as T & { readonly error?: string }
   if (response.ok) return answer
@@ -84,7 +85,8 @@ async function get<T>(path: string, signal: AbortSignal): Promise<T> {
   throw response.status < 500 ? new NotFound(message) : new Error(message)
 }
 
-function pageQuery(before: number | string | undefined, limit: number): string {
+/** The part of a list, for its path. */
+export function pageQuery(before: number | string | undefined, limit: number): string {
   return before === undefined ? `?limit=${limit}` : `?limit=${limit}&before=${before}`
 }
 
@@ -104,6 +106,15 @@ export function blocksQuery(before?: number, limit = LIST) {
   return queryOptions({
     queryKey: ['blocks', before ?? 'newest', limit],
     queryFn: ({ signal }) => get<Page<Block>>(`blocks${pageQuery(before, limit)}`, signal),
+    placeholderData: keepPreviousData,
+  })
+}
+
+/** Blocks of `of`, as `validators/…`. */
+export function blocksOfQuery(of: string, before?: number) {
+  return queryOptions({
+    queryKey: ['blocks of', of, before ?? 'newest'],
+    queryFn: ({ signal }) => get<Page<Block>>(`${of}/blocks${pageQuery(before, LIST)}`, signal),
     placeholderData: keepPreviousData,
   })
 }

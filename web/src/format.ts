@@ -19,6 +19,15 @@ export function formatNumber(value: number): string {
   return value.toLocaleString('en')
 }
 
+/** A decimal from 0 to 1 in percent, exactly: `0.055` → `5.5 %`. */
+export function formatShare(text: string): string {
+  const [whole = '0', fraction = ''] = text.split('.')
+  const digits = fraction.padEnd(2, '0')
+  const percent = `${whole}${digits.slice(0, 2)}`.replace(/^0+(?=\d)/, '')
+  const rest = digits.slice(2).replace(/0+$/, '')
+  return `${percent}${rest === '' ? '' : `.${rest}`} %`
+}
+
 /** `0x1234…abcd` */
 export function shorten(text: string, head = 8, tail = 6): string {
   return text.length <= head + tail + 1 ? text : `${text.slice(0, head)}…${text.slice(-tail)}`

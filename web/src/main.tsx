@@ -58,6 +58,14 @@ const routeTree = root.addChildren([
     lazyRouteComponent(() => import('./pages/AddressPage.tsx'), 'AddressPage'),
   ),
   page(
+    '/validators',
+    lazyRouteComponent(() => import('./pages/Validators.tsx'), 'Validators'),
+  ),
+  page(
+    '/validator/$id',
+    lazyRouteComponent(() => import('./pages/Validators.tsx'), 'ValidatorPage'),
+  ),
+  page(
     '/governance',
     lazyRouteComponent(() => import('./pages/Governance.tsx'), 'Proposals'),
   ),

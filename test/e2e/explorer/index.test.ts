@@ -30,7 +30,7 @@ import { mined, rpc } from '../rpc.ts'
 import { freePort, type TestNode } from '../startNode.ts'
 import { browserPath, launchBrowser } from './browser.ts'
 import { type FilledEvm, fillEvm, testEvm, viewEvm } from './evm.ts'
-import { fillStaking, testStaking } from './staking.ts'
+import { fillStaking, testStaking, viewStaking } from './staking.ts'
 
 const account = ACCOUNTS[1]!
 const sender = account.address
@@ -499,6 +499,7 @@ describe.skipIf(path === undefined)('its pages in a browser', () => {
       await page.getByRole('heading', { name: 'How the votes stand' }).waitFor()
       expect(await page.locator('main img').count()).toBe(0)
       await viewEvm(page, explorer.url, evm)
+      await viewStaking(page, explorer.url)
       await page.setViewportSize({ width: 390, height: 800 })
       const isTooWide = await page.evaluate<boolean>(
         'document.documentElement.scrollWidth > document.documentElement.clientWidth',

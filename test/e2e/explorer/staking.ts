@@ -1,10 +1,12 @@
 import { PubKey } from 'cosmjs-types/cosmos/crypto/ed25519/keys'
 import { MsgCreateValidator } from 'cosmjs-types/cosmos/staking/v1beta1/tx'
+import type { Page } from 'playwright-core'
 import { createWalletClient, http, parseAbi } from 'viem'
 import { expect, it } from 'vitest'
 import type { AccountStake, Delegator, StakingEvent, Validator } from '../../../explorer/api/stakingShapes.ts'
 import { BECH32_OPERATOR, toBech32 } from '../../../src/primitives/address.ts'
 import { hexToBytes } from '../../../src/primitives/bytes.ts'
+import { shorten } from '../../../web/src/format.ts'
 import { ACCOUNTS, COIN, GWEI, KEYS, viemChain } from '../devChain.ts'
 import { connectCosmJs, getJson } from '../native/nativeChain.ts'
 import { mined } from '../rpc.ts'
@@ -165,4 +167,21 @@ export function testStaking(
       label: MONIKER,
     })
   })
+}
+
+/** Looks at the pages of all that, as a person would. */
+export async function viewStaking(page: Page, url: string): Promise<void> {
+  const main = page.locator('main')
+  await page.goto(`${url}validators`)
+  await main.getByRole('link', { name: MONIKER }).click()
+  await main.getByRole('heading', { name: MONIKER }).waitFor()
+  await main.getByText('It signed 0 of the last').waitFor()
+  await main.getByRole('tab', { name: 'What happened' }).click()
+  await main.getByRole('link', { name: 'devnet' }).first().waitFor()
+  await main
+    .getByRole('link', { name: shorten(actor.address) })
+    .first()
+    .click()
+  await main.getByRole('tab', { name: 'Stake' }).click()
+  await main.getByText('undelegation taken back').waitFor()
 }

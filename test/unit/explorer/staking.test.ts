@@ -20,6 +20,7 @@ import { stakingEvents } from '../../../explorer/ingest/stakingEvents.ts'
 import type { ConsensusBlock, Event, NodeValidator } from '../../../explorer/node/answers.ts'
 import { NodeRefusal } from '../../../explorer/node/nodeClient.ts'
 import { BECH32_CONSENSUS, BECH32_OPERATOR, toBech32 } from '../../../src/primitives/address.ts'
+import { formatShare } from '../../../web/src/format.ts'
 
 const addressOf = (byte: number): Uint8Array => new Uint8Array(20).fill(byte)
 const account = (byte: number): string => toBech32(addressOf(byte))
@@ -256,6 +257,16 @@ describe('stake in the index', () => {
     const letters = await signedBlocks(database.queries, [{ consensus_address: own }], { first: 1, last: 12 })
     expect([...letters.values()]).toEqual(['-ssaaansas--'])
   })
+})
+
+it.each([
+  ['0.1', '10 %'],
+  ['1', '100 %'],
+  ['0', '0 %'],
+  ['0.055', '5.5 %'],
+  ['0.000000000000000001', '0.0000000000000001 %'],
+])('shows the share %s as %s', (share, shown) => {
+  expect(formatShare(share)).toBe(shown)
 })
 
 it.each(['', '-1', '1.', '1e3', `1.${'0'.repeat(19)}`])('refuses %j as a decimal', (text) => {

@@ -9,6 +9,7 @@ import { InternalCallPages } from '../parts/EvmTables.tsx'
 import { LogPages } from '../parts/Logs.tsx'
 import { Copyable } from '../parts/Names.tsx'
 import { Pages } from '../parts/Pages.tsx'
+import { StakeTab } from '../parts/StakeTables.tsx'
 import { MovementTable, TransactionTable } from '../parts/Tables.tsx'
 import { type Tab, Tabs } from '../parts/Tabs.tsx'
 import { HoldingPages, TokenTransferPages } from '../parts/TokenTables.tsx'
@@ -58,6 +59,7 @@ function tabsOf({ address, isContract }: Account): readonly Tab[] {
         </Pages>
       ),
     },
+    { name: 'Stake', view: () => <StakeTab address={address} /> },
     { name: 'Internal calls', view: () => <InternalCallPages address={address} /> },
     { name: 'Tokens', view: () => <HoldingPages address={address} /> },
     { name: 'Token transfers', view: () => <TokenTransferPages path={`${path}/token-transfers`} of={address} /> },

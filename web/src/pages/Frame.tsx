@@ -23,6 +23,7 @@ export function Frame() {
         <nav aria-label="Pages">
           <Link to="/blocks">Blocks</Link>
           <Link to="/transactions">Transactions</Link>
+          <Link to="/validators">Validators</Link>
           <Link to="/governance">Governance</Link>
           <Link to="/tokens">Tokens</Link>
           <Link to="/contracts">Contracts</Link>

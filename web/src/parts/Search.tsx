@@ -1,6 +1,7 @@
 import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { type Found, search } from '../api.ts'
+import { shorten } from '../format.ts'
 
 const PATHS = {
   block: '/block/',
@@ -10,11 +11,12 @@ const PATHS = {
   validator: '/validator/',
 } as const satisfies Record<Found['kind'], string>
 
-/** The search: Enter goes to what the text names. The key / puts the cursor into it. */
+/** The search: Enter goes to what the text names, or shows all that have this name. The key / puts the cursor into it. */
 export function Search() {
   const navigate = useNavigate()
   const input = useRef<HTMLInputElement>(null)
   const [problem, setProblem] = useState<string>()
+  const [several, setSeveral] = useState<readonly Found[]>([])
 
   useEffect(() => {
     const focus = (event: KeyboardEvent): void => {
@@ -32,10 +34,14 @@ export function Search() {
     const text = input.current?.value.trim() ?? ''
     if (text === '') return
     try {
-      const [first] = await search(text)
+      const found = await search(text)
+      const [first] = found
       if (first === undefined)
-        return setProblem('Nothing has this name: try a height, a hash, an address as 0x… or coin1…, or a token')
+        return setProblem(
+          'Nothing has this name: try a height, a hash, an address as 0x… or coin1…, a token or a validator',
+        )
       setProblem(undefined)
+      if (found.length > 1) return setSeveral(found)
       if (input.current !== null) input.current.value = ''
       await navigate({ to: `${PATHS[first.kind]}${first.id}` })
     } catch (error) {
@@ -49,14 +55,29 @@ export function Search() {
         <input
           ref={input}
           type="search"
-          aria-label="Search by height, hash, address or token"
-          placeholder="Height, hash, address or token"
+          aria-label="Search by height, hash, address, token or validator"
+          placeholder="Height, hash, address, token or validator"
           autoComplete="off"
           spellCheck={false}
-          onChange={() => setProblem(undefined)}
+          onChange={() => {
+            setProblem(undefined)
+            setSeveral([])
+          }}
         />
         {problem !== undefined && <p role="alert">{problem}</p>}
       </form>
+      {several.length > 0 && (
+        <ul className="found" aria-label="What has this name">
+          {several.map(({ kind, id, label }) => (
+            <li key={`${kind} ${id}`}>
+              <a href={`${PATHS[kind]}${id}`}>
+                <span className="tag">{kind}</span> <span className="named">{label ?? ''}</span>{' '}
+                <span className="mono quiet">{shorten(id, 14)}</span>
+              </a>
+            </li>
+          ))}
+        </ul>
+      )}
     </search>
   )
 }

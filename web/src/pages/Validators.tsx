@@ -1,0 +1,230 @@
+import { useQuery } from '@tanstack/react-query'
+import { useParams } from '@tanstack/react-router'
+import { blocksOfQuery, tokenListQuery } from '../api.ts'
+import { formatNumber, formatShare, formatTime } from '../format.ts'
+import { Amount } from '../parts/Amount.tsx'
+import { Card, Facts, Note } from '../parts/Card.tsx'
+import { AddressLink, BlockLink, Copyable } from '../parts/Names.tsx'
+import { Pages, TextPages } from '../parts/Pages.tsx'
+import { Signatures } from '../parts/Signatures.tsx'
+import { StakingEvents, ValidatorLink } from '../parts/StakeTables.tsx'
+import { BlockTable } from '../parts/Tables.tsx'
+import { Tabs } from '../parts/Tabs.tsx'
+import { absencesQuery, type Delegator, type Validator, validatorQuery, validatorsQuery } from '../stakingApi.ts'
+
+export function Validators() {
+  return (
+    <>
+      <h1>Validators</h1>
+      <Card>
+        <Tabs
+          label="Which validators"
+          tabs={[
+            { name: 'Active', view: () => <ValidatorPages state="active" /> },
+            { name: 'Inactive', view: () => <ValidatorPages state="inactive" /> },
+          ]}
+        />
+      </Card>
+    </>
+  )
+}
+
+function ValidatorPages({ state }: { readonly state: 'active' | 'inactive' }) {
+  return (
+    <TextPages
+      query={(before: string | undefined) => validatorsQuery(state, before)}
+      empty={state === 'active' ? 'The index has no validator yet.' : 'All validators are active.'}
+    >
+      {(validators) => <ValidatorTable validators={validators} />}
+    </TextPages>
+  )
+}
+
+function ValidatorTable({ validators }: { readonly validators: readonly Validator[] }) {
+  const total = validators.reduce((sum, { power }) => sum + power, 0)
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th>Validator</th>
+          <th className="number">Stake</th>
+          <th className="number">Voting power</th>
+          <th className="number">Commission</th>
+          <th className="number">Delegators</th>
+          <th>Last blocks</th>
+        </tr>
+      </thead>
+      <tbody>
+        {validators.map((validator) => (
+          <tr key={validator.operator}>
+            <td data-label="Validator" className="named">
+              <ValidatorLink validator={validator} /> <State validator={validator} />
+            </td>
+            <td data-label="Stake" className="number">
+              <Amount acoin={validator.tokens} digits={2} />
+            </td>
+            <td data-label="Voting power" className="number">
+              {validator.power === 0 ? '–' : `${(Math.round((validator.power / total) * 10_000) / 100).toFixed(2)} %`}
+            </td>
+            <td data-label="Commission" className="number">
+              {formatShare(validator.commissionRate)}
+            </td>
+            <td data-label="Delegators" className="number">
+              {formatNumber(validator.delegators)}
+            </td>
+            <td data-label="Last blocks">
+              <Signatures letters={validator.recentBlocks} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+/** What is unusual about a validator. */
+function State({ validator: { status, isJailed, isTombstoned } }: { readonly validator: Validator }) {
+  const states = [
+    ...(status === 'bonded' ? [] : [status]),
+    ...(isTombstoned ? ['for ever, as it signed twice'] : isJailed ? ['in jail'] : []),
+  ]
+  return states.length === 0 ? null : <span className={isJailed ? 'bad' : 'quiet'}>{states.join(', ')}</span>
+}
+
+export function ValidatorPage() {
+  const { id } = useParams({ from: '/validator/$id' })
+  const { data: validator, error } = useQuery(validatorQuery(id))
+  if (error !== null) return <Note>{error.message}</Note>
+  if (validator === undefined) return <Note>Loading …</Note>
+  const { operator, uptime } = validator
+  const path = `validators/${operator}`
+  return (
+    <>
+      <div className="title">
+        <h1 className="named">{validator.moniker === '' ? 'Validator' : validator.moniker}</h1>
+        <State validator={validator} />
+      </div>
+      <Card title="Last blocks">
+        <Signatures letters={validator.recentBlocks} isWide />
+        <p className="quiet">
+          {uptime.blocks === 0
+            ? 'It is not in the validator set.'
+            : `It signed ${formatNumber(uptime.signed)} of the last ${formatNumber(uptime.blocks)} blocks in whose validator set it was.`}
+        </p>
+      </Card>
+      <Card>
+        <Facts
+          facts={{
+            Operator: <Copyable text={operator} />,
+            Account: <AddressLink address={validator.address} isShort={false} />,
+            'Consensus key': <Copyable text={validator.consensusAddress} />,
+            Stake: <Amount acoin={validator.tokens} />,
+            'Own stake': <Amount acoin={validator.selfDelegation} />,
+            'Least own stake': <Amount acoin={validator.minSelfDelegation} digits={18} />,
+            'Voting power': formatNumber(validator.power),
+            Commission: `${formatShare(validator.commissionRate)} (at most ${formatShare(validator.maxCommissionRate)}, by ${formatShare(validator.maxCommissionChange)} a day)`,
+            'Commission changed': formatTime(validator.commissionChanged),
+            Delegators: formatNumber(validator.delegators),
+            Slashes: validator.slashes === 0 ? undefined : formatNumber(validator.slashes),
+            'Stake is free': validator.unbondingTime === null ? undefined : formatTime(validator.unbondingTime),
+            Website: shownOrNothing(validator.website),
+            'Security contact': shownOrNothing(validator.securityContact),
+            Identity: shownOrNothing(validator.identity),
+            Details: validator.details === '' ? undefined : <p className="prose">{validator.details}</p>,
+          }}
+        />
+      </Card>
+      <Card>
+        <Tabs
+          key={operator}
+          label="About this validator"
+          tabs={[
+            { name: 'Delegators', view: () => <Delegators path={`${path}/delegators`} /> },
+            { name: 'What happened', view: () => <StakingEvents path={`${path}/events`} of={operator} /> },
+            {
+              name: 'Proposed blocks',
+              view: () => (
+                <Pages query={(before) => blocksOfQuery(path, before)} empty="It has not proposed a block yet.">
+                  {(blocks) => <BlockTable blocks={blocks} />}
+                </Pages>
+              ),
+            },
+            { name: 'Not signed', view: () => <Absences operator={operator} /> },
+          ]}
+        />
+      </Card>
+    </>
+  )
+}
+
+/** Texts of a stranger: never a link, whatever they look like. */
+function shownOrNothing(text: string) {
+  return text === '' ? undefined : <span className="named">{text}</span>
+}
+
+function Delegators({ path }: { readonly path: string }) {
+  return (
+    <TextPages
+      query={(before: string | undefined) => tokenListQuery<Delegator>(path, before)}
+      empty="Nobody delegates to it."
+    >
+      {(delegators) => (
+        <table>
+          <thead>
+            <tr>
+              <th>Account</th>
+              <th className="number">Delegated</th>
+            </tr>
+          </thead>
+          <tbody>
+            {delegators.map(({ address, amount }) => (
+              <tr key={address}>
+                <td data-label="Account">
+                  <AddressLink address={address} isShort={false} />
+                </td>
+                <td data-label="Delegated" className="number">
+                  <Amount acoin={amount} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </TextPages>
+  )
+}
+
+function Absences({ operator }: { readonly operator: string }) {
+  return (
+    <Pages query={(before) => absencesQuery(operator, before)} empty="It signed every block that it should.">
+      {(absences) => (
+        <table>
+          <thead>
+            <tr>
+              <th>From</th>
+              <th>To</th>
+              <th className="number">Blocks</th>
+              <th>What</th>
+            </tr>
+          </thead>
+          <tbody>
+            {absences.map(({ first, last, kind }) => (
+              <tr key={first}>
+                <td data-label="From">
+                  <BlockLink height={first} />
+                </td>
+                <td data-label="To">
+                  <BlockLink height={last} />
+                </td>
+                <td data-label="Blocks" className="number">
+                  {formatNumber(last - first + 1)}
+                </td>
+                <td data-label="What">{kind === 'nil' ? 'a vote for no block' : 'no signature in time'}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </Pages>
+  )
+}
