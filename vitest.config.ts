@@ -104,6 +104,19 @@ export default defineConfig({
         },
       },
       {
+        // `npm run test:browser`: the explorer's pages in a real browser. Not in `npm test`.
+        test: {
+          name: 'browser',
+          globalSetup: USE_BUNDLE,
+          include: ['test/browser/*.test.ts'],
+          isolate: false,
+          maxWorkers: 1,
+          testTimeout: 300_000,
+          hookTimeout: 120_000,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
         test: {
           name: 'network',
           globalSetup: USE_BUNDLE,

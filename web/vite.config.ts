@@ -12,6 +12,8 @@ export default defineConfig({
     // Nothing inline: the content security policy allows no such script or style.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // CosmJS, which only the pages of wallets load. test/browser looks at what everybody loads.
+    chunkSizeWarningLimit: 1_500,
   },
   server: { proxy: { '/api': 'http://localhost:8090' } },
 })

@@ -15,12 +15,14 @@ export interface Api {
   readonly queries: Kysely<Tables>
   /** what is stored beside the index */
   readonly services: ServiceQueries
-  readonly config: Pick<ExplorerConfig, 'chainName' | 'coinSymbol' | 'publicRpcUrl' | 'trustedProxies'>
+  readonly config: Pick<ExplorerConfig, 'chainName' | 'coinSymbol' | 'trustedProxies'>
   /** for questions that the index has no answer to; only fixed ones, and through the cache */
   readonly node: NodeClient
   readonly cache: NodeCache
   /** newest block of the node; null: not known yet */
   readonly nodeHeight: () => number | null
+  /** RPC address that browsers and wallets get; undefined: there is none, or not known yet */
+  readonly publicRpcUrl: () => string | undefined
   /** Calls `listener` after each batch of blocks that is in the index; returns what ends that. */
   readonly onIndexed: (listener: (indexed: IndexedBlocks) => void) => () => void
 }

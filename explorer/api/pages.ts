@@ -13,24 +13,25 @@ const ASSETS = '/assets/'
 const YEAR_MS = 365 * 86_400_000
 
 /**
- * What browsers may do on the pages: nothing inline, nothing from elsewhere, in no frame. A wallet's RPC address is not fetched by
- * pages, but by wallets.
+ * What browsers may do on the pages: nothing inline, nothing from elsewhere, in no frame. Only the public RPC address may be asked, too:
+ * what a Cosmos wallet signs is made and sent there by the page (CosmJS). Ethereum wallets ask for themselves.
  */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "font-src 'self'",
-  "connect-src 'self'",
-  "manifest-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+function contentSecurityPolicy(rpcUrl: string | undefined): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "font-src 'self'",
+    `connect-src 'self'${rpcUrl === undefined ? '' : ` ${new URL(rpcUrl).origin}`}`,
+    "manifest-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+}
 
 const HEADERS: Readonly<Record<string, string>> = {
-  'content-security-policy': CONTENT_SECURITY_POLICY,
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cross-origin-opener-policy': 'same-origin',
@@ -39,10 +40,15 @@ const HEADERS: Readonly<Record<string, string>> = {
 /**
  * Serves the single-page application: its files, and for every other address outside of the API its index, which finds the page.
  * @param apiPrefix below which there are no pages
+ * @param publicRpcUrl the RPC address that wallets get
  */
-export async function addPages(app: FastifyInstance, apiPrefix: string): Promise<void> {
+export async function addPages(
+  app: FastifyInstance,
+  apiPrefix: string,
+  publicRpcUrl: () => string | undefined,
+): Promise<void> {
   app.addHook('onSend', async (_request, reply) => {
-    reply.headers(HEADERS)
+    reply.headers({ ...HEADERS, 'content-security-policy': contentSecurityPolicy(publicRpcUrl()) })
   })
   if (!existsSync(join(PAGES, INDEX))) {
     app.setNotFoundHandler((_request, reply) =>

@@ -9,9 +9,11 @@ import {
 } from 'fastify-type-provider-zod'
 import { VERSION } from '../../src/config/version.ts'
 import type { Logger } from '../../src/telemetry/logger.ts'
+import type { ExplorerConfig } from '../config/config.ts'
 import type { IndexedBlocks } from '../ingest/ingest.ts'
 import { createNodeCache } from '../node/nodeCache.ts'
 import { NodeError } from '../node/nodeClient.ts'
+import { createPublicRpcUrl } from '../node/publicRpcUrl.ts'
 import type { Api } from './api.ts'
 import { addPages } from './pages.ts'
 import { addAddresses } from './routes/addresses.ts'
@@ -31,7 +33,8 @@ import { addTokens } from './routes/tokens.ts'
 import { addTransactions } from './routes/transactions.ts'
 import { addValidators } from './routes/validators.ts'
 
-interface ServerOptions extends Pick<Api, 'queries' | 'services' | 'config' | 'node'> {
+interface ServerOptions extends Pick<Api, 'queries' | 'services' | 'node'> {
+  readonly config: Api['config'] & Pick<ExplorerConfig, 'publicRpcUrl'>
   /** called with each batch of blocks that is in the index */
   readonly listeners: Set<(indexed: IndexedBlocks) => void>
   readonly logger: Pick<Logger, 'error'>
@@ -68,7 +71,8 @@ export async function createServer({ queries, services, config, node, listeners,
     const own = await queries.selectFrom('ingest').select('height').executeTakeFirst()
     return { healthy: true, height: own?.height ?? null }
   })
-  await addPages(app, '/api')
+  const publicRpcUrl = createPublicRpcUrl(config.publicRpcUrl, node)
+  await addPages(app, '/api', publicRpcUrl)
   await app.register(swagger, {
     openapi: {
       info: {
@@ -90,6 +94,7 @@ export async function createServer({ queries, services, config, node, listeners,
     node,
     cache: createNodeCache(),
     nodeHeight: () => newest,
+    publicRpcUrl,
     onIndexed: (listener: (indexed: IndexedBlocks) => void) => {
       listeners.add(listener)
       return () => listeners.delete(listener)

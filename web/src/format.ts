@@ -15,6 +15,15 @@ export function formatUnits(amount: string, decimals = COIN_DECIMALS, digits = 6
   return shown === '' ? grouped : `${grouped}.${shown}`
 }
 
+/** A decimal number that a person has typed, in base units; undefined: it is none, or has more places than the coin. */
+export function parseUnits(text: string, decimals = COIN_DECIMALS): bigint | undefined {
+  // No commas: they are thousands to some people and a point to others.
+  const match = /^([0-9]{1,30})(?:\.([0-9]*))?$/.exec(text.trim())
+  const [, whole, fraction = ''] = match ?? []
+  if (whole === undefined || fraction.length > decimals) return undefined
+  return BigInt(whole + fraction.padEnd(decimals, '0'))
+}
+
 export function formatNumber(value: number): string {
   return value.toLocaleString('en')
 }

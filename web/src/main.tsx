@@ -89,6 +89,10 @@ const routeTree = root.addChildren([
     '/parameters',
     lazyRouteComponent(() => import('./pages/ParametersPage.tsx'), 'ParametersPage'),
   ),
+  page(
+    '/wallet',
+    lazyRouteComponent(() => import('./wallet/WalletPage.tsx'), 'WalletPage'),
+  ),
 ])
 const router = createRouter({ routeTree, defaultPreload: 'intent', scrollRestoration: true })
 

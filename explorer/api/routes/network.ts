@@ -19,7 +19,7 @@ const MAX_NAMED = 10
 /** Which chain this is, how far the index has come, and the search. */
 export function addNetwork(
   app: Api['app'],
-  { queries, config, nodeHeight }: Pick<Api, 'queries' | 'config' | 'nodeHeight'>,
+  { queries, config, nodeHeight, publicRpcUrl }: Pick<Api, 'queries' | 'config' | 'nodeHeight' | 'publicRpcUrl'>,
 ): void {
   app.get(
     '/status',
@@ -34,7 +34,7 @@ export function addNetwork(
         nodeHeight: nodeHeight(),
         chainName: config.chainName,
         coinSymbol: config.coinSymbol,
-        publicRpcUrl: config.publicRpcUrl ?? null,
+        publicRpcUrl: publicRpcUrl() ?? null,
       }
     },
   )

@@ -1,0 +1,184 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Hex } from 'viem'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { loadExplorerConfig } from '../../explorer/config/config.ts'
+import { type RunningExplorer, startExplorer } from '../../explorer/startExplorer.ts'
+import { toBech32 } from '../../src/primitives/address.ts'
+import { hexToBytes } from '../../src/primitives/bytes.ts'
+import { COIN, freshAddress, KEYS } from '../e2e/devChain.ts'
+import { browserPath, launchBrowser } from '../e2e/explorer/browser.ts'
+import { startQuickDevnet } from '../e2e/quickDevnet.ts'
+import { rpc } from '../e2e/rpc.ts'
+import { freePort, type TestNode } from '../e2e/startNode.ts'
+import { type InjectedWallet, injectEthereumWallet, injectKeplr } from './injectedWallets.ts'
+
+/* What people do with wallets in the explorer's pages, with wallets that sign with real keys, on a chain that takes it. */
+
+const path = browserPath()
+let node: TestNode
+let explorer: RunningExplorer
+let browser: Browser
+let directory: string
+
+beforeAll(async () => {
+  if (path === undefined) return
+  directory = mkdtempSync(join(tmpdir(), 'coind-wallets-'))
+  node = await startQuickDevnet()
+  const flags = {
+    EXPLORER_NODE_URL: node.url,
+    EXPLORER_PUBLIC_RPC_URL: node.url,
+    EXPLORER_HOST: '127.0.0.1',
+    EXPLORER_PORT: String(await freePort()),
+    EXPLORER_DATABASE: join(directory, 'index.sqlite'),
+    EXPLORER_CHAIN_NAME: 'Test network',
+    LOG_LEVEL: 'silent',
+  }
+  explorer = await startExplorer(loadExplorerConfig({ flags, environment: {}, dotenv: {} }, directory))
+  browser = await launchBrowser(path)
+})
+afterAll(async () => {
+  await browser?.close()
+  explorer?.stop()
+  await explorer?.ended
+  await node?.stop()
+  if (directory !== undefined) rmSync(directory, { recursive: true, force: true })
+})
+
+interface Opened {
+  readonly page: Page
+  readonly wallet: InjectedWallet
+  /** errors in the page, and requests that went elsewhere */
+  readonly problems: readonly string[]
+}
+
+/** A browser with one wallet, on a phone or at a desk. */
+async function open(
+  inject: (context: BrowserContext) => Promise<InjectedWallet>,
+  allowed: readonly string[],
+  width = 1280,
+): Promise<Opened> {
+  const context = await browser.newContext({ viewport: { width, height: 900 } })
+  const wallet = await inject(context)
+  const page = await context.newPage()
+  page.setDefaultTimeout(60_000)
+  const problems: string[] = []
+  page.on('pageerror', ({ message }) => problems.push(message))
+  page.on('console', (message) => {
+    // A transaction that is not in the index yet.
+    const isExpected = message.text().includes('404') && message.location().url.includes('/transactions/')
+    if (message.type() === 'error' && !isExpected) problems.push(message.text())
+  })
+  page.on('request', (request) => {
+    const url = request.url()
+    if (![explorer.url, ...allowed].some((known) => url.startsWith(known)) && !url.startsWith('data:'))
+      problems.push(url)
+  })
+  return { page, wallet, problems }
+}
+
+const goTo = (page: Page, where: string): Promise<unknown> => page.goto(new URL(where, explorer.url).href)
+const balanceOf = async (address: string): Promise<bigint> =>
+  BigInt(await rpc<Hex>(node.url, 'eth_getBalance', address, 'latest'))
+/** Waits until a form says that its transaction is in a block; gives what it says. */
+async function outcome(page: Page, within = page.locator('main')): Promise<string> {
+  const line = within.getByRole('status').filter({ hasText: 'in block' })
+  await line.waitFor()
+  return (await line.textContent())!
+}
+const isTooWide = (page: Page): Promise<boolean> =>
+  page.evaluate<boolean>('document.documentElement.scrollWidth > document.documentElement.clientWidth')
+
+describe.skipIf(path === undefined)('a wallet like MetaMask', () => {
+  it('is found, gets the chain, and sends coins by keyboard', async () => {
+    const { page, wallet, problems } = await open((context) => injectEthereumWallet(context, KEYS[1]!), [])
+    const to = freshAddress()
+    await goTo(page, '/wallet')
+    await page.getByRole('button', { name: 'Connect Test Wallet' }).waitFor()
+    wallet.refuseNext()
+    await page.getByRole('button', { name: 'Connect Test Wallet' }).click()
+    expect(await page.getByRole('alert').textContent()).toBe('You refused it in the wallet.')
+    await page.getByRole('button', { name: 'Connect Test Wallet' }).click()
+
+    await page.getByText('The wallet is on another network.').waitFor()
+    wallet.refuseNext()
+    await page.getByRole('button', { name: 'Change to Test network' }).click()
+    expect(await page.getByRole('alert').textContent()).toBe('You refused it in the wallet.')
+    await page.getByRole('button', { name: 'Change to Test network' }).click()
+    await page.getByLabel('To', { exact: true }).waitFor()
+    expect(wallet.chains).toEqual([
+      {
+        chainId: '0x129ff',
+        chainName: 'Test network',
+        nativeCurrency: { name: 'COIN', symbol: 'COIN', decimals: 18 },
+        rpcUrls: [node.url.replace(/\/$/, '')],
+        blockExplorerUrls: [explorer.url.replace(/\/$/, '')],
+      },
+    ])
+
+    await page.getByLabel('To', { exact: true }).fill(toBech32(hexToBytes(to)))
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Tab')
+    await page.getByLabel('Amount in COIN').fill('1.25')
+    await page.getByText('Fee: about').waitFor()
+    wallet.refuseNext()
+    await page.keyboard.press('Enter')
+    await page.getByText('You refused it in the wallet.').waitFor()
+    await page.keyboard.press('Enter')
+    expect(await outcome(page)).toContain('Done')
+    expect(await balanceOf(to)).toBe((5n * COIN) / 4n)
+    await page.getByRole('status').getByRole('link').first().click()
+    await page.getByRole('heading', { name: 'Transaction', level: 1 }).waitFor()
+
+    // The browser remembers the wallet, and the wallet the page.
+    await goTo(page, '/wallet')
+    await page.getByLabel('Amount in COIN').fill('1000000000000')
+    await page.getByText('This is more than').waitFor()
+    await page.getByLabel('Amount in COIN').fill('1')
+    await page.getByLabel('To', { exact: true }).fill('0x12')
+    await page.getByText('This is no address').waitFor()
+    expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true)
+    await page.getByRole('button', { name: 'Disconnect' }).click()
+    await page.getByRole('button', { name: 'Connect Test Wallet' }).waitFor()
+    expect(problems).toEqual([])
+    await page.context().close()
+  })
+})
+
+describe.skipIf(path === undefined).each([
+  ['Keplr', 2, false],
+  ['Keplr with a Ledger', 3, true],
+] as const)('a wallet like %s', (_, index, isLedger) => {
+  it('gets the chain, and sends coins on a phone', async () => {
+    const inject = (context: BrowserContext) => injectKeplr(context, KEYS[index]!, isLedger)
+    const { page, wallet, problems } = await open(inject, [node.url], 360)
+    const to = freshAddress()
+    await goTo(page, '/wallet')
+    await page.getByRole('button', { name: 'Add Test network to Keplr' }).click()
+    await page.getByText('Keplr knows the network now.').waitFor()
+    expect(wallet.chains).toMatchObject([
+      {
+        chainId: 'coin_76287-1',
+        chainName: 'Test network',
+        rest: node.url.replace(/\/$/, ''),
+        bip44: { coinType: 60 },
+      },
+    ])
+    await page.getByRole('button', { name: 'Connect Keplr' }).click()
+    await page.getByLabel('To', { exact: true }).fill(to)
+    await page.getByLabel('Amount in COIN').fill('0.5')
+    await page.getByText('Fee: about').waitFor()
+    wallet.refuseNext()
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.getByText('You refused it in the wallet.').waitFor()
+    await page.getByRole('button', { name: 'Send' }).click()
+    expect(await outcome(page)).toContain('Done')
+    expect(await balanceOf(to)).toBe(COIN / 2n)
+    expect(wallet.asked).toContain(isLedger ? 'signAmino' : 'signDirect')
+    expect(await isTooWide(page)).toBe(false)
+    expect(problems).toEqual([])
+    await page.context().close()
+  })
+})

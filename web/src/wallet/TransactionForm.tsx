@@ -1,0 +1,184 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { type TransactionDetail, transactionQuery } from '../api.ts'
+import { formatUnits, parseUnits } from '../format.ts'
+import { Amount } from '../parts/Amount.tsx'
+import { BlockLink, TransactionLink } from '../parts/Names.tsx'
+import type { Action, Cost } from './action.ts'
+import { Problem, type Ready } from './WithWallet.tsx'
+
+/** How long nothing changes in a form before its cost is asked for. */
+const PAUSE_MS = 300
+/** How often a transaction is looked for in the index, and how many times: two minutes. */
+const LOOK_MS = 500
+const LOOKS = 240
+
+/** A form whose button sends a transaction, with what that costs before, and what became of it after. */
+export function TransactionForm({
+  wallet,
+  action,
+  label,
+  onDone,
+  children,
+}: Pick<Ready, 'wallet'> & {
+  /** undefined: the form is not complete */
+  readonly action: Action | undefined
+  readonly label: string
+  /** called when the transaction is in a block and was successful */
+  readonly onDone?: () => void
+  readonly children?: ReactNode
+}) {
+  const name = actionKey(action)
+  const cost = useQuery({
+    queryKey: ['cost', wallet.name, wallet.address, name],
+    queryFn: async ({ signal }): Promise<Cost> => {
+      await pause(PAUSE_MS, signal)
+      return wallet.estimate(action!)
+    },
+    enabled: action !== undefined,
+    retry: false,
+    staleTime: 10_000,
+    gcTime: 0,
+  })
+  const sending = useMutation({
+    mutationFn: async (sent: Action): Promise<string> => wallet.submit(sent, cost.data!),
+  })
+  const send = (event: FormEvent): void => {
+    event.preventDefault()
+    if (action !== undefined && cost.data !== undefined && !sending.isPending) sending.mutate(action)
+  }
+  return (
+    <form className="form" onSubmit={send}>
+      {children}
+      <div className="actions">
+        <button type="submit" className="main" disabled={cost.data === undefined || sending.isPending}>
+          {sending.isPending ? 'Answer in the wallet …' : label}
+        </button>
+        {action !== undefined && cost.data !== undefined && (
+          <span className="quiet">
+            Fee: about <Amount acoin={cost.data.fee.toString()} />
+          </span>
+        )}
+        {cost.isFetching && <span className="quiet">Asking what it costs …</span>}
+      </div>
+      {action !== undefined && <Problem error={cost.error} />}
+      <Problem error={sending.error} />
+      {sending.data !== undefined && <Outcome key={sending.data} hash={sending.data} onDone={onDone} />}
+    </form>
+  )
+}
+
+/** Amounts are bigint, which JSON has none of. */
+function actionKey(action: Action | undefined): string {
+  return JSON.stringify(action, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)) ?? ''
+}
+
+function pause(timeMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, timeMs)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    })
+  })
+}
+
+/** What became of a transaction: first its hash, then the block that it is in. All that is shown is asked for again then. */
+function Outcome({ hash, onDone }: { readonly hash: string; readonly onDone: (() => void) | undefined }) {
+  const client = useQueryClient()
+  const { data: transaction, error } = useQuery({ ...transactionQuery(hash), retry: LOOKS, retryDelay: LOOK_MS })
+  const done = useRef(onDone)
+  done.current = onDone
+  useEffect(() => {
+    if (transaction === undefined) return
+    void client.invalidateQueries()
+    if (transaction.isSuccessful) done.current?.()
+  }, [client, transaction])
+  return (
+    <p role="status" className="outcome">
+      {transaction !== undefined ? (
+        <Included transaction={transaction} />
+      ) : error !== null ? (
+        <>
+          Sent as <span className="mono">{hash}</span>, but it is in no block after two minutes: it may come later, or
+          the wallet has replaced it.
+        </>
+      ) : (
+        <>
+          Sent as <span className="mono">{hash}</span>. Waiting for its block …
+        </>
+      )}
+    </p>
+  )
+}
+
+function Included({ transaction }: { readonly transaction: TransactionDetail }) {
+  const { log } = transaction.detail as { readonly log?: string }
+  return (
+    <>
+      {transaction.isSuccessful ? 'Done' : <b className="bad">Failed{log ? `: ${log}` : ''}</b>}: transaction{' '}
+      <TransactionLink hash={transaction.hash} /> in block <BlockLink height={transaction.height} />
+    </>
+  )
+}
+
+/** An amount that a person types, of what there is of it. */
+export interface AmountInput {
+  readonly text: string
+  readonly setText: (text: string) => void
+  /** acoin; undefined: none yet, or too much */
+  readonly amount: bigint | undefined
+  readonly problem: string | undefined
+}
+
+/** @param available acoin; undefined: anything */
+export function useAmount(available?: string, initial = ''): AmountInput {
+  const [text, setText] = useState(initial)
+  const typed = text === '' ? undefined : parseUnits(text)
+  const problem =
+    text === ''
+      ? undefined
+      : typed === undefined
+        ? 'This is no amount: digits, with a point and up to 18 places behind it.'
+        : typed === 0n
+          ? 'It must be more than 0.'
+          : available !== undefined && typed > BigInt(available)
+            ? `This is more than the ${formatUnits(available)} that there are.`
+            : undefined
+  return { text, setText, amount: problem === undefined ? typed : undefined, problem }
+}
+
+export function AmountField({
+  label,
+  input: { text, setText, problem },
+  available,
+}: {
+  readonly label: string
+  readonly input: AmountInput
+  /** acoin, shown beside it */
+  readonly available?: string
+}) {
+  const id = useId()
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      <input
+        id={id}
+        inputMode="decimal"
+        autoComplete="off"
+        value={text}
+        aria-invalid={problem !== undefined}
+        aria-describedby={`${id}-hint`}
+        onChange={({ target }) => setText(target.value)}
+      />
+      <span id={`${id}-hint`} className={problem === undefined ? 'quiet' : 'bad'}>
+        {problem ??
+          (available !== undefined && (
+            <>
+              of <Amount acoin={available} digits={18} />
+            </>
+          ))}
+      </span>
+    </div>
+  )
+}

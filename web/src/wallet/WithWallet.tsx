@@ -1,0 +1,142 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { type ReactNode, useEffect } from 'react'
+import { accountQuery, statusQuery } from '../api.ts'
+import { Amount } from '../parts/Amount.tsx'
+import { Card, Note } from '../parts/Card.tsx'
+import { AddressLink } from '../parts/Names.tsx'
+import type { Account, Wallet } from './action.ts'
+import { type WalletChain, walletChain } from './chain.ts'
+import { addChain, type Choice, connect, disconnect, findChoices, resume, useWallet } from './session.ts'
+import { walletProblem } from './walletProblem.ts'
+
+/** A wallet that is ready to act, with its account. */
+export interface Ready {
+  readonly wallet: Wallet
+  readonly account: Account & { readonly balance: string }
+  readonly chain: WalletChain
+}
+
+/** Has a person connect a wallet, and change it to this chain; then shows what they can do with it. */
+export function WithWallet({ children }: { readonly children: (ready: Ready) => ReactNode }) {
+  const { data: status } = useQuery(statusQuery)
+  if (status === undefined) return <Note>Loading …</Note>
+  const chain = walletChain(status, location.origin)
+  if (chain === undefined) {
+    return (
+      <Note>Wallets need an RPC address of the network, and this explorer has none (EXPLORER_PUBLIC_RPC_URL).</Note>
+    )
+  }
+  return <OnChain chain={chain}>{children}</OnChain>
+}
+
+function OnChain({ chain, children }: { readonly chain: WalletChain; readonly children: (ready: Ready) => ReactNode }) {
+  const wallet = useWallet()
+  const { mutate: startAgain, ...resuming } = useMutation({ mutationFn: resume })
+  // Its identity changes with each answer of the API; what is said of the chain does not.
+  const said = JSON.stringify(chain)
+  useEffect(() => startAgain(JSON.parse(said)), [startAgain, said])
+  const { data: account, error } = useQuery({
+    ...accountQuery(wallet?.address ?? ''),
+    enabled: wallet !== undefined,
+    refetchInterval: 2_000,
+  })
+  if (wallet === undefined) {
+    return (
+      <>
+        <Choices chain={chain} />
+        <Problem error={resuming.error} />
+      </>
+    )
+  }
+  return (
+    <>
+      <Card>
+        <div className="wallet">
+          <span>
+            <b>{wallet.name}</b> <AddressLink address={wallet.address} />
+          </span>
+          {account !== undefined && <Amount acoin={account.balance} />}
+          <button type="button" onClick={() => void disconnect()}>
+            Disconnect
+          </button>
+        </div>
+        {!wallet.isOnChain && <WrongChain wallet={wallet} chain={chain} />}
+        <Problem error={error} />
+      </Card>
+      {wallet.isOnChain && account !== undefined && children({ wallet, account, chain })}
+    </>
+  )
+}
+
+function WrongChain({ wallet, chain }: Pick<Ready, 'wallet' | 'chain'>) {
+  const { mutate, error, isPending } = useMutation({ mutationFn: () => wallet.switchChain() })
+  return (
+    <>
+      <p>The wallet is on another network.</p>
+      <button type="button" className="main" disabled={isPending} onClick={() => mutate()}>
+        Change to {chain.name}
+      </button>
+      <Problem error={error} />
+    </>
+  )
+}
+
+/** The wallets in this browser, each with a way to connect it and one to have it learn of the chain. */
+function Choices({ chain }: Pick<Ready, 'chain'>) {
+  // Wallets may announce themselves at any time.
+  const { data: choices, error } = useQuery({
+    queryKey: ['wallets'],
+    queryFn: () => findChoices(chain),
+    refetchInterval: 1_000,
+  })
+  const connecting = useMutation({ mutationFn: (choice: Choice) => connect(choice, chain) })
+  const adding = useMutation({ mutationFn: (choice: Choice) => addChain(choice, chain) })
+  return (
+    <Card title="Connect a wallet">
+      {error !== null ? (
+        <Problem error={error} />
+      ) : choices === undefined ? (
+        <Note>Looking for wallets …</Note>
+      ) : choices.length === 0 ? (
+        <Note>
+          No wallet is in this browser. MetaMask, Keplr and any other Ethereum wallet that is an extension of the
+          browser will do; so does the browser inside of a wallet on a phone.
+        </Note>
+      ) : (
+        <ul className="wallets">
+          {choices.map((choice) => (
+            <li key={`${choice.kind} ${choice.id}`} className="wallet-choice">
+              {choice.icon?.startsWith('data:image/') && <img src={choice.icon} alt="" width="24" height="24" />}
+              <span>
+                {choice.name} <span className="quiet">{choice.kind === 'native' ? 'coin1…' : '0x…'}</span>
+              </span>
+              <button
+                type="button"
+                className="main"
+                disabled={connecting.isPending}
+                onClick={() => connecting.mutate(choice)}
+              >
+                Connect<span className="visually-hidden"> {choice.name}</span>
+              </button>
+              <button type="button" disabled={adding.isPending} onClick={() => adding.mutate(choice)}>
+                Add {chain.name}
+                <span className="visually-hidden"> to {choice.name}</span>
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      <Problem error={connecting.error ?? adding.error} />
+      {adding.isSuccess && <p role="status">{adding.variables.name} knows the network now.</p>}
+    </Card>
+  )
+}
+
+/** What went wrong, in one line. */
+export function Problem({ error }: { readonly error: unknown }) {
+  return error === null || error === undefined ? null : (
+    <p className="bad" role="alert">
+      {walletProblem(error)}
+    </p>
+  )
+}
