@@ -15,6 +15,7 @@ import { createNodeCache } from '../node/nodeCache.ts'
 import { NodeError } from '../node/nodeClient.ts'
 import { createPublicRpcUrl } from '../node/publicRpcUrl.ts'
 import type { Api } from './api.ts'
+import { addEtherscan } from './etherscan/etherscan.ts'
 import { addPages } from './pages.ts'
 import { addAddresses } from './routes/addresses.ts'
 import { addBlocks } from './routes/blocks.ts'
@@ -126,5 +127,6 @@ export async function createServer({ queries, services, config, node, listeners,
     { prefix: PREFIX },
   )
   await app.register(async (own) => addHeartbeats(own, parts), { prefix: '/api/network' })
+  await app.register(async (own) => addEtherscan(own, parts))
   return app
 }

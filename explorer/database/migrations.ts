@@ -223,4 +223,8 @@ export const MIGRATIONS: Readonly<Record<string, string>> = {
     create index contract_creator on contract (creator, position, ordinal);
   `,
   '0008_staking': STAKING_MIGRATION,
+  // For the blocks of one proposer's operator: getminedblocks of the Etherscan API.
+  '0010_block_miner': `
+    create index block_miner on block (miner, height);
+  `,
 }

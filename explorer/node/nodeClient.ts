@@ -8,10 +8,16 @@ export class NodeError extends Error {
 /** The node answered a call with an error of its own. */
 export class NodeRefusal extends NodeError {
   readonly code: number
+  /** the node's own words */
+  readonly reason: string
+  /** what it adds to them: of a call that reverted 0x…, the bytes that it gave back */
+  readonly data: unknown
 
-  constructor(method: string, code: number, message: string) {
-    super(`the node refuses ${method} (${message})`)
+  constructor(method: string, code: number, reason: string, data?: unknown) {
+    super(`the node refuses ${method} (${reason}${typeof data === 'string' ? `: ${data}` : ''})`)
     this.code = code
+    this.reason = reason
+    this.data = data
   }
 }
 
@@ -135,8 +141,7 @@ export function createNodeClient(address: string, stop: AbortSignal): NodeClient
     if (answer === undefined || (answer.error === undefined && answer.result === undefined))
       throw new NodeError(`${shown} leaves out the answer to ${method}`)
     if (answer.error === undefined) return answer.result
-    const data = typeof answer.error.data === 'string' ? `: ${answer.error.data}` : ''
-    throw new NodeRefusal(method, answer.error.code, `${answer.error.message}${data}`)
+    throw new NodeRefusal(method, answer.error.code, answer.error.message, answer.error.data)
   }
 
   return {

@@ -29,6 +29,7 @@ import { startQuickDevnet } from '../quickDevnet.ts'
 import { mined, rpc } from '../rpc.ts'
 import { freePort, type TestNode } from '../startNode.ts'
 import { browserPath, launchBrowser } from './browser.ts'
+import { testEtherscan } from './etherscan.ts'
 import { type FilledEvm, fillEvm, testEvm, viewEvm } from './evm.ts'
 import { fillStaking, testStaking, viewStaking } from './staking.ts'
 
@@ -319,6 +320,8 @@ describe('an explorer', () => {
   testEvm(get, () => ({ url: node.url, filled: evm }))
 
   testStaking(get, () => node)
+
+  testEtherscan(() => ({ explorerUrl: explorer.url, url: node.url, evm, tokens, hashes: evmHashes, sender }))
 
   it('finds heights, hashes of both kinds and addresses in both spellings', async () => {
     const block = await get('blocks/1')

@@ -1,0 +1,51 @@
+import type { Api } from '../api.ts'
+import { type Parameters, RequestError } from './parameters.ts'
+
+/** What the actions are made of. */
+export interface EtherscanContext
+  extends Pick<Api, 'queries' | 'services' | 'config' | 'node' | 'cache' | 'nodeHeight'> {
+  /**
+   * Runs a question that has the node execute code or take a transaction. There is room for a few at a time.
+   * @throws RequestError when there is no room, or it takes too long
+   */
+  readonly takeTurn: <T>(ask: () => Promise<T>) => Promise<T>
+}
+
+/** An answer as Etherscan writes it; those of the module proxy are JSON-RPC's. */
+export interface Answer {
+  readonly status: '0' | '1'
+  readonly message: string
+  readonly result: unknown
+}
+
+/**
+ * Answers one action.
+ * @throws RequestError when the parameters do not fit
+ */
+export type Action = (parameters: Parameters, context: EtherscanContext) => Promise<Answer>
+
+/** One module's actions: by name in lower case. */
+export type Actions = ReadonlyMap<string, Action>
+
+/** @param actions by their names as Etherscan writes them */
+export function actionsOf(actions: Readonly<Record<string, Action>>): Actions {
+  return new Map(Object.entries(actions).map(([name, action]) => [name.toLowerCase(), action]))
+}
+
+export function ok(result: unknown): Answer {
+  return { status: '1', message: 'OK', result }
+}
+
+export function failed(result: string): Answer {
+  return { status: '0', message: 'NOTOK', result }
+}
+
+/** A list: clients know an empty one by status and text. */
+export function listed(rows: readonly unknown[], whenEmpty: string): Answer {
+  return rows.length > 0 ? ok(rows) : { status: '0', message: whenEmpty, result: [] }
+}
+
+/** The answer to what would take too much work, in the words that clients know from Etherscan. */
+export function tooMuch(): RequestError {
+  return new RequestError('Query Timeout occured. Please select a smaller result dataset')
+}

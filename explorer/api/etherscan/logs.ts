@@ -1,0 +1,123 @@
+import { bytesToHex, equalBytes } from '../../../src/primitives/bytes.ts'
+import { toQuantity } from '../../node/nodeClient.ts'
+import { type Action, actionsOf, type EtherscanContext, listed } from './action.ts'
+import { type ListPart, type Parameters, RequestError } from './parameters.ts'
+import { between, boundsOf } from './places.ts'
+import { transactionFacts } from './transactionFacts.ts'
+import { type Bounds, type Place, walk } from './walk.ts'
+
+/** Logs of one page, as at Etherscan. */
+const MAX_LOGS = 1_000
+const TOPICS = ['topic0', 'topic1', 'topic2', 'topic3'] as const
+
+interface LogRow extends Place {
+  readonly address: Uint8Array
+  readonly topic0: Uint8Array | null
+  readonly topic1: Uint8Array | null
+  readonly topic2: Uint8Array | null
+  readonly topic3: Uint8Array | null
+  readonly data: Uint8Array
+  readonly log_index: number
+}
+
+/**
+ * Logs by address and topics, the oldest first. Those of an address, or with a first topic that all must have, are walked along their
+ * index; all others from `fromBlock` on.
+ */
+const getLogs: Action = async (parameters, { queries }) => {
+  const address = parameters.optionalAddress('address')
+  const topics = TOPICS.map((name) => parameters.optionalHash(name))
+  if (address === undefined && topics.every((topic) => topic === undefined)) {
+    throw new RequestError('Error! Missing address or topic')
+  }
+  const fits = topicFilter(parameters, topics)
+  // Only where every log must have it does the index of first topics have them all.
+  const first = isAlways(parameters, topics) ? topics[0] : undefined
+  const part = { ...parameters.part(MAX_LOGS), direction: 'asc' } as const
+  const rows = await walk<LogRow>(
+    (bounds, limit, direction) => readLogs(queries, address, first, bounds, limit, direction),
+    boundsOf(parameters.heights('fromblock', 'toblock')),
+    part,
+    fits,
+  )
+  const facts = await transactionFacts(
+    queries,
+    rows.map(({ position }) => position),
+  )
+  const result = rows.map((row) => {
+    const own = facts.get(row.position)!
+    return {
+      address: bytesToHex(row.address),
+      topics: TOPICS.map((name) => row[name])
+        .filter((topic) => topic !== null)
+        .map(bytesToHex),
+      data: bytesToHex(row.data),
+      blockNumber: toQuantity(own.height),
+      blockHash: own.blockHash,
+      timeStamp: toQuantity(own.time),
+      gasPrice: `0x${BigInt(own.gasPrice).toString(16)}`,
+      gasUsed: toQuantity(own.gasUsed),
+      logIndex: toQuantity(row.log_index),
+      transactionHash: own.hash,
+      transactionIndex: toQuantity(own.index),
+    }
+  })
+  return listed(result, 'No records found')
+}
+
+function readLogs(
+  queries: EtherscanContext['queries'],
+  address: Uint8Array | undefined,
+  topic0: Uint8Array | undefined,
+  bounds: Bounds,
+  limit: number,
+  direction: ListPart['direction'],
+): Promise<readonly LogRow[]> {
+  let select = queries
+    .selectFrom('log')
+    .selectAll()
+    .where((where) => between(where, ['position', 'ordinal'], bounds))
+    .orderBy('position', direction)
+    .orderBy('ordinal', direction)
+    .limit(limit)
+  if (address !== undefined) select = select.where('address', '=', address)
+  if (topic0 !== undefined) select = select.where('topic0', '=', topic0)
+  return select.execute()
+}
+
+type Topics = readonly (Uint8Array | undefined)[]
+
+/** The operator between two topics: `topic0_1_opr=or`; without one it is `and`. */
+function operatorOf(parameters: Parameters, a: number, b: number): 'and' | 'or' {
+  const text = parameters.text(`topic${a}_${b}_opr`)?.toLowerCase() ?? 'and'
+  if (text !== 'and' && text !== 'or') throw new RequestError(`Error! Invalid topic${a}_${b}_opr, it is and or or`)
+  return text
+}
+
+/** Pairs of the topics that are asked for: each with the one before it. */
+function pairsOf(topics: Topics): readonly (readonly [number, number])[] {
+  const given = [0, 1, 2, 3].filter((at) => topics[at] !== undefined)
+  return given.slice(1).map((at, index) => [given[index]!, at])
+}
+
+function isAlways(parameters: Parameters, topics: Topics): boolean {
+  return pairsOf(topics).every(([a, b]) => operatorOf(parameters, a, b) === 'and')
+}
+
+/** `and` binds before `or`: topics in a row with `and` between them are one group, and one group must fit. */
+function topicFilter(parameters: Parameters, topics: Topics): (row: LogRow) => boolean {
+  const given = [0, 1, 2, 3].filter((at) => topics[at] !== undefined)
+  const groups: number[][] = given.length === 0 ? [] : [[given[0]!]]
+  for (const [a, b] of pairsOf(topics)) {
+    if (operatorOf(parameters, a, b) === 'and') groups.at(-1)!.push(b)
+    else groups.push([b])
+  }
+  const has = (row: LogRow, at: number): boolean => {
+    const own = row[TOPICS[at]!]
+    return own !== null && equalBytes(own, topics[at]!)
+  }
+  return (row) => groups.length === 0 || groups.some((group) => group.every((at) => has(row, at)))
+}
+
+/** The module `logs`. */
+export const LOG_ACTIONS = actionsOf({ getLogs })
