@@ -38,7 +38,7 @@ STOPSIGNAL SIGTERM
 ENTRYPOINT ["coind"]
 
 FROM software AS explorer
-ENV EXPLORER_DATABASE=/var/lib/coind/explorer.sqlite
+ENV EXPLORER_DATABASE=/var/lib/coind/explorer.sqlite EXPLORER_COMPILER_CACHE=/var/lib/coind/compilers
 EXPOSE 8090
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 CMD ["node", "/app/docker/healthCheck.js", "8090"]
 CMD ["explorer"]

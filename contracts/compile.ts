@@ -35,7 +35,7 @@ const MODULES_DIR = join(CONTRACTS_DIR, '..', 'node_modules')
 const CACHE_DIR = join(MODULES_DIR, '.cache', 'coind-contracts')
 
 /** Without a metadata hash the byte code does not change with comments or paths. */
-const SETTINGS = {
+export const SETTINGS = {
   evmVersion: 'osaka',
   optimizer: { enabled: true, runs: 200 },
   metadata: { appendCBOR: false, bytecodeHash: 'none' },

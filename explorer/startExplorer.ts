@@ -8,6 +8,11 @@ import { openServices } from './database/services.ts'
 import { startProber } from './heartbeat/prober.ts'
 import type { IndexedBlocks } from './ingest/ingest.ts'
 import { createNodeClient } from './node/nodeClient.ts'
+import { openCompilers } from './verify/compilers.ts'
+import { createVerifier } from './verify/verifier.ts'
+
+/** Bytes that solc may answer: the codes, interfaces and comments of all contracts in the sources. */
+const MAX_COMPILER_OUTPUT = 32 * 1024 * 1024
 
 /** An explorer that serves its port. */
 export interface RunningExplorer {
@@ -25,6 +30,11 @@ export interface RunningExplorer {
 export async function startExplorer(config: ExplorerConfig): Promise<RunningExplorer> {
   const logger = createLogger(config.log)
   const { nodeUrl, database, log } = config
+  const compilers = await openCompilers({
+    list: config.compilers,
+    cache: config.compilerCache,
+    mirror: config.compilerMirror,
+  })
   const worker = new Worker(new URL('./ingest/worker.ts', import.meta.url), { workerData: { nodeUrl, database, log } })
   const failed = once(worker, 'error').then(([error]) => {
     throw error
@@ -41,19 +51,21 @@ export async function startExplorer(config: ExplorerConfig): Promise<RunningExpl
   worker.on('message', ({ indexed }: { readonly indexed?: IndexedBlocks }) => {
     if (indexed !== undefined) for (const listener of listeners) listener(indexed)
   })
+  const shared = { queries: reader.queries, services, node: createNodeClient(config.nodeUrl, ending.signal), logger }
+  const limits = { timeMs: config.compileTimeout, memoryMib: config.compileMemoryMib, outputBytes: MAX_COMPILER_OUTPUT }
+  const verifier = createVerifier({ ...shared, compilers, limits })
   const server = await createServer({
+    ...shared,
     config,
-    queries: reader.queries,
-    services,
-    node: createNodeClient(config.nodeUrl, ending.signal),
+    verifier,
     listeners,
-    logger,
   })
   try {
     await server.listen({ host: config.host, port: config.port })
   } catch (error) {
     worker.postMessage('stop')
     await exited
+    await verifier.close()
     await Promise.all([reader.close(), services.destroy()])
     throw error
   }
@@ -65,6 +77,7 @@ export async function startExplorer(config: ExplorerConfig): Promise<RunningExpl
     ending.abort()
     await prober.stop()
     await server.close()
+    await verifier.close()
     await Promise.all([reader.close(), services.destroy()])
   })
   return { url, ended: ended.then(() => undefined), stop: () => worker.postMessage('stop') }

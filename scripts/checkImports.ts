@@ -36,6 +36,7 @@ const EXPLORER_ORDER: readonly string[] = [
   'startExplorer.ts',
   'api',
   'heartbeat',
+  'verify',
   'ingest',
   'node',
   'config',

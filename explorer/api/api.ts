@@ -8,6 +8,8 @@ import type { ServiceQueries } from '../database/services.ts'
 import type { IndexedBlocks } from '../ingest/ingest.ts'
 import type { NodeCache } from '../node/nodeCache.ts'
 import type { NodeClient } from '../node/nodeClient.ts'
+import type { Verifier } from '../verify/verifier.ts'
+import type { SubmitSources } from './submitSources.ts'
 
 /** What the routes are made of. */
 export interface Api {
@@ -19,6 +21,9 @@ export interface Api {
   /** for questions that the index has no answer to; only fixed ones, and through the cache */
   readonly node: NodeClient
   readonly cache: NodeCache
+  readonly verifier: Verifier
+  /** gives sources that a client sent to the verifier, within the client's limits */
+  readonly submitSources: SubmitSources
   /** newest block of the node; null: not known yet */
   readonly nodeHeight: () => number | null
   /** RPC address that browsers and wallets get; undefined: there is none, or not known yet */

@@ -39,12 +39,12 @@ const HEADERS: Readonly<Record<string, string>> = {
 
 /**
  * Serves the single-page application: its files, and for every other address outside of the API its index, which finds the page.
- * @param apiPrefix below which there are no pages
+ * @param apiPrefixes below which there are no pages
  * @param publicRpcUrl the RPC address that wallets get
  */
 export async function addPages(
   app: FastifyInstance,
-  apiPrefix: string,
+  apiPrefixes: readonly string[],
   publicRpcUrl: () => string | undefined,
 ): Promise<void> {
   app.addHook('onSend', async (_request, reply) => {
@@ -69,7 +69,8 @@ export async function addPages(
   const index = readFileSync(join(PAGES, INDEX))
   app.setNotFoundHandler((request, reply) => {
     const isPage =
-      ['GET', 'HEAD'].includes(request.method) && !request.url.startsWith(apiPrefix) && !request.url.startsWith(ASSETS)
+      ['GET', 'HEAD'].includes(request.method) &&
+      ![...apiPrefixes, ASSETS].some((prefix) => request.url.startsWith(prefix))
     if (!isPage) return reply.code(404).send({ error: 'there is nothing at this address' })
     return reply.header('cache-control', 'no-cache').type('text/html; charset=utf-8').send(index)
   })

@@ -28,13 +28,16 @@ import { addMempool } from './routes/mempool.ts'
 import { addNetwork } from './routes/network.ts'
 import { addNodes } from './routes/nodes.ts'
 import { addParameters } from './routes/parameters.ts'
+import { addSources } from './routes/sources.ts'
 import { addStake } from './routes/stake.ts'
 import { addStatistics } from './routes/statistics.ts'
 import { addTokens } from './routes/tokens.ts'
 import { addTransactions } from './routes/transactions.ts'
 import { addValidators } from './routes/validators.ts'
+import { addSourcify } from './sourcify/sourcify.ts'
+import { createSubmitSources } from './submitSources.ts'
 
-interface ServerOptions extends Pick<Api, 'queries' | 'services' | 'node'> {
+interface ServerOptions extends Pick<Api, 'queries' | 'services' | 'node' | 'verifier'> {
   readonly config: Api['config'] & Pick<ExplorerConfig, 'publicRpcUrl'>
   /** called with each batch of blocks that is in the index */
   readonly listeners: Set<(indexed: IndexedBlocks) => void>
@@ -46,7 +49,7 @@ const MAX_BODY = 64 * 1024
 const PREFIX = '/api/v1'
 
 /** The HTTP server of an explorer: its API below /api/v1 with an OpenAPI document, not listening yet. */
-export async function createServer({ queries, services, config, node, listeners, logger }: ServerOptions) {
+export async function createServer({ queries, services, config, node, verifier, listeners, logger }: ServerOptions) {
   const app = fastify({
     bodyLimit: MAX_BODY,
     routerOptions: { maxParamLength: 200 },
@@ -73,7 +76,7 @@ export async function createServer({ queries, services, config, node, listeners,
     return { healthy: true, height: own?.height ?? null }
   })
   const publicRpcUrl = createPublicRpcUrl(config.publicRpcUrl, node)
-  await addPages(app, '/api', publicRpcUrl)
+  await addPages(app, ['/api', '/v2/'], publicRpcUrl)
   await app.register(swagger, {
     openapi: {
       info: {
@@ -94,6 +97,8 @@ export async function createServer({ queries, services, config, node, listeners,
     config,
     node,
     cache: createNodeCache(),
+    verifier,
+    submitSources: createSubmitSources(verifier, config),
     nodeHeight: () => newest,
     publicRpcUrl,
     onIndexed: (listener: (indexed: IndexedBlocks) => void) => {
@@ -112,6 +117,7 @@ export async function createServer({ queries, services, config, node, listeners,
         addTokens,
         addEvm,
         addContracts,
+        addSources,
         addNodes,
         addGovernance,
         addValidators,
@@ -128,5 +134,6 @@ export async function createServer({ queries, services, config, node, listeners,
   )
   await app.register(async (own) => addHeartbeats(own, parts), { prefix: '/api/network' })
   await app.register(async (own) => addEtherscan(own, parts))
+  await app.register(async (own) => addSourcify(own, parts))
   return app
 }

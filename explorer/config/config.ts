@@ -20,13 +20,18 @@ export function loadExplorerConfig(sources: ConfigSources, homeDirectory: string
   return {
     ...settings,
     database: placeOf(settings.database, homeDirectory),
+    compilerCache: fromHome(settings.compilerCache, homeDirectory),
     log: { level: logLevel, format: logFormat },
   }
 }
 
 function placeOf(text: string, homeDirectory: string): string {
   if (isPostgres(text)) return text
-  const path = resolve(text.startsWith('~/') ? join(homeDirectory, text.slice(2)) : text)
+  const path = fromHome(text, homeDirectory)
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   return path
+}
+
+function fromHome(path: string, homeDirectory: string): string {
+  return resolve(path.startsWith('~/') ? join(homeDirectory, path.slice(2)) : path)
 }

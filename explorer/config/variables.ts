@@ -1,4 +1,4 @@
-import { host, httpUrl, port, text, yesOrNo } from '../../src/config/valueKind.ts'
+import { directory, duration, host, httpUrl, integer, port, text, yesOrNo } from '../../src/config/valueKind.ts'
 import { type SettingsOf, VARIABLES, variable } from '../../src/config/variables.ts'
 
 /** Every variable that the explorer reads, as the node reads its own. The documents are generated from this table. */
@@ -12,6 +12,11 @@ export const EXPLORER_VARIABLES = {
   chainName: variable('EXPLORER_CHAIN_NAME', 'Explorer', text(50), 'coind', 'Name of the network, as pages and wallets show it.'),
   coinSymbol: variable('EXPLORER_COIN_SYMBOL', 'Explorer', text(11), 'COIN', 'Symbol of the coin, as pages and wallets show it.'),
   probePrivate: variable('EXPLORER_PROBE_PRIVATE', 'Explorer', yesOrNo, 'false', 'Whether the RPC addresses that nodes report are also asked where they are in a private network or on this machine. Only for networks of your own: whoever runs a node could have the explorer ask servers behind your firewall.'),
+  compilers: variable('EXPLORER_COMPILERS', 'Explorer', directory, undefined, 'JSON file with the Solidity compilers that verify contracts: by version `file` and `sha256`, or the `list.json` of solc-bin. A compiler runs only with the sha256 that is there. By default the installed one alone.'),
+  compilerCache: variable('EXPLORER_COMPILER_CACHE', 'Explorer', directory, '~/.coind-explorer/compilers', 'Directory with the files of EXPLORER_COMPILERS.'),
+  compilerMirror: variable('EXPLORER_COMPILER_MIRROR', 'Explorer', httpUrl, undefined, 'Where files of EXPLORER_COMPILERS are downloaded from when the directory lacks them, for instance `https://binaries.soliditylang.org/bin/`. By default nowhere.', true),
+  compileTimeout: variable('EXPLORER_COMPILE_TIMEOUT', 'Explorer', duration, '60s', 'How long the compiler may take for the sources of one contract.'),
+  compileMemoryMib: variable('EXPLORER_COMPILE_MEMORY_MB', 'Explorer', integer(128, 4096, 'MiB'), '1024', 'Memory that the compiler may take for the sources of one contract, in MiB. One compiles at a time.'),
   trustedProxies: VARIABLES.trustedProxies,
   logLevel: VARIABLES.logLevel,
   logFormat: VARIABLES.logFormat,

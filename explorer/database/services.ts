@@ -4,6 +4,7 @@ import { migrate } from './migrate.ts'
 import { isPostgres } from './open.ts'
 import { connectPostgres } from './postgres.ts'
 import { connectSqlite } from './sqlite.ts'
+import { VERIFICATION_MIGRATION, type VerificationTables } from './verificationTables.ts'
 
 /*
  * What the explorer stores beside the index: what the node cannot tell again. In SQLite it is a file of its own, so that it is still
@@ -52,7 +53,7 @@ interface HeartbeatTable {
   peers: number
 }
 
-export interface ServiceTables {
+export interface ServiceTables extends VerificationTables {
   node: NodeTable
   heartbeat: HeartbeatTable
 }
@@ -93,6 +94,7 @@ const SERVICE_MIGRATIONS: Readonly<Record<string, string>> = {
     ) KEYED;
     create index heartbeat_hour on heartbeat (hour);
   `,
+  '0003_verification': VERIFICATION_MIGRATION,
 }
 
 /**

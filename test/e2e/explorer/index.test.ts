@@ -32,6 +32,7 @@ import { browserPath, launchBrowser } from './browser.ts'
 import { testEtherscan } from './etherscan.ts'
 import { type FilledEvm, fillEvm, testEvm, viewEvm } from './evm.ts'
 import { fillStaking, testStaking, viewStaking } from './staking.ts'
+import { testVerification } from './verification.ts'
 
 const account = ACCOUNTS[1]!
 const sender = account.address
@@ -320,6 +321,11 @@ describe('an explorer', () => {
   testEvm(get, () => ({ url: node.url, filled: evm }))
 
   testStaking(get, () => node)
+
+  testVerification(
+    () => explorer.url,
+    () => evm.child,
+  )
 
   testEtherscan(() => ({ explorerUrl: explorer.url, url: node.url, evm, tokens, hashes: evmHashes, sender }))
 

@@ -9,6 +9,8 @@ import { openServices, type ServiceQueries } from '../../../explorer/database/se
 import { deleteOldReports, storeReport } from '../../../explorer/heartbeat/nodeBook.ts'
 import type { Report } from '../../../explorer/heartbeat/readReport.ts'
 import { createNodeClient } from '../../../explorer/node/nodeClient.ts'
+import { openCompilers } from '../../../explorer/verify/compilers.ts'
+import { createVerifier } from '../../../explorer/verify/verifier.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { ed25519Address, ed25519Key, signEd25519 } from '../../../src/primitives/ed25519.ts'
 import type { HeartbeatBody } from '../../../src/telemetry/heartbeat.ts'
@@ -62,19 +64,24 @@ beforeAll(async () => {
     const rows = HASHES.map((hash, index) => [index + 1, hash, hash, 0, bytes, bytes, 0, 0, bytes, 0, 0, 0])
     await writer.insert('block', rows)
   })
-  const app = await createServer({
+  const shared = {
     queries: database.queries,
     services,
+    // These routes ask no node, and verify no contracts.
+    node: createNodeClient('http://127.0.0.1:1/', new AbortController().signal),
+    logger: { error: () => undefined, warn: () => undefined },
+  }
+  const compilers = await openCompilers({ list: undefined, cache: directory, mirror: undefined })
+  const app = await createServer({
     config: {
       chainName: 'test',
       coinSymbol: 'COIN',
       publicRpcUrl: undefined,
       trustedProxies: [{ address: '127.0.0.1', prefix: 32 }],
     },
-    // These routes ask no node.
-    node: createNodeClient('http://127.0.0.1:1/', new AbortController().signal),
+    ...shared,
+    verifier: createVerifier({ ...shared, compilers, limits: { timeMs: 1, memoryMib: 128, outputBytes: 1 } }),
     listeners: new Set(),
-    logger: { error: () => undefined },
   })
   await app.listen({ host: '127.0.0.1', port: 0 })
   url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`

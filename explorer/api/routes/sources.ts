@@ -1,0 +1,59 @@
+import { z } from 'zod'
+import { toChecksumAddress } from '../../../src/primitives/address.ts'
+import { bestMatch, findVerified, type VerifiedContract } from '../../verify/verifiedContracts.ts'
+import type { Api } from '../api.ts'
+import { problem } from '../shapes.ts'
+import { spelledAddress } from '../spelledAddress.ts'
+import { type ContractSource, compilerList, contractSource } from '../verificationShapes.ts'
+
+/** Sources of verified contracts. */
+export function addSources(
+  app: Api['app'],
+  { queries, services, verifier }: Pick<Api, 'queries' | 'services' | 'verifier'>,
+): void {
+  const tags = ['contracts']
+
+  app.get(
+    '/contracts/:address/source',
+    {
+      schema: {
+        tags,
+        summary: 'The sources of a contract, when it is verified',
+        params: z.object({ address: spelledAddress.describe('0x… or coin1…') }),
+        response: { 200: contractSource, 404: problem },
+      },
+    },
+    async ({ params: { address } }, reply) => {
+      const contract = await findVerified({ services, queries }, address)
+      if (contract === undefined) return reply.code(404).send({ error: 'this contract is not verified' })
+      return viewSource(contract)
+    },
+  )
+
+  app.get(
+    '/compilers',
+    { schema: { tags, summary: 'Compilers that contracts can be verified with', response: { 200: compilerList } } },
+    async () => ({ versions: [...verifier.compilers.versions] }),
+  )
+}
+
+function viewSource({ address, runtimeMatch, creationMatch, verifiedAtMs, content }: VerifiedContract): ContractSource {
+  const { name, path, compilerVersion, abi, input, runtime, creation } = content
+  const values = { ...runtime.match?.transformationValues, ...creation?.match?.transformationValues }
+  return {
+    address: toChecksumAddress(address),
+    name,
+    path,
+    language: input.language,
+    compilerVersion,
+    match: bestMatch(runtimeMatch, creationMatch),
+    runtimeMatch,
+    creationMatch,
+    verifiedAt: new Date(verifiedAtMs).toISOString(),
+    abi: abi.map((item) => ({ ...item })),
+    constructorArguments: values.constructorArguments ?? null,
+    libraries: Object.entries(values.libraries ?? {}).map(([library, own]) => ({ name: library, address: own })),
+    settings: input.settings,
+    sources: Object.entries(input.sources).map(([own, { content: text }]) => ({ path: own, content: text })),
+  }
+}

@@ -1,0 +1,127 @@
+import type { Kysely } from 'kysely'
+import { toChecksumAddress } from '../../../src/primitives/address.ts'
+import { bytesToHex } from '../../../src/primitives/bytes.ts'
+import { heightOf, transactionIndexOf } from '../../database/position.ts'
+import type { Tables } from '../../database/schema.ts'
+import { bestMatch, type VerifiedCode, type VerifiedContract } from '../../verify/verifiedContracts.ts'
+
+/** The fields of a contract that are asked for are none. The message is for whoever asked. */
+export class FieldError extends Error {
+  override readonly name = 'FieldError'
+}
+
+/** Fields that every answer has. */
+const ALWAYS = ['match', 'creationMatch', 'runtimeMatch', 'chainId', 'address', 'verifiedAt', 'matchId'] as const
+
+type View = Readonly<Record<string, unknown>>
+
+/** A verified contract with all that Sourcify tells of one. */
+export async function viewContract(
+  queries: Kysely<Tables>,
+  { number, address, position, runtimeMatch, creationMatch, verifiedAtMs, content }: VerifiedContract,
+  chainId: string,
+): Promise<View> {
+  const { path, name, compilerVersion, input, abi, metadata, userdoc, devdoc, storageLayout, runtime, creation } =
+    content
+  return {
+    match: bestMatch(runtimeMatch, creationMatch),
+    creationMatch,
+    runtimeMatch,
+    chainId,
+    address: toChecksumAddress(address),
+    verifiedAt: new Date(verifiedAtMs).toISOString(),
+    matchId: String(number),
+    creationBytecode: creation === null ? null : viewCode(creation),
+    runtimeBytecode: { ...viewCode(runtime), immutableReferences: runtime.immutableReferences ?? {} },
+    deployment: await viewDeployment(queries, position),
+    sources: input.sources,
+    compilation: {
+      language: input.language,
+      compiler: 'solc',
+      compilerVersion,
+      compilerSettings: input.settings,
+      name,
+      fullyQualifiedName: `${path}:${name}`,
+    },
+    abi,
+    userdoc,
+    devdoc,
+    storageLayout,
+    metadata: metadata === '' ? null : JSON.parse(metadata),
+    stdJsonInput: input,
+  }
+}
+
+function viewCode({ onchain, recompiled, sourceMap, linkReferences, match }: VerifiedCode): View {
+  return {
+    onchainBytecode: onchain,
+    recompiledBytecode: recompiled,
+    sourceMap: sourceMap ?? null,
+    linkReferences: linkReferences ?? {},
+    transformations: match?.transformations ?? null,
+    transformationValues: match?.transformationValues ?? null,
+  }
+}
+
+async function viewDeployment(queries: Kysely<Tables>, position: number | null): Promise<View> {
+  const transaction =
+    position === null
+      ? undefined
+      : await queries.selectFrom('tx').select(['hash', 'sender']).where('position', '=', position).executeTakeFirst()
+  if (transaction === undefined || position === null) {
+    return { transactionHash: null, blockNumber: null, transactionIndex: null, deployer: null }
+  }
+  return {
+    transactionHash: bytesToHex(transaction.hash),
+    blockNumber: String(heightOf(position)),
+    transactionIndex: String(transactionIndexOf(position)),
+    deployer: toChecksumAddress(transaction.sender),
+  }
+}
+
+/**
+ * What is asked for of a contract: `fields` or `omit`, names with commas, a field of a field behind a point; `fields=all` for everything.
+ * @throws FieldError
+ */
+export function selectFields(contract: View, { fields, omit }: Readonly<Record<string, unknown>>): View {
+  if (fields !== undefined && omit !== undefined) throw new FieldError('fields and omit cannot be asked for together')
+  const always = Object.fromEntries(ALWAYS.map((name) => [name, contract[name]]))
+  if (fields !== undefined) {
+    const paths = pathsOf(contract, fields)
+    if (paths.some(([name]) => name === 'all')) return contract
+    return paths.reduce<View>((view, path) => withField(view, contract, path), always)
+  }
+  if (omit === undefined) return always
+  return { ...pathsOf(contract, omit).reduce<View>(withoutField, contract), ...always }
+}
+
+function pathsOf(contract: View, text: unknown): readonly (readonly [string, string | undefined])[] {
+  if (typeof text !== 'string') throw new FieldError('fields and omit are names with commas between them, given once')
+  return text.split(',').map((path) => {
+    const [name = '', inner, ...more] = path.split('.')
+    const own = Object.hasOwn(contract, name) ? contract[name] : undefined
+    const isKnown =
+      name === 'all' ||
+      name === '*' ||
+      (Object.hasOwn(contract, name) && (inner === undefined || own === null || hasField(own, inner)))
+    if (more.length > 0 || !isKnown) throw new FieldError(`${path.slice(0, 100)} is not a field of a contract`)
+    return [name === '*' ? 'all' : name, inner] as const
+  })
+}
+
+function hasField(value: unknown, name: string): boolean {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+}
+
+function withField(view: View, contract: View, [name, inner]: readonly [string, string | undefined]): View {
+  const own = contract[name]
+  if (inner === undefined || own === null) return { ...view, [name]: own }
+  return { ...view, [name]: { ...(view[name] as View | undefined), [inner]: (own as View)[inner] } }
+}
+
+function withoutField(view: View, [name, inner]: readonly [string, string | undefined]): View {
+  const own = view[name]
+  const rest = (of: View, left: string): View => Object.fromEntries(Object.entries(of).filter(([key]) => key !== left))
+  if (inner === undefined || own === null || own === undefined) return rest(view, name)
+  return { ...view, [name]: rest(own as View, inner) }
+}

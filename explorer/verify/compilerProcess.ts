@@ -1,0 +1,35 @@
+import { createContext, runInContext, constants as vm } from 'node:vm'
+
+/*
+ * A process that compiles once and ends: compile.ts starts it without environment, and with Node.js's permissions for reading this file
+ * alone. Its input are the length of the compiler (4 bytes, big-endian), the compiler and standard JSON; its output is standard JSON.
+ *
+ * The compiler runs in a context that has JavaScript's own objects and WebAssembly, and nothing of Node.js: no network, which Node.js's
+ * permissions do not take away. That is no wall around JavaScript that looks for a way out, which the list of hashes keeps from here; it
+ * is one around what sources can make of a fault in solc, which is WebAssembly. What goes in and out are texts.
+ */
+
+const parts: Buffer[] = []
+for await (const part of process.stdin) parts.push(part as Buffer)
+const received = Buffer.concat(parts)
+const end = 4 + received.readUInt32BE(0)
+
+const context = createContext(vm.DONT_CONTEXTIFY)
+runInContext(received.toString('utf8', 4, end), context, { filename: 'soljson.js' })
+context.input = received.toString('utf8', end)
+/*
+ * As solc's own wrapper calls it, but without callbacks: an import that is not among the sources is an error. Compilers before 0.5 have
+ * `compileStandard`, those before 0.6 `_malloc` in place of `solidity_alloc`.
+ */
+const output: unknown = runInContext(
+  `(() => {
+    const size = Module.lengthBytesUTF8(input) + 1
+    const place = (Module._solidity_alloc ?? Module._malloc)(size)
+    Module.stringToUTF8(input, place, size)
+    const name = Module._solidity_compile ? 'solidity_compile' : 'compileStandard'
+    return Module.cwrap(name, 'string', ['number', 'number', 'number'])(place, 0, 0)
+  })()`,
+  context,
+)
+if (typeof output !== 'string') throw new TypeError('the compiler gave no text')
+process.stdout.write(output)

@@ -1,0 +1,130 @@
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { type Kysely, sql } from 'kysely'
+import type { Tables } from '../database/schema.ts'
+import type { ServiceQueries } from '../database/services.ts'
+import { MATCH_LEVELS } from '../database/verificationTables.ts'
+import { blockHashAt, type Creation } from './chainCode.ts'
+import type { CompiledCode, CompiledContract } from './compile.ts'
+import type { CodeMatch, Match } from './matchCode.ts'
+import type { StandardJson } from './standardJson.ts'
+
+/** A code of the chain beside what solc made of the sources; codes are 0x… */
+export interface VerifiedCode extends Pick<CompiledCode, 'sourceMap' | 'linkReferences' | 'immutableReferences'> {
+  readonly onchain: string
+  readonly recompiled: string
+  /** null: it is not that of the sources */
+  readonly match: CodeMatch | null
+}
+
+/** What is kept of a verified contract. */
+export interface VerifiedContent extends Pick<CompiledContract, 'abi' | 'metadata' | 'userdoc' | 'devdoc'> {
+  readonly path: string
+  readonly name: string
+  readonly compilerVersion: string
+  readonly input: StandardJson
+  readonly storageLayout: unknown
+  readonly runtime: VerifiedCode
+  /** null: the code that created it is not known */
+  readonly creation: VerifiedCode | null
+}
+
+export interface VerifiedContract {
+  readonly number: number
+  readonly address: Uint8Array
+  /** of its creation; null: the index does not know it */
+  readonly position: number | null
+  readonly runtimeMatch: Match | null
+  readonly creationMatch: Match | null
+  readonly verifiedAtMs: number
+  readonly content: VerifiedContent
+}
+
+/** The better of the two. */
+export function bestMatch(runtime: Match | null, creation: Match | null): Match | null {
+  if (runtime === 'exact_match' || creation === 'exact_match') return 'exact_match'
+  return runtime ?? creation
+}
+
+export function matchOf(level: number | null): Match | null {
+  return level === MATCH_LEVELS.exact_match ? 'exact_match' : level === MATCH_LEVELS.match ? 'match' : null
+}
+
+function levelOf(match: Match | null | undefined): number {
+  return MATCH_LEVELS[match ?? 'none']
+}
+
+/**
+ * Keeps the sources of a contract, unless others are kept that say as much about it.
+ * @returns whether they are kept now
+ */
+export async function storeVerified(
+  services: ServiceQueries,
+  address: Uint8Array,
+  created: Creation | undefined,
+  content: VerifiedContent,
+  nowMs: number,
+): Promise<boolean> {
+  const runtime = levelOf(content.runtime.match?.match)
+  const creation = levelOf(content.creation?.match?.match)
+  const values = {
+    position: created?.position ?? null,
+    block_hash: created?.blockHash ?? null,
+    runtime_match: runtime,
+    creation_match: creation,
+    // The hash of the metadata says more than any code without it.
+    score: Math.max(runtime, creation) * 4 + runtime + creation,
+    verified_at: nowMs,
+    content: gzipSync(JSON.stringify(content)),
+  }
+  const isBetter = sql<boolean>`verified_contract.score < excluded.score`
+  const isOther = sql<boolean>`verified_contract.block_hash is distinct from excluded.block_hash`
+  const row = await services
+    .insertInto('verified_contract')
+    .values({ address, ...values })
+    .onConflict((conflict) =>
+      conflict
+        .column('address')
+        .doUpdateSet(values)
+        .where(({ or }) => or([isBetter, isOther])),
+    )
+    .returning('number')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** The contract with its sources; undefined: it is not verified, or that was another contract at this address. */
+export async function findVerified(
+  { services, queries }: { readonly services: ServiceQueries; readonly queries: Kysely<Tables> },
+  address: Uint8Array,
+): Promise<VerifiedContract | undefined> {
+  const row = await services
+    .selectFrom('verified_contract')
+    .selectAll()
+    .where('address', '=', address)
+    .executeTakeFirst()
+  if (row === undefined || (await isAnother(queries, address, row))) return undefined
+  return {
+    number: row.number,
+    address: row.address,
+    position: row.position,
+    runtimeMatch: matchOf(row.runtime_match),
+    creationMatch: matchOf(row.creation_match),
+    verifiedAtMs: row.verified_at,
+    content: JSON.parse(gunzipSync(row.content).toString('utf8')) as VerifiedContent,
+  }
+}
+
+/** Whether the index has another contract at the address now, or is of another chain. What it does not know is no contradiction. */
+async function isAnother(
+  queries: Kysely<Tables>,
+  address: Uint8Array,
+  { position, block_hash: hash }: { readonly position: number | null; readonly block_hash: Uint8Array | null },
+): Promise<boolean> {
+  if (position === null) return false
+  const [contract, own] = await Promise.all([
+    queries.selectFrom('contract').select('position').where('address', '=', address).executeTakeFirst(),
+    blockHashAt(queries, position),
+  ])
+  if (contract !== undefined && contract.position !== position) return true
+  return hash !== null && own !== undefined && Buffer.compare(own, hash) !== 0
+}

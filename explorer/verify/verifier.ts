@@ -1,0 +1,216 @@
+import { createHash, randomUUID } from 'node:crypto'
+import type { Kysely } from 'kysely'
+import type { Logger } from '../../src/telemetry/logger.ts'
+import type { Tables } from '../database/schema.ts'
+import type { ServiceQueries } from '../database/services.ts'
+import { MATCH_LEVELS } from '../database/verificationTables.ts'
+import type { NodeClient } from '../node/nodeClient.ts'
+import type { CompileLimits } from './compile.ts'
+import type { Compilers } from './compilers.ts'
+import type { Match } from './matchCode.ts'
+import { findVerified, matchOf, storeVerified } from './verifiedContracts.ts'
+import { VerificationFailure, type VerificationRequest, verifyContract } from './verifyContract.ts'
+
+/** A request that was taken, as it stands now. */
+export interface VerificationJob {
+  readonly id: string
+  readonly address: Uint8Array
+  readonly startedAtMs: number
+  /** null: it waits, or is under way */
+  readonly finishedAtMs: number | null
+  readonly compileMs: number | null
+  readonly runtimeMatch: Match | null
+  readonly creationMatch: Match | null
+  readonly error: { readonly code: string; readonly message: string } | null
+}
+
+/** A request that is not taken: the status of the answer, one of Sourcify's codes, a line that says what to do. */
+export interface Refusal {
+  readonly status: 409 | 429 | 503
+  readonly code: string
+  readonly message: string
+}
+
+/** Verifies contracts, one after another. */
+export interface Verifier {
+  readonly compilers: Pick<Compilers, 'versions' | 'find'>
+  /** @param client as `ClientAddresses.of` gives it */
+  submit(request: VerificationRequest, client: string): Promise<{ readonly id: string } | Refusal>
+  /** A job by its ID; undefined: there is none, or it was more than a week ago. */
+  job(id: string): Promise<VerificationJob | undefined>
+  /** Stops what is under way. */
+  close(): Promise<void>
+}
+
+interface VerifierParts {
+  readonly queries: Kysely<Tables>
+  readonly services: ServiceQueries
+  readonly node: NodeClient
+  readonly compilers: Compilers
+  readonly limits: CompileLimits
+  readonly logger: Pick<Logger, 'error' | 'warn'>
+}
+
+/** Jobs that wait or are under way: of all clients, and of one. Their sources are in memory. */
+const MAX_OPEN = 20
+const MAX_OPEN_OF_CLIENT = 3
+/** How often an explorer says that it still works on its jobs, and when nobody believes it any more. */
+const ALIVE_MS = 10_000
+const DEAD_MS = 60_000
+/** How long it can be asked what became of a job. */
+const KEPT_MS = 7 * 86_400_000
+const CLEANING_MS = 3_600_000
+const CUT_OFF = 'the explorer was stopped before it came to an end: send the contract again'
+
+interface OpenJob {
+  readonly id: string
+  readonly request: VerificationRequest
+  readonly client: string
+  /** of the request: the same one is not done twice at a time */
+  readonly digest: string
+}
+
+/**
+ * Starts the work on jobs. Several explorers over one database work each on those that they took; the state of all is in the database, where
+ * any of them finds it.
+ */
+export function createVerifier({ services, logger, ...parts }: VerifierParts): Verifier {
+  const stop = new AbortController()
+  const open = new Map<string, OpenJob>()
+  let work: Promise<void> = Promise.resolve()
+
+  const failed = (error: unknown): void => {
+    if (!stop.signal.aborted) logger.error({ error }, 'verification of contracts')
+  }
+  const alive = setInterval(() => {
+    if (open.size > 0) sayAlive(services, [...open.keys()]).catch(failed)
+  }, ALIVE_MS).unref()
+  const cleaning = setInterval(() => {
+    services
+      .deleteFrom('verification_job')
+      .where('started_at', '<', Date.now() - KEPT_MS)
+      .execute()
+      .catch(failed)
+  }, CLEANING_MS).unref()
+
+  const run = async ({ id, request }: OpenJob): Promise<void> => {
+    const warn = (error: Error): void => logger.warn({ error }, 'a compiler of the list is missing')
+    try {
+      if (stop.signal.aborted) throw new VerificationFailure('internal_error', CUT_OFF)
+      const { content, created, compileMs } = await verifyContract(request, { ...parts, stop: stop.signal, warn })
+      const isKept = await storeVerified(services, request.address, created, content, Date.now())
+      await finish(services, id, {
+        compile_ms: compileMs,
+        runtime_match: MATCH_LEVELS[content.runtime.match?.match ?? 'none'],
+        creation_match: MATCH_LEVELS[content.creation?.match?.match ?? 'none'],
+        ...(isKept
+          ? {}
+          : failure('already_verified', 'the contract is verified already, and these sources say no more')),
+      })
+    } catch (error) {
+      const known = error instanceof VerificationFailure && !stop.signal.aborted
+      if (!known) failed(error)
+      const unknown = stop.signal.aborted ? CUT_OFF : 'the explorer failed: try again later'
+      await finish(services, id, known ? failure(error.code, error.message) : failure('internal_error', unknown))
+    }
+  }
+
+  return {
+    compilers: parts.compilers,
+    submit: async (request, client) => {
+      const digest = digestOf(request)
+      const jobs = [...open.values()]
+      if (stop.signal.aborted) return { status: 503, code: 'internal_error', message: 'the explorer is being stopped' }
+      if (jobs.some((own) => own.digest === digest)) {
+        const message = 'the same sources are being compared with this contract already: wait for that'
+        return { status: 429, code: 'duplicate_verification_request', message }
+      }
+      if (jobs.length >= MAX_OPEN || jobs.filter((own) => own.client === client).length >= MAX_OPEN_OF_CLIENT) {
+        const message = 'too many contracts wait to be verified: try again in a minute'
+        return { status: 429, code: 'too_many_requests', message }
+      }
+      // In the list before anything waits: others come in the meantime.
+      const job: OpenJob = { id: randomUUID(), request, client, digest }
+      open.set(job.id, job)
+      try {
+        const known = await findVerified({ services, queries: parts.queries }, request.address)
+        if (known?.runtimeMatch === 'exact_match' && known.creationMatch === 'exact_match') {
+          open.delete(job.id)
+          return {
+            status: 409,
+            code: 'already_verified',
+            message: 'the contract is verified already, with its metadata',
+          }
+        }
+        const nowMs = Date.now()
+        const row = { id: job.id, address: request.address, started_at: nowMs, alive_at: nowMs }
+        await services.insertInto('verification_job').values(row).execute()
+      } catch (error) {
+        open.delete(job.id)
+        throw error
+      }
+      work = work
+        .then(() => run(job))
+        .catch(failed)
+        .finally(() => open.delete(job.id))
+      return { id: job.id }
+    },
+    job: async (id) => {
+      const row = await services.selectFrom('verification_job').selectAll().where('id', '=', id).executeTakeFirst()
+      if (row === undefined) return undefined
+      const isCutOff = row.finished_at === null && row.alive_at < Date.now() - DEAD_MS
+      if (isCutOff) await finish(services, id, failure('internal_error', CUT_OFF))
+      return {
+        id,
+        address: row.address,
+        startedAtMs: row.started_at,
+        finishedAtMs: isCutOff ? Date.now() : row.finished_at,
+        compileMs: row.compile_ms,
+        runtimeMatch: matchOf(row.runtime_match),
+        creationMatch: matchOf(row.creation_match),
+        error: isCutOff
+          ? { code: 'internal_error', message: CUT_OFF }
+          : row.error_code === null
+            ? null
+            : { code: row.error_code, message: row.error_message ?? '' },
+      }
+    },
+    close: async () => {
+      stop.abort()
+      clearInterval(alive)
+      clearInterval(cleaning)
+      await work
+    },
+  }
+}
+
+interface Outcome {
+  readonly compile_ms?: number
+  readonly runtime_match?: number
+  readonly creation_match?: number
+  readonly error_code?: string
+  readonly error_message?: string
+}
+
+function failure(code: string, message: string): Outcome {
+  // PostgreSQL's texts have no NUL; a message of solc shows lines of the sources.
+  return { error_code: code, error_message: message.replaceAll('\0', '�') }
+}
+
+async function finish(services: ServiceQueries, id: string, outcome: Outcome): Promise<void> {
+  await services
+    .updateTable('verification_job')
+    .set({ finished_at: Date.now(), ...outcome })
+    .where('id', '=', id)
+    .where('finished_at', 'is', null)
+    .execute()
+}
+
+async function sayAlive(services: ServiceQueries, ids: readonly string[]): Promise<void> {
+  await services.updateTable('verification_job').set({ alive_at: Date.now() }).where('id', 'in', ids).execute()
+}
+
+function digestOf({ address, input, version, wanted }: VerificationRequest): string {
+  const text = JSON.stringify([Buffer.from(address).toString('hex'), input, version, wanted])
+  return createHash('sha256').update(text).digest('hex')
+}
