@@ -88,6 +88,27 @@ async function outcome(page: Page, within = page.locator('main')): Promise<strin
   await line.waitFor()
   return (await line.textContent())!
 }
+/** Opens a page and connects the Ethereum wallet, which learns of the chain. */
+async function connectEthereum(page: Page, where: string): Promise<void> {
+  await goTo(page, where)
+  await page.getByRole('button', { name: 'Connect Test Wallet' }).click()
+  await page.getByRole('button', { name: 'Change to Test network' }).click()
+}
+/** Fills the form of a proposal but for its messages; the deposit begins the vote. */
+async function describeProposal(page: Page, title: string): Promise<void> {
+  await page.getByLabel('Title').fill(title)
+  await page.getByLabel('Summary').fill(`Why ${title} is good`)
+  await page.getByLabel('Deposit in COIN').fill('10')
+}
+/** Opens the newest proposal, whose title is this. */
+async function openProposal(page: Page, title: string): Promise<void> {
+  await page.getByRole('link', { name: 'Governance', exact: true }).click()
+  await page.locator('main').getByRole('link', { name: title }).click()
+  await page.getByRole('heading', { name: title }).waitFor()
+}
+/** The card of a form, by its heading. */
+const card = (page: Page, name: string) =>
+  page.locator('section', { has: page.getByRole('heading', { name, exact: true, level: 2 }) })
 const isTooWide = (page: Page): Promise<boolean> =>
   page.evaluate<boolean>('document.documentElement.scrollWidth > document.documentElement.clientWidth')
 
@@ -145,12 +166,49 @@ describe.skipIf(path === undefined)('a wallet like MetaMask', () => {
     expect(problems).toEqual([])
     await page.context().close()
   })
+
+  it('proposes to change a parameter, votes, divides its vote and deposits', async () => {
+    const { page, problems } = await open((context) => injectEthereumWallet(context, KEYS[1]!), [])
+    await connectEthereum(page, '/propose')
+    await describeProposal(page, 'Longer unbonding')
+    await page.getByLabel('What it does when it passes').selectOption('staking')
+    const json = await page.getByLabel('Messages, as JSON').inputValue()
+    await page.getByLabel('Messages, as JSON').fill(json.replace('{', '['))
+    await page.getByText('This is no JSON').waitFor()
+    await page.getByLabel('Messages, as JSON').fill(json.replace(/"max_entries": \d+/, '"max_entries": "no number"'))
+    await page.getByText('The chain refuses this').waitFor()
+    await page.getByLabel('Messages, as JSON').fill(json.replace(/"max_entries": \d+/, '"max_entries": 5'))
+    await page.getByRole('button', { name: 'Submit' }).click()
+    expect(await outcome(page)).toContain('Done')
+
+    await openProposal(page, 'Longer unbonding')
+    await page.getByText('"max_entries": 5').waitFor()
+    await page.getByRole('button', { name: 'Vote or deposit' }).click()
+    await card(page, 'Vote').getByLabel('No', { exact: true }).check()
+    await card(page, 'Vote').getByRole('button', { name: 'Vote' }).click()
+    expect(await outcome(page, card(page, 'Vote'))).toContain('Done')
+    await page.getByText('You have voted No: another vote replaces that.').waitFor()
+    await card(page, 'Vote').getByLabel('Divide it').check()
+    await card(page, 'Vote').getByLabel('Yes').fill('70')
+    await page.getByText('Whole numbers that sum to 100.').waitFor()
+    await card(page, 'Vote').getByLabel('Abstain').fill('30')
+    await card(page, 'Vote').getByRole('button', { name: 'Vote' }).click()
+    await page.getByText('You have voted Yes, Abstain').waitFor()
+    await card(page, 'Votes').getByText('Yes 0.7, Abstain 0.3').waitFor()
+
+    await card(page, 'Deposit').getByLabel('Amount in COIN').fill('3')
+    await card(page, 'Deposit').getByRole('button', { name: 'Deposit' }).click()
+    expect(await outcome(page, card(page, 'Deposit'))).toContain('Done')
+    await card(page, 'Deposits').getByText('3 COIN').waitFor()
+    expect(problems).toEqual([])
+    await page.context().close()
+  })
 })
 
 describe.skipIf(path === undefined).each([
   ['Keplr', 2, false],
   ['Keplr with a Ledger', 3, true],
-] as const)('a wallet like %s', (_, index, isLedger) => {
+] as const)('a wallet like %s', (name, index, isLedger) => {
   it('gets the chain, and sends coins on a phone', async () => {
     const inject = (context: BrowserContext) => injectKeplr(context, KEYS[index]!, isLedger)
     const { page, wallet, problems } = await open(inject, [node.url], 360)
@@ -177,6 +235,41 @@ describe.skipIf(path === undefined).each([
     expect(await outcome(page)).toContain('Done')
     expect(await balanceOf(to)).toBe(COIN / 2n)
     expect(wallet.asked).toContain(isLedger ? 'signAmino' : 'signDirect')
+    expect(await isTooWide(page)).toBe(false)
+    expect(problems).toEqual([])
+    await page.context().close()
+  })
+  it('proposes, votes and deposits', async () => {
+    const inject = (context: BrowserContext) => injectKeplr(context, KEYS[index]!, isLedger)
+    const { page, problems } = await open(inject, [node.url], 360)
+    const title = `Proposal of ${name}`
+    await goTo(page, '/propose')
+    await page.getByRole('button', { name: 'Connect Keplr' }).click()
+    await describeProposal(page, title)
+    // A hardware wallet signs proposals without messages only.
+    if (isLedger) {
+      await page.getByLabel('Where more is said about it').fill('https://example.org/why')
+    } else {
+      await page.getByLabel('What it does when it passes').selectOption('slashing')
+      await page.getByLabel('Messages, as JSON').waitFor()
+    }
+    await page.getByRole('button', { name: 'Submit' }).click()
+    expect(await outcome(page)).toContain('Done')
+
+    await openProposal(page, title)
+    if (!isLedger) await page.getByText('/cosmos.slashing.v1beta1.MsgUpdateParams').waitFor()
+    await page.getByRole('button', { name: 'Vote or deposit' }).click()
+    await card(page, 'Vote').getByLabel('Yes').check()
+    await card(page, 'Vote').getByRole('button', { name: 'Vote' }).click()
+    await page.getByText('You have voted Yes: another vote replaces that.').waitFor()
+    await card(page, 'Vote').getByLabel('Divide it').check()
+    await card(page, 'Vote').getByLabel('No', { exact: true }).fill('50')
+    await card(page, 'Vote').getByLabel('No with veto').fill('50')
+    await card(page, 'Vote').getByRole('button', { name: 'Vote' }).click()
+    await card(page, 'Votes').getByText('No 0.5, No with veto 0.5').waitFor()
+    await card(page, 'Deposit').getByLabel('Amount in COIN').fill('2')
+    await card(page, 'Deposit').getByRole('button', { name: 'Deposit' }).click()
+    expect(await outcome(page, card(page, 'Deposit'))).toContain('Done')
     expect(await isTooWide(page)).toBe(false)
     expect(problems).toEqual([])
     await page.context().close()

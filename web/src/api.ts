@@ -223,6 +223,14 @@ export function depositsQuery(id: string, before?: number) {
   })
 }
 
+/** The newest votes of an account. */
+export function accountVotesQuery(address: string) {
+  return queryOptions({
+    queryKey: ['votes of', address],
+    queryFn: ({ signal }) => get<Page<Vote>>(`addresses/${address}/votes?limit=100`, signal),
+  })
+}
+
 /** A list about tokens, by its path. */
 export function tokenListQuery<T>(path: string, before?: string) {
   return queryOptions({

@@ -71,3 +71,7 @@ export function methodName(kind: 'evm' | 'native', method: string | null, isCrea
   if (isCreation) return 'Create contract'
   return method ?? 'Transfer'
 }
+
+/** What one can vote, in the order in which it is shown. */
+export const OPTION_NAMES = { yes: 'Yes', no: 'No', noWithVeto: 'No with veto', abstain: 'Abstain' } as const
+export type VoteOption = keyof typeof OPTION_NAMES

@@ -90,6 +90,10 @@ const routeTree = root.addChildren([
     lazyRouteComponent(() => import('./pages/ParametersPage.tsx'), 'ParametersPage'),
   ),
   page(
+    '/propose',
+    lazyRouteComponent(() => import('./wallet/ProposePage.tsx'), 'ProposePage'),
+  ),
+  page(
     '/wallet',
     lazyRouteComponent(() => import('./wallet/WalletPage.tsx'), 'WalletPage'),
   ),

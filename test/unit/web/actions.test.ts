@@ -3,6 +3,7 @@ import { AminoTypes, createDefaultAminoConverters, defaultRegistryTypes } from '
 import { type AbiFunction, decodeFunctionData, type Hex, hexToString, toFunctionSignature } from 'viem'
 import { describe, expect, it } from 'vitest'
 import { MESSAGES } from '../../../src/modules/messages.ts'
+import { GOVERNANCE } from '../../../src/modules/moduleAccounts.ts'
 import { messageToAmino } from '../../../src/modules/tx/aminoJson.ts'
 import { distribution } from '../../../src/precompiles/distribution/distribution.ts'
 import { governance } from '../../../src/precompiles/gov/governance.ts'
@@ -20,12 +21,18 @@ import {
   STAKING_ABI,
 } from '../../../web/src/wallet/ethereumCalls.ts'
 import { GOV_AMINO, nativeMessages } from '../../../web/src/wallet/nativeMessages.ts'
+import {
+  GOV_ACCOUNT,
+  PARAMETER_MESSAGES,
+  parameterChange,
+  readMessages,
+} from '../../../web/src/wallet/parameterChange.ts'
 
 const OWN: Hex = '0x1234567890AbcdEF1234567890aBcdef12345678'
 const own = toBech32(hexToBytes(OWN))
 const to = { address: '0x00000000000000000000000000000000000000AA', bech32: own }
 const [a, b] = ['coinvaloper1aaaa', 'coinvaloper1bbbb'] as const
-const proposal = { title: 'Title', summary: 'Why\nnot', isExpedited: false, messages: [] }
+const proposal = { title: 'Title', summary: 'Why\nnot', metadata: 'ipfs://a', isExpedited: false, messages: [] }
 
 /** Each action with the function of a precompile that does it, its arguments, and the types of the native messages. */
 const ACTIONS: readonly (readonly [Action, string, readonly unknown[], readonly string[]])[] = [
@@ -117,9 +124,35 @@ describe('calls of precompiles', () => {
       messages,
       title: 'Title',
       summary: 'Why\nnot',
-      metadata: '',
+      metadata: 'ipfs://a',
       expedited: false,
     })
+  })
+})
+
+describe('changes of parameters', () => {
+  it.each(Object.entries(PARAMETER_MESSAGES))('of %s are messages that governance may send', (module, typeUrl) => {
+    expect(GOV_ACCOUNT).toBe(toBech32(GOVERNANCE))
+    const { type } = MESSAGES.get(typeUrl)!
+    const message = parameterChange(module, {})
+    expect(message).toEqual({ '@type': typeUrl, authority: GOV_ACCOUNT, params: {} })
+    const { '@type': _, ...json } = message
+    const read = type.fromJson(json as never, { typeOf: () => undefined }) as { readonly authority: string }
+    expect(read.authority).toBe(GOV_ACCOUNT)
+  })
+
+  it.each<readonly [string, ReturnType<typeof readMessages> | RegExp]>([
+    ['[]', []],
+    ['{"@type": "/a.B", "c": 1}', [{ '@type': '/a.B', c: 1 }]],
+    ['[{"@type": "/a.B"}]', [{ '@type': '/a.B' }]],
+    ['', /^This is no JSON/],
+    ['[{"@type": 1}]', /@type/],
+    ['[null]', /@type/],
+    ['7', /@type/],
+  ])('%s as a person writes them', (text, expected) => {
+    const read = readMessages(text)
+    if (expected instanceof RegExp) expect(read).toMatch(expected)
+    else expect(read).toEqual(expected)
   })
 })
 
@@ -129,7 +162,10 @@ describe('native messages', () => {
   const all = [
     ...ACTIONS.map(([action, , , types]) => [action, types] as const),
     [{ kind: 'send', to, amount: 7n }, ['MsgSend']] as const,
-    [{ kind: 'propose', proposal: { ...proposal, isExpedited: true }, deposit: 0n }, ['MsgSubmitProposal']] as const,
+    [
+      { kind: 'propose', proposal: { ...proposal, metadata: '', isExpedited: true }, deposit: 0n },
+      ['MsgSubmitProposal'],
+    ] as const,
   ]
 
   it.each(all)('%o is what the node reads, in both forms', (action, types) => {

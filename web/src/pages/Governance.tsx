@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
+import { lazy, Suspense, useState } from 'react'
 import { depositsQuery, type Proposal, type ProposalDetail, proposalQuery, proposalsQuery, votesQuery } from '../api.ts'
-import { formatTime } from '../format.ts'
+import { formatTime, OPTION_NAMES, type VoteOption } from '../format.ts'
 import { Amount } from '../parts/Amount.tsx'
 import { Card, Facts, Note } from '../parts/Card.tsx'
 import { AddressLink, BlockLink, TransactionLink } from '../parts/Names.tsx'
@@ -12,7 +13,10 @@ import { Age } from '../parts/Time.tsx'
 export function Proposals() {
   return (
     <>
-      <h1>Governance</h1>
+      <div className="title">
+        <h1>Governance</h1>
+        <Link to="/propose">Submit a proposal</Link>
+      </div>
       <Card>
         <Pages query={proposalsQuery} empty="Nobody has proposed anything yet.">
           {(proposals) => (
@@ -96,6 +100,7 @@ export function ProposalPage() {
         <p className="prose">{proposal.summary}</p>
       </Card>
       <Tally tally={proposal.tally} />
+      {(proposal.status === 'voting' || proposal.status === 'deposit') && <TakePart proposal={proposal} />}
       <Card title={proposal.messages.length === 1 ? 'Message' : `${proposal.messages.length} messages`}>
         {proposal.messages.length === 0 ? (
           <Note>It changes nothing by itself.</Note>
@@ -113,9 +118,28 @@ export function ProposalPage() {
   )
 }
 
-const OPTION_NAMES = { yes: 'Yes', no: 'No', noWithVeto: 'No with veto', abstain: 'Abstain' } as const
 const OPTION_CLASSES = { yes: 'second', no: 'first', noWithVeto: 'fourth', abstain: 'third' } as const
-type Option = keyof typeof OPTION_NAMES
+
+/** What needs a wallet is loaded when somebody wants to act. */
+const ProposalActions = lazy(async () => {
+  const { ProposalActions: component } = await import('../wallet/ProposalActions.tsx')
+  return { default: component }
+})
+
+function TakePart({ proposal }: { readonly proposal: ProposalDetail }) {
+  const [isActing, setActing] = useState(false)
+  return isActing ? (
+    <Suspense fallback={<Note>Loading …</Note>}>
+      <ProposalActions proposal={proposal} />
+    </Suspense>
+  ) : (
+    <div className="actions">
+      <button type="button" className="main" onClick={() => setActing(true)}>
+        {proposal.status === 'voting' ? 'Vote or deposit' : 'Deposit'}
+      </button>
+    </div>
+  )
+}
 
 /** Ten thousandths of the whole. */
 const PARTS = 10_000n
@@ -123,9 +147,10 @@ const PARTS = 10_000n
 /** How the votes stand: a bar for each option, with its share of all that voted. */
 function Tally({ tally }: Pick<ProposalDetail, 'tally'>) {
   if (tally === null) return null
-  const options = Object.keys(OPTION_NAMES) as Option[]
+  const options = Object.keys(OPTION_NAMES) as VoteOption[]
   const total = options.reduce((sum, option) => sum + BigInt(tally[option]), 0n)
-  const share = (option: Option): number => (total === 0n ? 0 : Number((BigInt(tally[option]) * PARTS) / total) / 100)
+  const share = (option: VoteOption): number =>
+    total === 0n ? 0 : Number((BigInt(tally[option]) * PARTS) / total) / 100
   return (
     <Card title="How the votes stand">
       <table className="chart">

@@ -1,3 +1,5 @@
+import type { VoteOption } from '../format.ts'
+
 /** What a person does with a wallet of either kind. Amounts are acoin; accounts 0x…, validators coinvaloper1…. */
 export type Action =
   | { readonly kind: 'send'; readonly to: Account; readonly amount: bigint }
@@ -25,8 +27,7 @@ export interface Account {
 }
 
 /** Numbers of the options in messages of both kinds. */
-export const OPTION_NUMBERS = { yes: 1, abstain: 2, no: 3, noWithVeto: 4 } as const
-type VoteOption = keyof typeof OPTION_NUMBERS
+export const OPTION_NUMBERS: Readonly<Record<VoteOption, number>> = { yes: 1, abstain: 2, no: 3, noWithVeto: 4 }
 
 export interface WeightedOption {
   readonly option: VoteOption
@@ -37,6 +38,8 @@ export interface WeightedOption {
 export interface NewProposal {
   readonly title: string
   readonly summary: string
+  /** a link or a text; the chain wants one where there are no messages */
+  readonly metadata: string
   readonly isExpedited: boolean
   /** what governance does when it passes, as JSON of protobuf: each has its type in `@type` */
   readonly messages: readonly Readonly<Record<string, unknown>>[]

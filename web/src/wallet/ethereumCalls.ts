@@ -65,8 +65,8 @@ export function ethereumCall(action: Action, own: Address): EthereumCall {
       return { to: GOV, data: encodeFunctionData({ abi: GOV_ABI, functionName: 'deposit', args }) }
     }
     case 'propose': {
-      const { title, summary, isExpedited, messages } = action.proposal
-      const json = stringToHex(JSON.stringify({ messages, title, summary, metadata: '', expedited: isExpedited }))
+      const { title, summary, metadata, isExpedited, messages } = action.proposal
+      const json = stringToHex(JSON.stringify({ messages, title, summary, metadata, expedited: isExpedited }))
       const args = [own, json, coins(action.deposit)] as const
       return { to: GOV, data: encodeFunctionData({ abi: GOV_ABI, functionName: 'submitProposal', args }) }
     }

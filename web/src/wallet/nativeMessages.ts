@@ -75,12 +75,12 @@ function voteMessage(proposalId: bigint, options: readonly WeightedOption[], vot
   return { typeUrl: `${GOV}.MsgVoteWeighted`, value: { proposalId, voter, options: numbered, metadata: '' } }
 }
 
-function proposalValue({ title, summary, isExpedited }: NewProposal, deposit: bigint, proposer: string) {
+function proposalValue({ title, summary, metadata, isExpedited }: NewProposal, deposit: bigint, proposer: string) {
   return {
     messages: [],
     initialDeposit: coins(deposit),
     proposer,
-    metadata: '',
+    metadata,
     title,
     summary,
     expedited: isExpedited,
@@ -88,13 +88,17 @@ function proposalValue({ title, summary, isExpedited }: NewProposal, deposit: bi
 }
 
 /** A proposal as the node's `/cosmos/tx/v1beta1/encode` reads it: what it executes may be of any type, which only the node knows. */
-export function proposalJson({ title, summary, isExpedited, messages }: NewProposal, deposit: bigint, own: string) {
+export function proposalJson(
+  { title, summary, metadata, isExpedited, messages }: NewProposal,
+  deposit: bigint,
+  own: string,
+) {
   return {
     '@type': SUBMIT_PROPOSAL,
     messages,
     initial_deposit: coins(deposit),
     proposer: own,
-    metadata: '',
+    metadata,
     title,
     summary,
     expedited: isExpedited,
@@ -141,24 +145,25 @@ export const GOV_AMINO: AminoConverters = {
   },
   [SUBMIT_PROPOSAL]: {
     aminoType: 'cosmos-sdk/v1/MsgSubmitProposal',
-    toAmino: ({ messages, initialDeposit, proposer, title, summary, expedited }: ProposalFields) => {
+    toAmino: ({ messages, initialDeposit, proposer, metadata, title, summary, expedited }: ProposalFields) => {
       if (messages.length > 0) {
         throw new Error('a hardware wallet signs proposals without messages only: use another account for this one')
       }
       return {
         initial_deposit: initialDeposit,
         proposer,
+        ...(metadata !== '' && { metadata }),
         title,
         summary,
         ...(expedited && { expedited }),
       }
     },
-    fromAmino: ({ initial_deposit, expedited = false, ...fields }) => ({
+    fromAmino: ({ initial_deposit, expedited = false, metadata = '', ...fields }) => ({
       ...fields,
       initialDeposit: initial_deposit,
       expedited,
       messages: [],
-      metadata: '',
+      metadata,
     }),
   },
 }
