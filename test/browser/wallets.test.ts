@@ -8,8 +8,10 @@ import { loadExplorerConfig } from '../../explorer/config/config.ts'
 import { type RunningExplorer, startExplorer } from '../../explorer/startExplorer.ts'
 import { toBech32 } from '../../src/primitives/address.ts'
 import { hexToBytes } from '../../src/primitives/bytes.ts'
-import { COIN, freshAddress, KEYS } from '../e2e/devChain.ts'
+import { ACCOUNTS, COIN, freshAddress, KEYS } from '../e2e/devChain.ts'
 import { browserPath, launchBrowser } from '../e2e/explorer/browser.ts'
+import { createSilentValidator } from '../e2e/explorer/staking.ts'
+import { connectCosmJs, getJson } from '../e2e/native/nativeChain.ts'
 import { startQuickDevnet } from '../e2e/quickDevnet.ts'
 import { rpc } from '../e2e/rpc.ts'
 import { freePort, type TestNode } from '../e2e/startNode.ts'
@@ -27,6 +29,9 @@ beforeAll(async () => {
   if (path === undefined) return
   directory = mkdtempSync(join(tmpdir(), 'coind-wallets-'))
   node = await startQuickDevnet()
+  const { client, address } = await connectCosmJs(node, KEYS[OTHER]!)
+  await client.signAndBroadcast(address, [createSilentValidator('Another', ACCOUNTS[OTHER]!.address)], 'auto')
+  client.disconnect()
   const flags = {
     EXPLORER_NODE_URL: node.url,
     EXPLORER_PUBLIC_RPC_URL: node.url,
@@ -46,6 +51,9 @@ afterAll(async () => {
   await node?.stop()
   if (directory !== undefined) rmSync(directory, { recursive: true, force: true })
 })
+
+/** Account of a second validator. */
+const OTHER = 6
 
 interface Opened {
   readonly page: Page
@@ -112,6 +120,52 @@ const card = (page: Page, name: string) =>
 const isTooWide = (page: Page): Promise<boolean> =>
   page.evaluate<boolean>('document.documentElement.scrollWidth > document.documentElement.clientWidth')
 
+const delegationsOf = async (address: string): Promise<unknown> => {
+  const { delegation_responses: found } = await getJson(node, `/cosmos/staking/v1beta1/delegations/${address}`)
+  return (found as { readonly balance: { readonly amount: string } }[]).map(({ balance }) => BigInt(balance.amount))
+}
+/** Everything that one does with stake, on the page of staking with a wallet that is connected. */
+async function stake(page: Page, address: string): Promise<void> {
+  await page.getByRole('button', { name: 'Delegate to devnet' }).click()
+  await card(page, 'Delegate to devnet').getByLabel('Amount in COIN').fill('5')
+  await page.getByRole('button', { name: 'Delegate', exact: true }).click()
+  expect(await outcome(page)).toContain('Done')
+  await page.getByRole('button', { name: 'Close' }).click()
+
+  await page.getByRole('button', { name: 'Move at devnet' }).click()
+  await page.getByLabel('To', { exact: true }).selectOption({ label: 'Another (5 %)' })
+  await page.getByLabel('Amount in COIN').fill('2')
+  await page.getByRole('button', { name: 'Move', exact: true }).click()
+  expect(await outcome(page)).toContain('Done')
+  expect(new Set((await delegationsOf(address)) as bigint[])).toEqual(new Set([3n * COIN, 2n * COIN]))
+
+  await page.getByRole('button', { name: 'Take back at devnet' }).click()
+  await page.getByText('The coins come back by themselves on').waitFor()
+  await page.getByLabel('Amount in COIN').fill('4')
+  await page.getByText('This is more than the 3 that there are.').waitFor()
+  await page.getByLabel('Amount in COIN').fill('1')
+  await page.getByRole('button', { name: 'Take back', exact: true }).click()
+  expect(await outcome(page)).toContain('Done')
+  expect(new Set((await delegationsOf(address)) as bigint[])).toEqual(new Set([2n * COIN]))
+
+  await page.getByRole('button', { name: 'Cancel what comes back from devnet' }).click()
+  await page.getByRole('button', { name: 'All', exact: true }).click()
+  await page.getByRole('button', { name: 'Cancel it' }).click()
+  expect(await outcome(page)).toContain('Done')
+  await card(page, 'Coming back').waitFor({ state: 'detached' })
+  expect(new Set((await delegationsOf(address)) as bigint[])).toEqual(new Set([3n * COIN, 2n * COIN]))
+
+  await page.getByRole('button', { name: 'Withdraw at devnet' }).click()
+  await page.getByRole('button', { name: 'Withdraw', exact: true }).click()
+  expect(await outcome(page, card(page, 'Withdraw rewards of devnet'))).toContain('Done')
+  await page.getByRole('button', { name: 'Withdraw all rewards' }).click()
+  await page.getByRole('button', { name: 'Withdraw', exact: true }).click()
+  const all = await outcome(page, card(page, 'Withdraw all rewards'))
+  expect(all).toContain('Done')
+  await card(page, 'Withdraw all rewards').getByRole('link').first().click()
+  await page.getByRole('heading', { name: 'Coins that moved' }).waitFor()
+}
+
 describe.skipIf(path === undefined)('a wallet like MetaMask', () => {
   it('is found, gets the chain, and sends coins by keyboard', async () => {
     const { page, wallet, problems } = await open((context) => injectEthereumWallet(context, KEYS[1]!), [])
@@ -163,6 +217,14 @@ describe.skipIf(path === undefined)('a wallet like MetaMask', () => {
     expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true)
     await page.getByRole('button', { name: 'Disconnect' }).click()
     await page.getByRole('button', { name: 'Connect Test Wallet' }).waitFor()
+    expect(problems).toEqual([])
+    await page.context().close()
+  })
+
+  it('delegates, moves stake, takes it back, cancels that and withdraws rewards', async () => {
+    const { page, problems } = await open((context) => injectEthereumWallet(context, KEYS[1]!), [])
+    await connectEthereum(page, '/staking')
+    await stake(page, toBech32(hexToBytes(ACCOUNTS[1]!.address)))
     expect(problems).toEqual([])
     await page.context().close()
   })
@@ -239,6 +301,23 @@ describe.skipIf(path === undefined).each([
     expect(problems).toEqual([])
     await page.context().close()
   })
+  it('delegates, moves stake, takes it back, cancels that and withdraws rewards', async () => {
+    const inject = (context: BrowserContext) => injectKeplr(context, KEYS[index]!, isLedger)
+    const { page, problems } = await open(inject, [node.url], 360)
+    // From the page of a validator the way leads to its form, with the wallet in between.
+    await goTo(page, '/validators')
+    await page.getByRole('link', { name: 'devnet', exact: true }).click()
+    await page.getByRole('link', { name: 'Delegate', exact: true }).click()
+    await page.getByRole('button', { name: 'Connect Keplr' }).click()
+    await card(page, 'Delegate to devnet').waitFor()
+    await stake(page, toBech32(hexToBytes(ACCOUNTS[index]!.address)))
+    await goTo(page, '/staking')
+    await card(page, 'Delegations').waitFor()
+    expect(await isTooWide(page)).toBe(false)
+    expect(problems).toEqual([])
+    await page.context().close()
+  })
+
   it('proposes, votes and deposits', async () => {
     const inject = (context: BrowserContext) => injectKeplr(context, KEYS[index]!, isLedger)
     const { page, problems } = await open(inject, [node.url], 360)

@@ -1,5 +1,5 @@
 /** Decimals of the coin: 10^18 acoin are one COIN. */
-const COIN_DECIMALS = 18
+export const COIN_DECIMALS = 18
 
 /**
  * Base units as a decimal number of whole units, with commas between thousands.

@@ -90,6 +90,14 @@ const routeTree = root.addChildren([
     lazyRouteComponent(() => import('./pages/ParametersPage.tsx'), 'ParametersPage'),
   ),
   page(
+    '/staking',
+    lazyRouteComponent(() => import('./wallet/StakingPage.tsx'), 'StakingPage'),
+  ),
+  page(
+    '/staking/$operator',
+    lazyRouteComponent(() => import('./wallet/StakingPage.tsx'), 'StakingPage'),
+  ),
+  page(
     '/propose',
     lazyRouteComponent(() => import('./wallet/ProposePage.tsx'), 'ProposePage'),
   ),

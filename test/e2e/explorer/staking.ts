@@ -1,7 +1,7 @@
 import { PubKey } from 'cosmjs-types/cosmos/crypto/ed25519/keys'
 import { MsgCreateValidator } from 'cosmjs-types/cosmos/staking/v1beta1/tx'
 import type { Page } from 'playwright-core'
-import { createWalletClient, http, parseAbi } from 'viem'
+import { createWalletClient, type Hex, http, parseAbi } from 'viem'
 import { expect, it } from 'vitest'
 import type { AccountStake, Delegator, StakingEvent, Validator } from '../../../explorer/api/stakingShapes.ts'
 import { BECH32_OPERATOR, toBech32 } from '../../../src/primitives/address.ts'
@@ -29,23 +29,28 @@ const STAKING_ABI = parseAbi([
 const acoin = (amount: bigint) => ({ denom: 'acoin', amount: amount.toString() })
 const pause = () => new Promise((resolve) => setTimeout(resolve, 50))
 
-export async function fillStaking(node: TestNode): Promise<void> {
-  const { client, address } = await connectCosmJs(node, KEYS[ACTOR]!)
-  const { validators } = await getJson(node, '/cosmos/staking/v1beta1/validators')
-  const first = validators[0].operator_address as string
+/** The message by which an account becomes a validator that never signs, with little stake. */
+export function createSilentValidator(moniker: string, operator: Hex) {
   const decimal = (digit: number, zeros: number): string => `${digit}${'0'.repeat(zeros)}`
-  const creation = {
+  return {
     typeUrl: MsgCreateValidator.typeUrl,
     value: MsgCreateValidator.fromPartial({
-      description: { moniker: MONIKER },
+      description: { moniker },
       commission: { rate: decimal(5, 16), maxRate: decimal(2, 17), maxChangeRate: decimal(1, 16) },
       minSelfDelegation: '1',
-      delegatorAddress: address,
-      validatorAddress: silent,
+      delegatorAddress: toBech32(hexToBytes(operator)),
+      validatorAddress: toBech32(hexToBytes(operator), BECH32_OPERATOR),
       pubkey: { typeUrl: PubKey.typeUrl, value: PubKey.encode({ key: new Uint8Array(32).fill(9) }).finish() },
       value: acoin(2n * COIN),
     }),
   }
+}
+
+export async function fillStaking(node: TestNode): Promise<void> {
+  const { client, address } = await connectCosmJs(node, KEYS[ACTOR]!)
+  const { validators } = await getJson(node, '/cosmos/staking/v1beta1/validators')
+  const first = validators[0].operator_address as string
+  const creation = createSilentValidator(MONIKER, actor.address)
   const delegation = (amount: bigint) => ({ delegatorAddress: address, validatorAddress: first, amount: acoin(amount) })
   const redelegation = {
     typeUrl: '/cosmos.staking.v1beta1.MsgBeginRedelegate',

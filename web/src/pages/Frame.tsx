@@ -31,6 +31,7 @@ export function Frame() {
           <Link to="/statistics">Statistics</Link>
           <Link to="/network">Network</Link>
           <Link to="/parameters">Parameters</Link>
+          <Link to="/staking">Staking</Link>
           <Link to="/wallet">Wallet</Link>
         </nav>
         <Search />

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useParams } from '@tanstack/react-router'
+import { Link, useParams } from '@tanstack/react-router'
 import { blocksOfQuery, tokenListQuery } from '../api.ts'
 import { formatNumber, formatShare, formatTime } from '../format.ts'
 import { Amount } from '../parts/Amount.tsx'
@@ -7,10 +7,11 @@ import { Card, Facts, Note } from '../parts/Card.tsx'
 import { AddressLink, BlockLink, Copyable } from '../parts/Names.tsx'
 import { Pages, TextPages } from '../parts/Pages.tsx'
 import { Signatures } from '../parts/Signatures.tsx'
-import { StakingEvents, ValidatorLink } from '../parts/StakeTables.tsx'
+import { StakingEvents } from '../parts/StakeTables.tsx'
 import { BlockTable } from '../parts/Tables.tsx'
 import { Tabs } from '../parts/Tabs.tsx'
-import { absencesQuery, type Delegator, type Validator, validatorQuery, validatorsQuery } from '../stakingApi.ts'
+import { State, ValidatorPages } from '../parts/ValidatorTable.tsx'
+import { absencesQuery, type Delegator, validatorQuery } from '../stakingApi.ts'
 
 export function Validators() {
   return (
@@ -29,68 +30,6 @@ export function Validators() {
   )
 }
 
-function ValidatorPages({ state }: { readonly state: 'active' | 'inactive' }) {
-  return (
-    <TextPages
-      query={(before: string | undefined) => validatorsQuery(state, before)}
-      empty={state === 'active' ? 'The index has no validator yet.' : 'All validators are active.'}
-    >
-      {(validators) => <ValidatorTable validators={validators} />}
-    </TextPages>
-  )
-}
-
-function ValidatorTable({ validators }: { readonly validators: readonly Validator[] }) {
-  const total = validators.reduce((sum, { power }) => sum + power, 0)
-  return (
-    <table>
-      <thead>
-        <tr>
-          <th>Validator</th>
-          <th className="number">Stake</th>
-          <th className="number">Voting power</th>
-          <th className="number">Commission</th>
-          <th className="number">Delegators</th>
-          <th>Last blocks</th>
-        </tr>
-      </thead>
-      <tbody>
-        {validators.map((validator) => (
-          <tr key={validator.operator}>
-            <td data-label="Validator" className="named">
-              <ValidatorLink validator={validator} /> <State validator={validator} />
-            </td>
-            <td data-label="Stake" className="number">
-              <Amount acoin={validator.tokens} digits={2} />
-            </td>
-            <td data-label="Voting power" className="number">
-              {validator.power === 0 ? '–' : `${(Math.round((validator.power / total) * 10_000) / 100).toFixed(2)} %`}
-            </td>
-            <td data-label="Commission" className="number">
-              {formatShare(validator.commissionRate)}
-            </td>
-            <td data-label="Delegators" className="number">
-              {formatNumber(validator.delegators)}
-            </td>
-            <td data-label="Last blocks">
-              <Signatures letters={validator.recentBlocks} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  )
-}
-
-/** What is unusual about a validator. */
-function State({ validator: { status, isJailed, isTombstoned } }: { readonly validator: Validator }) {
-  const states = [
-    ...(status === 'bonded' ? [] : [status]),
-    ...(isTombstoned ? ['for ever, as it signed twice'] : isJailed ? ['in jail'] : []),
-  ]
-  return states.length === 0 ? null : <span className={isJailed ? 'bad' : 'quiet'}>{states.join(', ')}</span>
-}
-
 export function ValidatorPage() {
   const { id } = useParams({ from: '/validator/$id' })
   const { data: validator, error } = useQuery(validatorQuery(id))
@@ -103,6 +42,11 @@ export function ValidatorPage() {
       <div className="title">
         <h1 className="named">{validator.moniker === '' ? 'Validator' : validator.moniker}</h1>
         <State validator={validator} />
+        {validator.status !== 'removed' && (
+          <Link to="/staking/$operator" params={{ operator }}>
+            Delegate
+          </Link>
+        )}
       </div>
       <Card title="Last blocks">
         <Signatures letters={validator.recentBlocks} isWide />

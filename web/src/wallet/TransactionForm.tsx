@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { type TransactionDetail, transactionQuery } from '../api.ts'
-import { formatUnits, parseUnits } from '../format.ts'
+import { COIN_DECIMALS, formatUnits, parseUnits } from '../format.ts'
 import { Amount } from '../parts/Amount.tsx'
 import { BlockLink, TransactionLink } from '../parts/Names.tsx'
 import type { Action, Cost } from './action.ts'
@@ -152,11 +152,14 @@ export function AmountField({
   label,
   input: { text, setText, problem },
   available,
+  hasAll = false,
 }: {
   readonly label: string
   readonly input: AmountInput
   /** acoin, shown beside it */
   readonly available?: string
+  /** with a button for all of it; not where the fee comes from it, too */
+  readonly hasAll?: boolean
 }) {
   const id = useId()
   return (
@@ -175,7 +178,15 @@ export function AmountField({
         {problem ??
           (available !== undefined && (
             <>
-              of <Amount acoin={available} digits={18} />
+              of <Amount acoin={available} digits={COIN_DECIMALS} />{' '}
+              {hasAll && (
+                <button
+                  type="button"
+                  onClick={() => setText(formatUnits(available, COIN_DECIMALS, COIN_DECIMALS).replaceAll(',', ''))}
+                >
+                  All
+                </button>
+              )}
             </>
           ))}
       </span>
