@@ -8,7 +8,10 @@ const ALONE = ['test/e2e/network/hostilePeer.test.ts', 'test/e2e/load.test.ts']
 const NETWORK = ['test/e2e/network/*.test.ts']
 
 /** Files that take minutes, for `npm run test:long` alone; `PROPERTY_RUNS=2 vitest run --project e2e FILE` runs one. */
-const IN_LONG_RUN = PROPERTY_RUNS > 1 ? [] : ['test/crash/blockFiles.test.ts', 'test/crash/prunedNode.test.ts']
+const IN_LONG_RUN =
+  PROPERTY_RUNS > 1
+    ? []
+    : ['test/crash/blockFiles.test.ts', 'test/crash/prunedNode.test.ts', 'test/e2e/explorer/verifyTools.test.ts']
 
 const USE_BUNDLE = 'test/useBundle.ts'
 

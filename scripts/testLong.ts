@@ -46,6 +46,20 @@ const TESTS: readonly LongTest[] = [
     command: ['vitest', 'run', '--project', 'e2e', '--project', 'network', '--reporter=dot'],
     environment: { PROPERTY_RUNS: '2' },
   },
+  {
+    name: 'verify',
+    command: [
+      'vitest',
+      'run',
+      '--project',
+      'unit',
+      '--project',
+      'e2e',
+      'test/unit/explorer/verify',
+      'test/e2e/explorer/verifyTools.test.ts',
+    ],
+    environment: { PROPERTY_RUNS: '2' },
+  },
   { name: 'state-full', command: node('test/conformance/runStateTests.ts') },
   {
     name: 'sim-full',

@@ -7,7 +7,7 @@ import type { Refusal, Verifier } from '../verify/verifier.ts'
 import { ClientLimit } from './clientLimit.ts'
 
 /** Sources that a client sent, of which nothing is known yet. */
-interface Submission {
+export interface Submission {
   readonly address: Uint8Array
   readonly input: unknown
   readonly version: string

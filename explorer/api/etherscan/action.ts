@@ -1,9 +1,12 @@
 import type { Api } from '../api.ts'
+import type { Submission, SubmitSources } from '../submitSources.ts'
 import { type Parameters, RequestError } from './parameters.ts'
 
 /** What the actions are made of. */
 export interface EtherscanContext
-  extends Pick<Api, 'queries' | 'services' | 'config' | 'node' | 'cache' | 'nodeHeight'> {
+  extends Pick<Api, 'queries' | 'services' | 'config' | 'node' | 'cache' | 'nodeHeight' | 'verifier'> {
+  /** gives the sources that this request has to the verifier, within the client's limits */
+  readonly submitSources: (submission: Submission) => ReturnType<SubmitSources>
   /**
    * Runs a question that has the node execute code or take a transaction. There is room for a few at a time.
    * @throws RequestError when there is no room, or it takes too long

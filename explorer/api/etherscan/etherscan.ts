@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { createClientAddresses } from '../../../src/config/clientAddress.ts'
 import { NodeError } from '../../node/nodeClient.ts'
+import { MAX_INPUT_BYTES } from '../../verify/standardJson.ts'
 import type { Api } from '../api.ts'
 import { ClientLimit } from '../clientLimit.ts'
 import { ACCOUNT_ACTIONS } from './accounts.ts'
@@ -14,12 +15,18 @@ import { askProxy, isProxyAction, proxyRefusal } from './proxy.ts'
 import { GAS_ACTIONS, STATS_ACTIONS } from './stats.ts'
 import { TOKEN_ACTIONS } from './tokens.ts'
 import { TRANSACTION_ACTIONS } from './transactions.ts'
+import { VERIFICATION_ACTIONS } from './verification.ts'
 
 /** Bytes of a form: a signed transaction of the longest kind in hexadecimal, and room for the rest. */
 const MAX_BODY = 512 * 1024
+/** The same for sources to be verified: a form may write each byte of them as three. */
+const MAX_LONG_BODY = 3 * MAX_INPUT_BYTES
 /** A client asks five times a second in the long run, as at Etherscan. */
 const REQUESTS = { burst: 100, perHour: 18_000 } as const
 const ALL_REQUESTS = { burst: 1_000, perHour: 720_000 } as const
+/** Those with a long form. */
+const LONG_FORMS = { burst: 30, perHour: 240 } as const
+const ALL_LONG_FORMS = { burst: 200, perHour: 4_000 } as const
 const LIMIT_TEXT = 'Max rate limit reached'
 /** Questions that the node runs code for, at a time: it counts all of them as the explorer's own. */
 const MAX_TURNS = 8
@@ -34,7 +41,7 @@ const LIMIT_ACTIONS = actionsOf({
 /** Modules and their actions; `proxy` is apart, as its answers have another form. */
 const MODULES: ReadonlyMap<string, Actions> = new Map([
   ['account', ACCOUNT_ACTIONS],
-  ['contract', CONTRACT_ACTIONS],
+  ['contract', new Map([...CONTRACT_ACTIONS, ...VERIFICATION_ACTIONS])],
   ['transaction', TRANSACTION_ACTIONS],
   ['block', BLOCK_ACTIONS],
   ['logs', LOG_ACTIONS],
@@ -46,10 +53,11 @@ const MODULES: ReadonlyMap<string, Actions> = new Map([
 
 /** The API of Etherscan: `/api`, `/v2/api?chainid=` and `/v2/chainlist`, for programs that are made for it. */
 export async function addEtherscan(app: FastifyInstance, api: Omit<Api, 'app'>): Promise<void> {
-  const { queries, services, config, node, cache, nodeHeight } = api
-  const context: EtherscanContext = { queries, services, config, node, cache, nodeHeight, takeTurn: createTurns() }
+  const { queries, services, config, node, cache, nodeHeight, verifier, submitSources } = api
+  const shared = { queries, services, config, node, cache, nodeHeight, verifier, takeTurn: createTurns() }
   const clients = createClientAddresses(config.trustedProxies)
   const limit = new ClientLimit(REQUESTS, ALL_REQUESTS)
+  const longForms = new ClientLimit(LONG_FORMS, ALL_LONG_FORMS)
   app.removeAllContentTypeParsers()
   // Forms alone, as Etherscan's clients send them.
   app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) =>
@@ -69,10 +77,11 @@ export async function addEtherscan(app: FastifyInstance, api: Omit<Api, 'app'>):
     let isProxy = false
     try {
       const form = typeof request.body === 'string' ? request.body : ''
+      if (form.length > MAX_BODY && !longForms.take(client, performance.now())) return failed(LIMIT_TEXT)
       const parameters = Parameters.of(queryOf(request.url), new URLSearchParams(form))
       isProxy = parameters.text('module')?.toLowerCase() === 'proxy'
       await checkChain(parameters, request.url.startsWith('/v2/'), await chainId())
-      return await dispatch(parameters, context)
+      return await dispatch(parameters, { ...shared, submitSources: (own) => submitSources(own, request) })
     } catch (error) {
       if (!(error instanceof RequestError) && !(error instanceof NodeError)) throw error
       // The text of a NodeError names the node's address, which is nobody's business.
@@ -82,7 +91,7 @@ export async function addEtherscan(app: FastifyInstance, api: Omit<Api, 'app'>):
   }
 
   for (const url of ['/api', '/v2/api']) {
-    app.route({ method: ['GET', 'POST'], url, bodyLimit: MAX_BODY, schema: { hide: true }, handler: answer })
+    app.route({ method: ['GET', 'POST'], url, bodyLimit: MAX_LONG_BODY, schema: { hide: true }, handler: answer })
   }
   app.get('/v2/chainlist', { schema: { hide: true } }, async (request, reply) => {
     reply.header('access-control-allow-origin', '*')

@@ -15,9 +15,12 @@ import { openCompilers } from '../../../../explorer/verify/compilers.ts'
 import { createVerifier, type Verifier } from '../../../../explorer/verify/verifier.ts'
 import { toChecksumAddress } from '../../../../src/primitives/address.ts'
 import { hexToBytes } from '../../../../src/primitives/bytes.ts'
+import { PROPERTY_RUNS, variants } from '../../../propertyRuns.ts'
 
 /* The API, its limits and what is kept, with a compiler that gives at once what its sources say. test/e2e has solc and real tools. */
 
+/** Tests that start many processes are for the long run. */
+const isLong = PROPERTY_RUNS > 1
 const VERSION = '0.8.0+commit.00000001'
 const FILE = 'quick.js'
 /** `A 6001 6002` is a contract with these two codes, `endless` never ends, everything else is an error. */
@@ -225,7 +228,7 @@ describe('a verification', () => {
     expect((await get('/api/v1/compilers')).body.versions).toContain(VERSION)
   })
 
-  it('with sources that say no more replaces none', async () => {
+  it.runIf(isLong)('with sources that say no more replaces none', async () => {
     await verify('A 6001 6002')
     expect(await verify('A 6001 6002 // again')).toMatchObject({ error: { customCode: 'already_verified' } })
     expect((await get(`/v2/contract/${CHAIN}/${ADDRESS}?fields=sources`)).body.sources['a.sol'].content).toBe(
@@ -252,14 +255,20 @@ describe('a verification', () => {
     await database.queries.updateTable('block').set({ hash: HASH }).execute()
   })
 
-  it.each([
-    ['A 6001 6003', { address: EMPTY }, {}, 'contract_not_deployed'],
-    ['A 6009 6003', {}, {}, 'no_match'],
-    ['A 6009 6003', {}, { contractIdentifier: undefined }, 'no_match'],
-    ['A 6001 6002', {}, { contractIdentifier: 'a.sol:B' }, 'contract_not_found_in_compiler_output'],
-    ['A 6001 6002', {}, { contractIdentifier: '__proto__:toString' }, 'contract_not_found_in_compiler_output'],
-    ['nonsense \0', {}, {}, 'compiler_error'],
-  ])('of %j fails with a reason', async (content, options, more, code) => {
+  // Each starts a process.
+  it.each(
+    variants(
+      [
+        ['nonsense \0', {}, {}, 'compiler_error'],
+        ['A 6009 6003', {}, {}, 'no_match'],
+        ['A 6001 6003', { address: EMPTY }, {}, 'contract_not_deployed'],
+        ['A 6009 6003', {}, { contractIdentifier: undefined }, 'no_match'],
+        ['A 6001 6002', {}, { contractIdentifier: 'a.sol:B' }, 'contract_not_found_in_compiler_output'],
+        ['A 6001 6002', {}, { contractIdentifier: '__proto__:toString' }, 'contract_not_found_in_compiler_output'],
+      ],
+      2,
+    ),
+  )('of %j fails with a reason', async (content, options, more, code) => {
     const job = await verify(content, more, options)
     expect(job).toMatchObject({
       isJobCompleted: true,
@@ -306,6 +315,100 @@ describe('a request is refused', () => {
   it('when there is no such job', async () => {
     for (const id of ['6f9619ff-8b86-4011-b42d-00c04fc964ff', 'x', '%27%20or%201=1'])
       expect(await get(`/v2/verify/${id}`)).toMatchObject({ status: 404, body: { customCode: 'job_not_found' } })
+  })
+})
+
+describe('the actions of Etherscan', () => {
+  const ask = async (form: Record<string, string>, headers: Record<string, string> = {}): Promise<Answer['body']> => {
+    const body = new URLSearchParams({ module: 'contract', ...form })
+    const all = { 'x-forwarded-for': `10.0.0.${tests}`, ...headers }
+    return (await fetch(`${url}/api`, { method: 'POST', body, headers: all })).json()
+  }
+  const standard = {
+    action: 'verifysourcecode',
+    contractaddress: ADDRESS,
+    codeformat: 'solidity-standard-json-input',
+    contractname: 'a.sol:A',
+    compilerversion: `v${VERSION}`,
+    sourceCode: JSON.stringify(requestOf('A 6001 6002').stdJsonInput),
+    constructorArguements: ARGUMENT,
+  }
+  const NOT_VERIFIED = 'Contract source code not verified'
+  const checked = async (guid: string) => {
+    await finished(guid)
+    return ask({ action: 'checkverifystatus', guid })
+  }
+
+  it('verify a contract, and give its sources and ABI', async () => {
+    expect(await ask({ action: 'getabi', address: ADDRESS })).toEqual({
+      status: '0',
+      message: 'NOTOK',
+      result: NOT_VERIFIED,
+    })
+    const unknown = await ask({ action: 'getsourcecode', address: ADDRESS })
+    expect(unknown).toMatchObject({ status: '1', result: [{ SourceCode: '', ABI: NOT_VERIFIED, ContractName: '' }] })
+    const { status, result } = await ask(standard)
+    expect(status).toBe('1')
+    expect(await checked(result)).toEqual({ status: '1', message: 'OK', result: 'Pass - Verified' })
+    expect(JSON.parse((await ask({ action: 'getabi', address: ADDRESS })).result)).toEqual([
+      { type: 'constructor', inputs: [{}] },
+    ])
+    const [source] = (await ask({ action: 'getsourcecode', address: ADDRESS })).result
+    expect(source).toMatchObject({ ContractName: 'A', CompilerVersion: `v${VERSION}`, ConstructorArguments: ARGUMENT })
+    expect(JSON.parse(source.SourceCode.slice(1, -1)).sources).toEqual({ 'a.sol': { content: 'A 6001 6002' } })
+    expect(await checked((await ask(standard)).result)).toMatchObject({ status: '0', result: 'Already Verified' })
+  })
+
+  it.runIf(isLong)('take a single file', async () => {
+    const form = { ...standard, codeformat: 'solidity-single-file', contractname: 'A', sourceCode: 'A 6001 6002' }
+    const libraries = { libraryname1: 'Sum', libraryaddress1: ADDRESS }
+    const { result } = await ask({ ...form, ...libraries, optimizationUsed: '1', runs: '999', evmversion: 'Cancun' })
+    expect((await checked(result)).result).toBe('Pass - Verified')
+    const { body } = await get(`/v2/contract/${CHAIN}/${ADDRESS}?fields=compilation`)
+    expect(body.compilation.compilerSettings).toEqual({
+      evmVersion: 'cancun',
+      libraries: { 'A.sol': { Sum: ADDRESS } },
+      optimizer: { enabled: true, runs: 999 },
+    })
+  })
+
+  it.each([
+    [{ contractaddress: EMPTY }, 'Unable to locate ContractCode at'],
+    [{ compilerversion: 'v../../x' }, 'does not have that compiler'],
+    [{ sourceCode: '{{}}' }, 'no JSON'],
+    [{ sourceCode: '' }, 'Missing sourcecode'],
+    [{ contractname: '' }, 'Missing contractname'],
+    [{ codeformat: 'vyper-json' }, 'codeformat'],
+    [{ contractaddress: 'x' }, 'Invalid address'],
+    [{ sourceCode: JSON.stringify({ language: 'Solidity', sources: {} }) }, 'sources is empty'],
+    [{ action: 'checkverifystatus', guid: 'x' }, 'Unknown GUID'],
+  ])('refuse %j', async (change, reason) => {
+    expect(await ask({ ...standard, ...change })).toMatchObject({
+      status: '0',
+      result: expect.stringContaining(reason),
+    })
+  })
+
+  it('tell why a contract is not verified', async () => {
+    const sourceCode = JSON.stringify(requestOf('A 6001 6009').stdJsonInput)
+    const { result } = await ask({ ...standard, sourceCode, contractname: 'a.sol:B' })
+    expect(await checked(result)).toMatchObject({
+      status: '0',
+      result: expect.stringMatching(/^Fail - Unable to verify\. ./),
+    })
+  })
+
+  it('take nothing from pages of other sites', async () => {
+    const answer = await ask(standard, { origin: 'https://other.example' })
+    expect(answer).toMatchObject({ status: '0', result: expect.stringContaining('other sites') })
+  })
+
+  it.runIf(isLong)('take forms of 4 MiB, a few in an hour', async () => {
+    const answers: string[] = []
+    for (let times = 0; times < 32; times++)
+      answers.push((await ask({ action: 'x', sourceCode: 'y'.repeat(600_000) })).result)
+    expect(answers[0]).toContain('Action name')
+    expect(answers.at(-1)).toContain('rate limit')
   })
 })
 
