@@ -1,6 +1,6 @@
 import { DirectEthSecp256k1Wallet } from '@cosmjs/proto-signing'
 import { SignDoc } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
-import type { BrowserContext } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import { createWalletClient, type Hex, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { KeplrChainInfo } from '../../web/src/wallet/chain.ts'
@@ -18,6 +18,8 @@ export interface InjectedWallet {
   readonly chains: unknown[]
   /** the next request to sign or to connect is refused */
   refuseNext(): void
+  /** its owner changes to another account in it, and it tells the page */
+  useKey(page: Page, key: Hex): Promise<void>
 }
 
 interface WalletError {
@@ -30,10 +32,12 @@ const MAINNET = '0x1'
 /** Tells the page of the wallet whenever it asks, as EIP-6963 wants it, and not by `window.ethereum`. */
 const ANNOUNCE = `{
   const listeners = {}
+  const tellPage = (name, value) => { for (const listener of listeners[name] ?? []) listener(value) }
+  window.tellPage = tellPage
   const provider = {
     request: async ({ method, params }) => {
       const { result, error, changes = {} } = await askEthereumWallet(method, params ?? [])
-      for (const [name, value] of Object.entries(changes)) for (const listener of listeners[name] ?? []) listener(value)
+      for (const [name, value] of Object.entries(changes)) tellPage(name, value)
       if (error) throw Object.assign(new Error(error.message), error)
       return result
     },
@@ -48,7 +52,7 @@ const ANNOUNCE = `{
 
 /** A wallet like MetaMask, which begins on another chain and does not know this one. */
 export async function injectEthereumWallet(context: BrowserContext, key: Hex): Promise<InjectedWallet> {
-  const account = privateKeyToAccount(key)
+  let account = privateKeyToAccount(key)
   const asked: string[] = []
   const chains: unknown[] = []
   const rpcUrls = new Map<Hex, string>()
@@ -116,6 +120,10 @@ export async function injectEthereumWallet(context: BrowserContext, key: Hex): P
     refuseNext: () => {
       isRefusing = true
     },
+    useKey: async (page, other) => {
+      account = privateKeyToAccount(other)
+      await page.evaluate(`tellPage('accountsChanged', ${JSON.stringify([account.address])})`)
+    },
   }
 }
 
@@ -155,9 +163,14 @@ const KEPLR = `{
 
 /** @param isLedger signs the amino form alone, as hardware wallets do */
 export async function injectKeplr(context: BrowserContext, key: Hex, isLedger: boolean): Promise<InjectedWallet> {
-  const bytes = Buffer.from(key.slice(2), 'hex')
-  const direct = await DirectEthSecp256k1Wallet.fromKey(bytes, 'coin')
-  const amino = await COSMJS_SIGNERS.aminoEthSecp256k1(bytes)
+  const signersOf = async (hex: Hex) => {
+    const bytes = Buffer.from(hex.slice(2), 'hex')
+    return {
+      direct: await DirectEthSecp256k1Wallet.fromKey(bytes, 'coin'),
+      amino: await COSMJS_SIGNERS.aminoEthSecp256k1(bytes),
+    }
+  }
+  let signers = await signersOf(key)
   const asked: string[] = []
   const chains: unknown[] = []
   let isRefusing = false
@@ -182,7 +195,7 @@ export async function injectKeplr(context: BrowserContext, key: Hex, isLedger: b
         return undefined
       case 'getKey': {
         if (!isEnabled) throw new Error('Not enabled')
-        const accounts = await direct.getAccounts()
+        const accounts = await signers.direct.getAccounts()
         // Keplr names all keys so.
         const named = accounts.map(({ address, pubkey }) => ({
           address,
@@ -200,11 +213,11 @@ export async function injectKeplr(context: BrowserContext, key: Hex, isLedger: b
           chainId: chainId!,
           accountNumber: BigInt(accountNumber!),
         })
-        return (await direct.signDirect(first!, document)).signature
+        return (await signers.direct.signDirect(first!, document)).signature
       }
       case 'signAmino':
         confirm()
-        return amino.signAmino(first!, second!)
+        return signers.amino.signAmino(first!, second!)
       default:
         throw new Error(`Keplr has no ${method}`)
     }
@@ -223,6 +236,10 @@ export async function injectKeplr(context: BrowserContext, key: Hex, isLedger: b
     chains,
     refuseNext: () => {
       isRefusing = true
+    },
+    useKey: async (page, other) => {
+      signers = await signersOf(other)
+      await page.evaluate(`dispatchEvent(new Event('keplr_keystorechange'))`)
     },
   }
 }

@@ -3,11 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import type { Hex } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadExplorerConfig } from '../../explorer/config/config.ts'
 import { type RunningExplorer, startExplorer } from '../../explorer/startExplorer.ts'
 import { toBech32 } from '../../src/primitives/address.ts'
 import { hexToBytes } from '../../src/primitives/bytes.ts'
+import { formatUnits } from '../../web/src/format.ts'
 import { ACCOUNTS, COIN, freshAddress, KEYS } from '../e2e/devChain.ts'
 import { browserPath, launchBrowser } from '../e2e/explorer/browser.ts'
 import { createSilentValidator } from '../e2e/explorer/staking.ts'
@@ -52,6 +54,11 @@ afterAll(async () => {
   if (directory !== undefined) rmSync(directory, { recursive: true, force: true })
 })
 
+/** An account that has nothing. */
+const FRESH_KEY: Hex = `0x${'5e'.repeat(32)}`
+const FRESH = privateKeyToAccount(FRESH_KEY)
+/** acoin, as the title of an amount has them, in the form that people type. */
+const coins = (title: string | null): string => formatUnits(title!.replace(' acoin', ''), 18, 18).replaceAll(',', '')
 /** Account of a second validator. */
 const OTHER = 6
 
@@ -215,6 +222,13 @@ describe.skipIf(path === undefined)('a wallet like MetaMask', () => {
     await page.getByLabel('To', { exact: true }).fill('0x12')
     await page.getByText('This is no address').waitFor()
     expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true)
+
+    // Its owner changes the account, and the network.
+    await wallet.useKey(page, FRESH_KEY)
+    await page.getByTitle(FRESH.address).waitFor()
+    await page.locator('.field').getByTitle('0 acoin', { exact: true }).waitFor()
+    await page.evaluate(`tellPage('chainChanged', '0x1')`)
+    await page.getByText('The wallet is on another network.').waitFor()
     await page.getByRole('button', { name: 'Disconnect' }).click()
     await page.getByRole('button', { name: 'Connect Test Wallet' }).waitFor()
     expect(problems).toEqual([])
@@ -297,6 +311,14 @@ describe.skipIf(path === undefined).each([
     expect(await outcome(page)).toContain('Done')
     expect(await balanceOf(to)).toBe(COIN / 2n)
     expect(wallet.asked).toContain(isLedger ? 'signAmino' : 'signDirect')
+
+    // All of it: then there is nothing for the fee.
+    await page.getByLabel('Amount in COIN').fill(await page.locator('.field .amount').getAttribute('title').then(coins))
+    await page.getByText('The account has too few coins for this and its fee.').waitFor()
+    expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true)
+    await wallet.useKey(page, FRESH_KEY)
+    await page.getByTitle(toBech32(hexToBytes(FRESH.address))).waitFor()
+    await page.locator('.field').getByTitle('0 acoin', { exact: true }).waitFor()
     expect(await isTooWide(page)).toBe(false)
     expect(problems).toEqual([])
     await page.context().close()

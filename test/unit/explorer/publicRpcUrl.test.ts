@@ -1,4 +1,6 @@
+import fastify from 'fastify'
 import { describe, expect, it } from 'vitest'
+import { addPages } from '../../../explorer/api/pages.ts'
 import { createPublicRpcUrl } from '../../../explorer/node/publicRpcUrl.ts'
 
 /** A node that announces what the test sets, or does not answer, and a clock that the test moves. */
@@ -20,6 +22,18 @@ function start(announced: string | undefined) {
 }
 
 describe('the RPC address for wallets', () => {
+  it('is the only one beside their own that pages may ask', async () => {
+    const allowed = async (rpcUrl: string | undefined): Promise<string> => {
+      const app = fastify()
+      await addPages(app, ['/api'], () => rpcUrl)
+      const { headers } = await app.inject('/')
+      await app.close()
+      return /connect-src ([^;]*);/.exec(`${headers['content-security-policy']}`)![1]!
+    }
+    expect(await allowed(undefined)).toBe("'self'")
+    expect(await allowed('https://rpc.example.org:8080/coin/')).toBe("'self' https://rpc.example.org:8080")
+  })
+
   it('is what the operator of the explorer has set', () => {
     const comet = () => expect.unreachable('the node is not asked')
     expect(createPublicRpcUrl('https://rpc.example.org/', { comet })()).toBe('https://rpc.example.org/')

@@ -44,7 +44,7 @@ function VoteForm({ wallet, account, proposal }: Ready & Of) {
     : chosen && { kind: 'vote', proposal, options: [{ option: chosen, weight: '1' }] }
   return (
     <Card title="Vote">
-      <TransactionForm wallet={wallet} action={action} label="Vote">
+      <TransactionForm wallet={wallet} account={account} action={action} label="Vote">
         <p className="quiet">
           A vote weighs what you have delegated when voting ends.
           {former !== undefined &&
@@ -102,7 +102,13 @@ function DepositForm({ wallet, account, chain, proposal }: Ready & Of) {
   const action = input.amount === undefined ? undefined : ({ kind: 'deposit', proposal, amount: input.amount } as const)
   return (
     <Card title="Deposit">
-      <TransactionForm wallet={wallet} action={action} label="Deposit" onDone={() => input.setText('')}>
+      <TransactionForm
+        wallet={wallet}
+        account={account}
+        action={action}
+        label="Deposit"
+        onDone={() => input.setText('')}
+      >
         <p className="quiet">It comes back when voting ends, unless the proposal is vetoed.</p>
         <AmountField label={`Amount in ${chain.symbol}`} input={input} available={account.balance} />
       </TransactionForm>

@@ -53,7 +53,13 @@ function ProposeForm({ wallet, account, chain }: Ready) {
   const needed = minimumDeposit(parameters, isExpedited)
   return (
     <Card>
-      <TransactionForm wallet={wallet} action={action} label="Submit" onDone={() => input.setText('')}>
+      <TransactionForm
+        wallet={wallet}
+        account={account}
+        action={action}
+        label="Submit"
+        onDone={() => input.setText('')}
+      >
         <div className="field">
           <label htmlFor={`${id}-title`}>Title</label>
           <input id={`${id}-title`} maxLength={255} value={title} onChange={({ target }) => setTitle(target.value)} />

@@ -98,21 +98,33 @@ function DelegateForm({ wallet, account, chain, chosen, children }: OperatorProp
   const action: Action | undefined =
     input.amount === undefined ? undefined : { kind: 'delegate', validator: chosen.operator, amount: input.amount }
   return (
-    <TransactionForm wallet={wallet} action={action} label="Delegate" onDone={() => input.setText('')}>
+    <TransactionForm
+      wallet={wallet}
+      account={account}
+      action={action}
+      label="Delegate"
+      onDone={() => input.setText('')}
+    >
       <p className="quiet">{children}</p>
       <AmountField label={`Amount in ${chain.symbol}`} input={input} available={account.balance} />
     </TransactionForm>
   )
 }
 
-function UndelegateForm({ wallet, chain, stake, chosen }: OperatorProps) {
+function UndelegateForm({ wallet, account, chain, stake, chosen }: OperatorProps) {
   const available = delegatedTo(stake, chosen.operator)
   const input = useAmount(available)
   const period = useUnbondingMs()
   const action: Action | undefined =
     input.amount === undefined ? undefined : { kind: 'undelegate', validator: chosen.operator, amount: input.amount }
   return (
-    <TransactionForm wallet={wallet} action={action} label="Take back" onDone={() => input.setText('')}>
+    <TransactionForm
+      wallet={wallet}
+      account={account}
+      action={action}
+      label="Take back"
+      onDone={() => input.setText('')}
+    >
       {period !== undefined && (
         <p>
           The coins come back by themselves on <b>{formatTime(new Date(Date.now() + period).toISOString())}</b>. Until
@@ -124,7 +136,7 @@ function UndelegateForm({ wallet, chain, stake, chosen }: OperatorProps) {
   )
 }
 
-function RedelegateForm({ wallet, chain, stake, chosen }: OperatorProps) {
+function RedelegateForm({ wallet, account, chain, stake, chosen }: OperatorProps) {
   const id = useId()
   const available = delegatedTo(stake, chosen.operator)
   const input = useAmount(available)
@@ -137,7 +149,7 @@ function RedelegateForm({ wallet, chain, stake, chosen }: OperatorProps) {
       ? undefined
       : { kind: 'redelegate', from: chosen.operator, to, amount: input.amount }
   return (
-    <TransactionForm wallet={wallet} action={action} label="Move" onDone={() => input.setText('')}>
+    <TransactionForm wallet={wallet} account={account} action={action} label="Move" onDone={() => input.setText('')}>
       <p className="quiet">
         It earns with the other validator at once.
         {period !== undefined &&
@@ -159,7 +171,7 @@ function RedelegateForm({ wallet, chain, stake, chosen }: OperatorProps) {
   )
 }
 
-function CancelForm({ wallet, chain, stake, chosen }: FormProps<Chosen & { readonly kind: 'cancel' }>) {
+function CancelForm({ wallet, account, chain, stake, chosen }: FormProps<Chosen & { readonly kind: 'cancel' }>) {
   const { operator, height } = chosen
   // Several of one block are one to the chain.
   const available = stake.unbondings
@@ -172,16 +184,22 @@ function CancelForm({ wallet, chain, stake, chosen }: FormProps<Chosen & { reado
       ? undefined
       : { kind: 'cancelUnbonding', validator: operator, amount: input.amount, height }
   return (
-    <TransactionForm wallet={wallet} action={action} label="Cancel it" onDone={() => input.setText('')}>
+    <TransactionForm
+      wallet={wallet}
+      account={account}
+      action={action}
+      label="Cancel it"
+      onDone={() => input.setText('')}
+    >
       <p className="quiet">What you cancel is delegated again, and earns from then on.</p>
       <AmountField label={`Amount in ${chain.symbol}`} input={input} available={available} hasAll />
     </TransactionForm>
   )
 }
 
-function ClaimForm({ wallet, validators }: FormProps & { readonly validators: readonly string[] }) {
+function ClaimForm({ wallet, account, validators }: FormProps & { readonly validators: readonly string[] }) {
   const action: Action | undefined = validators.length === 0 ? undefined : { kind: 'claim', validators }
-  return <TransactionForm wallet={wallet} action={action} label="Withdraw" />
+  return <TransactionForm wallet={wallet} account={account} action={action} label="Withdraw" />
 }
 
 function delegatedTo({ delegations }: AccountStake, operator: string): string {

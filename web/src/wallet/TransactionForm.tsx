@@ -4,8 +4,9 @@ import { type TransactionDetail, transactionQuery } from '../api.ts'
 import { COIN_DECIMALS, formatUnits, parseUnits } from '../format.ts'
 import { Amount } from '../parts/Amount.tsx'
 import { BlockLink, TransactionLink } from '../parts/Names.tsx'
-import type { Action, Cost } from './action.ts'
+import { type Action, type Cost, spentBy } from './action.ts'
 import { Problem, type Ready } from './WithWallet.tsx'
+import { NO_COINS } from './walletProblem.ts'
 
 /** How long nothing changes in a form before its cost is asked for. */
 const PAUSE_MS = 300
@@ -16,11 +17,12 @@ const LOOKS = 240
 /** A form whose button sends a transaction, with what that costs before, and what became of it after. */
 export function TransactionForm({
   wallet,
+  account,
   action,
   label,
   onDone,
   children,
-}: Pick<Ready, 'wallet'> & {
+}: Pick<Ready, 'wallet' | 'account'> & {
   /** undefined: the form is not complete */
   readonly action: Action | undefined
   readonly label: string
@@ -43,15 +45,18 @@ export function TransactionForm({
   const sending = useMutation({
     mutationFn: async (sent: Action): Promise<string> => wallet.submit(sent, cost.data!),
   })
+  const isTooMuch =
+    action !== undefined && cost.data !== undefined && spentBy(action) + cost.data.fee > BigInt(account.balance)
+  const isReady = action !== undefined && cost.data !== undefined && !isTooMuch && !sending.isPending
   const send = (event: FormEvent): void => {
     event.preventDefault()
-    if (action !== undefined && cost.data !== undefined && !sending.isPending) sending.mutate(action)
+    if (isReady) sending.mutate(action)
   }
   return (
     <form className="form" onSubmit={send}>
       {children}
       <div className="actions">
-        <button type="submit" className="main" disabled={cost.data === undefined || sending.isPending}>
+        <button type="submit" className="main" disabled={!isReady}>
           {sending.isPending ? 'Answer in the wallet …' : label}
         </button>
         {action !== undefined && cost.data !== undefined && (
@@ -61,7 +66,7 @@ export function TransactionForm({
         )}
         {cost.isFetching && <span className="quiet">Asking what it costs …</span>}
       </div>
-      {action !== undefined && <Problem error={cost.error} />}
+      {action !== undefined && <Problem error={isTooMuch ? NO_COINS : cost.error} />}
       <Problem error={sending.error} />
       {sending.data !== undefined && <Outcome key={sending.data} hash={sending.data} onDone={onDone} />}
     </form>
@@ -89,11 +94,13 @@ function Outcome({ hash, onDone }: { readonly hash: string; readonly onDone: (()
   const { data: transaction, error } = useQuery({ ...transactionQuery(hash), retry: LOOKS, retryDelay: LOOK_MS })
   const done = useRef(onDone)
   done.current = onDone
+  const isSuccessful = transaction?.isSuccessful
+  // Once, however often the transaction itself is asked for again.
   useEffect(() => {
-    if (transaction === undefined) return
+    if (isSuccessful === undefined) return
     void client.invalidateQueries()
-    if (transaction.isSuccessful) done.current?.()
-  }, [client, transaction])
+    if (isSuccessful) done.current?.()
+  }, [client, isSuccessful])
   return (
     <p role="status" className="outcome">
       {transaction !== undefined ? (

@@ -49,7 +49,7 @@ function SendForm({ wallet, account, chain }: Ready) {
       : undefined
   return (
     <Card title={`Send ${chain.symbol}`}>
-      <TransactionForm wallet={wallet} action={action} label="Send" onDone={() => input.setText('')}>
+      <TransactionForm wallet={wallet} account={account} action={action} label="Send" onDone={() => input.setText('')}>
         <div className="field">
           <label htmlFor={id}>To</label>
           <input

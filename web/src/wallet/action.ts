@@ -45,7 +45,21 @@ export interface NewProposal {
   readonly messages: readonly Readonly<Record<string, unknown>>[]
 }
 
-/** What an action takes. */
+/** acoin that an action takes of what is not staked, without its fee. */
+export function spentBy(action: Action): bigint {
+  switch (action.kind) {
+    case 'send':
+    case 'delegate':
+    case 'deposit':
+      return action.amount
+    case 'propose':
+      return action.deposit
+    default:
+      return 0n
+  }
+}
+
+/** What an action takes to be done. */
 export interface Cost {
   readonly gas: bigint
   /** acoin, about: an Ethereum wallet sets the price itself */

@@ -79,11 +79,15 @@ async function connectNative(id: string, name: string, chain: WalletChain): Prom
   const keplr = nativeWallet(id)
   if (keplr === undefined) throw new Error(`${name} is no longer in this browser`)
   const { connectKeplr } = await import('./keplrWallet.ts')
-  change(await connectKeplr(keplr, name, chain), 'native')
+  const wallet = await connectKeplr(keplr, name, chain)
+  change(wallet, 'native')
+  const follow = (): void => {
+    if (current !== wallet) return
+    // Where the wallet gives its owner's other account to no page, nobody is connected any more.
+    connectNative(id, name, chain).catch(() => change(undefined, 'native'))
+  }
   // Its owner has chosen another account in it.
-  addEventListener(`${id}_keystorechange`, () => kind === 'native' && void connectNative(id, name, chain), {
-    once: true,
-  })
+  addEventListener(`${id}_keystorechange`, follow, { once: true })
 }
 
 /** Connects the wallet of the last visit again, without a question where the wallet agreed to that. */

@@ -12,7 +12,7 @@ const TEXTS: Readonly<Record<number, string>> = {
 }
 
 const TOO_FEW_COINS = /insufficient (funds|balance)|exceeds the balance|smaller than/i
-const NO_COINS = 'The account has too few coins for this and its fee.'
+export const NO_COINS = 'The account has too few coins for this and its fee.'
 
 /** What wallets and libraries say, and what that means to a person. */
 const MEANINGS: readonly (readonly [RegExp, string])[] = [
