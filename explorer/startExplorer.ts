@@ -1,10 +1,13 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
+import { toChecksumAddress } from '../src/primitives/address.ts'
 import { createLogger } from '../src/telemetry/logger.ts'
 import { createServer } from './api/server.ts'
 import type { ExplorerConfig } from './config/config.ts'
 import { openReader } from './database/open.ts'
 import { openServices } from './database/services.ts'
+import { loadFaucetKey } from './faucet/faucetKey.ts'
+import { startFaucet } from './faucet/startFaucet.ts'
 import { startProber } from './heartbeat/prober.ts'
 import type { IndexedBlocks } from './ingest/ingest.ts'
 import { createNodeClient } from './node/nodeClient.ts'
@@ -29,7 +32,8 @@ export interface RunningExplorer {
  */
 export async function startExplorer(config: ExplorerConfig): Promise<RunningExplorer> {
   const logger = createLogger(config.log)
-  const { nodeUrl, database, log } = config
+  const { nodeUrl, database, log, faucetKeyFile } = config
+  const faucetKey = faucetKeyFile === undefined ? undefined : loadFaucetKey(faucetKeyFile)
   const compilers = await openCompilers({
     list: config.compilers,
     cache: config.compilerCache,
@@ -48,8 +52,10 @@ export async function startExplorer(config: ExplorerConfig): Promise<RunningExpl
   const ending = new AbortController()
   const services = await openServices(database)
   const listeners = new Set<(indexed: IndexedBlocks) => void>()
-  worker.on('message', ({ indexed }: { readonly indexed?: IndexedBlocks }) => {
-    if (indexed !== undefined) for (const listener of listeners) listener(indexed)
+  let isOurTurn = false
+  worker.on('message', (message: { readonly indexed?: IndexedBlocks; readonly isOurTurn?: boolean }) => {
+    isOurTurn = message.isOurTurn ?? isOurTurn
+    if (message.indexed !== undefined) for (const listener of listeners) listener(message.indexed)
   })
   const shared = { queries: reader.queries, services, node: createNodeClient(config.nodeUrl, ending.signal), logger }
   const limits = { timeMs: config.compileTimeout, memoryMib: config.compileMemoryMib, outputBytes: MAX_COMPILER_OUTPUT }
@@ -58,6 +64,7 @@ export async function startExplorer(config: ExplorerConfig): Promise<RunningExpl
     ...shared,
     config,
     verifier,
+    faucetAddress: faucetKey?.address,
     listeners,
   })
   try {
@@ -73,9 +80,12 @@ export async function startExplorer(config: ExplorerConfig): Promise<RunningExpl
   const url = `http://${shown.includes(':') ? `[${shown}]` : shown}:${config.port}/`
   logger.info({ url }, 'explorer is up')
   const prober = startProber({ queries: reader.queries, services, logger, allowsPrivate: config.probePrivate })
+  const faucet =
+    faucetKey === undefined ? undefined : startFaucet({ ...shared, key: faucetKey, isOurTurn: () => isOurTurn })
+  if (faucetKey !== undefined) logger.info({ address: toChecksumAddress(faucetKey.address) }, 'the faucet is on')
   const ended = Promise.race([exited, failed]).finally(async () => {
     ending.abort()
-    await prober.stop()
+    await Promise.all([prober.stop(), faucet?.stop()])
     await server.close()
     await verifier.close()
     await Promise.all([reader.close(), services.destroy()])

@@ -35,6 +35,7 @@ const EXPLORER_ORDER: readonly string[] = [
   'run.ts',
   'startExplorer.ts',
   'api',
+  'faucet',
   'heartbeat',
   'verify',
   'ingest',

@@ -24,6 +24,8 @@ export interface Api {
   readonly verifier: Verifier
   /** gives sources that a client sent to the verifier, within the client's limits */
   readonly submitSources: SubmitSources
+  /** of the account whose coins the faucet gives away; undefined: there is no faucet */
+  readonly faucetAddress: Uint8Array | undefined
   /** newest block of the node; null: not known yet */
   readonly nodeHeight: () => number | null
   /** RPC address that browsers and wallets get; undefined: there is none, or not known yet */

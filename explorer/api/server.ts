@@ -21,6 +21,7 @@ import { addAddresses } from './routes/addresses.ts'
 import { addBlocks } from './routes/blocks.ts'
 import { addContracts } from './routes/contracts.ts'
 import { addEvm } from './routes/evm.ts'
+import { addFaucet } from './routes/faucet.ts'
 import { addGovernance } from './routes/governance.ts'
 import { addHeartbeats } from './routes/heartbeats.ts'
 import { addLive } from './routes/live.ts'
@@ -37,7 +38,7 @@ import { addValidators } from './routes/validators.ts'
 import { addSourcify } from './sourcify/sourcify.ts'
 import { createSubmitSources } from './submitSources.ts'
 
-interface ServerOptions extends Pick<Api, 'queries' | 'services' | 'node' | 'verifier'> {
+interface ServerOptions extends Pick<Api, 'queries' | 'services' | 'node' | 'verifier' | 'faucetAddress'> {
   readonly config: Api['config'] & Pick<ExplorerConfig, 'publicRpcUrl'>
   /** called with each batch of blocks that is in the index */
   readonly listeners: Set<(indexed: IndexedBlocks) => void>
@@ -49,7 +50,8 @@ const MAX_BODY = 64 * 1024
 const PREFIX = '/api/v1'
 
 /** The HTTP server of an explorer: its API below /api/v1 with an OpenAPI document, not listening yet. */
-export async function createServer({ queries, services, config, node, verifier, listeners, logger }: ServerOptions) {
+export async function createServer(options: ServerOptions) {
+  const { queries, services, config, node, verifier, faucetAddress, listeners, logger } = options
   const app = fastify({
     bodyLimit: MAX_BODY,
     routerOptions: { maxParamLength: 200 },
@@ -96,6 +98,7 @@ export async function createServer({ queries, services, config, node, verifier, 
     services,
     config,
     node,
+    faucetAddress,
     cache: createNodeCache(),
     verifier,
     submitSources: createSubmitSources(verifier, config),
@@ -125,6 +128,7 @@ export async function createServer({ queries, services, config, node, verifier, 
         addMempool,
         addParameters,
         addStatistics,
+        addFaucet,
         addLive,
       ])
         add(routes, parts)

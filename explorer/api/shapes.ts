@@ -82,6 +82,7 @@ export const account = z.object({
 })
 
 export const status = z.object({
+  hasFaucet: z.boolean(),
   chainId: z.string().nullable(),
   evmChainId: z.int().nullable(),
   firstHeight: z.int().nullable(),

@@ -5,6 +5,7 @@ import type { ContractName } from '../verify/compile.ts'
 import { readStandardJson, type StandardJson, StandardJsonError } from '../verify/standardJson.ts'
 import type { Refusal, Verifier } from '../verify/verifier.ts'
 import { ClientLimit } from './clientLimit.ts'
+import { isForeignPage } from './foreignPage.ts'
 
 /** Sources that a client sent, of which nothing is known yet. */
 export interface Submission {
@@ -67,17 +68,6 @@ export function createSubmitSources(verifier: Verifier, config: Pick<ExplorerCon
     }
     return verifier.submit({ address, input: own, version: known, wanted }, client)
   }
-}
-
-/**
- * Whether a browser sends this for a page of another site. Programs send neither header; where the proxy changes the host, browsers still
- * say in the first one where a page is from.
- */
-function isForeignPage(headers: FastifyRequest['headers']): boolean {
-  const site = headers['sec-fetch-site']
-  if (site !== undefined) return site !== 'same-origin' && site !== 'none'
-  const { origin, host } = headers
-  return origin !== undefined && (!URL.canParse(origin) || new URL(origin).host !== host)
 }
 
 /** Paths may have colons: the last one is before the name. */

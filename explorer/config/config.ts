@@ -21,6 +21,7 @@ export function loadExplorerConfig(sources: ConfigSources, homeDirectory: string
     ...settings,
     database: placeOf(settings.database, homeDirectory),
     compilerCache: fromHome(settings.compilerCache, homeDirectory),
+    faucetKeyFile: settings.faucetKeyFile === undefined ? undefined : fromHome(settings.faucetKeyFile, homeDirectory),
     log: { level: logLevel, format: logFormat },
   }
 }

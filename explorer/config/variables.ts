@@ -17,6 +17,7 @@ export const EXPLORER_VARIABLES = {
   compilerMirror: variable('EXPLORER_COMPILER_MIRROR', 'Explorer', httpUrl, undefined, 'Where files of EXPLORER_COMPILERS are downloaded from when the directory lacks them, for instance `https://binaries.soliditylang.org/bin/`. By default nowhere.', true),
   compileTimeout: variable('EXPLORER_COMPILE_TIMEOUT', 'Explorer', duration, '60s', 'How long the compiler may take for the sources of one contract.'),
   compileMemoryMib: variable('EXPLORER_COMPILE_MEMORY_MB', 'Explorer', integer(128, 4096, 'MiB'), '1024', 'Memory that the compiler may take for the sources of one contract, in MiB. One compiles at a time.'),
+  faucetKeyFile: variable('EXPLORER_FAUCET_KEY_FILE', 'Explorer', text(4096), undefined, 'File with the private key of the account whose coins the faucet gives away, on testnet and devnet only: 64 hex digits that nobody else can read (mode 0600). It is made if it does not exist; then send its account coins. By default there is no faucet.'),
   trustedProxies: VARIABLES.trustedProxies,
   logLevel: VARIABLES.logLevel,
   logFormat: VARIABLES.logFormat,

@@ -1,5 +1,6 @@
 import { join, parse, resolve } from 'node:path'
 import type { Generated, Kysely } from 'kysely'
+import { FAUCET_MIGRATION, type FaucetTables } from './faucetTables.ts'
 import { migrate } from './migrate.ts'
 import { isPostgres } from './open.ts'
 import { connectPostgres } from './postgres.ts'
@@ -53,7 +54,7 @@ interface HeartbeatTable {
   peers: number
 }
 
-export interface ServiceTables extends VerificationTables {
+export interface ServiceTables extends FaucetTables, VerificationTables {
   node: NodeTable
   heartbeat: HeartbeatTable
 }
@@ -94,6 +95,7 @@ const SERVICE_MIGRATIONS: Readonly<Record<string, string>> = {
     ) KEYED;
     create index heartbeat_hour on heartbeat (hour);
   `,
+  '0002_faucet': FAUCET_MIGRATION,
   '0003_verification': VERIFICATION_MIGRATION,
 }
 

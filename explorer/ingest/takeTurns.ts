@@ -5,6 +5,8 @@ import { type IngestOptions, ingest, latestHeight, pause } from './ingest.ts'
 
 interface TurnOptions extends Omit<IngestOptions, 'database'> {
   readonly database: Pick<IndexDatabase, 'queries' | 'lock'>
+  /** Told when this process begins to be the one that writes, and when it is no longer. */
+  readonly onTurn: (isOurs: boolean) => void
 }
 
 /** How often a process that does not write looks for new blocks, and whether it is its turn to write. */
@@ -38,6 +40,7 @@ export async function takeTurns(options: TurnOptions): Promise<void> {
         await pause(POLL_MS, stop)
       } else {
         logger.info('this process writes the index')
+        options.onTurn(true)
         const onIndexed: IngestOptions['onIndexed'] = (indexed) => {
           onBack()
           options.onIndexed(indexed)
@@ -52,6 +55,7 @@ export async function takeTurns(options: TurnOptions): Promise<void> {
       await pause(pauseMs, stop)
       pauseMs = Math.min(pauseMs * 2, LAST_PAUSE_MS)
     } finally {
+      if (lock !== undefined) options.onTurn(false)
       await lock?.close()
     }
   }

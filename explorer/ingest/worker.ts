@@ -8,7 +8,7 @@ import { takeTurns } from './takeTurns.ts'
 
 /*
  * The thread that writes the index. SQLite's queries run in the thread that makes them, so answers of the API do not wait for it.
- * Its messages: IndexedBlocks when the index has new blocks. A message to it stops it.
+ * Its messages: IndexedBlocks when the index has new blocks; whether this process is the one that writes. A message to it stops it.
  */
 
 const port = parentPort!
@@ -28,6 +28,7 @@ try {
     stop: stop.signal,
     nextHead: heads.next,
     onIndexed: (indexed) => port.postMessage({ indexed }),
+    onTurn: (isOurTurn) => port.postMessage({ isOurTurn }),
   })
 } catch (error) {
   // What a stop aborts has not failed.

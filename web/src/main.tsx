@@ -90,6 +90,10 @@ const routeTree = root.addChildren([
     lazyRouteComponent(() => import('./pages/ParametersPage.tsx'), 'ParametersPage'),
   ),
   page(
+    '/faucet',
+    lazyRouteComponent(() => import('./pages/FaucetPage.tsx'), 'FaucetPage'),
+  ),
+  page(
     '/staking',
     lazyRouteComponent(() => import('./wallet/StakingPage.tsx'), 'StakingPage'),
   ),

@@ -8,6 +8,7 @@ import {
   toChecksumAddress,
 } from '../../../src/primitives/address.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
+import { hasFaucet } from '../../faucet/payGrants.ts'
 import type { Api } from '../api.ts'
 import { found, status } from '../shapes.ts'
 import { findValidator, searchValidators } from '../stakingQueries.ts'
@@ -19,7 +20,13 @@ const MAX_NAMED = 10
 /** Which chain this is, how far the index has come, and the search. */
 export function addNetwork(
   app: Api['app'],
-  { queries, config, nodeHeight, publicRpcUrl }: Pick<Api, 'queries' | 'config' | 'nodeHeight' | 'publicRpcUrl'>,
+  {
+    queries,
+    config,
+    nodeHeight,
+    publicRpcUrl,
+    faucetAddress,
+  }: Pick<Api, 'queries' | 'config' | 'nodeHeight' | 'publicRpcUrl' | 'faucetAddress'>,
 ): void {
   app.get(
     '/status',
@@ -34,6 +41,7 @@ export function addNetwork(
         nodeHeight: nodeHeight(),
         chainName: config.chainName,
         coinSymbol: config.coinSymbol,
+        hasFaucet: faucetAddress !== undefined && own !== undefined && hasFaucet(own.evm_chain_id),
         publicRpcUrl: publicRpcUrl() ?? null,
       }
     },

@@ -123,6 +123,8 @@ async function prepareDevnet(directory: string, isReset: boolean, processId: num
   }
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   writeFileSync(marker, `${JSON.stringify({ about: 'made by coind devnet; --reset deletes the chain in here' })}\n`)
+  const { privateKey } = DEVNET_ACCOUNTS.at(-1)!
+  writeFileSync(faucetKeyFile(directory), `${privateKey.slice(2)}\n`, { mode: 0o600 })
   if (!isReset) return
   const paths = dataPaths(directory)
   const lock = await lockHome(paths, processId)
@@ -145,6 +147,7 @@ function explorerVariables({ homedir, rpc }: Pick<Config, 'homedir' | 'rpc'>, po
     EXPLORER_DATABASE: explorerDatabase(homedir),
     EXPLORER_PUBLIC_RPC_URL: `http://localhost:${rpc.port}/`,
     EXPLORER_CHAIN_NAME: 'coind devnet',
+    EXPLORER_FAUCET_KEY_FILE: faucetKeyFile(homedir),
     LOG_LEVEL: 'warn',
   }
 }
@@ -153,6 +156,11 @@ function explorerVariables({ homedir, rpc }: Pick<Config, 'homedir' | 'rpc'>, po
 function heartbeatUrl({ rpc }: Pick<Config, 'rpc'>, port: string): string {
   const host = ANY_HOST.has(rpc.host) ? '127.0.0.1' : rpc.host
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}/api/network/heartbeat`
+}
+
+/** The last account's key: the faucet of the explorer gives its coins away. */
+function faucetKeyFile(homedir: string): string {
+  return join(homedir, 'faucet.key')
 }
 
 function explorerDatabase(homedir: string): string {

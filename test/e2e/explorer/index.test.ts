@@ -31,6 +31,7 @@ import { freePort, type TestNode } from '../startNode.ts'
 import { browserPath, launchBrowser } from './browser.ts'
 import { testEtherscan } from './etherscan.ts'
 import { type FilledEvm, fillEvm, testEvm, viewEvm } from './evm.ts'
+import { faucetFlags, testFaucet, viewFaucet } from './faucet.ts'
 import { fillStaking, testStaking, viewStaking } from './staking.ts'
 import { testVerification } from './verification.ts'
 
@@ -69,6 +70,7 @@ async function start(): Promise<RunningExplorer> {
     EXPLORER_PORT: String(await freePort()),
     EXPLORER_DATABASE: database,
     LOG_LEVEL: 'silent',
+    ...faucetFlags(directory),
   }
   return startExplorer(loadExplorerConfig({ flags, environment: {}, dotenv: {} }, directory))
 }
@@ -327,6 +329,8 @@ describe('an explorer', () => {
     () => evm.child,
   )
 
+  testFaucet(() => ({ explorerUrl: explorer.url, url: node.url }))
+
   testEtherscan(() => ({ explorerUrl: explorer.url, url: node.url, evm, tokens, hashes: evmHashes, sender }))
 
   it('finds heights, hashes of both kinds and addresses in both spellings', async () => {
@@ -509,6 +513,7 @@ describe.skipIf(path === undefined)('its pages in a browser', () => {
       expect(await page.locator('main img').count()).toBe(0)
       await viewEvm(page, explorer.url, evm)
       await viewStaking(page, explorer.url)
+      await viewFaucet(page, explorer.url)
       await page.setViewportSize({ width: 390, height: 800 })
       const isTooWide = await page.evaluate<boolean>(
         'document.documentElement.scrollWidth > document.documentElement.clientWidth',

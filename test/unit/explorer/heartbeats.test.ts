@@ -81,6 +81,7 @@ beforeAll(async () => {
     },
     ...shared,
     verifier: createVerifier({ ...shared, compilers, limits: { timeMs: 1, memoryMib: 128, outputBytes: 1 } }),
+    faucetAddress: undefined,
     listeners: new Set(),
   })
   await app.listen({ host: '127.0.0.1', port: 0 })

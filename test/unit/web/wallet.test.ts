@@ -11,6 +11,7 @@ const STATUS = {
   firstHeight: 1,
   height: 5,
   nodeHeight: 5,
+  hasFaucet: false,
   chainName: 'Testnet',
   coinSymbol: 'TEST',
   publicRpcUrl: 'https://rpc.example.org/coin/',

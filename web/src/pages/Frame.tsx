@@ -33,6 +33,7 @@ export function Frame() {
           <Link to="/parameters">Parameters</Link>
           <Link to="/staking">Staking</Link>
           <Link to="/wallet">Wallet</Link>
+          {data?.hasFaucet === true && <Link to="/faucet">Faucet</Link>}
         </nav>
         <Search />
       </header>

@@ -89,6 +89,7 @@ async function start() {
       publicRpcUrl: undefined,
       trustedProxies: [{ address: '127.0.0.1', prefix: 32 }],
     },
+    faucetAddress: undefined,
     listeners: new Set(),
   })
   await app.listen({ host: '127.0.0.1', port: 0 })

@@ -1,0 +1,126 @@
+import { z } from 'zod'
+import { createClientAddresses } from '../../../src/config/clientAddress.ts'
+import { toChecksumAddress } from '../../../src/primitives/address.ts'
+import { bytesToHex } from '../../../src/primitives/bytes.ts'
+import { bytesToAmount } from '../../database/amount.ts'
+import { countOpen, findGrant, GRANT_AMOUNT, type Grant, type Refused, storeGrant } from '../../faucet/grants.ts'
+import { hasFaucet } from '../../faucet/payGrants.ts'
+import type { Api } from '../api.ts'
+import { ClientLimit } from '../clientLimit.ts'
+import { type Faucet, faucet, type GrantView, grant, grantProblem } from '../faucetShapes.ts'
+import { isForeignPage } from '../foreignPage.ts'
+import { problem } from '../shapes.ts'
+import { spelledAddress } from '../spelledAddress.ts'
+import { viewAmount, viewTime } from '../views.ts'
+
+const MAX_BODY = 1_024
+/** Requests, also those that are refused: each is a transaction of the database. */
+const REQUESTS = { burst: 30, perHour: 120 } as const
+const ALL_REQUESTS = { burst: 2_000, perHour: 20_000 } as const
+
+const REFUSALS: Readonly<Record<Refused['limit'], string>> = {
+  address: 'this address has had coins in the last 24 hours',
+  client: 'enough coins have gone to addresses that were asked for from here in the last 24 hours',
+  all: 'the faucet has given what it gives in 24 hours',
+}
+const PROBLEMS: Readonly<Record<Exclude<Faucet['problem'], 'none'>, string>> = {
+  off: 'this explorer has no faucet',
+  otherChain: 'there are test coins on testnet and devnet alone',
+  empty: 'the faucet has too few coins at present',
+}
+
+/** Test coins for whoever asks. */
+export function addFaucet(
+  app: Api['app'],
+  { queries, services, config, faucetAddress }: Pick<Api, 'queries' | 'services' | 'config' | 'faucetAddress'>,
+): void {
+  const tags = ['faucet']
+  const clients = createClientAddresses(config.trustedProxies)
+  const requests = new ClientLimit(REQUESTS, ALL_REQUESTS)
+
+  const status = async (): Promise<Faucet> => {
+    const fixed = { amount: GRANT_AMOUNT.toString() }
+    if (faucetAddress === undefined) return { isOn: false, problem: 'off', address: null, balance: null, ...fixed }
+    const [chain, balance, open] = await Promise.all([
+      queries.selectFrom('ingest').select('evm_chain_id').executeTakeFirst(),
+      queries.selectFrom('coin_balance').select('amount').where('address', '=', faucetAddress).executeTakeFirst(),
+      countOpen(services),
+    ])
+    const coins = balance === undefined ? 0n : bytesToAmount(balance.amount)
+    const isOther = chain === undefined || !hasFaucet(chain.evm_chain_id)
+    // One more for fees.
+    const isEmpty = coins < GRANT_AMOUNT * BigInt(open + 2)
+    const own = isOther ? 'otherChain' : isEmpty ? 'empty' : 'none'
+    const address = toChecksumAddress(faucetAddress)
+    return { isOn: own === 'none', problem: own, address, balance: coins.toString(), ...fixed }
+  }
+
+  app.get(
+    '/faucet',
+    { schema: { tags, summary: 'Whether there are test coins, and how many', response: { 200: faucet } } },
+    status,
+  )
+
+  app.post(
+    '/faucet',
+    {
+      bodyLimit: MAX_BODY,
+      schema: {
+        tags,
+        summary: 'Asks for test coins: for an address once in 24 hours',
+        body: z.object({ address: spelledAddress.describe('0x… or coin1…') }),
+        response: { 202: grant, 403: problem, 429: grantProblem, 503: grantProblem },
+      },
+    },
+    async (request, reply) => {
+      if (isForeignPage(request.headers)) {
+        return reply.code(403).send({ error: 'ask on the page of the explorer itself' })
+      }
+      const forwarded = request.headers['x-forwarded-for']
+      const client = clients.of(
+        request.socket.remoteAddress,
+        Array.isArray(forwarded) ? forwarded.join(',') : forwarded,
+      )
+      if (!requests.take(client, performance.now())) {
+        return reply.code(429).send({ error: 'too many requests from this address: try again later', retryAt: null })
+      }
+      const { problem: own } = await status()
+      if (own !== 'none') return reply.code(503).send({ error: PROBLEMS[own], retryAt: null })
+      const { address } = request.body
+      const stored = await storeGrant(services, address, client, Date.now())
+      if (typeof stored === 'object') {
+        return reply.code(429).send({ error: REFUSALS[stored.limit], retryAt: viewTime(stored.retryAtMs) })
+      }
+      return reply.code(202).send(viewGrant((await findGrant(services, stored))!))
+    },
+  )
+
+  app.get(
+    '/faucet/grants/:id',
+    {
+      schema: {
+        tags,
+        summary: 'How far a grant is',
+        params: z.object({ id: z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER) }),
+        response: { 200: grant, 404: problem },
+      },
+    },
+    async ({ params: { id } }, reply) => {
+      const own = await findGrant(services, id)
+      return own === undefined ? reply.code(404).send({ error: 'no such grant' }) : viewGrant(own)
+    },
+  )
+}
+
+function viewGrant({ number, address, amount, created, state, hash, height, problem: reason }: Grant): GrantView {
+  return {
+    id: number,
+    address: toChecksumAddress(address),
+    amount: viewAmount(amount),
+    created: viewTime(created),
+    state: state as GrantView['state'],
+    transaction: hash === null ? null : bytesToHex(hash),
+    height,
+    problem: reason,
+  }
+}
