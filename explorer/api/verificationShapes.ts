@@ -30,6 +30,13 @@ export const contractSource = z.object({
   sources: z.array(z.object({ path: z.string(), content: z.string() })),
 })
 
+export const contractInterface = z
+  .object({
+    name: z.string().nullable(),
+    abi: contractSource.shape.abi.nullable(),
+  })
+  .describe('null: it is not verified')
+
 export const compilerList = z.object({
   versions: z.array(z.string()).describe('of solc that may be used to verify contracts, the newest first'),
 })

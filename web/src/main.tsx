@@ -106,6 +106,14 @@ const routeTree = root.addChildren([
     lazyRouteComponent(() => import('./wallet/ProposePage.tsx'), 'ProposePage'),
   ),
   page(
+    '/verify',
+    lazyRouteComponent(() => import('./pages/VerifyPage.tsx'), 'VerifyPage'),
+  ),
+  page(
+    '/verify/$address',
+    lazyRouteComponent(() => import('./pages/VerifyPage.tsx'), 'VerifyPage'),
+  ),
+  page(
     '/wallet',
     lazyRouteComponent(() => import('./wallet/WalletPage.tsx'), 'WalletPage'),
   ),

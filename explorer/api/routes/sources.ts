@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { toChecksumAddress } from '../../../src/primitives/address.ts'
+import { hexToBytes } from '../../../src/primitives/bytes.ts'
 import { bestMatch, findVerified, type VerifiedContract } from '../../verify/verifiedContracts.ts'
 import type { Api } from '../api.ts'
 import { problem } from '../shapes.ts'
 import { spelledAddress } from '../spelledAddress.ts'
-import { type ContractSource, compilerList, contractSource } from '../verificationShapes.ts'
+import { type ContractSource, compilerList, contractInterface, contractSource } from '../verificationShapes.ts'
 
 /** Sources of verified contracts. */
 export function addSources(
@@ -31,6 +32,24 @@ export function addSources(
   )
 
   app.get(
+    '/contracts/:address/interface',
+    {
+      schema: {
+        tags,
+        summary: 'Name and ABI of a contract, when it is verified',
+        params: z.object({ address: spelledAddress.describe('0x… or coin1…') }),
+        response: { 200: contractInterface },
+      },
+    },
+    async ({ params: { address } }) => {
+      const contract = await findVerified({ services, queries }, address)
+      if (contract === undefined) return { name: null, abi: null }
+      const { name, abi } = contract.content
+      return { name, abi: abi.map((item) => ({ ...item })) }
+    },
+  )
+
+  app.get(
     '/compilers',
     { schema: { tags, summary: 'Compilers that contracts can be verified with', response: { 200: compilerList } } },
     async () => ({ versions: [...verifier.compilers.versions] }),
@@ -52,7 +71,10 @@ function viewSource({ address, runtimeMatch, creationMatch, verifiedAtMs, conten
     verifiedAt: new Date(verifiedAtMs).toISOString(),
     abi: abi.map((item) => ({ ...item })),
     constructorArguments: values.constructorArguments ?? null,
-    libraries: Object.entries(values.libraries ?? {}).map(([library, own]) => ({ name: library, address: own })),
+    libraries: Object.entries(values.libraries ?? {}).map(([library, own]) => ({
+      name: library,
+      address: toChecksumAddress(hexToBytes(own)),
+    })),
     settings: input.settings,
     sources: Object.entries(input.sources).map(([own, { content: text }]) => ({ path: own, content: text })),
   }

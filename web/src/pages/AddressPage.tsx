@@ -1,5 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
+import { lazy, Suspense } from 'react'
+import type { Abi } from 'viem'
 import { type Account, accountQuery, movementsQuery, transactionsQuery } from '../api.ts'
 import { formatNumber } from '../format.ts'
 import { Amount } from '../parts/Amount.tsx'
@@ -13,10 +15,17 @@ import { StakeTab } from '../parts/StakeTables.tsx'
 import { MovementTable, TransactionTable } from '../parts/Tables.tsx'
 import { type Tab, Tabs } from '../parts/Tabs.tsx'
 import { HoldingPages, TokenTransferPages } from '../parts/TokenTables.tsx'
+import { useInterface } from '../verificationApi.ts'
+
+/** Of verified contracts alone, so they are loaded with the first one. */
+const SourceTab = lazy(() => import('../parts/SourceTab.tsx').then((own) => ({ default: own.SourceTab })))
+const ReadTab = lazy(() => import('../parts/ReadTab.tsx').then((own) => ({ default: own.ReadTab })))
+const WriteTab = lazy(() => import('../wallet/WriteTab.tsx').then((own) => ({ default: own.WriteTab })))
 
 export function AddressPage() {
   const { address: typed } = useParams({ from: '/address/$address' })
   const { data: account, error } = useQuery(accountQuery(typed))
+  const verified = useInterface(account?.isContract === true ? account.address : null)
   if (error !== null) return <Note>{error.message}</Note>
   if (account === undefined) return <Note>Loading …</Note>
   const { address } = account
@@ -34,13 +43,15 @@ export function AddressPage() {
         />
       </Card>
       <Card>
-        <Tabs label="About this account" key={address} tabs={tabsOf(account)} />
+        <Tabs label="About this account" key={address} tabs={tabsOf(account, verified?.abi)} />
       </Card>
     </>
   )
 }
 
-function tabsOf({ address, isContract }: Account): readonly Tab[] {
+/** @param abi of a verified contract */
+function tabsOf(account: Account, abi: Abi | undefined): readonly Tab[] {
+  const { address, isContract } = account
   const path = `addresses/${address}`
   const tabs: Tab[] = [
     {
@@ -67,7 +78,17 @@ function tabsOf({ address, isContract }: Account): readonly Tab[] {
   if (!isContract) return tabs
   return [
     ...tabs,
-    { name: 'Contract', view: () => <ContractTab address={address} /> },
+    { name: 'Contract', view: () => <ContractTab address={address} isVerified={abi !== undefined} /> },
+    ...(abi === undefined ? [] : verifiedTabs(account, abi)),
     { name: 'Logs', view: () => <LogPages address={address} /> },
   ]
+}
+
+function verifiedTabs(account: Account, abi: Abi): readonly Tab[] {
+  const { address } = account
+  return [
+    { name: 'Code', view: () => <SourceTab address={address} /> },
+    { name: 'Read', view: () => <ReadTab address={address} abi={abi} /> },
+    { name: 'Write', view: () => <WriteTab account={account} abi={abi} /> },
+  ].map(({ name, view }) => ({ name, view: () => <Suspense fallback={<Note>Loading …</Note>}>{view()}</Suspense> }))
 }

@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router'
 import { blocksQuery, transactionsQuery } from '../api.ts'
 import { Card } from '../parts/Card.tsx'
 import { ContractPages } from '../parts/EvmTables.tsx'
@@ -33,7 +34,10 @@ export function Transactions() {
 export function Contracts() {
   return (
     <>
-      <h1>Contracts</h1>
+      <div className="title">
+        <h1>Contracts</h1>
+        <Link to="/verify">Verify a contract</Link>
+      </div>
       <Card>
         <ContractPages path="contracts" empty="The chain has no contract yet." />
       </Card>

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { type ContractDetail, contractQuery } from '../api.ts'
 import { formatNumber } from '../format.ts'
 import { Facts, Note } from './Card.tsx'
@@ -6,7 +7,7 @@ import { ContractPages, WAYS } from './EvmTables.tsx'
 import { AddressLink, BlockLink, TransactionLink } from './Names.tsx'
 
 /** Who created a contract, what became of it, its code, and the contracts that it created. */
-export function ContractTab({ address }: { readonly address: string }) {
+export function ContractTab({ address, isVerified }: { readonly address: string; readonly isVerified: boolean }) {
   const { data: contract, error } = useQuery(contractQuery(address))
   if (error !== null) return <Note>{error.message}</Note>
   if (contract === undefined) return <Note>Loading …</Note>
@@ -26,6 +27,16 @@ export function ContractTab({ address }: { readonly address: string }) {
               </>
             ),
           'Runs the code of': delegatesTo === null ? undefined : <AddressLink address={delegatesTo} isShort={false} />,
+          Sources:
+            isVerified || way === 'precompile' || codeSize === 0 || delegatesTo !== null ? undefined : (
+              <>
+                not known.{' '}
+                <Link to="/verify/$address" params={{ address }}>
+                  Verify the contract
+                </Link>{' '}
+                if you have them.
+              </>
+            ),
           Code: codeSize === 0 ? 'none' : `${formatNumber(codeSize)} bytes`,
         }}
       />

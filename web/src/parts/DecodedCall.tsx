@@ -6,11 +6,11 @@ import { AddressLink } from './Names.tsx'
 /** Entries of a list that are shown. */
 const MAX_ENTRIES = 50
 
-/** A name with its fields, one a line. */
+/** A name with its fields, one a line. What has no name is its fields alone. */
 export function DecodedFields({ decoded }: { readonly decoded: Decoded }) {
   return (
     <div className="decoded">
-      <b className="mono">{decoded.name}</b>
+      {decoded.name !== '' && <b className="mono">{decoded.name}</b>}
       {decoded.fields.length > 0 && (
         <dl>
           {decoded.fields.map(({ name, type, value }, index) => (

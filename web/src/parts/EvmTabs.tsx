@@ -10,6 +10,7 @@ import {
   transactionLogsQuery,
 } from '../api.ts'
 import { formatNumber } from '../format.ts'
+import { useInterface } from '../verificationApi.ts'
 import { Amount } from './Amount.tsx'
 import { Note } from './Card.tsx'
 import { DecodedFields } from './DecodedCall.tsx'
@@ -29,7 +30,8 @@ const STATES: Readonly<Partial<Record<TraceState, string>>> = {
 
 /** The input of a transaction, by its names where they are known. */
 export function InputData({ input, to }: { readonly input: string; readonly to: string | null }) {
-  const decoded = to === null ? undefined : decodeInput(input, to)
+  const own = useInterface(to)
+  const decoded = to === null ? undefined : decodeInput(input, to, own?.abi)
   return (
     <>
       {decoded !== undefined && <DecodedFields decoded={decoded} />}
@@ -81,8 +83,9 @@ function CallEntry({ call }: { readonly call: Call }) {
   const { depth, kind, from, to, value, gasUsed, input, inputSize, output, error, isSuccessful } = call
   const isCreation = kind === 'create' || kind === 'create2'
   const isWhole = input.length / 2 - 1 === inputSize
-  const decoded = isWhole && !isCreation ? decodeInput(input, to) : undefined
-  const reason = error === null ? undefined : decodeError(output, to)
+  const own = useInterface(to)
+  const decoded = isWhole && !isCreation ? decodeInput(input, to, own?.abi) : undefined
+  const reason = error === null ? undefined : decodeError(output, to, own?.abi)
   return (
     <li
       className={isSuccessful ? undefined : 'failed'}

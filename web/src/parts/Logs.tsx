@@ -1,6 +1,7 @@
 import { decodeLog } from '../abi/decode.ts'
 import { type Log, placeListQuery } from '../api.ts'
 import { formatNumber } from '../format.ts'
+import { useInterface } from '../verificationApi.ts'
 import { DecodedFields } from './DecodedCall.tsx'
 import { AddressLink, BlockLink, TransactionLink } from './Names.tsx'
 import { TextPages } from './Pages.tsx'
@@ -36,7 +37,8 @@ export function LogList({
 function LogContent({ log }: { readonly log: Log }) {
   const { topics, data, dataSize } = log
   const isWhole = data.length / 2 - 1 === dataSize
-  const decoded = isWhole ? decodeLog(log) : undefined
+  const own = useInterface(log.address)
+  const decoded = isWhole ? decodeLog(log, own?.abi) : undefined
   if (decoded !== undefined) return <DecodedFields decoded={decoded} />
   return (
     <pre className="data">

@@ -3,6 +3,7 @@ import type { VoteOption } from '../format.ts'
 /** What a person does with a wallet of either kind. Amounts are acoin; accounts 0x…, validators coinvaloper1…. */
 export type Action =
   | { readonly kind: 'send'; readonly to: Account; readonly amount: bigint }
+  | { readonly kind: 'call'; readonly to: Account; readonly data: `0x${string}`; readonly amount: bigint }
   | { readonly kind: 'delegate'; readonly validator: string; readonly amount: bigint }
   | { readonly kind: 'undelegate'; readonly validator: string; readonly amount: bigint }
   | { readonly kind: 'redelegate'; readonly from: string; readonly to: string; readonly amount: bigint }

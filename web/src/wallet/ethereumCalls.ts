@@ -42,6 +42,8 @@ export function ethereumCall(action: Action, own: Address): EthereumCall {
   switch (action.kind) {
     case 'send':
       return { to: action.to.address as Address, value: action.amount }
+    case 'call':
+      return { to: action.to.address as Address, value: action.amount, data: action.data }
     case 'delegate':
     case 'undelegate': {
       const args = [own, action.validator, action.amount] as const

@@ -16,6 +16,7 @@ export const SUBMIT_PROPOSAL = `${GOV}.MsgSubmitProposal`
 /**
  * The messages of an action, the fields as CosmJS names them.
  * @param own coin1… of the account that signs
+ * @throws Error when there is no message for it
  */
 export function nativeMessages(action: Action, own: string): readonly NativeMessage[] {
   switch (action.kind) {
@@ -23,6 +24,8 @@ export function nativeMessages(action: Action, own: string): readonly NativeMess
       const value = { fromAddress: own, toAddress: action.to.bech32, amount: coins(action.amount) }
       return [{ typeUrl: '/cosmos.bank.v1beta1.MsgSend', value }]
     }
+    case 'call':
+      throw new Error('Contracts are called with an Ethereum wallet: this one signs native messages.')
     case 'delegate':
     case 'undelegate': {
       const name = action.kind === 'delegate' ? 'MsgDelegate' : 'MsgUndelegate'
