@@ -20,7 +20,9 @@ interface VerifiedContractTable {
   score: number
   /** milliseconds since 1970 */
   verified_at: number
-  /** gzip of JSON, verify/verifiedContracts.ts */
+  /** name and ABI, which pages ask for often: gzip of JSON, verify/verifiedContracts.ts */
+  interface: Uint8Array
+  /** all that is known: gzip of JSON */
   content: Uint8Array
 }
 
@@ -64,6 +66,7 @@ export const VERIFICATION_MIGRATION = `
     creation_match INT not null,
     score INT not null,
     verified_at INT not null,
+    interface BYTES not null,
     content BYTES not null
   );
   create table verification_job (

@@ -69,8 +69,10 @@ interface CompilerPlaces {
 export async function openCompilers({ list, cache, mirror }: CompilerPlaces): Promise<Compilers> {
   const listed = list === undefined ? [] : await readList(list)
   const { version: installed, sha256 } = INSTALLED_COMPILER
-  // The list may name the installed version, too: the same bytes are in both places, as the hash says, or the operator wants others.
-  const entries = new Map<string, Entry>([[installed, { file: undefined, sha256 }], ...listed])
+  const own: Entry = { file: undefined, sha256 }
+  // The list may name the installed version, too: then it is the same by its hash, or the operator wants another one.
+  const isOther = ([name, entry]: readonly [string, Entry]): boolean => name !== installed || entry.sha256 !== sha256
+  const entries = new Map<string, Entry>([[installed, own], ...listed.filter(isOther)])
   return {
     versions: [...entries.keys()].sort((a, b) => b.localeCompare(a, 'en', { numeric: true })),
     find: (text) => {

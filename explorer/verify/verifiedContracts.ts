@@ -1,4 +1,5 @@
-import { gunzipSync, gzipSync } from 'node:zlib'
+import { promisify } from 'node:util'
+import { gunzip, gzip } from 'node:zlib'
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/schema.ts'
 import type { ServiceQueries } from '../database/services.ts'
@@ -28,6 +29,9 @@ export interface VerifiedContent extends Pick<CompiledContract, 'abi' | 'metadat
   readonly creation: VerifiedCode | null
 }
 
+/** The same without what is long. */
+export type VerifiedInterface = Pick<VerifiedContent, 'name' | 'abi'>
+
 export interface VerifiedContract {
   readonly number: number
   readonly address: Uint8Array
@@ -36,8 +40,19 @@ export interface VerifiedContract {
   readonly runtimeMatch: Match | null
   readonly creationMatch: Match | null
   readonly verifiedAtMs: number
+}
+
+export interface VerifiedSource extends VerifiedContract {
   readonly content: VerifiedContent
 }
+
+interface Databases {
+  readonly services: ServiceQueries
+  readonly queries: Kysely<Tables>
+}
+
+/** In other threads: sources may have megabytes. */
+const [pack, unpack] = [promisify(gzip), promisify(gunzip)]
 
 /** The better of the two. */
 export function bestMatch(runtime: Match | null, creation: Match | null): Match | null {
@@ -74,7 +89,8 @@ export async function storeVerified(
     // The hash of the metadata says more than any code without it.
     score: Math.max(runtime, creation) * 4 + runtime + creation,
     verified_at: nowMs,
-    content: gzipSync(JSON.stringify(content)),
+    interface: await pack(JSON.stringify({ name: content.name, abi: content.abi } satisfies VerifiedInterface)),
+    content: await pack(JSON.stringify(content)),
   }
   const isBetter = sql<boolean>`verified_contract.score < excluded.score`
   const isOther = sql<boolean>`verified_contract.block_hash is distinct from excluded.block_hash`
@@ -92,14 +108,14 @@ export async function storeVerified(
   return row !== undefined
 }
 
-/** The contract with its sources; undefined: it is not verified, or that was another contract at this address. */
+/** What is known of a contract; undefined: it is not verified, or that was another contract at this address. */
 export async function findVerified(
-  { services, queries }: { readonly services: ServiceQueries; readonly queries: Kysely<Tables> },
+  { services, queries }: Databases,
   address: Uint8Array,
 ): Promise<VerifiedContract | undefined> {
   const row = await services
     .selectFrom('verified_contract')
-    .selectAll()
+    .select(['number', 'address', 'position', 'block_hash', 'runtime_match', 'creation_match', 'verified_at'])
     .where('address', '=', address)
     .executeTakeFirst()
   if (row === undefined || (await isAnother(queries, address, row))) return undefined
@@ -110,8 +126,32 @@ export async function findVerified(
     runtimeMatch: matchOf(row.runtime_match),
     creationMatch: matchOf(row.creation_match),
     verifiedAtMs: row.verified_at,
-    content: JSON.parse(gunzipSync(row.content).toString('utf8')) as VerifiedContent,
   }
+}
+
+/** The same with sources and all that solc said. */
+export async function findSource(databases: Databases, address: Uint8Array): Promise<VerifiedSource | undefined> {
+  const contract = await findVerified(databases, address)
+  return contract && { ...contract, content: (await read(databases.services, contract, 'content')) as VerifiedContent }
+}
+
+/** Name and ABI of a verified contract. */
+export async function findInterface(databases: Databases, address: Uint8Array): Promise<VerifiedInterface | undefined> {
+  const contract = await findVerified(databases, address)
+  return contract && ((await read(databases.services, contract, 'interface')) as VerifiedInterface)
+}
+
+async function read(
+  services: ServiceQueries,
+  { number }: VerifiedContract,
+  column: 'interface' | 'content',
+): Promise<unknown> {
+  const row = await services
+    .selectFrom('verified_contract')
+    .select(column)
+    .where('number', '=', number)
+    .executeTakeFirstOrThrow()
+  return JSON.parse((await unpack((row as Record<typeof column, Uint8Array>)[column])).toString('utf8'))
 }
 
 /** Whether the index has another contract at the address now, or is of another chain. What it does not know is no contradiction. */

@@ -1,6 +1,6 @@
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { MAX_INPUT_BYTES } from '../../verify/standardJson.ts'
-import { findVerified, type VerifiedContract } from '../../verify/verifiedContracts.ts'
+import { findInterface, findSource, type VerifiedSource } from '../../verify/verifiedContracts.ts'
 import type { Submission } from '../submitSources.ts'
 import { type Action, actionsOf, failed, ok } from './action.ts'
 import { type Parameters, RequestError } from './parameters.ts'
@@ -38,12 +38,12 @@ const checkverifystatus: Action = async (parameters, { verifier }) => {
 }
 
 const getabi: Action = async (parameters, context) => {
-  const contract = await findVerified(context, parameters.address('address'))
-  return contract === undefined ? failed(NOT_VERIFIED) : ok(JSON.stringify(contract.content.abi))
+  const contract = await findInterface(context, parameters.address('address'))
+  return contract === undefined ? failed(NOT_VERIFIED) : ok(JSON.stringify(contract.abi))
 }
 
 const getsourcecode: Action = async (parameters, context) => {
-  const contract = await findVerified(context, parameters.address('address'))
+  const contract = await findSource(context, parameters.address('address'))
   return ok([contract === undefined ? UNKNOWN_SOURCE : viewSource(contract)])
 }
 
@@ -122,7 +122,7 @@ interface Settings {
   readonly evmVersion?: unknown
 }
 
-function viewSource({ content }: VerifiedContract): typeof UNKNOWN_SOURCE {
+function viewSource({ content }: VerifiedSource): typeof UNKNOWN_SOURCE {
   const { input, abi, name, path, compilerVersion, creation, runtime } = content
   const { optimizer, evmVersion } = input.settings as Settings
   const values = { ...runtime.match?.transformationValues, ...creation?.match?.transformationValues }

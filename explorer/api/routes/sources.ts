@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { toChecksumAddress } from '../../../src/primitives/address.ts'
 import { hexToBytes } from '../../../src/primitives/bytes.ts'
-import { bestMatch, findVerified, type VerifiedContract } from '../../verify/verifiedContracts.ts'
+import { bestMatch, findInterface, findSource, type VerifiedSource } from '../../verify/verifiedContracts.ts'
 import type { Api } from '../api.ts'
 import { problem } from '../shapes.ts'
 import { spelledAddress } from '../spelledAddress.ts'
@@ -25,7 +25,7 @@ export function addSources(
       },
     },
     async ({ params: { address } }, reply) => {
-      const contract = await findVerified({ services, queries }, address)
+      const contract = await findSource({ services, queries }, address)
       if (contract === undefined) return reply.code(404).send({ error: 'this contract is not verified' })
       return viewSource(contract)
     },
@@ -42,10 +42,9 @@ export function addSources(
       },
     },
     async ({ params: { address } }) => {
-      const contract = await findVerified({ services, queries }, address)
+      const contract = await findInterface({ services, queries }, address)
       if (contract === undefined) return { name: null, abi: null }
-      const { name, abi } = contract.content
-      return { name, abi: abi.map((item) => ({ ...item })) }
+      return { name: contract.name, abi: contract.abi.map((item) => ({ ...item })) }
     },
   )
 
@@ -56,7 +55,7 @@ export function addSources(
   )
 }
 
-function viewSource({ address, runtimeMatch, creationMatch, verifiedAtMs, content }: VerifiedContract): ContractSource {
+function viewSource({ address, runtimeMatch, creationMatch, verifiedAtMs, content }: VerifiedSource): ContractSource {
   const { name, path, compilerVersion, abi, input, runtime, creation } = content
   const values = { ...runtime.match?.transformationValues, ...creation?.match?.transformationValues }
   return {

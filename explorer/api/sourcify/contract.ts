@@ -3,26 +3,25 @@ import { toChecksumAddress } from '../../../src/primitives/address.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { heightOf, transactionIndexOf } from '../../database/position.ts'
 import type { Tables } from '../../database/schema.ts'
-import { bestMatch, type VerifiedCode, type VerifiedContract } from '../../verify/verifiedContracts.ts'
+import {
+  bestMatch,
+  type VerifiedCode,
+  type VerifiedContract,
+  type VerifiedSource,
+} from '../../verify/verifiedContracts.ts'
 
 /** The fields of a contract that are asked for are none. The message is for whoever asked. */
 export class FieldError extends Error {
   override readonly name = 'FieldError'
 }
 
-/** Fields that every answer has. */
-const ALWAYS = ['match', 'creationMatch', 'runtimeMatch', 'chainId', 'address', 'verifiedAt', 'matchId'] as const
-
 type View = Readonly<Record<string, unknown>>
 
-/** A verified contract with all that Sourcify tells of one. */
-export async function viewContract(
-  queries: Kysely<Tables>,
-  { number, address, position, runtimeMatch, creationMatch, verifiedAtMs, content }: VerifiedContract,
+/** What Sourcify tells of every verified contract. */
+export function viewBriefly(
+  { number, address, runtimeMatch, creationMatch, verifiedAtMs }: VerifiedContract,
   chainId: string,
-): Promise<View> {
-  const { path, name, compilerVersion, input, abi, metadata, userdoc, devdoc, storageLayout, runtime, creation } =
-    content
+): View {
   return {
     match: bestMatch(runtimeMatch, creationMatch),
     creationMatch,
@@ -31,6 +30,16 @@ export async function viewContract(
     address: toChecksumAddress(address),
     verifiedAt: new Date(verifiedAtMs).toISOString(),
     matchId: String(number),
+  }
+}
+
+/** A verified contract with all that Sourcify tells of one. */
+export async function viewContract(queries: Kysely<Tables>, contract: VerifiedSource, chainId: string): Promise<View> {
+  const { position, content } = contract
+  const { path, name, compilerVersion, input, abi, metadata, userdoc, devdoc, storageLayout, runtime, creation } =
+    content
+  return {
+    ...viewBriefly(contract, chainId),
     creationBytecode: creation === null ? null : viewCode(creation),
     runtimeBytecode: { ...viewCode(runtime), immutableReferences: runtime.immutableReferences ?? {} },
     deployment: await viewDeployment(queries, position),
@@ -81,17 +90,16 @@ async function viewDeployment(queries: Kysely<Tables>, position: number | null):
 
 /**
  * What is asked for of a contract: `fields` or `omit`, names with commas, a field of a field behind a point; `fields=all` for everything.
+ * @param always what {@link viewBriefly} gives
  * @throws FieldError
  */
-export function selectFields(contract: View, { fields, omit }: Readonly<Record<string, unknown>>): View {
+export function selectFields(contract: View, always: View, { fields, omit }: Readonly<Record<string, unknown>>): View {
   if (fields !== undefined && omit !== undefined) throw new FieldError('fields and omit cannot be asked for together')
-  const always = Object.fromEntries(ALWAYS.map((name) => [name, contract[name]]))
   if (fields !== undefined) {
     const paths = pathsOf(contract, fields)
     if (paths.some(([name]) => name === 'all')) return contract
     return paths.reduce<View>((view, path) => withField(view, contract, path), always)
   }
-  if (omit === undefined) return always
   return { ...pathsOf(contract, omit).reduce<View>(withoutField, contract), ...always }
 }
 

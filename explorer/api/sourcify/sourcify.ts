@@ -3,10 +3,10 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type Address, AddressError, parseAddress, toChecksumAddress } from '../../../src/primitives/address.ts'
 import { NodeError } from '../../node/nodeClient.ts'
 import { MAX_INPUT_BYTES } from '../../verify/standardJson.ts'
-import { bestMatch, findVerified } from '../../verify/verifiedContracts.ts'
+import { bestMatch, findSource, findVerified } from '../../verify/verifiedContracts.ts'
 import type { VerificationJob } from '../../verify/verifier.ts'
 import type { Api } from '../api.ts'
-import { FieldError, selectFields, viewContract } from './contract.ts'
+import { FieldError, selectFields, viewBriefly, viewContract } from './contract.ts'
 
 /** What is around the input in a request. */
 const MAX_BODY = MAX_INPUT_BYTES + 64 * 1024
@@ -103,6 +103,13 @@ export async function addSourcify(
     },
   )
 
+  // Where tools say that a contract can be seen at Sourcify.
+  app.get<{ Params: ContractParams }>(
+    '/repo-ui/:chainId/:address',
+    { schema: { hide: true } },
+    async ({ params }, reply) => reply.redirect(`/address/${toChecksumAddress(await addressOf(params))}`),
+  )
+
   app.get<{ Params: ContractParams; Querystring: Readonly<Record<string, unknown>> }>(
     '/v2/contract/:chainId/:address',
     { schema: { hide: true } },
@@ -110,13 +117,17 @@ export async function addSourcify(
       // Anybody's pages may read what is public.
       reply.header('access-control-allow-origin', '*')
       const address = await addressOf(params)
-      const contract = await findVerified({ services, queries }, address)
+      const isBrief = query.fields === undefined && query.omit === undefined
+      const brief = isBrief ? await findVerified({ services, queries }, address) : undefined
+      if (brief !== undefined) return viewBriefly(brief, params.chainId)
+      const contract = isBrief ? undefined : await findSource({ services, queries }, address)
       if (contract === undefined) {
         const none = { match: null, creationMatch: null, runtimeMatch: null }
         return reply.code(404).send({ ...none, chainId: params.chainId, address: toChecksumAddress(address) })
       }
       try {
-        return selectFields(await viewContract(queries, contract, params.chainId), query)
+        const all = await viewContract(queries, contract, params.chainId)
+        return selectFields(all, viewBriefly(contract, params.chainId), query)
       } catch (error) {
         if (!(error instanceof FieldError)) throw error
         throw new SourcifyError(400, 'invalid_parameter', error.message)

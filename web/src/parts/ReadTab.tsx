@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
-import { type Abi, type AbiFunction, type Address, createClient, http } from 'viem'
+import { type FormEvent, useMemo, useState } from 'react'
+import { type Abi, type AbiFunction, type Address, type Client, createClient, http } from 'viem'
 import { readContract } from 'viem/actions'
 import type { Decoded } from '../abi/decode.ts'
 import { statusQuery } from '../api.ts'
@@ -19,12 +19,15 @@ interface Contract {
 /** The functions of a verified contract that change nothing, asked of the network's RPC address by the browser itself. */
 export function ReadTab({ address, abi }: Contract) {
   const { data: status } = useQuery(statusQuery)
+  const rpcUrl = status?.publicRpcUrl ?? undefined
+  // What is asked for at once is one request.
+  const client = useMemo(() => createClient({ transport: http(rpcUrl, { batch: true }) }), [rpcUrl])
   const functions = abi.filter(
     (item): item is AbiFunction =>
       item.type === 'function' && (item.stateMutability === 'view' || item.stateMutability === 'pure'),
   )
   if (status === undefined) return <Note>Loading …</Note>
-  if (status.publicRpcUrl === null) {
+  if (rpcUrl === undefined) {
     return <Note>The contract is asked at an RPC address of the network, and this explorer has none to give.</Note>
   }
   if (functions.length === 0) return <Note>It has no function to read.</Note>
@@ -39,7 +42,7 @@ export function ReadTab({ address, abi }: Contract) {
           <ReadFunction
             item={item}
             address={address}
-            rpcUrl={status.publicRpcUrl!}
+            client={client}
             isAsked={item.inputs.length === 0 && index < ASKED_AT_ONCE}
           />
         </li>
@@ -51,12 +54,12 @@ export function ReadTab({ address, abi }: Contract) {
 function ReadFunction({
   item,
   address,
-  rpcUrl,
+  client,
   isAsked,
 }: {
   readonly item: AbiFunction
   readonly address: string
-  readonly rpcUrl: string
+  readonly client: Client
   readonly isAsked: boolean
 }) {
   const input = useArguments(item.inputs)
@@ -64,7 +67,6 @@ function ReadFunction({
   const { data, error, isFetching, refetch } = useQuery({
     queryKey: ['read', address, signatureOf(item), asked === undefined ? null : asked.map(textOf)],
     queryFn: async (): Promise<Decoded> => {
-      const client = createClient({ transport: http(rpcUrl) })
       const call = { address: address as Address, abi: [item], functionName: item.name, args: asked! }
       return resultOf(item, await readContract(client, call))
     },

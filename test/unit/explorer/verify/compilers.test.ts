@@ -60,6 +60,14 @@ it('takes a compiler from the mirror once, and then from the cache', async () =>
   expect(readdirSync(join(folder, 'cache'))).toEqual([FILE])
 })
 
+it('runs the installed compiler when the list names it, too, but for another file of that version', async () => {
+  const { version, sha256: installed } = INSTALLED_COMPILER
+  const same = await open({ [version]: { file: FILE, sha256: installed } }, false)
+  expect(sha256(await same.load(version))).toBe(installed)
+  const other = await open({ [version]: { file: FILE, sha256: sha256(TEXT) } })
+  expect(Buffer.from(await other.load(version)).toString()).toBe(TEXT)
+})
+
 it('reads the list of solc-bin', async () => {
   const build = {
     path: FILE,

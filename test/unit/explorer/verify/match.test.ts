@@ -1,3 +1,7 @@
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, it } from 'vitest'
 import {
   type CompiledCode,
@@ -7,11 +11,12 @@ import {
 } from '../../../../explorer/verify/compile.ts'
 import { INSTALLED_COMPILER, openCompilers } from '../../../../explorer/verify/compilers.ts'
 import { matchCreation, matchRuntime } from '../../../../explorer/verify/matchCode.ts'
-import { readStandardJson, withOtherMetadata } from '../../../../explorer/verify/standardJson.ts'
+import { readStandardJson, type StandardJson, withOtherMetadata } from '../../../../explorer/verify/standardJson.ts'
 import { hexToBytes } from '../../../../src/primitives/bytes.ts'
 
 /* Codes of the chain are made from those that solc gives, by putting in what a deployment does. */
 
+const CACHE = fileURLToPath(new URL('../../../../node_modules/.cache/coind-contracts', import.meta.url))
 const LIMITS = { timeMs: 60_000, memoryMib: 512, outputBytes: 16 * 1024 * 1024 }
 const SOURCE = `
 library Sum { function add(uint x) public pure returns (uint) { return x + 1; } }
@@ -41,9 +46,23 @@ let changed: readonly NamedContract[]
 beforeAll(async () => {
   const compilers = await openCompilers({ list: undefined, cache: '/nonexistent', mirror: undefined })
   const solc = await compilers.load(INSTALLED_COMPILER.version)
-  compiled = await compile(solc, input, undefined, LIMITS)
-  changed = await compile(solc, withOtherMetadata(input), undefined, LIMITS)
+  compiled = await compileOnce(solc, input)
+  changed = await compileOnce(solc, withOtherMetadata(input))
 })
+
+/** What solc makes of it, kept for the next run as contracts/compile.ts keeps what it compiles: solc takes a second. */
+async function compileOnce(solc: Uint8Array, source: StandardJson): Promise<readonly NamedContract[]> {
+  const key = createHash('sha256')
+    .update(JSON.stringify([INSTALLED_COMPILER.sha256, source]))
+    .digest('hex')
+  const path = join(CACHE, `match-${key}.json`)
+  if (existsSync(path)) return JSON.parse(readFileSync(path, 'utf8')) as NamedContract[]
+  const made = await compile(solc, source, undefined, LIMITS)
+  mkdirSync(CACHE, { recursive: true })
+  writeFileSync(`${path}.${process.pid}`, JSON.stringify(made))
+  renameSync(`${path}.${process.pid}`, path)
+  return made
+}
 
 const named = (of: readonly NamedContract[], name: string): CompiledContract =>
   of.find((own) => own.name === name)!.contract

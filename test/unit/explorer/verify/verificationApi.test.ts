@@ -15,6 +15,7 @@ import { openCompilers } from '../../../../explorer/verify/compilers.ts'
 import { createVerifier, type Verifier } from '../../../../explorer/verify/verifier.ts'
 import { toChecksumAddress } from '../../../../src/primitives/address.ts'
 import { hexToBytes } from '../../../../src/primitives/bytes.ts'
+import { postgresPrograms, startPostgres, type TestPostgres } from '../../../postgres/startPostgres.ts'
 import { PROPERTY_RUNS, variants } from '../../../propertyRuns.ts'
 
 /* The API, its limits and what is kept, with a compiler that gives at once what its sources say. test/e2e has solc and real tools. */
@@ -48,6 +49,8 @@ const ARGUMENT = '07'.padStart(64, '0')
 const POSITION = transactionPosition(1, 0)
 
 let directory: string
+/** with TEST_POSTGRES=1 (`npm run test:postgres`), the database of all of these tests */
+let postgres: TestPostgres | undefined
 let database: IndexDatabase
 let services: ServiceQueries
 let verifier: Verifier
@@ -102,7 +105,8 @@ async function start() {
 
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'coind-verify-'))
-  const path = join(directory, 'index.sqlite')
+  if (process.env.TEST_POSTGRES === '1') postgres = await startPostgres(postgresPrograms()!)
+  const path = postgres?.url ?? join(directory, 'index.sqlite')
   database = await openDatabase(path)
   services = await openServices(path)
   await database.write(async (writer) => {
@@ -121,6 +125,7 @@ afterAll(async () => {
   await stop()
   await services.destroy()
   await database.close()
+  postgres?.stop()
   rmSync(directory, { recursive: true })
 })
 beforeEach(async () => {
@@ -209,6 +214,8 @@ describe('a verification', () => {
     const rest = await get(`/v2/contract/${CHAIN}/${ADDRESS}?omit=sources,compilation.name`)
     expect(rest.body).not.toHaveProperty('sources')
     expect(rest.body.compilation).not.toHaveProperty('name')
+    const page = await fetch(`${url}/repo-ui/${CHAIN}/${ADDRESS}`, { redirect: 'manual' })
+    expect(page.headers.get('location')).toBe(`/address/${NAMES.address}`)
     for (const query of [
       'fields=nothing',
       'fields=__proto__',
