@@ -46,17 +46,18 @@ export async function startExplorer(config: ExplorerConfig): Promise<RunningExpl
   const exited = once(worker, 'exit')
   // Both reject when the thread fails; whoever waits for them is told.
   for (const end of [failed, exited]) end.catch(() => undefined)
+  const listeners = new Set<(indexed: IndexedBlocks) => void>()
+  let isOurTurn = false
+  // From the beginning: whose turn it is, it tells once.
+  worker.on('message', (message: { readonly indexed?: IndexedBlocks; readonly isOurTurn?: boolean }) => {
+    isOurTurn = message.isOurTurn ?? isOurTurn
+    if (message.indexed !== undefined) for (const listener of listeners) listener(message.indexed)
+  })
   // Its first message: the tables are there.
   await Promise.race([once(worker, 'message'), failed])
   const reader = openReader(database)
   const ending = new AbortController()
   const services = await openServices(database)
-  const listeners = new Set<(indexed: IndexedBlocks) => void>()
-  let isOurTurn = false
-  worker.on('message', (message: { readonly indexed?: IndexedBlocks; readonly isOurTurn?: boolean }) => {
-    isOurTurn = message.isOurTurn ?? isOurTurn
-    if (message.indexed !== undefined) for (const listener of listeners) listener(message.indexed)
-  })
   const shared = { queries: reader.queries, services, node: createNodeClient(config.nodeUrl, ending.signal), logger }
   const limits = { timeMs: config.compileTimeout, memoryMib: config.compileMemoryMib, outputBytes: MAX_COMPILER_OUTPUT }
   const verifier = createVerifier({ ...shared, compilers, limits })
@@ -82,7 +83,8 @@ export async function startExplorer(config: ExplorerConfig): Promise<RunningExpl
   const prober = startProber({ queries: reader.queries, services, logger, allowsPrivate: config.probePrivate })
   const faucet =
     faucetKey === undefined ? undefined : startFaucet({ ...shared, key: faucetKey, isOurTurn: () => isOurTurn })
-  if (faucetKey !== undefined) logger.info({ address: toChecksumAddress(faucetKey.address) }, 'the faucet is on')
+  if (faucetKey !== undefined)
+    logger.info({ address: toChecksumAddress(faucetKey.address) }, 'the account of the faucet')
   const ended = Promise.race([exited, failed]).finally(async () => {
     ending.abort()
     await Promise.all([prober.stop(), faucet?.stop()])

@@ -32,6 +32,8 @@ const FEE_ROOM = 8n
 const TIP = 10n ** 9n
 /** Code that runs when an account gets coins may take this much gas. */
 const MAX_GAS = 100_000n
+/** Codes of the node for a call that fails: it reverts, or ends in another way. Others are about the node: it is busy, or too slow. */
+const CALL_FAILED: ReadonlySet<number> = new Set([3, -32000])
 
 export interface Payer {
   readonly queries: Kysely<Tables>
@@ -155,18 +157,25 @@ async function send(
   }
 }
 
-/** Gas that the payment takes; undefined: whoever gets it does not take coins, and the grant is over. */
+/**
+ * Gas that the payment takes; undefined: whoever gets it does not take coins, and the grant is over.
+ * @throws NodeError also when the node does not say now
+ */
 async function gasFor(
   { node, services, key }: Payer,
   { number, address }: Grant,
   value: bigint,
 ): Promise<bigint | undefined> {
-  const call = { from: bytesToHex(key.address), to: bytesToHex(address), value: `0x${value.toString(16)}` }
+  const from = bytesToHex(key.address)
+  const call = { from, to: bytesToHex(address), value: `0x${value.toString(16)}` }
+  // Whatever the account that pays has by now, the call fails only because of whoever gets the coins.
+  const rich = { [from]: { balance: `0x${(value * 2n).toString(16)}` } }
   try {
-    const [gas] = (await node.ethereum([{ method: 'eth_estimateGas', params: [call] }])) as readonly [Hex]
+    const params = [call, 'latest', rich]
+    const [gas] = (await node.ethereum([{ method: 'eth_estimateGas', params }])) as readonly [Hex]
     if (BigInt(gas) <= MAX_GAS) return BigInt(gas)
   } catch (error) {
-    if (!(error instanceof NodeRefusal)) throw error
+    if (!(error instanceof NodeRefusal && CALL_FAILED.has(error.code))) throw error
   }
   await endGrant(services, number, { state: 'failed', problem: 'this address does not take coins' })
   return undefined

@@ -2,6 +2,8 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
+import fastify from 'fastify'
+import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
 import {
   type Hex,
   keccak256,
@@ -11,6 +13,7 @@ import {
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { addFaucet } from '../../../explorer/api/routes/faucet.ts'
 import { amountToBytes } from '../../../explorer/database/amount.ts'
 import type { IndexDatabase } from '../../../explorer/database/indexDatabase.ts'
 import { openDatabase } from '../../../explorer/database/open.ts'
@@ -53,6 +56,7 @@ class FakeChain {
   /** calls until the node fails */
   failsIn = Number.POSITIVE_INFINITY
   readonly refusing = new Set<string>()
+  isBusy = false
 
   get node(): Pick<NodeClient, 'ethereum'> {
     return {
@@ -75,6 +79,7 @@ class FakeChain {
       case 'eth_getBlockByNumber':
         return { baseFeePerGas: `0x${this.baseFee.toString(16)}` }
       case 'eth_estimateGas':
+        if (this.isBusy) throw new NodeRefusal(method, -32005, 'too many requests: try again in 1 s')
         if (this.refusing.has((params[0] as { to: string }).to)) throw new NodeRefusal(method, 3, 'execution reverted')
         return '0x5208'
       case 'eth_sendRawTransaction': {
@@ -105,8 +110,9 @@ class FakeChain {
     for (;;) {
       const raw = this.mempool.get(this.mined.length)
       if (raw === undefined) return
+      const { to, value = 0n, maxFeePerGas = 0n } = parseTransaction(raw)
+      if (maxFeePerGas < this.baseFee) return
       this.mempool.delete(this.mined.length)
-      const { to, value = 0n } = parseTransaction(raw)
       this.balance -= value
       this.mined.push({ hash: keccak256(raw), to: to!, height: this.height })
     }
@@ -184,12 +190,13 @@ describe('a faucet', () => {
     expect(await states()).toEqual(['paid'])
   })
 
-  it('pays each grant once, whatever takes its nonces, forgets its transactions, or stops it', async () => {
+  it('pays each grant once, whatever takes its nonces, forgets its transactions, makes gas dear, or stops it', async () => {
     const step = fc.record({
       grants: fc.integer({ min: 0, max: 3 }),
       foreign: fc.constantFrom(0, 0, 0, 1, 2),
       forgets: fc.boolean(),
       indexes: fc.boolean(),
+      baseFeeGwei: fc.constantFrom(1n, 1n, 1n, 50n, 1_000n),
       failsIn: fc.constantFrom(0, 3, 5, 6, 7, 8, 9, 100),
     })
     await fc.assert(
@@ -201,7 +208,8 @@ describe('a faucet', () => {
         await chain.index()
         let grants = 0
         const asked: Record<string, number> = {}
-        for (const { grants: more, foreign, forgets, indexes, failsIn } of steps) {
+        for (const { grants: more, foreign, forgets, indexes, baseFeeGwei, failsIn } of steps) {
+          chain.baseFee = baseFeeGwei * 10n ** 9n
           for (let made = 0; made < more; made++) {
             const address = addressOf(++grants)
             await storeGrant(services, address, `client ${grants}`, 0)
@@ -214,6 +222,7 @@ describe('a faucet', () => {
           if (indexes) await chain.index()
         }
         chain.failsIn = Number.POSITIVE_INFINITY
+        chain.baseFee = 10n ** 9n
         for (let rounds = 0; rounds < 8 + grants; rounds++) {
           await chain.index()
           await payGrants(chain.payer())
@@ -252,6 +261,10 @@ describe('a faucet', () => {
     await chain.index()
     chain.refusing.add(bytesToHex(addressOf(1)))
     for (const byte of [1, 2]) await storeGrant(services, addressOf(byte), 'a', 0)
+    chain.isBusy = true
+    await expect(payGrants(chain.payer())).rejects.toThrow('too many requests')
+    expect(await states()).toEqual(['waiting', 'waiting'])
+    chain.isBusy = false
     await payGrants(chain.payer())
     chain.makeBlock()
     // A new index that begins behind the block with the payment.
@@ -264,6 +277,41 @@ describe('a faucet', () => {
       'failed: this address does not take coins',
       'failed: nobody knows any more whether it was paid',
     ])
+  })
+})
+
+describe('the API of a faucet', () => {
+  const HAS_COINS = 10n * GRANT_AMOUNT
+  it.each([
+    ['none: it has no key', undefined, 76287, HAS_COINS, 'off', 'this explorer has no faucet'],
+    ['on mainnet', FAUCET, 7628, HAS_COINS, 'otherChain', 'there are test coins on testnet and devnet alone'],
+    ['with an empty purse', FAUCET, 76287, GRANT_AMOUNT, 'empty', 'the faucet has too few coins at present'],
+    ['with coins', FAUCET, 76287, HAS_COINS, 'none', undefined],
+  ])('that is %s', async (_, account, chainId, coins, problem, error) => {
+    const faucetAddress = account === undefined ? undefined : hexToBytes(account)
+    await new FakeChain().index(chainId)
+    await database.write((writer) => writer.replace('coin_balance', [[hexToBytes(FAUCET), amountToBytes(coins), 0]]))
+    const app = fastify().withTypeProvider<ZodTypeProvider>()
+    app.setValidatorCompiler(validatorCompiler)
+    app.setSerializerCompiler(serializerCompiler)
+    addFaucet(app, {
+      queries: database.queries,
+      services,
+      config: { chainName: 'test', coinSymbol: 'COIN', trustedProxies: [] },
+      faucetAddress,
+    })
+    expect((await app.inject('/faucet')).json()).toEqual({
+      isOn: problem === 'none',
+      problem,
+      address: account ?? null,
+      balance: account === undefined ? null : String(coins),
+      amount: String(GRANT_AMOUNT),
+    })
+    const answer = await app.inject({ method: 'POST', url: '/faucet', payload: { address: FAUCET } })
+    expect([answer.statusCode, answer.json().error]).toEqual([error === undefined ? 202 : 503, error])
+    expect(await states()).toEqual(error === undefined ? ['waiting'] : [])
+    expect((await app.inject('/faucet/grants/1')).statusCode).toBe(error === undefined ? 200 : 404)
+    await app.close()
   })
 })
 
