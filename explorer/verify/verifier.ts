@@ -71,8 +71,8 @@ interface OpenJob {
 }
 
 /**
- * Starts the work on jobs. Several explorers over one database work each on those that they took; the state of all is in the database, where
- * any of them finds it.
+ * Starts the work on jobs. Several explorers over one database work each on those that they took; the state of all is in the database,
+ * where any of them finds it.
  */
 export function createVerifier({ services, logger, ...parts }: VerifierParts): Verifier {
   const stop = new AbortController()

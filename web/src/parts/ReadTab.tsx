@@ -82,7 +82,7 @@ function ReadFunction({
   return (
     <form className="form" onSubmit={ask}>
       <div className="function">
-        <h3 className="mono">{signatureOf(item)}</h3>
+        <h2 className="mono">{signatureOf(item)}</h2>
         <button type="submit" disabled={input.values === undefined || isFetching}>
           {asked === undefined ? 'Ask' : 'Ask again'}
           <span className="visually-hidden"> {item.name}</span>
