@@ -28,6 +28,7 @@ import { connectCosmJs, getJson } from '../native/nativeChain.ts'
 import { startQuickDevnet } from '../quickDevnet.ts'
 import { mined, rpc } from '../rpc.ts'
 import { freePort, type TestNode } from '../startNode.ts'
+import { HOSTILE, HOSTILE_NAME, reportAsNode, testAbuse, viewAbuse } from './abuse.ts'
 import { browserPath, launchBrowser } from './browser.ts'
 import { testEtherscan } from './etherscan.ts'
 import { type FilledEvm, fillEvm, testEvm, viewEvm } from './evm.ts'
@@ -38,8 +39,6 @@ import { testVerification } from './verification.ts'
 const account = ACCOUNTS[1]!
 const sender = account.address
 const staker = ACCOUNTS[2]!
-/** A text of a proposal that would do harm as HTML, in SQL, or in PostgreSQL's text. */
-const HOSTILE = `<img src=x onerror="throw 1"> '); drop table proposal; -- \u0000 javascript:alert(1)`
 
 let node: TestNode
 let explorer: RunningExplorer
@@ -111,7 +110,7 @@ async function fill(): Promise<void> {
   const { client, address } = await connectCosmJs(node, KEYS[2]!)
   const { validators } = await getJson(node, '/cosmos/staking/v1beta1/validators')
   const coins = [{ denom: 'acoin', amount: COIN.toString() }]
-  const sent = await client.sendTokens(address, toBech32(hexToBytes(freshAddress())), coins, 'auto', 'a memo')
+  const sent = await client.sendTokens(address, toBech32(hexToBytes(freshAddress())), coins, 'auto', HOSTILE)
   nativeHash = sent.transactionHash
   await client.delegateTokens(address, validators[0].operator_address, coins[0]!, 'auto')
   await client.withdrawRewards(address, validators[0].operator_address, 'auto')
@@ -159,7 +158,7 @@ async function fillTokens(): Promise<void> {
   let nonce = 0
   const creations: Hex[] = []
   for (const [{ abi, bytecode }, args] of [
-    [SAMPLE, ['Sample <b>token</b>', 'SMPL', 1_000n]],
+    [SAMPLE, [HOSTILE_NAME, 'SMPL', 1_000n]],
     [NFT, []],
     [ITEMS, []],
     [WRAPPED, []],
@@ -208,6 +207,8 @@ beforeAll(async () => {
   await fillStaking(node)
   explorer = await start()
   await indexed(Number(await rpc<Hex>(node.url, 'eth_blockNumber')))
+  const { chainId, evmChainId } = await get('status')
+  await reportAsNode(explorer.url, { chain_id: chainId, evm_chain_id: evmChainId })
 })
 afterAll(async () => {
   explorer?.stop()
@@ -236,7 +237,7 @@ describe('an explorer', () => {
       from: staker.address,
       method: '/cosmos.bank.v1beta1.MsgSend',
     })
-    expect(native.detail).toMatchObject({ memo: 'a memo', messages: [{ '@type': '/cosmos.bank.v1beta1.MsgSend' }] })
+    expect(native.detail).toMatchObject({ memo: HOSTILE, messages: [{ '@type': '/cosmos.bank.v1beta1.MsgSend' }] })
     expect(native.movements.map(({ kind, amount }: { kind: string; amount: string }) => `${kind} ${amount}`)).toContain(
       `transfer ${COIN}`,
     )
@@ -279,7 +280,7 @@ describe('an explorer', () => {
     }
     const address = getAddress(tokens[0]!)
     expect(found).toMatchObject([{ kind: 'token', id: address }])
-    const named = { address, name: 'Sample <b>token</b>', symbol: 'SMPL', decimals: 18 }
+    const named = { address, name: HOSTILE_NAME, symbol: 'SMPL', decimals: 18 }
     expect(await get(`tokens/${address}`)).toMatchObject(named)
     const { items } = await get(`addresses/${sender}/tokens`)
     expect(items).toContainEqual({ token: { ...named, kind: 'erc20' }, amount: '400' })
@@ -330,6 +331,8 @@ describe('an explorer', () => {
   )
 
   testFaucet(() => ({ explorerUrl: explorer.url, url: node.url }))
+
+  testAbuse(() => ({ explorerUrl: explorer.url, address: sender, hash: evmHashes[0]!, token: tokens[0]! }))
 
   testEtherscan(() => ({ explorerUrl: explorer.url, url: node.url, evm, tokens, hashes: evmHashes, sender }))
 
@@ -514,6 +517,7 @@ describe.skipIf(path === undefined)('its pages in a browser', () => {
       await viewEvm(page, explorer.url, evm)
       await viewStaking(page, explorer.url)
       await viewFaucet(page, explorer.url)
+      await viewAbuse(page, { explorerUrl: explorer.url, token: tokens[0]!, nativeHash })
       await page.setViewportSize({ width: 390, height: 800 })
       const isTooWide = await page.evaluate<boolean>(
         'document.documentElement.scrollWidth > document.documentElement.clientWidth',
