@@ -117,6 +117,9 @@ async function describeProposal(page: Page, title: string): Promise<void> {
 }
 /** Opens the newest proposal, whose title is this. */
 async function openProposal(page: Page, title: string): Promise<void> {
+  // On a phone the way to the pages is behind a button.
+  const menu = page.getByRole('button', { name: 'Menu' })
+  if (await menu.isVisible()) await menu.click()
   await page.getByRole('link', { name: 'Governance', exact: true }).click()
   await page.locator('main').getByRole('link', { name: title }).click()
   await page.getByRole('heading', { name: title }).waitFor()

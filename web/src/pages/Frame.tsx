@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet } from '@tanstack/react-router'
-import { useEffect } from 'react'
+import { useEffect, useState } from 'react'
 import { statusQuery } from '../api.ts'
 import { formatNumber } from '../format.ts'
 import { Search } from '../parts/Search.tsx'
@@ -16,27 +16,7 @@ export function Frame() {
       <a className="skip" href="#page">
         Skip to the page
       </a>
-      <header className="top">
-        <Link to="/" className="brand">
-          <img src="/icon.svg" alt="" width="28" height="28" /> {data?.chainName ?? ''}
-        </Link>
-        <nav aria-label="Pages">
-          <Link to="/blocks">Blocks</Link>
-          <Link to="/transactions">Transactions</Link>
-          <Link to="/validators">Validators</Link>
-          <Link to="/governance">Governance</Link>
-          <Link to="/tokens">Tokens</Link>
-          <Link to="/contracts">Contracts</Link>
-          <Link to="/mempool">Mempool</Link>
-          <Link to="/statistics">Statistics</Link>
-          <Link to="/network">Network</Link>
-          <Link to="/parameters">Parameters</Link>
-          <Link to="/staking">Staking</Link>
-          <Link to="/wallet">Wallet</Link>
-          {data?.hasFaucet === true && <Link to="/faucet">Faucet</Link>}
-        </nav>
-        <Search />
-      </header>
+      <Top chainName={data?.chainName ?? ''} hasFaucet={data?.hasFaucet === true} />
       <main id="page">
         <Outlet />
       </main>
@@ -48,6 +28,82 @@ export function Frame() {
         <a href="/api/v1/openapi.json">API</a>
       </footer>
     </>
+  )
+}
+
+/** The pages that one goes to, by what one looks for. */
+const GROUPS = [
+  {
+    name: 'Chain',
+    pages: [
+      { to: '/blocks', name: 'Blocks' },
+      { to: '/transactions', name: 'Transactions' },
+      { to: '/mempool', name: 'Mempool' },
+      { to: '/statistics', name: 'Statistics' },
+      { to: '/network', name: 'Network' },
+    ],
+  },
+  {
+    name: 'Contracts',
+    pages: [
+      { to: '/tokens', name: 'Tokens' },
+      { to: '/contracts', name: 'Contracts' },
+      { to: '/verify', name: 'Verify' },
+    ],
+  },
+  {
+    name: 'Validators',
+    pages: [
+      { to: '/validators', name: 'Validators' },
+      { to: '/governance', name: 'Governance' },
+      { to: '/parameters', name: 'Parameters' },
+    ],
+  },
+  {
+    name: 'Your coins',
+    pages: [
+      { to: '/wallet', name: 'Wallet' },
+      { to: '/staking', name: 'Staking' },
+      { to: '/faucet', name: 'Faucet' },
+    ],
+  },
+] as const
+
+/** The search and the way to the other pages, which on a phone is behind a button. */
+function Top({ chainName, hasFaucet }: { readonly chainName: string; readonly hasFaucet: boolean }) {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <header className="top">
+      <Link to="/" className="brand">
+        <img src="/icon.svg" alt="" width="28" height="28" /> {chainName}
+      </Link>
+      <button
+        type="button"
+        className="menu"
+        aria-expanded={isOpen}
+        aria-controls="pages"
+        onClick={() => setOpen(!isOpen)}
+      >
+        Menu
+      </button>
+      <Search />
+      <nav id="pages" aria-label="Pages" className={isOpen ? 'open' : undefined}>
+        {GROUPS.map(({ name: group, pages }) => (
+          <ul key={group} aria-label={group}>
+            {pages.map(
+              ({ to, name }) =>
+                (to !== '/faucet' || hasFaucet) && (
+                  <li key={to}>
+                    <Link to={to} onClick={() => setOpen(false)}>
+                      {name}
+                    </Link>
+                  </li>
+                ),
+            )}
+          </ul>
+        ))}
+      </nav>
+    </header>
   )
 }
 
