@@ -16,6 +16,11 @@ export const address = z
 export const hash = z.string().regex(/^0x[0-9a-f]{64}$/)
 export const height = z.int().min(0)
 const time = z.iso.datetime()
+/** A number from 0 to 1, as the SDK counts. */
+export const share = z
+  .string()
+  .regex(/^[0-9]+(\.[0-9]{1,18})?$/)
+  .describe('decimal: "0.1" are 10 %')
 
 /** Lists go from the newest to the oldest. */
 export const page = z.object({
@@ -208,6 +213,15 @@ export const proposalDetail = proposal.extend({
     .object({ yes: amount, abstain: amount, no: amount, noWithVeto: amount })
     .nullable()
     .describe('acoin that voted so: until now, or at the end; null: nobody could vote, or the node does not answer'),
+  rules: z
+    .object({
+      bonded: amount.describe('acoin of all that could vote now'),
+      quorum: share.describe('of the bonded coins that has to vote'),
+      threshold: share.describe('of the votes without abstentions that has to be yes'),
+      vetoThreshold: share.describe('of all votes; with more than that of no with veto it is rejected'),
+    })
+    .nullable()
+    .describe('what decides a proposal that is being voted on; null: it is not, or the node does not answer'),
 })
 
 export const vote = z.object({
@@ -224,6 +238,7 @@ export const deposit = z.object({ proposal: z.int(), depositor: address, amount,
 export const problem = z.object({ error: z.string() })
 
 export type Proposal = z.infer<typeof proposal>
+export type ProposalDetail = z.infer<typeof proposalDetail>
 export type Vote = z.infer<typeof vote>
 export type Deposit = z.infer<typeof deposit>
 export type Block = z.infer<typeof block>

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { STAKING_EVENT_KINDS } from '../database/stakingTables.ts'
-import { address, amount, hash, height } from './shapes.ts'
+import { address, amount, hash, height, share } from './shapes.ts'
 
 /* What the API tells of validators and stake. Descriptions are what validators say of themselves. */
 
@@ -9,11 +9,6 @@ const operator = z
   .string()
   .regex(/^coinvaloper1[02-9ac-hj-np-z]{38}$/)
   .describe('of the validator')
-/** A number from 0 to 1, as the SDK counts, without zeros at its end. */
-const share = z
-  .string()
-  .regex(/^[0-9]+(\.[0-9]{1,18})?$/)
-  .describe('decimal: "0.1" are 10 %')
 
 const validatorName = z.object({ operator, moniker: z.string() })
 

@@ -205,11 +205,11 @@ export function tokenQuery(address: string) {
   })
 }
 
-export function votesQuery(id: string, before?: number) {
+/** Votes of `of`, `proposals/…` or `addresses/…`. */
+export function votesQuery(of: string, before?: number) {
   return queryOptions({
-    queryKey: ['votes', id, before ?? 'newest'],
-    queryFn: ({ signal }) =>
-      get<Page<Vote>>(`proposals/${encodeURIComponent(id)}/votes${pageQuery(before, LIST)}`, signal),
+    queryKey: ['votes', of, before ?? 'newest'],
+    queryFn: ({ signal }) => get<Page<Vote>>(`${of}/votes${pageQuery(before, LIST)}`, signal),
     placeholderData: keepPreviousData,
   })
 }

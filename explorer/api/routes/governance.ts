@@ -10,6 +10,7 @@ import {
   type Deposit,
   deposit,
   type Proposal,
+  type ProposalDetail,
   page,
   pageOf,
   problem,
@@ -23,6 +24,8 @@ import { viewAmount, viewTime } from '../views.ts'
 
 /** About as long as a block takes. */
 const TALLY_MS = 400
+/** Parameters change by proposals alone, the bonded stake a little with each block. */
+const RULES_MS = 5_000
 
 /** As the node writes how votes stand. */
 interface NodeTally {
@@ -30,6 +33,14 @@ interface NodeTally {
   readonly abstain_count: string
   readonly no_count: string
   readonly no_with_veto_count: string
+}
+
+/** As the node writes what decides a vote. */
+interface NodeRules {
+  readonly quorum: string
+  readonly threshold: string
+  readonly expedited_threshold: string
+  readonly veto_threshold: string
 }
 
 interface Content {
@@ -80,20 +91,34 @@ export function addGovernance(
       const row = await queries.selectFrom('proposal').selectAll().where('id', '=', id).executeTakeFirst()
       if (row === undefined) return reply.code(404).send({ error: 'no such proposal in the index' })
       const { summary, metadata, messages, failedReason, tally } = JSON.parse(row.content) as Content
-      const counted = row.status === 'voting' ? await runningTally(id) : tally
-      return { ...viewProposal(row), summary, metadata, messages, failedReason, tally: viewTally(counted) }
+      const isVoting = row.status === 'voting'
+      const [counted, rules] = await Promise.all([
+        isVoting ? ofNode(() => runningTally(id)) : tally,
+        isVoting ? ofNode(() => rulesNow(row.is_expedited === 1)) : null,
+      ])
+      return { ...viewProposal(row), summary, metadata, messages, failedReason, tally: viewTally(counted), rules }
     },
   )
 
-  const runningTally = async (id: number): Promise<NodeTally | null> => {
-    try {
-      const path = `/cosmos/gov/v1/proposals/${id}/tally`
-      const { tally } = await cache.get(path, TALLY_MS, () => node.rest(path) as Promise<{ readonly tally: NodeTally }>)
-      return tally
-    } catch (error) {
-      // The rest of the proposal is in the index.
-      if (error instanceof NodeError) return null
-      throw error
+  const runningTally = async (id: number): Promise<NodeTally> => {
+    const path = `/cosmos/gov/v1/proposals/${id}/tally`
+    const { tally } = await cache.get(path, TALLY_MS, () => node.rest(path) as Promise<{ readonly tally: NodeTally }>)
+    return tally
+  }
+
+  const rulesNow = async (isExpedited: boolean): Promise<NonNullable<ProposalDetail['rules']>> => {
+    const { params, pool } = await cache.get('rules of votes', RULES_MS, async () => {
+      const [{ params }, { pool }] = await Promise.all([
+        node.rest('/cosmos/gov/v1/params/tallying') as Promise<{ readonly params: NodeRules }>,
+        node.rest('/cosmos/staking/v1beta1/pool') as Promise<{ readonly pool: { readonly bonded_tokens: string } }>,
+      ])
+      return { params, pool }
+    })
+    return {
+      bonded: pool.bonded_tokens,
+      quorum: params.quorum,
+      threshold: isExpedited ? params.expedited_threshold : params.threshold,
+      vetoThreshold: params.veto_threshold,
     }
   }
 
@@ -165,6 +190,16 @@ export function addGovernance(
       }
     },
   )
+}
+
+/** null while the node does not answer: the rest of a proposal is in the index. */
+async function ofNode<T>(ask: () => Promise<T>): Promise<T | null> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof NodeError) return null
+    throw error
+  }
 }
 
 function viewProposal(row: Selectable<Tables['proposal']>): Proposal {

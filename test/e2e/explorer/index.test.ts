@@ -398,6 +398,10 @@ describe('an explorer', () => {
     expect(Date.parse(found.votingEndTime)).toBe(Date.parse(proposal.voting_end_time))
     const { tally } = await getJson(node, '/cosmos/gov/v1/proposals/1/tally')
     expect(found.tally).toMatchObject({ yes: tally.yes_count, no: tally.no_count })
+    const { params } = await getJson(node, '/cosmos/gov/v1/params/tallying')
+    const { pool } = await getJson(node, '/cosmos/staking/v1beta1/pool')
+    const { quorum, threshold, veto_threshold: vetoThreshold } = params
+    expect(found.rules).toEqual({ bonded: pool.bonded_tokens, quorum, threshold, vetoThreshold })
     expect((await get('proposals')).items).toMatchObject([{ id: 1, title: HOSTILE }])
 
     const votes = [

@@ -15,6 +15,7 @@ import { StakeTab } from '../parts/StakeTables.tsx'
 import { MovementTable, TransactionTable } from '../parts/Tables.tsx'
 import { type Tab, Tabs } from '../parts/Tabs.tsx'
 import { HoldingPages, TokenTransferPages } from '../parts/TokenTables.tsx'
+import { VotePages } from '../parts/VoteTables.tsx'
 import { useInterface } from '../verificationApi.ts'
 
 /** Of verified contracts alone, so they are loaded with the first one. */
@@ -71,6 +72,7 @@ function tabsOf(account: Account, abi: Abi | undefined): readonly Tab[] {
       ),
     },
     { name: 'Stake', view: () => <StakeTab address={address} /> },
+    { name: 'Votes', view: () => <VotePages of={path} /> },
     { name: 'Internal calls', view: () => <InternalCallPages address={address} /> },
     { name: 'Tokens', view: () => <HoldingPages address={address} /> },
     { name: 'Token transfers', view: () => <TokenTransferPages path={`${path}/token-transfers`} of={address} /> },

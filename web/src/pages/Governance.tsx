@@ -1,13 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
-import { depositsQuery, type Proposal, type ProposalDetail, proposalQuery, proposalsQuery, votesQuery } from '../api.ts'
-import { formatTime, OPTION_NAMES, type VoteOption } from '../format.ts'
+import { type Proposal, type ProposalDetail, proposalQuery, proposalsQuery } from '../api.ts'
+import { formatTime } from '../format.ts'
 import { Amount } from '../parts/Amount.tsx'
 import { Card, Facts, Note } from '../parts/Card.tsx'
-import { AddressLink, BlockLink, TransactionLink } from '../parts/Names.tsx'
+import { AddressLink } from '../parts/Names.tsx'
 import { Pages } from '../parts/Pages.tsx'
+import { Tally } from '../parts/Tally.tsx'
 import { Age } from '../parts/Time.tsx'
+import { DepositPages, VotePages } from '../parts/VoteTables.tsx'
 
 /** Proposals, the newest first. */
 export function Proposals() {
@@ -99,7 +101,7 @@ export function ProposalPage() {
         />
         <p className="prose">{proposal.summary}</p>
       </Card>
-      <Tally tally={proposal.tally} />
+      <Tally tally={proposal.tally} rules={proposal.rules} />
       {(proposal.status === 'voting' || proposal.status === 'deposit') && <TakePart proposal={proposal} />}
       <Card title={proposal.messages.length === 1 ? 'Message' : `${proposal.messages.length} messages`}>
         {proposal.messages.length === 0 ? (
@@ -109,16 +111,14 @@ export function ProposalPage() {
         )}
       </Card>
       <Card title="Votes">
-        <Votes id={id} />
+        <VotePages of={`proposals/${encodeURIComponent(id)}`} />
       </Card>
       <Card title="Deposits">
-        <Deposits id={id} />
+        <DepositPages id={id} />
       </Card>
     </>
   )
 }
-
-const OPTION_CLASSES = { yes: 'second', no: 'first', noWithVeto: 'fourth', abstain: 'third' } as const
 
 /** What needs a wallet is loaded when somebody wants to act. */
 const ProposalActions = lazy(async () => {
@@ -138,124 +138,5 @@ function TakePart({ proposal }: { readonly proposal: ProposalDetail }) {
         {proposal.status === 'voting' ? 'Vote or deposit' : 'Deposit'}
       </button>
     </div>
-  )
-}
-
-/** Ten thousandths of the whole. */
-const PARTS = 10_000n
-
-/** How the votes stand: a bar for each option, with its share of all that voted. */
-function Tally({ tally }: Pick<ProposalDetail, 'tally'>) {
-  if (tally === null) return null
-  const options = Object.keys(OPTION_NAMES) as VoteOption[]
-  const total = options.reduce((sum, option) => sum + BigInt(tally[option]), 0n)
-  const share = (option: VoteOption): number =>
-    total === 0n ? 0 : Number((BigInt(tally[option]) * PARTS) / total) / 100
-  return (
-    <Card title="How the votes stand">
-      <table className="chart">
-        <thead>
-          <tr>
-            <th>Option</th>
-            <th>Share</th>
-            <th className="number">Stake</th>
-          </tr>
-        </thead>
-        <tbody>
-          {options.map((option) => (
-            <tr key={option}>
-              <td data-label="Option">{OPTION_NAMES[option]}</td>
-              <td data-label="Share">
-                <svg className="share" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
-                  <rect className="track" width="100" height="10" />
-                  <rect className={OPTION_CLASSES[option]} width={share(option)} height="10" />
-                </svg>{' '}
-                {share(option)} %
-              </td>
-              <td data-label="Stake" className="number">
-                <Amount acoin={tally[option]} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Card>
-  )
-}
-
-function Votes({ id }: { readonly id: string }) {
-  return (
-    <Pages key={id} query={(before) => votesQuery(id, before)} empty="Nobody has voted yet.">
-      {(votes) => (
-        <table>
-          <thead>
-            <tr>
-              <th>Voter</th>
-              <th>Vote</th>
-              <th>Where</th>
-            </tr>
-          </thead>
-          <tbody>
-            {votes.map(({ voter, options, height, transaction, isReplaced }, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: votes have no name but their order, which does not change
-              <tr key={index}>
-                <td data-label="Voter">
-                  <AddressLink address={voter} />
-                </td>
-                <td data-label="Vote">
-                  {options
-                    .map(({ option, weight }) =>
-                      options.length === 1 ? OPTION_NAMES[option] : `${OPTION_NAMES[option]} ${Number(weight)}`,
-                    )
-                    .join(', ')}
-                  {isReplaced ? ' · replaced by a later one' : ''}
-                </td>
-                <Where height={height} transaction={transaction} />
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
-    </Pages>
-  )
-}
-
-function Deposits({ id }: { readonly id: string }) {
-  return (
-    <Pages key={id} query={(before) => depositsQuery(id, before)} empty="Nobody has deposited anything.">
-      {(deposits) => (
-        <table>
-          <thead>
-            <tr>
-              <th>Depositor</th>
-              <th className="number">Amount</th>
-              <th>Where</th>
-            </tr>
-          </thead>
-          <tbody>
-            {deposits.map(({ depositor, amount, height, transaction }, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: deposits have no name but their order, which does not change
-              <tr key={index}>
-                <td data-label="Depositor">
-                  <AddressLink address={depositor} />
-                </td>
-                <td data-label="Amount" className="number">
-                  <Amount acoin={amount} />
-                </td>
-                <Where height={height} transaction={transaction} />
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
-    </Pages>
-  )
-}
-
-function Where({ height, transaction }: { readonly height: number; readonly transaction: string | null }) {
-  return (
-    <td data-label="Where">
-      {transaction === null ? <BlockLink height={height} /> : <TransactionLink hash={transaction} />}
-    </td>
   )
 }

@@ -6,6 +6,7 @@ import { NEWEST, useLive } from '../live.ts'
 import { BarChart, transactionBars } from '../parts/BarChart.tsx'
 import { Card, Note } from '../parts/Card.tsx'
 import { BlockTable, TransactionTable } from '../parts/Tables.tsx'
+import { validatorsQuery } from '../stakingApi.ts'
 
 /** The chain as it goes on. */
 export function Home() {
@@ -48,6 +49,7 @@ function TransactionsByHour() {
 
 /** What the newest blocks say about now. */
 function Figures({ blocks }: { readonly blocks: readonly Block[] }) {
+  const validators = useQuery(validatorsQuery('active')).data
   const [newest, oldest] = [blocks[0], blocks.at(-1)]
   const seconds = newest === undefined ? 0 : (Date.parse(newest.time) - Date.parse(oldest!.time)) / 1000
   // The oldest one only says when the others began.
@@ -64,6 +66,12 @@ function Figures({ blocks }: { readonly blocks: readonly Block[] }) {
       perSecond(({ evmTransactions, nativeTransactions }) => evmTransactions + nativeTransactions),
     ],
     ['Gas a second', perSecond(({ gasUsed }) => gasUsed)],
+    [
+      'Validators',
+      validators === undefined
+        ? '–'
+        : `${formatNumber(validators.items.length)}${validators.next === null ? '' : ' or more'}`,
+    ],
     ['Base fee', newest === undefined ? '–' : `${formatUnits(newest.baseFeePerGas, 9)} gwei`],
   ] as const
   return (

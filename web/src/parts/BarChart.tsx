@@ -40,8 +40,14 @@ export function BarChart({
   // The newest bar stands at the right.
   const left = WIDTH - place * bars.length
   const textOf = ({ values, texts }: Bar, index: number): string => texts?.[index] ?? formatNumber(values[index]!)
+  const highestBar = bars.find(({ values }) => total(values) === highest)
+  // Texts are of single values, so a bar of several parts has none for their sum.
+  const highestText = highestBar !== undefined && series.length === 1 ? textOf(highestBar, 0) : formatNumber(highest)
   return (
     <figure className={isSmall ? 'chart small' : 'chart'}>
+      <p className="axis" aria-hidden="true">
+        {highestText}
+      </p>
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
         {bars.map((bar, index) => (
           <g key={bar.label}>
