@@ -1,94 +1,75 @@
 /**
- * How fast an explorer catches up with a chain of this machine, in a node beside it: blocks with transfers, then empty ones. Prints
- * transfers and blocks a second, and the processor time of explorer and node.
- *
- *   node bench/explorer.ts [--transfers 40000] [--blocks 200] [--empty 2000] [--database postgres://…]
+ * What an explorer takes and gives: how fast it catches up with a node of this machine, how far it is behind one with a steady load, and
+ * how fast it answers from a big index. It prints and asserts nothing about speed. `--help` lists the flags; docs/benchmarks.md says what
+ * the parts measure.
  */
-import { spawn } from 'node:child_process'
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { dataPaths } from '../src/app/dataDirectory.ts'
-import { freePort } from '../test/e2e/startNode.ts'
-import { threadTimes } from './measure/processUsage.ts'
-import { makeHome, produce, start } from './parts/join.ts'
+import { measureCatchUp } from './explorer/catchUp.ts'
+import { measureLag } from './explorer/lag.ts'
+import { makePlace, type Place } from './explorer/runExplorer.ts'
+import { Report, type Row } from './report.ts'
 
-const LAUNCHER = new URL('../bin/coind.js', import.meta.url).pathname
-const POLL_MS = 100
+const PARTS = ['catch-up', 'lag']
+const HELP = `node bench/explorer.ts [flags]
+  --parts a,b         of ${PARTS.join(',')} (all)
+  --postgres          the index in a PostgreSQL server of its own (Debian's package postgresql), else in SQLite
+  --database URL      the index in this empty PostgreSQL database; for one part
+  --empty 2000        empty blocks in the part catch-up
+  --blocks 200        blocks with transfers of coins, and as many with transfers of a token
+  --transfers 40000   of either kind
+  --rate 500          transactions a second in the part lag
+  --seconds 60        of load without an explorer, and again with one
+  --explorer-flags "…"
+                      for its Node.js, for example --cpu-prof
+`
 
-const { values } = parseArgs({
+const { values: flags } = parseArgs({
   options: {
-    transfers: { type: 'string', default: '40000' },
-    blocks: { type: 'string', default: '200' },
-    empty: { type: 'string', default: '2000' },
+    help: { type: 'boolean', default: false },
+    parts: { type: 'string', default: PARTS.join(',') },
+    postgres: { type: 'boolean', default: false },
     database: { type: 'string' },
+    empty: { type: 'string', default: '2000' },
+    blocks: { type: 'string', default: '200' },
+    transfers: { type: 'string', default: '40000' },
+    rate: { type: 'string', default: '500' },
+    seconds: { type: 'string', default: '60' },
+    'explorer-flags': { type: 'string', default: '' },
   },
 })
-const [transfers, full, empty] = [values.transfers, values.blocks, values.empty].map(Number) as [number, number, number]
-
-const directory = mkdtempSync(join(tmpdir(), 'coind-bench-explorer-'))
-const genesis = await produce(join(directory, 'chain'), empty, full, transfers)
-const home = join(directory, 'node')
-makeHome(home, genesis)
-cpSync(join(directory, 'chain', 'db'), dataPaths(home).db, { recursive: true })
-const node = await start(home, {})
-const port = await freePort()
-const explorer = spawn(process.execPath, [LAUNCHER, 'explorer'], {
-  env: {
-    PATH: process.env.PATH,
-    EXPLORER_NODE_URL: node.url,
-    EXPLORER_HOST: '127.0.0.1',
-    EXPLORER_PORT: String(port),
-    EXPLORER_DATABASE: values.database ?? join(directory, 'index.sqlite'),
-    LOG_LEVEL: 'warn',
-  },
-  stdio: 'inherit',
-})
-try {
-  const emptyDone = await indexed(Math.floor(empty / 10)).then(async (begun) => ({ begun, done: await indexed(empty) }))
-  const before = [explorer.pid!, node.process.pid!].map(processorMs)
-  const allDone = await indexed(empty + full)
-  const after = [explorer.pid!, node.process.pid!].map(processorMs)
-  const [emptySeconds, fullSeconds] = [
-    emptyDone.done.atMs - emptyDone.begun.atMs,
-    allDone.atMs - emptyDone.done.atMs,
-  ].map((ms) => ms / 1000) as [number, number]
-  console.log(`empty blocks a second   ${((emptyDone.done.height - emptyDone.begun.height) / emptySeconds).toFixed(0)}`)
-  const counted = (transfers * (allDone.height - emptyDone.done.height)) / full
-  console.log(`transfers a second      ${(counted / fullSeconds).toFixed(0)}`)
-  console.log(`processor time of one   explorer ${micros(0)} µs, node ${micros(1)} µs`)
-  function micros(index: number): string {
-    return (((after[index]! - before[index]!) * 1000) / counted).toFixed(0)
-  }
-} finally {
-  explorer.kill('SIGTERM')
-  await node.kill('SIGTERM')
-  rmSync(directory, { recursive: true, force: true })
+if (flags.help) {
+  console.log(HELP)
+  process.exit()
 }
+const explorerFlags = flags['explorer-flags'].split(' ').filter(Boolean)
+const isPostgres = flags.postgres || flags.database !== undefined
+const report = new Report()
 
-/** Processor time of all threads, so far. */
-function processorMs(pid: number): number {
-  return [...threadTimes(pid).values()].reduce((sum, ms) => sum + ms, 0)
-}
-
-/** When the index has this block, and which block it has then. */
-async function indexed(wanted: number): Promise<{ readonly height: number; readonly atMs: number }> {
-  for (;;) {
-    const height = await heightOfIndex()
-    if (height >= wanted) return { height, atMs: performance.now() }
-    await sleep(POLL_MS)
-  }
-}
-
-/** 0 while the explorer is not up. */
-async function heightOfIndex(): Promise<number> {
+/** Measures in a new index. */
+async function measure(run: (place: Place) => Promise<readonly Row[]>): Promise<void> {
+  const place =
+    flags.database === undefined ? await makePlace(isPostgres) : { database: flags.database, remove: () => undefined }
   try {
-    const response = await fetch(`http://127.0.0.1:${port}/api/v1/status`)
-    return ((await response.json()) as { readonly height: number | null }).height ?? 0
-  } catch (error) {
-    if (explorer.exitCode !== null) throw new Error('the explorer has ended', { cause: error })
-    return 0
+    report.add(isPostgres ? 'PostgreSQL' : 'SQLite', await run(place))
+  } finally {
+    place.remove()
   }
+}
+
+const parts = new Set(flags.parts.split(','))
+if (parts.has('catch-up')) {
+  await measure(({ database }) =>
+    measureCatchUp({
+      database,
+      emptyBlocks: Number(flags.empty),
+      fullBlocks: Number(flags.blocks),
+      transfers: Number(flags.transfers),
+      explorerFlags,
+    }),
+  )
+}
+if (parts.has('lag')) {
+  await measure(({ database }) =>
+    measureLag({ database, rate: Number(flags.rate), seconds: Number(flags.seconds), explorerFlags }),
+  )
 }

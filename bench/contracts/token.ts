@@ -22,8 +22,8 @@ export function endow(target: Target, token: Address, holder: Address): Promise<
   return send(target, token, transferData(holder, ENDOWMENT))
 }
 
-/** Creation code with its arguments (`constructor(string, string, uint256)`). */
-function tokenCode(): Uint8Array {
+/** Creation code of that token with its arguments (`constructor(string, string, uint256)`). */
+export function tokenCode(): Uint8Array {
   const { bytecode } = compileContract('test/SampleToken.sol', 'SampleToken')
   const text = (value: string): string =>
     word(BigInt(value.length)) + Buffer.from(value).toString('hex').padEnd(64, '0')

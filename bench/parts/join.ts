@@ -4,8 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { dataPaths } from '../../src/app/dataDirectory.ts'
 import { formatGenesis } from '../../src/chain/genesis.ts'
+import type { UnsignedTransaction } from '../../src/chain/transaction.ts'
 import { advanceState } from '../../src/consensus/consensusState.ts'
 import { createNodeKey } from '../../src/p2p/nodeKey.ts'
+import type { Address } from '../../src/primitives/address.ts'
 import { hexToBytes } from '../../src/primitives/bytes.ts'
 import { keccak256 } from '../../src/primitives/hash.ts'
 import { rpc } from '../../test/e2e/rpc.ts'
@@ -15,8 +17,9 @@ import { accountOf, GWEI, sign } from '../load/sign.ts'
 import type { Row } from '../report.ts'
 
 const VALIDATORS = 4
-const SENDERS = 200
-const RECIPIENTS = 20_000
+/** Who has coins in the chain that is made. */
+export const SENDERS = Array.from({ length: 200 }, (_, index) => accountOf(`join ${index}`))
+const RECIPIENTS = Array.from({ length: 20_000 }, (_, index) => keccak256(Buffer.from(`to ${index}`)).slice(12))
 const SEEDS = 2
 const POLL_MS = 100
 
@@ -28,7 +31,10 @@ export async function measureJoin(emptyBlocks: number, fullBlocks: number, trans
   const directory = mkdtempSync(join(tmpdir(), 'coind-bench-join-'))
   const running: TestNode[] = []
   try {
-    const genesis = await produce(join(directory, 'chain'), emptyBlocks, fullBlocks, transfers)
+    const genesis = await produce(join(directory, 'chain'), [
+      ...emptyBlocksOf(emptyBlocks),
+      ...transferBlocks(fullBlocks, transfers),
+    ])
     const seeds = []
     for (let index = 0; index < SEEDS; index++) {
       const home = join(directory, `seed${index}`)
@@ -71,27 +77,50 @@ export async function measureJoin(emptyBlocks: number, fullBlocks: number, trans
   }
 }
 
+/** Transactions of blocks one after the other, as they are in them. */
+export type Blocks = readonly (readonly Uint8Array[])[]
+
+export function emptyBlocksOf(count: number): Blocks {
+  return Array.from({ length: count }, () => [])
+}
+
+/** Blocks with transfers of coins, spread evenly over them, by all senders in turn: their first transactions. */
+export function transferBlocks(count: number, transfers: number): Blocks {
+  return spread(count, transfers, (index) => {
+    const nonce = BigInt(Math.floor(index / SENDERS.length))
+    return signedBy(index % SENDERS.length, { nonce, to: recipientOf(index), value: 1n })
+  })
+}
+
+/** @param make gives the transaction with this index */
+export function spread(blocks: number, transactions: number, make: (index: number) => Uint8Array): Blocks {
+  const perBlock = Math.ceil(transactions / blocks)
+  return Array.from({ length: blocks }, (_, block) => {
+    const first = block * perBlock
+    return Array.from({ length: Math.max(0, Math.min(perBlock, transactions - first)) }, (_, at) => make(first + at))
+  })
+}
+
+/** Whom a transfer goes to. */
+export function recipientOf(index: number): Address {
+  return RECIPIENTS[index % RECIPIENTS.length]!
+}
+
+export function signedBy(sender: number, fields: Partial<UnsignedTransaction>): Uint8Array {
+  return hexToBytes(sign(SENDERS[sender]!, { maxFeePerGas: 500n * GWEI, ...fields }).raw)
+}
+
 /** The chain to catch up with, in a database that nobody holds open afterwards. */
-export async function produce(directory: string, emptyBlocks: number, fullBlocks: number, transfers: number) {
-  const senders = Array.from({ length: SENDERS }, (_, index) => accountOf(`join ${index}`))
-  const recipients = Array.from({ length: RECIPIENTS }, (_, index) => keccak256(Buffer.from(`to ${index}`)).slice(12))
+export async function produce(directory: string, blocks: Blocks) {
   const genesis = networkGenesis(VALIDATORS, {
     blockGasLimit: 150_000_000n,
-    fundedAccounts: senders.map(({ address }) => ({ address, balanceAcoin: 10n ** 21n })),
+    fundedAccounts: SENDERS.map(({ address }) => ({ address, balanceAcoin: 10n ** 21n })),
   })
   mkdirSync(directory, { recursive: true })
   const node = await openNetworkNode(genesis, { directory, pruning: 50_000 })
   let state = await node.state()
-  const perBlock = Math.ceil(transfers / fullBlocks)
-  for (let block = 0; block < emptyBlocks + fullBlocks; block++) {
-    const first = (block - emptyBlocks) * perBlock
-    const raws = Array.from({ length: block < emptyBlocks ? 0 : Math.min(perBlock, transfers - first) }, (_, at) => {
-      const index = first + at
-      const to = recipients[index % RECIPIENTS]!
-      const nonce = BigInt(Math.floor(index / SENDERS))
-      return hexToBytes(sign(senders[index % SENDERS]!, { nonce, to, value: 1n, maxFeePerGas: 500n * GWEI }).raw)
-    })
-    const decided = await proposeBlock(node, state, { raws })
+  for (const raws of blocks) {
+    const decided = await proposeBlock(node, state, { raws: [...raws] })
     const { application } = node.executor
     state = advanceState(state, decided, await application.finalizeBlock({ ...decided, catchingUp: true }))
   }
