@@ -266,6 +266,8 @@ function endOf(
   location: string,
 ): Pick<RunningNode, 'ended' | 'stop'> {
   const ended = Promise.withResolvers<void>()
+  // The node may fail before its starter awaits this promise.
+  ended.promise.catch(() => undefined)
   let stopping: Promise<void> | undefined
   const stop = (): Promise<void> => {
     stopping ??= undo.run().then(() => logger.info('node has stopped'))

@@ -179,9 +179,10 @@ describe('coind backup and the start of what it made', () => {
     await original.kill('SIGTERM')
 
     const copy = await run(out)
-    const height = await heightOf(copy)
     await new Promise((resolve) => setTimeout(resolve, 2_000))
-    expect(await heightOf(copy)).toBe(height)
+    const height = await heightOf(copy)
+    // Its log may hold the votes for the next block.
+    expect(height - Number(/up to block (\d+)/.exec(output)?.[1])).toBeOneOf([0, 1])
     expect(copy.output()).toContain('this directory is a copy, so its validator signs nothing')
     await copy.kill('SIGTERM')
     expect(existsSync(dataPaths(out).copyMark)).toBe(true)

@@ -98,7 +98,6 @@ describe.skipIf(NO_SCRIPT)('a terminal that has stopped', () => {
         homedir,
         within: ['sh', '-c', `exec script -qfec "${terminal}" /dev/null`, 'sh'],
         stdout,
-        timeoutMs: 40_000,
       })
       closeSync(stdout)
       try {
