@@ -41,6 +41,7 @@ export interface CompiledContract {
 
 export interface AbiItem {
   readonly type: string
+  readonly name?: string
   readonly inputs?: readonly unknown[]
 }
 

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 import { type Kysely, sql } from 'kysely'
@@ -46,11 +47,14 @@ export interface VerifiedSource extends VerifiedContract {
   readonly content: VerifiedContent
 }
 
-interface Databases {
+/** Where verified contracts are kept, and what tells of their creation. */
+export interface Databases {
   readonly services: ServiceQueries
   readonly queries: Kysely<Tables>
 }
 
+/** Addresses of one query. */
+const ASKED_AT_ONCE = 500
 /** In other threads: sources may have megabytes. */
 const [pack, unpack] = [promisify(gzip), promisify(gunzip)]
 
@@ -109,24 +113,37 @@ export async function storeVerified(
 }
 
 /** What is known of a contract; undefined: it is not verified, or that was another contract at this address. */
-export async function findVerified(
+export async function findVerified(databases: Databases, address: Uint8Array): Promise<VerifiedContract | undefined> {
+  return (await listVerified(databases, [address]))[0]
+}
+
+/** The verified ones of these contracts. */
+export async function listVerified(
   { services, queries }: Databases,
-  address: Uint8Array,
-): Promise<VerifiedContract | undefined> {
-  const row = await services
-    .selectFrom('verified_contract')
-    .select(['number', 'address', 'position', 'block_hash', 'runtime_match', 'creation_match', 'verified_at'])
-    .where('address', '=', address)
-    .executeTakeFirst()
-  if (row === undefined || (await isAnother(queries, address, row))) return undefined
-  return {
-    number: row.number,
-    address: row.address,
-    position: row.position,
-    runtimeMatch: matchOf(row.runtime_match),
-    creationMatch: matchOf(row.creation_match),
-    verifiedAtMs: row.verified_at,
+  addresses: readonly Uint8Array[],
+): Promise<VerifiedContract[]> {
+  const found: VerifiedContract[] = []
+  for (let at = 0; at < addresses.length; at += ASKED_AT_ONCE) {
+    const rows = await services
+      .selectFrom('verified_contract')
+      .select(['number', 'address', 'position', 'block_hash', 'runtime_match', 'creation_match', 'verified_at'])
+      .where('address', 'in', addresses.slice(at, at + ASKED_AT_ONCE))
+      .execute()
+    for (const row of rows) {
+      if (await isAnother(queries, row.address, row)) continue
+      found.push({
+        number: row.number,
+        address: row.address,
+        position: row.position,
+        runtimeMatch: matchOf(row.runtime_match),
+        creationMatch: matchOf(row.creation_match),
+        verifiedAtMs: row.verified_at,
+      })
+    }
+    // SQLite answers at once: others are served between the parts.
+    await setImmediate()
   }
+  return found
 }
 
 /** The same with sources and all that solc said. */
@@ -138,7 +155,12 @@ export async function findSource(databases: Databases, address: Uint8Array): Pro
 /** Name and ABI of a verified contract. */
 export async function findInterface(databases: Databases, address: Uint8Array): Promise<VerifiedInterface | undefined> {
   const contract = await findVerified(databases, address)
-  return contract && ((await read(databases.services, contract, 'interface')) as VerifiedInterface)
+  return contract && readInterface(databases.services, contract)
+}
+
+/** The same of one that was found. */
+export async function readInterface(services: ServiceQueries, contract: VerifiedContract): Promise<VerifiedInterface> {
+  return (await read(services, contract, 'interface')) as VerifiedInterface
 }
 
 async function read(

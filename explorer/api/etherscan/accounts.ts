@@ -1,13 +1,14 @@
+import { setImmediate } from 'node:timers/promises'
 import { bytesToHex, concatBytes, EMPTY_BYTES, equalBytes } from '../../../src/primitives/bytes.ts'
 import { CALL_KINDS, CREATION_KINDS } from '../../database/evmTables.ts'
 import { TOKEN_KINDS, TX_KINDS } from '../../database/schema.ts'
 import { NodeRefusal, toQuantity } from '../../node/nodeClient.ts'
 import { viewAmount } from '../views.ts'
-import { type Action, actionsOf, type EtherscanContext, failed, listed, ok } from './action.ts'
+import { type Action, actionsOf, type EtherscanContext, failed, listed, ok, tooMuch } from './action.ts'
 import { feesOf } from './blocks.ts'
 import { type HeightRange, type ListPart, type Parameters, RequestError } from './parameters.ts'
 import { between, boundsOf, newestHeight } from './places.ts'
-import { transactionFacts } from './transactionFacts.ts'
+import { MAX_IN_BLOCKS, transactionFacts } from './transactionFacts.ts'
 import { tokenTransfersOf } from './transfers.ts'
 import { type Place, walk } from './walk.ts'
 
@@ -55,7 +56,7 @@ async function balanceAt({ node, takeTurn }: EtherscanContext, address: Uint8Arr
   }
 }
 
-const txlist: Action = async (parameters, { queries }) => {
+const txlist: Action = async (parameters, { queries, functionNames }) => {
   const address = parameters.address('address')
   const [heights, part] = [parameters.heights('startblock', 'endblock'), parameters.part()]
   // The transaction that created a contract is in its list, too.
@@ -89,6 +90,7 @@ const txlist: Action = async (parameters, { queries }) => {
   )
   const positions = rows.map(({ position }) => position)
   const [facts, newest] = await Promise.all([transactionFacts(queries, positions), newestHeight(queries)])
+  const nameOf = await functionNames([...facts.values()])
   const result = positions.map((position) => {
     const own = facts.get(position)!
     return {
@@ -105,7 +107,7 @@ const txlist: Action = async (parameters, { queries }) => {
       gasPrice: own.gasPrice,
       input: own.input,
       methodId: own.to === '' ? '0x' : own.input.slice(0, 10),
-      functionName: '',
+      functionName: nameOf(own),
       contractAddress: own.contractAddress,
       cumulativeGasUsed: String(own.cumulativeGasUsed),
       txreceipt_status: own.isOk ? '1' : '0',
@@ -237,14 +239,14 @@ function callsOfAccount(
 
 const tokenTransfers =
   (kind: number): Action =>
-  async (parameters, { queries }) => {
+  async (parameters, context) => {
     const filter = {
       kind,
       address: parameters.optionalAddress('address'),
       token: parameters.optionalAddress('contractaddress'),
     }
     const heights = parameters.heights('startblock', 'endblock')
-    return listed(await tokenTransfersOf(queries, filter, heights, parameters.part()), NO_TRANSACTIONS)
+    return listed(await tokenTransfersOf(context, filter, heights, parameters.part()), NO_TRANSACTIONS)
   }
 
 const tokenbalance: Action = async (parameters, { queries }) => {
@@ -292,25 +294,27 @@ const getminedblocks: Action = async (parameters, { queries }) => {
   const type = parameters.text('blocktype')?.toLowerCase() ?? 'blocks'
   if (type === 'uncles') return listed([], NO_TRANSACTIONS)
   if (type !== 'blocks') return failed('Error! Invalid blocktype, it is blocks or uncles')
-  const { skip, count } = parameters.part(MAX_MINED)
+  const { skip, count, direction } = parameters.part()
+  // The newest first, unless it is asked for the oldest.
+  const order = parameters.text('sort') === undefined ? 'desc' : direction
   const blocks = await queries
     .selectFrom('block')
-    .select(['height', 'time'])
+    .select(['height', 'time', 'evm_count', 'native_count'])
     .where('miner', '=', address)
-    .orderBy('height', 'desc')
+    .orderBy('height', order)
     .offset(skip)
     .limit(count)
     .execute()
+  if (blocks.reduce((sum, block) => sum + block.evm_count + block.native_count, 0) > MAX_IN_BLOCKS) throw tooMuch()
   const result: { blockNumber: string; timeStamp: string; blockReward: string }[] = []
-  for (const { height, time } of blocks) {
-    const timeStamp = String(Math.floor(time / 1000))
-    result.push({ blockNumber: String(height), timeStamp, blockReward: await feesOf(queries, height) })
+  for (const { height, time, evm_count } of blocks) {
+    const blockReward = evm_count === 0 ? '0' : await feesOf(queries, height)
+    result.push({ blockNumber: String(height), timeStamp: String(Math.floor(time / 1000)), blockReward })
+    // SQLite answers at once: others are served between the blocks.
+    if (evm_count > 0) await setImmediate()
   }
   return listed(result, NO_TRANSACTIONS)
 }
-
-/** Their fees are added up one block after the other. */
-const MAX_MINED = 100
 
 /** This chain has no beacon chain, so nothing is withdrawn from one. */
 const txsBeaconWithdrawal: Action = async (parameters) => {

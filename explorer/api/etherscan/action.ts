@@ -1,3 +1,4 @@
+import type { FindFunctionNames } from '../../verify/functionNames.ts'
 import type { Api } from '../api.ts'
 import type { Submission, SubmitSources } from '../submitSources.ts'
 import { type Parameters, RequestError } from './parameters.ts'
@@ -5,6 +6,7 @@ import { type Parameters, RequestError } from './parameters.ts'
 /** What the actions are made of. */
 export interface EtherscanContext
   extends Pick<Api, 'queries' | 'services' | 'config' | 'node' | 'cache' | 'nodeHeight' | 'verifier'> {
+  readonly functionNames: FindFunctionNames
   /** gives the sources that this request has to the verifier, within the client's limits */
   readonly submitSources: (submission: Submission) => ReturnType<SubmitSources>
   /**

@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { createClientAddresses } from '../../../src/config/clientAddress.ts'
 import { NodeError } from '../../node/nodeClient.ts'
+import { createFunctionNames } from '../../verify/functionNames.ts'
 import { MAX_INPUT_BYTES } from '../../verify/standardJson.ts'
 import type { Api } from '../api.ts'
 import { ClientLimit } from '../clientLimit.ts'
@@ -54,7 +55,9 @@ const MODULES: ReadonlyMap<string, Actions> = new Map([
 /** The API of Etherscan: `/api`, `/v2/api?chainid=` and `/v2/chainlist`, for programs that are made for it. */
 export async function addEtherscan(app: FastifyInstance, api: Omit<Api, 'app'>): Promise<void> {
   const { queries, services, config, node, cache, nodeHeight, verifier, submitSources } = api
-  const shared = { queries, services, config, node, cache, nodeHeight, verifier, takeTurn: createTurns() }
+  const functionNames = createFunctionNames({ services, queries })
+  const takeTurn = createTurns()
+  const shared = { queries, services, config, node, cache, nodeHeight, verifier, functionNames, takeTurn }
   const clients = createClientAddresses(config.trustedProxies)
   const limit = new ClientLimit(REQUESTS, ALL_REQUESTS)
   const longForms = new ClientLimit(LONG_FORMS, ALL_LONG_FORMS)

@@ -1,10 +1,10 @@
 import { bytesToHex, equalBytes } from '../../../src/primitives/bytes.ts'
 import { toQuantity } from '../../node/nodeClient.ts'
 import { type Action, actionsOf, type EtherscanContext, listed } from './action.ts'
-import { type ListPart, type Parameters, RequestError } from './parameters.ts'
-import { between, boundsOf } from './places.ts'
+import { type Parameters, RequestError } from './parameters.ts'
+import { boundsOf } from './places.ts'
 import { transactionFacts } from './transactionFacts.ts'
-import { type Bounds, type Place, walk } from './walk.ts'
+import { type Bounds, comparePlaces, type Place, walk } from './walk.ts'
 
 /** Logs of one page, as at Etherscan. */
 const MAX_LOGS = 1_000
@@ -21,8 +21,8 @@ interface LogRow extends Place {
 }
 
 /**
- * Logs by address and topics, the oldest first. Those of an address, or with a first topic that all must have, are walked along their
- * index; all others from `fromBlock` on.
+ * Logs by address and topics, the oldest first. There is an index for those of an address, those with a first topic that all must have, and
+ * those with both; other topics are looked for along one of these, or along all logs from `fromBlock` on, in as many rows as a walk may read.
  */
 const getLogs: Action = async (parameters, { queries }) => {
   const address = parameters.optionalAddress('address')
@@ -35,7 +35,7 @@ const getLogs: Action = async (parameters, { queries }) => {
   const first = isAlways(parameters, topics) ? topics[0] : undefined
   const part = { ...parameters.part(MAX_LOGS), direction: 'asc' } as const
   const rows = await walk<LogRow>(
-    (bounds, limit, direction) => readLogs(queries, address, first, bounds, limit, direction),
+    (bounds, limit) => readLogs(queries, address, first, bounds, limit),
     boundsOf(parameters.heights('fromblock', 'toblock')),
     part,
     fits,
@@ -65,24 +65,28 @@ const getLogs: Action = async (parameters, { queries }) => {
   return listed(result, 'No records found')
 }
 
-function readLogs(
+/**
+ * The query names only the end at which the part begins: with both, SQLite takes the index of first topics for those of one address, however
+ * many others there are between them.
+ */
+async function readLogs(
   queries: EtherscanContext['queries'],
   address: Uint8Array | undefined,
   topic0: Uint8Array | undefined,
-  bounds: Bounds,
+  { after, before }: Bounds,
   limit: number,
-  direction: ListPart['direction'],
 ): Promise<readonly LogRow[]> {
   let select = queries
     .selectFrom('log')
     .selectAll()
-    .where((where) => between(where, ['position', 'ordinal'], bounds))
-    .orderBy('position', direction)
-    .orderBy('ordinal', direction)
+    .where(({ eb, refTuple, tuple }) => eb(refTuple('position', 'ordinal'), '>', tuple(after.position, after.ordinal)))
+    .orderBy('position')
+    .orderBy('ordinal')
     .limit(limit)
   if (address !== undefined) select = select.where('address', '=', address)
   if (topic0 !== undefined) select = select.where('topic0', '=', topic0)
-  return select.execute()
+  const rows = await select.execute()
+  return rows.filter((row) => comparePlaces(row, before) < 0)
 }
 
 type Topics = readonly (Uint8Array | undefined)[]

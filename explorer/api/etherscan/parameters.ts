@@ -9,6 +9,7 @@ export class RequestError extends Error {
 /** Rows that paging can reach, as at Etherscan. */
 const MAX_WINDOW = 10_000
 const DEFAULT_OFFSET = 1_000
+const DAY_MS = 86_400_000
 /** Of an address in any spelling, and some that people add by mistake. */
 const MAX_ADDRESS = 100
 /** Above every height that a position can have. */
@@ -132,6 +133,15 @@ export class Parameters {
     return height
   }
 
+  /** A day of UTC that must be given, as 2026-12-31: days since 1970. */
+  day(name: string): number {
+    const text = this.text(name)
+    if (text === undefined) throw new RequestError(`Error! Missing ${name}`)
+    const time = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(text) ? Date.parse(text) : Number.NaN
+    if (Number.isNaN(time)) throw new RequestError(`Error! Invalid ${name}, it is a day as 2026-12-31`)
+    return Math.floor(time / DAY_MS)
+  }
+
   /** Clients write `latest` and numbers like 99999999 for the newest block. */
   heights(from: string, to: string): HeightRange {
     return { from: this.#bound(from, 0), to: this.#bound(to, MAX_HEIGHT) }
@@ -146,16 +156,19 @@ export class Parameters {
     return amount > BigInt(MAX_HEIGHT) ? MAX_HEIGHT : Number(amount)
   }
 
-  /** `page` from 1 on, `offset` rows a page, `sort`; at most `most` rows a page. */
+  /**
+   * `page` from 1 on, `offset` rows a page, `sort`.
+   * @param most rows a page: a larger `offset` is this, for the rows before the page too, so that pages follow one another
+   */
   part(most: number = MAX_WINDOW): ListPart {
-    const offset = this.#positive('offset', Math.min(most, DEFAULT_OFFSET))
+    const offset = Math.min(most, this.#positive('offset', DEFAULT_OFFSET))
     const page = this.#positive('page', 1)
     if (page * offset > MAX_WINDOW) {
       throw new RequestError('Result window is too large, PageNo x Offset size must be less than or equal to 10000')
     }
     const sort = this.text('sort')?.toLowerCase() ?? 'asc'
     if (sort !== 'asc' && sort !== 'desc') throw new RequestError('Error! Invalid sort, it is asc or desc')
-    return { skip: (page - 1) * offset, count: Math.min(offset, most), direction: sort }
+    return { skip: (page - 1) * offset, count: offset, direction: sort }
   }
 
   #positive(name: string, otherwise: number): number {

@@ -1,12 +1,16 @@
 import { SILENT_MS } from '../../heartbeat/nodeBook.ts'
 import type { Hex } from '../../node/answers.ts'
-import { type Action, actionsOf, type EtherscanContext, failed, ok } from './action.ts'
+import { byUnit, HOUR_MS, HOURS_A_DAY, sumHours } from '../periods.ts'
+import { type Action, actionsOf, type EtherscanContext, failed, listed, ok, tooMuch } from './action.ts'
 import { blockIntervalMs } from './blocks.ts'
 import { tokensupply } from './tokens.ts'
 
 /** A block's time: for so long an answer of the node is good for everybody. */
 const MAX_AGE_MS = 1_000
 const GWEI_DECIMALS = 9
+const COIN_DECIMALS = 18
+/** Hours of one answer: almost three years. */
+const MAX_HOURS = 24_000
 
 /** All coins, acoin. */
 async function supplyOf({ node, cache }: EtherscanContext): Promise<string> {
@@ -35,8 +39,56 @@ const nodecount: Action = async (_, { services }) => {
   return ok({ UTCDate: new Date().toISOString().slice(0, 10), TotalNodeCount: String(rows.length) })
 }
 
+type Day = ReturnType<typeof sumHours>
+
+/** Numbers of the days from `startdate` to `enddate`, both included; the last one may not be over. */
+const daily =
+  (view: (day: Day) => Readonly<Record<string, unknown>>): Action =>
+  async (parameters, { queries }) => {
+    const [from, to] = [parameters.day('startdate'), parameters.day('enddate')]
+    const rows = await queries
+      .selectFrom('statistics_hour')
+      .selectAll()
+      .where('hour', '>=', from * HOURS_A_DAY)
+      .where('hour', '<', (to + 1) * HOURS_A_DAY)
+      .orderBy('hour', parameters.part().direction)
+      .limit(MAX_HOURS + 1)
+      .execute()
+    if (rows.length > MAX_HOURS) throw tooMuch()
+    const result = byUnit(rows, HOURS_A_DAY).map(([number, hours]) => {
+      const startMs = number * HOURS_A_DAY * HOUR_MS
+      const day = sumHours(startMs, hours)
+      return { UTCDate: day.start.slice(0, 10), unixTimeStamp: String(startMs / 1000), ...view(day) }
+    })
+    return listed(result, 'No records found')
+  }
+
+/** Of both kinds, as their gas and fees are. */
+const dailytx = daily(({ evmTransactions, nativeTransactions }) => ({
+  transactionCount: evmTransactions + nativeTransactions,
+}))
+const dailynewaddress = daily(({ newAccounts }) => ({ newAddressCount: newAccounts }))
+const dailygasused = daily(({ gasUsed }) => ({ gasUsed: String(gasUsed) }))
+const dailytxnfee = daily(({ fees }) => ({ transactionFee_Eth: toDecimal(BigInt(fees), COIN_DECIMALS) }))
+/** What blocks earn are their fees. */
+const dailyblkcount = daily(({ blocks, fees }) => ({
+  blockCount: blocks,
+  blockRewards_Eth: toDecimal(BigInt(fees), COIN_DECIMALS),
+}))
+
 /** The module `stats`. */
-export const STATS_ACTIONS = actionsOf({ ethsupply, ethsupply2, ethprice, nodecount, tokensupply })
+export const STATS_ACTIONS = actionsOf({
+  ethsupply,
+  ethsupply2,
+  ethprice,
+  nodecount,
+  tokensupply,
+  dailytx,
+  dailynewaddress,
+  dailygasused,
+  dailytxnfee,
+  dailyblkcount,
+})
 
 interface FeeHistory {
   readonly oldestBlock: Hex
@@ -77,8 +129,13 @@ const gasestimate: Action = async (parameters, { queries }) => {
 }
 
 function toGwei(acoin: bigint): string {
-  const digits = acoin.toString().padStart(GWEI_DECIMALS + 1, '0')
-  const [whole, rest] = [digits.slice(0, -GWEI_DECIMALS), digits.slice(-GWEI_DECIMALS).replace(/0+$/, '')]
+  return toDecimal(acoin, GWEI_DECIMALS)
+}
+
+/** `1.5` of 1500000000 with 9 decimals. */
+function toDecimal(amount: bigint, decimals: number): string {
+  const digits = amount.toString().padStart(decimals + 1, '0')
+  const [whole, rest] = [digits.slice(0, -decimals), digits.slice(-decimals).replace(/0+$/, '')]
   return rest === '' ? whole : `${whole}.${rest}`
 }
 

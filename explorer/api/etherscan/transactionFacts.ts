@@ -7,10 +7,14 @@ import { viewAmount } from '../views.ts'
 import { tooMuch } from './action.ts'
 
 const READ_AT_ONCE = 500
+/** The same of transactions with their data, which may be long. */
+const DATA_AT_ONCE = 100
+/** Rows after which others are served: SQLite answers at once. */
+const ROWS_A_TURN = 1_000
 /** Characters of what is stored of transactions, in one answer. */
 const MAX_DETAIL = 16 * 1024 * 1024
 /** Transactions of the blocks of an answer: the gas before a transaction in its block is added up from them. */
-const MAX_IN_BLOCKS = 200_000
+export const MAX_IN_BLOCKS = 200_000
 
 /** What Etherscan's lists say of the EVM transaction that a row belongs to. */
 export interface TransactionFacts {
@@ -56,8 +60,8 @@ export async function transactionFacts(
   const wanted = [...new Set(positions)]
   const blocks = await readBlocks(queries, [...new Set(wanted.map(heightOf))])
   let length = 0
-  for (let at = 0; at < wanted.length; at += READ_AT_ONCE) {
-    const part = wanted.slice(at, at + READ_AT_ONCE)
+  for (let at = 0; at < wanted.length; at += DATA_AT_ONCE) {
+    const part = wanted.slice(at, at + DATA_AT_ONCE)
     const rows = await queries
       .selectFrom('tx')
       .selectAll()
@@ -108,6 +112,7 @@ async function readBlocks(
 ): Promise<ReadonlyMap<number, BlockFacts>> {
   const blocks = new Map<number, BlockFacts>()
   let transactions = 0
+  let pauseAfter = ROWS_A_TURN
   for (let at = 0; at < heights.length; at += READ_AT_ONCE) {
     const part = heights.slice(at, at + READ_AT_ONCE)
     const rows = await queries
@@ -120,6 +125,9 @@ async function readBlocks(
       if (transactions > MAX_IN_BLOCKS) throw tooMuch()
       const places = await readPlaces(queries, row.height)
       blocks.set(row.height, { hash: bytesToHex(row.hash), time: Math.floor(row.time / 1000), places })
+      if (transactions < pauseAfter) continue
+      pauseAfter = transactions + ROWS_A_TURN
+      await setImmediate()
     }
     await setImmediate()
   }

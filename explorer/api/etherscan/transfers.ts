@@ -1,8 +1,8 @@
-import type { Kysely } from 'kysely'
 import { ZERO_ADDRESS } from '../../../src/primitives/address.ts'
 import { bytesToBigInt, bytesToHex, equalBytes } from '../../../src/primitives/bytes.ts'
-import { type Tables, TOKEN_KINDS } from '../../database/schema.ts'
+import { TOKEN_KINDS } from '../../database/schema.ts'
 import { viewAmount } from '../views.ts'
+import type { EtherscanContext } from './action.ts'
 import { type HeightRange, type ListPart, RequestError } from './parameters.ts'
 import { between, boundsOf, newestHeight } from './places.ts'
 import { transactionFacts } from './transactionFacts.ts'
@@ -17,7 +17,7 @@ interface TransferFilter {
 
 /** Transfers of tokens as the actions tokentx, tokennfttx and token1155tx write them. */
 export async function tokenTransfersOf(
-  queries: Kysely<Tables>,
+  { queries, functionNames }: Pick<EtherscanContext, 'queries' | 'functionNames'>,
   { kind, address, token }: TransferFilter,
   heights: HeightRange,
   part: ListPart,
@@ -54,7 +54,7 @@ export async function tokenTransfersOf(
     queries,
     rows.map(({ position }) => position),
   )
-  const newest = await newestHeight(queries)
+  const [newest, nameOf] = await Promise.all([newestHeight(queries), functionNames([...facts.values()])])
   return rows.map((row) => {
     const own = facts.get(row.position)!
     return {
@@ -77,7 +77,7 @@ export async function tokenTransfersOf(
       cumulativeGasUsed: String(own.cumulativeGasUsed),
       input: 'deprecated',
       methodId: own.to === '' ? '0x' : own.input.slice(0, 10),
-      functionName: '',
+      functionName: nameOf(own),
       confirmations: String(newest - own.height + 1),
     }
   })

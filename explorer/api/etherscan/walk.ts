@@ -18,7 +18,12 @@ export interface Bounds {
   readonly before: Place
 }
 
-/** Reads at most `limit` rows of a list between two places, in the order of `direction`: one walk along an index. */
+/** Below 0: `a` is before `b`. */
+export function comparePlaces(a: Place, b: Place): number {
+  return a.position - b.position || a.ordinal - b.ordinal
+}
+
+/** Reads at most `limit` rows of a list between two places, in the order of `direction`, fewer at its end: one walk along an index. */
 export type ReadPart<R> = (bounds: Bounds, limit: number, direction: ListPart['direction']) => Promise<readonly R[]>
 
 /**
@@ -57,7 +62,5 @@ export async function walk<R extends Place>(
 export function merge<R extends Place>(lists: readonly (readonly R[])[], { skip, count, direction }: ListPart): R[] {
   const rows = new Map(lists.flat().map((row) => [`${row.position}.${row.ordinal}`, row]))
   const sign = direction === 'asc' ? 1 : -1
-  return [...rows.values()]
-    .toSorted((a, b) => sign * (a.position - b.position || a.ordinal - b.ordinal))
-    .slice(skip, skip + count)
+  return [...rows.values()].toSorted((a, b) => sign * comparePlaces(a, b)).slice(skip, skip + count)
 }

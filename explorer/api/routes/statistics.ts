@@ -1,14 +1,10 @@
-import type { Selectable } from 'kysely'
 import { z } from 'zod'
-import { bytesToAmount } from '../../database/amount.ts'
-import type { Tables } from '../../database/schema.ts'
 import type { Api } from '../api.ts'
+import { byUnit, HOUR_MS, HOURS_A_DAY, sumHours } from '../periods.ts'
 import { period } from '../shapes.ts'
-import { viewTime } from '../views.ts'
 
-const HOUR_MS = 3_600_000
 /** Hours in a unit. */
-const UNITS = { hour: 1, day: 24 } as const
+const UNITS = { hour: 1, day: HOURS_A_DAY } as const
 
 /** Numbers of the chain by hour and day of UTC. */
 export function addStatistics(app: Api['app'], { queries }: Pick<Api, 'queries'>): void {
@@ -41,30 +37,12 @@ export function addStatistics(app: Api['app'], { queries }: Pick<Api, 'queries'>
         .limit(limit * size + 1)
       if (before !== undefined) select = select.where('hour', '<', before * size)
       const rows = await select.execute()
-      const units = [...Map.groupBy(rows, ({ hour }) => Math.floor(hour / size))]
+      const units = byUnit(rows, size)
       const shown = units.slice(0, limit)
       return {
-        items: shown.map(([number, own]) => sumOf(number * size * HOUR_MS, own)),
+        items: shown.map(([number, own]) => sumHours(number * size * HOUR_MS, own)),
         next: units.length > limit ? shown.at(-1)![0] : null,
       }
     },
   )
-}
-
-function sumOf(startMs: number, rows: readonly Selectable<Tables['statistics_hour']>[]): z.infer<typeof period> {
-  type Row = (typeof rows)[number]
-  const sum = (of: (row: Row) => number): number => rows.reduce((total, row) => total + of(row), 0)
-  const amount = (of: (row: Row) => Uint8Array): string =>
-    rows.reduce((total, row) => total + bytesToAmount(of(row)), 0n).toString()
-  return {
-    start: viewTime(startMs),
-    blocks: sum((row) => row.blocks),
-    evmTransactions: sum((row) => row.evm_count),
-    nativeTransactions: sum((row) => row.native_count),
-    failed: sum((row) => row.failed_count),
-    gasUsed: sum((row) => row.gas_used),
-    fees: amount((row) => row.fees),
-    moved: amount((row) => row.moved),
-    newAccounts: sum((row) => row.new_accounts),
-  }
 }

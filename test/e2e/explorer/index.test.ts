@@ -350,8 +350,10 @@ describe('an explorer', () => {
 
   it('counts by hour what the blocks have, and by day what the hours have', async () => {
     const reader = openReader(database)
+    // All of it at one moment: PostgreSQL's transactions see what others store otherwise.
     const [hours, blocks, failed] = await reader.queries
       .transaction()
+      .setIsolationLevel('repeatable read')
       .execute(async (queries) => [
         await queries.selectFrom('statistics_hour').selectAll().execute(),
         await queries.selectFrom('block').selectAll().execute(),
