@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import { beginPosition, endPosition, heightOf } from '../database/position.ts'
 import type { Tables } from '../database/schema.ts'
+import { byPlace, type Part, placeOf, placePageOf, type TextPage } from './cursors.ts'
 import { type MovementRow, type TransactionRow, viewMovement, viewTransaction } from './views.ts'
 
 /* Lists that several pages need, from the newest to the oldest. Each is one walk along an index, however long the list is. */
@@ -88,6 +89,42 @@ export async function findTransaction(
 ): Promise<(TransactionRow & { readonly detail: string }) | undefined> {
   const row = await queries.selectFrom('tx').selectAll().where('hash', '=', hash).executeTakeFirst()
   return row === undefined ? undefined : (await withTimes(queries, [row]))[0]
+}
+
+/** Whose coins: of an account, or those that modules moved at the begin and the end of a block. */
+export type MovementFilter = { readonly account: Uint8Array } | { readonly height: number }
+
+/** Coins that moved, from the newest to the oldest. */
+export async function listMovements(
+  queries: Queries,
+  filter: MovementFilter,
+  { limit, before }: Part,
+): Promise<TextPage<ReturnType<typeof viewMovement>>> {
+  const [position, ordinal] = placeOf(before)
+  const select = queries
+    .selectFrom('coin_movement')
+    .leftJoin('tx', 'tx.position', 'coin_movement.position')
+    .selectAll('coin_movement')
+    .select('tx.hash')
+    .where(({ eb, refTuple, tuple }) =>
+      eb(refTuple('coin_movement.position', 'ordinal'), '<', tuple(position, ordinal)),
+    )
+    .orderBy('coin_movement.position', 'desc')
+    .orderBy('ordinal', 'desc')
+    .limit(limit + 1)
+  if ('height' in filter) {
+    const places = [beginPosition(filter.height), endPosition(filter.height)]
+    return placePageOf(await select.where('coin_movement.position', 'in', places).execute(), limit, viewMovement)
+  }
+  // Two walks along two indexes, put together: an `or` of both columns would read all of either.
+  const found = await Promise.all(
+    (['coin_movement.sender', 'coin_movement.recipient'] as const).map((side) =>
+      select.where(side, '=', filter.account).execute(),
+    ),
+  )
+  // What an account gave itself is in both.
+  const rows = new Map(found.flat().map((row) => [`${row.position}.${row.ordinal}`, row]))
+  return placePageOf([...rows.values()].toSorted(byPlace), limit, viewMovement)
 }
 
 /** Coins that the transaction at this position moved, in their order. */

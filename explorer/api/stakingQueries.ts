@@ -1,4 +1,4 @@
-import type { Kysely, Selectable } from 'kysely'
+import { type Kysely, type Selectable, sql } from 'kysely'
 import { BECH32_OPERATOR, toBech32, toChecksumAddress } from '../../src/primitives/address.ts'
 import { bytesKey, bytesToHex, keyBytes } from '../../src/primitives/bytes.ts'
 import { amountToBytes, bytesToAmount } from '../database/amount.ts'
@@ -81,7 +81,8 @@ export async function viewDetail(queries: Queries, row: ValidatorRow): Promise<V
       .selectFrom('staking_event')
       .select(({ fn }) => fn.countAll().as('count'))
       .where('validator', '=', row.operator)
-      .where('kind', '=', 'slash')
+      // Written out, as the index of slashes has it.
+      .where('kind', '=', sql.lit('slash'))
       .executeTakeFirstOrThrow(),
     queries
       .selectFrom('delegation')

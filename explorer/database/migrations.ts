@@ -227,4 +227,8 @@ export const MIGRATIONS: Readonly<Record<string, string>> = {
   '0010_block_miner': `
     create index block_miner on block (miner, height);
   `,
+  // For how often a validator was slashed, of its many events.
+  '0011_slashes': `
+    create index staking_event_slash on staking_event (validator) where kind = 'slash';
+  `,
 }

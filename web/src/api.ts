@@ -153,10 +153,10 @@ export function transactionsQuery(of: string, before?: number, limit = LIST) {
   })
 }
 
-export function movementsQuery(of: string, before?: number) {
+export function movementsQuery(of: string, before?: string) {
   return queryOptions({
     queryKey: ['movements', of, before ?? 'newest'],
-    queryFn: ({ signal }) => get<Page<Movement>>(`${of}/movements${pageQuery(before, LIST)}`, signal),
+    queryFn: ({ signal }) => get<Page<Movement, string>>(`${of}/movements${pageQuery(before, LIST)}`, signal),
     placeholderData: keepPreviousData,
   })
 }

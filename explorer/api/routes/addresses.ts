@@ -1,10 +1,12 @@
 import { z } from 'zod'
 import { toBech32, toChecksumAddress } from '../../../src/primitives/address.ts'
 import type { Api } from '../api.ts'
-import { listTransactions } from '../queries.ts'
+import { placePage } from '../evmShapes.ts'
+import { listMovements, listTransactions } from '../queries.ts'
 import { account, movement, page, pageOf, transaction } from '../shapes.ts'
 import { spelledAddress } from '../spelledAddress.ts'
-import { viewAmount, viewMovement } from '../views.ts'
+import { tokenPageOf } from '../tokenShapes.ts'
+import { viewAmount } from '../views.ts'
 
 /** Transactions of an account that are counted; an account with more shows none. */
 const MAX_COUNTED = 10_000
@@ -69,47 +71,10 @@ export function addAddresses(app: Api['app'], { queries }: Pick<Api, 'queries'>)
         tags,
         summary: 'Coins that an account gave or got',
         params,
-        querystring: page,
-        response: { 200: pageOf(movement) },
+        querystring: placePage,
+        response: { 200: tokenPageOf(movement) },
       },
     },
-    async ({ params: { address }, query: { limit, before } }) => {
-      // Two walks along two indexes, put together: an `or` of both columns would read all of either.
-      const [given, got] = await Promise.all(
-        (['sender', 'recipient'] as const).map((side) => {
-          const select = queries.selectFrom('coin_movement').selectAll().where(side, '=', address)
-          return (before === undefined ? select : select.where('position', '<', before))
-            .orderBy('position', 'desc')
-            .limit(limit + 1)
-            .execute()
-        }),
-      )
-      const rows = [
-        ...given!,
-        ...got!.filter(({ sender }) => sender === null || !Buffer.from(sender).equals(address)),
-      ].toSorted((a, b) => b.position - a.position || a.ordinal - b.ordinal)
-      // A page ends with a position, never within one.
-      const last = rows[Math.min(limit, rows.length) - 1]?.position ?? 0
-      const taken = rows.filter(({ position }) => position >= last)
-      const hashes = new Map(
-        taken.length === 0
-          ? []
-          : (
-              await queries
-                .selectFrom('tx')
-                .select(['position', 'hash'])
-                .where(
-                  'position',
-                  'in',
-                  taken.map(({ position }) => position),
-                )
-                .execute()
-            ).map(({ position, hash }): [number, Uint8Array] => [position, hash]),
-      )
-      return {
-        items: taken.map((row) => viewMovement({ ...row, hash: hashes.get(row.position) ?? null })),
-        next: rows.length > limit ? last : null,
-      }
-    },
+    ({ params: { address }, query }) => listMovements(queries, { account: address }, query),
   )
 }

@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { hexToBytes } from '../../../src/primitives/bytes.ts'
-import { beginPosition, endPosition } from '../../database/position.ts'
 import type { Api } from '../api.ts'
-import { listTransactions } from '../queries.ts'
+import { placePage } from '../evmShapes.ts'
+import { listMovements, listTransactions } from '../queries.ts'
 import { block, movement, page, pageOf, problem, transaction } from '../shapes.ts'
-import { viewBlock, viewMovement } from '../views.ts'
+import { tokenPageOf } from '../tokenShapes.ts'
+import { viewBlock } from '../views.ts'
 
 /** Blocks by height or hash of either header. */
 export function addBlocks(app: Api['app'], { queries }: Pick<Api, 'queries'>): void {
@@ -75,21 +76,14 @@ export function addBlocks(app: Api['app'], { queries }: Pick<Api, 'queries'>): v
         tags,
         summary: 'Coins that modules moved at the begin and the end of a block',
         params,
-        response: { 200: z.object({ items: z.array(movement) }), 404: problem },
+        querystring: placePage,
+        response: { 200: tokenPageOf(movement), 404: problem },
       },
     },
-    async ({ params: { id } }, reply) => {
+    async ({ params: { id }, query }, reply) => {
       const row = await find(id)
       if (row === undefined) return reply.code(404).send({ error: 'no such block in the index' })
-      const rows = await queries
-        .selectFrom('coin_movement')
-        .selectAll()
-        .where('position', 'in', [beginPosition(row.height), endPosition(row.height)])
-        .orderBy('position')
-        .orderBy('ordinal')
-        .limit(1000)
-        .execute()
-      return { items: rows.map((own) => viewMovement({ ...own, hash: null })) }
+      return listMovements(queries, { height: row.height }, query)
     },
   )
 }

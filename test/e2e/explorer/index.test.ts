@@ -33,6 +33,7 @@ import { browserPath, launchBrowser } from './browser.ts'
 import { testEtherscan } from './etherscan.ts'
 import { type FilledEvm, fillEvm, testEvm, viewEvm } from './evm.ts'
 import { faucetFlags, testFaucet, viewFaucet } from './faucet.ts'
+import { testPages } from './pages.ts'
 import { fillStaking, testStaking, viewStaking } from './staking.ts'
 import { testVerification } from './verification.ts'
 
@@ -335,6 +336,12 @@ describe('an explorer', () => {
   testAbuse(() => ({ explorerUrl: explorer.url, address: sender, hash: evmHashes[0]!, token: tokens[0]! }))
 
   testEtherscan(() => ({ explorerUrl: explorer.url, url: node.url, evm, tokens, hashes: evmHashes, sender }))
+
+  testPages(get, () => ({
+    addresses: [sender, staker.address, ACCOUNTS[3]!.address, NATIVE_TOKEN, evm.puppet, evm.child, tokens[0]!],
+    transactions: [...evmHashes, evm.creation, evm.mixed, evm.destruction],
+    tokens,
+  }))
 
   it('finds heights, hashes of both kinds and addresses in both spellings', async () => {
     const block = await get('blocks/1')

@@ -10,7 +10,7 @@ import { ContractTab } from '../parts/ContractTab.tsx'
 import { InternalCallPages } from '../parts/EvmTables.tsx'
 import { LogPages } from '../parts/Logs.tsx'
 import { Copyable } from '../parts/Names.tsx'
-import { Pages } from '../parts/Pages.tsx'
+import { Pages, TextPages } from '../parts/Pages.tsx'
 import { StakeTab } from '../parts/StakeTables.tsx'
 import { MovementTable, TransactionTable } from '../parts/Tables.tsx'
 import { type Tab, Tabs } from '../parts/Tabs.tsx'
@@ -66,9 +66,9 @@ function tabsOf(account: Account, abi: Abi | undefined): readonly Tab[] {
     {
       name: 'Coins',
       view: () => (
-        <Pages query={(before) => movementsQuery(path, before)} empty="No coins came or went.">
+        <TextPages query={(before) => movementsQuery(path, before)} empty="No coins came or went.">
           {(movements) => <MovementTable movements={movements} of={address} />}
-        </Pages>
+        </TextPages>
       ),
     },
     { name: 'Stake', view: () => <StakeTab address={address} /> },

@@ -4,14 +4,14 @@ import { blockQuery, movementsQuery, transactionsQuery } from '../api.ts'
 import { formatNumber, formatTime, formatUnits } from '../format.ts'
 import { Card, Facts, Note } from '../parts/Card.tsx'
 import { AddressLink, Copyable } from '../parts/Names.tsx'
-import { Pages } from '../parts/Pages.tsx'
+import { Pages, TextPages } from '../parts/Pages.tsx'
 import { Gas, MovementTable, TransactionTable } from '../parts/Tables.tsx'
 import { Age } from '../parts/Time.tsx'
 
 export function BlockPage() {
   const { id } = useParams({ from: '/block/$id' })
   const { data: block, error } = useQuery(blockQuery(id))
-  const movements = useQuery(movementsQuery(`blocks/${id}`)).data?.items ?? []
+  const { data: moved } = useQuery(movementsQuery(`blocks/${id}`))
   if (error !== null) return <Note>{error.message}</Note>
   if (block === undefined) return <Note>Loading …</Note>
   return (
@@ -52,9 +52,11 @@ export function BlockPage() {
           {(transactions) => <TransactionTable transactions={transactions} />}
         </Pages>
       </Card>
-      {movements.length > 0 && (
+      {moved !== undefined && moved.items.length > 0 && (
         <Card title="Coins that modules moved at the begin and the end of the block">
-          <MovementTable movements={movements} />
+          <TextPages key={id} query={(before) => movementsQuery(`blocks/${id}`, before)} empty="No coins moved.">
+            {(movements) => <MovementTable movements={movements} />}
+          </TextPages>
         </Card>
       )}
     </>
