@@ -19,7 +19,7 @@ const HELP = `node bench/explorer.ts [flags]
   --transfers 40000   of either kind
   --rate 500          transactions a second in the part lag
   --seconds 60        of load without an explorer, and again with one
-  --explorer-flags "…"
+  --explorer-flags="…"
                       for its Node.js, for example --cpu-prof
 `
 

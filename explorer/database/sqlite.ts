@@ -7,6 +7,8 @@ import type { TableName, Tables } from './schema.ts'
 const BUSY_TIMEOUT_MS = 10_000
 const SQLITE_BUSY = 5
 const CACHE_KIB = 65_536
+/** Pages of the log of commits after which they are written into the file: 32 MiB. */
+const WAL_PAGES = 8_192
 
 /**
  * Opens the SQLite file at `path`, which is made if it does not exist. Its queries run in the calling thread: a thread that writes many
@@ -57,6 +59,8 @@ export function connectSqlite<T>(path: string, isReader = false) {
   const database = new DatabaseSync(path, { readOnly: isReader, timeout: BUSY_TIMEOUT_MS })
   // Readers see the last commit while the writer is at work. A commit is in the file before it is reported: a power loss undoes none.
   if (!isReader) database.exec('pragma journal_mode = wal; pragma synchronous = full')
+  // Pages that many commits change are written into the file itself once for all of them.
+  if (!isReader) database.exec(`pragma wal_autocheckpoint = ${WAL_PAGES}`)
   database.exec(`pragma cache_size = -${CACHE_KIB}; pragma foreign_keys = on`)
   const queries = new Kysely<T>({ dialect: new SqliteDialect({ database: kyselyDatabase(database) }) })
   return { dialect: 'sqlite' as const, database, queries }
