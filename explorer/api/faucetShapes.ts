@@ -4,6 +4,11 @@ import { address, amount, hash, height } from './shapes.ts'
 
 const time = z.iso.datetime()
 
+const limit = z.object({
+  left: z.int().describe('grants that there may be now'),
+  retryAt: time.nullable().describe('when there may be more, where none is left; null: there may be now'),
+})
+
 export const faucet = z.object({
   isOn: z.boolean(),
   problem: z
@@ -12,6 +17,10 @@ export const faucet = z.object({
   address: address.nullable().describe('of the account that pays; null: this explorer has no faucet'),
   balance: amount.nullable(),
   amount: amount.describe('what an address gets, in 24 hours'),
+  limits: z
+    .object({ client: limit.describe('of whoever asks for this, by client address'), all: limit })
+    .nullable()
+    .describe('besides that of an address; null: this explorer has no faucet'),
 })
 
 export const grant = z.object({

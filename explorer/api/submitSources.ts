@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify'
-import { createClientAddresses } from '../../src/config/clientAddress.ts'
 import type { ExplorerConfig } from '../config/config.ts'
 import type { ContractName } from '../verify/compile.ts'
 import { readStandardJson, type StandardJson, StandardJsonError } from '../verify/standardJson.ts'
 import type { Refusal, Verifier } from '../verify/verifier.ts'
 import { ClientLimit } from './clientLimit.ts'
+import { createClientOf } from './clientOf.ts'
 import { isForeignPage } from './foreignPage.ts'
 
 /** Sources that a client sent, of which nothing is known yet. */
@@ -35,14 +35,13 @@ const NAMED_VERSIONS = 5
 
 /** Takes sources for both APIs that verify contracts. */
 export function createSubmitSources(verifier: Verifier, config: Pick<ExplorerConfig, 'trustedProxies'>): SubmitSources {
-  const clients = createClientAddresses(config.trustedProxies)
+  const clientOf = createClientOf(config)
   const limit = new ClientLimit(SUBMISSIONS, ALL_SUBMISSIONS)
-  return async ({ address, input, version, contract }, { headers, socket }) => {
-    if (isForeignPage(headers)) {
+  return async ({ address, input, version, contract }, request) => {
+    if (isForeignPage(request.headers)) {
       return refuse(403, 'invalid_parameter', 'pages of other sites send no sources here')
     }
-    const forwarded = headers['x-forwarded-for']
-    const client = clients.of(socket.remoteAddress, Array.isArray(forwarded) ? forwarded.join(',') : forwarded)
+    const client = clientOf(request)
     if (!limit.take(client, performance.now())) {
       return refuse(429, 'too_many_requests', 'too many contracts from this address: try again later')
     }

@@ -20,6 +20,7 @@ export function loadExplorerConfig(sources: ConfigSources, homeDirectory: string
   return {
     ...settings,
     database: placeOf(settings.database, homeDirectory),
+    compilers: settings.compilers === undefined ? undefined : fromHome(settings.compilers, homeDirectory),
     compilerCache: fromHome(settings.compilerCache, homeDirectory),
     faucetKeyFile: settings.faucetKeyFile === undefined ? undefined : fromHome(settings.faucetKeyFile, homeDirectory),
     log: { level: logLevel, format: logFormat },

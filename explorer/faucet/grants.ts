@@ -13,6 +13,9 @@ export const LIMIT_MS = 24 * 3_600_000
 /** Grants in {@link LIMIT_MS}: an address has one. */
 export const CLIENT_GRANTS = 5
 const ALL_GRANTS = 1_000
+/** The subjects of limits. */
+const ALL = 'all'
+const clientSubject = (client: string): string => `client ${client}`
 
 /** Why there is no grant, and when there may be one. */
 export interface Refused {
@@ -37,8 +40,8 @@ export async function storeGrant(
   // In this order in every transaction: two of them cannot wait for each other.
   const limits = [
     { limit: 'address', subject: `address ${bytesToHex(address)}`, most: 1 },
-    { limit: 'client', subject: `client ${client}`, most: CLIENT_GRANTS },
-    { limit: 'all', subject: 'all', most: ALL_GRANTS },
+    { limit: 'client', subject: clientSubject(client), most: CLIENT_GRANTS },
+    { limit: 'all', subject: ALL, most: ALL_GRANTS },
   ] as const
   let reached: (typeof limits)[number] | undefined
   try {
@@ -64,6 +67,30 @@ export async function storeGrant(
     .where('subject', '=', reached.subject)
     .executeTakeFirst()
   return { limit: reached.limit, retryAtMs: (row?.since ?? nowMs) + LIMIT_MS }
+}
+
+/** How many grants there may still be. */
+export interface LimitLeft {
+  readonly left: number
+  /** when there may be more; undefined: some are left */
+  readonly retryAtMs: number | undefined
+}
+
+/** What is left of the limits of a client and of all together. */
+export async function readLimits(
+  services: ServiceQueries,
+  client: string,
+  nowMs: number,
+): Promise<{ readonly client: LimitLeft; readonly all: LimitLeft }> {
+  const own = clientSubject(client)
+  const rows = await services.selectFrom('faucet_limit').selectAll().where('subject', 'in', [own, ALL]).execute()
+  const leftOf = (subject: string, most: number): LimitLeft => {
+    const row = rows.find((entry) => entry.subject === subject)
+    if (row === undefined || row.since <= nowMs - LIMIT_MS) return { left: most, retryAtMs: undefined }
+    const left = most - row.count
+    return { left, retryAtMs: left > 0 ? undefined : row.since + LIMIT_MS }
+  }
+  return { client: leftOf(own, CLIENT_GRANTS), all: leftOf(ALL, ALL_GRANTS) }
 }
 
 /** Counts one more of `subject`; false: there are as many as may be. */

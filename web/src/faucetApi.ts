@@ -5,6 +5,7 @@ import { get } from './api.ts'
 /* The faucet, as in api.ts. */
 
 export type Grant = GrantView
+export type { Faucet }
 
 /** Why there are no coins; the message is the explorer's. */
 export class FaucetRefusal extends Error {

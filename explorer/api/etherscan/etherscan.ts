@@ -1,11 +1,11 @@
 import { setTimeout } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { createClientAddresses } from '../../../src/config/clientAddress.ts'
 import { NodeError } from '../../node/nodeClient.ts'
 import { createFunctionNames } from '../../verify/functionNames.ts'
 import { MAX_INPUT_BYTES } from '../../verify/standardJson.ts'
 import type { Api } from '../api.ts'
 import { ClientLimit } from '../clientLimit.ts'
+import { createClientOf } from '../clientOf.ts'
 import { ACCOUNT_ACTIONS } from './accounts.ts'
 import { type Actions, actionsOf, type EtherscanContext, failed, ok, tooMuch } from './action.ts'
 import { BLOCK_ACTIONS } from './blocks.ts'
@@ -58,7 +58,7 @@ export async function addEtherscan(app: FastifyInstance, api: Omit<Api, 'app'>):
   const functionNames = createFunctionNames({ services, queries })
   const takeTurn = createTurns()
   const shared = { queries, services, config, node, cache, nodeHeight, verifier, functionNames, takeTurn }
-  const clients = createClientAddresses(config.trustedProxies)
+  const clientOf = createClientOf(config)
   const limit = new ClientLimit(REQUESTS, ALL_REQUESTS)
   const longForms = new ClientLimit(LONG_FORMS, ALL_LONG_FORMS)
   app.removeAllContentTypeParsers()
@@ -74,8 +74,7 @@ export async function addEtherscan(app: FastifyInstance, api: Omit<Api, 'app'>):
 
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     reply.header('access-control-allow-origin', '*')
-    const forwarded = request.headers['x-forwarded-for']
-    const client = clients.of(request.socket.remoteAddress, Array.isArray(forwarded) ? forwarded.join(',') : forwarded)
+    const client = clientOf(request)
     if (!limit.take(client, performance.now())) return failed(LIMIT_TEXT)
     let isProxy = false
     try {

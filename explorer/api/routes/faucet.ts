@@ -1,12 +1,21 @@
 import { z } from 'zod'
-import { createClientAddresses } from '../../../src/config/clientAddress.ts'
 import { toChecksumAddress } from '../../../src/primitives/address.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { bytesToAmount } from '../../database/amount.ts'
-import { countOpen, findGrant, GRANT_AMOUNT, type Grant, type Refused, storeGrant } from '../../faucet/grants.ts'
+import {
+  countOpen,
+  findGrant,
+  GRANT_AMOUNT,
+  type Grant,
+  type LimitLeft,
+  type Refused,
+  readLimits,
+  storeGrant,
+} from '../../faucet/grants.ts'
 import { hasFaucet } from '../../faucet/payGrants.ts'
 import type { Api } from '../api.ts'
 import { ClientLimit } from '../clientLimit.ts'
+import { createClientOf } from '../clientOf.ts'
 import { type Faucet, faucet, type GrantView, grant, grantProblem } from '../faucetShapes.ts'
 import { isForeignPage } from '../foreignPage.ts'
 import { problem } from '../shapes.ts'
@@ -35,16 +44,19 @@ export function addFaucet(
   { queries, services, config, faucetAddress }: Pick<Api, 'queries' | 'services' | 'config' | 'faucetAddress'>,
 ): void {
   const tags = ['faucet']
-  const clients = createClientAddresses(config.trustedProxies)
+  const clientOf = createClientOf(config)
   const requests = new ClientLimit(REQUESTS, ALL_REQUESTS)
 
-  const status = async (): Promise<Faucet> => {
+  const status = async (client: string): Promise<Faucet> => {
     const fixed = { amount: GRANT_AMOUNT.toString() }
-    if (faucetAddress === undefined) return { isOn: false, problem: 'off', address: null, balance: null, ...fixed }
-    const [chain, balance, open] = await Promise.all([
+    if (faucetAddress === undefined) {
+      return { isOn: false, problem: 'off', address: null, balance: null, limits: null, ...fixed }
+    }
+    const [chain, balance, open, limits] = await Promise.all([
       queries.selectFrom('ingest').select('evm_chain_id').executeTakeFirst(),
       queries.selectFrom('coin_balance').select('amount').where('address', '=', faucetAddress).executeTakeFirst(),
       countOpen(services),
+      readLimits(services, client, Date.now()),
     ])
     const coins = balance === undefined ? 0n : bytesToAmount(balance.amount)
     const isOther = chain === undefined || !hasFaucet(chain.evm_chain_id)
@@ -52,13 +64,20 @@ export function addFaucet(
     const isEmpty = coins < GRANT_AMOUNT * BigInt(open + 2)
     const own = isOther ? 'otherChain' : isEmpty ? 'empty' : 'none'
     const address = toChecksumAddress(faucetAddress)
-    return { isOn: own === 'none', problem: own, address, balance: coins.toString(), ...fixed }
+    return {
+      isOn: own === 'none',
+      problem: own,
+      address,
+      balance: coins.toString(),
+      limits: { client: viewLimit(limits.client), all: viewLimit(limits.all) },
+      ...fixed,
+    }
   }
 
   app.get(
     '/faucet',
-    { schema: { tags, summary: 'Whether there are test coins, and how many', response: { 200: faucet } } },
-    status,
+    { schema: { tags, summary: 'Whether there are test coins, how many, and for whom', response: { 200: faucet } } },
+    (request) => status(clientOf(request)),
   )
 
   app.post(
@@ -76,15 +95,11 @@ export function addFaucet(
       if (isForeignPage(request.headers)) {
         return reply.code(403).send({ error: 'ask on the page of the explorer itself' })
       }
-      const forwarded = request.headers['x-forwarded-for']
-      const client = clients.of(
-        request.socket.remoteAddress,
-        Array.isArray(forwarded) ? forwarded.join(',') : forwarded,
-      )
+      const client = clientOf(request)
       if (!requests.take(client, performance.now())) {
         return reply.code(429).send({ error: 'too many requests from this address: try again later', retryAt: null })
       }
-      const { problem: own } = await status()
+      const { problem: own } = await status(client)
       if (own !== 'none') return reply.code(503).send({ error: PROBLEMS[own], retryAt: null })
       const { address } = request.body
       const stored = await storeGrant(services, address, client, Date.now())
@@ -110,6 +125,10 @@ export function addFaucet(
       return own === undefined ? reply.code(404).send({ error: 'no such grant' }) : viewGrant(own)
     },
   )
+}
+
+function viewLimit({ left, retryAtMs }: LimitLeft): NonNullable<Faucet['limits']>['all'] {
+  return { left, retryAt: retryAtMs === undefined ? null : viewTime(retryAtMs) }
 }
 
 function viewGrant({ number, address, amount, created, state, hash, height, problem: reason }: Grant): GrantView {

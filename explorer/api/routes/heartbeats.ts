@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
-import { createClientAddresses } from '../../../src/config/clientAddress.ts'
 import { deleteOldReports, storeReport } from '../../heartbeat/nodeBook.ts'
 import { readReport } from '../../heartbeat/readReport.ts'
 import type { Api } from '../api.ts'
 import { ClientLimit } from '../clientLimit.ts'
+import { createClientOf } from '../clientOf.ts'
 
 /** Longest body, in bytes: twenty times what a node sends. */
 const MAX_BODY = 8 * 1024
@@ -20,7 +20,7 @@ export function addHeartbeats(
   app: FastifyInstance,
   { queries, services, config, nodeHeight }: Pick<Api, 'queries' | 'services' | 'config' | 'nodeHeight'>,
 ): void {
-  const clients = createClientAddresses(config.trustedProxies)
+  const clientOf = createClientOf(config)
   const reports = new ClientLimit(REPORTS, ALL_REPORTS)
   const newNodes = new ClientLimit(NEW_NODES, ALL_NEW_NODES)
   // The signature is over the bytes, so they are kept. No other type is read: a form of some web page cannot send a report.
@@ -33,8 +33,7 @@ export function addHeartbeats(
   app.addHook('onClose', async () => clearInterval(cleaning))
 
   app.post('/heartbeat', { bodyLimit: MAX_BODY, schema: { hide: true } }, async (request, reply) => {
-    const forwarded = request.headers['x-forwarded-for']
-    const client = clients.of(request.socket.remoteAddress, Array.isArray(forwarded) ? forwarded.join(',') : forwarded)
+    const client = clientOf(request)
     if (!reports.take(client, performance.now())) {
       return reply.code(429).send({ error: 'too many reports from this address: try again later' })
     }

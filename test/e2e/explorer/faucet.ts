@@ -91,4 +91,5 @@ export async function viewFaucet(page: Page, url: string): Promise<void> {
   await main.getByRole('button', { name: 'Get' }).click()
   await main.getByText('Paid', { exact: false }).waitFor()
   await main.getByRole('link', { name: address }).waitFor()
+  await main.getByText(/You can ask for .* more address/).waitFor()
 }

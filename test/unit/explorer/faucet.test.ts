@@ -306,11 +306,51 @@ describe('the API of a faucet', () => {
       address: account ?? null,
       balance: account === undefined ? null : String(coins),
       amount: String(GRANT_AMOUNT),
+      limits:
+        account === undefined ? null : { client: { left: 5, retryAt: null }, all: { left: 1_000, retryAt: null } },
     })
     const answer = await app.inject({ method: 'POST', url: '/faucet', payload: { address: FAUCET } })
     expect([answer.statusCode, answer.json().error]).toEqual([error === undefined ? 202 : 503, error])
     expect(await states()).toEqual(error === undefined ? ['waiting'] : [])
     expect((await app.inject('/faucet/grants/1')).statusCode).toBe(error === undefined ? 200 : 404)
+    await app.close()
+  })
+
+  it('says what is left for whoever reads it, and when there is more', async () => {
+    await new FakeChain().index()
+    await database.write((writer) =>
+      writer.replace('coin_balance', [[hexToBytes(FAUCET), amountToBytes(HAS_COINS), 0]]),
+    )
+    const app = fastify().withTypeProvider<ZodTypeProvider>()
+    app.setValidatorCompiler(validatorCompiler)
+    app.setSerializerCompiler(serializerCompiler)
+    addFaucet(app, {
+      queries: database.queries,
+      services,
+      config: { chainName: 'test', coinSymbol: 'COIN', trustedProxies: [] },
+      faucetAddress: hexToBytes(FAUCET),
+    })
+    const limits = async (remoteAddress: string) => (await app.inject({ url: '/faucet', remoteAddress })).json().limits
+    const since = Date.now()
+    const again = new Date(since + LIMIT_MS).toISOString()
+    for (let byte = 1; byte <= CLIENT_GRANTS; byte++) {
+      await storeGrant(services, addressOf(byte), '198.51.100.1', since)
+    }
+    expect(await limits('198.51.100.1')).toEqual({
+      client: { left: 0, retryAt: again },
+      all: { left: 995, retryAt: null },
+    })
+    expect(await limits('198.51.100.2')).toEqual({
+      client: { left: 5, retryAt: null },
+      all: { left: 995, retryAt: null },
+    })
+    await services.updateTable('faucet_limit').set({ count: 1_000 }).where('subject', '=', 'all').execute()
+    expect((await limits('198.51.100.2')).all).toEqual({ left: 0, retryAt: again })
+    await services
+      .updateTable('faucet_limit')
+      .set({ since: since - LIMIT_MS })
+      .execute()
+    expect((await limits('198.51.100.1')).client).toEqual({ left: 5, retryAt: null })
     await app.close()
   })
 })

@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { askFaucet, FaucetRefusal, faucetQuery, type Grant, grantQuery } from '../faucetApi.ts'
+import { askFaucet, type Faucet, FaucetRefusal, faucetQuery, type Grant, grantQuery } from '../faucetApi.ts'
 import { formatTime } from '../format.ts'
 import { Amount } from '../parts/Amount.tsx'
 import { Card, Facts, Note } from '../parts/Card.tsx'
@@ -23,7 +23,10 @@ export function FaucetPage() {
       <h1>Faucet</h1>
       <Card>
         {faucet.problem === 'none' ? (
-          <Form amount={faucet.amount} onGranted={setGranted} />
+          <>
+            <Form amount={faucet.amount} onGranted={setGranted} />
+            <Limits limits={faucet.limits} />
+          </>
         ) : (
           <Note>{PROBLEMS[faucet.problem]}</Note>
         )}
@@ -41,6 +44,20 @@ export function FaucetPage() {
       )}
     </>
   )
+}
+
+/** What is left for whoever reads this. */
+function Limits({ limits }: { readonly limits: Faucet['limits'] }) {
+  if (limits === null) return null
+  const { client, all } = limits
+  if (all.retryAt !== null) {
+    return <p>The faucet has given what it gives in 24 hours. You can ask again at {formatTime(all.retryAt)}.</p>
+  }
+  if (client.retryAt !== null) {
+    return <p>You have had coins for enough addresses. You can ask again at {formatTime(client.retryAt)}.</p>
+  }
+  const left = Math.min(client.left, all.left)
+  return <p>You can ask for {left === 1 ? 'one more address' : `${left} more addresses`} in these 24 hours.</p>
 }
 
 function Form({ amount, onGranted }: { readonly amount: string; readonly onGranted: (id: number) => void }) {
