@@ -11,9 +11,9 @@ import type { BlockContext, Rules } from '../evm/blockContext.ts'
 import type { Engine } from '../evm/engine.ts'
 import type { PrecompileTable } from '../evm/precompile.ts'
 import { createPrecompileGas } from '../evm/precompileGas.ts'
-import { applyBlockStart } from '../evm/systemCalls.ts'
+import { applyBlockStart, type SystemCallContext } from '../evm/systemCalls.ts'
 import type { Tracer } from '../evm/tracer.ts'
-import { applyTransaction, type TransactionFees } from '../evm/transition.ts'
+import { type AppliedTransaction, applyTransaction, type TransactionFees } from '../evm/transition.ts'
 import { AUTH_PARAMS } from '../modules/auth/params.ts'
 import { recordBurn } from '../modules/bank/ledger.ts'
 import type { NativeBlock } from '../modules/context.ts'
@@ -249,6 +249,22 @@ function routeFees(world: Journal, fees: TransactionFees, burntAcoin: bigint): v
   const fee = fees.baseFeeAcoin + fees.tipAcoin
   if (fee > 0n) world.addBalance(FEE_COLLECTOR, fee)
   recordBurn(world, burntAcoin)
+}
+
+/** What a block does beside executing its transactions and the work of native modules, where it is simulated. */
+export interface BlockRules {
+  /** credits what a transaction has paid for its gas */
+  creditFees(
+    world: Journal,
+    outcome: Pick<AppliedTransaction, 'fees' | 'burntAcoin'>,
+    block: Pick<BlockContext, 'coinbase'>,
+  ): void
+  /** comes after the last transaction */
+  readonly end?: (context: SystemCallContext & { readonly world: Journal }) => Promise<void>
+}
+
+export const BLOCK_RULES: BlockRules = {
+  creditFees: (world, { fees, burntAcoin }) => routeFees(world, fees, burntAcoin),
 }
 
 /** The header of a block with these results. */

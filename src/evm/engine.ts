@@ -43,6 +43,8 @@ export interface ExecutionEnvironment {
   readonly transaction: TransactionContext
   readonly rules: Rules
   readonly precompiles: PrecompileTable
+  /** standard precompiles, by `bytesKey(address)`, that are plain accounts in this run: a call's overrides replaced or moved them */
+  readonly hiddenPrecompiles?: ReadonlySet<string>
   /** gas that Ethereum's slower precompiles may still use in the block; the run deducts what it uses. Without it they have no limit. */
   readonly precompileGas?: PrecompileGas
   readonly tracer?: Tracer

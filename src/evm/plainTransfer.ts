@@ -23,8 +23,14 @@ export function isPlainTransfer(
   {
     world,
     precompiles,
+    hiddenPrecompiles,
     rules,
-  }: { readonly world: WorldState; readonly precompiles: PrecompileTable; readonly rules: Rules },
+  }: {
+    readonly world: WorldState
+    readonly precompiles: PrecompileTable
+    readonly hiddenPrecompiles?: ReadonlySet<string>
+    readonly rules: Rules
+  },
 ): message is PlainTransfer {
   const { to, value, authorizationList } = message
   return (
@@ -32,7 +38,7 @@ export function isPlainTransfer(
     authorizationList.length === 0 &&
     world.getCode(to).length === 0 &&
     !precompiles.has(bytesKey(to)) &&
-    !isStandardPrecompile(to, rules.fork) &&
+    (!isStandardPrecompile(to, rules.fork) || hiddenPrecompiles?.has(bytesKey(to)) === true) &&
     world.getBalance(to) + value <= MAX_BALANCE
   )
 }

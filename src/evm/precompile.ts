@@ -33,6 +33,8 @@ export interface PrecompileResult {
  */
 export interface StatefulPrecompile {
   readonly address: Address
+  /** a call's overrides moved it here: it is not warm, as an account that has been here before the call is not */
+  readonly isMoved?: true
   run(call: PrecompileCall): PrecompileResult
 }
 

@@ -14,9 +14,9 @@ export const HISTORY_STORAGE: Address = toAddress(hexToBytes('0x0000F90827F1C53a
 const SYSTEM_ADDRESS = hexToBytes('0xfffffffffffffffffffffffffffffffffffffffe')
 const SYSTEM_CALL_GAS = 30_000_000n
 
-type SystemCallContext = Pick<
+export type SystemCallContext = Pick<
   TransitionContext,
-  'world' | 'block' | 'rules' | 'engine' | 'precompiles' | 'precompileGas'
+  'world' | 'block' | 'rules' | 'engine' | 'precompiles' | 'hiddenPrecompiles' | 'precompileGas'
 >
 
 /**
@@ -39,7 +39,7 @@ export async function applyBlockStart(
 }
 
 async function systemCall(
-  { world, block, rules, engine, precompiles, precompileGas }: SystemCallContext,
+  { world, block, rules, engine, precompiles, hiddenPrecompiles, precompileGas }: SystemCallContext,
   to: Uint8Array,
   data: Uint8Array,
 ): Promise<void> {
@@ -48,7 +48,15 @@ async function systemCall(
   const transaction = { origin: SYSTEM_ADDRESS, gasPrice: 0n, blobHashes: [] }
   await engine.run(
     { caller: SYSTEM_ADDRESS, to, value: 0n, data, gasLimit: SYSTEM_CALL_GAS },
-    { world, block, rules, precompiles, transaction, ...(precompileGas === undefined ? {} : { precompileGas }) },
+    {
+      world,
+      block,
+      rules,
+      precompiles,
+      transaction,
+      ...(hiddenPrecompiles === undefined ? {} : { hiddenPrecompiles }),
+      ...(precompileGas === undefined ? {} : { precompileGas }),
+    },
   )
   world.endTransaction({ clearEmpty: true })
 }

@@ -31,6 +31,8 @@ export interface TransitionContext {
   readonly engine: Engine
   readonly precompiles: PrecompileTable
   /** see ExecutionEnvironment */
+  readonly hiddenPrecompiles?: ReadonlySet<string>
+  /** see ExecutionEnvironment */
   readonly precompileGas?: PrecompileGas
   readonly tracer?: Tracer
   /** see ExecutionEnvironment */
@@ -57,7 +59,7 @@ export interface TransactionFees {
   readonly blobFeeAcoin: bigint
 }
 
-interface SkippedTransaction {
+export interface SkippedTransaction {
   readonly kind: 'skipped'
   /** geth's message */
   readonly reason: string
@@ -67,6 +69,8 @@ export interface AppliedTransaction {
   readonly kind: 'applied'
   readonly status: ExecutionResult['status']
   readonly gasUsed: bigint
+  /** the most that was used at a time: before refunds */
+  readonly maxGasUsed: bigint
   /** acoin per gas */
   readonly effectiveGasPrice: bigint
   readonly logs: readonly Log[]
@@ -208,7 +212,8 @@ async function applyMessage(
       : await runInEngine(message, context, { gasLimit: gasLimit - intrinsic, price })
 
   // 6. refunds
-  const gasUsed = gasAfterRefund(message, intrinsic + result.gasUsed, result.gasRefund + authorizationRefund, rules)
+  const gasBeforeRefund = intrinsic + result.gasUsed
+  const gasUsed = gasAfterRefund(message, gasBeforeRefund, result.gasRefund + authorizationRefund, rules)
   if (bought) world.addBalance(sender, (gasLimit - gasUsed) * price)
 
   // 7. fees
@@ -228,6 +233,7 @@ async function applyMessage(
     kind: 'applied',
     status: result.status,
     gasUsed,
+    maxGasUsed: gasBeforeRefund > gasUsed ? gasBeforeRefund : gasUsed,
     effectiveGasPrice: price,
     logs,
     events,
@@ -299,7 +305,7 @@ function warmAddresses(
   world.warmAddress(sender)
   if (to !== undefined) world.warmAddress(to)
   if (includesFork(rules.fork, 'shanghai')) world.warmAddress(block.coinbase)
-  for (const { address } of precompiles.values()) world.warmAddress(address)
+  for (const { address, isMoved } of precompiles.values()) if (isMoved !== true) world.warmAddress(address)
   for (const { address, storageKeys } of accessList) {
     world.warmAddress(address)
     for (const slot of storageKeys) world.warmSlot(address, slot)
@@ -317,13 +323,14 @@ function environmentOf(
   context: TransitionContext,
   gasPrice: bigint,
 ): ExecutionEnvironment {
-  const { world, block, rules, precompiles, precompileGas, tracer } = context
+  const { world, block, rules, precompiles, hiddenPrecompiles, precompileGas, tracer } = context
   return {
     world,
     block,
     rules,
     precompiles,
     transaction: { origin: message.sender, gasPrice, blobHashes: message.blobVersionedHashes },
+    ...(hiddenPrecompiles === undefined ? {} : { hiddenPrecompiles }),
     ...(precompileGas === undefined ? {} : { precompileGas }),
     ...(tracer === undefined ? {} : { tracer }),
     ...(context.yield === undefined ? {} : { yield: context.yield }),

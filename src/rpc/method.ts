@@ -1,3 +1,4 @@
+import type { BlockRules } from '../app/blockExecution.ts'
 import type { BlockHooks } from '../app/blockHooks.ts'
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import type { RpcLimits } from '../config/config.ts'
@@ -91,6 +92,8 @@ export interface ExecutionHost {
   readonly precompiles: PrecompileTable
   /** run native modules at begin and end of a block that is executed again */
   readonly hooks: BlockHooks
+  /** of simulated blocks; undefined: the chain's own */
+  readonly blockRules?: BlockRules
   /**
    * See `ExecutionEnvironment.yield`; called for each request with the deadline of its method, on the clock of `RpcContext.monotonicMs`.
    * What it gives throws `ExecutionTimeout` from then on, and as soon as nobody waits for the request any more (`RpcContext.scope`).

@@ -79,7 +79,7 @@ async function wipedSlots(database: DatabaseReader, { address, slots }: AccountC
   return [...merged.values()].filter(({ previous, current }) => !equalBytes(previous, current))
 }
 
-function nativeSlots(changes: StateChanges): SlotChange[] {
+export function nativeSlots(changes: StateChanges): SlotChange[] {
   return changes.native.map(({ key, previous, current }) => ({
     slot: nativeSlot(key),
     previous: previous ?? EMPTY_BYTES,
@@ -115,7 +115,7 @@ export function nativeSlot(rawKey: Uint8Array): Uint8Array {
  * never deletes it.
  * @throws Error (a bug) when EVM storage of the reserved account changed
  */
-function withNativeAccount(reader: StateReader, changes: StateChanges): readonly AccountChange[] {
+export function withNativeAccount(reader: StateReader, changes: StateChanges): readonly AccountChange[] {
   const own = changes.accounts.find(({ address }) => Buffer.compare(address, NATIVE_ACCOUNT) === 0)
   if (own !== undefined && (own.wiped || own.slots.length > 0 || own.current === undefined)) {
     throw new Error('the storage of the native account is written through native entries only')

@@ -40,7 +40,7 @@ export interface AccountProof {
 const SLOTS_PER_PAUSE = 8
 
 /** Reads the RLP of a trie's node at the first `depth` nibbles of `path`. */
-type NodeReader = (owner: Uint8Array, path: string, depth: number) => Promise<Uint8Array | undefined>
+export type NodeReader = (owner: Uint8Array, path: string, depth: number) => Promise<Uint8Array | undefined>
 
 /**
  * The proof of an account and its slots, or of their absence, against the state root of block `height`. `snapshot` is a database
@@ -89,7 +89,7 @@ function decodeValue(leaf: Uint8Array): Uint8Array {
 }
 
 /** The nodes from the root towards `key`, and its value. Nodes shorter than 32 bytes are inside their parents. */
-async function prove(
+export async function prove(
   read: NodeReader,
   owner: Uint8Array,
   key: string,

@@ -24,6 +24,8 @@ export interface TrieAccountChange {
   readonly isThere?: boolean
   /** undefined deletes the account; then `slots` must unset all of its storage */
   readonly current: Account | undefined
+  /** none of the former slots is left; only where nothing is stored, as their nodes stay in the database */
+  readonly isWiped?: boolean
   readonly slots: readonly TrieSlotChange[]
 }
 
@@ -86,11 +88,11 @@ export class StateTrie {
     const updates: TrieUpdate[] = []
     let made = 0
     // 1. Storage tries.
-    for (const { address, isThere, current, slots } of changes) {
+    for (const { address, isThere, current, isWiped = false, slots } of changes) {
       let storageRoot: string | undefined
-      if (slots.length > 0) {
+      if (slots.length > 0 || isWiped) {
         const owner = storageTrie(address)
-        const root = this.#storageRoot(owner, generation)
+        const root = isWiped ? undefined : this.#storageRoot(owner, generation)
         const result = updateTrie(owner, root, sortUpdates(slots.map(slotUpdate)), this.#source, log, generation)
         storages.set(bytesKey(address), result.root)
         made += result.made

@@ -10,6 +10,7 @@ import { checkHeight, readStateHead, type StateHead } from './head.ts'
 import { valueAt } from './history.ts'
 import { type AccountProof, proofAt } from './proof.ts'
 import type { StateReader } from './reader.ts'
+import { openStateRoots, type StateRoots } from './stateRoots.ts'
 
 /** Blocks and state as of one published head, so that everything that one RPC request reads is consistent. */
 export interface NodeView {
@@ -30,6 +31,11 @@ export interface NodeView {
     slots: readonly Uint8Array[],
     pause?: () => Promise<void>,
   ): Promise<AccountProof>
+  /**
+   * State roots that further blocks on the state after block `height` would have.
+   * @throws StateUnavailable below the pruning window
+   */
+  stateRoots(height: number): StateRoots
 }
 
 /** Caches that the views of one thread share. */
@@ -54,6 +60,7 @@ export function openView(snapshot: DatabaseReader, caches: ViewCaches): NodeView
     stateAt: (height) => openStateAt(snapshot, caches, head, height),
     accounts: (options = {}) => walkAccounts(snapshot, options),
     proofAt: (height, address, slots, pause) => proofAt(snapshot, head, height, address, slots, pause),
+    stateRoots: (height) => openStateRoots(snapshot, openStateAt(snapshot, caches, head, height), head, height),
   }
 }
 

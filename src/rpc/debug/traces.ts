@@ -12,14 +12,8 @@ import { bytesToHex } from '../../primitives/bytes.ts'
 import { parseDuration } from '../../primitives/timeText.ts'
 import { RPC_CODES, RpcError, serverError } from '../errors.ts'
 import { findHeader } from '../eth/blockLookup.ts'
-import {
-  applyStateOverrides,
-  type CallEnvironment,
-  executionOf,
-  openCall,
-  runCall,
-  toCallMessage,
-} from '../eth/call.ts'
+import { type CallEnvironment, executionOf, openCall, runCall, toCallMessage } from '../eth/call.ts'
+import { applyStateOverrides } from '../eth/stateOverrides.ts'
 import { locateMined } from '../eth/transactions.ts'
 import { defineMethod, type ParamReader, type RpcContext, type RpcMethod } from '../method.ts'
 import {
@@ -187,9 +181,13 @@ async function openTraceCall(
   }
   await replayUpTo(replay, txIndex, pause)
   const { world } = execution
-  const precompiles = applyStateOverrides(world, stateOverrides, executionOf(context).precompiles, rules)
-  world.endTransaction({ clearEmpty: false })
-  return { ...openCall(context, selector, { block: blockOverrides }), world, precompiles, pause }
+  const tables = applyStateOverrides(
+    world,
+    stateOverrides,
+    { registered: executionOf(context).precompiles, precompileGasLimit: context.chain.precompileGasLimit },
+    rules,
+  )
+  return { ...openCall(context, selector, { block: blockOverrides }), ...tables, world, pause }
 }
 
 /** What all traces of one request share. */

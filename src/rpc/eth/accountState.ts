@@ -103,7 +103,7 @@ export const getStorageValues = defineMethod({
   run: ({ view }, request, block = LATEST) => {
     const count = request.reduce((sum, [, slots]) => sum + slots.length, 0)
     if (count === 0) throw new RpcError(RPC_CODES.invalidParams, 'empty request')
-    if (count > MAX_SLOTS) throw new RpcError(RPC_CODES.tooManySlots, `too many slots (max ${MAX_SLOTS})`)
+    if (count > MAX_SLOTS) throw new RpcError(RPC_CODES.clientLimitExceeded, `too many slots (max ${MAX_SLOTS})`)
     const { state } = selectState(view, block)
     return Object.fromEntries(
       request.map(([address, slots]) => [
@@ -127,7 +127,7 @@ export const getProof = defineMethod({
   required: 2,
   run: async ({ view, execution, limits, monotonicMs }, address, keys, block = LATEST) => {
     if (keys.length > MAX_PROOF_SLOTS)
-      throw new RpcError(RPC_CODES.tooManySlots, `too many slots (max ${MAX_PROOF_SLOTS})`)
+      throw new RpcError(RPC_CODES.clientLimitExceeded, `too many slots (max ${MAX_PROOF_SLOTS})`)
     const height = stateHeight(view, block)
     const slots = keys.map(({ slot }) => slot)
     const pause = execution?.yieldUntil(monotonicMs() + limits.callTimeoutMs)

@@ -1,21 +1,17 @@
 import { blockContextOf, consensusTimeMs, rulesAt } from '../../app/blockContext.ts'
 import type { BlockContext, Rules } from '../../evm/blockContext.ts'
 import { ExecutionTimeout } from '../../evm/engine.ts'
-import type { PrecompileTable, StatefulPrecompile } from '../../evm/precompile.ts'
-import { isStandardPrecompile } from '../../evm/precompileAddresses.ts'
 import { createPrecompileGas } from '../../evm/precompileGas.ts'
 import { revertReason } from '../../evm/revertReason.ts'
 import type { Tracer } from '../../evm/tracer.ts'
 import { type AppliedTransaction, applyCall, type CallMessage, effectiveGasPrice } from '../../evm/transition.ts'
-import { type Address, toChecksumAddress, ZERO_ADDRESS } from '../../primitives/address.ts'
-import { bytesKey, bytesToHex, compareBytes } from '../../primitives/bytes.ts'
+import { ZERO_ADDRESS } from '../../primitives/address.ts'
+import { bytesToHex } from '../../primitives/bytes.ts'
 import { Journal } from '../../state/journal.ts'
-import type { WorldState } from '../../state/world.ts'
 import { RPC_CODES, RpcError, serverError } from '../errors.ts'
 import { defineMethod, type ExecutionHost, type RpcContext } from '../method.ts'
 import { type BlockSelector, LATEST, readBlockNumberOrHash } from '../params/blockSelector.ts'
 import {
-  type AccountOverride,
   type BlockOverrides,
   type CallRequest,
   callData,
@@ -26,6 +22,7 @@ import {
 } from '../params/callRequest.ts'
 import { prunedHistory, selectState } from './blockLookup.ts'
 import { nextHeader } from './nextBlock.ts'
+import { applyStateOverrides, type PrecompileTables } from './stateOverrides.ts'
 
 /** Runs a call without a transaction and answers with what it returns. */
 export const call = defineMethod({
@@ -45,12 +42,11 @@ export const call = defineMethod({
 })
 
 /** What eth_call and similar methods run on: a copy of the state with the overrides applied, and a block. */
-export interface CallEnvironment {
+export interface CallEnvironment extends PrecompileTables {
   readonly world: Journal
   readonly block: BlockContext
   readonly rules: Rules
   readonly engine: ExecutionHost['engine']
-  readonly precompiles: PrecompileTable
   /** of a block; each call may use all of it */
   readonly precompileGasLimit: bigint
   /** see `ExecutionEnvironment.yield` */
@@ -85,12 +81,15 @@ export function openCall(context: RpcContext, selector: BlockSelector, overrides
   const world = new Journal(state)
   const timeMs = consensusTimeMs(header, chain, context.chain)
   const block = overrideBlock(blockContextOf(header, timeMs, chain, rules), overrides.block ?? {})
-  const remaining = applyStateOverrides(world, overrides.state ?? [], precompiles, rules)
-  // Overrides belong to the state before the transaction: they are no change of it.
-  world.endTransaction({ clearEmpty: false })
-  const pause = yieldUntil(context.monotonicMs() + timeoutMs)
   const { precompileGasLimit } = context.chain
-  return { world, block, rules, engine, precompiles: remaining, precompileGasLimit, pause, timeoutMs }
+  const tables = applyStateOverrides(
+    world,
+    overrides.state ?? [],
+    { registered: precompiles, precompileGasLimit },
+    rules,
+  )
+  const pause = yieldUntil(context.monotonicMs() + timeoutMs)
+  return { world, block, rules, engine, ...tables, precompileGasLimit, pause, timeoutMs }
 }
 
 /**
@@ -146,7 +145,7 @@ type CallOutcome =
  * @throws RpcError when the time is over; the environment must not be used any more
  */
 export async function runCall(environment: CallEnvironment, call: CallMessage, tracer?: Tracer): Promise<CallOutcome> {
-  const { world, rules, engine, precompiles, precompileGasLimit, pause, timeoutMs } = environment
+  const { world, rules, engine, precompiles, hiddenPrecompiles, precompileGasLimit, pause, timeoutMs } = environment
   try {
     // Many short runs must end at the deadline too.
     await pause()
@@ -158,6 +157,7 @@ export async function runCall(environment: CallEnvironment, call: CallMessage, t
       rules,
       engine,
       precompiles,
+      hiddenPrecompiles,
       precompileGas: createPrecompileGas(precompileGasLimit),
       yield: pause,
       acceptsBlobs: true,
@@ -187,67 +187,6 @@ export function revertError(data: Uint8Array): RpcError {
   const reason = revertReason(data)
   const message = reason === undefined ? 'execution reverted' : `execution reverted: ${reason}`
   return new RpcError(RPC_CODES.revert, message, bytesToHex(data))
-}
-
-/**
- * Puts overrides into the state that a call will run on (geth: override.StateOverride.Apply) and returns the stateful precompiles that
- * remain: one whose account is overridden is removed, or answers at the address that it is moved to. The standard precompiles belong to
- * the engine: their code cannot be replaced and they cannot be moved.
- * @throws RpcError with geth's text
- */
-export function applyStateOverrides(
-  world: WorldState,
-  overrides: StateOverrides,
-  precompiles: PrecompileTable,
-  rules: Rules,
-): PrecompileTable {
-  const remaining = new Map(precompiles)
-  const overridden = new Set(overrides.map(([address]) => bytesKey(address)))
-  const destinations = new Set<string>()
-  for (const [address, override] of [...overrides].sort((a, b) => compareBytes(a[0], b[0]))) {
-    const key = bytesKey(address)
-    if (destinations.has(key)) {
-      throw serverError(`account ${toChecksumAddress(address)} has already been overridden by a precompile`)
-    }
-    const { movePrecompileToAddress: destination } = override
-    if (destination !== undefined) {
-      const precompile = requirePrecompile(address, remaining, rules)
-      if (overridden.has(bytesKey(destination))) {
-        throw serverError(`account ${toChecksumAddress(destination)} is already overridden`)
-      }
-      remaining.set(bytesKey(destination), { ...precompile, address: destination, run: (call) => precompile.run(call) })
-      destinations.add(bytesKey(destination))
-    }
-    remaining.delete(key)
-    overrideAccount(world, address, override, rules)
-  }
-  return remaining
-}
-
-function requirePrecompile(address: Address, precompiles: PrecompileTable, rules: Rules): StatefulPrecompile {
-  const precompile = precompiles.get(bytesKey(address))
-  if (precompile !== undefined) return precompile
-  const name = toChecksumAddress(address)
-  throw serverError(
-    isStandardPrecompile(address, rules.fork)
-      ? `account ${name} is a standard precompile, which cannot be moved`
-      : `account ${name} is not a precompile`,
-  )
-}
-
-function overrideAccount(world: WorldState, address: Address, override: AccountOverride, rules: Rules): void {
-  const { nonce, code, balance, state, stateDiff } = override
-  if (state !== undefined && stateDiff !== undefined) {
-    throw serverError(`account ${toChecksumAddress(address)} has both 'state' and 'stateDiff'`)
-  }
-  if (code !== undefined && isStandardPrecompile(address, rules.fork)) {
-    throw serverError(`account ${toChecksumAddress(address)} is a standard precompile, whose code cannot be replaced`)
-  }
-  if (nonce !== undefined) world.setNonce(address, nonce)
-  if (code !== undefined) world.setCode(address, code)
-  if (balance !== undefined) world.setBalance(address, balance)
-  if (state !== undefined) world.clearStorage(address)
-  for (const [slot, value] of state ?? stateDiff ?? []) world.setStorage(address, slot, value)
 }
 
 /** The block as a call with overrides sees it (geth: override.BlockOverrides.Apply). @throws RpcError */

@@ -1,4 +1,5 @@
 import type { RpcMethod } from '../method.ts'
+import { simulateV1 } from '../simulate/simulateV1.ts'
 import { getBalance, getCode, getProof, getStorageAt, getStorageValues, getTransactionCount } from './accountState.ts'
 import {
   getBlockByHash,
@@ -75,5 +76,6 @@ export const ethMethods: readonly RpcMethod[] = [
   maxPriorityFeePerGas,
   sendRawTransaction,
   sendRawTransactionSync,
+  simulateV1,
   syncing,
 ]

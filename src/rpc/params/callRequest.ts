@@ -149,8 +149,8 @@ export interface BlockOverrides {
   readonly baseFeePerGas?: bigint | undefined
   readonly blobBaseFee?: bigint | undefined
   /** only eth_simulateV1 knows these */
-  readonly beaconRoot?: unknown
-  readonly withdrawals?: unknown
+  readonly beaconRoot?: Hash | undefined
+  readonly withdrawals?: readonly unknown[] | undefined
 }
 
 /** Heights and seconds are plain numbers in the node. */
@@ -175,7 +175,7 @@ export const readBlockOverrides: ParamReader<BlockOverrides> = objectReader(
     prevRandao: readHash,
     baseFeePerGas: readUint256,
     blobBaseFee: readUint256,
-    beaconRoot: (json: unknown) => json,
-    withdrawals: (json: unknown) => json,
+    beaconRoot: readHash,
+    withdrawals: listReader((json) => json, 'types.Withdrawals'),
   },
 )

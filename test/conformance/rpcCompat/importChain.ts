@@ -98,7 +98,14 @@ function receiptsRoot(receipts: readonly Receipt[]): Uint8Array {
   return orderedTrieRoot(receipts.map(encodeReceipt))
 }
 
-async function collectRequests({ world, engine, rules, block, precompiles }: ExecutionContext): Promise<void> {
+/** EIP-7002 and EIP-7251: the calls that end a block. */
+export async function collectRequests({
+  world,
+  engine,
+  rules,
+  block,
+  precompiles,
+}: Pick<ExecutionContext, 'world' | 'engine' | 'rules' | 'block' | 'precompiles'>): Promise<void> {
   for (const to of REQUEST_CONTRACTS) {
     if (world.getCode(to).length === 0) continue
     world.beginTransaction()

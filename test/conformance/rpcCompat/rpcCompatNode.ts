@@ -12,7 +12,7 @@ import { memoryView } from '../../unit/rpc/memoryView.ts'
 import { decodeBlocks } from './blockDecoding.ts'
 import type { Exchange, Reply } from './exchanges.ts'
 import { chainConfigOf, type GenesisFile } from './genesisFile.ts'
-import { importChain } from './importChain.ts'
+import { collectRequests, importChain } from './importChain.ts'
 
 /** The suite's blocks are this far apart. */
 const SECONDS_PER_BLOCK = 10
@@ -36,7 +36,8 @@ export async function openRpcCompatNode(directory: string): Promise<RpcContext> 
   return {
     view,
     txs: createMemoryPool(),
-    chain,
+    // The suite's simulated blocks are further apart than its own.
+    chain: { ...chain, blockIntervalMs: 12_000 },
     limits: TEST_LIMITS,
     scope: OWN_SCOPE,
     clientVersion: 'coind/v0.0.0-test',
@@ -50,6 +51,12 @@ export async function openRpcCompatNode(directory: string): Promise<RpcContext> 
       engine,
       precompiles: new Map(),
       hooks: { begin: () => undefined, end: () => [] },
+      blockRules: {
+        creditFees: (world, { fees }, { coinbase }) => {
+          if (fees.tipAcoin > 0n) world.addBalance(coinbase, fees.tipAcoin)
+        },
+        end: collectRequests,
+      },
       yieldUntil: (deadlineMs) => async () => {
         if (performance.now() > deadlineMs) throw new ExecutionTimeout('deadline')
       },

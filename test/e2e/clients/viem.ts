@@ -335,5 +335,48 @@ export function viemTests(devnet: () => TestNode): void {
       expect(accessList).toEqual([{ address: vault.toLowerCase(), storageKeys: [`0x${'00'.repeat(31)}01`] }])
       expect(gasUsed).toBeGreaterThan(21_000n)
     })
+
+    it('simulates blocks of calls, with what they really cost and log', async () => {
+      const { address } = account
+      const to = freshAddress()
+      const erc20 = { to: NATIVE_TOKEN, abi: ERC20_ABI, functionName: 'transfer', args: [to, 5n] } as const
+      const blocks = await reader.simulateBlocks({
+        blocks: [
+          {
+            calls: [
+              { account: address, ...erc20 },
+              { account: address, to, value: 7n },
+            ],
+          },
+          { calls: [{ account: to, to: address, value: 12n }] },
+        ],
+        traceTransfers: true,
+      })
+      expect(blocks.map(({ calls }) => calls.map(({ status }) => status))).toEqual([
+        ['success', 'success'],
+        ['success'],
+      ])
+      const { gasUsed, logs } = await receiptOf(
+        await writer.writeContract({
+          ...write,
+          address: NATIVE_TOKEN,
+          abi: ERC20_ABI,
+          functionName: 'transfer',
+          args: [to, 5n],
+        }),
+      )
+      const [simulated] = blocks[0]!.calls
+      expect(simulated!.gasUsed).toBe(gasUsed)
+      expect(simulated!.logs!.map(({ topics, data }) => ({ topics, data }))).toEqual(
+        logs.map(({ topics, data }) => ({ topics, data })),
+      )
+      const { results, assetChanges } = await reader.simulateCalls({
+        account: address,
+        calls: [{ to, value: COIN }],
+        traceAssetChanges: true,
+      })
+      expect(results[0]!.status).toBe('success')
+      expect(assetChanges[0]!.value.diff).toBe(-COIN)
+    })
   })
 }

@@ -133,6 +133,7 @@ describe('applyTransaction', () => {
       kind: 'applied',
       status: 'success',
       gasUsed: 21_000n,
+      maxGasUsed: 21_000n,
       effectiveGasPrice: 13n,
       logs: [],
       events: [],

@@ -3,7 +3,7 @@ import { StateUnavailable } from '../../../src/state/head.ts'
 import type { NodeView } from '../../../src/state/view.ts'
 import type { MemoryStateReader } from '../state/memoryReader.ts'
 import { type MemoryBlock, memoryChainReader } from './memoryChain.ts'
-import { memoryProof } from './memoryState.ts'
+import { memoryProof, stateRootOf } from './memoryState.ts'
 
 /** What a pruned node would no longer have. */
 export interface Pruning {
@@ -33,6 +33,7 @@ export function memoryView(
         if (reverse ? order <= 0 : order >= 0) yield address
       }
     },
+    stateRoots: (height) => ({ after: (changes) => stateRootOf(stateAt(height).with(changes)) }),
     proofAt: async (height, address, slots) => memoryProof(stateAt(height), address, slots),
   }
 }

@@ -88,6 +88,17 @@ export class MemoryStateReader implements StateReader {
     }
   }
 
+  /** Another state that has `changes` too. */
+  with(changes: StateChanges): MemoryStateReader {
+    const copy = new MemoryStateReader()
+    for (const [key, account] of this.#accounts) copy.#accounts.set(key, account)
+    for (const [key, slots] of this.#storage) copy.#storage.set(key, new Map(slots))
+    for (const [key, code] of this.#codes) copy.#codes.set(key, code)
+    for (const [key, value] of this.#native) copy.#native.set(key, value)
+    copy.apply(changes)
+    return copy
+  }
+
   /** Makes `changes` part of this state. A journal that stands on it must not be used any more. */
   apply(changes: StateChanges): void {
     for (const { hash, code } of changes.codes) this.#codes.set(bytesKey(hash), code)

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { createMPT, MerklePatriciaTrie, verifyMPTWithMerkleProof } from '@ethereumjs/mpt'
+import { MerklePatriciaTrie, verifyMPTWithMerkleProof } from '@ethereumjs/mpt'
 import { RLP } from '@ethereumjs/rlp'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { bigIntToMinimalBytes, bytesKey, EMPTY_BYTES, equalBytes } from '../../../src/primitives/bytes.ts'
@@ -16,23 +16,9 @@ import { StateTrie } from '../../../src/state/trie.ts'
 import { createStateCaches, openStateAt } from '../../../src/state/view.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
 import { Database, type DatabaseSnapshot } from '../../../src/storage/database.ts'
+import { expectedRoot } from './expectedRoot.ts'
 import { MemoryStateReader } from './memoryReader.ts'
 import { ACCOUNTS, createRandom, describeState, NATIVE_KEYS, randomBlock, SLOTS } from './randomChain.ts'
-
-/** The state root as @ethereumjs/mpt computes it; native entries are storage of the reserved account. */
-async function expectedRoot(state: MemoryStateReader): Promise<Uint8Array> {
-  const trie = await createMPT({ useKeyHashing: true })
-  for (const { address, account, slots } of state.accounts()) {
-    const isNative = equalBytes(address, NATIVE_ACCOUNT)
-    const native = [...state.nativeRange(EMPTY_BYTES)].map((key) => [nativeSlot(key), state.getNative(key)!] as const)
-    const storage = await createMPT({ useKeyHashing: true })
-    for (const [slot, value] of isNative ? native : slots) await storage.put(slot, RLP.encode(value))
-    const { nonce, balance, codeHash } = account
-    const leaf = [bigIntToMinimalBytes(nonce), bigIntToMinimalBytes(balance), storage.root(), codeHash]
-    await trie.put(address, RLP.encode(leaf))
-  }
-  return trie.root()
-}
 
 async function verified(root: Uint8Array, key: Uint8Array, proof: readonly Uint8Array[]): Promise<Uint8Array> {
   const trie = new MerklePatriciaTrie({ useKeyHashing: true })

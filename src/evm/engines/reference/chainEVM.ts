@@ -123,14 +123,14 @@ export class ChainEVM extends EVM {
   protected override async _loadCode(message: Message): Promise<void> {
     if (message.code !== undefined) return
     const { bytes } = message.codeAddress
-    const { world, precompiles } = this.#running()
+    const { world, precompiles, hiddenPrecompiles } = this.#running()
     const stateful = precompiles.get(bytesKey(bytes))
     if (stateful !== undefined) {
       message.isCompiled = true
       message.code = ({ gasLimit }) => this.#runStateful(stateful, message, gasLimit)
       return
     }
-    if (isStandardPrecompile(bytes, this.rules.fork)) {
+    if (isStandardPrecompile(bytes, this.rules.fork) && hiddenPrecompiles?.has(bytesKey(bytes)) !== true) {
       await super._loadCode(message)
       if (takesPrecompileGas(bytes)) this.#limit(message)
       return

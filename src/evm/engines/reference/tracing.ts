@@ -99,7 +99,7 @@ class TracingSession {
   }
 
   enter(message: FrameMessage): void {
-    const { world, rules, precompiles } = this.#environment
+    const { world, rules, precompiles, hiddenPrecompiles } = this.#environment
     const { caller, data, depth, gasLimit, value, delegatecall, salt } = message
     const opcode = this.#frames.at(-1)?.opcode
     const type =
@@ -119,7 +119,11 @@ class TracingSession {
       input: data,
       gas: gasLimit,
       value: type === 'STATICCALL' ? undefined : value,
-      precompile: message.to !== undefined && !isStateful && isStandardPrecompile(to, rules.fork),
+      precompile:
+        message.to !== undefined &&
+        !isStateful &&
+        isStandardPrecompile(to, rules.fork) &&
+        hiddenPrecompiles?.has(bytesKey(to)) !== true,
     })
   }
 

@@ -94,11 +94,13 @@ function accountImports(run: RunState) {
 }
 
 /** A stateful precompile hides a standard one; those are warm in every transaction (EIP-2929). */
-function precompileFlags({ environment: { precompiles, rules } }: RunState, address: Address): number {
+function precompileFlags({ environment }: RunState, address: Address): number {
+  const { precompiles, hiddenPrecompiles, rules } = environment
   const isStandard = isStandardPrecompile(address, rules.fork)
   const warmth = isStandard ? ACCOUNT_WARM : 0
   if (precompiles.size > 0 && precompiles.has(bytesKey(address))) return ACCOUNT_STATEFUL_PRECOMPILE | warmth
-  return isStandard ? ACCOUNT_STANDARD_PRECOMPILE | warmth : 0
+  if (!isStandard) return 0
+  return hiddenPrecompiles?.has(bytesKey(address)) === true ? warmth : ACCOUNT_STANDARD_PRECOMPILE | warmth
 }
 
 /** Moves coins that the sender has. A balance wraps at 2^256, as geth's does: no chain has so many coins. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { StatefulPrecompile } from '../../../../src/evm/precompile.ts'
 import { bytesKey, bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
@@ -19,6 +20,7 @@ const loop = hexOf('c5')
 const environment = hexOf('c6')
 const forwarder = hexOf('c7')
 const constant = hexOf('ee')
+const sha256 = `0x${'00'.repeat(19)}02`
 const word = (value: bigint | number): string => value.toString(16).padStart(64, '0')
 
 const CONSTANT: StatefulPrecompile = {
@@ -146,6 +148,18 @@ describe('eth_call', () => {
     expect(await run({ [constant]: { code: bytesToHex(ECHO) } }, constant)).toBe('0x01')
   })
 
+  test('overrides of Ethereum’s precompiles: moved, replaced, or with a balance only they are none any more', async () => {
+    const context = node.context()
+    const run = (state: object, to: string) => invoke(call, context, { to, data: '0x01' }, 'latest', state)
+    const hashed = `0x${createHash('sha256').update(Uint8Array.of(1)).digest('hex')}`
+    const moved = { [sha256]: { movePrecompileToAddress: hexOf('99') } }
+    expect(await run({}, sha256)).toBe(hashed)
+    expect(await run(moved, hexOf('99'))).toBe(hashed)
+    expect(await run(moved, sha256)).toBe('0x')
+    expect(await run({ [sha256]: { code: bytesToHex(ECHO) } }, sha256)).toBe('0x01')
+    expect(await run({ [sha256]: { balance: '0x1' } }, sha256)).toBe('0x')
+  })
+
   test.each([
     [
       { [counter]: { state: {}, stateDiff: {} } },
@@ -156,12 +170,12 @@ describe('eth_call', () => {
       'account 0xc1C1c1C1c1C1C1C1C1C1c1c1C1C1c1C1C1C1c1C1 is not a precompile',
     ],
     [
-      { [`0x${'00'.repeat(19)}01`]: { movePrecompileToAddress: echo } },
-      'account 0x0000000000000000000000000000000000000001 is a standard precompile, which cannot be moved',
+      { '0x00000000000000000000000000006e6174697665': { stateDiff: {} } },
+      'account 0x00000000000000000000000000006e6174697665 is reserved: its storage is the state of the native modules',
     ],
     [
-      { [`0x${'00'.repeat(19)}01`]: { code: '0x00' } },
-      'account 0x0000000000000000000000000000000000000001 is a standard precompile, whose code cannot be replaced',
+      { [sha256]: { movePrecompileToAddress: echo }, [echo]: { balance: '0x1' } },
+      `account ${echo} is already overridden`,
     ],
   ])('state override %j is refused', async (state, message) => {
     const error = await invokeError(call, node.context(), { to: echo }, 'latest', state)

@@ -1,0 +1,86 @@
+import type { Rules } from '../../evm/blockContext.ts'
+import type { PrecompileTable, StatefulPrecompile } from '../../evm/precompile.ts'
+import { isStandardPrecompile } from '../../evm/precompileAddresses.ts'
+import { createPrecompileGas, type PrecompileGas } from '../../evm/precompileGas.ts'
+import { runStandardPrecompile } from '../../evm/standard/runStandardPrecompile.ts'
+import { type Address, toChecksumAddress } from '../../primitives/address.ts'
+import { bytesKey, compareBytes, equalBytes } from '../../primitives/bytes.ts'
+import type { Journal } from '../../state/journal.ts'
+import { NATIVE_ACCOUNT } from '../../state/prepareChanges.ts'
+import type { WorldState } from '../../state/world.ts'
+import { serverError } from '../errors.ts'
+import type { AccountOverride, StateOverrides } from '../params/callRequest.ts'
+
+/** The precompiles of a run, see `ExecutionEnvironment`. */
+export interface PrecompileTables {
+  readonly precompiles: PrecompileTable
+  readonly hiddenPrecompiles: ReadonlySet<string>
+}
+
+/**
+ * Puts overrides into the state that calls will run on (geth: override.StateOverride.Apply), where they count as there before the calls.
+ * A precompile whose account is overridden is none any more, or answers at the address that it is moved to.
+ * @param chain its stateful precompiles, and the gas of a block for Ethereum's slower ones
+ * @throws RpcError with geth's text
+ */
+export function applyStateOverrides(
+  world: Journal,
+  overrides: StateOverrides,
+  { registered, precompileGasLimit }: { readonly registered: PrecompileTable; readonly precompileGasLimit: bigint },
+  rules: Rules,
+): PrecompileTables {
+  const precompiles = new Map(registered)
+  const gas = createPrecompileGas(precompileGasLimit)
+  const hiddenPrecompiles = new Set<string>()
+  const overridden = new Set(overrides.map(([address]) => bytesKey(address)))
+  const destinations = new Set<string>()
+  for (const [address, override] of [...overrides].sort((a, b) => compareBytes(a[0], b[0]))) {
+    const key = bytesKey(address)
+    if (destinations.has(key)) {
+      throw serverError(`account ${toChecksumAddress(address)} has already been overridden by a precompile`)
+    }
+    const { movePrecompileToAddress: destination } = override
+    if (destination !== undefined) {
+      const precompile = precompiles.get(key) ?? standardPrecompile(address, rules, gas)
+      if (precompile === undefined) throw serverError(`account ${toChecksumAddress(address)} is not a precompile`)
+      if (overridden.has(bytesKey(destination))) {
+        throw serverError(`account ${toChecksumAddress(destination)} is already overridden`)
+      }
+      const run: StatefulPrecompile['run'] = (call) => precompile.run(call)
+      precompiles.set(bytesKey(destination), { address: destination, isMoved: true, run })
+      destinations.add(bytesKey(destination))
+    }
+    precompiles.delete(key)
+    if (isStandardPrecompile(address, rules.fork)) hiddenPrecompiles.add(key)
+    overrideAccount(world, address, override)
+  }
+  world.endTransaction({ clearEmpty: false })
+  return { precompiles, hiddenPrecompiles }
+}
+
+/** One of Ethereum's precompiles in the form of a chain's own, so that it can be at another address. */
+function standardPrecompile(
+  address: Address,
+  { fork }: Rules,
+  gas: PrecompileGas,
+): Pick<StatefulPrecompile, 'run'> | undefined {
+  if (!isStandardPrecompile(address, fork)) return undefined
+  return { run: ({ data, gasLimit }) => runStandardPrecompile(address, data, gasLimit, fork, gas) }
+}
+
+function overrideAccount(world: WorldState, address: Address, override: AccountOverride): void {
+  const { nonce, code, balance, state, stateDiff } = override
+  if (state !== undefined && stateDiff !== undefined) {
+    throw serverError(`account ${toChecksumAddress(address)} has both 'state' and 'stateDiff'`)
+  }
+  if ((state ?? stateDiff) !== undefined && equalBytes(address, NATIVE_ACCOUNT)) {
+    throw serverError(
+      `account ${toChecksumAddress(address)} is reserved: its storage is the state of the native modules`,
+    )
+  }
+  if (nonce !== undefined) world.setNonce(address, nonce)
+  if (code !== undefined) world.setCode(address, code)
+  if (balance !== undefined) world.setBalance(address, balance)
+  if (state !== undefined) world.clearStorage(address)
+  for (const [slot, value] of state ?? stateDiff ?? []) world.setStorage(address, slot, value)
+}

@@ -1,0 +1,294 @@
+import { blockContextOf, rulesAt } from '../../app/blockContext.ts'
+import { BLOCK_RULES, EMPTY_REQUESTS_HASH, ZERO_NONCE } from '../../app/blockExecution.ts'
+import { nextBaseFee } from '../../chain/baseFee.ts'
+import type { FeeMarket } from '../../chain/chainConfig.ts'
+import { type EthereumHeader, ethereumBlockSize, ethereumHeaderHash } from '../../chain/ethereumBlock.ts'
+import { includesFork } from '../../chain/hardfork.ts'
+import { orderedTrieRoot } from '../../chain/orderedTrieRoot.ts'
+import { encodeReceipt, logsBloom, mergeBlooms, type Receipt } from '../../chain/receipt.ts'
+import type { SignedTransaction } from '../../chain/transaction.ts'
+import type { BlockContext, Rules } from '../../evm/blockContext.ts'
+import { createPrecompileGas, type PrecompileGas } from '../../evm/precompileGas.ts'
+import { applyBlockStart } from '../../evm/systemCalls.ts'
+import { type AppliedTransaction, applyCall } from '../../evm/transition.ts'
+import { ZERO_ADDRESS } from '../../primitives/address.ts'
+import { bytesToHex, EMPTY_BYTES } from '../../primitives/bytes.ts'
+import { EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, type Hash, ZERO_HASH } from '../../primitives/hash.ts'
+import type { Journal } from '../../state/journal.ts'
+import type { StateRoots } from '../../state/stateRoots.ts'
+import { RPC_CODES, RpcError, responseTooLarge } from '../errors.ts'
+import { revertError } from '../eth/call.ts'
+import { applyStateOverrides, type PrecompileTables } from '../eth/stateOverrides.ts'
+import { formatBlock } from '../format/block.ts'
+import { type JsonObject, toQuantity } from '../format/json.ts'
+import { formatLog } from '../format/receipt.ts'
+import type { ExecutionHost, RpcContext } from '../method.ts'
+import type { CallRequest } from '../params/callRequest.ts'
+import type { BlockPlan } from './blockPlans.ts'
+import { type CallLogs, collectCallLogs } from './callLogs.ts'
+import { cannotStart, toTransaction } from './simulatedCall.ts'
+
+/** What the blocks of a request share. */
+export interface Simulation {
+  /** on top of the base block's state; all blocks write to it */
+  readonly world: Journal
+  readonly roots: StateRoots
+  readonly chain: Pick<RpcContext['chain'], 'evmChainId' | 'forks' | 'precompileGasLimit'>
+  readonly execution: Pick<ExecutionHost, 'engine' | 'precompiles' | 'blockRules'>
+  readonly feeMarket: FeeMarket
+  /** hash of a block of the chain, up to the base block */
+  readonly hashOf: (number: number) => Hash | undefined
+  readonly options: {
+    readonly traceTransfers: boolean
+    readonly validation: boolean
+    readonly returnFullTransactions: boolean
+  }
+  /** see `ExecutionEnvironment.yield` */
+  readonly pause: () => Promise<void>
+  /** gas that all calls together may still use */
+  gasLeft: bigint
+  /** bytes that calls may still answer with */
+  bytesLeft: number
+}
+
+export interface SimulatedBlock {
+  readonly header: EthereumHeader
+  readonly hash: Hash
+  readonly json: JsonObject
+}
+
+/** A block that is being simulated. */
+interface OpenBlock extends PrecompileTables {
+  readonly header: EthereumHeader
+  readonly context: BlockContext
+  readonly rules: Rules
+  readonly precompileGas: PrecompileGas
+  readonly logs: CallLogs
+  gasUsed: bigint
+  blobGasUsed: bigint
+}
+
+interface SimulatedCall {
+  readonly signed: SignedTransaction
+  readonly receipt: Receipt
+  readonly outcome: AppliedTransaction
+  readonly logs: ReturnType<CallLogs['take']>
+}
+
+/**
+ * Simulates a block on its parent, in the order of geth's simulator: overrides of the state, the system calls of each block's start, the calls.
+ * What native modules do at a block's begin and end is left out.
+ * @param ancestors the simulated blocks before it
+ * @throws RpcError when a call cannot start, or answers are too large
+ */
+export async function simulateBlock(
+  simulation: Simulation,
+  plan: BlockPlan,
+  ancestors: readonly SimulatedBlock[],
+  parent: Pick<SimulatedBlock, 'header' | 'hash'>,
+): Promise<SimulatedBlock> {
+  const block = await openBlock(simulation, plan, ancestors, parent)
+  const calls: SimulatedCall[] = []
+  for (const request of plan.calls) calls.push(await simulateCall(simulation, block, request))
+  const { world, roots, pause, execution, options } = simulation
+  const { context, rules, precompiles, hiddenPrecompiles, precompileGas } = block
+  const { engine, blockRules = BLOCK_RULES } = execution
+  await blockRules.end?.({ world, block: context, rules, engine, precompiles, hiddenPrecompiles, precompileGas })
+  const receipts = calls.map(({ receipt }) => receipt)
+  const transactions = calls.map(({ signed }) => signed)
+  const header: EthereumHeader = {
+    ...block.header,
+    stateRoot: await roots.after(world.changes(), pause),
+    transactionsRoot: orderedTrieRoot(transactions.map(({ transaction }) => transaction.raw)),
+    receiptsRoot: orderedTrieRoot(receipts.map(encodeReceipt)),
+    logsBloom: mergeBlooms(receipts.map((receipt) => receipt.logsBloom)),
+    gasUsed: block.gasUsed,
+    blobGasUsed: block.header.blobGasUsed === undefined ? undefined : block.blobGasUsed,
+  }
+  const hash = ethereumHeaderHash(header)
+  const parts = { header, hash, transactions, size: ethereumBlockSize(header, transactions) }
+  const json = {
+    ...formatBlock(parts, options.returnFullTransactions),
+    calls: calls.map((call, index) => formatCall(call, index, { header, hash })),
+  }
+  return { header, hash, json }
+}
+
+async function openBlock(
+  simulation: Simulation,
+  plan: BlockPlan,
+  ancestors: readonly SimulatedBlock[],
+  parent: Pick<SimulatedBlock, 'header' | 'hash'>,
+): Promise<OpenBlock> {
+  const { world, chain, execution, options } = simulation
+  const rules = rulesAt(chain, plan.number)
+  const header = headerOf(simulation, plan, parent, rules)
+  const first = plan.number - ancestors.length
+  const reader = {
+    hash: (number: number) => (number < first ? simulation.hashOf(number) : ancestors[number - first]?.hash),
+  }
+  const seen = blockContextOf(header, plan.timestamp * 1000, reader, rules)
+  const context = { ...seen, blobBaseFee: plan.overrides.blobBaseFee ?? seen.blobBaseFee }
+  const { precompileGasLimit } = chain
+  const registered = execution.precompiles
+  const tables = applyStateOverrides(world, plan.stateOverrides, { registered, precompileGasLimit }, rules)
+  const precompileGas = createPrecompileGas(precompileGasLimit)
+  const { parentHash, parentBeaconBlockRoot } = header
+  const { engine } = execution
+  await applyBlockStart({
+    world,
+    engine,
+    block: context,
+    rules,
+    ...tables,
+    precompileGas,
+    parentHash,
+    parentBeaconBlockRoot,
+  })
+  const logs = collectCallLogs(options.traceTransfers)
+  return { header, context, rules, ...tables, precompileGas, logs, gasUsed: 0n, blobGasUsed: 0n }
+}
+
+/** The header as far as it is known before the calls (geth: simulator.makeHeaders and processBlock). */
+function headerOf(
+  { feeMarket, options }: Simulation,
+  { number, timestamp, overrides }: BlockPlan,
+  parent: Pick<SimulatedBlock, 'header' | 'hash'>,
+  { fork }: Rules,
+): EthereumHeader {
+  // Without validation calls need not pay, and none would pay a base fee.
+  const baseFee = options.validation ? nextBaseFee(parent.header, feeMarket) : 0n
+  const since = <T>(first: Parameters<typeof includesFork>[1], value: T): T | undefined =>
+    includesFork(fork, first) ? value : undefined
+  return {
+    parentHash: parent.hash,
+    sha3Uncles: EMPTY_UNCLES_HASH,
+    miner: overrides.feeRecipient ?? parent.header.miner,
+    stateRoot: EMPTY_TRIE_ROOT,
+    transactionsRoot: EMPTY_TRIE_ROOT,
+    receiptsRoot: EMPTY_TRIE_ROOT,
+    logsBloom: new Uint8Array(256),
+    difficulty: overrides.difficulty ?? since('paris', 0n) ?? parent.header.difficulty,
+    number,
+    gasLimit: overrides.gasLimit ?? parent.header.gasLimit,
+    gasUsed: 0n,
+    timestamp,
+    extraData: EMPTY_BYTES,
+    mixHash: overrides.prevRandao ?? ZERO_HASH,
+    nonce: ZERO_NONCE,
+    baseFeePerGas: since('london', overrides.baseFeePerGas ?? baseFee),
+    withdrawalsRoot: since('shanghai', EMPTY_TRIE_ROOT),
+    blobGasUsed: since('cancun', 0n),
+    // No block of the chain has blobs, so their price stays at its minimum.
+    excessBlobGas: since('cancun', 0n),
+    parentBeaconBlockRoot: since('cancun', overrides.beaconRoot ?? ZERO_HASH),
+    requestsHash: since('prague', EMPTY_REQUESTS_HASH),
+  }
+}
+
+async function simulateCall(simulation: Simulation, block: OpenBlock, request: CallRequest): Promise<SimulatedCall> {
+  const { world, chain, execution, options, pause } = simulation
+  const { context, rules, precompiles, hiddenPrecompiles, precompileGas, logs } = block
+  await pause()
+  const gasLeft = block.header.gasLimit - block.gasUsed
+  const wanted = request.gas ?? gasLeft
+  if (wanted > gasLeft) {
+    const { gasUsed, header } = block
+    throw new RpcError(RPC_CODES.blockGasLimitReached, `block gas limit reached: ${gasUsed} >= ${header.gasLimit}`)
+  }
+  const gasLimit = wanted < simulation.gasLeft ? wanted : simulation.gasLeft
+  const nonce = world.getNonce(request.from ?? ZERO_ADDRESS)
+  const signed = toTransaction({ ...request, gas: gasLimit }, chain.evmChainId, { nonce, gasLimit })
+  const { transaction, sender } = signed
+  const isFree = !options.validation && transaction.maxFeePerBlobGas === 0n
+  const outcome = await applyCall({
+    call: { ...transaction, sender },
+    skipped: { nonce: !options.validation, sender: true, baseFee: !options.validation },
+    world,
+    block: isFree ? { ...context, blobBaseFee: 0n } : context,
+    rules,
+    engine: execution.engine,
+    precompiles,
+    hiddenPrecompiles,
+    precompileGas,
+    yield: pause,
+    acceptsBlobs: true,
+    tracer: logs.tracer,
+  })
+  if (outcome.kind === 'skipped') throw cannotStart(outcome, gasLimit)
+  const { blockRules = BLOCK_RULES } = execution
+  blockRules.creditFees(world, outcome, context)
+  simulation.gasLeft -= outcome.gasUsed
+  block.gasUsed += outcome.gasUsed
+  block.blobGasUsed += outcome.blobGasUsed
+  const receipt = receiptOf(signed, outcome, block)
+  const call = { signed, receipt, outcome, logs: logs.take() }
+  simulation.bytesLeft -= bytesOf(call)
+  if (simulation.bytesLeft < 0) throw responseTooLarge()
+  return call
+}
+
+function receiptOf(
+  { transaction }: SignedTransaction,
+  { status, gasUsed, effectiveGasPrice, logs, createdAddress, blobGasUsed }: AppliedTransaction,
+  block: Pick<OpenBlock, 'gasUsed' | 'context'>,
+): Receipt {
+  const hasBlobs = transaction.type === 3
+  return {
+    type: transaction.type,
+    status: status === 'success' ? 1 : 0,
+    gasUsed,
+    cumulativeGasUsed: block.gasUsed,
+    effectiveGasPrice,
+    logs,
+    logsBloom: logsBloom(logs),
+    contractAddress: createdAddress,
+    blobGasUsed: hasBlobs ? blobGasUsed : undefined,
+    blobGasPrice: hasBlobs ? block.context.blobBaseFee : undefined,
+  }
+}
+
+/** Bytes of JSON around a call's answer, around each of its logs, and of a topic. */
+const CALL_BYTES = 150
+const LOG_BYTES = 500
+const TOPIC_BYTES = 70
+
+/** About as many as the call takes in JSON. */
+function bytesOf({ outcome, logs }: SimulatedCall): number {
+  const ofLogs = logs.map(({ log }) => LOG_BYTES + log.topics.length * TOPIC_BYTES + 2 * log.data.length)
+  return ofLogs.reduce((sum, bytes) => sum + bytes, CALL_BYTES + 2 * outcome.output.length)
+}
+
+/** geth: simCallResult. */
+function formatCall(
+  { outcome, logs, signed }: SimulatedCall,
+  transactionIndex: number,
+  { header, hash }: Pick<SimulatedBlock, 'header' | 'hash'>,
+): JsonObject {
+  const { status, output, gasUsed, maxGasUsed } = outcome
+  const failure = failureOf(outcome)
+  return {
+    returnData: status === 'success' ? bytesToHex(output) : '0x',
+    logs: logs.map(({ log, index }) =>
+      formatLog(log, {
+        blockNumber: header.number,
+        blockHash: hash,
+        blockTimestamp: header.timestamp,
+        transactionHash: signed.transaction.hash,
+        transactionIndex,
+        logIndex: index,
+      }),
+    ),
+    gasUsed: toQuantity(gasUsed),
+    maxUsedGas: toQuantity(maxGasUsed),
+    status: toQuantity(status === 'success' ? 1 : 0),
+    ...(failure === undefined ? {} : { error: failure }),
+  }
+}
+
+function failureOf({ status, output, failure }: AppliedTransaction): JsonObject | undefined {
+  if (status === 'success') return undefined
+  if (status === 'failure') return { code: RPC_CODES.vmError, message: failure! }
+  const { code, message } = revertError(output)
+  return { code, message, data: bytesToHex(output) }
+}

@@ -1,0 +1,94 @@
+import { runningParams } from '../../app/blockContext.ts'
+import { ExecutionTimeout } from '../../evm/engine.ts'
+import { Journal } from '../../state/journal.ts'
+import { RPC_CODES, RpcError, serverError } from '../errors.ts'
+import { findHeader, prunedHistory, readingState, selectState } from '../eth/blockLookup.ts'
+import { executionOf } from '../eth/call.ts'
+import type { JsonObject } from '../format/json.ts'
+import { defineMethod, type ParamReader, type RpcContext } from '../method.ts'
+import { type BlockSelector, byNumber, LATEST, readBlockNumberOrHash } from '../params/blockSelector.ts'
+import { readBlockOverrides, readCallRequest, readStateOverrides } from '../params/callRequest.ts'
+import { listReader, objectReader, readBool } from '../params/values.ts'
+import { planBlocks, type RequestedBlock } from './blockPlans.ts'
+import { type SimulatedBlock, type Simulation, simulateBlock } from './simulateBlock.ts'
+
+const readBlock: ParamReader<RequestedBlock> = objectReader('simBlock', 'ethapi.simBlock', {
+  blockOverrides: readBlockOverrides,
+  stateOverrides: readStateOverrides,
+  calls: listReader(readCallRequest, '[]ethapi.TransactionArgs'),
+})
+
+const readOptions = objectReader('simOpts', 'ethapi.simOpts', {
+  blockStateCalls: listReader(readBlock, '[]ethapi.simBlock'),
+  traceTransfers: readBool,
+  validation: readBool,
+  returnFullTransactions: readBool,
+})
+type Options = ReturnType<typeof readOptions>
+
+/**
+ * Simulates blocks of calls on top of a block (execution-apis: eth_simulateV1). Gas and time limits of a call hold for the whole request.
+ */
+export const simulateV1 = defineMethod({
+  name: 'eth_simulateV1',
+  queue: 'heavy',
+  params: [readOptions, readBlockNumberOrHash],
+  required: 1,
+  run: async (context, options, selector = LATEST) => {
+    const { limits, monotonicMs } = context
+    const pause = executionOf(context).yieldUntil(monotonicMs() + limits.callTimeoutMs)
+    try {
+      return await simulate(context, options, selector, pause)
+    } catch (error) {
+      if (!(error instanceof ExecutionTimeout)) throw error
+      throw serverError(`execution aborted (timeout = ${limits.callTimeoutMs / 1000}s)`)
+    }
+  },
+})
+
+/** Consecutive blocks of the chain may have the same second, simulated ones must not. */
+const LEAST_SECONDS = 1
+
+async function simulate(
+  context: RpcContext,
+  options: Options,
+  requested: BlockSelector,
+  pause: () => Promise<void>,
+): Promise<readonly JsonObject[]> {
+  const { view, chain, limits } = context
+  // The next block has nothing yet that the head does not have.
+  const isPending = requested.kind === 'number' && requested.number === 'pending'
+  const { height, state } = selectState(view, isPending ? LATEST : requested)
+  const base = findHeader(view.chain, byNumber(height))
+  if (base === undefined) throw prunedHistory(view.chain)
+  for (const { blockOverrides } of options.blockStateCalls ?? []) checkWithdrawals(blockOverrides)
+  const seconds = Math.max(LEAST_SECONDS, Math.round(chain.blockIntervalMs / 1000))
+  const plans = planBlocks(options.blockStateCalls ?? [], base.header, seconds)
+  const { traceTransfers = false, validation = false, returnFullTransactions = false } = options
+  const simulation: Simulation = {
+    world: new Journal(state),
+    roots: readingState(() => view.stateRoots(height)),
+    chain,
+    execution: executionOf(context),
+    feeMarket: runningParams({ get: (key) => state.getNative(key) }, chain).feeMarket,
+    hashOf: (number) => view.chain.hash(number),
+    options: { traceTransfers, validation, returnFullTransactions },
+    pause,
+    gasLeft: limits.callGas,
+    bytesLeft: limits.responseBytes,
+  }
+  const blocks: SimulatedBlock[] = []
+  for (const plan of plans) {
+    await pause()
+    blocks.push(await simulateBlock(simulation, plan, blocks, blocks.at(-1) ?? base))
+  }
+  return blocks.map(({ json }) => json)
+}
+
+function checkWithdrawals(overrides: RequestedBlock['blockOverrides']): void {
+  if (overrides?.withdrawals === undefined || overrides.withdrawals.length === 0) return
+  throw new RpcError(
+    RPC_CODES.invalidParams,
+    'block override "withdrawals" must be empty: blocks of this chain have none',
+  )
+}

@@ -1,0 +1,69 @@
+import { encodeTransaction, type SignedTransaction, type UnsignedTransaction } from '../../chain/transaction.ts'
+import type { SkippedTransaction } from '../../evm/transition.ts'
+import { ZERO_ADDRESS } from '../../primitives/address.ts'
+import { keccak256 } from '../../primitives/hash.ts'
+import { RPC_CODES, RpcError } from '../errors.ts'
+import { checkChainId, checkFeeFields } from '../eth/call.ts'
+import { type CallRequest, callData } from '../params/callRequest.ts'
+
+/** What a simulated transaction has instead of a signature. */
+const NO_SIGNATURE = { v: 0n, r: 0n, s: 0n } as const
+
+/**
+ * The transaction that a call of a simulation stands for (geth: TransactionArgs.ToTransaction): its hash is that of its envelope without a
+ * signature.
+ * @param defaults `nonce`: of the account; `gasLimit`: what block and request have left
+ * @throws RpcError when fields exclude each other, or name another chain
+ */
+export function toTransaction(
+  request: CallRequest,
+  chainId: bigint,
+  defaults: { readonly nonce: bigint; readonly gasLimit: bigint },
+): SignedTransaction {
+  checkFeeFields(request)
+  checkChainId(request, chainId)
+  const { gasPrice, accessList = [], authorizationList = [], blobVersionedHashes = [] } = request
+  const type = typeOf(request)
+  const unsigned: UnsignedTransaction = {
+    type,
+    chainId: type === 0 ? undefined : chainId,
+    nonce: request.nonce ?? defaults.nonce,
+    gasLimit: request.gas ?? defaults.gasLimit,
+    maxFeePerGas: gasPrice ?? request.maxFeePerGas ?? 0n,
+    maxPriorityFeePerGas: gasPrice ?? request.maxPriorityFeePerGas ?? 0n,
+    to: request.to,
+    value: request.value ?? 0n,
+    data: callData(request),
+    accessList,
+    authorizationList,
+    maxFeePerBlobGas: request.maxFeePerBlobGas ?? 0n,
+    blobVersionedHashes,
+  }
+  const raw = encodeTransaction(unsigned, NO_SIGNATURE)
+  const transaction = { ...unsigned, ...NO_SIGNATURE, yParity: 0, raw, hash: keccak256(raw) } as const
+  return { transaction, sender: request.from ?? ZERO_ADDRESS }
+}
+
+function typeOf({ gasPrice, authorizationList, blobVersionedHashes }: CallRequest): UnsignedTransaction['type'] {
+  if (gasPrice !== undefined) return 0
+  if (authorizationList !== undefined) return 4
+  return blobVersionedHashes !== undefined ? 3 : 2
+}
+
+/** Codes of the reasons, by how they begin (geth: txValidationError). */
+const CODES: readonly (readonly [start: string, code: number])[] = [
+  ['nonce too low', RPC_CODES.nonceTooLow],
+  ['nonce too high', RPC_CODES.nonceTooHigh],
+  ['max fee per gas less than block base fee', RPC_CODES.baseFeeTooLow],
+  ['max priority fee per gas higher than max fee per gas', RPC_CODES.invalidParams],
+  ['intrinsic gas too low', RPC_CODES.intrinsicGasTooLow],
+  ['insufficient funds', RPC_CODES.insufficientFunds],
+  ['sender not an eoa', RPC_CODES.senderIsContract],
+  ['max initcode size exceeded', RPC_CODES.initCodeTooLarge],
+]
+
+/** The error of a call that could not start: it ends the simulation. */
+export function cannotStart({ reason }: Pick<SkippedTransaction, 'reason'>, gasLimit: bigint): RpcError {
+  const code = CODES.find(([start]) => reason.startsWith(start))?.[1] ?? RPC_CODES.internal
+  return new RpcError(code, `err: ${reason} (supplied gas ${gasLimit})`)
+}

@@ -1,0 +1,192 @@
+import { bytesKey, bytesKeyOf, EMPTY_BYTES, equalBytes, keyBytes } from '../primitives/bytes.ts'
+import { type Hash, keccak256 } from '../primitives/hash.ts'
+import type { DatabaseReader } from '../storage/database.ts'
+import type { AccountChange, SlotChange, StateChanges } from './changes.ts'
+import type { StateHead } from './head.ts'
+import { NATIVE_ACCOUNT, nativeSlots, withNativeAccount } from './prepareChanges.ts'
+import { type NodeReader, nodeAt, prove } from './proof.ts'
+import { equalAccounts, type StateReader } from './reader.ts'
+import { StateTrie, type TrieAccountChange } from './trie.ts'
+import { ACCOUNT_TRIE, storageTrie, trieNodeKey } from './trieNode.ts'
+import type { TrieSource } from './trieUpdate.ts'
+
+/** Computes the roots of states that are stored nowhere: of blocks that are only simulated. */
+export interface StateRoots {
+  /**
+   * The root after `changes`: all changes since the stored state, those of earlier calls among them.
+   * @param pause awaited between reads of nodes; what it throws ends the work
+   */
+  after(changes: StateChanges, pause?: () => Promise<void>): Promise<Hash>
+}
+
+/**
+ * Roots on the state after block `height`, which `reader` shows. `snapshot` is a database snapshot whose head record is `head`; it must stay
+ * open. A call costs what has changed since the call before.
+ */
+export function openStateRoots(
+  snapshot: DatabaseReader,
+  reader: StateReader,
+  head: StateHead,
+  height: number,
+): StateRoots {
+  const nodes = height === head.height ? headNodes(snapshot) : formerNodes(snapshot, height)
+  /** storage tries, by `bytesKey(address)`, of which nothing that is stored is left */
+  const emptied = new Set<string>()
+  const source: TrieSource = { get: (key) => (emptied.has(addressIn(key)) ? undefined : nodes.get(key)) }
+  // No node is evicted: those of earlier calls are stored nowhere.
+  const trie = new StateTrie(source, Number.POSITIVE_INFINITY)
+  let known: ReadonlyMap<string, AccountChange> = new Map()
+  return {
+    after: async (changes, pause = async () => undefined) => {
+      const all = byAddress(reader, changes)
+      const delta = trieChanges(known, all)
+      const commit = await nodes.compute(() => trie.compute(delta), delta, pause)
+      for (const [address, root] of commit.storages) if (root === undefined) emptied.add(address)
+      trie.adopt(commit, source)
+      known = all
+      return commit.root
+    },
+  }
+}
+
+/** Where the owner ends in the database key of a storage trie's node. */
+const OWNER_END = 1 + storageTrie(new Uint8Array(20)).length
+
+/** `bytesKey` of the account whose storage trie has the node with this database key; nothing of the account trie. */
+function addressIn(key: Uint8Array): string {
+  return key[1] === ACCOUNT_TRIE[0] ? '' : bytesKeyOf(key, 2, OWNER_END)
+}
+
+/** The changed accounts, with native entries as slots of the reserved account. */
+function byAddress(reader: StateReader, changes: StateChanges): Map<string, AccountChange> {
+  return new Map(
+    withNativeAccount(reader, changes).map((change) => [
+      bytesKey(change.address),
+      equalBytes(change.address, NATIVE_ACCOUNT) ? { ...change, slots: nativeSlots(changes) } : change,
+    ]),
+  )
+}
+
+/** What makes the trie with the changes of `before` one with those of `after`. */
+function trieChanges(
+  before: ReadonlyMap<string, AccountChange>,
+  after: ReadonlyMap<string, AccountChange>,
+): readonly TrieAccountChange[] {
+  const all: TrieAccountChange[] = []
+  for (const [name, change] of after) {
+    const known = before.get(name)
+    const { address, current, wiped } = change
+    if (wiped && known?.wiped !== true) {
+      all.push({
+        address,
+        current,
+        isWiped: true,
+        slots: change.slots.map(({ slot, current: value }) => ({ slot, current: value })),
+      })
+      continue
+    }
+    const slots = slotDifferences(known?.slots ?? [], change)
+    const was = known === undefined ? change.previous : known.current
+    if (slots.length > 0 || !equalAccounts(was, current)) all.push({ address, current, slots })
+  }
+  for (const [name, { address, previous, slots }] of before) {
+    // All as it was in the stored state, so there was no wipe.
+    if (!after.has(name)) {
+      all.push({
+        address,
+        current: previous,
+        slots: slots.map(({ slot, previous: value }) => ({ slot, current: value })),
+      })
+    }
+  }
+  return all
+}
+
+function slotDifferences(
+  known: readonly SlotChange[],
+  { wiped, slots }: AccountChange,
+): { readonly slot: Uint8Array; readonly current: Uint8Array }[] {
+  const left = new Map(known.map((change) => [bytesKey(change.slot), change]))
+  const differences: { readonly slot: Uint8Array; readonly current: Uint8Array }[] = []
+  for (const { slot, previous, current } of slots) {
+    const key = bytesKey(slot)
+    const was = left.get(key)?.current ?? (wiped ? EMPTY_BYTES : previous)
+    left.delete(key)
+    if (!equalBytes(was, current)) differences.push({ slot, current })
+  }
+  // The others have their stored value again.
+  for (const [key, { previous }] of left) {
+    differences.push({ slot: keyBytes(key), current: wiped ? EMPTY_BYTES : previous })
+  }
+  return differences
+}
+
+/** The stored nodes of one height. */
+interface StoredNodes extends TrieSource {
+  /** Runs `compute`, which reads nodes; it may run several times, the last one to its end. */
+  compute<T>(compute: () => T, changes: readonly TrieAccountChange[], pause: () => Promise<void>): Promise<T>
+}
+
+function headNodes(snapshot: DatabaseReader): StoredNodes {
+  return { get: (key) => snapshot.get(key), compute: async (compute) => compute() }
+}
+
+/** A former node that must be read before the work can go on. */
+class NodeNeeded extends Error {
+  override readonly name = 'NodeNeeded'
+  readonly key: Uint8Array
+
+  constructor(key: Uint8Array) {
+    super('a former trie node is needed')
+    this.key = key
+  }
+}
+
+/**
+ * Former nodes can only be read asynchronously: those on the ways to what changes are read before, and the neighbours of deleted ones when
+ * they turn out to be needed.
+ */
+function formerNodes(snapshot: DatabaseReader, height: number): StoredNodes {
+  const read = new Map<string, Uint8Array | undefined>()
+  const load = async (owner: Uint8Array, path: string, depth: number): Promise<Uint8Array | undefined> => {
+    const name = bytesKey(trieNodeKey(owner, path, depth))
+    if (!read.has(name)) read.set(name, await nodeAt(snapshot, owner, path, depth, height))
+    return read.get(name)
+  }
+  return {
+    get: (key) => {
+      const name = bytesKey(key)
+      if (!read.has(name)) throw new NodeNeeded(new Uint8Array(key))
+      return read.get(name)
+    },
+    compute: async (compute, changes, pause) => {
+      await loadPaths(load, changes, pause)
+      for (;;) {
+        try {
+          return compute()
+        } catch (error) {
+          if (!(error instanceof NodeNeeded)) throw error
+          const { key } = error
+          const ownerEnd = key[1] === ACCOUNT_TRIE[0] ? 1 + ACCOUNT_TRIE.length : OWNER_END
+          await pause()
+          await load(key.subarray(1, ownerEnd), bytesKeyOf(key, ownerEnd + 1, key.length), key[ownerEnd]!)
+        }
+      }
+    },
+  }
+}
+
+async function loadPaths(
+  load: NodeReader,
+  changes: readonly TrieAccountChange[],
+  pause: () => Promise<void>,
+): Promise<void> {
+  for (const { address, slots } of changes) {
+    await pause()
+    await prove(load, ACCOUNT_TRIE, bytesKey(keccak256(address)))
+    for (const { slot } of slots) {
+      await pause()
+      await prove(load, storageTrie(address), bytesKey(keccak256(slot)))
+    }
+  }
+}
