@@ -31,7 +31,7 @@ export interface Refusal {
   readonly message: string
 }
 
-/** Verifies contracts, one after another. */
+/** Verifies contracts, one after another: one of each client that waits, then the next one of each. */
 export interface Verifier {
   readonly compilers: Pick<Compilers, 'versions' | 'find'>
   /** @param client as `ClientAddresses.of` gives it */
@@ -54,6 +54,8 @@ interface VerifierParts {
 /** Jobs that wait or are under way: of all clients, and of one. Their sources are in memory. */
 const MAX_OPEN = 20
 const MAX_OPEN_OF_CLIENT = 3
+/** Above this many, a client has one at most: the rest of the places is for others. */
+const SHARED_OPEN = 8
 /** How often an explorer says that it still works on its jobs, and when nobody believes it any more. */
 const ALIVE_MS = 10_000
 const DEAD_MS = 60_000
@@ -68,6 +70,8 @@ interface OpenJob {
   readonly client: string
   /** of the request: the same one is not done twice at a time */
   readonly digest: string
+  /** the round in which it is done */
+  readonly round: number
 }
 
 /**
@@ -77,6 +81,11 @@ interface OpenJob {
 export function createVerifier({ services, logger, ...parts }: VerifierParts): Verifier {
   const stop = new AbortController()
   const open = new Map<string, OpenJob>()
+  /** those of them that are in the database, and not begun */
+  const waiting: OpenJob[] = []
+  /** of the job that is under way, or was last */
+  let round = 0
+  let isWorking = false
   let work: Promise<void> = Promise.resolve()
 
   const failed = (error: unknown): void => {
@@ -115,6 +124,18 @@ export function createVerifier({ services, logger, ...parts }: VerifierParts): V
     }
   }
 
+  const runAll = async (): Promise<void> => {
+    while (waiting.length > 0) {
+      // The oldest one of the first round.
+      const job = waiting.reduce((first, own) => (own.round < first.round ? own : first))
+      waiting.splice(waiting.indexOf(job), 1)
+      round = job.round
+      await run(job).catch(failed)
+      open.delete(job.id)
+    }
+    isWorking = false
+  }
+
   return {
     compilers: parts.compilers,
     submit: async (request, client) => {
@@ -125,12 +146,14 @@ export function createVerifier({ services, logger, ...parts }: VerifierParts): V
         const message = 'the same sources are being compared with this contract already: wait for that'
         return { status: 429, code: 'duplicate_verification_request', message }
       }
-      if (jobs.length >= MAX_OPEN || jobs.filter((own) => own.client === client).length >= MAX_OPEN_OF_CLIENT) {
+      const own = jobs.filter((job) => job.client === client)
+      const most = jobs.length < SHARED_OPEN ? MAX_OPEN_OF_CLIENT : 1
+      if (jobs.length >= MAX_OPEN || own.length >= most) {
         const message = 'too many contracts wait to be verified: try again in a minute'
         return { status: 429, code: 'too_many_requests', message }
       }
       // In the list before anything waits: others come in the meantime.
-      const job: OpenJob = { id: randomUUID(), request, client, digest }
+      const job: OpenJob = { id: randomUUID(), request, client, digest, round: Math.max(round, nextRound(own)) }
       open.set(job.id, job)
       try {
         const known = await findVerified({ services, queries: parts.queries }, request.address)
@@ -149,10 +172,11 @@ export function createVerifier({ services, logger, ...parts }: VerifierParts): V
         open.delete(job.id)
         throw error
       }
-      work = work
-        .then(() => run(job))
-        .catch(failed)
-        .finally(() => open.delete(job.id))
+      waiting.push(job)
+      if (!isWorking) {
+        isWorking = true
+        work = runAll()
+      }
       return { id: job.id }
     },
     job: async (id) => {
@@ -182,6 +206,10 @@ export function createVerifier({ services, logger, ...parts }: VerifierParts): V
       await work
     },
   }
+}
+
+function nextRound(jobs: readonly OpenJob[]): number {
+  return Math.max(0, ...jobs.map((job) => job.round + 1))
 }
 
 interface Outcome {

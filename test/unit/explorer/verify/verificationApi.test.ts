@@ -59,8 +59,17 @@ let stop: () => Promise<void>
 /** Each test is another client, as the proxy on loopback says. */
 let tests = 0
 
+/** Contracts whose code the node was asked for, which it tells when `codes` resolves. */
+const asked: string[] = []
+let codes: Promise<void> = Promise.resolve()
+
 const node: NodeClient = {
-  ethereum: async ([call]) => [(call!.params as readonly string[])[0] === ADDRESS ? '0x6002' : '0x'],
+  ethereum: async ([call]) => {
+    const [address] = call!.params as readonly [string]
+    asked.push(address)
+    await codes
+    return [address === ADDRESS ? '0x6002' : '0x']
+  },
   comet: async () => [],
   rest: async () => ({}),
 }
@@ -441,6 +450,29 @@ describe('jobs', () => {
       expect(body).toMatchObject({ isJobCompleted: true, error: { message: expect.stringContaining('was stopped') } })
     }
     expect(await verify('A 6001 6002')).not.toHaveProperty('error')
+  })
+
+  it('leave places to others where many wait, and take turns by client', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    codes = promise
+    asked.length = 0
+    const ids: string[] = []
+    const submit = async (client: number, number: number): Promise<number> => {
+      const address = `0x${'00'.repeat(18)}${client.toString(16).padStart(2, '0')}0${number}`
+      const { status, body } = await post(requestOf('A 6001 6002'), { address, client: `10.3.0.${client}` })
+      if (status === 202) ids.push(body.verificationId)
+      return status
+    }
+    const statuses: number[] = []
+    for (const client of [1, 2, 3, 4]) for (const number of [1, 2, 3]) statuses.push(await submit(client, number))
+    expect(statuses).toEqual([202, 202, 202, 202, 202, 202, 202, 202, 429, 202, 429, 429])
+    for (let client = 5; client <= 15; client++) expect(await submit(client, 1)).toBe(202)
+    expect(await submit(16, 1)).toBe(429)
+    resolve()
+    for (const id of ids) await finished(id)
+    const turns = asked.map((address) => `${Number(`0x${address.slice(-4, -2)}`)}.${address.at(-1)}`)
+    const firsts = Array.from({ length: 15 }, (_, index) => `${index + 1}.1`)
+    expect(turns).toEqual([...firsts, '1.2', '2.2', '3.2', '1.3', '2.3'])
   })
 
   it('of an explorer that was killed end as cut off', async () => {
