@@ -3,7 +3,7 @@ import type { Logger } from '../../src/telemetry/logger.ts'
 import { IndexInUse, type IndexLock, type IndexWriter, type Row } from '../database/indexDatabase.ts'
 import type { TableName } from '../database/schema.ts'
 import type { EthereumBlock, Hex, Status } from '../node/answers.ts'
-import { type NodeClient, NodeError, toQuantity } from '../node/nodeClient.ts'
+import { type NodeClient, NodeDown, NodeError, toQuantity } from '../node/nodeClient.ts'
 import { BalanceBook } from './balances.ts'
 import { applyContracts } from './contractBook.ts'
 import { fetchBlocks } from './fetchBlocks.ts'
@@ -46,8 +46,10 @@ const BATCH_TRANSACTIONS = 1_500
 /** Batches that are fetched while one is written. */
 const AHEAD = 2
 /** Pauses while the node does not answer, or not as it should: the first, and the longest. */
-const FIRST_PAUSE_MS = 1_000
+const FIRST_PAUSE_MS = 250
 const LAST_PAUSE_MS = 30_000
+/** The longest while nobody listens at its address: asking costs nothing, and its first block is to be seen soon. */
+const LAST_PAUSE_DOWN_MS = 500
 
 /**
  * Follows the node: writes each of its blocks into the index, once, in the order of heights. Blocks of a BFT chain are final, so nothing
@@ -73,7 +75,7 @@ export async function ingest(options: IngestOptions): Promise<void> {
       if (told !== error.message) logger.warn({ reason: error.message }, 'waiting for the node')
       told = error.message
       await pause(pauseMs, stop)
-      pauseMs = Math.min(pauseMs * 2, LAST_PAUSE_MS)
+      pauseMs = Math.min(pauseMs * 2, error instanceof NodeDown ? LAST_PAUSE_DOWN_MS : LAST_PAUSE_MS)
     }
   }
 }

@@ -21,6 +21,9 @@ export class NodeRefusal extends NodeError {
   }
 }
 
+/** Nobody listens at the node's address: it starts, or is down. */
+export class NodeDown extends NodeError {}
+
 /** The answers to a batch, or one of them, are longer than anybody reads. */
 export class AnswerTooLong extends NodeError {}
 
@@ -88,7 +91,9 @@ export function createNodeClient(address: string, stop: AbortSignal): NodeClient
     } catch (error) {
       if (stop.aborted) throw stop.reason
       if (error instanceof NodeError) throw error
-      throw new NodeError(`${shown} cannot be reached (${reasonOf(error)})`)
+      const reason = reasonOf(error)
+      const Kind = reason === 'ECONNREFUSED' ? NodeDown : NodeError
+      throw new Kind(`${shown} cannot be reached (${reason})`)
     }
   }
 

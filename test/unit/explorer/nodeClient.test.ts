@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, it } from 'vitest'
-import { createNodeClient } from '../../../explorer/node/nodeClient.ts'
+import { createNodeClient, NodeDown, NodeError } from '../../../explorer/node/nodeClient.ts'
 
 interface Request {
   readonly id: number
@@ -72,4 +72,18 @@ it('asks nothing more when the node has had enough requests', async () => {
   }
   await expect(withNode(answer, (node) => node.ethereum(calls))).rejects.toThrow('RPC_RATE_LIMIT')
   expect(asked).toBe(1)
+})
+
+it('tells a node that is down from one that does not answer as it should', async () => {
+  const port = await withNode(
+    () => ({ status: 500, body: 'broken' }),
+    async (node) => {
+      const failure = await node.rest('/cosmos').catch((own: unknown) => own)
+      expect(failure).toBeInstanceOf(NodeError)
+      expect(failure).not.toBeInstanceOf(NodeDown)
+      return Number(/:([0-9]+)/.exec(`${failure}`.split('//')[1]!)![1])
+    },
+  )
+  const down = createNodeClient(`http://127.0.0.1:${port}/`, new AbortController().signal)
+  await expect(down.ethereum(calls)).rejects.toBeInstanceOf(NodeDown)
 })
