@@ -78,7 +78,7 @@ it('tells a node that is down from one that does not answer as it should', async
   const port = await withNode(
     () => ({ status: 500, body: 'broken' }),
     async (node) => {
-      const failure = await node.rest('/cosmos').catch((own: unknown) => own)
+      const failure = await node.ethereum(calls).catch((own: unknown) => own)
       expect(failure).toBeInstanceOf(NodeError)
       expect(failure).not.toBeInstanceOf(NodeDown)
       return Number(/:([0-9]+)/.exec(`${failure}`.split('//')[1]!)![1])
