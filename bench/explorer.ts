@@ -6,10 +6,11 @@
 import { parseArgs } from 'node:util'
 import { measureCatchUp } from './explorer/catchUp.ts'
 import { measureLag } from './explorer/lag.ts'
+import { measurePages } from './explorer/pages.ts'
 import { makePlace, type Place } from './explorer/runExplorer.ts'
 import { Report, type Row } from './report.ts'
 
-const PARTS = ['catch-up', 'lag']
+const PARTS = ['catch-up', 'lag', 'pages']
 const HELP = `node bench/explorer.ts [flags]
   --parts a,b         of ${PARTS.join(',')} (all)
   --postgres          the index in a PostgreSQL server of its own (Debian's package postgresql), else in SQLite
@@ -19,6 +20,10 @@ const HELP = `node bench/explorer.ts [flags]
   --transfers 40000   of either kind
   --rate 500          transactions a second in the part lag
   --seconds 60        of load without an explorer, and again with one
+  --index FILE        the part pages keeps its index in this SQLite file, and takes it from there when it exists
+  --index-transfers 10000000
+                      in it, half of coins and half of tokens
+  --requests 200      of each kind in the part pages
   --explorer-flags="…"
                       for its Node.js, for example --cpu-prof
 `
@@ -34,6 +39,9 @@ const { values: flags } = parseArgs({
     transfers: { type: 'string', default: '40000' },
     rate: { type: 'string', default: '500' },
     seconds: { type: 'string', default: '60' },
+    index: { type: 'string' },
+    'index-transfers': { type: 'string', default: '10000000' },
+    requests: { type: 'string', default: '200' },
     'explorer-flags': { type: 'string', default: '' },
   },
 })
@@ -71,5 +79,15 @@ if (parts.has('catch-up')) {
 if (parts.has('lag')) {
   await measure(({ database }) =>
     measureLag({ database, rate: Number(flags.rate), seconds: Number(flags.seconds), explorerFlags }),
+  )
+}
+if (parts.has('pages')) {
+  await measure(({ database }) =>
+    measurePages({
+      database: flags.index ?? database,
+      transfers: Number(flags['index-transfers']),
+      requests: Number(flags.requests),
+      explorerFlags,
+    }),
   )
 }

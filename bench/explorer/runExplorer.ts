@@ -62,6 +62,8 @@ export async function runExplorer({ nodeUrl, database, nodeFlags = [] }: Explore
       EXPLORER_HOST: '127.0.0.1',
       EXPLORER_PORT: String(port),
       EXPLORER_DATABASE: database,
+      // Whoever asks may say in whose name.
+      TRUSTED_PROXIES: '127.0.0.1',
       LOG_LEVEL: 'error',
     },
     stdio: 'inherit',

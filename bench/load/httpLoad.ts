@@ -29,8 +29,36 @@ const LENGTH_HEADER = /\r\ncontent-length: *(\d+)/i
  * Sends requests over kept connections, always `inFlight` at a time. A client of its own on plain sockets: it shares the
  * machine with the node, and takes a small part of what `fetch` would.
  */
-export async function runLoad({ port, path = '/', bodies, inFlight, pipeline = 1 }: LoadOptions): Promise<LoadResult> {
-  const requests = bodies.map((body) => requestBytes(port, path, body))
+export function runLoad({ port, path = '/', bodies, inFlight, pipeline = 1 }: LoadOptions): Promise<LoadResult> {
+  const requests = bodies.map((body) => {
+    const length = Buffer.byteLength(body)
+    return Buffer.from(
+      `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n${body}`,
+    )
+  })
+  return sendAll(port, requests, inFlight, pipeline, (answer) => answer.includes('"error"'))
+}
+
+/** The same for GET requests of these paths, one at a time on each connection. */
+export function runGets(port: number, paths: readonly string[], inFlight: number): Promise<LoadResult> {
+  const requests = paths.map((path, index) =>
+    // Of many clients, as a proxy would tell: one alone may not ask for so much.
+    Buffer.from(
+      `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nx-forwarded-for: 192.0.${index & 3}.${index % 250}\r\n\r\n`,
+    ),
+  )
+  // As the explorer writes errors, and the API of Etherscan.
+  const isError = (answer: Buffer): boolean => answer.indexOf('{"error"') === 0 || answer.includes('"NOTOK"')
+  return sendAll(port, requests, inFlight, 1, isError)
+}
+
+async function sendAll(
+  port: number,
+  requests: readonly Buffer[],
+  inFlight: number,
+  pipeline: number,
+  isError: (answer: Buffer) => boolean,
+): Promise<LoadResult> {
   const latenciesMs = new Float64Array(requests.length)
   let next = 0
   let errors = 0
@@ -58,7 +86,7 @@ export async function runLoad({ port, path = '/', bodies, inFlight, pipeline = 1
         for (const answer of answers) {
           const index = waiting.shift()!
           latenciesMs[index] = now - latenciesMs[index]!
-          if (!answer.includes('"error"')) continue
+          if (!isError(answer)) continue
           errors++
           firstError ??= answer.toString('utf8', 0, 300)
         }
@@ -72,13 +100,6 @@ export async function runLoad({ port, path = '/', bodies, inFlight, pipeline = 1
   const elapsedMs = performance.now() - beginMs
   for (const socket of sockets) socket.destroy()
   return { elapsedMs, latenciesMs: latenciesMs.sort(), errors, firstError }
-}
-
-function requestBytes(port: number, path: string, body: string): Buffer {
-  const length = Buffer.byteLength(body)
-  return Buffer.from(
-    `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n${body}`,
-  )
 }
 
 function open(port: number): Promise<Socket> {
