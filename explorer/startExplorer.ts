@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { toChecksumAddress } from '../src/primitives/address.ts'
-import { createLogger } from '../src/telemetry/logger.ts'
+import { createLogger, type Logger } from '../src/telemetry/logger.ts'
 import { createServer } from './api/server.ts'
 import type { ExplorerConfig } from './config/config.ts'
 import { openReader } from './database/open.ts'
@@ -14,6 +14,8 @@ import { createNodeClient } from './node/nodeClient.ts'
 import { openCompilers } from './verify/compilers.ts'
 import { createVerifier } from './verify/verifier.ts'
 
+/** How long a stop waits for answers that are under way. */
+const CLOSE_MS = 2_000
 /** Bytes that solc may answer: the codes, interfaces and comments of all contracts in the sources. */
 const MAX_COMPILER_OUTPUT = 32 * 1024 * 1024
 
@@ -53,44 +55,54 @@ export async function startExplorer(config: ExplorerConfig): Promise<RunningExpl
     isOurTurn = message.isOurTurn ?? isOurTurn
     if (message.indexed !== undefined) for (const listener of listeners) listener(message.indexed)
   })
-  // Its first message: the tables are there.
-  await Promise.race([once(worker, 'message'), failed])
-  const reader = openReader(database)
   const ending = new AbortController()
-  const services = await openServices(database)
-  const shared = { queries: reader.queries, services, node: createNodeClient(config.nodeUrl, ending.signal), logger }
-  const limits = { timeMs: config.compileTimeout, memoryMib: config.compileMemoryMib, outputBytes: MAX_COMPILER_OUTPUT }
-  const verifier = createVerifier({ ...shared, compilers, limits })
-  const server = await createServer({
-    ...shared,
-    config,
-    verifier,
-    faucetAddress: faucetKey?.address,
-    listeners,
-  })
+  const parts: (() => Promise<unknown>)[] = []
+  // In the reverse order: each may need those before it.
+  const endParts = async (): Promise<void> => {
+    ending.abort()
+    for (const end of parts.toReversed()) await end()
+  }
+  let server: Awaited<ReturnType<typeof createServer>>
+  let shared: Pick<Parameters<typeof createServer>[0], 'queries' | 'services' | 'node'> & { readonly logger: Logger }
   try {
+    // Its first message: the tables are there.
+    await Promise.race([once(worker, 'message'), failed])
+    const reader = openReader(database)
+    parts.push(reader.close)
+    const services = await openServices(database)
+    parts.push(() => services.destroy())
+    shared = { queries: reader.queries, services, node: createNodeClient(config.nodeUrl, ending.signal), logger }
+    const limits = {
+      timeMs: config.compileTimeout,
+      memoryMib: config.compileMemoryMib,
+      outputBytes: MAX_COMPILER_OUTPUT,
+    }
+    const verifier = createVerifier({ ...shared, compilers, limits })
+    parts.push(verifier.close)
+    server = await createServer({ ...shared, config, verifier, faucetAddress: faucetKey?.address, listeners })
+    parts.push(() => closeServer(server))
     await server.listen({ host: config.host, port: config.port })
   } catch (error) {
     worker.postMessage('stop')
-    await exited
-    await verifier.close()
-    await Promise.all([reader.close(), services.destroy()])
+    await Promise.allSettled([exited])
+    await endParts()
     throw error
   }
   const shown = config.host === '0.0.0.0' || config.host === '::' ? 'localhost' : config.host
   const url = `http://${shown.includes(':') ? `[${shown}]` : shown}:${config.port}/`
   logger.info({ url }, 'explorer is up')
-  const prober = startProber({ queries: reader.queries, services, logger, allowsPrivate: config.probePrivate })
-  const faucet =
-    faucetKey === undefined ? undefined : startFaucet({ ...shared, key: faucetKey, isOurTurn: () => isOurTurn })
-  if (faucetKey !== undefined)
+  parts.push(startProber({ ...shared, allowsPrivate: config.probePrivate }).stop)
+  if (faucetKey !== undefined) {
+    parts.push(startFaucet({ ...shared, key: faucetKey, isOurTurn: () => isOurTurn }).stop)
     logger.info({ address: toChecksumAddress(faucetKey.address) }, 'the account of the faucet')
-  const ended = Promise.race([exited, failed]).finally(async () => {
-    ending.abort()
-    await Promise.all([prober.stop(), faucet?.stop()])
-    await server.close()
-    await verifier.close()
-    await Promise.all([reader.close(), services.destroy()])
-  })
+  }
+  const ended = Promise.race([exited, failed]).finally(endParts)
   return { url, ended: ended.then(() => undefined), stop: () => worker.postMessage('stop') }
+}
+
+/** Answers that are under way get a moment: whoever does not read them must not keep the explorer. */
+async function closeServer(server: Awaited<ReturnType<typeof createServer>>): Promise<void> {
+  const late = setTimeout(() => server.server.closeAllConnections(), CLOSE_MS)
+  await server.close()
+  clearTimeout(late)
 }

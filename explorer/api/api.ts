@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance, preHandlerAsyncHookHandler, RawServerDefault } from 'fastify'
 import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import type { Kysely } from 'kysely'
+import type { Logger } from '../../src/telemetry/logger.ts'
 import type { ExplorerConfig } from '../config/config.ts'
 import type { Tables } from '../database/schema.ts'
 import type { ServiceQueries } from '../database/services.ts'
@@ -9,6 +10,7 @@ import type { IndexedBlocks } from '../ingest/ingest.ts'
 import type { NodeCache } from '../node/nodeCache.ts'
 import type { NodeClient } from '../node/nodeClient.ts'
 import type { Verifier } from '../verify/verifier.ts'
+import type { ClientOf } from './clientOf.ts'
 import type { SubmitSources } from './submitSources.ts'
 
 /** What the routes are made of. */
@@ -17,11 +19,15 @@ export interface Api {
   readonly queries: Kysely<Tables>
   /** what is stored beside the index */
   readonly services: ServiceQueries
-  readonly config: Pick<ExplorerConfig, 'chainName' | 'coinSymbol' | 'trustedProxies'>
+  readonly config: Pick<ExplorerConfig, 'chainName' | 'coinSymbol'>
   /** for questions that the index has no answer to; only fixed ones, and through the cache */
   readonly node: NodeClient
   readonly cache: NodeCache
   readonly verifier: Verifier
+  readonly clientOf: ClientOf
+  /** before the handlers of routes that ask the node about whatever a client names */
+  readonly limitNodeQuestions: preHandlerAsyncHookHandler
+  readonly logger: Pick<Logger, 'warn'>
   /** gives sources that a client sent to the verifier, within the client's limits */
   readonly submitSources: SubmitSources
   /** of the account whose coins the faucet gives away; undefined: there is no faucet */

@@ -10,12 +10,15 @@ import {
 import { VERSION } from '../../src/config/version.ts'
 import type { Logger } from '../../src/telemetry/logger.ts'
 import type { ExplorerConfig } from '../config/config.ts'
+import { isDatabaseAway } from '../database/databaseAway.ts'
 import type { IndexedBlocks } from '../ingest/ingest.ts'
 import { createNodeCache } from '../node/nodeCache.ts'
 import { NodeError } from '../node/nodeClient.ts'
 import { createPublicRpcUrl } from '../node/publicRpcUrl.ts'
 import type { Api } from './api.ts'
+import { createClientOf } from './clientOf.ts'
 import { addEtherscan } from './etherscan/etherscan.ts'
+import { createNodeLimit } from './nodeLimit.ts'
 import { addPages } from './pages.ts'
 import { addAddresses } from './routes/addresses.ts'
 import { addBlocks } from './routes/blocks.ts'
@@ -39,10 +42,10 @@ import { addSourcify } from './sourcify/sourcify.ts'
 import { createSubmitSources } from './submitSources.ts'
 
 interface ServerOptions extends Pick<Api, 'queries' | 'services' | 'node' | 'verifier' | 'faucetAddress'> {
-  readonly config: Api['config'] & Pick<ExplorerConfig, 'publicRpcUrl'>
+  readonly config: Api['config'] & Pick<ExplorerConfig, 'publicRpcUrl' | 'trustedProxies'>
   /** called with each batch of blocks that is in the index */
   readonly listeners: Set<(indexed: IndexedBlocks) => void>
-  readonly logger: Pick<Logger, 'error'>
+  readonly logger: Pick<Logger, 'error' | 'warn'>
 }
 
 /** Longest request body, in bytes. */
@@ -68,9 +71,14 @@ export async function createServer(options: ServerOptions) {
     if (error instanceof NodeError) {
       return reply.code(503).send({ error: 'the node does not answer this now: ask again later' })
     }
-    const code = error.statusCode ?? 500
-    if (code >= 500) logger.error({ error }, 'a request failed')
-    return reply.code(code).send({ error: code >= 500 ? 'the explorer failed to answer' : error.message })
+    const { statusCode: code = 500, message } = error
+    if (code < 500) return reply.code(code).send({ error: message })
+    if (isDatabaseAway(error)) {
+      logger.warn({ reason: message }, 'the database does not answer')
+      return reply.code(503).send({ error: 'the database does not answer now: ask again later' })
+    }
+    logger.error({ error }, 'a request failed')
+    return reply.code(code).send({ error: 'the explorer failed to answer' })
   })
   // For health checks: 200 while answers come from the database.
   app.get('/health', async () => {
@@ -89,6 +97,7 @@ export async function createServer(options: ServerOptions) {
     },
     transform: jsonSchemaTransform,
   })
+  const clientOf = createClientOf(config, logger)
   let newest: number | null = null
   listeners.add(({ nodeHeight }) => {
     newest = nodeHeight
@@ -101,7 +110,10 @@ export async function createServer(options: ServerOptions) {
     faucetAddress,
     cache: createNodeCache(),
     verifier,
-    submitSources: createSubmitSources(verifier, config),
+    submitSources: createSubmitSources(verifier, clientOf),
+    clientOf,
+    limitNodeQuestions: createNodeLimit(clientOf),
+    logger,
     nodeHeight: () => newest,
     publicRpcUrl,
     onIndexed: (listener: (indexed: IndexedBlocks) => void) => {

@@ -1,10 +1,9 @@
 import type { FastifyRequest } from 'fastify'
-import type { ExplorerConfig } from '../config/config.ts'
 import type { ContractName } from '../verify/compile.ts'
 import { readStandardJson, type StandardJson, StandardJsonError } from '../verify/standardJson.ts'
 import type { Refusal, Verifier } from '../verify/verifier.ts'
 import { ClientLimit } from './clientLimit.ts'
-import { createClientOf } from './clientOf.ts'
+import type { ClientOf } from './clientOf.ts'
 import { isForeignPage } from './foreignPage.ts'
 
 /** Sources that a client sent, of which nothing is known yet. */
@@ -34,8 +33,7 @@ const MAX_CONTRACT = 2_000
 const NAMED_VERSIONS = 5
 
 /** Takes sources for both APIs that verify contracts. */
-export function createSubmitSources(verifier: Verifier, config: Pick<ExplorerConfig, 'trustedProxies'>): SubmitSources {
-  const clientOf = createClientOf(config)
+export function createSubmitSources(verifier: Verifier, clientOf: ClientOf): SubmitSources {
   const limit = new ClientLimit(SUBMISSIONS, ALL_SUBMISSIONS)
   return async ({ address, input, version, contract }, request) => {
     if (isForeignPage(request.headers)) {

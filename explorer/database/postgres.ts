@@ -9,6 +9,7 @@ const MAX_CONNECTIONS = 10
 /** how long a new connection may take */
 const CONNECT_TIMEOUT_MS = 10_000
 const STATEMENT_TIMEOUT_MS = 60_000
+const KEEP_ALIVE_MS = 10_000
 /** The advisory lock of the process that writes the index: any number that nothing else in the database uses. */
 const LOCK = 7_305_432_901
 /** PostgreSQL notices in about ten seconds when the machine of the process that holds the lock is gone, not in two hours. */
@@ -67,6 +68,8 @@ export function connectPostgres<T>(address: string) {
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
     keepAlive: true,
+    // A machine that is gone is noticed after this and ten probes, a second apart.
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     types: TYPES,
   })
   // A connection that fails while nobody uses it leaves the pool; the next query makes another.

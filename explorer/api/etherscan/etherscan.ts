@@ -5,7 +5,6 @@ import { createFunctionNames } from '../../verify/functionNames.ts'
 import { MAX_INPUT_BYTES } from '../../verify/standardJson.ts'
 import type { Api } from '../api.ts'
 import { ClientLimit } from '../clientLimit.ts'
-import { createClientOf } from '../clientOf.ts'
 import { ACCOUNT_ACTIONS } from './accounts.ts'
 import { type Actions, actionsOf, type EtherscanContext, failed, ok, tooMuch } from './action.ts'
 import { BLOCK_ACTIONS } from './blocks.ts'
@@ -54,11 +53,10 @@ const MODULES: ReadonlyMap<string, Actions> = new Map([
 
 /** The API of Etherscan: `/api`, `/v2/api?chainid=` and `/v2/chainlist`, for programs that are made for it. */
 export async function addEtherscan(app: FastifyInstance, api: Omit<Api, 'app'>): Promise<void> {
-  const { queries, services, config, node, cache, nodeHeight, verifier, submitSources } = api
+  const { queries, services, config, node, cache, nodeHeight, verifier, submitSources, clientOf } = api
   const functionNames = createFunctionNames({ services, queries })
   const takeTurn = createTurns()
   const shared = { queries, services, config, node, cache, nodeHeight, verifier, functionNames, takeTurn }
-  const clientOf = createClientOf(config)
   const limit = new ClientLimit(REQUESTS, ALL_REQUESTS)
   const longForms = new ClientLimit(LONG_FORMS, ALL_LONG_FORMS)
   app.removeAllContentTypeParsers()

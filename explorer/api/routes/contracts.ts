@@ -15,7 +15,10 @@ const DELEGATION = '0xef0100'
 const DELEGATION_LENGTH = DELEGATION.length + 40
 
 /** Contracts and their creators. */
-export function addContracts(app: Api['app'], { queries, node, cache }: Pick<Api, 'queries' | 'node' | 'cache'>): void {
+export function addContracts(
+  app: Api['app'],
+  { queries, node, cache, limitNodeQuestions }: Pick<Api, 'queries' | 'node' | 'cache' | 'limitNodeQuestions'>,
+): void {
   const tags = ['contracts']
 
   app.get(
@@ -36,11 +39,12 @@ export function addContracts(app: Api['app'], { queries, node, cache }: Pick<Api
   app.get(
     '/contracts/:address',
     {
+      preHandler: limitNodeQuestions,
       schema: {
         tags,
         summary: 'A contract with its code',
         params: z.object({ address: spelledAddress.describe('0x… or coin1…') }),
-        response: { 200: contractDetail, 404: problem },
+        response: { 200: contractDetail, 404: problem, 429: problem },
       },
     },
     async ({ params: { address } }, reply) => {

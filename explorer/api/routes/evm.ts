@@ -16,7 +16,10 @@ const MAX_AGE_MS = 60_000
 const MAX_TRACES = 2
 
 /** What EVM transactions did: logs, calls between contracts, changes of the state. */
-export function addEvm(app: Api['app'], { queries, node, cache }: Pick<Api, 'queries' | 'node' | 'cache'>): void {
+export function addEvm(
+  app: Api['app'],
+  { queries, node, cache, limitNodeQuestions }: Pick<Api, 'queries' | 'node' | 'cache' | 'limitNodeQuestions'>,
+): void {
   const tags = ['evm']
   const ofTransaction = z.object({ hash: z.string().regex(/^0x[0-9a-fA-F]{64}$/) })
   const ofAddress = z.object({ address: spelledAddress.describe('0x… or coin1…') })
@@ -60,11 +63,12 @@ export function addEvm(app: Api['app'], { queries, node, cache }: Pick<Api, 'que
   app.get(
     '/transactions/:hash/state-changes',
     {
+      preHandler: limitNodeQuestions,
       schema: {
         tags,
         summary: 'What a transaction changed of accounts and their storage: as the node tells it now',
         params: ofTransaction,
-        response: { 200: stateChanges, 404: problem, 503: problem },
+        response: { 200: stateChanges, 404: problem, 429: problem, 503: problem },
       },
     },
     async ({ params }, reply) => {

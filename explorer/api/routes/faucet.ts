@@ -15,7 +15,6 @@ import {
 import { hasFaucet } from '../../faucet/payGrants.ts'
 import type { Api } from '../api.ts'
 import { ClientLimit } from '../clientLimit.ts'
-import { createClientOf } from '../clientOf.ts'
 import { type Faucet, faucet, type GrantView, grant, grantProblem } from '../faucetShapes.ts'
 import { isForeignPage } from '../foreignPage.ts'
 import { problem } from '../shapes.ts'
@@ -41,10 +40,9 @@ const PROBLEMS: Readonly<Record<Exclude<Faucet['problem'], 'none'>, string>> = {
 /** Test coins for whoever asks. */
 export function addFaucet(
   app: Api['app'],
-  { queries, services, config, faucetAddress }: Pick<Api, 'queries' | 'services' | 'config' | 'faucetAddress'>,
+  { queries, services, clientOf, faucetAddress }: Pick<Api, 'queries' | 'services' | 'clientOf' | 'faucetAddress'>,
 ): void {
   const tags = ['faucet']
-  const clientOf = createClientOf(config)
   const requests = new ClientLimit(REQUESTS, ALL_REQUESTS)
 
   const status = async (client: string): Promise<Faucet> => {

@@ -3,7 +3,6 @@ import { deleteOldReports, storeReport } from '../../heartbeat/nodeBook.ts'
 import { readReport } from '../../heartbeat/readReport.ts'
 import type { Api } from '../api.ts'
 import { ClientLimit } from '../clientLimit.ts'
-import { createClientOf } from '../clientOf.ts'
 
 /** Longest body, in bytes: twenty times what a node sends. */
 const MAX_BODY = 8 * 1024
@@ -18,9 +17,14 @@ const CLEANING_MS = 3_600_000
 /** Takes the reports of nodes: `POST heartbeat`, as docs/operations.md describes it. */
 export function addHeartbeats(
   app: FastifyInstance,
-  { queries, services, config, nodeHeight }: Pick<Api, 'queries' | 'services' | 'config' | 'nodeHeight'>,
+  {
+    queries,
+    services,
+    nodeHeight,
+    clientOf,
+    logger,
+  }: Pick<Api, 'queries' | 'services' | 'nodeHeight' | 'clientOf' | 'logger'>,
 ): void {
-  const clientOf = createClientOf(config)
   const reports = new ClientLimit(REPORTS, ALL_REPORTS)
   const newNodes = new ClientLimit(NEW_NODES, ALL_NEW_NODES)
   // The signature is over the bytes, so they are kept. No other type is read: a form of some web page cannot send a report.
@@ -28,7 +32,9 @@ export function addHeartbeats(
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
 
   const cleaning = setInterval(() => {
-    deleteOldReports(services, Date.now()).catch((error: unknown) => app.log.error(error))
+    deleteOldReports(services, Date.now()).catch((error: unknown) =>
+      logger.warn({ error }, 'old reports of nodes were not deleted'),
+    )
   }, CLEANING_MS).unref()
   app.addHook('onClose', async () => clearInterval(cleaning))
 

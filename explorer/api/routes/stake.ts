@@ -5,6 +5,7 @@ import { accountOf } from '../../ingest/coinMovements.ts'
 import { askWholeState, type PagedAnswer } from '../../node/stateQueries.ts'
 import type { Api } from '../api.ts'
 import { placePage } from '../evmShapes.ts'
+import { problem } from '../shapes.ts'
 import { spelledAddress } from '../spelledAddress.ts'
 import { listDelegations, listStakingEvents, namesOf } from '../stakingQueries.ts'
 import { type AccountStake, accountStake, stakingEvent } from '../stakingShapes.ts'
@@ -44,7 +45,10 @@ interface NodeStake {
 }
 
 /** The stake of an account. */
-export function addStake(app: Api['app'], { queries, node, cache }: Pick<Api, 'queries' | 'node' | 'cache'>): void {
+export function addStake(
+  app: Api['app'],
+  { queries, node, cache, limitNodeQuestions }: Pick<Api, 'queries' | 'node' | 'cache' | 'limitNodeQuestions'>,
+): void {
   const tags = ['addresses']
   const params = z.object({ address: spelledAddress.describe('0x… or coin1…') })
 
@@ -75,11 +79,12 @@ export function addStake(app: Api['app'], { queries, node, cache }: Pick<Api, 'q
   app.get(
     '/addresses/:address/stake',
     {
+      preHandler: limitNodeQuestions,
       schema: {
         tags,
         summary: 'What it has delegated, what is on its way back, and its rewards',
         params,
-        response: { 200: accountStake },
+        response: { 200: accountStake, 429: problem },
       },
     },
     async ({ params: { address } }): Promise<AccountStake> => {

@@ -184,7 +184,7 @@ beforeAll(async () => {
     }),
     services,
     node: { ethereum: refuse, comet: refuse, rest: refuse },
-    logger: { error: () => undefined },
+    logger: { error: () => undefined, warn: () => undefined },
     verifier: {
       compilers: { versions: [], find: () => undefined },
       submit: refuse,

@@ -13,6 +13,7 @@ import {
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createClientOf } from '../../../explorer/api/clientOf.ts'
 import { addFaucet } from '../../../explorer/api/routes/faucet.ts'
 import { amountToBytes } from '../../../explorer/database/amount.ts'
 import type { IndexDatabase } from '../../../explorer/database/indexDatabase.ts'
@@ -297,7 +298,7 @@ describe('the API of a faucet', () => {
     addFaucet(app, {
       queries: database.queries,
       services,
-      config: { chainName: 'test', coinSymbol: 'COIN', trustedProxies: [] },
+      clientOf: createClientOf({ trustedProxies: [] }, { warn: () => undefined }),
       faucetAddress,
     })
     expect((await app.inject('/faucet')).json()).toEqual({
@@ -327,7 +328,7 @@ describe('the API of a faucet', () => {
     addFaucet(app, {
       queries: database.queries,
       services,
-      config: { chainName: 'test', coinSymbol: 'COIN', trustedProxies: [] },
+      clientOf: createClientOf({ trustedProxies: [] }, { warn: () => undefined }),
       faucetAddress: hexToBytes(FAUCET),
     })
     const limits = async (remoteAddress: string) => (await app.inject({ url: '/faucet', remoteAddress })).json().limits
