@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { EXPLORER_VARIABLES } from '../../explorer/config/variables.ts'
 import manifest from '../../package.json' with { type: 'json' }
 import { MESSAGE_COMMANDS } from '../../src/cli/commands/tx.ts'
 import { VARIABLES, type Variable } from '../../src/config/variables.ts'
@@ -31,6 +32,35 @@ describe('the documents', () => {
     )
     expect(defined.length).toBeGreaterThan(30)
     expect(defined.filter((name) => !page.includes(`\`${name}\``))).toEqual([])
+  })
+
+  it('docs/explorer.md has every variable of the explorer, every path of its API, and every action of Etherscan’s', () => {
+    const page = read('docs/explorer.md')
+    const sources = (pattern: string) => globSync(pattern, { cwd: ROOT }).map(read)
+    const variables = Object.values<Variable>(EXPLORER_VARIABLES).map(({ name }) => name)
+    expect(variables.filter((name) => name.startsWith('EXPLORER_') && !page.includes(name))).toEqual([])
+
+    const paths = sources('explorer/api/routes/*.ts').flatMap((text) =>
+      [...text.matchAll(/app\.(?:get|post)\(\n? *'\/([^']+)'/g)].map(([, path]) => path!),
+    )
+    expect(paths.length).toBeGreaterThan(40)
+    const inPage = (path: string) => new RegExp(`\`[^\`]*${path.replaceAll(/:\w+/g, '\\{[^}]+\\}')}[?\`]`).test(page)
+    expect(paths.filter((path) => !inPage(path))).toEqual([])
+
+    const actions = sources('explorer/api/etherscan/*.ts').flatMap((text) =>
+      [...text.matchAll(/export const \w+_ACTIONS = actionsOf\(\{([^}]*)\}/g)].flatMap(([, list]) =>
+        [...list!.matchAll(/^ *(\w+)(?=[:,]|$)/gm), ...list!.matchAll(/, (\w+)/g)].map(([, name]) => name!),
+      ),
+    )
+    expect(actions.length).toBeGreaterThan(40)
+    expect(actions.filter((name) => !page.includes(`\`${name}\``))).toEqual([])
+  })
+
+  it('docs/architecture.md has every part of the explorer', () => {
+    const page = read('docs/architecture.md')
+    const parts = globSync('explorer/*/', { cwd: ROOT }).filter((path) => !path.endsWith('config'))
+    expect(parts.length).toBeGreaterThan(5)
+    expect(parts.filter((path) => !page.includes(`\`${path.replace(/\/$/, '')}/\``))).toEqual([])
   })
 
   it('docs/operations.md has every metric', () => {
