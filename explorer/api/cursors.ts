@@ -41,8 +41,9 @@ export function pageOf<R, T>(
 /** The place of a `before`; without one, what is behind all. */
 export function placeOf(before: string | undefined): readonly [position: number, ordinal: number] {
   if (before === undefined) return [Number.MAX_SAFE_INTEGER, 0]
-  const [position, ordinal] = before.split('.').map(Number)
-  return [Math.min(position!, Number.MAX_SAFE_INTEGER), ordinal!]
+  // Neither database takes more for a number than there can be.
+  const [position, ordinal] = before.split('.').map((text) => Math.min(Number(text), Number.MAX_SAFE_INTEGER))
+  return [position!, ordinal!]
 }
 
 /** As {@link pageOf}, of rows that are known by their place in the chain. */

@@ -50,6 +50,8 @@ interface ServerOptions extends Pick<Api, 'queries' | 'services' | 'node' | 'ver
 
 /** Longest request body, in bytes. */
 const MAX_BODY = 64 * 1024
+/** How long a client may take to send a request. */
+const REQUEST_MS = 60_000
 const PREFIX = '/api/v1'
 
 /** The HTTP server of an explorer: its API below /api/v1 with an OpenAPI document, not listening yet. */
@@ -57,6 +59,7 @@ export async function createServer(options: ServerOptions) {
   const { queries, services, config, node, verifier, faucetAddress, listeners, logger } = options
   const app = fastify({
     bodyLimit: MAX_BODY,
+    requestTimeout: REQUEST_MS,
     routerOptions: { maxParamLength: 200 },
   }).withTypeProvider<ZodTypeProvider>()
   app.setValidatorCompiler(validatorCompiler)

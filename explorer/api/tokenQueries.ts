@@ -5,7 +5,7 @@ import { amountToBytes } from '../database/amount.ts'
 import { heightOf } from '../database/position.ts'
 import { type Tables, TOKEN_KINDS } from '../database/schema.ts'
 import { searchKey } from '../ingest/tokenNames.ts'
-import { byPlace, type Part, pageOf, splitCursor, type TextPage } from './cursors.ts'
+import { byPlace, type Part, pageOf, placeOf, splitCursor, type TextPage } from './cursors.ts'
 import type { Token, TokenHolder, TokenHolding, TokenTransfer } from './tokenShapes.ts'
 import { viewAmount } from './views.ts'
 
@@ -34,7 +34,7 @@ export async function listTokens(queries: Queries, { limit, before }: Part): Pro
       eb(
         refTuple('token.holders', 'token.address'),
         '<',
-        tuple(holders === undefined ? Number.MAX_SAFE_INTEGER : Number(holders), address),
+        tuple(Math.min(Number(holders ?? Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER), address),
       ),
     )
     .orderBy('token.holders', 'desc')
@@ -110,10 +110,10 @@ export async function listTokenTransfers(
   { token, account, position }: TransferFilter,
   { limit, before }: Part,
 ): Promise<TextPage<TokenTransfer>> {
-  const [place, ordinal] = before === undefined ? [Number.MAX_SAFE_INTEGER, 0] : before.split('.').map(Number)
+  const [place, ordinal] = placeOf(before)
   let select = selectTransfers(queries)
     .where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('token_transfer.position', 'token_transfer.ordinal'), '<', tuple(place!, ordinal!)),
+      eb(refTuple('token_transfer.position', 'token_transfer.ordinal'), '<', tuple(place, ordinal)),
     )
     .orderBy('token_transfer.position', 'desc')
     .orderBy('token_transfer.ordinal', 'desc')

@@ -170,7 +170,7 @@ async function copy(client: pg.PoolClient, table: TableName, target: string, row
 
 const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' }
 
-/** A cell in COPY's text format (https://www.postgresql.org/docs/current/sql-copy.html). It takes no character 0: see {@link withoutZeros}. */
+/** A cell in COPY's text format (https://www.postgresql.org/docs/current/sql-copy.html). It takes no character 0, which no text of the index has. */
 function copyText(cell: Cell): string {
   if (cell === null) return '\\N'
   if (typeof cell === 'number') return String(cell)

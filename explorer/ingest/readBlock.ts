@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Address, ZERO_ADDRESS } from '../../src/primitives/address.ts'
+import { type Address, AddressError, ZERO_ADDRESS } from '../../src/primitives/address.ts'
 import { bytesKey, hexToBytes, keyBytes } from '../../src/primitives/bytes.ts'
 import { amountToBytes } from '../database/amount.ts'
 import type { Row } from '../database/indexDatabase.ts'
@@ -202,7 +202,7 @@ function readNative(bytes: Uint8Array, decoded: NativeTransaction, outcome: Tran
   const { body, auth_info: info } = decoded
   const offered = info.fee.amount.find(({ denom }) => denom === 'acoin')?.amount ?? '0'
   const signers = signersOf(outcome.events)
-  const named = outcome.events.flatMap(({ attributes }) => attributes.map(({ value }) => value).filter(isAccountText))
+  const named = outcome.events.flatMap(({ attributes }) => attributes.map(({ value }) => value).filter(isAccount))
   const first = signers[0] ?? named[0]
   const paid = outcome.events.find(
     ({ type, attributes }) => type === 'tx' && attributes.some(({ key }) => key === 'fee'),
@@ -257,8 +257,16 @@ export function isOfBegin({ attributes }: Event): boolean {
   return attributes.some(({ key, value }) => key === 'mode' && value === 'BeginBlock')
 }
 
-function isAccountText(text: string): boolean {
-  return /^coin1[02-9ac-hj-np-z]{38}$/.test(text)
+/** Some values are texts of people: one that only looks like an address is none. */
+function isAccount(text: string): boolean {
+  if (!/^coin1[02-9ac-hj-np-z]{38}$/.test(text)) return false
+  try {
+    accountOf(text)
+    return true
+  } catch (error) {
+    if (error instanceof AddressError) return false
+    throw error
+  }
 }
 
 /** JSON without the character 0, which PostgreSQL's text cannot hold: JSON writes it as an escape, and so it stays one. */

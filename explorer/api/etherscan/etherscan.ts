@@ -5,6 +5,7 @@ import { createFunctionNames } from '../../verify/functionNames.ts'
 import { MAX_INPUT_BYTES } from '../../verify/standardJson.ts'
 import type { Api } from '../api.ts'
 import { ClientLimit } from '../clientLimit.ts'
+import { createLongBodyLimit } from '../longBodies.ts'
 import { ACCOUNT_ACTIONS } from './accounts.ts'
 import { type Actions, actionsOf, type EtherscanContext, failed, ok, tooMuch } from './action.ts'
 import { BLOCK_ACTIONS } from './blocks.ts'
@@ -58,6 +59,9 @@ export async function addEtherscan(app: FastifyInstance, api: Omit<Api, 'app'>):
   const takeTurn = createTurns()
   const shared = { queries, services, config, node, cache, nodeHeight, verifier, functionNames, takeTurn }
   const limit = new ClientLimit(REQUESTS, ALL_REQUESTS)
+  const longBodies = createLongBodyLimit(clientOf, MAX_BODY, (reply) =>
+    reply.header('access-control-allow-origin', '*').send(failed(LIMIT_TEXT)),
+  )
   const longForms = new ClientLimit(LONG_FORMS, ALL_LONG_FORMS)
   app.removeAllContentTypeParsers()
   // Forms alone, as Etherscan's clients send them.
@@ -91,7 +95,14 @@ export async function addEtherscan(app: FastifyInstance, api: Omit<Api, 'app'>):
   }
 
   for (const url of ['/api', '/v2/api']) {
-    app.route({ method: ['GET', 'POST'], url, bodyLimit: MAX_LONG_BODY, schema: { hide: true }, handler: answer })
+    app.route({
+      method: ['GET', 'POST'],
+      url,
+      bodyLimit: MAX_LONG_BODY,
+      schema: { hide: true },
+      onRequest: longBodies,
+      handler: answer,
+    })
   }
   app.get('/v2/chainlist', { schema: { hide: true } }, async (request, reply) => {
     reply.header('access-control-allow-origin', '*')

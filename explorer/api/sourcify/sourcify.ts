@@ -6,10 +6,12 @@ import { MAX_INPUT_BYTES } from '../../verify/standardJson.ts'
 import { bestMatch, findSource, findVerified } from '../../verify/verifiedContracts.ts'
 import type { VerificationJob } from '../../verify/verifier.ts'
 import type { Api } from '../api.ts'
+import { createLongBodyLimit } from '../longBodies.ts'
 import { FieldError, selectFields, viewBriefly, viewContract } from './contract.ts'
 
 /** What is around the input in a request. */
 const MAX_BODY = MAX_INPUT_BYTES + 64 * 1024
+const SHORT_BODY = 64 * 1024
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** An error as Sourcify writes it. */
@@ -35,7 +37,13 @@ interface ContractParams {
  */
 export async function addSourcify(
   app: FastifyInstance,
-  { queries, services, verifier, submitSources }: Pick<Api, 'queries' | 'services' | 'verifier' | 'submitSources'>,
+  {
+    queries,
+    services,
+    verifier,
+    submitSources,
+    clientOf,
+  }: Pick<Api, 'queries' | 'services' | 'verifier' | 'submitSources' | 'clientOf'>,
 ): Promise<void> {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
@@ -54,6 +62,9 @@ export async function addSourcify(
     return sendError(reply, status, 'invalid_parameter', error.message)
   })
 
+  const longBodies = createLongBodyLimit(clientOf, SHORT_BODY, (reply) =>
+    sendError(reply, 429, 'too_many_requests', 'too many long requests at the same time: try again in a moment'),
+  )
   const chainId = async (): Promise<string | undefined> => {
     const own = await queries.selectFrom('ingest').select('evm_chain_id').executeTakeFirst()
     return own === undefined ? undefined : String(own.evm_chain_id)
@@ -71,7 +82,7 @@ export async function addSourcify(
 
   app.post<{ Params: ContractParams }>(
     '/v2/verify/:chainId/:address',
-    { bodyLimit: MAX_BODY, schema: { hide: true } },
+    { bodyLimit: MAX_BODY, schema: { hide: true }, onRequest: longBodies },
     async (request, reply) => {
       const address = await addressOf(request.params)
       const body = (request.body ?? {}) as Record<string, unknown>

@@ -89,4 +89,17 @@ export function testPages(get: (path: string) => Promise<any>, chain: () => Fill
     expect([...lengths].filter(([, length]) => length === 0)).toEqual([])
     expect([...lengths].filter(([, length]) => length > 7)).not.toEqual([])
   })
+
+  it('begins with the first row behind a cursor above all that there are', async () => {
+    const { addresses, tokens } = chain()
+    const above = `${'9'.repeat(78)}.0x${'f'.repeat(40)}`
+    for (const list of ['tokens', `tokens/${tokens[0]}/holders`, `tokens/${tokens[0]}/transfers`, 'validators']) {
+      const [first, behind] = [await get(`${list}?limit=1`), await get(`${list}?limit=1&before=${above}`)]
+      expect([list, behind.items.length, behind.next]).toEqual([list, 1, first.next])
+    }
+    for (const list of ['movements', 'logs', 'stake-events', 'token-transfers', 'internal-calls']) {
+      const { items } = await get(`addresses/${addresses[0]}/${list}?before=${'9'.repeat(16)}.9999999`)
+      expect([list, Array.isArray(items)]).toEqual([list, true])
+    }
+  })
 }
