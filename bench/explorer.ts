@@ -14,7 +14,7 @@ const PARTS = ['catch-up', 'lag', 'pages']
 const HELP = `node bench/explorer.ts [flags]
   --parts a,b         of ${PARTS.join(',')} (all)
   --postgres          the index in a PostgreSQL server of its own (Debian's package postgresql), else in SQLite
-  --database URL      the index in this empty PostgreSQL database; for one part
+  --database URL      the index in this empty PostgreSQL database; for one part. The part pages takes the index that it has left there
   --empty 2000        empty blocks in the part catch-up
   --blocks 200        blocks with transfers of coins, and as many with transfers of a token
   --transfers 40000   of either kind

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { openDatabase } from '../../explorer/database/open.ts'
 import { transactionPosition } from '../../explorer/database/position.ts'
 import { toBech32 } from '../../src/primitives/address.ts'
 import { hexToBytes } from '../../src/primitives/bytes.ts'
@@ -33,7 +33,7 @@ export async function measurePages({
   explorerFlags,
 }: PagesOptions): Promise<readonly Row[]> {
   const beginMs = performance.now()
-  const isThere = existsSync(database)
+  const isThere = await hasIndex(database)
   const index = isThere ? describeBigIndex(transfers) : await writeBigIndex(database, transfers)
   const seconds = (performance.now() - beginMs) / 1_000
   const explorer = await runExplorer({ nodeUrl: NO_NODE, database, nodeFlags: explorerFlags })
@@ -58,6 +58,13 @@ export async function measurePages({
   } finally {
     await explorer.stop()
   }
+}
+
+async function hasIndex(place: string): Promise<boolean> {
+  const database = await openDatabase(place)
+  const own = await database.queries.selectFrom('ingest').select('height').executeTakeFirst()
+  await database.close()
+  return own !== undefined
 }
 
 async function questions(explorer: BenchExplorer, index: BigIndex): Promise<Questions> {

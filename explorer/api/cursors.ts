@@ -1,4 +1,6 @@
+import type { Selectable, SelectQueryBuilder } from 'kysely'
 import { hexToBytes } from '../../src/primitives/bytes.ts'
+import type { TableName, Tables } from '../database/schema.ts'
 
 /* Where a page of a list ends and the next one begins, for lists whose rows need more than one number to be told apart. */
 
@@ -8,6 +10,12 @@ export interface Part {
   /** `number.number` or `number.address` of the last row before this part */
   readonly before?: string | undefined
 }
+
+/**
+ * The rows of one table that a page shows, with their limit. What is known of them in other tables is joined to these rows, as a query of
+ * its own: PostgreSQL may otherwise read another table from its end, until it comes to the rows of a page that is far behind.
+ */
+export type PartOf<T extends TableName> = SelectQueryBuilder<Tables, T, Selectable<Tables[T]>>
 
 export interface TextPage<T> {
   readonly items: T[]

@@ -5,7 +5,7 @@ import { CALL_KINDS, CREATION_KINDS, TRACE_STATES } from '../database/evmTables.
 import { heightOf } from '../database/position.ts'
 import type { Tables } from '../database/schema.ts'
 import { unpackCalls } from '../ingest/callTree.ts'
-import { type Part, placeOf, placePageOf, type TextPage } from './cursors.ts'
+import { type Part, type PartOf, placeOf, placePageOf, type TextPage } from './cursors.ts'
 import type { Call, CallPage, Contract, InternalCall, Log, TraceState } from './evmShapes.ts'
 import { viewAmount } from './views.ts'
 
@@ -53,12 +53,14 @@ export async function logsOf(
   position: number,
   { limit, after = -1 }: OrderedPart,
 ): Promise<{ readonly items: Log[]; readonly next: number | null }> {
-  const rows = await selectLogs(queries)
-    .where('log.position', '=', position)
-    .where('log.ordinal', '>', after)
-    .orderBy('log.ordinal')
+  const part = queries
+    .selectFrom('log')
+    .selectAll()
+    .where('position', '=', position)
+    .where('ordinal', '>', after)
+    .orderBy('ordinal')
     .limit(limit + 1)
-    .execute()
+  const rows = await selectLogs(queries, part).orderBy('log.ordinal').execute()
   return { items: rows.slice(0, limit).map(viewLog), next: rows.length > limit ? rows[limit - 1]!.ordinal : null }
 }
 
@@ -69,14 +71,17 @@ export async function listLogs(
   { limit, before }: Part,
 ): Promise<TextPage<Log>> {
   const [position, ordinal] = placeOf(before)
-  let select = selectLogs(queries)
-    .where('log.address', '=', address)
-    .where(({ eb, refTuple, tuple }) => eb(refTuple('log.position', 'log.ordinal'), '<', tuple(position, ordinal)))
-    .orderBy('log.position', 'desc')
-    .orderBy('log.ordinal', 'desc')
+  let part = queries
+    .selectFrom('log')
+    .selectAll()
+    .where('address', '=', address)
+    .where(({ eb, refTuple, tuple }) => eb(refTuple('position', 'ordinal'), '<', tuple(position, ordinal)))
+    .orderBy('position', 'desc')
+    .orderBy('ordinal', 'desc')
     .limit(limit + 1)
-  if (topic !== undefined) select = select.where('log.topic0', '=', topic)
-  return placePageOf(await select.execute(), limit, viewLog)
+  if (topic !== undefined) part = part.where('topic0', '=', topic)
+  const rows = await selectLogs(queries, part).orderBy('log.position', 'desc').orderBy('log.ordinal', 'desc').execute()
+  return placePageOf(rows, limit, viewLog)
 }
 
 /** All calls of a transaction, in their order. */
@@ -112,8 +117,16 @@ export async function listInternalCalls(
   { limit, before }: Part,
 ): Promise<TextPage<InternalCall>> {
   const [position, ordinal] = placeOf(before)
-  const rows = await queries
+  const part = queries
     .selectFrom('account_call')
+    .selectAll()
+    .where('address', '=', account)
+    .where(({ eb, refTuple, tuple }) => eb(refTuple('position', 'ordinal'), '<', tuple(position, ordinal)))
+    .orderBy('position', 'desc')
+    .orderBy('ordinal', 'desc')
+    .limit(limit + 1) satisfies PartOf<'account_call'>
+  const rows = await queries
+    .selectFrom(part.as('account_call'))
     .innerJoin('internal_call', (join) =>
       join
         .onRef('internal_call.position', '=', 'account_call.position')
@@ -122,13 +135,8 @@ export async function listInternalCalls(
     .innerJoin('tx', 'tx.position', 'account_call.position')
     .selectAll('internal_call')
     .select('tx.hash')
-    .where('account_call.address', '=', account)
-    .where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('account_call.position', 'account_call.ordinal'), '<', tuple(position, ordinal)),
-    )
     .orderBy('account_call.position', 'desc')
     .orderBy('account_call.ordinal', 'desc')
-    .limit(limit + 1)
     .execute()
   return placePageOf(rows, limit, (row) => ({
     height: heightOf(row.position),
@@ -153,26 +161,32 @@ export async function listContracts(
   { limit, before }: Part,
 ): Promise<TextPage<Contract>> {
   const [position, ordinal] = placeOf(before)
-  let select = selectContracts(queries)
-    .where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('contract.position', 'contract.ordinal'), '<', tuple(position, ordinal)),
-    )
+  let part = queries
+    .selectFrom('contract')
+    .selectAll()
+    .where(({ eb, refTuple, tuple }) => eb(refTuple('position', 'ordinal'), '<', tuple(position, ordinal)))
+    .orderBy('position', 'desc')
+    .orderBy('ordinal', 'desc')
+    .limit(limit + 1)
+  if (creator !== undefined) part = part.where('creator', '=', creator)
+  const rows = await selectContracts(queries, part)
     .orderBy('contract.position', 'desc')
     .orderBy('contract.ordinal', 'desc')
-    .limit(limit + 1)
-  if (creator !== undefined) select = select.where('contract.creator', '=', creator)
-  return placePageOf(await select.execute(), limit, viewContract)
+    .execute()
+  return placePageOf(rows, limit, viewContract)
 }
 
 /** A contract whose creation the index has seen. */
 export async function findContract(queries: Queries, address: Uint8Array): Promise<Contract | undefined> {
-  const row = await selectContracts(queries).where('contract.address', '=', address).executeTakeFirst()
+  const part = queries.selectFrom('contract').selectAll().where('address', '=', address)
+  const row = await selectContracts(queries, part).executeTakeFirst()
   return row === undefined ? undefined : viewContract(row)
 }
 
-function selectLogs(queries: Queries) {
+/** @param part see {@link PartOf} */
+function selectLogs(queries: Queries, part: PartOf<'log'>) {
   return queries
-    .selectFrom('log')
+    .selectFrom(part.as('log'))
     .innerJoin('tx', 'tx.position', 'log.position')
     .select([
       'log.position',
@@ -202,9 +216,10 @@ function viewLog(row: Awaited<ReturnType<ReturnType<typeof selectLogs>['execute'
   }
 }
 
-function selectContracts(queries: Queries) {
+/** @param part see {@link PartOf} */
+function selectContracts(queries: Queries, part: PartOf<'contract'>) {
   return queries
-    .selectFrom('contract')
+    .selectFrom(part.as('contract'))
     .leftJoin('tx', 'tx.position', 'contract.position')
     .leftJoin('tx as end', 'end.position', 'contract.destroyed')
     .selectAll('contract')

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { beginPosition, endPosition, heightOf } from '../database/position.ts'
 import type { Tables } from '../database/schema.ts'
-import { byPlace, type Part, placeOf, placePageOf, type TextPage } from './cursors.ts'
+import { byPlace, type Part, type PartOf, placeOf, placePageOf, type TextPage } from './cursors.ts'
 import { type MovementRow, type TransactionRow, viewMovement, viewTransaction } from './views.ts'
 
 /* Lists that several pages need, from the newest to the oldest. Each is one walk along an index, however long the list is. */
@@ -101,26 +101,29 @@ export async function listMovements(
   { limit, before }: Part,
 ): Promise<TextPage<ReturnType<typeof viewMovement>>> {
   const [position, ordinal] = placeOf(before)
-  const select = queries
+  const part = queries
     .selectFrom('coin_movement')
-    .leftJoin('tx', 'tx.position', 'coin_movement.position')
-    .selectAll('coin_movement')
-    .select('tx.hash')
-    .where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('coin_movement.position', 'ordinal'), '<', tuple(position, ordinal)),
-    )
-    .orderBy('coin_movement.position', 'desc')
+    .selectAll()
+    .where(({ eb, refTuple, tuple }) => eb(refTuple('position', 'ordinal'), '<', tuple(position, ordinal)))
+    .orderBy('position', 'desc')
     .orderBy('ordinal', 'desc')
     .limit(limit + 1)
+  const read = (own: PartOf<'coin_movement'>): Promise<MovementRow[]> =>
+    queries
+      .selectFrom(own.as('coin_movement'))
+      .leftJoin('tx', 'tx.position', 'coin_movement.position')
+      .selectAll('coin_movement')
+      .select('tx.hash')
+      .orderBy('coin_movement.position', 'desc')
+      .orderBy('ordinal', 'desc')
+      .execute()
   if ('height' in filter) {
     const places = [beginPosition(filter.height), endPosition(filter.height)]
-    return placePageOf(await select.where('coin_movement.position', 'in', places).execute(), limit, viewMovement)
+    return placePageOf(await read(part.where('position', 'in', places)), limit, viewMovement)
   }
   // Two walks along two indexes, put together: an `or` of both columns would read all of either.
   const found = await Promise.all(
-    (['coin_movement.sender', 'coin_movement.recipient'] as const).map((side) =>
-      select.where(side, '=', filter.account).execute(),
-    ),
+    (['sender', 'recipient'] as const).map((side) => read(part.where(side, '=', filter.account))),
   )
   // What an account gave itself is in both.
   const rows = new Map(found.flat().map((row) => [`${row.position}.${row.ordinal}`, row]))

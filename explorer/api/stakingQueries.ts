@@ -5,7 +5,7 @@ import { amountToBytes, bytesToAmount } from '../database/amount.ts'
 import { heightOf } from '../database/position.ts'
 import type { Tables } from '../database/schema.ts'
 import type { ValidatorDetail as StoredDetail } from '../ingest/stakingBook.ts'
-import { byPlace, type Part, pageOf, placeOf, placePageOf, splitCursor, type TextPage } from './cursors.ts'
+import { byPlace, type Part, type PartOf, pageOf, placeOf, placePageOf, splitCursor, type TextPage } from './cursors.ts'
 import type { Delegator, StakingEvent, Validator, ValidatorDetail } from './stakingShapes.ts'
 import { newestBlock, RECENT_BLOCKS, signedBlocks, spanOf, UPTIME_BLOCKS } from './uptime.ts'
 import { viewAmount, viewTime } from './views.ts'
@@ -166,26 +166,29 @@ export async function listStakingEvents(
   { limit, before }: Part,
 ): Promise<TextPage<StakingEvent>> {
   const [position, ordinal] = placeOf(before)
-  const select = queries
+  const part = queries
     .selectFrom('staking_event')
-    .leftJoin('tx', 'tx.position', 'staking_event.position')
-    .selectAll('staking_event')
-    .select('tx.hash')
-    .where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('staking_event.position', 'staking_event.ordinal'), '<', tuple(position, ordinal)),
-    )
-    .orderBy('staking_event.position', 'desc')
-    .orderBy('staking_event.ordinal', 'desc')
+    .selectAll()
+    .where(({ eb, refTuple, tuple }) => eb(refTuple('position', 'ordinal'), '<', tuple(position, ordinal)))
+    .orderBy('position', 'desc')
+    .orderBy('ordinal', 'desc')
     .limit(limit + 1)
+  const read = (own: PartOf<'staking_event'>) =>
+    queries
+      .selectFrom(own.as('staking_event'))
+      .leftJoin('tx', 'tx.position', 'staking_event.position')
+      .selectAll('staking_event')
+      .select('tx.hash')
+      .orderBy('staking_event.position', 'desc')
+      .orderBy('staking_event.ordinal', 'desc')
+      .execute()
   const rows =
     'delegator' in of
-      ? await select.where('delegator', '=', of.delegator).execute()
+      ? await read(part.where('delegator', '=', of.delegator))
       : // Two walks along two indexes, put together: an `or` of both columns would read all of either.
         (
           await Promise.all(
-            (['staking_event.validator', 'staking_event.destination'] as const).map((side) =>
-              select.where(side, '=', of.validator).execute(),
-            ),
+            (['validator', 'destination'] as const).map((side) => read(part.where(side, '=', of.validator))),
           )
         )
           .flat()

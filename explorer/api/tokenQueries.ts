@@ -5,7 +5,7 @@ import { amountToBytes } from '../database/amount.ts'
 import { heightOf } from '../database/position.ts'
 import { type Tables, TOKEN_KINDS } from '../database/schema.ts'
 import { searchKey } from '../ingest/tokenNames.ts'
-import { byPlace, type Part, pageOf, placeOf, splitCursor, type TextPage } from './cursors.ts'
+import { byPlace, type Part, type PartOf, pageOf, placeOf, splitCursor, type TextPage } from './cursors.ts'
 import type { Token, TokenHolder, TokenHolding, TokenTransfer } from './tokenShapes.ts'
 import { viewAmount } from './views.ts'
 
@@ -111,21 +111,21 @@ export async function listTokenTransfers(
   { limit, before }: Part,
 ): Promise<TextPage<TokenTransfer>> {
   const [place, ordinal] = placeOf(before)
-  let select = selectTransfers(queries)
-    .where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('token_transfer.position', 'token_transfer.ordinal'), '<', tuple(place, ordinal)),
-    )
-    .orderBy('token_transfer.position', 'desc')
-    .orderBy('token_transfer.ordinal', 'desc')
+  let part = queries
+    .selectFrom('token_transfer')
+    .selectAll()
+    .where(({ eb, refTuple, tuple }) => eb(refTuple('position', 'ordinal'), '<', tuple(place, ordinal)))
+    .orderBy('position', 'desc')
+    .orderBy('ordinal', 'desc')
     .limit(limit + 1)
-  if (token !== undefined) select = select.where('token_transfer.token', '=', token)
-  if (position !== undefined) select = select.where('token_transfer.position', '=', position)
+  if (token !== undefined) part = part.where('token', '=', token)
+  if (position !== undefined) part = part.where('position', '=', position)
   const idOf = (row: TransferRow) => `${row.position}.${row.ordinal}`
-  if (account === undefined) return pageOf(await select.execute(), limit, viewTransfer, idOf)
+  if (account === undefined) return pageOf(await selectTransfers(queries, part).execute(), limit, viewTransfer, idOf)
   // Two walks along two indexes, put together: an `or` of both columns would read all of either.
   const [given, got] = await Promise.all(
-    (['token_transfer.sender', 'token_transfer.recipient'] as const).map((side) =>
-      select.where(side, '=', account).execute(),
+    (['sender', 'recipient'] as const).map((side) =>
+      selectTransfers(queries, part.where(side, '=', account)).execute(),
     ),
   )
   const rows = new Map([...given!, ...got!].map((row) => [idOf(row), row]))
@@ -160,9 +160,10 @@ function selectTokens(queries: Queries) {
     .select(['token.address as token', 'token.kind', 'is_exact', 'holders', 'transfers', 'supply', ...NAME])
 }
 
-function selectTransfers(queries: Queries) {
+/** @param part see {@link PartOf} */
+function selectTransfers(queries: Queries, part: PartOf<'token_transfer'>) {
   return queries
-    .selectFrom('token_transfer')
+    .selectFrom(part.as('token_transfer'))
     .innerJoin('token', 'token.address', 'token_transfer.token')
     .innerJoin('tx', 'tx.position', 'token_transfer.position')
     .leftJoin('token_name', 'token_name.address', 'token_transfer.token')
@@ -178,6 +179,8 @@ function selectTransfers(queries: Queries) {
       'tx.hash',
       ...NAME,
     ])
+    .orderBy('token_transfer.position', 'desc')
+    .orderBy('token_transfer.ordinal', 'desc')
 }
 
 type RowOf<Q> = Q extends SelectQueryBuilder<infer _D, infer _T, infer O> ? O : never

@@ -1,4 +1,4 @@
-import { type Address, ZERO_ADDRESS } from '../../src/primitives/address.ts'
+import type { Address } from '../../src/primitives/address.ts'
 import { bytesKey, concatBytes, EMPTY_BYTES, keyBytes } from '../../src/primitives/bytes.ts'
 import { amountToBytes, bytesToAmount } from '../database/amount.ts'
 import type { IndexWriter, Row } from '../database/indexDatabase.ts'
@@ -55,10 +55,11 @@ export class TokenBook {
   async apply(writer: IndexWriter, transfers: readonly PlacedTransfer[]): Promise<void> {
     if (transfers.length === 0) return
     const tokens = await this.#loadTokens(writer, transfers)
-    const balances = await this.#loadBalances(writer, tokens, transfers)
+    const changes = transfers.map(changesOf)
+    const balances = await this.#loadBalances(writer, tokens, transfers, changes)
     let touched = new Set<TokenBalance | Token>()
     let position = transfers[0]!.position
-    for (const transfer of transfers) {
+    for (const [index, transfer] of transfers.entries()) {
       if (transfer.position !== position) {
         settle(touched)
         touched = new Set()
@@ -70,7 +71,7 @@ export class TokenBook {
       if (transfer.sender === undefined) token.supply += transfer.amount
       if (transfer.recipient === undefined) token.supply -= transfer.amount
       touched.add(token)
-      for (const [key, amount] of changesOf(transfer)) {
+      for (const { key, amount } of changes[index]!) {
         const balance = balances.get(key)!
         balance.amount += amount
         touched.add(balance)
@@ -133,11 +134,12 @@ export class TokenBook {
     writer: IndexWriter,
     tokens: ReadonlyMap<string, Token>,
     transfers: readonly PlacedTransfer[],
+    changes: readonly (readonly Change[])[],
   ): Promise<Map<string, TokenBalance>> {
     const wanted = new Map<string, { readonly token: Token; readonly holder: Address; readonly id: Uint8Array }>()
-    for (const transfer of transfers) {
+    for (const [index, transfer] of transfers.entries()) {
       const token = tokens.get(bytesKey(transfer.token))!
-      for (const [key, , holder, id] of changesOf(transfer)) wanted.set(key, { token, holder, id })
+      for (const { key, holder, id } of changes[index]!) wanted.set(key, { token, holder, id })
     }
     const stored = new Map<string, bigint | undefined>()
     const missing: string[] = []
@@ -198,22 +200,27 @@ function balanceKey(token: Address, holder: Address, id: Uint8Array): string {
   return bytesKey(concatBytes(token, holder, id))
 }
 
+/** What a transfer changes of a balance. */
+interface Change {
+  /** of the balance's row */
+  readonly key: string
+  readonly amount: bigint
+  readonly holder: Address
+  readonly id: Uint8Array
+}
+
 /** The balances that a transfer changes: of all that either side has of the token, and of the id. */
-function* changesOf({
-  token,
-  sender,
-  recipient,
-  amount,
-  id,
-}: TokenTransfer): Generator<readonly [key: string, amount: bigint, holder: Address, id: Uint8Array]> {
-  for (const [holder, change] of [
-    [sender ?? ZERO_ADDRESS, -amount],
-    [recipient ?? ZERO_ADDRESS, amount],
-  ] as const) {
-    if (holder === ZERO_ADDRESS) continue
-    yield [balanceKey(token, holder, EMPTY_BYTES), change, holder, EMPTY_BYTES]
-    if (id.length > 0) yield [balanceKey(token, holder, id), change, holder, id]
+function changesOf({ token, sender, recipient, amount, id }: TokenTransfer): readonly Change[] {
+  const changes: Change[] = []
+  const add = (holder: Address | undefined, change: bigint): void => {
+    if (holder === undefined) return
+    const key = balanceKey(token, holder, EMPTY_BYTES)
+    changes.push({ key, amount: change, holder, id: EMPTY_BYTES })
+    if (id.length > 0) changes.push({ key: balanceKey(token, holder, id), amount: change, holder, id })
   }
+  add(sender, -amount)
+  add(recipient, amount)
+  return changes
 }
 
 /** Makes amounts that cannot be ones that can, and marks their tokens. */

@@ -38,6 +38,8 @@ const WITHDRAWAL = topicOf('Withdrawal(address,uint256)')
 /** The precompile whose ERC-20 balances are the coins of accounts: they are indexed as coins. */
 const COIN_TOKEN = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
 const WORD = 32
+/** What a topic that is an address begins with. */
+const ADDRESS_PREFIX = `0x${'00'.repeat(12)}`
 
 /**
  * The transfers of tokens that the logs of one transaction tell, in their order: events of ERC-20, ERC-721 and ERC-1155, and deposits and
@@ -47,6 +49,7 @@ const WORD = 32
 export function tokenTransfers(logs: readonly Log[]): readonly TokenTransfer[] {
   const tokenLogs = logs.filter(({ address }) => address !== COIN_TOKEN)
   const transfers = tokenLogs.map(readTransfers)
+  if (!tokenLogs.some(isWrapping)) return transfers.flat()
   // A wrapper of coins may emit Transfer beside Deposit and Withdrawal: one movement, told twice.
   const told = new Set(transfers.flat().map(({ token, sender, recipient }) => sidesKey(token, sender, recipient)))
   return transfers.flatMap((own, index) => {
@@ -115,10 +118,14 @@ function transferOf(
   ]
 }
 
+function isWrapping({ topics }: Log): boolean {
+  return (topics[0] === DEPOSIT || topics[0] === WITHDRAWAL) && topics.length === 2
+}
+
 /** A deposit mints and a withdrawal burns. */
 function readWrapping(log: Log): TokenTransfer | undefined {
   const { topics } = log
-  if ((topics[0] !== DEPOSIT && topics[0] !== WITHDRAWAL) || topics.length !== 2) return undefined
+  if (!isWrapping(log)) return undefined
   const data = hexToBytes(log.data)
   const account = accountIn(topics[1]!)
   if (data.length !== WORD || account === undefined) return undefined
@@ -135,8 +142,7 @@ function readWrapping(log: Log): TokenTransfer | undefined {
 
 /** The address in a topic; undefined when the topic is more than an address. */
 function accountIn(topic: string): Address | undefined {
-  const bytes = hexToBytes(topic)
-  return equalBytes(bytes.subarray(0, 12), ZERO_ADDRESS.subarray(0, 12)) ? bytes.subarray(12) : undefined
+  return topic.startsWith(ADDRESS_PREFIX) ? hexToBytes(topic.slice(ADDRESS_PREFIX.length)) : undefined
 }
 
 function unlessZero(address: Address): Address | undefined {

@@ -3,6 +3,7 @@ import { bytesToHex, concatBytes, EMPTY_BYTES, equalBytes } from '../../../src/p
 import { CALL_KINDS, CREATION_KINDS } from '../../database/evmTables.ts'
 import { TOKEN_KINDS, TX_KINDS } from '../../database/schema.ts'
 import { NodeRefusal, toQuantity } from '../../node/nodeClient.ts'
+import type { PartOf } from '../cursors.ts'
 import { viewAmount } from '../views.ts'
 import { type Action, actionsOf, type EtherscanContext, failed, listed, ok, tooMuch } from './action.ts'
 import { feesOf } from './blocks.ts'
@@ -68,15 +69,19 @@ const txlist: Action = async (parameters, { queries, functionNames }) => {
     .executeTakeFirst()
   const rows = await walk(
     async (bounds, limit, direction) => {
-      const found = await queries
+      const part: PartOf<'account_tx'> = queries
         .selectFrom('account_tx')
+        .selectAll()
+        .where('address', '=', address)
+        .where('position', '>', bounds.after.position)
+        .where('position', '<', bounds.before.position)
+        .orderBy('position', direction)
+        .limit(limit)
+      const found = await queries
+        .selectFrom(part.as('account_tx'))
         .innerJoin('tx', 'tx.position', 'account_tx.position')
         .select(['account_tx.position', 'tx.kind', 'tx.sender', 'tx.recipient'])
-        .where('account_tx.address', '=', address)
-        .where('account_tx.position', '>', bounds.after.position)
-        .where('account_tx.position', '<', bounds.before.position)
         .orderBy('account_tx.position', direction)
-        .limit(limit)
         .execute()
       return found.map((row) => ({ ...row, ordinal: 0 }))
     },
@@ -217,21 +222,27 @@ function callsOfAccount(
   part: ListPart,
 ): Promise<readonly CallRow[]> {
   return walk<CallRow>(
-    (bounds, limit, direction) =>
-      queries
+    (bounds, limit, direction) => {
+      const part: PartOf<'account_call'> = queries
         .selectFrom('account_call')
+        .selectAll()
+        .where('address', '=', address)
+        .where((where) => between(where, ['position', 'ordinal'], bounds))
+        .orderBy('position', direction)
+        .orderBy('ordinal', direction)
+        .limit(limit)
+      return queries
+        .selectFrom(part.as('account_call'))
         .innerJoin('internal_call', (join) =>
           join
             .onRef('internal_call.position', '=', 'account_call.position')
             .onRef('internal_call.ordinal', '=', 'account_call.ordinal'),
         )
         .selectAll('internal_call')
-        .where('account_call.address', '=', address)
-        .where((where) => between(where, ['account_call.position', 'account_call.ordinal'], bounds))
         .orderBy('account_call.position', direction)
         .orderBy('account_call.ordinal', direction)
-        .limit(limit)
-        .execute(),
+        .execute()
+    },
     boundsOf(heights),
     part,
   )

@@ -1,6 +1,7 @@
 import { ZERO_ADDRESS } from '../../../src/primitives/address.ts'
 import { bytesToBigInt, bytesToHex, equalBytes } from '../../../src/primitives/bytes.ts'
 import { TOKEN_KINDS } from '../../database/schema.ts'
+import type { PartOf } from '../cursors.ts'
 import { viewAmount } from '../views.ts'
 import type { EtherscanContext } from './action.ts'
 import { type HeightRange, type ListPart, RequestError } from './parameters.ts'
@@ -27,19 +28,25 @@ export async function tokenTransfersOf(
   }
   const along = (column: 'sender' | 'recipient' | 'token', value: Uint8Array, own: ListPart) =>
     walk(
-      (bounds, limit, direction) =>
-        queries
+      (bounds, limit, direction) => {
+        const part: PartOf<'token_transfer'> = queries
           .selectFrom('token_transfer')
+          .selectAll()
+          .where(column, '=', value)
+          .where((where) => between(where, ['position', 'ordinal'], bounds))
+          .orderBy('position', direction)
+          .orderBy('ordinal', direction)
+          .limit(limit)
+        return queries
+          .selectFrom(part.as('token_transfer'))
           .innerJoin('token', 'token.address', 'token_transfer.token')
           .leftJoin('token_name', 'token_name.address', 'token_transfer.token')
           .selectAll('token_transfer')
           .select(['token.kind', 'name', 'symbol', 'decimals'])
-          .where(`token_transfer.${column}`, '=', value)
-          .where((where) => between(where, ['token_transfer.position', 'token_transfer.ordinal'], bounds))
           .orderBy('token_transfer.position', direction)
           .orderBy('token_transfer.ordinal', direction)
-          .limit(limit)
-          .execute(),
+          .execute()
+      },
       boundsOf(heights),
       own,
       (row) => row.kind === kind && (token === undefined || equalBytes(row.token, token)),
