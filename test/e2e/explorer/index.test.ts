@@ -1,10 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { MsgSubmitProposal } from 'cosmjs-types/cosmos/gov/v1/tx'
-import { type Abi, createPublicClient, createWalletClient, getAddress, type Hex, http, numberToHex } from 'viem'
+import { createPublicClient, createWalletClient, getAddress, type Hex, http, numberToHex } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { compileContract } from '../../../contracts/compile.ts'
 import { loadExplorerConfig } from '../../../explorer/config/config.ts'
 import { bytesToAmount } from '../../../explorer/database/amount.ts'
 import { openReader } from '../../../explorer/database/open.ts'
@@ -12,34 +10,20 @@ import { type RunningExplorer, startExplorer } from '../../../explorer/startExpl
 import { toBech32 } from '../../../src/primitives/address.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { postgresPrograms, startPostgres, type TestPostgres } from '../../postgres/startPostgres.ts'
-import {
-  ACCOUNTS,
-  COIN,
-  ERC20_ABI,
-  freshAddress,
-  GWEI,
-  KEYS,
-  NATIVE_TOKEN,
-  VAULT_ABI,
-  vaultBytecode,
-  viemChain,
-} from '../devChain.ts'
-import { connectCosmJs, getJson } from '../native/nativeChain.ts'
+import { ACCOUNTS, COIN, GWEI, NATIVE_TOKEN, viemChain } from '../devChain.ts'
+import { getJson } from '../native/nativeChain.ts'
 import { startQuickDevnet } from '../quickDevnet.ts'
-import { mined, rpc } from '../rpc.ts'
+import { rpc } from '../rpc.ts'
 import { freePort, type TestNode } from '../startNode.ts'
 import { HOSTILE, HOSTILE_NAME, reportAsNode, testAbuse, viewAbuse } from './abuse.ts'
 import { browserPath, launchBrowser } from './browser.ts'
 import { testEtherscan } from './etherscan.ts'
-import { type FilledEvm, fillEvm, testEvm, viewEvm } from './evm.ts'
+import { testEvm, viewEvm } from './evm.ts'
 import { faucetFlags, testFaucet, viewFaucet } from './faucet.ts'
+import { type FilledChain, fillChain, ITEMS, NFT, SAMPLE, SENDER, STAKER, WRAPPED } from './fillChain.ts'
 import { testPages } from './pages.ts'
-import { fillStaking, testStaking, viewStaking } from './staking.ts'
+import { testStaking, viewStaking } from './staking.ts'
 import { testVerification } from './verification.ts'
-
-const account = ACCOUNTS[1]!
-const sender = account.address
-const staker = ACCOUNTS[2]!
 
 let node: TestNode
 let explorer: RunningExplorer
@@ -47,17 +31,10 @@ let directory: string
 let database: string
 /** with TEST_POSTGRES=1 (`npm run test:postgres`), the database of all of these tests */
 let postgres: TestPostgres | undefined
-let evmHashes: readonly Hex[]
-let nativeHash: string
-/** ERC-20, ERC-721, ERC-1155 and WETH9-like */
-let tokens: readonly Hex[]
-let evm: FilledEvm
-
-const contractOf = (file: string, name: string) => compileContract(file, name) as unknown as { abi: Abi; bytecode: Hex }
-const SAMPLE = contractOf('test/SampleToken.sol', 'SampleToken')
-const NFT = contractOf('test/SampleCollections.sol', 'SampleNft')
-const ITEMS = contractOf('test/SampleCollections.sol', 'SampleItems')
-const WRAPPED = contractOf('WrappedCoin.sol', 'WrappedCoin')
+let evmHashes: FilledChain['evmHashes']
+let nativeHash: FilledChain['nativeHash']
+let tokens: FilledChain['tokens']
+let evm: FilledChain['evm']
 
 /** An answer of the explorer's API. */
 // biome-ignore lint/suspicious/noExplicitAny: the tests look into answers of every shape
@@ -79,120 +56,6 @@ async function indexed(height: number): Promise<void> {
   while (((await get('status')).height ?? 0) < height) await new Promise((resolve) => setTimeout(resolve, 50))
 }
 
-/** Transactions of all kinds that move coins. */
-async function fill(): Promise<void> {
-  const chain = viemChain(node.url)
-  const writer = createWalletClient({ chain, transport: http(node.url), account })
-  const creation = await mined(
-    node.url,
-    await writer.deployContract({ abi: VAULT_ABI, bytecode: vaultBytecode(), args: [7n], value: 3n }),
-  )
-  const common = { gas: 200_000n, maxFeePerGas: 10n * GWEI, maxPriorityFeePerGas: GWEI } as const
-  const write = { address: creation.contractAddress!, abi: VAULT_ABI, ...common } as const
-  const hashes: Hex[] = []
-  hashes.push(await writer.writeContract({ ...write, nonce: 1, functionName: 'deposit', args: ['note'], value: 50n }))
-  hashes.push(await writer.writeContract({ ...write, nonce: 2, functionName: 'withdraw', args: [20n] }))
-  // More than there is: it fails.
-  hashes.push(await writer.writeContract({ ...write, nonce: 3, functionName: 'withdraw', args: [1_000n] }))
-  hashes.push(await writer.sendTransaction({ ...common, nonce: 4, to: freshAddress(), value: 9n }))
-  hashes.push(
-    await writer.writeContract({
-      ...common,
-      nonce: 5,
-      address: NATIVE_TOKEN,
-      abi: ERC20_ABI,
-      functionName: 'transfer',
-      args: [freshAddress(), 5n * COIN],
-    }),
-  )
-  for (const hash of hashes) await mined(node.url, hash)
-  evmHashes = hashes
-
-  const { client, address } = await connectCosmJs(node, KEYS[2]!)
-  const { validators } = await getJson(node, '/cosmos/staking/v1beta1/validators')
-  const coins = [{ denom: 'acoin', amount: COIN.toString() }]
-  const sent = await client.sendTokens(address, toBech32(hexToBytes(freshAddress())), coins, 'auto', HOSTILE)
-  nativeHash = sent.transactionHash
-  await client.delegateTokens(address, validators[0].operator_address, coins[0]!, 'auto')
-  await client.withdrawRewards(address, validators[0].operator_address, 'auto')
-  const proposer = {
-    typeUrl: MsgSubmitProposal.typeUrl,
-    value: MsgSubmitProposal.fromPartial({
-      title: HOSTILE,
-      summary: HOSTILE,
-      metadata: 'test',
-      proposer: address,
-      initialDeposit: [{ denom: 'acoin', amount: String(10n * COIN) }],
-    }),
-  }
-  const proposalId = 1n
-  const vote = { typeUrl: '/cosmos.gov.v1.MsgVote', value: { proposalId, voter: address, option: 4, metadata: '' } }
-  const half = '0.500000000000000000'
-  const weighted = {
-    typeUrl: '/cosmos.gov.v1.MsgVoteWeighted',
-    value: {
-      proposalId,
-      voter: address,
-      metadata: '',
-      options: [
-        { option: 1, weight: half },
-        { option: 3, weight: half },
-      ],
-    },
-  }
-  const deposit = {
-    typeUrl: '/cosmos.gov.v1.MsgDeposit',
-    value: { proposalId, depositor: address, amount: [{ denom: 'acoin', amount: String(3n * COIN) }] },
-  }
-  const proposed = await client.signAndBroadcast(address, [proposer, vote, deposit], 'auto')
-  expect([proposed.code, proposed.rawLog]).toEqual([0, ''])
-  const voted = await client.signAndBroadcast(address, [weighted], 'auto')
-  expect([voted.code, voted.rawLog]).toEqual([0, ''])
-  client.disconnect()
-}
-
-/** Tokens of every kind that go from hand to hand. */
-async function fillTokens(): Promise<void> {
-  const own = ACCOUNTS[3]!
-  const writer = createWalletClient({ chain: viemChain(node.url), transport: http(node.url), account: own })
-  const fees = { maxFeePerGas: 10n * GWEI, maxPriorityFeePerGas: GWEI } as const
-  let nonce = 0
-  const creations: Hex[] = []
-  for (const [{ abi, bytecode }, args] of [
-    [SAMPLE, [HOSTILE_NAME, 'SMPL', 1_000n]],
-    [NFT, []],
-    [ITEMS, []],
-    [WRAPPED, []],
-  ] as const) {
-    creations.push(await writer.deployContract({ ...fees, abi, bytecode, args, gas: 4_000_000n, nonce: nonce++ }))
-  }
-  const made: Hex[] = []
-  for (const hash of creations) made.push((await mined(node.url, hash)).contractAddress!)
-  tokens = made
-  const [a, b] = [ACCOUNTS[1]!.address, ACCOUNTS[2]!.address]
-  const me = own.address
-  const hashes: Hex[] = []
-  const calls: readonly [number, Abi, string, readonly unknown[], bigint?][] = [
-    [0, SAMPLE.abi, 'transfer', [a, 400n]],
-    [0, SAMPLE.abi, 'transfer', [b, 600n]],
-    [0, SAMPLE.abi, 'transfer', [me, 0n]],
-    [1, NFT.abi, 'mint', [me, 1n]],
-    [1, NFT.abi, 'mint', [me, 2n]],
-    [1, NFT.abi, 'transferFrom', [me, a, 1n]],
-    [2, ITEMS.abi, 'mintBatch', [me, [1n, 2n], [10n, 20n]]],
-    [2, ITEMS.abi, 'safeBatchTransferFrom', [me, a, [1n, 2n], [10n, 5n], '0x']],
-    [2, ITEMS.abi, 'safeTransferFrom', [me, b, 2n, 1n, '0x']],
-    [3, WRAPPED.abi, 'deposit', [], 50n],
-    [3, WRAPPED.abi, 'withdraw', [20n]],
-    [3, WRAPPED.abi, 'transfer', [b, 7n]],
-  ]
-  for (const [index, abi, functionName, args, value = 0n] of calls) {
-    const call = { address: made[index]!, abi, functionName, args, value, gas: 300_000n, nonce: nonce++ }
-    hashes.push(await writer.writeContract({ ...fees, ...call }))
-  }
-  for (const hash of hashes) expect((await mined(node.url, hash)).status).toBe('0x1')
-}
-
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'coind-explorer-'))
   if (process.env['TEST_POSTGRES'] === '1') {
@@ -202,10 +65,7 @@ beforeAll(async () => {
   }
   database = postgres?.url ?? join(directory, 'index.sqlite')
   node = await startQuickDevnet({ environment: { PRUNING: 'archive' } })
-  await fill()
-  await fillTokens()
-  evm = await fillEvm(node.url)
-  await fillStaking(node)
+  ;({ evmHashes, nativeHash, tokens, evm } = await fillChain(node))
   explorer = await start()
   await indexed(Number(await rpc<Hex>(node.url, 'eth_blockNumber')))
   const { chainId, evmChainId } = await get('status')
@@ -223,19 +83,19 @@ describe('an explorer', () => {
   it('shows transactions of both kinds with the coins that they moved', async () => {
     const [, withdrawal, refusal, , token] = evmHashes
     const transaction = await get(`transactions/${withdrawal}`)
-    expect(transaction).toMatchObject({ kind: 'evm', isSuccessful: true, from: sender, value: '0' })
+    expect(transaction).toMatchObject({ kind: 'evm', isSuccessful: true, from: SENDER, value: '0' })
     expect(transaction.movements).toMatchObject([
-      { kind: 'fee', from: sender },
-      { kind: 'transfer', from: transaction.to, to: sender, amount: '20' },
+      { kind: 'fee', from: SENDER },
+      { kind: 'transfer', from: transaction.to, to: SENDER, amount: '20' },
     ])
     expect((await get(`transactions/${refusal}`)).isSuccessful).toBe(false)
-    expect((await get(`transactions/${token}`)).movements[1]).toMatchObject({ from: sender, amount: String(5n * COIN) })
+    expect((await get(`transactions/${token}`)).movements[1]).toMatchObject({ from: SENDER, amount: String(5n * COIN) })
 
     const native = await get(`transactions/${nativeHash}`)
     expect(native).toMatchObject({
       kind: 'native',
       isSuccessful: true,
-      from: staker.address,
+      from: STAKER,
       method: '/cosmos.bank.v1beta1.MsgSend',
     })
     expect(native.detail).toMatchObject({ memo: HOSTILE, messages: [{ '@type': '/cosmos.bank.v1beta1.MsgSend' }] })
@@ -283,7 +143,7 @@ describe('an explorer', () => {
     expect(found).toMatchObject([{ kind: 'token', id: address }])
     const named = { address, name: HOSTILE_NAME, symbol: 'SMPL', decimals: 18 }
     expect(await get(`tokens/${address}`)).toMatchObject(named)
-    const { items } = await get(`addresses/${sender}/tokens`)
+    const { items } = await get(`addresses/${SENDER}/tokens`)
     expect(items).toContainEqual({ token: { ...named, kind: 'erc20' }, amount: '400' })
   })
 
@@ -312,13 +172,13 @@ describe('an explorer', () => {
   })
 
   it('lists the transactions of an account in either spelling, page by page', async () => {
-    const first = await get(`addresses/${sender}/transactions?limit=4`)
-    const second = await get(`addresses/${toBech32(hexToBytes(sender))}/transactions?limit=4&before=${first.next}`)
+    const first = await get(`addresses/${SENDER}/transactions?limit=4`)
+    const second = await get(`addresses/${toBech32(hexToBytes(SENDER))}/transactions?limit=4&before=${first.next}`)
     const all = [...first.items, ...second.items].map(({ hash }: { hash: string }) => hash)
     expect(all).toEqual(expect.arrayContaining([...evmHashes]))
     expect(all.length).toBe(6)
     expect(second.next).toBeNull()
-    const { items } = await get(`addresses/${staker.address}/movements`)
+    const { items } = await get(`addresses/${STAKER}/movements`)
     expect(items.map(({ kind }: { kind: string }) => kind)).toEqual(expect.arrayContaining(['fee', 'transfer']))
   })
 
@@ -333,12 +193,12 @@ describe('an explorer', () => {
 
   testFaucet(() => ({ explorerUrl: explorer.url, url: node.url }))
 
-  testAbuse(() => ({ explorerUrl: explorer.url, address: sender, hash: evmHashes[0]!, token: tokens[0]! }))
+  testAbuse(() => ({ explorerUrl: explorer.url, address: SENDER, hash: evmHashes[0]!, token: tokens[0]! }))
 
-  testEtherscan(() => ({ explorerUrl: explorer.url, url: node.url, evm, tokens, hashes: evmHashes, sender }))
+  testEtherscan(() => ({ explorerUrl: explorer.url, url: node.url, evm, tokens, hashes: evmHashes, sender: SENDER }))
 
   testPages(get, () => ({
-    addresses: [sender, staker.address, ACCOUNTS[3]!.address, NATIVE_TOKEN, evm.puppet, evm.child, tokens[0]!],
+    addresses: [SENDER, STAKER, ACCOUNTS[3]!.address, NATIVE_TOKEN, evm.puppet, evm.child, tokens[0]!],
     transactions: [...evmHashes, evm.creation, evm.mixed, evm.destruction],
     tokens,
   }))
@@ -351,7 +211,7 @@ describe('an explorer', () => {
     expect(await found(block.consensusHash.slice(2).toUpperCase())).toEqual([{ kind: 'block', id: '1' }])
     expect(await found(evmHashes[0]!)).toEqual([{ kind: 'transaction', id: evmHashes[0] }])
     expect(await found(nativeHash)).toEqual([{ kind: 'transaction', id: `0x${nativeHash.toLowerCase()}` }])
-    expect(await found(toBech32(hexToBytes(sender)))).toEqual([{ kind: 'address', id: sender }])
+    expect(await found(toBech32(hexToBytes(SENDER)))).toEqual([{ kind: 'address', id: SENDER }])
     expect(await found('nothing at all')).toEqual([])
   })
 
@@ -390,18 +250,18 @@ describe('an explorer', () => {
     expect(modules.find(({ name }: { name: string }) => name === 'gov').params).toEqual(params)
 
     const writer = createWalletClient({ chain: viemChain(node.url), transport: http(node.url), account: ACCOUNTS[4]! })
-    const common = { to: sender, gas: 21_000n, maxFeePerGas: 9n * GWEI, maxPriorityFeePerGas: GWEI } as const
+    const common = { to: SENDER, gas: 21_000n, maxFeePerGas: 9n * GWEI, maxPriorityFeePerGas: GWEI } as const
     // It stays in the pool until there is one with a lower nonce.
     const hash = await writer.sendTransaction({ ...common, nonce: 1, value: 5n })
     while ((await get('mempool')).queued < 1) await new Promise((resolve) => setTimeout(resolve, 50))
     const { items } = await get('mempool')
-    expect(items).toMatchObject([{ hash, kind: 'evm', from: ACCOUNTS[4]!.address, to: sender, value: '5', nonce: 1 }])
+    expect(items).toMatchObject([{ hash, kind: 'evm', from: ACCOUNTS[4]!.address, to: SENDER, value: '5', nonce: 1 }])
   })
 
   it('keeps proposals, deposits and votes, of which the last one counts', async () => {
     const found = await get(`proposals/1`)
     const { proposal } = await getJson(node, '/cosmos/gov/v1/proposals/1')
-    expect(found).toMatchObject({ id: 1, status: 'voting', title: HOSTILE, summary: HOSTILE, proposer: staker.address })
+    expect(found).toMatchObject({ id: 1, status: 'voting', title: HOSTILE, summary: HOSTILE, proposer: STAKER })
     expect(found.messages).toEqual(proposal.messages)
     expect(found.totalDeposit).toBe(proposal.total_deposit[0].amount)
     expect(Date.parse(found.votingEndTime)).toBe(Date.parse(proposal.voting_end_time))
@@ -414,11 +274,11 @@ describe('an explorer', () => {
     expect((await get('proposals')).items).toMatchObject([{ id: 1, title: HOSTILE }])
 
     const votes = [
-      { voter: staker.address, isReplaced: false, options: [{ option: 'yes' }, { option: 'no' }] },
-      { voter: staker.address, isReplaced: true, options: [{ option: 'noWithVeto' }] },
+      { voter: STAKER, isReplaced: false, options: [{ option: 'yes' }, { option: 'no' }] },
+      { voter: STAKER, isReplaced: true, options: [{ option: 'noWithVeto' }] },
     ]
     expect((await get('proposals/1/votes')).items).toMatchObject(votes)
-    expect((await get(`addresses/${toBech32(hexToBytes(staker.address))}/votes`)).items).toMatchObject(votes)
+    expect((await get(`addresses/${toBech32(hexToBytes(STAKER))}/votes`)).items).toMatchObject(votes)
     const first = await get('proposals/1/votes?limit=1')
     expect((await get(`proposals/1/votes?limit=1&before=${first.next}`)).items).toMatchObject([votes[1]])
     const { items } = await get('proposals/1/deposits')
@@ -512,9 +372,9 @@ describe.skipIf(path === undefined)('its pages in a browser', () => {
       await page.getByRole('heading', { name: 'Coins that moved' }).waitFor()
       expect(await page.locator('main').textContent()).toContain('successful')
 
-      await page.locator('main').getByRole('link', { name: sender, exact: true }).click()
+      await page.locator('main').getByRole('link', { name: SENDER, exact: true }).click()
       await page
-        .getByText(toBech32(hexToBytes(sender)))
+        .getByText(toBech32(hexToBytes(SENDER)))
         .first()
         .waitFor()
       await page.getByRole('tab', { name: 'Coins' }).click()

@@ -18,7 +18,8 @@ import type { TestNode } from '../startNode.ts'
 const ACTOR = 6
 const actor = ACCOUNTS[ACTOR]!
 const account = toBech32(hexToBytes(actor.address))
-const silent = toBech32(hexToBytes(actor.address), BECH32_OPERATOR)
+/** the operator that {@link fillStaking} makes */
+export const SILENT_VALIDATOR = toBech32(hexToBytes(actor.address), BECH32_OPERATOR)
 /** A moniker that would do harm as HTML or in SQL. */
 const MONIKER = `<b>si'lent"; --`
 const STAKING_PRECOMPILE = '0x0000000000000000000000000000000000000800'
@@ -54,7 +55,12 @@ export async function fillStaking(node: TestNode): Promise<void> {
   const delegation = (amount: bigint) => ({ delegatorAddress: address, validatorAddress: first, amount: acoin(amount) })
   const redelegation = {
     typeUrl: '/cosmos.staking.v1beta1.MsgBeginRedelegate',
-    value: { delegatorAddress: address, validatorSrcAddress: first, validatorDstAddress: silent, amount: acoin(COIN) },
+    value: {
+      delegatorAddress: address,
+      validatorSrcAddress: first,
+      validatorDstAddress: SILENT_VALIDATOR,
+      amount: acoin(COIN),
+    },
   }
   const sent = await client.signAndBroadcast(
     address,
@@ -137,14 +143,14 @@ export function testStaking(
     expect(stake).toMatchObject({
       delegations: [
         { moniker: 'devnet', amount: String(7n * COIN) },
-        { operator: silent, moniker: MONIKER, amount: String(3n * COIN) },
+        { operator: SILENT_VALIDATOR, moniker: MONIKER, amount: String(3n * COIN) },
       ],
       unbondings: [{ moniker: 'devnet', amount: String(2n * COIN) }],
-      redelegations: [{ from: { moniker: 'devnet' }, to: { operator: silent }, amount: String(COIN) }],
+      redelegations: [{ from: { moniker: 'devnet' }, to: { operator: SILENT_VALIDATOR }, amount: String(COIN) }],
       withdrawAddress: actor.address,
       totalDelegated: String(10n * COIN),
     })
-    const own = (await get(`validators/${silent}/events`)) as { items: StakingEvent[] }
+    const own = (await get(`validators/${SILENT_VALIDATOR}/events`)) as { items: StakingEvent[] }
     expect(own.items.map(({ kind }) => kind).filter((kind) => !kind.startsWith('withdraw'))).toEqual([
       'redelegate',
       'create',
@@ -155,7 +161,7 @@ export function testStaking(
     let uptime = { blocks: 0, signed: 0 }
     while (uptime.blocks < 3) {
       await pause()
-      ;({ uptime } = await get(`validators/${silent}`))
+      ;({ uptime } = await get(`validators/${SILENT_VALIDATOR}`))
     }
     expect(uptime.signed).toBe(0)
     const { consensusAddress, recentBlocks } = (await get(`validators/${account}`)) as Validator
@@ -168,7 +174,7 @@ export function testStaking(
     expect(block.proposer).toBe(first!.consensusAddress)
     expect((await get(`search?q=${encodeURIComponent("<B>Si'l")}`)).items).toContainEqual({
       kind: 'validator',
-      id: silent,
+      id: SILENT_VALIDATOR,
       label: MONIKER,
     })
   })

@@ -5,6 +5,7 @@ import { type Proposal, type ProposalDetail, proposalQuery, proposalsQuery } fro
 import { formatTime } from '../format.ts'
 import { Amount } from '../parts/Amount.tsx'
 import { Card, Facts, Note } from '../parts/Card.tsx'
+import { Data } from '../parts/Data.tsx'
 import { AddressLink } from '../parts/Names.tsx'
 import { Pages } from '../parts/Pages.tsx'
 import { Tally } from '../parts/Tally.tsx'
@@ -107,7 +108,7 @@ export function ProposalPage() {
         {proposal.messages.length === 0 ? (
           <Note>It changes nothing by itself.</Note>
         ) : (
-          <pre className="data">{JSON.stringify(proposal.messages, undefined, 2)}</pre>
+          <Data>{JSON.stringify(proposal.messages, undefined, 2)}</Data>
         )}
       </Card>
       <Card title="Votes">

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { parametersQuery } from '../api.ts'
 import { Card, Facts, Note } from '../parts/Card.tsx'
+import { Data } from '../parts/Data.tsx'
 
 /** The rules of the chain now. Governance changes them. */
 export function ParametersPage() {
@@ -17,9 +18,7 @@ export function ParametersPage() {
               Object.entries(params).map(([key, value]) => [
                 key,
                 typeof value === 'object' ? (
-                  <pre key={key} className="data">
-                    {JSON.stringify(value, undefined, 2)}
-                  </pre>
+                  <Data key={key}>{JSON.stringify(value, undefined, 2)}</Data>
                 ) : (
                   <span key={key} className="mono">
                     {String(value)}

@@ -1,20 +1,35 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
 import { type Period, statisticsQuery } from '../api.ts'
 import { formatUnits } from '../format.ts'
 import { BarChart, periodLabel, transactionBars } from '../parts/BarChart.tsx'
 import { Card, Note } from '../parts/Card.tsx'
+import { Tabs } from '../parts/Tabs.tsx'
 
-const UNITS = { hour: { name: 'Hours', shown: 48 }, day: { name: 'Days', shown: 60 } } as const
-type Unit = keyof typeof UNITS
+/** Bars at most. */
+const SHOWN = { hour: 48, day: 60 } as const
+type Unit = keyof typeof SHOWN
 
 /** Amounts are too large for exact numbers: as heights of bars, whole thousandths of a coin are enough. */
 const heightOf = (acoin: string): number => Number(BigInt(acoin) / 10n ** 15n)
 
 /** The chain over time. */
 export function StatisticsPage() {
-  const [unit, setUnit] = useState<Unit>('hour')
-  const { data, error } = useQuery(statisticsQuery(unit, UNITS[unit].shown))
+  return (
+    <>
+      <h1>Statistics</h1>
+      <Tabs
+        label="Time of a bar"
+        tabs={[
+          { name: 'Hours', view: () => <Charts unit="hour" /> },
+          { name: 'Days', view: () => <Charts unit="day" /> },
+        ]}
+      />
+    </>
+  )
+}
+
+function Charts({ unit }: { readonly unit: Unit }) {
+  const { data, error } = useQuery(statisticsQuery(unit, SHOWN[unit]))
   if (error !== null) return <Note>{error.message}</Note>
   const periods = data?.items ?? []
   const bars = (value: (period: Period) => number) =>
@@ -34,27 +49,14 @@ export function StatisticsPage() {
     ['New accounts', ['accounts'], bars(({ newAccounts }) => newAccounts)],
     ['Blocks', ['blocks'], bars(({ blocks }) => blocks)],
   ] as const
+  if (periods.length === 0) return <Note>{data === undefined ? 'Loading …' : 'The index has no block yet.'}</Note>
   return (
-    <>
-      <h1>Statistics</h1>
-      <div className="tabs" role="tablist">
-        {(Object.keys(UNITS) as Unit[]).map((name) => (
-          <button key={name} type="button" role="tab" aria-selected={unit === name} onClick={() => setUnit(name)}>
-            {UNITS[name].name}
-          </button>
-        ))}
-      </div>
-      {periods.length === 0 ? (
-        <Note>{data === undefined ? 'Loading …' : 'The index has no block yet.'}</Note>
-      ) : (
-        <div className="charts">
-          {charts.map(([title, series, shown]) => (
-            <Card key={title} title={title}>
-              <BarChart title={title} series={series} bars={shown} />
-            </Card>
-          ))}
-        </div>
-      )}
-    </>
+    <div className="charts">
+      {charts.map(([title, series, shown]) => (
+        <Card key={title} title={title}>
+          <BarChart title={title} series={series} bars={shown} />
+        </Card>
+      ))}
+    </div>
   )
 }

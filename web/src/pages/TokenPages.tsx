@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
-import { useState } from 'react'
 import { type Token, type TokenHolder, tokenListQuery, tokenQuery } from '../api.ts'
 import { formatNumber } from '../format.ts'
 import { Card, Facts, Note } from '../parts/Card.tsx'
 import { AddressLink } from '../parts/Names.tsx'
 import { TextPages } from '../parts/Pages.tsx'
+import { Tabs } from '../parts/Tabs.tsx'
 import { TokenAmount, TokenKind, TokenLink, TokenTransferPages } from '../parts/TokenTables.tsx'
 
 export function Tokens() {
@@ -63,12 +63,10 @@ export function Tokens() {
 
 /** The precompile by which contracts see coins as an ERC-20 token: the index keeps its balances as coins. */
 const COIN_TOKEN = /^0xe{40}$/i
-const TABS = ['Transfers', 'Holders'] as const
 
 export function TokenPage() {
   const { address } = useParams({ from: '/token/$address' })
   const { data: token, error } = useQuery(tokenQuery(address))
-  const [tab, setTab] = useState<(typeof TABS)[number]>('Transfers')
   if (COIN_TOKEN.test(address)) {
     return <Note>This is the coin of the chain as a token: its balances are the coin balances of accounts.</Note>
   }
@@ -99,14 +97,14 @@ export function TokenPage() {
         />
       </Card>
       <Card>
-        <div className="tabs" role="tablist">
-          {TABS.map((name) => (
-            <button key={name} type="button" role="tab" aria-selected={tab === name} onClick={() => setTab(name)}>
-              {name}
-            </button>
-          ))}
-        </div>
-        {tab === 'Transfers' ? <TokenTransferPages path={`tokens/${address}/transfers`} /> : <Holders token={token} />}
+        <Tabs
+          label="About this token"
+          key={token.address}
+          tabs={[
+            { name: 'Transfers', view: () => <TokenTransferPages path={`tokens/${address}/transfers`} /> },
+            { name: 'Holders', view: () => <Holders token={token} /> },
+          ]}
+        />
       </Card>
     </>
   )

@@ -4,6 +4,7 @@ import { type TransactionDetail, transactionQuery } from '../api.ts'
 import { formatNumber, formatTime, formatUnits } from '../format.ts'
 import { Amount } from '../parts/Amount.tsx'
 import { Card, Facts, Note } from '../parts/Card.tsx'
+import { Data } from '../parts/Data.tsx'
 import { InputData, TransactionCalls, TransactionLogs, TransactionState } from '../parts/EvmTabs.tsx'
 import { AddressLink, BlockLink, Copyable } from '../parts/Names.tsx'
 import { Method, MovementTable } from '../parts/Tables.tsx'
@@ -169,7 +170,8 @@ function Messages({ transaction }: { readonly transaction: TransactionDetail }) 
         {memo !== '' && <Facts facts={{ Memo: memo }} />}
       </Card>
       <Card title={`${events.length} events`}>
-        <ul className="events">
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is to be reached by keyboard */}
+        <ul className="events" tabIndex={0}>
           {events.map(({ type, attributes }, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: events have no name but their order, which does not change
             <li key={index}>
@@ -185,7 +187,7 @@ function Messages({ transaction }: { readonly transaction: TransactionDetail }) 
 
 /** A field of a message: text as it is, else JSON. */
 function Value({ value }: { readonly value: unknown }) {
-  if (typeof value !== 'string') return <pre className="data">{JSON.stringify(value, undefined, 2)}</pre>
+  if (typeof value !== 'string') return <Data>{JSON.stringify(value, undefined, 2)}</Data>
   return /^(0x[0-9a-f]{40}|coin1[02-9ac-hj-np-z]{38})$/.test(value) ? (
     <AddressLink address={value} isShort={false} />
   ) : (

@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { type FormEvent, useEffect, useId, useState } from 'react'
 import { Card, Facts, Note } from '../parts/Card.tsx'
+import { Data } from '../parts/Data.tsx'
 import { AddressLink } from '../parts/Names.tsx'
 import { compilersQuery, type Submission, submitSources, verificationQuery } from '../verificationApi.ts'
 
@@ -182,7 +183,7 @@ function Result({ id }: { readonly id: string }) {
         ) : data.error !== undefined ? (
           <>
             <p className="bad">Not verified.</p>
-            <pre className="data">{data.error.message}</pre>
+            <Data>{data.error.message}</Data>
           </>
         ) : (
           <Facts

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { type ContractDetail, contractQuery } from '../api.ts'
 import { formatNumber } from '../format.ts'
 import { Facts, Note } from './Card.tsx'
+import { Data } from './Data.tsx'
 import { ContractPages, WAYS } from './EvmTables.tsx'
 import { AddressLink, BlockLink, TransactionLink } from './Names.tsx'
 
@@ -40,7 +41,7 @@ export function ContractTab({ address, isVerified }: { readonly address: string;
           Code: codeSize === 0 ? 'none' : `${formatNumber(codeSize)} bytes`,
         }}
       />
-      {codeSize > 0 && <pre className="data">{code}</pre>}
+      {codeSize > 0 && <Data>{code}</Data>}
       {way !== 'precompile' && (
         <section className="part">
           <h2>Contracts that it created</h2>

@@ -13,6 +13,7 @@ import { formatNumber } from '../format.ts'
 import { useInterface } from '../verificationApi.ts'
 import { Amount } from './Amount.tsx'
 import { Note } from './Card.tsx'
+import { Data } from './Data.tsx'
 import { DecodedFields } from './DecodedCall.tsx'
 import { LogList } from './Logs.tsx'
 import { AddressLink } from './Names.tsx'
@@ -35,7 +36,7 @@ export function InputData({ input, to }: { readonly input: string; readonly to: 
   return (
     <>
       {decoded !== undefined && <DecodedFields decoded={decoded} />}
-      <pre className="data">{input}</pre>
+      <Data>{input}</Data>
     </>
   )
 }
@@ -112,10 +113,10 @@ function CallEntry({ call }: { readonly call: Call }) {
             {decoded?.name ?? (isCreation ? `code of ${formatNumber(inputSize)} bytes` : `${input.slice(0, 10)}…`)}
           </summary>
           {decoded !== undefined && <DecodedFields decoded={decoded} />}
-          <pre className="data">
+          <Data>
             {input}
             {isWhole ? '' : `… ${formatNumber(inputSize)} bytes in all`}
-          </pre>
+          </Data>
         </details>
       )}
     </li>

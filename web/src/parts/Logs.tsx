@@ -2,6 +2,7 @@ import { decodeLog } from '../abi/decode.ts'
 import { type Log, placeListQuery } from '../api.ts'
 import { formatNumber } from '../format.ts'
 import { useInterface } from '../verificationApi.ts'
+import { Data } from './Data.tsx'
 import { DecodedFields } from './DecodedCall.tsx'
 import { AddressLink, BlockLink, TransactionLink } from './Names.tsx'
 import { TextPages } from './Pages.tsx'
@@ -41,12 +42,12 @@ function LogContent({ log }: { readonly log: Log }) {
   const decoded = isWhole ? decodeLog(log, own?.abi) : undefined
   if (decoded !== undefined) return <DecodedFields decoded={decoded} />
   return (
-    <pre className="data">
+    <Data>
       {[...topics.map((topic, index) => `topic ${index}  ${topic}`), `data     ${data}${isWhole ? '' : '…'}`].join(
         '\n',
       )}
       {isWhole ? '' : `\n${formatNumber(dataSize)} bytes in all`}
-    </pre>
+    </Data>
   )
 }
 

@@ -4,6 +4,7 @@ import type { Decoded } from '../abi/decode.ts'
 import { formatNumber, formatTime } from '../format.ts'
 import { type ContractSource, sourceQuery } from '../verificationApi.ts'
 import { Facts, Note } from './Card.tsx'
+import { Data } from './Data.tsx'
 import { DecodedFields } from './DecodedCall.tsx'
 import { AddressLink, Copyable } from './Names.tsx'
 
@@ -52,7 +53,7 @@ export function SourceTab({ address }: { readonly address: string }) {
         <section className="part">
           <h2>Arguments of the constructor</h2>
           {constructorArguments !== undefined && <DecodedFields decoded={constructorArguments} />}
-          <pre className="data">{source.constructorArguments}</pre>
+          <Data>{source.constructorArguments}</Data>
         </section>
       )}
       <section className="part sources">
@@ -63,11 +64,7 @@ export function SourceTab({ address }: { readonly address: string }) {
               <span className="mono">{own}</span>{' '}
               <span className="quiet">{formatNumber(content.split('\n').length)} lines</span>
             </summary>
-            {/* It scrolls, so the keyboard must reach it. */}
-            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is to be reached by keyboard */}
-            <pre className="data code" tabIndex={0}>
-              {content}
-            </pre>
+            <Data isCode>{content}</Data>
           </details>
         ))}
       </section>

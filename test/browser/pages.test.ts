@@ -1,0 +1,304 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { AxeResults } from 'axe-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { loadExplorerConfig } from '../../explorer/config/config.ts'
+import { type RunningExplorer, startExplorer } from '../../explorer/startExplorer.ts'
+import { toBech32 } from '../../src/primitives/address.ts'
+import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
+import { ed25519Address, ed25519Key, signEd25519 } from '../../src/primitives/ed25519.ts'
+import { HEARTBEAT_HEADERS, heartbeatMessage } from '../../src/telemetry/heartbeatSignature.ts'
+import { browserPath, launchBrowser } from '../e2e/explorer/browser.ts'
+import { faucetFlags } from '../e2e/explorer/faucet.ts'
+import { fillChain, SENDER } from '../e2e/explorer/fillChain.ts'
+import { SILENT_VALIDATOR } from '../e2e/explorer/staking.ts'
+import { verifyContract } from '../e2e/explorer/verification.ts'
+import { getJson } from '../e2e/native/nativeChain.ts'
+import { startQuickDevnet } from '../e2e/quickDevnet.ts'
+import { rpc } from '../e2e/rpc.ts'
+import { freePort, type TestNode } from '../e2e/startNode.ts'
+import { type Places, pageList, type Visit } from './pageList.ts'
+
+/*
+ * Every page of the explorer, in light and dark, on a desk and a phone: its content, its accessibility, how much it loads, and the way to
+ * it by search and keyboard. With SCREENSHOTS=DIRECTORY (`npm run screenshots`) pictures of the pages are left there.
+ */
+
+const path = browserPath()
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+/** Bytes of the home page's first load, compressed. */
+const MOST_BYTES = 250_000
+const DESK = { width: 1200, height: 800 } as const
+const PHONE = { width: 390, height: 800 } as const
+const { SCREENSHOTS } = process.env
+const QUALITY = 40
+
+let node: TestNode
+let explorer: RunningExplorer
+let browser: Browser
+let directory: string
+let places: Places
+
+beforeAll(async () => {
+  if (path === undefined) return
+  directory = mkdtempSync(join(tmpdir(), 'coind-pages-'))
+  if (SCREENSHOTS !== undefined) mkdirSync(SCREENSHOTS, { recursive: true })
+  node = await startQuickDevnet({ environment: { PRUNING: 'archive' } })
+  const filled = await fillChain(node)
+  const flags = {
+    EXPLORER_NODE_URL: node.url,
+    EXPLORER_PUBLIC_RPC_URL: node.url,
+    EXPLORER_HOST: '127.0.0.1',
+    EXPLORER_PORT: String(await freePort()),
+    EXPLORER_DATABASE: join(directory, 'index.sqlite'),
+    EXPLORER_CHAIN_NAME: 'Test network',
+    LOG_LEVEL: 'silent',
+    ...faucetFlags(directory),
+  }
+  explorer = await startExplorer(loadExplorerConfig({ flags, environment: {}, dotenv: {} }, directory))
+  const height = Number(await rpc(node.url, 'eth_blockNumber'))
+  const status = async () => (await (await fetch(`${explorer.url}api/v1/status`)).json()) as Status
+  while (((await status()).height ?? 0) < height) await new Promise((resolve) => setTimeout(resolve, 50))
+  const verified = filled.tokens[3]!
+  await verifyContract(explorer.url, verified, 'WrappedCoin.sol', 'WrappedCoin')
+  const { chainId, evmChainId } = await status()
+  await report({ chain_id: chainId, evm_chain_id: evmChainId, height })
+  const { validators } = await getJson(node, '/cosmos/staking/v1beta1/validators')
+  const validator = (validators as { operator_address: string; description: { moniker: string } }[]).find(
+    ({ description }) => description.moniker === 'devnet',
+  )!
+  places = {
+    ...filled,
+    verified,
+    validator: validator.operator_address,
+    silent: SILENT_VALIDATOR,
+    moniker: MONIKER,
+  }
+  browser = await launchBrowser(path)
+})
+afterAll(async () => {
+  await browser?.close()
+  explorer?.stop()
+  await explorer?.ended
+  await node?.stop()
+  if (directory !== undefined) rmSync(directory, { recursive: true, force: true })
+})
+
+const MONIKER = 'a node of the test'
+
+/** Tells the explorer of a node, as that would do with its key. */
+async function report(chain: object): Promise<void> {
+  const key = ed25519Key(new Uint8Array(32).fill(7))
+  const body = JSON.stringify({
+    moniker: MONIKER,
+    network: 'devnet',
+    node_id: bytesToHex(ed25519Address(key.publicKey)).slice(2),
+    version: '0.1.0',
+    block_hash: `0x${'12'.repeat(32)}`,
+    block_time: new Date().toISOString(),
+    peers: 3,
+    rpc_address: null,
+    ...chain,
+  })
+  const time = new Date().toISOString()
+  const signature = signEd25519(key, heartbeatMessage(time, Buffer.from(body)))
+  const response = await fetch(`${explorer.url}api/network/heartbeat`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      [HEARTBEAT_HEADERS.key]: bytesToHex(key.publicKey).slice(2),
+      [HEARTBEAT_HEADERS.time]: time,
+      [HEARTBEAT_HEADERS.signature]: bytesToHex(signature).slice(2),
+    },
+    body,
+  })
+  expect(await response.json()).toEqual({ isVerified: true })
+}
+
+interface Status {
+  readonly height: number | null
+  readonly chainId: string
+  readonly evmChainId: number
+}
+
+interface Opened {
+  readonly page: Page
+  /** errors in the page, and requests that failed or went elsewhere */
+  readonly problems: readonly string[]
+}
+
+async function watch(context: BrowserContext): Promise<Opened> {
+  const page = await context.newPage()
+  page.setDefaultTimeout(30_000)
+  const problems: string[] = []
+  page.on('pageerror', ({ message }) => problems.push(message))
+  // What is looked for in vain answers 404, which the browser writes to its console.
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !message.text().includes('404')) problems.push(message.text())
+  })
+  page.on('request', (request) => {
+    const url = request.url()
+    if (![explorer.url, node.url].some((own) => url.startsWith(own)) && !url.startsWith('data:')) problems.push(url)
+  })
+  return { page, problems }
+}
+
+async function visit(page: Page, { path: where, tab, shows }: Visit): Promise<void> {
+  await page.goto(new URL(where, explorer.url).href)
+  const main = page.locator('main')
+  if (tab !== undefined) await main.getByRole('tab', { name: new RegExp(`^${tab}`) }).click()
+  const inside = tab === undefined ? main : main.getByRole('tabpanel')
+  for (const text of shows) await inside.getByText(text).filter({ visible: true }).first().waitFor()
+}
+
+async function takePicture(page: Page, file: string): Promise<void> {
+  const session = await page.context().newCDPSession(page)
+  const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: QUALITY })
+  writeFileSync(file, data, 'base64')
+}
+
+/** Waits for the blocks of the home page. */
+const shown = (page: Page): Promise<void> => page.getByRole('columnheader', { name: 'Fees to' }).first().waitFor()
+
+/** What axe finds that would keep somebody from using the page. */
+async function faults(page: Page): Promise<readonly string[]> {
+  await page.evaluate(AXE)
+  const { violations } = await page.evaluate<AxeResults>('axe.run()')
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
+}
+
+const isTooWide = (page: Page): Promise<boolean> =>
+  page.evaluate<boolean>('document.documentElement.scrollWidth > document.documentElement.clientWidth')
+
+/** The names are there before the chain is. */
+const NAMES = pageList({
+  evmHashes: [],
+  nativeHash: '',
+  tokens: [],
+  evm: {} as Places['evm'],
+  verified: '0x',
+  validator: '',
+  silent: '',
+  moniker: '',
+}).map(({ name }) => name)
+const find = (name: string): Visit => pageList(places).find((item) => item.name === name)!
+
+describe.skipIf(path === undefined)('pages of the explorer', () => {
+  describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
+    it.each(NAMES)('%s has its content, no serious fault, and fits a phone', async (name) => {
+      const context = await browser.newContext({ viewport: DESK, colorScheme, reducedMotion: 'reduce' })
+      try {
+        const { page, problems } = await watch(context)
+        await visit(page, find(name))
+        if (SCREENSHOTS !== undefined) await takePicture(page, join(SCREENSHOTS, `${name}-${colorScheme}.webp`))
+        const found = await faults(page)
+        await page.setViewportSize(PHONE)
+        const onPhone = { faults: await faults(page), isTooWide: await isTooWide(page) }
+        expect({ found, onPhone, problems }).toEqual({
+          found: [],
+          onPhone: { faults: [], isTooWide: false },
+          problems: [],
+        })
+      } finally {
+        await context.close()
+      }
+    })
+  })
+
+  it('load little at first, and nothing that the first page does not need', async () => {
+    const context = await browser.newContext({ viewport: DESK })
+    const { page } = await watch(context)
+    const session = await context.newCDPSession(page)
+    await session.send('Network.enable')
+    let bytes = 0
+    session.on('Network.loadingFinished', ({ encodedDataLength }) => {
+      bytes += encodedDataLength
+    })
+    await page.goto(explorer.url)
+    await shown(page)
+    const interactiveMs = await page.evaluate<number>('performance.getEntriesByType("navigation")[0].domInteractive')
+    const shownMs = await page.evaluate<number>('performance.now()')
+    console.log(
+      `first load: ${(bytes / 1000).toFixed(0)} KB compressed; interactive after ${interactiveMs.toFixed(0)} ms, blocks shown after ${shownMs.toFixed(0)} ms`,
+    )
+    expect(bytes).toBeLessThan(MOST_BYTES)
+    await context.close()
+  })
+
+  describe('search', () => {
+    const cases: readonly (readonly [string, () => string, () => string])[] = [
+      ['a height', () => '3', () => '/block/3'],
+      [
+        'an EVM hash in capitals',
+        () => `0x${places.evm.mixed.slice(2).toUpperCase()}`,
+        () => `/tx/${places.evm.mixed}`,
+      ],
+      ['a native hash', () => places.nativeHash, () => `/tx/0x${places.nativeHash.toLowerCase()}`],
+      ['an address', () => SENDER.toLowerCase(), () => `/address/${SENDER}`],
+      ['its other spelling', () => toBech32(hexToBytes(SENDER)), () => `/address/${SENDER}`],
+      ['a symbol of a token', () => 'smpl', () => `/token/`],
+      ['a validator', () => 'devnet', () => '/validator/'],
+      ['an operator', () => places.validator, () => '/validator/'],
+    ]
+    it.each(cases)('finds %s', async (_, text, where) => {
+      const context = await browser.newContext({ viewport: DESK })
+      const { page, problems } = await watch(context)
+      await page.goto(explorer.url)
+      await shown(page)
+      await page.keyboard.press('/')
+      await page.keyboard.type(text())
+      await page.keyboard.press('Enter')
+      await page.waitForURL((url) => url.pathname.startsWith(where()))
+      expect(problems).toEqual([])
+      await context.close()
+    })
+
+    it('says what it takes when it finds nothing', async () => {
+      const context = await browser.newContext({ viewport: DESK })
+      const { page } = await watch(context)
+      await page.goto(explorer.url)
+      await page.getByRole('searchbox').fill('<script>nobody</script>')
+      await page.keyboard.press('Enter')
+      await page.getByRole('alert').getByText('Nothing has this name').waitFor()
+      await context.close()
+    })
+  })
+
+  it('can be used by keyboard: past the menu, along it, and with the button of a phone', async () => {
+    const context = await browser.newContext({ viewport: DESK })
+    const { page, problems } = await watch(context)
+    await page.goto(explorer.url)
+    await shown(page)
+    await page.keyboard.press('Tab')
+    const focused = () => page.evaluate<string>('document.activeElement?.textContent ?? ""')
+    expect(await focused()).toBe('Skip to the page')
+    const outlined = await page.evaluate<boolean>('getComputedStyle(document.activeElement).outlineStyle !== "none"')
+    expect(outlined).toBe(true)
+    for (let tabs = 0; (await focused()) !== 'Governance'; tabs++) {
+      expect(tabs).toBeLessThan(30)
+      await page.keyboard.press('Tab')
+    }
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Governance', level: 1 }).waitFor()
+
+    await page.setViewportSize(PHONE)
+    const menu = page.getByRole('button', { name: 'Menu' })
+    await menu.focus()
+    await page.keyboard.press('Enter')
+    expect(await menu.getAttribute('aria-expanded')).toBe('true')
+    for (let tabs = 0; (await focused()) !== 'Validators'; tabs++) {
+      expect(tabs).toBeLessThan(30)
+      await page.keyboard.press('Tab')
+    }
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Validators', level: 1 }).waitFor()
+    expect(await menu.getAttribute('aria-expanded')).toBe('false')
+    expect(problems).toEqual([])
+    await context.close()
+  })
+})
