@@ -103,6 +103,9 @@ export function testEtherscan(chain: () => Filled): void {
       await expect(refusal).rejects.toMatchObject({ code: 'CALL_EXCEPTION' })
       expect(await provider.estimateGas({ from: sender, to: freshAddress(), value: 1n })).toBe(21_000n)
       expect((await provider.getFeeData()).gasPrice).toBeGreaterThan(0n)
+      // It was verified before, so its ABI is known.
+      const contract = await provider.getContract(chain().evm.child)
+      expect(contract?.interface.getFunction('run')?.selector).toMatch(/^0x/)
 
       const own = ACCOUNTS[8]!
       const writer = createWalletClient({ chain: viemChain(url), transport: http(url), account: own })

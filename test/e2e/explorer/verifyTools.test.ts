@@ -216,6 +216,13 @@ describe.runIf(OPENSSL)('forge and cast', () => {
     const text = await run('cast', ['source', ...explorerFlags, vault], project)
     expect(text).toContain(VAULT.trim())
     expect(text).toContain(SUM.trim())
+
+    const ofChain = ['--chain', String(CHAIN_ID)]
+    expect(await run('cast', ['interface', ...ofChain, vault], project)).toContain('function more(uint256 x)')
+    const ofNode = [...ofChain, '--rpc-url', node.url, vault]
+    const { creationBytecode } = await get(`v2/contract/${CHAIN_ID}/${vault}?fields=all`)
+    expect(await run('cast', ['creation-code', ...ofNode], project)).toContain(creationBytecode.onchainBytecode)
+    expect(await run('cast', ['artifact', ...ofNode], project)).toContain('"name": "more"')
   })
 
   it('find other sources to be no match, or a partial one', async () => {

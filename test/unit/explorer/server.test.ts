@@ -17,6 +17,8 @@ const refuse = async (): Promise<never> => {
   throw new Error('not expected')
 }
 
+/** what the database fails with */
+let problem: Error | undefined
 let directory: string
 let database: IndexDatabase
 let services: ServiceQueries
@@ -35,7 +37,13 @@ beforeEach(async () => {
   })
   await database.write((writer) => writer.insert('block', rows))
   app = await createServer({
-    queries: database.queries,
+    queries: database.queries.withPlugin({
+      transformQuery: ({ node }) => {
+        if (problem !== undefined) throw problem
+        return node
+      },
+      transformResult: async ({ result }) => result,
+    }),
     services,
     node: { ethereum: async () => ['0x'], comet: refuse, rest: refuse },
     logger: { error: () => undefined, warn: () => undefined },
@@ -108,6 +116,25 @@ describe('live updates', () => {
     await app.close()
     expect(accepted!.destroyed).toBe(true)
   })
+})
+
+it.each([
+  '/api/v1/blocks',
+  '/api/v1/status',
+  '/health',
+  `/api?module=account&action=txlist&address=0x${'11'.repeat(20)}`,
+])('says of %s that the database is away while it is, and no more of it', async (url) => {
+  problem = Object.assign(new Error('terminating connection due to administrator command'), { code: '57P01' })
+  const away = await app.inject({ url })
+  expect([away.statusCode, away.json()]).toEqual([
+    503,
+    { error: expect.stringMatching(/^the database does not answer/) },
+  ])
+  problem = new Error('no such column: secret')
+  const broken = await app.inject({ url })
+  expect([broken.statusCode, broken.json()]).toEqual([500, { error: 'the explorer failed to answer' }])
+  problem = undefined
+  expect((await app.inject({ url })).statusCode).toBe(200)
 })
 
 it('takes only so many questions to the node from one client', async () => {
