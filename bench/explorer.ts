@@ -56,7 +56,9 @@ const report = new Report()
 /** Measures in a new index. */
 async function measure(run: (place: Place) => Promise<readonly Row[]>): Promise<void> {
   const place =
-    flags.database === undefined ? await makePlace(isPostgres) : { database: flags.database, remove: () => undefined }
+    flags.database === undefined
+      ? await makePlace(isPostgres)
+      : { database: flags.database, processorMs: () => undefined, remove: () => undefined }
   try {
     report.add(isPostgres ? 'PostgreSQL' : 'SQLite', await run(place))
   } finally {
@@ -66,9 +68,9 @@ async function measure(run: (place: Place) => Promise<readonly Row[]>): Promise<
 
 const parts = new Set(flags.parts.split(','))
 if (parts.has('catch-up')) {
-  await measure(({ database }) =>
+  await measure((place) =>
     measureCatchUp({
-      database,
+      place,
       emptyBlocks: Number(flags.empty),
       fullBlocks: Number(flags.blocks),
       transfers: Number(flags.transfers),

@@ -17,16 +17,15 @@ import {
   transferBlocks,
 } from '../parts/join.ts'
 import type { Row } from '../report.ts'
-import { type BenchExplorer, indexed, processorMs, runExplorer } from './runExplorer.ts'
+import { type BenchExplorer, indexed, type Place, processorMs, runExplorer } from './runExplorer.ts'
 
 interface CatchUpOptions {
-  readonly database: string
+  readonly place: Place
   readonly emptyBlocks: number
   /** as many with transfers of coins as with transfers of a token */
   readonly fullBlocks: number
   /** of either kind */
   readonly transfers: number
-  /** for the Node.js of the explorer and of the node */
   readonly explorerFlags: readonly string[]
 }
 
@@ -36,7 +35,7 @@ const SHARE = 10n ** 18n
 
 /** How fast an explorer catches up with the chain of a node beside it: empty blocks, transfers of coins, transfers of a token. */
 export async function measureCatchUp(options: CatchUpOptions): Promise<readonly Row[]> {
-  const { database, emptyBlocks, fullBlocks, transfers, explorerFlags } = options
+  const { place, emptyBlocks, fullBlocks, transfers, explorerFlags } = options
   const directory = mkdtempSync(join(tmpdir(), 'coind-bench-catch-up-'))
   const chain = [
     ...emptyBlocksOf(emptyBlocks),
@@ -48,14 +47,17 @@ export async function measureCatchUp(options: CatchUpOptions): Promise<readonly 
   makeHome(home, genesis)
   cpSync(join(directory, 'chain', 'db'), dataPaths(home).db, { recursive: true })
   const node = await start(home, {})
-  const explorer = await runExplorer({ nodeUrl: node.url, database, nodeFlags: explorerFlags })
+  const explorer = await runExplorer({ nodeUrl: node.url, database: place.database, nodeFlags: explorerFlags })
   try {
     const marks: (Awaited<ReturnType<typeof indexed>> & { readonly usedMs: readonly number[] })[] = []
     const coinStart = emptyBlocks
     const tokenStart = chain.length - fullBlocks
     for (const height of [Math.floor(emptyBlocks / 10), coinStart, tokenStart, chain.length]) {
       const mark = await indexed(explorer, height)
-      marks.push({ ...mark, usedMs: [explorer.pid, node.process.pid!].map(processorMs) })
+      marks.push({
+        ...mark,
+        usedMs: [...[explorer.pid, node.process.pid!].map(processorMs), place.processorMs() ?? Number.NaN],
+      })
     }
     await checkToken(explorer, transfers)
     const kinds = ['empty blocks', 'coin transfers', 'token transfers']
@@ -64,12 +66,13 @@ export async function measureCatchUp(options: CatchUpOptions): Promise<readonly 
       const blocks = chain.slice(from.height, to.height)
       const count = index === 0 ? blocks.length : blocks.reduce((sum, raws) => sum + raws.length, 0)
       const seconds = (to.atMs - from.atMs) / 1000
-      const each = [0, 1].map((at) => ((to.usedMs[at]! - from.usedMs[at]!) * 1000) / count)
+      const each = [0, 1, 2].map((at) => ((to.usedMs[at]! - from.usedMs[at]!) * 1000) / count)
       return [
         { name: `catch-up: ${kind}`, unit: 'a second', value: count / seconds },
         { name: `catch-up: ${kind}, processor of the explorer`, unit: 'µs each', value: each[0]! },
         { name: `catch-up: ${kind}, processor of the node`, unit: 'µs each', value: each[1]! },
-      ]
+        { name: `catch-up: ${kind}, processor of the database`, unit: 'µs each', value: each[2]! },
+      ].filter(({ value }) => !Number.isNaN(value))
     })
   } finally {
     await explorer.stop()

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { postgresPrograms, startPostgres } from '../../test/postgres/startPostgres.ts'
-import { threadTimes } from '../measure/processUsage.ts'
+import { familyMs, threadTimes } from '../measure/processUsage.ts'
 import { freePort } from '../targets/ports.ts'
 
 const LAUNCHER = new URL('../../bin/coind.js', import.meta.url).pathname
@@ -14,6 +14,8 @@ const POLL_MS = 50
 export interface Place {
   /** for EXPLORER_DATABASE */
   readonly database: string
+  /** milliseconds of processor time of the database's own processes so far; undefined: it has none, or they are not known */
+  processorMs(): number | undefined
   remove(): void
 }
 
@@ -25,12 +27,13 @@ export async function makePlace(isPostgres: boolean): Promise<Place> {
   if (isPostgres) {
     const programs = postgresPrograms()
     if (programs === undefined) throw new Error('PostgreSQL is not installed')
-    const { url, stop } = await startPostgres(programs)
-    return { database: url, remove: stop }
+    const { url, pid, stop } = await startPostgres(programs)
+    return { database: url, processorMs: () => familyMs(pid()), remove: stop }
   }
   const directory = mkdtempSync(join(tmpdir(), 'coind-bench-index-'))
   return {
     database: join(directory, 'index.sqlite'),
+    processorMs: () => undefined,
     remove: () => rmSync(directory, { recursive: true, force: true }),
   }
 }

@@ -21,6 +21,15 @@ export function threadTimes(pid: number): Map<string, number> {
   return times
 }
 
+/** Milliseconds of processor time of a process and its children, also of those that have ended. */
+export function familyMs(pid: number): number {
+  const fields = readProc(`/proc/${pid}/stat`).replace(/.*\) /s, '').split(' ')
+  // User and system time, its own and that of children that have ended: proc_pid_stat(5).
+  const ticks = fields.slice(11, 15).reduce((sum, text) => sum + Number(text), 0)
+  const children = readProc(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean)
+  return children.reduce((sum, child) => sum + familyMs(Number(child)), ticks * MILLISECONDS_PER_TICK)
+}
+
 /** What each thread used between two looks, the busiest first. */
 export function usedBetween(
   before: ReadonlyMap<string, number>,

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../e2e/startNode.ts'
@@ -19,6 +19,8 @@ export function postgresPrograms(): string | undefined {
 export interface TestPostgres {
   /** postgres://…, of an empty database */
   readonly url: string
+  /** of the process that all its others are children of */
+  pid(): number
   /** Ends all of its processes at once, as a power loss does, and starts it again. */
   crash(): void
   stop(): void
@@ -54,6 +56,7 @@ export async function startPostgres(programs: string): Promise<TestPostgres> {
   start()
   return {
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    pid: () => Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]),
     crash: () => {
       run('pg_ctl', 'stop', '-D', data, '-m', 'immediate')
       start()
