@@ -1,5 +1,15 @@
 import { Contract, EtherscanProvider, Interface, Network, Transaction } from 'ethers'
-import { createPublicClient, createWalletClient, getAddress, type Hex, http, numberToHex } from 'viem'
+import {
+  type Abi,
+  createPublicClient,
+  createWalletClient,
+  encodeFunctionData,
+  getAddress,
+  type Hex,
+  http,
+  numberToHex,
+  parseEther,
+} from 'viem'
 import { describe, expect, it } from 'vitest'
 import { toBech32 } from '../../../src/primitives/address.ts'
 import { hexToBytes } from '../../../src/primitives/bytes.ts'
@@ -219,6 +229,35 @@ export function testEtherscan(chain: () => Filled): void {
         toBlock: '99999999',
       })
       expect(anywhere.length).toBeGreaterThan(1)
+    })
+
+    it('names functions of a verified contract, and of no other', async () => {
+      const { evm, tokens, url } = chain()
+      const abi = JSON.parse((await ask('contract', 'getabi', { address: evm.child })).result) as Abi
+      const data = encodeFunctionData({ abi, functionName: 'run', args: [[]] })
+      const writer = createWalletClient({ chain: viemChain(url), transport: http(url), account: ACCOUNTS[8]! })
+      const fees = { maxFeePerGas: 10n * GWEI, maxPriorityFeePerGas: GWEI, gas: 100_000n } as const
+      const hash = await writer.sendTransaction({ ...fees, to: evm.child, data, nonce: 1 })
+      await mined(url, hash)
+      const ofChild = async () => (await ask('account', 'txlist', { address: evm.child })).result
+      while ((await ofChild()).length === 0) await new Promise((resolve) => setTimeout(resolve, 50))
+      expect(await ofChild()).toMatchObject([{ hash, methodId: data.slice(0, 10), functionName: 'run(tuple[] steps)' }])
+      const others = await list('account', 'txlist', { address: tokens[0]! })
+      expect(new Set(others.map(({ functionName }) => functionName))).toEqual(new Set(['']))
+    })
+
+    it('counts by day what the blocks have', async () => {
+      const { explorerUrl } = chain()
+      const days = ((await (await fetch(`${explorerUrl}api/v1/statistics?unit=day`)).json()) as Answer['result']).items
+      const start = days.at(-1).start.slice(0, 10)
+      const dates = { startdate: start, enddate: days[0].start.slice(0, 10) }
+      const [first] = await list('stats', 'dailytx', dates)
+      const { evmTransactions, nativeTransactions, fees } = days.at(-1)
+      expect(first).toMatchObject({ UTCDate: start, transactionCount: evmTransactions + nativeTransactions })
+      const [paid] = await list('stats', 'dailytxnfee', dates)
+      expect(parseEther(paid!['transactionFee_Eth']!)).toBe(BigInt(fees))
+      const [blocks] = await list('stats', 'dailyblkcount', dates)
+      expect(Number(blocks!['blockCount'])).toBeGreaterThanOrEqual(days.at(-1).blocks)
     })
 
     it('tells balances, blocks, fees and the supply', async () => {
