@@ -68,6 +68,11 @@ const TESTS: readonly LongTest[] = [
   { name: 'fuzz', command: node('test/fuzz/main.ts', '--runs', runs(1_000_000), '--seed', seed, '--jobs', '2') },
   { name: 'crash', command: node('scripts/crashTest.ts', runs(200), seed) },
   { name: 'faucet', command: node('test/crash/killFaucet.ts', runs(60), seed) },
+  { name: 'explorer', command: node('test/indexProof/main.ts', '--transactions', runs(200_000), '--seed', seed) },
+  {
+    name: 'explorer-kills',
+    command: node('test/indexProof/main.ts', '--transactions', runs(200_000), '--seed', seed, '--kill'),
+  },
   {
     name: 'attack',
     command: node('test/attack/main.ts', '--share', String(Math.min(1, share)), '--seconds', runs(40)),

@@ -1,5 +1,5 @@
 import { nativeGasLimit } from '../chain/chainConfig.ts'
-import type { BlockEvents, NativeEvent } from '../chain/entries.ts'
+import type { BlockEvents, Burn, NativeEvent } from '../chain/entries.ts'
 import type { EthereumHeader } from '../chain/ethereumBlock.ts'
 import { includesFork } from '../chain/hardfork.ts'
 import { orderedTrieRoot } from '../chain/orderedTrieRoot.ts'
@@ -8,6 +8,7 @@ import type { ChainReader } from '../chain/store.ts'
 import type { SignedTransaction } from '../chain/transaction.ts'
 import type { ValidatorUpdate } from '../consensus/application.ts'
 import type { BlockContext, Rules } from '../evm/blockContext.ts'
+import { totalBurnt } from '../evm/coinMovements.ts'
 import type { Engine } from '../evm/engine.ts'
 import type { PrecompileTable } from '../evm/precompile.ts'
 import { createPrecompileGas } from '../evm/precompileGas.ts'
@@ -16,6 +17,7 @@ import type { Tracer } from '../evm/tracer.ts'
 import { type AppliedTransaction, applyTransaction, type TransactionFees } from '../evm/transition.ts'
 import { AUTH_PARAMS } from '../modules/auth/params.ts'
 import { recordBurn } from '../modules/bank/ledger.ts'
+import { burnEvents } from '../modules/bank/send.ts'
 import type { NativeBlock } from '../modules/context.ts'
 import { FEE_COLLECTOR } from '../modules/moduleAccounts.ts'
 import { applyNativeTransaction } from '../modules/tx/applyNativeTransaction.ts'
@@ -142,7 +144,7 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
       ...(tracer === undefined ? undefined : { tracer }),
     })
     if (outcome.kind === 'skipped') return skippedEvm(outcome.reason, transaction.gasLimit)
-    routeFees(world, outcome.fees, outcome.burntAcoin)
+    routeFees(world, outcome.fees, outcome.burns)
     gasUsed += outcome.gasUsed
     const receipt: Receipt = {
       type: transaction.type,
@@ -156,7 +158,8 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
       blobGasUsed: undefined,
       blobGasPrice: undefined,
     }
-    const { transfers, events } = outcome
+    const { transfers } = outcome
+    const events = [...outcome.events, ...outcome.burns.flatMap(burnEvents)]
     return { kind: 'evm', index: evmCount, signed, receipt, transfers, events }
   }
 
@@ -245,10 +248,10 @@ function inScope<T>(world: Journal, run: () => T): { readonly value: T; readonly
  * Pays base fee and tip of a transaction to the fee collector. Coins that were destroyed (a self-destruct to itself, EIP-6780) are
  * subtracted from the total supply.
  */
-function routeFees(world: Journal, fees: TransactionFees, burntAcoin: bigint): void {
+function routeFees(world: Journal, fees: TransactionFees, burns: readonly Burn[]): void {
   const fee = fees.baseFeeAcoin + fees.tipAcoin
   if (fee > 0n) world.addBalance(FEE_COLLECTOR, fee)
-  recordBurn(world, burntAcoin)
+  recordBurn(world, totalBurnt(burns))
 }
 
 /** What a block does beside executing its transactions and the work of native modules, where it is simulated. */
@@ -256,7 +259,7 @@ export interface BlockRules {
   /** credits what a transaction has paid for its gas */
   creditFees(
     world: Journal,
-    outcome: Pick<AppliedTransaction, 'fees' | 'burntAcoin'>,
+    outcome: Pick<AppliedTransaction, 'fees' | 'burns'>,
     block: Pick<BlockContext, 'coinbase'>,
   ): void
   /** comes after the last transaction */
@@ -264,7 +267,7 @@ export interface BlockRules {
 }
 
 export const BLOCK_RULES: BlockRules = {
-  creditFees: (world, { fees, burntAcoin }) => routeFees(world, fees, burntAcoin),
+  creditFees: (world, { fees, burns }) => routeFees(world, fees, burns),
 }
 
 /** The header of a block with these results. */

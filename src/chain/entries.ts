@@ -88,6 +88,13 @@ export interface ValueTransfer {
   readonly amountAcoin: bigint
 }
 
+/** Coins of an account that the EVM destroyed. */
+export interface Burn {
+  readonly account: Address
+  /** more than 0 */
+  readonly amountAcoin: bigint
+}
+
 /**
  * All coins that an EVM transaction moved, except its fee: its own value, the transfers of code, and those of the native token's
  * contract, according to its logs. Empty when it failed.

@@ -1,5 +1,6 @@
+import type { Burn } from '../chain/entries.ts'
 import type { Address } from '../primitives/address.ts'
-import { bigIntToBytes, bytesToBigInt, equalBytes } from '../primitives/bytes.ts'
+import { equalBytes } from '../primitives/bytes.ts'
 import type { WorldState } from '../state/world.ts'
 
 /**
@@ -16,19 +17,12 @@ export function recordTransfer(
   world.recordTransfer({ from: new Uint8Array(from), to: new Uint8Array(to), amountAcoin })
 }
 
-/** No code runs at this address, so no contract reaches its transient storage. */
-const BURN_RECORD = new Uint8Array(20).fill(0xff)
-const TOTAL = new Uint8Array(32)
-
-/**
- * Records that a self-destruct to itself destroyed `amount` acoin in this transaction (EIP-6780). The record is in transient
- * storage, so that a revert undoes it and the next transaction starts at 0.
- */
-export function recordBurn(world: Pick<WorldState, 'getTransient' | 'setTransient'>, amount: bigint): void {
-  if (amount > 0n) world.setTransient(BURN_RECORD, TOTAL, bigIntToBytes(recordedBurn(world) + amount, 32))
+/** Records that a self-destruct to itself destroyed coins of `account` (EIP-6780). Nothing is not recorded. */
+export function recordBurn(world: Pick<WorldState, 'recordBurn'>, account: Address, amountAcoin: bigint): void {
+  if (amountAcoin > 0n) world.recordBurn({ account: new Uint8Array(account), amountAcoin })
 }
 
-/** What {@link recordBurn} recorded in this transaction, in acoin. */
-export function recordedBurn(world: Pick<WorldState, 'getTransient'>): bigint {
-  return bytesToBigInt(world.getTransient(BURN_RECORD, TOTAL))
+/** The sum of burns, in acoin. */
+export function totalBurnt(burns: readonly Burn[]): bigint {
+  return burns.reduce((sum, { amountAcoin }) => sum + amountAcoin, 0n)
 }

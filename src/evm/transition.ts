@@ -1,4 +1,4 @@
-import type { NativeEvent, ValueTransfer } from '../chain/entries.ts'
+import type { Burn, NativeEvent, ValueTransfer } from '../chain/entries.ts'
 import { includesFork } from '../chain/hardfork.ts'
 import type { Log } from '../chain/receipt.ts'
 import type { SignedTransaction, Transaction } from '../chain/transaction.ts'
@@ -7,7 +7,6 @@ import { EMPTY_BYTES, equalBytes } from '../primitives/bytes.ts'
 import type { WorldState } from '../state/world.ts'
 import { applyAuthorizations, delegationTarget, recoverAuthority } from './authorization.ts'
 import type { BlockContext, Rules } from './blockContext.ts'
-import { recordedBurn } from './coinMovements.ts'
 import { createAddress } from './contractAddress.ts'
 import type { Engine, ExecutionEnvironment, ExecutionResult } from './engine.ts'
 import { floorDataGas, intrinsicGas } from './intrinsicGas.ts'
@@ -20,7 +19,7 @@ import { findInvalidity, GAS_PER_BLOB, type SkippedChecks, type TransactionMessa
 /** The world state with the scope of a transaction. */
 export interface TransactionWorld extends WorldState {
   beginTransaction(): void
-  endTransaction(options: { readonly clearEmpty: boolean }): { readonly burntAcoin: bigint }
+  endTransaction(options: { readonly clearEmpty: boolean }): { readonly burns: readonly Burn[] }
 }
 
 /** What a transaction runs in. */
@@ -84,8 +83,8 @@ export interface AppliedTransaction {
   /** of a creation, whether or not it succeeded */
   readonly createdAddress: Address | undefined
   readonly fees: TransactionFees
-  /** what self-destructs destroyed */
-  readonly burntAcoin: bigint
+  /** coins that self-destructs destroyed */
+  readonly burns: readonly Burn[]
   /** EIP-4844 */
   readonly blobGasUsed: bigint
 }
@@ -221,7 +220,7 @@ async function applyMessage(
   context.routeFees?.(fees)
 
   // 8. what the world forgets at the end
-  const burnt = recordedBurn(world)
+  const burns = world.burns()
   const logs = world.logs()
   const events = world.events()
   const transfers = withoutOwnValue(world.transfers(), message)
@@ -242,7 +241,7 @@ async function applyMessage(
     failure: failureOf(result),
     createdAddress: to === undefined ? createAddress(sender, nonce) : undefined,
     fees,
-    burntAcoin: burnt + end.burntAcoin,
+    burns: [...burns, ...end.burns],
     blobGasUsed,
   }
 }

@@ -1,4 +1,4 @@
-import type { NativeEvent, ValueTransfer } from '../chain/entries.ts'
+import type { Burn, NativeEvent, ValueTransfer } from '../chain/entries.ts'
 import type { Log } from '../chain/receipt.ts'
 import type { Address } from '../primitives/address.ts'
 import { bytesKey, EMPTY_BYTES, equalBytes, keyBytes, stripZeros } from '../primitives/bytes.ts'
@@ -54,6 +54,7 @@ interface TransactionScope {
   logs: Log[] | undefined
   events: NativeEvent[] | undefined
   transfers: ValueTransfer[] | undefined
+  burns: Burn[] | undefined
   /** by address and slot in one key */
   transient: Map<string, Uint8Array> | undefined
   /** accounts that were touched; if a revert has undone the touch, `touchedIn` shows it */
@@ -266,6 +267,14 @@ export class Journal implements WorldState {
     return this.#scope.transfers ?? NOTHING
   }
 
+  recordBurn(burn: Burn): void {
+    this.#scope.burns = this.#append(this.#scope.burns, burn)
+  }
+
+  burns(): readonly Burn[] {
+    return this.#scope.burns ?? NOTHING
+  }
+
   checkpoint(): void {
     this.#undo.checkpoint()
   }
@@ -311,16 +320,18 @@ export class Journal implements WorldState {
 
   /**
    * Deletes self-destructed accounts and, with `clearEmpty` (EIP-161, from Spurious Dragon), touched accounts that are
-   * empty. `burntAcoin` is the sum of the balances that the self-destructed accounts had.
+   * empty. `burns`: the balances that the self-destructed accounts still had.
    * @throws Error (a bug) when the transaction left a checkpoint open
    */
-  endTransaction(options: { readonly clearEmpty: boolean }): { readonly burntAcoin: bigint } {
+  endTransaction(options: { readonly clearEmpty: boolean }): { readonly burns: readonly Burn[] } {
     const scope = this.#scope
     if (this.#undo.depth > scope.depth) throw new Error('the transaction has open checkpoints')
-    let burntAcoin = 0n
+    const burns: Burn[] = []
     if (scope.selfDestructed !== undefined) {
       for (const entry of scope.selfDestructed) {
-        burntAcoin += entry.account?.balance ?? 0n
+        const { address: account } = entry
+        const amountAcoin = entry.account?.balance ?? 0n
+        if (amountAcoin > 0n) burns.push({ account, amountAcoin })
         this.deleteAccount(entry.address)
       }
     }
@@ -332,7 +343,7 @@ export class Journal implements WorldState {
     }
     this.#undo.record(restoreOpen, scope, undefined)
     scope.ended = true
-    return { burntAcoin }
+    return { burns }
   }
 
   /** Everything that differs from the reader's state. The journal can be used afterwards. */
@@ -479,6 +490,7 @@ function createScope(id: number, depth: number): TransactionScope {
     logs: undefined,
     events: undefined,
     transfers: undefined,
+    burns: undefined,
     transient: undefined,
     touched: [],
     created: undefined,

@@ -1,4 +1,4 @@
-import type { NativeEvent, ValueTransfer } from '../chain/entries.ts'
+import type { Burn, NativeEvent, ValueTransfer } from '../chain/entries.ts'
 import type { Log } from '../chain/receipt.ts'
 import type { Address } from '../primitives/address.ts'
 import type { Hash } from '../primitives/hash.ts'
@@ -75,6 +75,10 @@ export interface WorldState {
   recordTransfer(transfer: ValueTransfer): void
   /** Recorded transfers of this transaction so far, in order. */
   transfers(): readonly ValueTransfer[]
+  /** Records coins that a self-destruct destroyed at once. What is destroyed at the transaction's end is not recorded here. */
+  recordBurn(burn: Burn): void
+  /** Recorded burns of this transaction so far, in order. */
+  burns(): readonly Burn[]
 
   /** Checkpoints are strictly nested: each is ended by one `commit` or one `revert`. */
   checkpoint(): void

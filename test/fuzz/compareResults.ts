@@ -1,5 +1,6 @@
 import type { ValueTransfer } from '../../src/chain/entries.ts'
 import type { Log } from '../../src/chain/receipt.ts'
+import { totalBurnt } from '../../src/evm/coinMovements.ts'
 import { isStandardPrecompile } from '../../src/evm/precompileAddresses.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
 import type { FuzzCase } from './fuzzCase.ts'
@@ -45,7 +46,7 @@ function factsOf({ outcome, run }: MessageResult, hasOwnMessages: boolean): Fact
     return facts
   }
   facts.set('gas used', String(outcome.gasUsed))
-  facts.set('burnt', String(outcome.burntAcoin))
+  facts.set('burnt', String(totalBurnt(outcome.burns)))
   facts.set('logs', outcome.logs.map(logText).join(' '))
   facts.set('transfers', outcome.transfers.map(transferText).join(' '))
   return facts

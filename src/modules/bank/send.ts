@@ -1,3 +1,4 @@
+import type { Burn, NativeEvent } from '../../chain/entries.ts'
 import { NATIVE_TOKEN_ADDRESS, STATIC_PRECOMPILES } from '../../chain/genesisConstants.ts'
 import { type Address, moduleAddress, toBech32 } from '../../primitives/address.ts'
 import { bytesKey, hexToBytes } from '../../primitives/bytes.ts'
@@ -101,8 +102,19 @@ export function burnCoins({ world }: SupplyContext, from: Address, amountAcoin: 
   const burnt = burn(world, from, amountAcoin)
   if (!burnt.ok) return transferError(burnt, amountAcoin)
   emitCoinSpent(world, from, amountAcoin)
-  world.emitEvent(event('burn', { burner: toBech32(from), amount: amountText(amountAcoin) }))
+  world.emitEvent(burnEvent(from, amountAcoin))
   return undefined
+}
+
+/** The events of coins that the EVM destroyed, as of {@link burnCoins}. */
+export function burnEvents({ account, amountAcoin }: Burn): readonly NativeEvent[] {
+  const events: NativeEvent[] = []
+  emitCoinSpent({ emitEvent: (made) => void events.push(made) }, account, amountAcoin)
+  return [...events, burnEvent(account, amountAcoin)]
+}
+
+function burnEvent(burner: Address, amountAcoin: bigint): NativeEvent {
+  return event('burn', { burner: toBech32(burner), amount: amountText(amountAcoin) })
 }
 
 /** The SDK's error for a refusal of the ledger. */

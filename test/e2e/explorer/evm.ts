@@ -15,6 +15,7 @@ const own = ACCOUNTS[5]!
 const PUPPET = compileContract('test/Puppet.sol', 'Puppet') as unknown as { abi: Abi; bytecode: Hex }
 /** of the genesis: creates by CREATE2 what is behind the first 32 bytes of its input */
 const CREATE2_PROXY = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
+const SELF = '0x0000000000000000000000000000000000005e1f'
 const LAST_CREATED = '0x000000000000000000000000000000000c4Ea7ED'
 const KINDS = { call: 0, staticCall: 1, delegateCall: 2, create: 3, selfDestruct: 4, revert: 5 } as const
 
@@ -69,6 +70,8 @@ export async function fillEvm(url: string): Promise<FilledEvm> {
     expect(receipt.status).toBe('0x1')
     return { hash, receipt }
   }
+  // Its coins are burnt, which the balance that the index has for it tells.
+  await send(undefined, initCode({ kind: 'selfDestruct', target: SELF }), 13n)
   const puppet = (await send(undefined, initCode(), 11n)).receipt.contractAddress!
   const creation = await send(
     puppet,

@@ -20,8 +20,11 @@ type GenesisChange = (appState: Genesis['app_state']) => void
 /** Milliseconds; a usual chain has 400. Tests wait for blocks for most of their time. */
 const BLOCK_INTERVAL_MS = 200
 
-/** A node of a new chain whose genesis wallet is the first devnet account, with other parameters than a devnet. */
-export async function startNativeChain(change: GenesisChange): Promise<TestNode> {
+/** A node of a new chain whose genesis wallet is the first devnet account, with other parameters and settings than a devnet. */
+export async function startNativeChain(
+  change: GenesisChange,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<TestNode> {
   const homedir = mkdtempSync(join(tmpdir(), 'coind-native-'))
   const environment = { NETWORK: 'testnet', GENESIS_WALLET: ACCOUNTS[0]!.address, MONIKER: 'first' }
   const { status, stderr } = spawnSync(process.execPath, [LAUNCHER, 'init', '--homedir', homedir], {
@@ -34,7 +37,11 @@ export async function startNativeChain(change: GenesisChange): Promise<TestNode>
   genesis.app_state.timing.params.block_interval_ms = String(BLOCK_INTERVAL_MS)
   change(genesis.app_state)
   writeFileSync(path, formatGenesis(genesis))
-  const node = await startNode({ command: 'start', homedir, environment: { ...environment, VIEW_THREADS: '1' } })
+  const node = await startNode({
+    command: 'start',
+    homedir,
+    environment: { ...environment, VIEW_THREADS: '1', ...settings },
+  })
   return {
     ...node,
     stop: async () => {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { buildTransaction } from '../../../src/chain/transaction.ts'
 import { recoverSender } from '../../../src/chain/transactionSender.ts'
 import { authorizationHash, delegationCode } from '../../../src/evm/authorization.ts'
+import { totalBurnt } from '../../../src/evm/coinMovements.ts'
 import { createAddress } from '../../../src/evm/contractAddress.ts'
 import type { TransactionStart } from '../../../src/evm/tracer.ts'
 import {
@@ -142,7 +143,7 @@ describe('applyTransaction', () => {
       failure: undefined,
       createdAddress: undefined,
       fees: { baseFeeAcoin: 210_000n, tipAcoin: 63_000n, blobFeeAcoin: 0n },
-      burntAcoin: 0n,
+      burns: [],
       blobGasUsed: 0n,
     })
     expect(context.world.getBalance(sender)).toBe(10n ** 9n - 5n - 273_000n)
@@ -196,7 +197,7 @@ describe('applyTransaction', () => {
             difference += (current?.balance ?? 0n) - (previous?.balance ?? 0n)
           }
           const { baseFeeAcoin, tipAcoin } = outcome.fees
-          expect(difference).toBe(-(baseFeeAcoin + tipAcoin + outcome.burntAcoin))
+          expect(difference).toBe(-(baseFeeAcoin + tipAcoin + totalBurnt(outcome.burns)))
         },
       ),
       { numRuns: runs(150) },
@@ -273,7 +274,7 @@ describe('self-destruct', () => {
   it('burns what a contract of the same transaction destroys to itself', async () => {
     const context = contextOn(stateWith())
     const outcome = await apply({ to: undefined, value: 77n, data: hexToBytes('0x30ff') }, context)
-    expect(outcome).toMatchObject({ status: 'success', burntAcoin: 77n })
+    expect(outcome).toMatchObject({ status: 'success', burns: [{ amountAcoin: 77n }] })
     expect(context.world.exists(createAddress(SENDER, 0n))).toBe(false)
   })
 
@@ -282,7 +283,7 @@ describe('self-destruct', () => {
     const code = '0x6130ff5f526002601e604df05f5ffd'
     const state = stateWith(code)
     state.setAccount(CONTRACT, { balance: 77n, nonce: 1n, code: hexToBytes(code) })
-    expect(await apply({}, contextOn(state))).toMatchObject({ status: 'revert', burntAcoin: 0n })
+    expect(await apply({}, contextOn(state))).toMatchObject({ status: 'revert', burns: [] })
   })
 
   it('only moves the balance of an older contract', async () => {

@@ -126,7 +126,7 @@ async function movesWhatItSays(fuzzCase: ReturnType<typeof generateCase>, engine
     sender: FUZZ_SENDER,
   })
   // Coins that a rule destroys have no receiver.
-  if (outcome.kind === 'skipped' || outcome.burntAcoin > 0n) return false
+  if (outcome.kind === 'skipped' || outcome.burns.length > 0) return false
   const { gasUsed, effectiveGasPrice, logs, transfers, events } = outcome
   const receipt: Receipt = {
     type: 2,

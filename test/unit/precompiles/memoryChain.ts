@@ -1,6 +1,7 @@
 import type { Hex } from 'viem'
 import { PREINSTALLS } from '../../../src/chain/createGenesis.ts'
 import type { Log } from '../../../src/chain/receipt.ts'
+import { totalBurnt } from '../../../src/evm/coinMovements.ts'
 import { type AppliedTransaction, applyCall, type CallMessage } from '../../../src/evm/transition.ts'
 import { getSupply, recordBurn, setSupply } from '../../../src/modules/bank/ledger.ts'
 import { FEE_COLLECTOR } from '../../../src/modules/moduleAccounts.ts'
@@ -105,7 +106,7 @@ export function createMemoryChain(options: MemoryChainOptions = {}): MemoryChain
       const outcome = await run(world, transaction, GAS_PRICE)
       const { baseFeeAcoin, tipAcoin } = outcome.fees
       world.addBalance(options.feesTo ?? FEE_COLLECTOR, baseFeeAcoin + tipAcoin)
-      recordBurn(world, outcome.burntAcoin)
+      recordBurn(world, totalBurnt(outcome.burns))
       state.apply(world.changes())
       return outcome
     },

@@ -12,6 +12,7 @@ import { applyGenesis, genesisStateOf } from '../../../src/app/genesisBlock.ts'
 import { createGenesis } from '../../../src/chain/createGenesis.ts'
 import type { NativeEvent } from '../../../src/chain/entries.ts'
 import type { Genesis } from '../../../src/chain/genesisSchema.ts'
+import { totalBurnt } from '../../../src/evm/coinMovements.ts'
 import type { Engine } from '../../../src/evm/engine.ts'
 import { type AppliedTransaction, applyCall, type CallMessage } from '../../../src/evm/transition.ts'
 import { getSupply, mint, recordBurn } from '../../../src/modules/bank/ledger.ts'
@@ -228,7 +229,7 @@ export class NativeChain {
     if (outcome.kind === 'skipped') throw new Error(outcome.reason)
     const native = [...world.events()]
     if (isKept) {
-      recordBurn(world, outcome.burntAcoin)
+      recordBurn(world, totalBurnt(outcome.burns))
       this.state.apply(world.changes())
     }
     return { ...outcome, native }

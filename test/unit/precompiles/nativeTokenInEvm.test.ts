@@ -256,7 +256,9 @@ describe('coins that reach the token without a call', () => {
   it('as a creation that destroys itself in favour of itself, they are burnt and the supply falls', async () => {
     const evm = chain()
     // ADDRESS SELFDESTRUCT as init code
-    expect((await evm.send({ from: ALICE, data: '0x30ff', value: 2n * COIN })).burntAcoin).toBe(2n * COIN)
+    expect((await evm.send({ from: ALICE, data: '0x30ff', value: 2n * COIN })).burns).toMatchObject([
+      { amountAcoin: 2n * COIN },
+    ])
     expectConserved(evm, 998n * COIN)
   })
 })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { totalBurnt } from '../../../src/evm/coinMovements.ts'
 import { bytesKey, compareKeys, EMPTY_BYTES } from '../../../src/primitives/bytes.ts'
 import { EMPTY_CODE_HASH } from '../../../src/primitives/hash.ts'
 import { Journal } from '../../../src/state/journal.ts'
@@ -159,7 +160,7 @@ function perform(journal: Journal, model: ModelWorld, [operation, a, b, c]: Step
     case 'nextTransaction': {
       for (; model.depth > 0; model.commit()) journal.commit()
       const clearEmpty = c % 2 === 0
-      expect(journal.endTransaction({ clearEmpty }).burntAcoin).toBe(model.endTransaction(clearEmpty))
+      expect(totalBurnt(journal.endTransaction({ clearEmpty }).burns)).toBe(model.endTransaction(clearEmpty))
       journal.beginTransaction()
       model.beginTransaction()
       return
@@ -457,7 +458,7 @@ describe('Journal.attempt', () => {
         journal.beginTransaction()
         for (const each of before) perform(journal, model, each)
         closeAll()
-        expect(journal.endTransaction({ clearEmpty: true }).burntAcoin).toBe(model.endTransaction(true))
+        expect(totalBurnt(journal.endTransaction({ clearEmpty: true }).burns)).toBe(model.endTransaction(true))
 
         model.checkpoint()
         const attempt = journal.attempt(() => {

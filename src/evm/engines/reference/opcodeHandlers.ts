@@ -65,7 +65,7 @@ function burningHandler(original: Handler): Handler {
     const toSelf = recipient !== undefined && equalBytes(recipient, address.bytes)
     const burns =
       toSelf && (!common.isActivatedEIP(6780) || frame.env.createdAddresses?.has(address.toString()) === true)
-    if (burns) recordBurn(world, balance)
+    if (burns) recordBurn(world, address.bytes, balance)
     return original(frame, common)
   }
 }

@@ -242,7 +242,7 @@ function destroyContract(world: WorldState, address: Address, beneficiary: Addre
     if (balance > 0n) moveValue(world, address, beneficiary, balance)
     else world.touch(beneficiary)
   } else if (isNew) {
-    recordBurn(world, balance)
+    recordBurn(world, address, balance)
     world.setBalance(address, 0n)
   }
   if (isNew) world.markSelfDestructed(address)

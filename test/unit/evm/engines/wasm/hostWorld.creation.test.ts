@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { CREATE_COLLISION, CREATE_FINE, CREATE_NONCE_OVERFLOW } from '../../../../../assembly/constants.ts'
-import { recordedBurn } from '../../../../../src/evm/coinMovements.ts'
+import { totalBurnt } from '../../../../../src/evm/coinMovements.ts'
 import { create2Address, createAddress } from '../../../../../src/evm/contractAddress.ts'
 import { worldImports } from '../../../../../src/evm/engines/wasm/hostWorld.ts'
 import { bytesToHex, hexToBytes } from '../../../../../src/primitives/bytes.ts'
@@ -102,7 +102,7 @@ describe('selfDestruct', () => {
     const { world } = run
     return {
       kept: world.getBalance(CONTRACT),
-      burnt: recordedBurn(world),
+      burnt: totalBurnt(world.burns()),
       deleted: world.isSelfDestructed(CONTRACT),
       given: world.getBalance(OTHER),
     }

@@ -1,0 +1,51 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { freePort } from '../e2e/startNode.ts'
+
+const LAUNCHER = new URL('../../bin/coind.js', import.meta.url).pathname
+
+/** An explorer in a process of its own, which ends with this one. */
+export interface ExplorerProcess {
+  readonly url: string
+  kill(): void
+  /** Ends it cleanly. */
+  stop(): Promise<void>
+}
+
+/** @throws Error when it ends while it starts */
+export async function startExplorerProcess({
+  nodeUrl,
+  home,
+  database,
+}: {
+  readonly nodeUrl: string
+  readonly home: string
+  readonly database: string
+}): Promise<ExplorerProcess> {
+  const child = fork(LAUNCHER, ['explorer'], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    env: {
+      PATH: process.env.PATH,
+      HOME: home,
+      EXPLORER_NODE_URL: nodeUrl,
+      EXPLORER_HOST: '127.0.0.1',
+      EXPLORER_PORT: String(await freePort()),
+      EXPLORER_DATABASE: database,
+      LOG_LEVEL: 'error',
+    },
+  })
+  const exited = once(child, 'exit')
+  const ended = exited.then(([code, signal]) => {
+    throw new Error(`the explorer ended while it started: ${code ?? signal}`)
+  })
+  ended.catch(() => undefined)
+  const [{ url }] = (await Promise.race([once(child, 'message'), ended])) as [{ readonly url: string }]
+  return {
+    url,
+    kill: () => child.kill('SIGKILL'),
+    stop: async () => {
+      child.kill('SIGTERM')
+      await exited
+    },
+  }
+}
