@@ -279,6 +279,34 @@ describe.skipIf(path === undefined)('pages of the explorer', () => {
     })
   })
 
+  it('follow blocks in the tab that is seen, so that many tabs leave connections for one another', async () => {
+    const context = await browser.newContext({ viewport: DESK })
+    const see = (page: Page, state: 'visible' | 'hidden') =>
+      page.evaluate(`
+        Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true })
+        document.dispatchEvent(new Event('visibilitychange'))
+      `)
+    const pages: Page[] = []
+    const problems: string[][] = []
+    // A browser has six connections to a server.
+    for (let tabs = 0; tabs < 8; tabs++) {
+      const opened = await watch(context)
+      await opened.page.goto(explorer.url)
+      await shown(opened.page)
+      await see(opened.page, 'hidden')
+      pages.push(opened.page)
+      problems.push([...opened.problems])
+    }
+    const first = pages[0]!
+    const newest = first.locator('section', { has: first.getByRole('heading', { name: 'Newest blocks' }) })
+    const height = async () => Number((await newest.locator('tbody tr td').first().textContent())!.replaceAll(',', ''))
+    await see(first, 'visible')
+    const before = await height()
+    while ((await height()) < before + 2) await first.waitForTimeout(50)
+    expect(problems.flat()).toEqual([])
+    await context.close()
+  })
+
   it('can be used by keyboard: past the menu, along it, and with the button of a phone', async () => {
     const context = await browser.newContext({ viewport: DESK })
     const { page, problems } = await watch(context)
