@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { type CompiledQuery, sql } from 'kysely'
 import { toFunctionSelector } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createServer } from '../../../explorer/api/server.ts'
 import { amountToBytes } from '../../../explorer/database/amount.ts'
 import { CALL_KINDS } from '../../../explorer/database/evmTables.ts'
 import type { IndexDatabase, Row } from '../../../explorer/database/indexDatabase.ts'
@@ -16,6 +15,7 @@ import { nameFunctions } from '../../../explorer/verify/functionNames.ts'
 import { storeVerified } from '../../../explorer/verify/verifiedContracts.ts'
 import { bytesToHex, concatBytes, EMPTY_BYTES, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { postgresPrograms, startPostgres, type TestPostgres } from '../../postgres/startPostgres.ts'
+import { createTestServer } from './testServer.ts'
 
 /* The API of Etherscan over an index that is written here, without a node. test/e2e has real chains and clients. */
 
@@ -38,14 +38,10 @@ let directory: string
 let postgres: TestPostgres | undefined
 let database: IndexDatabase
 let services: ServiceQueries
-let app: Awaited<ReturnType<typeof createServer>>
+let app: Awaited<ReturnType<typeof createTestServer>>
 /** that were asked of the index */
 const asked: CompiledQuery[] = []
 let clients = 0
-
-const refuse = async (): Promise<never> => {
-  throw new Error('there is no node')
-}
 
 /** Logs: 2,100 of BUSY, of which five have the topic RARE, and 2,000 of QUIET with that topic; each block has a few of each. */
 function logRows(): Row[] {
@@ -174,7 +170,7 @@ beforeAll(async () => {
   services = await openServices(path)
   await fill()
   const { queries } = database
-  app = await createServer({
+  app = await createTestServer({
     queries: queries.withPlugin({
       transformQuery: ({ node, queryId }) => {
         asked.push(queries.getExecutor().compileQuery(node, queryId))
@@ -183,22 +179,6 @@ beforeAll(async () => {
       transformResult: async ({ result }) => result,
     }),
     services,
-    node: { ethereum: refuse, comet: refuse, rest: refuse },
-    logger: { error: () => undefined, warn: () => undefined },
-    verifier: {
-      compilers: { versions: [], find: () => undefined },
-      submit: refuse,
-      job: async () => undefined,
-      close: async () => undefined,
-    },
-    config: {
-      chainName: 'test',
-      coinSymbol: 'COIN',
-      publicRpcUrl: undefined,
-      trustedProxies: [{ address: '127.0.0.1', prefix: 32 }],
-    },
-    faucetAddress: undefined,
-    listeners: new Set(),
   })
 })
 afterAll(async () => {

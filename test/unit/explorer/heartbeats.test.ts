@@ -3,18 +3,15 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createServer } from '../../../explorer/api/server.ts'
 import { openDatabase } from '../../../explorer/database/open.ts'
 import { openServices, type ServiceQueries } from '../../../explorer/database/services.ts'
 import { deleteOldReports, storeReport } from '../../../explorer/heartbeat/nodeBook.ts'
 import type { Report } from '../../../explorer/heartbeat/readReport.ts'
-import { createNodeClient } from '../../../explorer/node/nodeClient.ts'
-import { openCompilers } from '../../../explorer/verify/compilers.ts'
-import { createVerifier } from '../../../explorer/verify/verifier.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { ed25519Address, ed25519Key, signEd25519 } from '../../../src/primitives/ed25519.ts'
 import type { HeartbeatBody } from '../../../src/telemetry/heartbeat.ts'
 import { heartbeatMessage } from '../../../src/telemetry/heartbeatSignature.ts'
+import { createTestServer } from './testServer.ts'
 
 const keyOf = (number: number) => ed25519Key(new Uint8Array(32).fill(number))
 const idOf = (key: ReturnType<typeof keyOf>): string => bytesToHex(ed25519Address(key.publicKey)).slice(2)
@@ -64,26 +61,7 @@ beforeAll(async () => {
     const rows = HASHES.map((hash, index) => [index + 1, hash, hash, 0, bytes, bytes, 0, 0, bytes, 0, 0, 0])
     await writer.insert('block', rows)
   })
-  const shared = {
-    queries: database.queries,
-    services,
-    // These routes ask no node, and verify no contracts.
-    node: createNodeClient('http://127.0.0.1:1/', new AbortController().signal),
-    logger: { error: () => undefined, warn: () => undefined },
-  }
-  const compilers = await openCompilers({ list: undefined, cache: directory, mirror: undefined })
-  const app = await createServer({
-    config: {
-      chainName: 'test',
-      coinSymbol: 'COIN',
-      publicRpcUrl: undefined,
-      trustedProxies: [{ address: '127.0.0.1', prefix: 32 }],
-    },
-    ...shared,
-    verifier: createVerifier({ ...shared, compilers, limits: { timeMs: 1, memoryMib: 128, outputBytes: 1 } }),
-    faucetAddress: undefined,
-    listeners: new Set(),
-  })
+  const app = await createTestServer({ queries: database.queries, services })
   await app.listen({ host: '127.0.0.1', port: 0 })
   url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
   stop = async () => {

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type CompiledQuery, type Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createServer } from '../../../explorer/api/server.ts'
 import { amountToBytes } from '../../../explorer/database/amount.ts'
 import type { IndexDatabase } from '../../../explorer/database/indexDatabase.ts'
 import { openDatabase } from '../../../explorer/database/open.ts'
 import { transactionPosition } from '../../../explorer/database/position.ts'
 import { openServices, type ServiceQueries } from '../../../explorer/database/services.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
+import { createTestServer, refuse } from './testServer.ts'
 
 /* How SQLite finds what each path of the API asks the index for: by an index, or by the order in which rows are stored. */
 
@@ -25,7 +25,7 @@ const [A, H] = [bytesToHex(address), bytesToHex(hash)]
 let directory: string
 let database: IndexDatabase
 let services: ServiceQueries
-let app: Awaited<ReturnType<typeof createServer>>
+let app: Awaited<ReturnType<typeof createTestServer>>
 /** that were asked, by their text */
 const asked = new Map<string, CompiledQuery>()
 
@@ -64,23 +64,11 @@ beforeAll(async () => {
       [address, address, none, none, 0, 'bonded', 0, 0, 0, address, JSON.stringify(validator)],
     ])
   })
-  const refuse = async (): Promise<never> => {
-    throw new Error('not expected')
-  }
-  app = await createServer({
+  app = await createTestServer({
     queries: recorded(database.queries),
     services,
     node: { ethereum: async () => ['0x'], comet: refuse, rest: refuse },
-    logger: { error: () => undefined, warn: () => undefined },
-    verifier: { compilers: { versions: [], find: () => undefined }, submit: refuse, job: refuse, close: refuse },
-    config: {
-      chainName: 'test',
-      coinSymbol: 'COIN',
-      publicRpcUrl: 'http://localhost:8080/',
-      trustedProxies: [{ address: '127.0.0.1', prefix: 32 }],
-    },
     faucetAddress: address,
-    listeners: new Set(),
   })
 })
 afterAll(async () => {

@@ -5,24 +5,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createServer } from '../../../explorer/api/server.ts'
 import { amountToBytes } from '../../../explorer/database/amount.ts'
 import type { IndexDatabase } from '../../../explorer/database/indexDatabase.ts'
 import { openDatabase } from '../../../explorer/database/open.ts'
 import { openServices, type ServiceQueries } from '../../../explorer/database/services.ts'
 import type { IndexedBlocks } from '../../../explorer/ingest/ingest.ts'
+import { createTestServer, refuse } from './testServer.ts'
 
 const listeners = new Set<(indexed: IndexedBlocks) => void>()
-const refuse = async (): Promise<never> => {
-  throw new Error('not expected')
-}
-
 /** what the database fails with */
 let problem: Error | undefined
 let directory: string
 let database: IndexDatabase
 let services: ServiceQueries
-let app: Awaited<ReturnType<typeof createServer>>
+let app: Awaited<ReturnType<typeof createTestServer>>
 let port: number
 const sockets: Socket[] = []
 beforeEach(async () => {
@@ -36,7 +32,7 @@ beforeEach(async () => {
     return [index + 1, bytes, bytes, 0, own, own, 0, 0, amountToBytes(0n), 0, 0, 0]
   })
   await database.write((writer) => writer.insert('block', rows))
-  app = await createServer({
+  app = await createTestServer({
     queries: database.queries.withPlugin({
       transformQuery: ({ node }) => {
         if (problem !== undefined) throw problem
@@ -46,15 +42,6 @@ beforeEach(async () => {
     }),
     services,
     node: { ethereum: async () => ['0x'], comet: refuse, rest: refuse },
-    logger: { error: () => undefined, warn: () => undefined },
-    verifier: { compilers: { versions: [], find: () => undefined }, submit: refuse, job: refuse, close: refuse },
-    config: {
-      chainName: 'test',
-      coinSymbol: 'COIN',
-      publicRpcUrl: 'http://localhost:8080/',
-      trustedProxies: [{ address: '127.0.0.1', prefix: 32 }],
-    },
-    faucetAddress: undefined,
     listeners,
   })
   await app.listen({ host: '127.0.0.1', port: 0 })

@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createServer } from '../../../../explorer/api/server.ts'
 import { CREATION_KINDS } from '../../../../explorer/database/evmTables.ts'
 import type { IndexDatabase } from '../../../../explorer/database/indexDatabase.ts'
 import { openDatabase } from '../../../../explorer/database/open.ts'
@@ -17,6 +16,7 @@ import { toChecksumAddress } from '../../../../src/primitives/address.ts'
 import { hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { postgresPrograms, startPostgres, type TestPostgres } from '../../../postgres/startPostgres.ts'
 import { PROPERTY_RUNS, variants } from '../../../propertyRuns.ts'
+import { createTestServer } from '../testServer.ts'
 
 /* The API, its limits and what is kept, with a compiler that gives at once what its sources say. test/e2e has solc and real tools. */
 
@@ -92,18 +92,7 @@ async function start() {
     compilers: await openCompilers({ list, cache, mirror: undefined }),
     limits: { timeMs: 60_000, memoryMib: 128, outputBytes: 1024 * 1024 },
   })
-  const app = await createServer({
-    ...shared,
-    verifier,
-    config: {
-      chainName: 'test',
-      coinSymbol: 'COIN',
-      publicRpcUrl: undefined,
-      trustedProxies: [{ address: '127.0.0.1', prefix: 32 }],
-    },
-    faucetAddress: undefined,
-    listeners: new Set(),
-  })
+  const app = await createTestServer({ ...shared, verifier })
   await app.listen({ host: '127.0.0.1', port: 0 })
   url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
   stop = async () => {
