@@ -121,8 +121,17 @@ interface Begun {
   readonly openingHeight: number
 }
 
+/** Of what a pruning node keeps, this part is left out: it would be dropped while it is read. */
+const DROPPED_SOON = 1 / 4
+
+/** A height above `oldest`, which a node drops with its next block: one that it keeps for some time. */
+function lastingHeight(oldest: number, latest: number): number {
+  return oldest + Math.ceil((latest - oldest) * DROPPED_SOON)
+}
+
 /**
- * Finds where to go on. An empty index begins with the oldest block that the node has.
+ * Finds where to go on. An empty index begins with the first block; where the node has dropped that, with one that it will keep for some
+ * time yet.
  * @throws ChainMismatch when the index is of another chain
  */
 async function begin({ database, node, logger }: IngestOptions): Promise<Begun> {
@@ -136,16 +145,16 @@ async function begin({ database, node, logger }: IngestOptions): Promise<Begun> 
   const own = await database.queries.selectFrom('ingest').selectAll().executeTakeFirst()
   if (own === undefined) {
     if (latest < earliest) throw new NodeError('the node has no block yet')
+    const first = earliest === 1 ? 1 : lastingHeight(earliest, latest)
     const openingHeight = await database.write(async (writer) => {
-      // State that a pruning node drops while it is read would stop this: it begins anew then, with the state that is the oldest.
-      const oldest = earliest === 1 ? 0 : await oldestStateHeight(node, earliest - 1, latest)
-      const opening = await writeOpeningBalances(writer, node, earliest, oldest)
-      await writeOpeningStake(writer, node, earliest, opening)
-      await writer.insert('ingest', [[1, network, Number(chainId), earliest, earliest - 1, opening]])
+      const state = first === 1 ? 0 : lastingHeight(await oldestStateHeight(node, earliest - 1, latest), latest)
+      const opening = await writeOpeningBalances(writer, node, first, state)
+      await writeOpeningStake(writer, node, first, opening)
+      await writer.insert('ingest', [[1, network, Number(chainId), first, first - 1, opening]])
       return opening
     })
-    logger.info({ chainId: network, first: earliest, openingHeight }, 'a new index')
-    return { firstHeight: earliest, height: earliest - 1, hash: undefined, openingHeight }
+    logger.info({ chainId: network, first, openingHeight }, 'a new index')
+    return { firstHeight: first, height: first - 1, hash: undefined, openingHeight }
   }
   if (own.chain_id !== network || own.evm_chain_id !== Number(chainId)) {
     throw new ChainMismatch(

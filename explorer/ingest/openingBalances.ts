@@ -16,15 +16,16 @@ interface Owners {
 
 /**
  * Writes the balances that the movements of the blocks from `first` on are added to: those of the genesis when that is the first block
- * (with the contracts of the genesis), else those after the block before. Where the node has no state that old, they are those after the
- * oldest block whose state it keeps, and movements up to there are not added.
+ * (with the contracts of the genesis), else those after the block before. Where the node has no state that old, they are those after
+ * `state`, and movements up to there are not added.
+ * @param state a block whose state the node keeps
  * @returns the height after which the balances are those
  */
 export async function writeOpeningBalances(
   writer: IndexWriter,
   node: Pick<NodeClient, 'comet' | 'rest' | 'ethereum'>,
   first: number,
-  oldestState: number,
+  state: number,
 ): Promise<number> {
   if (first === 1) {
     const [answer] = (await node.comet([{ method: 'genesis', params: {} }])) as [GenesisAnswer]
@@ -36,7 +37,7 @@ export async function writeOpeningBalances(
     await writeGenesisContracts(writer, answer)
     return 0
   }
-  const height = Math.max(first - 1, oldestState)
+  const height = Math.max(first - 1, state)
   let key: string | null = ''
   while (key !== null) {
     const query = new URLSearchParams({

@@ -3,6 +3,7 @@ import type { EncodeObject } from '@cosmjs/proto-signing'
 import { GenericAuthorization } from 'cosmjs-types/cosmos/authz/v1beta1/authz'
 import { BasicAllowance } from 'cosmjs-types/cosmos/feegrant/v1beta1/feegrant'
 import { MsgSubmitProposal } from 'cosmjs-types/cosmos/gov/v1/tx'
+import { MsgUnjail } from 'cosmjs-types/cosmos/slashing/v1beta1/tx'
 import type { Hex } from 'viem'
 import { BECH32_OPERATOR, toBech32 } from '../../src/primitives/address.ts'
 import { hexToBytes } from '../../src/primitives/bytes.ts'
@@ -47,7 +48,11 @@ export async function createNativeTraffic(url: () => string, random: Random): Pr
     while (!stop.aborted) {
       const message = randomMessage(addresses[index]!, SENDERS[index] === SILENT)
       try {
-        account ??= await connectCosmJs({ url: url() }, KEYS[SENDERS[index]!]!)
+        if (account === undefined) {
+          account = await connectCosmJs({ url: url() }, KEYS[SENDERS[index]!]!)
+          // One that CosmJS does not know by itself.
+          account.client.registry.register(MsgUnjail.typeUrl, MsgUnjail)
+        }
         const { code, height } = await account.client.signAndBroadcast(account.address, [message], FEE, 'proof')
         if (code === 0) learn(message, height)
         const count = counts.get(message.typeUrl) ?? { sent: 0, succeeded: 0 }
@@ -125,7 +130,7 @@ export async function createNativeTraffic(url: () => string, random: Random): Pr
         const value = {
           title: 'Proof',
           summary: 'Of the index',
-          metadata: '',
+          metadata: 'proof',
           proposer: me,
           initialDeposit: [acoin(COIN * (random(2) ? 6n : 12n))],
         }
@@ -145,7 +150,6 @@ export async function createNativeTraffic(url: () => string, random: Random): Pr
             { option: 3, weight: '0.700000000000000000' },
           ],
         }),
-      () => message('/cosmos.gov.v1.MsgCancelProposal', { proposalId: someProposal, proposer: me }),
       () =>
         message('/cosmos.authz.v1beta1.MsgGrant', {
           granter: me,
