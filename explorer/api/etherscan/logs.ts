@@ -1,6 +1,7 @@
+import { sql } from 'kysely'
 import { bytesToHex, equalBytes } from '../../../src/primitives/bytes.ts'
 import { toQuantity } from '../../node/nodeClient.ts'
-import { type Action, actionsOf, type EtherscanContext, listed } from './action.ts'
+import { type Action, actionsOf, type EtherscanContext, listed, tooMuch } from './action.ts'
 import { type Parameters, RequestError } from './parameters.ts'
 import { boundsOf } from './places.ts'
 import { transactionFacts } from './transactionFacts.ts'
@@ -8,6 +9,9 @@ import { type Bounds, comparePlaces, type Place, walk } from './walk.ts'
 
 /** Logs of one page, as at Etherscan. */
 const MAX_LOGS = 1_000
+/** Bytes of the data of all logs in one answer. */
+const MAX_DATA = 8 * 1024 * 1024
+const DATA_AT_ONCE = 200
 const TOPICS = ['topic0', 'topic1', 'topic2', 'topic3'] as const
 
 interface LogRow extends Place {
@@ -16,8 +20,9 @@ interface LogRow extends Place {
   readonly topic1: Uint8Array | null
   readonly topic2: Uint8Array | null
   readonly topic3: Uint8Array | null
-  readonly data: Uint8Array
   readonly log_index: number
+  /** bytes of its data, which is read for the page alone */
+  readonly size: number
 }
 
 /**
@@ -40,18 +45,19 @@ const getLogs: Action = async (parameters, { queries }) => {
     part,
     fits,
   )
+  const data = await readData(queries, rows)
   const facts = await transactionFacts(
     queries,
     rows.map(({ position }) => position),
   )
-  const result = rows.map((row) => {
+  const result = rows.map((row, index) => {
     const own = facts.get(row.position)!
     return {
       address: bytesToHex(row.address),
       topics: TOPICS.map((name) => row[name])
         .filter((topic) => topic !== null)
         .map(bytesToHex),
-      data: bytesToHex(row.data),
+      data: data[index]!,
       blockNumber: toQuantity(own.height),
       blockHash: own.blockHash,
       timeStamp: toQuantity(own.time),
@@ -78,7 +84,8 @@ async function readLogs(
 ): Promise<readonly LogRow[]> {
   let select = queries
     .selectFrom('log')
-    .selectAll()
+    .select(['position', 'ordinal', 'address', ...TOPICS, 'log_index'])
+    .select(sql<number>`length(data)`.as('size'))
     .where(({ eb, refTuple, tuple }) => eb(refTuple('position', 'ordinal'), '>', tuple(after.position, after.ordinal)))
     .orderBy('position')
     .orderBy('ordinal')
@@ -87,6 +94,27 @@ async function readLogs(
   if (topic0 !== undefined) select = select.where('topic0', '=', topic0)
   const rows = await select.execute()
   return rows.filter((row) => comparePlaces(row, before) < 0)
+}
+
+/**
+ * The data of these logs, 0x…, in their order.
+ * @throws RequestError when they are too long for one answer
+ */
+async function readData(queries: EtherscanContext['queries'], rows: readonly LogRow[]): Promise<readonly string[]> {
+  if (rows.reduce((sum, { size }) => sum + Number(size), 0) > MAX_DATA) throw tooMuch()
+  const found = new Map<string, string>()
+  for (let at = 0; at < rows.length; at += DATA_AT_ONCE) {
+    const places = rows
+      .slice(at, at + DATA_AT_ONCE)
+      .map(({ position, ordinal }) => sql`(cast(${position} as bigint), cast(${ordinal} as bigint))`)
+    const part = await queries
+      .selectFrom('log')
+      .select(['position', 'ordinal', 'data'])
+      .where(sql<boolean>`(position, ordinal) in (values ${sql.join(places)})`)
+      .execute()
+    for (const { position, ordinal, data } of part) found.set(`${position}.${ordinal}`, bytesToHex(data))
+  }
+  return rows.map(({ position, ordinal }) => found.get(`${position}.${ordinal}`)!)
 }
 
 type Topics = readonly (Uint8Array | undefined)[]

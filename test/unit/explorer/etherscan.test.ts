@@ -293,6 +293,20 @@ describe('the API of Etherscan', () => {
     expect((await ask({ ...query, toBlock: String(BLOCKS) })).message).toBe('No records found')
   })
 
+  it('gives the data of each log, and refuses a page with more of it than an answer may have', async () => {
+    const position = transactionPosition(BLOCKS, 0)
+    const long = account(8)
+    const rows = [1, 2, 9 * 1024 * 1024].map((size, index): Row => {
+      const data = new Uint8Array(size).fill(index + 1)
+      return [position, 60_000 + index, long, COMMON, null, null, null, data, index]
+    })
+    await database.write(({ insert }) => insert('log', rows))
+    const query = { module: 'logs', action: 'getLogs', address: hex(long) }
+    const { result } = await ask({ ...query, offset: '2' })
+    expect(result.map(({ data }) => data)).toEqual(['0x01', '0x0202'])
+    expect((await ask({ ...query, offset: '3' })).result).toContain('smaller result dataset')
+  })
+
   it('names functions of verified contracts', async () => {
     const name = 'transfer(address to, uint256)'
     for (const action of ['txlist', 'tokentx']) {
