@@ -66,6 +66,8 @@ const DETAIL = {
   maxFeePerGas: '0x746a528800',
   maxPriorityFeePerGas: '0x3b9aca00',
   effectiveGasPrice: '0x77359400',
+  transactionIndex: '0x32',
+  cumulativeGasUsed: '0x100590',
   contractAddress: null,
 }
 const COIN_DETAIL = JSON.stringify(DETAIL)

@@ -162,7 +162,7 @@ interface ReadTransaction {
 function readEvm(transaction: EthereumTransaction, receipt: Receipt, outcome: TransactionResult): ReadTransaction {
   const { hash, from, to, value, gas, nonce, input, type, gasPrice, maxFeePerGas, maxPriorityFeePerGas } = transaction
   const { accessList, authorizationList } = transaction
-  const { contractAddress, effectiveGasPrice, gasUsed, status } = receipt
+  const { contractAddress, effectiveGasPrice, gasUsed, status, transactionIndex, cumulativeGasUsed } = receipt
   if (receipt.transactionHash !== hash) throw new Error(`receipt of ${receipt.transactionHash} in place of ${hash}`)
   const accounts = [from, to, contractAddress].filter((address) => address !== null).map(hexToBytes)
   const detail = {
@@ -171,6 +171,8 @@ function readEvm(transaction: EthereumTransaction, receipt: Receipt, outcome: Tr
     gasPrice,
     ...(maxFeePerGas === undefined ? {} : { maxFeePerGas, maxPriorityFeePerGas }),
     effectiveGasPrice,
+    transactionIndex,
+    cumulativeGasUsed,
     contractAddress,
     ...(accessList === undefined || accessList.length === 0 ? {} : { accessList }),
     ...(authorizationList === undefined ? {} : { authorizationList }),

@@ -42,8 +42,11 @@ interface EthereumLog {
 
 export interface Receipt {
   readonly transactionHash: Hex
+  readonly transactionIndex: Hex
   readonly status: Hex
   readonly gasUsed: Hex
+  /** of this transaction and those before it in the block */
+  readonly cumulativeGasUsed: Hex
   readonly effectiveGasPrice: Hex
   readonly contractAddress: Hex | null
   readonly logs: readonly EthereumLog[]

@@ -9,7 +9,7 @@ import { type Action, actionsOf, type EtherscanContext, failed, listed, ok, tooM
 import { feesOf } from './blocks.ts'
 import { type HeightRange, type ListPart, type Parameters, RequestError } from './parameters.ts'
 import { between, boundsOf, newestHeight } from './places.ts'
-import { MAX_IN_BLOCKS, transactionFacts } from './transactionFacts.ts'
+import { transactionFacts } from './transactionFacts.ts'
 import { tokenTransfersOf } from './transfers.ts'
 import { type Place, walk } from './walk.ts'
 
@@ -298,6 +298,9 @@ const holdings =
     }))
     return listed(result, 'No token found')
   }
+
+/** Transactions of the blocks of an answer: their fees are added up. */
+const MAX_IN_BLOCKS = 200_000
 
 /** Blocks that a validator of this operator proposed. */
 const getminedblocks: Action = async (parameters, { queries }) => {

@@ -63,7 +63,13 @@ function logRows(): Row[] {
 
 async function fill(): Promise<void> {
   const heights = Array.from({ length: BLOCKS }, (_, index) => index + 1)
-  const detail = JSON.stringify({ input: `${TRANSFER}00`, effectiveGasPrice: '0x3b9aca00', contractAddress: null })
+  const detail = JSON.stringify({
+    input: `${TRANSFER}00`,
+    effectiveGasPrice: '0x3b9aca00',
+    transactionIndex: '0x0',
+    cumulativeGasUsed: '0x5208',
+    contractAddress: null,
+  })
   const [zero, fee, coin] = [0n, 21_000n * 10n ** 9n, 10n ** 18n].map(amountToBytes) as [
     Uint8Array,
     Uint8Array,
