@@ -100,6 +100,10 @@ function cached(database: DatabaseSync, sql: string): StatementSync {
   return statement
 }
 
+/** What Kysely writes to end a transaction that failed. */
+const ROLLBACK = 'rollback'
+const NOTHING_CHANGED = { changes: 0, lastInsertRowid: 0 } as const
+
 /** `node:sqlite` as Kysely expects a database: it was written for better-sqlite3, whose parameters are one array. */
 function kyselyDatabase(database: DatabaseSync) {
   return {
@@ -109,7 +113,11 @@ function kyselyDatabase(database: DatabaseSync) {
       return {
         reader: statement.columns().length > 0,
         all: (parameters: readonly unknown[]) => statement.all(...(parameters as Cell[])),
-        run: (parameters: readonly unknown[]) => statement.run(...(parameters as Cell[])),
+        run: (parameters: readonly unknown[]) => {
+          // When the disk is full, SQLite has rolled back by itself, and refuses to do it again.
+          if (sql === ROLLBACK && !database.isTransaction) return NOTHING_CHANGED
+          return statement.run(...(parameters as Cell[]))
+        },
         iterate: (parameters: readonly unknown[]) => statement.iterate(...(parameters as Cell[])),
       }
     },
