@@ -38,7 +38,8 @@ export async function openRpcCompatNode(directory: string): Promise<RpcContext> 
     txs: createMemoryPool(),
     // The suite's simulated blocks are further apart than its own.
     chain: { ...chain, blockIntervalMs: 12_000 },
-    limits: TEST_LIMITS,
+    // The roots of 256 simulated blocks take the other trie of these tests seconds.
+    limits: { ...TEST_LIMITS, callTimeoutMs: 300_000 },
     scope: OWN_SCOPE,
     clientVersion: 'coind/v0.0.0-test',
     retention: { states: undefined, bodies: undefined },
