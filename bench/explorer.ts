@@ -24,6 +24,7 @@ const HELP = `node bench/explorer.ts [flags]
   --index-transfers 10000000
                       in it, half of coins and half of tokens
   --requests 200      of each kind in the part pages
+  --only text         only kinds whose names contain it
   --explorer-flags="…"
                       for its Node.js, for example --cpu-prof
 `
@@ -42,6 +43,7 @@ const { values: flags } = parseArgs({
     index: { type: 'string' },
     'index-transfers': { type: 'string', default: '10000000' },
     requests: { type: 'string', default: '200' },
+    only: { type: 'string', default: '' },
     'explorer-flags': { type: 'string', default: '' },
   },
 })
@@ -89,6 +91,7 @@ if (parts.has('pages')) {
       database: flags.index ?? database,
       transfers: Number(flags['index-transfers']),
       requests: Number(flags.requests),
+      only: flags.only,
       explorerFlags,
     }),
   )

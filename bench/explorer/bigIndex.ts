@@ -82,7 +82,9 @@ export async function writeBigIndex(place: string, transfers: number): Promise<B
   if (lock === undefined) throw new Error('somebody writes this database')
   const writer = new BigIndexWriter(lock, blocksOf(transfers))
   if (database.dialect === 'postgres') {
-    await sql`set statement_timeout = 0; set maintenance_work_mem = '512MB'`.execute(lock.queries)
+    await sql`set statement_timeout = 0; set synchronous_commit = off; set maintenance_work_mem = '512MB'`.execute(
+      lock.queries,
+    )
   }
   const indexes = Object.values(MIGRATIONS).flatMap((text) => text.match(/create index [^;]*/g) ?? [])
   for (const text of indexes) await sql.raw(`drop index ${text.split(' ')[2]}`).execute(lock.queries)

@@ -13,6 +13,8 @@ interface PagesOptions {
   readonly transfers: number
   /** of each kind */
   readonly requests: number
+  /** only kinds whose names contain it */
+  readonly only: string
   readonly explorerFlags: readonly string[]
 }
 
@@ -30,6 +32,7 @@ export async function measurePages({
   database,
   transfers,
   requests,
+  only,
   explorerFlags,
 }: PagesOptions): Promise<readonly Row[]> {
   const beginMs = performance.now()
@@ -41,6 +44,7 @@ export async function measurePages({
     await indexed(explorer, index.height)
     const rows: Row[] = isThere ? [] : [{ name: 'pages: the index is made', unit: 's', value: seconds }]
     for (const [name, pathOf] of Object.entries(await questions(explorer, index))) {
+      if (!name.includes(only)) continue
       const usedMs = processorMs(explorer.pid)
       const paths = Array.from({ length: requests }, (_, number) => pathOf(number))
       const { latenciesMs, errors, firstError } = await runGets(explorer.port, paths, IN_FLIGHT)
