@@ -35,25 +35,28 @@ export async function measureLag({ database, rate, seconds, explorerFlags }: Lag
   try {
     const accounts = benchAccounts(SENDERS)
     const transaction = await prepare(node, accounts)
-    const load = async (): Promise<number> => {
-      const bodies = await signAll(node, accounts, rate * seconds, transaction)
+    const signed = (): Promise<readonly string[]> => signAll(node, accounts, rate * seconds, transaction)
+    const load = async (bodies: readonly string[]): Promise<void> => {
       const first = await nextBlock(node.url)
       node.takeBlocks()
       await sendSteadily({ url: node.url, bodies, perSecond: rate })
       await untilIncluded(node.url, first, bodies.length)
-      return bodies.length
     }
+    const before = await signed()
     const nodeBefore = processorMs(node.pid)
-    const count = await load()
+    await load(before)
+    const count = before.length
     const alone = intervalRows(node, 'without an explorer')
     const nodeAlone = processorMs(node.pid) - nodeBefore
     const explorer = await runExplorer({ nodeUrl: node.url, database, nodeFlags: explorerFlags })
     try {
+      // Before the first look: signing keeps this process busy for seconds.
+      const bodies = await signed()
       await indexed(explorer, (await nextBlock(node.url)) - 1)
       const [nodeMs, explorerMs] = [processorMs(node.pid), processorMs(explorer.pid)]
       const ended = new AbortController()
       const sampled = sampleLag(node, explorer, ended.signal)
-      await load()
+      await load(bodies)
       ended.abort()
       const lags = await sampled
       const each = (ms: number): number => (ms * 1_000) / count
