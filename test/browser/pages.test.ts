@@ -5,8 +5,7 @@ import { join } from 'node:path'
 import type { AxeResults } from 'axe-core'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { loadExplorerConfig } from '../../explorer/config/config.ts'
-import { type RunningExplorer, startExplorer } from '../../explorer/startExplorer.ts'
+import type { RunningExplorer } from '../../explorer/startExplorer.ts'
 import { toBech32 } from '../../src/primitives/address.ts'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
 import { ed25519Address, ed25519Key, signEd25519 } from '../../src/primitives/ed25519.ts'
@@ -15,11 +14,12 @@ import { browserPath, launchBrowser } from '../e2e/explorer/browser.ts'
 import { faucetFlags } from '../e2e/explorer/faucet.ts'
 import { fillChain, SENDER } from '../e2e/explorer/fillChain.ts'
 import { SILENT_VALIDATOR } from '../e2e/explorer/staking.ts'
+import { startTestExplorer } from '../e2e/explorer/startTestExplorer.ts'
 import { verifyContract } from '../e2e/explorer/verification.ts'
 import { getJson } from '../e2e/native/nativeChain.ts'
 import { startQuickDevnet } from '../e2e/quickDevnet.ts'
 import { rpc } from '../e2e/rpc.ts'
-import { freePort, type TestNode } from '../e2e/startNode.ts'
+import type { TestNode } from '../e2e/startNode.ts'
 import { type Places, pageList, type Visit } from './pageList.ts'
 
 /*
@@ -48,17 +48,8 @@ beforeAll(async () => {
   if (SCREENSHOTS !== undefined) mkdirSync(SCREENSHOTS, { recursive: true })
   node = await startQuickDevnet({ environment: { PRUNING: 'archive' } })
   const filled = await fillChain(node)
-  const flags = {
-    EXPLORER_NODE_URL: node.url,
-    EXPLORER_PUBLIC_RPC_URL: node.url,
-    EXPLORER_HOST: '127.0.0.1',
-    EXPLORER_PORT: String(await freePort()),
-    EXPLORER_DATABASE: join(directory, 'index.sqlite'),
-    EXPLORER_CHAIN_NAME: 'Test network',
-    LOG_LEVEL: 'silent',
-    ...faucetFlags(directory),
-  }
-  explorer = await startExplorer(loadExplorerConfig({ flags, environment: {}, dotenv: {} }, directory))
+  const settings = { EXPLORER_PUBLIC_RPC_URL: node.url, EXPLORER_CHAIN_NAME: 'Test network', ...faucetFlags(directory) }
+  explorer = await startTestExplorer(node.url, directory, settings)
   const height = Number(await rpc(node.url, 'eth_blockNumber'))
   while (((await status()).height ?? 0) < height) await new Promise((resolve) => setTimeout(resolve, 50))
   const verified = filled.tokens[3]!

@@ -4,16 +4,16 @@ import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { type Abi, createPublicClient, createWalletClient, type Hex, http } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { loadExplorerConfig } from '../../explorer/config/config.ts'
-import { type RunningExplorer, startExplorer } from '../../explorer/startExplorer.ts'
+import type { RunningExplorer } from '../../explorer/startExplorer.ts'
 import { compile } from '../../explorer/verify/compile.ts'
 import { INSTALLED_COMPILER, openCompilers } from '../../explorer/verify/compilers.ts'
 import { readStandardJson } from '../../explorer/verify/standardJson.ts'
 import { ACCOUNTS, KEYS, viemChain } from '../e2e/devChain.ts'
 import { browserPath, launchBrowser } from '../e2e/explorer/browser.ts'
+import { startTestExplorer } from '../e2e/explorer/startTestExplorer.ts'
 import { startQuickDevnet } from '../e2e/quickDevnet.ts'
 import { mined } from '../e2e/rpc.ts'
-import { freePort, type TestNode } from '../e2e/startNode.ts'
+import type { TestNode } from '../e2e/startNode.ts'
 import { injectEthereumWallet } from './injectedWallets.ts'
 
 /* A contract is deployed with viem, verified through the page, read, and written with a wallet. */
@@ -58,16 +58,8 @@ beforeAll(async () => {
   if (path === undefined) return
   directory = mkdtempSync(join(tmpdir(), 'coind-verify-page-'))
   node = await startQuickDevnet()
-  const flags = {
-    EXPLORER_NODE_URL: node.url,
-    EXPLORER_PUBLIC_RPC_URL: node.url,
-    EXPLORER_HOST: '127.0.0.1',
-    EXPLORER_PORT: String(await freePort()),
-    EXPLORER_DATABASE: join(directory, 'index.sqlite'),
-    EXPLORER_CHAIN_NAME: 'Test network',
-    LOG_LEVEL: 'silent',
-  }
-  explorer = await startExplorer(loadExplorerConfig({ flags, environment: {}, dotenv: {} }, directory))
+  const settings = { EXPLORER_PUBLIC_RPC_URL: node.url, EXPLORER_CHAIN_NAME: 'Test network' }
+  explorer = await startTestExplorer(node.url, directory, settings)
   browser = await launchBrowser(path)
   const compilers = await openCompilers({ list: undefined, cache: directory, mirror: undefined })
   const solc = await compilers.load(INSTALLED_COMPILER.version)

@@ -5,18 +5,18 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import type { Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { loadExplorerConfig } from '../../explorer/config/config.ts'
-import { type RunningExplorer, startExplorer } from '../../explorer/startExplorer.ts'
+import type { RunningExplorer } from '../../explorer/startExplorer.ts'
 import { toBech32 } from '../../src/primitives/address.ts'
 import { hexToBytes } from '../../src/primitives/bytes.ts'
 import { formatUnits } from '../../web/src/format.ts'
 import { ACCOUNTS, COIN, freshAddress, KEYS } from '../e2e/devChain.ts'
 import { browserPath, launchBrowser } from '../e2e/explorer/browser.ts'
 import { createSilentValidator } from '../e2e/explorer/staking.ts'
+import { startTestExplorer } from '../e2e/explorer/startTestExplorer.ts'
 import { connectCosmJs, getJson } from '../e2e/native/nativeChain.ts'
 import { startQuickDevnet } from '../e2e/quickDevnet.ts'
 import { rpc } from '../e2e/rpc.ts'
-import { freePort, type TestNode } from '../e2e/startNode.ts'
+import type { TestNode } from '../e2e/startNode.ts'
 import { type InjectedWallet, injectEthereumWallet, injectKeplr } from './injectedWallets.ts'
 
 /* What people do with wallets in the explorer's pages, with wallets that sign with real keys, on a chain that takes it. */
@@ -34,16 +34,8 @@ beforeAll(async () => {
   const { client, address } = await connectCosmJs(node, KEYS[OTHER]!)
   await client.signAndBroadcast(address, [createSilentValidator('Another', ACCOUNTS[OTHER]!.address)], 'auto')
   client.disconnect()
-  const flags = {
-    EXPLORER_NODE_URL: node.url,
-    EXPLORER_PUBLIC_RPC_URL: node.url,
-    EXPLORER_HOST: '127.0.0.1',
-    EXPLORER_PORT: String(await freePort()),
-    EXPLORER_DATABASE: join(directory, 'index.sqlite'),
-    EXPLORER_CHAIN_NAME: 'Test network',
-    LOG_LEVEL: 'silent',
-  }
-  explorer = await startExplorer(loadExplorerConfig({ flags, environment: {}, dotenv: {} }, directory))
+  const settings = { EXPLORER_PUBLIC_RPC_URL: node.url, EXPLORER_CHAIN_NAME: 'Test network' }
+  explorer = await startTestExplorer(node.url, directory, settings)
   browser = await launchBrowser(path)
 })
 afterAll(async () => {

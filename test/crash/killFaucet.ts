@@ -5,8 +5,6 @@
  *
  *   node test/crash/killFaucet.ts [kills] [seed]
  */
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,11 +16,11 @@ import { hexToBytes } from '../../src/primitives/bytes.ts'
 import { ACCOUNTS, COIN, freshAddress, GWEI, KEYS, viemChain } from '../e2e/devChain.ts'
 import { startQuickDevnet } from '../e2e/quickDevnet.ts'
 import { rpc, rpcBatch } from '../e2e/rpc.ts'
-import { freePort, startNode, type TestNode } from '../e2e/startNode.ts'
+import { startNode, type TestNode } from '../e2e/startNode.ts'
+import { type ExplorerProcess, startExplorerProcess } from '../indexProof/explorerProcess.ts'
 import { postgresPrograms, startPostgres } from '../postgres/startPostgres.ts'
 import { createRandom } from '../unit/state/randomChain.ts'
 
-const LAUNCHER = new URL('../../bin/coind.js', import.meta.url).pathname
 /** Of the faucet's account. */
 const PURSE = 9
 const AMOUNT = 100n * COIN
@@ -40,11 +38,6 @@ const random = createRandom(Number(seed))
 const row = (cells: readonly (string | number)[]): void =>
   console.log(cells.map((cell) => String(cell).padStart(14)).join(''))
 
-interface Explorer {
-  readonly url: string
-  readonly process: ChildProcess
-}
-
 /** What somebody was promised. */
 interface Asked {
   readonly address: Hex
@@ -57,8 +50,11 @@ async function killFaucet(name: string, count: number, database: string, crash?:
   const directory = mkdtempSync(join(tmpdir(), 'coind-faucet-kills-'))
   const quick = await startQuickDevnet()
   let node: TestNode = quick
-  const explorers: Explorer[] = []
-  const start = (port?: number) => startExplorer(node.url, directory, database, port)
+  const explorers: ExplorerProcess[] = []
+  const settings = { EXPLORER_FAUCET_KEY_FILE: join(directory, 'faucet.key'), TRUSTED_PROXIES: '127.0.0.1/32' }
+  const index = database === '' ? join(directory, 'index.sqlite') : database
+  const start = (port?: number) =>
+    startExplorerProcess({ nodeUrl: node.url, home: directory, database: index, settings, ...(port && { port }) })
   const asked: Asked[] = []
   const load = new AbortController()
   try {
@@ -76,13 +72,13 @@ async function killFaucet(name: string, count: number, database: string, crash?:
       const victim = explorers[place]!
       const isNodeKilled = kill % 5 === 0
       const isDatabaseKilled = crash !== undefined && kill % 7 === 0
-      victim.process.kill('SIGKILL')
+      const end = victim.kill()
       if (isNodeKilled) {
         await node.kill('SIGKILL')
         node = await startNode({ homedir: node.homedir, rpcPort: node.rpcPort })
       }
       if (isDatabaseKilled) crash()
-      if (victim.process.exitCode === null && victim.process.signalCode === null) await once(victim.process, 'exit')
+      await end
       explorers[place] = await start(Number(new URL(victim.url).port))
       const what = `explorer${isNodeKilled ? ' node' : ''}${isDatabaseKilled ? ' db' : ''}`
       row([name, kill, what, asked.length, asked.filter(({ id }) => id !== undefined).length])
@@ -92,35 +88,11 @@ async function killFaucet(name: string, count: number, database: string, crash?:
     return await problemsOf(explorers[0]!.url, node.url, asked)
   } finally {
     load.abort()
-    for (const explorer of explorers) explorer.process.kill('SIGKILL')
+    for (const explorer of explorers) void explorer.kill()
     if (node !== quick) await node.kill('SIGKILL')
     await quick.stop()
     rmSync(directory, { recursive: true, force: true })
   }
-}
-
-/** An explorer in a process of its own, when it serves. It ends with this one, whatever happens. */
-async function startExplorer(nodeUrl: string, directory: string, database: string, port?: number): Promise<Explorer> {
-  const child = fork(LAUNCHER, ['explorer'], {
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    env: {
-      PATH: process.env.PATH,
-      HOME: directory,
-      EXPLORER_NODE_URL: nodeUrl,
-      EXPLORER_HOST: '127.0.0.1',
-      EXPLORER_PORT: String(port ?? (await freePort())),
-      EXPLORER_DATABASE: database === '' ? join(directory, 'index.sqlite') : database,
-      EXPLORER_FAUCET_KEY_FILE: join(directory, 'faucet.key'),
-      TRUSTED_PROXIES: '127.0.0.1/32',
-      LOG_LEVEL: 'error',
-    },
-  })
-  const ended = once(child, 'exit').then(([code, signal]) => {
-    throw new Error(`the explorer ended while it started: ${code ?? signal}`)
-  })
-  const [{ url }] = (await Promise.race([once(child, 'message'), ended])) as [{ readonly url: string }]
-  ended.catch(() => undefined)
-  return { url, process: child }
 }
 
 /** Coins for all that ask. */

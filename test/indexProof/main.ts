@@ -116,7 +116,7 @@ try {
   }
 } finally {
   stop.abort()
-  for (const explorer of explorers.values()) explorer.kill()
+  for (const explorer of explorers.values()) void explorer.kill()
   if (node !== first) await node.kill('SIGKILL')
   await first.stop()
   postgres?.stop()
@@ -173,7 +173,7 @@ async function killAtRandom(random: (below: number) => number, ended: AbortSigna
   for (; !ended.aborted; kills++) {
     await sleep(1_000 + random(MAX_UP_MS))
     const { name, database } = databases[random(databases.length)]!
-    explorers.get(name)!.kill()
+    await explorers.get(name)!.kill()
     if (kills % 4 === 3) {
       await node.kill('SIGKILL')
       node = await startNode({ command: 'start', homedir: node.homedir, rpcPort: node.rpcPort, environment: SETTINGS })

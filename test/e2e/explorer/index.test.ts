@@ -3,10 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createPublicClient, createWalletClient, getAddress, type Hex, http, numberToHex } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { loadExplorerConfig } from '../../../explorer/config/config.ts'
 import { bytesToAmount } from '../../../explorer/database/amount.ts'
 import { openReader } from '../../../explorer/database/open.ts'
-import { type RunningExplorer, startExplorer } from '../../../explorer/startExplorer.ts'
+import type { RunningExplorer } from '../../../explorer/startExplorer.ts'
 import { toBech32 } from '../../../src/primitives/address.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { postgresPrograms, startPostgres, type TestPostgres } from '../../postgres/startPostgres.ts'
@@ -14,7 +13,7 @@ import { ACCOUNTS, COIN, GWEI, NATIVE_TOKEN, viemChain } from '../devChain.ts'
 import { getJson } from '../native/nativeChain.ts'
 import { startQuickDevnet } from '../quickDevnet.ts'
 import { rpc } from '../rpc.ts'
-import { freePort, type TestNode } from '../startNode.ts'
+import type { TestNode } from '../startNode.ts'
 import { HOSTILE, HOSTILE_NAME, reportAsNode, testAbuse, viewAbuse } from './abuse.ts'
 import { browserPath, launchBrowser } from './browser.ts'
 import { testEtherscan } from './etherscan.ts'
@@ -23,6 +22,7 @@ import { faucetFlags, testFaucet, viewFaucet } from './faucet.ts'
 import { type FilledChain, fillChain, ITEMS, NFT, SAMPLE, SENDER, STAKER, WRAPPED } from './fillChain.ts'
 import { testPages } from './pages.ts'
 import { testStaking, viewStaking } from './staking.ts'
+import { startTestExplorer } from './startTestExplorer.ts'
 import { testVerification } from './verification.ts'
 
 let node: TestNode
@@ -40,17 +40,8 @@ let evm: FilledChain['evm']
 // biome-ignore lint/suspicious/noExplicitAny: the tests look into answers of every shape
 const get = async (path: string): Promise<any> => (await fetch(new URL(`api/v1/${path}`, explorer.url))).json()
 
-async function start(): Promise<RunningExplorer> {
-  const flags = {
-    EXPLORER_NODE_URL: node.url,
-    EXPLORER_HOST: '127.0.0.1',
-    EXPLORER_PORT: String(await freePort()),
-    EXPLORER_DATABASE: database,
-    LOG_LEVEL: 'silent',
-    ...faucetFlags(directory),
-  }
-  return startExplorer(loadExplorerConfig({ flags, environment: {}, dotenv: {} }, directory))
-}
+const start = (): Promise<RunningExplorer> =>
+  startTestExplorer(node.url, directory, { EXPLORER_DATABASE: database, ...faucetFlags(directory) })
 
 async function indexed(height: number): Promise<void> {
   while (((await get('status')).height ?? 0) < height) await new Promise((resolve) => setTimeout(resolve, 50))

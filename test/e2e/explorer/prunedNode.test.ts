@@ -3,15 +3,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createWalletClient, type Hex, http, numberToHex } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { loadExplorerConfig } from '../../../explorer/config/config.ts'
 import { bytesToAmount } from '../../../explorer/database/amount.ts'
 import { openReader } from '../../../explorer/database/open.ts'
-import { type RunningExplorer, startExplorer } from '../../../explorer/startExplorer.ts'
+import type { RunningExplorer } from '../../../explorer/startExplorer.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { ACCOUNTS, freshAddress, viemChain } from '../devChain.ts'
 import { startQuickDevnet } from '../quickDevnet.ts'
 import { mined, rpc, until } from '../rpc.ts'
-import { freePort, type TestNode } from '../startNode.ts'
+import type { TestNode } from '../startNode.ts'
+import { startTestExplorer } from './startTestExplorer.ts'
 
 /** Blocks of state and blocks that the node keeps: a few seconds. */
 const [STATES, BLOCKS] = [30, 40]
@@ -46,14 +46,7 @@ describe('an explorer of a node that has dropped its oldest blocks', () => {
     await until('blocks that are dropped', async () => (await heightOf()) > BLOCKS + 10, 60_000)
     await send()
     const database = join(directory, 'index.sqlite')
-    const flags = {
-      EXPLORER_NODE_URL: node.url,
-      EXPLORER_HOST: '127.0.0.1',
-      EXPLORER_PORT: String(await freePort()),
-      EXPLORER_DATABASE: database,
-      LOG_LEVEL: 'silent',
-    }
-    explorer = await startExplorer(loadExplorerConfig({ flags, environment: {}, dotenv: {} }, directory))
+    explorer = await startTestExplorer(node.url, directory)
     await send()
     const height = await heightOf()
     const status = async () =>

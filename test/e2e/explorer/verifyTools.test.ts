@@ -10,13 +10,13 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type Abi, createWalletClient, type Hex, http } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { loadExplorerConfig } from '../../../explorer/config/config.ts'
-import { type RunningExplorer, startExplorer } from '../../../explorer/startExplorer.ts'
+import type { RunningExplorer } from '../../../explorer/startExplorer.ts'
 import { INSTALLED_COMPILER } from '../../../explorer/verify/compilers.ts'
 import { ACCOUNTS, CHAIN_ID, GWEI, KEYS, viemChain } from '../devChain.ts'
 import { startQuickDevnet } from '../quickDevnet.ts'
 import { mined } from '../rpc.ts'
-import { freePort, type TestNode } from '../startNode.ts'
+import type { TestNode } from '../startNode.ts'
+import { startTestExplorer } from './startTestExplorer.ts'
 
 /*
  * Tools as people have them verify contracts at the explorer: forge, cast, Hardhat. Long: for `npm run test:long`. The tools would download
@@ -68,15 +68,7 @@ beforeAll(async () => {
   mkdirSync(join(ROOT, 'dist'), { recursive: true })
   hardhat = mkdtempSync(join(ROOT, 'dist/verify-tools-'))
   node = await startQuickDevnet()
-  const flags = {
-    EXPLORER_NODE_URL: node.url,
-    EXPLORER_HOST: '127.0.0.1',
-    EXPLORER_PORT: String(await freePort()),
-    EXPLORER_DATABASE: join(directory, 'index.sqlite'),
-    EXPLORER_COMPILER_CACHE: join(directory, 'compilers'),
-    LOG_LEVEL: 'silent',
-  }
-  explorer = await startExplorer(loadExplorerConfig({ flags, environment: {}, dotenv: {} }, directory))
+  explorer = await startTestExplorer(node.url, directory, { EXPLORER_COMPILER_CACHE: join(directory, 'compilers') })
 })
 afterAll(async () => {
   explorer.stop()
