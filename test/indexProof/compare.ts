@@ -90,28 +90,38 @@ export async function compareIndex(
       const own = rows.filter(({ token_id }) => (kind === 'erc1155' ? token_id.length > 0 : token_id.length === 0))
       const read = (functionName: string, args: readonly unknown[]) =>
         call(address, encodeFunctionData({ abi, functionName, args }))
+      // Also those who have none by the index: a balance that it missed is a difference too.
+      const ids = kind === 'erc1155' ? [...new Set(own.map(({ token_id }) => bytesToHex(token_id)))] : ['0x' as Hex]
+      const keyOf = (holder: Hex, id: Hex) => `${holder} ${id}`
+      const amounts = new Map(workers.flatMap(({ address: holder }) => ids.map((id) => [keyOf(holder, id), 0n])))
+      for (const { holder, token_id, amount } of own)
+        amounts.set(keyOf(bytesToHex(holder), bytesToHex(token_id)), bytesToAmount(amount))
+      const asked = [...amounts].map(([key, amount]) => {
+        const [holder, id] = key.split(' ') as [Hex, Hex]
+        return { holder, id, amount }
+      })
       const values = await ask(
-        own.map(({ holder, token_id }) =>
-          read(
-            'balanceOf',
-            kind === 'erc1155' ? [bytesToHex(holder), BigInt(bytesToHex(token_id))] : [bytesToHex(holder)],
-          ),
-        ),
+        asked.map(({ holder, id }) => read('balanceOf', kind === 'erc1155' ? [holder, BigInt(id)] : [holder])),
       )
-      for (const [at, { holder, token_id, amount }] of own.entries()) {
-        const what = `${kind} ${address} of ${bytesToHex(holder)} ${token_id.length === 0 ? '' : bytesToHex(token_id)}`
-        tokenRows.push({ what, index: String(bytesToAmount(amount)), node: String(BigInt(values[at] as Hex)) })
+      const holders = new Set<Hex>()
+      let sum = 0n
+      for (const [at, { holder, id, amount }] of asked.entries()) {
+        const value = BigInt(values[at] as Hex)
+        if (value > 0n) holders.add(holder)
+        sum += value
+        const what = `${kind} ${address} of ${holder} ${kind === 'erc1155' ? id : ''}`
+        tokenRows.push({ what, index: String(amount), node: String(value) })
       }
       if (kind === 'erc721') {
-        const ids = rows.filter(({ token_id }) => token_id.length > 0)
-        const owners = await ask(ids.map(({ token_id }) => read('ownerOf', [BigInt(bytesToHex(token_id))])))
-        for (const [at, { holder, token_id }] of ids.entries()) {
+        const items = rows.filter(({ token_id }) => token_id.length > 0)
+        const owners = await ask(items.map(({ token_id }) => read('ownerOf', [BigInt(bytesToHex(token_id))])))
+        for (const [at, { holder, token_id }] of items.entries()) {
           const node = `0x${String(owners[at]).slice(-40)}`
           tokenRows.push({ what: `owner of ${bytesToHex(token_id)}`, index: bytesToHex(holder), node })
         }
+        holderRows.push({ what: `items of ${address}`, index: String(items.length), node: String(sum) })
       }
       const token = await queries.selectFrom('token').selectAll().where('address', '=', bytes).executeTakeFirstOrThrow()
-      const holders = new Set(own.map(({ holder }) => bytesToHex(holder)))
       holderRows.push({ what: `holders of ${address}`, index: String(token.holders), node: String(holders.size) })
       holderRows.push({ what: `is ${address} exact`, index: String(token.is_exact), node: '1' })
       if (kind === 'erc20') {
@@ -121,6 +131,9 @@ export async function compareIndex(
           index: String(bytesToAmount(token.supply)),
           node: String(BigInt(supply as Hex)),
         })
+        // Together all there is: no holder is missing.
+        const all = own.reduce((total, { amount }) => total + bytesToAmount(amount), 0n)
+        holderRows.push({ what: `all of ${address}`, index: String(all), node: String(BigInt(supply as Hex)) })
       }
     }
 
