@@ -36,7 +36,7 @@ export interface TxPort {
    */
   add(raw: Uint8Array, sender: Address, hash: Hash): Promise<Admission>
   get(hash: Hash): Promise<PooledTransaction | undefined>
-  /** nonce after the contiguous pending transactions of `sender`, of both kinds; undefined when the pool has none */
+  /** nonce after the contiguous pending transactions of `sender`, of both kinds; where there is none, of the state of the newest block */
   pendingNonce(sender: Address): Promise<bigint | undefined>
   status(): Promise<PoolStatus>
   content(): Promise<PoolContent>

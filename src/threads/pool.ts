@@ -199,7 +199,8 @@ const clients = new Set<MessagePort>()
 
 const service = {
   get: (hash: Hash) => pool.get(hash),
-  pendingNonce: (sender: Address) => pool.pendingNonce(sender),
+  // Of a sender whose transactions are all in blocks, it is the state's: the asking thread may not have that block yet.
+  pendingNonce: (sender: Address) => pool.pendingNonce(sender) ?? state.getAccount(sender)?.nonce,
   status: () => pool.status(),
   content: () => pool.content(),
   contentFrom: (sender: Address) => pool.contentFrom(sender),
