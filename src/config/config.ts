@@ -1,8 +1,10 @@
+import { isIPv4 } from 'node:net'
 import { resolve } from 'node:path'
 import type { Address } from '../primitives/address.ts'
 import type { Hash } from '../primitives/hash.ts'
 import { type ChainIds, resolveChainIds } from './chainIds.ts'
 import { ConfigError } from './configError.ts'
+import { NAMESPACES, type Namespace } from './namespaces.ts'
 import { type ConfigSources, readSettings } from './settings.ts'
 import type { AddressRange, PeerAddress } from './valueKind.ts'
 import { type Settings, VARIABLES } from './variables.ts'
@@ -77,6 +79,37 @@ interface RpcConfig {
   /** `*` alone allows every origin */
   readonly corsOrigins: readonly string[]
   readonly limits: RpcLimits
+  readonly namespaces: readonly Namespace[]
+  readonly rights: CallRights
+  readonly heavyCalls: HeavyCallLimits
+  /** undefined: there is none */
+  readonly privateListener: PrivateListenerConfig | undefined
+}
+
+/** What the way that a request came by lets it do. */
+export interface CallRights {
+  /** whether tracers written in JavaScript may run */
+  readonly jsTracers: boolean
+  /** how many blocks below the head may be executed again for traces; Infinity: all whose state is kept */
+  readonly traceDepth: number
+}
+
+/** Heavy calls that run at the same time in a view thread: of all clients, of one, and of those the traces. */
+export interface HeavyCallLimits {
+  readonly all: number
+  readonly client: number
+  readonly traces: number
+}
+
+/** The JSON-RPC listener for the operator. */
+export interface PrivateListenerConfig {
+  readonly host: string
+  readonly port: number
+  readonly namespaces: readonly Namespace[]
+  /** in lower case; IP addresses are always allowed */
+  readonly hostNames: readonly string[]
+  /** undefined: requests need no token */
+  readonly jwtSecretFile: string | undefined
 }
 
 interface SnapshotsConfig {
@@ -190,7 +223,33 @@ function rpcConfig(settings: Settings): RpcConfig {
       responseBytes: settings.rpcResponseLimit,
       requestBytes: settings.rpcRequestLimit,
     },
+    namespaces: settings.rpcNamespaces,
+    rights: {
+      jsTracers: settings.rpcJsTracers,
+      traceDepth: settings.rpcTraceDepth === 0 ? Number.POSITIVE_INFINITY : settings.rpcTraceDepth,
+    },
+    heavyCalls: {
+      all: settings.rpcHeavyCalls,
+      client: Math.ceil((settings.rpcHeavyCalls * 3) / 4),
+      traces: settings.rpcTraces,
+    },
+    privateListener: privateListenerConfig(settings),
   }
+}
+
+/** @throws ConfigError for an address that others reach, without a secret */
+function privateListenerConfig(settings: Settings): PrivateListenerConfig | undefined {
+  const { privateRpcPort: port, privateRpcHost: host, rpcNamespaces, rpcJwtSecretFile: jwtSecretFile } = settings
+  if (port === undefined) return undefined
+  const isLoopback = host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))
+  if (!isLoopback && jwtSecretFile === undefined) {
+    throw new ConfigError(
+      `PRIVATE_RPC_HOST is ${host}, which other machines may reach: set RPC_JWT_SECRET_FILE, or unset PRIVATE_RPC_HOST`,
+    )
+  }
+  const namespaces =
+    settings.privateRpcNamespaces ?? NAMESPACES.filter((name) => name === 'trace' || rpcNamespaces.includes(name))
+  return { host, port, namespaces, hostNames: settings.privateRpcVhosts, jwtSecretFile }
 }
 
 /** @throws ConfigError when only one of ID and address is set */
@@ -218,12 +277,13 @@ function withSeed(peers: readonly PeerAddress[], seed: PeerAddress | undefined):
   throw new ConfigError(`SEED_PEER_HOST is ${seed.address}: PERSISTENT_PEERS has ${same.address} for SEED_NODE_ID`)
 }
 
-function checkPorts(settings: Pick<Settings, 'rpcPort' | 'p2pPort' | 'metricsPort'>): void {
+function checkPorts(settings: Pick<Settings, 'rpcPort' | 'p2pPort' | 'metricsPort' | 'privateRpcPort'>): void {
   const ports: [name: string, port: number][] = [
     ['RPC_PORT', settings.rpcPort],
     ['P2P_PORT', settings.p2pPort],
     ['METRICS_PORT', settings.metricsPort],
   ]
+  if (settings.privateRpcPort !== undefined) ports.push(['PRIVATE_RPC_PORT', settings.privateRpcPort])
   for (const [index, [name, port]] of ports.entries()) {
     const other = ports.slice(0, index).find((entry) => entry[1] === port)
     if (other !== undefined)

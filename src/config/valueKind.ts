@@ -35,6 +35,15 @@ export function choice<const V extends string>(values: readonly V[]): ValueKind<
   return kind(values.join(', '), (text) => values.find((value) => value === text))
 }
 
+/** One or more of `values`, in the order in which they are given here. */
+export function choices<const V extends string>(values: readonly V[]): ValueKind<readonly V[]> {
+  return kind(`some of ${values.join(', ')}, with commas`, (text) => {
+    const words = items(text.toLowerCase())
+    const isList = words.length > 0 && words.every((word) => (values as readonly string[]).includes(word))
+    return isList ? values.filter((value) => words.includes(value)) : undefined
+  })
+}
+
 /** `true` or `false` (or 1 and 0). */
 export const yesOrNo: ValueKind<boolean> = kind('true or false', (text) => {
   const word = text.toLowerCase()
@@ -114,6 +123,11 @@ export const httpUrl: ValueKind<string> = kind('a URL, http://… or https://…
 export const host: ValueKind<string> = kind('an IP address or a host name', (value) =>
   isHost(value) ? value : undefined,
 )
+
+export const hostNames: ValueKind<readonly string[]> = kind('host names, several with commas', (value) => {
+  const names = items(value.toLowerCase())
+  return names.length > 0 && names.every(isHost) ? names : undefined
+})
 
 export const hostAndPort: ValueKind<string> = kind('host:port', (value) => (isHostAndPort(value) ? value : undefined))
 

@@ -1,8 +1,9 @@
 import { setMaxListeners } from 'node:events'
+import type { CallRights } from '../config/config.ts'
 import { RPC_CODES, RpcError } from './errors.ts'
 
 /** For whom a call is made and until when: it travels with the call to the thread that runs it. */
-export interface CallScope {
+export interface CallScope extends CallRights {
   /** on the clock of {@link monotonicMs}: from then on nobody waits for the answer */
   readonly deadlineMs: number
   /** see `ClientAddresses`: whom the call counts for */
@@ -37,13 +38,17 @@ export function createCaller(): Caller {
   return { signal: controller.signal, leave: () => controller.abort(callCancelled()) }
 }
 
+/** The rights of ways in that have no settings for them. */
+const USUAL_RIGHTS: CallRights = { jsTracers: false, traceDepth: Number.POSITIVE_INFINITY }
+
 /** The scope of a request whose last byte was read at `arrivedMs`, by default now. */
 export function scopeOf(client: string, signal: AbortSignal, arrivedMs = monotonicMs()): CallScope {
-  return { deadlineMs: arrivedMs + REQUEST_TIMEOUT_MS, client, signal }
+  return { ...USUAL_RIGHTS, deadlineMs: arrivedMs + REQUEST_TIMEOUT_MS, client, signal }
 }
 
 /** For what the node does for itself. */
 export const OWN_SCOPE: CallScope = {
+  ...USUAL_RIGHTS,
   deadlineMs: Number.POSITIVE_INFINITY,
   client: '',
   signal: createCaller().signal,

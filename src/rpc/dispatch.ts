@@ -1,4 +1,4 @@
-import type { RpcLimits } from '../config/config.ts'
+import type { CallRights, RpcLimits } from '../config/config.ts'
 import type { SocketMetrics } from '../telemetry/metrics.ts'
 import { type BatchCall, orderOf, runBatch } from './batch.ts'
 import { type CallScope, monotonicMs } from './callScope.ts'
@@ -24,6 +24,8 @@ export interface DispatcherOptions extends Omit<MethodRunnerOptions, 'quota'> {
   readonly runsQuickCalls?: boolean
   /** counts the calls of a batch */
   readonly rateLimit?: Pick<RateLimit, 'charge'>
+  /** of all requests that come to this dispatcher; by default those that their scopes have */
+  readonly rights?: CallRights
   readonly log: RpcLog
   readonly metrics?: Pick<SocketMetrics, 'requestsTotal' | 'requestSeconds' | 'refusedTotal'> | undefined
 }
@@ -53,7 +55,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   return {
     answer: async (text, scope, session) => {
       try {
-        return await answerText(options, run, quota, text, { scope, session })
+        const withRights = options.rights === undefined ? scope : { ...scope, ...options.rights }
+        return await answerText(options, run, quota, text, { scope: withRights, session })
       } catch (error) {
         return errorResponse('null', toRpcError(error, options.log, {}))
       }

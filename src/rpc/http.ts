@@ -30,10 +30,11 @@ import {
   sendJson,
 } from './httpMessages.ts'
 import { createPendingResponses, type PendingResponses } from './pendingResponses.ts'
+import type { Access } from './privateAccess.ts'
 import type { RateLimit } from './rateLimit.ts'
 import { addRestRoutes, isRestPath, type RestOptions, restRateLimited } from './rest/routes.ts'
 import { createEthereumSocket, type SubscriptionHub } from './subscriptions.ts'
-import { createWebSocketEndpoint, type WebSocketEndpointLimits } from './websocket.ts'
+import { createWebSocketEndpoint, type SocketProtocol, type WebSocketEndpointLimits } from './websocket.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -45,11 +46,10 @@ declare module 'fastify' {
 export interface RpcServerOptions {
   readonly dispatcher: Dispatcher
   readonly hub: SubscriptionHub
-  /** the methods under /rpc, and the events at its WebSocket */
-  readonly comet: CometTable
-  readonly cometHub: CometEventHub
-  /** the paths under /cosmos */
-  readonly rest: RestOptions
+  /** undefined: the listener has JSON-RPC alone */
+  readonly cosmos: CosmosOptions | undefined
+  /** who may use the listener; by default everybody */
+  readonly access?: Access
   readonly health: () => Health
   readonly host: string
   /** 0: any free port */
@@ -69,6 +69,15 @@ export interface RpcServerOptions {
   readonly webSocketLimits?: Partial<WebSocketEndpointLimits>
   readonly log: RpcLog
   readonly metrics?: Pick<SocketMetrics, 'connections' | 'subscriptions' | 'unreadBytes' | 'refusedTotal'> | undefined
+}
+
+/** What clients of Cosmos chains ask for. */
+export interface CosmosOptions {
+  /** the methods under /rpc, and the events at its WebSocket */
+  readonly comet: CometTable
+  readonly cometHub: CometEventHub
+  /** the paths under /cosmos */
+  readonly rest: RestOptions
 }
 
 /** What GET /health shows. */
@@ -134,7 +143,7 @@ const TEXT_TYPE = 'text/plain; charset=utf-8'
 const compress = promisify(gzip)
 
 /**
- * The public server: JSON-RPC at POST / and at /ws, /rpc/…, /cosmos/… and /health. HTTP follows geth (node/rpcstack.go, rpc/http.go): each JSON-RPC
+ * A listener: JSON-RPC at POST / and at /ws, /health, and for clients of Cosmos chains /rpc/… and /cosmos/…. HTTP follows geth (node/rpcstack.go, rpc/http.go): each JSON-RPC
  * answer has the status 200, only faults of the transport have others.
  * @throws Error (rejects) when it can not listen
  */
@@ -156,29 +165,25 @@ export async function createRpcServer(options: RpcServerOptions): Promise<RpcSer
     total: limits.pendingRequestBytes,
     onRefused: () => metrics?.refusedTotal.inc({ reason: 'bytes' }),
   })
+  const { cosmos, access } = options
+  const protocols = new Map<string, (maxSubscriptions: number) => SocketProtocol>()
+  protocols.set(WEBSOCKET_PATH, (maxSubscriptions) => createEthereumSocket(dispatcher, hub, maxSubscriptions))
+  if (cosmos !== undefined) {
+    const { comet: table, cometHub } = cosmos
+    const { log, responseBytes } = options
+    protocols.set(COMET_WEBSOCKET_PATH, (maxSubscriptions) =>
+      createCometSocket({ table, hub: cometHub, log, responseBytes, rateLimit, metrics, maxSubscriptions }),
+    )
+  }
   const webSockets = createWebSocketEndpoint({
-    protocols: new Map([
-      [WEBSOCKET_PATH, (maxSubscriptions) => createEthereumSocket(dispatcher, hub, maxSubscriptions)],
-      [
-        COMET_WEBSOCKET_PATH,
-        (maxSubscriptions) =>
-          createCometSocket({
-            table: options.comet,
-            hub: options.cometHub,
-            log: options.log,
-            responseBytes: options.responseBytes,
-            rateLimit,
-            metrics,
-            maxSubscriptions,
-          }),
-      ],
-    ]),
+    protocols,
     clients,
     rateLimit,
     requests,
     allowedOrigins,
     requestBytes,
     metrics,
+    ...(access === undefined ? {} : { access }),
     ...(options.webSocketLimits === undefined ? {} : { limits: options.webSocketLimits }),
   })
   const pending = createPendingResponses({ totalBytes: limits.pendingResponseBytes, writeMs: limits.writeMs })
@@ -291,7 +296,10 @@ function putFastPathFirst(
   })
   const letIn = createConnectionGate(options, limits)
   server.on('connection', (socket) => {
-    if (letIn(socket)) fastPathHttp.take(socket)
+    if (!letIn(socket)) return
+    // The fast path does not read the headers that say who may come in.
+    if (options.access === undefined) fastPathHttp.take(socket)
+    else for (const listener of onConnection) listener.call(server, socket)
   })
   return fastPathHttp
 }
@@ -313,7 +321,7 @@ function addRoutes(
   requests: ClientBudget,
   pending: PendingResponses,
 ): void {
-  const { dispatcher, comet, rest, health, clients, rateLimit, allowedOrigins, requestBytes, responseBytes, log } =
+  const { dispatcher, cosmos, access, health, clients, rateLimit, allowedOrigins, requestBytes, responseBytes, log } =
     options
 
   app.removeAllContentTypeParsers()
@@ -321,6 +329,8 @@ function addRoutes(
 
   app.decorateRequest('client', '')
   app.addHook('onRequest', async (request, reply) => {
+    const problem = await access?.check(request.headers)
+    if (problem !== undefined) return refuse(reply, problem)
     request.client = clients.of(request.raw.socket.remoteAddress, forwardedFor(request.headers))
     reply.headers(corsHeaders(allowedOrigins, request.headers))
     if (request.method === 'OPTIONS') return reply.code(204).headers(preflightHeaders(request.headers)).send()
@@ -362,8 +372,10 @@ function addRoutes(
     const isHealthy = report.ageMs <= limits.staleMs
     return sendJson(reply.code(isHealthy ? 200 : 503), JSON.stringify({ healthy: isHealthy, ...report }))
   })
-  addCometRoutes(app, comet, { log, responseBytes, rateLimit, metrics: options.metrics })
-  addRestRoutes(app, rest)
+  if (cosmos !== undefined) {
+    addCometRoutes(app, cosmos.comet, { log, responseBytes, rateLimit, metrics: options.metrics })
+    addRestRoutes(app, cosmos.rest)
+  }
 
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?', 1)[0]

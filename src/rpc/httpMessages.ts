@@ -30,7 +30,7 @@ export function mediaType(contentType: string | undefined): string {
 
 /** A refusal at the level of HTTP. */
 export interface Refusal {
-  readonly status: 405 | 413 | 415
+  readonly status: 401 | 403 | 405 | 413 | 415
   readonly text: string
 }
 

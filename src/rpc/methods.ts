@@ -3,18 +3,10 @@ import { traceMethods } from './debug/traces.ts'
 import { createFilterMethods, type FilterMethodsOptions } from './eth/filterMethods.ts'
 import { ethMethods } from './eth/methods.ts'
 import { createMethodTable, type MethodTable } from './method.ts'
-import { netMethods, rpcModules, web3Methods } from './nodeMethods.ts'
+import { netMethods, web3Methods } from './nodeMethods.ts'
 import { txpoolMethods } from './txpool.ts'
 
-const viewMethods = [
-  ...ethMethods,
-  ...netMethods,
-  ...web3Methods,
-  ...txpoolMethods,
-  ...rawMethods,
-  ...traceMethods,
-  rpcModules,
-]
+const viewMethods = [...ethMethods, ...netMethods, ...web3Methods, ...txpoolMethods, ...rawMethods, ...traceMethods]
 
 /**
  * All methods but those of filters, which need the thread that has the filters: the table of a view thread. A new method is defined in a file

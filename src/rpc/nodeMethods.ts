@@ -42,13 +42,3 @@ export const sha3 = defineMethod({
 
 /** The `web3` namespace. */
 export const web3Methods: readonly RpcMethod[] = [clientVersion, sha3]
-
-/** The namespaces that the node serves. */
-const NAMESPACES = ['debug', 'eth', 'net', 'rpc', 'txpool', 'web3'] as const
-
-/** geth's list of namespaces with their versions, which never changed. */
-export const rpcModules = defineMethod({
-  name: 'rpc_modules',
-  queue: 'socket',
-  run: () => Object.fromEntries(NAMESPACES.map((name) => [name, '1.0'])),
-})

@@ -19,6 +19,7 @@ import {
   readArguments,
   resultText,
 } from './method.ts'
+import { namespaceOf } from './namespaces.ts'
 import { isOldBlock, newestBlocksOf } from './newestBlocks.ts'
 import { TypeMismatch } from './params/values.ts'
 
@@ -39,6 +40,8 @@ interface MethodCall {
 
 export interface MethodRunnerOptions {
   readonly methods: MethodTable
+  /** whose subscriptions there are */
+  readonly namespaces: ReadonlySet<string>
   /** a context on the newest head */
   readonly lease: (scope: CallScope) => ContextLease
   readonly views: ViewPool
@@ -68,12 +71,12 @@ export type ViewQueue = Exclude<MethodQueue, 'socket' | 'quick'>
 /** geth's bound (rpc/handler.go): names go into error texts and logs. */
 const MAX_NAME_LENGTH = 2048
 
-export function createMethodRunner({ methods, lease, views, quota }: MethodRunnerOptions): MethodRunner {
+export function createMethodRunner({ methods, namespaces, lease, views, quota }: MethodRunnerOptions): MethodRunner {
   return ({ method: name, params, isNotification, isInBatch, scope }, session) => {
     if (name.length > MAX_NAME_LENGTH) {
       throw invalidRequest(`method name too long: ${name.length} > ${MAX_NAME_LENGTH}`)
     }
-    if (name.endsWith('_subscribe')) return subscribe(name, params, isNotification, session)
+    if (name.endsWith('_subscribe')) return subscribe(name, params, isNotification, session, namespaces)
     if (name.endsWith('_unsubscribe')) return unsubscribe(params, session)
     const method = methods.get(name)
     if (method === undefined) throw methodNotFound(name)
@@ -147,12 +150,13 @@ function subscribe(
   params: readonly unknown[],
   isNotification: boolean,
   session: Session | undefined,
+  namespaces: ReadonlySet<string>,
 ): string {
   if (session === undefined) throw new RpcError(RPC_CODES.methodNotFound, 'notifications not supported')
   const topic = params[0]
   if (typeof topic !== 'string') throw invalidParams('expected subscription name as first argument')
-  const namespace = name.slice(0, name.indexOf('_'))
-  if (namespace !== 'eth') throw noSuchSubscription(topic, namespace)
+  const namespace = namespaceOf(name)
+  if (namespace !== 'eth' || !namespaces.has(namespace)) throw noSuchSubscription(topic, namespace)
   // The client would never get the ID.
   if (isNotification) throw invalidRequest()
   return JSON.stringify(session.subscribe(params))

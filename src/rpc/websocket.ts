@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
 import type { ClientAddresses } from '../config/clientAddress.ts'
@@ -6,6 +6,7 @@ import type { SocketMetrics } from '../telemetry/metrics.ts'
 import { type CallScope, createCaller, monotonicMs, scopeOf } from './callScope.ts'
 import { type ClientBudget, createClientBudget } from './clientBudget.ts'
 import { type AllowedOrigins, forwardedFor, isOriginAllowed } from './httpMessages.ts'
+import type { Access } from './privateAccess.ts'
 import type { RateLimit } from './rateLimit.ts'
 import { UnfinishedMessage } from './unfinishedMessage.ts'
 import { bytesInSocket, createUnreadBytes, type UnreadBytes, type UnreadMessage } from './unreadBytes.ts'
@@ -24,6 +25,8 @@ interface WebSocketEndpointOptions {
   readonly requests: ClientBudget
   readonly rateLimit: RateLimit
   readonly allowedOrigins: AllowedOrigins
+  /** by default everybody may connect */
+  readonly access?: Access
   /** of one message */
   readonly requestBytes: number
   readonly limits?: Partial<WebSocketEndpointLimits>
@@ -85,7 +88,7 @@ const MAX_REFUSALS = 256
 
 /** WebSockets with requests and subscriptions (geth: rpc/websocket.go); all share the limits. */
 export function createWebSocketEndpoint(options: WebSocketEndpointOptions): WebSocketEndpoint {
-  const { clients, rateLimit, requests, allowedOrigins, requestBytes, metrics } = options
+  const { access, clients, rateLimit, requests, allowedOrigins, requestBytes, metrics } = options
   const limits = { ...DEFAULT_WEBSOCKET_LIMITS, ...options.limits }
   const protocols = new Map([...options.protocols].map(([path, create]) => [path, create(limits.subscriptions)]))
   const sessions = new Set<WebSocketSession>()
@@ -117,6 +120,33 @@ export function createWebSocketEndpoint(options: WebSocketEndpointOptions): WebS
     metrics?.subscriptions.set(sessions.values().reduce((sum, session) => sum + session.subscriptionCount, 0))
   }, CHECK_INTERVAL_MS).unref()
 
+  const accept = (
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    { client, protocol }: Pick<SessionOptions, 'client' | 'protocol'>,
+  ): void => {
+    server.handleUpgrade(request, socket, head, (webSocket) => {
+      const session = new WebSocketSession(webSocket, {
+        stream: socket,
+        client,
+        protocol,
+        rateLimit,
+        requests,
+        budget: subscriptions,
+        unread,
+        onUnread: freeMemory,
+        limits,
+      })
+      sessions.add(session)
+      metrics?.connections.inc({ transport: 'ws' })
+      webSocket.once('close', () => {
+        sessions.delete(session)
+        metrics?.connections.dec({ transport: 'ws' })
+      })
+    })
+  }
+
   return {
     upgrade: (request, socket, head) => {
       const protocol = protocols.get(request.url?.split('?', 1)[0] ?? '')
@@ -132,24 +162,14 @@ export function createWebSocketEndpoint(options: WebSocketEndpointOptions): WebS
       if (!isOriginAllowed(allowedOrigins, request.headers.origin)) return refuse('403 Forbidden')
       if (!sockets.take(client, 1)) return refuse('503 Service Unavailable')
       socket.once('close', () => sockets.giveBack(client, 1))
-      server.handleUpgrade(request, socket, head, (webSocket) => {
-        const session = new WebSocketSession(webSocket, {
-          stream: socket,
-          client,
-          protocol,
-          rateLimit,
-          requests,
-          budget: subscriptions,
-          unread,
-          onUnread: freeMemory,
-          limits,
-        })
-        sessions.add(session)
-        metrics?.connections.inc({ transport: 'ws' })
-        webSocket.once('close', () => {
-          sessions.delete(session)
-          metrics?.connections.dec({ transport: 'ws' })
-        })
+      if (access === undefined) return accept(request, socket, head, { client, protocol })
+      const ignore = (): void => undefined
+      // Without a listener an error of the connection would end this thread; `refuse` and the session have their own.
+      socket.on('error', ignore)
+      void access.check(request.headers).then((problem) => {
+        if (problem !== undefined) return refuse(`${problem.status} ${STATUS_CODES[problem.status]}`)
+        accept(request, socket, head, { client, protocol })
+        socket.off('error', ignore)
       })
     },
     close: () => {

@@ -208,7 +208,13 @@ type Data<T> = readonly [data: T, transfer: readonly MessagePort[]]
 function viewData(options: ClientThreadsOptions, links: ClientThreadsLinks): Data<ViewData> {
   const { identity, config } = options
   const node = { identity, pruningWindow: config.pruning === 'archive' ? 0 : config.pruning }
-  const data = { ...rpcData(options, links), engine: links.engine, node, skipUpgrades: config.skipUpgrades }
+  const data: ViewData = {
+    ...rpcData(options, links),
+    engine: links.engine,
+    node,
+    heavyCalls: config.rpc.heavyCalls,
+    skipUpgrades: config.skipUpgrades,
+  }
   return [data, Object.values(data.pool)]
 }
 
@@ -228,6 +234,9 @@ function socketData(options: ClientThreadsOptions, links: ClientThreadsLinks, in
     rateLimit: config.rpc.rateLimit,
     trustedProxies: config.rpc.trustedProxies,
     corsOrigins: config.rpc.corsOrigins,
+    namespaces: config.rpc.namespaces,
+    rights: config.rpc.rights,
+    privateListener: index === 0 ? config.rpc.privateListener : undefined,
     identity,
     validator,
     copies: options.copies,

@@ -4,6 +4,8 @@ import { BroadcastChannel, type MessagePort, workerData } from 'node:worker_thre
 import { genesisHash, parseGenesis } from '../chain/genesis.ts'
 import type { Genesis } from '../chain/genesisSchema.ts'
 import { createClientAddresses } from '../config/clientAddress.ts'
+import type { CallRights, PrivateListenerConfig } from '../config/config.ts'
+import type { Namespace } from '../config/namespaces.ts'
 import type { AddressRange } from '../config/valueKind.ts'
 import type { PooledTransaction } from '../mempool/types.ts'
 import { equalBytes } from '../primitives/bytes.ts'
@@ -18,8 +20,10 @@ import { createEventLoopQuota } from '../rpc/eventLoopQuota.ts'
 import { createFilterStore, type FilterPort, type FilterStore } from '../rpc/filters.ts'
 import { createRpcServer } from '../rpc/http.ts'
 import { createSocketMethods } from '../rpc/methods.ts'
+import { methodsOf } from '../rpc/namespaces.ts'
 import { QUERIES } from '../rpc/native/queries.ts'
-import { createRateLimit } from '../rpc/rateLimit.ts'
+import { createPrivateAccess, readJwtSecret } from '../rpc/privateAccess.ts'
+import { createRateLimit, type RateLimit } from '../rpc/rateLimit.ts'
 import { createRestRouter } from '../rpc/rest/router.ts'
 import { createVerifier } from '../rpc/submitTransaction.ts'
 import { createSubscriptionHub } from '../rpc/subscriptions.ts'
@@ -59,6 +63,10 @@ export interface SocketData extends RpcThreadData {
   readonly rateLimit: number
   readonly trustedProxies: readonly AddressRange[]
   readonly corsOrigins: readonly string[]
+  readonly namespaces: readonly Namespace[]
+  readonly rights: CallRights
+  /** in the first socket thread, where there is one */
+  readonly privateListener: PrivateListenerConfig | undefined
   /** of consensus and of the network */
   readonly copies: NodeCopies
   /** to the main thread, for new evidence */
@@ -78,6 +86,9 @@ const CRITERIA_BYTES = 64 * 1_048_576
 
 /** A client may open as many connections a second as it may send requests, and so many seconds of them at once. */
 const CONNECTION_BURST_SECONDS = 2
+
+/** What clients of the private listener may do. */
+const PRIVATE_RIGHTS: CallRights = { jsTracers: true, traceDepth: Number.POSITIVE_INFINITY }
 
 /** Signatures of transactions for CometBFT's methods that are checked in a row before other connections have their turn. */
 const SIGNATURES_PER_TURN = 64
@@ -177,64 +188,84 @@ const connectionRate = createRateLimit({
 const opening = await feed.next(0, FIRST_BLOCK_WAIT_MS)
 opening?.release()
 
-const server = await createRpcServer({
-  dispatcher: createDispatcher({
-    methods: createSocketMethods({ filters, views }),
-    lease: contexts.lease,
-    views,
-    limits: data.limits,
-    rateLimit,
-    // Without the native addon the recovery of a sender takes too long for this thread.
-    runsQuickCalls: recoverNatively !== undefined,
+const methods = createSocketMethods({ filters, views })
+
+/** What both listeners are started with alike. */
+function listenerOptions(namespaces: readonly Namespace[], rights: CallRights, rate: RateLimit) {
+  const served = new Set(namespaces)
+  return {
+    dispatcher: createDispatcher({
+      methods: methodsOf(methods, served),
+      namespaces: served,
+      rights,
+      lease: contexts.lease,
+      views,
+      limits: data.limits,
+      rateLimit: rate,
+      // Without the native addon the recovery of a sender takes too long for this thread.
+      runsQuickCalls: recoverNatively !== undefined,
+      log,
+      metrics,
+    }),
+    hub,
+    health: () =>
+      withView(({ chain }) => {
+        const timeMs = chain.consensusBlock(chain.headHeight)?.header.timeMs ?? data.chain.genesisTimeMs
+        return {
+          height: chain.headHeight,
+          ageMs: Math.max(0, Date.now() - timeMs),
+          catchingUp: isCatchingUp(data.nodeState),
+          peers: getPeerCount(data.nodeState),
+        }
+      }),
+    rateLimit: rate,
+    requestBytes: data.limits.requestBytes,
+    responseBytes: data.limits.responseBytes,
     log,
     metrics,
-  }),
-  hub,
-  comet: createCometMethods({
-    identity: data.identity,
-    validator: data.validator,
-    chain: data.chain,
-    readGenesis: () => readGenesisOf(data.chain, data.genesisPath),
-    withChain: (read) => withView(({ chain }) => read(chain)),
-    withView,
-    isCatchingUp: () => isCatchingUp(data.nodeState),
-    node,
-    mempool: {
-      verify: createVerifier({
-        chain: data.chain,
-        limits: data.limits,
-        // Without the native addon a check of a signature takes too long for this thread.
-        quota: recoverNatively === undefined ? undefined : createEventLoopQuota(SIGNATURES_PER_TURN),
-        recoverSenders: createSenderRecovery(remoteViews),
-      }),
-      pool,
-      lease: contexts.lease,
-      onError: (error) => log.error({ error }, 'a transaction was lost: its sender did not wait for the answer'),
-    },
-    abci: { queries: QUERIES, port: views, version: data.identity.version },
-    views,
-    nowMs: () => Date.now(),
-    monotonicMs: () => performance.now(),
-  }),
-  cometHub: createCometEventHub({
-    onHead: (listener) => feed.onHead(({ chain }) => listener(chain.headHeight)),
-    headHeight: firstHeight,
-    lease: contexts.lease,
-    budget: criteriaBudget,
-    onDropped: dropped,
-    log,
-  }),
-  rest: { router: createRestRouter(QUERIES), port: views, metrics },
-  health: () =>
-    withView(({ chain }) => {
-      const timeMs = chain.consensusBlock(chain.headHeight)?.header.timeMs ?? data.chain.genesisTimeMs
-      return {
-        height: chain.headHeight,
-        ageMs: Math.max(0, Date.now() - timeMs),
-        catchingUp: isCatchingUp(data.nodeState),
-        peers: getPeerCount(data.nodeState),
-      }
+  }
+}
+
+const privateServer = data.privateListener === undefined ? undefined : await startPrivateServer(data.privateListener)
+const server = await createRpcServer({
+  ...listenerOptions(data.namespaces, data.rights, rateLimit),
+  cosmos: {
+    comet: createCometMethods({
+      identity: data.identity,
+      validator: data.validator,
+      chain: data.chain,
+      readGenesis: () => readGenesisOf(data.chain, data.genesisPath),
+      withChain: (read) => withView(({ chain }) => read(chain)),
+      withView,
+      isCatchingUp: () => isCatchingUp(data.nodeState),
+      node,
+      mempool: {
+        verify: createVerifier({
+          chain: data.chain,
+          limits: data.limits,
+          // Without the native addon a check of a signature takes too long for this thread.
+          quota: recoverNatively === undefined ? undefined : createEventLoopQuota(SIGNATURES_PER_TURN),
+          recoverSenders: createSenderRecovery(remoteViews),
+        }),
+        pool,
+        lease: contexts.lease,
+        onError: (error) => log.error({ error }, 'a transaction was lost: its sender did not wait for the answer'),
+      },
+      abci: { queries: QUERIES, port: views, version: data.identity.version },
+      views,
+      nowMs: () => Date.now(),
+      monotonicMs: () => performance.now(),
     }),
+    cometHub: createCometEventHub({
+      onHead: (listener) => feed.onHead(({ chain }) => listener(chain.headHeight)),
+      headHeight: firstHeight,
+      lease: contexts.lease,
+      budget: criteriaBudget,
+      onDropped: dropped,
+      log,
+    }),
+    rest: { router: createRestRouter(QUERIES), port: views, metrics },
+  },
   host: data.host,
   port: data.port,
   reusePort: data.sharesPort,
@@ -244,14 +275,25 @@ const server = await createRpcServer({
       'a request has X-Forwarded-For, but TRUSTED_PROXIES does not have the address that it comes from',
     ),
   ),
-  rateLimit,
   connectionRate,
   allowedOrigins: data.corsOrigins,
-  requestBytes: data.limits.requestBytes,
-  responseBytes: data.limits.responseBytes,
-  log,
-  metrics,
 })
+
+/** The listener for the operator: without limits of rate, and with all rights. */
+async function startPrivateServer({ host, port, namespaces, hostNames, jwtSecretFile }: PrivateListenerConfig) {
+  const jwtSecret = jwtSecretFile === undefined ? undefined : readJwtSecret(jwtSecretFile)
+  const noLimit = createRateLimit({ perSecond: 0 })
+  return createRpcServer({
+    ...listenerOptions(namespaces, PRIVATE_RIGHTS, noLimit),
+    cosmos: undefined,
+    access: createPrivateAccess({ hostNames, jwtSecret, nowMs: () => Date.now() }),
+    host,
+    port,
+    clients: createClientAddresses([]),
+    connectionRate: noLimit,
+    allowedOrigins: [],
+  })
+}
 
 /** ports of the socket threads that use this one's filters */
 const filterClients = new Set<MessagePort>()
@@ -269,7 +311,7 @@ const service = {
   },
   metrics: () => threadMetrics.snapshot(),
   close: async () => {
-    await server.close()
+    await Promise.all([server.close(), privateServer?.close()])
     pending.close()
     closePool(data.pool)
     for (const port of [...viewThreads, remoteFilters, ...filterClients]) port.close()

@@ -1,6 +1,7 @@
 import { flushCompileCache } from 'node:module'
 import { type MessagePort, workerData } from 'node:worker_threads'
 import { moduleHooks } from '../app/blockHooks.ts'
+import type { HeavyCallLimits } from '../config/config.ts'
 import type { EngineChoice } from '../evm/engines/createEngine.ts'
 import { upgradeRules } from '../modules/upgrade/beginUpgrade.ts'
 import { precompileTable } from '../precompiles/registry.ts'
@@ -39,6 +40,7 @@ import { createViewTasks } from './viewTasks.ts'
 export interface ViewData extends RpcThreadData {
   readonly engine: EngineChoice
   readonly node: NodeDescription
+  readonly heavyCalls: HeavyCallLimits
   /** as the executor has them: traces run blocks again */
   readonly skipUpgrades: readonly number[]
 }
@@ -71,7 +73,7 @@ const contexts = createContextSource({
     yieldUntil: (deadlineMs) => tasks.yieldUntil(scope, deadlineMs),
   }),
 })
-const tasks = createViewTasks({ lease: contexts.lease, monotonicMs, metrics })
+const tasks = createViewTasks({ lease: contexts.lease, heavyCalls: data.heavyCalls, monotonicMs, metrics })
 if (recoverNatively === undefined) {
   log.warn('no native secp256k1 for this platform: recovering senders takes about 25 times as long')
 }

@@ -47,18 +47,18 @@ export function createViewPool(views: readonly RemoteView[]): ViewPool & NativeP
     }
   }
   return {
-    call: async (asked, method, params, { signal, deadlineMs, client }) => {
+    call: async (asked, method, params, { signal, ...due }) => {
       try {
-        return await inQueue(asked, (view, queue) => view.call(queue, method, params, { deadlineMs, client }, signal))
+        return await inQueue(asked, (view, queue) => view.call(queue, method, params, due, signal))
       } catch (error) {
         // Not tried again: a call that ends its thread must not end one after another.
         throw error instanceof ThreadStopped ? new RpcError(RPC_CODES.internal, THREAD_LOST.message) : error
       }
     },
-    query: async (asked, call, { signal, deadlineMs, client }) => {
+    query: async (asked, call, { signal, ...due }) => {
       if (signal.aborted) return CANCELLED
       try {
-        return await inQueue(asked, (view, queue) => view.query(queue, call, { deadlineMs, client }, signal))
+        return await inQueue(asked, (view, queue) => view.query(queue, call, due, signal))
       } catch (error) {
         if (error instanceof ThreadStopped) return THREAD_LOST
         // The client left while the call waited for a thread that was started again.

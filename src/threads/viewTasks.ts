@@ -1,3 +1,4 @@
+import type { HeavyCallLimits } from '../config/config.ts'
 import { ExecutionTimeout } from '../evm/engine.ts'
 import { type CallScope, REQUEST_TIMEOUT_MS } from '../rpc/callScope.ts'
 import type { RpcContext } from '../rpc/method.ts'
@@ -9,6 +10,8 @@ import { bytesOf, createHeavyQueue, PLACE_BYTES, TaskDropped } from './heavyQueu
 interface ViewTasksOptions {
   /** a context on the newest head */
   readonly lease: (scope: CallScope) => ContextLease
+  /** heavy tasks that run at the same time, in turns; more of them would only make each one slower */
+  readonly heavyCalls: HeavyCallLimits
   /** see `monotonicMs` */
   readonly monotonicMs: () => number
   readonly metrics: ViewMetrics
@@ -29,18 +32,13 @@ interface ViewTasks {
   yieldUntil(scope: CallScope, deadlineMs: number): () => Promise<void>
 }
 
-/**
- * Heavy tasks that run at the same time, in turns; more of them would only make each one slower. One client leaves some of the places
- * to others. Two traces, because each may hold a hundred megabytes or more.
- */
-const RUNNING_HEAVY = { all: 8, client: 6, traces: 2 } as const
 /** Memory of heavy tasks that wait: 2,048 small ones, fewer with large parameters. */
 const WAITING_HEAVY_BYTES = 2_048 * PLACE_BYTES
 
 /** The work that a view thread does for clients. */
-export function createViewTasks({ lease, monotonicMs, metrics }: ViewTasksOptions): ViewTasks {
+export function createViewTasks({ lease, heavyCalls, monotonicMs, metrics }: ViewTasksOptions): ViewTasks {
   const heavy = createHeavyQueue({
-    maxRunning: RUNNING_HEAVY,
+    maxRunning: heavyCalls,
     maxWaitingBytes: WAITING_HEAVY_BYTES,
     monotonicMs,
     observer: {

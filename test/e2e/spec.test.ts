@@ -17,6 +17,7 @@ const PUBLIC_URL = 'https://rpc.example.org/'
 let explorer: Server
 let node: TestNode
 let metricsPort: number
+let privatePort: number
 const heartbeats: Heartbeat[] = []
 
 const ask = <T = unknown>(method: string, ...params: readonly unknown[]): Promise<T> =>
@@ -37,6 +38,7 @@ beforeAll(async () => {
   })
   await new Promise<void>((resolve) => explorer.listen(0, '127.0.0.1', resolve))
   metricsPort = await freePort()
+  privatePort = await freePort()
   node = await startNode({
     command: 'start',
     environment: {
@@ -46,6 +48,7 @@ beforeAll(async () => {
       PUBLIC_RPC_URL: PUBLIC_URL,
       EXPLORER_HEARTBEAT_URL: `http://127.0.0.1:${(explorer.address() as AddressInfo).port}/api/network/heartbeat`,
       METRICS_PORT: String(metricsPort),
+      PRIVATE_RPC_PORT: String(privatePort),
     },
   })
 })
@@ -146,6 +149,8 @@ describe('methods that are not there', () => {
   it('has the namespaces that are promised', async () => {
     const modules = await ask<Record<string, string>>('rpc_modules')
     expect(Object.keys(modules).sort()).toEqual(['debug', 'eth', 'net', 'rpc', 'txpool', 'web3'])
+    const trusted = await rpc<Record<string, string>>(`http://127.0.0.1:${privatePort}`, 'rpc_modules')
+    expect(Object.keys(trusted).sort()).toEqual(['debug', 'eth', 'net', 'rpc', 'trace', 'txpool', 'web3'])
     expect(await ask('txpool_status')).toEqual({ pending: '0x0', queued: '0x0' })
     expect(await ask('txpool_inspect')).toEqual({ pending: {}, queued: {} })
   })

@@ -44,6 +44,7 @@ export async function beginReplay(
   if (block === undefined) throw blockNotFound(context, selector)
   const { header, hash, transactions } = block
   const { number } = header
+  checkTraceDepth(context, number)
   if (number === 0) throw serverError('genesis is not traceable')
   const entries = view.chain.entryResults(number)
   const decided = view.chain.consensusBlock(number)
@@ -65,6 +66,14 @@ export async function beginReplay(
     start: blockStartOf({ ...decided.header, ...decided }, lastValidators),
   })
   return { execution, rules, hash, transactions, entries, chain }
+}
+
+/** @throws RpcError for a block that is too old for clients of this listener */
+function checkTraceDepth({ view, scope }: Pick<RpcContext, 'view' | 'scope'>, height: number): void {
+  if (view.chain.headHeight - height <= scope.traceDepth) return
+  throw serverError(
+    `block ${height} is too old to be traced here: RPC_TRACE_DEPTH allows ${scope.traceDepth} blocks below the newest`,
+  )
 }
 
 /** Executes all entries before the Ethereum block's transaction `index`, without a tracer. */

@@ -6,7 +6,7 @@ import type { AddressRange } from '../../../src/config/valueKind.ts'
 import { createCometTable, defineCometMethod } from '../../../src/rpc/comet/method.ts'
 import { defineMethod } from '../../../src/rpc/method.ts'
 import { createMemoryNode } from '../rpc/memoryNode.ts'
-import { createTestThread, startTestServer, type TestServer, type TestThread } from '../rpc/rpcTestServer.ts'
+import { createTestThread, NO_COSMOS, startTestServer, type TestServer, type TestThread } from '../rpc/rpcTestServer.ts'
 import { openTestSocket } from '../rpc/testSocket.ts'
 
 const PROXIES: readonly AddressRange[] = [
@@ -78,7 +78,10 @@ describe('every transport knows its client', () => {
   beforeAll(async () => {
     const node = await createMemoryNode()
     thread = createTestThread(node, { extraMethods: [whoAmI] })
-    server = await startTestServer(node, thread, { comet, clients: createClientAddresses(PROXIES) })
+    server = await startTestServer(node, thread, {
+      cosmos: { ...NO_COSMOS, comet },
+      clients: createClientAddresses(PROXIES),
+    })
   })
   afterAll(async () => {
     await server.close()

@@ -346,3 +346,41 @@ describe('the documents', () => {
     expect(load({}, {}, values)).toEqual(load({}))
   })
 })
+
+describe('the listeners of JSON-RPC', () => {
+  it('are one, with the namespaces that wallets and explorers need', () => {
+    expect(load({}).rpc).toMatchObject({
+      namespaces: ['debug', 'eth', 'net', 'txpool', 'web3'],
+      rights: { jsTracers: false, traceDepth: Number.POSITIVE_INFINITY },
+      heavyCalls: { all: 8, client: 6, traces: 2 },
+      privateListener: undefined,
+    })
+  })
+
+  it('may be two: the private one has `trace` too, on the loopback interface', () => {
+    expect(load({ PRIVATE_RPC_PORT: '8545', RPC_NAMESPACES: 'eth, Net' }).rpc.privateListener).toEqual({
+      host: '127.0.0.1',
+      port: 8545,
+      namespaces: ['eth', 'net', 'trace'],
+      hostNames: ['localhost'],
+      jwtSecretFile: undefined,
+    })
+  })
+
+  it('other machines reach the private one only with a secret', () => {
+    const environment = { PRIVATE_RPC_PORT: '8545', PRIVATE_RPC_HOST: '0.0.0.0' }
+    expect(problemOf(() => load(environment))).toContain('set RPC_JWT_SECRET_FILE')
+    expect(load({ ...environment, RPC_JWT_SECRET_FILE: '/jwt' }).rpc.privateListener?.jwtSecretFile).toBe('/jwt')
+    for (const host of ['localhost', '::1', '127.8.9.10']) load({ ...environment, PRIVATE_RPC_HOST: host })
+    expect(problemOf(() => load({ ...environment, PRIVATE_RPC_HOST: '127.evil.example' }))).toContain('SECRET')
+  })
+
+  it.each([
+    [{ RPC_NAMESPACES: 'eth,admin' }, 'some of debug, eth'],
+    [{ RPC_NAMESPACES: ',' }, 'some of debug, eth'],
+    [{ PRIVATE_RPC_PORT: '8080' }, 'RPC_PORT holds it too'],
+    [{ PRIVATE_RPC_VHOSTS: 'a b' }, 'host names'],
+  ])('%j is refused', (environment, why) => {
+    expect(problemOf(() => load(environment))).toContain(why)
+  })
+})

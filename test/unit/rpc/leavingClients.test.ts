@@ -9,7 +9,7 @@ import type { NativePort } from '../../../src/rpc/native/query.ts'
 import { createRestRouter } from '../../../src/rpc/rest/router.ts'
 import type { ViewPool } from '../../../src/rpc/runMethod.ts'
 import { createMemoryNode } from './memoryNode.ts'
-import { createTestThread, startTestServer, type TestServer, type TestThread } from './rpcTestServer.ts'
+import { createTestThread, NO_COSMOS, startTestServer, type TestServer, type TestThread } from './rpcTestServer.ts'
 import { openTestSocket } from './testSocket.ts'
 
 interface Work {
@@ -40,8 +40,11 @@ beforeAll(async () => {
   const node = await createMemoryNode()
   thread = createTestThread(node, { views })
   server = await startTestServer(node, thread, {
-    comet: createCometTable(createResultMethods(views)),
-    rest: { router: createRestRouter(QUERIES), port: views },
+    cosmos: {
+      ...NO_COSMOS,
+      comet: createCometTable(createResultMethods(views)),
+      rest: { router: createRestRouter(QUERIES), port: views },
+    },
     webSocketLimits: { requestsInFlight: 2 },
   })
 })

@@ -65,7 +65,12 @@ function threads() {
   const viewThread = (cache: BlockCache) => {
     const metrics = createViewMetrics(new Registry())
     const lease = () => ({ context: contextOn(cache), release: () => undefined })
-    const tasks = createViewTasks({ lease, monotonicMs: () => 0, metrics })
+    const tasks = createViewTasks({
+      lease,
+      heavyCalls: { all: 8, client: 6, traces: 2 },
+      monotonicMs: () => 0,
+      metrics,
+    })
     return {
       call: async (
         ...[queue, method, params, due, signal]: Parameters<Parameters<typeof createViewPool>[0][0]['call']>

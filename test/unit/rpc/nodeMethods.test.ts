@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { RpcMethod } from '../../../src/rpc/method.ts'
-import { clientVersion, listening, peerCount, rpcModules, sha3, version } from '../../../src/rpc/nodeMethods.ts'
+import { clientVersion, listening, peerCount, sha3, version } from '../../../src/rpc/nodeMethods.ts'
 import { invoke } from './invoke.ts'
 import { createMemoryNode, type MemoryNode } from './memoryNode.ts'
 
@@ -18,7 +18,6 @@ describe('net, web3 and rpc', () => {
     [clientVersion, [], 'coind/v0.0.0-test'],
     [sha3, ['0x'], '0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470'],
     [sha3, ['0x68656c6c6f20776f726c64'], '0x47173285a8d7341e5e972fc677286384f802f8ef42a5ec5f03bbfa254cb01fad'],
-    [rpcModules, [], { debug: '1.0', eth: '1.0', net: '1.0', rpc: '1.0', txpool: '1.0', web3: '1.0' }],
   ]
   test.each(cases)('$name', async (method, params, expected) => {
     expect(await invoke(method, node.context({ peerCount: () => 26 }), ...params)).toEqual(expected)

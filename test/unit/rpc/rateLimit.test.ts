@@ -6,7 +6,7 @@ import { createClientAddresses } from '../../../src/config/clientAddress.ts'
 import { createCometTable, defineCometMethod } from '../../../src/rpc/comet/method.ts'
 import { createRateLimit, type RateLimit } from '../../../src/rpc/rateLimit.ts'
 import { createMemoryNode } from './memoryNode.ts'
-import { createTestThread, startTestServer, type TestServer, type TestThread } from './rpcTestServer.ts'
+import { createTestThread, NO_COSMOS, startTestServer, type TestServer, type TestThread } from './rpcTestServer.ts'
 import { openTestSocket } from './testSocket.ts'
 
 const ALICE = '198.51.100.1'
@@ -106,7 +106,7 @@ describe('a server with a rate limit', () => {
     const rateLimit = createRateLimit({ perSecond: 1, now: () => 0 })
     thread = createTestThread(node, { rateLimit })
     const addresses = createClientAddresses([{ address: '127.0.0.1', prefix: 32 }])
-    server = await startTestServer(node, thread, { comet, clients: addresses, rateLimit })
+    server = await startTestServer(node, thread, { cosmos: { ...NO_COSMOS, comet }, clients: addresses, rateLimit })
   })
   beforeEach(() => {
     client = `198.51.100.${++clients}`

@@ -1,4 +1,5 @@
 import { createClientAddresses } from '../../../src/config/clientAddress.ts'
+import { NAMESPACES } from '../../../src/config/namespaces.ts'
 import type { PooledTransaction } from '../../../src/mempool/types.ts'
 import { type CallScope, monotonicMs, OWN_SCOPE } from '../../../src/rpc/callScope.ts'
 import { type ClientBudget, createClientBudget } from '../../../src/rpc/clientBudget.ts'
@@ -6,9 +7,10 @@ import type { CometEventHub } from '../../../src/rpc/comet/eventHub.ts'
 import { createCometTable } from '../../../src/rpc/comet/method.ts'
 import { createDispatcher, type Dispatcher, type DispatcherOptions } from '../../../src/rpc/dispatch.ts'
 import { createFilterStore, type FilterStore } from '../../../src/rpc/filters.ts'
-import { createRpcServer, type RpcServer, type RpcServerOptions } from '../../../src/rpc/http.ts'
+import { type CosmosOptions, createRpcServer, type RpcServer, type RpcServerOptions } from '../../../src/rpc/http.ts'
 import { createMethodTable, type MethodTable, type RpcMethod, type SyncStatus } from '../../../src/rpc/method.ts'
 import { createSocketMethods, METHODS } from '../../../src/rpc/methods.ts'
+import { methodsOf } from '../../../src/rpc/namespaces.ts'
 import { createRateLimit, type RateLimit } from '../../../src/rpc/rateLimit.ts'
 import { createRestRouter } from '../../../src/rpc/rest/router.ts'
 import type { RestOptions } from '../../../src/rpc/rest/routes.ts'
@@ -88,13 +90,16 @@ export function createTestThread(node: MemoryNode, options: TestThreadOptions = 
       }
     },
   }
-  const methods = createMethodTable([...createSocketMethods({ filters, views }).values(), ...extraMethods])
+  const namespaces = new Set(NAMESPACES)
+  const ownMethods = methodsOf(createSocketMethods({ filters, views }), namespaces)
+  const methods = createMethodTable([...ownMethods.values(), ...extraMethods])
   const lease = (scope: CallScope) => {
     leases++
     return { context: node.context({ limits, scope, syncing: () => syncing }), release: () => void leases-- }
   }
   const dispatcher = createDispatcher({
     methods,
+    namespaces,
     lease,
     views,
     limits,
@@ -142,6 +147,9 @@ const NO_REST: RestOptions = {
 
 const NO_EVENTS: CometEventHub = { add: () => () => undefined }
 
+/** The paths of Cosmos clients, empty where a test does not need them. */
+export const NO_COSMOS: CosmosOptions = { comet: createCometTable([]), cometHub: NO_EVENTS, rest: NO_REST }
+
 export interface TestServer extends RpcServer {
   readonly url: string
   readonly wsUrl: string
@@ -156,9 +164,7 @@ export async function startTestServer(
   const server = await createRpcServer({
     dispatcher: thread.dispatcher,
     hub: thread.hub,
-    comet: createCometTable([]),
-    cometHub: NO_EVENTS,
-    rest: NO_REST,
+    cosmos: NO_COSMOS,
     health: () => ({ height: node.view().chain.headHeight, ageMs: 0 }),
     host: '127.0.0.1',
     port: 0,

@@ -25,6 +25,7 @@ beforeEach(() => {
       const view = { chain: { withoutSegments: () => undefined } }
       return { context: { scope, view } as unknown as RpcContext, release: () => void leases-- }
     },
+    heavyCalls: { all: 8, client: 6, traces: 2 },
     monotonicMs: () => nowMs,
     metrics: createViewMetrics(registry),
   })

@@ -1,7 +1,7 @@
 import { Comet38Client, connectComet } from '@cosmjs/tendermint-rpc'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createMemoryNode } from '../memoryNode.ts'
-import { createTestThread, startTestServer, type TestServer } from '../rpcTestServer.ts'
+import { createTestThread, NO_COSMOS, startTestServer, type TestServer } from '../rpcTestServer.ts'
 import { createCometTest } from './cometNode.ts'
 import { createSignedChain } from './signedChain.ts'
 
@@ -10,7 +10,9 @@ let server: TestServer
 
 beforeAll(async () => {
   const node = await createMemoryNode()
-  server = await startTestServer(node, createTestThread(node), { comet: createCometTest(chain).table })
+  server = await startTestServer(node, createTestThread(node), {
+    cosmos: { ...NO_COSMOS, comet: createCometTest(chain).table },
+  })
 })
 afterAll(() => server.close())
 

@@ -3,7 +3,7 @@ import { string } from '../../../../src/primitives/protoSchema.ts'
 import { createQueryTable, defineQuery, type NativeCall, type NativePort } from '../../../../src/rpc/native/query.ts'
 import { createRestRouter } from '../../../../src/rpc/rest/router.ts'
 import { createMemoryNode } from '../memoryNode.ts'
-import { createTestThread, startTestServer, type TestServer } from '../rpcTestServer.ts'
+import { createTestThread, NO_COSMOS, startTestServer, type TestServer } from '../rpcTestServer.ts'
 
 const calls: NativeCall[] = []
 const port: NativePort = {
@@ -35,7 +35,9 @@ beforeAll(async () => {
   const node = await createMemoryNode()
   const thread = createTestThread(node)
   logged = thread.logged
-  server = await startTestServer(node, thread, { rest: { router: createRestRouter(queries), port } })
+  server = await startTestServer(node, thread, {
+    cosmos: { ...NO_COSMOS, rest: { router: createRestRouter(queries), port } },
+  })
 })
 afterAll(() => server.close())
 
