@@ -262,6 +262,8 @@ export interface BlockRules {
     outcome: Pick<AppliedTransaction, 'fees' | 'burns'>,
     block: Pick<BlockContext, 'coinbase'>,
   ): void
+  /** of the block after one with `parent`; without it the same */
+  readonly gasLimitAfter?: (parent: bigint) => bigint
   /** comes after the last transaction */
   readonly end?: (context: SystemCallContext & { readonly world: Journal }) => Promise<void>
 }

@@ -35,6 +35,18 @@ export interface EvidenceParams {
   readonly maxBytes: number
 }
 
+/** A hardfork and where it begins. */
+export interface ForkActivation {
+  readonly height: number
+  readonly fork: Hardfork
+  /** on chains whose forks begin by time, as Ethereum's later ones do: that second */
+  readonly time?: number
+  /** how many blobs blocks may have from there on (EIP-7840); without it they have none, as on all chains that a genesis of this node begins */
+  readonly blobs?: { readonly target: number; readonly max: number; readonly baseFeeUpdateFraction: number }
+  /** contracts through which blocks talk to another consensus layer, by their names in EIP-7910; without it there are none */
+  readonly systemContracts?: Readonly<Record<string, string>>
+}
+
 /** What the genesis fixes for execution and RPC. */
 export interface ChainConfig {
   /** native chain ID, e.g. coin_76287-1 */
@@ -44,7 +56,7 @@ export interface ChainConfig {
   readonly genesisHash: Hash
   readonly genesisTimeMs: number
   /** ascending heights, the first is 0 */
-  readonly forks: readonly { readonly height: number; readonly fork: Hardfork }[]
+  readonly forks: readonly ForkActivation[]
   /** for EVM transactions of one block */
   readonly blockGasLimit: bigint
   /**

@@ -8,7 +8,7 @@ import { type ConsensusBlock, decodeBlock } from './consensus/block.ts'
 import type { LightBlock } from './consensus/lightBlock.ts'
 import type { BlockId, Commit, RankedValidatorSet, ValidatorSet } from './consensus/types.ts'
 import { type BlockEvents, entryHash, type StoredEntry } from './entries.ts'
-import { decodeEthereumHeader, type EthereumHeader, ethereumBlockSize, ethereumHeaderHash } from './ethereumBlock.ts'
+import { decodeEthereumHeader, type EthereumHeader, encodeEthereumBlock, ethereumHeaderHash } from './ethereumBlock.ts'
 import { type EventTerm, indexedEventHeights } from './eventIndex.ts'
 import { HashKind, readShortHashHeights } from './hashIndex.ts'
 import { readIndexedFrom } from './indexCoverage.ts'
@@ -43,7 +43,9 @@ export interface ChainReader {
   /** the Ethereum block's transactions with their senders, in order */
   transactions(height: number): readonly SignedTransaction[] | undefined
   receipts(height: number): readonly Receipt[] | undefined
-  /** size in bytes of the RLP-encoded Ethereum block */
+  /** RLP of the Ethereum block */
+  ethereumBlock(height: number): Uint8Array | undefined
+  /** its bytes */
   size(height: number): number | undefined
   locate(transactionHash: Hash): TransactionLocation | undefined
   /** the block and position of a native transaction that started, by the sha256 of its bytes */
@@ -265,6 +267,11 @@ function openReader(
     ...findHashHeights(db, of, wanted),
   ]
 
+  const ethereumBlock = (height: number): Uint8Array | undefined => {
+    const found = header(height)
+    const included = transactions(height)
+    return found && included && encodeEthereumBlock(found, included)
+  }
   const reader: ChainReader = {
     headHeight: head.height,
     base,
@@ -289,11 +296,8 @@ function openReader(
     },
     transactions,
     receipts: (height) => results(height)?.executed.map(({ receipt }) => receipt),
-    size: (height) => {
-      const found = header(height)
-      const included = transactions(height)
-      return found && included && ethereumBlockSize(found, included)
-    },
+    ethereumBlock,
+    size: (height) => ethereumBlock(height)?.length,
     locate: (wanted) => {
       const bytes = db.get(columnKey(Column.transaction, wanted))
       if (bytes !== undefined) return { height: readHeight(bytes, 0), index: Number(bytesToBigInt(bytes.subarray(6))) }

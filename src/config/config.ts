@@ -223,7 +223,7 @@ function rpcConfig(settings: Settings): RpcConfig {
       responseBytes: settings.rpcResponseLimit,
       requestBytes: settings.rpcRequestLimit,
     },
-    namespaces: settings.rpcNamespaces,
+    namespaces: namespacesOf(settings),
     rights: {
       jsTracers: settings.rpcJsTracers,
       traceDepth: settings.rpcTraceDepth === 0 ? Number.POSITIVE_INFINITY : settings.rpcTraceDepth,
@@ -235,6 +235,16 @@ function rpcConfig(settings: Settings): RpcConfig {
     },
     privateListener: privateListenerConfig(settings),
   }
+}
+
+/** @throws ConfigError for methods that only a network for tests may have */
+function namespacesOf({ network, rpcNamespaces, privateRpcNamespaces = [] }: Settings): readonly Namespace[] {
+  if (network !== 'devnet' && [...rpcNamespaces, ...privateRpcNamespaces].includes('testing')) {
+    throw new ConfigError(
+      `NETWORK is ${network}: only with devnet may RPC_NAMESPACES and PRIVATE_RPC_NAMESPACES have testing`,
+    )
+  }
+  return rpcNamespaces
 }
 
 /** @throws ConfigError for an address that others reach, without a secret */

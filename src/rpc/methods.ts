@@ -4,9 +4,18 @@ import { createFilterMethods, type FilterMethodsOptions } from './eth/filterMeth
 import { ethMethods } from './eth/methods.ts'
 import { createMethodTable, type MethodTable } from './method.ts'
 import { netMethods, web3Methods } from './nodeMethods.ts'
+import { testingMethods } from './testing/buildBlock.ts'
 import { txpoolMethods } from './txpool.ts'
 
-const viewMethods = [...ethMethods, ...netMethods, ...web3Methods, ...txpoolMethods, ...rawMethods, ...traceMethods]
+const viewMethods = [
+  ...ethMethods,
+  ...netMethods,
+  ...web3Methods,
+  ...txpoolMethods,
+  ...rawMethods,
+  ...traceMethods,
+  ...testingMethods,
+]
 
 /**
  * All methods but those of filters, which need the thread that has the filters: the table of a view thread. A new method is defined in a file

@@ -1,4 +1,4 @@
-import { encodeEthereumBlock, encodeEthereumHeader } from '../../chain/ethereumBlock.ts'
+import { encodeEthereumHeader } from '../../chain/ethereumBlock.ts'
 import { encodeReceipt } from '../../chain/receipt.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
 import { type RpcError, serverError } from '../errors.ts'
@@ -28,7 +28,7 @@ export const getRawBlock = defineMethod({
   run: (context, selector) => {
     const block = findBody(context.view.chain, selector)
     if (block === undefined) throw blockNotFound(context, selector)
-    return bytesToHex(encodeEthereumBlock(block.header, block.transactions))
+    return bytesToHex(context.view.chain.ethereumBlock(block.header.number)!)
   },
 })
 

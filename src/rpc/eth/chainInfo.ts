@@ -118,20 +118,18 @@ const PRECOMPILE_NAMES = [
 type Chain = Pick<ChainConfig, 'forks' | 'evmChainId' | 'blockIntervalMs'>
 
 function describeFork(reader: ChainReader, chain: Chain, index: number): JsonObject {
-  const { height, fork } = chain.forks[index]!
+  const { height, fork, time, blobs, systemContracts } = chain.forks[index]!
+  const noBlobs = { target: 0, max: 0, baseFeeUpdateFraction: includesFork(fork, 'prague') ? 5_007_716 : 3_338_477 }
   return {
-    activationTime: activationTime(reader, height, chain.blockIntervalMs),
-    blobSchedule: {
-      target: 0,
-      max: 0,
-      baseFeeUpdateFraction: includesFork(fork, 'prague') ? 5_007_716 : 3_338_477,
-    },
+    activationTime: time ?? activationTime(reader, height, chain.blockIntervalMs),
+    blobSchedule: { ...(blobs ?? noBlobs) },
     chainId: toQuantity(chain.evmChainId),
     forkId: forkId(reader, chain, index),
     precompiles: precompilesOf(fork),
     systemContracts: {
       BEACON_ROOTS_ADDRESS: bytesToHex(BEACON_ROOTS),
       ...(includesFork(fork, 'prague') ? { HISTORY_STORAGE_ADDRESS: bytesToHex(HISTORY_STORAGE) } : {}),
+      ...systemContracts,
     },
   }
 }
@@ -151,13 +149,14 @@ function timeBelowBase(reader: ChainReader, height: number): number {
   return genesis.timestamp + Math.floor(((oldest.timestamp - genesis.timestamp) * height) / reader.base)
 }
 
-/** EIP-2124: CRC-32 of the genesis hash and the heights of the forks since, up to this one. */
+/** EIP-2124: CRC-32 of the genesis hash and the heights (or times) of the forks since, up to this one. */
 function forkId(reader: ChainReader, { forks }: Chain, index: number): string {
   const genesis = reader.hash(0)
   if (genesis === undefined) throw prunedHistory(reader)
   let checksum = crc32(genesis)
-  for (const { height } of forks.slice(0, index + 1)) {
-    if (height > 0) checksum = crc32(bigIntToBytes(BigInt(height), 8), checksum)
+  const begins = forks.slice(0, index + 1).map(({ height, time }) => time ?? height)
+  for (const begin of new Set(begins)) {
+    if (begin > 0) checksum = crc32(bigIntToBytes(BigInt(begin), 8), checksum)
   }
   return `0x${checksum.toString(16).padStart(8, '0')}`
 }

@@ -1,4 +1,4 @@
-import { blockContextOf, rulesAt } from '../../app/blockContext.ts'
+import { blockContextOf, rulesAt, runningParams } from '../../app/blockContext.ts'
 import { BLOCK_RULES, EMPTY_REQUESTS_HASH, ZERO_NONCE } from '../../app/blockExecution.ts'
 import { nextBaseFee } from '../../chain/baseFee.ts'
 import type { FeeMarket } from '../../chain/chainConfig.ts'
@@ -14,22 +14,24 @@ import { type AppliedTransaction, applyCall } from '../../evm/transition.ts'
 import { ZERO_ADDRESS } from '../../primitives/address.ts'
 import { bytesToHex, EMPTY_BYTES } from '../../primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, type Hash, ZERO_HASH } from '../../primitives/hash.ts'
-import type { Journal } from '../../state/journal.ts'
+import { Journal } from '../../state/journal.ts'
 import type { StateRoots } from '../../state/stateRoots.ts'
 import { RPC_CODES, RpcError, responseTooLarge } from '../errors.ts'
-import { revertError } from '../eth/call.ts'
+import { findHeader, prunedHistory, readingState, selectState } from '../eth/blockLookup.ts'
+import { executionOf, revertError } from '../eth/call.ts'
 import { applyStateOverrides, type PrecompileTables } from '../eth/stateOverrides.ts'
 import { formatBlock } from '../format/block.ts'
 import { type JsonObject, toQuantity } from '../format/json.ts'
 import { formatLog } from '../format/receipt.ts'
 import type { ExecutionHost, RpcContext } from '../method.ts'
+import { type BlockSelector, byNumber } from '../params/blockSelector.ts'
 import type { CallRequest } from '../params/callRequest.ts'
 import type { BlockPlan } from './blockPlans.ts'
 import { type CallLogs, collectCallLogs } from './callLogs.ts'
 import { cannotStart, toTransaction } from './simulatedCall.ts'
 
-/** What the blocks of a request share. */
-export interface Simulation {
+/** What blocks are simulated on, and with. */
+export interface SimulationGround {
   /** on top of the base block's state; all blocks write to it */
   readonly world: Journal
   readonly roots: StateRoots
@@ -45,10 +47,38 @@ export interface Simulation {
   }
   /** see `ExecutionEnvironment.yield` */
   readonly pause: () => Promise<void>
+}
+
+/** What the blocks of a request share. */
+export interface Simulation extends SimulationGround {
   /** gas that all calls together may still use */
   gasLeft: bigint
   /** bytes that calls may still answer with */
   bytesLeft: number
+}
+
+/** @throws RpcError when the base block or its state is not kept */
+export function openGround(
+  context: RpcContext,
+  selector: BlockSelector,
+  options: SimulationGround['options'],
+  pause: () => Promise<void>,
+): { readonly ground: SimulationGround; readonly base: Pick<SimulatedBlock, 'header' | 'hash'> } {
+  const { view, chain } = context
+  const { height, state } = selectState(view, selector)
+  const base = findHeader(view.chain, byNumber(height))
+  if (base === undefined) throw prunedHistory(view.chain)
+  const ground = {
+    world: new Journal(state),
+    roots: readingState(() => view.stateRoots(height)),
+    chain,
+    execution: executionOf(context),
+    feeMarket: runningParams({ get: (key) => state.getNative(key) }, chain).feeMarket,
+    hashOf: (number: number) => view.chain.hash(number),
+    options,
+    pause,
+  }
+  return { ground, base }
 }
 
 export interface SimulatedBlock {
@@ -58,7 +88,7 @@ export interface SimulatedBlock {
 }
 
 /** A block that is being simulated. */
-interface OpenBlock extends PrecompileTables {
+export interface OpenBlock extends PrecompileTables {
   readonly header: EthereumHeader
   readonly context: BlockContext
   readonly rules: Rules
@@ -90,12 +120,27 @@ export async function simulateBlock(
   const block = await openBlock(simulation, plan, ancestors, parent)
   const calls: SimulatedCall[] = []
   for (const request of plan.calls) calls.push(await simulateCall(simulation, block, request))
-  const { world, roots, pause, execution, options } = simulation
+  const transactions = calls.map(({ signed }) => signed)
+  const receipts = calls.map(({ receipt }) => receipt)
+  const { header, hash } = await closeBlock(simulation, block, transactions, receipts)
+  const parts = { header, hash, transactions, size: ethereumBlockSize(header, transactions) }
+  const json = {
+    ...formatBlock(parts, simulation.options.returnFullTransactions),
+    calls: calls.map((call, index) => formatCall(call, index, { header, hash })),
+  }
+  return { header, hash, json }
+}
+
+/** Ends a block after its transactions: what it has beside them, its roots and its hash. */
+export async function closeBlock(
+  { world, roots, pause, execution }: SimulationGround,
+  block: OpenBlock,
+  transactions: readonly SignedTransaction[],
+  receipts: readonly Receipt[],
+): Promise<Pick<SimulatedBlock, 'header' | 'hash'>> {
   const { context, rules, precompiles, hiddenPrecompiles, precompileGas } = block
   const { engine, blockRules = BLOCK_RULES } = execution
   await blockRules.end?.({ world, block: context, rules, engine, precompiles, hiddenPrecompiles, precompileGas })
-  const receipts = calls.map(({ receipt }) => receipt)
-  const transactions = calls.map(({ signed }) => signed)
   const header: EthereumHeader = {
     ...block.header,
     stateRoot: await roots.after(world.changes(), pause),
@@ -105,17 +150,12 @@ export async function simulateBlock(
     gasUsed: block.gasUsed,
     blobGasUsed: block.header.blobGasUsed === undefined ? undefined : block.blobGasUsed,
   }
-  const hash = ethereumHeaderHash(header)
-  const parts = { header, hash, transactions, size: ethereumBlockSize(header, transactions) }
-  const json = {
-    ...formatBlock(parts, options.returnFullTransactions),
-    calls: calls.map((call, index) => formatCall(call, index, { header, hash })),
-  }
-  return { header, hash, json }
+  return { header, hash: ethereumHeaderHash(header) }
 }
 
-async function openBlock(
-  simulation: Simulation,
+/** Begins a block on its parent: its header as far as it is known, overrides of the state, the system calls. */
+export async function openBlock(
+  simulation: SimulationGround,
   plan: BlockPlan,
   ancestors: readonly SimulatedBlock[],
   parent: Pick<SimulatedBlock, 'header' | 'hash'>,
@@ -151,7 +191,7 @@ async function openBlock(
 
 /** The header as far as it is known before the calls (geth: simulator.makeHeaders and processBlock). */
 function headerOf(
-  { feeMarket, options }: Simulation,
+  { feeMarket, options }: SimulationGround,
   { number, timestamp, overrides }: BlockPlan,
   parent: Pick<SimulatedBlock, 'header' | 'hash'>,
   { fork }: Rules,
@@ -228,7 +268,8 @@ async function simulateCall(simulation: Simulation, block: OpenBlock, request: C
   return call
 }
 
-function receiptOf(
+/** The receipt of the block's newest transaction, whose gas is in the block's already. */
+export function receiptOf(
   { transaction }: SignedTransaction,
   { status, gasUsed, effectiveGasPrice, logs, createdAddress, blobGasUsed }: AppliedTransaction,
   block: Pick<OpenBlock, 'gasUsed' | 'context'>,

@@ -1,16 +1,13 @@
-import { runningParams } from '../../app/blockContext.ts'
 import { ExecutionTimeout } from '../../evm/engine.ts'
-import { Journal } from '../../state/journal.ts'
 import { RPC_CODES, RpcError, serverError } from '../errors.ts'
-import { findHeader, prunedHistory, readingState, selectState } from '../eth/blockLookup.ts'
 import { executionOf } from '../eth/call.ts'
 import type { JsonObject } from '../format/json.ts'
 import { defineMethod, type ParamReader, type RpcContext } from '../method.ts'
-import { type BlockSelector, byNumber, LATEST, readBlockNumberOrHash } from '../params/blockSelector.ts'
+import { type BlockSelector, LATEST, readBlockNumberOrHash } from '../params/blockSelector.ts'
 import { readBlockOverrides, readCallRequest, readStateOverrides } from '../params/callRequest.ts'
 import { listReader, objectReader, readBool } from '../params/values.ts'
 import { planBlocks, type RequestedBlock } from './blockPlans.ts'
-import { type SimulatedBlock, type Simulation, simulateBlock } from './simulateBlock.ts'
+import { openGround, type SimulatedBlock, type Simulation, simulateBlock } from './simulateBlock.ts'
 
 const readBlock: ParamReader<RequestedBlock> = objectReader('simBlock', 'ethapi.simBlock', {
   blockOverrides: readBlockOverrides,
@@ -55,28 +52,20 @@ async function simulate(
   requested: BlockSelector,
   pause: () => Promise<void>,
 ): Promise<readonly JsonObject[]> {
-  const { view, chain, limits } = context
+  const { chain, limits } = context
+  const { traceTransfers = false, validation = false, returnFullTransactions = false } = options
   // The next block has nothing yet that the head does not have.
   const isPending = requested.kind === 'number' && requested.number === 'pending'
-  const { height, state } = selectState(view, isPending ? LATEST : requested)
-  const base = findHeader(view.chain, byNumber(height))
-  if (base === undefined) throw prunedHistory(view.chain)
+  const { ground, base } = openGround(
+    context,
+    isPending ? LATEST : requested,
+    { traceTransfers, validation, returnFullTransactions },
+    pause,
+  )
   for (const { blockOverrides } of options.blockStateCalls ?? []) checkWithdrawals(blockOverrides)
   const seconds = Math.max(LEAST_SECONDS, Math.round(chain.blockIntervalMs / 1000))
   const plans = planBlocks(options.blockStateCalls ?? [], base.header, seconds)
-  const { traceTransfers = false, validation = false, returnFullTransactions = false } = options
-  const simulation: Simulation = {
-    world: new Journal(state),
-    roots: readingState(() => view.stateRoots(height)),
-    chain,
-    execution: executionOf(context),
-    feeMarket: runningParams({ get: (key) => state.getNative(key) }, chain).feeMarket,
-    hashOf: (number) => view.chain.hash(number),
-    options: { traceTransfers, validation, returnFullTransactions },
-    pause,
-    gasLeft: limits.callGas,
-    bytesLeft: limits.responseBytes,
-  }
+  const simulation: Simulation = { ...ground, gasLeft: limits.callGas, bytesLeft: limits.responseBytes }
   const blocks: SimulatedBlock[] = []
   for (const plan of plans) {
     await pause()

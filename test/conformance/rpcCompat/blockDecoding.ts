@@ -20,8 +20,8 @@ export interface DecodedBlock {
   readonly uncles: readonly EthereumHeader[]
   /** undefined before Shanghai */
   readonly withdrawals: readonly Withdrawal[] | undefined
-  /** bytes of its RLP */
-  readonly size: number
+  /** its RLP */
+  readonly encoded: Uint8Array
 }
 
 interface Withdrawal {
@@ -47,7 +47,7 @@ function readBlock(cursor: RLPCursor): DecodedBlock {
   const uncles = readList(cursor, readEthereumHeader)
   const withdrawals = atEnd(cursor) ? undefined : readList(cursor, readWithdrawal)
   leaveList(cursor, outerEnd, ANY)
-  return { header, transactions, uncles, withdrawals, size: cursor.offset - start }
+  return { header, transactions, uncles, withdrawals, encoded: cursor.bytes.slice(start, cursor.offset) }
 }
 
 function readList<T>(cursor: RLPCursor, read: (cursor: RLPCursor) => T): T[] {

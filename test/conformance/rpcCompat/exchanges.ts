@@ -12,7 +12,7 @@ export type Reply =
   | { readonly error: { readonly code: number; readonly data?: unknown } }
 
 /** A case of the suite: `eth_call/call-revert` with its exchanges in order. */
-interface RpcCase {
+export interface RpcCase {
   readonly name: string
   /** the values of a result are free: only its shape is prescribed */
   readonly specOnly: boolean

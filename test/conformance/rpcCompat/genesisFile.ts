@@ -1,4 +1,4 @@
-import type { ChainConfig } from '../../../src/chain/chainConfig.ts'
+import type { ChainConfig, ForkActivation } from '../../../src/chain/chainConfig.ts'
 import { HARDFORKS, type Hardfork } from '../../../src/chain/hardfork.ts'
 import { ZERO_HASH } from '../../../src/primitives/hash.ts'
 
@@ -47,20 +47,32 @@ const TIME_KEYS: Readonly<Partial<Record<Hardfork, string>>> = {
   prague: 'pragueTime',
   osaka: 'osakaTime',
 }
+/** Forks that change nothing but the number of blobs (EIP-7892). */
+const BLOB_FORKS = ['bpo1', 'bpo2', 'bpo3', 'bpo4', 'bpo5']
 
 /** The chain's configuration, given that its blocks are `secondsPerBlock` apart from time 0. */
 export function chainConfigOf(genesis: GenesisFile, secondsPerBlock: number): ChainConfig {
   const { config } = genesis
-  const heightOf = (fork: Hardfork): number | undefined => {
+  const beginOf = (fork: Hardfork): Pick<ForkActivation, 'height' | 'time'> | undefined => {
     const block = config[BLOCK_KEYS[fork] ?? '']
     const time = config[TIME_KEYS[fork] ?? '']
-    if (typeof block === 'number') return block
-    return typeof time === 'number' ? time / secondsPerBlock : undefined
+    if (typeof block === 'number') return { height: block }
+    return typeof time === 'number' ? { height: time / secondsPerBlock, time } : undefined
   }
-  const forks = HARDFORKS.flatMap((fork) => {
-    const height = fork === 'frontier' ? 0 : heightOf(fork)
-    return height === undefined ? [] : [{ height, fork }]
+  const schedule = (config.blobSchedule ?? {}) as Readonly<Record<string, NonNullable<ForkActivation['blobs']>>>
+  const withBlobs = (name: string, activation: ForkActivation): ForkActivation => {
+    const blobs = schedule[name]
+    return { ...activation, ...(blobs === undefined ? {} : { blobs }), systemContracts: systemContracts(genesis, name) }
+  }
+  const forks = HARDFORKS.flatMap((fork): ForkActivation[] => {
+    const begin = fork === 'frontier' ? { height: 0 } : beginOf(fork)
+    return begin === undefined ? [] : [withBlobs(fork, { ...begin, fork })]
   })
+  for (const name of BLOB_FORKS) {
+    const time = config[`${name}Time`]
+    if (typeof time === 'number')
+      forks.push(withBlobs(name, { height: time / secondsPerBlock, time, fork: forks.at(-1)!.fork }))
+  }
   const evmChainId = BigInt(config.chainId as number)
   return {
     chainId: `coin_${evmChainId}-1`,
@@ -85,5 +97,15 @@ export function chainConfigOf(genesis: GenesisFile, secondsPerBlock: number): Ch
     feeMarket: { elasticity: 2n, changeDenominator: 8n, minimumBaseFee: 0n, initialBaseFee: 1_000_000_000n },
     validatorRanksHeight: 0,
     registeredPrecompiles: [],
+  }
+}
+
+/** EIP-7910's names of what Prague added. */
+function systemContracts({ config }: GenesisFile, fork: string): Readonly<Record<string, string>> {
+  if (!['prague', 'osaka', ...BLOB_FORKS].includes(fork)) return {}
+  return {
+    CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS: '0x0000bbddc7ce488642fb579f8b00f3a590007251',
+    DEPOSIT_CONTRACT_ADDRESS: String(config.depositContractAddress),
+    WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS: '0x00000961ef480eb55e80d19ad83579a64c007002',
   }
 }

@@ -75,13 +75,18 @@ function keyDifference(
   return extra === undefined ? undefined : `${path} has ${extra} too much`
 }
 
+/** Addresses, hashes and shorter data have a length that means something; transactions and the like do not. */
+const HASH_BYTES = 32
+
 /** JSON's kind of a value; of hex strings also their form. */
 function kindOf(value: unknown): string {
   if (Array.isArray(value)) return 'array'
   if (value === null) return 'null'
   if (typeof value !== 'string' || !value.startsWith('0x')) return typeof value
   if (/^0x(0|[1-9a-f][0-9a-f]{0,15})$/.test(value)) return 'quantity'
-  return /^0x([0-9a-f]{2})*$/.test(value) ? `${value.length / 2 - 1} bytes` : 'not canonical hex'
+  if (!/^0x([0-9a-f]{2})*$/.test(value)) return 'not canonical hex'
+  const bytes = value.length / 2 - 1
+  return bytes <= HASH_BYTES ? `${bytes} bytes` : 'bytes'
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -1,6 +1,6 @@
 import { blockContextOf, rulesAt } from '../../../src/app/blockContext.ts'
 import type { ChainConfig } from '../../../src/chain/chainConfig.ts'
-import { type EthereumHeader, ethereumBlockSize, ethereumHeaderHash } from '../../../src/chain/ethereumBlock.ts'
+import { type EthereumHeader, encodeEthereumBlock, ethereumHeaderHash } from '../../../src/chain/ethereumBlock.ts'
 import { type Hardfork, includesFork } from '../../../src/chain/hardfork.ts'
 import { orderedTrieRoot } from '../../../src/chain/orderedTrieRoot.ts'
 import { encodeReceipt, type Receipt } from '../../../src/chain/receipt.ts'
@@ -90,8 +90,8 @@ async function executeBlock(
   payRewards(block, rules.fork, world)
   check(block, 'receipts root', bytesToHex(receiptsRoot(receipts)), bytesToHex(header.receiptsRoot))
   check(block, 'gas', receipts.at(-1)?.cumulativeGasUsed ?? 0n, header.gasUsed)
-  const { size } = block
-  return { header, hash: ethereumHeaderHash(header), transactions, receipts, size, changes: world.changes() }
+  const { encoded } = block
+  return { header, hash: ethereumHeaderHash(header), transactions, receipts, encoded, changes: world.changes() }
 }
 
 function receiptsRoot(receipts: readonly Receipt[]): Uint8Array {
@@ -166,8 +166,8 @@ async function genesisBlock(genesis: GenesisFile): Promise<MemoryBlock> {
     parentBeaconBlockRoot: undefined,
     requestsHash: undefined,
   }
-  const size = ethereumBlockSize(header, [])
-  return { header, hash: ethereumHeaderHash(header), transactions: [], receipts: [], size, changes }
+  const encoded = encodeEthereumBlock(header, [])
+  return { header, hash: ethereumHeaderHash(header), transactions: [], receipts: [], encoded, changes }
 }
 
 function check(block: DecodedBlock, what: string, actual: unknown, expected: unknown): void {

@@ -378,6 +378,7 @@ describe('the listeners of JSON-RPC', () => {
   it.each([
     [{ RPC_NAMESPACES: 'eth,admin' }, 'some of debug, eth'],
     [{ RPC_NAMESPACES: ',' }, 'some of debug, eth'],
+    [{ RPC_NAMESPACES: 'eth,testing' }, 'only with devnet'],
     [{ PRIVATE_RPC_PORT: '8080' }, 'RPC_PORT holds it too'],
     [{ PRIVATE_RPC_VHOSTS: 'a b' }, 'host names'],
   ])('%j is refused', (environment, why) => {

@@ -17,7 +17,8 @@ export interface MemoryBlock {
   readonly hash: Hash
   readonly transactions: readonly SignedTransaction[]
   readonly receipts: readonly Receipt[]
-  readonly size: number
+  /** RLP of the block */
+  readonly encoded: Uint8Array
   /** of the state, from the parent's */
   readonly changes: StateChanges
 }
@@ -41,7 +42,8 @@ export function memoryChainReader(blocks: readonly MemoryBlock[], oldestBlock = 
     heightOf: (hash) => heights.get(bytesKey(hash)),
     transactions: (height) => kept(height)?.transactions,
     receipts: (height) => kept(height)?.receipts,
-    size: (height) => kept(height)?.size,
+    ethereumBlock: (height) => kept(height)?.encoded,
+    size: (height) => kept(height)?.encoded.length,
     locate: (hash) => locations.get(bytesKey(hash)),
     locateNative: () => undefined,
     entryResults: (height) => kept(height) && entriesOf(kept(height)!),

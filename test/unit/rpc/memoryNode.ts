@@ -1,6 +1,6 @@
 import { type BlockSeed, blockContextOf, rulesAt, seedAfter } from '../../../src/app/blockContext.ts'
 import type { ChainConfig } from '../../../src/chain/chainConfig.ts'
-import { type EthereumHeader, ethereumBlockSize, ethereumHeaderHash } from '../../../src/chain/ethereumBlock.ts'
+import { type EthereumHeader, encodeEthereumBlock, ethereumHeaderHash } from '../../../src/chain/ethereumBlock.ts'
 import { orderedTrieRoot } from '../../../src/chain/orderedTrieRoot.ts'
 import { encodeReceipt, logsBloom, type Receipt } from '../../../src/chain/receipt.ts'
 import { decodeTransaction, type SignedTransaction } from '../../../src/chain/transaction.ts'
@@ -105,8 +105,8 @@ export async function createMemoryNode(options: MemoryNodeOptions = {}): Promise
     const state = stateAfter([...blocks.map((block) => block.changes), executed.changes])
     const header = headerOf(seed, executed, await stateRootOf(state))
     const { transactions, receipts, changes } = executed
-    const size = ethereumBlockSize(header, transactions)
-    const block = { header, hash: ethereumHeaderHash(header), transactions, receipts, size, changes }
+    const encoded = encodeEthereumBlock(header, transactions)
+    const block = { header, hash: ethereumHeaderHash(header), transactions, receipts, encoded, changes }
     blocks.push(block)
     states.push(state)
     for (const wake of waiting) wake()

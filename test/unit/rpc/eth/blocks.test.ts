@@ -94,7 +94,7 @@ describe('blocks', () => {
       excessBlobGas: '0x0',
       parentBeaconBlockRoot: bytesToHex(node.chain.genesisHash),
       requestsHash: '0xe3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
-      size: `0x${block.size.toString(16)}`,
+      size: `0x${block.encoded.length.toString(16)}`,
       transactions: hashes,
       uncles: [],
       withdrawals: [],
@@ -104,7 +104,7 @@ describe('blocks', () => {
   test('hash, raw header and raw block agree', async () => {
     const raw = (await ask(getRawHeader, '0x1')) as string
     expect(bytesToHex(keccak256(hexToBytes(raw)))).toBe(blockHash)
-    expect(hexToBytes((await ask(getRawBlock, { blockHash })) as string)).toHaveLength(block.size)
+    expect(hexToBytes((await ask(getRawBlock, { blockHash })) as string)).toHaveLength(block.encoded.length)
     expect(await ask(getRawReceipts, blockHash)).toHaveLength(4)
   })
 

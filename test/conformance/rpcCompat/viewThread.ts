@@ -1,0 +1,49 @@
+import { type MessagePort, workerData } from 'node:worker_threads'
+import { Registry } from 'prom-client'
+import { monotonicMs } from '../../../src/rpc/callScope.ts'
+import { METHODS } from '../../../src/rpc/methods.ts'
+import { serveViewCall, type ViewQueue } from '../../../src/rpc/runMethod.ts'
+import { createViewMetrics } from '../../../src/telemetry/metrics.ts'
+import { connect, serve } from '../../../src/threads/port.ts'
+import type { CallDue } from '../../../src/threads/viewPool.ts'
+import { createViewTasks } from '../../../src/threads/viewTasks.ts'
+import type { MemoryPool } from '../../unit/rpc/memoryPool.ts'
+import { importSuite, SUITE_EXECUTION, suiteContext } from './rpcCompatNode.ts'
+
+/** A view thread over the suite's chain instead of a database. */
+export interface SuiteViewData {
+  readonly directory: string
+  readonly calls: MessagePort
+  /** to the thread that has the pool */
+  readonly pool: MessagePort
+}
+
+/** The pool as another thread sees it. */
+export type PoolService = Pick<MemoryPool, keyof MemoryPool>
+
+export type SuiteViewService = typeof service
+
+const { directory, calls, pool } = workerData as SuiteViewData
+const context = suiteContext(await importSuite(directory), connect<PoolService>(pool))
+const tasks = createViewTasks({
+  lease: (scope) => ({
+    context: {
+      ...context,
+      scope,
+      execution: { ...SUITE_EXECUTION, yieldUntil: (deadlineMs) => tasks.yieldUntil(scope, deadlineMs) },
+    },
+    release: () => undefined,
+  }),
+  heavyCalls: { all: 8, client: 6, traces: 2 },
+  monotonicMs,
+  metrics: createViewMetrics(new Registry()),
+})
+
+const service = {
+  call: (queue: ViewQueue, method: string, params: readonly unknown[], due: CallDue, signal: AbortSignal) =>
+    tasks.run(queue, { ...due, signal }, params, (given) => serveViewCall(METHODS, given, { method, params }, console)),
+  query: () => {
+    throw new Error('the suite asks for nothing native')
+  },
+}
+serve(calls, service)
