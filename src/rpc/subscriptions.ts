@@ -3,11 +3,12 @@ import type { ChainReader } from '../chain/store.ts'
 import { decodeTransaction } from '../chain/transaction.ts'
 import type { PooledTransaction } from '../mempool/types.ts'
 import { bytesToHex } from '../primitives/bytes.ts'
+import type { Hash } from '../primitives/hash.ts'
 import type { NodeView } from '../state/view.ts'
 import { monotonicMs } from './callScope.ts'
 import type { ClientBudget } from './clientBudget.ts'
 import type { Dispatcher } from './dispatch.ts'
-import { invalidParams, RPC_CODES, RpcError, type RpcLog, rateLimited } from './errors.ts'
+import { invalidParams, RPC_CODES, RpcError, type RpcLog, rateLimited, serverError } from './errors.ts'
 import { formatHeader } from './format/block.ts'
 import { toQuantity } from './format/json.ts'
 import { formatPendingTransaction } from './format/transaction.ts'
@@ -20,7 +21,8 @@ import {
   type NotificationWork,
 } from './notificationWork.ts'
 import { type LogFilter, readLogFilter } from './params/logFilter.ts'
-import { readBool } from './params/values.ts'
+import { listReader, objectReader, readBool, readHash } from './params/values.ts'
+import { createReceiptSubscribers } from './receiptSubscribers.ts'
 import { type ContextLease, noSuchSubscription } from './runMethod.ts'
 import type { DeliverNotification, SocketProtocol, SocketSubscriptions } from './websocket.ts'
 
@@ -29,6 +31,7 @@ type Topic =
   | { readonly kind: 'newHeads' }
   | { readonly kind: 'logs'; readonly filter: LogFilter }
   | { readonly kind: 'newPendingTransactions'; readonly full: boolean }
+  | { readonly kind: 'transactionReceipts'; readonly hashes: readonly Hash[] }
   | { readonly kind: 'syncing' }
 
 /** New heads and transactions, which a socket thread gets from other threads. Several blocks may have been published between two heads. */
@@ -82,6 +85,7 @@ const PENDING_SHARES_MS = 1_000
 export function createSubscriptionHub(options: SubscriptionHubOptions): SubscriptionHub {
   const { feed, headHeight, lease, syncing, budget, onDropped, log } = options
   const logs = createLogSubscribers(budget)
+  const receipts = createReceiptSubscribers(budget)
   const heads: Subscribers = new Map()
   const syncs: Subscribers = new Map()
   const pending = createPendingNotifier(options)
@@ -100,6 +104,7 @@ export function createSubscriptionHub(options: SubscriptionHubOptions): Subscrip
         const work = createNotificationWork({ onDropped })
         await notifyHeader(heads, context.view.chain, height, work)
         await logs.notify(context.view.chain, height, work)
+        await receipts.notify(context.view.chain, height, work)
       } finally {
         release()
       }
@@ -135,6 +140,12 @@ export function createSubscriptionHub(options: SubscriptionHubOptions): Subscrip
         case 'logs': {
           const end = logs.add(topic.filter, newest + 1, subscriber)
           if (end === undefined) throw new RpcError(RPC_CODES.limitExceeded, 'log subscriptions take too much memory')
+          return end
+        }
+        case 'transactionReceipts': {
+          const end = receipts.add(topic.hashes, newest + 1, subscriber)
+          if (end === undefined)
+            throw new RpcError(RPC_CODES.limitExceeded, 'receipt subscriptions take too much memory')
           return end
         }
         case 'newPendingTransactions':
@@ -306,6 +317,14 @@ interface TopicReader {
 
 const readName: ParamReader<unknown> = (json) => json
 
+/** geth: filters.TransactionReceiptsQuery. */
+const readReceiptsQuery = objectReader('input', 'filters.input', {
+  transactionHashes: listReader(readHash, '[]common.Hash'),
+})
+
+/** geth's bound (eth/filters/api.go). */
+const MAX_TRANSACTION_HASHES = 200
+
 const TOPICS: ReadonlyMap<string, TopicReader> = new Map<string, TopicReader>([
   ['newHeads', { params: [], required: 1, topic: () => ({ kind: 'newHeads' }) }],
   ['logs', { params: [readLogFilter], required: 2, topic: ([filter]) => logsTopic(filter as LogFilter) }],
@@ -315,6 +334,14 @@ const TOPICS: ReadonlyMap<string, TopicReader> = new Map<string, TopicReader>([
       params: [readBool],
       required: 1,
       topic: ([full]) => ({ kind: 'newPendingTransactions', full: full === true }),
+    },
+  ],
+  [
+    'transactionReceipts',
+    {
+      params: [readReceiptsQuery],
+      required: 1,
+      topic: ([query]) => receiptsTopic(query as ReturnType<typeof readReceiptsQuery> | undefined),
     },
   ],
   ['syncing', { params: [], required: 1, topic: () => ({ kind: 'syncing' }) }],
@@ -330,6 +357,13 @@ function readTopic(params: readonly unknown[]): Topic {
   if (reader === undefined) throw noSuchSubscription(name, 'eth')
   const args = readArguments({ params: [readName, ...reader.params], required: reader.required }, params)
   return reader.topic(args.slice(1))
+}
+
+function receiptsTopic({ transactionHashes: hashes = [] }: ReturnType<typeof readReceiptsQuery> = {}): Topic {
+  if (hashes.length > MAX_TRANSACTION_HASHES) {
+    throw serverError('exceed max number of transaction hashes allowed per transactionReceipts subscription')
+  }
+  return { kind: 'transactionReceipts', hashes }
 }
 
 /** New logs only: a range of blocks is not looked at. */

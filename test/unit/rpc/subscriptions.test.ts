@@ -7,11 +7,14 @@ import type { ChainReader } from '../../../src/chain/store.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { createClientBudget } from '../../../src/rpc/clientBudget.ts'
 import { logMatcher } from '../../../src/rpc/eth/logs.ts'
+import { getBlockReceipts } from '../../../src/rpc/eth/transactions.ts'
 import { createFilterStore } from '../../../src/rpc/filters.ts'
 import { createLogSubscribers } from '../../../src/rpc/logSubscribers.ts'
 import { createNotificationWork } from '../../../src/rpc/notificationWork.ts'
+import { createReceiptSubscribers } from '../../../src/rpc/receiptSubscribers.ts'
 import type { NotificationEnd } from '../../../src/rpc/websocket.ts'
 import { runs } from '../../propertyRuns.ts'
+import { invoke } from './invoke.ts'
 import { createMemoryNode, type MemoryNode } from './memoryNode.ts'
 import { createTestThread, startTestServer, type TestThread } from './rpcTestServer.ts'
 import { testAccount } from './testAccount.ts'
@@ -88,6 +91,7 @@ describe('many subscribers', () => {
     newHeads: { kind: 'newHeads' },
     logs: { kind: 'logs', filter: { ...range, addresses: [], topics: [] } },
     newPendingTransactions: { kind: 'newPendingTransactions', full: true },
+    transactionReceipts: { kind: 'transactionReceipts', hashes: [] },
   } as const
 
   beforeAll(async () => {
@@ -125,7 +129,7 @@ describe('many subscribers', () => {
     })
   }
 
-  test.each(['newHeads', 'logs', 'newPendingTransactions'] as const)(
+  test.each(['newHeads', 'logs', 'newPendingTransactions', 'transactionReceipts'] as const)(
     'of %s are told in parts, between which others have their turn',
     async (kind) => {
       const thread = createTestThread(node)
@@ -322,5 +326,85 @@ describe('the memory of criteria', () => {
       await server.close()
     }
     expect(thread.logged).toEqual([])
+  })
+})
+
+describe('transactionReceipts', () => {
+  let node: MemoryNode
+  const receiptsOf = (height: number) => invoke(getBlockReceipts, node.context(), `0x${height.toString(16)}`)
+
+  beforeAll(async () => {
+    node = await createMemoryNode({
+      accounts: [
+        { address: alice.address, balance: 10n ** 24n },
+        { address: CONTRACT, code: COUNTER },
+      ],
+    })
+  })
+
+  /** A subscription and the results that it was told of. */
+  function subscribe(thread: TestThread, hashes: readonly Uint8Array[], client = CLIENT) {
+    const heard: unknown[] = []
+    const deliver = (end: NotificationEnd): void => void heard.push(JSON.parse(String(end).slice(0, -'}}'.length)))
+    const end = thread.hub.add({ kind: 'transactionReceipts', hashes }, { client, deliver, drop: () => undefined })
+    return { heard, end }
+  }
+
+  test('are those of eth_getBlockReceipts, in one notification a block; none for an empty block', async () => {
+    const thread = createTestThread(node)
+    const signed = [0n, 1n, 2n].map((nonce) => alice.sign({ to: CONTRACT, nonce }))
+    const [first, , third] = signed.map(({ transaction }) => transaction.hash)
+    const all = subscribe(thread, [])
+    const two = subscribe(thread, [third!, first!, third!])
+    const other = subscribe(thread, [new Uint8Array(32)])
+    const ended = subscribe(thread, [first!])
+    ended.end()
+    await node.produce(signed)
+    await node.produce([])
+    thread.feed.head(node.view())
+    await nextTurn()
+    await nextTurn()
+    const receipts = (await receiptsOf(1)) as unknown[]
+    expect(all.heard).toEqual([receipts])
+    expect(two.heard).toEqual([[receipts[0], receipts[2]]])
+    expect(other.heard).toEqual([])
+    expect(ended.heard).toEqual([])
+    expect(thread.logged).toEqual([])
+  })
+
+  test('give back the memory of their hashes when they end, once', () => {
+    let used = 0
+    const setUsed = (bytes: number): void => {
+      used = bytes
+    }
+    const budget = createClientBudget({ total: 1e9, onChange: setUsed })
+    const subscribers = createReceiptSubscribers(budget)
+    const target = { client: CLIENT, deliver: () => undefined, drop: () => undefined }
+    const end = subscribers.add([new Uint8Array(32), new Uint8Array(32).fill(1)], 1, target)
+    expect(used).toBeGreaterThan(0)
+    end!()
+    end!()
+    expect(used).toBe(0)
+    expect(createReceiptSubscribers(createClientBudget({ total: 10 })).add([], 1, target)).toBeUndefined()
+  })
+
+  test('over a WebSocket, with the errors of geth', async () => {
+    const thread = createTestThread(node)
+    const server = await startTestServer(node, thread)
+    const socket = await openTestSocket(server.wsUrl)
+    const subscribeTo = async (...params: unknown[]) => {
+      const answer = await socket.ask('eth_subscribe', ['transactionReceipts', ...params])
+      const { result, error } = answer as { readonly result?: unknown; readonly error?: unknown }
+      return result ?? error
+    }
+    expect(await subscribeTo({ transactionHashes: Array(201).fill(`0x${'00'.repeat(32)}`) })).toMatchObject({
+      code: -32000,
+      message: 'exceed max number of transaction hashes allowed per transactionReceipts subscription',
+    })
+    expect(await subscribeTo({ transactionHashes: ['0x12'] })).toMatchObject({ code: -32602 })
+    expect(await subscribeTo(null)).toMatch(/^0x/)
+    expect(await subscribeTo({})).toMatch(/^0x/)
+    socket.socket.close()
+    await server.close()
   })
 })
