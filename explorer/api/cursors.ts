@@ -1,4 +1,4 @@
-import type { Selectable, SelectQueryBuilder } from 'kysely'
+import type { Kysely, Selectable, SelectQueryBuilder } from 'kysely'
 import { hexToBytes } from '../../src/primitives/bytes.ts'
 import type { TableName, Tables } from '../database/schema.ts'
 
@@ -16,6 +16,32 @@ export interface Part {
  * its own: PostgreSQL may otherwise read another table from its end, until it comes to the rows of a page that is far behind.
  */
 export type PartOf<T extends TableName> = SelectQueryBuilder<Tables, T, Selectable<Tables[T]>>
+
+/** Where a row is in the chain. */
+export interface Placed {
+  readonly position: number
+  readonly ordinal: number
+}
+
+export type PlacedTable = { [T in TableName]: Selectable<Tables[T]> extends Placed ? T : never }[TableName]
+
+/** The part of such a table, the newest first, with one row more than is shown where there are more. It may be narrowed further. */
+export function newestPart<T extends PlacedTable>(
+  queries: Kysely<Tables>,
+  table: T,
+  { limit, before }: Part,
+): PartOf<T> {
+  const [position, ordinal] = placeOf(before)
+  // Kysely knows the columns of one table, not those that several have: `log` stands for all of them.
+  const part: PartOf<'log'> = queries
+    .selectFrom(table as 'log')
+    .selectAll()
+    .where(({ eb, refTuple, tuple }) => eb(refTuple('position', 'ordinal'), '<', tuple(position, ordinal)))
+    .orderBy('position', 'desc')
+    .orderBy('ordinal', 'desc')
+    .limit(limit + 1)
+  return part as unknown as PartOf<T>
+}
 
 export interface TextPage<T> {
   readonly items: T[]
@@ -47,7 +73,7 @@ export function pageOf<R, T>(
 }
 
 /** The place of a `before`; without one, what is behind all. */
-export function placeOf(before: string | undefined): readonly [position: number, ordinal: number] {
+function placeOf(before: string | undefined): readonly [position: number, ordinal: number] {
   if (before === undefined) return [Number.MAX_SAFE_INTEGER, 0]
   // Neither database takes more for a number than there can be.
   const [position, ordinal] = before.split('.').map((text) => Math.min(Number(text), Number.MAX_SAFE_INTEGER))
@@ -55,18 +81,12 @@ export function placeOf(before: string | undefined): readonly [position: number,
 }
 
 /** As {@link pageOf}, of rows that are known by their place in the chain. */
-export function placePageOf<R extends { readonly position: number; readonly ordinal: number }, T>(
-  rows: readonly R[],
-  limit: number,
-  view: (row: R) => T,
-): TextPage<T> {
+export function placePageOf<R extends Placed, T>(rows: readonly R[], limit: number, view: (row: R) => T): TextPage<T> {
   return pageOf(rows, limit, view, ({ position, ordinal }) => `${position}.${ordinal}`)
 }
 
-/** Newest first. */
-export function byPlace(
-  a: { readonly position: number; readonly ordinal: number },
-  b: { readonly position: number; readonly ordinal: number },
-): number {
-  return b.position - a.position || b.ordinal - a.ordinal
+/** The rows of several lists in one, the newest first, each once. */
+export function mergePlaced<R extends Placed>(lists: readonly (readonly R[])[]): R[] {
+  const rows = new Map(lists.flat().map((row) => [`${row.position}.${row.ordinal}`, row]))
+  return [...rows.values()].toSorted((a, b) => b.position - a.position || b.ordinal - a.ordinal)
 }

@@ -5,7 +5,7 @@ import { CALL_KINDS, CREATION_KINDS, TRACE_STATES } from '../database/evmTables.
 import { heightOf } from '../database/position.ts'
 import type { Tables } from '../database/schema.ts'
 import { unpackCalls } from '../ingest/callTree.ts'
-import { type Part, type PartOf, placeOf, placePageOf, type TextPage } from './cursors.ts'
+import { newestPart, type Part, type PartOf, placePageOf, type TextPage } from './cursors.ts'
 import type { Call, CallPage, Contract, InternalCall, Log, TraceState } from './evmShapes.ts'
 import { viewAmount } from './views.ts'
 
@@ -68,20 +68,12 @@ export async function logsOf(
 export async function listLogs(
   queries: Queries,
   { address, topic }: { readonly address: Uint8Array; readonly topic?: Uint8Array | undefined },
-  { limit, before }: Part,
+  shown: Part,
 ): Promise<TextPage<Log>> {
-  const [position, ordinal] = placeOf(before)
-  let part = queries
-    .selectFrom('log')
-    .selectAll()
-    .where('address', '=', address)
-    .where(({ eb, refTuple, tuple }) => eb(refTuple('position', 'ordinal'), '<', tuple(position, ordinal)))
-    .orderBy('position', 'desc')
-    .orderBy('ordinal', 'desc')
-    .limit(limit + 1)
+  let part = newestPart(queries, 'log', shown).where('address', '=', address)
   if (topic !== undefined) part = part.where('topic0', '=', topic)
   const rows = await selectLogs(queries, part).orderBy('log.position', 'desc').orderBy('log.ordinal', 'desc').execute()
-  return placePageOf(rows, limit, viewLog)
+  return placePageOf(rows, shown.limit, viewLog)
 }
 
 /** All calls of a transaction, in their order. */
@@ -114,17 +106,9 @@ export async function callsOf(
 export async function listInternalCalls(
   queries: Queries,
   account: Uint8Array,
-  { limit, before }: Part,
+  shown: Part,
 ): Promise<TextPage<InternalCall>> {
-  const [position, ordinal] = placeOf(before)
-  const part = queries
-    .selectFrom('account_call')
-    .selectAll()
-    .where('address', '=', account)
-    .where(({ eb, refTuple, tuple }) => eb(refTuple('position', 'ordinal'), '<', tuple(position, ordinal)))
-    .orderBy('position', 'desc')
-    .orderBy('ordinal', 'desc')
-    .limit(limit + 1) satisfies PartOf<'account_call'>
+  const part = newestPart(queries, 'account_call', shown).where('address', '=', account)
   const rows = await queries
     .selectFrom(part.as('account_call'))
     .innerJoin('internal_call', (join) =>
@@ -138,7 +122,7 @@ export async function listInternalCalls(
     .orderBy('account_call.position', 'desc')
     .orderBy('account_call.ordinal', 'desc')
     .execute()
-  return placePageOf(rows, limit, (row) => ({
+  return placePageOf(rows, shown.limit, (row) => ({
     height: heightOf(row.position),
     transaction: bytesToHex(row.hash),
     ordinal: row.ordinal,
@@ -158,22 +142,15 @@ export async function listInternalCalls(
 export async function listContracts(
   queries: Queries,
   { creator }: { readonly creator?: Uint8Array | undefined },
-  { limit, before }: Part,
+  shown: Part,
 ): Promise<TextPage<Contract>> {
-  const [position, ordinal] = placeOf(before)
-  let part = queries
-    .selectFrom('contract')
-    .selectAll()
-    .where(({ eb, refTuple, tuple }) => eb(refTuple('position', 'ordinal'), '<', tuple(position, ordinal)))
-    .orderBy('position', 'desc')
-    .orderBy('ordinal', 'desc')
-    .limit(limit + 1)
+  let part = newestPart(queries, 'contract', shown)
   if (creator !== undefined) part = part.where('creator', '=', creator)
   const rows = await selectContracts(queries, part)
     .orderBy('contract.position', 'desc')
     .orderBy('contract.ordinal', 'desc')
     .execute()
-  return placePageOf(rows, limit, viewContract)
+  return placePageOf(rows, shown.limit, viewContract)
 }
 
 /** A contract whose creation the index has seen. */

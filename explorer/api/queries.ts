@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { beginPosition, endPosition, heightOf } from '../database/position.ts'
 import type { Tables } from '../database/schema.ts'
-import { byPlace, type Part, type PartOf, placeOf, placePageOf, type TextPage } from './cursors.ts'
+import { mergePlaced, newestPart, type Part, type PartOf, placePageOf, type TextPage } from './cursors.ts'
 import { type MovementRow, type TransactionRow, viewMovement, viewTransaction } from './views.ts'
 
 /* Lists that several pages need, from the newest to the oldest. Each is one walk along an index, however long the list is. */
@@ -98,16 +98,9 @@ export type MovementFilter = { readonly account: Uint8Array } | { readonly heigh
 export async function listMovements(
   queries: Queries,
   filter: MovementFilter,
-  { limit, before }: Part,
+  shown: Part,
 ): Promise<TextPage<ReturnType<typeof viewMovement>>> {
-  const [position, ordinal] = placeOf(before)
-  const part = queries
-    .selectFrom('coin_movement')
-    .selectAll()
-    .where(({ eb, refTuple, tuple }) => eb(refTuple('position', 'ordinal'), '<', tuple(position, ordinal)))
-    .orderBy('position', 'desc')
-    .orderBy('ordinal', 'desc')
-    .limit(limit + 1)
+  const part = newestPart(queries, 'coin_movement', shown)
   const read = (own: PartOf<'coin_movement'>): Promise<MovementRow[]> =>
     queries
       .selectFrom(own.as('coin_movement'))
@@ -119,15 +112,14 @@ export async function listMovements(
       .execute()
   if ('height' in filter) {
     const places = [beginPosition(filter.height), endPosition(filter.height)]
-    return placePageOf(await read(part.where('position', 'in', places)), limit, viewMovement)
+    return placePageOf(await read(part.where('position', 'in', places)), shown.limit, viewMovement)
   }
   // Two walks along two indexes, put together: an `or` of both columns would read all of either.
   const found = await Promise.all(
     (['sender', 'recipient'] as const).map((side) => read(part.where(side, '=', filter.account))),
   )
   // What an account gave itself is in both.
-  const rows = new Map(found.flat().map((row) => [`${row.position}.${row.ordinal}`, row]))
-  return placePageOf([...rows.values()].toSorted(byPlace), limit, viewMovement)
+  return placePageOf(mergePlaced(found), shown.limit, viewMovement)
 }
 
 /** Coins that the transaction at this position moved, in their order. */

@@ -5,7 +5,16 @@ import { amountToBytes, bytesToAmount } from '../database/amount.ts'
 import { heightOf } from '../database/position.ts'
 import type { Tables } from '../database/schema.ts'
 import type { ValidatorDetail as StoredDetail } from '../ingest/stakingBook.ts'
-import { byPlace, type Part, type PartOf, pageOf, placeOf, placePageOf, splitCursor, type TextPage } from './cursors.ts'
+import {
+  mergePlaced,
+  newestPart,
+  type Part,
+  type PartOf,
+  pageOf,
+  placePageOf,
+  splitCursor,
+  type TextPage,
+} from './cursors.ts'
 import type { Delegator, StakingEvent, Validator, ValidatorDetail } from './stakingShapes.ts'
 import { newestBlock, RECENT_BLOCKS, signedBlocks, spanOf, UPTIME_BLOCKS } from './uptime.ts'
 import { viewAmount, viewTime } from './views.ts'
@@ -163,16 +172,9 @@ export async function listDelegations(
 export async function listStakingEvents(
   queries: Queries,
   of: { readonly validator: Uint8Array } | { readonly delegator: Uint8Array },
-  { limit, before }: Part,
+  shown: Part,
 ): Promise<TextPage<StakingEvent>> {
-  const [position, ordinal] = placeOf(before)
-  const part = queries
-    .selectFrom('staking_event')
-    .selectAll()
-    .where(({ eb, refTuple, tuple }) => eb(refTuple('position', 'ordinal'), '<', tuple(position, ordinal)))
-    .orderBy('position', 'desc')
-    .orderBy('ordinal', 'desc')
-    .limit(limit + 1)
+  const part = newestPart(queries, 'staking_event', shown)
   const read = (own: PartOf<'staking_event'>) =>
     queries
       .selectFrom(own.as('staking_event'))
@@ -186,20 +188,18 @@ export async function listStakingEvents(
     'delegator' in of
       ? await read(part.where('delegator', '=', of.delegator))
       : // Two walks along two indexes, put together: an `or` of both columns would read all of either.
-        (
+        mergePlaced(
           await Promise.all(
             (['validator', 'destination'] as const).map((side) => read(part.where(side, '=', of.validator))),
-          )
+          ),
         )
-          .flat()
-          .toSorted(byPlace)
-  const named = rows.slice(0, limit).flatMap(({ validator, destination }) => [validator, destination])
+  const named = rows.slice(0, shown.limit).flatMap(({ validator, destination }) => [validator, destination])
   const names = await namesOf(
     queries,
     named.filter((operator) => operator !== null),
   )
   const nameOf = (bytes: Uint8Array) => names.get(bytesKey(bytes)) ?? viewName(bytes, undefined)
-  return placePageOf(rows, limit, (row) => ({
+  return placePageOf(rows, shown.limit, (row) => ({
     height: heightOf(row.position),
     transaction: row.hash === null ? null : bytesToHex(row.hash),
     kind: row.kind as StakingEvent['kind'],

@@ -5,7 +5,16 @@ import { amountToBytes } from '../database/amount.ts'
 import { heightOf } from '../database/position.ts'
 import { type Tables, TOKEN_KINDS } from '../database/schema.ts'
 import { searchKey } from '../ingest/tokenNames.ts'
-import { byPlace, type Part, type PartOf, pageOf, placeOf, splitCursor, type TextPage } from './cursors.ts'
+import {
+  mergePlaced,
+  newestPart,
+  type Part,
+  type PartOf,
+  pageOf,
+  placePageOf,
+  splitCursor,
+  type TextPage,
+} from './cursors.ts'
 import type { Token, TokenHolder, TokenHolding, TokenTransfer } from './tokenShapes.ts'
 import { viewAmount } from './views.ts'
 
@@ -108,29 +117,20 @@ export interface TransferFilter {
 export async function listTokenTransfers(
   queries: Queries,
   { token, account, position }: TransferFilter,
-  { limit, before }: Part,
+  shown: Part,
 ): Promise<TextPage<TokenTransfer>> {
-  const [place, ordinal] = placeOf(before)
-  let part = queries
-    .selectFrom('token_transfer')
-    .selectAll()
-    .where(({ eb, refTuple, tuple }) => eb(refTuple('position', 'ordinal'), '<', tuple(place, ordinal)))
-    .orderBy('position', 'desc')
-    .orderBy('ordinal', 'desc')
-    .limit(limit + 1)
+  let part = newestPart(queries, 'token_transfer', shown)
   if (token !== undefined) part = part.where('token', '=', token)
   if (position !== undefined) part = part.where('position', '=', position)
-  const idOf = (row: TransferRow) => `${row.position}.${row.ordinal}`
-  if (account === undefined) return pageOf(await selectTransfers(queries, part).execute(), limit, viewTransfer, idOf)
+  if (account === undefined)
+    return placePageOf(await selectTransfers(queries, part).execute(), shown.limit, viewTransfer)
   // Two walks along two indexes, put together: an `or` of both columns would read all of either.
-  const [given, got] = await Promise.all(
+  const found = await Promise.all(
     (['sender', 'recipient'] as const).map((side) =>
       selectTransfers(queries, part.where(side, '=', account)).execute(),
     ),
   )
-  const rows = new Map([...given!, ...got!].map((row) => [idOf(row), row]))
-  const sorted = [...rows.values()].toSorted(byPlace)
-  return pageOf(sorted, limit, viewTransfer, idOf)
+  return placePageOf(mergePlaced(found), shown.limit, viewTransfer)
 }
 
 /** Matches of one kind that are looked at. */

@@ -16,7 +16,7 @@ export type FindFunctionNames = (calls: readonly NamedCall[]) => Promise<(call: 
 
 type Names = ReadonlyMap<string, string>
 
-/** Characters of names that are kept for later calls. */
+/** Characters that are kept for later calls: names, and what tells contracts apart, as some have no function. */
 const MAX_KEPT = 8 * 1024 * 1024
 const SELECTOR_LENGTH = 10
 const NO_NAMES: Names = new Map()
@@ -47,7 +47,7 @@ export function createFunctionNames(databases: Databases): FindFunctionNames {
     }
     const { abi } = await readInterface(databases.services, contract)
     const names = nameFunctions(abi)
-    const size = [...names.values()].reduce((sum, name) => sum + SELECTOR_LENGTH + name.length, 0)
+    const size = [...names.values()].reduce((sum, name) => sum + SELECTOR_LENGTH + name.length, key.length)
     // Another request may have read it in the meantime.
     if (!kept.has(key)) keep(key, names, size)
     return names

@@ -3,15 +3,15 @@ import { bytesToHex, concatBytes, EMPTY_BYTES, equalBytes } from '../../../src/p
 import { CALL_KINDS, CREATION_KINDS } from '../../database/evmTables.ts'
 import { TOKEN_KINDS, TX_KINDS } from '../../database/schema.ts'
 import { NodeRefusal, toQuantity } from '../../node/nodeClient.ts'
-import type { PartOf } from '../cursors.ts'
+import type { PartOf, Placed } from '../cursors.ts'
 import { viewAmount } from '../views.ts'
 import { type Action, actionsOf, type EtherscanContext, failed, listed, ok, tooMuch } from './action.ts'
 import { feesOf } from './blocks.ts'
 import { type HeightRange, type ListPart, type Parameters, RequestError } from './parameters.ts'
-import { between, boundsOf, newestHeight } from './places.ts'
+import { boundsOf, newestHeight, partBetween } from './places.ts'
 import { transactionFacts } from './transactionFacts.ts'
 import { tokenTransfersOf } from './transfers.ts'
-import { type Place, walk } from './walk.ts'
+import { walk } from './walk.ts'
 
 /** Addresses of one question, as at Etherscan. */
 const MAX_ADDRESSES = 20
@@ -124,7 +124,7 @@ const txlist: Action = async (parameters, { queries, functionNames }) => {
   return listed(result, NO_TRANSACTIONS)
 }
 
-interface CallRow extends Place {
+interface CallRow extends Placed {
   readonly kind: number
   readonly sender: Uint8Array
   readonly recipient: Uint8Array | null
@@ -201,15 +201,7 @@ async function callsOfTransaction(queries: Queries, hash: Uint8Array, part: List
 
 function callsOfBlocks(queries: Queries, heights: HeightRange, part: ListPart): Promise<readonly CallRow[]> {
   return walk<CallRow>(
-    (bounds, limit, direction) =>
-      queries
-        .selectFrom('internal_call')
-        .selectAll()
-        .where((where) => between(where, ['position', 'ordinal'], bounds))
-        .orderBy('position', direction)
-        .orderBy('ordinal', direction)
-        .limit(limit)
-        .execute(),
+    (bounds, limit, direction) => partBetween(queries, 'internal_call', bounds, limit, direction).execute(),
     boundsOf(heights),
     part,
   )
@@ -223,16 +215,9 @@ function callsOfAccount(
 ): Promise<readonly CallRow[]> {
   return walk<CallRow>(
     (bounds, limit, direction) => {
-      const part: PartOf<'account_call'> = queries
-        .selectFrom('account_call')
-        .selectAll()
-        .where('address', '=', address)
-        .where((where) => between(where, ['position', 'ordinal'], bounds))
-        .orderBy('position', direction)
-        .orderBy('ordinal', direction)
-        .limit(limit)
+      const own = partBetween(queries, 'account_call', bounds, limit, direction).where('address', '=', address)
       return queries
-        .selectFrom(part.as('account_call'))
+        .selectFrom(own.as('account_call'))
         .innerJoin('internal_call', (join) =>
           join
             .onRef('internal_call.position', '=', 'account_call.position')

@@ -1,11 +1,12 @@
 import { sql } from 'kysely'
 import { bytesToHex, equalBytes } from '../../../src/primitives/bytes.ts'
 import { toQuantity } from '../../node/nodeClient.ts'
+import type { Placed } from '../cursors.ts'
 import { type Action, actionsOf, type EtherscanContext, listed, tooMuch } from './action.ts'
 import { type Parameters, RequestError } from './parameters.ts'
 import { boundsOf } from './places.ts'
 import { transactionFacts } from './transactionFacts.ts'
-import { type Bounds, comparePlaces, type Place, walk } from './walk.ts'
+import { type Bounds, comparePlaces, walk } from './walk.ts'
 
 /** Logs of one page, as at Etherscan. */
 const MAX_LOGS = 1_000
@@ -14,7 +15,7 @@ const MAX_DATA = 8 * 1024 * 1024
 const DATA_AT_ONCE = 200
 const TOPICS = ['topic0', 'topic1', 'topic2', 'topic3'] as const
 
-interface LogRow extends Place {
+interface LogRow extends Placed {
   readonly address: Uint8Array
   readonly topic0: Uint8Array | null
   readonly topic1: Uint8Array | null

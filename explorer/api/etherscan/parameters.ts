@@ -137,8 +137,10 @@ export class Parameters {
   day(name: string): number {
     const text = this.text(name)
     if (text === undefined) throw new RequestError(`Error! Missing ${name}`)
-    const time = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(text) ? Date.parse(text) : Number.NaN
-    if (Number.isNaN(time)) throw new RequestError(`Error! Invalid ${name}, it is a day as 2026-12-31`)
+    const time = Date.parse(text)
+    // 2026-02-30 is read as a day of March.
+    if (Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== text)
+      throw new RequestError(`Error! Invalid ${name}, it is a day as 2026-12-31`)
     return Math.floor(time / DAY_MS)
   }
 

@@ -1,7 +1,8 @@
-import type { Expression, ExpressionBuilder, Kysely, SqlBool, StringReference } from 'kysely'
+import type { Kysely } from 'kysely'
 import { beginPosition, endPosition } from '../../database/position.ts'
 import type { Tables } from '../../database/schema.ts'
-import type { HeightRange } from './parameters.ts'
+import type { PartOf, PlacedTable } from '../cursors.ts'
+import type { HeightRange, ListPart } from './parameters.ts'
 import type { Bounds } from './walk.ts'
 
 /* Parts of queries along positions. */
@@ -14,16 +15,26 @@ export function boundsOf({ from, to }: HeightRange): Bounds {
   }
 }
 
-/** Rows between two places, by the columns of position and ordinal: an index that goes on with them finds both ends. */
-export function between<DB, TB extends keyof DB>(
-  where: ExpressionBuilder<DB, TB>,
-  [position, ordinal]: readonly [StringReference<DB, TB>, StringReference<DB, TB>],
+/** Rows between two places, in their order: an index that goes on with position and ordinal finds both ends. It may be narrowed further. */
+export function partBetween<T extends PlacedTable>(
+  queries: Kysely<Tables>,
+  table: T,
   { after, before }: Bounds,
-): Expression<SqlBool> {
-  const place = where.refTuple(position, ordinal)
-  // biome-ignore lint/suspicious/noExplicitAny: kysely knows the types of the two columns only where they are written out
-  const tupleOf = (at: Bounds['after']): any => where.tuple(at.position, at.ordinal)
-  return where.and([where(place, '>', tupleOf(after)), where(place, '<', tupleOf(before))])
+  limit: number,
+  direction: ListPart['direction'],
+): PartOf<T> {
+  // Kysely knows the columns of one table, not those that several have: `log` stands for all of them.
+  const part: PartOf<'log'> = queries
+    .selectFrom(table as 'log')
+    .selectAll()
+    .where(({ eb, refTuple, tuple }) => eb(refTuple('position', 'ordinal'), '>', tuple(after.position, after.ordinal)))
+    .where(({ eb, refTuple, tuple }) =>
+      eb(refTuple('position', 'ordinal'), '<', tuple(before.position, before.ordinal)),
+    )
+    .orderBy('position', direction)
+    .orderBy('ordinal', direction)
+    .limit(limit)
+  return part as unknown as PartOf<T>
 }
 
 /** Height of the index; -1 before there is a block. */

@@ -1,11 +1,10 @@
 import { ZERO_ADDRESS } from '../../../src/primitives/address.ts'
 import { bytesToBigInt, bytesToHex, equalBytes } from '../../../src/primitives/bytes.ts'
 import { TOKEN_KINDS } from '../../database/schema.ts'
-import type { PartOf } from '../cursors.ts'
 import { viewAmount } from '../views.ts'
 import type { EtherscanContext } from './action.ts'
 import { type HeightRange, type ListPart, RequestError } from './parameters.ts'
-import { between, boundsOf, newestHeight } from './places.ts'
+import { boundsOf, newestHeight, partBetween } from './places.ts'
 import { transactionFacts } from './transactionFacts.ts'
 import { merge, walk } from './walk.ts'
 
@@ -29,16 +28,9 @@ export async function tokenTransfersOf(
   const along = (column: 'sender' | 'recipient' | 'token', value: Uint8Array, own: ListPart) =>
     walk(
       (bounds, limit, direction) => {
-        const part: PartOf<'token_transfer'> = queries
-          .selectFrom('token_transfer')
-          .selectAll()
-          .where(column, '=', value)
-          .where((where) => between(where, ['position', 'ordinal'], bounds))
-          .orderBy('position', direction)
-          .orderBy('ordinal', direction)
-          .limit(limit)
+        const rows = partBetween(queries, 'token_transfer', bounds, limit, direction).where(column, '=', value)
         return queries
-          .selectFrom(part.as('token_transfer'))
+          .selectFrom(rows.as('token_transfer'))
           .innerJoin('token', 'token.address', 'token_transfer.token')
           .leftJoin('token_name', 'token_name.address', 'token_transfer.token')
           .selectAll('token_transfer')

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import type { Placed } from '../cursors.ts'
 import { tooMuch } from './action.ts'
 import type { ListPart } from './parameters.ts'
 
@@ -6,20 +7,14 @@ import type { ListPart } from './parameters.ts'
 const MAX_READ = 50_000
 const READ_AT_ONCE = 1_000
 
-/** A row's place: where the next part of a walk begins. */
-export interface Place {
-  readonly position: number
-  readonly ordinal: number
-}
-
 /** Places that a walk is between, both excluded. */
 export interface Bounds {
-  readonly after: Place
-  readonly before: Place
+  readonly after: Placed
+  readonly before: Placed
 }
 
 /** Below 0: `a` is before `b`. */
-export function comparePlaces(a: Place, b: Place): number {
+export function comparePlaces(a: Placed, b: Placed): number {
   return a.position - b.position || a.ordinal - b.ordinal
 }
 
@@ -32,7 +27,7 @@ export type ReadPart<R> = (bounds: Bounds, limit: number, direction: ListPart['d
  * @param heights both included
  * @throws RequestError when {@link MAX_READ} rows do not fill the page
  */
-export async function walk<R extends Place>(
+export async function walk<R extends Placed>(
   read: ReadPart<R>,
   bounds: Bounds,
   { skip, count, direction }: ListPart,
@@ -59,7 +54,7 @@ export async function walk<R extends Place>(
 }
 
 /** The rows of several walks in one order, each once. */
-export function merge<R extends Place>(lists: readonly (readonly R[])[], { skip, count, direction }: ListPart): R[] {
+export function merge<R extends Placed>(lists: readonly (readonly R[])[], { skip, count, direction }: ListPart): R[] {
   const rows = new Map(lists.flat().map((row) => [`${row.position}.${row.ordinal}`, row]))
   const sign = direction === 'asc' ? 1 : -1
   return [...rows.values()].toSorted((a, b) => sign * comparePlaces(a, b)).slice(skip, skip + count)

@@ -351,7 +351,9 @@ describe('the API of Etherscan', () => {
     expect((await ask({ ...days, action: 'dailytx', startdate: '2027-01-01', enddate: '2027-01-01' })).message).toBe(
       'No records found',
     )
-    expect((await ask({ ...days, action: 'dailytx', startdate: 'yesterday' })).result).toContain('Invalid startdate')
+    for (const startdate of ['yesterday', '2026-02-30', '2026-1-1', '20260101']) {
+      expect((await ask({ ...days, action: 'dailytx', startdate })).result).toContain('Invalid startdate')
+    }
     expect((await ask({ module: 'stats', action: 'dailytx' })).result).toContain('Missing startdate')
   })
 })
