@@ -47,6 +47,8 @@ const LOG_LENGTH = 250
 /** The tree of a transaction's calls, for tracers that show it. */
 interface CallTree {
   readonly tracer: Tracer
+  /** the call that is running; undefined outside of all, and in one that is not kept */
+  current(): CallFrame | undefined
   /** @throws TraceError when nothing ran, or the tree got too large */
   root(): CallFrame
 }
@@ -104,6 +106,7 @@ export function createCallTree(
   }
   return {
     tracer,
+    current: () => open.at(-1),
     root() {
       budget.check()
       if (root === undefined || open.length > 0) throw new TraceError('incorrect number of top-level calls')
@@ -149,8 +152,14 @@ function endFrame(frame: CallFrame, { output, gasUsed, error, reverted }: FrameE
   if (isKept) frame.output = output.slice()
 }
 
-/** Keys in geth's order. Logs of frames that failed, or whose callers did, are left out. */
-function formatFrame(frame: CallFrame, isParentReverted: boolean): Readonly<Record<string, unknown>> {
+/**
+ * Keys in geth's order. Logs of frames that failed, or whose callers did, are left out. `detailsOf` gives further keys of a frame.
+ */
+export function formatFrame(
+  frame: CallFrame,
+  isParentReverted: boolean,
+  detailsOf?: (frame: CallFrame) => Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
   const { to, output, error, value, calls } = frame
   const isReverted = isParentReverted || frame.reverted
   const reason = error === 'execution reverted' ? revertReason(output) : undefined
@@ -164,9 +173,10 @@ function formatFrame(frame: CallFrame, isParentReverted: boolean): Readonly<Reco
     ...(output.length === 0 ? {} : { output: bytesToHex(output) }),
     ...(error === undefined ? {} : { error }),
     ...(reason === undefined || reason === '' ? {} : { revertReason: reason }),
-    ...(calls.length === 0 ? {} : { calls: calls.map((call) => formatFrame(call, isReverted)) }),
+    ...(calls.length === 0 ? {} : { calls: calls.map((call) => formatFrame(call, isReverted, detailsOf)) }),
     ...(logs.length === 0 ? {} : { logs: logs.map(formatLog) }),
     ...(value === undefined ? {} : { value: quantity(value) }),
+    ...detailsOf?.(frame),
     type: frame.type,
   }
 }

@@ -7,6 +7,7 @@ import { delegationTarget } from '../authorization.ts'
 import { create2Address, createAddress } from '../contractAddress.ts'
 import { OP } from '../opcodes.ts'
 import type { OpcodeStep, Tracer, TransactionStart } from '../tracer.ts'
+import { paddedMemory } from './paddedMemory.ts'
 import {
   quantity,
   readSwitch,
@@ -108,8 +109,8 @@ class TouchedState {
     } else if (CALL_OPCODES.has(op) && stack.length >= 5) {
       this.#touchCallee(toAddress(stack.at(-2)!))
     } else if (op === OP.CREATE2 && stack.length >= 4) {
-      const initCode = paddedSlice(memory, Number(stack.at(-2)!), Number(stack.at(-3)!))
-      this.#create(create2Address(address, bigIntToBytes(stack.at(-4)!, 32), initCode))
+      const initCode = paddedMemory(memory, stack.at(-2)!, stack.at(-3)!)
+      if (initCode !== undefined) this.#create(create2Address(address, bigIntToBytes(stack.at(-4)!, 32), initCode))
     }
   }
 
@@ -219,12 +220,6 @@ function snapshotOf(world: WorldState, address: Address): Snapshot {
 
 function isEmpty({ balance, nonce, code }: Snapshot): boolean {
   return balance === 0n && nonce === 0n && code.length === 0
-}
-
-function paddedSlice(memory: Uint8Array, offset: number, length: number): Uint8Array {
-  const out = new Uint8Array(length)
-  if (offset < memory.length) out.set(memory.subarray(offset, offset + length))
-  return out
 }
 
 function toAddress(word: bigint): Address {

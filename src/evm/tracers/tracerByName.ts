@@ -1,7 +1,9 @@
 import type { Tracer } from '../tracer.ts'
 import { createCallTracer } from './callTracer.ts'
+import { createErc7562Tracer } from './erc7562Tracer.ts'
 import { createFlatCallTracer } from './flatCallTracer.ts'
 import { createFourByteTracer } from './fourByteTracer.ts'
+import { createKeccak256PreimageTracer } from './keccak256PreimageTracer.ts'
 import { createPrestateTracer } from './prestateTracer.ts'
 import { type TraceCollector, type TraceContext, TraceError, type TracerConfig } from './traceCollector.ts'
 
@@ -11,6 +13,8 @@ const FACTORIES: ReadonlyMap<string, TracerFactory> = new Map<string, TracerFact
   ['callTracer', createCallTracer],
   ['prestateTracer', createPrestateTracer],
   ['flatCallTracer', createFlatCallTracer],
+  ['erc7562Tracer', createErc7562Tracer],
+  ['keccak256PreimageTracer', (_, context) => createKeccak256PreimageTracer(context)],
   ['4byteTracer', (_, context) => createFourByteTracer(context)],
   ['noopTracer', () => ({ tracer: {}, result: () => ({}) })],
   ['muxTracer', createMuxTracer],

@@ -1,150 +1,20 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { decodeTransaction } from '../../../../src/chain/transaction.ts'
-import { recoverSender } from '../../../../src/chain/transactionSender.ts'
-import type { Engine } from '../../../../src/evm/engine.ts'
-import { createStructLogger } from '../../../../src/evm/tracers/structLogger.ts'
-import {
-  TraceBudget,
-  type TraceCollector,
-  type TraceContext,
-  type TracerConfig,
-} from '../../../../src/evm/tracers/traceCollector.ts'
-import { tracerByName } from '../../../../src/evm/tracers/tracerByName.ts'
-import { applyTransaction } from '../../../../src/evm/transition.ts'
-import { hexToBytes, padLeft, stripZeros } from '../../../../src/primitives/bytes.ts'
-import { Journal } from '../../../../src/state/journal.ts'
-import { MemoryStateReader } from '../../state/memoryReader.ts'
 import { ENGINES } from '../evmFixture.ts'
-
-interface VectorFile {
-  readonly tracers: readonly { readonly name: string; readonly tracer: string; readonly config: TracerConfig }[]
-  readonly cases: readonly {
-    readonly name: string
-    readonly alloc: Readonly<Record<string, AllocAccount>>
-    readonly raw: string
-    readonly traces: Readonly<Record<string, unknown>>
-  }[]
-}
-
-interface AllocAccount {
-  readonly balance: string
-  readonly nonce?: string
-  readonly code?: string
-  readonly storage?: Readonly<Record<string, string>>
-}
+import { expectedOf, traceCase, type VectorFile } from './gethCase.ts'
 
 const vectors: VectorFile = JSON.parse(readFileSync(new URL('./vectors/geth-1.17.10.json', import.meta.url), 'utf8'))
-const COINBASE = hexToBytes('0x2adc25665018aa1fe0e6bc666dac8fc2697ff9ba')
-const BASE_FEE = 7n
-
-/**
- * geth 1.17 puts `out of gas: ` before whatever goes wrong while an opcode's price is found; our engine says what went
- * wrong, as geth did before, and `out of gas` where memory or the storage sentry is too dear.
- */
-const WORDS: Readonly<Record<string, string>> = {
-  'out of gas: write protection': 'write protection',
-  'out of gas: not enough gas for reentrancy sentry': 'out of gas',
-  'out of gas: gas uint64 overflow': 'out of gas',
-}
-
-/** geth 1.17 lists accounts that are still absent with this hash of their code as changed; they are not. */
-const ABSENT = `0x${'00'.repeat(32)}`
-
-/** What geth gave, without these two. */
-function expectedOf(json: unknown): unknown {
-  if (Array.isArray(json)) return json.map(expectedOf)
-  if (typeof json !== 'object' || json === null) return json
-  return Object.fromEntries(
-    Object.entries(json)
-      .filter(([key, value]) => !(key === 'codeHash' && value === ABSENT))
-      .map(([key, value]) => [key, key === 'error' ? (WORDS[value] ?? value) : expectedOf(value)] as const)
-      .filter(([key, value]) => !(/^0x.{40}$/.test(key) && Object.keys(value as object).length === 0)),
-  )
-}
-
 /** Prices of opcodes that fail while they are priced, and parity's words for that: of no use to anybody. */
 const DIFFERENT = new Map([
   ['flatParity', /^a write in a static call: (sstore|create|sdestruct|callvalue)$/],
   ['struct', /^a frame that fails: rdc$/],
 ])
 
-function stateOf(alloc: VectorFile['cases'][number]['alloc']): MemoryStateReader {
-  const state = new MemoryStateReader()
-  for (const [hex, { balance, nonce = '0x0', code = '0x', storage = {} }] of Object.entries(alloc)) {
-    const address = hexToBytes(hex)
-    state.setAccount(address, { balance: BigInt(balance), nonce: BigInt(nonce), code: hexToBytes(code) })
-    for (const [slot, value] of Object.entries(storage)) {
-      state.setStorage(address, padLeft(hexToBytes(slot), 32), stripZeros(hexToBytes(value)))
-    }
-  }
-  return state
-}
-
-function collectorFor(tracer: string, config: TracerConfig, context: TraceContext): TraceCollector {
-  if (tracer !== '') return tracerByName(tracer, config, context)
-  return createStructLogger(
-    {
-      enableMemory: config.EnableMemory === true,
-      disableStack: config.DisableStack === true,
-      disableStorage: config.DisableStorage === true,
-      enableReturnData: config.EnableReturnData === true,
-      limit: Number(config.Limit ?? 0),
-    },
-    context,
-  )
-}
-
-async function trace(
-  engine: Engine,
-  one: VectorFile['cases'][number],
-  tracer: string,
-  config: TracerConfig,
-): Promise<unknown> {
-  const transaction = decodeTransaction(hexToBytes(one.raw))
-  const recovered = recoverSender(transaction, { chainId: 1n, allowUnprotected: false })
-  if (!('sender' in recovered)) throw new Error(recovered.reason)
-  const world = new Journal(stateOf(one.alloc))
-  const collector = collectorFor(tracer, config, {
-    fork: 'osaka',
-    blockNumber: 100,
-    blockHash: padLeft(Uint8Array.of(0xbb), 32),
-    transactionHash: transaction.hash,
-    transactionIndex: 3,
-    firstLogIndex: 0,
-    budget: new TraceBudget(10_000_000),
-  })
-  const outcome = await applyTransaction({
-    transaction,
-    sender: recovered.sender,
-    world,
-    engine,
-    block: {
-      number: 100,
-      timestamp: 1000,
-      timeMs: 1_000_000,
-      gasLimit: 30_000_000n,
-      coinbase: COINBASE,
-      baseFeePerGas: BASE_FEE,
-      prevRandao: new Uint8Array(32).fill(0x11),
-      difficulty: 0n,
-      blobBaseFee: 1n,
-      blockHash: () => padLeft(Uint8Array.of(0x22), 32),
-    },
-    rules: { fork: 'osaka', chainId: 1n },
-    precompiles: new Map(),
-    tracer: collector.tracer,
-    routeFees: ({ tipAcoin }) => world.addBalance(COINBASE, tipAcoin),
-  })
-  expect(outcome.kind).toBe('applied')
-  return collector.result()
-}
-
 const runs = ENGINES.flatMap((engine) => vectors.tracers.map((entry) => ({ ...entry, engine })))
 
 describe.each(runs)('$engine.name: $name ($tracer $config)', ({ engine, name, tracer, config }) => {
   const cases = vectors.cases.filter((one) => DIFFERENT.get(name)?.test(one.name) !== true)
   it.each(cases)('traces $name as geth does', async (one) => {
-    expect(await trace(engine, one, tracer, config)).toEqual(expectedOf(one.traces[name]))
+    expect(await traceCase(engine, one, tracer, config)).toEqual(expectedOf(one.traces[name]))
   })
 })
