@@ -1,6 +1,5 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AxeResults } from 'axe-core'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
@@ -10,16 +9,15 @@ import { toBech32 } from '../../src/primitives/address.ts'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
 import { ed25519Address, ed25519Key, signEd25519 } from '../../src/primitives/ed25519.ts'
 import { HEARTBEAT_HEADERS, heartbeatMessage } from '../../src/telemetry/heartbeatSignature.ts'
-import { browserPath, launchBrowser } from '../e2e/explorer/browser.ts'
+import { browserPath } from '../e2e/explorer/browser.ts'
 import { faucetFlags } from '../e2e/explorer/faucet.ts'
-import { fillChain, SENDER } from '../e2e/explorer/fillChain.ts'
+import { type FilledChain, fillChain, SENDER } from '../e2e/explorer/fillChain.ts'
 import { SILENT_VALIDATOR } from '../e2e/explorer/staking.ts'
-import { startTestExplorer } from '../e2e/explorer/startTestExplorer.ts'
 import { verifyContract } from '../e2e/explorer/verification.ts'
 import { getJson } from '../e2e/native/nativeChain.ts'
-import { startQuickDevnet } from '../e2e/quickDevnet.ts'
 import { rpc } from '../e2e/rpc.ts'
 import type { TestNode } from '../e2e/startNode.ts'
+import { type ExplorerPages, isTooWide, startExplorerPages, watchPage } from './explorerPages.ts'
 import { type Places, pageList, type Visit } from './pageList.ts'
 
 /*
@@ -39,17 +37,21 @@ const QUALITY = 40
 let node: TestNode
 let explorer: RunningExplorer
 let browser: Browser
-let directory: string
+let running: ExplorerPages | undefined
 let places: Places
 
 beforeAll(async () => {
   if (path === undefined) return
-  directory = mkdtempSync(join(tmpdir(), 'coind-pages-'))
   if (SCREENSHOTS !== undefined) mkdirSync(SCREENSHOTS, { recursive: true })
-  node = await startQuickDevnet({ environment: { PRUNING: 'archive' } })
-  const filled = await fillChain(node)
-  const settings = { EXPLORER_PUBLIC_RPC_URL: node.url, EXPLORER_CHAIN_NAME: 'Test network', ...faucetFlags(directory) }
-  explorer = await startTestExplorer(node.url, directory, settings)
+  let filled!: FilledChain
+  running = await startExplorerPages(path, {
+    environment: { PRUNING: 'archive' },
+    settings: faucetFlags,
+    fill: async (chain) => {
+      filled = await fillChain(chain)
+    },
+  })
+  ;({ node, explorer, browser } = running)
   const height = Number(await rpc(node.url, 'eth_blockNumber'))
   while (((await status()).height ?? 0) < height) await new Promise((resolve) => setTimeout(resolve, 50))
   const verified = filled.tokens[3]!
@@ -65,15 +67,8 @@ beforeAll(async () => {
     silent: SILENT_VALIDATOR,
     moniker: MONIKER,
   }
-  browser = await launchBrowser(path)
 })
-afterAll(async () => {
-  await browser?.close()
-  explorer?.stop()
-  await explorer?.ended
-  await node?.stop()
-  if (directory !== undefined) rmSync(directory, { recursive: true, force: true })
-})
+afterAll(() => running?.stop())
 
 const MONIKER = 'a node of the test'
 
@@ -132,17 +127,8 @@ interface Opened {
 async function watch(context: BrowserContext): Promise<Opened> {
   const page = await context.newPage()
   page.setDefaultTimeout(30_000)
-  const problems: string[] = []
-  page.on('pageerror', ({ message }) => problems.push(message))
-  // What is looked for in vain answers 404, which the browser writes to its console.
-  page.on('console', (message) => {
-    if (message.type() === 'error' && !message.text().includes('404')) problems.push(message.text())
-  })
-  page.on('request', (request) => {
-    const url = request.url()
-    if (![explorer.url, node.url].some((own) => url.startsWith(own)) && !url.startsWith('data:')) problems.push(url)
-  })
-  return { page, problems }
+  // Pages look for sources of contracts that are not verified, and for what is nowhere.
+  return { page, problems: watchPage(page, [explorer.url, node.url], () => true) }
 }
 
 async function visit(page: Page, { path: where, tab, shows }: Visit): Promise<void> {
@@ -170,9 +156,6 @@ async function faults(page: Page): Promise<readonly string[]> {
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
 }
-
-const isTooWide = (page: Page): Promise<boolean> =>
-  page.evaluate<boolean>('document.documentElement.scrollWidth > document.documentElement.clientWidth')
 
 /** The names are there before the chain is. */
 const NAMES = pageList({

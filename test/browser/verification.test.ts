@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { type Abi, createPublicClient, createWalletClient, type Hex, http } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -9,11 +6,10 @@ import { compile } from '../../explorer/verify/compile.ts'
 import { INSTALLED_COMPILER, openCompilers } from '../../explorer/verify/compilers.ts'
 import { readStandardJson } from '../../explorer/verify/standardJson.ts'
 import { ACCOUNTS, KEYS, viemChain } from '../e2e/devChain.ts'
-import { browserPath, launchBrowser } from '../e2e/explorer/browser.ts'
-import { startTestExplorer } from '../e2e/explorer/startTestExplorer.ts'
-import { startQuickDevnet } from '../e2e/quickDevnet.ts'
+import { browserPath } from '../e2e/explorer/browser.ts'
 import { mined } from '../e2e/rpc.ts'
 import type { TestNode } from '../e2e/startNode.ts'
+import { type ExplorerPages, isTooWide, startExplorerPages, watchPage } from './explorerPages.ts'
 import { injectEthereumWallet } from './injectedWallets.ts'
 
 /* A contract is deployed with viem, verified through the page, read, and written with a wallet. */
@@ -51,17 +47,14 @@ const INPUT = {
 let node: TestNode
 let explorer: RunningExplorer
 let browser: Browser
-let directory: string
+let running: ExplorerPages | undefined
 let address: Hex
 
 beforeAll(async () => {
   if (path === undefined) return
-  directory = mkdtempSync(join(tmpdir(), 'coind-verify-page-'))
-  node = await startQuickDevnet()
-  const settings = { EXPLORER_PUBLIC_RPC_URL: node.url, EXPLORER_CHAIN_NAME: 'Test network' }
-  explorer = await startTestExplorer(node.url, directory, settings)
-  browser = await launchBrowser(path)
-  const compilers = await openCompilers({ list: undefined, cache: directory, mirror: undefined })
+  running = await startExplorerPages(path)
+  ;({ node, explorer, browser } = running)
+  const compilers = await openCompilers({ list: undefined, cache: running.directory, mirror: undefined })
   const solc = await compilers.load(INSTALLED_COMPILER.version)
   const limits = { timeMs: 60_000, memoryMib: 512, outputBytes: 16 * 1024 * 1024 }
   const [compiled] = await compile(solc, readStandardJson(INPUT), { path: 'src/Ledger.sol', name: 'Ledger' }, limits)
@@ -72,34 +65,15 @@ beforeAll(async () => {
   const hash = await writer.deployContract({ abi: abi as unknown as Abi, bytecode, args: [TITLE, 2n ** 200n] })
   address = (await mined(node.url, hash)).contractAddress!
 })
-afterAll(async () => {
-  await browser?.close()
-  explorer?.stop()
-  await explorer?.ended
-  await node?.stop()
-  if (directory !== undefined) rmSync(directory, { recursive: true, force: true })
-})
-
-const isTooWide = (page: Page): Promise<boolean> =>
-  page.evaluate<boolean>('document.documentElement.scrollWidth > document.documentElement.clientWidth')
+afterAll(() => running?.stop())
 
 async function open(width: number): Promise<{ readonly page: Page; readonly problems: readonly string[] }> {
   const context = await browser.newContext({ viewport: { width, height: 900 } })
   await injectEthereumWallet(context, KEYS[1]!)
   const page = await context.newPage()
   page.setDefaultTimeout(60_000)
-  const problems: string[] = []
-  page.on('pageerror', ({ message }) => problems.push(message))
-  page.on('console', (message) => {
-    // A transaction that is not in the index yet; a contract that a page asked for which is not verified.
-    const isExpected = message.text().includes('404') && message.location().url.includes('/transactions/')
-    if (message.type() === 'error' && !isExpected) problems.push(`${message.text()} ${message.location().url}`)
-  })
-  page.on('request', (request) => {
-    const url = request.url()
-    if (![explorer.url, node.url].some((own) => url.startsWith(own)) && !url.startsWith('data:')) problems.push(url)
-  })
-  return { page, problems }
+  // A transaction may not be in the index yet.
+  return { page, problems: watchPage(page, [explorer.url, node.url], (url) => url.includes('/transactions/')) }
 }
 
 describe.skipIf(path === undefined)('a contract', () => {

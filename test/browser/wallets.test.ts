@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import type { Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
@@ -10,13 +7,12 @@ import { toBech32 } from '../../src/primitives/address.ts'
 import { hexToBytes } from '../../src/primitives/bytes.ts'
 import { formatUnits } from '../../web/src/format.ts'
 import { ACCOUNTS, COIN, freshAddress, KEYS } from '../e2e/devChain.ts'
-import { browserPath, launchBrowser } from '../e2e/explorer/browser.ts'
+import { browserPath } from '../e2e/explorer/browser.ts'
 import { createSilentValidator } from '../e2e/explorer/staking.ts'
-import { startTestExplorer } from '../e2e/explorer/startTestExplorer.ts'
 import { connectCosmJs, getJson } from '../e2e/native/nativeChain.ts'
-import { startQuickDevnet } from '../e2e/quickDevnet.ts'
 import { rpc } from '../e2e/rpc.ts'
 import type { TestNode } from '../e2e/startNode.ts'
+import { type ExplorerPages, isTooWide, startExplorerPages, watchPage } from './explorerPages.ts'
 import { type InjectedWallet, injectEthereumWallet, injectKeplr } from './injectedWallets.ts'
 
 /* What people do with wallets in the explorer's pages, with wallets that sign with real keys, on a chain that takes it. */
@@ -25,26 +21,20 @@ const path = browserPath()
 let node: TestNode
 let explorer: RunningExplorer
 let browser: Browser
-let directory: string
+let running: ExplorerPages | undefined
 
 beforeAll(async () => {
   if (path === undefined) return
-  directory = mkdtempSync(join(tmpdir(), 'coind-wallets-'))
-  node = await startQuickDevnet()
-  const { client, address } = await connectCosmJs(node, KEYS[OTHER]!)
-  await client.signAndBroadcast(address, [createSilentValidator('Another', ACCOUNTS[OTHER]!.address)], 'auto')
-  client.disconnect()
-  const settings = { EXPLORER_PUBLIC_RPC_URL: node.url, EXPLORER_CHAIN_NAME: 'Test network' }
-  explorer = await startTestExplorer(node.url, directory, settings)
-  browser = await launchBrowser(path)
+  running = await startExplorerPages(path, {
+    fill: async (chain) => {
+      const { client, address } = await connectCosmJs(chain, KEYS[OTHER]!)
+      await client.signAndBroadcast(address, [createSilentValidator('Another', ACCOUNTS[OTHER]!.address)], 'auto')
+      client.disconnect()
+    },
+  })
+  ;({ node, explorer, browser } = running)
 })
-afterAll(async () => {
-  await browser?.close()
-  explorer?.stop()
-  await explorer?.ended
-  await node?.stop()
-  if (directory !== undefined) rmSync(directory, { recursive: true, force: true })
-})
+afterAll(() => running?.stop())
 
 /** An account that has nothing. */
 const FRESH_KEY: Hex = `0x${'5e'.repeat(32)}`
@@ -71,18 +61,8 @@ async function open(
   const wallet = await inject(context)
   const page = await context.newPage()
   page.setDefaultTimeout(60_000)
-  const problems: string[] = []
-  page.on('pageerror', ({ message }) => problems.push(message))
-  page.on('console', (message) => {
-    // A transaction that is not in the index yet.
-    const isExpected = message.text().includes('404') && message.location().url.includes('/transactions/')
-    if (message.type() === 'error' && !isExpected) problems.push(message.text())
-  })
-  page.on('request', (request) => {
-    const url = request.url()
-    if (![explorer.url, ...allowed].some((known) => url.startsWith(known)) && !url.startsWith('data:'))
-      problems.push(url)
-  })
+  // A transaction may not be in the index yet.
+  const problems = watchPage(page, [explorer.url, ...allowed], (url) => url.includes('/transactions/'))
   return { page, wallet, problems }
 }
 
@@ -119,8 +99,6 @@ async function openProposal(page: Page, title: string): Promise<void> {
 /** The card of a form, by its heading. */
 const card = (page: Page, name: string) =>
   page.locator('section', { has: page.getByRole('heading', { name, exact: true, level: 2 }) })
-const isTooWide = (page: Page): Promise<boolean> =>
-  page.evaluate<boolean>('document.documentElement.scrollWidth > document.documentElement.clientWidth')
 
 const delegationsOf = async (address: string): Promise<unknown> => {
   const { delegation_responses: found } = await getJson(node, `/cosmos/staking/v1beta1/delegations/${address}`)

@@ -1,6 +1,6 @@
 import { openReader } from '../../explorer/database/open.ts'
 import type { TableName } from '../../explorer/database/schema.ts'
-import type { Comparison } from './compare.ts'
+import type { Comparison } from './compareIndex.ts'
 
 /** What an index says of the chain, by table; the columns by which its rows are in one order. */
 const TABLES = {

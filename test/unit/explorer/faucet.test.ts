@@ -283,6 +283,15 @@ describe('a faucet', () => {
 
 describe('the API of a faucet', () => {
   const HAS_COINS = 10n * GRANT_AMOUNT
+  const createApi = (faucetAddress: Uint8Array | undefined) => {
+    const app = fastify().withTypeProvider<ZodTypeProvider>()
+    app.setValidatorCompiler(validatorCompiler)
+    app.setSerializerCompiler(serializerCompiler)
+    const clientOf = createClientOf({ trustedProxies: [] }, { warn: () => undefined })
+    addFaucet(app, { queries: database.queries, services, clientOf, faucetAddress })
+    return app
+  }
+
   it.each([
     ['none: it has no key', undefined, 76287, HAS_COINS, 'off', 'this explorer has no faucet'],
     ['on mainnet', FAUCET, 7628, HAS_COINS, 'otherChain', 'there are test coins on testnet and devnet alone'],
@@ -292,15 +301,7 @@ describe('the API of a faucet', () => {
     const faucetAddress = account === undefined ? undefined : hexToBytes(account)
     await new FakeChain().index(chainId)
     await database.write((writer) => writer.replace('coin_balance', [[hexToBytes(FAUCET), amountToBytes(coins), 0]]))
-    const app = fastify().withTypeProvider<ZodTypeProvider>()
-    app.setValidatorCompiler(validatorCompiler)
-    app.setSerializerCompiler(serializerCompiler)
-    addFaucet(app, {
-      queries: database.queries,
-      services,
-      clientOf: createClientOf({ trustedProxies: [] }, { warn: () => undefined }),
-      faucetAddress,
-    })
+    const app = createApi(faucetAddress)
     expect((await app.inject('/faucet')).json()).toEqual({
       isOn: problem === 'none',
       problem,
@@ -322,15 +323,7 @@ describe('the API of a faucet', () => {
     await database.write((writer) =>
       writer.replace('coin_balance', [[hexToBytes(FAUCET), amountToBytes(HAS_COINS), 0]]),
     )
-    const app = fastify().withTypeProvider<ZodTypeProvider>()
-    app.setValidatorCompiler(validatorCompiler)
-    app.setSerializerCompiler(serializerCompiler)
-    addFaucet(app, {
-      queries: database.queries,
-      services,
-      clientOf: createClientOf({ trustedProxies: [] }, { warn: () => undefined }),
-      faucetAddress: hexToBytes(FAUCET),
-    })
+    const app = createApi(hexToBytes(FAUCET))
     const limits = async (remoteAddress: string) => (await app.inject({ url: '/faucet', remoteAddress })).json().limits
     const since = Date.now()
     const again = new Date(since + LIMIT_MS).toISOString()

@@ -1,53 +1,32 @@
 import { createHash } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { StatefulPrecompile } from '../../../../src/evm/precompile.ts'
-import { bytesKey, bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
+import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { call } from '../../../../src/rpc/eth/call.ts'
 import { createAccessList } from '../../../../src/rpc/eth/createAccessList.ts'
 import { estimateGas } from '../../../../src/rpc/eth/estimateGas.ts'
+import {
+  alice,
+  broken,
+  constant,
+  counter,
+  createContractNode,
+  echo,
+  environment,
+  forwarder,
+  hexOf,
+  loop,
+  reverter,
+  word,
+} from '../contractNode.ts'
 import { invoke, invokeError } from '../invoke.ts'
-import { createMemoryNode, type MemoryNode, TEST_LIMITS } from '../memoryNode.ts'
-import { testAccount } from '../testAccount.ts'
-import { BROKEN, COUNTER, ECHO, ENVIRONMENT, FORWARDER, LOOP, REVERTER } from '../testContracts.ts'
+import { type MemoryNode, TEST_LIMITS } from '../memoryNode.ts'
+import { ECHO } from '../testContracts.ts'
 
-const alice = testAccount('alice')
-const hexOf = (byte: string): string => `0x${byte.repeat(20)}`
-const counter = hexOf('c1')
-const reverter = hexOf('c2')
-const echo = hexOf('c3')
-const broken = hexOf('c4')
-const loop = hexOf('c5')
-const environment = hexOf('c6')
-const forwarder = hexOf('c7')
-const constant = hexOf('ee')
 const sha256 = `0x${'00'.repeat(19)}02`
-const word = (value: bigint | number): string => value.toString(16).padStart(64, '0')
-
-const CONSTANT: StatefulPrecompile = {
-  address: hexToBytes(constant),
-  run: () => ({ status: 'success', output: Uint8Array.of(42), gasUsed: 100n }),
-}
 
 let node: MemoryNode
-
 beforeAll(async () => {
-  const contract = (address: string, code: Uint8Array) => ({ address: hexToBytes(address), nonce: 1n, code })
-  node = await createMemoryNode({
-    accounts: [
-      { address: alice.address, balance: 10n ** 18n },
-      contract(counter, COUNTER),
-      contract(reverter, REVERTER),
-      contract(echo, ECHO),
-      contract(broken, BROKEN),
-      contract(loop, LOOP),
-      contract(environment, ENVIRONMENT),
-      contract(forwarder, FORWARDER),
-      contract(constant, Uint8Array.of(0)),
-    ],
-    precompiles: new Map([[bytesKey(CONSTANT.address), CONSTANT]]),
-  })
-  await node.produce([alice.sign({ nonce: 0n, to: hexToBytes(counter) })], hexToBytes(hexOf('aa')))
-  await node.produce([], hexToBytes(hexOf('bb')))
+  node = await createContractNode()
 })
 
 /** BASEFEE, GASPRICE, NUMBER, TIMESTAMP, COINBASE, PREVRANDAO as a call sees them. */

@@ -1,38 +1,16 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
-import { simulateV1 } from '../../../src/rpc/simulate/simulateV1.ts'
-import { invoke, invokeError } from './invoke.ts'
-import { createMemoryNode, type MemoryNode, TEST_LIMITS } from './memoryNode.ts'
-import { testAccount } from './testAccount.ts'
-import { COUNTED, COUNTER, ECHO, ENVIRONMENT, LOOP, REVERTER } from './testContracts.ts'
+import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
+import { simulateV1 } from '../../../../src/rpc/simulate/simulateV1.ts'
+import { alice, counter, createContractNode, echo, environment, hexOf, loop, reverter, word } from '../contractNode.ts'
+import { invoke, invokeError } from '../invoke.ts'
+import { createMemoryNode, type MemoryNode, TEST_LIMITS } from '../memoryNode.ts'
+import { COUNTED, COUNTER } from '../testContracts.ts'
 
-const alice = testAccount('alice')
-const hexOf = (byte: string): string => `0x${byte.repeat(20)}`
-const [counter, reverter, echo, environment, loop] = ['c1', 'c2', 'c3', 'c6', 'c5'].map(hexOf) as [
-  string,
-  string,
-  string,
-  string,
-  string,
-]
-const from = bytesToHex(alice.address)
-const word = (value: bigint | number): string => value.toString(16).padStart(64, '0')
+const from = alice.hex
 
 let node: MemoryNode
 beforeAll(async () => {
-  const contract = (address: string, code: Uint8Array) => ({ address: hexToBytes(address), nonce: 1n, code })
-  node = await createMemoryNode({
-    accounts: [
-      { address: alice.address, balance: 10n ** 18n },
-      contract(counter, COUNTER),
-      contract(reverter, REVERTER),
-      contract(echo, ECHO),
-      contract(loop, LOOP),
-      contract(environment, ENVIRONMENT),
-    ],
-  })
-  await node.produce([alice.sign({ nonce: 0n, to: hexToBytes(counter) })])
-  await node.produce([])
+  node = await createContractNode()
 })
 
 // biome-ignore lint/suspicious/noExplicitAny: the tests look into answers of every shape
