@@ -18,6 +18,8 @@ export function startExplorer(
   const child = spawn(process.execPath, [ENTRY, 'explorer'], {
     // The channel closes when this process ends: that stops the explorer.
     stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
+    // Ctrl-C in a terminal is for this process alone, which then ends the explorer: two signals end it before it has closed its databases.
+    detached: true,
     env: { ...process.env, ...variables },
   })
   let problem = ''
@@ -25,7 +27,12 @@ export function startExplorer(
     problem = text.toString()
     process.stderr.write(text)
   })
-  const end = (): void => void child.kill('SIGTERM')
+  let isEnding = false
+  const end = (): void => {
+    if (isEnding) return
+    isEnding = true
+    child.kill('SIGTERM')
+  }
   signal.addEventListener('abort', end)
   if (signal.aborted) end()
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
