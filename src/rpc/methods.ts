@@ -5,6 +5,7 @@ import { ethMethods } from './eth/methods.ts'
 import { createMethodTable, type MethodTable } from './method.ts'
 import { netMethods, web3Methods } from './nodeMethods.ts'
 import { testingMethods } from './testing/buildBlock.ts'
+import { traceNamespaceMethods } from './trace/methods.ts'
 import { txpoolMethods } from './txpool.ts'
 
 const viewMethods = [
@@ -15,6 +16,7 @@ const viewMethods = [
   ...rawMethods,
   ...traceMethods,
   ...testingMethods,
+  ...traceNamespaceMethods,
 ]
 
 /**

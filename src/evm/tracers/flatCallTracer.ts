@@ -62,7 +62,8 @@ function isPlainPrecompileCall({ type, precompile }: CallFrame): boolean {
   return precompile && (type === 'CALL' || type === 'STATICCALL')
 }
 
-function formatFrame(
+/** What a call is in Parity's words: its kind, what was asked and what came of it. */
+export function formatFrame(
   frame: CallFrame,
   isTop: boolean,
 ): { readonly type: string; readonly action: Json; readonly result: Json | undefined } {

@@ -1,5 +1,5 @@
-import type { Tracer } from '../tracer.ts'
 import { createCallTracer } from './callTracer.ts'
+import { combineTracers } from './combineTracers.ts'
 import { createErc7562Tracer } from './erc7562Tracer.ts'
 import { createFlatCallTracer } from './flatCallTracer.ts'
 import { createFourByteTracer } from './fourByteTracer.ts'
@@ -38,29 +38,10 @@ function createMuxTracer(config: TracerConfig, context: TraceContext): TraceColl
     if (name === 'muxTracer') throw new TraceError('invalid tracer configuration: a muxTracer in a muxTracer')
     return [name, tracerByName(name, asConfig(own), context)] as const
   })
-  const tracers = parts.map(([, { tracer }]) => tracer)
   return {
-    tracer: {
-      ...fanOut('onTransactionStart', tracers),
-      ...fanOut('onTransactionEnd', tracers),
-      ...fanOut('onEnter', tracers),
-      ...fanOut('onExit', tracers),
-      ...fanOut('onOpcode', tracers),
-      ...fanOut('onLog', tracers),
-      ...fanOut('onAccess', tracers),
-    },
+    tracer: combineTracers(parts.map(([, { tracer }]) => tracer)),
     result: () => Object.fromEntries(parts.map(([name, collector]) => [name, collector.result()])),
   }
-}
-
-/** One hook that calls those of all tracers; absent when no tracer has it, since an engine does work for each hook that is present. */
-function fanOut<K extends keyof Tracer>(hook: K, tracers: readonly Tracer[]): Pick<Tracer, K> | Record<string, never> {
-  const callees = tracers.filter((tracer) => tracer[hook] !== undefined)
-  if (callees.length === 0) return {}
-  const call = (...event: readonly never[]): void => {
-    for (const tracer of callees) (tracer[hook] as (...event: readonly never[]) => void)(...event)
-  }
-  return { [hook]: call } as unknown as Pick<Tracer, K>
 }
 
 function asConfig(json: unknown): TracerConfig {

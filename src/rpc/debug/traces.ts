@@ -192,6 +192,8 @@ async function openTraceCall(
 
 /** What all traces of one request share. */
 interface TraceRun {
+  /** what the answer may take */
+  readonly budget: TraceBudget
   /** see `ExecutionEnvironment.yield` */
   readonly pause: () => Promise<void>
   /** @throws TraceError when there is no such tracer */
@@ -205,7 +207,11 @@ const DEFAULT_TIMEOUT_MS = 5_000
  * Runs `trace` with the request's tracer, time limit (within the node's own) and size limit.
  * @throws RpcError with geth's text when it takes too long, gets too large or cannot be done
  */
-async function runTrace<T>(context: RpcContext, config: TraceConfig, trace: (run: TraceRun) => Promise<T>): Promise<T> {
+export async function runTrace<T>(
+  context: RpcContext,
+  config: TraceConfig,
+  trace: (run: TraceRun) => Promise<T>,
+): Promise<T> {
   const { limits, monotonicMs } = context
   const requested = config.timeout === undefined ? DEFAULT_TIMEOUT_MS : millisecondsOf(config.timeout)
   const timeoutMs = Math.max(0, Math.min(requested, limits.callTimeoutMs))
@@ -214,6 +220,7 @@ async function runTrace<T>(context: RpcContext, config: TraceConfig, trace: (run
   let isLate = false
   try {
     return await trace({
+      budget,
       async pause() {
         // Nothing that the run still does would be shown.
         budget.check()

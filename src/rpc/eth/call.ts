@@ -4,6 +4,7 @@ import { ExecutionTimeout } from '../../evm/engine.ts'
 import { createPrecompileGas } from '../../evm/precompileGas.ts'
 import { revertReason } from '../../evm/revertReason.ts'
 import type { Tracer } from '../../evm/tracer.ts'
+import type { SkippedChecks } from '../../evm/transactionChecks.ts'
 import { type AppliedTransaction, applyCall, type CallMessage, effectiveGasPrice } from '../../evm/transition.ts'
 import { ZERO_ADDRESS } from '../../primitives/address.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
@@ -145,12 +146,28 @@ type CallOutcome =
  * @throws RpcError when the time is over; the environment must not be used any more
  */
 export async function runCall(environment: CallEnvironment, call: CallMessage, tracer?: Tracer): Promise<CallOutcome> {
+  environment.world.checkpoint()
+  const outcome = await runCallForGood(environment, call, tracer)
+  environment.world.revert()
+  return outcome
+}
+
+/**
+ * Runs a message on what those before it have left.
+ * @param skipped by default what `eth_call` does not check
+ * @throws RpcError when the time is over; the environment must not be used any more
+ */
+export async function runCallForGood(
+  environment: CallEnvironment,
+  call: CallMessage,
+  tracer?: Tracer,
+  skipped?: SkippedChecks,
+): Promise<CallOutcome> {
   const { world, rules, engine, precompiles, hiddenPrecompiles, precompileGasLimit, pause, timeoutMs } = environment
   try {
     // Many short runs must end at the deadline too.
     await pause()
-    world.checkpoint()
-    const outcome = await applyCall({
+    return await applyCall({
       call,
       world,
       block: blockFor(call, environment.block),
@@ -162,9 +179,8 @@ export async function runCall(environment: CallEnvironment, call: CallMessage, t
       yield: pause,
       acceptsBlobs: true,
       ...(tracer === undefined ? {} : { tracer }),
+      ...(skipped === undefined ? {} : { skipped }),
     })
-    world.revert()
-    return outcome
   } catch (error) {
     if (!(error instanceof ExecutionTimeout)) throw error
     throw serverError(`execution aborted (timeout = ${timeoutMs / 1000}s)`)

@@ -1,0 +1,229 @@
+import { rulesAt } from '../../app/blockContext.ts'
+import type { ChainConfig } from '../../chain/chainConfig.ts'
+import type { Transaction } from '../../chain/transaction.ts'
+import { createParityTracer, type ParityTraceResult, type ParityTraceType } from '../../evm/tracers/parityTracer.ts'
+import type { SkippedChecks } from '../../evm/transactionChecks.ts'
+import type { CallMessage } from '../../evm/transition.ts'
+import { bytesToHex } from '../../primitives/bytes.ts'
+import type { Hash } from '../../primitives/hash.ts'
+import { beginReplay } from '../debug/blockReplay.ts'
+import { InvalidArgument, RPC_CODES, RpcError, serverError } from '../errors.ts'
+import { findHeader } from '../eth/blockLookup.ts'
+import { type CallEnvironment, openCall, runCallForGood, toCallMessage } from '../eth/call.ts'
+import { readRawTransaction, readSender } from '../eth/sendRawTransaction.ts'
+import { locateMined } from '../eth/transactions.ts'
+import { defineMethod, type ParamReader, type RpcContext, type RpcMethod } from '../method.ts'
+import { type BlockSelector, byNumber, LATEST, readBlockNumberOrHash } from '../params/blockSelector.ts'
+import { type CallRequest, readBlockOverrides, readCallRequest, readStateOverrides } from '../params/callRequest.ts'
+import { jsonKind, listReader, readData, readHash, readIndex, TypeMismatch } from '../params/values.ts'
+import { localize, type TraceLimits, traceAll, traceTransactionAt } from './replayTraces.ts'
+import { filter } from './traceFilter.ts'
+import { withLimits } from './withLimits.ts'
+
+const TYPES: readonly ParityTraceType[] = ['trace', 'stateDiff', 'vmTrace']
+const CALLS_ONLY: ReadonlySet<ParityTraceType> = new Set(['trace'])
+
+const readType: ParamReader<ParityTraceType> = (json) => {
+  const type = TYPES.find((name) => name === json)
+  if (type === undefined)
+    throw new InvalidArgument(`unknown trace type ${JSON.stringify(json)}: want ${TYPES.join(', ')}`)
+  return type
+}
+
+const readTypeList = listReader(readType, '[]string')
+const readTypes: ParamReader<ReadonlySet<ParityTraceType>> = (json) => new Set(readTypeList(json))
+
+/** The calls of all transactions of a block; null for an unknown block. */
+const block = defineMethod({
+  name: 'trace_block',
+  queue: 'trace',
+  params: [readBlockNumberOrHash],
+  run: (context, selector) => {
+    const found = findHeader(context.view.chain, selector)
+    if (found === undefined) return null
+    if (found.header.number === 0) return []
+    return withLimits(context, async (limits) => {
+      const replay = await beginReplay(context, selector, limits.pause)
+      const out: unknown[] = []
+      for await (const traced of traceAll(replay, CALLS_ONLY, limits)) out.push(...localize(traced, replay))
+      return out
+    })
+  },
+})
+
+/** The calls of a transaction; null for an unknown one. */
+const transaction = defineMethod({
+  name: 'trace_transaction',
+  queue: 'trace',
+  params: [readHash],
+  run: (context, hash) => transactionTraces(context, hash),
+})
+
+const readPath = listReader(readIndex, '[]hexutil.Uint')
+
+/** One call of a transaction: that with the given path of indices; null where there is none. */
+const get = defineMethod({
+  name: 'trace_get',
+  queue: 'trace',
+  params: [readHash, readPath],
+  run: async (context, hash, path) => {
+    const traces = await transactionTraces(context, hash)
+    const isWanted = (address: readonly number[]): boolean =>
+      address.length === path.length && address.every((index, depth) => index === path[depth])
+    return traces?.find(({ traceAddress }) => isWanted(traceAddress)) ?? null
+  },
+})
+
+/** What a mined transaction did; null for an unknown one. */
+const replayTransaction = defineMethod({
+  name: 'trace_replayTransaction',
+  queue: 'trace',
+  params: [readHash, readTypes],
+  run: (context, hash, types) => {
+    const location = locateMined(context.view, hash)
+    if (location === undefined) return null
+    return withLimits(context, async (limits) => {
+      const replay = await beginReplay(context, byNumber(location.height), limits.pause)
+      return (await traceTransactionAt(replay, location.index, types, limits)).result
+    })
+  },
+})
+
+/** What each transaction of a block did; null for an unknown block. */
+const replayBlockTransactions = defineMethod({
+  name: 'trace_replayBlockTransactions',
+  queue: 'trace',
+  params: [readBlockNumberOrHash, readTypes],
+  run: (context, selector, types) => {
+    const found = findHeader(context.view.chain, selector)
+    if (found === undefined) return null
+    if (found.header.number === 0) return []
+    return withLimits(context, async (limits) => {
+      const replay = await beginReplay(context, selector, limits.pause)
+      const out: unknown[] = []
+      for await (const { hash, result } of traceAll(replay, types, limits)) {
+        out.push({ ...result, transactionHash: bytesToHex(hash) })
+      }
+      return out
+    })
+  },
+})
+
+/** Traces a call on the state after a block. */
+const call = defineMethod({
+  name: 'trace_call',
+  queue: 'trace',
+  params: [readCallRequest, readTypes, readBlockNumberOrHash, readStateOverrides, readBlockOverrides],
+  required: 2,
+  run: (context, request, types, selector = LATEST, state, overrides) =>
+    withLimits(context, (limits) => {
+      const environment = openTraceCall(context, selector, limits, { state, block: overrides })
+      return traceMessage(context, environment, toCallMessage(request, context), types, limits)
+    }),
+})
+
+/** Calls of one request: each may run for the whole time that the request has. */
+const MAX_CALLS = 1_000
+
+type TracedCall = readonly [CallRequest, ReadonlySet<ParityTraceType>]
+
+const readTracedCall: ParamReader<TracedCall> = (json) => {
+  if (!Array.isArray(json) || json.length !== 2) throw new TypeMismatch(jsonKind(json), '[]interface {}')
+  return [readCallRequest(json[0]), readTypes(json[1])]
+}
+
+const readTracedCalls = listReader(readTracedCall, '[][]interface {}')
+
+/** Traces calls one after the other, each on what those before it have changed. */
+const callMany = defineMethod({
+  name: 'trace_callMany',
+  queue: 'trace',
+  params: [readTracedCalls, readBlockNumberOrHash],
+  required: 1,
+  run: (context, calls, selector = LATEST) => {
+    if (calls.length > MAX_CALLS) throw new RpcError(RPC_CODES.limitExceeded, `more than ${MAX_CALLS} calls`)
+    return withLimits(context, async (limits) => {
+      const environment = openTraceCall(context, selector, limits)
+      const out: ParityTraceResult[] = []
+      for (const [request, types] of calls) {
+        out.push(await traceMessage(context, environment, toCallMessage(request, context), types, limits))
+      }
+      return out
+    })
+  },
+})
+
+/** A signed transaction is checked as in a block. */
+const NOTHING_SKIPPED: SkippedChecks = {}
+
+/** Traces a signed transaction on the state after a block, without sending it. */
+const rawTransaction = defineMethod({
+  name: 'trace_rawTransaction',
+  queue: 'trace',
+  params: [readData, readTypes, readBlockNumberOrHash],
+  required: 2,
+  run: (context, raw, types, selector = LATEST) =>
+    withLimits(context, (limits) => {
+      const message = messageOf(readRawTransaction(raw, { feeCapAcoin: 0n }), context.chain)
+      const environment = openTraceCall(context, selector, limits)
+      return traceMessage(context, environment, message, types, limits, NOTHING_SKIPPED)
+    }),
+})
+
+/** The `trace` namespace: what transactions did, in the form of Parity. */
+export const traceNamespaceMethods: readonly RpcMethod[] = [
+  block,
+  call,
+  callMany,
+  filter,
+  get,
+  rawTransaction,
+  replayBlockTransactions,
+  replayTransaction,
+  transaction,
+]
+
+async function transactionTraces(context: RpcContext, hash: Hash) {
+  const location = locateMined(context.view, hash)
+  if (location === undefined) return null
+  return withLimits(context, async (limits) => {
+    const replay = await beginReplay(context, byNumber(location.height), limits.pause)
+    return localize(await traceTransactionAt(replay, location.index, CALLS_ONLY, limits), replay)
+  })
+}
+
+function openTraceCall(
+  context: RpcContext,
+  selector: BlockSelector,
+  { pause }: TraceLimits,
+  overrides: Parameters<typeof openCall>[2] = {},
+): CallEnvironment {
+  return { ...openCall(context, selector, overrides), pause }
+}
+
+async function traceMessage(
+  { chain }: RpcContext,
+  environment: CallEnvironment,
+  message: CallMessage,
+  types: ReadonlySet<ParityTraceType>,
+  { budget }: TraceLimits,
+  skipped?: SkippedChecks,
+): Promise<ParityTraceResult> {
+  const { number } = environment.block
+  const { tracer, result } = createParityTracer(types, {
+    fork: rulesAt(chain, number).fork,
+    blockNumber: number,
+    blockHash: undefined,
+    transactionHash: undefined,
+    transactionIndex: 0,
+    firstLogIndex: 0,
+    budget,
+  })
+  const outcome = await runCallForGood(environment, message, tracer, skipped)
+  if (outcome.kind === 'skipped') throw serverError(`tracing failed: ${outcome.reason}`)
+  return result()
+}
+
+function messageOf(signed: Transaction, chain: Pick<ChainConfig, 'evmChainId'>): CallMessage {
+  return { ...signed, sender: readSender(signed, chain) }
+}
