@@ -1,4 +1,4 @@
-import { encodeEthereumHeader } from '../../chain/ethereumBlock.ts'
+import { encodeEthereumBlock, encodeEthereumHeader } from '../../chain/ethereumBlock.ts'
 import { encodeReceipt } from '../../chain/receipt.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
 import { type RpcError, serverError } from '../errors.ts'
@@ -28,7 +28,9 @@ export const getRawBlock = defineMethod({
   run: (context, selector) => {
     const block = findBody(context.view.chain, selector)
     if (block === undefined) throw blockNotFound(context, selector)
-    return bytesToHex(context.view.chain.ethereumBlock(block.header.number)!)
+    const { header, transactions } = block
+    // A restored node lacks results of its first block, not its transactions.
+    return bytesToHex(context.view.chain.ethereumBlock(header.number) ?? encodeEthereumBlock(header, transactions))
   },
 })
 

@@ -228,7 +228,8 @@ describe('a traced call', () => {
 
 describe('what cannot be traced', () => {
   const unknown = `0x${'00'.repeat(31)}01`
-  const tracers = 'callTracer, prestateTracer, flatCallTracer, 4byteTracer, noopTracer, muxTracer'
+  const tracers =
+    'callTracer, prestateTracer, flatCallTracer, erc7562Tracer, keccak256PreimageTracer, 4byteTracer, noopTracer, muxTracer'
 
   it.each([
     ['an unknown transaction', traceTransaction, [unknown], 'transaction not found'],
