@@ -28,7 +28,10 @@ export interface FrameExit {
   readonly reverted: boolean
 }
 
-/** The machine before an opcode runs. Arrays are views that change after the hook returns: copy what you keep. */
+/**
+ * The machine before an opcode runs. Arrays are views that change after the hook returns: copy what you keep. Where the opcode fails, the
+ * step of it still shows the same when its frame exits.
+ */
 export interface OpcodeStep {
   readonly pc: number
   readonly op: number
@@ -56,6 +59,8 @@ export interface TransactionStart {
   readonly to: Address | undefined
   readonly coinbase: Address
   readonly gasLimit: bigint
+  /** acoin of a unit of gas beyond the base fee */
+  readonly effectiveTip: bigint
   readonly authorities: readonly Address[]
 }
 

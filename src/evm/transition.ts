@@ -313,8 +313,10 @@ function warmAddresses(
 
 function reportStart(message: TransactionMessage, { world, block }: TransitionContext, tracer: Tracer): void {
   const { sender, to, gasLimit, authorizationList } = message
+  const { coinbase, baseFeePerGas = 0n } = block
   const authorities = authorizationList.map(recoverAuthority).filter((address) => address !== undefined)
-  tracer.onTransactionStart?.({ world, from: sender, to, coinbase: block.coinbase, gasLimit, authorities })
+  const effectiveTip = effectiveGasPrice(message, baseFeePerGas) - baseFeePerGas
+  tracer.onTransactionStart?.({ world, from: sender, to, coinbase, gasLimit, effectiveTip, authorities })
 }
 
 function environmentOf(

@@ -23,6 +23,8 @@ export interface TraceContext {
   readonly firstLogIndex: number
   /** what the results of one answer may take together */
   readonly budget: TraceBudget
+  /** makes a tracer of JavaScript; absent where the request has none, or may have none */
+  readonly createScript?: (code: string, config: TracerConfig, context: TraceContext) => TraceCollector
 }
 
 /** Why there is no trace, with geth's message where geth has one. */

@@ -20,16 +20,23 @@ const FACTORIES: ReadonlyMap<string, TracerFactory> = new Map<string, TracerFact
   ['muxTracer', createMuxTracer],
 ])
 
+/** No name, so it can only be a tracer in JavaScript. */
+export function isScript(name: string): boolean {
+  return !/^\w*$/.test(name)
+}
+
 /**
- * One of geth's native tracers.
- * @throws TraceError for another name (JavaScript tracers are not run) or a wrong configuration
+ * One of geth's native tracers, or a tracer in JavaScript.
+ * @throws TraceError for another name, JavaScript where it is not allowed, or a wrong configuration
  */
 export function tracerByName(name: string, config: TracerConfig, context: TraceContext): TraceCollector {
   const create = FACTORIES.get(name)
-  if (create === undefined) {
-    throw new TraceError(`tracer not found: expected one of ${[...FACTORIES.keys()].join(', ')}`)
-  }
-  return create(config, context)
+  if (create !== undefined) return create(config, context)
+  if (!isScript(name)) throw new TraceError(`tracer not found: expected one of ${[...FACTORIES.keys()].join(', ')}`)
+  if (context.createScript !== undefined) return context.createScript(name, config, context)
+  throw new TraceError(
+    'tracers in JavaScript are not run on this port: the operator allows them with RPC_JS_TRACERS=true, or at PRIVATE_RPC_PORT',
+  )
 }
 
 /** geth's muxTracer: several tracers at once, each answer under its tracer's name. */

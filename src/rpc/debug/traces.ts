@@ -7,7 +7,7 @@ import {
   TraceError,
   type TracerConfig,
 } from '../../evm/tracers/traceCollector.ts'
-import { tracerByName } from '../../evm/tracers/tracerByName.ts'
+import { isScript, tracerByName } from '../../evm/tracers/tracerByName.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
 import { parseDuration } from '../../primitives/timeText.ts'
 import { RPC_CODES, RpcError, serverError } from '../errors.ts'
@@ -216,7 +216,9 @@ export async function runTrace<T>(
   const requested = config.timeout === undefined ? DEFAULT_TIMEOUT_MS : millisecondsOf(config.timeout)
   const timeoutMs = Math.max(0, Math.min(requested, limits.callTimeoutMs))
   const budget = new TraceBudget(limits.responseBytes)
-  const pause = executionOf(context).yieldUntil(monotonicMs() + timeoutMs)
+  const deadlineMs = monotonicMs() + timeoutMs
+  const pause = executionOf(context).yieldUntil(deadlineMs)
+  const scripts = await openScriptsFor(config, context, deadlineMs)
   let isLate = false
   try {
     return await trace({
@@ -231,7 +233,7 @@ export async function runTrace<T>(
           throw error
         }
       },
-      collect: (traced) => createCollector(config, { ...traced, budget }),
+      collect: (traced) => createCollector(config, { ...traced, ...scripts, budget }),
     })
   } catch (error) {
     // A call reports its deadline with another text.
@@ -239,6 +241,19 @@ export async function runTrace<T>(
     if (!(error instanceof TraceError)) throw error
     throw new RpcError(error.isTooLarge ? RPC_CODES.responseTooLarge : RPC_CODES.server, error.message)
   }
+}
+
+/** What makes tracers of JavaScript, where the request has some and may have it. */
+async function openScriptsFor(
+  { tracer, tracerConfig }: TraceConfig,
+  { scope, monotonicMs }: Pick<RpcContext, 'scope' | 'monotonicMs'>,
+  deadlineMs: number,
+): Promise<Pick<TraceContext, 'createScript'>> {
+  const names = tracer === 'muxTracer' ? Object.keys(readTracerConfig(tracerConfig)) : [tracer ?? '']
+  if (!scope.jsTracers || !names.some(isScript)) return {}
+  // Loaded here: few nodes run any.
+  const { openScripts } = await import('../../evm/tracers/javascript/javaScriptTracer.ts')
+  return { createScript: await openScripts({ nowMs: monotonicMs, deadlineMs }) }
 }
 
 function createCollector(config: TraceConfig, context: TraceContext): TraceCollector {

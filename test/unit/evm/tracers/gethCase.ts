@@ -1,6 +1,7 @@
 import { decodeTransaction } from '../../../../src/chain/transaction.ts'
 import { recoverSender } from '../../../../src/chain/transactionSender.ts'
 import type { Engine } from '../../../../src/evm/engine.ts'
+import { openScripts } from '../../../../src/evm/tracers/javascript/javaScriptTracer.ts'
 import { createStructLogger } from '../../../../src/evm/tracers/structLogger.ts'
 import {
   TraceBudget,
@@ -8,7 +9,7 @@ import {
   type TraceContext,
   type TracerConfig,
 } from '../../../../src/evm/tracers/traceCollector.ts'
-import { tracerByName } from '../../../../src/evm/tracers/tracerByName.ts'
+import { isScript, tracerByName } from '../../../../src/evm/tracers/tracerByName.ts'
 import { applyTransaction } from '../../../../src/evm/transition.ts'
 import { hexToBytes, padLeft, stripZeros } from '../../../../src/primitives/bytes.ts'
 import { Journal } from '../../../../src/state/journal.ts'
@@ -100,7 +101,9 @@ export async function traceCase(engine: Engine, one: GethCase, tracer: string, c
   const recovered = recoverSender(transaction, { chainId: 1n, allowUnprotected: false })
   if (!('sender' in recovered)) throw new Error(recovered.reason)
   const world = new Journal(stateOf(one.alloc))
+  const timer = { nowMs: () => 0, deadlineMs: 1 }
   const collector = collectorFor(tracer, config, {
+    ...(isScript(tracer) && { createScript: await openScripts(timer) }),
     fork: 'osaka',
     blockNumber: 100,
     blockHash: padLeft(Uint8Array.of(0xbb), 32),

@@ -226,6 +226,55 @@ describe('a traced call', () => {
   })
 })
 
+describe('a tracer in JavaScript', () => {
+  const scope = { ...OWN_SCOPE, jsTracers: true }
+  const COUNT = `{
+    count: 0,
+    setup: function(config) { this.first = JSON.parse(config).first },
+    step: function() { this.count++ },
+    fault: function() {},
+    result: function(ctx, db) { return [this.first, this.count, ctx.gasUsed, ctx.txIndex, db.getNonce(ctx.from)] }
+  }`
+
+  it('runs for each transaction of a block, on the state that it is about', async () => {
+    const config = { tracer: COUNT, tracerConfig: { first: 'x' } }
+    const traces = (await invoke(traceBlockByNumber, contextOf({ scope }), '0x2', config)) as { result: unknown[] }[]
+    const logged = (await invoke(traceBlockByNumber, contextOf(), '0x2')) as { result: { structLogs: unknown[] } }[]
+    const receipts = view.chain.receipts(2)!
+    expect(traces.map(({ result }) => result)).toEqual(
+      logged.map(({ result }, index) => [
+        'x',
+        result.structLogs.length,
+        Number(receipts[index]!.gasUsed),
+        index,
+        index + 3,
+      ]),
+    )
+  })
+
+  it('may be one of several', async () => {
+    const config = { tracer: 'muxTracer', tracerConfig: { [COUNT]: { first: 1 }, noopTracer: {} } }
+    const trace = (await invoke(traceTransaction, contextOf({ scope }), hashes[0]!, config)) as Record<
+      string,
+      unknown[]
+    >
+    expect(trace[COUNT]!.slice(0, 1)).toEqual([1])
+    expect(trace['noopTracer']).toEqual({})
+  })
+
+  it('ends with its error, and others go on', async () => {
+    const config = {
+      tracer: '{ step: function() { for (;;); }, fault: function() {}, result: function() {} }',
+      timeout: '100ms',
+    }
+    const { message } = (await invokeError(traceTransaction, contextOf({ scope }), hashes[0]!, config)) as {
+      message: string
+    }
+    expect(message).toContain('execution timeout')
+    expect(await invoke(traceTransaction, contextOf({ scope }), hashes[0]!, { tracer: COUNT })).toHaveLength(5)
+  })
+})
+
 describe('what cannot be traced', () => {
   const unknown = `0x${'00'.repeat(31)}01`
   const tracers =
@@ -240,8 +289,14 @@ describe('what cannot be traced', () => {
     [
       'another tracer',
       traceCall,
-      [{}, 'latest', { tracer: '{step(){}}' }],
+      [{}, 'latest', { tracer: 'stepTracer' }],
       `tracer not found: expected one of ${tracers}`,
+    ],
+    [
+      'JavaScript, unless it is allowed',
+      traceCall,
+      [{}, 'latest', { tracer: '{step(){}}' }],
+      'tracers in JavaScript are not run on this port: the operator allows them with RPC_JS_TRACERS=true, or at PRIVATE_RPC_PORT',
     ],
     ['a wrong timeout', traceCall, [{}, 'latest', { timeout: '5' }], 'time: invalid duration "5"'],
     [
