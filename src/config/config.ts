@@ -68,6 +68,8 @@ interface JoiningConfig {
 interface RpcConfig {
   readonly host: string
   readonly port: number
+  /** undefined: there is no gRPC but for browsers, on `port` */
+  readonly grpcPort: number | undefined
   readonly publicUrl: string | undefined
   /** threads that serve sockets */
   readonly socketThreads: number
@@ -207,6 +209,7 @@ function rpcConfig(settings: Settings): RpcConfig {
   return {
     host: settings.rpcHost,
     port: settings.rpcPort,
+    grpcPort: settings.grpcPort,
     publicUrl: settings.publicRpcUrl,
     socketThreads: settings.rpcThreads,
     viewThreads: settings.viewThreads,
@@ -287,13 +290,16 @@ function withSeed(peers: readonly PeerAddress[], seed: PeerAddress | undefined):
   throw new ConfigError(`SEED_PEER_HOST is ${seed.address}: PERSISTENT_PEERS has ${same.address} for SEED_NODE_ID`)
 }
 
-function checkPorts(settings: Pick<Settings, 'rpcPort' | 'p2pPort' | 'metricsPort' | 'privateRpcPort'>): void {
+function checkPorts(
+  settings: Pick<Settings, 'rpcPort' | 'p2pPort' | 'metricsPort' | 'privateRpcPort' | 'grpcPort'>,
+): void {
   const ports: [name: string, port: number][] = [
     ['RPC_PORT', settings.rpcPort],
     ['P2P_PORT', settings.p2pPort],
     ['METRICS_PORT', settings.metricsPort],
   ]
   if (settings.privateRpcPort !== undefined) ports.push(['PRIVATE_RPC_PORT', settings.privateRpcPort])
+  if (settings.grpcPort !== undefined) ports.push(['GRPC_PORT', settings.grpcPort])
   for (const [index, [name, port]] of ports.entries()) {
     const other = ports.slice(0, index).find((entry) => entry[1] === port)
     if (other !== undefined)

@@ -21,6 +21,7 @@ export interface JsonContext {
 export interface AnyMessageType {
   readonly typeUrl: string
   readonly fields: readonly {
+    readonly number: number
     readonly name: string
     readonly jsonName: string
     readonly codec: ValueCodec<unknown>
@@ -32,8 +33,22 @@ export interface AnyMessageType {
   fromJson(json: Json, context: JsonContext, path?: string): unknown
 }
 
+/** A type of protobuf's language: a scalar, the full name of a well-known message, or the names of an enum. */
+export type ProtoType =
+  | 'string'
+  | 'bytes'
+  | 'bool'
+  | 'uint64'
+  | 'int64'
+  | 'uint32'
+  | 'int32'
+  | { readonly message: `google.protobuf.${string}` }
+  | { readonly enumeration: Readonly<Record<string, number>> }
+
 /** How one type of value is written in protobuf and in the JSON of grpc-gateway. */
 export interface ValueCodec<T> {
+  /** how a .proto file declares it; absent for messages with a `messageType` */
+  readonly protoType?: ProtoType
   /** proto3's default value, which is not written */
   readonly zero: T
   readonly isZero: (value: T) => boolean
@@ -82,6 +97,7 @@ function isAscii(bytes: Uint8Array): boolean {
 }
 
 export const stringCodec: ValueCodec<string> = {
+  protoType: 'string',
   zero: '',
   isZero: (value) => value === '',
   isPacked: false,
@@ -95,6 +111,7 @@ export const stringCodec: ValueCodec<string> = {
 }
 
 export const bytesCodec: ValueCodec<Uint8Array> = {
+  protoType: 'bytes',
   zero: new Uint8Array(0),
   isZero: (value) => value.length === 0,
   isPacked: false,
@@ -109,6 +126,7 @@ export const bytesCodec: ValueCodec<Uint8Array> = {
 }
 
 export const boolCodec: ValueCodec<boolean> = {
+  protoType: 'bool',
   zero: false,
   isZero: (value) => !value,
   isPacked: true,
@@ -131,8 +149,9 @@ function jsonInteger(json: Json, path: string, minimum: bigint, maximum: bigint)
   return value
 }
 
-function longCodec(minimum: bigint, maximum: bigint): ValueCodec<bigint> {
+function longCodec(protoType: ProtoType, minimum: bigint, maximum: bigint): ValueCodec<bigint> {
   return {
+    protoType,
     zero: 0n,
     isZero: (value) => value === 0n,
     isPacked: true,
@@ -143,11 +162,12 @@ function longCodec(minimum: bigint, maximum: bigint): ValueCodec<bigint> {
   }
 }
 
-export const uint64Codec: ValueCodec<bigint> = longCodec(0n, MAX_UINT64)
-export const int64Codec: ValueCodec<bigint> = longCodec(-MAX_INT64 - 1n, MAX_INT64)
+export const uint64Codec: ValueCodec<bigint> = longCodec('uint64', 0n, MAX_UINT64)
+export const int64Codec: ValueCodec<bigint> = longCodec('int64', -MAX_INT64 - 1n, MAX_INT64)
 
-function shortCodec(minimum: number, maximum: number): ValueCodec<number> {
+function shortCodec(protoType: ProtoType, minimum: number, maximum: number): ValueCodec<number> {
   return {
+    protoType,
     zero: 0,
     isZero: (value) => value === 0,
     isPacked: true,
@@ -162,14 +182,15 @@ function shortCodec(minimum: number, maximum: number): ValueCodec<number> {
   }
 }
 
-export const uint32Codec: ValueCodec<number> = shortCodec(0, 0xffff_ffff)
-export const int32Codec: ValueCodec<number> = shortCodec(-0x8000_0000, 0x7fff_ffff)
+export const uint32Codec: ValueCodec<number> = shortCodec('uint32', 0, 0xffff_ffff)
+export const int32Codec: ValueCodec<number> = shortCodec('int32', -0x8000_0000, 0x7fff_ffff)
 
 /** An enum; JSON has the names. Numbers without a name are kept, as proto3 does. */
 export function enumCodec(names: Readonly<Record<string, number>>): ValueCodec<number> {
   const byNumber = new Map(Object.entries(names).map(([name, number]) => [number, name]))
   return {
     ...int32Codec,
+    protoType: { enumeration: names },
     toJson: (value) => byNumber.get(value) ?? value,
     fromJson: (json, context, path) => {
       if (typeof json === 'string' && Object.hasOwn(names, json)) return names[json]!
@@ -186,6 +207,7 @@ const MAX_INTEGER_DIGITS = 78
 
 /** The SDK's math.Int: decimal digits. The codec accepts negative and empty ones; the modules check whether they are allowed. */
 export const integerCodec: ValueCodec<bigint> = {
+  protoType: 'string',
   zero: 0n,
   // Written even when it is zero, like all custom types of the SDK.
   isZero: () => false,
@@ -213,6 +235,7 @@ function parseInteger(text: string): bigint | undefined {
 
 /** The SDK's LegacyDec: in protobuf the digits of 10^-18 units, in JSON `0.050000000000000000`. */
 export const decimalCodec: ValueCodec<Decimal> = {
+  protoType: 'string',
   zero: 0n,
   isZero: () => false,
   isPacked: false,
@@ -274,6 +297,7 @@ function writeSecondsAndNanos(writer: ProtobufWriter, field: number, value: bigi
 
 /** google.protobuf.Timestamp as nanoseconds since the epoch. An absent one is Go's zero time, the beginning of year 1. */
 export const timestampCodec: ValueCodec<bigint> = {
+  protoType: { message: 'google.protobuf.Timestamp' },
   zero: FIRST_SECOND * NANOS,
   isZero: () => false,
   isPacked: false,
@@ -289,6 +313,7 @@ export const timestampCodec: ValueCodec<bigint> = {
 
 /** google.protobuf.Duration as nanoseconds. */
 export const durationCodec: ValueCodec<bigint> = {
+  protoType: { message: 'google.protobuf.Duration' },
   zero: 0n,
   isZero: () => false,
   isPacked: false,

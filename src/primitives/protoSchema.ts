@@ -164,6 +164,7 @@ function nested<T>(decode: () => T): T {
 
 /** In JSON an Any is an object with the message's fields and `@type`. */
 export const anyCodec: ValueCodec<AnyValue> = {
+  protoType: { message: 'google.protobuf.Any' },
   zero: { typeUrl: '', value: new Uint8Array(0) },
   isZero: () => false,
   isPacked: false,

@@ -337,7 +337,7 @@ class Connection {
 }
 
 function tooManyRequests({ retryAfterSeconds }: Refusal): string {
-  return `429 Too Many Requests\r\nretry-after: ${retryAfterSeconds}`
+  return `429 Too Many Requests\r\nretry-after: ${retryAfterSeconds}\r\naccess-control-expose-headers: retry-after`
 }
 
 /** The parts of a request's head that are needed. */

@@ -11,9 +11,11 @@ import type { CometEventHub } from './comet/eventHub.ts'
 import type { CometTable } from './comet/method.ts'
 import { addCometRoutes } from './comet/routes.ts'
 import { createCometSocket } from './comet/socket.ts'
+import { createConnectionGate } from './connectionGate.ts'
 import type { Dispatcher } from './dispatch.ts'
 import { type RpcLog, rateLimited } from './errors.ts'
 import { createFastPathHttp, type FastPathHttp } from './fastPathHttp.ts'
+import { addGrpcWebRoutes, type GrpcWebOptions } from './grpc/web.ts'
 import {
   type AllowedOrigins,
   acceptsGzip,
@@ -21,6 +23,7 @@ import {
   bodyText,
   bodyTooLarge,
   corsHeaders,
+  EXPOSED_HEADERS,
   forwardedFor,
   METHOD_NOT_ALLOWED,
   preflightHeaders,
@@ -78,6 +81,8 @@ export interface CosmosOptions {
   readonly cometHub: CometEventHub
   /** the paths under /cosmos */
   readonly rest: RestOptions
+  /** what gRPC-Web calls */
+  readonly grpc: GrpcWebOptions
 }
 
 /** What GET /health shows. */
@@ -230,31 +235,6 @@ function createHttpServer(limits: HttpLimits, handler: Parameters<typeof createS
   return server
 }
 
-/** Lets a connection in when there is room for one more of its client; otherwise closes it. */
-function createConnectionGate(
-  { clients, connectionRate, metrics }: Pick<RpcServerOptions, 'clients' | 'connectionRate' | 'metrics'>,
-  limits: Pick<HttpLimits, 'connections'>,
-): (socket: Socket) => boolean {
-  const budget = createClientBudget({
-    total: limits.connections,
-    onRefused: () => metrics?.refusedTotal.inc({ reason: 'connections' }),
-  })
-  return (socket) => {
-    const client = clients.ofConnection(socket.remoteAddress)
-    const isTooFast = client !== undefined && connectionRate.admit(client, 0) > 0
-    if (isTooFast || !budget.take(client, 1)) {
-      socket.destroy()
-      return false
-    }
-    metrics?.connections.inc({ transport: 'http' })
-    socket.once('close', () => {
-      budget.giveBack(client, 1)
-      metrics?.connections.dec({ transport: 'http' })
-    })
-    return true
-  }
-}
-
 /** Every connection starts on the fast path; `server` gets it with the first request that needs more. */
 function putFastPathFirst(
   server: Server,
@@ -294,7 +274,7 @@ function putFastPathFirst(
     idleMs: limits.idleMs,
     pending,
   })
-  const letIn = createConnectionGate(options, limits)
+  const letIn = createConnectionGate({ ...options, most: limits.connections, transport: 'http' })
   server.on('connection', (socket) => {
     if (!letIn(socket)) return
     // The fast path does not read the headers that say who may come in.
@@ -335,6 +315,8 @@ function addRoutes(
     reply.headers(corsHeaders(allowedOrigins, request.headers))
     if (request.method === 'OPTIONS') return reply.code(204).headers(preflightHeaders(request.headers)).send()
     const path = request.url.split('?', 1)[0]!
+    // Answers of JSON-RPC have no such headers but when they are refused.
+    if (path !== '/') reply.headers(EXPOSED_HEADERS)
     const refusal = request.method === 'POST' && path === '/' ? refusePost(request.headers, requestBytes) : undefined
     if (refusal !== undefined) return refuse(reply, refusal)
     const bytes = announcedBytes(request.headers, requestBytes)
@@ -342,7 +324,7 @@ function addRoutes(
     const { client } = request
     if (!requests.take(client, bytes)) {
       const json = tooManyRequests(dispatcher, path, '', RETRY_SECONDS)
-      return sendJson(reply.code(429).header('retry-after', RETRY_SECONDS), json)
+      return sendJson(comeAgain(reply, path, RETRY_SECONDS), json)
     }
     reply.raw.once('close', () => requests.giveBack(client, bytes))
   })
@@ -353,7 +335,7 @@ function addRoutes(
     const seconds = rateLimit.admit(request.client, Buffer.isBuffer(request.body) ? request.body.length : 0)
     if (seconds === 0) return
     const json = tooManyRequests(dispatcher, path, bodyText(request), seconds)
-    return sendJson(reply.code(429).header('retry-after', seconds), json)
+    return sendJson(comeAgain(reply, path, seconds), json)
   })
   app.addHook('onSend', async (request, reply, payload) => {
     if (!Buffer.isBuffer(payload)) return payload
@@ -375,6 +357,7 @@ function addRoutes(
   if (cosmos !== undefined) {
     addCometRoutes(app, cosmos.comet, { log, responseBytes, rateLimit, metrics: options.metrics })
     addRestRoutes(app, cosmos.rest)
+    addGrpcWebRoutes(app, cosmos.grpc, requestBytes)
   }
 
   app.setNotFoundHandler((request, reply) => {
@@ -390,6 +373,12 @@ function addRoutes(
     log.error({ error }, 'an HTTP request failed')
     return reply.code(500).type(TEXT_TYPE).send('internal error')
   })
+}
+
+/** Says when the client may come again. */
+function comeAgain(reply: FastifyReply, path: string, seconds: number): FastifyReply {
+  if (path === '/') reply.header('access-control-expose-headers', 'retry-after')
+  return reply.code(429).header('retry-after', seconds)
 }
 
 /** The text of a refusal in the form of answers under `path`. */

@@ -71,6 +71,12 @@ export function corsHeaders(allowed: AllowedOrigins, headers: IncomingHttpHeader
   return { 'access-control-allow-origin': origin, vary: 'origin' }
 }
 
+/** The headers of answers that pages of other origins may read, beside those that every page may. */
+export const EXPOSED_HEADERS = {
+  'access-control-expose-headers':
+    'retry-after, x-cosmos-block-height, grpc-status, grpc-message, grpc-status-details-bin',
+} as const
+
 /** The further headers of the answer to an OPTIONS request. */
 export function preflightHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   return {

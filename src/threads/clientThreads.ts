@@ -230,6 +230,7 @@ function socketData(options: ClientThreadsOptions, links: ClientThreadsLinks, in
     pendingWatch: links.pendingWatch,
     host: config.rpc.host,
     port: config.rpc.port,
+    grpcPort: config.rpc.grpcPort,
     sharesPort: config.rpc.socketThreads > 1,
     rateLimit: config.rpc.rateLimit,
     trustedProxies: config.rpc.trustedProxies,

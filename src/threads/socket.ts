@@ -57,6 +57,8 @@ export interface SocketData extends RpcThreadData {
   readonly pendingWatch: PendingWatch
   readonly host: string
   readonly port: number
+  /** undefined: no gRPC but for browsers */
+  readonly grpcPort: number | undefined
   /** other socket threads listen on the same port */
   readonly sharesPort: boolean
   /** requests a second of one client; 0: no limit */
@@ -226,6 +228,12 @@ function listenerOptions(namespaces: readonly Namespace[], rights: CallRights, r
   }
 }
 
+/** Loaded where somebody calls by gRPC. */
+const loadGrpcServices = async () => {
+  const { grpcServices } = await import('../rpc/grpc/services.ts')
+  return grpcServices({ queries: QUERIES, port: views, metrics })
+}
+const grpcServer = data.grpcPort === undefined ? undefined : await startGrpcServer(data.grpcPort)
 const privateServer = data.privateListener === undefined ? undefined : await startPrivateServer(data.privateListener)
 const server = await createRpcServer({
   ...listenerOptions(data.namespaces, data.rights, rateLimit),
@@ -265,6 +273,7 @@ const server = await createRpcServer({
       log,
     }),
     rest: { router: createRestRouter(QUERIES), port: views, metrics },
+    grpc: { paths: QUERIES.keys(), services: loadGrpcServices },
   },
   host: data.host,
   port: data.port,
@@ -278,6 +287,23 @@ const server = await createRpcServer({
   connectionRate,
   allowedOrigins: data.corsOrigins,
 })
+
+async function startGrpcServer(port: number) {
+  const { createGrpcServer } = await import('../rpc/grpc/server.ts')
+  return createGrpcServer({
+    services: await loadGrpcServices(),
+    host: data.host,
+    port,
+    reusePort: data.sharesPort,
+    // gRPC comes without proxies that name its clients.
+    clients: createClientAddresses([]),
+    rateLimit,
+    connectionRate,
+    requestBytes: data.limits.requestBytes,
+    responseBytes: data.limits.responseBytes,
+    metrics,
+  })
+}
 
 /** The listener for the operator: without limits of rate, and with all rights. */
 async function startPrivateServer({ host, port, namespaces, hostNames, jwtSecretFile }: PrivateListenerConfig) {
@@ -311,7 +337,7 @@ const service = {
   },
   metrics: () => threadMetrics.snapshot(),
   close: async () => {
-    await Promise.all([server.close(), privateServer?.close()])
+    await Promise.all([server.close(), privateServer?.close(), grpcServer?.close()])
     pending.close()
     closePool(data.pool)
     for (const port of [...viewThreads, remoteFilters, ...filterClients]) port.close()

@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { GetNodeInfoResponse } from 'cosmjs-types/cosmos/base/tendermint/v1beta1/query'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { frame, grpcCall, openSession, readFrames } from '../unit/rpc/grpc/grpcCall.ts'
 import { ACCOUNTS, NATIVE_TOKEN } from './devChain.ts'
 import { post, rpc, until } from './rpc.ts'
 import { freePort, startNode, type TestNode } from './startNode.ts'
@@ -18,6 +20,7 @@ let explorer: Server
 let node: TestNode
 let metricsPort: number
 let privatePort: number
+let grpcPort: number
 const heartbeats: Heartbeat[] = []
 
 const ask = <T = unknown>(method: string, ...params: readonly unknown[]): Promise<T> =>
@@ -39,6 +42,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => explorer.listen(0, '127.0.0.1', resolve))
   metricsPort = await freePort()
   privatePort = await freePort()
+  grpcPort = await freePort()
   node = await startNode({
     command: 'start',
     environment: {
@@ -49,6 +53,7 @@ beforeAll(async () => {
       EXPLORER_HEARTBEAT_URL: `http://127.0.0.1:${(explorer.address() as AddressInfo).port}/api/network/heartbeat`,
       METRICS_PORT: String(metricsPort),
       PRIVATE_RPC_PORT: String(privatePort),
+      GRPC_PORT: String(grpcPort),
     },
   })
 })
@@ -153,6 +158,24 @@ describe('methods that are not there', () => {
     expect(Object.keys(trusted).sort()).toEqual(['debug', 'eth', 'net', 'rpc', 'trace', 'txpool', 'web3'])
     expect(await ask('txpool_status')).toEqual({ pending: '0x0', queued: '0x0' })
     expect(await ask('txpool_inspect')).toEqual({ pending: {}, queued: {} })
+  })
+})
+
+describe('gRPC', () => {
+  it('answers on its port, and for browsers on that of the RPC', async () => {
+    const session = await openSession(grpcPort)
+    const path = '/cosmos.base.tendermint.v1beta1.Service/GetNodeInfo'
+    const { status, message } = await grpcCall(session, path, frame(new Uint8Array(0)))
+    session.close()
+    expect(status).toBe(0)
+    expect(GetNodeInfoResponse.decode(message!).defaultNodeInfo?.network).toBe('coin_76287-1')
+    const response = await fetch(new URL(path, node.url), {
+      method: 'POST',
+      headers: { 'content-type': 'application/grpc-web+proto' },
+      body: frame(new Uint8Array(0)),
+    })
+    const [first] = readFrames(Buffer.from(await response.arrayBuffer()))
+    expect(GetNodeInfoResponse.decode(first!).defaultNodeInfo?.moniker).toBe('node-of-the-test')
   })
 })
 

@@ -72,5 +72,10 @@ function types(): ReadonlyMap<string, AnyMessageType> {
   return byUrl
 }
 
+/** All of them. */
+export function typesOfAny(): readonly AnyMessageType[] {
+  return [...types().values()]
+}
+
 /** The types that an Any may hold in answers and requests: messages, keys, accounts, contents of proposals, authorizations. */
 export const JSON_TYPES_OF_ANY: JsonContext = { typeOf: (typeUrl) => types().get(typeUrl) }

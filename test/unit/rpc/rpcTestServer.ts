@@ -148,7 +148,12 @@ const NO_REST: RestOptions = {
 const NO_EVENTS: CometEventHub = { add: () => () => undefined }
 
 /** The paths of Cosmos clients, empty where a test does not need them. */
-export const NO_COSMOS: CosmosOptions = { comet: createCometTable([]), cometHub: NO_EVENTS, rest: NO_REST }
+export const NO_COSMOS: CosmosOptions = {
+  comet: createCometTable([]),
+  cometHub: NO_EVENTS,
+  rest: NO_REST,
+  grpc: { paths: [], services: () => Promise.reject(new Error('there is no gRPC here')) },
+}
 
 export interface TestServer extends RpcServer {
   readonly url: string

@@ -1,0 +1,164 @@
+import { once } from 'node:events'
+import {
+  constants,
+  createServer,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type Http2Session,
+} from 'node:http2'
+import type { Socket } from 'node:net'
+import { Code, ConnectError, type ConnectRouter, createContextValues } from '@connectrpc/connect'
+import { connectNodeAdapter } from '@connectrpc/connect-node'
+import type { ClientAddresses } from '../../config/clientAddress.ts'
+import type { SocketMetrics } from '../../telemetry/metrics.ts'
+import { createClientBudget } from '../clientBudget.ts'
+import { createConnectionGate } from '../connectionGate.ts'
+import type { RateLimit } from '../rateLimit.ts'
+import { GRPC_CLIENT } from './services.ts'
+
+export interface GrpcServerOptions {
+  readonly services: (router: ConnectRouter) => void
+  readonly host: string
+  /** 0: any free port */
+  readonly port: number
+  /** several threads listen on the same port; only where the platform has SO_REUSEPORT */
+  readonly reusePort?: boolean
+  readonly clients: ClientAddresses
+  readonly rateLimit: RateLimit
+  readonly connectionRate: RateLimit
+  /** of one message, decompressed */
+  readonly requestBytes: number
+  readonly responseBytes: number
+  readonly metrics?: Pick<SocketMetrics, 'connections' | 'refusedTotal'> | undefined
+  readonly limits?: Partial<GrpcLimits>
+}
+
+interface GrpcLimits {
+  readonly connections: number
+  /** requests of one connection at a time */
+  readonly streams: number
+  /** of all clients together */
+  readonly totalStreams: number
+  /** milliseconds for which a stream may be silent, its client not reading or not sending */
+  readonly streamIdleMs: number
+  /** milliseconds that a connection without streams is kept */
+  readonly idleMs: number
+  /** MiB that Node.js may keep for one connection: headers, unread frames */
+  readonly sessionMemory: number
+}
+
+const DEFAULT_LIMITS: GrpcLimits = {
+  connections: 2_000,
+  streams: 100,
+  totalStreams: 4_000,
+  streamIdleMs: 30_000,
+  idleMs: 300_000,
+  sessionMemory: 8,
+}
+
+/** Frames that no client sends, and streams that it opens although it may not, before its connection is closed. */
+const MAX_INVALID = 100
+/** A request has ten headers or so. */
+const MAX_HEADER_PAIRS = 64
+/** When the server closes: milliseconds for what runs. */
+const CLOSING_MS = 1_000
+
+export interface GrpcServer {
+  readonly port: number
+  close(): Promise<void>
+}
+
+/**
+ * gRPC over HTTP/2 without TLS. Who asks for more than its share is refused with RESOURCE_EXHAUSTED before its message is read.
+ * @throws Error (rejects) when it can not listen
+ */
+export async function createGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
+  const { clients, rateLimit, metrics, requestBytes, responseBytes } = options
+  const limits = { ...DEFAULT_LIMITS, ...options.limits }
+  const streams = createClientBudget({
+    total: limits.totalStreams,
+    onRefused: () => metrics?.refusedTotal.inc({ reason: 'streams' }),
+  })
+  const shutdown = new AbortController()
+  const answer = connectNodeAdapter({
+    routes: options.services,
+    grpcWeb: false,
+    connect: false,
+    readMaxBytes: requestBytes,
+    writeMaxBytes: responseBytes,
+    shutdownSignal: shutdown.signal,
+    contextValues: ({ socket }) => createContextValues().set(GRPC_CLIENT, clients.of(socket.remoteAddress, undefined)),
+    requestGate: ({ values }) => {
+      const seconds = rateLimit.admit(values.get(GRPC_CLIENT), 0)
+      if (seconds > 0) throw new ConnectError(`too many requests: try again in ${seconds} s`, Code.ResourceExhausted)
+    },
+  })
+  const server = createServer({
+    maxSessionMemory: limits.sessionMemory,
+    maxHeaderListPairs: MAX_HEADER_PAIRS,
+    maxSessionInvalidFrames: MAX_INVALID,
+    maxSessionRejectedStreams: MAX_INVALID,
+    settings: { maxConcurrentStreams: limits.streams },
+  })
+  server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) => {
+    const client = clients.of(request.socket.remoteAddress, undefined)
+    if (!streams.take(client, 1)) return refuse(response)
+    request.stream.once('close', () => streams.giveBack(client, 1))
+    // Of a message that is refused the rest is not waited for, once the answer's end is on its way.
+    request.stream.once('wantTrailers', () =>
+      setImmediate(() => {
+        if (!request.stream.readableEnded) request.stream.close(constants.NGHTTP2_NO_ERROR)
+      }),
+    )
+    request.stream.setTimeout(limits.streamIdleMs, () => request.stream.close())
+    answer(request, response)
+  })
+
+  const sessions = new Set<Http2Session>()
+  server.on('session', (session) => {
+    sessions.add(session)
+    session.once('close', () => sessions.delete(session))
+    session.setTimeout(limits.idleMs, () => session.close())
+    // An error of one connection is its client's; unheard it would end this thread.
+    session.on('error', () => session.destroy())
+  })
+  const letIn = createConnectionGate({ ...options, most: limits.connections, transport: 'grpc' })
+  const onConnection = server.listeners('connection') as ((socket: Socket) => void)[]
+  server.removeAllListeners('connection')
+  server.on('connection', (socket: Socket) => {
+    if (letIn(socket)) for (const listener of onConnection) listener.call(server, socket)
+  })
+  const listening = once(server, 'listening')
+  server.listen({ host: options.host, port: options.port, reusePort: options.reusePort ?? false })
+  await listening
+
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('the gRPC server has no port')
+  return {
+    port: address.port,
+    close: async () => {
+      const closed = once(server, 'close')
+      server.close()
+      for (const session of sessions) session.close()
+      shutdown.abort(new ConnectError('the node stops', Code.Unavailable))
+      const timer = setTimeout(() => {
+        for (const session of sessions) session.destroy()
+      }, CLOSING_MS)
+      await closed
+      clearTimeout(timer)
+    },
+  }
+}
+
+/** gRPC has its status in the trailers; without a body they are the headers. */
+function refuse(response: Http2ServerResponse): void {
+  response.stream.respond(
+    {
+      ':status': 200,
+      'content-type': 'application/grpc',
+      'grpc-status': String(Code.ResourceExhausted),
+      'grpc-message': 'too many requests at a time',
+    },
+    { endStream: true },
+  )
+}
