@@ -4,13 +4,20 @@ import type { UnconfirmedTransactions } from '../../mempool/types.ts'
 import { EMPTY_BYTES, equalBytes, toBuffer } from '../../primitives/bytes.ts'
 import type { CallScope } from '../callScope.ts'
 import type { JsonObject } from '../format/json.ts'
+import { unwrapEthereumTx } from '../native/ethereumTx.ts'
 import { type CheckedTransaction, checkedTransaction, type VerifiedTransaction } from '../submitTransaction.ts'
 import type { CometMempool } from './env.ts'
 import { checkTxJson, entryTxResult, NO_TX_RESULT, type TxResult, txResultJson } from './json/results.ts'
 import { upperHex } from './json/values.ts'
-import { type CometMethod, cometFailure, defineCometMethod, int, transaction } from './method.ts'
+import { type CometMethod, type CometType, cometFailure, defineCometMethod, int, transaction } from './method.ts'
 
-const params = [{ name: 'tx', type: transaction }] as const
+/** Native or EVM; an EVM one may be wrapped, as `tx` shows it. */
+const params = [{ name: 'tx', type: unwrapped(transaction) }] as const
+
+function unwrapped({ fromQuery, fromJson }: CometType<Uint8Array>): CometType<Uint8Array> {
+  const unwrap = (raw: Uint8Array | undefined) => (raw === undefined ? undefined : unwrapEthereumTx(raw))
+  return { fromQuery: (text) => unwrap(fromQuery(text)), fromJson: (value) => unwrap(fromJson(value)) }
+}
 
 /**
  * `broadcast_tx_sync`, `broadcast_tx_async` and `broadcast_tx_commit` (rpc/core/mempool.go), for native transactions and EVM envelopes.

@@ -18,7 +18,7 @@ import {
   timestamp,
   uint64,
 } from '../../primitives/protoSchema.ts'
-import { ExtensionOptionsEthereumTx, MsgEthereumTx } from './txResponse.ts'
+import { ExtensionOptionsEthereumTx, MsgEthereumTx } from './ethereumTx.ts'
 
 /** cosmos.auth.v1beta1.BaseAccount */
 export const BaseAccount = defineMessage('cosmos.auth.v1beta1.BaseAccount', {

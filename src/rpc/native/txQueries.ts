@@ -12,6 +12,7 @@ import { EventQueryError, parseEventQuery } from '../events/eventQuery.ts'
 import { findTransactions, locateTransaction, SearchError } from '../events/search.ts'
 import { submitTransaction } from '../submitTransaction.ts'
 import { Block, BlockId, blockUnavailable, toBlockIdMessage, toBlockMessage, wholeBlock } from './blockMessages.ts'
+import { unwrapEthereumTx } from './ethereumTx.ts'
 import { baseFeeAfter } from './feemarketQueries.ts'
 import { paginate, positionWalk } from './paginate.ts'
 import { defineQuery, type NativeQuery, pauseUntilDeadline, type QueryContext } from './query.ts'
@@ -91,7 +92,7 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
       if (mode !== BROADCAST_MODES.BROADCAST_MODE_SYNC && mode !== BROADCAST_MODES.BROADCAST_MODE_ASYNC) {
         throw invalidArgument('unsupported broadcast mode; supported types: sync, async')
       }
-      const { hash, code, codespace, log } = await submitTransaction(rpc, txBytes)
+      const { hash, code, codespace, log } = await submitTransaction(rpc, unwrapEthereumTx(txBytes))
       const txhash = upperHex(hash)
       // A client that asks for async does not want the result.
       const checked = mode === BROADCAST_MODES.BROADCAST_MODE_SYNC ? { code, codespace, rawLog: log } : {}
@@ -181,6 +182,7 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
     response: { tx: message(1, Tx) },
     run: (_, { txBytes }) => {
       if (txBytes.length === 0) throw invalidArgument('invalid empty tx bytes')
+      if (unwrapEthereumTx(txBytes) !== txBytes) return { tx: Tx.decode(txBytes) }
       const decoded = decodeTransaction(txBytes, MESSAGES)
       if (isSdkError(decoded)) throw fromSdkError(decoded)
       const { body, authInfo, txRaw } = decoded

@@ -1,11 +1,8 @@
 import { entryHash, isNativeEntry, type NativeEvent } from '../../chain/entries.ts'
 import type { ChainReader } from '../../chain/store.ts'
-import { decodeTransaction } from '../../chain/transaction.ts'
-import { BASE_DENOM } from '../../modules/coin.ts'
 import { Tx } from '../../modules/tx/types.ts'
 import type { Address } from '../../primitives/address.ts'
-import { bytesToHex, EMPTY_BYTES, hexToBytes, toBuffer } from '../../primitives/bytes.ts'
-import { bytesCodec, type ValueCodec, wrongForm } from '../../primitives/protoScalars.ts'
+import { EMPTY_BYTES, toBuffer } from '../../primitives/bytes.ts'
 import {
   type AnyValue,
   any,
@@ -22,6 +19,7 @@ import {
 } from '../../primitives/protoSchema.ts'
 import { entryTxResult } from '../comet/json/results.ts'
 import { upperHex } from '../comet/json/values.ts'
+import { wrapEthereumTx } from './ethereumTx.ts'
 
 /* Transactions as cosmos.base.abci.v1beta1 and tendermint.abci show them. */
 
@@ -72,26 +70,6 @@ export const Result = defineMessage('cosmos.base.abci.v1beta1.Result', {
   msgResponses: repeated(any(4)),
 })
 
-/** Bytes that JSON has as `0x…`. */
-const hexCodec: ValueCodec<Uint8Array> = {
-  ...bytesCodec,
-  toJson: bytesToHex,
-  fromJson: (json, _, path) => {
-    if (typeof json !== 'string' || !/^0x(?:[0-9a-fA-F]{2})*$/.test(json)) throw wrongForm(path, 'hex digits after 0x')
-    return hexToBytes(json)
-  },
-}
-
-/**
- * cosmos.evm.vm.v1.MsgEthereumTx: how an EVM transaction looks on chains where all transactions are native ones. Its bytes are hex,
- * the sender is base64, as cosmos/evm has them.
- */
-export const MsgEthereumTx = defineMessage('cosmos.evm.vm.v1.MsgEthereumTx', {
-  from: bytes(5),
-  raw: { ...bytes(6), codec: hexCodec as ValueCodec<unknown> },
-})
-export const ExtensionOptionsEthereumTx = defineMessage('cosmos.evm.vm.v1.ExtensionOptionsEthereumTx', {})
-
 type TxValue = ValueOf<typeof Tx>
 
 export interface ShownTransaction {
@@ -130,30 +108,9 @@ export function showTransaction(
   }
 }
 
-/**
- * An entry of data.txs as a transaction. An EVM transaction becomes a MsgEthereumTx in an envelope, as on chains where all
- * transactions are native; its fee there is what it offers for all of its gas limit.
- */
+/** An entry of data.txs as a native transaction. */
 function toTx(raw: Uint8Array, sender: Address): TxValue {
-  if (isNativeEntry(raw)) return Tx.decode(raw)
-  const { gasLimit, maxFeePerGas } = decodeTransaction(raw)
-  const message = { typeUrl: MsgEthereumTx.typeUrl, value: MsgEthereumTx.encode({ from: sender, raw }) }
-  const option = { typeUrl: ExtensionOptionsEthereumTx.typeUrl, value: EMPTY_BYTES }
-  return {
-    body: {
-      messages: [message],
-      memo: '',
-      timeoutHeight: 0n,
-      extensionOptions: [option],
-      nonCriticalExtensionOptions: [],
-    },
-    authInfo: {
-      signerInfos: [],
-      fee: { amount: [{ denom: BASE_DENOM, amount: gasLimit * maxFeePerGas }], gasLimit, payer: '', granter: '' },
-      tip: undefined,
-    },
-    signatures: [],
-  }
+  return isNativeEntry(raw) ? Tx.decode(raw) : wrapEthereumTx(raw, sender)
 }
 
 function hashText(raw: Uint8Array): string {

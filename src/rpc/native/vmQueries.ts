@@ -181,6 +181,8 @@ export const VM_QUERIES: readonly NativeQuery[] = [
     run: ({ rpc }) => ({
       params: VmParams.create({
         evmDenom: BASE_DENOM,
+        // Clients of cosmos/evm read it without asking whether it is there.
+        extendedDenomOptions: { extendedDenom: BASE_DENOM },
         activeStaticPrecompiles: rpc.chain.registeredPrecompiles.map(toChecksumAddress),
         historyServeWindow: HISTORY_SERVE_WINDOW,
       }),

@@ -3,10 +3,12 @@ import { type MerkleProof, merkleProofs } from '../../../chain/consensus/merkle.
 import type { ValidatorSet } from '../../../chain/consensus/types.ts'
 import { entryHash, type NativeEvent, type StoredEntry } from '../../../chain/entries.ts'
 import type { ChainReader } from '../../../chain/store.ts'
+import { Tx } from '../../../modules/tx/types.ts'
 import { bytesKey } from '../../../primitives/bytes.ts'
 import { sha256 } from '../../../primitives/hash.ts'
 import type { FoundTransaction, SearchChain } from '../../events/search.ts'
 import type { JsonObject } from '../../format/json.ts'
+import { wrapEthereumTx } from '../../native/ethereumTx.ts'
 import type { CheckedTransaction } from '../../submitTransaction.ts'
 import { type ConsensusParamsConfig, type ConsensusParamsView, paramUpdatesJson } from './consensusParams.ts'
 import { base64, upperHex } from './values.ts'
@@ -75,16 +77,21 @@ export function entryTxResult(entry: StoredEntry): TxResult {
   }
 }
 
-/** coretypes.ResultTx. `found` is of a block that is kept. */
+/**
+ * coretypes.ResultTx. `found` is of a block that is kept. An EVM transaction is shown as Cosmos clients decode it, but where its bytes are
+ * proved to be in the block.
+ */
 export function txJson(chain: SearchChain, { height, position }: FoundTransaction, prove: boolean): JsonObject {
   const { txs } = chain.consensusBlock(height)!
   const tx = txs[position]!
+  const entry = chain.entryResults(height)![position]!
+  const shown = entry.kind === 'evm' && !prove ? Tx.encode(wrapEthereumTx(tx, entry.signed.sender)) : tx
   return {
     hash: upperHex(entryHash(tx)),
     height: String(height),
     index: position,
-    tx_result: txResultJson(entryTxResult(chain.entryResults(height)![position]!)),
-    tx: base64(tx),
+    tx_result: txResultJson(entryTxResult(entry)),
+    tx: base64(shown),
     ...(prove ? { proof: proofJson(txs, position) } : {}),
   }
 }

@@ -11,6 +11,7 @@ import { MESSAGES } from '../../../../src/modules/messages.ts'
 import { isSdkError } from '../../../../src/modules/sdkError.ts'
 import { decodeNativeTransaction } from '../../../../src/modules/tx/decodeNativeTransaction.ts'
 import type { NativeTransaction } from '../../../../src/modules/tx/nativeTransaction.ts'
+import { Tx } from '../../../../src/modules/tx/types.ts'
 import { bytesToHex, concatBytes, toBuffer } from '../../../../src/primitives/bytes.ts'
 import { OWN_SCOPE } from '../../../../src/rpc/callScope.ts'
 import { answerCometGet, answerCometPost } from '../../../../src/rpc/comet/answer.ts'
@@ -23,6 +24,7 @@ import {
 import { type CometTable, createCometTable } from '../../../../src/rpc/comet/method.ts'
 import { createEventLoopQuota } from '../../../../src/rpc/eventLoopQuota.ts'
 import type { RpcContext } from '../../../../src/rpc/method.ts'
+import { wrapEthereumTx } from '../../../../src/rpc/native/ethereumTx.ts'
 import { createVerifier } from '../../../../src/rpc/submitTransaction.ts'
 import { Journal } from '../../../../src/state/journal.ts'
 import type { NodeView } from '../../../../src/state/view.ts'
@@ -207,6 +209,13 @@ describe('broadcast_tx_sync', () => {
     }
     expect(pool.pendingNonce(alice.address)).toBe(4n)
     expect(pool.unconfirmed(9).transactions).toEqual(sent)
+  })
+
+  it('takes an EVM transaction in a native one for what it is', async () => {
+    const raw = evm(0n)
+    const answer = await submit('broadcast_tx_sync', Tx.encode(wrapEthereumTx(raw, alice.address)))
+    expect(answer).toMatchObject({ code: 0, hash: hashText(raw) })
+    expect(pool.unconfirmed(9).transactions).toEqual([raw])
   })
 
   it.each<[name: string, raw: () => Uint8Array, expected: { code: number; codespace: string; log: unknown }]>([

@@ -1,3 +1,4 @@
+import { Tx } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { entryHash } from '../../../../src/chain/entries.ts'
 import { sha256 } from '../../../../src/primitives/hash.ts'
@@ -79,6 +80,17 @@ describe('tx', () => {
     expect(await search(`tx.hash='${hash.toString('hex')}' AND tx.height>1`)).toEqual({ total: '0', found: [] })
     const alike = Buffer.concat([hash.subarray(0, 31), Buffer.from([hash[31]! ^ 1])])
     expect((await ask('tx', { hash: alike.toString('base64') })).error.data).toContain('not found')
+  })
+
+  it('shows an EVM transaction as Cosmos clients decode it, where no proof is asked for', async () => {
+    const raw = indexed.txs[0]![1]!
+    const { tx, hash } = await ask('tx', { hash: Buffer.from(entryHash(raw)).toString('base64') })
+    expect(hash).toBe(indexed.hashOf(1, 1))
+    const { body } = Tx.decode(Buffer.from(tx, 'base64'))
+    expect(body?.messages.map(({ typeUrl }) => typeUrl)).toEqual(['/cosmos.evm.vm.v1.MsgEthereumTx'])
+    expect(Buffer.from(body!.messages[0]!.value).includes(Buffer.from(raw))).toBe(true)
+    const found = await ask('tx_search', { query: 'tx.height=1' })
+    for (const each of found.txs) Tx.decode(Buffer.from(each.tx, 'base64'))
   })
 
   it('knows nothing of others', async () => {
