@@ -1,4 +1,7 @@
+import { executionWitness } from './debug/executionWitness.ts'
+import { intermediateRoots } from './debug/intermediateRoots.ts'
 import { rawMethods } from './debug/raw.ts'
+import { stateRangeMethods } from './debug/stateRanges.ts'
 import { traceMethods } from './debug/traces.ts'
 import { createFilterMethods, type FilterMethodsOptions } from './eth/filterMethods.ts'
 import { ethMethods } from './eth/methods.ts'
@@ -15,6 +18,9 @@ const viewMethods = [
   ...txpoolMethods,
   ...rawMethods,
   ...traceMethods,
+  ...stateRangeMethods,
+  intermediateRoots,
+  executionWitness,
   ...testingMethods,
   ...traceNamespaceMethods,
 ]

@@ -21,18 +21,26 @@ export interface StateRoots {
 
 /**
  * Roots on the state after block `height`, which `reader` shows. `snapshot` is a database snapshot whose head record is `head`; it must stay
- * open. A call costs what has changed since the call before.
+ * open. A call costs what has changed since the call before. `onNode` gets the stored nodes that are read for it.
  */
 export function openStateRoots(
   snapshot: DatabaseReader,
   reader: StateReader,
   head: StateHead,
   height: number,
+  onNode?: (rlp: Uint8Array) => void,
 ): StateRoots {
   const nodes = height === head.height ? headNodes(snapshot) : formerNodes(snapshot, height)
   /** storage tries, by `bytesKey(address)`, of which nothing that is stored is left */
   const emptied = new Set<string>()
-  const source: TrieSource = { get: (key) => (emptied.has(addressIn(key)) ? undefined : nodes.get(key)) }
+  const source: TrieSource = {
+    get: (key) => {
+      if (emptied.has(addressIn(key))) return undefined
+      const node = nodes.get(key)
+      if (node !== undefined) onNode?.(node)
+      return node
+    },
+  }
   // No node is evicted: those of earlier calls are stored nowhere.
   const trie = new StateTrie(source, Number.POSITIVE_INFINITY)
   let known: ReadonlyMap<string, AccountChange> = new Map()

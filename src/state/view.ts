@@ -8,8 +8,10 @@ import { checkAbsent, storedTries } from './checkAbsent.ts'
 import { accountKey, FlatReader } from './flatState.ts'
 import { checkHeight, readStateHead, type StateHead } from './head.ts'
 import { valueAt } from './history.ts'
+import type { OlderStateOptions } from './olderState.ts'
 import { type AccountProof, proofAt } from './proof.ts'
 import type { StateReader } from './reader.ts'
+import { addTouched, openStateRange, type StateRange, type TouchedState } from './stateRange.ts'
 import { openStateRoots, type StateRoots } from './stateRoots.ts'
 
 /** Blocks and state as of one published head, so that everything that one RPC request reads is consistent. */
@@ -32,10 +34,17 @@ export interface NodeView {
     pause?: () => Promise<void>,
   ): Promise<AccountProof>
   /**
-   * State roots that further blocks on the state after block `height` would have.
+   * State roots that further blocks on the state after block `height` would have. `onNode` gets the stored trie nodes that are read for them.
    * @throws StateUnavailable below the pruning window
    */
-  stateRoots(height: number): StateRoots
+  stateRoots(height: number, onNode?: (rlp: Uint8Array) => void): StateRoots
+  /**
+   * Accounts and slots after block `height`; undefined when later blocks changed more than `maxEntries`.
+   * @throws StateUnavailable below the pruning window
+   */
+  rangeAt(height: number, options: OlderStateOptions): Promise<StateRange | undefined>
+  /** Adds what block `height` wrote, if its state is kept, to `touched`. @returns how many entries that were */
+  addTouched(height: number, touched: TouchedState): number
 }
 
 /** Caches that the views of one thread share. */
@@ -60,7 +69,10 @@ export function openView(snapshot: DatabaseReader, caches: ViewCaches): NodeView
     stateAt: (height) => openStateAt(snapshot, caches, head, height),
     accounts: (options = {}) => walkAccounts(snapshot, options),
     proofAt: (height, address, slots, pause) => proofAt(snapshot, head, height, address, slots, pause),
-    stateRoots: (height) => openStateRoots(snapshot, openStateAt(snapshot, caches, head, height), head, height),
+    stateRoots: (height, onNode) =>
+      openStateRoots(snapshot, openStateAt(snapshot, caches, head, height), head, height, onNode),
+    rangeAt: (height, options) => openStateRange(snapshot, head, height, options),
+    addTouched: (height, touched) => addTouched(snapshot, height, touched),
   }
 }
 

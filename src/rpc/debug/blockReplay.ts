@@ -10,6 +10,7 @@ import type { Rules } from '../../evm/blockContext.ts'
 import type { Tracer } from '../../evm/tracer.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import { Journal } from '../../state/journal.ts'
+import type { StateReader } from '../../state/reader.ts'
 import { serverError } from '../errors.ts'
 import { findBody, prunedHistory, readingState } from '../eth/blockLookup.ts'
 import { executionOf } from '../eth/call.ts'
@@ -29,6 +30,13 @@ export interface BlockReplay {
   readonly chain: Pick<ChainConfig, 'chainId' | 'evmChainId'>
 }
 
+/** Who wants to know what the execution of a block reads. */
+interface ReplayObserver {
+  /** a reader of the same state */
+  observe(state: StateReader): StateReader
+  onBlockHash(number: number): void
+}
+
 /**
  * Begins to execute a block again, in the original order: system calls, native modules, then all entries of data.txs. `pause` is the
  * engine's, see `ExecutionEnvironment.yield`.
@@ -38,6 +46,7 @@ export async function beginReplay(
   context: RpcContext,
   selector: BlockSelector,
   pause: () => Promise<void>,
+  observer?: ReplayObserver,
 ): Promise<BlockReplay> {
   const { view, chain } = context
   const block = findBody(view.chain, selector)
@@ -52,15 +61,20 @@ export async function beginReplay(
   if (entries === undefined || decided === undefined || lastValidators === undefined) throw prunedHistory(view.chain)
   const { engine, precompiles, hooks } = executionOf(context)
   const rules = rulesAt(chain, number)
+  const parentState = readingState(() => view.stateAt(number - 1))
+  const hashAt = (height: number): Hash | undefined => {
+    observer?.onBlockHash(height)
+    return view.chain.hash(height)
+  }
   const execution = await beginBlockExecution({
-    world: new Journal(readingState(() => view.stateAt(number - 1))),
+    world: new Journal(observer?.observe(parentState) ?? parentState),
     seed: header,
     timeMs: consensusTimeMs(header, view.chain, chain),
     rules,
     engine,
     precompiles,
     precompileGasLimit: chain.precompileGasLimit,
-    reader: view.chain,
+    reader: { hash: hashAt },
     yield: pause,
     hooks,
     start: blockStartOf({ ...decided.header, ...decided }, lastValidators),

@@ -1,3 +1,4 @@
+import { encodeEthereumBlock, readEthereumHeader } from '../../chain/ethereumBlock.ts'
 import { ExecutionTimeout } from '../../evm/engine.ts'
 import { createStructLogger } from '../../evm/tracers/structLogger.ts'
 import {
@@ -8,11 +9,21 @@ import {
   type TracerConfig,
 } from '../../evm/tracers/traceCollector.ts'
 import { isScript, tracerByName } from '../../evm/tracers/tracerByName.ts'
-import { bytesToHex } from '../../primitives/bytes.ts'
+import { bytesToHex, equalBytes } from '../../primitives/bytes.ts'
+import { type Hash, keccak256 } from '../../primitives/hash.ts'
+import { DecodingError, enterList, openRLP } from '../../primitives/rlp.ts'
 import { parseDuration } from '../../primitives/timeText.ts'
 import { RPC_CODES, RpcError, serverError } from '../errors.ts'
-import { findHeader } from '../eth/blockLookup.ts'
-import { type CallEnvironment, executionOf, openCall, runCall, toCallMessage } from '../eth/call.ts'
+import { findBody, findHeader } from '../eth/blockLookup.ts'
+import {
+  type CallEnvironment,
+  executionOf,
+  openCall,
+  overrideBlock,
+  runCall,
+  runCallForGood,
+  toCallMessage,
+} from '../eth/call.ts'
 import { applyStateOverrides } from '../eth/stateOverrides.ts'
 import { locateMined } from '../eth/transactions.ts'
 import { defineMethod, type ParamReader, type RpcContext, type RpcMethod } from '../method.ts'
@@ -24,8 +35,17 @@ import {
   readBlockNumberOrHash,
   readBlockNumberOrTag,
 } from '../params/blockSelector.ts'
-import { readBlockOverrides, readCallRequest, readStateOverrides } from '../params/callRequest.ts'
-import { jsonKind, objectReader, readBool, readHash, readIndex, TypeMismatch } from '../params/values.ts'
+import { type CallRequest, readBlockOverrides, readCallRequest, readStateOverrides } from '../params/callRequest.ts'
+import {
+  jsonKind,
+  listReader,
+  objectReader,
+  readBool,
+  readData,
+  readHash,
+  readIndex,
+  TypeMismatch,
+} from '../params/values.ts'
 import { type BlockReplay, beginReplay, logCount, replayTransaction, replayUpTo } from './blockReplay.ts'
 import { blockNotFound } from './raw.ts'
 
@@ -56,7 +76,7 @@ const FIELDS = {
 /** How debug methods trace (geth: tracers.TraceConfig). */
 type TraceConfig = ReturnType<typeof readTraceConfig>
 
-const readTraceConfig = objectReader('TraceConfig', 'tracers.TraceConfig', FIELDS)
+export const readTraceConfig = objectReader('TraceConfig', 'tracers.TraceConfig', FIELDS)
 
 /** The same for debug_traceCall (geth: tracers.TraceCallConfig). */
 const readTraceCallConfig = objectReader('TraceCallConfig', 'tracers.TraceCallConfig', {
@@ -101,6 +121,93 @@ export const traceBlockByHash = defineMethod({
   run: (context, hash, config = {}) => traceBlock(context, byHash(hash), config),
 })
 
+/**
+ * The same for a block that the client sends, as RLP. It must be one of this chain: blocks of others need what only this chain's consensus
+ * knows of them.
+ */
+export const traceBlockOfRlp = defineMethod({
+  name: 'debug_traceBlock',
+  queue: 'trace',
+  params: [readData, readTraceConfig],
+  required: 1,
+  run: (context, rlp, config = {}) => {
+    const { hash, parentHash, number } = readHeaderOf(rlp)
+    if (number === 0) throw serverError('genesis is not traceable')
+    const { chain } = context.view
+    if (chain.heightOf(parentHash) === undefined) throw serverError(`parent ${bytesToHex(parentHash)} not found`)
+    const block = findBody(chain, byHash(hash))
+    if (block === undefined || !equalBytes(encodeEthereumBlock(block.header, block.transactions), rlp)) {
+      throw serverError(`block ${bytesToHex(hash)} is not of this chain: only its blocks can be executed again`)
+    }
+    return traceBlock(context, byHash(hash), config)
+  },
+})
+
+/** @throws RpcError for what does not begin as a block */
+function readHeaderOf(rlp: Uint8Array): { readonly hash: Hash; readonly parentHash: Hash; readonly number: number } {
+  try {
+    const cursor = openRLP(rlp)
+    enterList(cursor, { type: 'types.extblock', path: '' })
+    const start = cursor.offset
+    const { parentHash, number } = readEthereumHeader(cursor)
+    return { hash: keccak256(rlp.subarray(start, cursor.offset)), parentHash, number }
+  } catch (error) {
+    if (error instanceof DecodingError) throw serverError(`could not decode block: ${error.message}`)
+    throw error
+  }
+}
+
+/** Calls of one request: each may run for the whole time that the request has. */
+const MAX_CALLS = 1_000
+
+/** A number of transactions, in JSON's own numbers as erigon and reth take it, or as a quantity; below 0: all. */
+const readTransactionCount: ParamReader<number> = (json) =>
+  typeof json === 'number' ? readInteger(json) : readIndex(json)
+
+const readBundle = objectReader('Bundle', 'tracers.Bundle', {
+  transactions: listReader(readCallRequest, '[]ethapi.TransactionArgs'),
+  blockOverride: readBlockOverrides,
+})
+
+const readBundles = listReader(readBundle, '[]tracers.Bundle')
+
+const readStateContext = objectReader('StateContext', 'tracers.StateContext', {
+  blockNumber: readBlockNumberOrHash,
+  transactionIndex: readTransactionCount,
+})
+
+/**
+ * Traces calls one after the other, each on what those before it have changed (erigon, reth): bundles of them, each in a block of its own
+ * overrides. `transactionIndex`: how many transactions of the block run before; by default all.
+ */
+export const traceCallMany = defineMethod({
+  name: 'debug_traceCallMany',
+  queue: 'trace',
+  params: [readBundles, readStateContext, readTraceCallConfig],
+  required: 1,
+  run: (context, bundles, state = {}, config = {}) => {
+    const { blockNumber: selector = LATEST, transactionIndex = -1 } = state
+    const count = bundles.reduce((sum, { transactions = [] }) => sum + transactions.length, 0)
+    if (count === 0) throw serverError('empty bundles')
+    if (count > MAX_CALLS) throw new RpcError(RPC_CODES.limitExceeded, `more than ${MAX_CALLS} calls`)
+    if (findHeader(context.view.chain, selector) === undefined) throw blockNotFound(context, selector)
+    const before = transactionIndex < 0 ? {} : { txIndex: transactionIndex }
+    return runTrace(context, config, async (run) => {
+      const environment = await openTraceCall(context, selector, { ...config, ...before }, run.pause)
+      const traces: unknown[][] = []
+      for (const { transactions = [], blockOverride = {} } of bundles) {
+        const block = overrideBlock(environment.block, blockOverride)
+        const traced: unknown[] = []
+        for (const request of transactions) {
+          traced.push(await traceCallFor(context, { ...environment, block }, request, run, runCallForGood))
+        }
+        traces.push(traced)
+      }
+      return traces
+    })
+  },
+})
+
 type Overrides = Pick<ReturnType<typeof readTraceCallConfig>, 'stateOverrides' | 'blockOverrides' | 'txIndex'>
 
 /**
@@ -119,23 +226,41 @@ export const traceCall = defineMethod({
     if (findHeader(context.view.chain, selector) === undefined) throw blockNotFound(context, selector)
     return runTrace(context, config, async (run) => {
       const environment = await openTraceCall(context, selector, config, run.pause)
-      const { tracer, result } = run.collect({
-        fork: environment.rules.fork,
-        blockNumber: environment.block.number,
-        blockHash: undefined,
-        transactionHash: undefined,
-        transactionIndex: 0,
-        firstLogIndex: 0,
-      })
-      const outcome = await runCall(environment, toCallMessage(request, context), tracer)
-      if (outcome.kind === 'skipped') throw serverError(`tracing failed: ${outcome.reason}`)
-      return result()
+      return traceCallFor(context, environment, request, run, runCall)
     })
   },
 })
 
+/** The trace of a call, run by `execute`. @throws RpcError when it cannot start */
+async function traceCallFor(
+  context: RpcContext,
+  environment: CallEnvironment,
+  request: CallRequest,
+  run: TraceRun,
+  execute: typeof runCall,
+): Promise<unknown> {
+  const { tracer, result } = run.collect({
+    fork: environment.rules.fork,
+    blockNumber: environment.block.number,
+    blockHash: undefined,
+    transactionHash: undefined,
+    transactionIndex: 0,
+    firstLogIndex: 0,
+  })
+  const outcome = await execute(environment, toCallMessage(request, context), tracer)
+  if (outcome.kind === 'skipped') throw serverError(`tracing failed: ${outcome.reason}`)
+  return result()
+}
+
 /** The methods of the `debug` namespace that execute transactions again. */
-export const traceMethods: readonly RpcMethod[] = [traceBlockByHash, traceBlockByNumber, traceCall, traceTransaction]
+export const traceMethods: readonly RpcMethod[] = [
+  traceBlockByHash,
+  traceBlockByNumber,
+  traceBlockOfRlp,
+  traceCall,
+  traceCallMany,
+  traceTransaction,
+]
 
 function traceBlock(context: RpcContext, selector: BlockSelector, config: TraceConfig): Promise<unknown> {
   return runTrace(context, config, async (run) => {

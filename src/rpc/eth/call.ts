@@ -206,7 +206,7 @@ export function revertError(data: Uint8Array): RpcError {
 }
 
 /** The block as a call with overrides sees it (geth: override.BlockOverrides.Apply). @throws RpcError */
-function overrideBlock(block: BlockContext, overrides: BlockOverrides): BlockContext {
+export function overrideBlock(block: BlockContext, overrides: BlockOverrides): BlockContext {
   for (const name of ['beaconRoot', 'withdrawals'] as const) {
     if (overrides[name] !== undefined) {
       throw serverError(`block override "${name}" is not supported for this RPC method`)

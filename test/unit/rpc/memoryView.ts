@@ -1,4 +1,5 @@
-import { compareBytes } from '../../../src/primitives/bytes.ts'
+import { bytesKey, compareBytes, equalBytes } from '../../../src/primitives/bytes.ts'
+import { EMPTY_TRIE_ROOT } from '../../../src/primitives/hash.ts'
 import { StateUnavailable } from '../../../src/state/head.ts'
 import type { NodeView } from '../../../src/state/view.ts'
 import type { MemoryStateReader } from '../state/memoryReader.ts'
@@ -34,6 +35,27 @@ export function memoryView(
       }
     },
     stateRoots: (height) => ({ after: (changes) => stateRootOf(stateAt(height).with(changes)) }),
+    rangeAt: async (height) => ({
+      accounts: async function* (start) {
+        for (const { address, account } of stateAt(height).accounts()) {
+          if (compareBytes(address, start) >= 0) yield [address, account]
+        }
+      },
+      slots: async function* (owner, start) {
+        for (const { address, slots } of stateAt(height).accounts()) {
+          if (equalBytes(address, owner)) yield* slots.filter(([slot]) => compareBytes(slot, start) >= 0)
+        }
+      },
+      storageRoot: () => EMPTY_TRIE_ROOT,
+    }),
+    addTouched: (height, { accounts }) => {
+      const all = [...stateAt(height - 1).accounts(), ...stateAt(height).accounts()]
+      for (const { address, slots } of all) {
+        const known = accounts.get(bytesKey(address)) ?? new Set()
+        accounts.set(bytesKey(address), new Set([...known, ...slots.map(([slot]) => bytesKey(slot))]))
+      }
+      return all.length
+    },
     proofAt: async (height, address, slots) => memoryProof(stateAt(height), address, slots),
   }
 }

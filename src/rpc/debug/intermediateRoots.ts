@@ -1,0 +1,32 @@
+import { bytesToHex } from '../../primitives/bytes.ts'
+import { readingState } from '../eth/blockLookup.ts'
+import { defineMethod } from '../method.ts'
+import { byHash } from '../params/blockSelector.ts'
+import { readHash } from '../params/values.ts'
+import { beginReplay, replayTransaction, replayUpTo } from './blockReplay.ts'
+import { readTraceConfig, runTrace } from './traces.ts'
+
+/**
+ * The state root after each Ethereum transaction of a block. What native transactions before it have done is in it; the end of the block,
+ * whose root the header has, is not in the last one.
+ */
+export const intermediateRoots = defineMethod({
+  name: 'debug_intermediateRoots',
+  queue: 'trace',
+  params: [readHash, readTraceConfig],
+  required: 1,
+  run: (context, hash, config = {}) =>
+    runTrace(context, config, async ({ pause }) => {
+      const replay = await beginReplay(context, byHash(hash), pause)
+      const { world, seed } = replay.execution
+      const roots = readingState(() => context.view.stateRoots(seed.number - 1))
+      const out: string[] = []
+      for (const index of replay.transactions.keys()) {
+        await pause()
+        await replayUpTo(replay, index, pause)
+        await replayTransaction(replay)
+        out.push(bytesToHex(await roots.after(world.changes(), pause)))
+      }
+      return out
+    }),
+})
