@@ -74,8 +74,27 @@ export function parseAddress(text: string, prefix: string = BECH32_ACCOUNT): Add
   return Uint8Array.from(bytes)
 }
 
-/** The text has the form of an address, but its capital letters do not match EIP-55's checksum. */
+/** The text has the form of an address, but the checksum in its characters (bech32) or capital letters (EIP-55) does not fit. */
 export class AddressChecksumError extends AddressError {}
+
+/**
+ * A more exact error than that of `parseAddress`, for a person who typed or copied `text`. Contracts see the text of `parseAddress` in what
+ * precompiles return, so that one stays as it is.
+ */
+export function explainAddressError(text: string, error: AddressError): AddressError {
+  return hasWrongBech32Checksum(text)
+    ? new AddressChecksumError('a character is wrong: the checksum of bech32 does not fit')
+    : error
+}
+
+function hasWrongBech32Checksum(text: string): boolean {
+  try {
+    bech32.decode(text)
+    return false
+  } catch (error) {
+    return error instanceof Error && error.message.startsWith('Invalid checksum')
+  }
+}
 
 /**
  * Like `parseAddress`, for a text that a person typed or copied: hex digits in mixed case must match EIP-55's checksum, as wallets
@@ -83,13 +102,21 @@ export class AddressChecksumError extends AddressError {}
  * @throws AddressError; AddressChecksumError for a wrong checksum
  */
 export function parseTypedAddress(text: string, prefix: string = BECH32_ACCOUNT): Address {
-  const address = parseAddress(text, prefix)
+  const address = parseExplaining(text, prefix)
   const digits = /^0x(.*)$/i.exec(text)?.[1]
   const isMixed = digits !== undefined && /[a-f]/.test(digits) && /[A-F]/.test(digits)
   if (isMixed && toChecksumAddress(address).slice(2) !== digits) {
     throw new AddressChecksumError('a digit or capital letter is wrong: the checksum of EIP-55 does not fit')
   }
   return address
+}
+
+function parseExplaining(text: string, prefix: string): Address {
+  try {
+    return parseAddress(text, prefix)
+  } catch (error) {
+    throw error instanceof AddressError ? explainAddressError(text, error) : error
+  }
 }
 
 /** Address of a module's account: the first 20 bytes of sha256(name), as in the Cosmos SDK. */

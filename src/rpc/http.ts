@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { promisify } from 'node:util'
-import { constants, gzip } from 'node:zlib'
-import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import { constants, gunzip, gzip } from 'node:zlib'
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { ClientAddresses } from '../config/clientAddress.ts'
 import type { SocketMetrics } from '../telemetry/metrics.ts'
 import { type ClientBudget, createClientBudget } from './clientBudget.ts'
@@ -25,9 +25,12 @@ import {
   corsHeaders,
   EXPOSED_HEADERS,
   forwardedFor,
+  isGzip,
   METHOD_NOT_ALLOWED,
+  NOT_GZIP,
   preflightHeaders,
   type Refusal,
+  refuseEncoding,
   refusePost,
   scopeOfHttp,
   sendJson,
@@ -131,7 +134,8 @@ const DEFAULT_HTTP_LIMITS: HttpLimits = {
   staleMs: 15_000,
 }
 
-const WEBSOCKET_PATH = '/ws'
+/** At `/`, too, as many tools take one address for HTTP and WebSocket. */
+const WEBSOCKET_PATHS = ['/ws', '/'] as const
 const COMET_WEBSOCKET_PATH = '/rpc/websocket'
 /** Never refused: who balances load by it must not take a limit of one client for a fault of the node. */
 const HEALTH_PATH = '/health'
@@ -146,9 +150,12 @@ const SHORT_REQUEST_LENGTH = 4_096
 const TEXT_TYPE = 'text/plain; charset=utf-8'
 
 const compress = promisify(gzip)
+const unzip = promisify(gunzip)
+/** Codes of zlib's errors for bytes that are not gzip, or not all of it. */
+const ZLIB_ERROR = /^Z_/
 
 /**
- * A listener: JSON-RPC at POST / and at /ws, /health, and for clients of Cosmos chains /rpc/… and /cosmos/…. HTTP follows geth (node/rpcstack.go, rpc/http.go): each JSON-RPC
+ * A listener: JSON-RPC at POST / and as WebSocket at /ws and /, /health, and for clients of Cosmos chains /rpc/… and /cosmos/…. HTTP follows geth (node/rpcstack.go, rpc/http.go): each JSON-RPC
  * answer has the status 200, only faults of the transport have others.
  * @throws Error (rejects) when it can not listen
  */
@@ -172,7 +179,9 @@ export async function createRpcServer(options: RpcServerOptions): Promise<RpcSer
   })
   const { cosmos, access } = options
   const protocols = new Map<string, (maxSubscriptions: number) => SocketProtocol>()
-  protocols.set(WEBSOCKET_PATH, (maxSubscriptions) => createEthereumSocket(dispatcher, hub, maxSubscriptions))
+  for (const path of WEBSOCKET_PATHS) {
+    protocols.set(path, (maxSubscriptions) => createEthereumSocket(dispatcher, hub, maxSubscriptions))
+  }
   if (cosmos !== undefined) {
     const { comet: table, cometHub } = cosmos
     const { log, responseBytes } = options
@@ -305,7 +314,12 @@ function addRoutes(
     options
 
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => done(null, body))
+  // The bytes of a body that is unpacked are taken from the client's budget before it is read, as if they were all that are allowed.
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
+    const refusal = refuseEncoding(request.headers)
+    if (refusal !== undefined) throw Object.assign(new Error(refusal.text), { statusCode: refusal.status })
+    return isGzip(request.headers) ? unzip(body, { maxOutputLength: requestBytes }) : body
+  })
 
   app.decorateRequest('client', '')
   app.addHook('onRequest', async (request, reply) => {
@@ -367,7 +381,10 @@ function addRoutes(
     return reply.code(404).type(TEXT_TYPE).send('404 page not found')
   })
   app.setErrorHandler((error: Error & { readonly statusCode?: number; readonly code?: string }, _, reply) => {
-    if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return refuse(reply, bodyTooLarge(requestBytes))
+    if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE' || error.code === 'ERR_BUFFER_TOO_LARGE') {
+      return refuse(reply, bodyTooLarge(requestBytes))
+    }
+    if (ZLIB_ERROR.test(error.code ?? '')) return refuse(reply, NOT_GZIP)
     const { statusCode = 500 } = error
     if (statusCode < 500) return reply.code(statusCode).type(TEXT_TYPE).send(error.message)
     log.error({ error }, 'an HTTP request failed')

@@ -30,7 +30,7 @@ export function mediaType(contentType: string | undefined): string {
 
 /** A refusal at the level of HTTP. */
 export interface Refusal {
-  readonly status: 401 | 403 | 405 | 413 | 415
+  readonly status: 400 | 401 | 403 | 405 | 413 | 415
   readonly text: string
 }
 
@@ -44,9 +44,26 @@ export function refusePost(headers: IncomingHttpHeaders, maxBytes: number): Refu
   return { status: 415, text: 'invalid content type, only application/json is supported' }
 }
 
-/** The bytes that a request's body may take: as many as are allowed where it does not say its length. */
+/** Whether a request's body is compressed with gzip (RFC 9110, 8.4.1.3). */
+export function isGzip(headers: IncomingHttpHeaders): boolean {
+  return contentEncoding(headers) === 'gzip'
+}
+
+function contentEncoding(headers: IncomingHttpHeaders): string {
+  return headers['content-encoding']?.trim().toLowerCase() ?? ''
+}
+
+/** Why a request whose body has another encoding than gzip is refused; undefined when it is not. */
+export function refuseEncoding(headers: IncomingHttpHeaders): Refusal | undefined {
+  if (['', 'identity', 'gzip'].includes(contentEncoding(headers))) return undefined
+  return { status: 415, text: 'invalid content encoding, only gzip is supported' }
+}
+
+export const NOT_GZIP: Refusal = { status: 400, text: 'the body is not gzip' }
+
+/** The bytes that a request's body may take: as many as are allowed where it does not say its length, and where it is compressed. */
 export function announcedBytes(headers: IncomingHttpHeaders, maxBytes: number): number {
-  if (headers['transfer-encoding'] !== undefined) return maxBytes
+  if (headers['transfer-encoding'] !== undefined || isGzip(headers)) return maxBytes
   return Math.min(Number(headers['content-length'] ?? 0), maxBytes)
 }
 

@@ -44,6 +44,18 @@ export const contentFrom = defineMethod({
   },
 })
 
+/** All transactions that could be in the next block, by sender and nonce (`eth_pendingTransactions` of Nethermind and cosmos/evm). */
+export const pendingTransactions = defineMethod({
+  name: 'eth_pendingTransactions',
+  queue: 'heavy',
+  run: async (context) => {
+    const counts = await context.txs.status()
+    if (counts.pending * SHORTEST_OBJECT > context.limits.responseBytes) throw responseTooLarge()
+    const { pending } = await context.txs.content()
+    return new RawJson(await writerFor(context, formatPendingTransaction).list(pending))
+  },
+})
+
 /** The `txpool` namespace. */
 export const txpoolMethods: readonly RpcMethod[] = [status, content, contentFrom, inspect]
 
@@ -80,6 +92,7 @@ interface PoolWriterOptions {
 
 /** Writes parts of one answer, whose size they share. */
 interface PoolWriter {
+  list(transactions: readonly PooledTransaction[]): Promise<string>
   /** JSON object of transactions of one sender by decimal nonce. */
   byNonce(transactions: readonly PooledTransaction[]): Promise<string>
   /** JSON object of {@link byNonce} by checksummed sender. */
@@ -91,19 +104,32 @@ const PUNCTUATION = 6
 
 function createPoolWriter({ write, maxBytes, pause }: PoolWriterOptions): PoolWriter {
   let bytes = 0
-  const byNonce = async (transactions: readonly PooledTransaction[]): Promise<string> => {
+  const writeAll = async (
+    transactions: readonly PooledTransaction[],
+    toEntry: (transaction: Transaction, sender: Address) => string,
+  ): Promise<string> => {
     const entries: string[] = []
     for (const { raw, sender } of transactions) {
       await pause?.()
-      const transaction = decodeTransaction(raw)
-      const entry = `"${transaction.nonce}":${JSON.stringify(write(transaction, sender))}`
+      const entry = toEntry(decodeTransaction(raw), sender)
       bytes += entry.length + PUNCTUATION
       if (bytes > maxBytes) throw responseTooLarge()
       entries.push(entry)
     }
-    return `{${entries.join(',')}}`
+    return entries.join(',')
+  }
+  const byNonce = async (transactions: readonly PooledTransaction[]): Promise<string> => {
+    const entries = await writeAll(
+      transactions,
+      (transaction, sender) => `"${transaction.nonce}":${JSON.stringify(write(transaction, sender))}`,
+    )
+    return `{${entries}}`
   }
   return {
+    list: async (transactions) => {
+      const entries = await writeAll(transactions, (transaction, sender) => JSON.stringify(write(transaction, sender)))
+      return `[${entries}]`
+    },
     byNonce,
     bySender: async (transactions) => {
       const senders = Map.groupBy(transactions, ({ sender }) => bytesKey(sender))

@@ -18,6 +18,29 @@ export const getBalance = defineMethod({
   },
 })
 
+/** The account as the state's trie has it, null for an absent one (reth, Besu and Nethermind: eth_getAccount). */
+export const getAccount = defineMethod({
+  name: 'eth_getAccount',
+  queue: 'heavy',
+  params: [readAddress, readBlockNumberOrHash],
+  required: 1,
+  run: async ({ view, execution, limits, monotonicMs }, address, block = LATEST) => {
+    const { height, state } = selectState(view, block)
+    if (state.getAccount(address) === undefined) return null
+    const pause = execution?.yieldUntil(monotonicMs() + limits.callTimeoutMs)
+    // Only the proof knows the root of the account's storage.
+    const account = await view.proofAt(height, address, [], pause).catch((error: unknown) => {
+      throw stateError(error)
+    })
+    return {
+      balance: toQuantity(account.balance),
+      nonce: toQuantity(account.nonce),
+      codeHash: bytesToHex(account.codeHash),
+      storageRoot: bytesToHex(account.storageRoot),
+    }
+  },
+})
+
 /** At `pending`, the nonce after the sender's contiguous transactions in the pool. */
 export const getTransactionCount = defineMethod({
   name: 'eth_getTransactionCount',

@@ -36,6 +36,17 @@ export const syncing = defineMethod({
   },
 })
 
+/** Who gets the fees of blocks: the fee recipient of the newest one, which is its proposer's, as the node itself may not be a validator. */
+export const coinbase = defineMethod({
+  name: 'eth_coinbase',
+  queue: 'socket',
+  run: ({ view }) => {
+    const header = view.chain.header(view.chain.headHeight)
+    if (header === undefined) throw serverError('header not found')
+    return bytesToHex(header.miner)
+  },
+})
+
 /** The node keeps no keys of accounts. */
 export const accounts = defineMethod({
   name: 'eth_accounts',

@@ -59,11 +59,11 @@ function rangeOf(chain: ChainReader, { blockHash, fromBlock, toBlock }: LogFilte
   if (fromBlock === 'pending' || toBlock === 'pending') throw invalidParams('pending logs are not supported')
   const from = heightOfTag(chain, fromBlock ?? 'latest')
   const to = heightOfTag(chain, toBlock ?? 'latest')
-  const isReversed = from > to
-  // geth compares before it knows what tags mean.
-  if (isReversed && typeof fromBlock === 'number' && typeof toBlock === 'number') throw reversedRange()
-  if (Math.max(from, to) > chain.headHeight) throw invalidParams('block range extends beyond current head block')
-  if (isReversed) throw reversedRange()
+  // Beyond the head, where nobody knows it yet, geth takes `latest` for the highest of all numbers (eth/filters/filter.go).
+  const isFromLatest = (fromBlock ?? 'latest') === 'latest'
+  const isBeyondHead = to > chain.headHeight
+  if (from > to || (isFromLatest && isBeyondHead)) throw reversedRange()
+  if (isBeyondHead) throw invalidParams('block range extends beyond current head block')
   // A single block is looked into: some without receipts have no logs either.
   if (from < chain.oldestBlock && from < to) throw prunedHistory(chain)
   // −32005 rather than −32602: clients then ask for a smaller range

@@ -1,6 +1,15 @@
 import type { RpcMethod } from '../method.ts'
 import { simulateV1 } from '../simulate/simulateV1.ts'
-import { getBalance, getCode, getProof, getStorageAt, getStorageValues, getTransactionCount } from './accountState.ts'
+import { pendingTransactions } from '../txpool.ts'
+import {
+  getAccount,
+  getBalance,
+  getCode,
+  getProof,
+  getStorageAt,
+  getStorageValues,
+  getTransactionCount,
+} from './accountState.ts'
 import {
   getBlockByHash,
   getBlockByNumber,
@@ -14,7 +23,8 @@ import {
   getUncleCountByBlockNumber,
 } from './blocks.ts'
 import { call } from './call.ts'
-import { accounts, blockNumber, capabilities, chainId, config, syncing } from './chainInfo.ts'
+import { callMany } from './callMany.ts'
+import { accounts, blockNumber, capabilities, chainId, coinbase, config, syncing } from './chainInfo.ts'
 import { createAccessList } from './createAccessList.ts'
 import { estimateGas } from './estimateGas.ts'
 import { feeHistory } from './feeHistory.ts'
@@ -40,14 +50,17 @@ export const ethMethods: readonly RpcMethod[] = [
   blobBaseFee,
   blockNumber,
   call,
+  callMany,
   capabilities,
   chainId,
+  coinbase,
   config,
   createAccessList,
   estimateGas,
   feeHistory,
   fillTransaction,
   gasPrice,
+  getAccount,
   getBalance,
   getBlockByHash,
   getBlockByNumber,
@@ -74,6 +87,7 @@ export const ethMethods: readonly RpcMethod[] = [
   getUncleCountByBlockHash,
   getUncleCountByBlockNumber,
   maxPriorityFeePerGas,
+  pendingTransactions,
   sendRawTransaction,
   sendRawTransactionSync,
   simulateV1,

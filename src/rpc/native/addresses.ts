@@ -3,6 +3,7 @@ import {
   AddressError,
   BECH32_CONSENSUS,
   BECH32_OPERATOR,
+  explainAddressError,
   parseAddress,
   toBech32,
 } from '../../primitives/address.ts'
@@ -37,6 +38,6 @@ function read(text: string, what: string, prefix?: string): Address {
     return parseAddress(text, prefix)
   } catch (error) {
     if (!(error instanceof AddressError)) throw error
-    throw invalidArgument(`invalid ${what}: ${error.message}`)
+    throw invalidArgument(`invalid ${what}: ${explainAddressError(text, error).message}`)
   }
 }

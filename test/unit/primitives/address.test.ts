@@ -1,6 +1,7 @@
 import { bech32 } from 'bech32'
 import { describe, expect, it } from 'vitest'
 import {
+  AddressChecksumError,
   AddressError,
   parseAddress,
   parseTypedAddress,
@@ -45,6 +46,14 @@ describe('parseTypedAddress', () => {
       expect(parseTypedAddress(text)).toEqual(ADDRESS)
     },
   )
+
+  it('calls a wrong checksum of bech32 that', () => {
+    const typed = toBech32(ADDRESS).replace(/.$/, (last) => (last === 'q' ? 'p' : 'q'))
+    expect(() => parseTypedAddress(typed)).toThrow(AddressChecksumError)
+    expect(() => parseTypedAddress(typed)).toThrow('the checksum of bech32 does not fit')
+    expect(() => parseTypedAddress(toBech32(ADDRESS, 'coinvaloper'))).toThrow('expected the prefix coin')
+    expect(() => parseTypedAddress('coin1')).toThrow('or a coin1… address')
+  })
 
   it('refuses one letter of the other case, which others read', () => {
     const at = digits.search(/[a-f]/)

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { defineMethod, type ParamReader } from '../../../src/rpc/method.ts'
 import { createMemoryNode, type MemoryNode, TEST_LIMITS } from './memoryNode.ts'
@@ -107,6 +108,34 @@ describe('POST /', () => {
     const [status, body] = await chunked(strict, [CALL.padEnd(6_000), ' '.repeat(6_000)])
     expect([status, body]).toEqual([413, 'content length too large (>10000)'])
     expect(await chunked(strict, [CALL.slice(0, 9), CALL.slice(9)])).toEqual([200, ANSWER])
+  })
+
+  test('a body may come in gzip, within the limit before and after', async () => {
+    const zipped = (body: Uint8Array, encoding = 'gzip', url = server.url): Promise<Response> =>
+      fetch(url, {
+        method: 'POST',
+        body: new Uint8Array(body),
+        headers: { ...JSON_HEADERS, 'content-encoding': encoding },
+      })
+    expect(await (await zipped(gzipSync(CALL))).text()).toBe(ANSWER)
+    expect(await (await zipped(gzipSync(CALL), 'GZIP')).text()).toBe(ANSWER)
+    expect(await (await zipped(Buffer.from(CALL), 'identity')).text()).toBe(ANSWER)
+    expect(await (await zipped(gzipSync(CALL.padEnd(10_000)), 'gzip', strict.url)).text()).toBe(ANSWER)
+    const answerOf = async (response: Promise<Response>): Promise<unknown[]> => {
+      const { status, text } = await response.then(async (got) => ({ status: got.status, text: await got.text() }))
+      return [status, text]
+    }
+    const bomb = gzipSync(Buffer.alloc(200 * 1_048_576, ' '))
+    expect(await answerOf(zipped(bomb))).toEqual([413, 'content length too large (>5242880)'])
+    expect(await answerOf(zipped(gzipSync(CALL.padEnd(10_001)), 'gzip', strict.url))).toEqual([
+      413,
+      'content length too large (>10000)',
+    ])
+    expect(await answerOf(zipped(Buffer.from(CALL)))).toEqual([400, 'the body is not gzip'])
+    expect(await answerOf(zipped(gzipSync(CALL).subarray(0, 30)))).toEqual([400, 'the body is not gzip'])
+    const wrong = [415, 'invalid content encoding, only gzip is supported']
+    expect(await answerOf(zipped(brotliCompressSync(CALL), 'br'))).toEqual(wrong)
+    expect(await answerOf(zipped(gzipSync(gzipSync(CALL)), 'gzip, gzip'))).toEqual(wrong)
   })
 
   test('a long answer is compressed for whoever takes that, a short one is not', async () => {

@@ -3,7 +3,7 @@ import type { PooledTransaction, TxPort } from '../../../src/mempool/types.ts'
 import { toChecksumAddress } from '../../../src/primitives/address.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { RawJson, type RpcContext, type RpcMethod, readArguments } from '../../../src/rpc/method.ts'
-import { content, contentFrom, inspect, status } from '../../../src/rpc/txpool.ts'
+import { content, contentFrom, inspect, pendingTransactions, status } from '../../../src/rpc/txpool.ts'
 import { invokeError } from './invoke.ts'
 import { createMemoryNode, type MemoryNode, TEST_LIMITS } from './memoryNode.ts'
 import { testAccount } from './testAccount.ts'
@@ -71,6 +71,16 @@ describe('txpool', () => {
       },
       queued: { [b]: { 3: `${target}: 0 wei + 21000 gas × 3000000000 wei` } },
     })
+  })
+
+  test('eth_pendingTransactions lists those that can be in the next block', async () => {
+    const listed = (await run(pendingTransactions, node.context({ txs: pool(first, second) }))) as { hash: string }[]
+    expect(listed.map(({ hash }) => hash)).toEqual([first, second].map(({ hash }) => bytesToHex(hash)))
+    expect(listed[0]).toMatchObject({ blockHash: null, from: alice.hex, value: '0x5' })
+    expect(await run(pendingTransactions, node.context())).toEqual([])
+    const limits = { ...TEST_LIMITS, responseBytes: 900 }
+    const context = node.context({ txs: pool(first, second), limits })
+    expect(await invokeError(pendingTransactions, context)).toMatchObject({ code: -32003 })
   })
 
   test('an empty pool', async () => {

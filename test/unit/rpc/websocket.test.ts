@@ -206,6 +206,15 @@ describe('requests', () => {
     await own.close()
   })
 
+  test('the address of HTTP is one for WebSockets as well', async () => {
+    const socket = new WebSocket(server.wsUrl.replace('/ws', '/'))
+    await once(socket, 'open')
+    socket.send('{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}')
+    const [answer] = (await once(socket, 'message')) as [Buffer]
+    expect(JSON.parse(answer.toString())).toMatchObject({ id: 1, result: expect.stringMatching(/^0x/) })
+    socket.close()
+  })
+
   test('other paths and origins are refused, and too many sockets', async () => {
     const refusal = async (url: string, headers = {}): Promise<unknown> => {
       const socket = new WebSocket(url, { headers })

@@ -1,6 +1,8 @@
+import { fromRlp } from 'viem'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import {
+  getAccount,
   getBalance,
   getCode,
   getProof,
@@ -8,6 +10,7 @@ import {
   getStorageValues,
   getTransactionCount,
 } from '../../../../src/rpc/eth/accountState.ts'
+import { toQuantity } from '../../../../src/rpc/format/json.ts'
 import { invoke, invokeError } from '../invoke.ts'
 import { createMemoryNode, type MemoryNode } from '../memoryNode.ts'
 import { testAccount } from '../testAccount.ts'
@@ -97,6 +100,23 @@ describe('errors', () => {
     expect(await invokeError(getProof, context, alice.hex, [], '0x0')).toEqual(error)
     expect(await invoke(getTransactionCount, context, alice.hex, 'earliest')).toBe('0x1')
   })
+})
+
+test('an account as it is in the trie, by viem’s reading of its proof', async () => {
+  const context = node.context()
+  for (const block of ['0x0', 'latest']) {
+    const proof = (await invoke(getProof, context, counter, [], block)) as { accountProof: `0x${string}`[] }
+    const [, leaf] = fromRlp(proof.accountProof.at(-1)!, 'hex') as [string, `0x${string}`]
+    const [nonce, balance, storageRoot, codeHash] = fromRlp(leaf, 'hex') as string[]
+    expect(await invoke(getAccount, context, counter, block)).toEqual({
+      nonce: toQuantity(BigInt(nonce!)),
+      balance: balance === '0x' ? '0x0' : balance,
+      storageRoot,
+      codeHash,
+    })
+  }
+  expect(await invoke(getAccount, context, ABSENT)).toBeNull()
+  expect(await invokeError(getAccount, context, ABSENT, '0x9')).toMatchObject({ message: 'header not found' })
 })
 
 describe('proof', () => {

@@ -1,6 +1,14 @@
 import { beforeAll, expect, test } from 'vitest'
 import { bytesToHex } from '../../../../src/primitives/bytes.ts'
-import { accounts, blockNumber, capabilities, chainId, config, syncing } from '../../../../src/rpc/eth/chainInfo.ts'
+import {
+  accounts,
+  blockNumber,
+  capabilities,
+  chainId,
+  coinbase,
+  config,
+  syncing,
+} from '../../../../src/rpc/eth/chainInfo.ts'
 import { ethMethods } from '../../../../src/rpc/eth/methods.ts'
 import { invoke } from '../invoke.ts'
 import { createMemoryNode, type MemoryNode } from '../memoryNode.ts'
@@ -18,7 +26,7 @@ beforeAll(async () => {
     },
   })
   await node.produce([])
-  await node.produce([])
+  await node.produce([], new Uint8Array(20).fill(0xcb))
 })
 
 test('the simple ones', async () => {
@@ -26,6 +34,7 @@ test('the simple ones', async () => {
   expect(await invoke(chainId, context)).toBe('0x1dcc')
   expect(await invoke(blockNumber, context)).toBe('0x2')
   expect(await invoke(accounts, context)).toEqual([])
+  expect(await invoke(coinbase, context)).toBe(`0x${'cb'.repeat(20)}`)
   expect(await invoke(syncing, context)).toBe(false)
   const status = { startingBlock: 1, currentBlock: 16, highestBlock: 255 }
   expect(await invoke(syncing, node.context({ syncing: () => status }))).toEqual({
