@@ -21,6 +21,8 @@ const LONG = [
   'unit/p2p/peers.test.ts',
   'unit/p2p/gossip.test.ts',
   'unit/p2p/network.test.ts',
+  // Walks all of its worker's memory, which is small in the beginning.
+  'unit/consensus/gossip.test.ts',
   'sim/scenarios.test.ts',
   'sim/failureScenarios.test.ts',
   'conformance/stateTests.wasm.test.ts',

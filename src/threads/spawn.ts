@@ -86,7 +86,11 @@ let isEnding = false
 export function endThread(error: DatabaseError, close: () => Promise<void>): void {
   if (isEnding) return
   isEnding = true
+  // Whatever reads a closed database in the meantime fails: that must not take the place of the damage.
+  const ignore = (): void => undefined
+  process.on('uncaughtException', ignore)
   const end = (): void => {
+    process.off('uncaughtException', ignore)
     throw error
   }
   // Not at once: a thread that is starting ends with the error of the read itself, and nothing may be under way then.

@@ -116,7 +116,7 @@ describe('a node with SNAPSHOT_INTERVAL', () => {
     await database.write(batch, { sync: true })
     await database.close()
     const ports = { RPC_PORT: String(await freePort()), P2P_PORT: String(await freePort()), METRICS_PORT: '0' }
-    const died = await runCoind(['devnet', '--homedir', homedir], {
+    const died = await runCoind(['devnet', '--no-explorer', '--homedir', homedir], {
       environment: { ...environment, ...ports, RPC_HOST: '127.0.0.1' },
       killAfterMs: 60_000,
     })

@@ -1,7 +1,17 @@
-import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import fs, {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import {
   type DataPaths,
@@ -82,39 +92,16 @@ describe('resetHome', () => {
     expect(existsSync(paths.genesis)).toBe(true)
   })
 
-  // A process for each point.
   it('is finished by a second run wherever the first one was killed, and nothing starts in between', () => {
-    const module = new URL('../../../src/app/dataDirectory.ts', import.meta.url).href
-    let wasKilled = true
+    const stages = stagesOfReset()
     let kills = 0
-    for (let calls = 1; wasKilled; calls++) {
+    for (const stage of stages) {
       rmSync(paths.homedir, { recursive: true })
-      mkdirSync(paths.homedir)
-      fill()
-      // Dies at its n-th change of the file system.
-      const child = spawnSync(process.execPath, [
-        '--input-type=module',
-        '-e',
-        `import fs from 'node:fs'
-        import { syncBuiltinESMExports } from 'node:module'
-        let left = ${calls}
-        for (const name of ['openSync', 'renameSync', 'rmSync', 'fsyncSync']) {
-          const real = fs[name]
-          fs[name] = (...args) => {
-            if (--left === 0) process.kill(process.pid, 'SIGKILL')
-            return real(...args)
-          }
-        }
-        syncBuiltinESMExports()
-        const { resetHome } = await import('${module}')
-        resetHome(${JSON.stringify(paths)})`,
-      ])
-      wasKilled = child.signal === 'SIGKILL'
-      if (!wasKilled) expect([child.status, child.stderr.toString()]).toEqual([0, ''])
+      renameSync(stage, paths.homedir)
       if (existsSync(paths.resetMarker)) {
         kills++
         expect(start()).toMatch(/a reset of .* was interrupted: run coind reset again/)
-      } else if (wasKilled && existsSync(paths.genesis)) {
+      } else if (existsSync(paths.genesis)) {
         // Before the marker nothing has gone; after it everything has.
         expect(partsToReset(paths)).toContain(paths.wal)
       }
@@ -123,5 +110,38 @@ describe('resetHome', () => {
       expect(existsSync(paths.validatorKey)).toBe(true)
     }
     expect(kills).toBeGreaterThanOrEqual(5)
-  }, 120_000)
+    rmSync(dirname(stages[0]!), { recursive: true })
+  })
 })
+
+/** Copies of the directory as it is before each change of the file system that a reset makes: what a process that is killed there leaves. */
+function stagesOfReset(): readonly string[] {
+  const copies = mkdtempSync(join(tmpdir(), 'coind-reset-stages-'))
+  const stages: string[] = []
+  const changed = ['openSync', 'renameSync', 'rmSync', 'fsyncSync'] as const
+  const real = Object.fromEntries(changed.map((name) => [name, fs[name]]))
+  let isCopying = false
+  const copy = (): void => {
+    if (isCopying) return
+    isCopying = true
+    const stage = join(copies, String(stages.length))
+    cpSync(paths.homedir, stage, { recursive: true })
+    stages.push(stage)
+    isCopying = false
+  }
+  const replace = (make: (name: (typeof changed)[number]) => unknown): void => {
+    Object.assign(fs, Object.fromEntries(changed.map((name) => [name, make(name)])))
+    syncBuiltinESMExports()
+  }
+  replace((name) => (...args: unknown[]) => {
+    copy()
+    return (real[name] as (...args: unknown[]) => unknown)(...args)
+  })
+  try {
+    resetHome(paths)
+  } finally {
+    replace((name) => real[name])
+  }
+  copy()
+  return stages
+}
