@@ -38,6 +38,7 @@ function createPool(limits: Partial<PoolLimits> = {}): TransactionPool {
   return new TransactionPool({
     chain: {
       evmChainId: CHAIN_ID,
+      allowsUnprotected: false,
       forks: [{ height: 0, fork: 'osaka' }],
     },
     head: { height: 1, baseFeePerGas: GWEI, minimumBaseFee: GWEI, gasLimit: 150_000_000n },

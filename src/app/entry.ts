@@ -21,7 +21,7 @@ interface NativeEntry {
 /** Senders that this process recovered before, by transaction hash; undefined for unknown ones. */
 export type SenderLookup = (hashes: readonly Hash[]) => Promise<readonly (Address | undefined)[]>
 
-type Chain = Pick<ChainConfig, 'chainId' | 'evmChainId'>
+type Chain = Pick<ChainConfig, 'chainId' | 'evmChainId' | 'allowsUnprotected'>
 
 /**
  * Reads an entry of data.txs. The result depends on the bytes alone, so every node agrees. It throws only unforeseen errors.
@@ -52,14 +52,17 @@ function readAnyEntry(raw: Uint8Array, chain: Chain, known: KnownOfEntry | undef
   }
   if (transaction.type === 3) return { reason: 'transaction type not supported: blob transactions' }
   if (known?.sender !== undefined) return { transaction, sender: known.sender }
-  const recovery = recoverSender(transaction, { chainId: chain.evmChainId, allowUnprotected: false })
+  const recovery = recoverSender(transaction, {
+    chainId: chain.evmChainId,
+    allowUnprotected: chain.allowsUnprotected,
+  })
   return 'reason' in recovery ? recovery : { transaction, sender: recovery.sender }
 }
 
 /** The same for a native transaction; `isVerified`: its signatures are known to be valid. */
 export function readNativeEntry(
   raw: Uint8Array,
-  { chainId, evmChainId }: Chain,
+  { chainId, evmChainId }: Omit<Chain, 'allowsUnprotected'>,
   { isVerified }: { readonly isVerified: boolean },
 ): NativeEntry | { readonly reason: string } {
   const native = decodeNativeTransaction(raw, { chainId, evmChainId, messages: MESSAGES, isVerified })

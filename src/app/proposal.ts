@@ -78,7 +78,7 @@ export async function fillBlock(
   execution: BlockExecution,
   source: CandidateSource,
   limits: BuildLimits,
-  chain: Pick<ChainConfig, 'chainId' | 'evmChainId'>,
+  chain: Pick<ChainConfig, 'chainId' | 'evmChainId' | 'allowsUnprotected'>,
 ): Promise<Uint8Array[]> {
   const deadline = limits.now() + limits.budgetMs
   const stoppedSenders = new Set<string>()

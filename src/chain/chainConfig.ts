@@ -64,6 +64,8 @@ export interface ChainConfig {
    * because these take more time for their gas than opcodes
    */
   readonly precompileGasLimit: bigint
+  /** whether legacy transactions without a chain ID (before EIP-155) are valid, which are so on every chain that allows them */
+  readonly allowsUnprotected: boolean
   /** bytes of a consensus block */
   readonly maxBlockBytes: number
   /** average milliseconds between blocks */

@@ -54,6 +54,8 @@ export interface GenesisInput {
   readonly hasNativeToken?: boolean
   /** whether contracts can call the native modules (staking, distribution, bank, governance, slashing, bech32); true by default */
   readonly hasStaticPrecompiles?: boolean
+  /** whether transactions without a chain ID are valid, which create some contracts at the same address on all chains; true by default */
+  readonly allowsUnprotected?: boolean
   readonly blockGasLimit?: bigint
   readonly precompileGasLimit?: bigint
   readonly forks?: readonly { readonly height: number; readonly fork: Hardfork }[]
@@ -106,6 +108,7 @@ export function createGenesis(input: GenesisInput): Genesis {
             })),
           },
           precompile_gas_limit: (input.precompileGasLimit ?? DEFAULT_PRECOMPILE_GAS_LIMIT).toString(),
+          allow_unprotected_txs: input.allowsUnprotected ?? true,
           active_static_precompiles: (input.hasStaticPrecompiles ?? true) ? [...STATIC_PRECOMPILES] : [],
         },
         preinstalls: PREINSTALLS.map((preinstall) => ({ ...preinstall })),

@@ -106,6 +106,7 @@ export function chainConfigOf(genesis: Genesis): ChainConfig {
     // max_gas is the limit of EVM transactions alone; native transactions have a lane of a quarter of it in addition.
     blockGasLimit: BigInt(block.max_gas),
     precompileGasLimit: BigInt(evm.params.precompile_gas_limit),
+    allowsUnprotected: evm.params.allow_unprotected_txs ?? false,
     maxBlockBytes: Number(block.max_bytes),
     blockIntervalMs: Number(timing.params.block_interval_ms),
     timing: {

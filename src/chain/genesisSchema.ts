@@ -215,6 +215,8 @@ const evm = z.strictObject({
     }),
     /** see ChainConfig */
     precompile_gas_limit: integer,
+    /** see ChainConfig; the genesis of older versions does not have it, and their chains have no such transactions */
+    allow_unprotected_txs: z.boolean().exactOptional(),
     /** stateful precompiles other than the native token's */
     active_static_precompiles: z.array(hexAddress),
   }),

@@ -8,6 +8,9 @@ import { INVALID_SIGNATURE, type Transaction } from './transaction.ts'
 /** The sender, or why there is none, in geth's text. */
 type SenderRecovery = { readonly sender: Address } | { readonly reason: string }
 
+/** geth's text for a transaction without a chain ID where those are not taken (internal/ethapi). */
+export const UNPROTECTED = 'only replay-protected (EIP-155) transactions allowed over RPC'
+
 /** Which signatures a chain accepts. */
 interface SenderRules {
   readonly chainId: bigint
@@ -28,7 +31,7 @@ export function signingHash(transaction: Transaction): Hash {
 export function recoverSender(transaction: Transaction, rules: SenderRules): SenderRecovery {
   const { chainId, yParity, r, s } = transaction
   if (chainId === undefined) {
-    if (!rules.allowUnprotected) return { reason: 'only replay-protected (EIP-155) transactions allowed over RPC' }
+    if (!rules.allowUnprotected) return { reason: UNPROTECTED }
   } else if (chainId !== rules.chainId) {
     return { reason: `invalid sender: invalid chain id for signer: have ${chainId} want ${rules.chainId}` }
   }

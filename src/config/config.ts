@@ -132,6 +132,8 @@ export interface RpcLimits {
   readonly logResults: number
   /** acoin: the highest fee that eth_sendRawTransaction lets through; 0 = no cap */
   readonly feeCapAcoin: bigint
+  /** whether clients and peers may send transactions without a chain ID, where the genesis allows those */
+  readonly acceptsUnprotected: boolean
   readonly batchItems: number
   readonly responseBytes: number
   readonly requestBytes: number
@@ -222,6 +224,7 @@ function rpcConfig(settings: Settings): RpcConfig {
       logBlockRange: settings.rpcLogBlockRange,
       logResults: settings.rpcLogResults,
       feeCapAcoin: settings.rpcTxFeeCapAcoin,
+      acceptsUnprotected: settings.rpcAllowUnprotectedTxs,
       batchItems: settings.rpcBatchLimit,
       responseBytes: settings.rpcResponseLimit,
       requestBytes: settings.rpcRequestLimit,

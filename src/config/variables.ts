@@ -114,6 +114,7 @@ export const VARIABLES = {
   rpcLogBlockRange: variable('RPC_LOG_BLOCK_RANGE', 'JSON-RPC', integer(1, 1_000_000_000), '10000', 'Blocks that one `eth_getLogs` may span.'),
   rpcLogResults: variable('RPC_LOG_RESULTS', 'JSON-RPC', integer(1, 10_000_000), '10000', 'Logs that one answer may hold.'),
   rpcTxFeeCapAcoin: variable('RPC_TX_FEE_CAP', 'JSON-RPC', coinAmount(0n, 1_000_000_000n), '1', 'COIN: the highest fee of a transaction that `eth_sendRawTransaction` accepts; 0 for no limit.'),
+  rpcAllowUnprotectedTxs: variable('RPC_ALLOW_UNPROTECTED_TXS', 'JSON-RPC', yesOrNo, 'false', 'Whether the node takes transactions without a chain ID (before EIP-155) of clients and peers, where the genesis allows them (`allow_unprotected_txs`): with such ones some contracts are created at the same address on all chains. Who signs one for another chain can have it repeated here. In blocks they are valid in any case.'),
   rpcBatchLimit: variable('RPC_BATCH_LIMIT', 'JSON-RPC', integer(1, 100_000), '1000', 'Requests in one batch.'),
   rpcResponseLimit: variable('RPC_RESPONSE_LIMIT', 'JSON-RPC', integer(1_000, 1_000_000_000), '25000000', 'Bytes of one answer, or of all answers to one batch.'),
   rpcRequestLimit: variable('RPC_REQUEST_LIMIT', 'JSON-RPC', integer(1_000, 1_000_000_000), '5242880', 'Bytes of one HTTP request body or WebSocket message.'),

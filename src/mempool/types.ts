@@ -123,6 +123,8 @@ export interface PoolLimits {
   readonly fairShare: number
   /** wei per gas: a lower priority fee is refused */
   readonly minimumTip: bigint
+  /** whether transactions without a chain ID (before EIP-155) are taken, where the chain allows them */
+  readonly acceptsUnprotected: boolean
 }
 
 /** geth's defaults (core/txpool/legacypool), except for the sizes, which are made for blocks every 400 ms. */
@@ -134,4 +136,5 @@ export const DEFAULT_POOL_LIMITS: PoolLimits = {
   queuedLifetimeMs: 3 * 60 * 60 * 1_000,
   fairShare: 64,
   minimumTip: 1n,
+  acceptsUnprotected: false,
 }

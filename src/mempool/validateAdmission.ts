@@ -1,6 +1,7 @@
 import { type ChainConfig, forkAt, nativeGasLimit } from '../chain/chainConfig.ts'
 import { type Hardfork, includesFork } from '../chain/hardfork.ts'
 import type { Transaction } from '../chain/transaction.ts'
+import { UNPROTECTED } from '../chain/transactionSender.ts'
 import { floorDataGas, intrinsicGas, MAX_INIT_CODE_BYTES, MAX_TRANSACTION_GAS } from '../evm/intrinsicGas.ts'
 import { type SDK_ERRORS, type SdkError, sdkError } from '../modules/sdkError.ts'
 import type { NativeTransaction } from '../modules/tx/nativeTransaction.ts'
@@ -16,7 +17,7 @@ export type PoolHead = Pick<PoolHeadUpdate, 'height' | 'baseFeePerGas' | 'minimu
 
 /** The functions by which the pool reads the chain. */
 export interface PoolSources {
-  readonly chain: Pick<ChainConfig, 'evmChainId' | 'forks'>
+  readonly chain: Pick<ChainConfig, 'evmChainId' | 'forks' | 'allowsUnprotected'>
   /** reads the state of the pool's head, or of a later one */
   readonly readAccount: AccountReader
   /** recovers the signers of a transaction's EIP-7702 authorizations; called for type 4 only, after the cheaper checks */
@@ -79,6 +80,7 @@ export function admitEvm(
   const { chain } = sources
   const check = checkTransaction(transaction, sender, {
     chainId: chain.evmChainId,
+    takesUnprotected: chain.allowsUnprotected && limits.acceptsUnprotected,
     fork: forkAt(chain, head.height + 1),
     blockGasLimit: head.gasLimit,
     minimumBaseFee: head.minimumBaseFee,
@@ -137,6 +139,8 @@ export function admitNative(
 /** What the next block and the pool's settings require of every transaction. */
 interface AdmissionRules {
   readonly chainId: bigint
+  /** transactions without a chain ID */
+  readonly takesUnprotected: boolean
   readonly fork: Hardfork
   readonly blockGasLimit: bigint
   /** wei per gas: no block's base fee is lower */
@@ -166,7 +170,7 @@ const TYPE_FORKS: Readonly<Record<number, { readonly fork: Hardfork; readonly na
 function checkTransaction(transaction: Transaction, sender: Address, rules: AdmissionRules): TransactionCheck {
   const { type, raw, chainId, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = transaction
   const { fork } = rules
-  if (chainId === undefined) return refuse('only replay-protected (EIP-155) transactions allowed over RPC')
+  if (chainId === undefined && !rules.takesUnprotected) return refuse(UNPROTECTED)
   const since = TYPE_FORKS[type]
   if (type !== 0 && since === undefined) {
     return refuse(`transaction type not supported: tx type ${type} not supported by this pool`)
@@ -188,7 +192,7 @@ function checkTransaction(transaction: Transaction, sender: Address, rules: Admi
   if (maxFeePerGas < maxPriorityFeePerGas) {
     return refuse('max priority fee per gas higher than max fee per gas')
   }
-  if (chainId !== rules.chainId) {
+  if (chainId !== undefined && chainId !== rules.chainId) {
     return refuse(`invalid sender: invalid chain id for signer: have ${chainId} want ${rules.chainId}`)
   }
   if (transaction.nonce >= MAX_NONCE) return refuse('nonce has max value')

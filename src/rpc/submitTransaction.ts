@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import { entryHash, isNativeEntry } from '../chain/entries.ts'
-import type { RpcLimits } from '../config/config.ts'
 import { type Admission, DEFAULT_POOL_LIMITS, type ErrorCode, type TxPort } from '../mempool/types.ts'
 import { checkNativeSize } from '../mempool/validateAdmission.ts'
 import { MESSAGES } from '../modules/messages.ts'
@@ -10,7 +9,7 @@ import { decodeNativeTransaction } from '../modules/tx/decodeNativeTransaction.t
 import type { Address } from '../primitives/address.ts'
 import type { Hash } from '../primitives/hash.ts'
 import { RpcError } from './errors.ts'
-import { readRawTransaction, readSender } from './eth/sendRawTransaction.ts'
+import { readRawTransaction, readSender, type TransactionLimits } from './eth/sendRawTransaction.ts'
 import type { EventLoopQuota } from './eventLoopQuota.ts'
 
 /** The result of ABCI's CheckTx for a transaction of either kind. */
@@ -32,8 +31,8 @@ export interface VerifiedTransaction extends Pick<CheckedTransaction, 'hash' | '
 }
 
 interface VerifyContext {
-  readonly chain: Pick<ChainConfig, 'chainId' | 'evmChainId'>
-  readonly limits: Pick<RpcLimits, 'feeCapAcoin'>
+  readonly chain: Pick<ChainConfig, 'chainId' | 'evmChainId' | 'allowsUnprotected'>
+  readonly limits: TransactionLimits
 }
 
 /** The code of EVM transactions that cannot start, in the codespace of block results too. */

@@ -63,6 +63,8 @@ export interface PoolData {
   /** opens when the executor has opened the database */
   readonly databaseGate: Gate
   readonly chain: ChainConfig
+  /** see `PoolLimits` */
+  readonly acceptsUnprotected: boolean
   /** to the executor; views and sockets come by `attach` */
   readonly executor: MessagePort
   /** from the network thread: transactions of peers come in, those of this node's clients go out */
@@ -144,6 +146,7 @@ const head = view.chain.header(view.chain.headHeight)!
 const { blockGasLimit, feeMarket } = runningParams(journal.native, data.chain)
 const pool = new TransactionPool({
   chain: data.chain,
+  limits: { acceptsUnprotected: data.acceptsUnprotected },
   head: {
     height: head.number,
     baseFeePerGas: nextBaseFee(head, feeMarket),

@@ -333,6 +333,7 @@ function startPool(
     location,
     databaseGate,
     chain,
+    acceptsUnprotected: config.rpc.limits.acceptsUnprotected,
     executor: executorToPool.right,
     gossip: { admissions: network.admissions.right, announcements: network.announcements.left },
     nodeState,

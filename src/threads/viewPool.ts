@@ -119,7 +119,7 @@ export function createSenderExamination(
  */
 export function recoverPackedSenders(
   packed: PackedBytes,
-  chain: Pick<ChainConfig, 'chainId' | 'evmChainId'>,
+  chain: Pick<ChainConfig, 'chainId' | 'evmChainId' | 'allowsUnprotected'>,
   onError: (error: unknown) => void,
 ): Uint8Array {
   const raws = unpackBytes(packed)

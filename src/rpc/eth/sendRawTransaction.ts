@@ -1,6 +1,6 @@
 import type { ChainConfig } from '../../chain/chainConfig.ts'
 import { decodeTransaction, type Transaction } from '../../chain/transaction.ts'
-import { recoverSender } from '../../chain/transactionSender.ts'
+import { recoverSender, UNPROTECTED } from '../../chain/transactionSender.ts'
 import type { RpcLimits } from '../../config/config.ts'
 import type { Address } from '../../primitives/address.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
@@ -74,18 +74,31 @@ export async function submit({ txs, chain, limits }: RpcContext, raw: Uint8Array
 /** EIP-4844's type byte: the chain takes no blobs. */
 const BLOB_TRANSACTION = 0x03
 
-/** @throws RpcError with geth's text for bytes that are no transaction, and for a fee above the operator's cap */
-export function readRawTransaction(raw: Uint8Array, { feeCapAcoin }: Pick<RpcLimits, 'feeCapAcoin'>): Transaction {
+/** What the operator takes of clients, of what may be in blocks. */
+export type TransactionLimits = Pick<RpcLimits, 'feeCapAcoin' | 'acceptsUnprotected'>
+
+/**
+ * @throws RpcError with geth's text for bytes that are no transaction, for a fee above the operator's cap, and for one without a chain ID
+ *   unless the operator takes those
+ */
+export function readRawTransaction(
+  raw: Uint8Array,
+  { feeCapAcoin, acceptsUnprotected }: TransactionLimits,
+): Transaction {
   // The form with blobs, in which clients send these, is not decoded at all.
   if (raw[0] === BLOB_TRANSACTION) throw serverError('transaction type not supported')
   const transaction = decode(raw)
   checkFeeCap(transaction, feeCapAcoin)
+  if (transaction.chainId === undefined && !acceptsUnprotected) throw serverError(UNPROTECTED)
   return transaction
 }
 
 /** The sender by the signature. @throws RpcError with geth's text when the signature is wrong or for another chain */
-export function readSender(transaction: Transaction, { evmChainId }: Pick<ChainConfig, 'evmChainId'>): Address {
-  const recovery = recoverSender(transaction, { chainId: evmChainId, allowUnprotected: false })
+export function readSender(
+  transaction: Transaction,
+  { evmChainId, allowsUnprotected }: Pick<ChainConfig, 'evmChainId' | 'allowsUnprotected'>,
+): Address {
+  const recovery = recoverSender(transaction, { chainId: evmChainId, allowUnprotected: allowsUnprotected })
   if ('reason' in recovery) throw serverError(recovery.reason)
   return recovery.sender
 }

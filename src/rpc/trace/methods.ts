@@ -164,7 +164,7 @@ const rawTransaction = defineMethod({
   required: 2,
   run: (context, raw, types, selector = LATEST) =>
     withLimits(context, (limits) => {
-      const message = messageOf(readRawTransaction(raw, { feeCapAcoin: 0n }), context.chain)
+      const message = messageOf(readRawTransaction(raw, { feeCapAcoin: 0n, acceptsUnprotected: true }), context.chain)
       const environment = openTraceCall(context, selector, limits)
       return traceMessage(context, environment, message, types, limits, NOTHING_SKIPPED)
     }),
@@ -224,6 +224,6 @@ async function traceMessage(
   return result()
 }
 
-function messageOf(signed: Transaction, chain: Pick<ChainConfig, 'evmChainId'>): CallMessage {
+function messageOf(signed: Transaction, chain: Pick<ChainConfig, 'evmChainId' | 'allowsUnprotected'>): CallMessage {
   return { ...signed, sender: readSender(signed, chain) }
 }

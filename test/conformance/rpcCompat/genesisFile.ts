@@ -83,6 +83,7 @@ export function chainConfigOf(genesis: GenesisFile, secondsPerBlock: number): Ch
     blockGasLimit: 200_000_000n,
     // another chain's, which has no such limit
     precompileGasLimit: 10n ** 12n,
+    allowsUnprotected: false,
     maxBlockBytes: 2_000_000,
     blockIntervalMs: secondsPerBlock * 1000,
     timing: {

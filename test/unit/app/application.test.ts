@@ -3,7 +3,7 @@ import { createCustomCommon, Hardfork, Mainnet } from '@ethereumjs/common'
 import { encodeFunctionData, erc20Abi, keccak256, type TransactionSerializable } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, describe, expect, it } from 'vitest'
-import { readEntries } from '../../../src/app/entry.ts'
+import { readEntries, recoverEntrySender } from '../../../src/app/entry.ts'
 import { checkEntries } from '../../../src/app/proposal.ts'
 import { encodeEthereumHeader } from '../../../src/chain/ethereumBlock.ts'
 import { NATIVE_TOKEN_ADDRESS } from '../../../src/chain/genesisConstants.ts'
@@ -241,6 +241,29 @@ describe('application', () => {
     expect(block.txs).toHaveLength(3)
     const entries = await readEntries(block.txs, chain.chain, undefined)
     expect(checkEntries(entries, block.header.height, chain.chain)).toBeUndefined()
+  })
+
+  it('has transactions without a chain ID in blocks where the genesis allows them, and nowhere else', async () => {
+    const { chainId: _, maxFeePerGas: gasPrice, gas } = BASE
+    const raw = hexToBytes(
+      await account.signTransaction({ type: 'legacy', nonce: 0, to: RECEIVER, value: 7n, gas, gasPrice }),
+    )
+    const [chain, replica, older] = [await start(), await start(), await start({ allowsUnprotected: false })]
+    const decided = await chain.produce([raw])
+    expect(decided.block.txs).toEqual([raw])
+    const entries = await readEntries([raw], chain.chain, undefined)
+    expect(entries).toMatchObject([{ sender: WALLET, transaction: { chainId: undefined, v: expect.any(BigInt) } }])
+    expect(checkEntries(entries, 1, chain.chain)).toBeUndefined()
+    await replica.executor.application.finalizeBlock(decided)
+    expect(bytesToHex(replica.executor.head().hash)).toBe(bytesToHex(chain.executor.head().hash))
+    const balance = await readView(chain, (view) => view.stateAt(1).getAccount(hexToBytes(RECEIVER))?.balance)
+    expect(balance).toBe(7n)
+
+    const refused = await readEntries([raw], older.chain, undefined)
+    expect(refused).toEqual([{ reason: 'only replay-protected (EIP-155) transactions allowed over RPC' }])
+    expect(checkEntries(refused, 1, older.chain)).toContain('only replay-protected')
+    expect(recoverEntrySender(raw, older.chain)).toBeUndefined()
+    expect(recoverEntrySender(raw, chain.chain)).toEqual(WALLET)
   })
 
   it('gets the same block by building it among candidates that cannot start as by executing it', async () => {

@@ -203,7 +203,10 @@ async function openTestChain(
 }
 
 /** A transaction of either kind as the pool offers it. */
-export function pooled(raw: Uint8Array, chain: Pick<ChainConfig, 'chainId' | 'evmChainId'>): PooledTransaction {
+export function pooled(
+  raw: Uint8Array,
+  chain: Pick<ChainConfig, 'chainId' | 'evmChainId' | 'allowsUnprotected'>,
+): PooledTransaction {
   const entry = readEntry(raw, chain)
   if ('reason' in entry) throw new Error(entry.reason)
   return { raw, hash: entryHash(raw), sender: 'native' in entry ? entry.native.sender : entry.sender }

@@ -154,6 +154,7 @@ describe('chainConfigOf', () => {
       forks: [{ height: 0, fork: 'osaka' }],
       blockGasLimit: 30_000_000n,
       precompileGasLimit: 2_000_000n,
+      allowsUnprotected: true,
       maxBlockBytes: 2_000_000,
       blockIntervalMs: 400,
       timing: {
@@ -184,6 +185,18 @@ describe('chainConfigOf', () => {
       expect(parseGenesis(formatGenesis(genesis))).toEqual(genesis)
       expect(chainConfigOf(genesis).validatorRanksHeight).toBe(0)
     }
+  })
+
+  it('has no transactions without a chain ID where the genesis does not mention them, as those of older versions', () => {
+    const genesis = createGenesis(INPUT)
+    const { evm } = genesis.app_state
+    const { allow_unprotected_txs, ...params } = evm.params
+    expect(allow_unprotected_txs).toBe(true)
+    const older = { ...genesis, app_state: { ...genesis.app_state, evm: { ...evm, params } } }
+    expect(parseGenesis(formatGenesis(older))).toEqual(older)
+    expect(canonicalJson(older)).not.toContain('unprotected')
+    expect(chainConfigOf(older).allowsUnprotected).toBe(false)
+    expect(chainConfigOf(createGenesis({ ...INPUT, allowsUnprotected: false })).allowsUnprotected).toBe(false)
   })
 
   it('has no precompile where the genesis registers none', () => {

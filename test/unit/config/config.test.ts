@@ -51,6 +51,7 @@ describe('loadConfig', () => {
       logBlockRange: 10_000,
       logResults: 10_000,
       feeCapAcoin: 10n ** 18n,
+      acceptsUnprotected: false,
       batchItems: 1000,
       responseBytes: 25_000_000,
       requestBytes: 5_242_880,

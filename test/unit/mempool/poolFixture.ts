@@ -131,6 +131,7 @@ export function createPool(options: Partial<PoolOptions> = {}): PoolFixture {
     pool: new TransactionPool({
       chain: {
         evmChainId: CHAIN_ID,
+        allowsUnprotected: true,
         forks: [{ height: 0, fork: 'osaka' }],
       },
       head,

@@ -185,10 +185,24 @@ describe('admission', () => {
     expect(outcomeOf(pool, makeTransaction({ gasLimit: 1_000_001n }), SENDER)).toBe('exceeds block gas limit')
   })
 
+  it('takes transactions without a chain ID where both chain and operator do', () => {
+    const transaction = makeTransaction({ type: 0, chainId: undefined, gasPrice: GWEI })
+    const chain = { evmChainId: 76287n, forks: [{ height: 0, fork: 'osaka' as const }] }
+    const outcomes = [true, false].flatMap((allowsUnprotected) =>
+      [true, false].map((acceptsUnprotected) => {
+        const { pool } = createPool({ chain: { ...chain, allowsUnprotected }, limits: { acceptsUnprotected } })
+        return outcomeOf(pool, transaction, SENDER)
+      }),
+    )
+    const refusal = 'only replay-protected (EIP-155) transactions allowed over RPC'
+    expect(outcomes).toEqual(['accepted', refusal, refusal, refusal])
+  })
+
   it('refuses types of later forks', () => {
     const { pool } = createPool({
       chain: {
         evmChainId: 76287n,
+        allowsUnprotected: false,
         forks: [{ height: 0, fork: 'cancun' }],
       },
     })

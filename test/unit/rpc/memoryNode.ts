@@ -32,6 +32,7 @@ export const TEST_CHAIN: ChainConfig = {
   forks: [{ height: 0, fork: 'osaka' }],
   blockGasLimit: 30_000_000n,
   precompileGasLimit: 2_000_000n,
+  allowsUnprotected: false,
   maxBlockBytes: 2_000_000,
   blockIntervalMs: 400,
   timing: {
@@ -59,6 +60,7 @@ export const TEST_LIMITS: RpcLimits = {
   logBlockRange: 10_000,
   logResults: 10_000,
   feeCapAcoin: 10n ** 18n,
+  acceptsUnprotected: false,
   batchItems: 1_000,
   responseBytes: 25_000_000,
   requestBytes: 5 * 2 ** 20,

@@ -51,7 +51,7 @@ function altered(raw: Uint8Array): Uint8Array {
 const recoverer = (calls: number[] = [], errors: unknown[] = []) => ({
   recoverSenders: async (packed: PackedBytes) => {
     calls.push(unpackBytes(packed).length)
-    return recoverPackedSenders(packed, TEST_CHAIN, (error) => errors.push(error))
+    return recoverPackedSenders(packed, { ...TEST_CHAIN, allowsUnprotected: false }, (error) => errors.push(error))
   },
 })
 

@@ -135,14 +135,16 @@ function createNode() {
   } as unknown as RpcContext
   const mempool: CometMempool = {
     verify: createVerifier({
-      chain: TEST_CHAIN,
-      limits: { feeCapAcoin: 10n ** 18n },
+      chain: { ...TEST_CHAIN, allowsUnprotected: false },
+      limits: { feeCapAcoin: 10n ** 18n, acceptsUnprotected: false },
       quota: createEventLoopQuota(signaturesPerTurn),
       recoverSenders: createSenderRecovery([
         {
           recoverSenders: async (packed) => {
             verifiedElsewhere++
-            return recoverPackedSenders(packed, TEST_CHAIN, (error) => expect.unreachable(String(error)))
+            return recoverPackedSenders(packed, { ...TEST_CHAIN, allowsUnprotected: false }, (error) =>
+              expect.unreachable(String(error)),
+            )
           },
         },
       ]),

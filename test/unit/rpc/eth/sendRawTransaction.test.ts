@@ -65,6 +65,24 @@ describe('eth_sendRawTransaction', () => {
     expect(await invokeError(sendRawTransaction, node.context(), bytes)).toEqual({ code: -32000, message })
   })
 
+  test('without a chain ID, where both operator and chain take that', async () => {
+    const sent = signEvmTransaction(
+      buildTransaction({ type: 0, gasPrice: 10n ** 9n, gasLimit: 21_000n, to: alice.address }),
+      alice.privateKey,
+    )
+    const outcome = async (acceptsUnprotected: boolean, allowsUnprotected: boolean): Promise<unknown> => {
+      const { chain } = node.context()
+      const limits = { ...TEST_LIMITS, acceptsUnprotected }
+      const context = node.context({ limits, chain: { ...chain, allowsUnprotected } })
+      const answer = sendRawTransaction.run(context, [sent.raw])
+      return Promise.resolve(answer).catch(({ message }: Error) => message)
+    }
+    const refusal = 'only replay-protected (EIP-155) transactions allowed over RPC'
+    expect(await outcome(false, true)).toBe(refusal)
+    expect(await outcome(true, false)).toBe(refusal)
+    expect(await outcome(true, true)).toBe(bytesToHex(sent.hash))
+  })
+
   test('the fee cap can be off', async () => {
     const context = node.context({ limits: { ...TEST_LIMITS, feeCapAcoin: 0n } })
     const bytes = raw({ to: alice.address, maxFeePerGas: 10n ** 15n })
