@@ -1,4 +1,5 @@
 import type { CallScope } from './callScope.ts'
+import { openTraceChain, type TraceListener } from './debug/traceChain.ts'
 import {
   invalidParams,
   invalidRequest,
@@ -47,6 +48,7 @@ export interface MethodRunnerOptions {
   readonly views: ViewPool
   /** for quick methods; undefined: they run like cheap ones */
   readonly quota: EventLoopQuota | undefined
+  readonly log: Pick<RpcLog, 'error'>
 }
 
 /** A context that may be used until it is released. */
@@ -71,12 +73,22 @@ export type ViewQueue = Exclude<MethodQueue, 'socket' | 'quick'>
 /** geth's bound (rpc/handler.go): names go into error texts and logs. */
 const MAX_NAME_LENGTH = 2048
 
-export function createMethodRunner({ methods, namespaces, lease, views, quota }: MethodRunnerOptions): MethodRunner {
+export function createMethodRunner({
+  methods,
+  namespaces,
+  lease,
+  views,
+  quota,
+  log,
+}: MethodRunnerOptions): MethodRunner {
   return ({ method: name, params, isNotification, isInBatch, scope }, session) => {
     if (name.length > MAX_NAME_LENGTH) {
       throw invalidRequest(`method name too long: ${name.length} > ${MAX_NAME_LENGTH}`)
     }
-    if (name.endsWith('_subscribe')) return subscribe(name, params, isNotification, session, namespaces)
+    if (name.endsWith('_subscribe')) {
+      const openDebug = (): Begin => openTraceChain({ lease, views, scope, log }, params)
+      return subscribe(name, params, isNotification, session, { namespaces, openDebug })
+    }
     if (name.endsWith('_unsubscribe')) return unsubscribe(params, session)
     const method = methods.get(name)
     if (method === undefined) throw methodNotFound(name)
@@ -140,9 +152,14 @@ export interface Session {
    * @throws RpcError
    */
   subscribe(params: readonly unknown[]): string
+  /** Starts a subscription of another namespace by `begin`. Returns its ID. @throws RpcError */
+  start(namespace: string, begin: Begin): string
   /** Whether there was such a subscription. */
   unsubscribe(id: string): boolean
 }
+
+/** Starts a subscription; returns what ends it. */
+export type Begin = (listener: TraceListener) => () => void
 
 /** geth: handler.handleSubscribe. */
 function subscribe(
@@ -150,16 +167,17 @@ function subscribe(
   params: readonly unknown[],
   isNotification: boolean,
   session: Session | undefined,
-  namespaces: ReadonlySet<string>,
+  { namespaces, openDebug }: { readonly namespaces: ReadonlySet<string>; readonly openDebug: () => Begin },
 ): string {
   if (session === undefined) throw new RpcError(RPC_CODES.methodNotFound, 'notifications not supported')
   const topic = params[0]
   if (typeof topic !== 'string') throw invalidParams('expected subscription name as first argument')
   const namespace = namespaceOf(name)
-  if (namespace !== 'eth' || !namespaces.has(namespace)) throw noSuchSubscription(topic, namespace)
+  const isDebug = namespace === 'debug' && topic === 'traceChain'
+  if (!(namespace === 'eth' || isDebug) || !namespaces.has(namespace)) throw noSuchSubscription(topic, namespace)
   // The client would never get the ID.
   if (isNotification) throw invalidRequest()
-  return JSON.stringify(session.subscribe(params))
+  return JSON.stringify(isDebug ? session.start(namespace, openDebug()) : session.subscribe(params))
 }
 
 function unsubscribe(params: readonly unknown[], session: Session | undefined): string {

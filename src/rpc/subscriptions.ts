@@ -23,7 +23,7 @@ import {
 import { type LogFilter, readLogFilter } from './params/logFilter.ts'
 import { listReader, objectReader, readBool, readHash } from './params/values.ts'
 import { createReceiptSubscribers } from './receiptSubscribers.ts'
-import { type ContextLease, noSuchSubscription } from './runMethod.ts'
+import { type Begin, type ContextLease, noSuchSubscription } from './runMethod.ts'
 import type { DeliverNotification, SocketProtocol, SocketSubscriptions } from './websocket.ts'
 
 /** What a client subscribes to. */
@@ -271,28 +271,38 @@ function syncingText(status: SyncStatus | undefined): string {
   })
 }
 
-/** JSON-RPC with `eth_subscribe` (geth: rpc/subscription.go). @param maxSubscriptions of one socket */
+/** JSON-RPC with `eth_subscribe` and `debug_subscribe` (geth: rpc/subscription.go). @param maxSubscriptions of one socket */
 export function createEthereumSocket(
   dispatcher: Dispatcher,
   hub: SubscriptionHub,
   maxSubscriptions: number,
 ): SocketProtocol {
-  const subscribe = (subscriptions: SocketSubscriptions, client: string, params: readonly unknown[]): string => {
-    const topic = readTopic(params)
+  type BeginOf = (id: string) => Parameters<SocketSubscriptions['start']>[1]
+  const start = (subscriptions: SocketSubscriptions, begin: BeginOf): string => {
     if (subscriptions.count >= maxSubscriptions) {
       throw new RpcError(RPC_CODES.limitExceeded, `too many subscriptions, want at most ${maxSubscriptions}`)
     }
     const id = `0x${randomBytes(16).toString('hex')}`
-    const hasStarted = subscriptions.start(id, (deliver, drop) =>
-      hub.add(topic, { client, deliver: notifier(id, deliver), drop }),
-    )
-    if (!hasStarted) throw new RpcError(RPC_CODES.limitExceeded, 'too many subscriptions')
+    if (!subscriptions.start(id, begin(id))) throw new RpcError(RPC_CODES.limitExceeded, 'too many subscriptions')
     return id
   }
+  const subscribe = (subscriptions: SocketSubscriptions, client: string, params: readonly unknown[]): string => {
+    const topic = readTopic(params)
+    return start(
+      subscriptions,
+      (id) => (deliver, drop) => hub.add(topic, { client, deliver: notifier('eth', id, deliver), drop }),
+    )
+  }
+  const startOther = (subscriptions: SocketSubscriptions, namespace: string, begin: Begin): string =>
+    start(subscriptions, (id) => (deliver, _, hasUnread) => {
+      const notify = notifier(namespace, id, deliver)
+      return begin({ deliver: (result) => notify(resultEnd(result)), hasUnread })
+    })
   return {
     answer: (text, scope, subscriptions) =>
       dispatcher.answer(text, scope, {
         subscribe: (params) => subscribe(subscriptions, scope.client, params),
+        start: (namespace, begin) => startOther(subscriptions, namespace, begin),
         unsubscribe: (id) => subscriptions.end(id),
       }),
     refuse: (text, seconds) => dispatcher.refuse(text, rateLimited(seconds)),
@@ -302,8 +312,8 @@ export function createEthereumSocket(
 }
 
 /** Makes notifications of results. A function of its own, so that what it returns does not keep a subscription's filter in memory. */
-function notifier(id: string, deliver: DeliverNotification): NotificationSubscriber['deliver'] {
-  const start = `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${id}","result":`
+function notifier(namespace: string, id: string, deliver: DeliverNotification): NotificationSubscriber['deliver'] {
+  const start = `{"jsonrpc":"2.0","method":"${namespace}_subscription","params":{"subscription":"${id}","result":`
   return (end) => deliver(start, end)
 }
 

@@ -221,11 +221,14 @@ export interface SocketSubscriptions {
   has(id: string): boolean
   /**
    * Starts a subscription. Its notifications wait until the answer to the message that started it has been sent.
-   * @param begin starts it with the function that delivers a notification, and one that closes the connection because the
-   *   notifications are too much work; returns the function that ends it
+   * @param begin starts it with the function that delivers a notification, one that closes the connection because the
+   *   notifications are too much work, and one that says whether the client has not read all that was sent; returns the function that ends it
    * @returns false: the client, or all clients together, have too many
    */
-  start(id: string, begin: (deliver: DeliverNotification, drop: () => void) => () => void): boolean
+  start(
+    id: string,
+    begin: (deliver: DeliverNotification, drop: () => void, hasUnread: () => boolean) => () => void,
+  ): boolean
   /** false: there was none */
   end(id: string): boolean
   endAll(): void
@@ -484,7 +487,8 @@ class WebSocketSession {
         try {
           const drop = (): void =>
             this.close(CLOSE_CODES.tryAgainLater, 'the subscriptions of the client are too much work')
-          const stop = begin((start, end) => this.#notify(id, start, end), drop)
+          const hasUnread = (): boolean => this.#unreadBytes > 0
+          const stop = begin((start, end) => this.#notify(id, start, end), drop, hasUnread)
           subscriptions.set(id, { end: stop, queued: [] })
         } catch (error) {
           this.#budget.giveBack(this.client, 1)

@@ -161,6 +161,30 @@ describe('methods that are not there', () => {
   })
 })
 
+describe('a tracer in JavaScript', () => {
+  const tracer = `{
+    words: [],
+    step: function(log) { if (log.stack.length() > 0) this.words.push(log.stack.peek(0).toString()) },
+    fault: function() {},
+    result: function(ctx) { return [this.words, toHex(ctx.output)] }
+  }`
+  const params = [{ data: '0x60075f5260205ff3' }, 'latest', { tracer }] as const
+
+  it('runs for the operator', async () => {
+    const [words, output] = await rpc<[string[], string]>(
+      `http://127.0.0.1:${privatePort}`,
+      'debug_traceCall',
+      ...params,
+    )
+    expect(words).toEqual(['7', '0', '32', '0'])
+    expect(output).toBe(`0x${'7'.padStart(64, '0')}`)
+  })
+
+  it('does not run for others', async () => {
+    await expect(ask('debug_traceCall', ...params)).rejects.toThrow('RPC_JS_TRACERS=true')
+  })
+})
+
 describe('gRPC', () => {
   it('answers on its port, and for browsers on that of the RPC', async () => {
     const session = await openSession(grpcPort)

@@ -86,6 +86,7 @@ describe('subscriptions', () => {
           begin(
             (start, end) => void heard.push(JSON.parse(start + end)),
             () => expect.fail('the work is little'),
+            () => false,
           ),
         )
         return true
@@ -182,7 +183,7 @@ describe('subscriptions', () => {
     const subscriptions: SocketSubscriptions = {
       count: 0,
       has: () => false,
-      start: (_, begin) => begin(expect.fail, expect.fail) !== undefined,
+      start: (_, begin) => begin(expect.fail, expect.fail, expect.fail) !== undefined,
       end: () => false,
       endAll: () => undefined,
     }
