@@ -1,13 +1,27 @@
 import {
+  concat,
   getContractAddress,
   type Hex,
   keccak256,
+  parseTransaction,
   recoverTransactionAddress,
   type TransactionSerializedLegacy,
   toRlp,
 } from 'viem'
 import { describe, expect, it } from 'vitest'
 import { PREINSTALLS } from '../../../src/chain/createGenesis.ts'
+import { createMemoryChain } from '../precompiles/memoryChain.ts'
+import deployments from './preinstallDeployments.json' with { type: 'json' }
+
+/** As they were made on other chains: signed transactions of accounts without a known key, and salts and init code of the CREATE2 proxy. */
+const PRESIGNED = deployments.flatMap(({ name, transaction }) =>
+  transaction === undefined ? [] : [{ name, transaction }],
+)
+const ENTRY_POINTS = deployments.flatMap(({ name, creator, salt, initCode }) =>
+  initCode === undefined ? [] : [{ name, creator, salt, initCode }],
+)
+/** The code is that of mainnet, where a constructor keeps the chain ID. */
+const ETHEREUM = 1n
 
 interface Deployment {
   readonly name: string
@@ -63,6 +77,10 @@ const DEPLOYMENTS: readonly Deployment[] = [
   },
 ]
 
+function lower(address: Hex): Hex {
+  return address.toLowerCase() as Hex
+}
+
 function preinstall(name: string): { address: Hex; code: Hex } {
   const { address, code } = PREINSTALLS.find((entry) => entry.name === name)!
   return { address: address as Hex, code: code as Hex }
@@ -76,6 +94,37 @@ describe('preinstalls', () => {
     const raw = toRlp(['0x', gasPrice, gas, '0x', '0x', creation, v, r, s]) as TransactionSerializedLegacy
     const from = await recoverTransactionAddress({ serializedTransaction: raw })
     expect(getContractAddress({ from, nonce: 0n })).toBe(address)
+  })
+
+  it.each(PRESIGNED)(
+    '$name is what its pre-signed transaction creates, at its address',
+    async ({ name, transaction }) => {
+      const { address, code } = preinstall(name)
+      const serializedTransaction = transaction as TransactionSerializedLegacy
+      const from = await recoverTransactionAddress({ serializedTransaction })
+      expect(getContractAddress({ from, nonce: 0n })).toBe(address)
+      const { data } = parseTransaction(serializedTransaction)
+      const chain = createMemoryChain({ preinstalls: [], chainId: ETHEREUM, balances: { [lower(from)]: 10n ** 20n } })
+      await chain.send({ from: lower(from), data: data! })
+      expect(chain.code(lower(address))).toBe(code)
+    },
+  )
+
+  it.each(ENTRY_POINTS)('$name and $creator are what the CREATE2 proxy creates', async (deployment) => {
+    const { name, creator } = deployment
+    const [salt, initCode] = [deployment.salt as Hex, deployment.initCode as Hex]
+    const entryPoint = preinstall(name)
+    const senderCreator = preinstall(creator)
+    const proxy = PREINSTALLS.filter((entry) => entry.name === 'Deterministic deployment proxy (CREATE2)')
+    const [from, to] = [lower('0xa11ce00000000000000000000000000000000001'), lower(proxy[0]!.address as Hex)]
+    const address = getContractAddress({ opcode: 'CREATE2', from: to, salt, bytecode: initCode })
+    expect(address).toBe(entryPoint.address)
+    // The constructor creates it, and keeps its address.
+    expect(getContractAddress({ from: address, nonce: 1n })).toBe(senderCreator.address)
+    const chain = createMemoryChain({ preinstalls: proxy, chainId: ETHEREUM, balances: { [from]: 10n ** 20n } })
+    await chain.send({ from, to, data: concat([salt, initCode]) })
+    expect(chain.code(lower(entryPoint.address))).toBe(entryPoint.code)
+    expect(chain.code(lower(senderCreator.address))).toBe(senderCreator.code)
   })
 
   it('Permit2 is what the CREATE2 proxy creates, with the immutables of chain 1', () => {

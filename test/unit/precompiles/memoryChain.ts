@@ -24,6 +24,10 @@ export interface MemoryChainOptions {
   readonly withToken?: boolean
   readonly balances?: Readonly<Record<Hex, bigint>>
   readonly code?: Readonly<Record<Hex, Hex>>
+  /** by default all that a genesis has */
+  readonly preinstalls?: typeof PREINSTALLS
+  /** by default {@link CHAIN_ID} */
+  readonly chainId?: bigint
   /** who the fees go to; by default the fee collector */
   readonly feesTo?: Address
   readonly coinbase?: Address
@@ -83,7 +87,7 @@ export function createMemoryChain(options: MemoryChainOptions = {}): MemoryChain
       block,
       engine,
       precompiles,
-      rules: { fork: 'osaka', chainId: CHAIN_ID },
+      rules: { fork: 'osaka', chainId: options.chainId ?? CHAIN_ID },
       call: {
         sender: hexToBytes(from),
         to: to === undefined ? undefined : hexToBytes(to),
@@ -134,14 +138,14 @@ export function createMemoryChain(options: MemoryChainOptions = {}): MemoryChain
 /** Balances, contracts and the stubs of registered precompiles, as a genesis has them. */
 function allocate(
   world: Journal,
-  { balances = {}, code = {} }: MemoryChainOptions,
+  { balances = {}, code = {}, preinstalls = PREINSTALLS }: MemoryChainOptions,
   registered: readonly Address[],
 ): void {
   const addContract = (address: Address, bytes: Uint8Array) => {
     world.setNonce(address, 1n)
     world.setCode(address, bytes)
   }
-  for (const entry of PREINSTALLS) addContract(hexToBytes(entry.address), hexToBytes(entry.code))
+  for (const entry of preinstalls) addContract(hexToBytes(entry.address), hexToBytes(entry.code))
   for (const address of registered) addContract(address, Uint8Array.of(0))
   for (const [address, contract] of Object.entries(code)) addContract(hexToBytes(address), hexToBytes(contract))
   for (const [address, balance] of Object.entries(balances)) world.addBalance(hexToBytes(address), balance)
