@@ -1,3 +1,4 @@
+import { callTerm } from '../chain/callIndex.ts'
 import { nativeGasLimit } from '../chain/chainConfig.ts'
 import type { BlockEvents, Burn, NativeEvent } from '../chain/entries.ts'
 import type { EthereumHeader } from '../chain/ethereumBlock.ts'
@@ -22,6 +23,7 @@ import type { NativeBlock } from '../modules/context.ts'
 import { FEE_COLLECTOR } from '../modules/moduleAccounts.ts'
 import { applyNativeTransaction } from '../modules/tx/applyNativeTransaction.ts'
 import { laneGas, type NativeTransaction } from '../modules/tx/nativeTransaction.ts'
+import type { Address } from '../primitives/address.ts'
 import { EMPTY_BYTES } from '../primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, type Hash, sha256 } from '../primitives/hash.ts'
 import type { Journal } from '../state/journal.ts'
@@ -55,6 +57,8 @@ interface BlockExecutionInput {
   /** what native modules do before and after the entries, and what they learn about the block */
   readonly hooks: BlockHooks
   readonly start: BlockStart
+  /** whether {@link BlockExecution.calls} is kept */
+  readonly isCallIndexed?: boolean
 }
 
 /**
@@ -83,6 +87,8 @@ export interface BlockExecution {
    * transactions before it have used up the precompile gas. When it throws, the entry has left no trace, and others may follow.
    */
   tryApply(entry: Entry): Promise<EntryResult>
+  /** terms of who called and was called in EVM transactions, for the index of calls; empty unless they are kept */
+  calls(): ReadonlySet<string>
   /** Ends the block after its last entry: runs the native modules' end of block. Call it once. */
   end(): readonly ValidatorUpdate[]
   /** Events of native modules at the block's start and, once it has ended, at its end. */
@@ -102,6 +108,13 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
   const pause = input.yield === undefined ? {} : { yield: input.yield }
   const precompileGas = createPrecompileGas(input.precompileGasLimit)
   const results: EntryResult[] = []
+  /** of the block, and of the transaction that runs: one that is left out of the block has no calls */
+  const calls = new Set<string>()
+  let newCalls = new Set<string>()
+  const onCall = (from: Address, to: Address): void => {
+    newCalls.add(callTerm(from))
+    newCalls.add(callTerm(to))
+  }
   let evmCount = 0
   let gasUsed = 0n
   let nativeGasLeft = nativeGasLimit(seed.gasLimit)
@@ -124,12 +137,15 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
 
   const record = (result: EntryResult): EntryResult => {
     results.push(result)
-    if (result.kind === 'evm') evmCount++
+    if (result.kind !== 'evm') return result
+    evmCount++
+    for (const term of newCalls) calls.add(term)
     return result
   }
 
   const runEvm = async (signed: SignedTransaction, tracer: Tracer | undefined): Promise<EntryResult> => {
     const { transaction } = signed
+    if (newCalls.size > 0) newCalls = new Set()
     const outcome = await applyTransaction({
       transaction,
       sender: signed.sender,
@@ -142,6 +158,7 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
       gasAvailable: seed.gasLimit - gasUsed,
       ...pause,
       ...(tracer === undefined ? undefined : { tracer }),
+      ...(input.isCallIndexed === true ? { onCall } : undefined),
     })
     if (outcome.kind === 'skipped') return skippedEvm(outcome.reason, transaction.gasLimit)
     routeFees(world, outcome.fees, outcome.burns)
@@ -225,6 +242,7 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
         throw error
       }
     },
+    calls: () => calls,
     end: () => {
       const ended = inScope(world, () => hooks.end(world, nativeBlock))
       end = ended.events

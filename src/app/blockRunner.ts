@@ -29,6 +29,8 @@ export interface BlockRunnerOptions {
   readonly shadow?: Engine
   readonly precompiles: PrecompileTable
   readonly hooks: BlockHooks
+  /** whether blocks are found by who called whom; false by default */
+  readonly isCallIndexed?: boolean
   /** the newest block */
   readonly head: () => ChainHead
 }
@@ -51,7 +53,7 @@ interface BlockRunner {
 }
 
 export function createBlockRunner(options: BlockRunnerOptions): BlockRunner {
-  const { chain, state, engine, shadow, precompiles, hooks } = options
+  const { chain, state, engine, shadow, precompiles, hooks, isCallIndexed = false } = options
   /** by execution key, for the height after the head */
   const executions = new Map<string, ExecutedBlock>()
 
@@ -86,6 +88,7 @@ export function createBlockRunner(options: BlockRunnerOptions): BlockRunner {
           reader: options.chainReader(),
           hooks,
           start,
+          isCallIndexed,
         })
       }
       if (shadow !== undefined) return beginShadowed(beginOn, { engine, shadow })
@@ -111,6 +114,7 @@ export function createBlockRunner(options: BlockRunnerOptions): BlockRunner {
         results: execution.results,
         resultsHash: resultsHashOf(execution.results),
         events: execution.blockEvents(),
+        calls: execution.calls(),
         validatorUpdates,
         validators,
         nextParams: runningParams(execution.world.native, chain),

@@ -22,6 +22,8 @@ export interface ExecutedBlock {
   readonly results: readonly EntryResult[]
   /** of native modules around the entries */
   readonly events: BlockEvents
+  /** see `BlockExecution` */
+  readonly calls: ReadonlySet<string>
   /** CometBFT's last_results_hash of the next consensus header */
   readonly resultsHash: Uint8Array
   /** new powers of validators, which take effect two blocks later */

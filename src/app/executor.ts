@@ -1,3 +1,4 @@
+import { switchCallIndex } from '../chain/callIndex.ts'
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import type { HeaderRules } from '../chain/headerRetention.ts'
 import { switchIndexes } from '../chain/indexCoverage.ts'
@@ -44,6 +45,8 @@ export interface ExecutorOptions {
   readonly headers?: HeaderRules | undefined
   /** whether blocks are found by their logs and events; `all` by default */
   readonly index?: 'all' | 'off'
+  /** whether blocks are found by who called whom in them; false by default */
+  readonly indexTraces?: boolean
   readonly buildBudgetMs: number
   /** milliseconds, monotonic */
   readonly now: () => number
@@ -94,7 +97,7 @@ export interface Executor {
 export async function openExecutor(options: ExecutorOptions): Promise<Executor> {
   const { chain, engine, shadow, precompiles, candidates, buildBudgetMs, now, later } = options
   const upgrades = upgradeRules(options.skipUpgrades ?? [])
-  const { hooks = moduleHooks(upgrades), observer, index = 'all' } = options
+  const { hooks = moduleHooks(upgrades), observer, index = 'all', indexTraces = false } = options
   const stored = await Database.open(options.location, { onDamage: options.onDamage })
   try {
     // 1.
@@ -108,6 +111,7 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
     // 2.
     checkUpgrade(head)
     await switchIndexes(database, index, head.header.number)
+    await switchCallIndex(database, indexTraces, head.header.number)
     // 3.
     const { pruning, blockHistory, headers } = options
     const durableHeight = (): number => publisher.durableHeight()
@@ -148,6 +152,7 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
       ...(shadow === undefined ? {} : { shadow }),
       precompiles,
       hooks,
+      isCallIndexed: indexTraces,
       candidates,
       head: publisher.head,
       publish: async (decided, executed) => {

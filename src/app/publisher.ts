@@ -1,3 +1,4 @@
+import { putCalls } from '../chain/callIndex.ts'
 import { encodeBlock } from '../chain/consensus/block.ts'
 import { writeValidators } from '../chain/validatorRecords.ts'
 import { headEntry, writeBlock } from '../chain/writeBlock.ts'
@@ -86,6 +87,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
         events: executed.events,
         isIndexed: options.isIndexed,
       })
+      putCalls(batch, height, executed.calls)
       const isChanged = executed.validatorUpdates.length > 0
       writeValidators(batch, database, { height: height + 2, set: validators.afterNext, isChanged })
       const record = { height, decided, resultsHash: executed.resultsHash }

@@ -1,9 +1,11 @@
+import type { Address } from '../primitives/address.ts'
 import { bytesToBigInt, equalBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
 import type { WriteBatch } from '../storage/batch.ts'
 import { Column, columnKey, heightBytes, readHeight } from '../storage/columns.ts'
 import { damagedIn } from '../storage/damage.ts'
 import type { DatabaseReader, KeyReader } from '../storage/database.ts'
+import { indexedCallHeights, readCallsFrom } from './callIndex.ts'
 import { type ConsensusBlock, decodeBlock } from './consensus/block.ts'
 import type { LightBlock } from './consensus/lightBlock.ts'
 import type { BlockId, Commit, RankedValidatorSet, ValidatorSet } from './consensus/types.ts'
@@ -33,6 +35,8 @@ export interface ChainReader {
   readonly oldestBlock: number
   /** height from which on every block is in the indexes of logs and events; `Infinity` where the node keeps none (INDEX) */
   readonly indexedFrom: number
+  /** the same for who called whom; `Infinity` where new blocks are not in that index (INDEX_TRACES) */
+  readonly callsFrom: number
   /** from `base` on, and of block 0 */
   header(height: number): EthereumHeader | undefined
   /** keccak256(rlp(header)) */
@@ -74,6 +78,16 @@ export interface ChainReader {
    * `indexedFrom` every header is read, for its bloom filter.
    */
   logHeights(terms: LogTerms, from: number, to: number, pause?: () => Promise<void>): AsyncIterable<number>
+  /**
+   * Heights in [from, to], ascending, in whose EVM transactions one of these addresses may have called or been called. To be asked for
+   * nothing below `callsFrom`.
+   */
+  callHeights(
+    addresses: readonly Address[],
+    from: number,
+    to: number,
+    pause: () => Promise<void>,
+  ): Promise<readonly number[]>
   /**
    * Heights in [from, to], ascending, whose blocks may contain all terms, in events of entries or of the block itself. The caller
    * checks the events, because some blocks may not match, and asks for nothing below `indexedFrom` but `ENVELOPE_HASH_KEY`.
@@ -149,6 +163,7 @@ function openReader(
   const oldest = db.get(OLDEST_KEY)
   const oldestBlock = Math.max(base, oldest === undefined ? 0 : readHeight(oldest, 0))
   const indexedFrom = readIndexedFrom(db)
+  const callsFrom = readCallsFrom(db)
 
   /** Wraps `read` with a cache of the newest look-ups; undefined above the head and below the base. */
   const remember =
@@ -277,6 +292,8 @@ function openReader(
     base,
     oldestBlock,
     indexedFrom,
+    callsFrom,
+    callHeights: (addresses, from, to, pause) => indexedCallHeights(db, addresses, { from, to }, pause),
     header,
     hash,
     heightOf: (wanted) => {

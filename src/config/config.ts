@@ -27,6 +27,8 @@ export interface Config extends ChainIds {
   readonly blockHistory: number
   /** whether blocks are found by their logs and events */
   readonly index: Settings['index']
+  /** whether new blocks get into the index of who called whom */
+  readonly indexTraces: boolean
   readonly snapshots: SnapshotsConfig
   readonly evmEngine: Settings['evmEngine']
   readonly evmShadow: boolean
@@ -163,6 +165,7 @@ export function loadConfig(sources: ConfigSources, homeDirectory: string): Confi
   const settings = readSettings(VARIABLES, sources)
   checkPorts(settings)
   checkSnapshots(settings)
+  checkTraceIndex(settings)
   const seedPeer = seedPeerOf(settings)
   return deepFreeze({
     ...resolveChainIds(settings),
@@ -198,6 +201,7 @@ export function loadConfig(sources: ConfigSources, homeDirectory: string): Confi
     pruning: settings.pruning,
     blockHistory: settings.blockHistory,
     index: settings.index,
+    indexTraces: settings.indexTraces,
     snapshots: { interval: settings.snapshotInterval, keep: settings.snapshotKeep },
     evmEngine: settings.evmEngine,
     evmShadow: settings.evmShadow,
@@ -308,6 +312,17 @@ function checkPorts(
     if (other !== undefined)
       throw new ConfigError(`${name} is ${port}: ${other[0]} holds it too, it may hold another port`)
   }
+}
+
+/** What trace_filter finds by the index it executes again, which takes the block and the state before it. */
+function checkTraceIndex({
+  indexTraces,
+  pruning,
+  blockHistory,
+}: Pick<Settings, 'indexTraces' | 'pruning' | 'blockHistory'>): void {
+  if (!indexTraces) return
+  if (pruning !== 'archive') throw new ConfigError(`PRUNING is ${pruning}: with INDEX_TRACES it may be archive`)
+  if (blockHistory !== 0) throw new ConfigError(`BLOCK_HISTORY is ${blockHistory}: with INDEX_TRACES it may be 0`)
 }
 
 /** A snapshot is made some blocks after its own, and holds 1,024 blocks: both must still be there, with some room for a slow disk. */

@@ -5,6 +5,7 @@ import type { Rules } from './blockContext.ts'
 import type { ExecutionResult } from './engine.ts'
 import type { PrecompileTable } from './precompile.ts'
 import { isStandardPrecompile } from './precompileAddresses.ts'
+import type { Tracer } from './tracer.ts'
 import type { TransactionMessage } from './transactionChecks.ts'
 
 /** A message to an account where no code runs. */
@@ -44,7 +45,12 @@ export function isPlainTransfer(
 }
 
 /** Moves the value, which the sender has; a recipient that gets nothing is touched (EIP-161). */
-export function movePlainValue(world: WorldState, { sender, to, value }: PlainTransfer): ExecutionResult {
+export function movePlainValue(
+  world: WorldState,
+  { sender, to, value }: PlainTransfer,
+  onCall?: Tracer['onCall'],
+): ExecutionResult {
+  onCall?.(sender, to)
   world.subBalance(sender, value)
   world.addBalance(to, value)
   return NOTHING_RAN

@@ -74,6 +74,11 @@ export interface Tracer {
   onTransactionStart?(start: TransactionStart): void
   onTransactionEnd?(end: TransactionEnd): void
   onEnter?(frame: FrameEnter): void
+  /**
+   * Tells the addresses of `onEnter` and nothing else. While blocks are decided only this may watch: calls are paid without their input, so
+   * that to copy it for each could take minutes.
+   */
+  onCall?(from: Address, to: Address): void
   onExit?(frame: FrameExit): void
   onOpcode?(step: OpcodeStep): void
   onLog?(log: Log): void

@@ -34,6 +34,8 @@ export interface TransitionContext {
   /** see ExecutionEnvironment */
   readonly precompileGas?: PrecompileGas
   readonly tracer?: Tracer
+  /** see `Tracer`; without a tracer alone. It also sees the calls of plain transfers, for which no engine runs */
+  readonly onCall?: NonNullable<Tracer['onCall']>
   /** see ExecutionEnvironment */
   readonly yield?: () => Promise<void>
   /** gas that is left in the block; undefined: any */
@@ -207,7 +209,7 @@ async function applyMessage(
   const intrinsic = intrinsicGas(message, fork)
   const { result, authorizationRefund } =
     tracer === undefined && world.getBalance(sender) >= message.value && isPlainTransfer(message, context)
-      ? { result: movePlainValue(world, message), authorizationRefund: 0n }
+      ? { result: movePlainValue(world, message, context.onCall), authorizationRefund: 0n }
       : await runInEngine(message, context, { gasLimit: gasLimit - intrinsic, price })
 
   // 6. refunds
@@ -324,7 +326,8 @@ function environmentOf(
   context: TransitionContext,
   gasPrice: bigint,
 ): ExecutionEnvironment {
-  const { world, block, rules, precompiles, hiddenPrecompiles, precompileGas, tracer } = context
+  const { world, block, rules, precompiles, hiddenPrecompiles, precompileGas, onCall } = context
+  const tracer = context.tracer ?? (onCall && { onCall })
   return {
     world,
     block,

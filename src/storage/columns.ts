@@ -55,7 +55,8 @@ export const Column = {
    * are here too, where that is above `base` (src/chain/missingBlocks.ts; absent: that of `restored`); `filled` -> lowest height whose
    * block is only in a segment (src/chain/segments/moveBlocks.ts; absent: `base`); `genesis` -> genesis hash
    * (src/app/openChain.ts); `light` -> lowest and highest height in `lightBlock`; `indexed` -> height from which on blocks are in
-   * `logTerm` and `eventTerm`, or no bytes where new ones are not (src/chain/indexCoverage.ts); `reindex` -> how far an interrupted one is
+   * `logTerm` and `eventTerm`, or no bytes where new ones are not (src/chain/indexCoverage.ts); `calls` -> the same for `callTerm`, absent
+   * where new ones are not (src/chain/callIndex.ts); `reindex` -> how far an interrupted one is
    * (src/app/reindex.ts); `repair` -> what a repair has begun (src/app/repair/mendable.ts); `format` -> version of what this
    * table describes (src/storage/format.ts)
    */
@@ -66,6 +67,9 @@ export const Column = {
   nativeTransaction: 0x2b,
   /** event term (7 bytes, src/chain/eventIndex.ts) ‖ height -> no bytes */
   eventTerm: 0x2c,
+
+  /** call term (8 bytes, src/chain/callIndex.ts) ‖ height -> no bytes */
+  callTerm: 0x34,
 
   // What has left for files (src/chain/segments/)
   /** height / 8,192 -> RLP of first and last height, bytes and sha256 of the segment file with these blocks, and 1 if it has no bodies */

@@ -35,7 +35,7 @@ const BUILD_SHARE = 0.6
  * consensus to the main thread and announces each new head to the others.
  */
 export interface ExecutorData {
-  readonly config: Pick<Config, 'pruning' | 'blockHistory' | 'index' | 'skipUpgrades' | 'log'>
+  readonly config: Pick<Config, 'pruning' | 'blockHistory' | 'index' | 'indexTraces' | 'skipUpgrades' | 'log'>
   readonly location: string
   readonly chain: ChainConfig
   readonly genesis: GenesisState
@@ -81,6 +81,7 @@ const executor = await openExecutor({
   blockHistory: data.config.blockHistory,
   headers: data.headers,
   index: data.config.index,
+  indexTraces: data.config.indexTraces,
   skipUpgrades: data.config.skipUpgrades,
   buildBudgetMs: data.chain.blockIntervalMs * BUILD_SHARE,
   now: () => performance.now(),

@@ -29,6 +29,7 @@ export async function offlineExecutors(
       blockHistory: config.blockHistory,
       headers,
       index: config.index,
+      indexTraces: config.indexTraces,
       skipUpgrades: config.skipUpgrades,
       buildBudgetMs: 0,
       defer: (work) => work(),

@@ -1,3 +1,4 @@
+import { CALLS_KEY } from '../../chain/callIndex.ts'
 import type { ChainConfig } from '../../chain/chainConfig.ts'
 import { INDEXED_KEY } from '../../chain/indexCoverage.ts'
 import { openChainReader } from '../../chain/store.ts'
@@ -111,6 +112,8 @@ async function replaceDamaged(
     else if (equalBytes(key, REPAIR_KEY) || key[0] === Column.stateMeta) continue
     else batch.del(key)
   }
+  // Nothing tells where the index of calls has holes now: it begins anew with the next start.
+  if (values.size > 0) batch.del(CALLS_KEY)
   const isHoled = [Column.logTerm, Column.eventTerm, Column.segmentTerms].some((column) => values.has(column))
   if (isHoled && index === 'off') batch.put(INDEXED_KEY, EMPTY_BYTES)
   if (values.has(Column.stateMeta)) {

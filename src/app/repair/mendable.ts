@@ -1,3 +1,4 @@
+import { CALLS_KEY } from '../../chain/callIndex.ts'
 import { INDEXED_KEY } from '../../chain/indexCoverage.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
 import type { WriteBatch } from '../../storage/batch.ts'
@@ -44,7 +45,14 @@ export const INDEX_COLUMNS: readonly number[] = [
 const metaKey = (name: string): Uint8Array => columnKey(Column.chainMeta, new TextEncoder().encode(name))
 /** What a repair has begun. */
 export const REPAIR_KEY = metaKey('repair')
-const MENDABLE_META: readonly Uint8Array[] = [FORMAT_KEY, GENESIS_HASH_KEY, INDEXED_KEY, REPAIR_KEY, metaKey('reindex')]
+const MENDABLE_META: readonly Uint8Array[] = [
+  FORMAT_KEY,
+  GENESIS_HASH_KEY,
+  INDEXED_KEY,
+  CALLS_KEY,
+  REPAIR_KEY,
+  metaKey('reindex'),
+]
 
 const MENDABLE: ReadonlySet<number> = new Set([
   ...STATE_COLUMNS,
@@ -53,6 +61,8 @@ const MENDABLE: ReadonlySet<number> = new Set([
   // What the state is follows from the newest block; what a restore has left over nobody needs.
   Column.stateMeta,
   Column.restore,
+  // Who called whom says which blocks to execute again, and a node can do without.
+  Column.callTerm,
 ])
 const COLUMNS: ReadonlySet<number> = new Set(Object.values(Column))
 

@@ -95,21 +95,40 @@ function rangeOf({ view, limits }: RpcContext, { fromBlock = 0, toBlock = 'lates
   return { from: Math.max(from, 1), to: Math.min(to, view.chain.headHeight) }
 }
 
+const BLOCKS_PER_PAUSE = 256
+/** Of longer lists every block is executed: each address is looked up by itself. */
+const MAX_INDEXED_ADDRESSES = 256
+
 /** Heights, ascending, of blocks that have transactions and may have matching calls. */
 async function* candidates(
   chain: ChainReader,
-  _wanted: Filter,
+  wanted: Filter,
   { from, to }: Range,
   pause: () => Promise<void>,
 ): AsyncIterable<number> {
-  for (let height = from; height <= to; height++) {
+  const { fromAddress = [], toAddress = [] } = wanted
+  const addresses = fromAddress.length + toAddress.length
+  const isIndexed = addresses > 0 && addresses <= MAX_INDEXED_ADDRESSES
+  const indexedFrom = isIndexed ? Math.max(from, chain.callsFrom) : Number.POSITIVE_INFINITY
+  for (let height = from; height <= to && height < indexedFrom; height++) {
     if (height % BLOCKS_PER_PAUSE === 0) await pause()
     // Most blocks are empty, and executed for nothing.
     if (chain.header(height)?.gasUsed !== 0n) yield height
   }
+  if (indexedFrom > to) return
+  const look = (list: readonly Address[]) => chain.callHeights(list, indexedFrom, to, pause)
+  if (!needsBoth(wanted)) {
+    yield* await look([...fromAddress, ...toAddress])
+  } else {
+    const called = new Set(await look(toAddress))
+    for (const height of await look(fromAddress)) if (called.has(height)) yield height
+  }
 }
 
-const BLOCKS_PER_PAUSE = 256
+/** Whether a call has to match both lists. An empty list matches every address, so that it is the other one that counts. */
+function needsBoth({ fromAddress = [], toAddress = [], mode = 'intersection' }: Filter): boolean {
+  return mode === 'intersection' && fromAddress.length > 0 && toAddress.length > 0
+}
 
 /** reth's rules (alloy: TraceFilterMatcher): an empty list matches every address; of two lists both or either must match, by the mode. */
 function matcherOf({

@@ -59,6 +59,8 @@ export interface TestChainOptions {
   readonly blockHistory?: number
   /** `all` by default */
   readonly index?: 'all' | 'off'
+  /** false by default */
+  readonly indexTraces?: boolean
   readonly engine?: Engine
   /** executes each block too */
   readonly shadow?: Engine
@@ -111,6 +113,7 @@ async function openTestChain(
     pruning: options.pruning ?? 'archive',
     blockHistory: options.blockHistory ?? 0,
     index: options.index ?? 'all',
+    indexTraces: options.indexTraces ?? false,
     buildBudgetMs: 10_000,
     defer: (work) => work(),
     now: () => performance.now(),

@@ -220,6 +220,18 @@ describe('loadConfig', () => {
     )
   })
 
+  it('refuses an index of calls in blocks that cannot be executed again', () => {
+    const index = { INDEX_TRACES: 'true', PRUNING: 'archive' }
+    expect(load(index).indexTraces).toBe(true)
+    expect(load({}).indexTraces).toBe(false)
+    expect(problemOf(() => load({ ...index, PRUNING: '50000' }))).toBe(
+      'PRUNING is 50000: with INDEX_TRACES it may be archive',
+    )
+    expect(problemOf(() => load({ ...index, BLOCK_HISTORY: '9' }))).toBe(
+      'BLOCK_HISTORY is 9: with INDEX_TRACES it may be 0',
+    )
+  })
+
   it('says where a wrong value comes from', () => {
     expect(problemOf(() => load({}, { RPC_PORT: 'x' }))).toMatch(/^--rpc-port is "x"/)
     expect(problemOf(() => load({}, {}, { RPC_PORT: 'x' }))).toMatch(/^RPC_PORT \(in \.env\) is "x"/)

@@ -37,6 +37,8 @@ export function memoryChainReader(blocks: readonly MemoryBlock[], oldestBlock = 
     base,
     oldestBlock,
     indexedFrom: 0,
+    callsFrom: Number.POSITIVE_INFINITY,
+    callHeights: () => Promise.reject(new Error('calls are not indexed')),
     header: (height) => (height > 0 && height < base ? undefined : blocks[height]?.header),
     hash: (height) => (height > 0 && height < base ? undefined : blocks[height]?.hash),
     heightOf: (hash) => heights.get(bytesKey(hash)),

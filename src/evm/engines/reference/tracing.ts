@@ -111,7 +111,7 @@ class TracingSession {
     const isStateful = message.to !== undefined && precompiles.has(bytesKey(to))
     this.#frames.push({ gas: gasLimit, isStateful, logsBefore: world.logs().length, opcode: STOP })
     this.#entered++
-    this.#tracer.onEnter?.({
+    this.#enter({
       depth,
       type,
       from: delegatecall ? message.to!.bytes : caller.bytes,
@@ -125,6 +125,11 @@ class TracingSession {
         isStandardPrecompile(to, rules.fork) &&
         hiddenPrecompiles?.has(bytesKey(to)) !== true,
     })
+  }
+
+  #enter(frame: FrameEnter): void {
+    this.#tracer.onCall?.(frame.from, frame.to)
+    this.#tracer.onEnter?.(frame)
   }
 
   exit({ execResult }: EVMResult): void {
@@ -280,7 +285,7 @@ class TracingSession {
     let error: string = FAILURE_MESSAGES.nonceOverflow
     if (depth > MAX_DEPTH) error = FAILURE_MESSAGES.callDepth
     else if (value > world.getBalance(from)) error = FAILURE_MESSAGES.insufficientBalance
-    this.#tracer.onEnter?.(enter)
+    this.#enter(enter)
     this.#tracer.onExit?.({ depth, output: EMPTY_BYTES, gasUsed: 0n, error, reverted: true })
   }
 
@@ -309,7 +314,7 @@ class TracingSession {
           if (error instanceof EVMError && error.error === EVMError.errorMessages.STOP) {
             const depth = this.#frames.length
             const enter = { depth, from, to, value, input: EMPTY_BYTES, gas: 0n, precompile: false }
-            this.#tracer.onEnter?.({ ...enter, type: 'SELFDESTRUCT' })
+            this.#enter({ ...enter, type: 'SELFDESTRUCT' })
             this.#tracer.onExit?.({ depth, output: EMPTY_BYTES, gasUsed: 0n, error: undefined, reverted: false })
           }
           throw error

@@ -38,6 +38,8 @@ export interface EngineExports {
 export interface WasmTracing {
   /** trace flags of the environment */
   readonly flags: number
+  /** whether input and output of frames are read */
+  readonly hasData: boolean
   log(log: Log): void
   enter(frame: FrameEnter): void
   exit(frame: FrameExit): void

@@ -32,11 +32,16 @@ const FRAME_TYPES: ReadonlyMap<number, FrameType> = new Map<number, FrameType>([
 
 /** The hooks of a tracer, and the flags by which the engine knows which of them there are. */
 export function createTracing(tracer: Tracer): WasmTracing {
-  const hasFrames = tracer.onEnter !== undefined || tracer.onExit !== undefined
+  const hasData = tracer.onEnter !== undefined || tracer.onExit !== undefined
+  const hasFrames = hasData || tracer.onCall !== undefined
   return {
+    hasData,
     flags: (tracer.onOpcode === undefined ? 0 : TRACE_STEPS) | (hasFrames ? TRACE_FRAMES : 0),
     log: (log) => tracer.onLog?.(log),
-    enter: (frame) => tracer.onEnter?.(frame),
+    enter: (frame) => {
+      tracer.onCall?.(frame.from, frame.to)
+      tracer.onEnter?.(frame)
+    },
     exit: (frame) => tracer.onExit?.(frame),
     step: (step) => tracer.onOpcode?.(step),
   }
@@ -87,7 +92,7 @@ export function tracingImports(run: RunState) {
         type: FRAME_TYPES.get(kind)!,
         from: memory.copy(from, ADDRESS_BYTES),
         to: callee,
-        input: memory.copy(input, length),
+        input: run.tracing?.hasData === true ? memory.copy(input, length) : EMPTY_BYTES,
         gas,
         value: value === 0 ? undefined : memory.readWord(value),
         precompile: isPrecompile !== 0 && !environment.precompiles.has(bytesKey(callee)),
@@ -104,7 +109,8 @@ export function tracingImports(run: RunState) {
       detail: number,
       need: number,
     ): void {
-      run.tracing?.exit({
+      if (run.tracing?.hasData !== true) return
+      run.tracing.exit({
         depth,
         output: status === FAILED ? EMPTY_BYTES : run.memory.copy(output, length),
         gasUsed,
