@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import { bytesToHex, concatBytes, EMPTY_BYTES, equalBytes } from '../../../src/primitives/bytes.ts'
+import { sql } from 'kysely'
+import { bytesToHex, concatBytes, EMPTY_BYTES } from '../../../src/primitives/bytes.ts'
 import { CALL_KINDS, CREATION_KINDS } from '../../database/evmTables.ts'
 import { TOKEN_KINDS, TX_KINDS } from '../../database/schema.ts'
 import { NodeRefusal, toQuantity } from '../../node/nodeClient.ts'
@@ -68,8 +69,8 @@ const txlist: Action = async (parameters, { queries, functionNames }) => {
     .where('kind', '=', CREATION_KINDS.transaction)
     .executeTakeFirst()
   const rows = await walk(
-    async (bounds, limit, direction) => {
-      const part: PartOf<'account_tx'> = queries
+    (bounds, limit, direction) => {
+      const own: PartOf<'account_tx'> = queries
         .selectFrom('account_tx')
         .selectAll()
         .where('address', '=', address)
@@ -77,21 +78,19 @@ const txlist: Action = async (parameters, { queries, functionNames }) => {
         .where('position', '<', bounds.before.position)
         .orderBy('position', direction)
         .limit(limit)
-      const found = await queries
-        .selectFrom(part.as('account_tx'))
+      // Only what the filter needs: many rows may be before those of the page.
+      return queries
+        .selectFrom(own.as('account_tx'))
         .innerJoin('tx', 'tx.position', 'account_tx.position')
-        .select(['account_tx.position', 'tx.kind', 'tx.sender', 'tx.recipient'])
+        .select(['account_tx.position', 'tx.kind', sql.lit(0).as('ordinal')])
+        .select(({ eb, or }) => or([eb('sender', '=', address), eb('recipient', '=', address)]).as('is_side'))
         .orderBy('account_tx.position', direction)
         .execute()
-      return found.map((row) => ({ ...row, ordinal: 0 }))
     },
     boundsOf(heights),
     part,
-    ({ position, kind, sender, recipient }) =>
-      kind === TX_KINDS.evm &&
-      (equalBytes(sender, address) ||
-        (recipient !== null && equalBytes(recipient, address)) ||
-        position === creation?.position),
+    ({ position, kind, is_side: isSide }) =>
+      kind === TX_KINDS.evm && (Boolean(isSide) || position === creation?.position),
   )
   const positions = rows.map(({ position }) => position)
   const [facts, newest] = await Promise.all([transactionFacts(queries, positions), newestHeight(queries)])
