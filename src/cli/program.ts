@@ -3,6 +3,7 @@ import { VERSION } from '../config/version.ts'
 import { checkKnownAnswers, PRIMITIVE_ANSWERS } from '../primitives/selfTest.ts'
 import { addBackup } from './commands/backup.ts'
 import { addExport, addImport } from './commands/blocks.ts'
+import { addChainInfo } from './commands/chainInfo.ts'
 import { addReindex, addRollback } from './commands/database.ts'
 import { addDevnet } from './commands/devnet.ts'
 import { addCompact, addPrune } from './commands/disk.ts'
@@ -91,6 +92,7 @@ export async function runCommand(
     addCompact,
     addSnapshot,
     addGenesis,
+    addChainInfo,
     addReset,
     addShowNodeId,
     addVersion,

@@ -154,6 +154,41 @@ describe('coind', () => {
     expect({ code, errors, calls }).toEqual({ code: 64, errors: [line], calls: [] })
   })
 
+  it('describes the chain of a genesis file or of HOMEDIR, with addresses of options and variables', async () => {
+    writeFileSync(join(directory, 'g.json'), exampleGenesis())
+    const given = await run('chain-info --format metamask --genesis g.json --rpc-url https://rpc.example.org/', {
+      environment: { CHAIN_EXPLORER_URL: 'https://scan.example.org', CHAIN_NAME: 'Our chain' },
+    })
+    expect(JSON.parse(given.printed)).toMatchObject([
+      {
+        chainName: 'Our chain',
+        rpcUrls: ['https://rpc.example.org'],
+        blockExplorerUrls: ['https://scan.example.org'],
+      },
+    ])
+    const { genesis } = dataPaths(join(directory, 'home'))
+    mkdirSync(join(genesis, '..'), { recursive: true })
+    writeFileSync(genesis, exampleGenesis())
+    const own = await run(`chain-info --format keplr --homedir ${join(directory, 'home')}`, {
+      environment: { PUBLIC_RPC_URL: 'https://public.example.org' },
+    })
+    expect(JSON.parse(own.printed)).toMatchObject({
+      chainName: 'COIN testnet',
+      rpc: 'https://public.example.org/rpc',
+      rest: 'https://public.example.org',
+    })
+    const problems = ['--rest-url nowhere', '--slug My-Chain', '--ws-url https://x.example.org'].map((options) =>
+      run(`chain-info --format keplr --genesis g.json ${options}`),
+    )
+    expect((await Promise.all(problems)).map(({ code, errors }) => [code, errors])).toEqual([
+      [64, ['CHAIN_REST_URL is "nowhere": expected an address such as http://localhost:8080']],
+      [64, ['CHAIN_SLUG is My-Chain: it may hold small letters and digits']],
+      [64, ['CHAIN_WS_URL is "https://x.example.org": expected an address such as ws://localhost:8080']],
+    ])
+    const unreachable = await run('chain-info --format viem --node http://127.0.0.1:1')
+    expect(unreachable).toMatchObject({ code: 69, errors: [expect.stringContaining('no answer from')] })
+  })
+
   it('shows one line for a mistake that the node finds, and for a port in use', async () => {
     const mistake = await run('start', { start: () => Promise.reject(new ConfigError('GENESIS_WALLET is not set')) })
     expect([mistake.code, mistake.errors]).toEqual([64, ['GENESIS_WALLET is not set']])
