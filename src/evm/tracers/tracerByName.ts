@@ -4,8 +4,12 @@ import { createErc7562Tracer } from './erc7562Tracer.ts'
 import { createFlatCallTracer } from './flatCallTracer.ts'
 import { createFourByteTracer } from './fourByteTracer.ts'
 import { createKeccak256PreimageTracer } from './keccak256PreimageTracer.ts'
+import { createOpcodeCounter, createOpcodeHistogram } from './opcodeTracers.ts'
 import { createPrestateTracer } from './prestateTracer.ts'
 import { type TraceCollector, type TraceContext, TraceError, type TracerConfig } from './traceCollector.ts'
+
+/** Tracers of one muxTracer: each sees every step. */
+const MAX_TRACERS = 16
 
 type TracerFactory = (config: TracerConfig, context: TraceContext) => TraceCollector
 
@@ -16,6 +20,10 @@ const FACTORIES: ReadonlyMap<string, TracerFactory> = new Map<string, TracerFact
   ['erc7562Tracer', createErc7562Tracer],
   ['keccak256PreimageTracer', (_, context) => createKeccak256PreimageTracer(context)],
   ['4byteTracer', (_, context) => createFourByteTracer(context)],
+  ['opcountTracer', createOpcodeCounter],
+  ['unigramTracer', (_, context) => createOpcodeHistogram(1, context)],
+  ['bigramTracer', (_, context) => createOpcodeHistogram(2, context)],
+  ['trigramTracer', (_, context) => createOpcodeHistogram(3, context)],
   ['noopTracer', () => ({ tracer: {}, result: () => ({}) })],
   ['muxTracer', createMuxTracer],
 ])
@@ -41,6 +49,8 @@ export function tracerByName(name: string, config: TracerConfig, context: TraceC
 
 /** geth's muxTracer: several tracers at once, each answer under its tracer's name. */
 function createMuxTracer(config: TracerConfig, context: TraceContext): TraceCollector {
+  const count = Object.keys(config).length
+  if (count > MAX_TRACERS) throw new TraceError(`invalid tracer configuration: more than ${MAX_TRACERS} tracers`)
   const parts = Object.entries(config).map(([name, own]) => {
     if (name === 'muxTracer') throw new TraceError('invalid tracer configuration: a muxTracer in a muxTracer')
     return [name, tracerByName(name, asConfig(own), context)] as const

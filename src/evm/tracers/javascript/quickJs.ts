@@ -22,6 +22,8 @@ const CALL_MS = 1_000
 /** Turns of loops and calls inside of the interpreter between two looks at the clock: about 200 ms. */
 const FUEL_AT_A_TIME = 100_000_000
 const LONGEST_MESSAGE = 1_000
+/** What is shown as it is when it is thrown. */
+const PLAIN_TYPES: ReadonlySet<string> = new Set(['number', 'boolean', 'undefined'])
 
 const require = createRequire(import.meta.url)
 
@@ -102,7 +104,11 @@ export class QuickJs {
   createRealm(): Realm {
     return new Realm(
       this.#run(() => this.#newContext()),
-      { run: (work) => this.#run(work), checkTime: () => this.#checkTime(), isDead: () => this.#isDead },
+      {
+        run: (work) => this.#run(work),
+        checkTime: () => this.#checkTime(),
+        isOver: () => this.#isDead || this.#isLate,
+      },
     )
   }
 
@@ -123,8 +129,11 @@ export class QuickJs {
    * @throws TraceError when a limit ended it
    */
   #run<T>(work: () => T): T {
-    if (this.#isDead) throw new TraceError('execution timeout')
-    this.#callEndMs = this.#timer.nowMs() + CALL_MS
+    const now = this.#timer.nowMs()
+    this.#isLate ||= now > this.#timer.deadlineMs
+    // Short calls end before the interpreter looks at the clock, but there may be many.
+    if (this.#isDead || this.#isLate) throw new TraceError('execution timeout')
+    this.#callEndMs = now + CALL_MS
     this.#fuel.value = FUEL_AT_A_TIME
     try {
       return work()
@@ -156,7 +165,8 @@ interface RealmLimits {
   readonly run: <T>(work: () => T) => T
   /** throws when there is no time left */
   readonly checkTime: () => void
-  readonly isDead: () => boolean
+  /** nothing will run in the sandbox any more */
+  readonly isOver: () => boolean
 }
 
 /** The global objects of one tracer. Values of it are handles, which are freed with the realm at the latest. */
@@ -165,18 +175,18 @@ export class Realm {
   readonly #context: QuickJSContext
   readonly #run: RealmLimits['run']
   readonly #checkTime: RealmLimits['checkTime']
-  readonly #isDead: RealmLimits['isDead']
+  readonly #isOver: RealmLimits['isOver']
   readonly #handles: QuickJSHandle[] = []
 
   constructor(
     { runtime, context }: { readonly runtime: QuickJSRuntime; readonly context: QuickJSContext },
-    { run, checkTime, isDead }: RealmLimits,
+    { run, checkTime, isOver }: RealmLimits,
   ) {
     this.#runtime = runtime
     this.#context = context
     this.#run = run
     this.#checkTime = checkTime
-    this.#isDead = isDead
+    this.#isOver = isOver
   }
 
   /** The value of a script. @throws TraceError with what the script throws */
@@ -245,9 +255,9 @@ export class Realm {
     })
   }
 
-  /** Frees all handles and the realm. A dead sandbox is left as it is: its memory goes with it. */
+  /** Frees all handles and the realm. A sandbox in which nothing will run is left as it is: its memory goes with it. */
   dispose(): void {
-    if (this.#isDead()) return
+    if (this.#isOver()) return
     this.#run(() => {
       for (const handle of this.#handles) if (handle.alive) handle.dispose()
       this.#context.dispose()
@@ -294,6 +304,7 @@ export class Realm {
     if (text !== '') return text === 'InternalError: out of memory' ? 'the tracer used too much memory' : text
     const type = this.#context.typeof(error)
     if (type === 'string') return this.#context.getString(error).slice(0, LONGEST_MESSAGE)
+    if (PLAIN_TYPES.has(type)) return String(this.#context.dump(error))
     // Where there is no memory for an error, null is thrown.
     return type === 'object' ? 'the tracer threw an object without a message, or used too much memory' : type
   }

@@ -278,7 +278,7 @@ describe('a tracer in JavaScript', () => {
 describe('what cannot be traced', () => {
   const unknown = `0x${'00'.repeat(31)}01`
   const tracers =
-    'callTracer, prestateTracer, flatCallTracer, erc7562Tracer, keccak256PreimageTracer, 4byteTracer, noopTracer, muxTracer'
+    'callTracer, prestateTracer, flatCallTracer, erc7562Tracer, keccak256PreimageTracer, 4byteTracer, opcountTracer, unigramTracer, bigramTracer, trigramTracer, noopTracer, muxTracer'
 
   it.each([
     ['an unknown transaction', traceTransaction, [unknown], 'transaction not found'],
@@ -304,6 +304,16 @@ describe('what cannot be traced', () => {
       traceCall,
       [{}, 'latest', { tracer: 'callTracer', tracerConfig: { withLog: 1 } }],
       'invalid tracer configuration: withLog is not a boolean',
+    ],
+    [
+      'too many tracers',
+      traceCall,
+      [
+        {},
+        'latest',
+        { tracer: 'muxTracer', tracerConfig: Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`${i}`, {}])) },
+      ],
+      'invalid tracer configuration: more than 16 tracers',
     ],
     [
       'contradicting switches',

@@ -84,6 +84,7 @@ describe('a script that fails', () => {
     ],
     [returning("throw 'text'"), `text${IN_RESULT}`],
     [returning("throw new TypeError('no')"), `TypeError: no${IN_RESULT}`],
+    [returning('throw 5'), `5${IN_RESULT}`],
     [returning('return nothing.x'), `ReferenceError: 'nothing' is not defined${IN_RESULT}`],
     ['{ result: function() {} }', 'trace object must expose a function fault()'],
     ['{ result: 5, fault: function() {} }', 'trace object must expose a function result()'],
