@@ -1,9 +1,20 @@
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { dataPaths } from '../../src/app/dataDirectory.ts'
 import { loadConfig } from '../../src/config/config.ts'
 import { importBlocks } from '../../src/maintenance/stoppedNode.ts'
 import type { Logger } from '../../src/telemetry/logger.ts'
@@ -12,7 +23,7 @@ import { openExistingHome } from '../../src/threads/openHome.ts'
 import { describeChain, readChain } from '../crash/compareChains.ts'
 import { openLocalNode, signTransfers, writeConfig } from '../crash/localNode.ts'
 import { createRandom } from '../unit/state/randomChain.ts'
-import { type CommandResult, runCoind } from './runCoind.ts'
+import { type CommandOptions, type CommandResult, runCoind } from './runCoind.ts'
 
 const BLOCKS = 400
 /** exit code for a file that does not fit */
@@ -32,9 +43,21 @@ function freshHome(): string {
   return home
 }
 
-function coind(home: string, args: readonly string[], killAfterMs?: number): Promise<CommandResult> {
-  const environment = { HOMEDIR: home, NETWORK: 'devnet' }
-  return runCoind(args, { environment, ...(killAfterMs === undefined ? {} : { killAfterMs }) })
+function coind(
+  home: string,
+  args: readonly string[],
+  onSpawn: NonNullable<CommandOptions['onSpawn']> = () => undefined,
+): Promise<CommandResult> {
+  return runCoind(args, { environment: { HOMEDIR: home, NETWORK: 'devnet' }, onSpawn })
+}
+
+/** Bytes of the files in a directory, which may not be there, and whose files may go. */
+function bytesIn(path: string): number {
+  if (!existsSync(path)) return 0
+  return readdirSync(path).reduce(
+    (sum, name) => sum + (statSync(join(path, name), { throwIfNoEntry: false })?.size ?? 0),
+    0,
+  )
 }
 
 function importHere(home: string, from: string): Promise<{ readonly from: number; readonly to: number }> {
@@ -147,13 +170,21 @@ describe('import', () => {
 
   it('goes on after it was killed', async () => {
     const home = freshHome()
-    let kills = 0
-    for (let killAfterMs = 300; ; killAfterMs += 300) {
-      const { code } = await coind(home, ['import', file], killAfterMs)
-      if (code === 0) break
-      kills++
+    const { db } = dataPaths(home)
+    const heights = [0]
+    // Each kill comes when so many more bytes are there: what a chain begins with, then blocks.
+    for (const more of [1, 100_000, 100_000]) {
+      const before = bytesIn(db)
+      await coind(home, ['import', file], (child) => {
+        const timer = setInterval(() => bytesIn(db) >= before + more && child.kill('SIGKILL'), 1)
+        child.once('close', () => clearInterval(timer))
+      })
+      const blocks = await readChain(home, describeChain).catch(() => [])
+      expect(blocks).toEqual(chain.slice(0, blocks.length))
+      heights.push(blocks.length)
     }
-    expect(kills).toBeGreaterThan(0)
+    expect(heights).toEqual(heights.toSorted((x, y) => x - y))
+    expect((await coind(home, ['import', file])).code).toBe(0)
     expect(await readChain(home, describeChain)).toEqual(chain)
   })
 
