@@ -2,7 +2,7 @@
  * What one block of transfers costs the executor, phase by phase, on its own: no RPC, no pool, no consensus. Prints and asserts
  * nothing.
  *
- *   node bench/executor.ts [transfers in a block] [senders] [blocks] [further accounts in the state]
+ *   node bench/executor.ts [transfers in a block] [senders] [blocks] [further accounts in the state] [1: INDEX_TRACES]
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -28,7 +28,9 @@ import { accountOf, CHAIN_ID, FUNDER, GWEI, sign } from './load/sign.ts'
 import { percentile } from './measure/percentile.ts'
 import { threadTimes, usedBetween } from './measure/processUsage.ts'
 
-const [perBlock = 2_000, senderCount = 200, blockCount = 12, furtherAccounts = 0] = process.argv.slice(2).map(Number)
+const [perBlock = 2_000, senderCount = 200, blockCount = 12, furtherAccounts = 0, indexTraces = 0] = process.argv
+  .slice(2)
+  .map(Number)
 const RECIPIENTS = 2_000
 /** Blocks that are not counted: compilation. */
 const WARM_UP = 3
@@ -144,6 +146,7 @@ const application = createApplication({
     },
   },
   hooks: MODULE_HOOKS,
+  isCallIndexed: indexTraces === 1,
   head: publisher.head,
   flush: publisher.flush,
   durableHeight: publisher.durableHeight,

@@ -5,7 +5,7 @@
  *
  *   node bench/worstCase.ts [--engine wasm|reference] [--parts opcodes,memory,state,calls,creation,precompiles,search]
  *     [--only text] [--seconds 0.3] [--home DIR] [--accounts 200000] [--slots 200000] [--contracts 4096]
- *     [--search-seconds 60] [--seed 1] [--without EXP,MULMOD]
+ *     [--search-seconds 60] [--seed 1] [--without EXP,MULMOD] [--index-traces]
  */
 import { parseArgs } from 'node:util'
 import { callPrograms } from './worstCase/callPrograms.ts'
@@ -34,6 +34,7 @@ const { values: flags } = parseArgs({
     'search-seconds': { type: 'string', default: '60' },
     seed: { type: 'string', default: '1' },
     without: { type: 'string', default: '' },
+    'index-traces': { type: 'boolean', default: false },
   },
 })
 const contracts = Number(flags.contracts)
@@ -89,7 +90,7 @@ const state = await openTestState(
   { accounts: Number(flags.accounts), slots: Number(flags.slots), contracts },
   flags.home,
 )
-const measure = createMeasure(state.store, await engineNamed(flags.engine))
+const measure = createMeasure(state.store, await engineNamed(flags.engine), flags['index-traces'])
 // what is compiled first as quickly as possible is replaced while it runs
 const warmUpEnds = performance.now() + WARM_UP_MS
 while (performance.now() < warmUpEnds) for (const program of opcodePrograms()) await measure(program, TRIAL_GAS, 1)

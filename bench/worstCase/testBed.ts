@@ -1,3 +1,4 @@
+import { callTerm } from '../../src/chain/callIndex.ts'
 import { NATIVE_TOKEN_ADDRESS } from '../../src/chain/genesisConstants.ts'
 import type { BlockContext } from '../../src/evm/blockContext.ts'
 import type { Engine, ExecutionEnvironment } from '../../src/evm/engine.ts'
@@ -46,8 +47,11 @@ const BLOCK: BlockContext = {
   blockHash: (number) => BLOCK_HASHES[number % 256],
 }
 
-/** Measures one transaction of a program under Osaka's rules, as the code of {@link HOARDER} on the state of `store`. */
-export function createMeasure(store: StateStore, engine: Engine): Measure {
+/**
+ * Measures one transaction of a program under Osaka's rules, as the code of {@link HOARDER} on the state of `store`.
+ * @param collectsCalls as a block does with INDEX_TRACES
+ */
+export function createMeasure(store: StateStore, engine: Engine, collectsCalls = false): Measure {
   const rules = { fork: 'osaka', chainId: 76287n } as const
   const precompiles = precompileTable([hexToBytes(NATIVE_TOKEN_ADDRESS)])
   return async (program, gas, firstIndex) => {
@@ -61,7 +65,10 @@ export function createMeasure(store: StateStore, engine: Engine): Measure {
     world.endTransaction({ clearEmpty: false })
     world.beginTransaction()
     for (const address of [CALLER, HOARDER, BLOCK.coinbase]) world.warmAddress(address)
+    const terms = new Set<string>()
+    const onParty = (address: Address): void => void terms.add(callTerm(address))
     const environment: ExecutionEnvironment = {
+      ...(collectsCalls ? { tracer: { onParty } } : {}),
       world,
       block: BLOCK,
       transaction: { origin: CALLER, gasPrice: 10n ** 9n, blobHashes: [] },

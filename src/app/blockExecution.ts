@@ -111,10 +111,7 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
   /** of the block, and of the transaction that runs: one that is left out of the block has no calls */
   const calls = new Set<string>()
   let newCalls = new Set<string>()
-  const onCall = (from: Address, to: Address): void => {
-    newCalls.add(callTerm(from))
-    newCalls.add(callTerm(to))
-  }
+  const onParty = (address: Address): void => void newCalls.add(callTerm(address))
   let evmCount = 0
   let gasUsed = 0n
   let nativeGasLeft = nativeGasLimit(seed.gasLimit)
@@ -158,7 +155,7 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
       gasAvailable: seed.gasLimit - gasUsed,
       ...pause,
       ...(tracer === undefined ? undefined : { tracer }),
-      ...(input.isCallIndexed === true ? { onCall } : undefined),
+      ...(input.isCallIndexed === true ? { onParty } : undefined),
     })
     if (outcome.kind === 'skipped') return skippedEvm(outcome.reason, transaction.gasLimit)
     routeFees(world, outcome.fees, outcome.burns)

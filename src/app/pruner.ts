@@ -1,3 +1,4 @@
+import { switchCallIndex } from '../chain/callIndex.ts'
 import { dropBlockBodies } from '../chain/dropBlockBodies.ts'
 import { countDroppableHeaders, dropHeaders } from '../chain/dropHeaders.ts'
 import type { HeaderRules } from '../chain/headerRetention.ts'
@@ -12,6 +13,7 @@ import { readStateHead, writeOldestHeight } from '../state/head.ts'
 import { dropStates, type StateRange } from '../state/history.ts'
 import type { StateStore } from '../state/store.ts'
 import { WriteBatch } from '../storage/batch.ts'
+import { Column, columnKey, prefixEnd } from '../storage/columns.ts'
 import type { DatabaseReader, KeyRange, WritableDatabase } from '../storage/database.ts'
 import { removeSegmentFile } from '../storage/segmentFile.ts'
 import type { Progress, ProgressOf } from '../telemetry/progress.ts'
@@ -132,6 +134,8 @@ export function createPruner({
 export interface PruneRequest extends Retention {
   readonly database: WritableDatabase
   readonly index: 'all' | 'off'
+  /** false: the index of calls goes */
+  readonly indexTraces?: boolean
   /** begins to show a part of the work */
   readonly progressOf: ProgressOf
   /** ends it between two steps; a later call goes on there */
@@ -156,8 +160,8 @@ export interface Pruned {
 const STEP = { entries: 50_000, bodies: 2_000 } as const
 
 /**
- * Deletes at once, in the database of a stopped node, what the pruner would delete with its next blocks; and where INDEX is off, the
- * entries that earlier blocks have in the indexes. Each step is one synced batch, after which the database is whole.
+ * Deletes at once, in the database of a stopped node, what the pruner would delete with its next blocks; and where INDEX or INDEX_TRACES is
+ * off, the entries that earlier blocks have in their indexes. Each step is one synced batch, after which the database is whole.
  * @throws the signal's reason
  */
 export async function pruneNow(request: PruneRequest): Promise<Pruned> {
@@ -168,10 +172,11 @@ export async function pruneNow(request: PruneRequest): Promise<Pruned> {
   const headers = await dropOldHeaders(request)
   const files = blockHistory === 0 ? 0 : await dropBodiesFromFiles(request)
   await updateHashFilesNow(database)
-  if (index === 'all') return { states, bodies, headers, files, indexEntries: 0 }
+  const calls = request.indexTraces === true ? 0 : await dropCallIndex(request, headHeight)
+  if (index === 'all') return { states, bodies, headers, files, indexEntries: calls }
   // Before the entries go: from now on nobody takes their absence for blocks without logs and events.
   await switchIndexes(database, 'off', headHeight)
-  const indexEntries = await dropIndexes(request)
+  const indexEntries = calls + (await dropRanges(request, termRanges()))
   // Files with terms are listed no more.
   await tidySegments(database)
   return { states, bodies, headers, files, indexEntries }
@@ -258,9 +263,22 @@ async function dropBodiesFromFiles({ database, signal, pause, progressOf }: Prun
 }
 
 /** @returns how many entries */
-async function dropIndexes({ database, signal, progressOf, step = STEP }: PruneRequest): Promise<number> {
+async function dropCallIndex(request: PruneRequest, headHeight: number): Promise<number> {
+  await switchCallIndex(request.database, false, headHeight)
+  const start = columnKey(Column.callTerm)
+  const range = { start, end: prefixEnd(start) }
+  // Most nodes never had one.
+  const { last } = await deletesOf(request.database, { ...range, limit: 1 })
+  return last === undefined ? 0 : dropRanges(request, [range])
+}
+
+/** @returns how many entries */
+async function dropRanges(
+  { database, signal, progressOf, step = STEP }: PruneRequest,
+  given: readonly KeyRange[],
+): Promise<number> {
   const progress = progressOf({ title: 'dropping indexes', unit: 'entries' })
-  const ranges = [...termRanges()]
+  const ranges = [...given]
   return inSteps(progress, signal, async () => {
     for (let range = ranges[0]; range !== undefined; range = ranges[0]) {
       const { batch, last } = await deletesOf(database, { ...range, limit: step.entries })

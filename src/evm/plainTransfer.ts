@@ -48,9 +48,10 @@ export function isPlainTransfer(
 export function movePlainValue(
   world: WorldState,
   { sender, to, value }: PlainTransfer,
-  onCall?: Tracer['onCall'],
+  onParty?: Tracer['onParty'],
 ): ExecutionResult {
-  onCall?.(sender, to)
+  onParty?.(sender)
+  onParty?.(to)
   world.subBalance(sender, value)
   world.addBalance(to, value)
   return NOTHING_RAN

@@ -75,10 +75,10 @@ export interface Tracer {
   onTransactionEnd?(end: TransactionEnd): void
   onEnter?(frame: FrameEnter): void
   /**
-   * Tells the addresses of `onEnter` and nothing else. While blocks are decided only this may watch: calls are paid without their input, so
-   * that to copy it for each could take minutes.
+   * An account that calls or is called, as `from` and `to` of `onEnter`; told at least once in a run. While blocks are decided only this
+   * may watch: calls do not pay for their input, so that to copy it for each could take minutes.
    */
-  onCall?(from: Address, to: Address): void
+  onParty?(address: Address): void
   onExit?(frame: FrameExit): void
   onOpcode?(step: OpcodeStep): void
   onLog?(log: Log): void

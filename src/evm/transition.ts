@@ -34,8 +34,8 @@ export interface TransitionContext {
   /** see ExecutionEnvironment */
   readonly precompileGas?: PrecompileGas
   readonly tracer?: Tracer
-  /** see `Tracer`; without a tracer alone. It also sees the calls of plain transfers, for which no engine runs */
-  readonly onCall?: NonNullable<Tracer['onCall']>
+  /** see `Tracer`; where there is no tracer. It is told those of plain transfers too, for which no engine runs */
+  readonly onParty?: NonNullable<Tracer['onParty']>
   /** see ExecutionEnvironment */
   readonly yield?: () => Promise<void>
   /** gas that is left in the block; undefined: any */
@@ -209,7 +209,7 @@ async function applyMessage(
   const intrinsic = intrinsicGas(message, fork)
   const { result, authorizationRefund } =
     tracer === undefined && world.getBalance(sender) >= message.value && isPlainTransfer(message, context)
-      ? { result: movePlainValue(world, message, context.onCall), authorizationRefund: 0n }
+      ? { result: movePlainValue(world, message, context.onParty), authorizationRefund: 0n }
       : await runInEngine(message, context, { gasLimit: gasLimit - intrinsic, price })
 
   // 6. refunds
@@ -326,8 +326,8 @@ function environmentOf(
   context: TransitionContext,
   gasPrice: bigint,
 ): ExecutionEnvironment {
-  const { world, block, rules, precompiles, hiddenPrecompiles, precompileGas, onCall } = context
-  const tracer = context.tracer ?? (onCall && { onCall })
+  const { world, block, rules, precompiles, hiddenPrecompiles, precompileGas, onParty } = context
+  const tracer = context.tracer ?? (onParty && { onParty })
   return {
     world,
     block,

@@ -103,7 +103,7 @@ export async function rollback(config: Config, { to, save, signal }: RollbackOpt
 /** Deletes at once what the settings do not keep, from the database of a stopped node. */
 export async function pruneDatabase(config: Config, signal: AbortSignal): Promise<Pruned> {
   const { pruneNow } = await import('../app/pruner.ts')
-  const { pruning, blockHistory, index } = config
+  const { pruning, blockHistory, index, indexTraces } = config
   return withDatabase(config, signal, (database, { headers }) =>
     pruneNow({
       database,
@@ -111,6 +111,7 @@ export async function pruneDatabase(config: Config, signal: AbortSignal): Promis
       blockHistory,
       headers,
       index,
+      indexTraces,
       progressOf: startProgress,
       signal,
       pause: () => setImmediate(),

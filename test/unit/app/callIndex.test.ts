@@ -1,6 +1,10 @@
+import { rmSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { MODULE_HOOKS } from '../../../src/app/blockHooks.ts'
+import { pruneNow } from '../../../src/app/pruner.ts'
+import { readCallsFrom } from '../../../src/chain/callIndex.ts'
 import type { ChainReader } from '../../../src/chain/store.ts'
 import { ExecutionTimeout } from '../../../src/evm/engine.ts'
 import { createReferenceEngine } from '../../../src/evm/engines/reference/referenceEngine.ts'
@@ -176,6 +180,52 @@ describe('who called whom', () => {
     expect(theirs!.lastBlockId).toEqual(mine!.lastBlockId)
     expect(await entriesOf(other)).toEqual('indexTraces' in options ? await entriesOf(chain) : [])
     await other.close()
+  })
+})
+
+describe('a node that is killed', () => {
+  it('has the calls of the blocks that it has, whatever the setting was', async () => {
+    const whole = await createTestChain({}, { indexTraces: true })
+    await produce(whole, 1, 9)
+    const expected = (await entriesOf(whole)).map((key) => ({ key, height: Number(`0x${key.slice(-12)}`) }))
+    await whole.close()
+    const keysOf = (isThere: (height: number) => boolean) =>
+      expected.filter(({ height }) => isThere(height)).map(({ key }) => key)
+    // It is killed after each block.
+    const isOn = (height: number) => height < 4 || height > 6
+    const chains = [await createTestChain({}, { indexTraces: true })]
+    for (let height = 1; height <= 9; height++) {
+      await produce(chains.at(-1)!, height, height)
+      const chain = await chains.at(-1)!.afterKill({ indexTraces: isOn(height + 1) })
+      chains.push(chain)
+      expect(await entriesOf(chain)).toEqual(keysOf((at) => at <= height && isOn(at)))
+      const callsFrom = isOn(height + 1) ? (height < 4 ? 1 : 7) : Number.POSITIVE_INFINITY
+      expect(await readView(chain, async (view) => view.chain.callsFrom)).toBe(callsFrom)
+    }
+    for (const chain of chains) await chain.close()
+  })
+})
+
+describe('coind prune', () => {
+  it('deletes the index where the setting is off', async () => {
+    const chain = await createTestChain({}, { indexTraces: true })
+    await produce(chain, 1, 5)
+    const entries = await entriesOf(chain)
+    const copy = await chain.afterKill({ indexTraces: true })
+    await chain.executor.close()
+    const database = await Database.open(chain.location)
+    const request = { database, pruning: 'archive', blockHistory: 0, index: 'all' } as const
+    const progressOf = () => ({ update: () => undefined, end: () => undefined })
+    const dropped = { states: 0, bodies: 0, headers: 0, files: 0 }
+    expect(await pruneNow({ ...request, progressOf, indexTraces: true })).toEqual({ ...dropped, indexEntries: 0 })
+    const step = { entries: 3, bodies: 1 }
+    expect(await pruneNow({ ...request, progressOf, step })).toEqual({ ...dropped, indexEntries: entries.length })
+    expect(readCallsFrom(database)).toBe(Number.POSITIVE_INFINITY)
+    await database.close()
+    expect(await entriesOf(chain)).toEqual([])
+    expect(await entriesOf(copy)).toEqual(entries)
+    await copy.close()
+    rmSync(dirname(chain.location), { recursive: true })
   })
 })
 

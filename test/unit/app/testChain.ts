@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BlockHooks } from '../../../src/app/blockHooks.ts'
@@ -52,6 +52,8 @@ export interface TestChain {
   close(): Promise<void>
   /** @param changed settings that are other ones from now on */
   reopen(changed?: TestChainOptions): Promise<TestChain>
+  /** The chain that a start finds after this process was killed now: another one, of the files as they are on the disk. */
+  afterKill(changed?: TestChainOptions): Promise<TestChain>
 }
 
 export interface TestChainOptions {
@@ -197,6 +199,11 @@ async function openTestChain(
     async close() {
       await executor.close()
       rmSync(directory, { recursive: true, force: true })
+    },
+    async afterKill(changed = {}) {
+      const copy = mkdtempSync(join(tmpdir(), 'coind-chain-'))
+      cpSync(directory, copy, { recursive: true })
+      return openTestChain(copy, input, { ...options, ...changed })
     },
     async reopen(changed = {}) {
       await executor.close()

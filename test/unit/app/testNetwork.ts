@@ -91,6 +91,7 @@ export interface NodeOptions {
   readonly pruning?: 'archive' | number
   readonly blockHistory?: number
   readonly index?: 'all' | 'off'
+  readonly indexTraces?: boolean
   readonly maxAge?: { readonly maxAgeBlocks: number; readonly maxAgeMs: number }
   readonly maxEvidenceBytes?: number
   /** of the mempool */
@@ -146,6 +147,7 @@ export async function openNetworkNode(
       pruning: options.pruning ?? 'archive',
       blockHistory: options.blockHistory ?? 0,
       ...(options.index === undefined ? {} : { index: options.index }),
+      indexTraces: options.indexTraces ?? false,
       buildBudgetMs: 10_000,
       defer: (work) => work(),
       later: (_, work) => options.later?.(work),

@@ -128,7 +128,8 @@ class TracingSession {
   }
 
   #enter(frame: FrameEnter): void {
-    this.#tracer.onCall?.(frame.from, frame.to)
+    this.#tracer.onParty?.(frame.from)
+    this.#tracer.onParty?.(frame.to)
     this.#tracer.onEnter?.(frame)
   }
 

@@ -3,6 +3,7 @@ import type { WorldState } from '../../../state/world.ts'
 import type { ExecutionEnvironment } from '../../engine.ts'
 import type { FrameEnter, FrameExit, OpcodeStep } from '../../tracer.ts'
 import type { LinearMemory } from './linearMemory.ts'
+import type { PartyReports } from './partyReports.ts'
 
 /** What the host's functions work on: an instance, and the run that it is in. */
 export interface RunState {
@@ -40,6 +41,8 @@ export interface WasmTracing {
   readonly flags: number
   /** whether input and output of frames are read */
   readonly hasData: boolean
+  /** undefined: nobody asks for the addresses alone */
+  readonly parties: PartyReports | undefined
   log(log: Log): void
   enter(frame: FrameEnter): void
   exit(frame: FrameExit): void

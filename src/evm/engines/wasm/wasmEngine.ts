@@ -91,8 +91,9 @@ async function runMessage(
 }
 
 /** EIP-684: such a creation takes all gas. The engine is not called for it, but a tracer is. */
-function collision({ tracing }: RunState, message: Message, to: Address): ExecutionResult {
+function collision({ tracing, environment }: RunState, message: Message, to: Address): ExecutionResult {
   const { caller: from, data: input, gasLimit, value } = message
+  for (const address of [from, to]) environment.tracer?.onParty?.(address)
   tracing?.enter({ depth: 0, type: 'CREATE', from, to, input, gas: gasLimit, value, precompile: false })
   const error = FAILURE_MESSAGES.addressCollision
   tracing?.exit({ depth: 0, output: EMPTY_BYTES, gasUsed: gasLimit, error, reverted: true })

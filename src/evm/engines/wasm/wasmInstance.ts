@@ -108,7 +108,7 @@ export class WasmInstance {
     const run = this.#run
     run.world = world
     run.environment = environment
-    run.tracing = tracer === undefined ? undefined : createTracing(tracer)
+    run.tracing = tracer === undefined ? undefined : createTracing(tracer, run.memory)
     this.#guarded(() => this.#exports.reset())
     const base = this.#environmentAt
     if (block !== this.#block || rules !== this.#rules) {

@@ -16,6 +16,7 @@ import type { FrameType, OpcodeStep, Tracer } from '../../tracer.ts'
 import { FAILURE_MESSAGES } from '../failureMessages.ts'
 import { engineFailureMessage } from './engineFailureMessage.ts'
 import type { LinearMemory } from './linearMemory.ts'
+import { PartyReports } from './partyReports.ts'
 import type { RunState, WasmTracing } from './runState.ts'
 
 const ADDRESS_BYTES = 20
@@ -31,17 +32,15 @@ const FRAME_TYPES: ReadonlyMap<number, FrameType> = new Map<number, FrameType>([
 ])
 
 /** The hooks of a tracer, and the flags by which the engine knows which of them there are. */
-export function createTracing(tracer: Tracer): WasmTracing {
+export function createTracing(tracer: Tracer, memory: LinearMemory): WasmTracing {
   const hasData = tracer.onEnter !== undefined || tracer.onExit !== undefined
-  const hasFrames = hasData || tracer.onCall !== undefined
+  const hasFrames = hasData || tracer.onParty !== undefined
   return {
+    parties: tracer.onParty && new PartyReports(memory, tracer.onParty.bind(tracer)),
     hasData,
     flags: (tracer.onOpcode === undefined ? 0 : TRACE_STEPS) | (hasFrames ? TRACE_FRAMES : 0),
     log: (log) => tracer.onLog?.(log),
-    enter: (frame) => {
-      tracer.onCall?.(frame.from, frame.to)
-      tracer.onEnter?.(frame)
-    },
+    enter: (frame) => tracer.onEnter?.(frame),
     exit: (frame) => tracer.onExit?.(frame),
     step: (step) => tracer.onOpcode?.(step),
   }
@@ -85,14 +84,17 @@ export function tracingImports(run: RunState) {
       value: number,
       isPrecompile: number,
     ): void {
-      const { memory, environment } = run
+      const { memory, environment, tracing } = run
+      tracing?.parties?.tell(from)
+      tracing?.parties?.tell(to)
+      if (tracing?.hasData !== true) return
       const callee = memory.copy(to, ADDRESS_BYTES)
-      run.tracing?.enter({
+      tracing.enter({
         depth,
         type: FRAME_TYPES.get(kind)!,
         from: memory.copy(from, ADDRESS_BYTES),
         to: callee,
-        input: run.tracing?.hasData === true ? memory.copy(input, length) : EMPTY_BYTES,
+        input: memory.copy(input, length),
         gas,
         value: value === 0 ? undefined : memory.readWord(value),
         precompile: isPrecompile !== 0 && !environment.precompiles.has(bytesKey(callee)),

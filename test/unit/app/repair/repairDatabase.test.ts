@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { isRepairUnfinished } from '../../../../src/app/repair/mendable.ts'
 import { type RepairRequest, repairDatabase } from '../../../../src/app/repair/repairDatabase.ts'
 import { rollback } from '../../../../src/app/rollback.ts'
+import { CALLS_KEY } from '../../../../src/chain/callIndex.ts'
 import type { ChainConfig } from '../../../../src/chain/chainConfig.ts'
 import { dropBlockBodies } from '../../../../src/chain/dropBlockBodies.ts'
 import { writeHashFiles } from '../../../../src/chain/segments/hashFiles.ts'
@@ -189,6 +190,27 @@ describe('repair', () => {
       expect(await repair()).toMatchObject({ isDamaged: false })
     },
   )
+
+  it('begins the index of calls anew, since nothing says what is missing of it', async () => {
+    const home = join(location, '..', 'indexed')
+    mkdirSync(home)
+    const node = await openBusyNode(1, { directory: home, indexTraces: true })
+    await extend(node, BLOCKS, BLOCKS)
+    await node.close()
+    const before = await contentsOf(node)
+    let left = 1
+    const changed = await damage(
+      (key, stored) => (key[0] === Column.callTerm && left-- > 0 ? flipped(stored, createRandom(3)) : undefined),
+      node.location,
+    )
+    expect(changed).toBe(1)
+    expect(await repair({ location: node.location })).toMatchObject({ isDamaged: true })
+    const after = await contentsOf(node)
+    const gone = [...before.entries.keys()].filter((key) => !after.entries.has(key))
+    expect(gone.map((key) => Number.parseInt(key.slice(0, 2), 16)).sort()).toEqual([Column.chainMeta, Column.callTerm])
+    expect(gone).toContain(Buffer.from(CALLS_KEY).toString('hex'))
+    expect(await repair({ location: node.location })).toMatchObject({ isDamaged: false })
+  })
 
   it('takes files of terms and of hashes that are missing from the lists, and compares the indexes with the blocks', async () => {
     await withDatabase(

@@ -4,6 +4,7 @@ import { engineFailureMessage } from '../../../../../src/evm/engines/wasm/engine
 import { createTracing, tracingImports } from '../../../../../src/evm/engines/wasm/wasmTracing.ts'
 import type { FrameEnter, FrameExit, OpcodeStep, Tracer } from '../../../../../src/evm/tracer.ts'
 import { bytesToHex, concatBytes } from '../../../../../src/primitives/bytes.ts'
+import { keccak256 } from '../../../../../src/primitives/hash.ts'
 import { CONTRACT, OTHER, SENDER, stateWith } from '../../evmFixture.ts'
 import { handMadeRun } from './hostFixture.ts'
 
@@ -44,9 +45,10 @@ describe('trace flags', () => {
     [{ onLog: hook }, 0],
     [{ onOpcode: hook }, constants.TRACE_STEPS],
     [{ onExit: hook }, constants.TRACE_FRAMES],
+    [{ onParty: hook }, constants.TRACE_FRAMES],
     [{ onEnter: hook, onOpcode: hook }, constants.TRACE_STEPS | constants.TRACE_FRAMES],
   ])('ask only for what a tracer hears: %o', (tracer, flags) => {
-    expect(createTracing(tracer).flags).toBe(flags)
+    expect(createTracing(tracer, tracedRun().run.memory).flags).toBe(flags)
   })
 })
 
@@ -111,6 +113,24 @@ describe('traceEnter and traceExit', () => {
       { depth: 1, output: Uint8Array.of(1), gasUsed: 10n, error: undefined, reverted: false },
       { depth: 0, output: new Uint8Array(0), gasUsed: 700n, error: 'out of gas', reverted: true },
     ])
+  })
+})
+
+describe('the addresses alone', () => {
+  it('are told once or more, also those that share a place in the memory of what was told', () => {
+    const told: string[] = []
+    const run = handMadeRun(stateWith(), { tracer: { onParty: (address) => void told.push(bytesToHex(address)) } })
+    const imports = tracingImports(run)
+    const addresses = Array.from({ length: 2_000 }, (_, index) => keccak256(Uint8Array.of(index, index >> 8)).slice(12))
+    // Nothing is taken for told before it was.
+    addresses.push(new Uint8Array(20), Uint8Array.of(...new Uint8Array(19), 1))
+    for (const from of addresses) {
+      const at = run.place(from)
+      for (let again = 0; again < 3; again++) imports.traceEnter(1, 0xf1, at, run.place(OTHER), 0, 1 << 30, 1n, 0, 0)
+    }
+    imports.traceExit(1, 0, 1 << 30, 10n, SUCCESS, NO_FAILURE, 0, 0)
+    expect(new Set(told)).toEqual(new Set([...addresses, OTHER].map(bytesToHex)))
+    expect(told.length).toBeLessThan(2 * addresses.length)
   })
 })
 
