@@ -48,13 +48,49 @@ export function openStateRoots(
     after: async (changes, pause = async () => undefined) => {
       const all = byAddress(reader, changes)
       const delta = trieChanges(known, all)
-      const commit = await nodes.compute(() => trie.compute(delta), delta, pause)
-      for (const [address, root] of commit.storages) if (root === undefined) emptied.add(address)
-      trie.adopt(commit, source)
+      let root: Hash | undefined
+      // Pieces may read nodes that the whole does not need, which `onNode` must not see.
+      for (const piece of onNode === undefined ? inPieces(delta) : [delta]) {
+        await pause()
+        const commit = await nodes.compute(() => trie.compute(piece), piece, pause)
+        for (const [address, storage] of commit.storages) if (storage === undefined) emptied.add(address)
+        trie.adopt(commit, source)
+        root = commit.root
+      }
       known = all
-      return commit.root
+      return root!
     },
   }
+}
+
+/** Accounts and slots between two pauses: some tens of milliseconds of work. */
+const PIECE = 2_000
+
+/** The same changes, one piece after another; at least one piece. */
+function* inPieces(changes: readonly TrieAccountChange[]): Iterable<readonly TrieAccountChange[]> {
+  let piece: TrieAccountChange[] = []
+  let size = 0
+  for (const change of changes) {
+    let { slots } = change
+    let isWiped = change.isWiped ?? false
+    // A deleted account goes with all of its storage.
+    while (change.current !== undefined && size + slots.length > PIECE) {
+      const room = Math.max(1, PIECE - size)
+      piece.push({ ...change, isWiped, slots: slots.slice(0, room) })
+      yield piece
+      slots = slots.slice(room)
+      isWiped = false
+      piece = []
+      size = 0
+    }
+    piece.push({ ...change, isWiped, slots })
+    size += 1 + slots.length
+    if (size < PIECE) continue
+    yield piece
+    piece = []
+    size = 0
+  }
+  yield piece
 }
 
 /** Where the owner ends in the database key of a storage trie's node. */

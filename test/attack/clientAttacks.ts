@@ -82,6 +82,43 @@ export const CLIENT_ATTACKS: readonly Attack[] = [
     prepare: atOnce((run) => keepPosting(run, run.size, () => ENDLESS_CALL)),
   },
   {
+    name: 'simulated blocks of loops',
+    what: '# eth_simulateV1 at a time, of 256 blocks with an endless call each',
+    size: 100,
+    prepare: async (run) => {
+      const blockStateCalls = Array.from({ length: 256 }, () => ({ calls: [{ data: '0x5b600056', gas: '0x7a120' }] }))
+      const simulation = callOf('eth_simulateV1', { blockStateCalls }, 'latest')
+      return () => keepPosting(run, run.size, () => simulation)
+    },
+  },
+  {
+    name: 'simulated blocks of overrides',
+    what: '5 MB of storage in 256 blocks of eth_simulateV1 over # connections',
+    size: 8,
+    isCostly: true,
+    prepare: async (run) => {
+      const account = hex(20)
+      const stateDiff = (): object => Object.fromEntries(Array.from({ length: 136 }, () => [hex(32), hex(32)]))
+      const blockStateCalls = Array.from({ length: 256 }, () => ({
+        stateOverrides: { [account]: { stateDiff: stateDiff() } },
+      }))
+      const simulation = callOf('eth_simulateV1', { blockStateCalls }, 'latest')
+      return () => keepPosting(run, run.size, () => simulation)
+    },
+  },
+  {
+    name: 'simulated inputs',
+    what: 'eth_simulateV1 that validates 5 MB of input, over # connections',
+    size: 8,
+    isCostly: true,
+    prepare: async (run) => {
+      const call = { from: hex(20), to: hex(20), input: hex(2_400_000), maxFeePerGas: '0x77359400' }
+      const options = { blockStateCalls: [{ calls: [call] }], validation: true, returnFullTransactions: true }
+      const simulation = callOf('eth_simulateV1', options, 'latest')
+      return () => keepPosting(run, run.size, () => simulation)
+    },
+  },
+  {
     name: 'calls nobody waits for',
     what: '# connections that ask for an endless eth_call and leave',
     size: 64,

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { bigIntToBytes } from '../../../src/primitives/bytes.ts'
 import type { StateChanges } from '../../../src/state/changes.ts'
 import { readStateHead } from '../../../src/state/head.ts'
 import { Journal } from '../../../src/state/journal.ts'
@@ -82,6 +83,46 @@ describe('roots of states that are stored nowhere', () => {
       }
     }
   })
+
+  it.each([BLOCKS - 1, 7])(
+    'are those of changes in thousands of places, with pauses between, on block %i',
+    async (height) => {
+      const head = readStateHead(snapshot)!
+      const reader = openStateAt(snapshot, createStateCaches(), head, height)
+      const roots = openStateRoots(snapshot, reader, head, height)
+      const world = new Journal(reader)
+      const fill = (address: Uint8Array, count: number): void => {
+        world.setNonce(address, 1n)
+        for (let index = 0; index < count; index++)
+          world.setStorage(address, bigIntToBytes(BigInt(index), 32), Uint8Array.of(1 + (index % 200)))
+      }
+      let pauses = 0
+      const pause = async (): Promise<void> => void pauses++
+      const check = async (): Promise<void> => {
+        const changes = world.changes()
+        expect(await roots.after(changes, pause)).toEqual(await expectedRoot(modelWith(models[height]!, changes)))
+      }
+      const [kept, cleared, made] = [ACCOUNTS[0]!, ACCOUNTS[1]!, new Uint8Array(20).fill(0xee)]
+      fill(kept, 2_500)
+      world.clearStorage(cleared)
+      fill(cleared, 2_100)
+      for (let index = 0; index < 2_200; index++) world.setBalance(bigIntToBytes(BigInt(index + 5_000), 20), 1n)
+      fill(made, 3)
+      world.endTransaction({ clearEmpty: false })
+      await check()
+      const first = pauses
+      expect(first).toBeGreaterThan(3)
+      // All but a few slots go again.
+      for (let index = 0; index < 2_497; index++)
+        world.setStorage(kept, bigIntToBytes(BigInt(index), 32), new Uint8Array(0))
+      world.clearStorage(cleared)
+      world.endTransaction({ clearEmpty: false })
+      await check()
+      await expect(
+        openStateRoots(snapshot, reader, head, height).after(world.changes(), () => Promise.reject(new Error('late'))),
+      ).rejects.toThrow('late')
+    },
+  )
 
   it('are the state’s own where nothing or nothing any more has changed', async () => {
     const head = readStateHead(snapshot)!
