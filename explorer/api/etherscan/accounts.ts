@@ -12,7 +12,7 @@ import { type HeightRange, type ListPart, type Parameters, RequestError } from '
 import { boundsOf, newestHeight, partBetween } from './places.ts'
 import { transactionFacts } from './transactionFacts.ts'
 import { tokenTransfersOf } from './transfers.ts'
-import { walk } from './walk.ts'
+import { MAX_READ, walk } from './walk.ts'
 
 /** Addresses of one question, as at Etherscan. */
 const MAX_ADDRESSES = 20
@@ -283,9 +283,6 @@ const holdings =
     return listed(result, 'No token found')
   }
 
-/** Transactions of the blocks of an answer: their fees are added up. */
-const MAX_IN_BLOCKS = 200_000
-
 /** Blocks that a validator of this operator proposed. */
 const getminedblocks: Action = async (parameters, { queries }) => {
   const address = parameters.address('address')
@@ -303,7 +300,8 @@ const getminedblocks: Action = async (parameters, { queries }) => {
     .offset(skip)
     .limit(count)
     .execute()
-  if (blocks.reduce((sum, block) => sum + block.evm_count + block.native_count, 0) > MAX_IN_BLOCKS) throw tooMuch()
+  // Their transactions are read, as the fees are added up.
+  if (blocks.reduce((sum, block) => sum + block.evm_count + block.native_count, 0) > MAX_READ) throw tooMuch()
   const result: { blockNumber: string; timeStamp: string; blockReward: string }[] = []
   for (const { height, time, evm_count } of blocks) {
     const blockReward = evm_count === 0 ? '0' : await feesOf(queries, height)

@@ -4,7 +4,7 @@ import { tooMuch } from './action.ts'
 import type { ListPart } from './parameters.ts'
 
 /** Rows that are read for one page, also those that the filter leaves out. */
-const MAX_READ = 50_000
+export const MAX_READ = 50_000
 const READ_AT_ONCE = 1_000
 
 /** Places that a walk is between, both excluded. */

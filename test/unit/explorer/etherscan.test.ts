@@ -299,6 +299,19 @@ describe('the API of Etherscan', () => {
     expect((await ask({ ...query, toBlock: String(BLOCKS) })).message).toBe('No records found')
   })
 
+  it('refuses to add up the fees of more transactions than that', async () => {
+    const proposer = account(7)
+    const none = amountToBytes(0n)
+    const rows = [30_000, 20_001].map((count, index): Row => {
+      const height = BLOCKS + 2 + index
+      return [height, word(height), word(1_000 + height), START_MS, proposer, proposer, 0, 0, none, count, 0, 500]
+    })
+    await database.write(({ insert }) => insert('block', rows))
+    const query = { ...ofAccount, action: 'getminedblocks', address: hex(proposer) }
+    expect((await ask({ ...query, offset: '1' })).result.length).toBe(1)
+    expect((await ask(query)).result).toContain('smaller result dataset')
+  })
+
   it('gives the data of each log, and refuses a page with more of it than an answer may have', async () => {
     const position = transactionPosition(BLOCKS, 0)
     const long = account(8)
