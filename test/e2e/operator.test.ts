@@ -138,9 +138,15 @@ describe('state history', () => {
   it('is kept for the window of a pruned node and for ever in an archive', async () => {
     const [pruned, archive] = await Promise.all([
       startQuickDevnet({ environment: { PRUNING: '20' } }),
-      startQuickDevnet({ environment: { PRUNING: 'archive' } }),
+      startQuickDevnet({
+        environment: { PRUNING: 'archive', INDEX_TRACES: 'true', RPC_NAMESPACES: 'eth,net,web3,txpool,debug,trace' },
+      }),
     ])
     try {
+      const to = `0x${'ab'.repeat(20)}` as const
+      const fees = { gas: 21_000n, maxFeePerGas: 10n ** 10n, maxPriorityFeePerGas: 1n }
+      const transfer = { chainId: 76287, type: 'eip1559', nonce: 0, to, value: 5n, ...fees } as const
+      const hash = await rpc(archive.url, 'eth_sendRawTransaction', await ACCOUNTS[1]!.signTransaction(transfer))
       const balanceAt1 = { method: 'eth_getBalance', params: [WALLET, '0x1'] }
       const isPast = async () => Number(await rpc(pruned.url, 'eth_blockNumber')) > 30
       await until('30 blocks', isPast, 40_000)
@@ -175,6 +181,8 @@ describe('state history', () => {
 
       expect(await rpc(archive.url, 'eth_getBalance', WALLET, '0x1')).toBe('0x33b2e3c9fd0803ce8000000')
       expect(await rpc(archive.url, 'eth_getProof', WALLET, [], '0x1')).toMatchObject({ nonce: '0x0' })
+      const trace = { action: { to, value: '0x5' }, transactionHash: hash, traceAddress: [] }
+      expect(await rpc(archive.url, 'trace_filter', { toAddress: [to] })).toMatchObject([trace])
     } finally {
       await Promise.all([pruned.stop(), archive.stop()])
     }
