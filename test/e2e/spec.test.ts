@@ -1,10 +1,19 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { GetNodeInfoResponse } from 'cosmjs-types/cosmos/base/tendermint/v1beta1/query'
+import {
+  getContractAddress,
+  type Hex,
+  recoverTransactionAddress,
+  type TransactionSerializedLegacy,
+  toHex,
+  toRlp,
+} from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { frame, grpcCall, openSession, readFrames } from '../unit/rpc/grpc/grpcCall.ts'
-import { ACCOUNTS, NATIVE_TOKEN } from './devChain.ts'
-import { post, rpc, until } from './rpc.ts'
+import { ACCOUNTS, CHAIN_ID, GWEI, NATIVE_TOKEN } from './devChain.ts'
+import { mined, post, rpc, until } from './rpc.ts'
+import { runCoind } from './runCoind.ts'
 import { freePort, startNode, type TestNode } from './startNode.ts'
 
 interface Heartbeat {
@@ -54,6 +63,7 @@ beforeAll(async () => {
       METRICS_PORT: String(metricsPort),
       PRIVATE_RPC_PORT: String(privatePort),
       GRPC_PORT: String(grpcPort),
+      RPC_ALLOW_UNPROTECTED_TXS: 'true',
     },
   })
 })
@@ -67,6 +77,51 @@ describe('a fresh testnet', () => {
   it('gives the whole supply to the genesis wallet', async () => {
     expect(await ask('eth_getBalance', WALLET, '0x0')).toBe('0x33b2e3c9fd0803ce8000000')
     expect(await ask('eth_getBalance', WALLET, 'earliest')).toBe('0x33b2e3c9fd0803ce8000000')
+  })
+
+  it('has contracts of accounts without a key, whose transactions have no chain ID, where the operator takes those', async () => {
+    // Nobody knows a key for this signature; it is for this transaction alone.
+    const signature: Hex = `0x${'2'.repeat(64)}`
+    const gasPrice = 100n * GWEI
+    // returns one byte of code, STOP
+    const fields: readonly Hex[] = ['0x', toHex(gasPrice), toHex(100_000), '0x', '0x', '0x60015ff3']
+    const raw = toRlp([...fields, '0x1b', signature, signature]) as TransactionSerializedLegacy
+    const from = await recoverTransactionAddress({ serializedTransaction: raw })
+    const paid = await ACCOUNTS[0]!.signTransaction({
+      chainId: CHAIN_ID,
+      nonce: Number(await ask('eth_getTransactionCount', WALLET, 'latest')),
+      to: from,
+      value: 100_000n * gasPrice,
+      gas: 21_000n,
+      maxFeePerGas: gasPrice,
+      maxPriorityFeePerGas: GWEI,
+    })
+    await mined(node.url, await ask('eth_sendRawTransaction', paid))
+    const hash = await ask<string>('eth_sendRawTransaction', raw)
+    const created = getContractAddress({ from, nonce: 0n }).toLowerCase()
+    expect(await mined(node.url, hash)).toMatchObject({ status: '0x1', contractAddress: created })
+    expect(await ask('eth_getCode', created, 'latest')).toBe('0x00')
+    const transaction = await ask('eth_getTransactionByHash', hash)
+    expect(transaction).toMatchObject({ from: from.toLowerCase(), v: '0x1b' })
+    expect(transaction).not.toHaveProperty('chainId')
+  })
+
+  it('is described to wallets by its genesis', async () => {
+    const { code, output } = await runCoind([
+      'chain-info',
+      '--format',
+      'keplr',
+      '--node',
+      node.url,
+      '--rpc-url',
+      PUBLIC_URL,
+    ])
+    expect(code).toBe(0)
+    expect(JSON.parse(output)).toMatchObject({
+      chainId: 'coin_76287-1',
+      rpc: `${PUBLIC_URL}rpc`,
+      evm: { chainId: 76287 },
+    })
   })
 
   it('has the chain ID of the testnet', async () => {
