@@ -47,6 +47,7 @@ export function openStateRoots(
   return {
     after: async (changes, pause = async () => undefined) => {
       const all = byAddress(reader, changes)
+      await pause()
       const delta = trieChanges(known, all)
       let root: Hash | undefined
       // Pieces may read nodes that the whole does not need, which `onNode` must not see.

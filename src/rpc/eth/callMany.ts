@@ -61,6 +61,8 @@ export const callMany = defineMethod({
     const results: JsonObject[][] = []
     let bytes = 0
     for (const { transactions = [], blockOverride } of bundles) {
+      // Bundles without calls take time too.
+      await pause()
       const { block } = openCall(context, blockNumber, { block: blockOverride })
       const own: JsonObject[] = []
       for (const request of transactions) {

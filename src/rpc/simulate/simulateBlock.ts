@@ -141,9 +141,13 @@ export async function closeBlock(
   const { context, rules, precompiles, hiddenPrecompiles, precompileGas } = block
   const { engine, blockRules = BLOCK_RULES } = execution
   await blockRules.end?.({ world, block: context, rules, engine, precompiles, hiddenPrecompiles, precompileGas })
+  // Of megabytes of overrides, each of these steps takes long enough for a turn of its own.
+  await pause()
+  const changes = world.changes()
+  await pause()
   const header: EthereumHeader = {
     ...block.header,
-    stateRoot: await roots.after(world.changes(), pause),
+    stateRoot: await roots.after(changes, pause),
     transactionsRoot: orderedTrieRoot(transactions.map(({ transaction }) => transaction.raw)),
     receiptsRoot: orderedTrieRoot(receipts.map(encodeReceipt)),
     logsBloom: mergeBlooms(receipts.map((receipt) => receipt.logsBloom)),

@@ -93,6 +93,8 @@ describe('eth_callMany', () => {
       code: -32000,
       message: 'execution aborted (timeout = 0.02s)',
     })
+    const empty = Array.from({ length: 100_000 }, () => ({}))
+    await expect(invoke(callMany, node.context(), empty, {}, {}, 1)).rejects.toThrow('deadline')
     const long = { to: echo, data: `0x${'00'.repeat(500)}` }
     const short = { ...TEST_LIMITS, responseBytes: 1_500 }
     const bundles = [{ transactions: [long] }, { transactions: [long] }]
