@@ -21,7 +21,8 @@ export interface StateRoots {
 
 /**
  * Roots on the state after block `height`, which `reader` shows. `snapshot` is a database snapshot whose head record is `head`; it must stay
- * open. A call looks at all changes since the stored state, and computes hashes of what has changed since the call before. `onNode` gets the stored nodes that are read for it.
+ * open. A call looks at all changes since the stored state, and computes hashes of what has changed since the call before. `onNode` gets the
+ * stored nodes that are read for it.
  */
 export function openStateRoots(
   snapshot: DatabaseReader,
