@@ -16,10 +16,14 @@ const SPREAD = 0x9e3779b1
  */
 export class PartyReports {
   readonly #told = new Uint32Array(ENTRIES * ENTRY_WORDS)
+  readonly #factor: number
   readonly #memory: LinearMemory
   readonly #onParty: (address: Address) => void
 
-  constructor(memory: LinearMemory, onParty: (address: Address) => void) {
+  /** @param hashSeed of the entries: without it addresses could be looked for that take each other's entry, call after call */
+  constructor(memory: LinearMemory, hashSeed: bigint, onParty: (address: Address) => void) {
+    // An odd factor keeps all bits.
+    this.#factor = (SPREAD ^ Number(hashSeed & 0xffff_ffffn)) | 1
     this.#memory = memory
     this.#onParty = onParty
   }
@@ -27,8 +31,9 @@ export class PartyReports {
   tell(pointer: number): void {
     const { view } = this.#memory
     const told = this.#told
-    const last = view.getUint32(pointer + ADDRESS_BYTES - 4)
-    const entry = (Math.imul(last ^ view.getUint32(pointer), SPREAD) >>> 24) * ENTRY_WORDS
+    const first = Math.imul(view.getUint32(pointer), this.#factor)
+    const both = Math.imul(first + view.getUint32(pointer + ADDRESS_BYTES - 4), this.#factor)
+    const entry = (both >>> 24) * ENTRY_WORDS
     let isTold = told[entry + WORDS] === 1
     for (let word = 0; isTold && word < WORDS; word++) {
       isTold = told[entry + word] === view.getUint32(pointer + 4 * word)

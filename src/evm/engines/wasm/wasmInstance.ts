@@ -68,6 +68,7 @@ const NO_ENVIRONMENT = Object.freeze({}) as unknown as ExecutionEnvironment
 export class WasmInstance {
   readonly #run: { -readonly [K in keyof RunState]: RunState[K] }
   readonly #exports: Exports
+  readonly #hashSeed: bigint
   readonly #environmentAt: number
   readonly #messageAt: number
   readonly #resultAt: number
@@ -86,6 +87,7 @@ export class WasmInstance {
     this.#exports = exports as Exports
     const memory = new LinearMemory(this.#exports.memory)
     this.#run = Object.assign(run, { memory, engine: this.#exports })
+    this.#hashSeed = hashSeed
     this.#environmentAt = this.#exports.environment.value
     this.#messageAt = this.#exports.message.value
     this.#resultAt = this.#exports.result.value
@@ -108,7 +110,7 @@ export class WasmInstance {
     const run = this.#run
     run.world = world
     run.environment = environment
-    run.tracing = tracer === undefined ? undefined : createTracing(tracer, run.memory)
+    run.tracing = tracer === undefined ? undefined : createTracing(tracer, run.memory, this.#hashSeed)
     this.#guarded(() => this.#exports.reset())
     const base = this.#environmentAt
     if (block !== this.#block || rules !== this.#rules) {

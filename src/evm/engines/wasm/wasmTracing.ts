@@ -32,11 +32,11 @@ const FRAME_TYPES: ReadonlyMap<number, FrameType> = new Map<number, FrameType>([
 ])
 
 /** The hooks of a tracer, and the flags by which the engine knows which of them there are. */
-export function createTracing(tracer: Tracer, memory: LinearMemory): WasmTracing {
+export function createTracing(tracer: Tracer, memory: LinearMemory, hashSeed: bigint): WasmTracing {
   const hasData = tracer.onEnter !== undefined || tracer.onExit !== undefined
   const hasFrames = hasData || tracer.onParty !== undefined
   return {
-    parties: tracer.onParty && new PartyReports(memory, tracer.onParty.bind(tracer)),
+    parties: tracer.onParty && new PartyReports(memory, hashSeed, tracer.onParty.bind(tracer)),
     hasData,
     flags: (tracer.onOpcode === undefined ? 0 : TRACE_STEPS) | (hasFrames ? TRACE_FRAMES : 0),
     log: (log) => tracer.onLog?.(log),

@@ -65,7 +65,7 @@ export function handMadeRun(
       rules: { fork, chainId: 7628n },
       precompiles: new Map(precompiles.map((precompile) => [bytesKey(precompile.address), precompile])),
     },
-    tracing: tracer === undefined ? undefined : createTracing(tracer, memory),
+    tracing: tracer === undefined ? undefined : createTracing(tracer, memory, 0n),
     openCheckpoints: 0,
     precompileFailure: '',
     grow: () => void raw.grow(1),

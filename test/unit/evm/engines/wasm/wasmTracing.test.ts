@@ -48,7 +48,7 @@ describe('trace flags', () => {
     [{ onParty: hook }, constants.TRACE_FRAMES],
     [{ onEnter: hook, onOpcode: hook }, constants.TRACE_STEPS | constants.TRACE_FRAMES],
   ])('ask only for what a tracer hears: %o', (tracer, flags) => {
-    expect(createTracing(tracer, tracedRun().run.memory).flags).toBe(flags)
+    expect(createTracing(tracer, tracedRun().run.memory, 0n).flags).toBe(flags)
   })
 })
 
