@@ -78,14 +78,14 @@ export function entryTxResult(entry: StoredEntry): TxResult {
 }
 
 /**
- * coretypes.ResultTx. `found` is of a block that is kept. An EVM transaction is shown as Cosmos clients decode it, but where its bytes are
- * proved to be in the block.
+ * coretypes.ResultTx. `found` is of a block that is kept. `tx` of an EVM transaction is what Cosmos clients decode; the bytes that the block
+ * has, which a proof is of, are in `proof.data`.
  */
 export function txJson(chain: SearchChain, { height, position }: FoundTransaction, prove: boolean): JsonObject {
   const { txs } = chain.consensusBlock(height)!
   const tx = txs[position]!
   const entry = chain.entryResults(height)![position]!
-  const shown = entry.kind === 'evm' && !prove ? Tx.encode(wrapEthereumTx(tx, entry.signed.sender)) : tx
+  const shown = entry.kind === 'evm' ? Tx.encode(wrapEthereumTx(tx, entry.signed.sender)) : tx
   return {
     hash: upperHex(entryHash(tx)),
     height: String(height),

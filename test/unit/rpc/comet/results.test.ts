@@ -62,7 +62,6 @@ describe('tx', () => {
       hash: hash.toString('hex').toUpperCase(),
       height: String(height),
       index: position,
-      tx: Buffer.from(raw).toString('base64'),
       proof: { data: Buffer.from(raw).toString('base64'), proof: { index: String(position) } },
     })
     const block = indexed.view().chain.consensusBlock(height)!
@@ -82,15 +81,24 @@ describe('tx', () => {
     expect((await ask('tx', { hash: alike.toString('base64') })).error.data).toContain('not found')
   })
 
-  it('shows an EVM transaction as Cosmos clients decode it, where no proof is asked for', async () => {
+  it.each([false, true])('shows an EVM transaction as Cosmos clients decode it, with prove: %s', async (prove) => {
     const raw = indexed.txs[0]![1]!
-    const { tx, hash } = await ask('tx', { hash: Buffer.from(entryHash(raw)).toString('base64') })
+    const { tx, hash } = await ask('tx', { hash: Buffer.from(entryHash(raw)).toString('base64'), prove })
     expect(hash).toBe(indexed.hashOf(1, 1))
     const { body } = Tx.decode(Buffer.from(tx, 'base64'))
     expect(body?.messages.map(({ typeUrl }) => typeUrl)).toEqual(['/cosmos.evm.vm.v1.MsgEthereumTx'])
     expect(Buffer.from(body!.messages[0]!.value).includes(Buffer.from(raw))).toBe(true)
-    const found = await ask('tx_search', { query: 'tx.height=1' })
+    const found = await ask('tx_search', { query: 'tx.height=1', prove })
+    expect(found.txs).toHaveLength(2)
     for (const each of found.txs) Tx.decode(Buffer.from(each.tx, 'base64'))
+  })
+
+  it('shows a native transaction as the block has it', async () => {
+    const raw = indexed.txs[0]![0]!
+    for (const prove of [false, true]) {
+      const { tx } = await ask('tx', { hash: Buffer.from(entryHash(raw)).toString('base64'), prove })
+      expect(tx).toBe(Buffer.from(raw).toString('base64'))
+    }
   })
 
   it('knows nothing of others', async () => {
