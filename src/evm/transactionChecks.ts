@@ -40,7 +40,7 @@ export interface SkippedChecks {
   readonly nonce?: boolean
   /** EIP-3607 and EIP-7825, which hold for signed transactions */
   readonly sender?: boolean
-  /** the base fee, which is then 0, where both fee fields are 0 */
+  /** that the base fee is paid, where both fee fields are 0 */
   readonly baseFee?: boolean
   /** funds for gas; the value must be there all the same */
   readonly gasFunds?: boolean
@@ -67,7 +67,7 @@ export function findInvalidity(
     checkType(message, context) ??
     (skipped.nonce === true ? undefined : checkNonce(message, context.world)) ??
     (skipped.sender === true ? undefined : checkSender(message, context)) ??
-    checkFees(message, context) ??
+    checkFees(message, context, skipped) ??
     checkBlobs(message, context) ??
     checkAuthorizations(message) ??
     checkFunds(message, context, skipped) ??
@@ -101,7 +101,7 @@ function checkSender({ sender, gasLimit }: TransactionMessage, { world, fork }: 
   return undefined
 }
 
-function checkFees(message: TransactionMessage, context: CheckContext): string | undefined {
+function checkFees(message: TransactionMessage, context: CheckContext, skipped: SkippedChecks): string | undefined {
   const { sender, maxFeePerGas, maxPriorityFeePerGas } = message
   if (!includesFork(context.fork, 'london')) return undefined
   if (maxFeePerGas < maxPriorityFeePerGas) {
@@ -110,6 +110,7 @@ function checkFees(message: TransactionMessage, context: CheckContext): string |
       `maxPriorityFeePerGas: ${maxPriorityFeePerGas}, maxFeePerGas: ${maxFeePerGas}`
     )
   }
+  if (skipped.baseFee === true && maxFeePerGas === 0n) return undefined
   const baseFee = context.block.baseFeePerGas ?? 0n
   if (maxFeePerGas < baseFee) {
     return (

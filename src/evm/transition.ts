@@ -123,8 +123,8 @@ function messageOf({ transaction, sender }: SignedTransaction): TransactionMessa
 }
 
 /**
- * Runs a call as `eth_call`, `eth_estimateGas` and `debug_traceCall` want it: no signature, no nonce order, any sender, and no
- * base fee when no gas price is given.
+ * Runs a call as `eth_call`, `eth_estimateGas` and `debug_traceCall` want it: no signature, no nonce order, any sender, and
+ * the base fee need not be paid when no gas price is given.
  */
 export function applyCall(
   input: TransitionContext & { readonly call: CallMessage; readonly skipped?: SkippedChecks },
@@ -168,10 +168,9 @@ const CALL_SKIPS: SkippedChecks = { nonce: true, sender: true, baseFee: true }
  */
 async function applyMessage(
   message: TransactionMessage,
-  given: TransitionContext,
+  context: TransitionContext,
   skipped: SkippedChecks,
 ): Promise<TransitionOutcome> {
-  const context = skipped.baseFee === true && message.maxFeePerGas === 0n ? withoutBaseFee(given) : given
   const { world, block, rules, tracer } = context
   const { fork } = rules
   const { gasAvailable } = context
@@ -274,12 +273,6 @@ async function runInEngine(
   return { result, authorizationRefund }
 }
 
-/** A call without a price sees a base fee of 0, or BASEFEE would be above GASPRICE. */
-function withoutBaseFee(context: TransitionContext): TransitionContext {
-  if (context.block.baseFeePerGas === undefined || context.block.baseFeePerGas === 0n) return context
-  return { ...context, block: { ...context.block, baseFeePerGas: 0n } }
-}
-
 /** EIP-1559; before London the gas price. */
 export function effectiveGasPrice(
   { maxFeePerGas, maxPriorityFeePerGas }: Pick<Transaction, 'maxFeePerGas' | 'maxPriorityFeePerGas'>,
@@ -317,7 +310,8 @@ function reportStart(message: TransactionMessage, { world, block }: TransitionCo
   const { sender, to, gasLimit, authorizationList } = message
   const { coinbase, baseFeePerGas = 0n } = block
   const authorities = authorizationList.map(recoverAuthority).filter((address) => address !== undefined)
-  const effectiveTip = effectiveGasPrice(message, baseFeePerGas) - baseFeePerGas
+  const price = effectiveGasPrice(message, baseFeePerGas)
+  const effectiveTip = price > baseFeePerGas ? price - baseFeePerGas : 0n
   tracer.onTransactionStart?.({ world, from: sender, to, coinbase, gasLimit, effectiveTip, authorities })
 }
 

@@ -118,9 +118,15 @@ export function toCallMessage(
     data: callData(request),
     accessList: request.accessList ?? [],
     authorizationList: authorizationList ?? [],
-    maxFeePerBlobGas: request.maxFeePerBlobGas ?? 0n,
+    ...blobFee(request),
     blobVersionedHashes,
   }
+}
+
+/** What a call pays for blobs: without a fee nothing, where it has blobs. */
+function blobFee({ maxFeePerBlobGas, blobVersionedHashes }: CallRequest): Pick<CallMessage, 'maxFeePerBlobGas'> {
+  if (maxFeePerBlobGas !== undefined) return { maxFeePerBlobGas }
+  return blobVersionedHashes === undefined ? {} : { maxFeePerBlobGas: 0n }
 }
 
 /** @throws RpcError when a legacy price is mixed with EIP-1559 fields */
@@ -187,9 +193,9 @@ export async function runCallForGood(
   }
 }
 
-/** A call that pays nothing sees base fees of 0, which it could not pay (geth: NoBaseFee). */
+/** A call that pays nothing for gas, or for its blobs, sees a base fee of 0, which it could not pay (geth: NoBaseFee). */
 function blockFor(call: CallMessage, block: BlockContext): BlockContext {
-  const { maxFeePerGas = 0n, maxPriorityFeePerGas = 0n, maxFeePerBlobGas = 0n } = call
+  const { maxFeePerGas = 0n, maxPriorityFeePerGas = 0n, maxFeePerBlobGas } = call
   const isFree = effectiveGasPrice({ maxFeePerGas, maxPriorityFeePerGas }, block.baseFeePerGas) === 0n
   return {
     ...block,

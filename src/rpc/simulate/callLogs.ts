@@ -22,8 +22,8 @@ export interface CallLogs {
 }
 
 /**
- * @param withTransfers Coins that move are logs too, as ERC-20's Transfer at ERC-7528's address. Receipts do not have them. As in geth, a log
- * counts in the indexes of later ones even when its frame fails.
+ * @param withTransfers Coins that move are logs too, as ERC-20's Transfer at ERC-7528's address. Receipts do not have them. As in geth, the
+ * indices of a failed frame's logs are free again.
  */
 export function collectCallLogs(withTransfers: boolean): CallLogs {
   let frames: IndexedLog[][] = []
@@ -36,12 +36,17 @@ export function collectCallLogs(withTransfers: boolean): CallLogs {
     tracer: {
       onEnter({ type, from, to, value }) {
         frames.push([])
-        if (!withTransfers || type === 'DELEGATECALL' || value === undefined || value === 0n) return
+        if (!withTransfers || type === 'DELEGATECALL' || type === 'CALLCODE' || value === undefined || value === 0n)
+          return
         add(transferLog(from, to, value))
       },
       onExit({ error }) {
         const logs = frames.pop()
-        if (logs === undefined || error !== undefined) return
+        if (logs === undefined) return
+        if (error !== undefined) {
+          count -= logs.length
+          return
+        }
         const outer = frames.at(-1)
         if (outer === undefined) taken = logs
         else for (const log of logs) outer.push(log)

@@ -102,6 +102,8 @@ interface SimulatedCall {
   readonly signed: SignedTransaction
   readonly receipt: Receipt
   readonly outcome: AppliedTransaction
+  /** it had less gas than it wanted, by the limit of the whole request */
+  readonly isCapped: boolean
   readonly logs: ReturnType<CallLogs['take']>
 }
 
@@ -237,14 +239,18 @@ async function simulateCall(simulation: Simulation, block: OpenBlock, request: C
   const gasLeft = block.header.gasLimit - block.gasUsed
   const wanted = request.gas ?? gasLeft
   if (wanted > gasLeft) {
-    const { gasUsed, header } = block
-    throw new RpcError(RPC_CODES.blockGasLimitReached, `block gas limit reached: ${gasUsed} >= ${header.gasLimit}`)
+    throw new RpcError(
+      RPC_CODES.blockGasLimitReached,
+      `block gas limit reached: remaining: ${gasLeft}, required: ${wanted}`,
+    )
   }
-  const gasLimit = wanted < simulation.gasLeft ? wanted : simulation.gasLeft
+  const isCapped = wanted > simulation.gasLeft
+  const gasLimit = isCapped ? simulation.gasLeft : wanted
   const nonce = world.getNonce(request.from ?? ZERO_ADDRESS)
   const signed = toTransaction({ ...request, gas: gasLimit }, chain.evmChainId, { nonce, gasLimit })
   const { transaction, sender } = signed
-  const isFree = !options.validation && transaction.maxFeePerBlobGas === 0n
+  const hasBlobFee = request.maxFeePerBlobGas !== undefined || request.blobVersionedHashes !== undefined
+  const isFree = !options.validation && hasBlobFee && transaction.maxFeePerBlobGas === 0n
   const outcome = await applyCall({
     call: { ...transaction, sender },
     skipped: { nonce: !options.validation, sender: true, baseFee: !options.validation },
@@ -259,14 +265,14 @@ async function simulateCall(simulation: Simulation, block: OpenBlock, request: C
     acceptsBlobs: true,
     tracer: logs.tracer,
   })
-  if (outcome.kind === 'skipped') throw cannotStart(outcome, gasLimit)
+  if (outcome.kind === 'skipped') throw cannotStart(outcome, signed)
   const { blockRules = BLOCK_RULES } = execution
   blockRules.creditFees(world, outcome, context)
   simulation.gasLeft -= outcome.gasUsed
   block.gasUsed += outcome.gasUsed
   block.blobGasUsed += outcome.blobGasUsed
   const receipt = receiptOf(signed, outcome, block)
-  const call = { signed, receipt, outcome, logs: logs.take() }
+  const call = { signed, receipt, outcome, isCapped, logs: logs.take() }
   simulation.bytesLeft -= bytesOf(call)
   if (simulation.bytesLeft < 0) throw responseTooLarge()
   return call
@@ -306,12 +312,12 @@ function bytesOf({ outcome, logs }: SimulatedCall): number {
 
 /** geth: simCallResult. */
 function formatCall(
-  { outcome, logs, signed }: SimulatedCall,
+  { outcome, isCapped, logs, signed }: SimulatedCall,
   transactionIndex: number,
   { header, hash }: Pick<SimulatedBlock, 'header' | 'hash'>,
 ): JsonObject {
   const { status, output, gasUsed, maxGasUsed } = outcome
-  const failure = failureOf(outcome)
+  const failure = failureOf(outcome, isCapped)
   return {
     returnData: status === 'success' ? bytesToHex(output) : '0x',
     logs: logs.map(({ log, index }) =>
@@ -331,9 +337,12 @@ function formatCall(
   }
 }
 
-function failureOf({ status, output, failure }: AppliedTransaction): JsonObject | undefined {
+function failureOf({ status, output, failure }: AppliedTransaction, isCapped: boolean): JsonObject | undefined {
   if (status === 'success') return undefined
-  if (status === 'failure') return { code: RPC_CODES.vmError, message: failure! }
+  if (status === 'failure') {
+    const why = isCapped ? " (gas limit was capped by the RPC server's global gas cap)" : ''
+    return { code: RPC_CODES.vmError, message: `${failure}${why}` }
+  }
   const { code, message } = revertError(output)
   return { code, message, data: bytesToHex(output) }
 }

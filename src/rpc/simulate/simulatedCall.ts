@@ -1,6 +1,6 @@
 import { encodeTransaction, type SignedTransaction, type UnsignedTransaction } from '../../chain/transaction.ts'
 import type { SkippedTransaction } from '../../evm/transition.ts'
-import { ZERO_ADDRESS } from '../../primitives/address.ts'
+import { toChecksumAddress, ZERO_ADDRESS } from '../../primitives/address.ts'
 import { keccak256 } from '../../primitives/hash.ts'
 import { RPC_CODES, RpcError } from '../errors.ts'
 import { checkChainId, checkFeeFields } from '../eth/call.ts'
@@ -44,8 +44,9 @@ export function toTransaction(
   return { transaction, sender: request.from ?? ZERO_ADDRESS }
 }
 
-function typeOf({ gasPrice, authorizationList, blobVersionedHashes }: CallRequest): UnsignedTransaction['type'] {
-  if (gasPrice !== undefined) return 0
+function typeOf(request: CallRequest): UnsignedTransaction['type'] {
+  const { gasPrice, accessList, authorizationList, blobVersionedHashes } = request
+  if (gasPrice !== undefined) return accessList === undefined ? 0 : 1
   if (authorizationList !== undefined) return 4
   return blobVersionedHashes !== undefined ? 3 : 2
 }
@@ -63,7 +64,16 @@ const CODES: readonly (readonly [start: string, code: number])[] = [
 ]
 
 /** The error of a call that could not start: it ends the simulation. */
-export function cannotStart({ reason }: Pick<SkippedTransaction, 'reason'>, gasLimit: bigint): RpcError {
+export function cannotStart(
+  { reason }: Pick<SkippedTransaction, 'reason'>,
+  { transaction, sender }: SignedTransaction,
+): RpcError {
   const code = CODES.find(([start]) => reason.startsWith(start))?.[1] ?? RPC_CODES.internal
-  return new RpcError(code, `err: ${reason} (supplied gas ${gasLimit})`)
+  const nonce = /^(nonce too (?:low|high)): next nonce (\d+)/.exec(reason)
+  // geth has other words here than its pool.
+  const text =
+    nonce === null
+      ? reason
+      : `${nonce[1]}: address ${toChecksumAddress(sender)}, tx: ${transaction.nonce} state: ${nonce[2]}`
+  return new RpcError(code, `err: ${text} (supplied gas ${transaction.gasLimit})`)
 }

@@ -395,7 +395,7 @@ describe('applyCall', () => {
     expect(await read('44')).toEqual(BLOCK.prevRandao)
     expect(await read('46')).toEqual(word(7628n))
     expect(await read('48', 10n)).toEqual(word(10n))
-    expect(await read('48')).toEqual(word(0n))
+    expect(await read('48')).toEqual(word(10n))
     expect(await read('606340')).toEqual(new Uint8Array(32).fill(0x63))
     expect(await read('606240')).toEqual(word(0n))
   })

@@ -68,7 +68,7 @@ describe.each(ENGINES)('the $name engine', (engine) => {
       )
       expect(status).toBe('success')
       expect(precompile.calls).toMatchObject([
-        { caller: CONTRACT, value: 7n, isStatic: false, isDelegated: false, block: { ...BLOCK, baseFeePerGas: 0n } },
+        { caller: CONTRACT, value: 7n, isStatic: false, isDelegated: false, block: BLOCK },
       ])
       expect(context.world.getBalance(NATIVE)).toBe(7n)
       expect(logs.map(({ address }) => address)).toEqual([CONTRACT, NATIVE, CONTRACT])
