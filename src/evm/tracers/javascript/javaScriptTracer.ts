@@ -7,7 +7,13 @@ import { OP, opcodeName } from '../../opcodes.ts'
 import { isStandardPrecompile } from '../../precompileAddresses.ts'
 import type { FrameEnter, FrameExit, OpcodeStep, Tracer, TransactionStart } from '../../tracer.ts'
 import { paddedMemory } from '../paddedMemory.ts'
-import { type TraceCollector, type TraceContext, TraceError, type TracerConfig } from '../traceCollector.ts'
+import {
+  type TraceBudget,
+  type TraceCollector,
+  type TraceContext,
+  TraceError,
+  type TracerConfig,
+} from '../traceCollector.ts'
 import { type HostFunctions, PRELUDE } from './prelude.ts'
 import { type HostFunction, QuickJs, type Realm, type ScriptTimer } from './quickJs.ts'
 
@@ -25,6 +31,11 @@ const HAS_STEP = 1
 const HAS_FRAMES = 2
 /** After these a call ends without an error of theirs: only a creation may still fail, for its code. */
 const LAST_OPCODES = new Set<number>([OP.STOP, OP.RETURN])
+
+/** Lists and objects of a result within each other: deeper ones overflow the stack of who writes them. */
+const MAX_DEPTH = 1_000
+/** What each value in a result takes of the answer's length beside its text: `{}` is 64 bytes of memory. */
+const VALUE_LENGTH = 8
 
 type TracerFunction = 'step' | 'fault' | 'enter' | 'exit' | 'result'
 
@@ -182,7 +193,7 @@ class ScriptRun {
     })
     this.#context.budget.check()
     if (this.#failure !== undefined || text === undefined) throw this.#failure ?? new TraceError('execution timeout')
-    return JSON.parse(text)
+    return parseResult(text, this.#context.budget)
   }
 
   #fault(step: OpcodeStep, error: string): void {
@@ -258,6 +269,34 @@ class ScriptRun {
   #fail(message: string): never {
     this.#failure ??= new TraceError(message)
     throw this.#failure
+  }
+}
+
+/**
+ * The value of a text that the script gave, which may have put any text in place of its result's.
+ * @throws TraceError when it is no JSON, too deep to be written as JSON again, or too large in memory
+ */
+function parseResult(text: string, budget: TraceBudget): unknown {
+  let values = 0
+  let depth = 0
+  let isInString = false
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at]
+    if (char === '"') isInString = !isInString
+    else if (isInString) at += char === '\\' ? 1 : 0
+    else if (char === '{' || char === '[') {
+      values++
+      if (++depth > MAX_DEPTH) throw new TraceError('the result of the tracer is nested too deep')
+    } else if (char === '}' || char === ']') depth--
+    else if (char === ',') values++
+  }
+  budget.spend(values * VALUE_LENGTH)
+  budget.check()
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new TraceError('the tracer has no result')
+    throw error
   }
 }
 

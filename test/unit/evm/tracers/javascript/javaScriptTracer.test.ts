@@ -62,6 +62,9 @@ async function resultOf(code: string, budget = 2_000_000): Promise<unknown> {
 
 const script = (members: string): string => `{ fault: function() {}, ${members} }`
 const returning = (body: string): string => script(`result: function(ctx, db) { ${body} }`)
+/** A script that gets between the sandbox and what it asks for the result's text. */
+const inPlaceOfResult = (text: string): string => `(Object.defineProperty(Object.prototype, 'result', {
+  set() { Object.defineProperty(this, 'result', { value: () => ${text} }) } }), ${returning('return 1')})`
 
 describe.each(vectors.tracers)('a script: $name', ({ name, tracer, config }) => {
   it('sees what geth shows it', async () => {
@@ -136,6 +139,9 @@ describe('a hostile script', () => {
     ['a deep recursion', returning('function f() { return f() + 1 } return f()'), DEPTH],
     ['a deep answer', returning('var a = []; for (var i = 0; i < 1e5; i++) a = [a]; return a'), DEPTH],
     ['deep code', returning('return eval("(".repeat(1e5) + ")".repeat(1e5))'), DEPTH],
+    ['many values', returning('var a = Array(1e3).fill({}); return Array(5e2).fill(a)'), 'response too large'],
+    ['a deep text of its own', inPlaceOfResult('"[".repeat(1e5) + "]".repeat(1e5)'), 'nested too deep'],
+    ['a text that is no JSON', inPlaceOfResult('"}"'), 'the tracer has no result'],
     ['a long answer', returning('return "x".repeat(3e6)'), 'response too large'],
   ])('meets a limit: %s', async (_, code, message) => {
     await expect(resultOf(code)).rejects.toThrow(message)
