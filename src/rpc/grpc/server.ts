@@ -13,8 +13,10 @@ import type { ClientAddresses } from '../../config/clientAddress.ts'
 import type { SocketMetrics } from '../../telemetry/metrics.ts'
 import { createClientBudget } from '../clientBudget.ts'
 import { createConnectionGate } from '../connectionGate.ts'
+import { MAX_QUERY_BYTES } from '../native/query.ts'
+import { createPendingResponses } from '../pendingResponses.ts'
 import type { RateLimit } from '../rateLimit.ts'
-import { GRPC_CLIENT } from './services.ts'
+import { GRPC_ACCOUNT, GRPC_CLIENT, tooManyRequests } from './services.ts'
 
 export interface GrpcServerOptions {
   readonly services: (router: ConnectRouter) => void
@@ -26,7 +28,7 @@ export interface GrpcServerOptions {
   readonly clients: ClientAddresses
   readonly rateLimit: RateLimit
   readonly connectionRate: RateLimit
-  /** of one message, decompressed */
+  /** of one request of any kind: a message may not be longer, decompressed */
   readonly requestBytes: number
   readonly responseBytes: number
   readonly metrics?: Pick<SocketMetrics, 'connections' | 'refusedTotal'> | undefined
@@ -39,6 +41,12 @@ interface GrpcLimits {
   readonly streams: number
   /** of all clients together */
   readonly totalStreams: number
+  /** bytes of messages of all clients together, while their streams are open */
+  readonly messageBytes: number
+  /** bytes of answers that wait for all clients together */
+  readonly pendingBytes: number
+  /** milliseconds in which a client has to read an answer */
+  readonly writeMs: number
   /** milliseconds for which a stream may be silent, its client not reading or not sending */
   readonly streamIdleMs: number
   /** milliseconds that a connection without streams is kept */
@@ -51,6 +59,9 @@ const DEFAULT_LIMITS: GrpcLimits = {
   connections: 2_000,
   streams: 100,
   totalStreams: 4_000,
+  messageBytes: 256 * 1_048_576,
+  pendingBytes: 256 * 1_048_576,
+  writeMs: 60_000,
   streamIdleMs: 30_000,
   idleMs: 300_000,
   sessionMemory: 8,
@@ -58,8 +69,9 @@ const DEFAULT_LIMITS: GrpcLimits = {
 
 /** Frames that no client sends, and streams that it opens although it may not, before its connection is closed. */
 const MAX_INVALID = 100
-/** A request has ten headers or so. */
+/** A request has ten headers or so: their number, and their bytes with what HTTP/2 counts for each. */
 const MAX_HEADER_PAIRS = 64
+const MAX_HEADER_BYTES = 16_384
 /** When the server closes: milliseconds for what runs. */
 const CLOSING_MS = 1_000
 
@@ -79,18 +91,32 @@ export async function createGrpcServer(options: GrpcServerOptions): Promise<Grpc
     total: limits.totalStreams,
     onRefused: () => metrics?.refusedTotal.inc({ reason: 'streams' }),
   })
+  const messages = createClientBudget({
+    total: limits.messageBytes,
+    onRefused: () => metrics?.refusedTotal.inc({ reason: 'bytes' }),
+  })
+  const pending = createPendingResponses({ totalBytes: limits.pendingBytes, writeMs: limits.writeMs })
   const shutdown = new AbortController()
   const answer = connectNodeAdapter({
     routes: options.services,
     grpcWeb: false,
     connect: false,
-    readMaxBytes: requestBytes,
+    readMaxBytes: Math.min(requestBytes, MAX_QUERY_BYTES),
     writeMaxBytes: responseBytes,
     shutdownSignal: shutdown.signal,
-    contextValues: ({ socket }) => createContextValues().set(GRPC_CLIENT, clients.of(socket.remoteAddress, undefined)),
+    contextValues: (request) => {
+      const client = clients.of(request.socket.remoteAddress, undefined)
+      const { stream } = request as Http2ServerRequest
+      return createContextValues()
+        .set(GRPC_CLIENT, client)
+        .set(GRPC_ACCOUNT, {
+          admitMessage: () => rateLimit.admit(client, 0),
+          holdAnswer: (bytes) => stream.once('close', pending.hold(stream, bytes, client)),
+        })
+    },
     requestGate: ({ values }) => {
       const seconds = rateLimit.admit(values.get(GRPC_CLIENT), 0)
-      if (seconds > 0) throw new ConnectError(`too many requests: try again in ${seconds} s`, Code.ResourceExhausted)
+      if (seconds > 0) throw tooManyRequests(seconds)
     },
   })
   const server = createServer({
@@ -98,12 +124,21 @@ export async function createGrpcServer(options: GrpcServerOptions): Promise<Grpc
     maxHeaderListPairs: MAX_HEADER_PAIRS,
     maxSessionInvalidFrames: MAX_INVALID,
     maxSessionRejectedStreams: MAX_INVALID,
-    settings: { maxConcurrentStreams: limits.streams },
+    settings: { maxConcurrentStreams: limits.streams, maxHeaderListSize: MAX_HEADER_BYTES },
   })
   server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) => {
     const client = clients.of(request.socket.remoteAddress, undefined)
     if (!streams.take(client, 1)) return refuse(response)
-    request.stream.once('close', () => streams.giveBack(client, 1))
+    let taken = 0
+    request.stream.once('close', () => {
+      streams.giveBack(client, 1)
+      messages.giveBack(client, taken)
+    })
+    // Added so that nothing begins to flow by it. What is read waits for the end of its message.
+    request.stream.prependListener('data', ({ length }: Buffer) => {
+      if (messages.take(client, length)) taken += length
+      else request.stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM)
+    })
     // Of a message that is refused the rest is not waited for, once the answer's end is on its way.
     request.stream.once('wantTrailers', () =>
       setImmediate(() => {
@@ -140,6 +175,7 @@ export async function createGrpcServer(options: GrpcServerOptions): Promise<Grpc
       const closed = once(server, 'close')
       server.close()
       for (const session of sessions) session.close()
+      pending.close()
       shutdown.abort(new ConnectError('the node stops', Code.Unavailable))
       const timer = setTimeout(() => {
         for (const session of sessions) session.destroy()

@@ -16,6 +16,19 @@ export interface GrpcServicesOptions {
 /** Whom a request counts for; set by the way in. */
 export const GRPC_CLIENT = createContextKey('', { description: 'client' })
 
+/** How a way in counts what a request takes of it beside being one; by default it does not. */
+interface GrpcAccount {
+  /** Seconds until the client may send a further message in a stream; 0: now. */
+  admitMessage(): number
+  /** Bytes of an answer will wait until the client has read them. */
+  holdAnswer(bytes: number): void
+}
+
+export const GRPC_ACCOUNT = createContextKey<GrpcAccount>(
+  { admitMessage: () => 0, holdAnswer: () => undefined },
+  { description: 'account' },
+)
+
 const HEIGHT_HEADER = 'x-cosmos-block-height'
 
 /**
@@ -33,11 +46,28 @@ export function grpcServices(options: GrpcServicesOptions): (router: ConnectRout
     }
     for (const reflection of REFLECTIONS) {
       const method = methodOf(files, reflection.path)
-      router.rpc(method as DescMethod & { methodKind: 'bidi_streaming' }, (requests: AsyncIterable<Message>) =>
-        reflect(files, reflection, [method.input, method.output], requests),
+      router.rpc(
+        method as DescMethod & { methodKind: 'bidi_streaming' },
+        (requests: AsyncIterable<Message>, context: HandlerContext) =>
+          reflect(files, reflection, [method.input, method.output], admitted(requests, context)),
       )
     }
   }
+}
+
+/** The messages of a stream; each counts as a request. @throws ConnectError when there are too many */
+async function* admitted(messages: AsyncIterable<Message>, { values }: HandlerContext): AsyncIterable<Message> {
+  const account = values.get(GRPC_ACCOUNT)
+  for await (const message of messages) {
+    const seconds = account.admitMessage()
+    if (seconds > 0) throw tooManyRequests(seconds)
+    yield message
+  }
+}
+
+/** @param seconds after which the client may come again */
+export function tooManyRequests(seconds: number): ConnectError {
+  return new ConnectError(`too many requests: try again in ${seconds} s`, Code.ResourceExhausted)
 }
 
 function methodOf(files: FileRegistry, path: string): DescMethod {
@@ -62,6 +92,7 @@ async function answer(
   metrics?.requestSeconds.observe({ method: path }, (performance.now() - startMs) / 1000)
   if (answered.kind === 'error') throw new ConnectError(answered.message, answered.code as Code)
   if (answered.kind !== 'protobuf') throw new Error('a view thread answered in another form than it was asked')
+  context.values.get(GRPC_ACCOUNT).holdAnswer(answered.protobuf.length)
   context.responseHeader.set(HEIGHT_HEADER, String(answered.height))
   return fromBinary(method.output, answered.protobuf)
 }

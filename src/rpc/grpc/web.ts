@@ -2,6 +2,7 @@ import type { ConnectRouter } from '@connectrpc/connect'
 import type { UniversalHandler, UniversalServerResponse } from '@connectrpc/connect/protocol'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { scopeOfHttp } from '../httpMessages.ts'
+import { MAX_QUERY_BYTES } from '../native/query.ts'
 
 /** The services as browsers reach them. */
 export interface GrpcWebOptions {
@@ -17,13 +18,17 @@ const MEDIA_TYPES = /^application\/(grpc-web(\+proto|\+json)?|proto|json)\s*(;|$
 /**
  * Adds the services for browsers: gRPC-Web, and the Connect protocol, whose requests are protobuf or JSON. A request has been read whole by
  * then, within the limits of all requests.
- * @param maxBytes of a message, decompressed
+ * @param requestBytes of one request of any kind: a message may not be longer, decompressed
  */
-export function addGrpcWebRoutes(app: FastifyInstance, { paths, services }: GrpcWebOptions, maxBytes: number): void {
+export function addGrpcWebRoutes(
+  app: FastifyInstance,
+  { paths, services }: GrpcWebOptions,
+  requestBytes: number,
+): void {
   let loaded: Promise<ReadonlyMap<string, UniversalHandler>> | undefined
   const load = async () => {
     const { createConnectRouter } = await import('@connectrpc/connect')
-    const router = createConnectRouter({ grpc: false, readMaxBytes: maxBytes })
+    const router = createConnectRouter({ grpc: false, readMaxBytes: Math.min(requestBytes, MAX_QUERY_BYTES) })
     const addServices = await services()
     addServices(router)
     return new Map(router.handlers.map((handler) => [handler.requestPath, handler]))

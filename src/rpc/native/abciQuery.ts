@@ -1,5 +1,5 @@
 import type { CallScope } from '../callScope.ts'
-import type { NativeAnswer, NativePort, QueryTable } from './query.ts'
+import { MAX_QUERY_BYTES, type NativeAnswer, type NativePort, type QueryTable } from './query.ts'
 import { type AbciFailure, abciFailure } from './queryError.ts'
 
 /** abci.RequestQuery */
@@ -26,8 +26,6 @@ export interface AbciQueryOptions {
 
 const NOTHING = new Uint8Array(0)
 const BROADCAST = '/cosmos.tx.v1beta1.Service/BroadcastTx'
-/** of an abci_query's request: no query needs more */
-const MAX_DATA_BYTES = 2 ** 20
 
 /** Answers an abci_query (baseapp/abci.go, Query). A proof is never part of the answer: eth_getProof gives those. */
 export async function abciQuery(
@@ -39,7 +37,7 @@ export async function abciQuery(
   if (path === BROADCAST) return refused(18, "can't route a broadcast tx message: invalid request")
   const query = queries.get(path)
   if (query === undefined) return appQuery(path, version)
-  if (data.length > MAX_DATA_BYTES) return refused(18, 'the request is too large: invalid request')
+  if (data.length > MAX_QUERY_BYTES) return refused(18, 'the request is too large: invalid request')
   if (height === 1n && prove) {
     return refused(18, 'cannot query with proof when height <= 1; please provide a valid height: invalid request')
   }

@@ -65,6 +65,12 @@ export interface NativePort {
   query(queue: ViewQueue, call: NativeCall, scope: CallScope): Promise<NativeAnswer>
 }
 
+/**
+ * Bytes of a query's request in protobuf, or in the JSON of the Connect protocol. The largest are transactions, of at most 128 KiB, which take
+ * a third more in base64. Of the smallest values in a longer one, objects of two bytes each, a thread would make for seconds.
+ */
+export const MAX_QUERY_BYTES = 262_144
+
 /** A query as it travels to a view thread, in the form of the transport that it came by. */
 export interface NativeCall {
   /** of gRPC */

@@ -1,8 +1,8 @@
-import type { ClientHttp2Session } from 'node:http2'
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2'
 import { gzipSync } from 'node:zlib'
 import { QueryClientImpl as BankClient } from 'cosmjs-types/cosmos/bank/v1beta1/query'
 import { ServiceClientImpl as TendermintClient } from 'cosmjs-types/cosmos/base/tendermint/v1beta1/query'
-import { QueryClientImpl as StakingClient } from 'cosmjs-types/cosmos/staking/v1beta1/query'
+import { QueryParamsRequest, QueryClientImpl as StakingClient } from 'cosmjs-types/cosmos/staking/v1beta1/query'
 import { BroadcastMode, ServiceClientImpl as TxClient } from 'cosmjs-types/cosmos/tx/v1beta1/service'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { createClientAddresses } from '../../../../src/config/clientAddress.ts'
@@ -69,6 +69,11 @@ afterAll(async () => {
   expect(node.logged).toEqual([])
   await node.close()
 })
+
+/** Until a stream has ended, by an error too. */
+function closing(stream: ClientHttp2Stream): Promise<void> {
+  return new Promise((resolve) => stream.once('close', () => resolve()))
+}
 
 /** Another server, which ends with the test. */
 async function another(options: Partial<GrpcServerOptions>) {
@@ -168,6 +173,53 @@ describe('who asks for too much', () => {
     expect(await grpcCall(crowded, BALANCE, frame(Buffer.alloc(0)))).toMatchObject({ status: 8 })
   })
 
+  test('each message of a stream is a request', async () => {
+    let admitted = 0
+    const limited = await another({
+      rateLimit: { ...createRateLimit({ perSecond: 0 }), admit: () => (admitted++ < 3 ? 0 : 7) },
+    })
+    const path = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo'
+    const list = frame(Buffer.from([0x3a, 0]))
+    const { messages, status, text } = await grpcCall(limited, path, Buffer.concat([list, list, list]))
+    expect(messages).toHaveLength(2)
+    expect({ status, text }).toEqual({ status: 8, text: 'too many requests: try again in 7 s' })
+  })
+
+  test('messages without an end take no more than there is', async () => {
+    const crowded = await another({ limits: { messageBytes: 50_000 } })
+    const unfinished = (): ClientHttp2Stream => {
+      const stream = crowded.request({ ':method': 'POST', ':path': BALANCE, 'content-type': 'application/grpc' })
+      stream.on('error', () => undefined)
+      stream.write(frame(Buffer.alloc(40_000)).subarray(0, 30_000))
+      return stream
+    }
+    const first = unfinished()
+    const second = unfinished()
+    await Promise.race([closing(first), closing(second)])
+    expect([first.rstCode, second.rstCode]).toContain(constants.NGHTTP2_ENHANCE_YOUR_CALM)
+    expect([first.closed, second.closed]).toContain(false)
+  })
+
+  test('answers that nobody reads are given up', async () => {
+    const crowded = await start({ limits: { pendingBytes: 10 } })
+    open.push(crowded)
+    const reader = connect(`http://127.0.0.1:${crowded.port}`, { settings: { initialWindowSize: 0 } })
+    open.unshift({ close: async () => reader.destroy() })
+    const request = frame(QueryParamsRequest.encode({}).finish())
+    const streams = [1, 2].map(() => {
+      const stream = reader.request({
+        ':method': 'POST',
+        ':path': '/cosmos.staking.v1beta1.Query/Params',
+        'content-type': 'application/grpc',
+      })
+      stream.on('error', () => undefined)
+      stream.end(request)
+      return stream
+    })
+    await Promise.race(streams.map(closing))
+    expect(streams.map(({ closed }) => closed).sort()).toEqual([false, true])
+  })
+
   test('a message that is too long, also one that is only long when it is decompressed', async () => {
     const long = Buffer.alloc(2_000_000)
     expect(await grpcCall(session, BALANCE, frame(long))).toMatchObject({ status: 8 })
@@ -202,6 +254,6 @@ describe('who asks for too much', () => {
     const impatient = await another({ limits: { streamIdleMs: 50 } })
     const stream = impatient.request({ ':method': 'POST', ':path': BALANCE, 'content-type': 'application/grpc' })
     stream.on('error', () => undefined)
-    await new Promise((resolve) => stream.once('close', resolve))
+    await closing(stream)
   })
 })

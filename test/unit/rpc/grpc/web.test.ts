@@ -79,6 +79,14 @@ describe('gRPC-Web by its own words', () => {
     expect(Buffer.from(trailers!).toString()).toContain('grpc-status: 0')
   })
 
+  test('a message has room for a transaction, not for a million values', async () => {
+    const url = new URL('/cosmos.tx.v1beta1.Service/Simulate', server.url)
+    const simulate = async (body: Buffer) =>
+      (await fetch(url, { method: 'POST', headers: { 'content-type': 'application/proto' }, body })).json()
+    expect(await simulate(Buffer.alloc(262_146, Buffer.from([0x0a, 0])))).toMatchObject({ code: 'resource_exhausted' })
+    expect(await simulate(Buffer.alloc(1_000, Buffer.from([0x0a, 0])))).toMatchObject({ code: 'invalid_argument' })
+  })
+
   test('what is no frame or of another kind is refused', async () => {
     expect((await post('text/plain', Buffer.alloc(5))).status).toBe(415)
     const broken = await post('application/grpc-web', Buffer.from([0, 0, 0, 9, 9, 1]))
