@@ -23,15 +23,20 @@ export class Report {
     }
   }
 
-  print(own: string, peer: string): void {
-    const lines = [['', own, peer, 'ratio']]
+  /** @param peers each has a column, if it has values, and one of how `own` compares */
+  print(own: string, peers: readonly string[]): void {
+    const measured = peers.filter((peer) => [...this.#values.values()].some(({ byTarget }) => byTarget.has(peer)))
+    const lines = [['', own, ...measured.flatMap((peer) => [peer, 'ratio'])]]
     for (const [name, { unit, byTarget }] of this.#values) {
       const a = byTarget.get(own)
-      const b = byTarget.get(peer)
-      const ratio = a === undefined || b === undefined ? undefined : SMALLER_IS_BETTER.has(unit) ? b / a : a / b
-      lines.push([`${name} (${unit})`, format(a), format(b), ratio === undefined ? '' : ratio.toFixed(2)])
+      const compared = measured.flatMap((peer) => {
+        const b = byTarget.get(peer)
+        const ratio = a === undefined || b === undefined ? undefined : SMALLER_IS_BETTER.has(unit) ? b / a : a / b
+        return [format(b), ratio === undefined ? '' : ratio.toFixed(2)]
+      })
+      lines.push([`${name} (${unit})`, format(a), ...compared])
     }
-    const widths = [0, 1, 2, 3].map((column) => Math.max(...lines.map((line) => line[column]!.length)))
+    const widths = lines[0]!.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)))
     console.log('\nratio: above 1 is better than the peer\n')
     for (const line of lines) {
       const cells = line.map((cell, column) =>

@@ -15,16 +15,18 @@ import { measureNativeSends } from './parts/nativeSends.ts'
 import { measureNetwork } from './parts/network.ts'
 import { measureReads } from './parts/reads.ts'
 import { type Load, measureThroughput } from './parts/throughput.ts'
+import { measureTraces } from './parts/traces.ts'
 import { coinTransfers, swaps, type TransactionMaker, tokenTransfers } from './parts/transactions.ts'
 import { measureWorstBlocks } from './parts/worstBlocks.ts'
 import { Report } from './report.ts'
 import { startAnvil } from './targets/anvil.ts'
 import { startCoind } from './targets/coind.ts'
+import { hasGeth, startGeth } from './targets/geth.ts'
 import type { Target } from './targets/target.ts'
 
 /** They share one chain of each target. */
 const SHARED_PARTS = ['transfers', 'sends', 'erc20', 'swaps', 'batches', 'native', 'reads', 'idle']
-const PARTS = ['evm', ...SHARED_PARTS, 'isolation', 'worst', 'network', 'join']
+const PARTS = ['evm', ...SHARED_PARTS, 'traces', 'isolation', 'worst', 'network', 'join']
 
 /** Of bench/worstCase.ts: the slowest of each kind. */
 const WORST_PROGRAMS = [
@@ -41,7 +43,8 @@ const WORST_PROGRAMS = [
 
 const HELP = `npm run bench -- [flags]
   --parts a,b          of ${PARTS.join(',')} (all)
-  --targets a,b        of coind,anvil,automine (coind,anvil); automine is anvil with a block for every arrival
+  --targets a,b        of coind,anvil,automine,geth (coind,anvil; in the part traces geth too, where GETH names one or
+                       it is on the PATH); automine is anvil with a block for every arrival
   --loads a,b          transactions/accounts of the throughput parts (20000/200,100000/20000)
   --in-flight 200      requests under way
   --pipeline 10        of them on one connection
@@ -66,7 +69,7 @@ const { values: flags } = parseArgs({
   options: {
     help: { type: 'boolean', default: false },
     parts: { type: 'string', default: PARTS.join(',') },
-    targets: { type: 'string', default: 'coind,anvil' },
+    targets: { type: 'string' },
     loads: { type: 'string', default: '20000/200,100000/20000' },
     'in-flight': { type: 'string', default: '200' },
     pipeline: { type: 'string', default: '10' },
@@ -89,7 +92,7 @@ if (flags.help) {
   process.exit()
 }
 const nodeFlags = flags['node-flags'].split(' ').filter(Boolean)
-const targetNames = flags.targets.split(',')
+const targetNames = (flags.targets ?? 'coind,anvil').split(',')
 const parts = new Set(flags.parts.split(','))
 const inFlight = Number(flags['in-flight'])
 const sizes = flags.loads.split(',').map((text) => {
@@ -105,18 +108,29 @@ const BLOCK_SECONDS = 0.4
 /** Transactions of one request, and requests under way, where batches are sent. */
 const BATCH = 100
 const BATCHES_IN_FLIGHT = 20
+/** Accounts that send what the part `traces` reads. */
+const TRACE_ACCOUNTS = 200
 /** coind's limits of a call, raised to what the part `evm` needs. */
 const LONG_CALLS = { RPC_GAS_CAP: String(CALL_GAS_LIMIT), RPC_EVM_TIMEOUT_MS: '29000' }
+
+/** All that coind answers of traces, with its index of calls. */
+const ALL_TRACES = { RPC_NAMESPACES: 'eth,net,web3,txpool,debug,trace', INDEX_TRACES: 'true', PRUNING: 'archive' }
 
 const STARTS: Readonly<Record<string, () => Promise<Target>>> = {
   coind: () => startCoind({ gasLimit: GAS_LIMIT, nodeFlags }),
   anvil: () => startAnvil({ gasLimit: GAS_LIMIT, blockSeconds: BLOCK_SECONDS }),
   automine: () => startAnvil({ gasLimit: GAS_LIMIT, blockSeconds: undefined }),
+  geth: () => startGeth({ gasLimit: GAS_LIMIT }),
 }
 const CALL_STARTS: typeof STARTS = {
   coind: () => startCoind({ gasLimit: GAS_LIMIT, nodeFlags, environment: LONG_CALLS }),
   anvil: () => startAnvil({ gasLimit: CALL_GAS_LIMIT, blockSeconds: BLOCK_SECONDS }),
   automine: () => startAnvil({ gasLimit: CALL_GAS_LIMIT, blockSeconds: undefined }),
+  geth: () => startGeth({ gasLimit: CALL_GAS_LIMIT }),
+}
+const TRACE_STARTS: typeof STARTS = {
+  ...STARTS,
+  coind: () => startCoind({ gasLimit: GAS_LIMIT, nodeFlags, environment: ALL_TRACES }),
 }
 
 function start(starts: typeof STARTS, name: string): Promise<Target> {
@@ -198,6 +212,14 @@ if (parts.has('evm')) {
 if (SHARED_PARTS.some((part) => parts.has(part))) {
   for (const name of targetNames) await withTargets(STARTS, [name], ([target]) => measure(target!, report))
 }
+if (parts.has('traces')) {
+  const names = flags.targets === undefined && hasGeth() ? [...targetNames, 'geth'] : targetNames
+  for (const name of names) {
+    await withTargets(TRACE_STARTS, [name], async ([target]) =>
+      report.add(target!.name, await measureTraces(target!, accounts.slice(0, TRACE_ACCOUNTS))),
+    )
+  }
+}
 if (parts.has('isolation') && targetNames.includes('coind')) {
   await measureAlone(PRODUCTION_GAS_LIMIT, async (target, senders) =>
     report.add(target.name, await measureIsolation(target, senders)),
@@ -216,4 +238,4 @@ if (parts.has('join')) {
   const [emptyBlocks = 0, fullBlocks = 0] = flags['join-blocks'].split('/').map(Number)
   report.add('coind', await measureJoin(emptyBlocks, fullBlocks, Number(flags['join-transfers'])))
 }
-report.print('coind', 'anvil')
+report.print('coind', ['anvil', 'geth'])

@@ -30,7 +30,7 @@ export interface Receipt {
 /** Waits for a transaction's receipt. @throws Error when it failed or does not come within a minute */
 export async function waitForReceipt(url: string, hash: string, pollMs = 50): Promise<Receipt> {
   for (const deadline = Date.now() + 60_000; Date.now() < deadline; ) {
-    const receipt = await call<Receipt | null>(url, 'eth_getTransactionReceipt', [hash])
+    const receipt = await call<Receipt | null>(url, 'eth_getTransactionReceipt', [hash]).catch(nullWhileIndexing)
     if (receipt !== null) {
       if (receipt.status !== '0x1') throw new Error(`transaction ${hash} failed`)
       return receipt
@@ -38,6 +38,12 @@ export async function waitForReceipt(url: string, hash: string, pollMs = 50): Pr
     await new Promise((resolve) => setTimeout(resolve, pollMs))
   }
   throw new Error(`transaction ${hash} is in no block after a minute`)
+}
+
+/** geth has no receipts before it has begun its index of transactions, with the first block. */
+function nullWhileIndexing(error: Error): null {
+  if (error.message.includes('transaction indexing is in progress')) return null
+  throw error
 }
 
 /** A block's number as a parameter. */
