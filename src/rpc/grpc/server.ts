@@ -146,6 +146,7 @@ export async function createGrpcServer(options: GrpcServerOptions): Promise<Grpc
       }),
     )
     request.stream.setTimeout(limits.streamIdleMs, () => request.stream.close())
+    nameEncoding(request)
     answer(request, response)
   })
 
@@ -184,6 +185,15 @@ export async function createGrpcServer(options: GrpcServerOptions): Promise<Grpc
       clearTimeout(timer)
     },
   }
+}
+
+/**
+ * Messages are protobuf by whatever name a client has for its encoder, as for servers in Go: the Cosmos SDK's is
+ * `application/grpc+cosmos-sdk-grpc-codec`.
+ */
+function nameEncoding({ headers }: Http2ServerRequest): void {
+  if (/^application\/grpc(?!\+json)[+;]/.test(headers['content-type'] ?? ''))
+    headers['content-type'] = 'application/grpc'
 }
 
 /** gRPC has its status in the trailers; without a body they are the headers. */

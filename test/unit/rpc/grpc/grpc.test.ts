@@ -109,6 +109,14 @@ describe('queries', () => {
     expect(wrong).toMatchObject({ status: 3, text: 'invalid height header "x"' })
   })
 
+  test('by whatever name a client has for its encoder', async () => {
+    for (const name of ['application/grpc+proto', 'application/grpc+cosmos-sdk-grpc-codec']) {
+      const request = frame(Buffer.from([]))
+      const answer = await grpcCall(session, '/cosmos.staking.v1beta1.Query/Params', request, { 'content-type': name })
+      expect(answer).toMatchObject({ status: 0 })
+    }
+  })
+
   test('errors have the SDK’s codes and texts', async () => {
     const bank = new BankClient(rpc)
     await expect(bank.Balance({ address: '', denom: 'acoin' })).rejects.toThrow(/^3: .*empty address/)

@@ -1,0 +1,65 @@
+import type { Client } from './client.ts'
+
+const PYTHON: Pick<Client, 'needs' | 'install' | 'run'> = {
+  needs: ['python3'],
+  install: [
+    ['python3', '-m', 'venv', 'environment'],
+    ['environment/bin/pip', 'install', '--quiet', '--requirement', 'requirements.txt'],
+  ],
+  run: ['environment/bin/python', 'main.py'],
+}
+const GO: Pick<Client, 'needs' | 'install' | 'run'> = {
+  needs: ['go'],
+  install: [['go', 'build', '-o', 'client', '.']],
+  run: ['./client'],
+}
+
+/** In the order in which they run: what needs little first. */
+export const CLIENTS: readonly Client[] = [
+  {
+    name: 'go-ethereum',
+    version: 'go-ethereum 1.17.10 (ethclient, gethclient)',
+    does: 'SimulateV1, SubscribeTransactionReceipts, SubscribeNewHead, a sent transaction with its receipt and logs, call, access list, proof, traces',
+    ...GO,
+  },
+  {
+    name: 'cosmos-sdk',
+    version: 'cosmos-sdk 0.53.4 (generated gRPC clients)',
+    does: 'queries of bank, staking, distribution, slashing, mint, gov, node and CometBFT services; heights in and out; Simulate, BroadcastTx, GetTx, GetTxsEvent, GetBlockWithTxs, TxDecode, TxEncode; a transaction of the EVM',
+    ...GO,
+  },
+  {
+    name: 'grpcurl',
+    version: 'grpcurl 1.9.3',
+    does: 'list, describe and call by server reflection, without any file of protobuf',
+    needs: ['go', 'bash'],
+    install: [['bash', 'install.sh']],
+    run: ['bash', 'main.sh'],
+  },
+  {
+    name: 'evmd',
+    version: 'evmd of cosmos/evm 0.7',
+    does: 'status, query block, query tx and query txs of both kinds of transactions, query evm params, tx evm raw, tx decode, tx encode, tx broadcast',
+    needs: ['bash', 'jq'],
+    variable: 'EVMD',
+    install: [],
+    run: ['bash', 'main.sh'],
+  },
+  {
+    name: 'web3py',
+    version: 'web3.py 8.0.0',
+    does: 'blocks, receipts, a sent transaction, a contract, filters; AsyncWeb3 over a WebSocket with subscriptions; traces',
+    ...PYTHON,
+  },
+  {
+    name: 'ethereum-etl',
+    version: 'ethereum-etl 2.4.2',
+    does: 'exports blocks, transactions, receipts, logs, tokens’ transfers and traces (trace_ and geth’s), whose numbers are those of the chain',
+    ...PYTHON,
+    // Its parser of ABIs is older than Python 3.11.
+    install: [
+      ...PYTHON.install,
+      ['environment/bin/pip', 'install', '--quiet', '--no-deps', 'parsimonious==0.10.0', 'regex==2026.1.15'],
+    ],
+  },
+]

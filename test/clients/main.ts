@@ -1,0 +1,101 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { KEYS } from '../e2e/devChain.ts'
+import { freePort, startNode } from '../e2e/startNode.ts'
+import type { Client, ClientEnvironment, Command } from './client.ts'
+import { CLIENTS } from './clients.ts'
+import { seedChain } from './seedChain.ts'
+
+/**
+ * `npm run test:clients [-- NAME …]`: installs programs and libraries of others with their versions pinned, lets each talk to one devnet, and prints a table. What this
+ * machine cannot run is skipped and named. Installed clients are kept in node_modules/.cache. docs/clients.md has the results.
+ */
+const HERE = fileURLToPath(new URL('.', import.meta.url))
+const CACHE = fileURLToPath(new URL('../../node_modules/.cache/coind-clients/', import.meta.url))
+const INSTALLED = '.installed'
+const TIMEOUT_MS = 900_000
+
+interface Result {
+  readonly name: string
+  readonly version: string
+  readonly outcome: 'passed' | 'failed' | 'skipped'
+  /** why it was skipped, or seconds */
+  readonly note: string
+}
+
+const names = process.argv.slice(2)
+const unknown = names.filter((name) => !CLIENTS.some((client) => client.name === name))
+if (unknown.length > 0) {
+  console.error(`unknown: ${unknown.join(', ')}; there are ${CLIENTS.map(({ name }) => name).join(', ')}`)
+  process.exit(2)
+}
+const chosen = names.length === 0 ? CLIENTS : CLIENTS.filter(({ name }) => names.includes(name))
+
+const grpcPort = await freePort()
+const node = await startNode({
+  environment: {
+    GRPC_PORT: String(grpcPort),
+    RPC_NAMESPACES: 'eth,net,web3,txpool,debug,trace',
+    RPC_JS_TRACERS: 'true',
+    RPC_ALLOW_UNPROTECTED_TXS: 'true',
+    INDEX_TRACES: 'true',
+    PRUNING: 'archive',
+  },
+})
+const results: Result[] = []
+try {
+  const seeded = await seedChain(node.url)
+  for (const [index, client] of chosen.entries()) {
+    console.log(`\n== ${client.name}: ${client.version} ==`)
+    const environment = {
+      ...seeded,
+      RPC_URL: node.url,
+      WS_URL: node.wsUrl,
+      COMET_URL: `${node.url}rpc`,
+      REST_URL: node.url.replace(/\/$/, ''),
+      GRPC_ADDRESS: `127.0.0.1:${grpcPort}`,
+      // The first account deploys and pays what the chain has before, the last one signs.
+      PRIVATE_KEY: KEYS[1 + (index % (KEYS.length - 2))]!,
+    }
+    results.push(runClient(client, environment))
+  }
+} finally {
+  await node.stop()
+}
+console.log()
+for (const { name, version, outcome, note } of results) {
+  console.log(`${outcome.padEnd(8)} ${name.padEnd(16)} ${note.padStart(6)}  ${version}`)
+}
+const failed = results.filter(({ outcome }) => outcome === 'failed').length
+console.log(`${results.filter(({ outcome }) => outcome === 'passed').length} passed, ${failed} failed`)
+process.exitCode = failed === 0 ? 0 : 1
+
+function runClient(client: Client, environment: ClientEnvironment): Result {
+  const { name, version } = client
+  const result = (outcome: Result['outcome'], note: string): Result => ({ name, version, outcome, note })
+  const missing = client.needs.filter((command) => spawnSync('which', [command]).status !== 0)
+  if (missing.length > 0) return result('skipped', `needs ${missing.join(', ')}`)
+  const program = client.variable === undefined ? undefined : process.env[client.variable]
+  if (client.variable !== undefined && program === undefined)
+    return result('skipped', `${client.variable} names no program`)
+  const folder = join(CACHE, name)
+  mkdirSync(folder, { recursive: true })
+  cpSync(join(HERE, name), folder, { recursive: true })
+  const env = {
+    ...process.env,
+    ...environment,
+    PATH: [dirname(process.execPath), process.env.PATH].join(delimiter),
+  }
+  const run = ([command, ...args]: Command): boolean =>
+    spawnSync(command, args, { cwd: folder, env, stdio: ['ignore', 'inherit', 'inherit'], timeout: TIMEOUT_MS })
+      .status === 0
+  const beginMs = performance.now()
+  // A source that has changed is compiled again; packages are fetched again for another version.
+  const isInstalled = existsSync(join(folder, INSTALLED)) && client.needs[0] !== 'go'
+  if (!isInstalled && !client.install.every(run)) return result('failed', 'install')
+  writeFileSync(join(folder, INSTALLED), version)
+  const isGreen = run(client.run)
+  return result(isGreen ? 'passed' : 'failed', `${((performance.now() - beginMs) / 1_000).toFixed(0)} s`)
+}
