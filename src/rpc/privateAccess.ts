@@ -59,9 +59,12 @@ export function readJwtSecret(path: string): Uint8Array {
   )
 }
 
+/** What a host has no place for, though it would be parsed as the rest of a URL: a name after `@`, a path. */
+const NO_HOST = /[@/\\?#]/
+
 /** geth: node/rpcstack.go, virtualHostHandler. */
 function isAllowedHost(hostNames: readonly string[], host: string): boolean {
-  if (!URL.canParse(`http://${host}`)) return false
+  if (NO_HOST.test(host) || !URL.canParse(`http://${host}`)) return false
   const { hostname } = new URL(`http://${host}`)
   return isIP(hostname.replace(/^\[(.*)\]$/, '$1')) !== 0 || hostNames.includes(hostname)
 }

@@ -37,6 +37,7 @@ const SLOT_LENGTH = 140
 const ADDRESS_MASK = (1n << 160n) - 1n
 
 const EXT_OPCODES = new Set<number>([OP.EXTCODEHASH, OP.EXTCODESIZE, OP.EXTCODECOPY])
+const STORAGE_OPCODES = new Set<number>([OP.SLOAD, OP.SSTORE, OP.TLOAD, OP.TSTORE])
 const CALL_OPCODES = new Set<number>([OP.CALL, OP.CALLCODE, OP.DELEGATECALL, OP.STATICCALL])
 
 /** Opcodes that no rule is about: arithmetic and the stack. */
@@ -119,7 +120,9 @@ export function createErc7562Tracer(config: TracerConfig, context: TraceContext)
     }
     if (last?.op === OP.GAS && !CALL_OPCODES.has(op)) count(frame.usedOpcodes, OP.GAS, OPCODE_LENGTH)
     if (op !== OP.GAS && !ignored.has(op)) count(frame.usedOpcodes, op, OPCODE_LENGTH)
-    if (top !== undefined) storageAccess(frame, bytesToHex(bigIntToBytes(top, 32)), step)
+    if (top !== undefined && STORAGE_OPCODES.has(op)) {
+      storageAccess(frame, bytesToHex(bigIntToBytes(top, 32)), step)
+    }
     if (op === OP.KECCAK256) keepPreimage(step)
     last = { op, top }
   }

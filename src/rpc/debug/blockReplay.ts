@@ -82,8 +82,8 @@ export async function beginReplay(
   return { execution, rules, hash, transactions, entries, chain }
 }
 
-/** @throws RpcError for a block that is too old for clients of this listener */
-function checkTraceDepth({ view, scope }: Pick<RpcContext, 'view' | 'scope'>, height: number): void {
+/** @throws RpcError for a block that is too old for clients of this listener to trace it, or to trace calls on it */
+export function checkTraceDepth({ view, scope }: Pick<RpcContext, 'view' | 'scope'>, height: number): void {
   if (view.chain.headHeight - height <= scope.traceDepth) return
   throw serverError(
     `block ${height} is too old to be traced here: RPC_TRACE_DEPTH allows ${scope.traceDepth} blocks below the newest`,

@@ -24,7 +24,7 @@ import {
   readBlockNumberOrHash,
   readBlockNumberOrTag,
 } from '../params/blockSelector.ts'
-import { jsonKind, readAddress, readBool, readData, readHash, readIndex, TypeMismatch } from '../params/values.ts'
+import { jsonKind, readAddress, readBool, readCount, readData, readHash, TypeMismatch } from '../params/values.ts'
 import { beginReplay, replayUpTo } from './blockReplay.ts'
 import { blockNotFound } from './raw.ts'
 
@@ -37,13 +37,6 @@ const MAX_LATER_CHANGES = 200_000
 /** Entries of the state that blocks of one request for modified accounts may have written. */
 const MAX_TOUCHED = 500_000
 const KEYS_PER_PAUSE = 200
-
-/** A number in JSON's own form, as geth takes it here, or a quantity. */
-const readCount: ParamReader<number> = (json) => {
-  if (typeof json !== 'number') return readIndex(json)
-  if (!Number.isSafeInteger(json) || json < 0) throw new TypeMismatch(`number ${json}`, 'int')
-  return json
-}
 
 /**
  * The storage of a contract before a transaction of a block: slots from `keyStart` on, at most 4,096. In the order of slots, where geth has

@@ -14,7 +14,7 @@ import { type Hash, keccak256 } from '../../primitives/hash.ts'
 import { DecodingError, enterList, openRLP } from '../../primitives/rlp.ts'
 import { parseDuration } from '../../primitives/timeText.ts'
 import { RPC_CODES, RpcError, serverError } from '../errors.ts'
-import { findBody, findHeader } from '../eth/blockLookup.ts'
+import { findBody, findHeader, stateHeight } from '../eth/blockLookup.ts'
 import {
   type CallEnvironment,
   executionOf,
@@ -46,7 +46,14 @@ import {
   readIndex,
   TypeMismatch,
 } from '../params/values.ts'
-import { type BlockReplay, beginReplay, logCount, replayTransaction, replayUpTo } from './blockReplay.ts'
+import {
+  type BlockReplay,
+  beginReplay,
+  checkTraceDepth,
+  logCount,
+  replayTransaction,
+  replayUpTo,
+} from './blockReplay.ts'
 import { blockNotFound } from './raw.ts'
 
 const readString: ParamReader<string> = (json) => {
@@ -297,6 +304,7 @@ async function openTraceCall(
   pause: () => Promise<void>,
 ): Promise<CallEnvironment> {
   if (txIndex === undefined) {
+    checkTraceDepth(context, stateHeight(context.view, selector))
     return { ...openCall(context, selector, { state: stateOverrides, block: blockOverrides }), pause }
   }
   const replay = await beginReplay(context, selector, pause)

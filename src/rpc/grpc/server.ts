@@ -47,8 +47,8 @@ interface GrpcLimits {
   readonly pendingBytes: number
   /** milliseconds in which a client has to read an answer */
   readonly writeMs: number
-  /** milliseconds for which a stream may be silent, its client not reading or not sending */
-  readonly streamIdleMs: number
+  /** milliseconds in which a client has to send all messages of a stream */
+  readonly messageMs: number
   /** milliseconds that a connection without streams is kept */
   readonly idleMs: number
   /** MiB that Node.js may keep for one connection: headers, unread frames */
@@ -62,7 +62,7 @@ const DEFAULT_LIMITS: GrpcLimits = {
   messageBytes: 256 * 1_048_576,
   pendingBytes: 256 * 1_048_576,
   writeMs: 60_000,
-  streamIdleMs: 30_000,
+  messageMs: 30_000,
   idleMs: 300_000,
   sessionMemory: 8,
 }
@@ -129,8 +129,12 @@ export async function createGrpcServer(options: GrpcServerOptions): Promise<Grpc
   server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) => {
     const client = clients.of(request.socket.remoteAddress, undefined)
     if (!streams.take(client, 1)) return refuse(response)
+    const late = setTimeout(() => {
+      if (!request.stream.readableEnded) request.stream.close(constants.NGHTTP2_CANCEL)
+    }, limits.messageMs)
     let taken = 0
     request.stream.once('close', () => {
+      clearTimeout(late)
       streams.giveBack(client, 1)
       messages.giveBack(client, taken)
     })
@@ -145,7 +149,6 @@ export async function createGrpcServer(options: GrpcServerOptions): Promise<Grpc
         if (!request.stream.readableEnded) request.stream.close(constants.NGHTTP2_NO_ERROR)
       }),
     )
-    request.stream.setTimeout(limits.streamIdleMs, () => request.stream.close())
     nameEncoding(request)
     answer(request, response)
   })

@@ -56,6 +56,13 @@ const readIndexBits = quantity(64, 'hexutil.Uint')
 /** Index of a transaction or uncle within its block (beyond 2^53 exactness is lost, but nothing is there). */
 export const readIndex: ParamReader<number> = (json) => Number(readIndexBits(json))
 
+/** How many of something, or an index: in JSON's own numbers, as several methods are called, or as a quantity. */
+export const readCount: ParamReader<number> = (json) => {
+  if (typeof json !== 'number') return readIndex(json)
+  if (!Number.isSafeInteger(json) || json < 0) throw new TypeMismatch(`number ${json}`, 'int')
+  return json
+}
+
 /**
  * A block number where a tag is allowed too (`hexutil.DecodeUint64`): geth does not wrap its errors there.
  * @throws InvalidArgument

@@ -6,16 +6,16 @@ import type { SkippedChecks } from '../../evm/transactionChecks.ts'
 import type { CallMessage } from '../../evm/transition.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
-import { beginReplay } from '../debug/blockReplay.ts'
+import { beginReplay, checkTraceDepth } from '../debug/blockReplay.ts'
 import { InvalidArgument, RPC_CODES, RpcError, serverError } from '../errors.ts'
-import { findHeader } from '../eth/blockLookup.ts'
+import { findHeader, stateHeight } from '../eth/blockLookup.ts'
 import { type CallEnvironment, openCall, runCallForGood, toCallMessage } from '../eth/call.ts'
 import { readRawTransaction, readSender } from '../eth/sendRawTransaction.ts'
 import { locateMined } from '../eth/transactions.ts'
 import { defineMethod, type ParamReader, type RpcContext, type RpcMethod } from '../method.ts'
 import { type BlockSelector, byNumber, LATEST, readBlockNumberOrHash } from '../params/blockSelector.ts'
 import { type CallRequest, readBlockOverrides, readCallRequest, readStateOverrides } from '../params/callRequest.ts'
-import { jsonKind, listReader, readData, readHash, readIndex, TypeMismatch } from '../params/values.ts'
+import { jsonKind, listReader, readCount, readData, readHash, TypeMismatch } from '../params/values.ts'
 import { localize, type TraceLimits, traceAll, traceTransactionAt } from './replayTraces.ts'
 import { filter } from './traceFilter.ts'
 import { withLimits } from './withLimits.ts'
@@ -59,7 +59,7 @@ const transaction = defineMethod({
   run: (context, hash) => transactionTraces(context, hash),
 })
 
-const readPath = listReader(readIndex, '[]hexutil.Uint')
+const readPath = listReader(readCount, '[]hexutil.Uint')
 
 /** One call of a transaction: that with the given path of indices; null where there is none. */
 const get = defineMethod({
@@ -198,6 +198,7 @@ function openTraceCall(
   { pause }: TraceLimits,
   overrides: Parameters<typeof openCall>[2] = {},
 ): CallEnvironment {
+  checkTraceDepth(context, stateHeight(context.view, selector))
   return { ...openCall(context, selector, overrides), pause }
 }
 

@@ -7,7 +7,7 @@ import { InvalidArgument, invalidParams, RPC_CODES, RpcError } from '../errors.t
 import { heightOfTag } from '../eth/blockLookup.ts'
 import { defineMethod, type ParamReader, type RpcContext } from '../method.ts'
 import { byNumber, readBlockNumberOrTag } from '../params/blockSelector.ts'
-import { listReader, objectReader, readAddress, readUint64 } from '../params/values.ts'
+import { listReader, objectReader, readAddress, readCount } from '../params/values.ts'
 import { localize, traceAll } from './replayTraces.ts'
 import { withLimits } from './withLimits.ts'
 
@@ -16,12 +16,6 @@ type Mode = 'union' | 'intersection'
 const readMode: ParamReader<Mode> = (json) => {
   if (json === 'union' || json === 'intersection') return json
   throw new InvalidArgument(`unknown mode ${JSON.stringify(json)}: want union or intersection`)
-}
-
-/** A number as JSON has it, or as hex. */
-const readCount: ParamReader<number> = (json) => {
-  if (typeof json === 'number' && Number.isSafeInteger(json) && json >= 0) return json
-  return Number(readUint64(json))
 }
 
 const readFilter = objectReader('TraceFilter', 'TraceFilter', {

@@ -30,6 +30,11 @@ describe('who may use the private listener', () => {
     ['rebound.example:8545', false],
     ['localhost.example', false],
     ['node.lan@rebound.example', false],
+    ['rebound.example@node.lan', false],
+    ['node.lan/rebound.example', false],
+    ['node.lan#rebound.example', false],
+    ['node.lan\\rebound.example', false],
+    ['node.lan.', false],
     ['', false],
     [':::', false],
   ])('host %s: %s', async (host, isAllowed) => {

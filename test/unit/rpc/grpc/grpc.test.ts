@@ -258,10 +258,13 @@ describe('who asks for too much', () => {
     expect(long!.leftMs).toBeGreaterThan(10_000)
   })
 
-  test('a silent stream is closed', async () => {
-    const impatient = await another({ limits: { streamIdleMs: 50 } })
+  test('a stream whose message does not end is closed, also one that sends a byte now and then', async () => {
+    const impatient = await another({ limits: { messageMs: 50 } })
     const stream = impatient.request({ ':method': 'POST', ':path': BALANCE, 'content-type': 'application/grpc' })
     stream.on('error', () => undefined)
+    const bytes = setInterval(() => stream.write(Buffer.alloc(1)), 10)
+    stream.once('close', () => clearInterval(bytes))
+    stream.write(Buffer.from([0, 0, 0, 0xff, 0xff]))
     await closing(stream)
   })
 })

@@ -109,6 +109,7 @@ describe('the calls of mined transactions', () => {
     ])
     expect(await ask('block', { blockHash: hex(node.blocks[1]!.hash) })).toEqual(traces)
     expect(await ask('get', hashOf(forwarded), ['0x0'])).toEqual(traces[1])
+    expect(await ask('get', hashOf(forwarded), [0])).toEqual(traces[1])
     expect(await ask('get', hashOf(forwarded), [])).toEqual(traces[0])
     expect(await ask('get', hashOf(forwarded), ['0x1'])).toBeNull()
   })
@@ -270,8 +271,16 @@ describe('what would take too long or too much', () => {
 
   test('blocks below the depth that the way in allows', async () => {
     const scope = { ...OWN_SCOPE, traceDepth: 1 }
-    const error = await invokeError(METHODS.get('trace_block')!, node.context({ scope }), '0x1')
-    expect(error).toMatchObject({ message: expect.stringContaining('RPC_TRACE_DEPTH allows 1 blocks') })
+    const request = { to: hex(loop), gas: '0x10000' }
+    for (const [method, ...params] of [
+      ['trace_block', '0x1'],
+      ['trace_call', request, ['trace'], '0x1'],
+      ['debug_traceCall', request, '0x1'],
+      ['debug_traceCallMany', [{ transactions: [request] }], { blockNumber: '0x1' }],
+    ] as const) {
+      const error = await invokeError(METHODS.get(method)!, node.context({ scope }), ...params)
+      expect(error, method).toMatchObject({ message: expect.stringContaining('RPC_TRACE_DEPTH allows 1 blocks') })
+    }
     expect(await invoke(METHODS.get('trace_block')!, node.context({ scope }), '0x3')).toHaveLength(1)
   })
 })
