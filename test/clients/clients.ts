@@ -1,5 +1,10 @@
 import type { Client } from './client.ts'
 
+const NPM: Pick<Client, 'needs' | 'install' | 'run'> = {
+  needs: ['npm'],
+  install: [['npm', 'install', '--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error']],
+  run: ['node', 'main.js'],
+}
 const PYTHON: Pick<Client, 'needs' | 'install' | 'run'> = {
   needs: ['python3'],
   install: [
@@ -61,5 +66,37 @@ export const CLIENTS: readonly Client[] = [
       ...PYTHON.install,
       ['environment/bin/pip', 'install', '--quiet', '--no-deps', 'parsimonious==0.10.0', 'regex==2026.1.15'],
     ],
+  },
+  {
+    name: 'alto',
+    version: '@pimlico/alto 0.0.20',
+    does: 'a bundler that includes UserOperations through EntryPoint 0.7 of the genesis',
+    ...NPM,
+  },
+  {
+    name: 'ponder',
+    version: 'ponder 0.16.10',
+    does: 'indexes a token from its first block: events, transactions and traces of calls; every row is compared with what was sent',
+    ...NPM,
+  },
+  {
+    name: 'subsquid',
+    version: '@subsquid/evm-processor 1.27.3',
+    does: 'reads logs, transactions, traces and state diffs of all blocks over RPC alone',
+    ...NPM,
+  },
+  {
+    name: 'hardhat',
+    version: 'hardhat 3.18.0 with Ignition 3.1.8',
+    does: 'deploys two contracts of which one takes the address of the other, is told again and does nothing, calls them',
+    ...NPM,
+  },
+  {
+    name: 'cast',
+    version: 'cast of Foundry (@foundry-rs/cast, the version of package.json)',
+    does: 'run, call --trace, rpc trace_transaction, access-list, proof, storage, logs of transactions of the chain',
+    needs: ['bash', 'jq'],
+    install: [],
+    run: ['bash', 'main.sh'],
   },
 ]

@@ -14,6 +14,7 @@ import { seedChain } from './seedChain.ts'
  */
 const HERE = fileURLToPath(new URL('.', import.meta.url))
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/coind-clients/', import.meta.url))
+const BINARIES = fileURLToPath(new URL('../../node_modules/.bin/', import.meta.url))
 const INSTALLED = '.installed'
 const TIMEOUT_MS = 900_000
 
@@ -86,7 +87,7 @@ function runClient(client: Client, environment: ClientEnvironment): Result {
   const env = {
     ...process.env,
     ...environment,
-    PATH: [dirname(process.execPath), process.env.PATH].join(delimiter),
+    PATH: [dirname(process.execPath), BINARIES, process.env.PATH].join(delimiter),
   }
   const run = ([command, ...args]: Command): boolean =>
     spawnSync(command, args, { cwd: folder, env, stdio: ['ignore', 'inherit', 'inherit'], timeout: TIMEOUT_MS })
