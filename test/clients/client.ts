@@ -10,7 +10,9 @@ export interface Client {
   readonly needs: readonly string[]
   /** a variable that must name a program, where it is too large to be built for this */
   readonly variable?: string
-  /** run in a copy of its folder, once */
+  /** where `install` finds packages: without it, an installation that fails is skipped */
+  readonly registry?: string
+  /** run in a copy of its folder, once for each version */
   readonly install: readonly Command[]
   readonly run: Command
 }

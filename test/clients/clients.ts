@@ -1,20 +1,23 @@
 import type { Client } from './client.ts'
 
-const NPM: Pick<Client, 'needs' | 'install' | 'run'> = {
+const NPM: Pick<Client, 'needs' | 'registry' | 'install' | 'run'> = {
   needs: ['npm'],
+  registry: 'https://registry.npmjs.org/',
   install: [['npm', 'install', '--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error']],
   run: ['node', 'main.js'],
 }
-const PYTHON: Pick<Client, 'needs' | 'install' | 'run'> = {
+const PYTHON: Pick<Client, 'needs' | 'registry' | 'install' | 'run'> = {
   needs: ['python3'],
+  registry: 'https://pypi.org/simple/',
   install: [
     ['python3', '-m', 'venv', 'environment'],
     ['environment/bin/pip', 'install', '--quiet', '--requirement', 'requirements.txt'],
   ],
   run: ['environment/bin/python', 'main.py'],
 }
-const GO: Pick<Client, 'needs' | 'install' | 'run'> = {
+const GO: Pick<Client, 'needs' | 'registry' | 'install' | 'run'> = {
   needs: ['go'],
+  registry: 'https://proxy.golang.org/',
   install: [['go', 'build', '-o', 'client', '.']],
   run: ['./client'],
 }
@@ -38,6 +41,7 @@ export const CLIENTS: readonly Client[] = [
     version: 'grpcurl 1.9.3',
     does: 'list, describe and call by server reflection, without any file of protobuf',
     needs: ['go', 'bash'],
+    registry: 'https://proxy.golang.org/',
     install: [['bash', 'install.sh']],
     run: ['bash', 'main.sh'],
   },
@@ -96,6 +100,15 @@ export const CLIENTS: readonly Client[] = [
     version: 'cast of Foundry (@foundry-rs/cast, the version of package.json)',
     does: 'run, call --trace, rpc trace_transaction, access-list, proof, storage, logs of transactions of the chain',
     needs: ['bash', 'jq'],
+    install: [],
+    run: ['bash', 'main.sh'],
+  },
+  {
+    name: 'hermes',
+    version: 'hermes 1.13.2 (ibc-relayer-cli)',
+    does: 'health-check, which says that the chain has no IBC and nothing else; keys, a balance, a transaction, blocks over a WebSocket',
+    needs: ['bash'],
+    variable: 'HERMES',
     install: [],
     run: ['bash', 'main.sh'],
   },

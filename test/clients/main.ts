@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { KEYS } from '../e2e/devChain.ts'
@@ -17,6 +17,7 @@ const CACHE = fileURLToPath(new URL('../../node_modules/.cache/coind-clients/', 
 const BINARIES = fileURLToPath(new URL('../../node_modules/.bin/', import.meta.url))
 const INSTALLED = '.installed'
 const TIMEOUT_MS = 900_000
+const REACH_TIMEOUT_MS = 10_000
 
 interface Result {
   readonly name: string
@@ -60,7 +61,7 @@ try {
       // The first account deploys and pays what the chain has before, the last one signs.
       PRIVATE_KEY: KEYS[1 + (index % (KEYS.length - 2))]!,
     }
-    results.push(runClient(client, environment))
+    results.push(await runClient(client, environment))
   }
 } finally {
   await node.stop()
@@ -73,7 +74,7 @@ const failed = results.filter(({ outcome }) => outcome === 'failed').length
 console.log(`${results.filter(({ outcome }) => outcome === 'passed').length} passed, ${failed} failed`)
 process.exitCode = failed === 0 ? 0 : 1
 
-function runClient(client: Client, environment: ClientEnvironment): Result {
+async function runClient(client: Client, environment: ClientEnvironment): Promise<Result> {
   const { name, version } = client
   const result = (outcome: Result['outcome'], note: string): Result => ({ name, version, outcome, note })
   const missing = client.needs.filter((command) => spawnSync('which', [command]).status !== 0)
@@ -93,10 +94,27 @@ function runClient(client: Client, environment: ClientEnvironment): Result {
     spawnSync(command, args, { cwd: folder, env, stdio: ['ignore', 'inherit', 'inherit'], timeout: TIMEOUT_MS })
       .status === 0
   const beginMs = performance.now()
-  // A source that has changed is compiled again; packages are fetched again for another version.
-  const isInstalled = existsSync(join(folder, INSTALLED)) && client.needs[0] !== 'go'
-  if (!isInstalled && !client.install.every(run)) return result('failed', 'install')
-  writeFileSync(join(folder, INSTALLED), version)
+  // A source that has changed is compiled again, packages are fetched again for another version.
+  const mark = join(folder, INSTALLED)
+  const isInstalled = existsSync(mark) && readFileSync(mark, 'utf8') === version && client.needs[0] !== 'go'
+  if (!isInstalled) {
+    rmSync(mark, { force: true })
+    if (!client.install.every(run)) {
+      const isOffline = client.registry !== undefined && !(await isReachable(client.registry))
+      return isOffline ? result('skipped', `needs ${client.registry}`) : result('failed', 'install')
+    }
+    writeFileSync(mark, version)
+  }
   const isGreen = run(client.run)
   return result(isGreen ? 'passed' : 'failed', `${((performance.now() - beginMs) / 1_000).toFixed(0)} s`)
+}
+
+async function isReachable(url: string): Promise<boolean> {
+  try {
+    await fetch(url, { method: 'HEAD', signal: AbortSignal.timeout(REACH_TIMEOUT_MS) })
+    return true
+  } catch (error) {
+    console.error(`${url} is not reached:`, error)
+    return false
+  }
 }

@@ -3,7 +3,7 @@ import { Ed25519PubKey } from '../../modules/staking/types.ts'
 import { EMPTY_BYTES } from '../../primitives/bytes.ts'
 import { bool, bytes, defineMessage, int64, message, repeated, string, uint32 } from '../../primitives/protoSchema.ts'
 import { latestValidators } from '../comet/consensus.ts'
-import { nodeInfoJson } from '../comet/json/nodeInfo.ts'
+import { COMET_VERSION, nodeInfoJson } from '../comet/json/nodeInfo.ts'
 import { abciQuery } from './abciQuery.ts'
 import { consensusText } from './addresses.ts'
 import {
@@ -25,6 +25,14 @@ const SERVICE = 'cosmos.base.tendermint.v1beta1.Service'
 const BASE = '/cosmos/base/tendermint/v1beta1'
 /** Explorers choose by it which form of the other queries they use. */
 const COSMOS_SDK_VERSION = 'v0.50.13'
+/**
+ * Where a chain in Go names the modules that it is built with, those whose interfaces are answered here: Hermes chooses its decoders by the
+ * second. There is no module of IBC among them, because there is no IBC. `sum`, the hash of a module's sources, is empty.
+ */
+const DIALECTS = [
+  { path: 'github.com/cosmos/cosmos-sdk', version: COSMOS_SDK_VERSION, sum: '' },
+  { path: 'github.com/cometbft/cometbft', version: `v${COMET_VERSION}`, sum: '' },
+]
 
 const Module = defineMessage('cosmos.base.tendermint.v1beta1.Module', {
   path: string(1),
@@ -90,7 +98,7 @@ export function tendermintQueries(queries: () => QueryTable): readonly NativeQue
             gitCommit: '',
             buildTags: '',
             goVersion: '',
-            buildDeps: [],
+            buildDeps: DIALECTS,
             cosmosSdkVersion: COSMOS_SDK_VERSION,
           },
         }

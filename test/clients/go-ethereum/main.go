@@ -62,7 +62,7 @@ func main() {
 	simulate(ctx, client, message, token)
 	send(ctx, client, geth, key, message)
 	readLogs(ctx, client, contract, token)
-	trace(ctx, connection)
+	trace(ctx, client, connection)
 }
 
 // simulate has two blocks: a call that moves coins to a contract which an override makes, then one that reads the overridden clock.
@@ -142,15 +142,29 @@ func readLogs(ctx context.Context, client *ethclient.Client, contract abi.ABI, t
 	fmt.Println("FilterLogs:", len(logs), "transfers")
 }
 
-func trace(ctx context.Context, connection *rpc.Client) {
-	var call struct {
+func trace(ctx context.Context, client *ethclient.Client, connection *rpc.Client) {
+	type call struct {
 		Type, To string
 		Logs     []any
 	}
+	var one call
+	hash := common.HexToHash(os.Getenv("TOKEN_TX"))
 	config := map[string]any{"tracer": "callTracer", "tracerConfig": map[string]any{"withLog": true}}
-	if err := connection.CallContext(ctx, &call, "debug_traceTransaction", os.Getenv("TOKEN_TX"), config); err != nil {
+	if err := connection.CallContext(ctx, &one, "debug_traceTransaction", hash, config); err != nil {
 		log.Fatal(err)
 	}
-	expect(call.Type == "CALL" && len(call.Logs) == 1, "trace: %v", call)
-	fmt.Println("debug_traceTransaction: callTracer with logs")
+	expect(one.Type == "CALL" && len(one.Logs) == 1, "trace: %v", one)
+
+	receipt := must(client.TransactionReceipt(ctx, hash))
+	var all []struct {
+		TxHash common.Hash
+		Result call
+	}
+	if err := connection.CallContext(ctx, &all, "debug_traceBlockByHash", receipt.BlockHash, config); err != nil {
+		log.Fatal(err)
+	}
+	expect(len(all) == int(must(client.TransactionCount(ctx, receipt.BlockHash))), "%d traces of a block", len(all))
+	expect(all[receipt.TransactionIndex].TxHash == hash, "traces are not in the order of the block")
+	expect(fmt.Sprint(all[receipt.TransactionIndex].Result) == fmt.Sprint(one), "the trace of the block differs")
+	fmt.Println("debug_traceTransaction, debug_traceBlockByHash: callTracer with logs")
 }

@@ -18,7 +18,7 @@ export interface NodeInfo {
 }
 
 /** Clients choose their decoder by it (CosmJS: connectComet). The formats were compared with those of this release. */
-const COMET_VERSION = '0.38.19'
+export const COMET_VERSION = '0.38.19'
 /** CometBFT's p2p protocol and the channels of its reactors, as a node of 0.38 shows them. */
 const P2P_PROTOCOL = '8'
 const CHANNELS = '40202122233038606100'

@@ -532,7 +532,13 @@ describe('REST', () => {
         protocol_version: { p2p: '8', block: '11', app: '0' },
         other: { tx_index: 'on' },
       },
-      application_version: { cosmos_sdk_version: expect.stringMatching(/^v0\.50\./) },
+      application_version: {
+        cosmos_sdk_version: expect.stringMatching(/^v0\.50\./),
+        build_deps: [
+          { path: 'github.com/cosmos/cosmos-sdk', version: expect.stringMatching(/^v0\.50\./) },
+          { path: 'github.com/cometbft/cometbft', version: expect.stringMatching(/^v0\.38\./) },
+        ],
+      },
     })
     expect(await ok('/cosmos/base/node/v1beta1/config')).toEqual({
       minimum_gas_price: '1000000000.000000000000000000acoin',
