@@ -127,7 +127,7 @@ export default defineConfig({
           globalSetup: USE_BUNDLE,
           include: NETWORK,
           exclude: ALONE,
-          maxWorkers: 2,
+          maxWorkers: 3,
           testTimeout: 180_000,
           hookTimeout: 180_000,
           sequence: { groupOrder: 2 },

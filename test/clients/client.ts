@@ -10,9 +10,7 @@ export interface Client {
   readonly needs: readonly string[]
   /** a variable that must name a program, where it is too large to be built for this */
   readonly variable?: string
-  /** where `install` finds packages: without it, an installation that fails is skipped */
-  readonly registry?: string
-  /** run in a copy of its folder, once for each version */
+  /** run in a copy of its folder, once for each list of packages */
   readonly install: readonly Command[]
   readonly run: Command
 }

@@ -1,23 +1,20 @@
 import type { Client } from './client.ts'
 
-const NPM: Pick<Client, 'needs' | 'registry' | 'install' | 'run'> = {
+const NPM: Pick<Client, 'needs' | 'install' | 'run'> = {
   needs: ['npm'],
-  registry: 'https://registry.npmjs.org/',
   install: [['npm', 'install', '--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error']],
   run: ['node', 'main.js'],
 }
-const PYTHON: Pick<Client, 'needs' | 'registry' | 'install' | 'run'> = {
+const PYTHON: Pick<Client, 'needs' | 'install' | 'run'> = {
   needs: ['python3'],
-  registry: 'https://pypi.org/simple/',
   install: [
     ['python3', '-m', 'venv', 'environment'],
     ['environment/bin/pip', 'install', '--quiet', '--requirement', 'requirements.txt'],
   ],
   run: ['environment/bin/python', 'main.py'],
 }
-const GO: Pick<Client, 'needs' | 'registry' | 'install' | 'run'> = {
+const GO: Pick<Client, 'needs' | 'install' | 'run'> = {
   needs: ['go'],
-  registry: 'https://proxy.golang.org/',
   install: [['go', 'build', '-o', 'client', '.']],
   run: ['./client'],
 }
@@ -41,7 +38,6 @@ export const CLIENTS: readonly Client[] = [
     version: 'grpcurl 1.9.3',
     does: 'list, describe and call by server reflection, without any file of protobuf',
     needs: ['go', 'bash'],
-    registry: 'https://proxy.golang.org/',
     install: [['bash', 'install.sh']],
     run: ['bash', 'main.sh'],
   },

@@ -16,8 +16,9 @@ const HERE = fileURLToPath(new URL('.', import.meta.url))
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/coind-clients/', import.meta.url))
 const BINARIES = fileURLToPath(new URL('../../node_modules/.bin/', import.meta.url))
 const INSTALLED = '.installed'
+/** What names a client's packages. */
+const LISTS = ['package.json', 'requirements.txt']
 const TIMEOUT_MS = 900_000
-const REACH_TIMEOUT_MS = 10_000
 
 interface Result {
   readonly name: string
@@ -50,7 +51,7 @@ const results: Result[] = []
 try {
   const seeded = await seedChain(node.url)
   for (const [index, client] of chosen.entries()) {
-    console.log(`\n== ${client.name}: ${client.version} ==`)
+    console.log(`\n== ${client.name}: ${client.version} ==\n${client.does}`)
     const environment = {
       ...seeded,
       RPC_URL: node.url,
@@ -61,7 +62,7 @@ try {
       // The first account deploys and pays what the chain has before, the last one signs.
       PRIVATE_KEY: KEYS[1 + (index % (KEYS.length - 2))]!,
     }
-    results.push(await runClient(client, environment))
+    results.push(runClient(client, environment))
   }
 } finally {
   await node.stop()
@@ -74,7 +75,7 @@ const failed = results.filter(({ outcome }) => outcome === 'failed').length
 console.log(`${results.filter(({ outcome }) => outcome === 'passed').length} passed, ${failed} failed`)
 process.exitCode = failed === 0 ? 0 : 1
 
-async function runClient(client: Client, environment: ClientEnvironment): Promise<Result> {
+function runClient(client: Client, environment: ClientEnvironment): Result {
   const { name, version } = client
   const result = (outcome: Result['outcome'], note: string): Result => ({ name, version, outcome, note })
   const missing = client.needs.filter((command) => spawnSync('which', [command]).status !== 0)
@@ -85,6 +86,9 @@ async function runClient(client: Client, environment: ClientEnvironment): Promis
   const folder = join(CACHE, name)
   mkdirSync(folder, { recursive: true })
   cpSync(join(HERE, name), folder, { recursive: true })
+  const lists = LISTS.map((list) => join(folder, list)).filter(existsSync)
+  const packages = [JSON.stringify(client.install), ...lists.map((list) => readFileSync(list, 'utf8'))].join('\n')
+  const mark = join(folder, INSTALLED)
   const env = {
     ...process.env,
     ...environment,
@@ -94,27 +98,13 @@ async function runClient(client: Client, environment: ClientEnvironment): Promis
     spawnSync(command, args, { cwd: folder, env, stdio: ['ignore', 'inherit', 'inherit'], timeout: TIMEOUT_MS })
       .status === 0
   const beginMs = performance.now()
-  // A source that has changed is compiled again, packages are fetched again for another version.
-  const mark = join(folder, INSTALLED)
-  const isInstalled = existsSync(mark) && readFileSync(mark, 'utf8') === version && client.needs[0] !== 'go'
+  // A source that has changed is compiled again, which is quick; packages are fetched again for another list of them.
+  const isInstalled = existsSync(mark) && readFileSync(mark, 'utf8') === packages && client.needs[0] !== 'go'
   if (!isInstalled) {
     rmSync(mark, { force: true })
-    if (!client.install.every(run)) {
-      const isOffline = client.registry !== undefined && !(await isReachable(client.registry))
-      return isOffline ? result('skipped', `needs ${client.registry}`) : result('failed', 'install')
-    }
-    writeFileSync(mark, version)
+    if (!client.install.every(run)) return result('failed', 'install')
+    writeFileSync(mark, packages)
   }
   const isGreen = run(client.run)
   return result(isGreen ? 'passed' : 'failed', `${((performance.now() - beginMs) / 1_000).toFixed(0)} s`)
-}
-
-async function isReachable(url: string): Promise<boolean> {
-  try {
-    await fetch(url, { method: 'HEAD', signal: AbortSignal.timeout(REACH_TIMEOUT_MS) })
-    return true
-  } catch (error) {
-    console.error(`${url} is not reached:`, error)
-    return false
-  }
 }
