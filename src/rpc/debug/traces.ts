@@ -1,5 +1,6 @@
 import { encodeEthereumBlock, readEthereumHeader } from '../../chain/ethereumBlock.ts'
 import { ExecutionTimeout } from '../../evm/engine.ts'
+import type { ScriptTimer } from '../../evm/tracers/javascript/quickJs.ts'
 import { createStructLogger } from '../../evm/tracers/structLogger.ts'
 import {
   TraceBudget,
@@ -351,7 +352,8 @@ export async function runTrace<T>(
   const budget = new TraceBudget(limits.responseBytes)
   const deadlineMs = monotonicMs() + timeoutMs
   const pause = executionOf(context).yieldUntil(deadlineMs)
-  const scripts = await openScriptsFor(config, context, deadlineMs)
+  let turns = 0
+  const scripts = await openScriptsFor(config, context, { deadlineMs, turns: () => turns })
   let isLate = false
   try {
     return await trace({
@@ -361,6 +363,7 @@ export async function runTrace<T>(
         budget.check()
         try {
           await pause()
+          turns++
         } catch (error) {
           isLate ||= error instanceof ExecutionTimeout
           throw error
@@ -380,13 +383,13 @@ export async function runTrace<T>(
 async function openScriptsFor(
   { tracer, tracerConfig }: TraceConfig,
   { scope, monotonicMs }: Pick<RpcContext, 'scope' | 'monotonicMs'>,
-  deadlineMs: number,
+  timer: Pick<ScriptTimer, 'deadlineMs' | 'turns'>,
 ): Promise<Pick<TraceContext, 'createScript'>> {
   const names = tracer === 'muxTracer' ? Object.keys(readTracerConfig(tracerConfig)) : [tracer ?? '']
   if (!scope.jsTracers || !names.some(isScript)) return {}
   // Loaded here: few nodes run any.
   const { openScripts } = await import('../../evm/tracers/javascript/javaScriptTracer.ts')
-  return { createScript: await openScripts({ nowMs: monotonicMs, deadlineMs }) }
+  return { createScript: await openScripts({ nowMs: monotonicMs, ...timer }) }
 }
 
 function createCollector(config: TraceConfig, context: TraceContext): TraceCollector {

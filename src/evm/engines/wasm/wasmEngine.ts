@@ -12,8 +12,8 @@ import { type InstanceOptions, WasmInstance } from './wasmInstance.ts'
 
 /** Gas of work after which a run with a deadline lets other work of its thread go on: at most about 20 ms. */
 const SLICE_GAS = 5_000_000n
-/** The same while every step is reported to a tracer. */
-const TRACED_SLICE_GAS = 50_000n
+/** The same while every step is reported to a tracer, which may take a thousand times as long as the step. */
+const TRACED_SLICE_GAS = 10_000n
 /** All work: the largest i64. */
 const UNLIMITED = (1n << 63n) - 1n
 /** Gas is an i64 in the engine, whose least value says that a precompile failed. No block has so much. */

@@ -17,8 +17,8 @@ const HEAP_BYTES = 64 * 1024 * 1024
 const FIRST_PAGES = 256
 const MOST_PAGES = 2_560
 const STACK_BYTES = 256 * 1024
-/** Milliseconds that one call of a function of the tracer may take: as long nothing else runs in the thread. */
-const CALL_MS = 1_000
+/** Milliseconds that all scripts of a request may take before others have their turn: as long nothing else runs in the thread. */
+const TURN_MS = 1_000
 /** Turns of loops and calls inside of the interpreter between two looks at the clock: about 200 ms. */
 const FUEL_AT_A_TIME = 100_000_000
 const LONGEST_MESSAGE = 1_000
@@ -31,6 +31,8 @@ const require = createRequire(import.meta.url)
 export interface ScriptTimer {
   readonly nowMs: () => number
   readonly deadlineMs: number
+  /** how often others have had their turn in this thread */
+  readonly turns: () => number
 }
 
 /** A function that a realm may call; what it throws is thrown in the realm. */
@@ -60,6 +62,8 @@ export class QuickJs {
   readonly #fuel: { value: number }
   readonly #timer: ScriptTimer
   #callEndMs = 0
+  #turn = -1
+  #turnLeftMs = TURN_MS
   #isLate = false
   #isDead = false
 
@@ -117,7 +121,7 @@ export class QuickJs {
     if (this.#checkLate()) throw new TraceError('execution timeout')
   }
 
-  /** Whether the time of the request, or that of one call, is over. */
+  /** Whether the time of the request, or that of a turn, is over. */
   #checkLate(): boolean {
     const now = this.#timer.nowMs()
     this.#isLate ||= now > this.#timer.deadlineMs || now > this.#callEndMs
@@ -129,11 +133,14 @@ export class QuickJs {
    * @throws TraceError when a limit ended it
    */
   #run<T>(work: () => T): T {
-    const now = this.#timer.nowMs()
-    this.#isLate ||= now > this.#timer.deadlineMs
+    const { nowMs, deadlineMs, turns } = this.#timer
+    const now = nowMs()
+    if (this.#turn !== turns()) this.#turnLeftMs = TURN_MS
+    this.#turn = turns()
+    this.#isLate ||= now > deadlineMs || this.#turnLeftMs < 0
     // Short calls end before the interpreter looks at the clock, but there may be many.
     if (this.#isDead || this.#isLate) throw new TraceError('execution timeout')
-    this.#callEndMs = now + CALL_MS
+    this.#callEndMs = now + this.#turnLeftMs
     this.#fuel.value = FUEL_AT_A_TIME
     try {
       return work()
@@ -144,6 +151,8 @@ export class QuickJs {
       if (error instanceof RangeError) throw new TraceError('the tracer calls functions too deep')
       if (error instanceof WebAssembly.RuntimeError) throw new TraceError('the tracer used too much memory')
       throw error
+    } finally {
+      this.#turnLeftMs -= nowMs() - now
     }
   }
 

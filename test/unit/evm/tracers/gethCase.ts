@@ -101,7 +101,7 @@ export async function traceCase(engine: Engine, one: GethCase, tracer: string, c
   const recovered = recoverSender(transaction, { chainId: 1n, allowUnprotected: false })
   if (!('sender' in recovered)) throw new Error(recovered.reason)
   const world = new Journal(stateOf(one.alloc))
-  const timer = { nowMs: () => 0, deadlineMs: 1 }
+  const timer = { nowMs: () => 0, deadlineMs: 1, turns: () => 0 }
   const collector = collectorFor(tracer, config, {
     ...(isScript(tracer) && { createScript: await openScripts(timer) }),
     fork: 'osaka',

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { brotliDecompressSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { openScripts } from '../../../../../src/evm/tracers/javascript/javaScriptTracer.ts'
+import type { ScriptTimer } from '../../../../../src/evm/tracers/javascript/quickJs.ts'
 import { TraceBudget, type TraceContext, TraceError } from '../../../../../src/evm/tracers/traceCollector.ts'
 import { Journal } from '../../../../../src/state/journal.ts'
 import { PROPERTY_RUNS } from '../../../../propertyRuns.ts'
@@ -27,15 +28,13 @@ function withOurWords(json: unknown): unknown {
 }
 
 /** A clock on which each look takes 20 ms: nothing depends on the machine's own speed. */
-function countingTimer(): { readonly nowMs: () => number; readonly deadlineMs: number } {
+function countingTimer(): ScriptTimer {
   let looks = 0
-  return { nowMs: () => 20 * looks++, deadlineMs: 5_000 }
+  return { nowMs: () => 20 * looks++, deadlineMs: 5_000, turns: () => 0 }
 }
 
-/** The result of a script after a transaction that ran no opcode. */
-async function resultOf(code: string, budget = 2_000_000): Promise<unknown> {
-  const createScript = await openScripts(countingTimer())
-  const context: TraceContext = {
+function contextWith(budget: number): TraceContext {
+  return {
     fork: 'osaka',
     blockNumber: 1,
     blockHash: undefined,
@@ -44,7 +43,12 @@ async function resultOf(code: string, budget = 2_000_000): Promise<unknown> {
     firstLogIndex: 0,
     budget: new TraceBudget(budget),
   }
-  const { tracer, result } = createScript(code, {}, context)
+}
+
+/** The result of a script after a transaction that ran no opcode. */
+async function resultOf(code: string, budget = 2_000_000): Promise<unknown> {
+  const createScript = await openScripts(countingTimer())
+  const { tracer, result } = createScript(code, {}, contextWith(budget))
   const world = new Journal(stateWith('00'))
   tracer.onTransactionStart?.({
     world,
@@ -58,6 +62,25 @@ async function resultOf(code: string, budget = 2_000_000): Promise<unknown> {
   const input = new Uint8Array(4)
   tracer.onEnter?.({ depth: 0, type: 'CALL', from: SENDER, to: CONTRACT, input, gas: 1n, value: 0n, precompile: false })
   tracer.onExit?.({ depth: 0, output: input, gasUsed: 0n, error: undefined, reverted: false })
+  return result()
+}
+
+/** What a script counts whose transaction makes 60 calls, before each of which others may have had their turn. */
+async function countOf(isInTurns: boolean): Promise<unknown> {
+  let turns = 0
+  const createScript = await openScripts({ ...countingTimer(), deadlineMs: 1e9, turns: () => turns })
+  const code = '{ n: 0, fault() {}, enter() { this.n++ }, exit() {}, result() { return this.n } }'
+  const { tracer, result } = createScript(code, {}, contextWith(1_000))
+  const input = new Uint8Array(4)
+  const enter = { type: 'CALL', from: SENDER, to: CONTRACT, input, gas: 1n, value: 0n, precompile: false } as const
+  const exit = { output: input, gasUsed: 0n, error: undefined, reverted: false }
+  tracer.onEnter?.({ depth: 0, ...enter })
+  for (let calls = 0; calls < 60; calls++) {
+    if (isInTurns) turns++
+    tracer.onEnter?.({ depth: 1, ...enter })
+    tracer.onExit?.({ depth: 1, ...exit })
+  }
+  tracer.onExit?.({ depth: 0, ...exit })
   return result()
 }
 
@@ -149,6 +172,11 @@ describe('a hostile script', () => {
     ['a long answer', returning('return "x".repeat(3e6)'), 'response too large'],
   ])('meets a limit: %s', async (_, code, message) => {
     await expect(resultOf(code)).rejects.toThrow(message)
+  })
+
+  it('lets others have their turn: many short calls together take no more than one long', async () => {
+    expect(await countOf(true)).toBe(60)
+    await expect(countOf(false)).rejects.toThrow('execution timeout')
   })
 
   it('finds nothing of the host', async () => {
