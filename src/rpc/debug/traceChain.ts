@@ -40,8 +40,8 @@ interface TraceChainOptions {
   readonly log: Pick<RpcLog, 'error'>
 }
 
-/** Connections that trace a chain: one subscription each. */
-const tracing = new WeakSet<AbortSignal>()
+/** Connections that trace a chain, by their signals: one subscription each, which its controller ends. */
+const tracing = new WeakMap<AbortSignal, AbortController>()
 
 const readName: ParamReader<unknown> = (json) => json
 
@@ -56,7 +56,7 @@ export function openTraceChain(
   options: TraceChainOptions,
   params: readonly unknown[],
 ): (listener: TraceListener) => () => void {
-  const { scope, lease } = options
+  const { scope, lease, log } = options
   const args = readArguments(
     { params: [readName, readBlockNumberOrTag, readBlockNumberOrTag, readTraceConfig], required: 3 },
     params,
@@ -73,11 +73,16 @@ export function openTraceChain(
   }
   return (listener) => {
     const ended = new AbortController()
-    tracing.add(scope.signal)
-    void traceBlocks(options, range, params[3], listener, AbortSignal.any([scope.signal, ended.signal])).finally(() =>
-      tracing.delete(scope.signal),
-    )
-    return () => ended.abort()
+    const end = (): void => {
+      ended.abort()
+      if (tracing.get(scope.signal) === ended) tracing.delete(scope.signal)
+    }
+    tracing.set(scope.signal, ended)
+    traceBlocks(options, range, params[3], listener, AbortSignal.any([scope.signal, ended.signal]))
+      // Nobody waits for it: unheard, an error would end this thread.
+      .catch((error: unknown) => log.error({ error }, 'a subscription traceChain has failed'))
+      .finally(end)
+    return end
   }
 }
 

@@ -78,6 +78,10 @@ describe('the subscription traceChain', () => {
     expect(calls[0]!.scope.signal.aborted).toBe(false)
     expect(await client.ask('debug_unsubscribe', [id])).toMatchObject({ result: true })
     expect(calls[0]!.scope.signal.aborted).toBe(true)
+    // What was ended may still be waiting for its block.
+    expect((await subscribe('0x0', '0x4')).error).toBeUndefined()
+    await vi.waitFor(() => expect(calls).toHaveLength(2))
+    expect(await subscribe('0x0', '0x4')).toMatchObject({ error: { code: -32005 } })
   })
 
   it.each([
