@@ -150,6 +150,8 @@ export async function createGrpcServer(options: GrpcServerOptions): Promise<Grpc
       }),
     )
     nameEncoding(request)
+    // The adapter makes a URL of it, and throws where the client's own is none. Nothing asks by which name it has called.
+    request.headers[':authority'] = 'localhost'
     answer(request, response)
   })
 

@@ -248,6 +248,13 @@ describe('who asks for too much', () => {
     expect((await grpcCall(session, BALANCE, frame(Buffer.alloc(0)))).status).toBe(3)
   })
 
+  test('requests to hosts that are none', async () => {
+    for (const authority of ['[[[', 'x:99999']) {
+      const answer = await grpcCall(session, BALANCE, frame(Buffer.alloc(0)), { ':authority': authority })
+      expect(answer.status, authority).toBe(3)
+    }
+  })
+
   test('the deadline is the client’s where that is earlier', async () => {
     calls.length = 0
     await grpcCall(session, BALANCE, frame(Buffer.alloc(0)), { 'grpc-timeout': '500m' })
