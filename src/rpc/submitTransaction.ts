@@ -4,13 +4,15 @@ import { entryHash, isNativeEntry } from '../chain/entries.ts'
 import { type Admission, DEFAULT_POOL_LIMITS, type ErrorCode, type TxPort } from '../mempool/types.ts'
 import { checkNativeSize } from '../mempool/validateAdmission.ts'
 import { MESSAGES } from '../modules/messages.ts'
-import { isSdkError } from '../modules/sdkError.ts'
+import { isSdkError, sdkError } from '../modules/sdkError.ts'
 import { decodeNativeTransaction } from '../modules/tx/decodeNativeTransaction.ts'
-import type { Address } from '../primitives/address.ts'
+import { type Address, toChecksumAddress } from '../primitives/address.ts'
+import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
 import { RpcError } from './errors.ts'
 import { readRawTransaction, readSender, type TransactionLimits } from './eth/sendRawTransaction.ts'
 import type { EventLoopQuota } from './eventLoopQuota.ts'
+import { unwrapEthereumTx } from './native/ethereumTx.ts'
 
 /** The result of ABCI's CheckTx for a transaction of either kind. */
 export interface CheckedTransaction extends ErrorCode {
@@ -39,7 +41,7 @@ interface VerifyContext {
 const EVM_REFUSAL: ErrorCode = { codespace: 'evm', code: 2 }
 
 /**
- * Checks a transaction and gives it to the pool: a native TxRaw or an EVM envelope. Reports a refusal, never throws one.
+ * Checks a transaction and gives it to the pool: a native TxRaw, an EVM envelope, or a native TxRaw with one. Reports a refusal, never throws one.
  * @param context its `txs` is the pool
  */
 export async function submitTransaction(
@@ -76,7 +78,8 @@ export type Verifier = (raw: Uint8Array) => Promise<VerifiedTransaction | Checke
 export function createVerifier({ quota, recoverSenders, ...context }: VerifierOptions): Verifier {
   return async (raw) => {
     if (quota?.take() === true) return verifyTransaction(context, raw)
-    const [sender] = await recoverSenders([raw])
+    const wrapped = unwrapEthereumTx(raw)
+    const [sender] = await recoverSenders([wrapped === undefined || isSdkError(wrapped) ? raw : wrapped.raw])
     if (sender !== undefined) return verifyTransaction(context, raw, sender)
     while (quota?.take() === false) await nextTurn()
     return verifyTransaction(context, raw)
@@ -84,7 +87,7 @@ export function createVerifier({ quota, recoverSenders, ...context }: VerifierOp
 }
 
 /**
- * Decodes a transaction of either kind and checks what needs no state, its signatures above all (about 60 µs with the native
+ * Decodes a transaction of either kind, or an EVM one in a native one, and checks what needs no state, its signatures above all (about 60 µs with the native
  * library); the reason of the refusal otherwise.
  * @param knownSender skips the check of the signatures, which another thread has done
  */
@@ -93,7 +96,15 @@ function verifyTransaction(
   raw: Uint8Array,
   knownSender?: Address,
 ): VerifiedTransaction | CheckedTransaction {
-  return isNativeEntry(raw) ? verifyNative(context, raw, knownSender) : verifyEvm(context, raw, knownSender)
+  if (!isNativeEntry(raw)) return verifyEvm(context, raw, knownSender)
+  const wrapped = unwrapEthereumTx(raw)
+  if (wrapped === undefined) return verifyNative(context, raw, knownSender)
+  if (isSdkError(wrapped)) return refused(raw, wrapped, wrapped.message)
+  const verified = verifyEvm(context, wrapped.raw, knownSender)
+  if ('code' in verified || equalBytes(verified.sender, wrapped.from)) return verified
+  const senders = `got ${toChecksumAddress(verified.sender)}, expected ${bytesToHex(wrapped.from)}`
+  const error = sdkError('invalidSigner', `signature verification failed: sender verification failed. ${senders}`)
+  return refused(raw, error, error.message)
 }
 
 function verifyNative(

@@ -1,23 +1,17 @@
-import { entryHash, type StoredEntry } from '../../chain/entries.ts'
+import type { StoredEntry } from '../../chain/entries.ts'
 import type { ChainReader } from '../../chain/store.ts'
 import type { UnconfirmedTransactions } from '../../mempool/types.ts'
 import { EMPTY_BYTES, equalBytes, toBuffer } from '../../primitives/bytes.ts'
 import type { CallScope } from '../callScope.ts'
 import type { JsonObject } from '../format/json.ts'
-import { unwrapEthereumTx } from '../native/ethereumTx.ts'
 import { type CheckedTransaction, checkedTransaction, type VerifiedTransaction } from '../submitTransaction.ts'
 import type { CometMempool } from './env.ts'
 import { checkTxJson, entryTxResult, NO_TX_RESULT, type TxResult, txResultJson } from './json/results.ts'
 import { upperHex } from './json/values.ts'
-import { type CometMethod, type CometType, cometFailure, defineCometMethod, int, transaction } from './method.ts'
+import { type CometMethod, cometFailure, defineCometMethod, int, transaction } from './method.ts'
 
 /** Native or EVM; an EVM one may be wrapped, as `tx` shows it. */
-const params = [{ name: 'tx', type: unwrapped(transaction) }] as const
-
-function unwrapped({ fromQuery, fromJson }: CometType<Uint8Array>): CometType<Uint8Array> {
-  const unwrap = (raw: Uint8Array | undefined) => (raw === undefined ? undefined : unwrapEthereumTx(raw))
-  return { fromQuery: (text) => unwrap(fromQuery(text)), fromJson: (value) => unwrap(fromJson(value)) }
-}
+const params = [{ name: 'tx', type: transaction }] as const
 
 /**
  * `broadcast_tx_sync`, `broadcast_tx_async` and `broadcast_tx_commit` (rpc/core/mempool.go), for native transactions and EVM envelopes.
@@ -42,7 +36,7 @@ export function createBroadcastTxMethods(mempool: CometMempool): readonly CometM
         // The client waits for the check of the signatures, so that these checks do not pile up.
         const verified = await verify(tx)
         if (!('code' in verified)) addToPool(mempool, verified).catch(onError)
-        return broadcastJson({ code: 0, codespace: '', log: '', hash: entryHash(tx) })
+        return broadcastJson({ code: 0, codespace: '', log: '', hash: verified.hash })
       },
     }),
     defineCometMethod({
@@ -140,7 +134,7 @@ async function broadcastTxCommit(mempool: CometMempool, tx: Uint8Array, scope: C
       const view = await context.nextView(Math.max(0, deadlineMs - context.monotonicMs()))
       if (scope.signal.aborted) throw cometFailure('request cancelled')
       if (view === undefined) throw cometFailure('timed out waiting for tx to be included in a block')
-      const included = findIncluded(view.chain, tx, height + 1)
+      const included = findIncluded(view.chain, verified.raw, height + 1)
       if (included !== undefined) return broadcastCommitJson(checked, included)
       height = view.chain.headHeight
     }

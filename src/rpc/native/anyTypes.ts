@@ -18,7 +18,7 @@ import {
   timestamp,
   uint64,
 } from '../../primitives/protoSchema.ts'
-import { ExtensionOptionsEthereumTx, MsgEthereumTx } from './ethereumTx.ts'
+import { ExtensionOptionsEthereumTx, MsgEthereumTx, MsgEthereumTxResponse } from './ethereumTx.ts'
 
 /** cosmos.auth.v1beta1.BaseAccount */
 export const BaseAccount = defineMessage('cosmos.auth.v1beta1.BaseAccount', {
@@ -50,6 +50,7 @@ const OTHER_TYPES: readonly AnyMessageType[] = [
   Equivocation,
   Tx,
   MsgEthereumTx,
+  MsgEthereumTxResponse,
   ExtensionOptionsEthereumTx,
   ExtensionOptionDynamicFeeTx,
   Ed25519PubKey,

@@ -2,7 +2,7 @@ import { DEFAULT_POOL_LIMITS } from '../../mempool/types.ts'
 import { checkNativeSize } from '../../mempool/validateAdmission.ts'
 import { MESSAGES } from '../../modules/messages.ts'
 import { PageRequest, PageResponse } from '../../modules/pagination.ts'
-import { isSdkError } from '../../modules/sdkError.ts'
+import { isSdkError, SDK_ERRORS } from '../../modules/sdkError.ts'
 import { decodeTransaction } from '../../modules/tx/decodeTransaction.ts'
 import { simulateNative } from '../../modules/tx/simulateNative.ts'
 import { Tx, TxMsgData } from '../../modules/tx/types.ts'
@@ -17,6 +17,7 @@ import { baseFeeAfter } from './feemarketQueries.ts'
 import { paginate, positionWalk } from './paginate.ts'
 import { defineQuery, type NativeQuery, pauseUntilDeadline, type QueryContext } from './query.ts'
 import { fromSdkError, GRPC_CODES, invalidArgument, notFound, QueryError } from './queryError.ts'
+import { simulateEthereumTx } from './simulateEthereumTx.ts'
 import { GasInfo, Result, type ShownTransaction, showTransaction, TxResponse, toAbciEvent } from './txResponse.ts'
 
 const SERVICE = 'cosmos.tx.v1beta1.Service'
@@ -49,6 +50,9 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
       // It runs without a gas limit: its messages, which are its bytes, bound the work.
       const oversized = checkNativeSize(raw.length, DEFAULT_POOL_LIMITS)
       if (oversized !== undefined) throw failed(oversized.message, 0n)
+      const wrapped = unwrapEthereumTx(raw)
+      if (isSdkError(wrapped)) throw failed(wrapped.message, 0n)
+      if (wrapped !== undefined) return simulateEthereumTx(context, wrapped)
       const { world, block, rpc } = context
       const { chainId, evmChainId } = rpc.chain
       const outcome = simulateNative(raw, {
@@ -92,7 +96,7 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
       if (mode !== BROADCAST_MODES.BROADCAST_MODE_SYNC && mode !== BROADCAST_MODES.BROADCAST_MODE_ASYNC) {
         throw invalidArgument('unsupported broadcast mode; supported types: sync, async')
       }
-      const { hash, code, codespace, log } = await submitTransaction(rpc, unwrapEthereumTx(txBytes))
+      const { hash, code, codespace, log } = await submitTransaction(rpc, txBytes)
       const txhash = upperHex(hash)
       // A client that asks for async does not want the result.
       const checked = mode === BROADCAST_MODES.BROADCAST_MODE_SYNC ? { code, codespace, rawLog: log } : {}
@@ -182,7 +186,10 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
     response: { tx: message(1, Tx) },
     run: (_, { txBytes }) => {
       if (txBytes.length === 0) throw invalidArgument('invalid empty tx bytes')
-      if (unwrapEthereumTx(txBytes) !== txBytes) return { tx: Tx.decode(txBytes) }
+      const wrapped = unwrapEthereumTx(txBytes)
+      // What may not be sent is shown all the same.
+      const isReadable = !isSdkError(wrapped) || wrapped.code !== SDK_ERRORS.txDecode[0]
+      if (wrapped !== undefined && isReadable) return { tx: Tx.decode(txBytes) }
       const decoded = decodeTransaction(txBytes, MESSAGES)
       if (isSdkError(decoded)) throw fromSdkError(decoded)
       const { body, authInfo, txRaw } = decoded

@@ -28,6 +28,7 @@ import { type BlockSelector, byNumber } from '../params/blockSelector.ts'
 import { type CallRequest, readCallRequest, readStateOverrides } from '../params/callRequest.ts'
 import { TypeMismatch } from '../params/values.ts'
 import { readAccount, readConsensusAddress } from './addresses.ts'
+import { ETHEREUM_TX_RESPONSE } from './ethereumTx.ts'
 import { baseFeeAfter } from './feemarketQueries.ts'
 import { defineQuery, type NativeQuery, type QueryContext } from './query.ts'
 import { invalidArgument, notFound } from './queryError.ts'
@@ -91,19 +92,6 @@ const ChainConfig = defineMessage('cosmos.evm.vm.v1.ChainConfig', {
   pragueTime: optionalInteger(29),
   verkleTime: optionalInteger(30),
   osakaTime: optionalInteger(31),
-})
-
-const Log = defineMessage('cosmos.evm.vm.v1.Log', {
-  address: string(1),
-  topics: repeated(string(2)),
-  data: bytes(3),
-  blockNumber: uint64(4),
-  txHash: string(5),
-  txIndex: uint64(6),
-  blockHash: string(7),
-  index: uint64(8),
-  removed: bool(9),
-  blockTimestamp: uint64(10),
 })
 
 /** x/vm/keeper/grpc_query.go of cosmos/evm. EthCall and EstimateGas are eth_call and eth_estimateGas; its traces are debug_trace… here. */
@@ -194,16 +182,7 @@ export const VM_QUERIES: readonly NativeQuery[] = [
     get: [`${BASE}/eth_call`],
     queue: 'heavy',
     request: CALL,
-    response: {
-      hash: string(1),
-      logs: repeated(message(2, Log)),
-      ret: bytes(3),
-      vmError: string(4),
-      gasUsed: uint64(5),
-      maxUsedGas: uint64(6),
-      blockHash: bytes(7),
-      blockTimestamp: uint64(8),
-    },
+    response: ETHEREUM_TX_RESPONSE,
     messageNames: ['EthCallRequest', 'MsgEthereumTxResponse'],
     run: async (context, call) => {
       const { request, selector, state } = readCall(context, call)

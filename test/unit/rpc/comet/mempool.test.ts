@@ -220,6 +220,17 @@ describe('broadcast_tx_sync', () => {
     expect(pool.unconfirmed(9).transactions).toEqual([raw])
   })
 
+  it('takes none from a native one that names another sender', async () => {
+    const wrapped = Tx.encode(wrapEthereumTx(evm(0n), new Uint8Array(20).fill(7)))
+    for (const method of ['broadcast_tx_sync', 'broadcast_tx_async'] as const) {
+      expect(await submit(method, wrapped)).toMatchObject({
+        code: method === 'broadcast_tx_sync' ? 24 : 0,
+        hash: hashText(wrapped),
+      })
+    }
+    expect(pool.unconfirmed(9).transactions).toEqual([])
+  })
+
   it.each<[name: string, raw: () => Uint8Array, expected: { code: number; codespace: string; log: unknown }]>([
     ['nothing', () => new Uint8Array(0), { code: 2, codespace: 'evm', log: expect.any(String) }],
     [

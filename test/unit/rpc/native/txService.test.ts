@@ -1,13 +1,16 @@
 import { type GetTxResponse, ServiceClientImpl } from 'cosmjs-types/cosmos/tx/v1beta1/service'
 import { Tx as TheirTx } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
+import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { entryHash } from '../../../../src/chain/entries.ts'
 import { MsgSend } from '../../../../src/modules/bank/messages.ts'
 import { AuthInfo, Tx, TxRaw } from '../../../../src/modules/tx/types.ts'
-import { bytesToHex } from '../../../../src/primitives/bytes.ts'
+import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import type { Json } from '../../../../src/primitives/protoScalars.ts'
 import { OWN_SCOPE } from '../../../../src/rpc/callScope.ts'
+import { wrapEthereumTx } from '../../../../src/rpc/native/ethereumTx.ts'
 import { anyOf, signTestTransaction } from '../../../native/signTransaction.ts'
+import { WALLET_KEY } from '../../app/testChain.ts'
 import {
   coins,
   HOLDER,
@@ -39,6 +42,14 @@ afterAll(async () => {
 
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64')
 const hashOf = (raw: Uint8Array) => Buffer.from(entryHash(raw)).toString('hex').toUpperCase()
+
+/** A transfer of the holder's that gives more gas than it needs. */
+async function evmTransaction({ nonce, gas }: { readonly nonce: number; readonly gas: bigint }) {
+  const fields = { chainId: 76287, type: 'eip1559', to: `0x${'99'.repeat(20)}`, maxPriorityFeePerGas: 1n } as const
+  const account = privateKeyToAccount(WALLET_KEY)
+  const raw = await account.signTransaction({ ...fields, nonce, gas, maxFeePerGas: 10n ** 10n })
+  return { raw: hexToBytes(raw), sender: hexToBytes(account.address) }
+}
 
 /** The gateway's JSON of a transaction. */
 interface ShownTx {
@@ -283,6 +294,28 @@ describe('simulation', () => {
       key: 'A4MYU1tUEF1Keq5gwI/EX5aHGBtP38YlvRp1P6c5f+11',
     }
     expect((await node.post('/cosmos/tx/v1beta1/simulate', { tx: asJson })).json).toEqual(json)
+  })
+
+  it('runs a wrapped EVM transaction in the next block, by the gas that it uses', async () => {
+    const { raw: sent, sender } = await evmTransaction({ nonce: 4, gas: 90_000n })
+    const raw = Tx.encode(wrapEthereumTx(sent, sender))
+    const { status, json } = await simulate(raw)
+    expect(status, JSON.stringify(json)).toBe(200)
+    expect(json).toMatchObject({
+      gas_info: { gas_wanted: '90000', gas_used: '21000' },
+      result: {
+        msg_responses: [{ '@type': '/cosmos.evm.vm.v1.MsgEthereumTxResponse', vm_error: '', gas_used: '21000' }],
+      },
+    })
+    expect((await simulate(raw)).json).toEqual(json)
+    const late = await evmTransaction({ nonce: 0, gas: 90_000n })
+    for (const [wrong, text] of [
+      [wrapEthereumTx(late.raw, sender), /nonce too low/],
+      [wrapEthereumTx(sent, new Uint8Array(20)), /another sender/],
+    ] as const) {
+      const refused = await simulate(Tx.encode(wrong))
+      expect(refused).toMatchObject({ status: 400, json: { code: 2, message: expect.stringMatching(text) } })
+    }
   })
 
   it.each<[name: string, raw: () => Uint8Array, message: RegExp]>([
