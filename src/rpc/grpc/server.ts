@@ -114,10 +114,6 @@ export async function createGrpcServer(options: GrpcServerOptions): Promise<Grpc
           holdAnswer: (bytes) => stream.once('close', pending.hold(stream, bytes, client)),
         })
     },
-    requestGate: ({ values }) => {
-      const seconds = rateLimit.admit(values.get(GRPC_CLIENT), 0)
-      if (seconds > 0) throw tooManyRequests(seconds)
-    },
   })
   const server = createServer({
     maxSessionMemory: limits.sessionMemory,
@@ -128,7 +124,10 @@ export async function createGrpcServer(options: GrpcServerOptions): Promise<Grpc
   })
   server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) => {
     const client = clients.of(request.socket.remoteAddress, undefined)
-    if (!streams.take(client, 1)) return refuse(response)
+    // Here and not in the adapter, which counts no request for a method that is not there.
+    const seconds = rateLimit.admit(client, 0)
+    if (seconds > 0) return refuse(response, tooManyRequests(seconds).rawMessage)
+    if (!streams.take(client, 1)) return refuse(response, 'too many requests at a time')
     const late = setTimeout(() => {
       if (!request.stream.readableEnded) request.stream.close(constants.NGHTTP2_CANCEL)
     }, limits.messageMs)
@@ -202,13 +201,13 @@ function nameEncoding({ headers }: Http2ServerRequest): void {
 }
 
 /** gRPC has its status in the trailers; without a body they are the headers. */
-function refuse(response: Http2ServerResponse): void {
+function refuse(response: Http2ServerResponse, message: string): void {
   response.stream.respond(
     {
       ':status': 200,
       'content-type': 'application/grpc',
       'grpc-status': String(Code.ResourceExhausted),
-      'grpc-message': 'too many requests at a time',
+      'grpc-message': encodeURIComponent(message),
     },
     { endStream: true },
   )

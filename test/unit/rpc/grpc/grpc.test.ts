@@ -177,6 +177,7 @@ describe('who asks for too much', () => {
       status: 8,
       text: 'too many requests: try again in 7 s',
     })
+    expect(await grpcCall(limited, '/cosmos.none.Query/Nothing', frame(Buffer.alloc(0)))).toMatchObject({ status: 8 })
     const crowded = await another({ limits: { totalStreams: 0 } })
     expect(await grpcCall(crowded, BALANCE, frame(Buffer.alloc(0)))).toMatchObject({ status: 8 })
   })
