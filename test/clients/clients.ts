@@ -101,7 +101,7 @@ export const CLIENTS: readonly Client[] = [
   },
   {
     name: 'hermes',
-    version: 'hermes 1.13.2 (ibc-relayer-cli)',
+    version: 'hermes 1.10.5 (ibc-relayer-cli)',
     does: 'health-check, which says that the chain has no IBC and nothing else; keys, a balance, a transaction, blocks over a WebSocket',
     needs: ['bash'],
     variable: 'HERMES',

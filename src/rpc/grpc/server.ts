@@ -7,7 +7,7 @@ import {
   type Http2Session,
 } from 'node:http2'
 import type { Socket } from 'node:net'
-import { Code, ConnectError, type ConnectRouter, createContextValues } from '@connectrpc/connect'
+import { Code, ConnectError, type ConnectRouter, createConnectRouter, createContextValues } from '@connectrpc/connect'
 import { connectNodeAdapter } from '@connectrpc/connect-node'
 import type { ClientAddresses } from '../../config/clientAddress.ts'
 import type { SocketMetrics } from '../../telemetry/metrics.ts'
@@ -97,8 +97,11 @@ export async function createGrpcServer(options: GrpcServerOptions): Promise<Grpc
   })
   const pending = createPendingResponses({ totalBytes: limits.pendingBytes, writeMs: limits.writeMs })
   const shutdown = new AbortController()
+  const services = servicesOf(options.services)
   const answer = connectNodeAdapter({
     routes: options.services,
+    fallback: (request, response) =>
+      refuseUnknown(request as Http2ServerRequest, response as Http2ServerResponse, services),
     grpcWeb: false,
     connect: false,
     readMaxBytes: Math.min(requestBytes, MAX_QUERY_BYTES),
@@ -126,8 +129,8 @@ export async function createGrpcServer(options: GrpcServerOptions): Promise<Grpc
     const client = clients.of(request.socket.remoteAddress, undefined)
     // Here and not in the adapter, which counts no request for a method that is not there.
     const seconds = rateLimit.admit(client, 0)
-    if (seconds > 0) return refuse(response, tooManyRequests(seconds).rawMessage)
-    if (!streams.take(client, 1)) return refuse(response, 'too many requests at a time')
+    if (seconds > 0) return refuse(response, Code.ResourceExhausted, tooManyRequests(seconds).rawMessage)
+    if (!streams.take(client, 1)) return refuse(response, Code.ResourceExhausted, 'too many requests at a time')
     const late = setTimeout(() => {
       if (!request.stream.readableEnded) request.stream.close(constants.NGHTTP2_CANCEL)
     }, limits.messageMs)
@@ -200,15 +203,40 @@ function nameEncoding({ headers }: Http2ServerRequest): void {
     headers['content-type'] = 'application/grpc'
 }
 
-/** gRPC has its status in the trailers; without a body they are the headers. */
-function refuse(response: Http2ServerResponse, message: string): void {
-  response.stream.respond(
-    {
-      ':status': 200,
-      'content-type': 'application/grpc',
-      'grpc-status': String(Code.ResourceExhausted),
-      'grpc-message': encodeURIComponent(message),
-    },
+function servicesOf(routes: GrpcServerOptions['services']): ReadonlySet<string> {
+  const router = createConnectRouter({ grpcWeb: false, connect: false })
+  routes(router)
+  return new Set(router.handlers.map(({ service }) => service.typeName))
+}
+
+/** By the words of servers in Go (grpc-go, `handleStream`): some clients look whether a chain has a module. */
+function refuseUnknown(
+  { headers, url }: Http2ServerRequest,
+  response: Http2ServerResponse,
+  services: ReadonlySet<string>,
+): void {
+  if (!headers['content-type']?.startsWith('application/grpc')) {
+    response.writeHead(404)
+    response.end()
+    return
+  }
+  const end = url.lastIndexOf('/')
+  const service = url.slice(1, Math.max(end, 1))
+  const method = url.slice(end + 1)
+  let text = `unknown service ${service}`
+  if (service === '') text = `malformed method name: "${url}"`
+  else if (services.has(service)) text = `unknown method ${method} for service ${service}`
+  refuse(response, Code.Unimplemented, text)
+}
+
+/**
+ * gRPC has its status in the trailers; without a body they are the headers. Node.js then closes the stream, of whose message nothing was read.
+ * @param text of any characters
+ */
+function refuse({ stream }: Http2ServerResponse, code: Code, text: string): void {
+  const message = text.toWellFormed().replaceAll(/[^ -~]|%/gu, encodeURIComponent)
+  stream.respond(
+    { ':status': 200, 'content-type': 'application/grpc', 'grpc-status': String(code), 'grpc-message': message },
     { endStream: true },
   )
 }

@@ -115,6 +115,8 @@ func heights(ctx context.Context, connection *grpc.ClientConn) {
 	expect(status.Code(err) == codes.InvalidArgument, "a height to come: %v", err)
 	_, err = staking.NewQueryClient(connection).Validator(ctx, &staking.QueryValidatorRequest{ValidatorAddr: "nobody"})
 	expect(status.Code(err) == codes.InvalidArgument, "an address that is none: %v", err)
+	err = connection.Invoke(ctx, "/ibc.core.connection.v1.Query/ConnectionParams", &bank.QueryParamsRequest{}, &bank.QueryParamsResponse{})
+	expect(status.Code(err) == codes.Unimplemented && status.Convert(err).Message() == "unknown service ibc.core.connection.v1.Query", "a service that is none: %v", err)
 	fmt.Println("x-cosmos-block-height in and out, status codes")
 }
 

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2'
 import { gzipSync } from 'node:zlib'
 import { QueryClientImpl as BankClient } from 'cosmjs-types/cosmos/bank/v1beta1/query'
@@ -123,9 +124,38 @@ describe('queries', () => {
     const tx = new TxClient(rpc)
     await expect(tx.GetTx({ hash: '00'.repeat(32) })).rejects.toThrow(/^5: tx not found/)
     expect(await grpcCall(session, BALANCE, frame(Buffer.from([0xff, 0xff])))).toMatchObject({ status: 13 })
-    expect(
-      (await grpcCall(session, '/cosmos.bank.v1beta1.Query/None', frame(Buffer.alloc(0)))).headers[':status'],
-    ).toBe(404)
+  })
+
+  test('what is not there holds no stream, though its message does not end', async () => {
+    const small = await another({ limits: { totalStreams: 10, messageMs: 60_000 } })
+    for (let index = 0; index < 20; index++) {
+      const stream = small.request({
+        ':method': 'POST',
+        ':path': '/cosmos.none.v1.Query/None',
+        'content-type': 'application/grpc',
+      })
+      stream.write(Buffer.alloc(10))
+      const [headers] = (await once(stream, 'response')) as [Record<string, unknown>]
+      expect(headers['grpc-status']).toBe('12')
+      await closing(stream)
+    }
+  })
+
+  test('what is not there is told apart: a service and a method', async () => {
+    const words: [path: string, text: string][] = [
+      ['/cosmos.bank.v1beta1.Query/None', 'unknown method None for service cosmos.bank.v1beta1.Query'],
+      ['/ibc.core.connection.v1.Query/ConnectionParams', 'unknown service ibc.core.connection.v1.Query'],
+      ['/none', 'malformed method name: "/none"'],
+      ['/a%20b%/c', 'unknown service a%20b%'],
+    ]
+    for (const [path, text] of words) {
+      const answer = await grpcCall(session, path, frame(Buffer.alloc(0)))
+      expect(answer).toMatchObject({ status: 12, text, headers: { ':status': 200 } })
+    }
+    const other = await grpcCall(session, BALANCE.replace('bank', 'none'), Buffer.alloc(0), {
+      'content-type': 'text/plain',
+    })
+    expect(other.headers[':status']).toBe(404)
   })
 
   test('a transaction is simulated and sent', async () => {
