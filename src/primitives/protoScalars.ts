@@ -26,6 +26,7 @@ export interface AnyMessageType {
     readonly jsonName: string
     readonly codec: ValueCodec<unknown>
     readonly presence: 'plain' | 'optional' | 'oneof' | 'repeated'
+    readonly protoType?: ProtoType
   }[]
   decode(bytes: Uint8Array): unknown
   encode(value: never): Uint8Array

@@ -11,6 +11,7 @@ import {
   integerCodec,
   type Json,
   type JsonContext,
+  type ProtoType,
   stringCodec,
   timestampCodec,
   uint32Codec,
@@ -56,6 +57,8 @@ export interface Field<T> {
   /** `optional`: undefined when absent; `oneof`: the same, and an absent one is not in the JSON */
   readonly presence: 'plain' | 'optional' | 'oneof' | 'repeated'
   readonly zero: T
+  /** how its .proto file declares it, where the codec's other fields are declared in another way with the same bytes */
+  readonly protoType?: ProtoType
 }
 
 interface NamedField extends Field<unknown> {
@@ -89,6 +92,8 @@ export const int32 = (number: number): Field<number> => plain(number, int32Codec
 export const integer = (number: number): Field<bigint> => plain(number, integerCodec)
 /** the SDK's LegacyDec, see `Decimal` */
 export const decimal = (number: number): Field<bigint> => plain(number, decimalCodec)
+/** a LegacyDec that is declared as `bytes`, which has the same digits */
+export const decimalBytes = (number: number): Field<bigint> => ({ ...decimal(number), protoType: 'bytes' })
 /** nanoseconds since the epoch; a field that is not nullable in the SDK */
 export const timestamp = (number: number): Field<bigint> => plain(number, timestampCodec)
 /** nanoseconds */

@@ -1,6 +1,7 @@
 import {
   any,
   decimal,
+  decimalBytes,
   defineMessage,
   duration,
   embedded,
@@ -63,9 +64,9 @@ export const DepositParamsV1beta1 = defineMessage('cosmos.gov.v1beta1.DepositPar
 export const VotingParamsV1beta1 = defineMessage('cosmos.gov.v1beta1.VotingParams', { votingPeriod: duration(1) })
 /** The .proto file declares these decimals as bytes. */
 export const TallyParamsV1beta1 = defineMessage('cosmos.gov.v1beta1.TallyParams', {
-  quorum: decimal(1),
-  threshold: decimal(2),
-  vetoThreshold: decimal(3),
+  quorum: decimalBytes(1),
+  threshold: decimalBytes(2),
+  vetoThreshold: decimalBytes(3),
 })
 
 export const MsgSubmitProposalV1beta1 = defineMessage('cosmos.gov.v1beta1.MsgSubmitProposal', {

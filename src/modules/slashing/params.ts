@@ -1,16 +1,16 @@
 import { ONE, round } from '../../primitives/decimal.ts'
-import { decimal, defineMessage, duration, int64, type ValueOf } from '../../primitives/protoSchema.ts'
+import { decimalBytes, defineMessage, duration, int64, type ValueOf } from '../../primitives/protoSchema.ts'
 import { defineParams } from '../params.ts'
 import { type SdkError, sdkError } from '../sdkError.ts'
 
 /** cosmos.slashing.v1beta1.Params */
 export const SlashingParams = defineMessage('cosmos.slashing.v1beta1.Params', {
   signedBlocksWindow: int64(1),
-  minSignedPerWindow: decimal(2),
+  minSignedPerWindow: decimalBytes(2),
   /** nanoseconds */
   downtimeJailDuration: duration(3),
-  slashFractionDoubleSign: decimal(4),
-  slashFractionDowntime: decimal(5),
+  slashFractionDoubleSign: decimalBytes(4),
+  slashFractionDowntime: decimalBytes(5),
 })
 export type SlashingParams = ValueOf<typeof SlashingParams>
 

@@ -163,34 +163,36 @@ function describeMessage(
   const referenced: (AnyMessageType | string)[] = []
   const enums: EnumInit[] = []
   const choices = fields.filter(({ presence }) => presence === 'oneof')
-  const described = fields.map(({ number, name: jsonName, jsonName: fieldName, codec, presence }): FieldInit => {
-    const field: FieldInit = {
-      name: fieldName,
-      jsonName,
-      number,
-      label: presence === 'repeated' ? LABELS.repeated : LABELS.optional,
-      ...(presence === 'oneof' ? { oneofIndex: 0 } : {}),
-    }
-    const inner = codec.messageType?.()
-    if (inner !== undefined) {
-      referenced.push(inner)
-      return { ...field, type: MESSAGE, typeName: nameOf(inner) }
-    }
-    const type = protoTypeOf(codec, `${fullName}.${fieldName}`)
-    if (typeof type === 'string') return { ...field, type: FIELD_TYPES[type] }
-    if ('message' in type) {
-      referenced.push(type.message)
-      return { ...field, type: MESSAGE, typeName: `.${type.message}` }
-    }
-    const enumName = `${jsonName[0]!.toUpperCase()}${jsonName.slice(1)}`
-    const value = Object.entries(type.enumeration).map(([valueName, valueNumber]) => ({
-      name: valueName,
-      number: valueNumber,
-    }))
-    // In proto3 the value that is not written comes first.
-    enums.push({ name: enumName, value: value.sort((a, b) => a.number - b.number) })
-    return { ...field, type: ENUM, typeName: `.${fullName}.${enumName}` }
-  })
+  const described = fields.map(
+    ({ number, name: jsonName, jsonName: fieldName, codec, presence, protoType }): FieldInit => {
+      const field: FieldInit = {
+        name: fieldName,
+        jsonName,
+        number,
+        label: presence === 'repeated' ? LABELS.repeated : LABELS.optional,
+        ...(presence === 'oneof' ? { oneofIndex: 0 } : {}),
+      }
+      const inner = codec.messageType?.()
+      if (inner !== undefined) {
+        referenced.push(inner)
+        return { ...field, type: MESSAGE, typeName: nameOf(inner) }
+      }
+      const type = protoType ?? protoTypeOf(codec, `${fullName}.${fieldName}`)
+      if (typeof type === 'string') return { ...field, type: FIELD_TYPES[type] }
+      if ('message' in type) {
+        referenced.push(type.message)
+        return { ...field, type: MESSAGE, typeName: `.${type.message}` }
+      }
+      const enumName = `${jsonName[0]!.toUpperCase()}${jsonName.slice(1)}`
+      const value = Object.entries(type.enumeration).map(([valueName, valueNumber]) => ({
+        name: valueName,
+        number: valueNumber,
+      }))
+      // In proto3 the value that is not written comes first.
+      enums.push({ name: enumName, value: value.sort((a, b) => a.number - b.number) })
+      return { ...field, type: ENUM, typeName: `.${fullName}.${enumName}` }
+    },
+  )
   const message: MessageInit = {
     name: name.slice(name.lastIndexOf('.') + 1),
     field: described,

@@ -1,6 +1,6 @@
 import { annualProvisions, getInflation } from '../../modules/mint/minter.ts'
 import { MINT_PARAMS } from '../../modules/mint/params.ts'
-import { decimal } from '../../primitives/protoSchema.ts'
+import { decimalBytes } from '../../primitives/protoSchema.ts'
 import { defineParamsQuery, defineQuery, type NativeQuery } from './query.ts'
 
 const SERVICE = 'cosmos.mint.v1beta1.Query'
@@ -14,7 +14,7 @@ export const MINT_QUERIES: readonly NativeQuery[] = [
     name: 'Inflation',
     get: [`${BASE}/inflation`],
     request: {},
-    response: { inflation: decimal(1) },
+    response: { inflation: decimalBytes(1) },
     run: ({ world }) => ({ inflation: getInflation(world.native) }),
   }),
   defineQuery({
@@ -22,7 +22,7 @@ export const MINT_QUERIES: readonly NativeQuery[] = [
     name: 'AnnualProvisions',
     get: [`${BASE}/annual_provisions`],
     request: {},
-    response: { annualProvisions: decimal(1) },
+    response: { annualProvisions: decimalBytes(1) },
     run: (context) => ({ annualProvisions: annualProvisions(context) }),
   }),
 ]
