@@ -234,6 +234,8 @@ function refuseUnknown(
  * @param text of any characters
  */
 function refuse({ stream }: Http2ServerResponse, code: Code, text: string): void {
+  // Its client may be gone; to answer it then throws, which would end this thread.
+  if (stream.destroyed || stream.closed) return
   const message = text.toWellFormed().replaceAll(/[^ -~]|%/gu, encodeURIComponent)
   stream.respond(
     { ':status': 200, 'content-type': 'application/grpc', 'grpc-status': String(code), 'grpc-message': message },
