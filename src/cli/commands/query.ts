@@ -105,7 +105,8 @@ export function requestPath(
 
 function commandOf(query: NativeQuery): (QueryCommand & { readonly rank: number }) | undefined {
   const binding = query.rest.find(({ method }) => method === 'GET')
-  if (binding === undefined) return undefined
+  // Ethermint's names are for tools that know no others: the same queries have commands by those of cosmos/evm.
+  if (binding === undefined || query.path.startsWith('/ethermint.')) return undefined
   const [service = '', method = ''] = query.path.slice(1).split('/')
   const parts = service.split('.').slice(0, -1)
   const version = parts.at(-1) ?? ''

@@ -3,6 +3,7 @@ import { AUTHZ_QUERIES } from './authzQueries.ts'
 import { BANK_QUERIES } from './bankQueries.ts'
 import { DISTRIBUTION_QUERIES } from './distributionQueries.ts'
 import { ERC20_QUERIES } from './erc20Queries.ts'
+import { ETHERMINT_QUERIES } from './ethermintQueries.ts'
 import { EVIDENCE_QUERIES } from './evidenceQueries.ts'
 import { FEEGRANT_QUERIES } from './feegrantQueries.ts'
 import { FEEMARKET_QUERIES } from './feemarketQueries.ts'
@@ -35,6 +36,7 @@ export const QUERIES: QueryTable = createQueryTable([
   ...FEEMARKET_QUERIES,
   ...ERC20_QUERIES,
   ...VM_QUERIES,
+  ...ETHERMINT_QUERIES,
   ...TX_SERVICE_QUERIES,
   ...NODE_QUERIES,
   ...tendermintQueries(() => QUERIES),

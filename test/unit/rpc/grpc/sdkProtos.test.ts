@@ -14,8 +14,8 @@ interface SdkProtos {
 const SDK = JSON.parse(readFileSync(new URL('sdkProtos.json', import.meta.url), 'utf8')) as SdkProtos
 const files = describeMethods(QUERIES.values(), typesOfAny())
 
-/** Keys of other chains, which wallets send to this one too: same fields, other packages. */
-const FOREIGN = /^(ethermint|injective)\.crypto\./
+/** Keys of other chains, which wallets send to this one too, and Ethermint's queries: other packages. */
+const FOREIGN = /^(ethermint|injective)\./
 
 /** FieldDescriptorProto.Type, as the .proto files spell them */
 const SCALARS: Readonly<Record<number, string>> = {

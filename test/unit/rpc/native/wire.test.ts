@@ -73,7 +73,7 @@ function itemOf(codec: ValueCodec<unknown>, depth: number): fc.Arbitrary<unknown
 const cases = [...QUERIES.values()]
   .flatMap(({ request, response }) => [request, response])
   .map((type): [string, MessageType<unknown>] => [type.name, type])
-  .filter(([name]) => !/^(cosmos\.evm|coind)\./.test(name))
+  .filter(([name]) => !/^(cosmos\.evm|ethermint|coind)\./.test(name))
 
 describe('messages of queries are those of the SDK', () => {
   it.each(cases)('%s', (name, type) => {

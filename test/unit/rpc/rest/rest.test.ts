@@ -341,6 +341,10 @@ const SHAPES: readonly (readonly [url: string, expected: unknown])[] = [
   ['/cosmos/evm/feemarket/v1/base_fee', { base_fee: '1000000000.000000000000000000' }],
   ['/cosmos/evm/feemarket/v1/block_gas', { gas: '0' }],
   ['/cosmos/evm/vm/v1/base_fee', { base_fee: '1000000000' }],
+  ['/ethermint/evm/v1/base_fee', { base_fee: '1000000000' }],
+  ['/feemarket/evm/v1/base_fee', { base_fee: '1000000000' }],
+  ['/feemarket/evm/v1/block_gas', { gas: '0' }],
+  [`/ethermint/evm/v1/storage/${OTHER.bech32}/0x1`, { value: `0x${'0'.repeat(64)}` }],
   ['/cosmos/evm/vm/v1/min_gas_price', { min_gas_price: '1000000000' }],
   [
     `/cosmos/evm/vm/v1/account/${OTHER.bech32}`,
