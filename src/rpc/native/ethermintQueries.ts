@@ -1,13 +1,31 @@
-import { defineMessage, type Field, integer, type MessageType } from '../../primitives/protoSchema.ts'
+import { rulesAt } from '../../app/blockContext.ts'
+import { includesFork } from '../../chain/hardfork.ts'
+import { BASE_DENOM } from '../../modules/coin.ts'
+import { FEEMARKET_PARAMS } from '../../modules/feemarket/params.ts'
+import { truncate } from '../../primitives/decimal.ts'
+import {
+  bool,
+  decimal,
+  defineMessage,
+  embedded,
+  type Field,
+  int64,
+  integer,
+  type MessageType,
+  optionalInteger,
+  repeated,
+  string,
+  uint32,
+} from '../../primitives/protoSchema.ts'
 import { baseFeeAfter, FEEMARKET_QUERIES } from './feemarketQueries.ts'
 import { defineQuery, type NativeQuery } from './query.ts'
-import { VM_QUERIES } from './vmQueries.ts'
+import { BEFORE_SHANGHAI, VM_QUERIES } from './vmQueries.ts'
 
 const EVM = 'ethermint.evm.v1'
 const FEEMARKET = 'ethermint.feemarket.v1'
 const FEEMARKET_BASE = '/feemarket/evm/v1'
 
-/** Those whose messages have the same fields there. Params differ: they tell a chain's configuration that is not there any more. */
+/** Those whose messages have the same fields there. */
 const SAME_IN_EVM: readonly string[] = [
   'Account',
   'CosmosAccount',
@@ -22,6 +40,47 @@ const SAME_IN_EVM: readonly string[] = [
 /** The last field of Ethermint's MsgEthereumTxResponse; forks of it have other fields behind it than cosmos/evm has. */
 const LAST_RESULT_FIELD = 5
 
+const ChainConfig = defineMessage(`${EVM}.ChainConfig`, {
+  homesteadBlock: optionalInteger(1),
+  daoForkBlock: optionalInteger(2),
+  daoForkSupport: bool(3),
+  eip150Block: optionalInteger(4),
+  eip150Hash: string(5),
+  eip155Block: optionalInteger(6),
+  eip158Block: optionalInteger(7),
+  byzantiumBlock: optionalInteger(8),
+  constantinopleBlock: optionalInteger(9),
+  petersburgBlock: optionalInteger(10),
+  istanbulBlock: optionalInteger(11),
+  muirGlacierBlock: optionalInteger(12),
+  berlinBlock: optionalInteger(13),
+  londonBlock: optionalInteger(17),
+  arrowGlacierBlock: optionalInteger(18),
+  grayGlacierBlock: optionalInteger(20),
+  mergeNetsplitBlock: optionalInteger(21),
+  shanghaiBlock: optionalInteger(22),
+  cancunBlock: optionalInteger(23),
+})
+
+const EvmParams = defineMessage(`${EVM}.Params`, {
+  evmDenom: string(1),
+  enableCreate: bool(2),
+  enableCall: bool(3),
+  extraEips: repeated(int64(4)),
+  chainConfig: embedded(5, ChainConfig),
+  allowUnprotectedTxs: bool(6),
+})
+
+const FeeMarketParams = defineMessage(`${FEEMARKET}.Params`, {
+  noBaseFee: bool(1),
+  baseFeeChangeDenominator: uint32(2),
+  elasticityMultiplier: uint32(3),
+  enableHeight: int64(5),
+  baseFee: integer(6),
+  minGasPrice: decimal(7),
+  minGasMultiplier: decimal(8),
+})
+
 /**
  * Queries of the EVM by the names that they had in Ethermint, before cosmos/evm (proto/ethermint/evm/v1/query.proto): tools of its time ask
  * by them. They are the same queries, with the same limits.
@@ -33,6 +92,41 @@ export const ETHERMINT_QUERIES: readonly NativeQuery[] = [
   ...FEEMARKET_QUERIES.filter(({ path }) => nameOf(path) === 'BlockGas').map((query) =>
     renamed(query, `/${FEEMARKET}.Query/BlockGas`, ['/cosmos/evm/feemarket/v1', FEEMARKET_BASE]),
   ),
+  defineQuery({
+    service: `${EVM}.Query`,
+    name: 'Params',
+    get: ['/ethermint/evm/v1/params'],
+    request: {},
+    response: { params: embedded(1, EvmParams) },
+    run: ({ rpc, block }) => {
+      const { fork } = rulesAt(rpc.chain, block.height)
+      const at = (name: 'shanghai' | 'cancun') => (includesFork(fork, name) ? 0n : undefined)
+      return {
+        params: EvmParams.create({
+          evmDenom: BASE_DENOM,
+          enableCreate: true,
+          enableCall: true,
+          chainConfig: ChainConfig.create({
+            ...BEFORE_SHANGHAI,
+            shanghaiBlock: at('shanghai'),
+            cancunBlock: at('cancun'),
+          }),
+          allowUnprotectedTxs: rpc.chain.allowsUnprotected,
+        }),
+      }
+    },
+  }),
+  defineQuery({
+    service: `${FEEMARKET}.Query`,
+    name: 'Params',
+    get: [`${FEEMARKET_BASE}/params`],
+    request: {},
+    response: { params: embedded(1, FeeMarketParams) },
+    run: ({ world }) => {
+      const params = FEEMARKET_PARAMS.get(world.native)
+      return { params: { ...params, baseFee: truncate(params.baseFee) } }
+    },
+  }),
   // An integer there, a decimal in cosmos/evm.
   defineQuery({
     service: `${FEEMARKET}.Query`,

@@ -258,7 +258,7 @@ export const VM_QUERIES: readonly NativeQuery[] = [
 ]
 
 /** No block of this chain is older than these forks. */
-const BEFORE_SHANGHAI = {
+export const BEFORE_SHANGHAI = {
   homesteadBlock: 0n,
   daoForkBlock: 0n,
   daoForkSupport: true,

@@ -585,6 +585,15 @@ describe('REST', () => {
   })
 })
 
+it('Ethermint’s parameters', async () => {
+  expect(await ok('/ethermint/evm/v1/params')).toMatchObject({
+    params: { evm_denom: 'acoin', enable_call: true, chain_config: { london_block: '0', cancun_block: '0' } },
+  })
+  expect(await ok('/feemarket/evm/v1/params')).toMatchObject({
+    params: { base_fee: '1000000000', elasticity_multiplier: 2 },
+  })
+})
+
 describe('heights', () => {
   const balance = `/cosmos/bank/v1beta1/balances/${OTHER.bech32}/by_denom?denom=acoin`
 
