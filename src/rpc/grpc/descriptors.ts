@@ -45,7 +45,7 @@ export interface DescribedMethod {
 }
 
 /**
- * The methods as services in protobuf's own terms: what gRPC calls them by, and what reflection tells of them. Made from the tables that
+ * The methods as services in protobuf's own terms: what gRPC calls them by. Made from the tables that
  * encode the messages, so that both are the same; a file has the messages and services of a package.
  * @param types further messages that answers may hold in an Any
  * @throws Error (a bug) for messages that are declared twice in different ways

@@ -1,4 +1,11 @@
-import { type FileRegistry, fromBinary, type Message, toBinary } from '@bufbuild/protobuf'
+import {
+  type DescExtension,
+  type DescFile,
+  type FileRegistry,
+  fromBinary,
+  type Message,
+  toBinary,
+} from '@bufbuild/protobuf'
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
 import {
   bytes,
@@ -72,54 +79,86 @@ export const REFLECTIONS: readonly Reflection[] = ['grpc.reflection.v1', 'grpc.r
 type Request = ValueOf<ReflectionMessages['request']>
 type Response = Partial<ValueOf<ReflectionMessages['response']>>
 
-/** Answers one message after the other about `files`. */
+/** What reflection tells of. */
+export interface Reflected {
+  readonly files: FileRegistry
+  /** the services that the node has, of all in the files */
+  readonly services: readonly string[]
+}
+
+/** Answers one message after the other. */
 export async function* reflect(
-  files: FileRegistry,
+  reflected: Reflected,
   { request, response }: ReflectionMessages,
   [input, output]: readonly [Parameters<typeof toBinary>[0], Parameters<typeof fromBinary>[0]],
   messages: AsyncIterable<Message>,
 ): AsyncIterable<Message> {
+  const sent = new Set<DescFile>()
   for await (const asked of messages) {
     const originalRequest = request.decode(toBinary(input, asked))
-    const answer = { validHost: originalRequest.host, originalRequest, ...answerTo(files, originalRequest) }
+    const answer = { validHost: originalRequest.host, originalRequest, ...answerTo(reflected, originalRequest, sent) }
     yield fromBinary(output, response.encode(response.create(answer)))
   }
 }
 
-function answerTo(files: FileRegistry, request: Request): Response {
-  const { fileByFilename, fileContainingSymbol, allExtensionNumbersOfType, listServices } = request
-  if (listServices !== undefined) {
-    const services = [...files].filter(({ kind }) => kind === 'service').map(({ typeName: name }) => ({ name }))
-    return { listServicesResponse: { service: services } }
-  }
+function answerTo({ files, services }: Reflected, request: Request, sent: Set<DescFile>): Response {
+  const { fileByFilename, fileContainingSymbol, fileContainingExtension, allExtensionNumbersOfType, listServices } =
+    request
+  if (listServices !== undefined) return { listServicesResponse: { service: services.map((name) => ({ name })) } }
   // Files are found with the ending or without, as their names come in `dependency`.
-  if (fileByFilename !== undefined) return fileResponse(files, fileByFilename.replace(/\.proto$/, ''))
-  if (fileContainingSymbol !== undefined) return fileResponse(files, fileOfSymbol(files, fileContainingSymbol))
-  if (allExtensionNumbersOfType !== undefined) {
-    return { allExtensionNumbersResponse: { baseTypeName: allExtensionNumbersOfType, extensionNumber: [] } }
+  if (fileByFilename !== undefined)
+    return fileResponse(files.getFile(`${fileByFilename.replace(/\.proto$/, '')}.proto`), sent)
+  if (fileContainingSymbol !== undefined) return fileResponse(fileOfSymbol(files, fileContainingSymbol), sent)
+  if (fileContainingExtension !== undefined) {
+    const { containingType, extensionNumber } = fileContainingExtension
+    return fileResponse(
+      extensionsOf(files, containingType).find(({ number }) => number === extensionNumber)?.file,
+      sent,
+    )
   }
-  return notFound('there are no extensions')
+  if (allExtensionNumbersOfType === undefined) return notFound('nothing is asked for')
+  const extensionNumber = extensionsOf(files, allExtensionNumbersOfType).map(({ number }) => number)
+  if (extensionNumber.length === 0 && files.getMessage(allExtensionNumbersOfType) === undefined) return NO_SUCH_THING
+  return { allExtensionNumbersResponse: { baseTypeName: allExtensionNumbersOfType, extensionNumber } }
+}
+
+function extensionsOf(files: FileRegistry, message: string): DescExtension[] {
+  return [...files]
+    .filter((found) => found.kind === 'extension')
+    .filter(({ extendee }) => extendee.typeName === message)
 }
 
 /** Of a service, message or enum, or of a member of one. */
-function fileOfSymbol(files: FileRegistry, symbol: string): string | undefined {
+function fileOfSymbol(files: FileRegistry, symbol: string): DescFile | undefined {
   for (let name = symbol; name.includes('.'); name = name.slice(0, name.lastIndexOf('.'))) {
     const found = files.get(name)
-    if (found !== undefined && found.kind !== 'extension') return found.file.name
+    if (found !== undefined) return found.file
   }
   return undefined
 }
 
-/** The file with all that it imports, so that clients need not ask for each. */
-function fileResponse(files: FileRegistry, name: string | undefined): Response {
-  const file = name === undefined ? undefined : files.getFile(`${name}.proto`)
-  if (file === undefined) return notFound('there is no such file or symbol')
-  const all = new Map([[file.name, file]])
-  for (const known of all.values()) for (const imported of known.dependencies) all.set(imported.name, imported)
-  const fileDescriptorProto = [...all.values()].map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto))
-  return { fileDescriptorResponse: { fileDescriptorProto } }
+/** The file with all that it imports, so that clients need not ask for each; without those that this stream has told. */
+function fileResponse(file: DescFile | undefined, sent: Set<DescFile>): Response {
+  if (file === undefined) return NO_SUCH_THING
+  const all = new Set([file])
+  for (const known of all) for (const imported of known.dependencies) if (!sent.has(imported)) all.add(imported)
+  for (const told of all) sent.add(told)
+  return { fileDescriptorResponse: { fileDescriptorProto: [...all].map(encoded) } }
+}
+
+const ENCODED = new WeakMap<DescFile, Uint8Array>()
+
+/** Once for all clients. */
+function encoded(file: DescFile): Uint8Array {
+  const known = ENCODED.get(file)
+  if (known !== undefined) return known
+  const bytes = toBinary(FileDescriptorProtoSchema, file.proto)
+  ENCODED.set(file, bytes)
+  return bytes
 }
 
 function notFound(errorMessage: string): Response {
   return { errorResponse: { errorCode: GRPC_CODES.notFound, errorMessage } }
 }
+
+const NO_SUCH_THING = notFound('there is no such file or symbol')

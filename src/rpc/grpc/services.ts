@@ -5,7 +5,8 @@ import { type CallScope, monotonicMs, scopeOf } from '../callScope.ts'
 import { typesOfAny } from '../native/anyTypes.ts'
 import type { NativePort, NativeQuery, QueryTable } from '../native/query.ts'
 import { describeMethods } from './descriptors.ts'
-import { REFLECTIONS, reflect } from './reflection.ts'
+import { REFLECTIONS, type Reflected, reflect } from './reflection.ts'
+import { reflectedFiles } from './sdkFiles.ts'
 
 export interface GrpcServicesOptions {
   readonly queries: QueryTable
@@ -37,6 +38,13 @@ const HEIGHT_HEADER = 'x-cosmos-block-height'
  */
 export function grpcServices(options: GrpcServicesOptions): (router: ConnectRouter) => void {
   const files = describeMethods([...options.queries.values(), ...REFLECTIONS], typesOfAny())
+  const services = [...files].filter(({ kind }) => kind === 'service').map(({ typeName }) => typeName)
+  // Most clients never ask.
+  let reflected: Reflected | undefined
+  const toReflect = (): Reflected => {
+    reflected ??= { files: reflectedFiles(files), services }
+    return reflected
+  }
   return (router) => {
     for (const query of options.queries.values()) {
       const method = methodOf(files, query.path)
@@ -49,7 +57,7 @@ export function grpcServices(options: GrpcServicesOptions): (router: ConnectRout
       router.rpc(
         method as DescMethod & { methodKind: 'bidi_streaming' },
         (requests: AsyncIterable<Message>, context: HandlerContext) =>
-          reflect(files, reflection, [method.input, method.output], admitted(requests, context)),
+          reflect(toReflect(), reflection, [method.input, method.output], admitted(requests, context)),
       )
     }
   }

@@ -22,8 +22,8 @@ export interface CallLogs {
 }
 
 /**
- * @param withTransfers Coins that move are logs too, as ERC-20's Transfer at ERC-7528's address. Receipts do not have them. As in geth, the
- * indices of a failed frame's logs are free again.
+ * @param withTransfers Coins that move are logs too, as ERC-20's Transfer at ERC-7528's address. Receipts do not have them. As the
+ * cases of execution-apis have it, a log counts in the indexes of later ones even when its frame fails; geth 1.17.10 gives them free again.
  */
 export function collectCallLogs(withTransfers: boolean): CallLogs {
   let frames: IndexedLog[][] = []
@@ -42,11 +42,7 @@ export function collectCallLogs(withTransfers: boolean): CallLogs {
       },
       onExit({ error }) {
         const logs = frames.pop()
-        if (logs === undefined) return
-        if (error !== undefined) {
-          count -= logs.length
-          return
-        }
+        if (logs === undefined || error !== undefined) return
         const outer = frames.at(-1)
         if (outer === undefined) taken = logs
         else for (const log of logs) outer.push(log)

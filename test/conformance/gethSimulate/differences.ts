@@ -22,6 +22,16 @@ const WORDS: readonly (readonly [geths: RegExp, ours: string])[] = [
 /** geth shows this chain ID, of no chain, in legacy transactions of simulations, which nobody signed. */
 const UNSIGNED_CHAIN_ID = '0x7fffffffffffffee'
 
+/** Logs of failed frames count in the indices of later ones here, as in the cases of execution-apis: their order is compared. */
+function indexedInOrder(block: Readonly<Record<string, unknown>>): unknown {
+  let next = 0
+  const renumbered = (logs: unknown): unknown =>
+    Array.isArray(logs) ? logs.map((log) => ({ ...(log as object), logIndex: next++ })) : logs
+  const { calls } = block
+  if (!Array.isArray(calls)) return block
+  return { ...block, calls: calls.map((call) => ({ ...call, logs: renumbered(call.logs) })) }
+}
+
 /** @returns where two answers differ, or undefined: `result[0].calls[1].gasUsed: "0x5208", geth "0x5209"` */
 export function difference(ours: Answer, geths: Answer): string | undefined {
   return firstDifference(comparable(ours), comparable(geths), '')
@@ -31,7 +41,7 @@ function comparable(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(comparable)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
-    Object.entries(value)
+    Object.entries(indexedInOrder(value as Readonly<Record<string, unknown>>) as object)
       .filter(([key, entry]) => key !== 'chainId' || entry !== UNSIGNED_CHAIN_ID)
       .map(([key, entry]) => [
         key,

@@ -185,13 +185,17 @@ describe('reflection', () => {
         text(4, 'cosmos.bank.v1beta1.Query.Balance'),
         text(4, 'cosmos.none.Nothing'),
         text(3, 'google/protobuf/any.proto'),
+        text(6, 'google.protobuf.FieldOptions'),
       ]),
     )
     expect(status).toBe(0)
-    expect(messages).toHaveLength(4)
-    const [list, file, none, any] = messages.map((message) => Buffer.from(message).toString('latin1'))
+    expect(messages).toHaveLength(5)
+    const [list, file, none, any, extensions] = messages.map((message) => Buffer.from(message).toString('latin1'))
     for (const path of QUERIES.keys()) expect(list).toContain(path.split('/')[1])
+    expect(list).not.toContain('cosmos.bank.v1beta1.Msg')
     expect(file).toContain('QueryBalanceRequest')
+    // Of gogoproto and others.
+    expect(extensions!.length).toBeGreaterThan(60)
     expect(none).toContain('there is no such file or symbol')
     expect(any).toContain('google.protobuf')
   })

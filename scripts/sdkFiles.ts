@@ -1,0 +1,86 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { brotliCompressSync, constants } from 'node:zlib'
+import { create, createFileRegistry, type DescFile, type FileRegistry, fromBinary, toBinary } from '@bufbuild/protobuf'
+import { type FileDescriptorProto, FileDescriptorSetSchema, type SourceCodeInfo_Location } from '@bufbuild/protobuf/wkt'
+import { describeMethods } from '../src/rpc/grpc/descriptors.ts'
+import { typesOfAny } from '../src/rpc/native/anyTypes.ts'
+import { QUERIES } from '../src/rpc/native/queries.ts'
+
+/*
+ * Compiles the .proto files of the Cosmos SDK, of cosmos/evm and of CometBFT that declare what the node answers, with their comments, for reflection.
+ * Run by hand when there is a query or message more, or another release of theirs:
+ *
+ *   node scripts/sdkFiles.ts COSMOS_SDK/proto COSMOS_EVM/proto COMETBFT/proto GOGOPROTO COSMOS_PROTO/proto GOOGLEAPIS
+ *
+ * with directories of the releases that SOURCES names, the last with google/api, and `protoc` of Debian's package protobuf-compiler. The tests compare
+ * the node's own tables with the file.
+ */
+
+const SOURCES = {
+  'cosmos-sdk': 'v0.53.4',
+  'cosmos/evm': 'v0.7.3',
+  cometbft: 'v0.38.17',
+  gogoproto: 'v1.7.2',
+  'cosmos-proto': 'v1.0.0-beta.5',
+} as const
+const OUT = join(import.meta.dirname, '../src/rpc/grpc/sdkFiles.json')
+
+const roots = process.argv.slice(2)
+if (roots.length !== 6) {
+  console.error(`six directories: ${Object.keys(SOURCES).join(', ')} and googleapis`)
+  process.exit(2)
+}
+const compiled = compile(roots)
+const kept = neededFiles(compiled).map(({ proto }) => withCommentsAlone(proto))
+const bytes = toBinary(FileDescriptorSetSchema, create(FileDescriptorSetSchema, { file: kept }))
+const brotli = brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }).toString('base64')
+writeFileSync(OUT, `${JSON.stringify({ sources: SOURCES, brotli }, undefined, 2)}\n`)
+console.log(`${kept.length} files, ${bytes.length} bytes, ${brotli.length} in base64`)
+
+/** All that is below the first three directories. */
+function compile(directories: readonly string[]): FileRegistry {
+  const names = directories
+    .slice(0, 3)
+    .flatMap((root) => readdirSync(root, { recursive: true, encoding: 'utf8' }))
+    .filter((name) => /^(cosmos|tendermint)\/.*\.proto$/.test(name))
+  const folder = mkdtempSync(join(tmpdir(), 'coind-protos-'))
+  try {
+    const out = join(folder, 'set.binpb')
+    const flags = [...directories.map((root) => `-I${root}`), '--include_imports', '--include_source_info']
+    const { status, stderr } = spawnSync('protoc', [...flags, `--descriptor_set_out=${out}`, ...new Set(names)], {
+      encoding: 'utf8',
+    })
+    if (status !== 0) throw new Error(`protoc failed: ${stderr}`)
+    return createFileRegistry(fromBinary(FileDescriptorSetSchema, readFileSync(out)))
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+/** The files that declare the node's messages and services, after those that they import. */
+function neededFiles(registry: FileRegistry): DescFile[] {
+  const needed = new Set<DescFile>()
+  const add = (file: DescFile): void => {
+    if (needed.has(file)) return
+    for (const imported of file.dependencies) add(imported)
+    needed.add(file)
+  }
+  for (const { kind, typeName } of describeMethods(QUERIES.values(), typesOfAny())) {
+    const found = kind === 'message' || kind === 'service' ? registry.get(typeName) : undefined
+    if (found !== undefined && found.kind !== 'extension') add(found.file)
+  }
+  return [...needed]
+}
+
+/** Places in the source are of no use without it. */
+function withCommentsAlone(file: FileDescriptorProto): FileDescriptorProto {
+  const isCommented = ({ leadingComments, trailingComments }: SourceCodeInfo_Location): boolean =>
+    leadingComments !== '' || trailingComments !== ''
+  const location = (file.sourceCodeInfo?.location ?? [])
+    .filter(isCommented)
+    .map((place) => ({ ...place, span: [0, 0, 0], leadingDetachedComments: [] }))
+  return { ...file, sourceCodeInfo: { ...file.sourceCodeInfo!, location } }
+}
