@@ -92,7 +92,7 @@ function valueToAmino(codec: ValueCodec<unknown>, value: unknown, { messages, de
 }
 
 /** A message with its amino name around it. */
-function anyToAmino({ typeUrl, value }: AnyValue, messages: MessageTable, depth = 0): Json {
+export function anyToAmino({ typeUrl, value }: AnyValue, messages: MessageTable, depth = 0): Json {
   const handler = messages.get(typeUrl)
   const known = handler === undefined ? AMINO_TYPES.get(typeUrl) : { type: handler.type, aminoName: handler.aminoName }
   if (known?.aminoName === undefined) throw new ProtobufError(`${typeUrl} has no amino name`)
@@ -141,6 +141,7 @@ const ONEOFS: Readonly<Record<string, { readonly group: string; readonly types: 
 /** Fields with another name in amino JSON (the option `amino.field_name`). */
 const FIELD_NAMES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'cosmos.slashing.v1beta1.MsgUnjail': { validator_addr: 'address' },
+  'cosmos.crypto.multisig.LegacyAminoPubKey': { public_keys: 'pubkeys' },
 }
 
 /** A field's name in amino JSON. @param messageName e.g. `cosmos.bank.v1beta1.MsgSend` */

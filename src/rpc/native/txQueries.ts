@@ -6,11 +6,14 @@ import { isSdkError, SDK_ERRORS } from '../../modules/sdkError.ts'
 import { decodeTransaction } from '../../modules/tx/decodeTransaction.ts'
 import { simulateNative } from '../../modules/tx/simulateNative.ts'
 import { Tx, TxMsgData } from '../../modules/tx/types.ts'
+import { ProtobufError } from '../../primitives/protobuf.ts'
+import { JsonFormError } from '../../primitives/protoScalars.ts'
 import { bytes, enumeration, int64, message, repeated, string, uint64 } from '../../primitives/protoSchema.ts'
 import { upperHex } from '../comet/json/values.ts'
 import { EventQueryError, parseEventQuery } from '../events/eventQuery.ts'
 import { findTransactions, locateTransaction, SearchError } from '../events/search.ts'
 import { submitTransaction } from '../submitTransaction.ts'
+import { aminoBinaryToJson, aminoJsonToBinary } from './aminoTx.ts'
 import { Block, BlockId, blockUnavailable, toBlockIdMessage, toBlockMessage, wholeBlock } from './blockMessages.ts'
 import { unwrapEthereumTx } from './ethereumTx.ts'
 import { baseFeeAfter } from './feemarketQueries.ts'
@@ -207,7 +210,38 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
       return { txBytes: Tx.encode(tx) }
     },
   }),
+  defineQuery({
+    service: SERVICE,
+    name: 'TxEncodeAmino',
+    post: [`${BASE}/encode/amino`],
+    request: { aminoJson: string(1) },
+    response: { aminoBinary: bytes(1) },
+    run: (_, { aminoJson }) => {
+      if (aminoJson === '') throw invalidArgument('invalid empty tx json')
+      return { aminoBinary: readingAmino(() => aminoJsonToBinary(aminoJson)) }
+    },
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'TxDecodeAmino',
+    post: [`${BASE}/decode/amino`],
+    request: { aminoBinary: bytes(1) },
+    response: { aminoJson: string(1) },
+    run: (_, { aminoBinary }) => {
+      if (aminoBinary.length === 0) throw invalidArgument('invalid empty tx bytes')
+      return { aminoJson: readingAmino(() => aminoBinaryToJson(aminoBinary)) }
+    },
+  }),
 ]
+
+function readingAmino<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    const isWrong = error instanceof ProtobufError || error instanceof JsonFormError || error instanceof SyntaxError
+    throw isWrong ? invalidArgument(error.message) : error
+  }
+}
 
 async function search({ chain }: QueryContext, text: string, pause: () => Promise<void>) {
   try {

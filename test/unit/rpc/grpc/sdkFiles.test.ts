@@ -1,6 +1,8 @@
 import { create, createFileRegistry, type DescField } from '@bufbuild/protobuf'
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
 import { describe, expect, it } from 'vitest'
+import { ANY_TYPES, MESSAGES } from '../../../../src/modules/messages.ts'
+import type { AnyMessageType } from '../../../../src/primitives/protoScalars.ts'
 import { describeMethods } from '../../../../src/rpc/grpc/descriptors.ts'
 import { readSdkFiles, reflectedFiles } from '../../../../src/rpc/grpc/sdkFiles.ts'
 import { typesOfAny } from '../../../../src/rpc/native/anyTypes.ts'
@@ -57,6 +59,25 @@ describe('messages and services, beside the .proto files of the Cosmos SDK and o
       for (const method of methods) expect(theirs).toContain(words(method))
     },
   )
+})
+
+/** All that messages with an amino name hold, without types inside of an Any. */
+function aminoTypes(): readonly AnyMessageType[] {
+  const found = new Set<AnyMessageType>()
+  const add = (type: AnyMessageType): void => {
+    if (found.has(type)) return
+    found.add(type)
+    for (const { codec } of type.fields) if (codec.messageType !== undefined) add(codec.messageType())
+  }
+  for (const { type, aminoName } of MESSAGES.values()) if (aminoName !== undefined) add(type)
+  for (const { type } of ANY_TYPES.values()) add(type)
+  return [...found]
+}
+
+describe('what amino numbers by its order', () => {
+  it.each(aminoTypes().map((type) => [type.typeUrl.slice(1), type] as const))('%s', (name, type) => {
+    expect(type.fields.map(({ jsonName }) => jsonName)).toEqual(sdk.getMessage(name)!.fields.map((field) => field.name))
+  })
 })
 
 describe('what reflection tells', () => {

@@ -572,6 +572,14 @@ describe('REST', () => {
     })
   })
 
+  it('turns transactions from amino’s JSON into bytes and back', async () => {
+    const empty = '{"type":"cosmos-sdk/StdTx","value":{"fee":{"amount":[],"gas":"0"},"memo":"hi"}}'
+    const { json } = await node.post('/cosmos/tx/v1beta1/encode/amino', { amino_json: empty })
+    expect(json).toEqual({ amino_binary: Buffer.from('282816a922026869', 'hex').toString('base64') })
+    const { json: back } = await node.post('/cosmos/tx/v1beta1/decode/amino', json)
+    expect(JSON.parse((back as { amino_json: string }).amino_json)).toMatchObject({ value: { memo: 'hi', msg: null } })
+  })
+
   it('calls contracts', async () => {
     const args = Buffer.from(
       JSON.stringify({ to: '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE', data: '0x313ce567' }),
@@ -668,6 +676,12 @@ describe('requests that have no answer', () => {
   })
 
   it('are told so by POST as well', async () => {
+    for (const body of [{ amino_json: '{"type":"x"}' }, {}]) {
+      expect(await node.post('/cosmos/tx/v1beta1/encode/amino', body)).toMatchObject({ status: 400, json: { code: 3 } })
+    }
+    expect(await node.post('/cosmos/tx/v1beta1/decode/amino', { amino_binary: 'KCgWqQ==' })).toMatchObject({
+      status: 400,
+    })
     expect(await node.post('/cosmos/bank/v1beta1/params', {})).toMatchObject({ status: 501, json: { code: 12 } })
     for (const body of ['{', '[]', '"x"', '{"unknown":1}', '{"tx_bytes":5}', '{"tx_bytes":"*"}', 'null', '']) {
       expect(await node.post('/cosmos/tx/v1beta1/simulate', body), body).toMatchObject({
