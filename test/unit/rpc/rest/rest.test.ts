@@ -679,7 +679,7 @@ describe('requests that have no answer', () => {
     for (const body of [{ amino_json: '{"type":"x"}' }, {}]) {
       expect(await node.post('/cosmos/tx/v1beta1/encode/amino', body)).toMatchObject({ status: 400, json: { code: 3 } })
     }
-    expect(await node.post('/cosmos/tx/v1beta1/decode/amino', { amino_binary: 'KCgWqQ==' })).toMatchObject({
+    expect(await node.post('/cosmos/tx/v1beta1/decode/amino', { amino_binary: 'KCgWAA==' })).toMatchObject({
       status: 400,
     })
     expect(await node.post('/cosmos/bank/v1beta1/params', {})).toMatchObject({ status: 501, json: { code: 12 } })
