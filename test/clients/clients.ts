@@ -76,7 +76,7 @@ export const CLIENTS: readonly Client[] = [
   {
     name: 'ponder',
     version: 'ponder 0.16.10',
-    does: 'indexes a token from its first block: events, transactions and traces of calls; every row is compared with what was sent',
+    does: 'indexes a token from its first block: events with receipts and traces of calls; each transfer that was sent is among them',
     ...NPM,
   },
   {
@@ -94,7 +94,7 @@ export const CLIENTS: readonly Client[] = [
   {
     name: 'cast',
     version: 'cast of Foundry (@foundry-rs/cast, the version of package.json)',
-    does: 'run, call --trace, rpc trace_transaction, access-list, proof, storage, logs of transactions of the chain',
+    does: 'run, trace, call --trace, rpc trace_transaction, access-list, proof, storage, logs of transactions of the chain',
     needs: ['bash', 'jq'],
     install: [],
     run: ['bash', 'main.sh'],

@@ -156,11 +156,20 @@ const callMany = defineMethod({
 /** A signed transaction is checked as in a block. */
 const NOTHING_SKIPPED: SkippedChecks = {}
 
+/** DATA, or the list of numbers that Foundry's `cast trace --raw` sends, as reth takes both. */
+const readRawBytes: ParamReader<Uint8Array> = (json) => {
+  if (!Array.isArray(json)) return readData(json)
+  const isByte = (value: unknown): boolean =>
+    Number.isInteger(value) && (value as number) >= 0 && (value as number) < 256
+  if (!json.every(isByte)) throw new InvalidArgument('a list of bytes has numbers from 0 to 255')
+  return Uint8Array.from(json as number[])
+}
+
 /** Traces a signed transaction on the state after a block, without sending it. */
 const rawTransaction = defineMethod({
   name: 'trace_rawTransaction',
   queue: 'trace',
-  params: [readData, readTypes, readBlockNumberOrHash],
+  params: [readRawBytes, readTypes, readBlockNumberOrHash],
   required: 2,
   run: (context, raw, types, selector = LATEST) =>
     withLimits(context, (limits) => {

@@ -9,6 +9,11 @@ grep -i 'emit Transfer\|topic 0: 0xddf252ad' run.txt >/dev/null
 cast run --quick "$COIN_TX" | has 'Transaction successfully executed'
 echo 'cast run: a transfer of the token and of the coin'
 
+cast trace "$TOKEN_TX" | tee trace.txt | has "${TOKEN:2:8}"
+has call <trace.txt
+cast trace --raw --trace "$SIGNED_TX" | has gasUsed
+echo 'cast trace: of a transaction, and of one that is not sent'
+
 owner=$(cast tx "$TOKEN_TX" from)
 cast call --trace --from "$owner" "$TOKEN" 'transfer(address,uint256)(bool)' "$owner" 1 | has 'true\|0x0*1'
 cast rpc trace_transaction "$TOKEN_TX" | jq -e '.[0].action.callType == "call" and .[0].type == "call"' >/dev/null

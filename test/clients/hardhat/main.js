@@ -1,4 +1,4 @@
-// Hardhat's Ignition deploys two contracts and calls one of them; told again it does nothing. Then viem's plugin talks to them.
+// Hardhat's Ignition deploys two contracts and calls one of them; a second run does nothing. Then viem's plugin talks to them.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
@@ -25,7 +25,7 @@ const addresses = JSON.parse(readFileSync(`${DEPLOYMENT}/deployed_addresses.json
 const before = await nonce()
 deploy()
 assert.equal(await nonce(), before)
-console.log('Ignition: two contracts and a call, resumed without a transaction')
+console.log('Ignition: two contracts and a call; a second run sends nothing')
 
 const stock = await viem.getContractAt('Stock', addresses['Shop#Stock'])
 const shop = await viem.getContractAt('Shop', addresses['Shop#Shop'])

@@ -244,6 +244,13 @@ describe('calls', () => {
     expect(await refusal('callMany', [[request]])).toMatchObject({ code: -32602 })
   })
 
+  test('trace_rawTransaction takes a list of bytes, as cast sends it', async () => {
+    const { transaction } = alice.sign({ nonce: 4n, to: address('ee'), value: 1n })
+    const answer = await ask('rawTransaction', [...transaction.raw], ['trace'])
+    expect(answer).toEqual(await ask('rawTransaction', hex(transaction.raw), ['trace']))
+    expect(await refusal('rawTransaction', [1, 256], ['trace'])).toMatchObject({ code: -32602 })
+  })
+
   test('trace_rawTransaction: as it would run now', async () => {
     const signed = alice.sign({ nonce: 4n, to: counter })
     const answer = await ask('rawTransaction', hex(signed.transaction.raw), ['trace', 'stateDiff'])
