@@ -22,6 +22,14 @@ const GO: Pick<Client, 'needs' | 'install' | 'run'> = {
 /** In the order in which they run: what needs little first. */
 export const CLIENTS: readonly Client[] = [
   {
+    name: 'cast',
+    version: 'cast of Foundry (@foundry-rs/cast, the version of package.json)',
+    does: 'run, trace, call --trace, rpc trace_transaction, access-list, proof, storage, logs of transactions of the chain',
+    needs: ['bash', 'jq'],
+    install: [],
+    run: ['bash', 'main.sh'],
+  },
+  {
     name: 'go-ethereum',
     version: 'go-ethereum 1.17.10 (ethclient, gethclient)',
     does: 'SimulateV1, SubscribeTransactionReceipts, SubscribeNewHead, a sent transaction with its receipt and logs, call, access list, proof, traces',
@@ -90,14 +98,6 @@ export const CLIENTS: readonly Client[] = [
     version: 'hardhat 3.18.0 with Ignition 3.1.8',
     does: 'deploys two contracts of which one takes the address of the other, is told again and does nothing, calls them',
     ...NPM,
-  },
-  {
-    name: 'cast',
-    version: 'cast of Foundry (@foundry-rs/cast, the version of package.json)',
-    does: 'run, trace, call --trace, rpc trace_transaction, access-list, proof, storage, logs of transactions of the chain',
-    needs: ['bash', 'jq'],
-    install: [],
-    run: ['bash', 'main.sh'],
   },
   {
     name: 'hermes',
