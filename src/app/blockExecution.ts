@@ -4,7 +4,7 @@ import type { BlockEvents, Burn, NativeEvent } from '../chain/entries.ts'
 import type { EthereumHeader } from '../chain/ethereumBlock.ts'
 import { includesFork } from '../chain/hardfork.ts'
 import { orderedTrieRoot } from '../chain/orderedTrieRoot.ts'
-import { encodeReceipt, logsBloom, mergeBlooms, type Receipt } from '../chain/receipt.ts'
+import { encodeReceipt, mergeBlooms } from '../chain/receipt.ts'
 import type { ChainReader } from '../chain/store.ts'
 import type { SignedTransaction } from '../chain/transaction.ts'
 import type { ValidatorUpdate } from '../consensus/application.ts'
@@ -31,6 +31,7 @@ import { type BlockSeed, blockContextOf } from './blockContext.ts'
 import type { BlockHooks, BlockStart } from './blockHooks.ts'
 import type { Entry } from './entry.ts'
 import { type EntryResult, skippedEvm } from './executedBlock.ts'
+import { receiptOf } from './receiptOf.ts'
 
 /** EIP-7685: hash of no requests. */
 export const EMPTY_REQUESTS_HASH: Hash = sha256(EMPTY_BYTES)
@@ -160,18 +161,7 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
     if (outcome.kind === 'skipped') return skippedEvm(outcome.reason, transaction.gasLimit)
     routeFees(world, outcome.fees, outcome.burns)
     gasUsed += outcome.gasUsed
-    const receipt: Receipt = {
-      type: transaction.type,
-      status: outcome.status === 'success' ? 1 : 0,
-      gasUsed: outcome.gasUsed,
-      cumulativeGasUsed: gasUsed,
-      effectiveGasPrice: outcome.effectiveGasPrice,
-      logs: outcome.logs,
-      logsBloom: logsBloom(outcome.logs),
-      contractAddress: outcome.createdAddress,
-      blobGasUsed: undefined,
-      blobGasPrice: undefined,
-    }
+    const receipt = receiptOf(signed, outcome, { gasUsed, blobBaseFee: context.blobBaseFee })
     const { transfers } = outcome
     const events = [...outcome.events, ...outcome.burns.flatMap(burnEvents)]
     return { kind: 'evm', index: evmCount, signed, receipt, transfers, events }

@@ -19,7 +19,7 @@ export interface Client {
 export type Command = readonly [program: string, ...args: string[]]
 
 /**
- * What a client is told by variables: RPC_URL and WS_URL (port 8080's `/`), COMET_URL (`/rpc`), REST_URL, GRPC_ADDRESS (`host:port`), CHAIN_ID and
+ * What a client is told by variables: RPC_URL and WS_URL (port 8080's `/`), COMET_URL (`/rpc`), REST_URL, GRPC_ADDRESS (`host:port`), PORT (a free one), CHAIN_ID and
  * COSMOS_CHAIN_ID, PRIVATE_KEY of a funded account that nobody else uses at the time, TOKEN (an OpenZeppelin ERC-20 all of whose supply is that
  * of the first account), TOKEN_BLOCK (of its creation), TOKEN_TX and COIN_TX (hashes of a transfer of each), NATIVE_TX (that of a native MsgSend),
  * SIGNED_TX (a signed transfer that nobody has sent), TOKEN_TRANSFERS (how many there are).

@@ -59,6 +59,7 @@ try {
       COMET_URL: `${node.url}rpc`,
       REST_URL: node.url.replace(/\/$/, ''),
       GRPC_ADDRESS: `127.0.0.1:${grpcPort}`,
+      PORT: String(await freePort()),
       // The first account deploys and pays what the chain has before, the last one signs.
       PRIVATE_KEY: KEYS[1 + (index % (KEYS.length - 2))]!,
     }

@@ -130,7 +130,7 @@ export function aminoForm(type: AnyMessageType): MessageType<unknown> {
     const { codec, presence } = field
     const zero = presence === 'plain' ? codec.zero : presence === 'repeated' ? [] : undefined
     if (presence === 'oneof') throw new ProtobufError(`${name} has no amino form`)
-    return [field.name, { number: index + 1, codec: aminoCodec(codec), presence, zero }]
+    return [field.name, { number: index + 1, codec: aminoCodec(codec, presence), presence, zero }]
   })
   const names = new Map(type.fields.map(({ jsonName }) => [aminoFieldName(name, jsonName), jsonName]))
   const plain = defineMessage(name, Object.fromEntries(fields)) as MessageType<unknown>
@@ -146,7 +146,7 @@ export function aminoForm(type: AnyMessageType): MessageType<unknown> {
   return form
 }
 
-function aminoCodec(codec: ValueCodec<unknown>): ValueCodec<unknown> {
+function aminoCodec(codec: ValueCodec<unknown>, presence: Field<unknown>['presence']): ValueCodec<unknown> {
   const known: unknown = codec
   if (known === anyCodec) return aminoAnyCodec as ValueCodec<unknown>
   if (known === durationCodec) return nanosecondsCodec as ValueCodec<unknown>
@@ -158,9 +158,11 @@ function aminoCodec(codec: ValueCodec<unknown>): ValueCodec<unknown> {
     get zero() {
       return codec.zero
     },
-    // What has nothing in it is left out.
-    isZero: (value) => form().encode(value).length === 0,
-    write: (writer: ProtobufWriter, field, value) => void writer.repeatedBytes(field, [form().encode(value)]),
+    // Encoded once: to ask before whether it is empty would double the work with each level of messages in one another.
+    write: (writer: ProtobufWriter, field, value) => {
+      const bytes = form().encode(value)
+      if (bytes.length > 0 || presence !== 'plain') writer.repeatedBytes(field, [bytes])
+    },
     read: (raw) => {
       if (typeof raw === 'bigint') throw new ProtobufError('expected a message')
       return form().decode(raw)

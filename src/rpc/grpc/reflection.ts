@@ -86,18 +86,21 @@ export interface Reflected {
   readonly services: readonly string[]
 }
 
-/** Answers one message after the other. */
+/** Answers one message after the other. @param onAnswer hears of the bytes of each before it is sent */
 export async function* reflect(
   reflected: Reflected,
   { request, response }: ReflectionMessages,
   [input, output]: readonly [Parameters<typeof toBinary>[0], Parameters<typeof fromBinary>[0]],
   messages: AsyncIterable<Message>,
+  onAnswer: (bytes: number) => void,
 ): AsyncIterable<Message> {
   const sent = new Set<DescFile>()
   for await (const asked of messages) {
     const originalRequest = request.decode(toBinary(input, asked))
     const answer = { validHost: originalRequest.host, originalRequest, ...answerTo(reflected, originalRequest, sent) }
-    yield fromBinary(output, response.encode(response.create(answer)))
+    const bytes = response.encode(response.create(answer))
+    onAnswer(bytes.length)
+    yield fromBinary(output, bytes)
   }
 }
 
@@ -106,8 +109,9 @@ function answerTo({ files, services }: Reflected, request: Request, sent: Set<De
     request
   if (listServices !== undefined) return { listServicesResponse: { service: services.map((name) => ({ name })) } }
   // Files are found with the ending or without, as their names come in `dependency`.
-  if (fileByFilename !== undefined)
+  if (fileByFilename !== undefined) {
     return fileResponse(files.getFile(`${fileByFilename.replace(/\.proto$/, '')}.proto`), sent)
+  }
   if (fileContainingSymbol !== undefined) return fileResponse(fileOfSymbol(files, fileContainingSymbol), sent)
   if (fileContainingExtension !== undefined) {
     const { containingType, extensionNumber } = fileContainingExtension

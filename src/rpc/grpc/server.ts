@@ -110,11 +110,15 @@ export async function createGrpcServer(options: GrpcServerOptions): Promise<Grpc
     contextValues: (request) => {
       const client = clients.of(request.socket.remoteAddress, undefined)
       const { stream } = request as Http2ServerRequest
+      const releases: (() => void)[] = []
+      stream.once('close', () => {
+        for (const release of releases) release()
+      })
       return createContextValues()
         .set(GRPC_CLIENT, client)
         .set(GRPC_ACCOUNT, {
           admitMessage: () => rateLimit.admit(client, 0),
-          holdAnswer: (bytes) => stream.once('close', pending.hold(stream, bytes, client)),
+          holdAnswer: (bytes) => releases.push(pending.hold(stream, bytes, client)),
         })
     },
   })

@@ -57,7 +57,13 @@ export function grpcServices(options: GrpcServicesOptions): (router: ConnectRout
       router.rpc(
         method as DescMethod & { methodKind: 'bidi_streaming' },
         (requests: AsyncIterable<Message>, context: HandlerContext) =>
-          reflect(toReflect(), reflection, [method.input, method.output], admitted(requests, context)),
+          reflect(
+            toReflect(),
+            reflection,
+            [method.input, method.output],
+            admitted(requests, context),
+            context.values.get(GRPC_ACCOUNT).holdAnswer,
+          ),
       )
     }
   }

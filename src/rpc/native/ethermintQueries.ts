@@ -19,7 +19,7 @@ import {
 } from '../../primitives/protoSchema.ts'
 import { baseFeeAfter, FEEMARKET_QUERIES } from './feemarketQueries.ts'
 import { defineQuery, type NativeQuery } from './query.ts'
-import { BEFORE_SHANGHAI, VM_QUERIES } from './vmQueries.ts'
+import { BEFORE_SHANGHAI, OLD_FORK_FIELDS, VM_QUERIES } from './vmQueries.ts'
 
 const EVM = 'ethermint.evm.v1'
 const FEEMARKET = 'ethermint.feemarket.v1'
@@ -41,23 +41,8 @@ const SAME_IN_EVM: readonly string[] = [
 const LAST_RESULT_FIELD = 5
 
 const ChainConfig = defineMessage(`${EVM}.ChainConfig`, {
-  homesteadBlock: optionalInteger(1),
-  daoForkBlock: optionalInteger(2),
-  daoForkSupport: bool(3),
-  eip150Block: optionalInteger(4),
+  ...OLD_FORK_FIELDS,
   eip150Hash: string(5),
-  eip155Block: optionalInteger(6),
-  eip158Block: optionalInteger(7),
-  byzantiumBlock: optionalInteger(8),
-  constantinopleBlock: optionalInteger(9),
-  petersburgBlock: optionalInteger(10),
-  istanbulBlock: optionalInteger(11),
-  muirGlacierBlock: optionalInteger(12),
-  berlinBlock: optionalInteger(13),
-  londonBlock: optionalInteger(17),
-  arrowGlacierBlock: optionalInteger(18),
-  grayGlacierBlock: optionalInteger(20),
-  mergeNetsplitBlock: optionalInteger(21),
   shanghaiBlock: optionalInteger(22),
   cancunBlock: optionalInteger(23),
 })

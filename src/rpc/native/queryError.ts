@@ -103,3 +103,8 @@ function abciErrorOf(code: GrpcCode): keyof typeof SDK_ERRORS {
   if (code === GRPC_CODES.invalidArgument || code === GRPC_CODES.failedPrecondition) return 'invalidRequest'
   return 'unknownRequest'
 }
+
+/** The error of a transaction whose simulation fails. */
+export function failedSimulation(reason: string, gasUsed: bigint): QueryError {
+  return new QueryError(GRPC_CODES.unknown, `${reason} with gas used: '${gasUsed}'`)
+}

@@ -1,5 +1,5 @@
 import { eventsOfEntry } from '../../app/entryEvents.ts'
-import { logsBloom } from '../../chain/receipt.ts'
+import { receiptOf } from '../../app/receiptOf.ts'
 import { createPrecompileGas } from '../../evm/precompileGas.ts'
 import { applyTransaction } from '../../evm/transition.ts'
 import { TxMsgData } from '../../modules/tx/types.ts'
@@ -11,7 +11,7 @@ import { readRawTransaction, readSender } from '../eth/sendRawTransaction.ts'
 import { byNumber } from '../params/blockSelector.ts'
 import { MsgEthereumTxResponse, type WrappedTransaction } from './ethereumTx.ts'
 import type { QueryContext } from './query.ts'
-import { GRPC_CODES, QueryError } from './queryError.ts'
+import { failedSimulation } from './queryError.ts'
 import { toAbciEvent } from './txResponse.ts'
 
 /**
@@ -23,7 +23,7 @@ import { toAbciEvent } from './txResponse.ts'
 export async function simulateEthereumTx({ rpc, block, chain }: QueryContext, { raw, from }: WrappedTransaction) {
   const transaction = readRawTransaction(raw, rpc.limits)
   const sender = readSender(transaction, rpc.chain)
-  if (!equalBytes(sender, from)) throw failed('signature verification failed: it is from another sender')
+  if (!equalBytes(sender, from)) throw failedSimulation('signature verification failed: it is from another sender', 0n)
   const selector =
     block.height === chain.headHeight ? ({ kind: 'number', number: 'pending' } as const) : byNumber(block.height)
   const { precompileGasLimit, pause, ...environment } = openCall(rpc, selector, {})
@@ -35,8 +35,8 @@ export async function simulateEthereumTx({ rpc, block, chain }: QueryContext, { 
     yield: pause,
     gasAvailable: environment.block.gasLimit,
   })
-  if (outcome.kind === 'skipped') throw failed(outcome.reason)
-  const { gasUsed, maxGasUsed, logs, transfers, effectiveGasPrice } = outcome
+  if (outcome.kind === 'skipped') throw failedSimulation(outcome.reason, 0n)
+  const { gasUsed, maxGasUsed, logs, transfers } = outcome
   const { number, timestamp } = environment.block
   const hash = bytesToHex(transaction.hash)
   const response = {
@@ -65,18 +65,7 @@ export async function simulateEthereumTx({ rpc, block, chain }: QueryContext, { 
     kind: 'evm',
     index: 0,
     signed: { transaction, sender },
-    receipt: {
-      type: transaction.type,
-      status: outcome.status === 'success' ? 1 : 0,
-      gasUsed,
-      cumulativeGasUsed: gasUsed,
-      effectiveGasPrice,
-      logs,
-      logsBloom: logsBloom(logs),
-      contractAddress: outcome.createdAddress,
-      blobGasUsed: undefined,
-      blobGasPrice: undefined,
-    },
+    receipt: receiptOf({ transaction }, outcome, { gasUsed, blobBaseFee: environment.block.blobBaseFee }),
     transfers,
     events: outcome.events,
   })
@@ -92,8 +81,4 @@ export async function simulateEthereumTx({ rpc, block, chain }: QueryContext, { 
       msgResponses,
     },
   }
-}
-
-function failed(reason: string): QueryError {
-  return new QueryError(GRPC_CODES.unknown, `${reason} with gas used: '0'`)
 }

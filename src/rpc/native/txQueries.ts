@@ -19,7 +19,7 @@ import { unwrapEthereumTx } from './ethereumTx.ts'
 import { baseFeeAfter } from './feemarketQueries.ts'
 import { paginate, positionWalk } from './paginate.ts'
 import { defineQuery, type NativeQuery, pauseUntilDeadline, type QueryContext } from './query.ts'
-import { fromSdkError, GRPC_CODES, invalidArgument, notFound, QueryError } from './queryError.ts'
+import { failedSimulation, fromSdkError, GRPC_CODES, invalidArgument, notFound, QueryError } from './queryError.ts'
 import { simulateEthereumTx } from './simulateEthereumTx.ts'
 import { GasInfo, Result, type ShownTransaction, showTransaction, TxResponse, toAbciEvent } from './txResponse.ts'
 
@@ -52,9 +52,9 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
       if (raw.length === 0) throw invalidArgument('empty txBytes is not allowed')
       // It runs without a gas limit: its messages, which are its bytes, bound the work.
       const oversized = checkNativeSize(raw.length, DEFAULT_POOL_LIMITS)
-      if (oversized !== undefined) throw failed(oversized.message, 0n)
+      if (oversized !== undefined) throw failedSimulation(oversized.message, 0n)
       const wrapped = unwrapEthereumTx(raw)
-      if (isSdkError(wrapped)) throw failed(wrapped.message, 0n)
+      if (isSdkError(wrapped)) throw failedSimulation(wrapped.message, 0n)
       if (wrapped !== undefined) return simulateEthereumTx(context, wrapped)
       const { world, block, rpc } = context
       const { chainId, evmChainId } = rpc.chain
@@ -64,9 +64,9 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
         baseFeePerGas: baseFeeAfter(context),
         rules: { chainId, evmChainId, messages: MESSAGES },
       })
-      if (isSdkError(outcome)) throw failed(outcome.message, 0n)
+      if (isSdkError(outcome)) throw failedSimulation(outcome.message, 0n)
       const { code, log, data, events, gasWanted, gasUsed } = outcome
-      if (code !== 0) throw failed(log, gasUsed)
+      if (code !== 0) throw failedSimulation(log, gasUsed)
       const { msgResponses } = TxMsgData.decode(data)
       return { gasInfo: { gasWanted, gasUsed }, result: { data, log, events: events.map(toAbciEvent), msgResponses } }
     },
@@ -267,8 +267,4 @@ function readPage(requested: {
   const limit = wanted === 0n || wanted > MAX_LIMIT ? MAX_LIMIT : wanted
   const page = requested.page === 0n ? offset / limit + 1n : requested.page
   return { page, limit }
-}
-
-function failed(reason: string, gasUsed: bigint): QueryError {
-  return new QueryError(GRPC_CODES.unknown, `${reason} with gas used: '${gasUsed}'`)
 }

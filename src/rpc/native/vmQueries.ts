@@ -67,7 +67,8 @@ const VmParams = defineMessage('cosmos.evm.vm.v1.Params', {
   extendedDenomOptions: message(11, ExtendedDenomOptions),
 })
 
-const ChainConfig = defineMessage('cosmos.evm.vm.v1.ChainConfig', {
+/** Ethermint's configuration of a chain has them too. */
+export const OLD_FORK_FIELDS = {
   homesteadBlock: optionalInteger(1),
   daoForkBlock: optionalInteger(2),
   daoForkSupport: bool(3),
@@ -84,6 +85,10 @@ const ChainConfig = defineMessage('cosmos.evm.vm.v1.ChainConfig', {
   arrowGlacierBlock: optionalInteger(18),
   grayGlacierBlock: optionalInteger(20),
   mergeNetsplitBlock: optionalInteger(21),
+} as const
+
+const ChainConfig = defineMessage('cosmos.evm.vm.v1.ChainConfig', {
+  ...OLD_FORK_FIELDS,
   chainId: uint64(24),
   denom: string(25),
   decimals: uint64(26),

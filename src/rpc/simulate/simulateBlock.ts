@@ -1,11 +1,12 @@
 import { blockContextOf, rulesAt, runningParams } from '../../app/blockContext.ts'
 import { BLOCK_RULES, EMPTY_REQUESTS_HASH, ZERO_NONCE } from '../../app/blockExecution.ts'
+import { receiptOf } from '../../app/receiptOf.ts'
 import { nextBaseFee } from '../../chain/baseFee.ts'
 import type { FeeMarket } from '../../chain/chainConfig.ts'
 import { type EthereumHeader, ethereumBlockSize, ethereumHeaderHash } from '../../chain/ethereumBlock.ts'
 import { includesFork } from '../../chain/hardfork.ts'
 import { orderedTrieRoot } from '../../chain/orderedTrieRoot.ts'
-import { encodeReceipt, logsBloom, mergeBlooms, type Receipt } from '../../chain/receipt.ts'
+import { encodeReceipt, mergeBlooms, type Receipt } from '../../chain/receipt.ts'
 import type { SignedTransaction } from '../../chain/transaction.ts'
 import type { BlockContext, Rules } from '../../evm/blockContext.ts'
 import { createPrecompileGas, type PrecompileGas } from '../../evm/precompileGas.ts'
@@ -271,32 +272,11 @@ async function simulateCall(simulation: Simulation, block: OpenBlock, request: C
   simulation.gasLeft -= outcome.gasUsed
   block.gasUsed += outcome.gasUsed
   block.blobGasUsed += outcome.blobGasUsed
-  const receipt = receiptOf(signed, outcome, block)
+  const receipt = receiptOf(signed, outcome, { gasUsed: block.gasUsed, blobBaseFee: block.context.blobBaseFee })
   const call = { signed, receipt, outcome, isCapped, logs: logs.take() }
   simulation.bytesLeft -= bytesOf(call)
   if (simulation.bytesLeft < 0) throw responseTooLarge()
   return call
-}
-
-/** The receipt of the block's newest transaction, whose gas is in the block's already. */
-export function receiptOf(
-  { transaction }: SignedTransaction,
-  { status, gasUsed, effectiveGasPrice, logs, createdAddress, blobGasUsed }: AppliedTransaction,
-  block: Pick<OpenBlock, 'gasUsed' | 'context'>,
-): Receipt {
-  const hasBlobs = transaction.type === 3
-  return {
-    type: transaction.type,
-    status: status === 'success' ? 1 : 0,
-    gasUsed,
-    cumulativeGasUsed: block.gasUsed,
-    effectiveGasPrice,
-    logs,
-    logsBloom: logsBloom(logs),
-    contractAddress: createdAddress,
-    blobGasUsed: hasBlobs ? blobGasUsed : undefined,
-    blobGasPrice: hasBlobs ? block.context.blobBaseFee : undefined,
-  }
 }
 
 /** Bytes of JSON around a call's answer, around each of its logs, and of a topic. */

@@ -1,4 +1,5 @@
 import { BLOCK_RULES } from '../../app/blockExecution.ts'
+import { receiptOf } from '../../app/receiptOf.ts'
 import type { EthereumHeader } from '../../chain/ethereumBlock.ts'
 import type { Receipt } from '../../chain/receipt.ts'
 import { decodeTransaction, type SignedTransaction } from '../../chain/transaction.ts'
@@ -13,14 +14,7 @@ import { type JsonObject, toQuantity } from '../format/json.ts'
 import { defineMethod, type ParamReader, type RpcContext, type RpcMethod } from '../method.ts'
 import { LATEST } from '../params/blockSelector.ts'
 import { listReader, objectReader, readAddress, readData, readHash, readUint64 } from '../params/values.ts'
-import {
-  closeBlock,
-  type OpenBlock,
-  openBlock,
-  openGround,
-  receiptOf,
-  type SimulationGround,
-} from '../simulate/simulateBlock.ts'
+import { closeBlock, type OpenBlock, openBlock, openGround, type SimulationGround } from '../simulate/simulateBlock.ts'
 
 const readAttributes = objectReader('PayloadAttributes', 'engine.PayloadAttributes', {
   timestamp: readUint64,
@@ -157,7 +151,7 @@ async function execute(
     block.gasUsed += outcome.gasUsed
     tipsAcoin += tipOf(outcome, block)
     transactions.push(signed)
-    receipts.push(receiptOf(signed, outcome, block))
+    receipts.push(receiptOf(signed, outcome, { gasUsed: block.gasUsed, blobBaseFee: context.blobBaseFee }))
   }
   return { transactions, receipts, tipsAcoin }
 }

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createRequire } from 'node:module'
-import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createSmartAccountClient } from 'permissionless'
 import { toSimpleSmartAccount } from 'permissionless/accounts'
@@ -34,7 +33,7 @@ const { contractAddress } = await reader.waitForTransactionReceipt({
 await include()
 
 async function include() {
-  const port = await freePort()
+  const port = process.env.PORT
   const flags = {
     entrypoints: entryPoint07Address,
     'rpc-url': RPC_URL,
@@ -102,13 +101,4 @@ async function untilServing(port, child) {
     await sleep(200)
   }
   throw new Error(`alto ended with ${child.exitCode}`)
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address()
-  server.close()
-  await once(server, 'close')
-  return port
 }

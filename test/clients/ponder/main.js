@@ -3,17 +3,16 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const COUNT = Number(process.env.TOKEN_TRANSFERS)
-const port = await freePort()
+const port = process.env.PORT
 /** Where ponder looks for them, which reads TypeScript alone. */
 const PLACES = { config: 'ponder.config', schema: 'ponder.schema', indexing: 'src/index', api: 'src/api/index' }
 for (const [name, place] of Object.entries(PLACES)) cpSync(`sources/${name}.js`, `${place}.ts`)
 rmSync('.ponder', { recursive: true, force: true })
 const args = ['node_modules/ponder/dist/esm/bin/ponder.js', 'start', '--schema', 'public']
-const ponder = spawn(process.execPath, [...args, '--port', String(port)], { env: { ...process.env, CI: 'true' } })
+const ponder = spawn(process.execPath, [...args, '--port', port], { env: { ...process.env, CI: 'true' } })
 let log = ''
 for (const stream of [ponder.stdout, ponder.stderr]) stream.on('data', (chunk) => (log += chunk))
 const exited = once(ponder, 'exit')
@@ -49,13 +48,4 @@ async function untilReady() {
     await sleep(200)
   }
   throw new Error(`ponder ended with ${ponder.exitCode}`)
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address()
-  server.close()
-  await once(server, 'close')
-  return port
 }

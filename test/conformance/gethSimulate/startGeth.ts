@@ -1,10 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../../e2e/startNode.ts'
 
 /** A geth that answers over HTTP. */
 export interface Geth {
@@ -13,6 +13,8 @@ export interface Geth {
   readonly version: string
   close(): Promise<void>
 }
+
+const START_TIMEOUT_MS = 60_000
 
 /** @returns the version of a geth, or undefined where the command is not there */
 export function gethVersion(command: string): string | undefined {
@@ -58,8 +60,14 @@ export async function startGeth(command: string, directory: string): Promise<Get
   )
   const exit = once(server, 'exit')
   const url = `http://127.0.0.1:${http}`
-  while (server.exitCode === null && !(await answers(url))) await sleep(100)
-  if (server.exitCode !== null) throw new Error(`geth ended with ${server.exitCode} before it answered`)
+  const deadlineMs = Date.now() + START_TIMEOUT_MS
+  while (!(await answers(url))) {
+    if (server.exitCode !== null || Date.now() > deadlineMs) {
+      server.kill('SIGKILL')
+      throw new Error(`geth does not answer (exit code ${server.exitCode})`)
+    }
+    await sleep(100)
+  }
   return {
     url,
     version,
@@ -77,13 +85,4 @@ async function answers(url: string): Promise<boolean> {
     () => undefined,
   )
   return reply?.ok ?? false
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }

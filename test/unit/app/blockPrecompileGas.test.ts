@@ -1,22 +1,17 @@
 import type { TransactionSerializable } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { afterEach, describe, expect, it } from 'vitest'
-import { MODULE_HOOKS } from '../../../src/app/blockHooks.ts'
-import { type Engine, ExecutionTimeout } from '../../../src/evm/engine.ts'
+import type { Engine } from '../../../src/evm/engine.ts'
 import { createReferenceEngine } from '../../../src/evm/engines/reference/referenceEngine.ts'
-import { precompileTable } from '../../../src/precompiles/registry.ts'
 import { bytesToBigInt, bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
-import { OWN_SCOPE } from '../../../src/rpc/callScope.ts'
 import { traceBlockByNumber, traceCall, traceTransaction } from '../../../src/rpc/debug/traces.ts'
 import { call } from '../../../src/rpc/eth/call.ts'
-import type { RpcContext } from '../../../src/rpc/method.ts'
 import { createViewCaches, type NodeView, openView } from '../../../src/state/view.ts'
 import { Database } from '../../../src/storage/database.ts'
 import { precompileCaller, precompileCalls } from '../evm/precompileCaller.ts'
 import { productionEngine } from '../evm/productionEngine.ts'
+import { chainContext } from '../rpc/chainContext.ts'
 import { invoke } from '../rpc/invoke.ts'
-import { TEST_LIMITS } from '../rpc/memoryNode.ts'
-import { createMemoryPool } from '../rpc/memoryPool.ts'
 import { createTestChain, type TestChain, type TestChainOptions } from './testChain.ts'
 
 const ECRECOVER = 1
@@ -195,7 +190,7 @@ describe('the precompile gas of a block', () => {
     ]
     await chain.produce(raws, { asGiven: true })
     await readView(chain, async (view) => {
-      const context = contextOf(chain, view)
+      const context = chainContext(chain, view)
       const config = { tracer: 'callTracer' }
       const [first, second] = (await invoke(traceBlockByNumber, context, '0x2', config)) as Traced[]
       const receipts = view.chain.receipts(2)!
@@ -229,29 +224,4 @@ interface Frame {
 interface Traced {
   readonly txHash: string
   readonly result: Frame
-}
-
-function contextOf({ chain }: TestChain, view: NodeView): RpcContext {
-  return {
-    view,
-    txs: createMemoryPool(),
-    chain,
-    limits: TEST_LIMITS,
-    scope: OWN_SCOPE,
-    clientVersion: 'test',
-    retention: { states: undefined, bodies: undefined },
-    peerCount: () => 0,
-    syncing: () => undefined,
-    nextView: async () => undefined,
-    now: () => Date.now(),
-    monotonicMs: () => performance.now(),
-    execution: {
-      engine: productionEngine,
-      precompiles: precompileTable(chain.registeredPrecompiles),
-      hooks: MODULE_HOOKS,
-      yieldUntil: (deadlineMs) => async () => {
-        if (performance.now() > deadlineMs) throw new ExecutionTimeout('deadline')
-      },
-    },
-  }
 }

@@ -4,28 +4,22 @@ import { join } from 'node:path'
 import type { TransactionSerializable } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { MODULE_HOOKS } from '../../../../src/app/blockHooks.ts'
 import { copyDatabase } from '../../../../src/app/copyDatabase.ts'
 import { NO_BLOCK_EVENTS, type StoredEntry } from '../../../../src/chain/entries.ts'
 import { encodeResults } from '../../../../src/chain/storedResults.ts'
 import { MsgSend } from '../../../../src/modules/bank/messages.ts'
 import { FEE_COLLECTOR } from '../../../../src/modules/moduleAccounts.ts'
-import { precompileTable } from '../../../../src/precompiles/registry.ts'
 import { toBech32 } from '../../../../src/primitives/address.ts'
 import { bytesToBigInt, bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
-import { OWN_SCOPE } from '../../../../src/rpc/callScope.ts'
 import { traceBlockByNumber, traceCall, traceTransaction } from '../../../../src/rpc/debug/traces.ts'
-import type { RpcContext } from '../../../../src/rpc/method.ts'
 import { createViewCaches, type NodeView, openView } from '../../../../src/state/view.ts'
 import { WriteBatch } from '../../../../src/storage/batch.ts'
 import { Column, columnKey, heightBytes } from '../../../../src/storage/columns.ts'
 import { Database } from '../../../../src/storage/database.ts'
 import { anyOf, signTestTransaction } from '../../../native/signTransaction.ts'
 import { createTestChain, type TestChain, WALLET, WALLET_KEY } from '../../app/testChain.ts'
-import { productionEngine } from '../../evm/productionEngine.ts'
+import { chainContext } from '../chainContext.ts'
 import { invoke, invokeError } from '../invoke.ts'
-import { TEST_LIMITS } from '../memoryNode.ts'
-import { createMemoryPool } from '../memoryPool.ts'
 
 const COIN = 10n ** 18n
 const GAS_PRICE = 2n * 10n ** 9n
@@ -58,29 +52,6 @@ function send(sequence: number, to: `0x${string}`, amount: bigint): Uint8Array {
   }
   const signer = { privateKey: hexToBytes(WALLET_KEY), sequence }
   return signTestTransaction({ messages: [anyOf(MsgSend, message)], signers: [signer], gasLimit: 100_000n })
-}
-
-function contextOn(from: NodeView): RpcContext {
-  return {
-    view: from,
-    txs: createMemoryPool(),
-    chain: chain.chain,
-    limits: TEST_LIMITS,
-    scope: OWN_SCOPE,
-    clientVersion: 'test',
-    retention: { states: undefined, bodies: undefined },
-    peerCount: () => 0,
-    syncing: () => undefined,
-    nextView: async () => undefined,
-    now: () => Date.now(),
-    monotonicMs: () => performance.now(),
-    execution: {
-      engine: productionEngine,
-      precompiles: precompileTable(chain.chain.registeredPrecompiles),
-      hooks: MODULE_HOOKS,
-      yieldUntil: () => async () => undefined,
-    },
-  }
 }
 
 const hashOf = (from: NodeView, height: number, index: number): string =>
@@ -120,11 +91,13 @@ describe('a block with native transactions, executed again', () => {
     if (called?.kind !== 'evm') throw new Error('not an EVM entry')
     // What the wallet paid for its first send: all of the fee. Block 1's fees were divided at the start of block 2.
     const seen = 100_000n * 10n ** 9n
-    const trace = await invoke(traceTransaction, contextOn(view), hashOf(view, 2, 0), { tracer: 'callTracer' })
+    const trace = await invoke(traceTransaction, chainContext(chain, view), hashOf(view, 2, 0), {
+      tracer: 'callTracer',
+    })
     const { output, gasUsed } = trace as { output: string; gasUsed: string }
     expect(bytesToBigInt(hexToBytes(output))).toBe(seen)
     expect(BigInt(gasUsed)).toBe(called.receipt.gasUsed)
-    const last = await invoke(traceTransaction, contextOn(view), hashOf(view, 2, 2), { tracer: 'callTracer' })
+    const last = await invoke(traceTransaction, chainContext(chain, view), hashOf(view, 2, 2), { tracer: 'callTracer' })
     const stored = bytesToBigInt(view.stateAt(2).getStorage(hexToBytes(reader), new Uint8Array(32)))
     expect(bytesToBigInt(hexToBytes((last as { output: string }).output))).toBe(stored)
     expect(stored).toBeGreaterThan(2n * seen)
@@ -132,7 +105,7 @@ describe('a block with native transactions, executed again', () => {
 
   it('gives transactions the balances and nonces that native ones before them left', async () => {
     const prestate = async (index: number) => {
-      const traced = await invoke(traceTransaction, contextOn(view), hashOf(view, 2, index), {
+      const traced = await invoke(traceTransaction, chainContext(chain, view), hashOf(view, 2, index), {
         tracer: 'prestateTracer',
       })
       return traced as Record<string, { balance: string; nonce?: number }>
@@ -147,13 +120,15 @@ describe('a block with native transactions, executed again', () => {
   })
 
   it('traces all of its EVM transactions, and calls between them', async () => {
-    const traces = (await invoke(traceBlockByNumber, contextOn(view), '0x2', { tracer: 'callTracer' })) as unknown[]
+    const traces = (await invoke(traceBlockByNumber, chainContext(chain, view), '0x2', {
+      tracer: 'callTracer',
+    })) as unknown[]
     expect(traces).toHaveLength(3)
     expect(traces).toEqual(traces.map((_, index) => expect.objectContaining({ txHash: hashOf(view, 2, index) })))
     const request = { to: reader }
     const at = async (txIndex: string) => {
       const config = { tracer: 'callTracer', txIndex }
-      const traced = await invoke(traceCall, contextOn(view), request, '0x2', config)
+      const traced = await invoke(traceCall, chainContext(chain, view), request, '0x2', config)
       return bytesToBigInt(hexToBytes((traced as { output: string }).output))
     }
     expect(await at('0x0')).toBe(100_000n * 10n ** 9n)
@@ -183,7 +158,7 @@ describe('a block with native transactions, executed again', () => {
       batch.put(columnKey(Column.results, heightBytes(2)), encodeResults(entries, NO_BLOCK_EVENTS))
       await copy.write(batch, { sync: false })
       const damaged = openView(copy.snapshot(), createViewCaches())
-      const error = await invokeError(traceTransaction, contextOn(damaged), hashOf(damaged, 2, 2))
+      const error = await invokeError(traceTransaction, chainContext(chain, damaged), hashOf(damaged, 2, 2))
       expect(error).toEqual({ code: -32000, message: expect.stringMatching(message) })
     } finally {
       await copy.close()

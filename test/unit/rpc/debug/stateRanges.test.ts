@@ -3,14 +3,10 @@ import { MapDB } from '@ethereumjs/util'
 import type { TransactionSerializable } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { MODULE_HOOKS } from '../../../../src/app/blockHooks.ts'
 import { encodeEthereumHeader } from '../../../../src/chain/ethereumBlock.ts'
-import { ExecutionTimeout } from '../../../../src/evm/engine.ts'
-import { precompileTable } from '../../../../src/precompiles/registry.ts'
 import { toChecksumAddress } from '../../../../src/primitives/address.ts'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { keccak256 } from '../../../../src/primitives/hash.ts'
-import { OWN_SCOPE } from '../../../../src/rpc/callScope.ts'
 import { executionWitness } from '../../../../src/rpc/debug/executionWitness.ts'
 import { intermediateRoots } from '../../../../src/rpc/debug/intermediateRoots.ts'
 import { getRawBlock } from '../../../../src/rpc/debug/raw.ts'
@@ -21,14 +17,11 @@ import {
   storageRangeAt,
 } from '../../../../src/rpc/debug/stateRanges.ts'
 import { traceBlockByNumber, traceBlockOfRlp, traceCall, traceCallMany } from '../../../../src/rpc/debug/traces.ts'
-import type { RpcContext } from '../../../../src/rpc/method.ts'
 import { createViewCaches, type NodeView, openView } from '../../../../src/state/view.ts'
 import { Database } from '../../../../src/storage/database.ts'
 import { createTestChain, type TestChain, WALLET, WALLET_KEY } from '../../app/testChain.ts'
-import { productionEngine } from '../../evm/productionEngine.ts'
+import { chainContext } from '../chainContext.ts'
 import { invoke, invokeError } from '../invoke.ts'
-import { TEST_LIMITS } from '../memoryNode.ts'
-import { createMemoryPool } from '../memoryPool.ts'
 import { COUNTER } from '../testContracts.ts'
 
 const account = privateKeyToAccount(WALLET_KEY)
@@ -55,30 +48,7 @@ let counter: `0x${string}`
 let storer: `0x${string}`
 let hashes: `0x${string}`
 
-function context(): RpcContext {
-  return {
-    view,
-    txs: createMemoryPool(),
-    chain: chain.chain,
-    limits: TEST_LIMITS,
-    scope: OWN_SCOPE,
-    clientVersion: 'test',
-    retention: { states: undefined, bodies: undefined },
-    peerCount: () => 0,
-    syncing: () => undefined,
-    nextView: async () => undefined,
-    now: () => Date.now(),
-    monotonicMs: () => performance.now(),
-    execution: {
-      engine: productionEngine,
-      precompiles: precompileTable(chain.chain.registeredPrecompiles),
-      hooks: MODULE_HOOKS,
-      yieldUntil: (deadlineMs) => async () => {
-        if (performance.now() > deadlineMs) throw new ExecutionTimeout('deadline')
-      },
-    },
-  }
-}
+const context = () => chainContext(chain, view)
 
 /** Blocks: 1 deploys; 2 counts, sends 5 to RECEIVER, and fills slots 0 to 4; 3 is empty; 4 counts twice, clears slot 1 and sets slot 9. */
 beforeAll(async () => {

@@ -1,21 +1,16 @@
 import { encodeFunctionData, erc20Abi, type TransactionSerializable } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { MODULE_HOOKS } from '../../../../src/app/blockHooks.ts'
 import { NATIVE_TOKEN_ADDRESS } from '../../../../src/chain/genesisConstants.ts'
-import { ExecutionTimeout } from '../../../../src/evm/engine.ts'
-import { precompileTable } from '../../../../src/precompiles/registry.ts'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { OWN_SCOPE } from '../../../../src/rpc/callScope.ts'
 import { traceBlockByHash, traceBlockByNumber, traceCall, traceTransaction } from '../../../../src/rpc/debug/traces.ts'
-import type { RpcContext } from '../../../../src/rpc/method.ts'
 import { createViewCaches, type NodeView, openView } from '../../../../src/state/view.ts'
 import { Database } from '../../../../src/storage/database.ts'
 import { createTestChain, type TestChain, WALLET, WALLET_KEY } from '../../app/testChain.ts'
-import { productionEngine } from '../../evm/productionEngine.ts'
+import { chainContext } from '../chainContext.ts'
 import { invoke, invokeError } from '../invoke.ts'
 import { TEST_LIMITS } from '../memoryNode.ts'
-import { createMemoryPool } from '../memoryPool.ts'
 import { COUNTER, LOOP } from '../testContracts.ts'
 
 const account = privateKeyToAccount(WALLET_KEY)
@@ -36,32 +31,6 @@ let view: NodeView
 let counter: `0x${string}`
 /** hashes of block 2's transactions */
 let hashes: string[]
-
-function contextOf(overrides: Partial<RpcContext> = {}): RpcContext {
-  return {
-    view,
-    txs: createMemoryPool(),
-    chain: chain.chain,
-    limits: TEST_LIMITS,
-    scope: OWN_SCOPE,
-    clientVersion: 'test',
-    retention: { states: undefined, bodies: undefined },
-    peerCount: () => 0,
-    syncing: () => undefined,
-    nextView: async () => undefined,
-    now: () => Date.now(),
-    monotonicMs: () => performance.now(),
-    execution: {
-      engine: productionEngine,
-      precompiles: precompileTable(chain.chain.registeredPrecompiles),
-      hooks: MODULE_HOOKS,
-      yieldUntil: (deadlineMs) => async () => {
-        if (performance.now() > deadlineMs) throw new ExecutionTimeout('deadline')
-      },
-    },
-    ...overrides,
-  }
-}
 
 beforeAll(async () => {
   chain = await createTestChain()
@@ -117,7 +86,7 @@ interface Frame {
 
 describe('block traces', () => {
   it('give every transaction the gas, outcome and logs of its receipt', async () => {
-    const traces = (await invoke(traceBlockByNumber, contextOf(), '0x2', CALL_TRACER)) as {
+    const traces = (await invoke(traceBlockByNumber, chainContext(chain, view), '0x2', CALL_TRACER)) as {
       txHash: string
       result: Frame
     }[]
@@ -141,17 +110,17 @@ describe('block traces', () => {
 
   it('are the same by hash, and for one transaction', async () => {
     const hash = bytesToHex(view.chain.hash(2)!)
-    const byHash = (await invoke(traceBlockByHash, contextOf(), hash)) as { result: unknown }[]
-    const byNumber = await invoke(traceBlockByNumber, contextOf(), '0x2')
+    const byHash = (await invoke(traceBlockByHash, chainContext(chain, view), hash)) as { result: unknown }[]
+    const byNumber = await invoke(traceBlockByNumber, chainContext(chain, view), '0x2')
     expect(byHash).toEqual(byNumber)
     for (const [index, txHash] of hashes.entries()) {
-      expect(await invoke(traceTransaction, contextOf(), txHash)).toEqual(byHash[index]!.result)
+      expect(await invoke(traceTransaction, chainContext(chain, view), txHash)).toEqual(byHash[index]!.result)
     }
   })
 
   it('see what earlier transactions of the block did', async () => {
     const storage = async (hash: string): Promise<unknown> => {
-      const { structLogs } = (await invoke(traceTransaction, contextOf(), hash)) as {
+      const { structLogs } = (await invoke(traceTransaction, chainContext(chain, view), hash)) as {
         structLogs: { op: string; storage?: Record<string, string> }[]
       }
       return Object.values(structLogs.find(({ op }) => op === 'SSTORE')!.storage!)
@@ -162,7 +131,7 @@ describe('block traces', () => {
 
   it('show state before and after', async () => {
     const config = { tracer: 'prestateTracer', tracerConfig: { diffMode: true } }
-    const { pre, post } = (await invoke(traceTransaction, contextOf(), hashes[1]!, config)) as Record<
+    const { pre, post } = (await invoke(traceTransaction, chainContext(chain, view), hashes[1]!, config)) as Record<
       'pre' | 'post',
       Record<string, { balance: string; nonce?: number }>
     >
@@ -174,7 +143,10 @@ describe('block traces', () => {
 
   it('show what a stateful precompile changed, and that it was called', async () => {
     const tracerConfig = { prestateTracer: { diffMode: true }, '4byteTracer': {} }
-    const traced = await invoke(traceTransaction, contextOf(), hashes[2]!, { tracer: 'muxTracer', tracerConfig })
+    const traced = await invoke(traceTransaction, chainContext(chain, view), hashes[2]!, {
+      tracer: 'muxTracer',
+      tracerConfig,
+    })
     const { prestateTracer, '4byteTracer': selectors } = traced as Record<string, Record<string, unknown>>
     expect(prestateTracer).toMatchObject({
       pre: { [RECEIVER]: { balance: '0x5' } },
@@ -193,24 +165,26 @@ describe('a traced call', () => {
     }
     const slotOf = (trace: unknown): string =>
       Object.values((trace as Record<string, { storage: Record<string, string> }>)[counter]!.storage)[0]!
-    expect(BigInt(slotOf(await invoke(traceCall, contextOf(), request, 'latest', { tracer: 'prestateTracer' })))).toBe(
-      2n,
-    )
-    expect(BigInt(slotOf(await invoke(traceCall, contextOf(), request, 'latest', config)))).toBe(9n)
+    expect(
+      BigInt(
+        slotOf(await invoke(traceCall, chainContext(chain, view), request, 'latest', { tracer: 'prestateTracer' })),
+      ),
+    ).toBe(2n)
+    expect(BigInt(slotOf(await invoke(traceCall, chainContext(chain, view), request, 'latest', config)))).toBe(9n)
   })
 
   it('runs within a block before one of its transactions', async () => {
     const request = { to: counter, from: WALLET_HEX }
     const slotAt = async (txIndex: string): Promise<unknown> => {
       const config = { tracer: 'prestateTracer', tracerConfig: { diffMode: true }, txIndex }
-      const { post } = (await invoke(traceCall, contextOf(), request, '0x2', config)) as {
+      const { post } = (await invoke(traceCall, chainContext(chain, view), request, '0x2', config)) as {
         post: Record<string, { storage: Record<string, string> }>
       }
       return BigInt(Object.values(post[counter]!.storage)[0]!)
     }
     expect(await slotAt('0x0')).toBe(1n)
     expect(await slotAt('0x1')).toBe(2n)
-    expect(await invokeError(traceCall, contextOf(), request, '0x2', { txIndex: '0x5' })).toEqual({
+    expect(await invokeError(traceCall, chainContext(chain, view), request, '0x2', { txIndex: '0x5' })).toEqual({
       code: -32000,
       message: 'transaction index 5 out of range for block 2',
     })
@@ -219,7 +193,7 @@ describe('a traced call', () => {
   it('takes block overrides', async () => {
     const request = { data: '0x4360005260206000f3' }
     const config = { blockOverrides: { number: '0x1234' } }
-    expect(await invoke(traceCall, contextOf(), request, 'latest', config)).toMatchObject({
+    expect(await invoke(traceCall, chainContext(chain, view), request, 'latest', config)).toMatchObject({
       failed: false,
       returnValue: `0x${'1234'.padStart(64, '0')}`,
     })
@@ -238,8 +212,12 @@ describe('a tracer in JavaScript', () => {
 
   it('runs for each transaction of a block, on the state that it is about', async () => {
     const config = { tracer: COUNT, tracerConfig: { first: 'x' } }
-    const traces = (await invoke(traceBlockByNumber, contextOf({ scope }), '0x2', config)) as { result: unknown[] }[]
-    const logged = (await invoke(traceBlockByNumber, contextOf(), '0x2')) as { result: { structLogs: unknown[] } }[]
+    const traces = (await invoke(traceBlockByNumber, chainContext(chain, view, { scope }), '0x2', config)) as {
+      result: unknown[]
+    }[]
+    const logged = (await invoke(traceBlockByNumber, chainContext(chain, view), '0x2')) as {
+      result: { structLogs: unknown[] }
+    }[]
     const receipts = view.chain.receipts(2)!
     expect(traces.map(({ result }) => result)).toEqual(
       logged.map(({ result }, index) => [
@@ -254,7 +232,7 @@ describe('a tracer in JavaScript', () => {
 
   it('may be one of several', async () => {
     const config = { tracer: 'muxTracer', tracerConfig: { [COUNT]: { first: 1 }, noopTracer: {} } }
-    const trace = (await invoke(traceTransaction, contextOf({ scope }), hashes[0]!, config)) as Record<
+    const trace = (await invoke(traceTransaction, chainContext(chain, view, { scope }), hashes[0]!, config)) as Record<
       string,
       unknown[]
     >
@@ -267,11 +245,18 @@ describe('a tracer in JavaScript', () => {
       tracer: '{ step: function() { for (;;); }, fault: function() {}, result: function() {} }',
       timeout: '100ms',
     }
-    const { message } = (await invokeError(traceTransaction, contextOf({ scope }), hashes[0]!, config)) as {
+    const { message } = (await invokeError(
+      traceTransaction,
+      chainContext(chain, view, { scope }),
+      hashes[0]!,
+      config,
+    )) as {
       message: string
     }
     expect(message).toContain('execution timeout')
-    expect(await invoke(traceTransaction, contextOf({ scope }), hashes[0]!, { tracer: COUNT })).toHaveLength(5)
+    expect(
+      await invoke(traceTransaction, chainContext(chain, view, { scope }), hashes[0]!, { tracer: COUNT }),
+    ).toHaveLength(5)
   })
 })
 
@@ -328,20 +313,20 @@ describe('what cannot be traced', () => {
       expect.stringMatching(/^tracing failed: insufficient funds/),
     ],
   ])('%s', async (_, method, params, message) => {
-    expect(await invokeError(method, contextOf(), ...params)).toEqual({ code: -32000, message })
+    expect(await invokeError(method, chainContext(chain, view), ...params)).toEqual({ code: -32000, message })
   })
 
   it('what takes too long', async () => {
     const request = { data: '0x5b5f56', gas: '0x2faf080' }
     const config = { tracer: 'callTracer', timeout: '1ms' }
-    expect(await invokeError(traceCall, contextOf(), request, 'latest', config)).toEqual({
+    expect(await invokeError(traceCall, chainContext(chain, view), request, 'latest', config)).toEqual({
       code: -32000,
       message: 'execution timeout',
     })
   })
 
   it('what is too long', async () => {
-    const context = contextOf({ limits: { ...TEST_LIMITS, responseBytes: 10_000 } })
+    const context = chainContext(chain, view, { limits: { ...TEST_LIMITS, responseBytes: 10_000 } })
     const request = { data: '0x5b5f56', gas: '0x30d40' }
     expect(await invokeError(traceCall, context, request, 'latest', {})).toEqual({
       code: -32003,
@@ -350,12 +335,12 @@ describe('what cannot be traced', () => {
   })
 
   it('what is too long already, before its gas ends', async () => {
-    const { execution } = contextOf()
+    const { execution } = chainContext(chain, view)
     let pauses = 0
     const yieldUntil = () => async () => {
       pauses++
     }
-    const context = contextOf({
+    const context = chainContext(chain, view, {
       limits: { ...TEST_LIMITS, responseBytes: 10_000 },
       execution: { ...execution!, yieldUntil },
     })

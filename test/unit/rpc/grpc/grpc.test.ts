@@ -243,16 +243,18 @@ describe('who asks for too much', () => {
     expect([first.closed, second.closed]).toContain(false)
   })
 
-  test('answers that nobody reads are given up', async () => {
+  test.each([
+    ['/cosmos.staking.v1beta1.Query/Params', frame(QueryParamsRequest.encode({}).finish())],
+    ['/grpc.reflection.v1.ServerReflection/ServerReflectionInfo', frame(Buffer.from([0x3a, 0]))],
+  ])('answers of %s that nobody reads are given up', async (path, request) => {
     const crowded = await start({ limits: { pendingBytes: 10 } })
     open.push(crowded)
     const reader = connect(`http://127.0.0.1:${crowded.port}`, { settings: { initialWindowSize: 0 } })
     open.unshift({ close: async () => reader.destroy() })
-    const request = frame(QueryParamsRequest.encode({}).finish())
     const streams = [1, 2].map(() => {
       const stream = reader.request({
         ':method': 'POST',
-        ':path': '/cosmos.staking.v1beta1.Query/Params',
+        ':path': path,
         'content-type': 'application/grpc',
       })
       stream.on('error', () => undefined)

@@ -47,6 +47,11 @@ describe('a transaction in amino', () => {
       expect(() => aminoJsonToBinary(text)).toThrow()
       isRefused(() => aminoJsonToBinary(text))
     }
+    // Each level is encoded once, or thirty would take hours.
+    const plan = '{"type":"cosmos-sdk/MsgSoftwareUpgrade","value":{"plan":{"name":"b","upgraded_client_state":'
+    const leaf = '{"type":"cosmos-sdk/GenericAuthorization","value":{"msg":"x"}}'
+    const plans = `{"type":"cosmos-sdk/StdTx","value":{"msg":[${plan.repeat(30)}${leaf}${'}}}'.repeat(30)}]}}`
+    expect(aminoJsonToBinary(plans).length).toBeGreaterThan(100)
     // Messages inside of one another.
     const levels = 3_000
     const exec = '{"type":"cosmos-sdk/MsgExec","value":{"grantee":"a","msgs":['

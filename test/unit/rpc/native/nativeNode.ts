@@ -1,10 +1,6 @@
-import { MODULE_HOOKS } from '../../../../src/app/blockHooks.ts'
-import { ExecutionTimeout } from '../../../../src/evm/engine.ts'
 import type { Admission, TxPort } from '../../../../src/mempool/types.ts'
-import { precompileTable } from '../../../../src/precompiles/registry.ts'
 import type { Json } from '../../../../src/primitives/protoScalars.ts'
 import { OWN_SCOPE } from '../../../../src/rpc/callScope.ts'
-import type { RpcContext } from '../../../../src/rpc/method.ts'
 import { answerNativeCall } from '../../../../src/rpc/native/nativeCall.ts'
 import { QUERIES } from '../../../../src/rpc/native/queries.ts'
 import type { NativePort } from '../../../../src/rpc/native/query.ts'
@@ -13,9 +9,8 @@ import { answerRest } from '../../../../src/rpc/rest/routes.ts'
 import { createViewCaches, type NodeView, openView } from '../../../../src/state/view.ts'
 import { Database } from '../../../../src/storage/database.ts'
 import { createTestChain, type TestChain, type TestChainOptions } from '../../app/testChain.ts'
-import { productionEngine } from '../../evm/productionEngine.ts'
+import { chainContext } from '../chainContext.ts'
 import { IDENTITY } from '../comet/cometNode.ts'
-import { TEST_LIMITS } from '../memoryNode.ts'
 
 interface RestAnswerOf {
   readonly status: number
@@ -63,7 +58,11 @@ export async function createNativeNode(options: TestChainOptions = {}): Promise<
   const port: NativePort = {
     query: (_, call) =>
       read((view) =>
-        answerNativeCall({ queries: QUERIES, node, log }, contextOf(view, chain, poolPort(pool), onPause), call),
+        answerNativeCall(
+          { queries: QUERIES, node, log },
+          chainContext(chain, view, { txs: poolPort(pool) }, onPause),
+          call,
+        ),
       ),
   }
   const ask = async (request: Omit<Parameters<typeof answerRest>[1], 'scope'>): Promise<RestAnswerOf> => {
@@ -90,32 +89,6 @@ export async function createNativeNode(options: TestChainOptions = {}): Promise<
       await chain.close()
     },
   }
-}
-
-function contextOf(view: NodeView, { chain }: TestChain, txs: TxPort, onPause: () => void): RpcContext {
-  return {
-    view,
-    txs,
-    chain,
-    limits: TEST_LIMITS,
-    scope: OWN_SCOPE,
-    clientVersion: 'coind/v0.0.0-test',
-    retention: { states: undefined, bodies: undefined },
-    peerCount: () => 0,
-    syncing: () => undefined,
-    nextView: async () => undefined,
-    now: () => Date.now(),
-    monotonicMs: () => performance.now(),
-    execution: {
-      engine: productionEngine,
-      precompiles: precompileTable(chain.registeredPrecompiles),
-      hooks: MODULE_HOOKS,
-      yieldUntil: (deadlineMs) => async () => {
-        onPause()
-        if (performance.now() > deadlineMs) throw new ExecutionTimeout('deadline')
-      },
-    },
-  } as RpcContext
 }
 
 /** Takes transactions without looking at them, or refuses them as the test says. */

@@ -1,0 +1,27 @@
+import { logsBloom, type Receipt } from '../chain/receipt.ts'
+import type { SignedTransaction } from '../chain/transaction.ts'
+import type { AppliedTransaction } from '../evm/transition.ts'
+
+/**
+ * The receipt of a transaction that ran.
+ * @param block `gasUsed`: of its transactions up to this one, which is among them
+ */
+export function receiptOf(
+  { transaction }: Pick<SignedTransaction, 'transaction'>,
+  { status, gasUsed, effectiveGasPrice, logs, createdAddress, blobGasUsed }: AppliedTransaction,
+  block: { readonly gasUsed: bigint; readonly blobBaseFee: bigint },
+): Receipt {
+  const hasBlobs = transaction.type === 3
+  return {
+    type: transaction.type,
+    status: status === 'success' ? 1 : 0,
+    gasUsed,
+    cumulativeGasUsed: block.gasUsed,
+    effectiveGasPrice,
+    logs,
+    logsBloom: logsBloom(logs),
+    contractAddress: createdAddress,
+    blobGasUsed: hasBlobs ? blobGasUsed : undefined,
+    blobGasPrice: hasBlobs ? block.blobBaseFee : undefined,
+  }
+}
