@@ -6,12 +6,19 @@ import { droppedLines } from './lineWriter.ts'
  * operators should watch.
  */
 
-/** Metrics of the main thread: consensus, write-ahead log, and the process. */
+/** How often the delay of the main thread's event loop is looked at, as `createThreadMetrics` does. */
+const PROCESS_PRECISION_MS = 50
+
+/** prom-client's metrics of the process. Once they are there, they wake the main thread to measure its event loop. */
+export function createProcessMetrics(registry: Registry): void {
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: PROCESS_PRECISION_MS })
+}
+
+/** Metrics of the main thread: consensus and write-ahead log. */
 export type ConsensusMetrics = ReturnType<typeof createConsensusMetrics>
 
 export function createConsensusMetrics(registry: Registry) {
   const registers = [registry]
-  collectDefaultMetrics({ register: registry })
   new Counter({
     name: 'coind_log_dropped_total',
     help: 'Lines of the log that all threads dropped because its reader was too slow',

@@ -11,10 +11,7 @@ interface ThreadMetrics {
   snapshot(): Promise<MetricsSnapshot>
 }
 
-/**
- * Milliseconds between two looks at the event loop; the metric shows the delay above it. Each look wakes the thread: every 10 ms, as is
- * usual, that would be a third of all that an idle node does.
- */
+/** Milliseconds between two looks at the event loop, each of which wakes the thread; the metric shows the delay above it. */
 const DELAY_RESOLUTION_MS = 50
 const NANOSECONDS = 1e9
 const QUANTILES = [
@@ -25,18 +22,19 @@ const QUANTILES = [
 
 /**
  * A registry for the thread `name` (e.g. `main`, `executor`, `socket-1`), with the delay of its event loop since the last
- * snapshot.
+ * snapshot. That is measured from the first snapshot on: in a node whose metrics nobody reads it would be a third of all that an idle
+ * node does.
  */
 export function createThreadMetrics(name: string): ThreadMetrics {
   const registry = new Registry()
   const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS })
-  delay.enable()
   new Gauge({
     name: 'coind_event_loop_delay_seconds',
     help: 'How late timers of the thread fired since the last scrape, by quantile',
     labelNames: ['thread', 'quantile'],
     registers: [registry],
     collect() {
+      delay.enable()
       for (const [quantile, percent] of QUANTILES) {
         const seconds = delay.count === 0 ? 0 : delay.percentile(percent) / NANOSECONDS
         this.set({ thread: name, quantile }, Math.max(0, seconds - DELAY_RESOLUTION_MS / 1000))

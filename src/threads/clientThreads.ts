@@ -151,14 +151,14 @@ export function startClientThreads(
     views.push(
       keep(
         () => startView(index),
-        (view) => view.metrics(),
+        (view) => view.ready(),
       ),
     )
   for (let index = 0; index < socketThreads; index++)
     sockets.push(
       keep(
         () => startSocket(index),
-        (socket) => socket.metrics(),
+        (socket) => socket.ready(),
       ),
     )
 

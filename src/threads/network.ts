@@ -152,6 +152,8 @@ const service = {
   ...calls,
   /** Takes the port to a view thread, or to its successor. */
   connectView: (index: number, port: MessagePort): void => viewThreads[index]!.replace(port),
+  /** Answered once the thread serves. */
+  ready: (): void => undefined,
   metrics: () => threadMetrics.snapshot(),
   close: async () => {
     // First, so that no message of a peer makes a call to another thread any more.

@@ -248,6 +248,8 @@ const service = {
       port.on('close', () => clients.delete(port))
     }
   },
+  /** Answered once the thread serves. */
+  ready: (): void => undefined,
   metrics: () => threadMetrics.snapshot(),
   close: async () => {
     announcements.close()

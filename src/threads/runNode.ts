@@ -12,7 +12,7 @@ import type { StartServer } from '../rpc/startServer.ts'
 import { nameDamagedFile } from '../storage/verifyFiles.ts'
 import { type HeartbeatBody, startHeartbeat } from '../telemetry/heartbeat.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import { createConsensusMetrics, createSnapshotMetrics } from '../telemetry/metrics.ts'
+import { createConsensusMetrics, createProcessMetrics, createSnapshotMetrics } from '../telemetry/metrics.ts'
 import { serveMetrics } from '../telemetry/metricsServer.ts'
 import { createThreadMetrics, formatMetrics } from '../telemetry/threadMetrics.ts'
 import { createNodeCopies, publishRoundState } from './cometNode.ts'
@@ -213,9 +213,12 @@ async function start(
   // 6.
   let metricsUrl: string | undefined
   if (config.metricsPort !== 0) {
-    const server = await serveMetrics(config.metricsPort, async () =>
-      formatMetrics([await threadMetrics.snapshot(), ...(await threads.metrics())]),
-    )
+    let hasReader = false
+    const server = await serveMetrics(config.metricsPort, async () => {
+      if (!hasReader) createProcessMetrics(threadMetrics.registry)
+      hasReader = true
+      return formatMetrics([await threadMetrics.snapshot(), ...(await threads.metrics())])
+    })
     undo.add(() => server.stop())
     metricsUrl = server.url
     undo.add(

@@ -335,6 +335,8 @@ const service = {
     filterClients.add(port)
     port.on('close', () => filterClients.delete(port))
   },
+  /** Answered once the thread serves. */
+  ready: (): void => undefined,
   metrics: () => threadMetrics.snapshot(),
   close: async () => {
     await Promise.all([server.close(), privateServer?.close(), grpcServer?.close()])

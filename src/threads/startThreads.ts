@@ -183,7 +183,7 @@ async function startAll(options: ThreadsOptions): Promise<Omit<Threads, 'columnB
     openGate(wiring.databaseGate)
 
     // 5.
-    for (const { thread, remote } of [pool, network]) await unlessAborted(signal, answered(thread, remote.metrics()))
+    for (const { thread, remote } of [pool, network]) await unlessAborted(signal, answered(thread, remote.ready()))
     await unlessAborted(signal, clients.viewsReady())
 
     let hasClients = false

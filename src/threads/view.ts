@@ -128,6 +128,8 @@ const service = {
     clients.add(client)
     client.on('close', () => clients.delete(client))
   },
+  /** Answered once the thread serves. */
+  ready: (): void => undefined,
   metrics: () => threadMetrics.snapshot(),
   close: async () => {
     closePool(data.pool)

@@ -5,6 +5,7 @@ import {
   createConsensusMetrics,
   createExecutorMetrics,
   createPoolMetrics,
+  createProcessMetrics,
   createSocketMetrics,
   createViewMetrics,
 } from '../../../src/telemetry/metrics.ts'
@@ -15,6 +16,7 @@ describe('metrics of several threads', () => {
   it('are one page: equal labels added up, event loops apart', async () => {
     const main = createThreadMetrics('main')
     createConsensusMetrics(main.registry).blockHeight.set(42)
+    createProcessMetrics(main.registry)
     const sockets = ['socket-0', 'socket-1'].map((name) => {
       const thread = createThreadMetrics(name)
       const metrics = createSocketMetrics(thread.registry)
@@ -60,6 +62,8 @@ describe('metrics of several threads', () => {
 
   it('show a blocked event loop', async () => {
     const thread = createThreadMetrics('busy')
+    // Begins to measure.
+    await thread.snapshot()
     await new Promise((resolve) => setTimeout(resolve, 100))
     const until = performance.now() + 250
     while (performance.now() < until) Math.sqrt(2)
