@@ -37,6 +37,8 @@ export const RUN_PAUSED = 1
 
 // Flags of `start`.
 export const START_CREATION = 1
+/** the run is dropped, and never goes on, as soon as it has used its first slice of work (see bounds.ts) */
+export const START_BOUNDED = 2
 
 // Trace flags of the environment.
 export const TRACE_STEPS = 1

@@ -1,5 +1,6 @@
 // The memories of all frames, one after the other in chunks. Only the memory of the newest frame grows; when its chunk is full it is
 // moved to a new one.
+import { drop, dropBelow } from './bounds'
 import { GAS_OVERFLOW, OUT_OF_GAS } from './constants'
 import { clearBytes } from './byteRanges'
 import { fail } from './failure'
@@ -71,6 +72,7 @@ export function expandMemory(frame: usize, end: u64, gas: i64): i64 {
   const cost = expansionCost(frame, end)
   if (cost === 0) return gas
   if (cost < 0 || cost > gas) return fail(end === OVERFLOWN ? GAS_OVERFLOW : OUT_OF_GAS)
+  if (gas - cost < dropBelow) return drop()
   const size = <usize>load<u32>(frame, MEMORY_SIZE)
   const newSize = <usize>((end + 31) & ~31)
   if (load<usize>(frame, MEMORY) + newSize > load<usize>(chunk, CHUNK_END)) moveToChunk(frame, size, newSize)

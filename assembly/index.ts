@@ -1,12 +1,13 @@
 // The engine as its host sees it. A run: reset, fill in environment and message, reserveInput, start, run until it is done.
 import { accountAt, forgetAccounts, warmAccount } from './accounts'
 import { blocksOf } from './blocks'
+import { isDropped, setBounded } from './bounds'
 import { reserveReturnData, shrinkBuffers } from './buffer'
 import { callCode, enter, startCall } from './calls'
 import { freeUnused, jumpsOf, limitCodes, newInitCode } from './codes'
 import {
   ENV_FORK, ENV_HASH_SEED, ENV_LOOP, ENV_TRACE, LOOP_BLOCKS, LOOP_PLAIN, MESSAGE_CALLER, MESSAGE_RECIPIENT,
-  MESSAGE_VALUE, OP_CALL, OP_CREATE, RUN_DONE, RUN_PAUSED, START_CREATION, TRACE_FRAMES, TRACE_STEPS,
+  MESSAGE_VALUE, OP_CALL, OP_CREATE, RUN_DONE, RUN_PAUSED, START_BOUNDED, START_CREATION, TRACE_FRAMES, TRACE_STEPS,
 } from './constants'
 import { forgetBlockHashes } from './environmentOpcodes'
 import { releaseMemory } from './evmMemory'
@@ -62,6 +63,7 @@ export function reserveOutput(length: u32): usize {
 /** Begins a run whose environment and message are filled in. `gas` is what the first frame has. */
 export function start(gas: i64, flags: u32, input: usize, length: u32): void {
   setUp()
+  setBounded((flags & START_BOUNDED) !== 0)
   const caller = message + MESSAGE_CALLER
   const record = accountAt(message + MESSAGE_RECIPIENT)
   if ((flags & START_CREATION) !== 0) {
@@ -94,11 +96,12 @@ function setUp(): void {
   freeUnused()
 }
 
-/** Goes on with the run for about `slice` gas of work. RUN_DONE: the result is filled in. */
+/** Goes on with the run for about `slice` gas of work. RUN_DONE: the result is filled in. A bounded run that pauses is dropped. */
 export function run(slice: i64): i32 {
   while (frame >= frames) {
     if (slice <= 0) return RUN_PAUSED
     slice -= step(min(slice, INNER_SLICE)) + FRAME_WORK
+    if (isDropped) return RUN_PAUSED
   }
   return RUN_DONE
 }

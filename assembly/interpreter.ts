@@ -3,6 +3,7 @@
 // Gas: the fixed price of an opcode is charged here, at each opcode or (in the block loop) once for a basic block; the part that
 // depends on operands is charged by the function that runs the opcode. SSTORE and SLOAD are in storageOpcodes.ts.
 import { enterBlock, enterNext } from './blocks'
+import { boundFrame, drop, dropBelow } from './bounds'
 import { ENTERED, FAILS, callOpcode } from './calls'
 import { jumpsOf } from './codes'
 import {
@@ -113,6 +114,7 @@ export function interpret<Loop>(frame: usize, slice: i64): i64 {
   let gas = load<i64>(frame, GAS)
   const gasBefore = gas
   const pauseAt = gas - slice
+  boundFrame(pauseAt)
   let growth: i32 = 0
   if (isBlockLoop<Loop>()) {
     const rest = enterNext(entry, blocks, ip, (sp - floor) >> 5, gas)
@@ -386,6 +388,10 @@ export function interpret<Loop>(frame: usize, slice: i64): i64 {
       case OP_LOG3: case OP_LOG4:
         gas = runPriced(opcode, frame, sp, gas)
         if (gas < 0) break
+        if (gas < dropBelow) {
+          drop()
+          return gasBefore - gas
+        }
         memory = load<usize>(frame, MEMORY)
         memorySize = <u64>load<u32>(frame, MEMORY_SIZE)
         if (isBlockLoop<Loop>()) growth = <i32>load<u32>(properties + (opcode << 2)) >> 24

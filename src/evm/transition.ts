@@ -8,7 +8,7 @@ import type { WorldState } from '../state/world.ts'
 import { applyAuthorizations, delegationTarget, recoverAuthority } from './authorization.ts'
 import type { BlockContext, Rules } from './blockContext.ts'
 import { createAddress } from './contractAddress.ts'
-import type { Engine, ExecutionEnvironment, ExecutionResult } from './engine.ts'
+import type { Engine, ExecutionEnvironment, ExecutionResult, Message } from './engine.ts'
 import { floorDataGas, intrinsicGas } from './intrinsicGas.ts'
 import { isPlainTransfer, movePlainValue } from './plainTransfer.ts'
 import type { PrecompileTable } from './precompile.ts'
@@ -130,9 +130,33 @@ export function applyCall(
   input: TransitionContext & { readonly call: CallMessage; readonly skipped?: SkippedChecks },
 ): Promise<TransitionOutcome> {
   const { call, skipped = CALL_SKIPS, ...context } = input
-  const message: TransactionMessage = {
+  return applyMessage(messageOfCall(call, context.world), context, skipped)
+}
+
+/** Runs code at once, or gives undefined where that would take too long; the world must not be used any more then. */
+export type ShortRun = (message: Message, environment: ExecutionEnvironment) => ExecutionResult | undefined
+
+/**
+ * {@link applyCall} without waiting for anything; undefined when `run` did not run the call's code to its end. The world must not be used
+ * any more then.
+ */
+export function applyShortCall(
+  call: CallMessage,
+  context: Omit<TransitionContext, 'engine' | 'tracer' | 'yield'>,
+  run: ShortRun,
+): TransitionOutcome | undefined {
+  const message = messageOfCall(call, context.world)
+  const begun = beginMessage(message, context, CALL_SKIPS)
+  if (begun.kind === 'skipped') return begun
+  const { codeRun } = begun
+  const result = codeRun === undefined ? begun.result : run(codeRun.message, codeRun.environment)
+  return result && endMessage(message, context, begun, result)
+}
+
+function messageOfCall(call: CallMessage, world: Pick<TransactionWorld, 'getNonce'>): TransactionMessage {
+  return {
     type: 0,
-    nonce: context.world.getNonce(call.sender),
+    nonce: world.getNonce(call.sender),
     maxFeePerGas: 0n,
     maxPriorityFeePerGas: 0n,
     to: undefined,
@@ -144,7 +168,6 @@ export function applyCall(
     blobVersionedHashes: [],
     ...call,
   }
-  return applyMessage(message, context, skipped)
 }
 
 /** What geth's `eth_call` does not check. */
@@ -171,6 +194,39 @@ async function applyMessage(
   context: TransitionContext,
   skipped: SkippedChecks,
 ): Promise<TransitionOutcome> {
+  const begun = beginMessage(message, context, skipped)
+  if (begun.kind === 'skipped') return begun
+  const { codeRun } = begun
+  const result = codeRun === undefined ? begun.result : await context.engine.run(codeRun.message, codeRun.environment)
+  return endMessage(message, context, begun, result)
+}
+
+/** A message before its run. */
+interface BegunMessage {
+  readonly kind: 'begun'
+  /** acoin per gas */
+  readonly price: bigint
+  /** whether the sender has paid for the gas */
+  readonly bought: boolean
+  /** of the sender, before it rose */
+  readonly nonce: bigint
+  readonly intrinsic: bigint
+  readonly blobGasUsed: bigint
+  readonly blobFeeAcoin: bigint
+  readonly authorizationRefund: bigint
+}
+
+/** It needs no engine and has run already, or there is code to run. */
+type BegunRun =
+  | { readonly result: ExecutionResult; readonly codeRun?: undefined }
+  | { readonly codeRun: { readonly message: Message; readonly environment: ExecutionEnvironment } }
+
+/** Steps 1 to 4 of {@link applyMessage}, and the run of a message that needs no engine. */
+function beginMessage(
+  message: TransactionMessage,
+  context: Omit<TransitionContext, 'engine'>,
+  skipped: SkippedChecks,
+): SkippedTransaction | (BegunMessage & BegunRun) {
   const { world, block, rules, tracer } = context
   const { fork } = rules
   const { gasAvailable } = context
@@ -194,7 +250,7 @@ async function applyMessage(
   if (tracer?.onTransactionStart !== undefined) reportStart(message, context, tracer)
 
   // 2. gas is bought
-  const { sender, to, gasLimit } = message
+  const { sender, gasLimit } = message
   const price = effectiveGasPrice(message, block.baseFeePerGas)
   const blobGasUsed = BigInt(message.blobVersionedHashes.length) * GAS_PER_BLOB
   const blobFeeAcoin = blobGasUsed * block.blobBaseFee
@@ -204,12 +260,24 @@ async function applyMessage(
   const nonce = world.getNonce(sender)
   world.setNonce(sender, nonce + 1n)
 
-  // 4. and 5. Most transactions run no code and need no engine, but a tracer gets its calls from one.
+  // 4. Most transactions run no code and need no engine, but a tracer gets its calls from one.
   const intrinsic = intrinsicGas(message, fork)
-  const { result, authorizationRefund } =
-    tracer === undefined && world.getBalance(sender) >= message.value && isPlainTransfer(message, context)
-      ? { result: movePlainValue(world, message, context.onParty), authorizationRefund: 0n }
-      : await runInEngine(message, context, { gasLimit: gasLimit - intrinsic, price })
+  const begun = { kind: 'begun', price, bought, nonce, intrinsic, blobGasUsed, blobFeeAcoin } as const
+  if (tracer === undefined && world.getBalance(sender) >= message.value && isPlainTransfer(message, context)) {
+    return { ...begun, authorizationRefund: 0n, result: movePlainValue(world, message, context.onParty) }
+  }
+  return { ...begun, ...prepareRun(message, context, { gasLimit: gasLimit - intrinsic, price }) }
+}
+
+/** Steps 6 to 9 of {@link applyMessage}. */
+function endMessage(
+  message: TransactionMessage,
+  context: Omit<TransitionContext, 'engine'>,
+  { price, bought, nonce, intrinsic, blobGasUsed, blobFeeAcoin, authorizationRefund }: BegunMessage,
+  result: ExecutionResult,
+): AppliedTransaction {
+  const { world, block, rules, tracer } = context
+  const { sender, to, gasLimit } = message
 
   // 6. refunds
   const gasBeforeRefund = intrinsic + result.gasUsed
@@ -227,7 +295,7 @@ async function applyMessage(
   const transfers = withoutOwnValue(world.transfers(), message)
 
   // 9. the end
-  const end = world.endTransaction({ clearEmpty: includesFork(fork, 'spuriousDragon') })
+  const end = world.endTransaction({ clearEmpty: includesFork(rules.fork, 'spuriousDragon') })
   tracer?.onTransactionEnd?.({ gasUsed })
   return {
     kind: 'applied',
@@ -256,12 +324,12 @@ function withoutOwnValue(
   return isRecorded ? transfers.slice(1) : transfers
 }
 
-/** Steps 4 and 5 of {@link applyMessage}. */
-async function runInEngine(
+/** Step 4 of {@link applyMessage} for a message with code to run. */
+function prepareRun(
   message: TransactionMessage,
-  context: TransitionContext,
+  context: Omit<TransitionContext, 'engine'>,
   { gasLimit, price }: { readonly gasLimit: bigint; readonly price: bigint },
-): Promise<{ readonly result: ExecutionResult; readonly authorizationRefund: bigint }> {
+) {
   const { world, rules } = context
   const { sender, to, value, data } = message
   warmAddresses(message, context)
@@ -269,8 +337,7 @@ async function runInEngine(
   const target = to === undefined ? undefined : delegationTarget(world.getCode(to))
   if (target !== undefined && includesFork(rules.fork, 'prague')) world.warmAddress(target)
   const environment = { ...environmentOf(message, context, price), refundBefore: authorizationRefund }
-  const result = await context.engine.run({ caller: sender, to, value, data, gasLimit }, environment)
-  return { result, authorizationRefund }
+  return { authorizationRefund, codeRun: { message: { caller: sender, to, value, data, gasLimit }, environment } }
 }
 
 /** EIP-1559; before London the gas price. */
@@ -293,7 +360,7 @@ function buyGas(world: WorldState, sender: Address, cost: bigint, value: bigint,
 /** EIP-2929, EIP-2930 and EIP-3651. Ethereum's precompiles are warm without this: engines know that. */
 function warmAddresses(
   { sender, to, accessList }: TransactionMessage,
-  { world, block, rules, precompiles }: TransitionContext,
+  { world, block, rules, precompiles }: Omit<TransitionContext, 'engine'>,
 ): void {
   if (!includesFork(rules.fork, 'berlin')) return
   world.warmAddress(sender)
@@ -306,7 +373,11 @@ function warmAddresses(
   }
 }
 
-function reportStart(message: TransactionMessage, { world, block }: TransitionContext, tracer: Tracer): void {
+function reportStart(
+  message: TransactionMessage,
+  { world, block }: Pick<TransitionContext, 'world' | 'block'>,
+  tracer: Tracer,
+): void {
   const { sender, to, gasLimit, authorizationList } = message
   const { coinbase, baseFeePerGas = 0n } = block
   const authorities = authorizationList.map(recoverAuthority).filter((address) => address !== undefined)
@@ -317,7 +388,7 @@ function reportStart(message: TransactionMessage, { world, block }: TransitionCo
 
 function environmentOf(
   message: TransactionMessage,
-  context: TransitionContext,
+  context: Omit<TransitionContext, 'engine'>,
   gasPrice: bigint,
 ): ExecutionEnvironment {
   const { world, block, rules, precompiles, hiddenPrecompiles, precompileGas, onParty } = context

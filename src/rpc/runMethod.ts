@@ -48,7 +48,17 @@ export interface MethodRunnerOptions {
   readonly views: ViewPool
   /** for quick methods; undefined: they run like cheap ones */
   readonly quota: EventLoopQuota | undefined
+  /** undefined: all run in view threads */
+  readonly shortCalls?: ShortCalls | undefined
   readonly log: Pick<RpcLog, 'error'>
+}
+
+/** Runs calls that turn out to be short in this thread. */
+export interface ShortCalls {
+  /** the one method whose calls are tried */
+  readonly method: string
+  /** The result's JSON text; undefined: the call is to run in a view thread. @throws RpcError, which is the call's answer */
+  tryCall(params: readonly unknown[], scope: CallScope): string | undefined
 }
 
 /** A context that may be used until it is released. */
@@ -79,6 +89,7 @@ export function createMethodRunner({
   lease,
   views,
   quota,
+  shortCalls,
   log,
 }: MethodRunnerOptions): MethodRunner {
   return ({ method: name, params, isNotification, isInBatch, scope }, session) => {
@@ -93,7 +104,10 @@ export function createMethodRunner({
     const method = methods.get(name)
     if (method === undefined) throw methodNotFound(name)
     const { queue } = method
-    if (queue !== 'socket' && queue !== 'quick') return views.call(queue, name, params, scope)
+    if (queue !== 'socket' && queue !== 'quick') {
+      const short = name === shortCalls?.method ? shortCalls.tryCall(params, scope) : undefined
+      return short ?? views.call(queue, name, params, scope)
+    }
     const runsHere = queue !== 'quick' || (quota !== undefined && (isInBatch || quota.take()))
     if (!runsHere) return views.call('cheap', name, params, scope)
     const { context, release } = lease(scope)

@@ -19,8 +19,12 @@ export interface NodeView {
   readonly chain: ChainReader
   /** lowest block whose state is kept */
   readonly oldestState: number
-  /** @throws StateUnavailable below the pruning window */
-  stateAt(height: number): StateReader
+  /**
+   * @param onRead called before each read of the database, for which the caches had no answer; what it throws ends the read (a
+   * `StateReadError` with that cause)
+   * @throws StateUnavailable below the pruning window
+   */
+  stateAt(height: number, onRead?: () => void): StateReader
   /** Addresses of the head's accounts, ascending from `start` (included) on, or with `reverse` descending from it. */
   accounts(options?: { readonly start?: Address; readonly reverse?: boolean }): AsyncIterable<Address>
   /**
@@ -66,7 +70,8 @@ export function openView(snapshot: DatabaseReader, caches: ViewCaches): NodeView
   return {
     chain: openChainReader(snapshot, caches.blocks),
     oldestState: head.oldestHeight,
-    stateAt: (height) => openStateAt(snapshot, caches, head, height),
+    stateAt: (height, onRead) =>
+      openStateAt(onRead === undefined ? snapshot : watched(snapshot, onRead), caches, head, height),
     accounts: (options = {}) => walkAccounts(snapshot, options),
     proofAt: (height, address, slots, pause) => proofAt(snapshot, head, height, address, slots, pause),
     stateRoots: (height, onNode) =>
@@ -105,6 +110,16 @@ export function openStateAt(snapshot: KeyReader, caches: StateCaches, head: Stat
           },
     code: (hash) => caches.codes.get(snapshot, hash),
   })
+}
+
+function watched(reader: KeyReader, onRead: () => void): KeyReader {
+  return {
+    get: (key) => {
+      onRead()
+      return reader.get(key)
+    },
+    onDamage: reader.onDamage,
+  }
 }
 
 const ACCOUNTS = columnKey(Column.account)

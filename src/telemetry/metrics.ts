@@ -324,6 +324,12 @@ export function createSocketMetrics(registry: Registry) {
       labelNames: ['reason'],
       registers,
     }),
+    shortCallsTotal: new Counter({
+      name: 'coind_rpc_short_calls_total',
+      help: 'eth_call, by where it ran: here (in the socket thread), or why in a view thread: unfit, long, busy, client, loading, or dropped for work, reads or precompile',
+      labelNames: ['outcome'],
+      registers,
+    }),
     connections: new Gauge({
       name: 'coind_rpc_connections',
       help: 'Open connections, by transport',

@@ -224,6 +224,7 @@ function socketData(options: ClientThreadsOptions, links: ClientThreadsLinks, in
   serveEvidence(toMain.right, options.addEvidence)
   const data: SocketData = {
     ...rpcData(options, links),
+    engine: links.engine,
     index,
     viewThreads: config.rpc.viewThreads,
     pendingChannel: links.pendingChannel,

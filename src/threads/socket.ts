@@ -7,6 +7,7 @@ import { createClientAddresses } from '../config/clientAddress.ts'
 import type { CallRights, PrivateListenerConfig } from '../config/config.ts'
 import type { Namespace } from '../config/namespaces.ts'
 import type { AddressRange } from '../config/valueKind.ts'
+import type { EngineChoice } from '../evm/engines/createEngine.ts'
 import type { PooledTransaction } from '../mempool/types.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import { recoverNatively } from '../primitives/secp256k1.ts'
@@ -16,6 +17,7 @@ import { createCometEventHub } from '../rpc/comet/eventHub.ts'
 import { createCometMethods } from '../rpc/comet/methods.ts'
 import type { NodeIdentity, OwnValidator } from '../rpc/comet/status.ts'
 import { createDispatcher } from '../rpc/dispatch.ts'
+import { createShortCalls } from '../rpc/eth/shortCalls.ts'
 import { createEventLoopQuota } from '../rpc/eventLoopQuota.ts'
 import { createFilterStore, type FilterPort, type FilterStore } from '../rpc/filters.ts'
 import { createRpcServer } from '../rpc/http.ts'
@@ -25,6 +27,7 @@ import { QUERIES } from '../rpc/native/queries.ts'
 import { createPrivateAccess, readJwtSecret } from '../rpc/privateAccess.ts'
 import { createRateLimit, type RateLimit } from '../rpc/rateLimit.ts'
 import { createRestRouter } from '../rpc/rest/router.ts'
+import type { ShortCalls } from '../rpc/runMethod.ts'
 import { createVerifier } from '../rpc/submitTransaction.ts'
 import { createSubscriptionHub } from '../rpc/subscriptions.ts'
 import type { NodeView } from '../state/view.ts'
@@ -36,8 +39,16 @@ import { connectCometNode, type NodeCopies } from './cometNode.ts'
 import { collectWhenIdle } from './idleCollection.ts'
 import { connectReplaceable, serve } from './port.ts'
 import { closePool, connectPool, createContextSource, type RpcThreadData } from './rpcContext.ts'
-import { countWatchers, getPeerCount, isCatchingUp, type PendingWatch, waitAtGate } from './sharedMemory.ts'
+import {
+  countWatchers,
+  getPeerCount,
+  getPublishedHeight,
+  isCatchingUp,
+  type PendingWatch,
+  waitAtGate,
+} from './sharedMemory.ts'
 import { endThread, type ThreadData } from './spawn.ts'
+import { openShortRuns } from './threadEngine.ts'
 import type { ViewService } from './view.ts'
 import { followHeads } from './viewFeed.ts'
 import { createSenderRecovery, createViewPool } from './viewPool.ts'
@@ -47,6 +58,8 @@ import { createSenderRecovery, createViewPool } from './viewPool.ts'
  * transactions to the pool and everything longer to the view threads.
  */
 export interface SocketData extends RpcThreadData {
+  /** for short calls */
+  readonly engine: EngineChoice
   /** among the socket threads: the first one has the filters of all */
   readonly index: number
   /** how many there are; their ports come by `connectView` */
@@ -192,6 +205,21 @@ opening?.release()
 
 const methods = createSocketMethods({ filters, views })
 
+/** The reference engine has no bounded runs. */
+const shortCalls = data.engine.kind === 'wasm' ? openShortCalls(data.engine) : undefined
+
+function openShortCalls(engine: Extract<EngineChoice, { readonly kind: 'wasm' }>): ShortCalls {
+  return createShortCalls({
+    chain: data.chain,
+    lease: contexts.lease,
+    headHeight: () => getPublishedHeight(data.publishedHeight),
+    openRun: () => openShortRuns(engine),
+    nowMs: () => performance.now(),
+    onError: (error) => log.error({ error }, 'calls cannot run in this thread: view threads run them'),
+    metrics,
+  })
+}
+
 /** What both listeners are started with alike. */
 function listenerOptions(namespaces: readonly Namespace[], rights: CallRights, rate: RateLimit) {
   const served = new Set(namespaces)
@@ -202,6 +230,7 @@ function listenerOptions(namespaces: readonly Namespace[], rights: CallRights, r
       rights,
       lease: contexts.lease,
       views,
+      shortCalls,
       limits: data.limits,
       rateLimit: rate,
       // Without the native addon the recovery of a sender takes too long for this thread.

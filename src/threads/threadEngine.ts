@@ -10,7 +10,17 @@ const SEED_BYTES = 8
  * The engine of this thread, with a random seed: nobody can prepare keys that collide in its hash tables.
  */
 export function openThreadEngine(choice: EngineChoice): Promise<Engine> {
-  return createEngine(choice, { hashSeed: randomBytes(SEED_BYTES).readBigUInt64LE() })
+  return createEngine(choice, { hashSeed: randomSeed() })
+}
+
+/** Runs short code at once, in a thread that has no {@link openThreadEngine}: see `createShortRuns`. Loads the engine. */
+export async function openShortRuns({ module }: Extract<EngineChoice, { readonly kind: 'wasm' }>) {
+  const { createShortRuns } = await import('../evm/engines/wasm/wasmEngine.ts')
+  return createShortRuns(module, { hashSeed: randomSeed() })
+}
+
+function randomSeed(): bigint {
+  return randomBytes(SEED_BYTES).readBigUInt64LE()
 }
 
 /**

@@ -33,7 +33,7 @@ export const BLOCK: BlockContext = {
       : undefined,
 }
 
-const PRECOMPILES: PrecompileTable = new Map(
+export const PRECOMPILES: PrecompileTable = new Map(
   [nativeToken, probePrecompile].map((precompile) => [bytesKey(precompile.address), precompile]),
 )
 

@@ -34,13 +34,17 @@ export const call = defineMethod({
   run: async (context, request, selector = LATEST, state, block) => {
     const environment = openCall(context, selector, { state, block })
     const message = toCallMessage(request, context)
-    const outcome = await runCall(environment, message)
-    if (outcome.kind === 'skipped') throw serverError(`err: ${outcome.reason} (supplied gas ${message.gasLimit})`)
-    if (outcome.failure === 'execution reverted') throw revertError(outcome.output)
-    if (outcome.failure !== undefined) throw serverError(outcome.failure)
-    return bytesToHex(outcome.output)
+    return callResult(await runCall(environment, message), message)
   },
 })
+
+/** What a call returned, in hex. @throws RpcError when it failed, or could not start */
+export function callResult(outcome: CallOutcome, { gasLimit }: Pick<CallMessage, 'gasLimit'>): string {
+  if (outcome.kind === 'skipped') throw serverError(`err: ${outcome.reason} (supplied gas ${gasLimit})`)
+  if (outcome.failure === 'execution reverted') throw revertError(outcome.output)
+  if (outcome.failure !== undefined) throw serverError(outcome.failure)
+  return bytesToHex(outcome.output)
+}
 
 /** What eth_call and similar methods run on: a copy of the state with the overrides applied, and a block. */
 export interface CallEnvironment extends PrecompileTables {
@@ -194,7 +198,10 @@ export async function runCallForGood(
 }
 
 /** A call that pays nothing for gas, or for its blobs, sees a base fee of 0, which it could not pay (geth: NoBaseFee). */
-function blockFor(call: CallMessage, block: BlockContext): BlockContext {
+export function blockFor(
+  call: Pick<CallMessage, 'maxFeePerGas' | 'maxPriorityFeePerGas' | 'maxFeePerBlobGas'>,
+  block: BlockContext,
+): BlockContext {
   const { maxFeePerGas = 0n, maxPriorityFeePerGas = 0n, maxFeePerBlobGas } = call
   const isFree = effectiveGasPrice({ maxFeePerGas, maxPriorityFeePerGas }, block.baseFeePerGas) === 0n
   return {

@@ -14,7 +14,7 @@ import { methodsOf } from '../../../src/rpc/namespaces.ts'
 import { createRateLimit, type RateLimit } from '../../../src/rpc/rateLimit.ts'
 import { createRestRouter } from '../../../src/rpc/rest/router.ts'
 import type { RestOptions } from '../../../src/rpc/rest/routes.ts'
-import { serveViewCall, type ViewPool } from '../../../src/rpc/runMethod.ts'
+import { type ShortCalls, serveViewCall, type ViewPool } from '../../../src/rpc/runMethod.ts'
 import { createSubscriptionHub, type HeadFeed, type SubscriptionHub } from '../../../src/rpc/subscriptions.ts'
 import type { NodeView } from '../../../src/state/view.ts'
 import { type MemoryNode, TEST_LIMITS } from './memoryNode.ts'
@@ -64,6 +64,7 @@ interface TestThreadOptions {
   readonly filters?: FilterStore
   readonly budget?: ClientBudget
   readonly views?: ViewPool
+  readonly shortCalls?: ShortCalls
   readonly rateLimit?: RateLimit
   readonly metrics?: DispatcherOptions['metrics']
 }
@@ -102,6 +103,7 @@ export function createTestThread(node: MemoryNode, options: TestThreadOptions = 
     namespaces,
     lease,
     views,
+    shortCalls: options.shortCalls,
     limits,
     log,
     metrics: options.metrics,

@@ -4,6 +4,7 @@ import { EMPTY_BYTES } from '../../../primitives/bytes.ts'
 import { createAddress } from '../../contractAddress.ts'
 import type { Engine, ExecutionEnvironment, ExecutionResult, Message } from '../../engine.ts'
 import type { WasmModule } from '../../webAssembly.ts'
+import { EngineTrapError } from '../errorKinds.ts'
 import { FAILURE_MESSAGES } from '../failureMessages.ts'
 import { engineFailureMessage } from './engineFailureMessage.ts'
 import { beginContract, isOccupied } from './hostWorld.ts'
@@ -57,13 +58,68 @@ export function createWasmEngine(module: WasmModule, options: WasmEngineOptions)
   }
 }
 
+/** Memory beyond which the instance of short runs is not kept: about 34 MB of it are its stacks, which take none while they are not used. */
+const KEPT_SHORT_MEMORY = 64 * 1024 * 1024
+
+/**
+ * Runs what is short at once: a run that uses more than `work` gas is dropped, and undefined is the answer. What the environment throws
+ * ends a run too. Works by the rules from Cancun on, as {@link createWasmEngine}, which gives the same results. One instance serves all
+ * runs, however they end.
+ */
+export function createShortRuns(module: WasmModule, options: InstanceOptions) {
+  let kept: WasmInstance | undefined
+  return (message: Message, environment: ExecutionEnvironment, work: bigint): ExecutionResult | undefined => {
+    if (environment.world.getBalance(message.caller) < message.value) {
+      return failed(FAILURE_MESSAGES.insufficientBalance, 0n)
+    }
+    const instance = kept ?? new WasmInstance(module, options)
+    // not kept when the engine breaks
+    kept = undefined
+    let isBroken = false
+    try {
+      instance.begin(environment)
+      const { recipient, result } = startMessage(instance, message, environment, true)
+      if (result !== undefined) return result
+      if (instance.proceed(work) === RUN_PAUSED) return undefined
+      return resultOf(instance, message, recipient)
+    } catch (error) {
+      isBroken = error instanceof EngineTrapError
+      throw error
+    } finally {
+      instance.end()
+      if (!isBroken && instance.memoryBytes <= KEPT_SHORT_MEMORY) kept = instance
+    }
+  }
+}
+
 /** Runs the message in a checkpoint of its own. Unless the run succeeds it stays open, and {@link WasmInstance.end} reverts it. */
 async function runMessage(
   instance: WasmInstance,
   message: Message,
-  { world, yield: pause }: ExecutionEnvironment,
+  environment: ExecutionEnvironment,
   sliceGas: bigint,
 ): Promise<ExecutionResult> {
+  const begun = startMessage(instance, message, environment, false)
+  if (begun.result !== undefined) return begun.result
+  const { yield: pause } = environment
+  const isStepping = ((instance.run.tracing?.flags ?? 0) & TRACE_STEPS) !== 0
+  const slice = pause === undefined ? UNLIMITED : isStepping ? TRACED_SLICE_GAS : sliceGas
+  while (instance.proceed(slice) === RUN_PAUSED) await pause?.()
+  return resultOf(instance, message, begun.recipient)
+}
+
+/** The message's recipient or new contract; a result where the message runs no code. */
+interface StartedMessage {
+  readonly recipient: Address
+  readonly result?: ExecutionResult
+}
+
+function startMessage(
+  instance: WasmInstance,
+  message: Message,
+  { world }: ExecutionEnvironment,
+  isBounded: boolean,
+): StartedMessage {
   const { run } = instance
   const { caller, value, data, gasLimit } = message
   const isCreation = message.to === undefined
@@ -71,23 +127,28 @@ async function runMessage(
   if (isCreation) world.warmAddress(recipient)
   openCheckpoint(run)
   if (isCreation) {
-    if (isOccupied(world, recipient)) return collision(run, message, recipient)
+    if (isOccupied(world, recipient)) return { recipient, result: collision(run, message, recipient) }
     beginContract(world, recipient, caller, value)
   }
-  const gas = gasLimit < MOST_GAS ? gasLimit : MOST_GAS
-  instance.start({ caller, recipient, value, data, gas, isCreation })
-  const isStepping = ((run.tracing?.flags ?? 0) & TRACE_STEPS) !== 0
-  const slice = pause === undefined ? UNLIMITED : isStepping ? TRACED_SLICE_GAS : sliceGas
-  while (instance.proceed(slice) === RUN_PAUSED) await pause?.()
+  instance.start({ caller, recipient, value, data, gas: gasOf(gasLimit), isCreation, isBounded })
+  return { recipient }
+}
 
+function gasOf(gasLimit: bigint): bigint {
+  return gasLimit < MOST_GAS ? gasLimit : MOST_GAS
+}
+
+/** The result of a run that is done. */
+function resultOf(instance: WasmInstance, { to, gasLimit }: Message, recipient: Address): ExecutionResult {
+  const { run } = instance
   const { status, gasLeft, gasRefund, output, ...failure } = instance.result()
+  const gasUsed = gasOf(gasLimit) - gasLeft
   if (status === FAILED) {
-    return failed(engineFailureMessage(failure, run.precompileFailure), gasLeft === 0n ? gasLimit : gas - gasLeft)
+    return failed(engineFailureMessage(failure, run.precompileFailure), gasLeft === 0n ? gasLimit : gasUsed)
   }
-  const gasUsed = gas - gasLeft
   if (status === REVERTED) return { status: 'revert', output, gasUsed, gasRefund: 0n }
   commitCheckpoint(run)
-  return { status: 'success', output, gasUsed, gasRefund, ...(isCreation ? { createdAddress: recipient } : {}) }
+  return { status: 'success', output, gasUsed, gasRefund, ...(to === undefined ? { createdAddress: recipient } : {}) }
 }
 
 /** EIP-684: such a creation takes all gas. The engine is not called for it, but a tracer is. */

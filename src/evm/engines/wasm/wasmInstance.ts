@@ -12,6 +12,7 @@ import {
   RESULT_OUTPUT_LENGTH,
   RESULT_REFUND,
   RESULT_STATUS,
+  START_BOUNDED,
   START_CREATION,
 } from '../../../../assembly/constants.ts'
 import type { Address } from '../../../primitives/address.ts'
@@ -51,6 +52,8 @@ interface FirstFrame {
   readonly data: Uint8Array
   readonly gas: bigint
   readonly isCreation: boolean
+  /** a run that is dropped when it pauses, and pauses soon (assembly/bounds.ts) */
+  readonly isBounded: boolean
 }
 
 interface InstanceResult extends EngineFailure {
@@ -129,7 +132,7 @@ export class WasmInstance {
     this.#run.tracing = undefined
   }
 
-  start({ caller, recipient, value, data, gas, isCreation }: FirstFrame): void {
+  start({ caller, recipient, value, data, gas, isCreation, isBounded }: FirstFrame): void {
     const { memory } = this.#run
     const base = this.#messageAt
     memory.write(base + MESSAGE_CALLER, caller)
@@ -138,7 +141,8 @@ export class WasmInstance {
     this.#guarded(() => {
       const input = this.#exports.reserveInput(data.length)
       memory.write(input, data)
-      this.#exports.start(gas, isCreation ? START_CREATION : 0, input, data.length)
+      const flags = (isCreation ? START_CREATION : 0) | (isBounded ? START_BOUNDED : 0)
+      this.#exports.start(gas, flags, input, data.length)
     })
   }
 

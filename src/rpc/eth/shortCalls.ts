@@ -1,0 +1,315 @@
+import { blockContextOf, rulesAt } from '../../app/blockContext.ts'
+import type { ChainConfig } from '../../chain/chainConfig.ts'
+import { includesFork } from '../../chain/hardfork.ts'
+import type { BlockContext, Rules } from '../../evm/blockContext.ts'
+import type { ExecutionEnvironment, ExecutionResult, Message } from '../../evm/engine.ts'
+import type { PrecompileTable, StatefulPrecompile } from '../../evm/precompile.ts'
+import { createPrecompileGas } from '../../evm/precompileGas.ts'
+import { applyShortCall, type TransitionOutcome } from '../../evm/transition.ts'
+import { MODULE_ACCOUNT_NAMES } from '../../modules/moduleAccounts.ts'
+import { type Address, moduleAddress } from '../../primitives/address.ts'
+import { bytesKey } from '../../primitives/bytes.ts'
+import { Journal } from '../../state/journal.ts'
+import type { StateReader } from '../../state/reader.ts'
+import type { NodeView } from '../../state/view.ts'
+import type { SocketMetrics } from '../../telemetry/metrics.ts'
+import type { CallScope } from '../callScope.ts'
+import { responseTooLarge } from '../errors.ts'
+import { readArguments } from '../method.ts'
+import type { BlockSelector } from '../params/blockSelector.ts'
+import type { CallRequest } from '../params/callRequest.ts'
+import type { ContextLease, ShortCalls } from '../runMethod.ts'
+import { blockFor, call, callResult, toCallMessage } from './call.ts'
+
+/** Runs code as far as `work` gas goes: see `createShortRuns` of the wasm engine. */
+type BoundedRun = (message: Message, environment: ExecutionEnvironment, work: bigint) => ExecutionResult | undefined
+
+/** What the calls of a socket thread may take. Which of it is reached decides where a call runs, never what it answers. */
+interface ShortCallLimits {
+  /** gas of the EVM that an attempt may use: ten times what most calls of tokens take */
+  readonly work: bigint
+  /** gas of Ethereum's slower precompiles that it may use: a call of ecrecover or two */
+  readonly precompileGas: bigint
+  /** reads of the database that it may make, at 5 to 100 µs each; what the caches have is free */
+  readonly reads: number
+  /** milliseconds of attempts in one turn of the event loop, after which the calls of the turn go to view threads … */
+  readonly turnMs: number
+  /** … if so much gas was used in it: where the thread had to wait for a processor, time passed without any work */
+  readonly turnGas: number
+  /** attempts of one client in vain, between two blocks */
+  readonly clientDrops: number
+}
+
+const LIMITS: ShortCallLimits = {
+  work: 50_000n,
+  precompileGas: 7_000n,
+  reads: 32,
+  turnMs: 2,
+  turnGas: 500_000,
+  clientDrops: 64,
+}
+
+/** The wasm engine has no older rules. */
+const FIRST_FORK = 'cancun'
+/** Digits of the data of a call that is tried: 8 KB. */
+const MAX_DATA_DIGITS = 2 + 2 * 8_192
+/** Contracts and functions that are remembered to take long, of at most 60 characters each; then all are forgotten, and after so many blocks. */
+const MAX_LONG = 4_096
+const LONG_BLOCKS = 32
+/** Clients whose attempts in vain are counted; beyond them nobody new may try until the next block. */
+const MAX_CLIENTS = 4_096
+
+/** Fields of a request without which it is tried: all others are rare. */
+const RARE_FIELDS = ['accessList', 'authorizationList', 'blobVersionedHashes', 'maxFeePerBlobGas'] as const
+
+/** Why a call is left to a view thread. */
+type Refusal = 'unfit' | 'long' | 'busy' | 'client' | 'loading' | DropReason
+type DropReason = 'work' | 'reads' | 'precompile'
+
+/** An attempt is given up where it does something that it may not do. */
+class CallDropped extends Error {
+  override readonly name = 'CallDropped'
+}
+
+/** One for all: nobody sees it, and to collect a stack takes longer than the attempt. */
+const DROPPED = new CallDropped('the call is left to a view thread')
+
+export interface ShortCallsOptions {
+  readonly chain: ChainConfig
+  readonly lease: (scope: CallScope) => ContextLease
+  /** of the newest head */
+  readonly headHeight: () => number
+  /** loads the engine, at the first call */
+  readonly openRun: () => Promise<BoundedRun>
+  /** of a clock that only ever goes on */
+  readonly nowMs: () => number
+  readonly onError: (error: unknown) => void
+  readonly metrics?: Pick<SocketMetrics, 'shortCallsTotal'> | undefined
+  /** by default what is right in a node */
+  readonly limits?: Partial<ShortCallLimits>
+}
+
+/** What all calls on one head have in common. */
+interface Head {
+  readonly view: NodeView
+  readonly height: number
+  readonly state: StateReader
+  readonly rules: Rules
+  readonly block: BlockContext
+  /** as calls see it that pay nothing */
+  readonly freeBlock: BlockContext
+}
+
+/** The fields of a request that are looked at before it is read. */
+type RawRequest = Readonly<Record<string, unknown>>
+
+/**
+ * Tries `eth_call` in the thread that holds the connection: most calls take less than the way to a view thread and back. Nothing waits in
+ * between, so an attempt is bounded ({@link ShortCallLimits}) and dropped where it reaches a bound; the call then runs in a view thread from
+ * the start. An attempt that ends has the view thread's answer: the same code runs on the same state with the same gas, and what it may not
+ * do drops it.
+ *
+ * Calls with overrides, on other blocks than the head, and with rare fields go to view threads at once, as those of what has turned out to
+ * take long.
+ */
+export function createShortCalls(options: ShortCallsOptions): ShortCalls {
+  const { chain, lease, metrics, nowMs } = options
+  const limits = { ...LIMITS, ...options.limits }
+  const turn = createTurnBudget(limits, nowMs)
+  /** by {@link targetOf} */
+  const long = new Set<string>()
+  let longSince = 0
+  /** attempts in vain since the last block, by client */
+  const drops = new Map<string, number>()
+  let countedHeight = 0
+  let run: BoundedRun | undefined
+  let isLoading = false
+  let head: Head | undefined
+
+  // of the attempt that runs
+  let reads = 0
+  let dropped: DropReason | undefined
+
+  const drop = (reason: DropReason): never => {
+    dropped = reason
+    throw DROPPED
+  }
+  const countRead = (): void => {
+    reads++
+    if (reads > limits.reads) drop('reads')
+  }
+  const precompiles = precompileStubs(chain, () => drop('precompile'))
+
+  const load = async (): Promise<void> => {
+    isLoading = true
+    try {
+      run = await options.openRun()
+    } catch (error) {
+      // Not tried again: view threads answer, as they do where there is no such engine.
+      options.onError(error)
+    }
+  }
+
+  const forget = (): void => {
+    const height = options.headHeight()
+    if (height === countedHeight) return
+    countedHeight = height
+    drops.clear()
+    if (height - longSince < LONG_BLOCKS) return
+    long.clear()
+    longSince = height
+  }
+
+  const moveTo = (view: NodeView): Head => {
+    const height = view.chain.headHeight
+    const header = view.chain.header(height)!
+    const rules = rulesAt(chain, height)
+    const reader = {
+      hash: (number: number) => {
+        countRead()
+        return view.chain.hash(number)
+      },
+    }
+    // Only precompiles see the milliseconds, and those drop the attempt.
+    const block = blockContextOf(header, header.timestamp * 1_000, reader, rules)
+    return { view, height, state: view.stateAt(height, countRead), rules, block, freeBlock: blockFor({}, block) }
+  }
+
+  /** The answer, or why there is none. @throws RpcError, which is the call's answer */
+  const attempt = (params: readonly unknown[], scope: CallScope, boundedRun: BoundedRun): string | Refusal => {
+    const { context, release } = lease(scope)
+    try {
+      if (head?.view !== context.view) head = moveTo(context.view)
+      if (!includesFork(head.rules.fork, FIRST_FORK)) return 'unfit'
+      const [request, selector] = readArguments(call, params) as [CallRequest, BlockSelector | undefined]
+      if (!isHead(selector, head.height)) return 'unfit'
+      const message = toCallMessage(request, context)
+      const { block, freeBlock, rules, state } = head
+      const isFree = message.maxFeePerGas === 0n && message.maxPriorityFeePerGas === 0n
+      const gas = limits.precompileGas < chain.precompileGasLimit ? limits.precompileGas : chain.precompileGasLimit
+      const precompileGas = createPrecompileGas(gas)
+      const outcome = applyShortCall(
+        message,
+        {
+          world: new Journal(state),
+          block: isFree ? freeBlock : blockFor(message, block),
+          rules,
+          precompiles,
+          precompileGas,
+          acceptsBlobs: true,
+        },
+        (code, environment) => boundedRun(code, environment, limits.work),
+      )
+      if (outcome === undefined) return 'work'
+      turn.spend(gasOf(outcome))
+      if (precompileGas.hitLimit && gas < chain.precompileGasLimit) return 'precompile'
+      const text = `"${callResult(outcome, message)}"`
+      if (text.length > context.limits.responseBytes) throw responseTooLarge()
+      return text
+    } catch (error) {
+      if (dropped === undefined) throw error
+      return dropped
+    } finally {
+      release()
+    }
+  }
+
+  const tryCall = (params: readonly unknown[], scope: CallScope): string | Refusal => {
+    const request = requestIn(params)
+    if (request === undefined || scope.signal.aborted) return 'unfit'
+    if (run === undefined) {
+      if (!isLoading) void load()
+      return 'loading'
+    }
+    forget()
+    const target = targetOf(request)
+    if (long.has(target)) return 'long'
+    const inVain = drops.get(scope.client) ?? (drops.size < MAX_CLIENTS ? 0 : limits.clientDrops)
+    if (inVain >= limits.clientDrops) return 'client'
+    if (!turn.begin()) return 'busy'
+    reads = 0
+    dropped = undefined
+    const outcome = attempt(params, scope, run)
+    if (!isDrop(outcome)) return outcome
+    turn.spend(Number(limits.work))
+    drops.set(scope.client, inVain + 1)
+    // What was read is in the caches now: the next attempt comes further.
+    if (outcome !== 'reads') {
+      if (long.size >= MAX_LONG) long.clear()
+      long.add(target)
+    }
+    return outcome
+  }
+
+  return {
+    method: call.name,
+    tryCall: (params, scope) => {
+      const outcome = tryCall(params, scope)
+      const isAnswer = outcome.startsWith('"')
+      metrics?.shortCallsTotal.inc({ outcome: isAnswer ? 'here' : outcome })
+      return isAnswer ? outcome : undefined
+    },
+  }
+}
+
+function isDrop(outcome: string): outcome is DropReason {
+  return outcome === 'work' || outcome === 'reads' || outcome === 'precompile'
+}
+
+/** Gas that a call used, and what it takes without any. */
+function gasOf(outcome: TransitionOutcome): number {
+  return outcome.kind === 'applied' ? Number(outcome.maxGasUsed) : 0
+}
+
+/** The request of a call that may be tried, as it came; undefined: none. Its fields may still be wrong. */
+function requestIn([request, , state, block]: readonly unknown[]): RawRequest | undefined {
+  if ((state ?? undefined) !== undefined || (block ?? undefined) !== undefined) return undefined
+  if (typeof request !== 'object' || request === null) return undefined
+  const fields = request as RawRequest
+  for (const name of RARE_FIELDS) if ((fields[name] ?? undefined) !== undefined) return undefined
+  const { data, input, to } = fields
+  const isShort = (text: unknown): boolean => typeof text !== 'string' || text.length <= MAX_DATA_DIGITS
+  return isShort(data) && isShort(input) && isShort(to) ? fields : undefined
+}
+
+/** The contract that is called, and the function. */
+function targetOf({ to, input, data }: RawRequest): string {
+  const digits = input ?? data
+  const selector = typeof digits === 'string' ? digits.slice(0, 10) : ''
+  return `${typeof to === 'string' ? to.slice(0, 42) : ''}:${selector}`.toLowerCase()
+}
+
+function isHead(selector: BlockSelector | undefined, height: number): boolean {
+  if (selector === undefined) return true
+  if (selector.kind !== 'number') return false
+  const { number } = selector
+  return number === height || number === 'latest' || number === 'safe' || number === 'finalized'
+}
+
+/** What is in the place of the chain's own precompiles, which do more than their gas tells. */
+function precompileStubs({ registeredPrecompiles }: ChainConfig, run: StatefulPrecompile['run']): PrecompileTable {
+  const addresses: readonly Address[] = [...MODULE_ACCOUNT_NAMES.map(moduleAddress), ...registeredPrecompiles]
+  return new Map(addresses.map((address) => [bytesKey(address), { address, run }]))
+}
+
+/** What the attempts of one turn of the event loop may take. */
+function createTurnBudget({ turnMs, turnGas }: Pick<ShortCallLimits, 'turnMs' | 'turnGas'>, nowMs: () => number) {
+  let sinceMs: number | undefined
+  let spent = 0
+  const end = (): void => {
+    sinceMs = undefined
+  }
+  return {
+    /** Whether one more attempt may begin. */
+    begin: (): boolean => {
+      if (sinceMs !== undefined) return spent < turnGas || nowMs() - sinceMs < turnMs
+      setImmediate(end)
+      sinceMs = nowMs()
+      spent = 0
+      return true
+    },
+    spend: (gas: number): void => {
+      spent += gas
+    },
+  }
+}
