@@ -1,5 +1,5 @@
 # A node, or any other command of coind: docker run … coind start. See README.md. `--target explorer` builds an explorer of a node's chain.
-ARG NODE_IMAGE=node:24-bookworm-slim
+ARG NODE_IMAGE=node:26-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app

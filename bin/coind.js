@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { builtEntry } from './builtNode.js'
 import { watchNpm } from './npmParents.js'
 
-const NEEDED_MAJOR = 24
+const NEEDED_MAJOR = 26
 /** See src/cli/run.ts and explorer/run.ts. */
 const NODE_COMMANDS = ['start', 'devnet', 'explorer']
 const entry =

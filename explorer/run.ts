@@ -50,7 +50,7 @@ try {
   process.stderr.write(`coind: ${(error as Error).message}\n`)
   process.exitCode = known
 }
-if (process.connected) process.disconnect()
+if (process.connected) process.disconnect?.()
 
 /** The exit code of an error whose message is a line for the operator; undefined for a bug, which needs its stack. */
 function exitCodeOf(error: unknown): number | undefined {

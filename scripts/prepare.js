@@ -6,7 +6,7 @@ import { buildEngine } from './buildEngine.js'
 import { buildNode } from './buildNode.js'
 import { buildWeb } from './buildWeb.js'
 
-const NEEDED_MAJOR = 24
+const NEEDED_MAJOR = 26
 /** Packages with a native part that has no substitute. */
 const NATIVE = ['classic-level']
 

@@ -114,7 +114,7 @@ function readAnswers(socket: Socket, onAnswers: (bodies: readonly Buffer[]) => v
   let rest: Buffer | undefined
   /** bytes that the answer at the start of `rest` has in all, when its head is known */
   let needed = 0
-  socket.on('data', (chunk) => {
+  socket.on('data', (chunk: Buffer) => {
     let received = rest === undefined ? chunk : Buffer.concat([rest, chunk])
     const answers: Buffer[] = []
     while (received.length > 0 && received.length >= needed) {

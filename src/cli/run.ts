@@ -89,7 +89,7 @@ try {
   endAtOnce(1)
 }
 process.off('disconnect', onLauncherEnded)
-if (process.env[LAUNCHED] === '1' && process.connected) process.disconnect()
+if (process.env[LAUNCHED] === '1' && process.connected) process.disconnect?.()
 
 /**
  * Ends the process with all its threads, without waiting for any. `process.exit` would end the threads one after another, and a thread for

@@ -6,7 +6,7 @@ import { ConfigError } from './configError.ts'
  * The one major version of Node.js whose V8, WebAssembly, zlib and ICU this version is tested with (docs/dependencies.md). Whatever
  * else names it says the same: bin/coind.js, scripts/prepare.js, Dockerfile, package.json, README.md.
  */
-export const NODE_MAJOR = 24
+export const NODE_MAJOR = 26
 
 /** This Node.js may not sign blocks. */
 export class UnsupportedRuntimeError extends Error {

@@ -81,7 +81,7 @@ function forward(from: Socket, to: Socket, quality: LinkQuality): void {
     if (chunk === undefined) to.end()
     else to.write(chunk)
   }
-  from.on('data', (chunk) => {
+  from.on('data', (chunk: Buffer) => {
     const now = performance.now()
     const isStalled = Math.random() < quality.stallShare
     const jitterMs = (Math.random() * 2 - 1) * quality.jitterMs

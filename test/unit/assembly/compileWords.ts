@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import asc from 'assemblyscript/asc'
 import { type WasmMemory, WebAssembly } from '../../../src/evm/webAssembly.ts'
+import { assemblyCompiler } from './assemblyCompiler.ts'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const ENTRY = 'assembly/entry.ts'
@@ -23,20 +23,23 @@ interface WordExports {
  */
 export async function compileWords(entry: string): Promise<WordExports> {
   let binary: Uint8Array | undefined
-  const { error, stderr } = await asc.main([ENTRY, '--baseDir', ROOT, '--outFile', 'words.wasm', ...OPTIONS], {
-    readFile: async (name, directory) => {
-      if (name === ENTRY) return entry
-      try {
-        return await readFile(resolve(directory, name), 'utf8')
-      } catch {
-        return null // the compiler asks for every place where a module could be
-      }
+  const { error, stderr } = await assemblyCompiler.main(
+    [ENTRY, '--baseDir', ROOT, '--outFile', 'words.wasm', ...OPTIONS],
+    {
+      readFile: async (name, directory) => {
+        if (name === ENTRY) return entry
+        try {
+          return await readFile(resolve(directory, name), 'utf8')
+        } catch {
+          return null // the compiler asks for every place where a module could be
+        }
+      },
+      writeFile: (name, contents) => {
+        if (name === 'words.wasm' && typeof contents !== 'string') binary = Uint8Array.from(contents)
+      },
+      listFiles: () => [],
     },
-    writeFile: (name, contents) => {
-      if (name === 'words.wasm' && typeof contents !== 'string') binary = Uint8Array.from(contents)
-    },
-    listFiles: () => [],
-  })
+  )
   if (error !== null || binary === undefined) throw new Error(`does not compile\n${stderr.toString()}`)
   const { exports } = new WebAssembly.Instance(await WebAssembly.compile(binary), {})
   const { memory } = exports as { readonly memory: WasmMemory }

@@ -34,7 +34,7 @@ const pretending = (version: string): string =>
     `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`,
   )}`
 const OLD = '20.1.0'
-const LATER = '26.1.0'
+const LATER = '28.1.0'
 
 let project: string
 let stopped: string
@@ -217,7 +217,7 @@ describe('bin/coind.js', () => {
     const { code, errors } = await endOf(launch(OLD, 'run', stopped))
     expect(code).toBe(69)
     expect(errors).toMatch(
-      /^coind: needs Node\.js 24, this is v\S+ and there is no bundled one for \S+: install [^\n]+\n$/,
+      /^coind: needs Node\.js 26, this is v\S+ and there is no bundled one for \S+: install [^\n]+\n$/,
     )
   })
 })

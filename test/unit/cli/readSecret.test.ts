@@ -6,8 +6,12 @@ function ask(keys: string, isTTY = true): { readonly answer: Promise<string>; re
   const input = Object.assign(new PassThrough(), { isTTY }) as unknown as NodeJS.ReadStream
   const output = new PassThrough()
   const answer = readSecret('Password: ', '--password-file', input, output as unknown as NodeJS.WriteStream)
+  let shown = ''
+  output.setEncoding('utf8').on('data', (text: string) => {
+    shown += text
+  })
   input.push(keys)
-  return { answer, shown: () => String(output.read()) }
+  return { answer, shown: () => shown }
 }
 
 describe('a question for a secret', () => {

@@ -5,13 +5,18 @@ import { checkRuntime, NODE_MAJOR, UnsupportedRuntimeError } from '../../../src/
 const read = (file: string): string => readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8')
 
 describe('the Node.js of a node', () => {
-  it.each(['22.22.0', '25.1.0', '26.0.0-nightly', '240.1.0'])('%s warns a node and refuses a validator', (version) => {
-    expect(checkRuntime(version, false)).toMatch(/this is Node\.js [^:]+ Node\.js 24 only: [^\n]+: install Node\.js 24/)
-    expect(() => checkRuntime(version, true)).toThrow(UnsupportedRuntimeError)
-    expect(() => checkRuntime(version, true)).toThrow(/does not sign on it: [^\n]+: install Node\.js 24/)
-  })
+  it.each(['22.22.0', '24.21.0', '25.1.0', '27.0.0-nightly', '260.1.0'])(
+    '%s warns a node and refuses a validator',
+    (version) => {
+      expect(checkRuntime(version, false)).toMatch(
+        /this is Node\.js [^:]+ Node\.js 26 only: [^\n]+: install Node\.js 26/,
+      )
+      expect(() => checkRuntime(version, true)).toThrow(UnsupportedRuntimeError)
+      expect(() => checkRuntime(version, true)).toThrow(/does not sign on it: [^\n]+: install Node\.js 26/)
+    },
+  )
 
-  it.each(['24.0.0', '24.21.0', process.versions.node])('%s is the pinned one', (version) => {
+  it.each(['26.0.0', '26.10.0', process.versions.node])('%s is the pinned one', (version) => {
     expect(checkRuntime(version, true)).toBeUndefined()
     expect(checkRuntime(version, false)).toBeUndefined()
   })

@@ -163,6 +163,6 @@ describe('scripts/prepare.js', () => {
   it('asks for a newer Node.js in one line', () => {
     const old = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.1.0' } })"
     const result = run(process.execPath, ['--import', `data:text/javascript,${encodeURIComponent(old)}`, script])
-    expect([result.status, result.stderr]).toEqual([69, expect.stringMatching(/^coind: needs Node\.js 24[^\n]+\n$/)])
+    expect([result.status, result.stderr]).toEqual([69, expect.stringMatching(/^coind: needs Node\.js 26[^\n]+\n$/)])
   })
 })

@@ -1,5 +1,5 @@
-import asc from 'assemblyscript/asc'
 import { type WasmModule, WebAssembly } from '../../../../../src/evm/webAssembly.ts'
+import { assemblyCompiler } from '../../../assembly/assemblyCompiler.ts'
 
 /** What the stand-in does, by the first byte of the message's data; it returns how many runs its instance has begun. */
 export const SUCCEED = 0
@@ -55,7 +55,7 @@ export function run(slice: i64): i32 {
 /** A module with the engine's exports that runs no code: for what the host does around runs. */
 export async function compileStandIn(): Promise<WasmModule> {
   let binary: Uint8Array | undefined
-  const { error, stderr } = await asc.main(
+  const { error, stderr } = await assemblyCompiler.main(
     ['standIn.ts', '--outFile', 'standIn.wasm', '--runtime', 'stub', '--initialMemory', '4'],
     {
       readFile: (name) => (name === 'standIn.ts' ? SOURCE : null),
