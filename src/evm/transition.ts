@@ -366,11 +366,22 @@ function warmAddresses(
   world.warmAddress(sender)
   if (to !== undefined) world.warmAddress(to)
   if (includesFork(rules.fork, 'shanghai')) world.warmAddress(block.coinbase)
-  for (const { address, isMoved } of precompiles.values()) if (isMoved !== true) world.warmAddress(address)
+  world.warmPrecompiles(warmKeys(precompiles))
   for (const { address, storageKeys } of accessList) {
     world.warmAddress(address)
     for (const slot of storageKeys) world.warmSlot(address, slot)
   }
+}
+
+/** Most transactions of a thread have the same table. */
+const knownKeys = new WeakMap<PrecompileTable, ReadonlySet<string>>()
+
+function warmKeys(precompiles: PrecompileTable): ReadonlySet<string> {
+  const known = knownKeys.get(precompiles)
+  if (known !== undefined) return known
+  const keys = new Set([...precompiles].filter(([, { isMoved }]) => isMoved !== true).map(([key]) => key))
+  knownKeys.set(precompiles, keys)
+  return keys
 }
 
 function reportStart(

@@ -51,6 +51,8 @@ interface TransactionScope {
   readonly id: number
   readonly depth: number
   ended: boolean
+  /** keys of accounts that are warm without entries that say so */
+  precompiles: ReadonlySet<string> | undefined
   logs: Log[] | undefined
   events: NativeEvent[] | undefined
   transfers: ValueTransfer[] | undefined
@@ -212,11 +214,15 @@ export class Journal implements WorldState {
   }
 
   warmAddress(address: Address): boolean {
-    return this.#warm(this.#entry(address))
+    return this.#warm(this.#entry(address)) || this.#isPrecompile(address)
+  }
+
+  warmPrecompiles(keys: ReadonlySet<string>): void {
+    this.#scope.precompiles = keys
   }
 
   isWarmAddress(address: Address): boolean {
-    return this.#known(address)?.warmIn === this.#scope.id
+    return this.#known(address)?.warmIn === this.#scope.id || this.#isPrecompile(address)
   }
 
   warmSlot(address: Address, slot: Uint8Array): boolean {
@@ -442,6 +448,10 @@ export class Journal implements WorldState {
     this.#scope.touched.push(entry)
   }
 
+  #isPrecompile(address: Address): boolean {
+    return this.#scope.precompiles?.has(bytesKey(address)) === true
+  }
+
   #warm(item: AccountEntry | Slot): boolean {
     const previous = item.warmIn
     if (previous === this.#scope.id) return true
@@ -487,6 +497,7 @@ function createScope(id: number, depth: number): TransactionScope {
     id,
     depth,
     ended: false,
+    precompiles: undefined,
     logs: undefined,
     events: undefined,
     transfers: undefined,

@@ -53,6 +53,11 @@ export interface WorldState {
 
   /** Warms the address (EIP-2929) and returns whether it was warm before. */
   warmAddress(address: Address): boolean
+  /**
+   * Warms the addresses with these keys (`bytesKey`) for the rest of the transaction, whatever is reverted, and only these, without a look at
+   * their accounts. The set must not change.
+   */
+  warmPrecompiles(keys: ReadonlySet<string>): void
   /** Like {@link isWarmSlot} it never reads the underlying state, so that code without the gas for a cold access causes no read. */
   isWarmAddress(address: Address): boolean
   warmSlot(address: Address, slot: Uint8Array): boolean

@@ -206,7 +206,7 @@ describe('left to a view thread are', () => {
   })
 
   test('what reads too much of the state, until its caches have it', async () => {
-    const trial = await trialOf({ limits: { reads: 5 } })
+    const trial = await trialOf({ limits: { reads: 2 } })
     const { view, ...rest } = node.context()
     const known = new Set<string>()
     const state = view.stateAt(2)
