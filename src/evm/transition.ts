@@ -1,9 +1,9 @@
 import type { Burn, NativeEvent, ValueTransfer } from '../chain/entries.ts'
-import { includesFork } from '../chain/hardfork.ts'
+import { type Hardfork, includesFork } from '../chain/hardfork.ts'
 import type { Log } from '../chain/receipt.ts'
 import type { SignedTransaction, Transaction } from '../chain/transaction.ts'
 import type { Address } from '../primitives/address.ts'
-import { EMPTY_BYTES, equalBytes } from '../primitives/bytes.ts'
+import { bytesKey, EMPTY_BYTES, equalBytes } from '../primitives/bytes.ts'
 import type { WorldState } from '../state/world.ts'
 import { applyAuthorizations, delegationTarget, recoverAuthority } from './authorization.ts'
 import type { BlockContext, Rules } from './blockContext.ts'
@@ -365,22 +365,30 @@ function warmAddresses(
   if (!includesFork(rules.fork, 'berlin')) return
   world.warmAddress(sender)
   if (to !== undefined) world.warmAddress(to)
-  if (includesFork(rules.fork, 'shanghai')) world.warmAddress(block.coinbase)
-  world.warmPrecompiles(warmKeys(precompiles))
+  world.warmAlways(warmKeys(block, precompiles, rules.fork))
   for (const { address, storageKeys } of accessList) {
     world.warmAddress(address)
     for (const slot of storageKeys) world.warmSlot(address, slot)
   }
 }
 
-/** Most transactions of a thread have the same table. */
-const knownKeys = new WeakMap<PrecompileTable, ReadonlySet<string>>()
+interface WarmKeys {
+  readonly precompiles: PrecompileTable
+  readonly fork: Hardfork
+  readonly keys: ReadonlySet<string>
+}
 
-function warmKeys(precompiles: PrecompileTable): ReadonlySet<string> {
-  const known = knownKeys.get(precompiles)
-  if (known !== undefined) return known
-  const keys = new Set([...precompiles].filter(([, { isMoved }]) => isMoved !== true).map(([key]) => key))
-  knownKeys.set(precompiles, keys)
+/** All transactions of a block have the same. */
+const knownKeys = new WeakMap<BlockContext, WarmKeys>()
+
+/** Keys of the chain's own precompiles, and with EIP-3651 of the coinbase. */
+function warmKeys(block: BlockContext, precompiles: PrecompileTable, fork: Hardfork): ReadonlySet<string> {
+  const known = knownKeys.get(block)
+  if (known?.precompiles === precompiles && known.fork === fork) return known.keys
+  const keys = new Set<string>()
+  for (const [key, { isMoved }] of precompiles) if (isMoved !== true) keys.add(key)
+  if (includesFork(fork, 'shanghai')) keys.add(bytesKey(block.coinbase))
+  knownKeys.set(block, { precompiles, fork, keys })
   return keys
 }
 

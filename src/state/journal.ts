@@ -31,6 +31,9 @@ interface AccountEntry {
   readonly base: Account | undefined
   /** present fields; the object is replaced as a whole, so that undoing restores the old object */
   account: Account | undefined
+  /** the code of the hash `codeOf`, which is the account's unless its code has changed since it was read */
+  code: Uint8Array
+  codeOf: Hash | undefined
   /** slots that were read or written; undefined before the first */
   slots: Map<string, Slot> | undefined
   /** all of the reader's slots were deleted */
@@ -52,7 +55,7 @@ interface TransactionScope {
   readonly depth: number
   ended: boolean
   /** keys of accounts that are warm without entries that say so */
-  precompiles: ReadonlySet<string> | undefined
+  alwaysWarm: ReadonlySet<string> | undefined
   logs: Log[] | undefined
   events: NativeEvent[] | undefined
   transfers: ValueTransfer[] | undefined
@@ -132,9 +135,15 @@ export class Journal implements WorldState {
   }
 
   getCode(address: Address): Uint8Array {
-    const hash = this.#entry(address).account?.codeHash
+    const entry = this.#entry(address)
+    const hash = entry.account?.codeHash
     if (hash === undefined || equalBytes(hash, EMPTY_CODE_HASH)) return EMPTY_BYTES
-    return this.#codes.get(bytesKey(hash)) ?? this.#reader.getCode(hash)
+    // A transaction asks several times for the code that it runs.
+    if (hash !== entry.codeOf) {
+      entry.code = this.#codes.get(bytesKey(hash)) ?? this.#reader.getCode(hash)
+      entry.codeOf = hash
+    }
+    return entry.code
   }
 
   getCodeHash(address: Address): Hash | undefined {
@@ -214,15 +223,15 @@ export class Journal implements WorldState {
   }
 
   warmAddress(address: Address): boolean {
-    return this.#warm(this.#entry(address)) || this.#isPrecompile(address)
+    return this.#warm(this.#entry(address)) || this.#isAlwaysWarm(address)
   }
 
-  warmPrecompiles(keys: ReadonlySet<string>): void {
-    this.#scope.precompiles = keys
+  warmAlways(keys: ReadonlySet<string>): void {
+    this.#scope.alwaysWarm = keys
   }
 
   isWarmAddress(address: Address): boolean {
-    return this.#known(address)?.warmIn === this.#scope.id || this.#isPrecompile(address)
+    return this.#known(address)?.warmIn === this.#scope.id || this.#isAlwaysWarm(address)
   }
 
   warmSlot(address: Address, slot: Uint8Array): boolean {
@@ -448,8 +457,8 @@ export class Journal implements WorldState {
     this.#scope.touched.push(entry)
   }
 
-  #isPrecompile(address: Address): boolean {
-    return this.#scope.precompiles?.has(bytesKey(address)) === true
+  #isAlwaysWarm(address: Address): boolean {
+    return this.#scope.alwaysWarm?.has(bytesKey(address)) === true
   }
 
   #warm(item: AccountEntry | Slot): boolean {
@@ -482,6 +491,8 @@ function createEntry(address: Address, base: Account | undefined): AccountEntry 
     address,
     base,
     account: base,
+    code: EMPTY_BYTES,
+    codeOf: undefined,
     slots: undefined,
     wiped: false,
     slotDelta: 0,
@@ -497,7 +508,7 @@ function createScope(id: number, depth: number): TransactionScope {
     id,
     depth,
     ended: false,
-    precompiles: undefined,
+    alwaysWarm: undefined,
     logs: undefined,
     events: undefined,
     transfers: undefined,

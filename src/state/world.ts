@@ -57,7 +57,7 @@ export interface WorldState {
    * Warms the addresses with these keys (`bytesKey`) for the rest of the transaction, whatever is reverted, and only these, without a look at
    * their accounts. The set must not change.
    */
-  warmPrecompiles(keys: ReadonlySet<string>): void
+  warmAlways(keys: ReadonlySet<string>): void
   /** Like {@link isWarmSlot} it never reads the underlying state, so that code without the gas for a cold access causes no read. */
   isWarmAddress(address: Address): boolean
   warmSlot(address: Address, slot: Uint8Array): boolean

@@ -336,23 +336,23 @@ describe('Journal', () => {
     expect(journal.getTransient(first, slots[0]!)).toEqual(Uint8Array.of(1))
   })
 
-  it('keeps precompiles warm in one transaction, whatever is reverted, and reads nothing of them', () => {
+  it('keeps addresses warm in one transaction, whatever is reverted, and reads nothing of them', () => {
     const state = new MemoryStateReader()
     state.getAccount = () => {
       throw new Error('read')
     }
     const journal = new Journal(state)
-    const precompile = addresses[0]!
+    const warm = addresses[0]!
     journal.beginTransaction()
-    journal.warmPrecompiles(new Set([bytesKey(precompile)]))
+    journal.warmAlways(new Set([bytesKey(warm)]))
     journal.checkpoint()
-    expect(journal.isWarmAddress(precompile)).toBe(true)
+    expect(journal.isWarmAddress(warm)).toBe(true)
     expect(journal.isWarmAddress(addresses[1]!)).toBe(false)
     journal.revert()
-    expect(journal.isWarmAddress(precompile)).toBe(true)
+    expect(journal.isWarmAddress(warm)).toBe(true)
     journal.endTransaction({ clearEmpty: true })
     journal.beginTransaction()
-    expect(journal.isWarmAddress(precompile)).toBe(false)
+    expect(journal.isWarmAddress(warm)).toBe(false)
   })
 
   it('refuses a transaction that begins or ends inside its own open checkpoint', () => {
