@@ -48,7 +48,7 @@ import {
   waitAtGate,
 } from './sharedMemory.ts'
 import { endThread, type ThreadData } from './spawn.ts'
-import { openShortRuns } from './threadEngine.ts'
+import { openShortEngine } from './threadEngine.ts'
 import type { ViewService } from './view.ts'
 import { followHeads } from './viewFeed.ts'
 import { createSenderRecovery, createViewPool } from './viewPool.ts'
@@ -213,7 +213,7 @@ function openShortCalls(engine: Extract<EngineChoice, { readonly kind: 'wasm' }>
     chain: data.chain,
     lease: contexts.lease,
     headHeight: () => getPublishedHeight(data.publishedHeight),
-    openRun: () => openShortRuns(engine),
+    openEngine: () => openShortEngine(engine),
     nowMs: () => performance.now(),
     onError: (error) => log.error({ error }, 'calls cannot run in this thread: view threads run them'),
     metrics,

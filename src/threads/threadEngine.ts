@@ -13,10 +13,11 @@ export function openThreadEngine(choice: EngineChoice): Promise<Engine> {
   return createEngine(choice, { hashSeed: randomSeed() })
 }
 
-/** Runs short code at once, in a thread that has no {@link openThreadEngine}: see `createShortRuns`. Loads the engine. */
-export async function openShortRuns({ module }: Extract<EngineChoice, { readonly kind: 'wasm' }>) {
+/** For short calls, in a thread that has no {@link openThreadEngine}. Loads the engine, and the native token, which clients call most. */
+export async function openShortEngine({ module }: Extract<EngineChoice, { readonly kind: 'wasm' }>) {
   const { createShortRuns } = await import('../evm/engines/wasm/wasmEngine.ts')
-  return createShortRuns(module, { hashSeed: randomSeed() })
+  const { nativeToken } = await import('../precompiles/nativeToken.ts')
+  return { run: createShortRuns(module, { hashSeed: randomSeed() }), lightPrecompiles: [nativeToken] }
 }
 
 function randomSeed(): bigint {

@@ -62,9 +62,18 @@ const MAX_CLIENTS = 4_096
 /** Fields of a request without which it is tried: all others are rare. */
 const RARE_FIELDS = ['accessList', 'authorizationList', 'blobVersionedHashes', 'maxFeePerBlobGas'] as const
 
+/** What runs the code of short calls. */
+interface ShortEngine {
+  readonly run: BoundedRun
+  /** those of the chain's own precompiles that do no more than their gas tells; an attempt that comes upon another is dropped */
+  readonly lightPrecompiles: readonly StatefulPrecompile[]
+}
+
 /** Why a call is left to a view thread. */
 type Refusal = 'unfit' | 'long' | 'busy' | 'client' | 'loading' | DropReason
 type DropReason = 'work' | 'reads' | 'precompile'
+/** JSON text of what a call returned, or why it is left to a view thread. */
+type Outcome = `"${string}"` | Refusal
 
 /** An attempt is given up where it does something that it may not do. */
 class CallDropped extends Error {
@@ -79,8 +88,8 @@ export interface ShortCallsOptions {
   readonly lease: (scope: CallScope) => ContextLease
   /** of the newest head */
   readonly headHeight: () => number
-  /** loads the engine, at the first call */
-  readonly openRun: () => Promise<BoundedRun>
+  /** loads it, at the first call */
+  readonly openEngine: () => Promise<ShortEngine>
   /** of a clock that only ever goes on */
   readonly nowMs: () => number
   readonly onError: (error: unknown) => void
@@ -122,7 +131,7 @@ export function createShortCalls(options: ShortCallsOptions): ShortCalls {
   /** attempts in vain since the last block, by client */
   const drops = new Map<string, number>()
   let countedHeight = 0
-  let run: BoundedRun | undefined
+  let engine: { readonly run: BoundedRun; readonly precompiles: PrecompileTable } | undefined
   let isLoading = false
   let head: Head | undefined
 
@@ -138,12 +147,11 @@ export function createShortCalls(options: ShortCallsOptions): ShortCalls {
     reads++
     if (reads > limits.reads) drop('reads')
   }
-  const precompiles = precompileStubs(chain, () => drop('precompile'))
-
   const load = async (): Promise<void> => {
     isLoading = true
     try {
-      run = await options.openRun()
+      const { run, lightPrecompiles } = await options.openEngine()
+      engine = { run, precompiles: precompilesOf(chain, lightPrecompiles, () => drop('precompile')) }
     } catch (error) {
       // Not tried again: view threads answer, as they do where there is no such engine.
       options.onError(error)
@@ -170,13 +178,17 @@ export function createShortCalls(options: ShortCallsOptions): ShortCalls {
         return view.chain.hash(number)
       },
     }
-    // Only precompiles see the milliseconds, and those drop the attempt.
+    // Only precompiles see the milliseconds, and the light ones do not look.
     const block = blockContextOf(header, header.timestamp * 1_000, reader, rules)
     return { view, height, state: view.stateAt(height, countRead), rules, block, freeBlock: blockFor({}, block) }
   }
 
   /** The answer, or why there is none. @throws RpcError, which is the call's answer */
-  const attempt = (params: readonly unknown[], scope: CallScope, boundedRun: BoundedRun): string | Refusal => {
+  const attempt = (
+    params: readonly unknown[],
+    scope: CallScope,
+    { run, precompiles }: NonNullable<typeof engine>,
+  ): Outcome => {
     const { context, release } = lease(scope)
     try {
       if (head?.view !== context.view) head = moveTo(context.view)
@@ -198,12 +210,12 @@ export function createShortCalls(options: ShortCallsOptions): ShortCalls {
           precompileGas,
           acceptsBlobs: true,
         },
-        (code, environment) => boundedRun(code, environment, limits.work),
+        (code, environment) => run(code, environment, limits.work),
       )
       if (outcome === undefined) return 'work'
       turn.spend(gasOf(outcome))
       if (precompileGas.hitLimit && gas < chain.precompileGasLimit) return 'precompile'
-      const text = `"${callResult(outcome, message)}"`
+      const text = `"${callResult(outcome, message)}"` as const
       if (text.length > context.limits.responseBytes) throw responseTooLarge()
       return text
     } catch (error) {
@@ -214,10 +226,10 @@ export function createShortCalls(options: ShortCallsOptions): ShortCalls {
     }
   }
 
-  const tryCall = (params: readonly unknown[], scope: CallScope): string | Refusal => {
+  const tryCall = (params: readonly unknown[], scope: CallScope): Outcome => {
     const request = requestIn(params)
     if (request === undefined || scope.signal.aborted) return 'unfit'
-    if (run === undefined) {
+    if (engine === undefined) {
       if (!isLoading) void load()
       return 'loading'
     }
@@ -229,7 +241,7 @@ export function createShortCalls(options: ShortCallsOptions): ShortCalls {
     if (!turn.begin()) return 'busy'
     reads = 0
     dropped = undefined
-    const outcome = attempt(params, scope, run)
+    const outcome = attempt(params, scope, engine)
     if (!isDrop(outcome)) return outcome
     turn.spend(Number(limits.work))
     drops.set(scope.client, inVain + 1)
@@ -244,15 +256,29 @@ export function createShortCalls(options: ShortCallsOptions): ShortCalls {
   return {
     method: call.name,
     tryCall: (params, scope) => {
-      const outcome = tryCall(params, scope)
-      const isAnswer = outcome.startsWith('"')
-      metrics?.shortCallsTotal.inc({ outcome: isAnswer ? 'here' : outcome })
-      return isAnswer ? outcome : undefined
+      const count = (outcome: Refusal | 'here'): void => metrics?.shortCallsTotal.inc({ outcome })
+      let outcome: Outcome
+      try {
+        outcome = tryCall(params, scope)
+      } catch (error) {
+        count('here')
+        throw error
+      }
+      if (isAnswer(outcome)) {
+        count('here')
+        return outcome
+      }
+      count(outcome)
+      return undefined
     },
   }
 }
 
-function isDrop(outcome: string): outcome is DropReason {
+function isAnswer(outcome: Outcome): outcome is `"${string}"` {
+  return outcome.startsWith('"')
+}
+
+function isDrop(outcome: Outcome): outcome is DropReason {
   return outcome === 'work' || outcome === 'reads' || outcome === 'precompile'
 }
 
@@ -286,10 +312,15 @@ function isHead(selector: BlockSelector | undefined, height: number): boolean {
   return number === height || number === 'latest' || number === 'safe' || number === 'finalized'
 }
 
-/** What is in the place of the chain's own precompiles, which do more than their gas tells. */
-function precompileStubs({ registeredPrecompiles }: ChainConfig, run: StatefulPrecompile['run']): PrecompileTable {
+/** The chain's own precompiles as attempts see them: `run` is in the place of all but the light ones. */
+function precompilesOf(
+  { registeredPrecompiles }: ChainConfig,
+  light: readonly StatefulPrecompile[],
+  run: StatefulPrecompile['run'],
+): PrecompileTable {
+  const known = new Map(light.map((precompile) => [bytesKey(precompile.address), precompile]))
   const addresses: readonly Address[] = [...MODULE_ACCOUNT_NAMES.map(moduleAddress), ...registeredPrecompiles]
-  return new Map(addresses.map((address) => [bytesKey(address), { address, run }]))
+  return new Map(addresses.map((address) => [bytesKey(address), known.get(bytesKey(address)) ?? { address, run }]))
 }
 
 /** What the attempts of one turn of the event loop may take. */

@@ -2,8 +2,10 @@ import { Registry } from 'prom-client'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { chooseEngine } from '../../../../src/evm/engines/createEngine.ts'
 import { createShortRuns } from '../../../../src/evm/engines/wasm/wasmEngine.ts'
+import type { StatefulPrecompile } from '../../../../src/evm/precompile.ts'
+import { nativeToken } from '../../../../src/precompiles/nativeToken.ts'
 import { precompileTable } from '../../../../src/precompiles/registry.ts'
-import { hexToBytes } from '../../../../src/primitives/bytes.ts'
+import { bytesKey, bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { OWN_SCOPE } from '../../../../src/rpc/callScope.ts'
 import { RpcError } from '../../../../src/rpc/errors.ts'
 import { call } from '../../../../src/rpc/eth/call.ts'
@@ -26,7 +28,7 @@ import {
   word,
 } from '../contractNode.ts'
 import { invoke } from '../invoke.ts'
-import type { MemoryNode } from '../memoryNode.ts'
+import { createMemoryNode, type MemoryNode } from '../memoryNode.ts'
 import { createTestThread } from '../rpcTestServer.ts'
 
 const precompile = (number: number): string => `0x${number.toString(16).padStart(40, '0')}`
@@ -49,7 +51,11 @@ interface Trial extends ShortCalls {
 }
 
 /** Short calls on the node, whose engine is loaded and whose clock stands. */
-async function trialOf(options: Partial<ShortCallsOptions> = {}): Promise<Trial> {
+async function trialOf(
+  options: Partial<ShortCallsOptions> = {},
+  onNode = node,
+  lightPrecompiles: readonly StatefulPrecompile[] = [],
+): Promise<Trial> {
   const registry = new Registry()
   const metrics = createSocketMetrics(registry)
   const run = createShortRuns(engine.kind === 'wasm' ? engine.module : (undefined as never), { hashSeed: 1n })
@@ -57,7 +63,7 @@ async function trialOf(options: Partial<ShortCallsOptions> = {}): Promise<Trial>
     chain: { ...node.chain, registeredPrecompiles: [hexToBytes(constant)] },
     lease: () => ({ context: trial.context(), release: () => undefined }),
     headHeight: () => trial.headHeight,
-    openRun: async () => run,
+    openEngine: async () => ({ run, lightPrecompiles }),
     nowMs: () => trial.nowMs,
     onError: (error) => {
       throw error
@@ -66,7 +72,7 @@ async function trialOf(options: Partial<ShortCallsOptions> = {}): Promise<Trial>
     ...options,
   })
   // One view for all calls on a head, as a feed gives it.
-  const context = node.context()
+  const context = onNode.context()
   const trial: Trial = {
     method: shortCalls.method,
     tryCall: (params, scope) => shortCalls.tryCall(params, { ...scope, client: trial.client }),
@@ -96,9 +102,9 @@ function tried(shortCalls: ShortCalls, ...params: readonly unknown[]): unknown {
   }
 }
 
-async function answered(...params: readonly unknown[]): Promise<unknown> {
+async function answered(onNode: MemoryNode, ...params: readonly unknown[]): Promise<unknown> {
   try {
-    return await invoke(call, node.context(), ...params)
+    return await invoke(call, onNode.context(), ...params)
   } catch (error) {
     return errorOf(error)
   }
@@ -155,9 +161,49 @@ describe('answers are those of a view thread', () => {
     ['a block that is none', [{ to: echo }, 'newest']],
     ['too many parameters', [{ to: echo }, 'latest', null, null, 1]],
   ])('%s', async (_name, params) => {
-    const expected = await answered(...params)
+    const expected = await answered(node, ...params)
     expect(tried(await trialOf(), ...params)).toEqual(expected)
   })
+})
+
+test('the native token answers here, called by clients and by code', async () => {
+  const { address } = nativeToken
+  const token = bytesToHex(address)
+  // Passes its calldata on to the token and returns or reverts as that does.
+  const proxy = hexToBytes(`0x365f5f375f5f365f5f73${token.slice(2)}5af13d5f5f3e5f3d91602b57fd5bf3`)
+  const chain = { registeredPrecompiles: [address] }
+  const withToken = await createMemoryNode({
+    accounts: [
+      { address: alice.address, balance: 10n ** 18n },
+      { address, nonce: 1n, code: Uint8Array.of(0) },
+      { address: hexToBytes(echo), nonce: 1n, balance: 7n, code: proxy },
+    ],
+    chain,
+    precompiles: new Map([[bytesKey(address), nativeToken]]),
+  })
+  const trial = await trialOf({ chain: withToken.chain }, withToken, [nativeToken])
+  const dataOf = (selector: string, ...words: readonly string[]): string =>
+    `0x${selector}${words.map((value) => value.replace('0x', '').padStart(64, '0')).join('')}`
+  const data = [
+    dataOf('06fdde03'),
+    dataOf('18160ddd'),
+    dataOf('70a08231', alice.hex),
+    dataOf('dd62ed3e', alice.hex, echo),
+    dataOf('a9059cbb', alice.hex, '0x5'),
+    dataOf('a9059cbb', alice.hex, '0xffff'),
+    dataOf('095ea7b3', echo, '0x5'),
+    dataOf('23b872dd', alice.hex, echo, '0x5'),
+    dataOf('d0e30db0'),
+    dataOf('ffffffff'),
+    '0x70a08231',
+  ]
+  for (const to of [token, echo]) {
+    for (const input of data) {
+      const request = { to, input, from: echo }
+      expect(tried(trial, request), `${to} ${input}`).toEqual(await answered(withToken, request))
+    }
+  }
+  expect(await trial.counted()).toEqual({ loading: 1, here: 2 * data.length })
 })
 
 describe('left to a view thread are', () => {
@@ -198,7 +244,7 @@ describe('left to a view thread are', () => {
   test('all, where the engine cannot be loaded', async () => {
     const errors: unknown[] = []
     const trial = await trialOf({
-      openRun: () => Promise.reject(new Error('no engine')),
+      openEngine: () => Promise.reject(new Error('no engine')),
       onError: (error) => errors.push(error),
     })
     expect(tried(trial, { to: echo })).toBeUndefined()
