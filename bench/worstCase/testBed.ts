@@ -34,7 +34,7 @@ const BLOCK_NUMBER = 1_000_000
 
 const BLOCK_HASHES = Array.from({ length: 256 }, (_, index) => keccak256(Uint8Array.of(index)))
 
-const BLOCK: BlockContext = {
+export const BLOCK: BlockContext = {
   number: BLOCK_NUMBER,
   timestamp: 1_700_000_000,
   timeMs: 1_700_000_000_000,

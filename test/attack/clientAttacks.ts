@@ -82,6 +82,26 @@ export const CLIENT_ATTACKS: readonly Attack[] = [
     prepare: atOnce((run) => keepPosting(run, run.size, () => ENDLESS_CALL)),
   },
   {
+    name: 'calls in vain',
+    what: '# eth_call at a time, each of other code, that take a little more than what a socket thread tries',
+    size: 200,
+    // PUSH3 of something, and a loop of 60,000 gas
+    prepare: atOnce((run) =>
+      keepPosting(run, run.size, () =>
+        callOf('eth_call', { data: `0x62${hex(3).slice(2)}505b600556`, gas: '0x1ba30' }),
+      ),
+    ),
+  },
+  {
+    name: 'slow short calls',
+    what: '# eth_call at a time that just end in a socket thread, of the slowest code',
+    size: 200,
+    // a loop that hashes 136 bytes at a time, with 40,000 gas
+    prepare: atOnce((run) =>
+      keepPosting(run, run.size, () => callOf('eth_call', { data: '0x5b60885f20505f56', gas: '0x16b48' })),
+    ),
+  },
+  {
     name: 'simulated blocks of loops',
     what: '# eth_simulateV1 at a time, of 256 blocks with an endless call each',
     size: 100,

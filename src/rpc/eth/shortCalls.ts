@@ -5,7 +5,7 @@ import type { BlockContext, Rules } from '../../evm/blockContext.ts'
 import type { ExecutionEnvironment, ExecutionResult, Message } from '../../evm/engine.ts'
 import type { PrecompileTable, StatefulPrecompile } from '../../evm/precompile.ts'
 import { createPrecompileGas } from '../../evm/precompileGas.ts'
-import { applyShortCall, type TransitionOutcome } from '../../evm/transition.ts'
+import { applyShortCall } from '../../evm/transition.ts'
 import { MODULE_ACCOUNT_NAMES } from '../../modules/moduleAccounts.ts'
 import { type Address, moduleAddress } from '../../primitives/address.ts'
 import { bytesKey } from '../../primitives/bytes.ts'
@@ -34,23 +34,29 @@ interface ShortCallLimits {
   readonly reads: number
   /** milliseconds of attempts in one turn of the event loop, after which the calls of the turn go to view threads … */
   readonly turnMs: number
-  /** … if so much gas was used in it: where the thread had to wait for a processor, time passed without any work */
+  /**
+   * … if their code used so much gas, with 3,000 for each attempt: where the thread had to wait for a processor, time passed without any
+   * work. It is that of 50 calls of a token, or of six of the slowest code, which take as long.
+   */
   readonly turnGas: number
   /** attempts of one client in vain, between two blocks */
   readonly clientDrops: number
 }
 
-const LIMITS: ShortCallLimits = {
+/** By `bench/shortCalls.ts` the slowest code takes 0.4 ms for it. */
+export const SHORT_CALL_LIMITS: ShortCallLimits = {
   work: 50_000n,
   precompileGas: 7_000n,
   reads: 32,
   turnMs: 2,
-  turnGas: 500_000,
+  turnGas: 300_000,
   clientDrops: 64,
 }
 
 /** The wasm engine has no older rules. */
 const FIRST_FORK = 'cancun'
+/** What stands for the work of an attempt without its code. */
+const ATTEMPT_GAS = 3_000
 /** Digits of the data of a call that is tried: 8 KB. */
 const MAX_DATA_DIGITS = 2 + 2 * 8_192
 /** Contracts and functions that are remembered to take long, of at most 60 characters each; then all are forgotten, and after so many blocks. */
@@ -123,7 +129,7 @@ type RawRequest = Readonly<Record<string, unknown>>
  */
 export function createShortCalls(options: ShortCallsOptions): ShortCalls {
   const { chain, lease, metrics, nowMs } = options
-  const limits = { ...LIMITS, ...options.limits }
+  const limits = { ...SHORT_CALL_LIMITS, ...options.limits }
   const turn = createTurnBudget(limits, nowMs)
   /** by {@link targetOf} */
   const long = new Set<string>()
@@ -196,6 +202,8 @@ export function createShortCalls(options: ShortCallsOptions): ShortCalls {
       const [request, selector] = readArguments(call, params) as [CallRequest, BlockSelector | undefined]
       if (!isHead(selector, head.height)) return 'unfit'
       const message = toCallMessage(request, context)
+      // A byte takes a few nanoseconds, as a unit of gas.
+      turn.spend(message.data?.length ?? 0)
       const { block, freeBlock, rules, state } = head
       const isFree = message.maxFeePerGas === 0n && message.maxPriorityFeePerGas === 0n
       const gas = limits.precompileGas < chain.precompileGasLimit ? limits.precompileGas : chain.precompileGasLimit
@@ -210,16 +218,21 @@ export function createShortCalls(options: ShortCallsOptions): ShortCalls {
           precompileGas,
           acceptsBlobs: true,
         },
-        (code, environment) => run(code, environment, limits.work),
+        (code, environment) => {
+          const result = run(code, environment, limits.work)
+          // What fails uses all gas, which is not what it worked.
+          turn.spend(Number(result === undefined || result.gasUsed > limits.work ? limits.work : result.gasUsed))
+          return result
+        },
       )
       if (outcome === undefined) return 'work'
-      turn.spend(gasOf(outcome))
       if (precompileGas.hitLimit && gas < chain.precompileGasLimit) return 'precompile'
       const text = `"${callResult(outcome, message)}"` as const
       if (text.length > context.limits.responseBytes) throw responseTooLarge()
       return text
     } catch (error) {
       if (dropped === undefined) throw error
+      turn.spend(Number(limits.work))
       return dropped
     } finally {
       release()
@@ -243,7 +256,6 @@ export function createShortCalls(options: ShortCallsOptions): ShortCalls {
     dropped = undefined
     const outcome = attempt(params, scope, engine)
     if (!isDrop(outcome)) return outcome
-    turn.spend(Number(limits.work))
     drops.set(scope.client, inVain + 1)
     // What was read is in the caches now: the next attempt comes further.
     if (outcome !== 'reads') {
@@ -280,11 +292,6 @@ function isAnswer(outcome: Outcome): outcome is `"${string}"` {
 
 function isDrop(outcome: Outcome): outcome is DropReason {
   return outcome === 'work' || outcome === 'reads' || outcome === 'precompile'
-}
-
-/** Gas that a call used, and what it takes without any. */
-function gasOf(outcome: TransitionOutcome): number {
-  return outcome.kind === 'applied' ? Number(outcome.maxGasUsed) : 0
 }
 
 /** The request of a call that may be tried, as it came; undefined: none. Its fields may still be wrong. */
@@ -333,10 +340,14 @@ function createTurnBudget({ turnMs, turnGas }: Pick<ShortCallLimits, 'turnMs' | 
   return {
     /** Whether one more attempt may begin. */
     begin: (): boolean => {
-      if (sinceMs !== undefined) return spent < turnGas || nowMs() - sinceMs < turnMs
-      setImmediate(end)
-      sinceMs = nowMs()
-      spent = 0
+      if (sinceMs === undefined) {
+        setImmediate(end)
+        sinceMs = nowMs()
+        spent = 0
+      } else if (spent >= turnGas && nowMs() - sinceMs >= turnMs) {
+        return false
+      }
+      spent += ATTEMPT_GAS
       return true
     },
     spend: (gas: number): void => {

@@ -313,12 +313,18 @@ describe('budgets', () => {
     const ask = () => tried(trial, { to: echo, data: '0x01' })
     expect(ask()).toBe('0x01')
     trial.nowMs += 10
-    // At 21,000 gas and a little each, a machine that is slow has not done much yet.
-    const rest = Array.from({ length: 40 }, ask)
-    expect(rest.filter((answer) => answer === '0x01')).toHaveLength(23)
-    expect(rest.slice(23).every((answer) => answer === undefined)).toBe(true)
+    // At 3,000 gas and a little each, a machine that is slow has not done much yet.
+    const rest = Array.from({ length: 120 }, ask)
+    const here = rest.indexOf(undefined)
+    expect(here).toBeGreaterThan(90)
+    expect(here).toBeLessThan(100)
+    expect(rest.slice(here).every((answer) => answer === undefined)).toBe(true)
     await nextTurn()
-    expect(Array.from({ length: 40 }, ask).every((answer) => answer === '0x01')).toBe(true)
+    expect(ask()).toBe('0x01')
+    trial.nowMs += 10
+    const costly = Array.from({ length: 8 }, (_, selector) => tried(trial, { to: loop, data: `0x0000000${selector}` }))
+    expect(costly.every((answer) => answer === undefined)).toBe(true)
+    expect(await trial.counted()).toMatchObject({ here: here + 2, work: 6, busy: 122 - here })
   })
 
   test('while the time of a turn lasts, any number may run', async () => {
