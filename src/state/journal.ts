@@ -140,10 +140,15 @@ export class Journal implements WorldState {
     if (hash === undefined || equalBytes(hash, EMPTY_CODE_HASH)) return EMPTY_BYTES
     // A transaction asks several times for the code that it runs.
     if (hash !== entry.codeOf) {
-      entry.code = this.#codes.get(bytesKey(hash)) ?? this.#reader.getCode(hash)
+      entry.code = this.#ownCode(hash) ?? this.#reader.getCode(hash)
       entry.codeOf = hash
     }
     return entry.code
+  }
+
+  /** Most journals have set none. */
+  #ownCode(hash: Hash): Uint8Array | undefined {
+    return this.#codes.size === 0 ? undefined : this.#codes.get(bytesKey(hash))
   }
 
   getCodeHash(address: Address): Hash | undefined {

@@ -174,9 +174,10 @@ export function createShortCalls(options: ShortCallsOptions): ShortCalls {
     longSince = height
   }
 
-  const moveTo = (view: NodeView): Head => {
+  const moveTo = (view: NodeView): Head | undefined => {
     const height = view.chain.headHeight
-    const header = view.chain.header(height)!
+    const header = view.chain.header(height)
+    if (header === undefined) return undefined
     const rules = rulesAt(chain, height)
     const reader = {
       hash: (number: number) => {
@@ -198,7 +199,7 @@ export function createShortCalls(options: ShortCallsOptions): ShortCalls {
     const { context, release } = lease(scope)
     try {
       if (head?.view !== context.view) head = moveTo(context.view)
-      if (!includesFork(head.rules.fork, FIRST_FORK)) return 'unfit'
+      if (head === undefined || !includesFork(head.rules.fork, FIRST_FORK)) return 'unfit'
       const [request, selector] = readArguments(call, params) as [CallRequest, BlockSelector | undefined]
       if (!isHead(selector, head.height)) return 'unfit'
       const message = toCallMessage(request, context)
