@@ -54,6 +54,7 @@ it('leaves no work behind when the clients of endless calls are gone', async () 
       (await metric('coind_view_running_tasks')) === RUNNING &&
       (await metric('coind_view_waiting_tasks')) === CALLS - RUNNING,
   )
+  // The first call that a socket thread may try: it loads what it needs, and leaves this one to a view thread.
   const answer = rpc(node.url, 'eth_call', { to: CONTRACT }, 'latest')
   for (const socket of sockets) socket.destroy()
   expect(await answer).toBe('0x')
@@ -71,4 +72,17 @@ it('leaves no work behind when the clients of endless calls are gone', async () 
   expect(begun).toBeGreaterThan(0)
   expect(await metric('coind_view_wait_seconds_bucket{le="30"')).toBe(begun)
   expect(await metric('coind_view_wait_seconds_count{queue="heavy"')).toBe(stopped + 1)
+})
+
+it('answers short calls in the socket thread, whatever fills the view threads', async () => {
+  const sockets = await Promise.all(Array.from({ length: CALLS }, sendEndlessCall))
+  await until('running calls', async () => (await metric('coind_view_running_tasks')) === RUNNING)
+  const before = await metric('coind_rpc_short_calls_total{outcome="here"')
+  const decimals = { to: CONTRACT, data: '0x313ce567' }
+  const answers = await Promise.all(Array.from({ length: 20 }, () => rpc(node.url, 'eth_call', decimals, 'latest')))
+  expect(answers.map(Number)).toEqual(Array(20).fill(18))
+  expect(await metric('coind_rpc_short_calls_total{outcome="here"')).toBe(before + 20)
+  expect(await metric('coind_view_running_tasks')).toBe(RUNNING)
+  for (const socket of sockets) socket.destroy()
+  await until('nothing left', async () => (await metric('coind_view_running_tasks')) === 0)
 })
