@@ -2,6 +2,9 @@
 import { buildEngine, canBuildEngine } from './buildEngine.js'
 import { buildNode } from './buildNode.js'
 import { buildWeb } from './buildWeb.js'
+import { trimPackages } from './trimPackages.js'
+
+const IS_INSTALL = process.env.npm_lifecycle_event === 'prepare'
 
 try {
   await buildEngine()
@@ -10,5 +13,6 @@ try {
 } catch (error) {
   console.error(`coind: ${error.message}`)
   // npm ci --omit=dev runs this too and must not fail: a start without the engine reports it
-  if (process.env.npm_lifecycle_event !== 'prepare' || canBuildEngine()) process.exitCode = 69
+  if (!IS_INSTALL || canBuildEngine()) process.exitCode = 69
 }
+if (IS_INSTALL) trimPackages()

@@ -81,6 +81,10 @@ async function bundleEntry(rolldown, directory, { name, source }) {
     },
   })
   await build.close()
+  // Source maps of packages: larger than all the rest, and a stack says as much without them.
+  for (const { fileName } of output) {
+    if (fileName.startsWith(`${PACKAGES}/`) && fileName.endsWith('.map')) rmSync(join(directory, fileName))
+  }
   return output.flatMap(({ moduleIds = [] }) => moduleIds).filter((id) => id.startsWith(ROOT) && !IN_PACKAGE.test(id))
 }
 

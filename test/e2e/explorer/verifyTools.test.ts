@@ -1,8 +1,7 @@
 import { execFile, spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -19,13 +18,17 @@ import type { TestNode } from '../startNode.ts'
 import { startTestExplorer } from './startTestExplorer.ts'
 
 /*
- * Tools as people have them verify contracts at the explorer: forge, cast, Hardhat. Long: for `npm run test:long`. The tools would download
+ * Tools as people have them verify contracts at the explorer: forge, cast, Hardhat. Long: for `npm run test:long`, which has npm install
+ * forge and Hardhat for itself (verifyTools/package.json): they are a quarter of a gigabyte. The tools would download
  * solc, and look up its version, from binaries.soliditylang.org; here they get the installed one, and what they ask of that host is
  * answered on this machine.
  */
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const BIN = join(ROOT, 'node_modules/.bin')
+const TOOLS = fileURLToPath(new URL('verifyTools', import.meta.url))
+/** How long npm may take to download them. */
+const INSTALL_MS = 600_000
 const SOLC_HOST = 'binaries.soliditylang.org'
 const VERSION = INSTALLED_COMPILER.version
 const SHORT_VERSION = VERSION.split('+')[0]!
@@ -58,25 +61,28 @@ else process.stdout.write(solc.compile(require('node:fs').readFileSync(0, 'utf8'
 let node: TestNode
 let explorer: RunningExplorer
 let directory: string
+let tools: string
 let hardhat: string
 let proxy: Server
 let nonce = 0
 
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'coind-verify-tools-'))
-  // Where Node.js finds Hardhat's packages.
-  mkdirSync(join(ROOT, 'dist'), { recursive: true })
-  hardhat = mkdtempSync(join(ROOT, 'dist/verify-tools-'))
+  tools = join(directory, 'tools')
+  cpSync(TOOLS, tools, { recursive: true })
+  // By the project's own Node.js: npm leaves out Hardhat's EVM on one older than 22.
+  const env = { ...process.env, PATH: `${BIN}:${process.env.PATH}` }
+  await promisify(execFile)('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: tools, env })
+  hardhat = join(tools, 'hardhat')
   node = await startQuickDevnet()
   explorer = await startTestExplorer(node.url, directory, { EXPLORER_COMPILER_CACHE: join(directory, 'compilers') })
-})
+}, INSTALL_MS)
 afterAll(async () => {
   explorer.stop()
   await explorer.ended
   await node.stop()
   proxy?.close()
   rmSync(directory, { recursive: true })
-  rmSync(hardhat, { recursive: true })
 })
 
 function write(path: string, text: string): string {
@@ -88,7 +94,8 @@ function write(path: string, text: string): string {
 /** Runs a tool with nothing of our own environment; what it prints. */
 async function run(program: string, args: readonly string[], cwd: string, environment: Record<string, string> = {}) {
   const env = { PATH: `${BIN}:/usr/bin:/bin`, HOME: join(directory, 'home'), CI: 'true', ...environment }
-  const { stdout, stderr } = await promisify(execFile)(join(BIN, program), args, { cwd, env, timeout: 100_000 })
+  const bin = program === 'cast' ? BIN : join(tools, 'node_modules/.bin')
+  const { stdout, stderr } = await promisify(execFile)(join(bin, program), args, { cwd, env, timeout: 100_000 })
   return stdout + stderr
 }
 
@@ -236,20 +243,7 @@ describe.runIf(OPENSSL)('forge and cast', () => {
   })
 })
 
-/** Hardhat's own EVM, which npm leaves out where it runs on an older Node.js than 22. */
-function hasHardhat(): boolean {
-  try {
-    createRequire(import.meta.url)('@nomicfoundation/edr')
-    return true
-  } catch (error) {
-    console.warn(
-      `Hardhat is not tested: install the packages with npm on Node.js 22 or newer (${(error as Error).message})`,
-    )
-    return false
-  }
-}
-
-describe.skipIf(!hasHardhat())("Hardhat's plugin", () => {
+describe("Hardhat's plugin", () => {
   let artifact: { abi: Abi; bytecode: Hex }
 
   beforeAll(async () => {

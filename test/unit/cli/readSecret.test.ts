@@ -6,12 +6,13 @@ function ask(keys: string, isTTY = true): { readonly answer: Promise<string>; re
   const input = Object.assign(new PassThrough(), { isTTY }) as unknown as NodeJS.ReadStream
   const output = new PassThrough()
   const answer = readSecret('Password: ', '--password-file', input, output as unknown as NodeJS.WriteStream)
-  let shown = ''
-  output.setEncoding('utf8').on('data', (text: string) => {
-    shown += text
-  })
   input.push(keys)
-  return { answer, shown: () => shown }
+  const shown = (): string => {
+    let text = ''
+    for (let chunk = output.read(); chunk !== null; chunk = output.read()) text += String(chunk)
+    return text
+  }
+  return { answer, shown }
 }
 
 describe('a question for a secret', () => {
