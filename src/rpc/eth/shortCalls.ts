@@ -11,6 +11,7 @@ import { type Address, moduleAddress } from '../../primitives/address.ts'
 import { bytesKey } from '../../primitives/bytes.ts'
 import { Journal } from '../../state/journal.ts'
 import type { StateReader } from '../../state/reader.ts'
+import { rememberAccounts } from '../../state/rememberAccounts.ts'
 import type { NodeView } from '../../state/view.ts'
 import type { SocketMetrics } from '../../telemetry/metrics.ts'
 import type { CallScope } from '../callScope.ts'
@@ -187,7 +188,8 @@ export function createShortCalls(options: ShortCallsOptions): ShortCalls {
     }
     // Only precompiles see the milliseconds, and the light ones do not look.
     const block = blockContextOf(header, header.timestamp * 1_000, reader, rules)
-    return { view, height, state: view.stateAt(height, countRead), rules, block, freeBlock: blockFor({}, block) }
+    const state = rememberAccounts(view.stateAt(height, countRead))
+    return { view, height, state, rules, block, freeBlock: blockFor({}, block) }
   }
 
   /** The answer, or why there is none. @throws RpcError, which is the call's answer */

@@ -1,0 +1,47 @@
+import { bytesKey } from '../primitives/bytes.ts'
+import type { Hash } from '../primitives/hash.ts'
+import type { Account, StateReader } from './reader.ts'
+
+/** All that is remembered is forgotten when one of these is reached. */
+const MAX_ACCOUNTS = 1_024
+const MAX_CODE_BYTES = 4 * 1_048_576
+
+/**
+ * The same state, which must not change, for many short runs on it: the accounts that were read last stay decoded, with their codes.
+ * `state` has caches of what is in the database; this one is in front of them, and saves the look-ups by key and the decoding.
+ */
+export function rememberAccounts(state: StateReader): StateReader {
+  const accounts = new Map<string, Account | undefined>()
+  /** by the object of the hash, which a remembered account keeps */
+  const codes = new Map<Hash, Uint8Array>()
+  let codeBytes = 0
+  const forget = (): void => {
+    accounts.clear()
+    codes.clear()
+    codeBytes = 0
+  }
+  return {
+    getAccount: (address) => {
+      const key = bytesKey(address)
+      const known = accounts.get(key)
+      if (known !== undefined || accounts.has(key)) return known
+      const account = state.getAccount(address)
+      if (accounts.size >= MAX_ACCOUNTS) forget()
+      accounts.set(key, account)
+      return account
+    },
+    getCode: (hash) => {
+      const known = codes.get(hash)
+      if (known !== undefined) return known
+      const code = state.getCode(hash)
+      if (codes.size >= MAX_ACCOUNTS || codeBytes + code.length > MAX_CODE_BYTES) forget()
+      codeBytes += code.length
+      codes.set(hash, code)
+      return code
+    },
+    getStorage: (address, slot) => state.getStorage(address, slot),
+    storageCount: (address) => state.storageCount(address),
+    getNative: (key) => state.getNative(key),
+    nativeRange: (prefix, start, reverse) => state.nativeRange(prefix, start, reverse),
+  }
+}
