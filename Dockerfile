@@ -13,23 +13,28 @@ COPY bin ./bin
 COPY src ./src
 COPY explorer ./explorer
 COPY web ./web
-RUN npm run build \
-  && npm prune --ignore-scripts --omit=dev --omit=optional --no-audit --no-fund \
-  && find node_modules -type d -path '*/prebuilds/*' ! -name "linux-*$(node -p process.arch)*" -prune -exec rm -r {} + \
-  && find node_modules dist -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete
+RUN npm run build && node scripts/imageFiles.js
 
-FROM ${NODE_IMAGE} AS software
+# The system and Node.js, without headers, package managers and their caches, manuals and translations. Licences stay.
+FROM ${NODE_IMAGE} AS system
+RUN rm -rf /usr/local/include /usr/local/lib/node_modules /usr/local/share/doc /usr/local/share/man /opt/yarn* \
+    /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn /usr/local/bin/yarnpkg \
+    /usr/local/CHANGELOG.md /usr/local/README.md /var/cache/* /var/lib/apt/lists/* /var/log/* \
+    /usr/share/man /usr/share/locale /usr/share/info \
+  && find /usr/share/doc -type f ! -name copyright -delete
+
+# In one layer of its own: what the stage above removed would be in the image otherwise.
+FROM scratch AS software
+COPY --from=system / /
+ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 ENV NODE_ENV=production HOMEDIR=/var/lib/coind NODE_COMPILE_CACHE=/tmp/coind-compiled
 # In the volume: a key beside it would go with the container.
 ENV COIND_KEYSTORE=/var/lib/coind/keys
 COPY --from=build /app/node_modules /app/node_modules
 COPY --from=build /app/dist /app/dist
-COPY package.json package-lock.json LICENSE /app/
+COPY package.json LICENSE /app/
 COPY bin /app/bin
-COPY assembly /app/assembly
 COPY docker/healthCheck.js /app/docker/
-COPY src /app/src
-COPY explorer /app/explorer
 RUN mkdir -m 0700 "$HOMEDIR" && chown node:node "$HOMEDIR" && ln -s /app/bin/coind.js /usr/local/bin/coind
 USER node
 WORKDIR /var/lib/coind

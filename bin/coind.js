@@ -8,15 +8,18 @@ import module from 'node:module'
 import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { builtEntry } from './builtNode.js'
+import { builtEntry, EXPLORER_ENTRY } from './builtNode.js'
 import { watchNpm } from './npmParents.js'
 
 const NEEDED_MAJOR = 26
+/** The exit code of a program whose libraries are missing; what the system says of them is on standard error then. */
+const NOT_LOADED = 127
+const LIBRARY_ADVICE = 'on Linux it needs libatomic (apt-get install libatomic1, or dnf install libatomic)'
 /** See src/cli/run.ts and explorer/run.ts. */
 const NODE_COMMANDS = ['start', 'devnet', 'explorer']
 const entry =
   process.argv[2] === 'explorer'
-    ? new URL('../explorer/run.ts', import.meta.url)
+    ? (builtEntry(EXPLORER_ENTRY) ?? new URL('../explorer/run.ts', import.meta.url))
     : (builtEntry() ?? new URL('../src/cli/run.ts', import.meta.url))
 // Cache of compiled sources: a start takes a third less time. Where it cannot be written, the node starts without.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/coind-compiled', import.meta.url))
@@ -75,6 +78,7 @@ function runWith(runtime) {
     process.exitCode = 69
   })
   child.on('exit', (code, signal) => {
+    if (code === NOT_LOADED) console.error(`coind: ${runtime} does not load: ${LIBRARY_ADVICE}`)
     // Only a node that has not begun anything, not even to listen to signals, ends by one that was passed on: it is stopped. Otherwise
     // code 128 + n is how a shell reports the end by signal n.
     const isStopped = signal === passedOn && NODE_COMMANDS.includes(process.argv[2])

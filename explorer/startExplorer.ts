@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { toChecksumAddress } from '../src/primitives/address.ts'
+import { explorerEntry } from '../src/primitives/location.ts'
 import { createLogger, type Logger } from '../src/telemetry/logger.ts'
 import { createServer } from './api/server.ts'
 import type { ExplorerConfig } from './config/config.ts'
@@ -41,7 +42,7 @@ export async function startExplorer(config: ExplorerConfig): Promise<RunningExpl
     cache: config.compilerCache,
     mirror: config.compilerMirror,
   })
-  const worker = new Worker(new URL('./ingest/worker.ts', import.meta.url), { workerData: { nodeUrl, database, log } })
+  const worker = new Worker(explorerEntry('explorerIndex'), { workerData: { nodeUrl, database, log } })
   const failed = once(worker, 'error').then(([error]) => {
     throw error
   })

@@ -1,9 +1,9 @@
-// Bundles src/ to dist/node/, unless the bundle there was made from the same sources: a node that starts reads 150 files in place of
+// Bundles src/ and explorer/ to dist/node/, unless the bundle there was made from the same sources: a node that starts reads 150 files in place of
 // 1,500. Plain JavaScript, as scripts/prepare.js, which calls it.
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { BUILT, builtEntry, ENTRY, hashOf, MANIFEST } from '../bin/builtNode.js'
+import { BUILT, builtEntry, ENTRY, EXPLORER_ENTRY, hashOf, MANIFEST } from '../bin/builtNode.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const ENTRIES = [
@@ -12,9 +12,12 @@ const ENTRIES = [
     name: role,
     source: `src/threads/${role}.ts`,
   })),
+  { name: EXPLORER_ENTRY.slice(0, -'.js'.length), source: 'explorer/run.ts' },
+  { name: 'explorerIndex', source: 'explorer/ingest/worker.ts' },
+  { name: 'compilerProcess', source: 'explorer/verify/compilerProcess.ts' },
 ]
 /** They have native parts beside their sources, or are loaded by a path while the node runs. */
-const EXTERNAL = [/^node:/, 'classic-level', 'mcl-wasm', 'secp256k1']
+export const EXTERNAL = [/^node:/, 'classic-level', 'mcl-wasm', 'secp256k1']
 /** The directory of the bundle's parts that are packages: src/primitives/location.ts tells them from our own code. */
 const PACKAGES = 'packages'
 const IN_PACKAGE = /[\\/]node_modules[\\/]/

@@ -105,12 +105,15 @@ async function testValidator(): Promise<void> {
   const volume = `${name}-data`
   console.log('a validator from variables')
   try {
-    const variables = ['NETWORK=testnet', 'MONIKER=single', `GENESIS_WALLET=${WALLET}`].flatMap((line) => ['-e', line])
+    const variables = ['NETWORK=testnet', 'MONIKER=single', `GENESIS_WALLET=${WALLET}`, 'RPC_JS_TRACERS=true'].flatMap(
+      (line) => ['-e', line],
+    )
     await docker('run', '-d', '--name', name, '-v', `${volume}:${HOME}`, '-p', '127.0.0.1::8080', ...variables, IMAGE)
     await until('it has decided three blocks', async () => (await heightOf(name)) >= 3)
     const balance = await rpc<string>(name, 'eth_getBalance', [WALLET, 'latest'])
     check(balance === '0x33b2e3c9fd0803ce8000000', `GENESIS_WALLET holds ${balance}`)
     check((await docker('exec', name, 'id', '-u')) !== '0', 'it runs as root')
+    await testPackages(name)
     await testAccountCommands(name)
     await until('its port is open outside', async () => {
       const address = (await docker('port', name, '8080')).split('\n')[0]!
@@ -139,6 +142,18 @@ async function testValidator(): Promise<void> {
   } finally {
     await remove([name], [volume])
   }
+}
+
+/** What the image has of packages beside the bundle. */
+async function testPackages(name: string): Promise<void> {
+  const tracer = '{ fault: () => 0, step: () => 0, result: () => bigInt(2).pow(80).toString() }'
+  const traced = await rpc<string>(name, 'debug_traceCall', [{ from: WALLET, to: WALLET }, 'latest', { tracer }])
+  check(traced === String(2n ** 80n), `a tracer in JavaScript gave ${traced}`)
+  const read = "console.log(fs.statSync(url.fileURLToPath(import.meta.resolve('solc/soljson.js'))).size)"
+  const head = "import fs from 'node:fs'; import url from 'node:url';"
+  const evaluated = ['node', '--input-type=module', '-e', `${head} ${read}`]
+  const size = await docker('exec', '-w', '/app', name, ...evaluated)
+  check(Number(size) > 1_000_000, `solc has ${size} bytes`)
 }
 
 /** An explorer of this node's chain, in its network. */

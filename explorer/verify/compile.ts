@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import { explorerEntry } from '../../src/primitives/location.ts'
 import type { StandardJson } from './standardJson.ts'
 
 /** What a compilation may use at most. */
@@ -76,7 +77,7 @@ export class CompileError extends Error {
   override readonly name = 'CompileError'
 }
 
-const CHILD = fileURLToPath(new URL('./compilerProcess.ts', import.meta.url))
+const CHILD = fileURLToPath(explorerEntry('compilerProcess'))
 const WASM_PAGE_KIB = 64
 /** Characters of an error that anybody gets to see. */
 const MAX_MESSAGE = 4_000

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { RunningExplorer } from '../cli/ports.ts'
-import { PACKAGE_ROOT } from '../primitives/location.ts'
+import { explorerEntry } from '../primitives/location.ts'
 
-const ENTRY = fileURLToPath(new URL('explorer/run.ts', PACKAGE_ROOT))
+const ENTRY = fileURLToPath(explorerEntry('explorer'))
 
 /**
  * Starts an explorer as a process of its own, which ends with this one, whatever ends it. It writes its log where this process does.

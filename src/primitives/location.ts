@@ -6,6 +6,13 @@ const IS_BUILT = !import.meta.url.endsWith('.ts')
 /** The directory of the package: that of dist/, node_modules/, package.json. */
 export const PACKAGE_ROOT = new URL('../../', import.meta.url)
 
+/** What an explorer runs beside its main thread, and what starts it. */
+const EXPLORER = {
+  explorer: 'explorer/run.ts',
+  explorerIndex: 'explorer/ingest/worker.ts',
+  compilerProcess: 'explorer/verify/compilerProcess.ts',
+} as const
+
 const SOURCES = fileURLToPath(new URL('src/', PACKAGE_ROOT))
 const BUILT = fileURLToPath(new URL('dist/node/', PACKAGE_ROOT))
 /** packages in the bundle */
@@ -14,6 +21,11 @@ const BUILT_PACKAGES = `${BUILT}packages/`
 /** The module that runs in a thread of this role. */
 export function threadEntry(role: string): URL {
   return new URL(IS_BUILT ? `dist/node/${role}.js` : `src/threads/${role}.ts`, PACKAGE_ROOT)
+}
+
+/** The module of a process or thread of the explorer. */
+export function explorerEntry(name: keyof typeof EXPLORER): URL {
+  return new URL(IS_BUILT ? `dist/node/${name}.js` : EXPLORER[name], PACKAGE_ROOT)
 }
 
 /**

@@ -204,6 +204,13 @@ describe('bin/coind.js', () => {
     expect((await endOf(launch(OLD, 'exit', '0'))).code).toBe(0)
   })
 
+  it('says which library may be missing when the bundled Node.js does not load', async () => {
+    bundleRuntime()
+    const { code, errors } = await endOf(launch(OLD, 'exit', '127'))
+    expect(code).toBe(127)
+    expect(errors).toMatch(/^coind: \S+ does not load: [^\n]+ libatomic [^\n]+\n$/)
+  })
+
   it('stops the node when the launcher itself is killed', async () => {
     bundleRuntime()
     const child = launch(OLD, 'run', stopped)
