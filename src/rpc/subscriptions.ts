@@ -26,18 +26,23 @@ import { createReceiptSubscribers } from './receiptSubscribers.ts'
 import { type Begin, type ContextLease, noSuchSubscription } from './runMethod.ts'
 import type { DeliverNotification, SocketProtocol, SocketSubscriptions } from './websocket.ts'
 
+interface PendingTopic {
+  readonly kind: 'newPendingTransactions'
+  readonly full: boolean
+}
+
 /** What a client subscribes to. */
 type Topic =
   | { readonly kind: 'newHeads' }
   | { readonly kind: 'logs'; readonly filter: LogFilter }
-  | { readonly kind: 'newPendingTransactions'; readonly full: boolean }
+  | PendingTopic
   | { readonly kind: 'transactionReceipts'; readonly hashes: readonly Hash[] }
   | { readonly kind: 'syncing' }
 
 /** New heads and transactions, which a socket thread gets from other threads. Several blocks may have been published between two heads. */
 export interface HeadFeed {
-  /** calls `listener` for each newest block; `view` may be read while it runs */
-  onHead(listener: (view: NodeView) => void): void
+  /** calls `listener` for each newest block, until the returned function is called; `view` may be read while it runs */
+  onHead(listener: (view: NodeView) => void): () => void
   /** transactions that became executable */
   onPendingTransactions(listener: (transactions: readonly PooledTransaction[]) => void): void
 }
@@ -53,8 +58,8 @@ export interface SubscriptionHub {
 
 interface SubscriptionHubOptions {
   readonly feed: HeadFeed
-  /** the head that clients see already: the first notification is of the block after it */
-  readonly headHeight: number
+  /** the head that clients see already: the first notification of a subscription is of the block after it */
+  readonly headHeight: () => number
   /** on the newest blocks; `release` must follow */
   readonly lease: () => Pick<ContextLease, 'release'> & { readonly context: Pick<RpcContext, 'view'> }
   /** undefined when the node is not catching up */
@@ -81,6 +86,7 @@ const PENDING_SHARES_MS = 1_000
 /**
  * Turns what the node publishes into notifications. Every height is notified once and in order, also when several blocks
  * were published at once. An event is written as JSON once for all its subscribers, and other connections have their turn meanwhile.
+ * Heads are followed while somebody is to be told of them.
  */
 export function createSubscriptionHub(options: SubscriptionHubOptions): SubscriptionHub {
   const { feed, headHeight, lease, syncing, budget, onDropped, log } = options
@@ -89,12 +95,16 @@ export function createSubscriptionHub(options: SubscriptionHubOptions): Subscrip
   const heads: Subscribers = new Map()
   const syncs: Subscribers = new Map()
   const pending = createPendingNotifier(options)
-  let notifiedHeight = headHeight
-  let newest = headHeight
-  let wasSyncing = syncing() !== undefined
+  let notifiedHeight = 0
+  let newest = 0
+  let wasSyncing = false
   /** what is still to be told of the node's state */
   const syncingTexts: string[] = []
   let isNotifying = false
+  /** subscriptions to what comes with blocks */
+  let count = 0
+  /** while heads are followed */
+  let unfollow: (() => void) | undefined
 
   const notifyBlocks = async (): Promise<void> => {
     while (notifiedHeight < newest) {
@@ -124,38 +134,61 @@ export function createSubscriptionHub(options: SubscriptionHubOptions): Subscrip
       isNotifying = false
     }
   }
-  feed.onHead(({ chain }) => {
+  const onHead = ({ chain }: NodeView): void => {
     newest = chain.headHeight
+    if (count === 0 && !isNotifying) {
+      unfollow?.()
+      unfollow = undefined
+      return
+    }
     const status = syncing()
     if ((status !== undefined) !== wasSyncing) {
       wasSyncing = status !== undefined
       syncingTexts.push(syncingText(status))
     }
     if (!isNotifying) void notifyAll()
-  })
+  }
+  const follow = (): void => {
+    if (unfollow !== undefined) return
+    newest = headHeight()
+    notifiedHeight = newest
+    wasSyncing = syncing() !== undefined
+    unfollow = feed.onHead(onHead)
+  }
+
+  const addToBlocks = (topic: Exclude<Topic, PendingTopic>, subscriber: NotificationSubscriber): (() => void) => {
+    follow()
+    switch (topic.kind) {
+      case 'logs': {
+        const end = logs.add(topic.filter, newest + 1, subscriber)
+        if (end === undefined) throw new RpcError(RPC_CODES.limitExceeded, 'log subscriptions take too much memory')
+        return end
+      }
+      case 'transactionReceipts': {
+        const end = receipts.add(topic.hashes, newest + 1, subscriber)
+        if (end === undefined) throw new RpcError(RPC_CODES.limitExceeded, 'receipt subscriptions take too much memory')
+        return end
+      }
+      case 'newHeads':
+        heads.set(subscriber, newest + 1)
+        return () => heads.delete(subscriber)
+      case 'syncing':
+        syncs.set(subscriber, newest)
+        return () => syncs.delete(subscriber)
+    }
+  }
 
   return {
     add: (topic, subscriber) => {
-      switch (topic.kind) {
-        case 'logs': {
-          const end = logs.add(topic.filter, newest + 1, subscriber)
-          if (end === undefined) throw new RpcError(RPC_CODES.limitExceeded, 'log subscriptions take too much memory')
-          return end
-        }
-        case 'transactionReceipts': {
-          const end = receipts.add(topic.hashes, newest + 1, subscriber)
-          if (end === undefined)
-            throw new RpcError(RPC_CODES.limitExceeded, 'receipt subscriptions take too much memory')
-          return end
-        }
-        case 'newPendingTransactions':
-          return pending.add(subscriber, topic.full)
-        case 'newHeads':
-          heads.set(subscriber, newest + 1)
-          return () => heads.delete(subscriber)
-        case 'syncing':
-          syncs.set(subscriber, newest)
-          return () => syncs.delete(subscriber)
+      if (topic.kind === 'newPendingTransactions') return pending.add(subscriber, topic.full)
+      const end = addToBlocks(topic, subscriber)
+      let hasEnded = false
+      count++
+      return () => {
+        if (hasEnded) return
+        hasEnded = true
+        count--
+        end()
       }
     },
   }

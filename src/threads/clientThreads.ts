@@ -42,7 +42,6 @@ export interface ClientThreadsOptions {
 /** What the threads for clients share with others, and whom they are linked with. */
 export interface ClientThreadsLinks {
   readonly databaseGate: Gate
-  readonly headChannel: string
   readonly publishedHeight: PublishedHeight
   readonly pendingChannel: string
   readonly pendingWatch: PendingWatch
@@ -251,7 +250,7 @@ function socketData(options: ClientThreadsOptions, links: ClientThreadsLinks, in
 /** What view and socket threads are started with alike, with new channels to the pool. */
 function rpcData(
   { config, location, chain, clientVersion, nodeState }: ClientThreadsOptions,
-  { databaseGate, headChannel, publishedHeight, pool }: ClientThreadsLinks,
+  { databaseGate, publishedHeight, pool }: ClientThreadsLinks,
 ): RpcThreadData {
   const calls = channel()
   const admissions = channel()
@@ -268,7 +267,6 @@ function rpcData(
     },
     log: config.log,
     pool: { calls: calls.left, admissions: admissions.left },
-    headChannel,
     publishedHeight,
     nodeState,
   }

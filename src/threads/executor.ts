@@ -1,5 +1,5 @@
 import { flushCompileCache } from 'node:module'
-import { BroadcastChannel, type MessagePort, workerData } from 'node:worker_threads'
+import { type MessagePort, workerData } from 'node:worker_threads'
 import { openExecutor } from '../app/executor.ts'
 import type { GenesisState } from '../app/genesisBlock.ts'
 import type { HeadEvent } from '../app/headEvent.ts'
@@ -20,10 +20,9 @@ import { applicationService } from './executorApplication.ts'
 import { type PackedVerifiedBlocks, unpackVerifiedBlocks } from './packedOlderBlocks.ts'
 import type { PoolService } from './pool.ts'
 import { connect, notify, serve } from './port.ts'
-import { type PublishedHeight, setPublishedHeight } from './sharedMemory.ts'
+import { isPoolEmpty, type PoolFilling, type PublishedHeight, setPublishedHeight } from './sharedMemory.ts'
 import { endThread, type ThreadData } from './spawn.ts'
 import { checkPrecompiles, openThreadEngine } from './threadEngine.ts'
-import type { HeadAnnouncement } from './viewFeed.ts'
 
 /** How long a node whose version cannot execute the next block stays up: its peers may still lack the newest block. */
 const UPGRADE_HALT_MS = 5_000
@@ -44,8 +43,7 @@ export interface ExecutorData {
   /** executes each block too */
   readonly shadow: EngineChoice | undefined
   readonly pool: MessagePort
-  /** name of the broadcast channel for heads */
-  readonly headChannel: string
+  readonly poolFilling: PoolFilling
   readonly publishedHeight: PublishedHeight
 }
 
@@ -58,7 +56,6 @@ const threadMetrics = createThreadMetrics('executor')
 const metrics = createExecutorMetrics(threadMetrics.registry)
 const log = createLogger(data.config.log, { thread: 'executor' }).child({ part: 'app' })
 const pool = connect<PoolService>(data.pool)
-const heads = new BroadcastChannel(data.headChannel)
 
 let haltTimer: NodeJS.Timeout | undefined
 
@@ -72,7 +69,7 @@ const executor = await openExecutor({
   precompiles: precompileTable(data.chain.registeredPrecompiles),
   candidates: {
     candidates: async (request: CandidateRequest): Promise<readonly PooledTransaction[]> =>
-      unpackTransactions(await pool.candidates(request)),
+      isPoolEmpty(data.poolFilling) ? [] : unpackTransactions(await pool.candidates(request)),
     senders: async (hashes) => unpackSenders(await pool.senders(packHashes(hashes))),
     unexecutable: (hashes) =>
       notify<PoolService, 'dropUnexecutable'>(data.pool, 'dropUnexecutable', packHashes(hashes)),
@@ -91,9 +88,7 @@ const executor = await openExecutor({
   onPublished: (headEvent) => {
     const height = headEvent.head.header.number
     notify<PoolService, 'headChanged'>(data.pool, 'headChanged', packHeadUpdate(headEvent.update))
-    // Before the announcement: a thread that receives it must find the height raised (see followHeads).
     setPublishedHeight(data.publishedHeight, height)
-    heads.postMessage({ height } satisfies HeadAnnouncement)
     record(headEvent)
   },
   onUpgradeNeeded: (error) => {
@@ -131,7 +126,6 @@ const service = {
   metrics: () => threadMetrics.snapshot(),
   close: async () => {
     clearTimeout(haltTimer)
-    heads.close()
     data.pool.close()
     await executor.close()
     log.flush()

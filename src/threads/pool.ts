@@ -40,7 +40,16 @@ import { createPoolMetrics } from '../telemetry/metrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { serveAdmissions } from './admissions.ts'
 import { serve } from './port.ts'
-import { type Gate, getPeerCount, isWatched, type NodeState, type PendingWatch, waitAtGate } from './sharedMemory.ts'
+import {
+  type Gate,
+  getPeerCount,
+  isWatched,
+  type NodeState,
+  type PendingWatch,
+  type PoolFilling,
+  setPoolEmpty,
+  waitAtGate,
+} from './sharedMemory.ts'
 import { endThread, type ThreadData } from './spawn.ts'
 
 /** Milliseconds for which transactions are gathered before they are sent to peers. */
@@ -65,6 +74,7 @@ export interface PoolData {
   readonly chain: ChainConfig
   /** see `PoolLimits` */
   readonly acceptsUnprotected: boolean
+  readonly filling: PoolFilling
   /** to the executor; views and sockets come by `attach` */
   readonly executor: MessagePort
   /** from the network thread: transactions of peers come in, those of this node's clients go out */
@@ -186,7 +196,8 @@ const admitter =
     const admission = isNativeEntry(raw)
       ? pool.addNative(decodeNative(raw), isLocal)
       : pool.add(decodeTransaction(raw, hash), sender, isLocal)
-    if (!admission.accepted) metrics.rejectedTotal.inc({ reason: reasonLabel(admission.reason) })
+    if (admission.accepted) setPoolEmpty(data.filling, false)
+    else metrics.rejectedTotal.inc({ reason: reasonLabel(admission.reason) })
     return admission
   }
 
@@ -232,6 +243,7 @@ const service = {
     selection = undefined
     followHead()
     pool.headChanged(unpackHeadUpdate(update))
+    setPoolEmpty(data.filling, pool.bytes === 0)
     toPeers.repeat()
     const evm = pool.status()
     const native = pool.nativeStatus()

@@ -29,8 +29,6 @@ export interface RpcThreadData {
   readonly log: LogConfig
   /** to the pool thread */
   readonly pool: PoolPorts
-  /** name of the broadcast channel for heads */
-  readonly headChannel: string
   readonly publishedHeight: PublishedHeight
   readonly nodeState: NodeState
 }

@@ -4,12 +4,13 @@ import type { SyncStatus } from '../sync/syncStatus.ts'
 
 /*
  * What threads share in memory instead of messages: values that one thread writes and others read at any time (published height,
- * peers and sync status, number of watchers of pending transactions), and the gate at which threads wait for the database.
+ * peers and sync status, number of watchers of pending transactions, whether the pool is empty), and the gate at which threads wait for the database.
  */
 
 /**
  * Height of the newest published block. The executor raises it when a block is in the database; a thread that reads it before
- * it answers never shows an older head than another thread has shown.
+ * it answers never shows an older head than another thread has shown. Threads that want to be told of blocks wait for it; the others
+ * are not woken.
  */
 export type PublishedHeight = BigInt64Array<SharedArrayBuffer>
 
@@ -19,6 +20,12 @@ export function createPublishedHeight(): PublishedHeight {
 
 export function setPublishedHeight(cell: PublishedHeight, height: number): void {
   Atomics.store(cell, 0, BigInt(height))
+  Atomics.notify(cell, 0)
+}
+
+/** Resolves when the published height is another than `height`. Keeps neither the thread nor the process alive. */
+export async function untilPublished(cell: PublishedHeight, height: number): Promise<void> {
+  await Atomics.waitAsync(cell, 0, BigInt(height)).value
 }
 
 export function getPublishedHeight(cell: PublishedHeight): number {
@@ -96,6 +103,23 @@ export function forgetWatchers(watch: PendingWatch, thread: number): void {
 export function isWatched(watch: PendingWatch): boolean {
   for (let thread = 0; thread < watch.length; thread++) if (Atomics.load(watch, thread) > 0) return true
   return false
+}
+
+/** Whether the pool may have transactions: while it has none, the executor does not wake its thread to ask for some. */
+export type PoolFilling = Int32Array<SharedArrayBuffer>
+
+/** Of an empty pool. */
+export function createPoolFilling(): PoolFilling {
+  return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
+}
+
+/** Set before the sender of a transaction has an answer. */
+export function setPoolEmpty(filling: PoolFilling, isEmpty: boolean): void {
+  Atomics.store(filling, 0, isEmpty ? 0 : 1)
+}
+
+export function isPoolEmpty(filling: PoolFilling): boolean {
+  return Atomics.load(filling, 0) === 0
 }
 
 /**

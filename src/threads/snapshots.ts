@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { BroadcastChannel, workerData } from 'node:worker_threads'
+import { workerData } from 'node:worker_threads'
 import type { LogConfig } from '../config/config.ts'
 import type { SnapshotChain } from '../snapshot/makeSnapshot.ts'
 import { createSnapshotMaker, type SnapshotObserver } from '../snapshot/snapshotMaker.ts'
@@ -8,7 +8,7 @@ import { createLogger } from '../telemetry/logger.ts'
 import { createSnapshotMetrics } from '../telemetry/metrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { serve } from './port.ts'
-import { type Gate, getPublishedHeight, type PublishedHeight, waitAtGate } from './sharedMemory.ts'
+import { type Gate, getPublishedHeight, type PublishedHeight, untilPublished, waitAtGate } from './sharedMemory.ts'
 import { endThread, lowerPriority, type ThreadData } from './spawn.ts'
 
 /**
@@ -27,7 +27,6 @@ export interface SnapshotsData {
   readonly interval: number
   /** SNAPSHOT_KEEP */
   readonly keep: number
-  readonly headChannel: string
   readonly publishedHeight: PublishedHeight
   readonly log: LogConfig
 }
@@ -92,9 +91,18 @@ const maker = createSnapshotMaker({
 })
 metrics.height.set(maker.newest)
 
-const heads = new BroadcastChannel(data.headChannel)
+let isClosing = false
+
+async function followHeads(): Promise<void> {
+  while (!isClosing) {
+    const height = getPublishedHeight(data.publishedHeight)
+    maker.onHead(height)
+    await untilPublished(data.publishedHeight, height)
+  }
+}
+
 if (chain.validatorRanksHeight > 0) {
-  heads.onmessage = () => maker.onHead(getPublishedHeight(data.publishedHeight))
+  void followHeads()
 } else {
   log.warn('this chain has no snapshots: its genesis has no consensus.params.validator_ranks')
 }
@@ -102,7 +110,7 @@ if (chain.validatorRanksHeight > 0) {
 const service = {
   metrics: () => threadMetrics.snapshot(),
   close: async () => {
-    heads.close()
+    isClosing = true
     await maker.close()
     await database.close()
     log.flush()

@@ -43,6 +43,7 @@ import {
   countWatchers,
   getPeerCount,
   getPublishedHeight,
+  getSyncStatus,
   isCatchingUp,
   type PendingWatch,
   waitAtGate,
@@ -115,7 +116,7 @@ const metrics = createSocketMetrics(threadMetrics.registry)
 const log = createLogger(data.log, { thread: 'socket' }).child({ part: 'rpc' })
 await waitAtGate(data.databaseGate)
 const database = await Database.open(data.location, { readOnly: true, onDamage: endThread })
-const feed = followHeads(database, data.headChannel, data.publishedHeight)
+const feed = followHeads(database, data.publishedHeight)
 const pending = new BroadcastChannel(data.pendingChannel)
 
 const pendingListeners: ((transactions: readonly PooledTransaction[]) => void)[] = []
@@ -172,22 +173,20 @@ const viewThreads = Array.from({ length: data.viewThreads }, () => connectReplac
 const remoteViews = viewThreads.map(({ remote }) => remote)
 const views = createViewPool(remoteViews)
 const node = connectCometNode(data.copies, data.main)
-const first = contexts.lease()
+const headHeight = (): number => withView(({ chain }) => chain.headHeight)
 const hub = createSubscriptionHub({
   feed: {
     onHead: (listener) => feed.onHead(listener),
     onPendingTransactions: (listener) => void pendingListeners.push(listener),
   },
-  headHeight: first.context.view.chain.headHeight,
-  syncing: first.context.syncing,
+  headHeight,
+  syncing: () => getSyncStatus(data.nodeState, headHeight()),
   lease: contexts.lease,
   watchPending,
   budget: criteriaBudget,
   onDropped: dropped,
   log,
 })
-const firstHeight = first.context.view.chain.headHeight
-first.release()
 
 const rateLimit = createRateLimit({
   perSecond: data.rateLimit,
@@ -295,7 +294,7 @@ const server = await createRpcServer({
     }),
     cometHub: createCometEventHub({
       onHead: (listener) => feed.onHead(({ chain }) => listener(chain.headHeight)),
-      headHeight: firstHeight,
+      headHeight,
       lease: contexts.lease,
       budget: criteriaBudget,
       onDropped: dropped,

@@ -21,7 +21,14 @@ import type { NetworkTransportOptions } from './networkTransport.ts'
 import type { Home } from './openHome.ts'
 import type { PoolData, PoolService } from './pool.ts'
 import { connect, type Remote } from './port.ts'
-import { createGate, createPendingWatch, createPublishedHeight, openGate, untilWaiting } from './sharedMemory.ts'
+import {
+  createGate,
+  createPendingWatch,
+  createPoolFilling,
+  createPublishedHeight,
+  openGate,
+  untilWaiting,
+} from './sharedMemory.ts'
 import type { SnapshotsData, SnapshotsService } from './snapshots.ts'
 import { answered, channel, type Started, type StartThread, spawnThread, type Thread } from './spawn.ts'
 import { chooseShadow } from './threadEngine.ts'
@@ -286,11 +293,11 @@ function wire(socketThreads: number) {
   return {
     /** opens when the database holds a chain */
     databaseGate: createGate(),
-    headChannel: `coind-heads-${instance}`,
     publishedHeight: createPublishedHeight(),
     pendingChannel: `coind-pending-${instance}`,
     pendingWatch: createPendingWatch(socketThreads),
     executorToPool: channel(),
+    poolFilling: createPoolFilling(),
     network: {
       /** transactions of peers, to the pool */
       admissions: channel(),
@@ -306,7 +313,7 @@ function wire(socketThreads: number) {
 
 function startExecutor(
   { config, location, chain, genesis, headers }: ThreadsOptions,
-  { headChannel, publishedHeight, executorToPool }: Wiring,
+  { publishedHeight, executorToPool, poolFilling }: Wiring,
   engines: Pick<ExecutorData, 'engine' | 'shadow'>,
   start: StartThread,
 ): Started<ExecutorService> {
@@ -318,7 +325,7 @@ function startExecutor(
     headers,
     ...engines,
     pool: executorToPool.left,
-    headChannel,
+    poolFilling,
     publishedHeight,
   }
   return start('executor', undefined, data, [data.pool])
@@ -326,7 +333,7 @@ function startExecutor(
 
 function startPool(
   { config, location, chain, nodeState }: ThreadsOptions,
-  { databaseGate, executorToPool, network, pendingChannel, pendingWatch }: Wiring,
+  { databaseGate, executorToPool, poolFilling, network, pendingChannel, pendingWatch }: Wiring,
   start: StartThread,
 ): Started<PoolService> {
   const data: PoolData = {
@@ -335,6 +342,7 @@ function startPool(
     chain,
     acceptsUnprotected: config.rpc.limits.acceptsUnprotected,
     executor: executorToPool.right,
+    filling: poolFilling,
     gossip: { admissions: network.admissions.right, announcements: network.announcements.left },
     nodeState,
     log: config.log,
@@ -388,7 +396,7 @@ function startBackground(
 
 function startSnapshots(
   { config, location, chain, snapshots }: ThreadsOptions,
-  { databaseGate, headChannel, publishedHeight }: Wiring,
+  { databaseGate, publishedHeight }: Wiring,
   start: StartThread,
 ): Started<SnapshotsService> {
   const data: SnapshotsData = {
@@ -397,7 +405,6 @@ function startSnapshots(
     chain,
     shelf: snapshots,
     ...config.snapshots,
-    headChannel,
     publishedHeight,
     log: config.log,
   }

@@ -59,7 +59,7 @@ const log = createLogger(data.log, { thread: 'view' }).child({ part: 'rpc' })
 const engine = await openThreadEngine(data.engine)
 await waitAtGate(data.databaseGate)
 const database = await Database.open(data.location, { readOnly: true, onDamage: endThread })
-const feed = followHeads(database, data.headChannel, data.publishedHeight)
+const feed = followHeads(database, data.publishedHeight)
 const precompiles = precompileTable(data.chain.registeredPrecompiles)
 const hooks = moduleHooks(upgradeRules(data.skipUpgrades))
 const contexts = createContextSource({

@@ -1,12 +1,6 @@
-import { BroadcastChannel } from 'node:worker_threads'
 import { createViewCaches, type NodeView, openView } from '../state/view.ts'
 import type { Database, DatabaseSnapshot } from '../storage/database.ts'
-import { getPublishedHeight, type PublishedHeight } from './sharedMemory.ts'
-
-/** What the executor announces on the head channel when a block is in the database. */
-export interface HeadAnnouncement {
-  readonly height: number
-}
+import { getPublishedHeight, type PublishedHeight, untilPublished } from './sharedMemory.ts'
 
 /** The right to read a view until it is released. */
 export interface ViewLease {
@@ -20,37 +14,66 @@ interface OpenView {
   leases: number
 }
 
+type HeadListener = (view: NodeView) => void | Promise<void>
+
 /**
  * The newest published view, for a thread that reads the database. A lease is never older than a head that any thread has shown to
  * clients: what a client saw over one connection it also sees over every other. A snapshot that is no longer the newest is closed when
- * the last request that reads it has ended.
+ * the last request that reads it has ended, and the newest one when nobody has asked for a while: an open snapshot keeps all that is
+ * overwritten since in the database. While nobody waits for a head, none wakes the thread.
  */
 export interface ViewFeed {
   lease(): ViewLease
-  /** `listener` is called with the view of each newer head. It may use the view until the promise that it returns has ended. */
-  onHead(listener: (view: NodeView) => void | Promise<void>): void
+  /**
+   * `listener` is called with the view of each head that is newer than the one that a lease shows now, until the returned function is
+   * called. It may use the view until the promise that it returns has ended.
+   */
+  onHead(listener: HeadListener): () => void
   /** A lease on the first view newer than `height`; undefined when `timeoutMs` passed first. */
   next(height: number, timeoutMs: number): Promise<ViewLease | undefined>
   close(): Promise<void>
 }
 
-/** Starts to follow the heads that are announced on the broadcast channel `channelName` after `published` was raised. */
-export function followHeads(database: Database, channelName: string, published: PublishedHeight): ViewFeed {
-  const caches = createViewCaches()
-  const channel = new BroadcastChannel(channelName)
-  const listeners: ((view: NodeView) => void | Promise<void>)[] = []
-  let waiting: { readonly height: number; readonly wake: () => void }[] = []
+/** How long the newest snapshot stays open without a request, at least. */
+const IDLE_MS = 2_000
 
-  const open = (): OpenView => {
-    const snapshot = database.snapshot()
-    return { view: openView(snapshot, caches), snapshot, leases: 1 }
-  }
-  let current = open()
+/** Follows the heads whose heights `published` tells. @param idleMs for tests */
+export function followHeads(database: Database, published: PublishedHeight, idleMs = IDLE_MS): ViewFeed {
+  const caches = createViewCaches()
+  const listeners = new Set<{ readonly listen: HeadListener; knownHeight: number }>()
+  const waiting = new Set<{ readonly height: number; readonly wake: () => void }>()
+  let current: OpenView | undefined
+  let isFollowing = false
+  let isClosed = false
+  let wasUsed = false
 
   const release = (opened: OpenView): void => {
     opened.leases--
     if (opened.leases === 0) void opened.snapshot.close()
   }
+  /** The newest view. */
+  const catchUp = (): OpenView => {
+    wasUsed = true
+    if (current !== undefined && getPublishedHeight(published) <= current.view.chain.headHeight) return current
+    const former = current
+    const snapshot = database.snapshot()
+    current = { view: openView(snapshot, caches), snapshot, leases: 1 }
+    if (former === undefined) closeWhenIdle()
+    else release(former)
+    return current
+  }
+  const closeWhenIdle = (): void => {
+    setTimeout(() => {
+      if (current === undefined) return
+      if (wasUsed) {
+        wasUsed = false
+        return closeWhenIdle()
+      }
+      release(current)
+      current = undefined
+    }, idleMs).unref()
+  }
+
   const leaseOf = (opened: OpenView): ViewLease => {
     opened.leases++
     let released = false
@@ -64,54 +87,55 @@ export function followHeads(database: Database, channelName: string, published: 
     }
   }
 
-  const catchUp = (): void => {
-    if (getPublishedHeight(published) <= current.view.chain.headHeight) return
-    const former = current
-    current = open()
-    release(former)
-  }
-  let announcedHeight = current.view.chain.headHeight
-
-  channel.onmessage = () => {
-    catchUp()
-    if (current.view.chain.headHeight === announcedHeight) return
-    announcedHeight = current.view.chain.headHeight
+  const tell = (): void => {
+    const newest = catchUp()
+    const { headHeight } = newest.view.chain
     for (const listener of listeners) {
-      const lease = leaseOf(current)
-      void Promise.resolve(listener(lease.view)).finally(lease.release)
+      if (headHeight <= listener.knownHeight) continue
+      listener.knownHeight = headHeight
+      const lease = leaseOf(newest)
+      void Promise.resolve(listener.listen(lease.view)).finally(lease.release)
     }
-    const ready = waiting.filter(({ height }) => height < current.view.chain.headHeight)
-    waiting = waiting.filter(({ height }) => height >= current.view.chain.headHeight)
-    for (const { wake } of ready) wake()
+    for (const { height, wake } of waiting) if (height < headHeight) wake()
+  }
+  const follow = async (): Promise<void> => {
+    if (isFollowing) return
+    isFollowing = true
+    while (!isClosed && listeners.size + waiting.size > 0) {
+      const height = getPublishedHeight(published)
+      tell()
+      await untilPublished(published, height)
+    }
+    isFollowing = false
   }
 
   return {
-    lease: () => {
-      catchUp()
-      return leaseOf(current)
+    lease: () => leaseOf(catchUp()),
+    onHead: (listen) => {
+      const listener = { listen, knownHeight: catchUp().view.chain.headHeight }
+      listeners.add(listener)
+      void follow()
+      return () => void listeners.delete(listener)
     },
-    onHead: (listener) => void listeners.push(listener),
     next: (height, timeoutMs) => {
-      catchUp()
-      if (current.view.chain.headHeight > height) return Promise.resolve(leaseOf(current))
+      const newest = catchUp()
+      if (newest.view.chain.headHeight > height) return Promise.resolve(leaseOf(newest))
       return new Promise((resolve) => {
-        const waiter = {
-          height,
-          wake: () => {
-            clearTimeout(timer)
-            resolve(leaseOf(current))
-          },
+        const end = (lease: ViewLease | undefined): void => {
+          clearTimeout(timer)
+          waiting.delete(waiter)
+          resolve(lease)
         }
-        const timer = setTimeout(() => {
-          waiting = waiting.filter((other) => other !== waiter)
-          resolve(undefined)
-        }, timeoutMs)
-        waiting.push(waiter)
+        const waiter = { height, wake: () => end(leaseOf(catchUp())) }
+        const timer = setTimeout(() => end(undefined), timeoutMs)
+        waiting.add(waiter)
+        void follow()
       })
     },
     close: async () => {
-      channel.close()
-      await current.snapshot.close()
+      isClosed = true
+      await current?.snapshot.close()
+      current = undefined
     },
   }
 }

@@ -19,10 +19,10 @@ export interface CometEventHub {
 }
 
 interface CometEventHubOptions {
-  /** calls `listener` for each newest block, also when several were published at once */
-  readonly onHead: (listener: (height: number) => void) => void
-  /** the head that clients see already: the first events are of the block after it */
-  readonly headHeight: number
+  /** calls `listener` for each newest block, also when several were published at once, until the returned function is called */
+  readonly onHead: (listener: (height: number) => void) => () => void
+  /** the head that clients see already: the first events for a subscriber are of the block after it */
+  readonly headHeight: () => number
   /** on the newest blocks; `release` must follow */
   readonly lease: () => Pick<ContextLease, 'release'> & { readonly context: BlockEventsContext }
   /** bytes for the queries */
@@ -39,13 +39,15 @@ const EVENT_WORK = 20
 /** Bytes of an event's JSON that are made for one unit of work. The comparison of a condition with a value is one too. */
 const BYTES_MADE = 64
 
-/** Notifies of every height once and in order. Without subscribers nothing is done. */
+/** Notifies of every height once and in order. Without subscribers it does not follow heads. */
 export function createCometEventHub(options: CometEventHubOptions): CometEventHub {
   const { onHead, headHeight, lease, budget, workPerBlock, onDropped, log } = options
   const subscribers = createEventSubscribers(budget)
-  let notifiedHeight = headHeight
-  let newest = headHeight
+  let notifiedHeight = 0
+  let newest = 0
   let isNotifying = false
+  /** while heads are followed */
+  let unfollow: (() => void) | undefined
 
   const notifyAll = async (): Promise<void> => {
     isNotifying = true
@@ -70,13 +72,26 @@ export function createCometEventHub(options: CometEventHubOptions): CometEventHu
     }
   }
 
-  onHead((height) => {
-    newest = height
-    if (!isNotifying) void notifyAll()
-  })
+  const follow = (): void => {
+    if (unfollow !== undefined) return
+    newest = headHeight()
+    notifiedHeight = newest
+    unfollow = onHead((height) => {
+      newest = height
+      if (isNotifying) return
+      if (subscribers.size > 0) return void notifyAll()
+      unfollow?.()
+      unfollow = undefined
+    })
+  }
 
-  // Blocks that were published before are not for a new subscriber.
-  return { add: (query, subscriber) => subscribers.add(query, newest + 1, subscriber) }
+  return {
+    add: (query, subscriber) => {
+      follow()
+      // Blocks that were published before are not for a new subscriber.
+      return subscribers.add(query, newest + 1, subscriber)
+    },
+  }
 }
 
 /** The order is that of the events: each goes to all its subscribers before the next one. */

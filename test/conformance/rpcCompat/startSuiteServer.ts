@@ -61,8 +61,8 @@ export async function startSuiteServer(directory: string): Promise<SuiteServer> 
       log: console,
     }),
     hub: createSubscriptionHub({
-      feed: { onHead: () => undefined, onPendingTransactions: () => undefined },
-      headHeight: imported.view.chain.headHeight,
+      feed: { onHead: () => () => undefined, onPendingTransactions: () => undefined },
+      headHeight: () => imported.view.chain.headHeight,
       lease,
       syncing: () => undefined,
       budget,

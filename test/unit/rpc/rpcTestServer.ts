@@ -23,14 +23,22 @@ import { type MemoryNode, TEST_LIMITS } from './memoryNode.ts'
 interface TestFeed extends HeadFeed {
   head(view: NodeView): void
   pending(transactions: readonly PooledTransaction[]): void
+  /** who is told of heads */
+  readonly listeners: number
 }
 
 function createTestFeed(): TestFeed {
-  const heads: ((view: NodeView) => void)[] = []
+  const heads = new Set<(view: NodeView) => void>()
   const pools: ((transactions: readonly PooledTransaction[]) => void)[] = []
   return {
-    onHead: (listener) => void heads.push(listener),
+    onHead: (listener) => {
+      heads.add(listener)
+      return () => void heads.delete(listener)
+    },
     onPendingTransactions: (listener) => void pools.push(listener),
+    get listeners() {
+      return heads.size
+    },
     head: (view) => {
       for (const listener of heads) listener(view)
     },
@@ -114,10 +122,9 @@ export function createTestThread(node: MemoryNode, options: TestThreadOptions = 
     const deadlineMs = monotonicMs() + requestTimeoutMs
     return dispatcher.answer(text, { ...OWN_SCOPE, deadlineMs })
   }
-  const { headHeight } = node.view().chain
   const hub = createSubscriptionHub({
     feed,
-    headHeight,
+    headHeight: () => node.view().chain.headHeight,
     lease: () => lease(OWN_SCOPE),
     syncing: () => syncing,
     budget,

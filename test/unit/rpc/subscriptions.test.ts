@@ -61,6 +61,19 @@ describe('the cost of a block', () => {
     })
   })
 
+  test('without subscriptions to blocks heads are not followed', () => {
+    const { hub, feed } = createTestThread(node)
+    const subscriber = { client: CLIENT, deliver: () => undefined, drop: () => undefined }
+    hub.add({ kind: 'newPendingTransactions', full: false }, subscriber)
+    expect(feed.listeners).toBe(0)
+    const end = hub.add({ kind: 'newHeads' }, subscriber)
+    expect(feed.listeners).toBe(1)
+    end()
+    end()
+    feed.head(node.view())
+    expect(feed.listeners).toBe(0)
+  })
+
   test.each([
     ['an empty block', 0],
     ['a block with a log', 1],

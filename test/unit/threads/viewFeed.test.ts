@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto'
-import { BroadcastChannel } from 'node:worker_threads'
+import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { NodeView } from '../../../src/state/view.ts'
 import { Database } from '../../../src/storage/database.ts'
 import { createPublishedHeight, setPublishedHeight } from '../../../src/threads/sharedMemory.ts'
 import { followHeads, type ViewFeed } from '../../../src/threads/viewFeed.ts'
@@ -10,33 +10,38 @@ describe('view feed', () => {
   let chain: TestChain
   let database: Database
   let feed: ViewFeed
-  let heads: BroadcastChannel
   const published = createPublishedHeight()
 
   beforeEach(async () => {
     chain = await createTestChain()
     database = await Database.open(chain.location, { readOnly: true })
-    const name = `test-heads-${randomUUID()}`
-    heads = new BroadcastChannel(name)
     setPublishedHeight(published, 0)
-    feed = followHeads(database, name, published)
+    feed = followHeads(database, published)
   })
   afterEach(async () => {
-    heads.close()
     await feed.close()
     await database.close()
     await chain.close()
   })
 
-  /** As the executor does it: the height that all threads share is raised, then everybody is told. */
-  async function publish(tell = true): Promise<void> {
+  /** As the executor does it. */
+  async function publish(): Promise<void> {
     const { block } = await chain.produce()
     setPublishedHeight(published, block.header.height)
-    if (tell) heads.postMessage({ height: block.header.height })
   }
 
-  it('leases the newest published head, told of it or not', async () => {
-    await publish(false)
+  /** Asks for an account that no cache knows. */
+  function isReadable(view: NodeView): boolean {
+    try {
+      view.stateAt(0).getAccount(randomBytes(20))
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  it('leases the newest published head without waiting for it', async () => {
+    await publish()
     const lease = feed.lease()
     expect(lease.view.chain.headHeight).toBe(1)
     lease.release()
@@ -71,9 +76,33 @@ describe('view feed', () => {
     })
     await publish()
     expect(await listened.promise).toBe(0n)
-    heads.postMessage({ height: 2 })
+    setPublishedHeight(published, 2)
     await new Promise((resolve) => setTimeout(resolve, 50))
     expect(told).toEqual([1, 2])
+  })
+
+  it('tells a listener nothing after it was removed, and a new one only of newer heads', async () => {
+    const told: string[] = []
+    const remove = feed.onHead(({ chain }) => void told.push(`first ${chain.headHeight}`))
+    await publish()
+    remove()
+    feed.onHead(({ chain }) => void told.push(`second ${chain.headHeight}`))
+    const next = feed.next(1, 5_000)
+    await publish()
+    ;(await next)?.release()
+    await expect.poll(() => told).toEqual(['second 2'])
+  })
+
+  it('closes the newest snapshot when nobody has asked for a while, and opens it again', async () => {
+    const idle = followHeads(database, published, 10)
+    const { view, release } = idle.lease()
+    release()
+    await expect.poll(() => isReadable(view)).toBe(false)
+    const lease = idle.lease()
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(isReadable(lease.view)).toBe(true)
+    lease.release()
+    await idle.close()
   })
 
   it('gives up waiting for a head in time', async () => {

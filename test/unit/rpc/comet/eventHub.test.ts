@@ -19,7 +19,8 @@ afterAll(() => indexed.close())
 
 /** A hub, the function that announces a head to it, and how often it read of the chain what it tells. */
 function createHub({ memoryBytes = 1e6, workPerBlock }: { memoryBytes?: number; workPerBlock?: number } = {}) {
-  let announce: (height: number) => void = () => undefined
+  let listen: ((height: number) => void) | undefined
+  let head = 0
   const reads = new Map<PropertyKey, number>()
   let dropped = 0
   const context = (): BlockEventsContext => {
@@ -35,16 +36,23 @@ function createHub({ memoryBytes = 1e6, workPerBlock }: { memoryBytes?: number; 
   }
   const hub = createCometEventHub({
     onHead: (listener) => {
-      announce = listener
+      listen = listener
+      return () => {
+        listen = undefined
+      }
     },
-    headHeight: 0,
+    headHeight: () => head,
     lease: () => ({ context: context(), release: () => undefined }),
     budget: createClientBudget({ total: memoryBytes }),
     ...(workPerBlock === undefined ? {} : { workPerBlock }),
     onDropped: () => dropped++,
     log: { error: (fields) => expect.fail(String(fields['error'])) },
   })
-  return { hub, announce: (height: number) => announce(height), reads, dropped: () => dropped }
+  const announce = (height: number): void => {
+    head = height
+    listen?.(height)
+  }
+  return { hub, announce, isFollowing: () => listen !== undefined, reads, dropped: () => dropped }
 }
 
 /** Subscribes, with what it hears; it ends when it is dropped. */
@@ -263,6 +271,16 @@ describe('the work for a block', () => {
     expect(reads.get('blockId')).toBe(2)
     // One buffer for all.
     expect(new Set(subscribers.map(({ heard }) => heard[1])).size).toBe(1)
+  })
+
+  it('follows heads while somebody subscribes', () => {
+    const { hub, announce, isFollowing } = createHub()
+    expect(isFollowing()).toBe(false)
+    const subscriber = subscribe(hub, "tm.event = 'NewBlock'")
+    expect(isFollowing()).toBe(true)
+    subscriber.end?.()
+    announce(1)
+    expect(isFollowing()).toBe(false)
   })
 
   it('is nothing for kinds of events that nobody wants', async () => {
