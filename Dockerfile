@@ -28,6 +28,8 @@ FROM scratch AS software
 COPY --from=system / /
 ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 ENV NODE_ENV=production HOMEDIR=/var/lib/coind NODE_COMPILE_CACHE=/tmp/coind-compiled
+# As in bin/coind.js, which then need not set them.
+ENV MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=65536
 # In the volume: a key beside it would go with the container.
 ENV COIND_KEYSTORE=/var/lib/coind/keys
 COPY --from=build /app/node_modules /app/node_modules

@@ -24,11 +24,19 @@ const entry =
 // Cache of compiled sources: a start takes a third less time. Where it cannot be written, the node starts without.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/coind-compiled', import.meta.url))
 
+/**
+ * glibc gives each thread memory of its own and keeps what was freed: ten threads then hold twice what they use. Read when a process starts;
+ * what the operator has set is left.
+ */
+const ALLOCATOR = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '65536' }
+const environment = NODE_COMMANDS.includes(process.argv[2]) ? { ...ALLOCATOR, ...process.env } : process.env
+
 const major = Number(process.versions.node.split('.')[0])
 const runtime = major === NEEDED_MAJOR ? undefined : findRuntime()
 if (runtime !== undefined) {
   runWith(runtime)
 } else if (major >= NEEDED_MAJOR) {
+  replaceProcess()
   module.enableCompileCache()
   // What the node takes for the end of its launcher.
   watchNpm(() => process.emit('disconnect'))
@@ -38,6 +46,14 @@ if (runtime !== undefined) {
     `coind: needs Node.js ${NEEDED_MAJOR}, this is ${process.version} and there is no bundled one for ${process.platform}-${process.arch}: install Node.js ${NEEDED_MAJOR}`,
   )
   process.exitCode = 69
+}
+
+/** Begins once more, in the same process, where the allocator needs other settings. It is not done where that is not possible. */
+function replaceProcess() {
+  const isSet = Object.keys(environment).length === Object.keys(process.env).length
+  // A channel to the parent does not outlive it.
+  if (isSet || process.platform !== 'linux' || process.connected === true) return
+  process.execve?.(process.execPath, [process.execPath, ...process.execArgv, ...process.argv.slice(1)], environment)
 }
 
 /** The path of the bundled Node.js, if this machine has one. */
@@ -59,7 +75,7 @@ function runWith(runtime) {
   const child = spawn(runtime, [fileURLToPath(entry), ...process.argv.slice(2)], {
     // The channel carries no messages. It closes when this process is killed, or closes it: that stops the node.
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-    env: { ...process.env, COIND_LAUNCHED: '1' },
+    env: { ...environment, COIND_LAUNCHED: '1' },
   })
   watchNpm(() => {
     if (child.connected) child.disconnect()

@@ -74,6 +74,7 @@ async function bundleEntry(rolldown, directory, { name, source }) {
     dir: directory,
     format: 'esm',
     sourcemap: true,
+    comments: false,
     entryFileNames: '[name].js',
     chunkFileNames: '[name]-[hash].js',
     codeSplitting: {
@@ -84,11 +85,20 @@ async function bundleEntry(rolldown, directory, { name, source }) {
     },
   })
   await build.close()
-  // Source maps of packages: larger than all the rest, and a stack says as much without them.
-  for (const { fileName } of output) {
+  for (const { fileName, code } of output) {
+    if (code !== undefined) writeFileSync(join(directory, fileName), toLatin1(code))
+    // Source maps of packages: larger than all the rest, and a stack says as much without them.
     if (fileName.startsWith(`${PACKAGES}/`) && fileName.endsWith('.map')) rmSync(join(directory, fileName))
   }
   return output.flatMap(({ moduleIds = [] }) => moduleIds).filter((id) => id.startsWith(ROOT) && !IN_PACKAGE.test(id))
+}
+
+/**
+ * The same code without characters beyond Latin-1: V8 keeps the text of all code, each thread its own, and one such character makes it take
+ * twice the memory. They are in literals only, where the escape means the same.
+ */
+function toLatin1(code) {
+  return code.replace(/[^\0-\xff]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 /** A file for each package that is loaded when it is needed. */

@@ -10,6 +10,7 @@ import { scrubTables, tableBytes } from '../storage/verifyFiles.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { createBackgroundMetrics } from '../telemetry/metrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
+import { collectWhenIdle } from './idleCollection.ts'
 import {
   type PackedOlderBlocks,
   type PackedVerifiedBlocks,
@@ -164,6 +165,7 @@ const service = {
 lowerPriority('background')
 await waitAtGate(data.databaseGate)
 serve(control, service)
+collectWhenIdle()
 // An error ends the thread, and with it the node.
 void scrubForEver()
 segments = makeSegmentsForEver()

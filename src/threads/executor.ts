@@ -17,6 +17,7 @@ import { createLogger } from '../telemetry/logger.ts'
 import { createExecutorMetrics } from '../telemetry/metrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { applicationService } from './executorApplication.ts'
+import { collectWhenIdle } from './idleCollection.ts'
 import { type PackedVerifiedBlocks, unpackVerifiedBlocks } from './packedOlderBlocks.ts'
 import type { PoolService } from './pool.ts'
 import { connect, notify, serve } from './port.ts'
@@ -134,5 +135,6 @@ const service = {
 
 serve(control, service)
 
+collectWhenIdle()
 // Now, because a killed process cannot write its compile cache at the end.
 flushCompileCache()

@@ -1,5 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { threadId } from 'node:worker_threads'
 
 /** What the thread asks of V8. */
 export interface Heap {
@@ -13,30 +15,41 @@ export interface Heap {
 
 const CHECK_MS = 5_000
 const IDLE_SHARE = 0.1
-/** Less is not worth the pause. */
+/** Less is not worth the pause of a thread that serves somebody now and then … */
 const WORTH_BYTES = 32 * 1_048_576
+/** … nor this of one that has rested: so many looks in which it was hardly busy. */
+const RESTED = { share: 0.02, looks: 12, worthBytes: 8 * 1_048_576 } as const
+/** Threads that start together do not collect together, where they would wait for each other's processors. */
+const STAGGER_MS = 500
 
 /**
- * V8 collects garbage when it needs memory: a thread with nothing to do would keep what the last traces or large answers left, for
- * minutes or for ever. Looks from time to time whether the heap has grown since it was smallest and the thread is idle, and collects then.
+ * V8 collects garbage when it needs memory: a thread with nothing to do would keep what its start, the last traces or large answers left,
+ * for minutes or for ever. Collects when the thread is idle for the first time after its start, and then whenever it is idle and the heap
+ * has grown since it was smallest.
  */
-export function collectWhenIdle(heap: Heap = threadHeap()): NodeJS.Timeout {
-  let smallest = Infinity
-  return setInterval(() => {
-    const isIdle = heap.busyShare() < IDLE_SHARE
+export function collectWhenIdle(heap: Heap = threadHeap(), delayMs = threadId * STAGGER_MS): void {
+  let smallest = Number.NEGATIVE_INFINITY
+  let restedLooks = 0
+  const look = (): void => {
+    const share = heap.busyShare()
     const bytes = heap.committedBytes()
-    if (isIdle && bytes - smallest >= WORTH_BYTES) {
+    restedLooks = share < RESTED.share ? restedLooks + 1 : 0
+    const worth = restedLooks >= RESTED.looks ? RESTED.worthBytes : WORTH_BYTES
+    if (share < IDLE_SHARE && bytes - smallest >= worth) {
       heap.collect()
       // What is left is in use: it is not collected again.
       smallest = heap.committedBytes()
     } else {
       smallest = Math.min(smallest, bytes)
     }
-  }, CHECK_MS).unref()
+  }
+  setTimeout(() => setInterval(look, CHECK_MS).unref(), delayMs).unref()
 }
 
 /** Of this thread, in which V8 shows its collector: see `setV8Flags`. */
 function threadHeap(): Heap {
+  // The main thread's context is older than the flag that shows the collector.
+  const collector = globalThis.gc ?? (runInNewContext('gc') as NonNullable<typeof globalThis.gc>)
   let last = performance.eventLoopUtilization()
   return {
     committedBytes: () => getHeapStatistics().total_heap_size,
@@ -46,6 +59,6 @@ function threadHeap(): Heap {
       last = now
       return utilization
     },
-    collect: () => void globalThis.gc!({ type: 'major', execution: 'sync', flavor: 'last-resort' }),
+    collect: () => void collector({ type: 'major', execution: 'sync', flavor: 'last-resort' }),
   }
 }

@@ -21,6 +21,7 @@ import { createNetworkMetrics } from '../telemetry/metrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { connectBatchAdmissions } from './admissions.ts'
 import { type NodeCopies, publishNetInfo } from './cometNode.ts'
+import { collectWhenIdle } from './idleCollection.ts'
 import { type EvidenceService, type MainMessage, type NetworkCalls, NetworkReports } from './networkTransport.ts'
 import { packBytes } from './packedBytes.ts'
 import { packOlderBlocks } from './packedOlderBlocks.ts'
@@ -172,5 +173,6 @@ data.reports.on('message', (message: MainMessage) => {
 data.pool.announcements.on('message', (batch: Uint8Array) => void network.publishTransactions(batch))
 serve(control, service)
 
+collectWhenIdle()
 // Now, because a killed process cannot write its compile cache at the end.
 flushCompileCache()

@@ -39,6 +39,7 @@ import { createLogger } from '../telemetry/logger.ts'
 import { createPoolMetrics } from '../telemetry/metrics.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { serveAdmissions } from './admissions.ts'
+import { collectWhenIdle } from './idleCollection.ts'
 import { serve } from './port.ts'
 import {
   type Gate,
@@ -281,5 +282,6 @@ serve(control, service)
 serve(data.executor, service)
 serveAdmissions(data.gossip.admissions, admitter(false), recordUnforeseen)
 
+collectWhenIdle()
 // Now, because a killed process cannot write its compile cache at the end.
 flushCompileCache()

@@ -18,6 +18,7 @@ import { createThreadMetrics, formatMetrics } from '../telemetry/threadMetrics.t
 import { createNodeCopies, publishRoundState } from './cometNode.ts'
 import { watchDiskUsage } from './diskUsage.ts'
 import { executorApplication } from './executorApplication.ts'
+import { collectWhenIdle } from './idleCollection.ts'
 import { createNetworkTransport } from './networkTransport.ts'
 import { type Home, openDatabase } from './openHome.ts'
 import { createNodeState, getPeerCount, setPeerCount, setSyncStatus } from './sharedMemory.ts'
@@ -247,6 +248,7 @@ async function start(
   )
   // Now, because a killed process cannot write its compile cache at the end.
   flushCompileCache()
+  collectWhenIdle()
 
   return {
     rpcUrl,
