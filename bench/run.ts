@@ -8,12 +8,16 @@ import { deployToken, endow, NATIVE_TOKEN } from './contracts/token.ts'
 import type { Account } from './load/sign.ts'
 import { residentMegabytes } from './measure/processUsage.ts'
 import { benchAccounts, fund, giveTokens } from './parts/accounts.ts'
+import { measureEmptyBlocks } from './parts/emptyBlockCost.ts'
 import { CALL_GAS_LIMIT, measureEvm } from './parts/evm.ts'
 import { measureIsolation } from './parts/isolation.ts'
 import { measureJoin } from './parts/join.ts'
+import { measureMemory } from './parts/memory.ts'
 import { measureNativeSends } from './parts/nativeSends.ts'
 import { measureNetwork } from './parts/network.ts'
+import { measureRanges } from './parts/ranges.ts'
 import { measureReads } from './parts/reads.ts'
+import { measureStart } from './parts/start.ts'
 import { type Load, measureThroughput } from './parts/throughput.ts'
 import { measureTraces } from './parts/traces.ts'
 import { coinTransfers, swaps, type TransactionMaker, tokenTransfers } from './parts/transactions.ts'
@@ -26,7 +30,21 @@ import type { Target } from './targets/target.ts'
 
 /** They share one chain of each target. */
 const SHARED_PARTS = ['transfers', 'sends', 'erc20', 'swaps', 'batches', 'native', 'reads', 'idle']
-const PARTS = ['evm', ...SHARED_PARTS, 'traces', 'isolation', 'worst', 'network', 'join']
+/** In these geth is measured too, where there is one. */
+const PARTS_WITH_GETH = ['start', 'memory', 'reads', 'ranges', 'traces']
+const PARTS = [
+  'start',
+  'evm',
+  ...SHARED_PARTS,
+  'ranges',
+  'memory',
+  'empty',
+  'traces',
+  'isolation',
+  'worst',
+  'network',
+  'join',
+]
 
 /** Of bench/worstCase.ts: the slowest of each kind. */
 const WORST_PROGRAMS = [
@@ -43,13 +61,26 @@ const WORST_PROGRAMS = [
 
 const HELP = `npm run bench -- [flags]
   --parts a,b          of ${PARTS.join(',')} (all)
-  --targets a,b        of coind,anvil,automine,geth (coind,anvil; in the part traces geth too, where GETH names one or
-                       it is on the PATH); automine is anvil with a block for every arrival
+  --targets a,b        of coind,anvil,automine,geth (coind,anvil; in the parts ${PARTS_WITH_GETH.join(', ')}
+                       geth too, where GETH names one or it is on the PATH); automine is anvil with a block for every
+                       arrival
+  --repeat 1           runs of the chosen parts; the tables show medians
+  --json FILE          writes all values there
+  --compare FILE       prints them beside those of an older file
   --loads a,b          transactions/accounts of the throughput parts (20000/200,100000/20000)
   --in-flight 200      requests under way
   --pipeline 10        of them on one connection
-  --reads 20000        requests of each kind in the part reads
-  --idle-seconds 60    wait before memory is measured in the part idle
+  --reads 20000        requests of each kind in the parts reads and ranges
+  --idle-seconds 60    wait before memory is measured in the parts idle and memory
+  --memory-transfers 100000
+                       transfers of the part memory, from 20,000 accounts
+  --memory-read-seconds 60
+                       reads after them
+  --memory-mixed-minutes 0
+                       200 transactions a second of several kinds after those
+  --empty-validators 1,4
+                       sizes of the networks in the part empty
+  --empty-seconds 60   of empty blocks that are measured, after as long a warm-up
   --evm-gas 30000000   gas of one call in the part evm
   --evm-rounds 5       measured calls of each loop
   --evm-only text      only loops whose names contain it
@@ -75,6 +106,14 @@ const { values: flags } = parseArgs({
     pipeline: { type: 'string', default: '10' },
     reads: { type: 'string', default: '20000' },
     'idle-seconds': { type: 'string', default: '60' },
+    'memory-transfers': { type: 'string', default: '100000' },
+    'memory-read-seconds': { type: 'string', default: '60' },
+    'memory-mixed-minutes': { type: 'string', default: '0' },
+    'empty-validators': { type: 'string', default: '1,4' },
+    'empty-seconds': { type: 'string', default: '60' },
+    repeat: { type: 'string', default: '1' },
+    json: { type: 'string' },
+    compare: { type: 'string' },
     'evm-gas': { type: 'string', default: '30000000' },
     'evm-rounds': { type: 'string', default: '5' },
     'evm-only': { type: 'string', default: '' },
@@ -99,7 +138,10 @@ const sizes = flags.loads.split(',').map((text) => {
   const [count = 0, accounts = 0] = text.split('/').map(Number)
   return { count, accounts }
 })
-const accounts = benchAccounts(Math.max(...sizes.map((size) => size.accounts)))
+/** Accounts that send the load of the part `memory`, and whose blocks the part `ranges` reads. */
+const MEMORY_ACCOUNTS = 20_000
+const RANGE_ACCOUNTS = 200
+const accounts = benchAccounts(Math.max(MEMORY_ACCOUNTS, ...sizes.map((size) => size.accounts)))
 
 /** Gas of a block in throughput measurements. */
 const GAS_LIMIT = 150_000_000
@@ -112,6 +154,9 @@ const BATCHES_IN_FLIGHT = 20
 const TRACE_ACCOUNTS = 200
 /** coind's limits of a call, raised to what the part `evm` needs. */
 const LONG_CALLS = { RPC_GAS_CAP: String(CALL_GAS_LIMIT), RPC_EVM_TIMEOUT_MS: '29000' }
+
+/** Milliseconds between blocks in the part `ranges`. */
+const RANGE_INTERVAL_MS = 40
 
 /** All that coind answers of traces, with its index of calls. */
 const ALL_TRACES = { RPC_NAMESPACES: 'eth,net,web3,txpool,debug,trace', INDEX_TRACES: 'true', PRUNING: 'archive' }
@@ -131,6 +176,12 @@ const CALL_STARTS: typeof STARTS = {
 const TRACE_STARTS: typeof STARTS = {
   ...STARTS,
   coind: () => startCoind({ gasLimit: GAS_LIMIT, nodeFlags, environment: ALL_TRACES }),
+}
+/** Blocks as fast as they go: a thousand of them are waited for. */
+const RANGE_STARTS: typeof STARTS = {
+  ...STARTS,
+  coind: () => startCoind({ gasLimit: GAS_LIMIT, blockIntervalMs: RANGE_INTERVAL_MS, nodeFlags }),
+  geth: () => startGeth({ gasLimit: GAS_LIMIT, period: 0 }),
 }
 
 function start(starts: typeof STARTS, name: string): Promise<Target> {
@@ -204,38 +255,91 @@ async function measureAlone(
   })
 }
 
-const report = new Report()
-if (parts.has('evm')) {
-  const options = { gas: Number(flags['evm-gas']), rounds: Number(flags['evm-rounds']), only: flags['evm-only'] }
-  await withTargets(CALL_STARTS, targetNames, (targets) => measureEvm(targets, options, report))
+/** The targets of a part. */
+function targetsOf(part: string): readonly string[] {
+  return flags.targets === undefined && PARTS_WITH_GETH.includes(part) && hasGeth()
+    ? [...targetNames, 'geth']
+    : targetNames
 }
-if (SHARED_PARTS.some((part) => parts.has(part))) {
-  for (const name of targetNames) await withTargets(STARTS, [name], ([target]) => measure(target!, report))
+
+/** Memory of a node that does nothing else. */
+async function measureMemoryOf(target: Target): Promise<void> {
+  const distributor = await deployContract(target, 'Distributor')
+  const senders = accounts.slice(0, MEMORY_ACCOUNTS)
+  await fund(target, distributor, senders)
+  const token = await deployToken(target)
+  await endow(target, token, distributor)
+  await giveTokens(target, distributor, token, senders)
+  const [transfer, tokens] = [coinTransfers(), tokenTransfers(token)]
+  const rows = measureMemory(target, senders, {
+    idleSeconds: Number(flags['idle-seconds']),
+    transfers: Number(flags['memory-transfers']),
+    readSeconds: Number(flags['memory-read-seconds']),
+    mixedSeconds: Number(flags['memory-mixed-minutes']) * 60,
+    inFlight,
+    pipeline: Number(flags.pipeline),
+    transfer,
+    mixed: (index, sender) => (index % 2 === 0 ? transfer : tokens)(index, sender),
+  })
+  for await (const measured of rows) report.add(target.name, measured)
 }
-if (parts.has('traces')) {
-  const names = flags.targets === undefined && hasGeth() ? [...targetNames, 'geth'] : targetNames
-  for (const name of names) {
-    await withTargets(TRACE_STARTS, [name], async ([target]) =>
-      report.add(target!.name, await measureTraces(target!, accounts.slice(0, TRACE_ACCOUNTS))),
+
+/** Each target alone, one after the other. */
+async function measureEach(part: string, starts: typeof STARTS, run: (target: Target) => Promise<void>): Promise<void> {
+  for (const name of targetsOf(part)) await withTargets(starts, [name], ([target]) => run(target!))
+}
+
+async function measureParts(): Promise<void> {
+  if (parts.has('start')) for (const name of targetsOf('start')) report.add(name, await measureStart(name))
+  if (parts.has('evm')) {
+    const options = { gas: Number(flags['evm-gas']), rounds: Number(flags['evm-rounds']), only: flags['evm-only'] }
+    await withTargets(CALL_STARTS, targetNames, (targets) => measureEvm(targets, options, report))
+  }
+  if (SHARED_PARTS.some((part) => parts.has(part))) {
+    const others = SHARED_PARTS.some((part) => part !== 'reads' && parts.has(part))
+    await measureEach(others ? 'transfers' : 'reads', STARTS, (target) => measure(target, report))
+  }
+  if (parts.has('ranges')) {
+    await measureEach('ranges', RANGE_STARTS, async (target) => {
+      const senders = accounts.slice(0, RANGE_ACCOUNTS)
+      await fund(target, await deployContract(target, 'Distributor'), senders)
+      report.add(target.name, await measureRanges(target, senders, { count: Number(flags.reads), inFlight }))
+    })
+  }
+  if (parts.has('memory')) await measureEach('memory', STARTS, measureMemoryOf)
+  if (parts.has('empty') && targetNames.includes('coind')) {
+    const seconds = Number(flags['empty-seconds'])
+    for (const validators of flags['empty-validators'].split(',').map(Number)) {
+      report.add('coind', await measureEmptyBlocks({ validators, warmUpSeconds: seconds, seconds }))
+    }
+  }
+  if (parts.has('traces')) {
+    await measureEach('traces', TRACE_STARTS, async (target) =>
+      report.add(target.name, await measureTraces(target, accounts.slice(0, TRACE_ACCOUNTS))),
     )
   }
-}
-if (parts.has('isolation') && targetNames.includes('coind')) {
-  await measureAlone(PRODUCTION_GAS_LIMIT, async (target, senders) =>
-    report.add(target.name, await measureIsolation(target, senders)),
-  )
-}
-if (parts.has('worst') && targetNames.includes('coind')) {
-  const options = { blockGas: Number(flags['worst-gas']), programs: flags.worst.split(';') }
-  await measureAlone(options.blockGas, (target, senders) => measureWorstBlocks(target, senders, options, report))
-}
-if (parts.has('network')) {
-  for (const validators of flags.validators.split(',')) {
-    report.add('coind', await measureNetwork(Number(validators), Number(flags['network-blocks'])))
+  if (parts.has('isolation') && targetNames.includes('coind')) {
+    await measureAlone(PRODUCTION_GAS_LIMIT, async (target, senders) =>
+      report.add(target.name, await measureIsolation(target, senders)),
+    )
+  }
+  if (parts.has('worst') && targetNames.includes('coind')) {
+    const options = { blockGas: Number(flags['worst-gas']), programs: flags.worst.split(';') }
+    await measureAlone(options.blockGas, (target, senders) => measureWorstBlocks(target, senders, options, report))
+  }
+  if (parts.has('network')) {
+    for (const validators of flags.validators.split(',')) {
+      report.add('coind', await measureNetwork(Number(validators), Number(flags['network-blocks'])))
+    }
+  }
+  if (parts.has('join')) {
+    const [emptyBlocks = 0, fullBlocks = 0] = flags['join-blocks'].split('/').map(Number)
+    report.add('coind', await measureJoin(emptyBlocks, fullBlocks, Number(flags['join-transfers'])))
   }
 }
-if (parts.has('join')) {
-  const [emptyBlocks = 0, fullBlocks = 0] = flags['join-blocks'].split('/').map(Number)
-  report.add('coind', await measureJoin(emptyBlocks, fullBlocks, Number(flags['join-transfers'])))
-}
+
+const report = new Report()
+for (let run = 0; run < Number(flags.repeat); run++) await measureParts()
 report.print('coind', ['anvil', 'geth'])
+if (flags.compare !== undefined) report.compare('coind', flags.compare)
+if (flags.json !== undefined) report.write(flags.json)

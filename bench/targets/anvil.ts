@@ -32,6 +32,7 @@ export async function startAnvil({ gasLimit, blockSeconds }: AnvilOptions): Prom
     url,
     port,
     pid: child.pid!,
+    metricsUrl: undefined,
     takeBlocks: () => undefined,
     mainDelayMs: async () => undefined,
     stop: async () => {

@@ -12,16 +12,20 @@ const LAUNCHER = new URL('../../bin/coind.js', import.meta.url).pathname
 interface CoindOptions {
   /** gas of one block */
   readonly gasLimit: number
+  /** milliseconds; 400 by default */
+  readonly blockIntervalMs?: number
   /** for Node.js, before the program (a profiler) */
   readonly nodeFlags?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
 }
 
 /** Starts a chain of one validator in a temporary directory: durable, 400 ms blocks. */
-export async function startCoind({ gasLimit, nodeFlags = [], environment = {} }: CoindOptions): Promise<Target> {
+export async function startCoind(options: CoindOptions): Promise<Target> {
+  const { nodeFlags = [], environment = {} } = options
   const home = mkdtempSync(join(tmpdir(), 'coind-bench-'))
   const port = await freePort()
   const metricsPort = await freePort()
+  const metricsUrl = `http://127.0.0.1:${metricsPort}/metrics`
   const env = {
     PATH: process.env.PATH,
     NETWORK: 'devnet',
@@ -37,7 +41,7 @@ export async function startCoind({ gasLimit, nodeFlags = [], environment = {} }:
     LOG_FORMAT: 'json',
     ...environment,
   }
-  setGasLimit(home, env, gasLimit)
+  makeGenesis(home, env, options)
   const child = spawn(process.execPath, [...nodeFlags, LAUNCHER, 'start'], {
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -64,9 +68,10 @@ export async function startCoind({ gasLimit, nodeFlags = [], environment = {} }:
     url,
     port,
     pid: child.pid!,
+    metricsUrl,
     takeBlocks: () => blocks.splice(0),
     mainDelayMs: async () => {
-      const page = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
+      const page = await (await fetch(metricsUrl)).text()
       const seconds = /coind_event_loop_delay_seconds\{thread="main",quantile="0\.99"\} (\S+)/.exec(page)?.[1]
       return seconds === undefined ? undefined : Number(seconds) * 1_000
     },
@@ -78,11 +83,12 @@ export async function startCoind({ gasLimit, nodeFlags = [], environment = {} }:
   }
 }
 
-function setGasLimit(home: string, env: NodeJS.ProcessEnv, gasLimit: number): void {
+function makeGenesis(home: string, env: NodeJS.ProcessEnv, { gasLimit, blockIntervalMs }: CoindOptions): void {
   const { status, stderr } = spawnSync(process.execPath, [LAUNCHER, 'init'], { env, encoding: 'utf8' })
   if (status !== 0) throw new Error(`coind init failed: ${stderr}`)
   const path = join(home, 'config', 'genesis.json')
   const genesis = JSON.parse(readFileSync(path, 'utf8'))
   genesis.consensus.params.block.max_gas = String(gasLimit)
+  if (blockIntervalMs !== undefined) genesis.app_state.timing.params.block_interval_ms = String(blockIntervalMs)
   writeFileSync(path, JSON.stringify(genesis, undefined, 2))
 }

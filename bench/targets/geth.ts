@@ -7,15 +7,22 @@ import { CHAIN_ID, FUNDER } from '../load/sign.ts'
 import { freePort, untilServing } from './ports.ts'
 import type { Target } from './target.ts'
 
-const GETH = process.env.GETH ?? 'geth'
+/** The command. */
+export const GETH = process.env.GETH ?? 'geth'
 
 /** Whether there is a geth: the command that the variable GETH names, or the one on the PATH. */
 export function hasGeth(): boolean {
   return spawnSync(GETH, ['version']).status === 0
 }
 
+interface GethOptions {
+  readonly gasLimit: number
+  /** between blocks; 0: a block for what arrives */
+  readonly period?: number
+}
+
 /** Starts `geth --dev` on a genesis with the bench's chain ID: blocks each second, on disk, without peers. */
-export async function startGeth({ gasLimit }: { readonly gasLimit: number }): Promise<Target> {
+export async function startGeth({ gasLimit, period = 1 }: GethOptions): Promise<Target> {
   const home = mkdtempSync(join(tmpdir(), 'geth-bench-'))
   const genesis = join(home, 'genesis.json')
   writeFileSync(genesis, JSON.stringify(genesisOf(gasLimit)))
@@ -25,7 +32,16 @@ export async function startGeth({ gasLimit }: { readonly gasLimit: number }): Pr
   const child = spawn(
     GETH,
     [
-      ...['--datadir', home, '--dev', '--dev.period', '1', '--miner.gaslimit', String(gasLimit), '--ipcdisable'],
+      ...[
+        '--datadir',
+        home,
+        '--dev',
+        '--dev.period',
+        String(period),
+        '--miner.gaslimit',
+        String(gasLimit),
+        '--ipcdisable',
+      ],
       ...['--authrpc.port', String(await freePort()), '--http', '--http.port', String(port)],
       ...['--http.api', 'eth,net,web3,debug,txpool', '--rpc.gascap', '0', '--rpc.batch-request-limit', '0'],
       ...['--rpc.batch-response-max-size', '0', '--rpc.txfeecap', '0', '--gcmode', 'archive'],
@@ -41,6 +57,7 @@ export async function startGeth({ gasLimit }: { readonly gasLimit: number }): Pr
     url,
     port,
     pid: child.pid!,
+    metricsUrl: undefined,
     takeBlocks: () => undefined,
     mainDelayMs: async () => undefined,
     stop: async () => {

@@ -4,6 +4,8 @@ export interface Target {
   readonly url: string
   readonly port: number
   readonly pid: number
+  /** page of its metrics; undefined: what is measured is not on it */
+  readonly metricsUrl: string | undefined
   /** blocks since the last call; undefined for a node that does not report them */
   takeBlocks(): readonly BlockTiming[] | undefined
   /** how late timers of the main thread fired since the last call, 99th percentile in milliseconds */

@@ -1,4 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { getHeapStatistics } from 'node:v8'
 import { AggregatorRegistry, Gauge, type MetricObject, Registry } from 'prom-client'
 
 /** The metrics of one thread as plain data that can be posted to another. */
@@ -40,6 +41,18 @@ export function createThreadMetrics(name: string): ThreadMetrics {
         this.set({ thread: name, quantile }, Math.max(0, seconds - DELAY_RESOLUTION_MS / 1000))
       }
       delay.reset()
+    },
+  })
+  new Gauge({
+    name: 'coind_thread_memory_bytes',
+    help: 'Memory that V8 keeps for the thread: used and committed of its heap, and external to it',
+    labelNames: ['thread', 'kind'],
+    registers: [registry],
+    collect() {
+      const { used_heap_size, total_physical_size, external_memory } = getHeapStatistics()
+      this.set({ thread: name, kind: 'used' }, used_heap_size)
+      this.set({ thread: name, kind: 'committed' }, total_physical_size)
+      this.set({ thread: name, kind: 'external' }, external_memory)
     },
   })
   return { registry, snapshot: async () => (await registry.getMetricsAsJSON()) as MetricObject[] }

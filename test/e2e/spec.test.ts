@@ -299,6 +299,7 @@ describe('reports', () => {
       'coind_rpc_requests_total{',
       'coind_view_task_seconds_count{',
       'coind_event_loop_delay_seconds{',
+      'coind_thread_memory_bytes{',
       'process_resident_memory_bytes',
     ]) {
       expect(page).toContain(name)
