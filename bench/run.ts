@@ -93,7 +93,7 @@ const HELP = `npm run bench -- [flags]
                        empty and full blocks that a node catches up with in the part join
   --join-transfers 200000
                        transfers in the full ones
-  --node-flags "…"     for coind's Node.js, for example --cpu-prof
+  --node-flags="…"     for coind's Node.js, for example --cpu-prof
 `
 
 const { values: flags } = parseArgs({

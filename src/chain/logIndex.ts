@@ -3,6 +3,7 @@ import { bytesKey } from '../primitives/bytes.ts'
 import { Column, columnKey, heightBytes } from '../storage/columns.ts'
 import type { DatabaseReader } from '../storage/database.ts'
 import type { EthereumHeader } from './ethereumBlock.ts'
+import type { KeptHeights } from './keptHeights.ts'
 import { bloomBits, bloomMayContainAny, isEmptyBloom, type Log, logDigest } from './receipt.ts'
 import { indexedHeights } from './termHeights.ts'
 
@@ -57,15 +58,16 @@ const LIST_COST = 50
 
 /**
  * Heights in [from, to], ascending, whose blocks contain a term of every position (any of its alternatives).
+ * @param kept where the lists of a term are kept
  * @param pause awaited again and again while many entries are read; what it throws ends the search
  */
-export async function* indexedLogHeights(
+export async function indexedLogHeights(
   db: DatabaseReader,
+  kept: KeptHeights,
   terms: LogTerms,
-  from: number,
-  to: number,
+  { from, to }: { readonly from: number; readonly to: number },
   pause?: () => Promise<void>,
-): AsyncIterable<number> {
+): Promise<readonly number[]> {
   const positions: Uint8Array[][] = []
   if (terms.addresses.length > 0) positions.push(terms.addresses.map((address) => logTerm(Kind.address, address)))
   for (const [position, alternatives] of terms.topics.entries()) {
@@ -80,20 +82,32 @@ export async function* indexedLogHeights(
     sincePause = 0
     return pause?.()
   }
-  let matching: Set<number> | undefined
+  const read = async (term: Uint8Array, first: number, last: number): Promise<number[]> => {
+    const heights: number[] = []
+    for await (const height of indexedHeights(db, term, first, last, { pause })) {
+      await count(1)
+      heights.push(height)
+    }
+    return heights
+  }
+  let matching: readonly number[] | undefined
   for (const alternatives of positions) {
-    const heights = new Set<number>()
+    let found: readonly number[] = []
     for (const alternative of alternatives) {
       await count(LIST_COST)
-      for await (const height of indexedHeights(db, columnKey(Column.logTerm, alternative), from, to, { pause })) {
-        await count(1)
-        if (matching === undefined || matching.has(height)) heights.add(height)
-      }
+      const heights = await kept.find(columnKey(Column.logTerm, alternative), from, to, read)
+      found = found.length === 0 ? heights : union(found, heights)
     }
-    matching = heights
-    if (matching.size === 0) return
+    const others = matching && new Set(matching)
+    matching = others === undefined ? found : found.filter((height) => others.has(height))
+    if (matching.length === 0) break
   }
-  yield* [...matching!].sort((a, b) => a - b)
+  return matching ?? []
+}
+
+/** Of two ascending lists. */
+function union(a: readonly number[], b: readonly number[]): readonly number[] {
+  return b.length === 0 ? a : [...new Set([...a, ...b])].sort((one, other) => one - other)
 }
 
 /** Headers in LevelDB whose bloom filters are looked into between two pauses; one of a block in a segment may take as long. */

@@ -14,6 +14,7 @@ import { decodeEthereumHeader, type EthereumHeader, encodeEthereumBlock, ethereu
 import { type EventTerm, indexedEventHeights } from './eventIndex.ts'
 import { HashKind, readShortHashHeights } from './hashIndex.ts'
 import { readIndexedFrom } from './indexCoverage.ts'
+import { createKeptHeights, type KeptHeights } from './keptHeights.ts'
 import { nextKeptHeight, readKeptLightBlock } from './keptLightBlocks.ts'
 import { bloomLogHeights, indexedLogHeights, type LogTerms } from './logIndex.ts'
 import type { Receipt } from './receipt.ts'
@@ -77,7 +78,7 @@ export interface ChainReader {
    * Heights in [from, to], ascending, whose blocks contain a matching log; collisions of hash prefixes may add others. Below
    * `indexedFrom` every header is read, for its bloom filter.
    */
-  logHeights(terms: LogTerms, from: number, to: number, pause?: () => Promise<void>): AsyncIterable<number>
+  logHeights(terms: LogTerms, from: number, to: number, pause?: () => Promise<void>): AsyncIterable<readonly number[]>
   /**
    * Heights in [from, to], ascending, in whose EVM transactions one of these addresses may have called or been called. To be asked for
    * nothing below `callsFrom`.
@@ -129,7 +130,12 @@ export interface BlockCache {
   readonly transactions: Map<number, readonly SignedTransaction[]>
   readonly entries: Map<number, readonly StoredEntry[]>
   readonly segments: SegmentCache
+  /** of terms of the index of logs */
+  readonly logHeights: KeptHeights
 }
+
+/** Memory for lists of the index of logs: 60,000 heights, or more in long lists. */
+const KEPT_HEIGHTS_BYTES = 2 * 1_048_576
 
 export function createBlockCache(): BlockCache {
   return {
@@ -140,6 +146,7 @@ export function createBlockCache(): BlockCache {
     transactions: new Map(),
     entries: new Map(),
     segments: createSegmentCache(),
+    logHeights: createKeptHeights(KEPT_HEIGHTS_BYTES),
   }
 }
 
@@ -373,11 +380,14 @@ function openReader(
           before = decoded
           return has
         }
-        yield* bloomLogHeights({ headerAt: header, hasDecoded }, terms, from, Math.min(to, indexedFrom - 1), pause)
+        const last = Math.min(to, indexedFrom - 1)
+        for await (const height of bloomLogHeights({ headerAt: header, hasDecoded }, terms, from, last, pause)) {
+          yield [height]
+        }
       }
       // The file with the terms of a segment has those of blocks that were dropped, until all its blocks were.
       const lowest = Math.max(from, indexedFrom, oldestBlock)
-      if (to >= lowest) yield* indexedLogHeights(db, terms, lowest, to, pause)
+      if (to >= lowest) yield await indexedLogHeights(db, cache.logHeights, terms, { from: lowest, to }, pause)
     },
     eventHeights: (terms, from, to, pause) => indexedEventHeights(db, terms, Math.max(from, oldestBlock), to, pause),
     withoutSegments: (refuse) => openReader(db, cache, refuse),

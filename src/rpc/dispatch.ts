@@ -8,7 +8,6 @@ import {
   RpcError,
   type RpcLog,
   responseTooLarge,
-  resultResponse,
   timedOut,
   toRpcError,
 } from './errors.ts'
@@ -16,6 +15,7 @@ import { createEventLoopQuota, type EventLoopQuota } from './eventLoopQuota.ts'
 import { type Message, parseRequest } from './message.ts'
 import { positionalParams } from './method.ts'
 import type { RateLimit } from './rateLimit.ts'
+import { type AnswerText, answerLength, answerString, resultAnswer } from './resultText.ts'
 import { createMethodRunner, type MethodRunner, type MethodRunnerOptions, type Session } from './runMethod.ts'
 
 export interface DispatcherOptions extends Omit<MethodRunnerOptions, 'quota'> {
@@ -38,7 +38,7 @@ export interface Dispatcher {
    * @param scope for whom, and until when
    * @param session the connection when it can carry notifications
    */
-  answer(text: string, scope: CallScope, session?: Session): Promise<string | undefined>
+  answer(text: string, scope: CallScope, session?: Session): Promise<AnswerText | undefined>
   /** The answer to a request that is not done because of `error`. */
   refuse(text: string, error: RpcError): string | undefined
 }
@@ -71,7 +71,7 @@ async function answerText(
   quota: EventLoopQuota | undefined,
   text: string,
   from: Origin,
-): Promise<string | undefined> {
+): Promise<AnswerText | undefined> {
   const { limits, metrics } = options
   const request = parseRequest(text, limits.batchItems)
   if (request instanceof RpcError || request.isTooLong) metrics?.refusedTotal.inc({ reason: 'text' })
@@ -87,7 +87,10 @@ async function answerText(
       id: idOf(message),
       order: 'method' in message ? orderOf(message.method) : 'free',
       expectsAnswer: message.kind === 'call' || message.kind === 'invalid',
-      answer: () => answerOne(message),
+      answer: async () => {
+        const answer = await answerOne(message)
+        return answer && answerString(answer)
+      },
     }),
   )
   const answers = await runBatch(calls, { maxBytes: limits.responseBytes, scope: from.scope, quota })
@@ -110,19 +113,19 @@ async function answerMessage(
   run: MethodRunner,
   message: Message,
   { scope, session, isInBatch }: RequestScope,
-): Promise<string | undefined> {
+): Promise<AnswerText | undefined> {
   if (message.kind === 'answer') return undefined
   if (message.kind === 'invalid') return errorResponse(message.id, invalidRequest())
   const { kind, id, method } = message
   const startMs = performance.now()
-  let response: string
+  let response: AnswerText
   let outcome = 'ok'
   try {
     const params = positionalParams(message.params)
     const result = run({ method, params, scope, isNotification: kind === 'notification', isInBatch }, session)
-    response = resultResponse(
+    response = resultAnswer(
       id,
-      typeof result === 'string' ? result : await withDeadline(scope.deadlineMs, result, timedOut),
+      result instanceof Promise ? await withDeadline(scope.deadlineMs, result, timedOut) : result,
     )
   } catch (thrown) {
     const error = toRpcError(thrown, log, { method: methods.has(method) ? method : 'unknown' })
@@ -151,8 +154,8 @@ function refuseText(text: string, error: RpcError): string | undefined {
   return request.isBatch ? `[${response}]` : response
 }
 
-function withinSize(message: Message, response: string | undefined, maxBytes: number): string | undefined {
-  if (response === undefined || Buffer.byteLength(response) <= maxBytes) return response
+function withinSize(message: Message, response: AnswerText | undefined, maxBytes: number): AnswerText | undefined {
+  if (response === undefined || answerLength(response) <= maxBytes) return response
   return errorResponse(idOf(message), responseTooLarge())
 }
 

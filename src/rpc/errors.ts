@@ -94,10 +94,6 @@ export function errorResponse(
 }
 
 /** JSON text of a response with a result. `id` and `result` are JSON text. */
-export function resultResponse(id: string, result: string): string {
-  return `{"jsonrpc":"2.0","id":${id},"result":${result}}`
-}
-
 export function parseError(): RpcError {
   return new RpcError(RPC_CODES.parse, 'parse error')
 }

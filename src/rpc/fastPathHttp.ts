@@ -3,6 +3,7 @@ import type { ClientAddresses } from '../config/clientAddress.ts'
 import { type CallScope, createCaller, monotonicMs, scopeOf } from './callScope.ts'
 import { JSON_TYPES, mediaType } from './httpMessages.ts'
 import type { PendingResponses } from './pendingResponses.ts'
+import { type AnswerText, answerLength } from './resultText.ts'
 
 /** The client has to wait: the answer with the status 429. */
 interface Refusal {
@@ -12,12 +13,12 @@ interface Refusal {
 
 interface FastPathHttpOptions {
   /** The JSON text of the answer to the text of a request; undefined when there is none. Never rejects. */
-  readonly answer: (text: string, scope: CallScope) => Promise<string | undefined>
+  readonly answer: (text: string, scope: CallScope) => Promise<AnswerText | undefined>
   readonly clients: Pick<ClientAddresses, 'of'>
   /** Why a request is not answered; undefined when it is. */
   readonly refuse: (text: string, client: string) => Refusal | undefined
   /** The compressed answer for a client with this Accept-Encoding header; undefined: it is sent uncompressed */
-  readonly compressed: (json: string, acceptEncoding: string | undefined) => Promise<Uint8Array> | undefined
+  readonly compressed: (answer: AnswerText, acceptEncoding: string | undefined) => Promise<Uint8Array> | undefined
   /** Hands a connection over to the server for all kinds of requests; bytes that were read but not answered are put back. */
   readonly handOver: (socket: Socket) => void
   /** header lines of an answer, each with its end */
@@ -82,7 +83,7 @@ interface Reply {
   readonly status: string
   readonly acceptEncoding: string | undefined
   /** undefined until it is there */
-  content: string | Uint8Array | undefined
+  content: AnswerText | Uint8Array | undefined
 }
 
 class Connection {
@@ -209,7 +210,7 @@ class Connection {
       content: undefined,
     }
     this.#replies.push(reply)
-    const answering =
+    const answering: Promise<AnswerText | undefined> =
       refusal === undefined
         ? this.#options.answer(body, scopeOf(this.#client, this.#caller.signal, this.#receivedMs))
         : Promise.resolve(refusal.json)
@@ -227,7 +228,7 @@ class Connection {
     })
   }
 
-  #finish(reply: Reply, content: string | Uint8Array): void {
+  #finish(reply: Reply, content: AnswerText | Uint8Array): void {
     reply.content = content
     if (this.#replies[0] !== reply || this.#isFlushing) return
     if (this.#replies.length === 1) {
@@ -271,16 +272,20 @@ class Connection {
   }
 
   /** Writes a head and what follows it as one. */
-  #writeLong(status: string, content: string | Uint8Array): void {
-    const isText = typeof content === 'string'
-    const bytes = isText ? Buffer.byteLength(content) : content.length
+  #writeLong(status: string, content: AnswerText | Uint8Array): void {
+    const isCompressed = content instanceof Uint8Array
+    const bytes = isCompressed ? content.length : answerLength(content)
+    const headers = isCompressed ? this.#options.compressedHeaders : this.#options.headers
+    const written = this.#written(bytes)
     this.#socket.cork()
-    this.#socket.write(
-      this.#headWith(status, isText ? this.#options.headers : this.#options.compressedHeaders, bytes),
-      'latin1',
-    )
-    if (isText) this.#socket.write(content, 'utf8', this.#written(bytes))
-    else this.#socket.write(content, this.#written(bytes))
+    this.#socket.write(this.#headWith(status, headers, bytes), 'latin1')
+    if (isCompressed) this.#socket.write(content, written)
+    else if (typeof content === 'string') this.#socket.write(content, 'utf8', written)
+    else {
+      this.#socket.write(content.start, 'utf8')
+      this.#socket.write(content.result)
+      this.#socket.write(content.end, 'latin1', written)
+    }
     this.#socket.uncork()
   }
 

@@ -39,6 +39,7 @@ import { createPendingResponses, type PendingResponses } from './pendingResponse
 import type { Access } from './privateAccess.ts'
 import type { RateLimit } from './rateLimit.ts'
 import { addRestRoutes, isRestPath, type RestOptions, restRateLimited } from './rest/routes.ts'
+import { answerBuffer } from './resultText.ts'
 import { createEthereumSocket, type SubscriptionHub } from './subscriptions.ts'
 import { createWebSocketEndpoint, type SocketProtocol, type WebSocketEndpointLimits } from './websocket.ts'
 
@@ -273,8 +274,10 @@ function putFastPathFirst(
       return { json: dispatcher.refuse(text, rateLimited(seconds)), retryAfterSeconds: seconds }
     },
     clients,
-    compressed: (json, acceptEncoding) =>
-      json.length >= limits.gzipFromBytes && acceptsGzip(acceptEncoding) ? gzipped(Buffer.from(json)) : undefined,
+    compressed: (answer, acceptEncoding) =>
+      (typeof answer !== 'string' || answer.length >= limits.gzipFromBytes) && acceptsGzip(acceptEncoding)
+        ? gzipped(answerBuffer(answer))
+        : undefined,
     handOver: (socket) => {
       for (const listener of onConnection) listener.call(server, socket)
     },

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type CallScope, createCaller, scopeOf } from './callScope.ts'
+import { type AnswerText, answerBuffer } from './resultText.ts'
 
 /** The hops of a request that came through proxies, all its lines of X-Forwarded-For in one. */
 export function forwardedFor(headers: IncomingHttpHeaders): string | undefined {
@@ -104,8 +105,8 @@ export function preflightHeaders(headers: IncomingHttpHeaders): Record<string, s
 }
 
 /** Answers with JSON text. As a `Buffer`, because Fastify adds a charset to a string, which geth does not send. */
-export function sendJson(reply: FastifyReply, json: string): FastifyReply {
-  return reply.header('content-type', 'application/json').send(Buffer.from(json))
+export function sendJson(reply: FastifyReply, json: AnswerText): FastifyReply {
+  return reply.header('content-type', 'application/json').send(answerBuffer(json))
 }
 
 /** The scope of a request whose body has just been read; it is cancelled when the connection closes before the answer is sent. */

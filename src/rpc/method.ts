@@ -1,6 +1,7 @@
 import type { BlockRules } from '../app/blockExecution.ts'
 import type { BlockHooks } from '../app/blockHooks.ts'
 import type { ChainConfig } from '../chain/chainConfig.ts'
+import type { ChainReader } from '../chain/store.ts'
 import type { RpcLimits } from '../config/config.ts'
 import type { Engine } from '../evm/engine.ts'
 import type { PrecompileTable } from '../evm/precompile.ts'
@@ -8,6 +9,9 @@ import type { TxPort } from '../mempool/types.ts'
 import type { NodeView } from '../state/view.ts'
 import type { CallScope } from './callScope.ts'
 import { InvalidArgument, invalidParams, type RpcError } from './errors.ts'
+import type { KeptLogs } from './eth/keptLogs.ts'
+import type { SettledRequest } from './keptAnswers.ts'
+import type { ResultText } from './resultText.ts'
 
 /**
  * One JSON-RPC method. `params` are read in order; the first `required` must be present and not null, the others are
@@ -18,6 +22,8 @@ export interface RpcMethod {
   readonly queue: MethodQueue
   readonly params: readonly ParamReader<unknown>[]
   readonly required: number
+  /** The same request about a decided block; undefined: the answer may change, or there is no such block. Methods without it have no such requests. */
+  readonly settle?: (chain: ChainReader, args: readonly unknown[]) => SettledRequest | undefined
   run(context: RpcContext, args: readonly unknown[]): unknown
 }
 
@@ -52,10 +58,18 @@ export function defineMethod<
   readonly queue: MethodQueue
   readonly params?: P
   readonly required?: R
+  readonly settle?: (chain: ChainReader, ...args: ArgsOf<P, R>) => SettledRequest | undefined
   readonly run: (context: RpcContext, ...args: ArgsOf<P, R>) => unknown
 }): RpcMethod {
-  const { name, queue, params = [], required = params.length, run } = method
-  return { name, queue, params, required, run: (context, args) => run(context, ...(args as ArgsOf<P, R>)) }
+  const { name, queue, params = [], required = params.length, settle, run } = method
+  return {
+    name,
+    queue,
+    params,
+    required,
+    ...(settle === undefined ? {} : { settle: (chain, args) => settle(chain, ...(args as ArgsOf<P, R>)) }),
+    run: (context, args) => run(context, ...(args as ArgsOf<P, R>)),
+  }
 }
 
 /** What a method may use. One context serves one request; `view` does not move while it runs. */
@@ -79,6 +93,8 @@ export interface RpcContext {
   readonly monotonicMs: () => number
   /** only in view threads */
   readonly execution?: ExecutionHost
+  /** the thread's; undefined: it keeps none */
+  readonly keptLogs?: KeptLogs
 }
 
 /** How many of the newest blocks the operator keeps with their state, and with their bodies and receipts; undefined: all. */
@@ -163,15 +179,15 @@ function missingArgument(index: number): RpcError {
 
 /** A method's result that is already JSON text: from another thread, or written piece by piece. */
 export class RawJson {
-  readonly text: string
+  readonly text: ResultText
 
-  constructor(text: string) {
+  constructor(text: ResultText) {
     this.text = text
   }
 }
 
 /** The JSON text of what a method returned; nothing at all is null. */
-export function resultText(result: unknown): string {
+export function resultText(result: unknown): ResultText {
   if (result instanceof RawJson) return result.text
   return JSON.stringify(result) ?? 'null'
 }

@@ -12,23 +12,26 @@ import {
   toRpcError,
 } from './errors.ts'
 import type { EventLoopQuota } from './eventLoopQuota.ts'
+import type { KeptAnswers } from './keptAnswers.ts'
 import {
   type MethodQueue,
   type MethodTable,
   type ParamReader,
   type RpcContext,
+  type RpcMethod,
   readArguments,
   resultText,
 } from './method.ts'
 import { namespaceOf } from './namespaces.ts'
 import { isOldBlock, newestBlocksOf } from './newestBlocks.ts'
 import { TypeMismatch } from './params/values.ts'
+import { packText, type ResultText } from './resultText.ts'
 
 /**
  * Runs a method in this thread or in a view thread. Returns the result's JSON text, at once where nothing waits.
  * @throws RpcError, or rejects, with what `toRpcError` understands
  */
-export type MethodRunner = (call: MethodCall, session: Session | undefined) => string | Promise<string>
+export type MethodRunner = (call: MethodCall, session: Session | undefined) => ResultText | Promise<ResultText>
 
 interface MethodCall {
   readonly method: string
@@ -50,6 +53,8 @@ export interface MethodRunnerOptions {
   readonly quota: EventLoopQuota | undefined
   /** undefined: all run in view threads */
   readonly shortCalls?: ShortCalls | undefined
+  /** undefined: none are kept */
+  readonly keptAnswers?: KeptAnswers | undefined
   readonly log: Pick<RpcLog, 'error'>
 }
 
@@ -74,7 +79,7 @@ export interface ViewPool {
    * an error that has the name, code, message and data of an `RpcError`. Work that nobody waits for any more by its `scope` is not begun,
    * or stops.
    */
-  call(queue: ViewQueue, method: string, params: readonly unknown[], scope: CallScope): Promise<string>
+  call(queue: ViewQueue, method: string, params: readonly unknown[], scope: CallScope): Promise<ResultText>
 }
 
 /** The queues that view threads have. */
@@ -90,8 +95,32 @@ export function createMethodRunner({
   views,
   quota,
   shortCalls,
+  keptAnswers,
   log,
 }: MethodRunnerOptions): MethodRunner {
+  /** The answer to a request about a decided block; undefined for any other. */
+  const settled = (
+    { settle, queue, ...method }: RpcMethod,
+    params: readonly unknown[],
+    scope: CallScope,
+  ): ResultText | Promise<ResultText> | undefined => {
+    if (settle === undefined || keptAnswers === undefined) return undefined
+    const { context, release } = lease(scope)
+    try {
+      const { chain } = newestBlocksOf(context.view)
+      const request = settle(chain, readArguments(method, params))
+      return (
+        request &&
+        keptAnswers.find(chain, request, (same) => views.call(queue as ViewQueue, same.method, same.params, scope))
+      )
+    } catch (error) {
+      // The block that a hash is of has to be looked for in a segment.
+      if (isOldBlock(error)) return undefined
+      throw error
+    } finally {
+      release()
+    }
+  }
   return ({ method: name, params, isNotification, isInBatch, scope }, session) => {
     if (name.length > MAX_NAME_LENGTH) {
       throw invalidRequest(`method name too long: ${name.length} > ${MAX_NAME_LENGTH}`)
@@ -106,12 +135,12 @@ export function createMethodRunner({
     const { queue } = method
     if (queue !== 'socket' && queue !== 'quick') {
       const short = name === shortCalls?.method ? shortCalls.tryCall(params, scope) : undefined
-      return short ?? views.call(queue, name, params, scope)
+      return short ?? settled(method, params, scope) ?? views.call(queue, name, params, scope)
     }
     const runsHere = queue !== 'quick' || (quota !== undefined && (isInBatch || quota.take()))
     if (!runsHere) return views.call('cheap', name, params, scope)
     const { context, release } = lease(scope)
-    const moveOn = (error: unknown): Promise<string> => {
+    const moveOn = (error: unknown): Promise<ResultText> => {
       if (isOldBlock(error)) return views.call(error.queue, name, params, scope)
       throw error
     }
@@ -144,14 +173,14 @@ export async function serveViewCall(
   context: RpcContext,
   { method: name, params }: ViewCall,
   log: Pick<RpcLog, 'error'>,
-): Promise<string> {
+): Promise<ResultText> {
   try {
     const method = methods.get(name)
     if (method === undefined) throw methodNotFound(name)
     const text = resultText(await method.run(context, readArguments(method, params)))
     // Checked here, so that a text which the client cannot get does not travel to the other thread.
     if (text.length > context.limits.responseBytes) throw responseTooLarge()
-    return text
+    return typeof text === 'string' ? packText(text) : text
   } catch (error) {
     if (isOldBlock(error)) throw error
     throw toRpcError(error, log, { method: name })

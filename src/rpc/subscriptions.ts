@@ -340,7 +340,7 @@ export function createEthereumSocket(
       }),
     refuse: (text, seconds) => dispatcher.refuse(text, rateLimited(seconds)),
     // Without an answer the client cannot have the ID.
-    confirms: (answer, id) => answer?.includes(id) === true,
+    confirms: (answer, id) => typeof answer === 'string' && answer.includes(id),
   }
 }
 

@@ -8,6 +8,7 @@ import { type ClientBudget, createClientBudget } from './clientBudget.ts'
 import { type AllowedOrigins, forwardedFor, isOriginAllowed } from './httpMessages.ts'
 import type { Access } from './privateAccess.ts'
 import type { RateLimit } from './rateLimit.ts'
+import { type AnswerText, answerBuffer } from './resultText.ts'
 import { UnfinishedMessage } from './unfinishedMessage.ts'
 import { bytesInSocket, createUnreadBytes, type UnreadBytes, type UnreadMessage } from './unreadBytes.ts'
 
@@ -208,11 +209,11 @@ export interface SocketProtocol {
    * Answers a message; undefined: there is nothing to answer.
    * @param scope for whom, and until when
    */
-  answer(text: string, scope: CallScope, subscriptions: SocketSubscriptions): Promise<string | undefined>
+  answer(text: string, scope: CallScope, subscriptions: SocketSubscriptions): Promise<AnswerText | undefined>
   /** The answer to a message that comes so soon that the client has to wait for `seconds`. */
   refuse(text: string, seconds: number): string | undefined
   /** Whether an answer gives the client the ID of a subscription that it started; a subscription without a known ID is ended. */
-  confirms(answer: string | undefined, id: string): boolean
+  confirms(answer: AnswerText | undefined, id: string): boolean
 }
 
 /** The subscriptions of one socket. */
@@ -552,8 +553,10 @@ class WebSocketSession {
     this.#sendText(end, { ownBytes: start.length, shared: end })
   }
 
-  #send(text: string): void {
-    if (this.#mayTake()) this.#sendText(text, { ownBytes: text.length, shared: undefined })
+  #send(answer: AnswerText): void {
+    if (!this.#mayTake()) return
+    const text = typeof answer === 'string' ? answer : answerBuffer(answer)
+    this.#sendText(text, { ownBytes: text.length, shared: undefined })
   }
 
   /** Whether the socket takes a message: it is open, and the client reads. */

@@ -37,17 +37,34 @@ const CAUSES = 8
  * Sends messages in one `postMessage` per turn of the event loop: a burst of small calls costs one wake-up of the other
  * thread, and a lone call waits for nothing but the end of its turn.
  */
-function batchingSender<T>(port: MessagePort): (message: T) => void {
+function batchingSender<T>(port: MessagePort): (message: T, buffer?: ArrayBuffer) => void {
   let queue: T[] = []
-  return (message) => {
+  let buffers: ArrayBuffer[] = []
+  return (message, buffer) => {
     queue.push(message)
+    if (buffer !== undefined) buffers.push(buffer)
     if (queue.length > 1) return
     setImmediate(() => {
       const batch = queue
+      const toMove = buffers
       queue = []
-      port.postMessage(batch)
+      buffers = []
+      port.postMessage(batch, toMove)
     })
   }
+}
+
+const movedBuffers = new WeakSet<ArrayBuffer>()
+
+/** Lets a function of a service give these bytes away: as its answer they move to the other thread and are not copied. They have a buffer of their own. */
+export function moved<B extends Uint8Array>(bytes: B): B {
+  if (bytes.buffer instanceof ArrayBuffer) movedBuffers.add(bytes.buffer)
+  return bytes
+}
+
+function bufferToMove(value: unknown): ArrayBuffer | undefined {
+  if (!(value instanceof Uint8Array && value.buffer instanceof ArrayBuffer)) return undefined
+  return movedBuffers.has(value.buffer) ? value.buffer : undefined
 }
 
 function toWireError(error: unknown, causes = CAUSES): WireError {
@@ -78,7 +95,7 @@ export function serve<S extends Service>(port: MessagePort, service: S): void {
       const run = service[method] as ((...args: readonly unknown[]) => unknown) | undefined
       if (run === undefined) throw new Error(`no such function: ${method}`)
       const value = await (takesSignal ? run(...args, signalFor(id)) : run(...args))
-      if (id !== 0) send([id, true, value])
+      if (id !== 0) send([id, true, value], bufferToMove(value))
     } catch (error) {
       if (id === 0) throw error
       send([id, false, toWireError(error)])

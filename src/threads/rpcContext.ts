@@ -3,6 +3,7 @@ import type { ChainConfig } from '../chain/chainConfig.ts'
 import type { LogConfig, RpcLimits } from '../config/config.ts'
 import type { MempoolPort, TxPort } from '../mempool/types.ts'
 import { type CallScope, monotonicMs, OWN_SCOPE } from '../rpc/callScope.ts'
+import type { KeptLogs } from '../rpc/eth/keptLogs.ts'
 import type { ExecutionHost, Retention, RpcContext } from '../rpc/method.ts'
 import type { ContextLease } from '../rpc/runMethod.ts'
 import { connectAdmissions } from './admissions.ts'
@@ -39,6 +40,7 @@ interface ContextSourceOptions {
   readonly pool: TxPort
   /** only in view threads */
   readonly execution?: (scope: CallScope) => ExecutionHost
+  readonly keptLogs?: KeptLogs
 }
 
 interface ContextSource {
@@ -49,7 +51,7 @@ interface ContextSource {
 /**
  * Makes the context of each request, on this thread's newest head: what it reads stays open until the lease is released.
  */
-export function createContextSource({ data, feed, pool, execution }: ContextSourceOptions): ContextSource {
+export function createContextSource({ data, feed, pool, execution, keptLogs }: ContextSourceOptions): ContextSource {
   const contextOf = (first: ViewLease, scope: CallScope): ContextLease => {
     let newest = first
     const context: RpcContext = {
@@ -72,6 +74,7 @@ export function createContextSource({ data, feed, pool, execution }: ContextSour
       now: () => Date.now(),
       monotonicMs,
       ...(execution === undefined ? {} : { execution: execution(scope) }),
+      ...(keptLogs === undefined ? {} : { keptLogs }),
     }
     return {
       context,

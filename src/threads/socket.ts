@@ -21,6 +21,7 @@ import { createShortCalls } from '../rpc/eth/shortCalls.ts'
 import { createEventLoopQuota } from '../rpc/eventLoopQuota.ts'
 import { createFilterStore, type FilterPort, type FilterStore } from '../rpc/filters.ts'
 import { createRpcServer } from '../rpc/http.ts'
+import { createKeptAnswers } from '../rpc/keptAnswers.ts'
 import { createSocketMethods } from '../rpc/methods.ts'
 import { methodsOf } from '../rpc/namespaces.ts'
 import { QUERIES } from '../rpc/native/queries.ts'
@@ -99,6 +100,9 @@ const FIRST_BLOCK_WAIT_MS = 3_000
 
 /** Memory that this thread gives to what clients ask it to remember. */
 const CRITERIA_BYTES = 64 * 1_048_576
+
+/** Memory for answers about decided blocks: a full block with its transactions and receipts takes up to a megabyte, most take little. */
+const KEPT_ANSWERS_BYTES = 8 * 1_048_576
 
 /** A client may open as many connections a second as it may send requests, and so many seconds of them at once. */
 const CONNECTION_BURST_SECONDS = 2
@@ -204,6 +208,8 @@ opening?.release()
 
 const methods = createSocketMethods({ filters, views })
 
+const keptAnswers = createKeptAnswers(KEPT_ANSWERS_BYTES)
+
 /** The reference engine has no bounded runs. */
 const shortCalls = data.engine.kind === 'wasm' ? openShortCalls(data.engine) : undefined
 
@@ -230,6 +236,7 @@ function listenerOptions(namespaces: readonly Namespace[], rights: CallRights, r
       lease: contexts.lease,
       views,
       shortCalls,
+      keptAnswers,
       limits: data.limits,
       rateLimit: rate,
       // Without the native addon the recovery of a sender takes too long for this thread.

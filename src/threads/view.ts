@@ -10,11 +10,13 @@ import { checkKnownAnswers, PRIMITIVE_ANSWERS } from '../primitives/selfTest.ts'
 import { callCancelled, monotonicMs } from '../rpc/callScope.ts'
 import { COMET_VIEW_TABLE } from '../rpc/comet/results.ts'
 import { RPC_CODES, RpcError, timedOut } from '../rpc/errors.ts'
+import { createKeptLogs } from '../rpc/eth/keptLogs.ts'
 import type { MethodTable, RpcContext } from '../rpc/method.ts'
 import { METHODS } from '../rpc/methods.ts'
 import { answerNativeCall, CANCELLED, EXPIRED, TOO_BUSY } from '../rpc/native/nativeCall.ts'
 import { QUERIES } from '../rpc/native/queries.ts'
 import type { NativeAnswer, NativeCall, NodeDescription } from '../rpc/native/query.ts'
+import type { ResultText } from '../rpc/resultText.ts'
 import { serveViewCall, type ViewQueue } from '../rpc/runMethod.ts'
 import { Database } from '../storage/database.ts'
 import { checkPackedCommits, type PackedCommitChecks } from '../sync/commitChecks.ts'
@@ -24,7 +26,7 @@ import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { type DropReason, TaskDropped } from './heavyQueue.ts'
 import { collectWhenIdle } from './idleCollection.ts'
 import type { PackedBytes } from './packedBytes.ts'
-import { serve } from './port.ts'
+import { moved, serve } from './port.ts'
 import { closePool, connectPool, createContextSource, type RpcThreadData } from './rpcContext.ts'
 import { waitAtGate } from './sharedMemory.ts'
 import { endThread, lowerPriority, type ThreadData } from './spawn.ts'
@@ -50,6 +52,9 @@ export type ViewService = typeof service
 /** Methods that clients call, and those of CometBFT's methods that socket threads have run here. */
 const VIEW_METHODS: MethodTable = new Map([...METHODS, ...COMET_VIEW_TABLE])
 
+/** Memory for the logs of blocks, with their texts: some 10,000 of tokens. */
+const KEPT_LOGS_BYTES = 16 * 1_048_576
+
 const { control, data } = workerData as ThreadData<ViewData>
 lowerPriority('calls')
 checkKnownAnswers(PRIMITIVE_ANSWERS)
@@ -72,6 +77,7 @@ const contexts = createContextSource({
     hooks,
     yieldUntil: (deadlineMs) => tasks.yieldUntil(scope, deadlineMs),
   }),
+  keptLogs: createKeptLogs(KEPT_LOGS_BYTES),
 })
 const tasks = createViewTasks({ lease: contexts.lease, heavyCalls: data.heavyCalls, monotonicMs, metrics })
 if (recoverNatively === undefined) {
@@ -98,10 +104,11 @@ const service = {
     params: readonly unknown[],
     due: CallDue,
     signal: AbortSignal,
-  ): Promise<string> => {
+  ): Promise<ResultText> => {
     const answer = (context: RpcContext) => serveViewCall(VIEW_METHODS, context, { method, params }, log)
     try {
-      return await tasks.run(queue, { ...due, signal }, params, answer)
+      const text = await tasks.run(queue, { ...due, signal }, params, answer)
+      return typeof text === 'string' ? text : moved(text)
     } catch (error) {
       throw error instanceof TaskDropped ? DROPPED_CALLS[error.reason]() : error
     }

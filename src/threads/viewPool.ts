@@ -8,6 +8,7 @@ import { RPC_CODES, RpcError } from '../rpc/errors.ts'
 import { CANCELLED, THREAD_LOST } from '../rpc/native/nativeCall.ts'
 import type { NativeAnswer, NativeCall, NativePort } from '../rpc/native/query.ts'
 import { isOldBlock } from '../rpc/newestBlocks.ts'
+import type { ResultText } from '../rpc/resultText.ts'
 import type { ViewPool, ViewQueue } from '../rpc/runMethod.ts'
 import { type PackedBytes, packBytes, unpackBytes } from './packedBytes.ts'
 import { despiteStops, ThreadStopped } from './port.ts'
@@ -21,7 +22,13 @@ export type CallDue = Omit<CallScope, 'signal'>
 
 /** The part of a view thread that answers clients. Work whose `signal` is aborted is not begun, or stops at its next turn. */
 interface RemoteView {
-  call(queue: ViewQueue, method: string, params: readonly unknown[], due: CallDue, signal: AbortSignal): Promise<string>
+  call(
+    queue: ViewQueue,
+    method: string,
+    params: readonly unknown[],
+    due: CallDue,
+    signal: AbortSignal,
+  ): Promise<ResultText>
   query(queue: ViewQueue, call: NativeCall, due: CallDue, signal: AbortSignal): Promise<NativeAnswer>
 }
 

@@ -4,6 +4,7 @@ import type { CallScope } from '../callScope.ts'
 import { RPC_CODES, type RpcLog, rateLimited } from '../errors.ts'
 import { resultText } from '../method.ts'
 import type { RateLimit } from '../rateLimit.ts'
+import { textOf } from '../resultText.ts'
 import { requestTextLimits, scanRequest } from '../scanRequest.ts'
 import { CometError, type CometMethod, CometParamError, type CometTable, jsonTypeOf } from './method.ts'
 
@@ -195,7 +196,7 @@ async function outcome(
   readArgs: () => readonly unknown[],
 ): Promise<{ readonly isError: boolean; readonly text: string }> {
   try {
-    return { isError: false, text: `"result":${resultText(await method.run(readArgs(), scope))}` }
+    return { isError: false, text: `"result":${textOf(resultText(await method.run(readArgs(), scope)))}` }
   } catch (error) {
     if (error instanceof CometError) return { isError: true, text: errorText(error) }
     if (error instanceof CometParamError) return { isError: true, text: errorText(invalidParams(error, form)) }

@@ -7,6 +7,7 @@ import { LIMITS, TokenBucket } from '../../p2p/limits.ts'
 import { bytesKey, toBuffer } from '../../primitives/bytes.ts'
 import { sha256 } from '../../primitives/hash.ts'
 import type { JsonObject } from '../format/json.ts'
+import { textOf } from '../resultText.ts'
 import type { ViewPool } from '../runMethod.ts'
 import type { CometNode } from './env.ts'
 import { readEvidenceJson } from './json/evidence.ts'
@@ -94,7 +95,7 @@ export function createBroadcastEvidenceMethod(
       if (evidence === undefined) throw cometFailure('no evidence was provided')
       const bytes = encodeEvidence(evidence)
       const { text } = await callView(views, 'cheap', checkEvidenceMethod.name, [bytes], scope)
-      const found = JSON.parse(text) as EvidenceVerdict
+      const found = JSON.parse(textOf(text)) as EvidenceVerdict
       const reason = reasonAgainst(evidence, found)
       if (reason !== undefined) throw cometFailure(`failed to add evidence: Invalid evidence: ${reason}`)
       if (found.verdict === 'valid') add(evidence, bytes)

@@ -7,6 +7,7 @@ import { findHeader } from '../eth/blockLookup.ts'
 import { toQuantity } from '../format/json.ts'
 import { type ParamReader, type RpcContext, readArguments } from '../method.ts'
 import { type BlockNumberOrTag, byNumber, readBlockNumberOrTag } from '../params/blockSelector.ts'
+import { type ResultText, textOf } from '../resultText.ts'
 import { blockNotFound } from './raw.ts'
 import { readTraceConfig } from './traces.ts'
 
@@ -33,7 +34,7 @@ interface TraceChainOptions {
   readonly lease: (scope: CallScope) => ViewLease
   /** the view threads, which trace */
   readonly views: {
-    call(queue: 'trace', method: string, params: readonly unknown[], scope: CallScope): Promise<string>
+    call(queue: 'trace', method: string, params: readonly unknown[], scope: CallScope): Promise<ResultText>
   }
   /** of the connection; its deadline is the request's, each block has one of its own */
   readonly scope: CallScope
@@ -101,7 +102,7 @@ async function traceBlocks(
     let traces: string
     let failed = false
     try {
-      traces = await views.call('trace', 'debug_traceBlockByNumber', [number, config ?? null], own)
+      traces = textOf(await views.call('trace', 'debug_traceBlockByNumber', [number, config ?? null], own))
     } catch (error) {
       traces = JSON.stringify([{ error: toRpcError(error, log, { method: 'traceChain' }).message }])
       failed = true

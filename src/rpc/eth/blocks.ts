@@ -1,10 +1,12 @@
 import { ethereumBlockSize } from '../../chain/ethereumBlock.ts'
+import type { ChainReader } from '../../chain/store.ts'
 import { formatBlock, formatHeader, formatPendingBlock } from '../format/block.ts'
 import { type JsonObject, toQuantity } from '../format/json.ts'
+import type { SettledRequest } from '../keptAnswers.ts'
 import { defineMethod, type RpcContext } from '../method.ts'
 import { type BlockSelector, byHash, byNumber, readBlockNumberOrTag } from '../params/blockSelector.ts'
 import { readBool, readHash, readIndex } from '../params/values.ts'
-import { findBlock, findBody, findHeader } from './blockLookup.ts'
+import { findBlock, findBody, findHeader, findHeight } from './blockLookup.ts'
 import { nextHeader } from './nextBlock.ts'
 
 /** `pending` is the next block as far as it is known: no transactions, and null for hash, nonce and miner. */
@@ -12,6 +14,7 @@ export const getBlockByNumber = defineMethod({
   name: 'eth_getBlockByNumber',
   queue: 'cheap',
   params: [readBlockNumberOrTag, readBool],
+  settle: (chain, number, full) => (number === 'pending' ? undefined : settledBlock(chain, byNumber(number), full)),
   run: (context, number, full) =>
     number === 'pending' ? pendingBlock(context) : blockOrNull(context, byNumber(number), full),
 })
@@ -20,6 +23,7 @@ export const getBlockByHash = defineMethod({
   name: 'eth_getBlockByHash',
   queue: 'cheap',
   params: [readHash, readBool],
+  settle: (chain, hash, full) => settledBlock(chain, byHash(hash), full),
   run: (context, hash, full) => blockOrNull(context, byHash(hash), full),
 })
 
@@ -83,6 +87,13 @@ export const getUncleByBlockHashAndIndex = defineMethod({
   params: [readHash, readIndex],
   run: () => null,
 })
+
+function settledBlock(chain: ChainReader, selector: BlockSelector, full: boolean): SettledRequest | undefined {
+  const height = findHeight(chain, selector)
+  return height === undefined
+    ? undefined
+    : { height, method: getBlockByNumber.name, params: [toQuantity(height), full] }
+}
 
 function blockOrNull({ view }: RpcContext, selector: BlockSelector, full: boolean): JsonObject | null {
   const block = findBlock(view.chain, selector)

@@ -11,6 +11,7 @@ import { formatPendingTransaction } from '../format/transaction.ts'
 import { defineMethod, type ParamReader, RawJson, type RpcContext, type RpcMethod } from '../method.ts'
 import { type LogFilter, readLogFilter } from '../params/logFilter.ts'
 import { jsonKind, readBool, TypeMismatch } from '../params/values.ts'
+import type { ResultText } from '../resultText.ts'
 import type { ViewPool } from '../runMethod.ts'
 import { heightOfTag } from './blockLookup.ts'
 
@@ -155,7 +156,7 @@ async function newLogs(
   id: string,
   { criteria, from, to }: Extract<FilterPoll, { kind: 'logs' }>,
   scope: CallScope,
-): Promise<string> {
+): Promise<ResultText> {
   const filter: object = JSON.parse(criteria)
   for (let last = to; ; last = from + Math.floor((last - from) / 2)) {
     try {

@@ -4,15 +4,20 @@ import type { RpcLimits } from '../../config/config.ts'
 import { ExecutionTimeout } from '../../evm/engine.ts'
 import { bytesKey } from '../../primitives/bytes.ts'
 import { invalidParams, RPC_CODES, RpcError, responseTooLarge, serverError, timedOut } from '../errors.ts'
-import type { JsonObject } from '../format/json.ts'
-import { formatLog, type LogPosition } from '../format/receipt.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod, RawJson } from '../method.ts'
 import { byNumber } from '../params/blockSelector.ts'
 import { type LogFilter, readLogFilter } from '../params/logFilter.ts'
-import { type BlockReceipts, findReceipts, heightOfTag, prunedHistory } from './blockLookup.ts'
+import { logTextsOf } from './blockLogs.ts'
+import { findReceipts, heightOfTag, prunedHistory } from './blockLookup.ts'
+import { createKeptLogs, type KeptLogs, type LogText } from './keptLogs.ts'
 
 /** What a log has to match. */
 type LogCriteria = Pick<LogFilter, 'addresses' | 'topics'>
+
+/** Kept logs that are looked at between two pauses: to match and to write them takes a few microseconds each at most. */
+const LOGS_PER_PAUSE = 200
+
+const NO_KEPT_LOGS = createKeptLogs(0)
 
 /** Logs of a block or a range of blocks that match a filter, in order. */
 export const getLogs = defineMethod({
@@ -20,26 +25,34 @@ export const getLogs = defineMethod({
   queue: 'heavy',
   params: [readLogFilter],
   run: async (context, filter) => {
-    const { view, limits } = context
+    const { view, limits, keptLogs = NO_KEPT_LOGS } = context
     const range = rangeOf(view.chain, filter, limits.logBlockRange)
     const pause = context.execution?.yieldUntil(context.monotonicMs() + limits.callTimeoutMs)
     const matches = logMatcher(filter)
-    const found: FoundLogs = { logs: [], bytes: 0 }
+    const found: FoundLogs = { texts: [], bytes: 0 }
+    let sincePause = 0
     try {
-      for await (const height of candidateHeights(view.chain, filter, range, pause)) {
-        await pause?.()
-        addMatches(found, view.chain, height, matches, limits)
+      for await (const heights of candidateHeights(view.chain, filter, range, pause)) {
+        for (const height of heights) {
+          const kept = keptLogs.find(view.chain, height)
+          sincePause += kept === undefined ? LOGS_PER_PAUSE : 1 + kept.length
+          if (sincePause >= LOGS_PER_PAUSE) {
+            sincePause = 0
+            await pause?.()
+          }
+          addMatches(found, kept ?? readLogs(view.chain, height, keptLogs), matches, limits)
+        }
       }
     } catch (error) {
       throw error instanceof ExecutionTimeout ? timedOut() : error
     }
-    return found.logs
+    return new RawJson(`[${found.texts.join(',')}]`)
   },
 })
 
 /** What a search has found so far. */
 interface FoundLogs {
-  readonly logs: JsonObject[]
+  readonly texts: string[]
   /** a lower bound of the answer's length */
   bytes: number
 }
@@ -77,42 +90,42 @@ function reversedRange(): RpcError {
   return invalidParams('invalid block range params')
 }
 
-/** Heights of blocks that the index names; a single block is read without the index. */
+/** Heights of blocks that the index names, ascending; a single block is read without the index. */
 async function* candidateHeights(
   chain: ChainReader,
   { addresses, topics }: LogFilter,
   { from, to }: Range,
   pause: (() => Promise<void>) | undefined,
-): AsyncIterable<number> {
-  if (from === to) yield from
+): AsyncIterable<readonly number[]> {
+  if (from === to) yield [from]
   else yield* chain.logHeights({ addresses, topics }, from, to, pause)
+}
+
+/** The logs of a block that are not kept yet. @throws RpcError when the database has them no more */
+function readLogs(chain: ChainReader, height: number, kept: KeptLogs): readonly LogText[] {
+  const block = findReceipts(chain, byNumber(height))
+  if (block === undefined) throw new Error(`the log index names block ${height}, which is not there`)
+  const logs = logTextsOf(block)
+  kept.keep(height, logs)
+  return logs
 }
 
 /** Adds the logs of a block that match. @throws RpcError beyond the limits of an answer */
 function addMatches(
   found: FoundLogs,
-  chain: ChainReader,
-  height: number,
+  logs: readonly LogText[],
   matches: (log: Log) => boolean,
   limits: Pick<RpcLimits, 'logResults' | 'responseBytes'>,
 ): void {
-  const block = findReceipts(chain, byNumber(height))
-  if (block === undefined) throw new Error(`the log index names block ${height}, which is not there`)
-  forEachLog(block, (log, position) => {
-    if (!matches(log)) return
-    if (found.logs.length >= limits.logResults) {
+  for (const { log, text } of logs) {
+    if (!matches(log)) continue
+    if (found.texts.length >= limits.logResults) {
       throw new RpcError(RPC_CODES.limitExceeded, `query returned more than ${limits.logResults} results`)
     }
     found.bytes += log.data.length * 2
     if (found.bytes > limits.responseBytes) throw responseTooLarge()
-    found.logs.push(formatLog(log, position))
-  })
-}
-
-/** A log, and its JSON text, which is made at most once. */
-interface LogText {
-  readonly log: Log
-  readonly text: () => string
+    found.texts.push(text())
+  }
 }
 
 /** The logs of a block, in order. @throws Error when the block has no receipts */
@@ -127,36 +140,7 @@ export function readBlockLogs(
   if (header === undefined || hash === undefined || transactions === undefined || receipts === undefined) {
     throw new Error(`block ${height} was published without its receipts`)
   }
-  const logs: LogText[] = []
-  forEachLog({ header, hash, transactions, receipts }, (log, position) => {
-    let text: string | undefined
-    logs.push({
-      log,
-      text: () => {
-        text ??= JSON.stringify(formatLog(log, position))
-        return text
-      },
-    })
-  })
-  return logs
-}
-
-/** Calls `visit` for each log of a block, in order. */
-function forEachLog(block: BlockReceipts, visit: (log: Log, position: LogPosition) => void): void {
-  const { header, hash, transactions, receipts } = block
-  let logIndex = 0
-  receipts.forEach((receipt, transactionIndex) => {
-    for (const log of receipt.logs) {
-      visit(log, {
-        blockNumber: header.number,
-        blockHash: hash,
-        blockTimestamp: header.timestamp,
-        transactionHash: transactions[transactionIndex]!.transaction.hash,
-        transactionIndex,
-        logIndex: logIndex++,
-      })
-    }
-  })
+  return logTextsOf({ header, hash, transactions, receipts })
 }
 
 /**

@@ -3,7 +3,7 @@ import { decodeTransaction, type SignedTransaction } from '../../chain/transacti
 import { bytesToHex } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import type { NodeView } from '../../state/view.ts'
-import type { JsonObject } from '../format/json.ts'
+import { type JsonObject, toQuantity } from '../format/json.ts'
 import { formatMinedTransaction, formatPendingTransaction } from '../format/transaction.ts'
 import { defineMethod, type RpcContext } from '../method.ts'
 import {
@@ -14,7 +14,7 @@ import {
   readBlockNumberOrTag,
 } from '../params/blockSelector.ts'
 import { readHash, readIndex } from '../params/values.ts'
-import { type BlockBody, findBody, findReceipts, formatReceipts } from './blockLookup.ts'
+import { type BlockBody, findBody, findHeight, findReceipts, formatReceipts } from './blockLookup.ts'
 
 /** A mined or pooled transaction; null for an unknown one. */
 export const getTransactionByHash = defineMethod({
@@ -78,6 +78,10 @@ export const getBlockReceipts = defineMethod({
   name: 'eth_getBlockReceipts',
   queue: 'cheap',
   params: [readBlockNumberOrHash],
+  settle: (chain, selector) => {
+    const height = findHeight(chain, selector)
+    return height === undefined ? undefined : { height, method: 'eth_getBlockReceipts', params: [toQuantity(height)] }
+  },
   run: ({ view }, selector) => {
     const block = findReceipts(view.chain, selector)
     return block === undefined ? null : formatReceipts(block)

@@ -12,6 +12,7 @@ import { serverError } from '../../../src/rpc/errors.ts'
 import { readSender } from '../../../src/rpc/eth/sendRawTransaction.ts'
 import { createFilterStore } from '../../../src/rpc/filters.ts'
 import { createRpcServer } from '../../../src/rpc/http.ts'
+import { createKeptAnswers } from '../../../src/rpc/keptAnswers.ts'
 import { createMethodTable, type RpcContext, type RpcMethod } from '../../../src/rpc/method.ts'
 import { createSocketMethods } from '../../../src/rpc/methods.ts'
 import { methodsOf } from '../../../src/rpc/namespaces.ts'
@@ -57,6 +58,7 @@ export async function startSuiteServer(directory: string): Promise<SuiteServer> 
       namespaces,
       lease,
       views,
+      keptAnswers: createKeptAnswers(1_048_576),
       limits: SUITE_LIMITS,
       log: console,
     }),

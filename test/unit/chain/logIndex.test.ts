@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createKeptHeights } from '../../../src/chain/keptHeights.ts'
 import { bloomLogHeights, indexedLogHeights, logIndexKeys } from '../../../src/chain/logIndex.ts'
 import { type Log, logsBloom } from '../../../src/chain/receipt.ts'
 import { EMPTY_BYTES } from '../../../src/primitives/bytes.ts'
@@ -35,10 +36,17 @@ afterAll(async () => {
 const absent = (index: number): Uint8Array => Buffer.alloc(20, `absent ${index} `)
 
 it('finds the blocks that have a term of every position', async () => {
-  const found = await Array.fromAsync(
-    indexedLogHeights(database, { addresses: [absent(0), ADDRESS], topics: [[EVEN]] }, 11, 21),
-  )
-  expect(found).toEqual([12, 14, 16, 18, 20])
+  const kept = createKeptHeights(100_000)
+  const terms = { addresses: [absent(0), ADDRESS], topics: [[EVEN]] }
+  for (const [from, to] of [
+    [11, 21],
+    [12, 20],
+    [11, 25],
+    [0, 21],
+  ] as const) {
+    const even = Array.from({ length: to - from + 1 }, (_, index) => from + index).filter((height) => height % 2 === 0)
+    expect(await indexedLogHeights(database, kept, terms, { from, to })).toEqual(even)
+  }
 })
 
 it.each([
@@ -51,10 +59,14 @@ it.each([
 ])('lets others run while it reads %s, and ends when the time is over', async (_, terms, least) => {
   let pauses = 0
   const count = async (): Promise<void> => void pauses++
-  await Array.fromAsync(indexedLogHeights(database, terms, 0, BLOCKS, count))
+  const blocks = { from: 0, to: BLOCKS }
+  const kept = createKeptHeights(100_000)
+  await indexedLogHeights(database, kept, terms, blocks, count)
   expect(pauses).toBeGreaterThanOrEqual(least)
   const stop = (): Promise<void> => Promise.reject(new Error('time is over'))
-  await expect(Array.fromAsync(indexedLogHeights(database, terms, 0, BLOCKS, stop))).rejects.toThrow('time is over')
+  await expect(indexedLogHeights(database, createKeptHeights(100_000), terms, blocks, stop)).rejects.toThrow(
+    'time is over',
+  )
 })
 
 it('finds the same blocks without the index, lets others run, and ends when the time is over', async () => {

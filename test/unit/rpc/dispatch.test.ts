@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { type CallScope, monotonicMs, OWN_SCOPE } from '../../../src/rpc/callScope.ts'
 import { RpcError } from '../../../src/rpc/errors.ts'
 import { defineMethod, type ParamReader } from '../../../src/rpc/method.ts'
+import { answerString } from '../../../src/rpc/resultText.ts'
 import { createSocketMetrics } from '../../../src/telemetry/metrics.ts'
 import { runs } from '../../propertyRuns.ts'
 import { createMemoryNode, type MemoryNode } from './memoryNode.ts'
@@ -350,7 +351,7 @@ describe('a batch', () => {
     }
     const batch = [call(1, 'eth_chainId'), call(2, 'test_never'), call(3, 'eth_newBlockFilter')]
     const timeout = { code: -32002, message: 'request timed out' }
-    expect(JSON.parse((await stuck.dispatcher.answer(JSON.stringify(batch), scope))!)).toMatchObject([
+    expect(JSON.parse(answerString((await stuck.dispatcher.answer(JSON.stringify(batch), scope))!))).toMatchObject([
       { result: '0x1dcc' },
       { error: timeout },
       { error: timeout },

@@ -1,9 +1,10 @@
 import { RpcError } from '../../../src/rpc/errors.ts'
 import { type RpcContext, type RpcMethod, readArguments, resultText } from '../../../src/rpc/method.ts'
+import { textOf } from '../../../src/rpc/resultText.ts'
 
 /** Reads parameters as the dispatcher does and runs the method; the result has gone through JSON. */
 export async function invoke(method: RpcMethod, context: RpcContext, ...params: unknown[]): Promise<unknown> {
-  return JSON.parse(resultText(await method.run(context, readArguments(method, params))))
+  return JSON.parse(textOf(resultText(await method.run(context, readArguments(method, params)))))
 }
 
 /** The error object that a call is answered with. */

@@ -66,7 +66,7 @@ export function memoryChainReader(blocks: readonly MemoryBlock[], oldestBlock = 
     async *logHeights(terms, from, to) {
       for (let height = from; height <= to; height++) {
         const logs = blocks[height]?.receipts.flatMap((receipt) => receipt.logs) ?? []
-        if (logs.some((log) => mayMatch(terms, log.address, log.topics))) yield height
+        if (logs.some((log) => mayMatch(terms, log.address, log.topics))) yield [height]
       }
     },
     withoutSegments: () => reader,

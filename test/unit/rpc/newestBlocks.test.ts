@@ -13,6 +13,7 @@ import { createConsensusParamsMethod } from '../../../src/rpc/comet/consensus.ts
 import { COMET_VIEW_TABLE } from '../../../src/rpc/comet/results.ts'
 import { RawJson, type RpcContext } from '../../../src/rpc/method.ts'
 import { METHODS } from '../../../src/rpc/methods.ts'
+import { textOf } from '../../../src/rpc/resultText.ts'
 import { serveViewCall, type ViewPool } from '../../../src/rpc/runMethod.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
 import { Database } from '../../../src/storage/database.ts'
@@ -145,7 +146,7 @@ test('consensus_params of a block in a segment are read in a view thread', async
   const method = createConsensusParamsMethod(node.chain, withView, () => false, views)
   for (const height of [OLD, MOVED]) {
     const answer = await method.run([BigInt(height)], { ...OWN_SCOPE, deadlineMs: 1e9 })
-    const json = answer instanceof RawJson ? JSON.parse(answer.text) : answer
+    const json = answer instanceof RawJson ? JSON.parse(textOf(answer.text)) : answer
     expect(json).toMatchObject({ block_height: String(height), consensus_params: { block: { max_gas: '30000000' } } })
   }
   expect(frames()).toEqual([0, 0, 1])

@@ -23,6 +23,7 @@ import { answerNativeCall } from '../../../src/rpc/native/nativeCall.ts'
 import { QUERIES } from '../../../src/rpc/native/queries.ts'
 import { createRestRouter } from '../../../src/rpc/rest/router.ts'
 import { answerRest } from '../../../src/rpc/rest/routes.ts'
+import { textOf } from '../../../src/rpc/resultText.ts'
 import { serveViewCall, type ViewPool } from '../../../src/rpc/runMethod.ts'
 import { makeSnapshot } from '../../../src/snapshot/makeSnapshot.ts'
 import { chunkName, MANIFEST_NAME, readManifest } from '../../../src/snapshot/manifest.ts'
@@ -222,7 +223,7 @@ async function ask(node: NetworkNode): Promise<Asked> {
     view,
     json: async (method, params) => {
       try {
-        return JSON.parse(await serveViewCall(METHODS, context, { method, params }, log))
+        return JSON.parse(textOf(await serveViewCall(METHODS, context, { method, params }, log)))
       } catch (error) {
         const { code, message } = error as { code: number; message: string }
         return { error: { code, message } }

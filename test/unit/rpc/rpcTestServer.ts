@@ -8,12 +8,14 @@ import { createCometTable } from '../../../src/rpc/comet/method.ts'
 import { createDispatcher, type Dispatcher, type DispatcherOptions } from '../../../src/rpc/dispatch.ts'
 import { createFilterStore, type FilterStore } from '../../../src/rpc/filters.ts'
 import { type CosmosOptions, createRpcServer, type RpcServer, type RpcServerOptions } from '../../../src/rpc/http.ts'
+import { createKeptAnswers } from '../../../src/rpc/keptAnswers.ts'
 import { createMethodTable, type MethodTable, type RpcMethod, type SyncStatus } from '../../../src/rpc/method.ts'
 import { createSocketMethods, METHODS } from '../../../src/rpc/methods.ts'
 import { methodsOf } from '../../../src/rpc/namespaces.ts'
 import { createRateLimit, type RateLimit } from '../../../src/rpc/rateLimit.ts'
 import { createRestRouter } from '../../../src/rpc/rest/router.ts'
 import type { RestOptions } from '../../../src/rpc/rest/routes.ts'
+import { answerString } from '../../../src/rpc/resultText.ts'
 import { type ShortCalls, serveViewCall, type ViewPool } from '../../../src/rpc/runMethod.ts'
 import { createSubscriptionHub, type HeadFeed, type SubscriptionHub } from '../../../src/rpc/subscriptions.ts'
 import type { NodeView } from '../../../src/state/view.ts'
@@ -112,15 +114,17 @@ export function createTestThread(node: MemoryNode, options: TestThreadOptions = 
     lease,
     views,
     shortCalls: options.shortCalls,
+    keptAnswers: createKeptAnswers(1_048_576),
     limits,
     log,
     metrics: options.metrics,
     ...(options.rateLimit === undefined ? {} : { rateLimit: options.rateLimit }),
     ...(options.runsQuickCalls === undefined ? {} : { runsQuickCalls: options.runsQuickCalls }),
   })
-  const answer = (text: string): Promise<string | undefined> => {
+  const answer = async (text: string): Promise<string | undefined> => {
     const deadlineMs = monotonicMs() + requestTimeoutMs
-    return dispatcher.answer(text, { ...OWN_SCOPE, deadlineMs })
+    const found = await dispatcher.answer(text, { ...OWN_SCOPE, deadlineMs })
+    return found && answerString(found)
   }
   const hub = createSubscriptionHub({
     feed,

@@ -9,6 +9,7 @@ import { parseRequest } from '../../../src/rpc/message.ts'
 import { QUERIES } from '../../../src/rpc/native/queries.ts'
 import { createRestRouter } from '../../../src/rpc/rest/router.ts'
 import { answerRest } from '../../../src/rpc/rest/routes.ts'
+import { answerString } from '../../../src/rpc/resultText.ts'
 import { requestTextLimits, scanRequest } from '../../../src/rpc/scanRequest.ts'
 import { createSocketMetrics } from '../../../src/telemetry/metrics.ts'
 import { runs } from '../../propertyRuns.ts'
@@ -133,7 +134,7 @@ describe('parsed characters', () => {
       responseBytes: 1e6,
       maxSubscriptions: 1,
     })
-    return JSON.parse((await protocol.answer(request, OWN_SCOPE, {} as never)) ?? '')
+    return JSON.parse(answerString((await protocol.answer(request, OWN_SCOPE, {} as never)) ?? ''))
   }
 
   test('of a batch that is too long: those within the limit', () => {

@@ -3,6 +3,7 @@ import type { PooledTransaction, TxPort } from '../../../src/mempool/types.ts'
 import { toChecksumAddress } from '../../../src/primitives/address.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { RawJson, type RpcContext, type RpcMethod, readArguments } from '../../../src/rpc/method.ts'
+import { textOf } from '../../../src/rpc/resultText.ts'
 import { content, contentFrom, inspect, pendingTransactions, status } from '../../../src/rpc/txpool.ts'
 import { invokeError } from './invoke.ts'
 import { createMemoryNode, type MemoryNode, TEST_LIMITS } from './memoryNode.ts'
@@ -31,7 +32,7 @@ describe('txpool', () => {
   const queued = pooled(bob.sign({ nonce: 3n, to, gasLimit: 21_000n }))
   const run = async (method: RpcMethod, context: RpcContext, ...params: unknown[]): Promise<unknown> => {
     const result = await method.run(context, readArguments(method, params))
-    return result instanceof RawJson ? JSON.parse(result.text) : result
+    return result instanceof RawJson ? JSON.parse(textOf(result.text)) : result
   }
   const [a, b] = [toChecksumAddress(alice.address), toChecksumAddress(bob.address)]
 

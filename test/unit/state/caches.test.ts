@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { BoundedCache } from '../../../src/state/caches.ts'
+import { BoundedCache } from '../../../src/primitives/boundedCache.ts'
 
 describe('BoundedCache', () => {
   it('keeps what is used and at most its limit', () => {

@@ -7,6 +7,7 @@ import { type CometEventHub, createCometEventHub } from '../../../../src/rpc/com
 import { createCometTable } from '../../../../src/rpc/comet/method.ts'
 import { createCometSocket } from '../../../../src/rpc/comet/socket.ts'
 import { parseEventQuery } from '../../../../src/rpc/events/eventQuery.ts'
+import { answerString } from '../../../../src/rpc/resultText.ts'
 import type { NotificationEnd, SocketSubscriptions } from '../../../../src/rpc/websocket.ts'
 import { createIndexedChain, type IndexedChain, receiver } from './indexedChain.ts'
 
@@ -117,7 +118,7 @@ describe('subscriptions', () => {
       },
       ask: async (method: string, query?: unknown, id = `${method}-1`) => {
         const text = JSON.stringify({ jsonrpc: '2.0', id, method, params: { query } })
-        const { result, error } = JSON.parse((await socket.answer(text, OWN_SCOPE, subscriptions))!)
+        const { result, error } = JSON.parse(answerString((await socket.answer(text, OWN_SCOPE, subscriptions))!))
         return error ?? result
       },
     }
@@ -197,7 +198,7 @@ describe('subscriptions', () => {
     }
     const request = `{"jsonrpc":"2.0","id":1,"method":"subscribe","params":["tm.event='Tx'"]}`
     const error = { code: -32603, message: 'Internal error', data: '' }
-    expect(JSON.parse((await socket.answer(request, OWN_SCOPE, subscriptions))!)).toEqual({
+    expect(JSON.parse(answerString((await socket.answer(request, OWN_SCOPE, subscriptions))!))).toEqual({
       jsonrpc: '2.0',
       id: 1,
       error,
