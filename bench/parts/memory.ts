@@ -51,7 +51,7 @@ export async function* measureMemory(
     count: options.transfers,
     transaction: options.transfer,
   })
-  yield [row(`after ${options.transfers} transfers`)]
+  yield [row(`after ${options.transfers} transfers`), ...(await heapsOf(target, 'after transfers'))]
   const bodies = Array.from({ length: ROUND }, (_, index) =>
     requestBody(index, 'eth_getBalance', [bytesToHex(accounts[index % accounts.length]!.address), 'latest']),
   )

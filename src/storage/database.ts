@@ -87,6 +87,11 @@ interface Handle {
  */
 const FILE_BYTES = 16 << 20
 
+/** By default. The state's hot entries are cached decoded, and what else is read often is in the system's memory. */
+const CACHE_BYTES = 16 << 20
+/** By default; LevelDB has up to two. */
+const WRITE_BUFFER_BYTES = 8 << 20
+
 /** Bytes of a key that an error shows. */
 const SHOWN_KEY_BYTES = 64
 
@@ -236,7 +241,7 @@ export class DatabaseSnapshot implements DatabaseView {
  * @throws DatabaseError
  */
 export async function openLevel(location: string, options: DatabaseOptions): Promise<Level> {
-  const { readOnly = false, cacheBytes = 64 << 20, writeBufferBytes = 16 << 20 } = options
+  const { readOnly = false, cacheBytes = CACHE_BYTES, writeBufferBytes = WRITE_BUFFER_BYTES } = options
   // LevelDB recognizes handles of the same database by the text of the path.
   const path = resolve(location)
   const level: Level = new ClassicLevel(path, {

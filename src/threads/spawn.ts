@@ -1,5 +1,6 @@
 import { setPriority } from 'node:os'
-import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
+import { getHeapStatistics } from 'node:v8'
+import { MessageChannel, type MessagePort, type ResourceLimits, Worker } from 'node:worker_threads'
 import type { DatabaseError } from '../storage/database.ts'
 import type { Remote, Service } from './port.ts'
 
@@ -19,6 +20,26 @@ export interface Thread {
   stop(): Promise<void>
 }
 
+/**
+ * V8 lets a heap whose limit is 2 GiB or more grow to four times of what is in use before it collects it, a smaller one to twice
+ * (`MemoryController::MaxGrowingFactor`).
+ */
+const OLD_MEGABYTES = Math.min(2_000, Math.floor(getHeapStatistics().heap_size_limit / 1_048_576))
+
+/**
+ * The limits of the heaps of roles, in MiB: a smaller one is collected more often. Executor and pool have V8's own, since transactions a second
+ * are what they take more memory for; so have view threads, whose traces are the largest things of all, but for what is new.
+ */
+const LIMITS: Readonly<Record<string, ResourceLimits>> = {
+  socket: { maxYoungGenerationSizeMb: 24, maxOldGenerationSizeMb: OLD_MEGABYTES },
+  view: { maxYoungGenerationSizeMb: 24 },
+  network: { maxYoungGenerationSizeMb: 12, maxOldGenerationSizeMb: OLD_MEGABYTES },
+  background: { maxYoungGenerationSizeMb: 12, maxOldGenerationSizeMb: OLD_MEGABYTES },
+}
+
+/** What the names of threads have of which there are several. */
+const INDEX = /-\d+$/
+
 /** Starts the role in `entry` (a module of this folder) in a thread of its own. */
 export function spawnThread<T>(name: string, entry: URL, data: T, transfer: readonly MessagePort[]): Thread {
   const { port1, port2 } = new MessageChannel()
@@ -26,6 +47,7 @@ export function spawnThread<T>(name: string, entry: URL, data: T, transfer: read
     name,
     workerData: { control: port2, data } satisfies ThreadData<T>,
     transferList: [port2, ...transfer],
+    resourceLimits: LIMITS[name.replace(INDEX, '')] ?? {},
   })
   let stopping = false
   const died = new Promise<never>((_, reject) => {
