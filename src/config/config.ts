@@ -1,4 +1,5 @@
 import { isIPv4 } from 'node:net'
+import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import type { Address } from '../primitives/address.ts'
 import type { Hash } from '../primitives/hash.ts'
@@ -6,6 +7,7 @@ import { type ChainIds, resolveChainIds } from './chainIds.ts'
 import { ConfigError } from './configError.ts'
 import { NAMESPACES, type Namespace } from './namespaces.ts'
 import { type ConfigSources, readSettings } from './settings.ts'
+import { defaultThreadCounts } from './threadCounts.ts'
 import type { AddressRange, PeerAddress } from './valueKind.ts'
 import { type Settings, VARIABLES } from './variables.ts'
 
@@ -212,13 +214,14 @@ export function loadConfig(sources: ConfigSources, homeDirectory: string): Confi
 }
 
 function rpcConfig(settings: Settings): RpcConfig {
+  const threads = defaultThreadCounts(availableParallelism(), process.platform === 'linux')
   return {
     host: settings.rpcHost,
     port: settings.rpcPort,
     grpcPort: settings.grpcPort,
     publicUrl: settings.publicRpcUrl,
-    socketThreads: settings.rpcThreads,
-    viewThreads: settings.viewThreads,
+    socketThreads: settings.rpcThreads ?? threads.socketThreads,
+    viewThreads: settings.viewThreads ?? threads.viewThreads,
     rateLimit: settings.rpcRateLimit,
     trustedProxies: settings.trustedProxies,
     corsOrigins: settings.rpcCorsOrigins,
