@@ -19,6 +19,8 @@ const TRANSFER_GAS = 21_000n
 /** Attempts to get so many transactions into one block. */
 const ATTEMPTS = 20
 const POLL_MS = 5
+/** Where addresses begin that have no code. */
+const FIRST_SILENT = 1_000_000
 const WARM_UP = 200
 
 /** Creation code of a contract that logs each call. */
@@ -38,22 +40,28 @@ export async function measureRanges(
 ): Promise<Row[]> {
   const full = blockParameter(await makeFullBlock(target, accounts.slice(0, TRANSACTIONS)))
   const filter = await makeLogs(target)
-  const reads: readonly (readonly [string, string, readonly unknown[], number])[] = [
-    [`eth_getLogs (${HITS} in ${BLOCKS} blocks)`, 'eth_getLogs', [filter], HITS],
-    [`eth_getBlockByNumber (${TRANSACTIONS} hashes)`, 'eth_getBlockByNumber', [full, false], TRANSACTIONS],
-    [`eth_getBlockByNumber (${TRANSACTIONS} transactions)`, 'eth_getBlockByNumber', [full, true], TRANSACTIONS],
-    [`eth_getBlockReceipts (${TRANSACTIONS})`, 'eth_getBlockReceipts', [full], TRANSACTIONS],
+  // A second address, which logs nothing, makes each search another one.
+  const unlike = (index: number): object => ({
+    ...filter,
+    address: [filter.address, `0x${(FIRST_SILENT + index).toString(16).padStart(40, '0')}`],
+  })
+  const reads: readonly (readonly [string, string, (index: number) => readonly unknown[], number])[] = [
+    [`eth_getLogs (${HITS} in ${BLOCKS} blocks)`, 'eth_getLogs', (index) => [unlike(index)], HITS],
+    [`eth_getLogs (the same ${HITS})`, 'eth_getLogs', () => [filter], HITS],
+    [`eth_getBlockByNumber (${TRANSACTIONS} hashes)`, 'eth_getBlockByNumber', () => [full, false], TRANSACTIONS],
+    [`eth_getBlockByNumber (${TRANSACTIONS} transactions)`, 'eth_getBlockByNumber', () => [full, true], TRANSACTIONS],
+    [`eth_getBlockReceipts (${TRANSACTIONS})`, 'eth_getBlockReceipts', () => [full], TRANSACTIONS],
   ]
   const rows: Row[] = []
   for (const [label, method, params, expected] of reads) {
     const answer = await call<readonly unknown[] | { readonly transactions: readonly unknown[] }>(
       target.url,
       method,
-      params,
+      params(0),
     )
     const { length } = 'transactions' in answer ? answer.transactions : answer
     if (length !== expected) throw new Error(`${label} of ${target.name} gave ${length} entries`)
-    const bodies = Array.from({ length: count }, (_, index) => requestBody(index, method, params))
+    const bodies = Array.from({ length: count }, (_, index) => requestBody(index, method, params(index)))
     await runLoad({ port: target.port, bodies: bodies.slice(0, WARM_UP), inFlight })
     const result = await runLoad({ port: target.port, bodies, inFlight })
     if (result.errors > 0) throw new Error(`${label}: ${result.firstError}`)

@@ -2,9 +2,11 @@ import type { ChainReader } from '../chain/store.ts'
 import { BoundedCache } from '../primitives/boundedCache.ts'
 import type { ResultText } from './resultText.ts'
 
-/** A request that says the same as another, about one decided block: its answer never changes. */
+/** A request about decided blocks, written as all that say the same: its answer never changes. */
 export interface SettledRequest {
-  readonly height: number
+  /** the first and the last block that it is about */
+  readonly from: number
+  readonly to: number
   readonly method: string
   readonly params: readonly unknown[]
 }
@@ -12,7 +14,7 @@ export interface SettledRequest {
 /** The answers about decided blocks that clients asked for last. */
 export interface KeptAnswers {
   /**
-   * The answer to a request; runs it unless its answer is kept or is being made for somebody else. Undefined: the block, or its body, is not
+   * The answer to a request; runs it unless its answer is kept or is being made for somebody else. Undefined: a block, or its body, is not
    * there.
    */
   find(
@@ -45,7 +47,7 @@ export function createKeptAnswers(maxBytes: number): KeptAnswers {
 
   return {
     find: ({ headHeight, oldestBlock }, request, run) => {
-      if (request.height > headHeight || request.height < oldestBlock) return undefined
+      if (request.to > headHeight || request.from < oldestBlock) return undefined
       const key = `${request.method}${JSON.stringify(request.params)}`
       const answer = kept.get(key)
       if (answer !== undefined) return answer

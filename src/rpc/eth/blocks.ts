@@ -92,7 +92,7 @@ function settledBlock(chain: ChainReader, selector: BlockSelector, full: boolean
   const height = findHeight(chain, selector)
   return height === undefined
     ? undefined
-    : { height, method: getBlockByNumber.name, params: [toQuantity(height), full] }
+    : { from: height, to: height, method: getBlockByNumber.name, params: [toQuantity(height), full] }
 }
 
 function blockOrNull({ view }: RpcContext, selector: BlockSelector, full: boolean): JsonObject | null {

@@ -2,13 +2,15 @@ import type { Log } from '../../chain/receipt.ts'
 import type { ChainReader } from '../../chain/store.ts'
 import type { RpcLimits } from '../../config/config.ts'
 import { ExecutionTimeout } from '../../evm/engine.ts'
-import { bytesKey } from '../../primitives/bytes.ts'
+import { bytesKey, bytesToHex } from '../../primitives/bytes.ts'
 import { invalidParams, RPC_CODES, RpcError, responseTooLarge, serverError, timedOut } from '../errors.ts'
+import { toQuantity } from '../format/json.ts'
+import type { SettledRequest } from '../keptAnswers.ts'
 import { defineMethod, RawJson } from '../method.ts'
-import { byNumber } from '../params/blockSelector.ts'
+import { byHash, byNumber } from '../params/blockSelector.ts'
 import { type LogFilter, readLogFilter } from '../params/logFilter.ts'
 import { logTextsOf } from './blockLogs.ts'
-import { findReceipts, heightOfTag, prunedHistory } from './blockLookup.ts'
+import { findHeight, findReceipts, heightOfTag, prunedHistory } from './blockLookup.ts'
 import { createKeptLogs, type KeptLogs, type LogText } from './keptLogs.ts'
 
 /** What a log has to match. */
@@ -24,6 +26,7 @@ export const getLogs = defineMethod({
   name: 'eth_getLogs',
   queue: 'heavy',
   params: [readLogFilter],
+  settle: (chain, filter) => settledLogs(chain, filter),
   run: async (context, filter) => {
     const { view, limits, keptLogs = NO_KEPT_LOGS } = context
     const range = rangeOf(view.chain, filter, limits.logBlockRange)
@@ -49,6 +52,24 @@ export const getLogs = defineMethod({
     return new RawJson(`[${found.texts.join(',')}]`)
   },
 })
+
+/** Users of one application, and indexers that share a node, ask for the same logs. Undefined for a range that has to be refused. */
+function settledLogs(
+  chain: ChainReader,
+  { blockHash, fromBlock = 'latest', toBlock = 'latest', addresses, topics }: LogFilter,
+): SettledRequest | undefined {
+  if (fromBlock === 'pending' || toBlock === 'pending') return undefined
+  const from = findHeight(chain, blockHash === undefined ? byNumber(fromBlock) : byHash(blockHash))
+  const to = blockHash === undefined ? findHeight(chain, byNumber(toBlock)) : from
+  if (from === undefined || to === undefined || from > to) return undefined
+  const filter = {
+    fromBlock: toQuantity(from),
+    toBlock: toQuantity(to),
+    address: addresses.map(bytesToHex),
+    topics: topics.map((alternatives) => alternatives.map(bytesToHex)),
+  }
+  return { from, to, method: 'eth_getLogs', params: [filter] }
+}
 
 /** What a search has found so far. */
 interface FoundLogs {

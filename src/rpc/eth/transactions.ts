@@ -80,7 +80,8 @@ export const getBlockReceipts = defineMethod({
   params: [readBlockNumberOrHash],
   settle: (chain, selector) => {
     const height = findHeight(chain, selector)
-    return height === undefined ? undefined : { height, method: 'eth_getBlockReceipts', params: [toQuantity(height)] }
+    if (height === undefined) return undefined
+    return { from: height, to: height, method: 'eth_getBlockReceipts', params: [toQuantity(height)] }
   },
   run: ({ view }, selector) => {
     const block = findReceipts(view.chain, selector)

@@ -107,6 +107,23 @@ describe('filters over two servers', () => {
     expect(await changes(other)).toEqual([])
   })
 
+  test('logs: eth_getLogs gives the same for all ways to name the blocks, and those of a new block at once', async () => {
+    for (const count of [2, 0, 1]) {
+      await produce(count)
+      const { hash } = node.blocks.at(-1)!
+      const { result: head } = await ask('eth_blockNumber')
+      const ways = [{}, { blockHash: bytesToHex(hash) }, { fromBlock: head, address: bytesToHex(CONTRACT) }]
+      // Twice on each server: run, and then from what is kept.
+      for (const way of [...ways, ...ways].flatMap((one) => [one, one])) {
+        const { result } = await ask('eth_getLogs', way)
+        expect(result).toHaveLength(count)
+        for (const log of result as object[]) expect(log).toMatchObject({ blockHash: bytesToHex(hash) })
+      }
+      expect(await ask('eth_getLogs', { fromBlock: head, toBlock: '0x0' })).toHaveProperty('error')
+      expect(await ask('eth_getLogs', { topics: [bytesToHex(hash)] })).toEqual({ jsonrpc: '2.0', id: 1, result: [] })
+    }
+  })
+
   test('logs: eth_getFilterLogs looks at the range of the filter, the changes only at new blocks of it', async () => {
     await produce(1)
     const head = node.blocks.length - 1

@@ -9,7 +9,7 @@ import {
   textOf,
 } from '../../../src/rpc/resultText.ts'
 
-const request: SettledRequest = { height: 5, method: 'eth_getBlockByNumber', params: ['0x5', true] }
+const request: SettledRequest = { from: 5, to: 5, method: 'eth_getBlockByNumber', params: ['0x5', true] }
 const chain = { headHeight: 5, oldestBlock: 0 }
 
 describe('kept answers', () => {
@@ -52,10 +52,14 @@ describe('kept answers', () => {
     const kept = createKeptAnswers(8_000)
     let runs = 0
     const ask = (height: number, length: number): unknown =>
-      kept.find({ headHeight: 1_000, oldestBlock: 0 }, { ...request, height, params: [height] }, () => {
-        runs++
-        return Promise.resolve('x'.repeat(length))
-      })
+      kept.find(
+        { headHeight: 1_000, oldestBlock: 0 },
+        { ...request, from: height, to: height, params: [height] },
+        () => {
+          runs++
+          return Promise.resolve('x'.repeat(length))
+        },
+      )
     await ask(1, 1_001)
     await ask(1, 1_001)
     expect(runs, 'a long one is not kept').toBe(2)
