@@ -111,10 +111,10 @@ const publisher = createPublisher({
   maintain: () => undefined,
   isIndexed: true,
   reader: { getCode: (hash) => state.reader().getCode(hash) },
-  head: await openChain(database, state, chain, {
+  head: await openChain(database, state, chain, () => ({
     ...genesisStateOf(genesis),
     accounts: [...genesisStateOf(genesis).accounts, ...funded],
-  }),
+  })),
   onPublished: () => undefined,
   onWritten: () => undefined,
   now: () => performance.now(),

@@ -103,7 +103,7 @@ export async function makeBigChain(options: BigChainOptions): Promise<{ readonly
   const database = await Database.open(paths.db, options.upkeep === undefined ? { writeBufferBytes: 64 << 20 } : {})
   try {
     const empty = new StateStore(database)
-    const head = await openChain(database, empty, chain, genesisStateOf(genesis))
+    const head = await openChain(database, empty, chain, () => genesisStateOf(genesis))
     await empty.close()
     // 2.
     const block = { height: FILLED_AT, timeMs: genesisTimeMs + FILLED_AT * chain.blockIntervalMs }

@@ -31,7 +31,8 @@ export interface ExecutorOptions {
   /** see `DatabaseOptions` */
   readonly onDamage?: DatabaseOptions['onDamage']
   readonly chain: ChainConfig
-  readonly genesis: GenesisState
+  /** asked while the database is opened, where that is empty; not kept, since a genesis may have a million accounts */
+  readonly genesis: () => GenesisState
   readonly engine: Engine
   /** executes each block too and must agree */
   readonly shadow?: Engine | undefined

@@ -24,20 +24,20 @@ class GenesisMismatch extends Error {
 }
 
 /**
- * The chain in `database`; an empty database gets block 0 first.
+ * The chain in `database`; an empty database gets block 0 first, for which alone `genesis` is asked.
  * @throws GenesisMismatch; DatabaseError when blocks are missing, or the chain is not completely converted
  */
 export async function openChain(
   database: WritableDatabase,
   state: StateStore,
   chain: ChainConfig,
-  genesis: GenesisState,
+  genesis: () => GenesisState,
 ): Promise<ChainHead> {
   const stored = database.get(GENESIS_HASH_KEY)
   if (stored === undefined) {
     // The rest of a damaged database must not become part of the genesis state.
     if (readHeadRecord(database) !== undefined) throw missingBlock(0)
-    await writeGenesis(database, state, chain, genesis)
+    await writeGenesis(database, state, chain, genesis())
   } else if (!equalBytes(stored, chain.genesisHash)) {
     throw new GenesisMismatch(
       `${database.location} holds a chain with the genesis hash ${bytesToHex(stored)}, but genesis.json has ` +

@@ -356,7 +356,7 @@ async function writeGenesisHeader(database: Database, { location, chain, genesis
   try {
     const buffered = new BufferedDatabase(beside)
     const state = new StateStore(buffered)
-    const { header, hash } = await openChain(buffered, state, chain, genesis)
+    const { header, hash } = await openChain(buffered, state, chain, () => genesis)
     const batch = new WriteBatch()
     writeBlock(batch, { header, hash, consensus: undefined, entries: [], events: NO_BLOCK_EVENTS, isIndexed: false })
     await database.write(batch, { sync: true })

@@ -80,7 +80,7 @@ export async function beginFromSnapshot(start: SnapshotStart): Promise<void> {
     return
   }
   // 2.
-  const decision = decideSync(config, genesisTimes(home.init.genesis), Date.now())
+  const decision = decideSync(config, genesisTimes(home.genesis.document()), Date.now())
   if (decision.kind === 'blocks') {
     if (decision.warning !== undefined) logger.warn(decision.warning)
     else if (source !== null) logger.warn('SNAPSHOT_MANIFEST_URL is not used: SYNC_MODE or PRUNING asks for all blocks')
@@ -116,7 +116,7 @@ export function snapshotFor(start: SnapshotStart): AvailableSnapshot | undefined
   const { config, home } = start
   const { snapshotManifestUrl, isJoining } = config.joining
   const hasPeers = isJoining || config.p2p.persistentPeers.length > 0
-  const { kind } = decideSync(config, genesisTimes(home.init.genesis), Date.now())
+  const { kind } = decideSync(config, genesisTimes(home.genesis.document()), Date.now())
   if (kind === 'blocks' || (snapshotManifestUrl === undefined && !hasPeers)) return undefined
   return {
     place: snapshotManifestUrl === undefined ? 'the peers' : shownUrl(new URL(snapshotManifestUrl)),
@@ -300,7 +300,7 @@ async function restore(
   const seed = seedNodeUrl === undefined ? [] : [new RpcSource({ url: seedNodeUrl, sleep: wait })]
   const client = openLightClient({
     joining: config.joining,
-    genesis: home.init.genesis,
+    genesis: home.genesis.document(),
     sources: [...seed, ...others],
     nowMs: () => Date.now(),
     onWarning: (message) => logger.warn(message),
@@ -319,7 +319,7 @@ async function restore(
       manifest,
       headers,
       chain: home.chain,
-      genesis: home.genesis,
+      genesis: home.genesis.state(),
       files,
       onProgress: progress.update,
       signal,

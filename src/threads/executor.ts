@@ -38,7 +38,8 @@ export interface ExecutorData {
   readonly config: Pick<Config, 'pruning' | 'blockHistory' | 'index' | 'indexTraces' | 'skipUpgrades' | 'log'>
   readonly location: string
   readonly chain: ChainConfig
-  readonly genesis: GenesisState
+  /** until the database is open */
+  genesis?: GenesisState
   readonly headers: HeaderRules
   readonly engine: EngineChoice
   /** executes each block too */
@@ -64,7 +65,7 @@ const executor = await openExecutor({
   location: data.location,
   onDamage: endThread,
   chain: data.chain,
-  genesis: data.genesis,
+  genesis: () => data.genesis!,
   engine: await openThreadEngine(data.engine),
   shadow: data.shadow === undefined ? undefined : await openThreadEngine(data.shadow),
   precompiles: precompileTable(data.chain.registeredPrecompiles),
@@ -110,6 +111,9 @@ const executor = await openExecutor({
     },
   },
 })
+
+// A genesis may have a million accounts.
+delete data.genesis
 
 function record({ head, update, gasUsed, evidenceCount }: HeadEvent): void {
   metrics.transactionsTotal.inc(update.included.length)

@@ -20,7 +20,7 @@ export async function offlineExecutors(
     openExecutor({
       location,
       chain,
-      genesis,
+      genesis: genesis.state,
       engine,
       shadow,
       precompiles: precompileTable(chain.registeredPrecompiles),

@@ -40,13 +40,34 @@ const CONVERSION_STEPS = {
   converting: 'converting the database',
 } as const
 
+/** A genesis for as long as the start needs it: it may have a million accounts. */
+class HeldGenesis {
+  #document: Genesis | undefined
+
+  constructor(document: Genesis) {
+    this.#document = document
+  }
+
+  readonly document = (): Genesis => {
+    if (this.#document === undefined) throw new Error('the genesis has been released')
+    return this.#document
+  }
+
+  readonly state = (): GenesisState => genesisStateOf(this.document())
+
+  /** Lets its memory go: nobody asks for it any more. */
+  readonly release = (): void => {
+    this.#document = undefined
+  }
+}
+
 /** A locked data directory with everything that a start needs of it. */
 export interface Home {
   readonly paths: DataPaths
   readonly lock: HomeLock
-  readonly init: InitResult
+  readonly init: Omit<InitResult, 'genesis'>
   readonly chain: ChainConfig
-  readonly genesis: GenesisState
+  readonly genesis: HeldGenesis
   readonly validators: ValidatorSet
   /** consensus parameter block.max_gas */
   readonly maxGas: number
@@ -94,16 +115,16 @@ export async function openHome(
       create: () => createValidatorKey(paths.validatorKey, randomBytes(SEED_BYTES)).publicKey,
     }
     const joined = needsGenesis(config, paths) ? await genesisToJoin(config, signal, logger) : undefined
-    const init = prepareGenesis(config, paths, keyFile, {
+    const { genesis, ...init } = prepareGenesis(config, paths, keyFile, {
       nowMs: Date.now(),
       ...(fundedAccounts === undefined ? {} : { fundedAccounts }),
       ...(joined === undefined ? {} : { joined }),
     })
     const validatorKey = loadValidatorKey(paths.validatorKey)
     if (validatorKey === undefined) throw new Error(`${paths.validatorKey} has gone`)
-    const chain = chainConfigOf(init.genesis)
+    const chain = chainConfigOf(genesis)
     const { pruning, blockHistory, snapshots, joining } = config
-    const trustPeriodMs = trustPeriodOf(joining, genesisTimes(init.genesis))
+    const trustPeriodMs = trustPeriodOf(joining, genesisTimes(genesis))
     const headers = headerRules({ pruning, blockHistory, snapshots, evidence: chain.evidence, trustPeriodMs })
     await settleDatabase({ paths, chain }, logger)
     return {
@@ -111,9 +132,9 @@ export async function openHome(
       lock,
       init,
       chain,
-      genesis: genesisStateOf(init.genesis),
-      validators: createValidatorSet(genesisValidators(init.genesis)),
-      maxGas: Number(init.genesis.consensus.params.block.max_gas),
+      genesis: new HeldGenesis(genesis),
+      validators: createValidatorSet(genesisValidators(genesis)),
+      maxGas: Number(genesis.consensus.params.block.max_gas),
       headers,
       validatorKey,
       nodeKey: loadOrCreateNodeKey(paths),

@@ -121,7 +121,7 @@ async function start(
     },
     location: paths.db,
     chain,
-    genesis: home.genesis,
+    genesis: home.genesis.state,
     headers: home.headers,
     snapshots: paths.snapshots,
     clientVersion: CLIENT_VERSION,
@@ -151,6 +151,7 @@ async function start(
     },
   })
   undo.add(() => threads.stop())
+  home.genesis.release()
 
   // 3.
   const application = executorApplication(threads.executor)

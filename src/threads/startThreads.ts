@@ -46,7 +46,8 @@ const CLOSING_MS = { clientsAndPeers: 1_500, readers: 500, executor: 1_000 } as 
 export interface ThreadsOptions extends ClientThreadsOptions {
   /** opens the database of {@link location} in this thread; it is made when it is absent */
   readonly openDatabase: () => Promise<Database>
-  readonly genesis: GenesisState
+  /** asked once, at the start */
+  readonly genesis: () => GenesisState
   /** how long headers are needed */
   readonly headers: HeaderRules
   /** directory of the node's own snapshots */
@@ -323,7 +324,7 @@ function startExecutor(
     config,
     location,
     chain,
-    genesis,
+    genesis: genesis(),
     headers,
     ...engines,
     pool: executorToPool.left,

@@ -116,7 +116,7 @@ export async function openLocalNode(options: LocalNodeOptions): Promise<LocalNod
   const executor = await openExecutor({
     location: join(options.directory, 'db'),
     chain,
-    genesis: genesisStateOf(GENESIS),
+    genesis: () => genesisStateOf(GENESIS),
     engine: await createEngine(await chooseEngine('wasm'), { hashSeed: 0n }),
     precompiles: precompileTable(chain.registeredPrecompiles),
     candidates: {

@@ -103,7 +103,7 @@ async function openTestChain(
   const executor = await openExecutor({
     location,
     chain,
-    genesis: genesisStateOf(genesis),
+    genesis: () => genesisStateOf(genesis),
     engine: options.engine ?? productionEngine,
     ...(options.shadow === undefined ? {} : { shadow: options.shadow }),
     ...(options.hooks === undefined ? {} : { hooks: options.hooks }),

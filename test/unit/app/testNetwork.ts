@@ -137,7 +137,7 @@ export async function openNetworkNode(
     openExecutor({
       location,
       chain,
-      genesis: genesisStateOf(genesis),
+      genesis: () => genesisStateOf(genesis),
       engine: productionEngine,
       precompiles: precompileTable(chain.registeredPrecompiles),
       candidates: {
