@@ -39,7 +39,8 @@ export async function measureReads(
   const rows: Row[] = []
   for (const [label, method, params] of reads) {
     const bodies = Array.from({ length: count }, (_, index) => requestBody(index, method, params(index)))
-    await runLoad({ port: target.port, bodies: bodies.slice(0, WARM_UP), inFlight })
+    const warmUp = Array.from({ length: WARM_UP }, (_, index) => bodies[index % bodies.length]!)
+    await runLoad({ port: target.port, bodies: warmUp, inFlight })
     const result = await runLoad({ port: target.port, bodies, inFlight })
     if (result.errors > 0) throw new Error(`${label}: ${result.firstError}`)
     rows.push({ name: label, unit: '/s', value: (count / result.elapsedMs) * 1_000 }, ...latencyRows(label, result))
