@@ -1,8 +1,8 @@
 /**
- * What one block of transfers costs the executor, phase by phase, on its own: no RPC, no pool, no consensus. Prints and asserts
- * nothing.
+ * What a transfer costs, step by step, from the bytes of its request to the database: the steps of socket, pool and executor thread on one
+ * thread, without sockets, messages between threads and consensus. Prints and asserts nothing.
  *
- *   node bench/executor.ts [transfers in a block] [senders] [blocks] [further accounts in the state] [1: INDEX_TRACES]
+ *   node bench/transferSteps.ts [transfers in a block] [senders] [blocks] [further accounts in the state] [1: INDEX_TRACES]
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { createApplication } from '../src/app/application.ts'
 import { MODULE_HOOKS } from '../src/app/blockHooks.ts'
 import { genesisStateOf } from '../src/app/genesisBlock.ts'
+import { accountState } from '../src/app/headEvent.ts'
 import { openChain } from '../src/app/openChain.ts'
 import { createPublisher } from '../src/app/publisher.ts'
 import { BLOCK_PROTOCOL, type ConsensusBlock } from '../src/chain/consensus/block.ts'
@@ -17,16 +18,24 @@ import { BLOCK_ID_FLAGS, EMPTY_COMMIT, NIL_BLOCK_ID } from '../src/chain/consens
 import { createGenesis } from '../src/chain/createGenesis.ts'
 import { chainConfigOf } from '../src/chain/genesis.ts'
 import { openChainReader } from '../src/chain/store.ts'
+import { decodeTransaction } from '../src/chain/transaction.ts'
 import { createReferenceEngine } from '../src/evm/engines/reference/referenceEngine.ts'
-import type { PooledTransaction } from '../src/mempool/types.ts'
+import { packTransactions, unpackTransactions } from '../src/mempool/packedMessages.ts'
+import { TransactionPool } from '../src/mempool/pool.ts'
+import { toPooledTransaction } from '../src/mempool/poolEntry.ts'
+import type { PooledTransaction, PoolHeadUpdate } from '../src/mempool/types.ts'
 import { precompileTable } from '../src/precompiles/registry.ts'
-import { bytesToHex, hexToBytes } from '../src/primitives/bytes.ts'
+import { bytesToHex } from '../src/primitives/bytes.ts'
 import { keccak256, sha256 } from '../src/primitives/hash.ts'
+import { readRawTransaction, readSender } from '../src/rpc/eth/sendRawTransaction.ts'
+import { parseRequest } from '../src/rpc/message.ts'
+import { readData } from '../src/rpc/params/values.ts'
 import { StateStore } from '../src/state/store.ts'
 import { Database } from '../src/storage/database.ts'
+import { requestBody } from './load/rpc.ts'
 import { accountOf, CHAIN_ID, FUNDER, GWEI, sign } from './load/sign.ts'
-import { percentile } from './measure/percentile.ts'
 import { threadTimes, usedBetween } from './measure/processUsage.ts'
+import { createStepTimes, threadMicroseconds } from './measure/stepTimes.ts'
 
 const [perBlock = 2_000, senderCount = 200, blockCount = 12, furtherAccounts = 0, indexTraces = 0] = process.argv
   .slice(2)
@@ -43,17 +52,17 @@ const PROPOSER = sha256(CONSENSUS_KEY).slice(0, 20)
 const senders = Array.from({ length: senderCount }, (_, index) => accountOf(`bench ${index}`))
 const recipients = Array.from({ length: RECIPIENTS }, (_, index) => keccak256(Buffer.from(`to ${index}`)).slice(12))
 const others = Array.from({ length: furtherAccounts }, (_, index) => keccak256(Buffer.from(`other ${index}`)).slice(12))
+/** The bodies of `eth_sendRawTransaction`, by block. */
 const blocks = Array.from({ length: blockCount + WARM_UP }, (_, block) =>
-  Array.from({ length: perBlock }, (__, at): PooledTransaction => {
+  Array.from({ length: perBlock }, (__, at): string => {
     const index = block * perBlock + at
-    const sender = senders[index % senderCount]!
-    const { raw, hash } = sign(sender, {
+    const { raw } = sign(senders[index % senderCount]!, {
       nonce: BigInt(Math.floor(index / senderCount)),
       to: recipients[index % RECIPIENTS]!,
       value: 1n,
       maxFeePerGas: 500n * GWEI,
     })
-    return { raw: hexToBytes(raw), hash: hexToBytes(hash), sender: sender.address }
+    return requestBody(index, 'eth_sendRawTransaction', [raw])
   }),
 )
 
@@ -77,24 +86,28 @@ const directory = mkdtempSync(join(tmpdir(), 'coind-bench-'))
 const database = await Database.open(directory)
 const state = new StateStore(database)
 
-const times = new Map<string, number[]>()
-function note(phase: string, milliseconds: number): void {
-  if (block < WARM_UP) return
-  times.set(phase, [...(times.get(phase) ?? []), milliseconds])
-}
-async function timed<Result>(phase: string, run: () => Promise<Result>): Promise<Result> {
-  const begin = performance.now()
-  const result = await run()
-  note(phase, performance.now() - begin)
-  return result
-}
+const steps = createStepTimes()
+const STEP = {
+  read: 'reading the request',
+  decode: 'decoding, hash, checks without state',
+  recover: 'recovering the sender',
+  hand: 'packing for the pool thread and back',
+  admit: 'admission to the pool',
+  select: 'selection, packing for the executor',
+  build: 'execution',
+  root: 'state root and history',
+  header: 'receipts, header',
+  stateBatch: "the state's batch",
+  publish: 'block, receipts, indexes',
+  write: "LevelDB's write, in this thread",
+  follow: 'the pool follows the block',
+} as const
 
-let block = 0
 let deferred = (): void => undefined
-let offered: readonly PooledTransaction[] = []
-let offeredUpTo = 0
-let appliedAt = 0
+let candidates: Iterator<PooledTransaction, void, void> | undefined
+let update: PoolHeadUpdate | undefined
 let batchBytes = 0
+let appliedAt = 0
 const publisher = createPublisher({
   database: {
     get: (key) => database.get(key),
@@ -103,9 +116,8 @@ const publisher = createPublisher({
     stopBuffering: async () => undefined,
     startFlush: async () => ({ done: Promise.resolve() }),
     write: (batch, options) => {
-      note('publish: batch', performance.now() - publishBegin)
       batchBytes = batch.bytes
-      return timed('publish: LevelDB write', () => database.write(batch, options))
+      return steps.within(STEP.publish, STEP.write, () => database.write(batch, options))
     },
   },
   maintain: () => undefined,
@@ -115,19 +127,66 @@ const publisher = createPublisher({
     ...genesisStateOf(genesis),
     accounts: [...genesisStateOf(genesis).accounts, ...funded],
   })),
-  onPublished: () => undefined,
+  onPublished: (event) => {
+    update = event.update
+  },
   onWritten: () => undefined,
   now: () => performance.now(),
   later: () => undefined,
 })
-let publishBegin = 0
+const readState = () => state.reader()
+const pool = new TransactionPool({
+  chain,
+  head: {
+    height: 0,
+    baseFeePerGas: chain.feeMarket.initialBaseFee,
+    minimumBaseFee: chain.feeMarket.minimumBaseFee,
+    gasLimit: chain.blockGasLimit,
+  },
+  readAccount: (address) => accountState(readState().getAccount(address), readState()),
+  authoritiesOf: () => [],
+  checkNativeState: () => undefined,
+  nativeGas: ({ intrinsicGas }) => intrinsicGas,
+  now: () => performance.now(),
+})
+
+/** What socket and pool thread do with the requests, each step for all of them. */
+function admit(bodies: readonly string[]): void {
+  const raws = steps.run(STEP.read, () =>
+    bodies.map((body) => {
+      const request = parseRequest(body, 1)
+      if (!('messages' in request)) throw request
+      const [message] = request.messages
+      if (message?.kind !== 'call') throw new Error('no call')
+      return readData((message.params as readonly unknown[])[0])
+    }),
+  )
+  const transactions = steps.run(STEP.decode, () =>
+    raws.map((raw) => readRawTransaction(raw, { feeCapAcoin: 0n, acceptsUnprotected: false })),
+  )
+  const known = steps.run(STEP.recover, () =>
+    transactions.map((transaction) => ({
+      raw: transaction.raw,
+      hash: transaction.hash,
+      sender: readSender(transaction, chain),
+    })),
+  )
+  const handed = steps.run(STEP.hand, () => unpackTransactions(packTransactions(known)))
+  steps.run(STEP.admit, () => {
+    for (const { raw, hash, sender } of handed) {
+      const admission = pool.add(decodeTransaction(raw, hash), sender)
+      if (!admission.accepted) throw new Error(admission.reason)
+    }
+  })
+}
+
 const application = createApplication({
   chain,
   state: {
     reader: () => state.reader(),
     apply: async (changes, height) => {
-      const result = await timed('build: root', () => state.apply(changes, height))
-      appliedAt = performance.now()
+      const result = await steps.within(STEP.build, STEP.root, () => state.apply(changes, height))
+      appliedAt = threadMicroseconds()
       return result
     },
   },
@@ -138,22 +197,24 @@ const application = createApplication({
   engine: createReferenceEngine(),
   precompiles: precompileTable(chain.registeredPrecompiles),
   candidates: {
-    candidates: async ({ isFirst }) => {
-      if (isFirst) offeredUpTo = 0
-      const answer = offered.slice(offeredUpTo, offeredUpTo + CANDIDATES_PER_ANSWER)
-      offeredUpTo += answer.length
-      return answer
-    },
+    candidates: ({ isFirst, ...request }) =>
+      steps.within(STEP.build, STEP.select, async () => {
+        if (isFirst || candidates === undefined) candidates = pool.candidates(request).map(toPooledTransaction)
+        const answer: PooledTransaction[] = []
+        while (answer.length < CANDIDATES_PER_ANSWER) {
+          const next = candidates.next()
+          if (next.done === true) break
+          answer.push(next.value)
+        }
+        return unpackTransactions(packTransactions(answer))
+      }),
   },
   hooks: MODULE_HOOKS,
   isCallIndexed: indexTraces === 1,
   head: publisher.head,
   flush: publisher.flush,
   durableHeight: publisher.durableHeight,
-  publish: (decided, executed) => {
-    publishBegin = performance.now()
-    return publisher.publish(decided, executed)
-  },
+  publish: publisher.publish,
   onExecuted: () => undefined,
   buildBudgetMs: 60_000,
   defer: (work) => {
@@ -166,22 +227,21 @@ async function produce(): Promise<void> {
   const info = await application.info()
   const height = info.height + 1
   const timeMs = GENESIS_TIME_MS + height * chain.blockIntervalMs
-  const begin = performance.now()
-  const proposed = await application.prepareProposal({
-    height,
-    timeMs,
-    proposerAddress: PROPOSER,
-    parentConsensusHash: info.lastBlockId?.hash ?? chain.genesisHash,
-    maxBytes: 100_000_000,
-    lastCommit: info.lastSeenCommit ?? EMPTY_COMMIT,
-    evidence: [],
-  })
+  const proposed = await steps.run(STEP.build, () =>
+    application.prepareProposal({
+      height,
+      timeMs,
+      proposerAddress: PROPOSER,
+      parentConsensusHash: info.lastBlockId?.hash ?? chain.genesisHash,
+      maxBytes: 100_000_000,
+      lastCommit: info.lastSeenCommit ?? EMPTY_COMMIT,
+      evidence: [],
+    }),
+  )
   const { txs } = proposed!
-  const built = performance.now()
-  note('build: receipts, header', built - appliedAt)
-  note('build: all', built - begin)
-  await timed('meanwhile: state batch', async () => deferred())
-  if (txs.length !== offered.length) throw new Error(`${txs.length} of ${offered.length} transfers are in the block`)
+  steps.divide(STEP.build, STEP.header, appliedAt)
+  steps.run(STEP.stateBatch, () => deferred())
+  if (txs.length !== perBlock) throw new Error(`${txs.length} of ${perBlock} transfers are in the block`)
   const filler = sha256(CONSENSUS_KEY)
   const header: ConsensusBlock['header'] = {
     version: { block: BLOCK_PROTOCOL, app: 0 },
@@ -206,7 +266,7 @@ async function produce(): Promise<void> {
     timestampMs: timeMs,
     signature: new Uint8Array(64).fill(1),
   }
-  await timed('publish: all', () =>
+  await steps.run(STEP.publish, () =>
     application.finalizeBlock({
       block: { header, txs, evidence: [], lastCommit: info.lastSeenCommit ?? EMPTY_COMMIT },
       blockId,
@@ -218,34 +278,37 @@ async function produce(): Promise<void> {
 let thread = process.threadCpuUsage()
 let all = process.cpuUsage()
 let tasks = threadTimes(process.pid)
-for (const transactions of blocks) {
+for (const [block, bodies] of blocks.entries()) {
   if (block === WARM_UP) {
+    steps.reset()
     thread = process.threadCpuUsage()
     all = process.cpuUsage()
     tasks = threadTimes(process.pid)
   }
-  offered = transactions
+  admit(bodies)
   await produce()
-  block++
+  steps.run(STEP.follow, () => pool.headChanged(update!))
 }
 const used = process.cpuUsage(all)
 const own = process.threadCpuUsage(thread)
 const transfers = perBlock * blockCount
 const each = ({ user, system }: { user: number; system: number }): number => (user + system) / transfers
 console.log(
-  `${blockCount} blocks of ${perBlock} transfers, ${senderCount} senders, ${furtherAccounts} further accounts`,
+  `${blockCount} blocks of ${perBlock} transfers, ${senderCount} senders, ${furtherAccounts} further accounts; ` +
+    `a block's batch has ${(batchBytes / 1e6).toFixed(2)} MB`,
 )
-console.log(`CPU µs each: executor ${each(own).toFixed(1)}, other threads ${(each(used) - each(own)).toFixed(1)}`)
-const threads = usedBetween(tasks, threadTimes(process.pid)).map(
-  ([name, ms]) => `${name} ${((ms * 1_000) / transfers).toFixed(1)}`,
-)
-console.log(`by thread: ${threads.join(', ')}`)
-console.log(`batch ${(batchBytes / 1e6).toFixed(2)} MB; ms a block: best, median, worst`)
-for (const [phase, values] of [...times].sort()) {
-  values.sort((a, b) => a - b)
-  const columns = [values[0]!, percentile(values, 50), values.at(-1)!].map((value) => value.toFixed(1).padStart(8))
-  console.log(`  ${phase.padEnd(26)}${columns.join('')}`)
+console.log('processor time of a transfer in µs, and its share:')
+const print = (name: string, microseconds: number): void =>
+  console.log(
+    `  ${name.padEnd(38)}${microseconds.toFixed(1).padStart(6)}${((microseconds / each(used)) * 100).toFixed(0).padStart(5)} %`,
+  )
+for (const [step, microseconds] of steps.entries) print(step, microseconds / transfers)
+const counted = [...steps.entries.values()].reduce((sum, microseconds) => sum + microseconds, 0) / transfers
+print('else in this thread', each(own) - counted)
+for (const [name, ms] of usedBetween(tasks, threadTimes(process.pid))) {
+  if (name !== 'node-MainThread') print(name, (ms * 1_000) / transfers)
 }
+print('all', each(used))
 console.log(`state root ${bytesToHex(state.root)}, block hash ${bytesToHex(publisher.head().hash)}`)
 await state.close()
 await database.close()
