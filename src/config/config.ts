@@ -22,7 +22,8 @@ export interface Config extends ChainIds {
   readonly rpc: RpcConfig
   readonly p2p: P2pConfig
   /** loopback; 0 = off */
-  readonly metricsPort: number
+  /** port 0: off */
+  readonly metrics: { readonly host: string; readonly port: number }
   /** blocks whose state is kept, or all of them */
   readonly pruning: 'archive' | number
   /** blocks that are kept; 0 = all */
@@ -199,7 +200,7 @@ export function loadConfig(sources: ConfigSources, homeDirectory: string): Confi
       persistentPeers: withSeed(settings.persistentPeers, settings.isJoining ? seedPeer : undefined),
       maxPeers: settings.maxPeers,
     },
-    metricsPort: settings.metricsPort,
+    metrics: { host: settings.metricsHost, port: settings.metricsPort },
     pruning: settings.pruning,
     blockHistory: settings.blockHistory,
     index: settings.index,

@@ -131,7 +131,8 @@ export const VARIABLES = {
 
   logLevel: variable('LOG_LEVEL', 'Operation', choice(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']), 'info', 'The least important messages that are logged.'),
   logFormat: variable('LOG_FORMAT', 'Operation', choice(['auto', 'human', 'json']), 'auto', '`auto` is `human` in a terminal and `json` elsewhere.'),
-  metricsPort: variable('METRICS_PORT', 'Operation', integer(0, 65_535, 'a port'), '9464', 'Port of `GET /metrics` (Prometheus), on 127.0.0.1 only; 0 turns it off.'),
+  metricsPort: variable('METRICS_PORT', 'Operation', integer(0, 65_535, 'a port'), '9464', 'Port of `GET /metrics` (Prometheus); 0 turns it off.'),
+  metricsHost: variable('METRICS_HOST', 'Operation', host, '127.0.0.1', 'Address that METRICS_PORT listens on. Nobody is asked who he is there: let only your own network reach it.'),
   heartbeatUrl: variable('EXPLORER_HEARTBEAT_URL', 'Operation', httpUrl, undefined, 'Explorer address that the node reports to every 30 seconds, `…/api/network/heartbeat`.', true),
 } as const
 

@@ -37,6 +37,7 @@ import {
 } from './httpMessages.ts'
 import { createPendingResponses, type PendingResponses } from './pendingResponses.ts'
 import type { Access } from './privateAccess.ts'
+import { answerProbe, PROBE_PATHS, type ProbeSource, probeOf } from './probes.ts'
 import type { RateLimit } from './rateLimit.ts'
 import { addRestRoutes, isRestPath, type RestOptions, restRateLimited } from './rest/routes.ts'
 import { answerBuffer } from './resultText.ts'
@@ -57,7 +58,7 @@ export interface RpcServerOptions {
   readonly cosmos: CosmosOptions | undefined
   /** who may use the listener; by default everybody */
   readonly access?: Access
-  readonly health: () => Health
+  readonly probes: ProbeSource
   readonly host: string
   /** 0: any free port */
   readonly port: number
@@ -87,14 +88,6 @@ export interface CosmosOptions {
   readonly rest: RestOptions
   /** what gRPC-Web calls */
   readonly grpc: GrpcWebOptions
-}
-
-/** What GET /health shows. */
-interface Health {
-  readonly height: number
-  /** milliseconds since the time of the newest block */
-  readonly ageMs: number
-  readonly [field: string]: string | number | boolean | null
 }
 
 interface HttpLimits {
@@ -138,8 +131,6 @@ const DEFAULT_HTTP_LIMITS: HttpLimits = {
 /** At `/`, too, as many tools take one address for HTTP and WebSocket. */
 const WEBSOCKET_PATHS = ['/ws', '/'] as const
 const COMET_WEBSOCKET_PATH = '/rpc/websocket'
-/** Never refused: who balances load by it must not take a limit of one client for a fault of the node. */
-const HEALTH_PATH = '/health'
 /** Milliseconds between checks for connections that have used up their time. */
 const CHECK_INTERVAL_MS = 1_000
 /** Milliseconds for running requests when the server closes. */
@@ -156,7 +147,7 @@ const unzip = promisify(gunzip)
 const ZLIB_ERROR = /^Z_/
 
 /**
- * A listener: JSON-RPC at POST / and as WebSocket at /ws and /, /health, and for clients of Cosmos chains /rpc/… and /cosmos/…. HTTP follows geth (node/rpcstack.go, rpc/http.go): each JSON-RPC
+ * A listener: JSON-RPC at POST / and as WebSocket at /ws and /, the probes, and for clients of Cosmos chains /rpc/… and /cosmos/…. HTTP follows geth (node/rpcstack.go, rpc/http.go): each JSON-RPC
  * answer has the status 200, only faults of the transport have others.
  * @throws Error (rejects) when it can not listen
  */
@@ -313,7 +304,7 @@ function addRoutes(
   requests: ClientBudget,
   pending: PendingResponses,
 ): void {
-  const { dispatcher, cosmos, access, health, clients, rateLimit, allowedOrigins, requestBytes, responseBytes, log } =
+  const { dispatcher, cosmos, access, probes, clients, rateLimit, allowedOrigins, requestBytes, responseBytes, log } =
     options
 
   app.removeAllContentTypeParsers()
@@ -348,7 +339,7 @@ function addRoutes(
   // Once the body is there: what it counts is taken before another request is let in.
   app.addHook('preHandler', async (request, reply) => {
     const path = request.url.split('?', 1)[0]!
-    if (path === HEALTH_PATH) return
+    if (probeOf(path) !== undefined) return
     const seconds = rateLimit.admit(request.client, Buffer.isBuffer(request.body) ? request.body.length : 0)
     if (seconds === 0) return
     const json = tooManyRequests(dispatcher, path, bodyText(request), seconds)
@@ -366,11 +357,13 @@ function addRoutes(
     sendJson(reply, (await dispatcher.answer(bodyText(request), scopeOfHttp(request, reply))) ?? ''),
   )
   app.get('/', async (_, reply) => reply.code(200).send())
-  app.get(HEALTH_PATH, async (_, reply) => {
-    const report = health()
-    const isHealthy = report.ageMs <= limits.staleMs
-    return sendJson(reply.code(isHealthy ? 200 : 503), JSON.stringify({ healthy: isHealthy, ...report }))
-  })
+  for (const path of PROBE_PATHS) {
+    app.get(path, async (request, reply) => {
+      const query = new URLSearchParams(request.url.split('?', 2)[1])
+      const { status, text } = answerProbe(path, query, probes, limits.staleMs)
+      return sendJson(reply.code(status), text)
+    })
+  }
   if (cosmos !== undefined) {
     addCometRoutes(app, cosmos.comet, { log, responseBytes, rateLimit, metrics: options.metrics })
     addRestRoutes(app, cosmos.rest)

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { answerStartingProbe, probeOf } from './probes.ts'
 
 // An import of it would also load undici, for the names that Node.js exports of it there: 35 ms of each start's processor time.
 const { createServer } = process.getBuiltinModule('node:http')
@@ -25,19 +26,21 @@ const AFTER_MS = 5_000
 const MAX_CONNECTIONS = 64
 const REQUEST_MS = 10_000
 
-const HEALTH = JSON.stringify({ healthy: false, catchingUp: true, starting: true })
 const TEXT = 'the node is starting, and does not serve requests yet: its log says how far it is\n'
 
 /**
  * A start may take hours: it waits for a seed node or a first peer, restores a snapshot, executes blocks of a web server, converts the database.
  * Whoever watches the process should not take it for one that hangs, and end it in the middle of that. So after a while its port answers
- * all requests with 503, and `GET /health` with a JSON that says that it is starting.
+ * all requests with 503, and the probes with a JSON that says that it is starting.
  */
 export function createStartServer({ host, port, onError, afterMs = AFTER_MS }: StartServerOptions): StartServer {
   const server = createServer((request, response) => {
-    const isHealth = request.url?.split('?', 1)[0] === '/health'
-    response.writeHead(503, { 'content-type': isHealth ? 'application/json' : 'text/plain; charset=utf-8' })
-    response.end(isHealth ? HEALTH : TEXT)
+    const probe = probeOf(request.url?.split('?', 1)[0] ?? '')
+    const { status, text } = probe === undefined ? { status: 503, text: TEXT } : answerStartingProbe(probe)
+    response.writeHead(status, {
+      'content-type': probe === undefined ? 'text/plain; charset=utf-8' : 'application/json',
+    })
+    response.end(text)
   })
   server.maxConnections = MAX_CONNECTIONS
   server.headersTimeout = REQUEST_MS

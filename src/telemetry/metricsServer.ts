@@ -5,7 +5,7 @@ import { Registry } from 'prom-client'
 const { createServer } = process.getBuiltinModule('node:http')
 
 interface MetricsServer {
-  readonly url: string
+  readonly port: number
   stop(): Promise<void>
 }
 
@@ -13,12 +13,15 @@ interface MetricsServer {
 const MAX_CONNECTIONS = 16
 
 /**
- * Serves `GET /metrics` on the loopback interface. It runs in the main thread and asks all others, so a page is made for all who ask
+ * Serves `GET /metrics`. It runs in the main thread and asks all others, so a page is made for all who ask
  * meanwhile.
  * @param collect makes the page (see `formatMetrics`); when it rejects, the answer is 503
- * @throws Error with a `code` when the port cannot be opened
+ * @throws Error with a `code` when host and port cannot be opened
  */
-export async function serveMetrics(port: number, collect: () => Promise<string>): Promise<MetricsServer> {
+export async function serveMetrics(
+  { host, port }: { readonly host: string; readonly port: number },
+  collect: () => Promise<string>,
+): Promise<MetricsServer> {
   let running: Promise<string> | undefined
   const collectOnce = (): Promise<string> => {
     running ??= collect().finally(() => {
@@ -41,11 +44,10 @@ export async function serveMetrics(port: number, collect: () => Promise<string>)
   server.maxConnections = MAX_CONNECTIONS
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(port, '127.0.0.1', resolve)
+    server.listen(port, host, resolve)
   })
-  const address = server.address() as AddressInfo
   return {
-    url: `http://127.0.0.1:${address.port}/metrics`,
+    port: (server.address() as AddressInfo).port,
     stop: () =>
       new Promise((resolve, reject) => {
         server.close((error) => (error === undefined ? resolve() : reject(error)))

@@ -8,14 +8,17 @@ import { type HeightTimes, type RoundStateJson, roundStateJson } from '../rpc/co
 import { type CopyChannel, createCopyChannel, publishCopies, readCopies } from './copyOnRequest.ts'
 import { notify, serve } from './port.ts'
 
-/** Copies for socket threads: of the round by the main thread, of the peers by the network thread. */
+/** Copies for socket threads: of the round and of what other threads owe by the main thread, of the peers by the network thread. */
 export interface NodeCopies {
   readonly roundState: CopyChannel
   readonly network: CopyChannel
+  /** see `threadSilence.ts` */
+  readonly silence: CopyChannel
 }
 
 export function createNodeCopies(periodMs?: number): NodeCopies {
-  return { roundState: createCopyChannel(periodMs), network: createCopyChannel(periodMs) }
+  const channel = (): CopyChannel => createCopyChannel(periodMs)
+  return { roundState: channel(), network: channel(), silence: channel() }
 }
 
 /** The only thing that a socket thread sends to the main thread: evidence that `createBroadcastEvidenceMethod` lets through. */

@@ -128,6 +128,8 @@ const service = {
   ...applicationService(executor.application),
   missingBlocks: () => executor.backfill.missing(),
   addOlderBlocks: (blocks: PackedVerifiedBlocks): void => executor.backfill.add(unpackVerifiedBlocks(blocks)),
+  /** Answered while the thread serves. */
+  ready: (): void => undefined,
   metrics: () => threadMetrics.snapshot(),
   close: async () => {
     clearTimeout(haltTimer)

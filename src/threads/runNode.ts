@@ -25,6 +25,7 @@ import { createNodeState, getPeerCount, setPeerCount, setSyncStatus } from './sh
 import { startBackfill } from './startBackfill.ts'
 import { followDecisions, type HeadSummary, type RunningConsensus, startConsensus } from './startConsensus.ts'
 import { networkIdentity, startThreads, unlessAborted } from './startThreads.ts'
+import { publishSilence } from './threadSilence.ts'
 
 const CLIENT_VERSION = `coind/v${VERSION}/${process.platform}-${process.arch}/node${process.versions.node.split('.')[0]}`
 /** Milliseconds in which consensus finishes the block that it is deciding; then the stop goes on without it. */
@@ -151,6 +152,7 @@ async function start(
     },
   })
   undo.add(() => threads.stop())
+  undo.add(publishSilence(copies.silence, threads.pings, () => performance.now()))
   home.genesis.release()
 
   // 3.
@@ -214,15 +216,15 @@ async function start(
 
   // 6.
   let metricsUrl: string | undefined
-  if (config.metricsPort !== 0) {
+  if (config.metrics.port !== 0) {
     let hasReader = false
-    const server = await serveMetrics(config.metricsPort, async () => {
+    const server = await serveMetrics(config.metrics, async () => {
       if (!hasReader) createProcessMetrics(threadMetrics.registry)
       hasReader = true
       return formatMetrics([await threadMetrics.snapshot(), ...(await threads.metrics())])
     })
     undo.add(() => server.stop())
-    metricsUrl = server.url
+    metricsUrl = `${urlOf(config.metrics)}metrics`
     undo.add(
       watchDiskUsage({
         columns: () => threads.columnBytes(),
@@ -242,7 +244,7 @@ async function start(
     undo.add(() => heartbeat.stop())
   }
 
-  const rpcUrl = rpcUrlOf(config)
+  const rpcUrl = urlOf(config.rpc)
   logger.info(
     { rpc: rpcUrl, height: decisions.head().height, nodeId: nodeKey.id, chainId: chain.chainId },
     'node is up',
@@ -323,10 +325,10 @@ function createUndoList(): UndoList {
   }
 }
 
-/** Where a client on this machine reaches the RPC server. */
-function rpcUrlOf({ rpc }: Config): string {
-  const host = ANY_HOST.has(rpc.host) ? 'localhost' : rpc.host
-  return `http://${host.includes(':') ? `[${host}]` : host}:${rpc.port}/`
+/** Where a client on this machine reaches a listener. */
+function urlOf(listener: { readonly host: string; readonly port: number }): string {
+  const host = ANY_HOST.has(listener.host) ? 'localhost' : listener.host
+  return `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}/`
 }
 
 function heartbeatBody(config: Config, { chain, nodeKey }: Home, head: HeadSummary, peers: number): HeartbeatBody {

@@ -51,6 +51,7 @@ import {
 } from './sharedMemory.ts'
 import { endThread, type ThreadData } from './spawn.ts'
 import { openShortEngine } from './threadEngine.ts'
+import { watchSilence } from './threadSilence.ts'
 import type { ViewService } from './view.ts'
 import { followHeads } from './viewFeed.ts'
 import { createSenderRecovery, createViewPool } from './viewPool.ts'
@@ -177,6 +178,7 @@ const viewThreads = Array.from({ length: data.viewThreads }, () => connectReplac
 const remoteViews = viewThreads.map(({ remote }) => remote)
 const views = createViewPool(remoteViews)
 const node = connectCometNode(data.copies, data.main)
+const threadSilence = watchSilence(data.copies.silence, () => performance.now())
 const headHeight = (): number => withView(({ chain }) => chain.headHeight)
 const hub = createSubscriptionHub({
   feed: {
@@ -245,16 +247,21 @@ function listenerOptions(namespaces: readonly Namespace[], rights: CallRights, r
       metrics,
     }),
     hub,
-    health: () =>
-      withView(({ chain }) => {
-        const timeMs = chain.consensusBlock(chain.headHeight)?.header.timeMs ?? data.chain.genesisTimeMs
-        return {
-          height: chain.headHeight,
-          ageMs: Math.max(0, Date.now() - timeMs),
-          catchingUp: isCatchingUp(data.nodeState),
-          peers: getPeerCount(data.nodeState),
-        }
-      }),
+    probes: {
+      silence: threadSilence.silence,
+      health: () =>
+        withView(({ chain }) => {
+          const { headHeight } = chain
+          const timeMs = chain.consensusBlock(headHeight)?.header.timeMs ?? data.chain.genesisTimeMs
+          return {
+            height: headHeight,
+            ageMs: Math.max(0, Date.now() - timeMs),
+            catchingUp: isCatchingUp(data.nodeState),
+            peers: getPeerCount(data.nodeState),
+            lag: (getSyncStatus(data.nodeState, headHeight)?.highestBlock ?? headHeight) - headHeight,
+          }
+        }),
+    },
     rateLimit: rate,
     requestBytes: data.limits.requestBytes,
     responseBytes: data.limits.responseBytes,
@@ -379,6 +386,7 @@ const service = {
     closePool(data.pool)
     for (const port of [...viewThreads, remoteFilters, ...filterClients]) port.close()
     node.close()
+    threadSilence.close()
     await feed.close()
     await database.close()
     log.flush()

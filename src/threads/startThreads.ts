@@ -93,6 +93,8 @@ export interface Threads {
   readonly executor: Remote<ExecutorService>
   readonly network: Remote<NetworkService>
   readonly background: Remote<BackgroundService>
+  /** asks the threads without which no block is made or followed whether they still serve */
+  readonly pings: Readonly<Record<'executor' | 'pool' | 'network', () => Promise<unknown>>>
   /** the main thread's ends, see `createNetworkTransport` */
   readonly networkPorts: Pick<NetworkTransportOptions, 'control' | 'reports' | 'evidence'>
   /** the main thread's own calls, on channels of their own: they do not wait for calls of clients */
@@ -199,6 +201,7 @@ async function startAll(options: ThreadsOptions): Promise<Omit<Threads, 'columnB
       executor: executor.remote,
       network: network.remote,
       background: background.remote,
+      pings: { executor: executor.remote.ready, pool: pool.remote.ready, network: network.remote.ready },
       networkPorts: {
         control: network.thread.control,
         reports: wiring.network.reports.right,

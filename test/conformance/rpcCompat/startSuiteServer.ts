@@ -71,7 +71,10 @@ export async function startSuiteServer(directory: string): Promise<SuiteServer> 
       log: console,
     }),
     cosmos: undefined,
-    health: () => ({ height: imported.view.chain.headHeight, ageMs: 0 }),
+    probes: {
+      health: () => ({ height: imported.view.chain.headHeight, ageMs: 0, catchingUp: false, peers: 0, lag: 0 }),
+      silence: () => ({ thread: '', silentMs: 0 }),
+    },
     host: '127.0.0.1',
     port: 0,
     clients: createClientAddresses([]),

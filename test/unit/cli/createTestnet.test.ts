@@ -75,7 +75,7 @@ describe('createTestnet', () => {
   it('writes variables with which the nodes find one another on this machine', () => {
     const { nodes, genesisHash: hash } = create()
     const configs = nodes.map(({ home }) => configOf(home))
-    const ports = configs.flatMap(({ rpc, p2p, metricsPort }) => [rpc.port, p2p.port, metricsPort])
+    const ports = configs.flatMap(({ rpc, p2p, metrics }) => [rpc.port, p2p.port, metrics.port])
     expect(new Set(ports).size).toBe(9)
     for (const [index, config] of configs.entries()) {
       expect(config.homedir).toBe(nodes[index]!.home)

@@ -38,7 +38,7 @@ describe('loadConfig', () => {
       homedir: '/home/someone/.coind',
       rpc: { host: '0.0.0.0', port: 8080, corsOrigins: ['*'] },
       p2p: { host: '0.0.0.0', port: 26656, persistentPeers: [], maxPeers: 64 },
-      metricsPort: 9464,
+      metrics: { host: '127.0.0.1', port: 9464 },
       pruning: 50_000,
       blockHistory: 0,
       genesis: { wallet: undefined, selfDelegationAcoin: 10n ** 24n, hash: undefined },

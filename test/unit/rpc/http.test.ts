@@ -5,7 +5,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { defineMethod, type ParamReader } from '../../../src/rpc/method.ts'
 import { createMemoryNode, type MemoryNode, TEST_LIMITS } from './memoryNode.ts'
-import { createTestThread, startTestServer, type TestServer, type TestThread } from './rpcTestServer.ts'
+import { createTestThread, probesOf, startTestServer, type TestServer, type TestThread } from './rpcTestServer.ts'
 
 const readAny: ParamReader<unknown> = (json) => json
 const big = defineMethod({
@@ -28,7 +28,7 @@ beforeAll(async () => {
   strict = await startTestServer(node, thread, {
     allowedOrigins: ['https://app.example.org'],
     requestBytes: 10_000,
-    health: () => ({ height: 7, ageMs: 16_000 }),
+    probes: probesOf(() => ({ height: 7, ageMs: 16_000, peers: 2 }), 61_000),
     limits: { headersMs: 400, requestMs: 800, writeMs: 500, connections: 20 },
   })
 })
@@ -171,11 +171,20 @@ describe('other requests', () => {
     expect((await post(CALL, JSON_HEADERS, `${server.url}/v1`)).status).toBe(404)
   })
 
-  test('GET /health: 200, or 503 when the newest block is too old', async () => {
-    const healthy = await fetch(`${server.url}/health`)
-    expect([healthy.status, await healthy.json()]).toEqual([200, { healthy: true, height: 0, ageMs: 0 }])
-    const stale = await fetch(`${strict.url}/health`)
-    expect([stale.status, await stale.json()]).toEqual([503, { healthy: false, height: 7, ageMs: 16_000 }])
+  test('probes: what src/rpc/probes.ts answers', async () => {
+    const ask = async (url: string) => {
+      const response = await fetch(url)
+      return [response.status, await response.json()]
+    }
+    const fresh = { height: 0, ageMs: 0, catchingUp: false, peers: 0 }
+    const old = { height: 7, ageMs: 16_000, catchingUp: false, peers: 2 }
+    expect(await ask(`${server.url}/health`)).toEqual([200, { healthy: true, ...fresh }])
+    expect(await ask(`${strict.url}/health`)).toEqual([503, { healthy: false, ...old }])
+    expect(await ask(`${server.url}/livez`)).toEqual([200, { live: true }])
+    expect(await ask(`${strict.url}/livez`)).toEqual([503, { live: false, thread: 'executor', silentMs: 61_000 }])
+    expect(await ask(`${strict.url}/readyz?max_lag=3`)).toEqual([200, { ready: true, lag: 0, ...old }])
+    expect((await ask(`${strict.url}/readyz?max_lag=-1`))[0]).toBe(400)
+    expect(await ask(`${server.url}/startupz`)).toEqual([200, { started: true }])
   })
 })
 

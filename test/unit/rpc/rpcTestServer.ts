@@ -12,6 +12,7 @@ import { createKeptAnswers } from '../../../src/rpc/keptAnswers.ts'
 import { createMethodTable, type MethodTable, type RpcMethod, type SyncStatus } from '../../../src/rpc/method.ts'
 import { createSocketMethods, METHODS } from '../../../src/rpc/methods.ts'
 import { methodsOf } from '../../../src/rpc/namespaces.ts'
+import type { Health, ProbeSource } from '../../../src/rpc/probes.ts'
 import { createRateLimit, type RateLimit } from '../../../src/rpc/rateLimit.ts'
 import { createRestRouter } from '../../../src/rpc/rest/router.ts'
 import type { RestOptions } from '../../../src/rpc/rest/routes.ts'
@@ -174,6 +175,14 @@ export interface TestServer extends RpcServer {
 }
 
 /** A real server on a free port of the loopback interface. */
+/** What probes show of a node that is in step and alone, but for the given fields; the executor owes an answer for `silentMs`. */
+export function probesOf(health: () => Partial<Health>, silentMs = 0): ProbeSource {
+  return {
+    health: () => ({ height: 0, ageMs: 0, catchingUp: false, peers: 0, lag: 0, ...health() }),
+    silence: () => ({ thread: 'executor', silentMs }),
+  }
+}
+
 export async function startTestServer(
   node: MemoryNode,
   thread: TestThread,
@@ -183,7 +192,7 @@ export async function startTestServer(
     dispatcher: thread.dispatcher,
     hub: thread.hub,
     cosmos: NO_COSMOS,
-    health: () => ({ height: node.view().chain.headHeight, ageMs: 0 }),
+    probes: probesOf(() => ({ height: node.view().chain.headHeight })),
     host: '127.0.0.1',
     port: 0,
     clients: createClientAddresses([]),

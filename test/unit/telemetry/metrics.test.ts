@@ -74,25 +74,27 @@ describe('metrics of several threads', () => {
   })
 })
 
+const urlOf = ({ port }: { readonly port: number }): string => `http://127.0.0.1:${port}/metrics`
+
 describe('serveMetrics', () => {
   it('answers GET /metrics alone', async () => {
     let isBroken = false
-    const server = await serveMetrics(0, async () => {
+    const server = await serveMetrics({ host: '127.0.0.1', port: 0 }, async () => {
       if (isBroken) throw new Error('a thread has stopped')
       return 'coind_block_height 1\n'
     })
     try {
-      const ok = await fetch(server.url)
+      const ok = await fetch(urlOf(server))
       expect([ok.status, ok.headers.get('content-type'), await ok.text()]).toEqual([
         200,
         'text/plain; version=0.0.4; charset=utf-8',
         'coind_block_height 1\n',
       ])
-      expect((await fetch(server.url, { method: 'POST' })).status).toBe(405)
-      expect((await fetch(server.url.replace('/metrics', '/'))).status).toBe(404)
+      expect((await fetch(urlOf(server), { method: 'POST' })).status).toBe(405)
+      expect((await fetch(urlOf(server).replace('/metrics', '/'))).status).toBe(404)
       isBroken = true
-      expect((await fetch(server.url)).status).toBe(503)
-      await expect(serveMetrics(Number(new URL(server.url).port), async () => '')).rejects.toMatchObject({
+      expect((await fetch(urlOf(server))).status).toBe(503)
+      await expect(serveMetrics({ host: '127.0.0.1', port: server.port }, async () => '')).rejects.toMatchObject({
         code: 'EADDRINUSE',
       })
     } finally {
@@ -102,19 +104,19 @@ describe('serveMetrics', () => {
 
   it('makes one page for all who ask meanwhile', async () => {
     let made = 0
-    const server = await serveMetrics(0, async () => {
+    const server = await serveMetrics({ host: '127.0.0.1', port: 0 }, async () => {
       const page = `coind_block_height ${++made}`
       await new Promise((resolve) => setImmediate(resolve))
       return page
     })
     try {
-      const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+      const socket = connect(Number(new URL(urlOf(server)).port), '127.0.0.1')
       const get = (connection: string) => `GET /metrics HTTP/1.1\r\nHost: a\r\nConnection: ${connection}\r\n\r\n`
       // In one packet, so that all of them are there before the first is answered.
       socket.write(get('keep-alive').repeat(9) + get('close'))
       const answers = await text(socket)
       expect(answers.match(/coind_block_height \d+/g)).toEqual(Array(10).fill('coind_block_height 1'))
-      expect(await (await fetch(server.url)).text()).toBe('coind_block_height 2')
+      expect(await (await fetch(urlOf(server))).text()).toBe('coind_block_height 2')
     } finally {
       await server.stop()
     }
