@@ -158,7 +158,11 @@ reportWords(
   () => wordOf(2),
   all,
 )
-reportWords('exp', '256-bit exponent', full, () => all())
+const odd = (): Limbs => [randomLimb() | 1n, randomLimb(), randomLimb(), randomLimb()]
+for (const bytes of [3, 4, 32]) {
+  const exponent = (): Limbs => (bytes === 32 ? all() : [(1n << BigInt(8 * bytes)) - 1n - small(256)[0], 0n, 0n, 0n])
+  reportWords('exp', `${bytes}-byte exponent`, odd, exponent)
+}
 reportWords('exp', '8-bit exponent', full, () => small(256))
 reportWords(
   'exp',

@@ -4,6 +4,8 @@ import { MAX_CODE } from './testState.ts'
 
 /** Numbers with all limbs set. */
 const A = `0x${'f3a5c17b9d2e4806'.repeat(4)}`
+/** Odd, because powers of even numbers become 0. */
+const ODD = `0x${'f3a5c17b9d2e4807'.repeat(4)}`
 const ONES = `0x${'ff'.repeat(32)}`
 /** Divisors of 64, 128, 192 and 256 bits whose estimate of a digit must be corrected. */
 const DIVISORS = [
@@ -48,8 +50,8 @@ export function opcodePrograms(): Program[] {
         loop(`${name} by ${size}`, `DUP3 DUP3 DUP3 ${name} POP`, { setup: `${divisor} ${ONES} ${A}` }),
       ),
     ),
-    ...[1, 8, 32].map((bytes) =>
-      loop(`EXP, exponent of ${bytes} bytes`, 'DUP2 DUP2 EXP POP', { setup: `0x${'ff'.repeat(bytes)} ${A}` }),
+    ...[1, 2, 3, 4, 8, 32].map((bytes) =>
+      loop(`EXP, exponent of ${bytes} bytes`, 'DUP2 DUP2 EXP POP', { setup: `0x${'ff'.repeat(bytes)} ${ODD}` }),
     ),
     ...NOTHING_TAKEN.map((name) => loop(name, `${name} POP`)),
     ...NOTHING_TAKEN.map((name) =>

@@ -188,6 +188,15 @@ describe('divisions of words', () => {
     )
   })
 
+  it('exp of odd and even bases is what BigInt says where exponents become long', () => {
+    const bases = [1n, 2n, 3n, 10n, LEAST - 1n, LEAST + 1n, WORD_MASK, (0xf3a5c17b9d2e4807n ** 4n) & WORD_MASK]
+    for (const bits of [1, 8, 15, 16, 17, 31, 32, 33, 63, 64, 128, 255, 256]) {
+      for (const exponent of [-3n, -2n, -1n, 0n, 1n, 2n].map((offset) => unsigned((1n << BigInt(bits)) + offset))) {
+        for (const base of bases) expect(words.compute('exp', [base, exponent])).toBe(power(base, exponent))
+      }
+    }
+  })
+
   it.each([
     ['div', [5n, 0n], 0n],
     ['mod', [5n, 0n], 0n],
