@@ -50,7 +50,10 @@ function clearState(): void {
   store<u64>(state, u64.MAX_VALUE, 160)
 }
 
-/** The 24 rounds, two at a time. The parities of the columns (c) for a round are gathered while the round before writes its lanes. */
+/**
+ * The 24 rounds, two at a time. A round waits for the parities of the columns (c). Each is complete when its lane of the row that is
+ * written last is; the order of the rows is the one that was fastest.
+ */
 function permute(): void {
   let c0 = load<u64>(state, 0) ^ load<u64>(state, 40) ^ load<u64>(state, 80) ^ load<u64>(state, 120) ^ load<u64>(state, 160)
   let c1 = load<u64>(state, 8) ^ load<u64>(state, 48) ^ load<u64>(state, 88) ^ load<u64>(state, 128) ^ load<u64>(state, 168)
@@ -64,27 +67,61 @@ function permute(): void {
     let b2: u64
     let b3: u64
     let b4: u64
-    let d0 = c4 ^ rotl<u64>(c1, 1)
-    let d1 = c0 ^ rotl<u64>(c2, 1)
-    let d2 = c1 ^ rotl<u64>(c3, 1)
-    let d3 = c2 ^ rotl<u64>(c4, 1)
-    let d4 = c3 ^ rotl<u64>(c0, 1)
+    let d0: u64
+    let d1: u64
+    let d2: u64
+    let d3: u64
+    let d4: u64
+
+    d0 = c4 ^ rotl<u64>(c1, 1)
+    d1 = c0 ^ rotl<u64>(c2, 1)
+    d2 = c1 ^ rotl<u64>(c3, 1)
+    d3 = c2 ^ rotl<u64>(c4, 1)
+    d4 = c3 ^ rotl<u64>(c0, 1)
+
+    b0 = rotl<u64>(load<u64>(state, 8) ^ d1, 1)
+    b1 = rotl<u64>(load<u64>(state, 56) ^ d2, 6)
+    b2 = rotl<u64>(load<u64>(state, 104) ^ d3, 25)
+    b3 = rotl<u64>(load<u64>(state, 152) ^ d4, 8)
+    b4 = rotl<u64>(load<u64>(state, 160) ^ d0, 18)
+    store<u64>(other, b0 ^ (b1 | b2), 80)
+    store<u64>(other, b1 ^ (b2 & b3), 88)
+    store<u64>(other, b2 ^ (~b3 & b4), 96)
+    store<u64>(other, ~b3 ^ (b4 | b0), 104)
+    store<u64>(other, b4 ^ (b0 & b1), 112)
+
+    b0 = rotl<u64>(load<u64>(state, 32) ^ d4, 27)
+    b1 = rotl<u64>(load<u64>(state, 40) ^ d0, 36)
+    b2 = rotl<u64>(load<u64>(state, 88) ^ d1, 10)
+    b3 = rotl<u64>(load<u64>(state, 136) ^ d2, 15)
+    b4 = rotl<u64>(load<u64>(state, 184) ^ d3, 56)
+    store<u64>(other, b0 ^ (b1 & b2), 120)
+    store<u64>(other, b1 ^ (b2 | b3), 128)
+    store<u64>(other, b2 ^ (~b3 | b4), 136)
+    store<u64>(other, ~b3 ^ (b4 & b0), 144)
+    store<u64>(other, b4 ^ (b0 | b1), 152)
+
+    b0 = rotl<u64>(load<u64>(state, 16) ^ d2, 62)
+    b1 = rotl<u64>(load<u64>(state, 64) ^ d3, 55)
+    b2 = rotl<u64>(load<u64>(state, 112) ^ d4, 39)
+    b3 = rotl<u64>(load<u64>(state, 120) ^ d0, 41)
+    b4 = rotl<u64>(load<u64>(state, 168) ^ d1, 2)
+    store<u64>(other, b0 ^ (~b1 & b2), 160)
+    store<u64>(other, ~b1 ^ (b2 | b3), 168)
+    store<u64>(other, b2 ^ (b3 & b4), 176)
+    store<u64>(other, b3 ^ (b4 | b0), 184)
+    store<u64>(other, b4 ^ (b0 & b1), 192)
 
     b0 = load<u64>(state, 0) ^ d0
     b1 = rotl<u64>(load<u64>(state, 48) ^ d1, 44)
     b2 = rotl<u64>(load<u64>(state, 96) ^ d2, 43)
     b3 = rotl<u64>(load<u64>(state, 144) ^ d3, 21)
     b4 = rotl<u64>(load<u64>(state, 192) ^ d4, 14)
-    c0 = b0 ^ (b1 | b2) ^ load<u64>(constants + round, 0)
-    store<u64>(other, c0, 0)
-    c1 = b1 ^ (~b2 | b3)
-    store<u64>(other, c1, 8)
-    c2 = b2 ^ (b3 & b4)
-    store<u64>(other, c2, 16)
-    c3 = b3 ^ (b4 | b0)
-    store<u64>(other, c3, 24)
-    c4 = b4 ^ (b0 & b1)
-    store<u64>(other, c4, 32)
+    store<u64>(other, b0 ^ (b1 | b2) ^ load<u64>(constants + round, 0), 0)
+    store<u64>(other, b1 ^ (~b2 | b3), 8)
+    store<u64>(other, b2 ^ (b3 & b4), 16)
+    store<u64>(other, b3 ^ (b4 | b0), 24)
+    store<u64>(other, b4 ^ (b0 & b1), 32)
 
     b0 = rotl<u64>(load<u64>(state, 24) ^ d3, 28)
     b1 = rotl<u64>(load<u64>(state, 72) ^ d4, 20)
@@ -93,82 +130,19 @@ function permute(): void {
     b4 = rotl<u64>(load<u64>(state, 176) ^ d2, 61)
     e = b0 ^ (b1 | b2)
     store<u64>(other, e, 40)
-    c0 ^= e
+    c0 = load<u64>(other, 0) ^ load<u64>(other, 80) ^ load<u64>(other, 120) ^ load<u64>(other, 160) ^ e
     e = b1 ^ (b2 & b3)
     store<u64>(other, e, 48)
-    c1 ^= e
+    c1 = load<u64>(other, 8) ^ load<u64>(other, 88) ^ load<u64>(other, 128) ^ load<u64>(other, 168) ^ e
     e = b2 ^ (b3 | ~b4)
     store<u64>(other, e, 56)
-    c2 ^= e
+    c2 = load<u64>(other, 16) ^ load<u64>(other, 96) ^ load<u64>(other, 136) ^ load<u64>(other, 176) ^ e
     e = b3 ^ (b4 | b0)
     store<u64>(other, e, 64)
-    c3 ^= e
+    c3 = load<u64>(other, 24) ^ load<u64>(other, 104) ^ load<u64>(other, 144) ^ load<u64>(other, 184) ^ e
     e = b4 ^ (b0 & b1)
     store<u64>(other, e, 72)
-    c4 ^= e
-
-    b0 = rotl<u64>(load<u64>(state, 8) ^ d1, 1)
-    b1 = rotl<u64>(load<u64>(state, 56) ^ d2, 6)
-    b2 = rotl<u64>(load<u64>(state, 104) ^ d3, 25)
-    b3 = rotl<u64>(load<u64>(state, 152) ^ d4, 8)
-    b4 = rotl<u64>(load<u64>(state, 160) ^ d0, 18)
-    e = b0 ^ (b1 | b2)
-    store<u64>(other, e, 80)
-    c0 ^= e
-    e = b1 ^ (b2 & b3)
-    store<u64>(other, e, 88)
-    c1 ^= e
-    e = b2 ^ (~b3 & b4)
-    store<u64>(other, e, 96)
-    c2 ^= e
-    e = ~b3 ^ (b4 | b0)
-    store<u64>(other, e, 104)
-    c3 ^= e
-    e = b4 ^ (b0 & b1)
-    store<u64>(other, e, 112)
-    c4 ^= e
-
-    b0 = rotl<u64>(load<u64>(state, 32) ^ d4, 27)
-    b1 = rotl<u64>(load<u64>(state, 40) ^ d0, 36)
-    b2 = rotl<u64>(load<u64>(state, 88) ^ d1, 10)
-    b3 = rotl<u64>(load<u64>(state, 136) ^ d2, 15)
-    b4 = rotl<u64>(load<u64>(state, 184) ^ d3, 56)
-    e = b0 ^ (b1 & b2)
-    store<u64>(other, e, 120)
-    c0 ^= e
-    e = b1 ^ (b2 | b3)
-    store<u64>(other, e, 128)
-    c1 ^= e
-    e = b2 ^ (~b3 | b4)
-    store<u64>(other, e, 136)
-    c2 ^= e
-    e = ~b3 ^ (b4 & b0)
-    store<u64>(other, e, 144)
-    c3 ^= e
-    e = b4 ^ (b0 | b1)
-    store<u64>(other, e, 152)
-    c4 ^= e
-
-    b0 = rotl<u64>(load<u64>(state, 16) ^ d2, 62)
-    b1 = rotl<u64>(load<u64>(state, 64) ^ d3, 55)
-    b2 = rotl<u64>(load<u64>(state, 112) ^ d4, 39)
-    b3 = rotl<u64>(load<u64>(state, 120) ^ d0, 41)
-    b4 = rotl<u64>(load<u64>(state, 168) ^ d1, 2)
-    e = b0 ^ (~b1 & b2)
-    store<u64>(other, e, 160)
-    c0 ^= e
-    e = ~b1 ^ (b2 | b3)
-    store<u64>(other, e, 168)
-    c1 ^= e
-    e = b2 ^ (b3 & b4)
-    store<u64>(other, e, 176)
-    c2 ^= e
-    e = b3 ^ (b4 | b0)
-    store<u64>(other, e, 184)
-    c3 ^= e
-    e = b4 ^ (b0 & b1)
-    store<u64>(other, e, 192)
-    c4 ^= e
+    c4 = load<u64>(other, 32) ^ load<u64>(other, 112) ^ load<u64>(other, 152) ^ load<u64>(other, 192) ^ e
 
     d0 = c4 ^ rotl<u64>(c1, 1)
     d1 = c0 ^ rotl<u64>(c2, 1)
@@ -176,21 +150,49 @@ function permute(): void {
     d3 = c2 ^ rotl<u64>(c4, 1)
     d4 = c3 ^ rotl<u64>(c0, 1)
 
+    b0 = rotl<u64>(load<u64>(other, 8) ^ d1, 1)
+    b1 = rotl<u64>(load<u64>(other, 56) ^ d2, 6)
+    b2 = rotl<u64>(load<u64>(other, 104) ^ d3, 25)
+    b3 = rotl<u64>(load<u64>(other, 152) ^ d4, 8)
+    b4 = rotl<u64>(load<u64>(other, 160) ^ d0, 18)
+    store<u64>(state, b0 ^ (b1 | b2), 80)
+    store<u64>(state, b1 ^ (b2 & b3), 88)
+    store<u64>(state, b2 ^ (~b3 & b4), 96)
+    store<u64>(state, ~b3 ^ (b4 | b0), 104)
+    store<u64>(state, b4 ^ (b0 & b1), 112)
+
+    b0 = rotl<u64>(load<u64>(other, 32) ^ d4, 27)
+    b1 = rotl<u64>(load<u64>(other, 40) ^ d0, 36)
+    b2 = rotl<u64>(load<u64>(other, 88) ^ d1, 10)
+    b3 = rotl<u64>(load<u64>(other, 136) ^ d2, 15)
+    b4 = rotl<u64>(load<u64>(other, 184) ^ d3, 56)
+    store<u64>(state, b0 ^ (b1 & b2), 120)
+    store<u64>(state, b1 ^ (b2 | b3), 128)
+    store<u64>(state, b2 ^ (~b3 | b4), 136)
+    store<u64>(state, ~b3 ^ (b4 & b0), 144)
+    store<u64>(state, b4 ^ (b0 | b1), 152)
+
+    b0 = rotl<u64>(load<u64>(other, 16) ^ d2, 62)
+    b1 = rotl<u64>(load<u64>(other, 64) ^ d3, 55)
+    b2 = rotl<u64>(load<u64>(other, 112) ^ d4, 39)
+    b3 = rotl<u64>(load<u64>(other, 120) ^ d0, 41)
+    b4 = rotl<u64>(load<u64>(other, 168) ^ d1, 2)
+    store<u64>(state, b0 ^ (~b1 & b2), 160)
+    store<u64>(state, ~b1 ^ (b2 | b3), 168)
+    store<u64>(state, b2 ^ (b3 & b4), 176)
+    store<u64>(state, b3 ^ (b4 | b0), 184)
+    store<u64>(state, b4 ^ (b0 & b1), 192)
+
     b0 = load<u64>(other, 0) ^ d0
     b1 = rotl<u64>(load<u64>(other, 48) ^ d1, 44)
     b2 = rotl<u64>(load<u64>(other, 96) ^ d2, 43)
     b3 = rotl<u64>(load<u64>(other, 144) ^ d3, 21)
     b4 = rotl<u64>(load<u64>(other, 192) ^ d4, 14)
-    c0 = b0 ^ (b1 | b2) ^ load<u64>(constants + round, 8)
-    store<u64>(state, c0, 0)
-    c1 = b1 ^ (~b2 | b3)
-    store<u64>(state, c1, 8)
-    c2 = b2 ^ (b3 & b4)
-    store<u64>(state, c2, 16)
-    c3 = b3 ^ (b4 | b0)
-    store<u64>(state, c3, 24)
-    c4 = b4 ^ (b0 & b1)
-    store<u64>(state, c4, 32)
+    store<u64>(state, b0 ^ (b1 | b2) ^ load<u64>(constants + round, 8), 0)
+    store<u64>(state, b1 ^ (~b2 | b3), 8)
+    store<u64>(state, b2 ^ (b3 & b4), 16)
+    store<u64>(state, b3 ^ (b4 | b0), 24)
+    store<u64>(state, b4 ^ (b0 & b1), 32)
 
     b0 = rotl<u64>(load<u64>(other, 24) ^ d3, 28)
     b1 = rotl<u64>(load<u64>(other, 72) ^ d4, 20)
@@ -199,82 +201,19 @@ function permute(): void {
     b4 = rotl<u64>(load<u64>(other, 176) ^ d2, 61)
     e = b0 ^ (b1 | b2)
     store<u64>(state, e, 40)
-    c0 ^= e
+    c0 = load<u64>(state, 0) ^ load<u64>(state, 80) ^ load<u64>(state, 120) ^ load<u64>(state, 160) ^ e
     e = b1 ^ (b2 & b3)
     store<u64>(state, e, 48)
-    c1 ^= e
+    c1 = load<u64>(state, 8) ^ load<u64>(state, 88) ^ load<u64>(state, 128) ^ load<u64>(state, 168) ^ e
     e = b2 ^ (b3 | ~b4)
     store<u64>(state, e, 56)
-    c2 ^= e
+    c2 = load<u64>(state, 16) ^ load<u64>(state, 96) ^ load<u64>(state, 136) ^ load<u64>(state, 176) ^ e
     e = b3 ^ (b4 | b0)
     store<u64>(state, e, 64)
-    c3 ^= e
+    c3 = load<u64>(state, 24) ^ load<u64>(state, 104) ^ load<u64>(state, 144) ^ load<u64>(state, 184) ^ e
     e = b4 ^ (b0 & b1)
     store<u64>(state, e, 72)
-    c4 ^= e
-
-    b0 = rotl<u64>(load<u64>(other, 8) ^ d1, 1)
-    b1 = rotl<u64>(load<u64>(other, 56) ^ d2, 6)
-    b2 = rotl<u64>(load<u64>(other, 104) ^ d3, 25)
-    b3 = rotl<u64>(load<u64>(other, 152) ^ d4, 8)
-    b4 = rotl<u64>(load<u64>(other, 160) ^ d0, 18)
-    e = b0 ^ (b1 | b2)
-    store<u64>(state, e, 80)
-    c0 ^= e
-    e = b1 ^ (b2 & b3)
-    store<u64>(state, e, 88)
-    c1 ^= e
-    e = b2 ^ (~b3 & b4)
-    store<u64>(state, e, 96)
-    c2 ^= e
-    e = ~b3 ^ (b4 | b0)
-    store<u64>(state, e, 104)
-    c3 ^= e
-    e = b4 ^ (b0 & b1)
-    store<u64>(state, e, 112)
-    c4 ^= e
-
-    b0 = rotl<u64>(load<u64>(other, 32) ^ d4, 27)
-    b1 = rotl<u64>(load<u64>(other, 40) ^ d0, 36)
-    b2 = rotl<u64>(load<u64>(other, 88) ^ d1, 10)
-    b3 = rotl<u64>(load<u64>(other, 136) ^ d2, 15)
-    b4 = rotl<u64>(load<u64>(other, 184) ^ d3, 56)
-    e = b0 ^ (b1 & b2)
-    store<u64>(state, e, 120)
-    c0 ^= e
-    e = b1 ^ (b2 | b3)
-    store<u64>(state, e, 128)
-    c1 ^= e
-    e = b2 ^ (~b3 | b4)
-    store<u64>(state, e, 136)
-    c2 ^= e
-    e = ~b3 ^ (b4 & b0)
-    store<u64>(state, e, 144)
-    c3 ^= e
-    e = b4 ^ (b0 | b1)
-    store<u64>(state, e, 152)
-    c4 ^= e
-
-    b0 = rotl<u64>(load<u64>(other, 16) ^ d2, 62)
-    b1 = rotl<u64>(load<u64>(other, 64) ^ d3, 55)
-    b2 = rotl<u64>(load<u64>(other, 112) ^ d4, 39)
-    b3 = rotl<u64>(load<u64>(other, 120) ^ d0, 41)
-    b4 = rotl<u64>(load<u64>(other, 168) ^ d1, 2)
-    e = b0 ^ (~b1 & b2)
-    store<u64>(state, e, 160)
-    c0 ^= e
-    e = ~b1 ^ (b2 | b3)
-    store<u64>(state, e, 168)
-    c1 ^= e
-    e = b2 ^ (b3 & b4)
-    store<u64>(state, e, 176)
-    c2 ^= e
-    e = b3 ^ (b4 | b0)
-    store<u64>(state, e, 184)
-    c3 ^= e
-    e = b4 ^ (b0 & b1)
-    store<u64>(state, e, 192)
-    c4 ^= e
+    c4 = load<u64>(state, 32) ^ load<u64>(state, 112) ^ load<u64>(state, 152) ^ load<u64>(state, 192) ^ e
   }
 }
 
