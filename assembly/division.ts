@@ -180,7 +180,7 @@ export function addmod(a: usize, b: usize, modulus: usize, out: usize): void {
 function divideByOne(from: usize, limbs: u32, divisor: u64, quotient: usize): u64 {
   const bits = i64.clz(divisor)
   const d = divisor << bits
-  const v = reciprocal(d)
+  const v = rememberedReciprocal(d)
   let offset = usize(limbs - 1) << 3
   let limb = load<u64>(from + offset)
   let r = shiftPairLeft(0, limb, bits)
@@ -240,7 +240,7 @@ function divideByMany(n: u32, from: usize, limbs: u32, divisor: usize, quotient:
     e1 = shiftPairLeft(w1, w0, bits)
     e0 = w0 << bits
   }
-  const v = reciprocalOfTwo(d1, d0)
+  const v = rememberedReciprocalOfTwo(d1, d0)
 
   // The remainder's limbs from the highest down: r1, r0, t1, t0. It starts as the n highest limbs of the shifted numerator.
   let offset = usize(limbs - 1) << 3
@@ -432,4 +432,44 @@ function reciprocalOfTwo(d1: u64, d0: u64): u64 {
     if (p > d1 || (p == d1 && t0 >= d0)) v--
   }
   return v
+}
+
+// Contracts divide by the same few numbers again and again (units of tokens, fixed points, field primes): reciprocals are remembered, the
+// newest on each of 16 places. No divisor has the limb 0, which empty places have.
+
+const PLACES_SHIFT: u64 = 60
+/** Divisor and reciprocal. */
+const ofOne = memory.data(256, 16)
+/** The divisor's limbs from the highest down, and the reciprocal. */
+const ofTwo = memory.data(512, 16)
+
+// @ts-ignore: decorator
+@inline
+function placeOf(d: u64): usize {
+  return usize((d * 0x9e3779b97f4a7c15) >>> PLACES_SHIFT)
+}
+
+/** {@link reciprocal}, computed or remembered. */
+// @ts-ignore: decorator
+@inline
+export function rememberedReciprocal(d: u64): u64 {
+  const place = ofOne + (placeOf(d) << 4)
+  if (load<u64>(place) != d) {
+    store<u64>(place, d)
+    store<u64>(place, reciprocal(d), 8)
+  }
+  return load<u64>(place, 8)
+}
+
+/** {@link reciprocalOfTwo}, computed or remembered. */
+// @ts-ignore: decorator
+@inline
+function rememberedReciprocalOfTwo(d1: u64, d0: u64): u64 {
+  const place = ofTwo + (placeOf(d1 ^ d0) << 5)
+  if (load<u64>(place) != d1 || load<u64>(place, 8) != d0) {
+    store<u64>(place, d1)
+    store<u64>(place, d0, 8)
+    store<u64>(place, reciprocalOfTwo(d1, d0), 16)
+  }
+  return load<u64>(place, 16)
 }

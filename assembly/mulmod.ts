@@ -14,7 +14,7 @@
 //   digit = floor(floor((T x + T) / 2^28) × inverse / 2^32), and x - digit is in (-1 - 0.32 |x| / B, 1 + 0.32 |x| / B);
 //   so |x| < 1.5 B in every step if it is in the first one: the numerator must be below B^columns / 2.
 // A column holds at most 9 products of 2^58 and 9 times a digit of the divisor times one of 1.5 B: less than 2^62.6.
-import { reciprocal } from './division'
+import { rememberedReciprocal } from './division'
 import { multiplyHigh, setLimbs, shiftPairLeft } from './word'
 
 const factorDigits = memory.data(80, 16)
@@ -116,7 +116,7 @@ function remainderOfTwo(r: u64, u: u64, d: u64, v: u64): u64 {
 function multiplyModuloOne(a: usize, b: usize, modulus: u64): u64 {
   const bits = i64.clz(modulus)
   const d = modulus << bits
-  const v = reciprocal(d)
+  const v = rememberedReciprocal(d)
   let x = load<u64>(a, 24)
   let y = load<u64>(b, 24)
   let rx = shiftPairLeft(0, x, bits)

@@ -144,6 +144,12 @@ for (const name of ['addmod', 'mulmod']) {
     reportWords(name, `${name === 'addmod' ? 257 : 512} % ${limbs * 64}`, all, all, () => wordOf(limbs))
   }
 }
+for (const limbs of [1, 2, 3, 4]) {
+  const divisor = wordOf(limbs)
+  const size = `${limbs * 64}, the same one`
+  reportWords('div', `256 / ${size}`, full, () => divisor)
+  for (const name of ['addmod', 'mulmod']) reportWords(name, `512 % ${size}`, all, all, () => divisor)
+}
 reportWords(
   'addmod',
   'operands < modulus',
