@@ -15,7 +15,7 @@
 //   so |x| < 1.5 B in every step if it is in the first one: the numerator must be below B^columns / 2.
 // A column holds at most 9 products of 2^58 and 9 times a digit of the divisor times one of 1.5 B: less than 2^62.6.
 import { rememberedReciprocal } from './division'
-import { multiplyHigh, setLimbs, shiftPairLeft } from './word'
+import { eq, multiplyHigh, setLimbs, shiftPairLeft } from './word'
 
 const factorDigits = memory.data(80, 16)
 const otherDigits = memory.data(80, 16)
@@ -30,9 +30,9 @@ export function mulmod(a: usize, b: usize, modulus: usize, out: usize): void {
     setLimbs(out, divisor == 0 ? 0 : multiplyModuloOne(a, b, divisor), 0, 0, 0)
     return
   }
-  const bits = setDivisor(modulus)
-  const n = digitsOf(bits)
-  const shift = n * 29 - bits
+  const isFolding = beginDivision(modulus)
+  const n = divisorLength
+  const shift = divisorShift
   const a0 = load<u64>(a)
   const a1 = load<u64>(a, 8)
   const a2 = load<u64>(a, 16)
@@ -45,7 +45,12 @@ export function mulmod(a: usize, b: usize, modulus: usize, out: usize): void {
   splitShifted(a0, a1, a2, a3, 0, shift, factorDigits)
   splitDigits(b0, b1, b2, b3, 0, otherDigits, false)
   multiplyDigits(factorDigits, otherDigits)
-  divideColumns(n, max(digitsOf(length + shift + 1), n + 1), inverse)
+  let count = max(digitsOf(length + u32(shift) + 1), n + 1)
+  if (isFolding && count > n + 2) {
+    foldColumns(n, count)
+    count = n + 2
+  }
+  divideColumns(n, count, inverse)
   finishRemainder(shift, modulus, out)
 }
 
@@ -86,8 +91,28 @@ function digitsOf(bits: u32): u32 {
   return (bits + 28) / 29
 }
 
-/** Makes a word of more than one limb the divisor of `divideColumns`. Returns its length in bits. */
-function setDivisor(divisor: usize): u32 {
+/** The divisor that `divideColumns` is set to. At first the shortest that it can have. */
+const knownDivisor = memory.data<u64>([0, 0, 0, 0])
+let divisorLength: u32 = 0
+let divisorShift: u64 = 0
+let uses: u32 = 0
+
+/** Makes a word of more than one limb the divisor of `divideColumns`. Whether `foldColumns` can be used with it. */
+// @ts-ignore: decorator
+@inline
+function beginDivision(divisor: usize): bool {
+  if (!eq(divisor, knownDivisor)) {
+    setDivisor(divisor)
+    return false
+  }
+  if (uses === WORTH_POWERS) return true
+  uses++
+  if (uses < WORTH_POWERS) return false
+  makePowers(divisor)
+  return true
+}
+
+function setDivisor(divisor: usize): void {
   const w0 = load<u64>(divisor)
   const w1 = load<u64>(divisor, 8)
   const w2 = load<u64>(divisor, 16)
@@ -96,9 +121,11 @@ function setDivisor(divisor: usize): u32 {
   const top = w3 ? w3 : w2 ? w2 : w1
   const below = w3 ? w2 : w2 ? w1 : w0
   inverse = inverseOf(shiftPairLeft(top, below, i64.clz(top)))
-  const shift = u64(digitsOf(bits) * 29 - bits)
-  splitShifted(w0, w1, w2, w3, 0, shift, divisorDigits)
-  return bits
+  divisorLength = digitsOf(bits)
+  divisorShift = u64(divisorLength * 29 - bits)
+  splitShifted(w0, w1, w2, w3, 0, divisorShift, divisorDigits)
+  setLimbs(knownDivisor, w0, w1, w2, w3)
+  uses = 0
 }
 
 /** Algorithm 4 for the remainder alone: (r, u) modulo d, r < d. */
@@ -411,4 +438,84 @@ function multiplyDigits(a: usize, b: usize): void {
   store<i64>(columns, a8 * b8 + a9 * b7, 128)
   store<i64>(columns, a9 * b8, 136)
   store<i64>(columns, 0, 144)
+}
+
+// Folding. A divisor that comes again and again, as the prime of a field does, gets a table of the remainders of B^i, by which the
+// product's digits from the divisor's length on are multiplied: all but two digits of the quotient are not needed then.
+//
+// Why this is exact: with n digits of the divisor there are at most 19 - n higher digits of the product. Folded, a column holds at most
+// n products of digits and 19 - n more, less than 2^62.3, and the whole is below 20 B^(n+1), which divideDigits takes in n + 2 columns.
+
+/** How often a divisor has to come in a row. The table costs as much as two or three divisions. */
+const WORTH_POWERS: u32 = 16
+/** The most digits that a shifted product has. */
+const MOST_DIGITS: u32 = 19
+/** For n, n + 1, …: the digits of B^i modulo the shifted divisor, ten of 32 bits and room for two. */
+const POWER_SIZE: usize = 48
+const powers = memory.data(768, 16)
+/** Digits of the product from n on. */
+const highDigits = memory.data(76, 16)
+const remainder = memory.data(32, 16)
+
+/** Makes the table for the divisor that is set. */
+function makePowers(divisor: usize): void {
+  const n = divisorLength
+  memory.fill(powers, 0, 768)
+  memory.fill(columns, 0, 160)
+  store<i64>(columns + (n << 3), 1)
+  for (let power = powers, end = powers + (MOST_DIGITS - n) * POWER_SIZE; power < end; power += POWER_SIZE) {
+    divideColumns(n, n + 2, inverse)
+    finishRemainder(divisorShift, divisor, remainder)
+    splitShifted(
+      load<u64>(remainder),
+      load<u64>(remainder, 8),
+      load<u64>(remainder, 16),
+      load<u64>(remainder, 24),
+      0,
+      divisorShift,
+      otherDigits,
+    )
+    // The next power is this one times B.
+    store<i64>(columns, 0)
+    for (let i: usize = 0; i < <usize>n; i++) {
+      const digit = load<u64>(otherDigits + (i << 3))
+      store<u32>(power + (i << 2), u32(digit))
+      store<u64>(columns + (i << 3), digit, 8)
+    }
+  }
+}
+
+/** Replaces the columns from n to `count` by what they leave in the columns below. */
+function foldColumns(n: u32, count: u32): void {
+  let carry: i64 = 0
+  const rows = count - n
+  const high = columns + (n << 3)
+  for (let i: usize = 0; i < <usize>rows; i++) {
+    carry += load<i64>(high + (i << 3))
+    store<i64>(high + (i << 3), 0)
+    store<u32>(highDigits + (i << 2), u32(carry) & u32(DIGIT_MASK))
+    carry >>= 29
+  }
+  let x0 = v128.load(columns)
+  let x2 = v128.load(columns, 16)
+  let x4 = v128.load(columns, 32)
+  let x6 = v128.load(columns, 48)
+  let x8 = v128.load(columns, 64)
+  let power = powers
+  for (let i: usize = 0; i < <usize>rows; i++) {
+    const digit = v128.load32_splat(highDigits + (i << 2))
+    const low = v128.load(power)
+    const middle = v128.load(power, 16)
+    x0 = i64x2.add(x0, i64x2.extmul_low_i32x4_u(low, digit))
+    x2 = i64x2.add(x2, i64x2.extmul_high_i32x4_u(low, digit))
+    x4 = i64x2.add(x4, i64x2.extmul_low_i32x4_u(middle, digit))
+    x6 = i64x2.add(x6, i64x2.extmul_high_i32x4_u(middle, digit))
+    x8 = i64x2.add(x8, i64x2.extmul_low_i32x4_u(v128.load64_zero(power, 32), digit))
+    power += POWER_SIZE
+  }
+  v128.store(columns, x0)
+  v128.store(columns, x2, 16)
+  v128.store(columns, x4, 32)
+  v128.store(columns, x6, 48)
+  v128.store(columns, x8, 64)
 }
