@@ -1,4 +1,4 @@
-// DIV, MOD, SDIV, SMOD and ADDMOD, whose operands have up to 257 bits. MULMOD is in mulmod.ts.
+// DIV, MOD, SDIV and SMOD. ADDMOD and MULMOD are in modular.ts.
 //
 // Quotients come from Knuth's algorithm D on 64-bit limbs, with the remainder in locals. A digit of the quotient comes from the
 // reciprocal of the divisor's one or two highest limbs: N. Möller, T. Granlund, "Improved division by invariant integers" (IEEE
@@ -7,10 +7,9 @@
 import { copyWord, lt, multiplyHigh, setLimbs, shiftPairLeft, shiftPairRight } from './word'
 
 /** Room for what a caller does not ask for: a quotient, or a remainder. */
-const unused = memory.data(64, 16)
+export const unused = memory.data(64, 16)
 const dividend = memory.data(32, 16)
 const magnitude = memory.data(32, 16)
-const sum = memory.data(40, 16)
 
 /** The number of limbs of a word without its leading zeros. */
 // @ts-ignore: decorator
@@ -56,16 +55,6 @@ export function div(a: usize, b: usize, out: usize): void {
   }
 }
 
-/** The remainder of `m` limbs by a word of which `n` limbs count and that is not 0. The highest of the m limbs may be 0. */
-// @ts-ignore: decorator
-@inline
-function remainderOf(from: usize, m: u32, divisor: usize, n: u32, out: usize): void {
-  if (n == 1) setLimbs(out, divideByOne(from, m, load<u64>(divisor), unused), 0, 0, 0)
-  else if (n == 2) divideByTwo(from, m, divisor, unused, out)
-  else if (n == 3) divideByThree(from, m, divisor, unused, out)
-  else divideByFour(from, m, divisor, unused, out)
-}
-
 /** MOD. */
 export function mod(a: usize, b: usize, out: usize): void {
   const n = limbCount(b)
@@ -77,8 +66,14 @@ export function mod(a: usize, b: usize, out: usize): void {
     setLimbs(out, 0, 0, 0, 0)
   } else if (lt(a, b)) {
     copyWord(out, a)
+  } else if (n == 1) {
+    setLimbs(out, divideByOne(a, m, load<u64>(b), unused), 0, 0, 0)
+  } else if (n == 2) {
+    divideByTwo(a, m, b, unused, out)
+  } else if (n == 3) {
+    divideByThree(a, m, b, unused, out)
   } else {
-    remainderOf(a, m, b, n, out)
+    divideByFour(a, m, b, unused, out)
   }
 }
 
@@ -118,66 +113,10 @@ export function smod(a: usize, b: usize, out: usize): void {
   copyNegated(out, aSign, out)
 }
 
-/** ADDMOD: the sum has 257 bits. */
-export function addmod(a: usize, b: usize, modulus: usize, out: usize): void {
-  const b0 = load<u64>(b)
-  const b1 = load<u64>(b, 8)
-  const b2 = load<u64>(b, 16)
-  const b3 = load<u64>(b, 24)
-  const s0 = load<u64>(a) + b0
-  const c0 = u64(s0 < b0)
-  const x1 = load<u64>(a, 8) + b1
-  const s1 = x1 + c0
-  const c1 = u64(x1 < b1) | u64(s1 < c0)
-  const x2 = load<u64>(a, 16) + b2
-  const s2 = x2 + c1
-  const c2 = u64(x2 < b2) | u64(s2 < c1)
-  const x3 = load<u64>(a, 24) + b3
-  const s3 = x3 + c2
-  const c3 = u64(x3 < b3) | u64(s3 < c2)
-
-  const n0 = load<u64>(modulus)
-  const n1 = load<u64>(modulus, 8)
-  const n2 = load<u64>(modulus, 16)
-  const n3 = load<u64>(modulus, 24)
-  if (load<u64>(a, 24) <= n3 && load<u64>(b, 24) <= n3 && lt(a, modulus) && lt(b, modulus)) {
-    // Less the modulus once is enough.
-    const d0 = s0 - n0
-    const e0 = u64(s0 < n0)
-    const y1 = s1 - n1
-    const d1 = y1 - e0
-    const e1 = u64(s1 < n1) | u64(y1 < e0)
-    const y2 = s2 - n2
-    const d2 = y2 - e1
-    const e2 = u64(s2 < n2) | u64(y2 < e1)
-    const y3 = s3 - n3
-    const d3 = y3 - e2
-    const e3 = u64(s3 < n3) | u64(y3 < e2)
-    // All ones where the sum is below the modulus.
-    const keep = 0 - u64(c3 < e3)
-    setLimbs(
-      out,
-      d0 ^ ((d0 ^ s0) & keep),
-      d1 ^ ((d1 ^ s1) & keep),
-      d2 ^ ((d2 ^ s2) & keep),
-      d3 ^ ((d3 ^ s3) & keep),
-    )
-  } else if ((n0 | n1 | n2 | n3) == 0) {
-    setLimbs(out, 0, 0, 0, 0)
-  } else {
-    setLimbs(sum, s0, s1, s2, s3)
-    store<u64>(sum, c3, 32)
-    const m: u32 = c3 ? 5 : s3 ? 4 : s2 ? 3 : s1 ? 2 : 1
-    const n = limbCount(modulus)
-    if (m < n) copyWord(out, sum)
-    else remainderOf(sum, m, modulus, n, out)
-  }
-}
-
 // Knuth's algorithm D.
 
 /** Divides `limbs` limbs by one that is not 0; writes `limbs` limbs of quotient and returns the remainder. */
-function divideByOne(from: usize, limbs: u32, divisor: u64, quotient: usize): u64 {
+export function divideByOne(from: usize, limbs: u32, divisor: u64, quotient: usize): u64 {
   const bits = i64.clz(divisor)
   const d = divisor << bits
   const v = rememberedReciprocal(d)
@@ -397,7 +336,7 @@ const firstGuesses = memory.data<u16>([
 /** floor((2^128 - 1) / d) - 2^64 of a d with its highest bit set: Newton's steps from eleven bits on. */
 // @ts-ignore: decorator
 @inline
-export function reciprocal(d: u64): u64 {
+function reciprocal(d: u64): u64 {
   const odd = d & 1
   const d40 = (d >>> 24) + 1
   const d63 = (d >>> 1) + odd

@@ -26,7 +26,7 @@ import {
 } from './constants'
 import { callDataLoad } from './copyOpcodes'
 import { createOpcode, selfDestructOpcode } from './creation'
-import { addmod, div, mod, sdiv, smod } from './division'
+import { div, mod, sdiv, smod } from './division'
 import { blobHash, blockHashOf, pushContext } from './environmentOpcodes'
 import { expandMemory, rangeEnd } from './evmMemory'
 import { setDetailedFailure, setFailure } from './failure'
@@ -35,7 +35,7 @@ import {
   CODE, CODE_BLOCKS, CODE_BYTES, CODE_HEAT, CODE_JUMPS, CODE_LENGTH, FRAME_SIZE, GAS, IS_PLAIN, MEMORY, MEMORY_SIZE,
   PC, SP, STACK, STACK_LIMIT, WORD, environment,
 } from './layout'
-import { mulmod } from './mulmod'
+import { addmod, mulmod } from './modular'
 import { endings, hasCountLeadingZeros, properties } from './opcodeTable'
 import { runPriced } from './pricedOpcodes'
 import { reportStep } from './stepReport'

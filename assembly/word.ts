@@ -1,5 +1,5 @@
 // 256-bit words: moving them, converting them to and from big-endian bytes, and all arithmetic but division (division.ts,
-// mulmod.ts) and exponentiation (exponent.ts). A word is four u64 limbs in memory, the least significant first. Every
+// modular.ts) and exponentiation (exponent.ts). A word is four u64 limbs in memory, the least significant first. Every
 // operation reads its operands before it writes, so `out` may be the address of any operand.
 //
 // Limbs are moved one by one: a v128 load directly after two u64 stores would wait until both have left the store buffer.

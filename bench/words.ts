@@ -16,12 +16,12 @@ const MILLISECONDS_A_RUN = 0.5
 const WORDS =
   'add, sub, mul, and, or, xor, not, lt, gt, slt, sgt, eq, isZero, byte, shl, shr, sar, clz, signExtend'.split(', ')
 const UNARY = new Set(['not', 'isZero', 'clz'])
-const TERNARY = new Set(['addmod', 'mulmod'])
 const ASKING = new Set(['lt', 'gt', 'slt', 'sgt', 'eq', 'isZero'])
-const DIVISIONS = ['div', 'sdiv', 'mod', 'smod', 'addmod', 'mulmod']
+const DIVISIONS = ['div', 'sdiv', 'mod', 'smod']
+const MODULAR = ['addmod', 'mulmod']
 
 function loopOf(name: string): string {
-  const operands = UNARY.has(name) ? 'at' : TERNARY.has(name) ? 'at, at + 32, at + 64' : 'at, at + 32'
+  const operands = UNARY.has(name) ? 'at' : MODULAR.includes(name) ? 'at, at + 32, at + 64' : 'at, at + 32'
   const operation = ASKING.has(name) ? `store<u32>(at, ${name}(${operands}), 96)` : `${name}(${operands}, at + 96)`
   return `export function loop_${name}(rounds: u32, table: usize): void {
     for (; rounds > 0; rounds--) {
@@ -32,12 +32,12 @@ function loopOf(name: string): string {
 
 const { memory, call } = await compileWords(`
 import { ${WORDS.join(', ')} } from './word'
-import { ${DIVISIONS.filter((name) => name !== 'mulmod').join(', ')} } from './division'
-import { mulmod } from './mulmod'
+import { ${DIVISIONS.join(', ')} } from './division'
+import { ${MODULAR.join(', ')} } from './modular'
 import { exp } from './exponent'
 import { keccak256 } from './keccak'
 export function room(length: u32): usize { return heap.alloc(length) }
-${[...WORDS, ...DIVISIONS, 'exp'].map(loopOf).join('\n')}
+${[...WORDS, ...DIVISIONS, ...MODULAR, 'exp'].map(loopOf).join('\n')}
 export function loop_keccak(rounds: u32, table: usize, length: u32, out: usize): void {
   for (; rounds > 0; rounds--) {
     for (let i = 0; i < ${SETS}; i++) keccak256(table + (i << 5), length, out)
@@ -117,7 +117,7 @@ for (const name of WORDS) {
     reportWords(name, 'by 0 … 255', () => small(256), full)
   } else reportWords(name, '256 bits', full, full)
 }
-for (const name of ['div', 'sdiv', 'mod', 'smod']) {
+for (const name of DIVISIONS) {
   for (let limbs = 1; limbs <= 4; limbs++) reportWords(name, `256 / ${limbs * 64}`, full, () => wordOf(limbs))
 }
 reportWords(
@@ -139,7 +139,7 @@ reportWords(
   () => wordOf(2),
 )
 const all = (): Limbs => [randomLimb(), randomLimb(), randomLimb(), randomLimb() | (1n << 63n)]
-for (const name of ['addmod', 'mulmod']) {
+for (const name of MODULAR) {
   for (let limbs = 1; limbs <= 4; limbs++) {
     reportWords(name, `${name === 'addmod' ? 257 : 512} % ${limbs * 64}`, all, all, () => wordOf(limbs))
   }
@@ -148,7 +148,7 @@ for (const limbs of [1, 2, 3, 4]) {
   const divisor = wordOf(limbs)
   const size = `${limbs * 64}, the same one`
   reportWords('div', `256 / ${size}`, full, () => divisor)
-  for (const name of ['addmod', 'mulmod']) reportWords(name, `512 % ${size}`, all, all, () => divisor)
+  for (const name of MODULAR) reportWords(name, `512 % ${size}`, all, all, () => divisor)
 }
 reportWords(
   'addmod',

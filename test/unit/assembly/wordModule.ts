@@ -5,8 +5,8 @@ const LIMB = (1n << 64n) - 1n
 /** The functions of the engine's words under their names. */
 const ENTRY = `
 export { add, sub, mul, and, or, xor, not, lt, gt, slt, sgt, eq, isZero, byte, shl, shr, sar, clz, signExtend } from './word'
-export { div, sdiv, mod, smod, addmod } from './division'
-export { mulmod } from './mulmod'
+export { div, sdiv, mod, smod } from './division'
+export { addmod, mulmod } from './modular'
 export { exp, byteLength } from './exponent'
 export { keccak256 } from './keccak'
 export function room(length: u32): usize { return heap.alloc(length) }

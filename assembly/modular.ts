@@ -1,4 +1,4 @@
-// MULMOD: the remainder of a product of 512 bits.
+// ADDMOD and MULMOD: the remainders of a sum of 257 bits and of a product of 512.
 //
 // A modulus of one limb is divided by as in division.ts. For longer ones the numbers are split into digits of 29 bits.
 // WebAssembly has no product of 64 × 64 to 128 bits: with 64-bit digits most of the time would go to halves of products and their
@@ -14,14 +14,77 @@
 //   digit = floor(floor((T x + T) / 2^28) × inverse / 2^32), and x - digit is in (-1 - 0.32 |x| / B, 1 + 0.32 |x| / B);
 //   so |x| < 1.5 B in every step if it is in the first one: the numerator must be below B^columns / 2.
 // A column holds at most 9 products of 2^58 and 9 times a digit of the divisor times one of 1.5 B: less than 2^62.6.
-import { rememberedReciprocal } from './division'
-import { eq, multiplyHigh, setLimbs, shiftPairLeft } from './word'
+import { divideByOne, rememberedReciprocal, unused } from './division'
+import { eq, lt, multiplyHigh, setLimbs, shiftPairLeft } from './word'
 
+/** Limbs of the sum for a modulus of one limb. */
+const sum = memory.data(40, 16)
 const factorDigits = memory.data(80, 16)
 const otherDigits = memory.data(80, 16)
 
 /** By this the digits of the quotient are estimated: {@link inverseOf} the divisor. */
 let inverse: i64 = 0
+
+/** ADDMOD: the sum has 257 bits. */
+export function addmod(a: usize, b: usize, modulus: usize, out: usize): void {
+  const b0 = load<u64>(b)
+  const b1 = load<u64>(b, 8)
+  const b2 = load<u64>(b, 16)
+  const b3 = load<u64>(b, 24)
+  const s0 = load<u64>(a) + b0
+  const c0 = u64(s0 < b0)
+  const x1 = load<u64>(a, 8) + b1
+  const s1 = x1 + c0
+  const c1 = u64(x1 < b1) | u64(s1 < c0)
+  const x2 = load<u64>(a, 16) + b2
+  const s2 = x2 + c1
+  const c2 = u64(x2 < b2) | u64(s2 < c1)
+  const x3 = load<u64>(a, 24) + b3
+  const s3 = x3 + c2
+  const c3 = u64(x3 < b3) | u64(s3 < c2)
+
+  const n0 = load<u64>(modulus)
+  const n1 = load<u64>(modulus, 8)
+  const n2 = load<u64>(modulus, 16)
+  const n3 = load<u64>(modulus, 24)
+  if (load<u64>(a, 24) <= n3 && load<u64>(b, 24) <= n3 && lt(a, modulus) && lt(b, modulus)) {
+    // Less the modulus once is enough.
+    const d0 = s0 - n0
+    const e0 = u64(s0 < n0)
+    const y1 = s1 - n1
+    const d1 = y1 - e0
+    const e1 = u64(s1 < n1) | u64(y1 < e0)
+    const y2 = s2 - n2
+    const d2 = y2 - e1
+    const e2 = u64(s2 < n2) | u64(y2 < e1)
+    const y3 = s3 - n3
+    const d3 = y3 - e2
+    const e3 = u64(s3 < n3) | u64(y3 < e2)
+    // All ones where the sum is below the modulus.
+    const keep = 0 - u64(c3 < e3)
+    setLimbs(
+      out,
+      d0 ^ ((d0 ^ s0) & keep),
+      d1 ^ ((d1 ^ s1) & keep),
+      d2 ^ ((d2 ^ s2) & keep),
+      d3 ^ ((d3 ^ s3) & keep),
+    )
+  } else if ((n1 | n2 | n3) == 0) {
+    let rest: u64 = 0
+    if (n0 != 0) {
+      setLimbs(sum, s0, s1, s2, s3)
+      store<u64>(sum, c3, 32)
+      rest = divideByOne(sum, c3 ? 5 : s3 ? 4 : s2 ? 3 : s1 ? 2 : 1, n0, unused)
+    }
+    setLimbs(out, rest, 0, 0, 0)
+  } else {
+    if (!eq(modulus, knownDivisor)) setDivisor(modulus)
+    splitShifted(s0, s1, s2, s3, c3, divisorShift, columns)
+    const length = (c3 ? 257 : bitLength(s0, s1, s2, s3)) + u32(divisorShift)
+    divideColumns(divisorLength, max(digitsOf(length + 1), divisorLength + 1), inverse)
+    finishRemainder(divisorShift, modulus, out)
+  }
+}
 
 /** MULMOD: the product has 512 bits. */
 export function mulmod(a: usize, b: usize, modulus: usize, out: usize): void {
