@@ -19,8 +19,8 @@ import { eq, lt, multiplyHigh, setLimbs, shiftPairLeft } from './word'
 
 /** Limbs of the sum for a modulus of one limb. */
 const sum = memory.data(40, 16)
-const factorDigits = memory.data(80, 16)
-const otherDigits = memory.data(80, 16)
+/** Nine digits of a factor, 32 bits each. */
+const factorDigits = memory.data(40, 16)
 
 /** By this the digits of the quotient are estimated: {@link inverseOf} the divisor. */
 let inverse: i64 = 0
@@ -96,18 +96,8 @@ export function mulmod(a: usize, b: usize, modulus: usize, out: usize): void {
   const isFolding = beginDivision(modulus)
   const n = divisorLength
   const shift = divisorShift
-  const a0 = load<u64>(a)
-  const a1 = load<u64>(a, 8)
-  const a2 = load<u64>(a, 16)
-  const a3 = load<u64>(a, 24)
-  const b0 = load<u64>(b)
-  const b1 = load<u64>(b, 8)
-  const b2 = load<u64>(b, 16)
-  const b3 = load<u64>(b, 24)
-  const length = bitLength(a0, a1, a2, a3) + bitLength(b0, b1, b2, b3)
-  splitShifted(a0, a1, a2, a3, 0, shift, factorDigits)
-  splitDigits(b0, b1, b2, b3, 0, otherDigits, false)
-  multiplyDigits(factorDigits, otherDigits)
+  const length = lengthOf(a) + lengthOf(b)
+  multiplyDigits(a, b, shift)
   let count = max(digitsOf(length + u32(shift) + 1), n + 1)
   if (isFolding && count > n + 2) {
     foldColumns(n, count)
@@ -134,6 +124,13 @@ function bitLength(w0: u64, w1: u64, w2: u64, w3: u64): u32 {
   return 64 - u32(i64.clz(w0))
 }
 
+/** The number of bits of a word in memory. */
+// @ts-ignore: decorator
+@inline
+function lengthOf(a: usize): u32 {
+  return bitLength(load<u64>(a), load<u64>(a, 8), load<u64>(a, 16), load<u64>(a, 24))
+}
+
 // @ts-ignore: decorator
 @inline
 function splitShifted(w0: u64, w1: u64, w2: u64, w3: u64, w4: u64, bits: u64, out: usize): void {
@@ -144,7 +141,6 @@ function splitShifted(w0: u64, w1: u64, w2: u64, w3: u64, w4: u64, bits: u64, ou
     shiftPairLeft(w3, w2, bits),
     shiftPairLeft(w4, w3, bits),
     out,
-    true,
   )
 }
 
@@ -154,10 +150,11 @@ function digitsOf(bits: u32): u32 {
   return (bits + 28) / 29
 }
 
-/** The divisor that `divideColumns` is set to. At first the shortest that it can have. */
+/** The divisor that `divideColumns` is set to. At first 0, which is none of more than one limb. */
 const knownDivisor = memory.data<u64>([0, 0, 0, 0])
 let divisorLength: u32 = 0
 let divisorShift: u64 = 0
+/** How often in a row it has come again, up to `WORTH_POWERS`: then the table for `foldColumns` is its own. */
 let uses: u32 = 0
 
 /** Makes a word of more than one limb the divisor of `divideColumns`. Whether `foldColumns` can be used with it. */
@@ -236,10 +233,10 @@ const remainderDigits = memory.data(80, 16)
 
 const DIGIT_MASK: u64 = 0x1fffffff
 
-/** Splits 261 bits, or 290 with `ten`, into digits; `w4` holds bits from 256 on. */
+/** Splits 290 bits into digits; `w4` holds bits from 256 on. */
 // @ts-ignore: decorator
 @inline
-function splitDigits(w0: u64, w1: u64, w2: u64, w3: u64, w4: u64, out: usize, ten: bool): void {
+function splitDigits(w0: u64, w1: u64, w2: u64, w3: u64, w4: u64, out: usize): void {
   store<u64>(out, w0 & DIGIT_MASK)
   store<u64>(out, (w0 >>> 29) & DIGIT_MASK, 8)
   store<u64>(out, ((w0 >>> 58) | (w1 << 6)) & DIGIT_MASK, 16)
@@ -249,7 +246,7 @@ function splitDigits(w0: u64, w1: u64, w2: u64, w3: u64, w4: u64, out: usize, te
   store<u64>(out, ((w2 >>> 46) | (w3 << 18)) & DIGIT_MASK, 48)
   store<u64>(out, (w3 >>> 11) & DIGIT_MASK, 56)
   store<u64>(out, ((w3 >>> 40) | (w4 << 24)) & DIGIT_MASK, 64)
-  if (ten) store<u64>(out, w4 >>> 5, 72)
+  store<u64>(out, w4 >>> 5, 72)
 }
 
 /** What estimates are multiplied by: 2^60 / T, from the 64 highest bits of the divisor. */
@@ -461,46 +458,118 @@ function finishRemainder(bits: u64, divisor: usize, out: usize): void {
   }
 }
 
-/** Writes the columns of the product of ten digits by nine. */
-function multiplyDigits(a: usize, b: usize): void {
-  const a0 = load<i64>(a)
-  const a1 = load<i64>(a, 8)
-  const a2 = load<i64>(a, 16)
-  const a3 = load<i64>(a, 24)
-  const a4 = load<i64>(a, 32)
-  const a5 = load<i64>(a, 40)
-  const a6 = load<i64>(a, 48)
-  const a7 = load<i64>(a, 56)
-  const a8 = load<i64>(a, 64)
-  const a9 = load<i64>(a, 72)
-  const b0 = load<i64>(b)
-  const b1 = load<i64>(b, 8)
-  const b2 = load<i64>(b, 16)
-  const b3 = load<i64>(b, 24)
-  const b4 = load<i64>(b, 32)
-  const b5 = load<i64>(b, 40)
-  const b6 = load<i64>(b, 48)
-  const b7 = load<i64>(b, 56)
-  const b8 = load<i64>(b, 64)
-  store<i64>(columns, a0 * b0)
-  store<i64>(columns, a0 * b1 + a1 * b0, 8)
-  store<i64>(columns, a0 * b2 + a1 * b1 + a2 * b0, 16)
-  store<i64>(columns, a0 * b3 + a1 * b2 + a2 * b1 + a3 * b0, 24)
-  store<i64>(columns, a0 * b4 + a1 * b3 + a2 * b2 + a3 * b1 + a4 * b0, 32)
-  store<i64>(columns, a0 * b5 + a1 * b4 + a2 * b3 + a3 * b2 + a4 * b1 + a5 * b0, 40)
-  store<i64>(columns, a0 * b6 + a1 * b5 + a2 * b4 + a3 * b3 + a4 * b2 + a5 * b1 + a6 * b0, 48)
-  store<i64>(columns, a0 * b7 + a1 * b6 + a2 * b5 + a3 * b4 + a4 * b3 + a5 * b2 + a6 * b1 + a7 * b0, 56)
-  store<i64>(columns, a0 * b8 + a1 * b7 + a2 * b6 + a3 * b5 + a4 * b4 + a5 * b3 + a6 * b2 + a7 * b1 + a8 * b0, 64)
-  store<i64>(columns, a1 * b8 + a2 * b7 + a3 * b6 + a4 * b5 + a5 * b4 + a6 * b3 + a7 * b2 + a8 * b1 + a9 * b0, 72)
-  store<i64>(columns, a2 * b8 + a3 * b7 + a4 * b6 + a5 * b5 + a6 * b4 + a7 * b3 + a8 * b2 + a9 * b1, 80)
-  store<i64>(columns, a3 * b8 + a4 * b7 + a5 * b6 + a6 * b5 + a7 * b4 + a8 * b3 + a9 * b2, 88)
-  store<i64>(columns, a4 * b8 + a5 * b7 + a6 * b6 + a7 * b5 + a8 * b4 + a9 * b3, 96)
-  store<i64>(columns, a5 * b8 + a6 * b7 + a7 * b6 + a8 * b5 + a9 * b4, 104)
-  store<i64>(columns, a6 * b8 + a7 * b7 + a8 * b6 + a9 * b5, 112)
-  store<i64>(columns, a7 * b8 + a8 * b7 + a9 * b6, 120)
-  store<i64>(columns, a8 * b8 + a9 * b7, 128)
-  store<i64>(columns, a9 * b8, 136)
-  store<i64>(columns, 0, 144)
+/** Two digits in the halves of a limb. */
+// @ts-ignore: decorator
+@inline
+function pairOfDigits(digits: u64): i64 {
+  return i64((digits & DIGIT_MASK) | (((digits >>> 29) & DIGIT_MASK) << 32))
+}
+
+/**
+ * Writes the columns of the product of a, shifted by `bits`, and b. Two digits of a by one of b are one instruction: even digits of b
+ * give pairs of columns from an even one on, odd ones from an odd one on.
+ */
+function multiplyDigits(a: usize, b: usize, bits: u64): void {
+  const u0 = load<u64>(a)
+  const u1 = load<u64>(a, 8)
+  const u2 = load<u64>(a, 16)
+  const u3 = load<u64>(a, 24)
+  const v0 = u0 << bits
+  const v1 = shiftPairLeft(u1, u0, bits)
+  const v2 = shiftPairLeft(u2, u1, bits)
+  const v3 = shiftPairLeft(u3, u2, bits)
+  const v4 = shiftPairLeft(0, u3, bits)
+  // Digits of a: 0 to 3, 4 to 7, 8 and 9.
+  const a0 = i64x2(pairOfDigits(v0), pairOfDigits((v0 >>> 58) | (v1 << 6)))
+  const a4 = i64x2(pairOfDigits((v1 >>> 52) | (v2 << 12)), pairOfDigits((v2 >>> 46) | (v3 << 18)))
+  const a8 = i64x2(pairOfDigits((v3 >>> 40) | (v4 << 24)), 0)
+  const w0 = load<u64>(b)
+  const w1 = load<u64>(b, 8)
+  const w2 = load<u64>(b, 16)
+  const w3 = load<u64>(b, 24)
+  store<i64>(factorDigits, pairOfDigits(w0))
+  store<i64>(factorDigits, pairOfDigits((w0 >>> 58) | (w1 << 6)), 8)
+  store<i64>(factorDigits, pairOfDigits((w1 >>> 52) | (w2 << 12)), 16)
+  store<i64>(factorDigits, pairOfDigits((w2 >>> 46) | (w3 << 18)), 24)
+  store<i64>(factorDigits, i64(w3 >>> 40), 32)
+  const b0 = v128.load32_splat(factorDigits, 0)
+  const b1 = v128.load32_splat(factorDigits, 4)
+  const b2 = v128.load32_splat(factorDigits, 8)
+  const b3 = v128.load32_splat(factorDigits, 12)
+  const b4 = v128.load32_splat(factorDigits, 16)
+  const b5 = v128.load32_splat(factorDigits, 20)
+  const b6 = v128.load32_splat(factorDigits, 24)
+  const b7 = v128.load32_splat(factorDigits, 28)
+  const b8 = v128.load32_splat(factorDigits, 32)
+  let even: v128
+  let odd: v128
+  let before: v128 = i64x2.splat(0)
+  even = i64x2.extmul_low_i32x4_u(a0, b0)
+  odd = i64x2.extmul_low_i32x4_u(a0, b1)
+  v128.store(columns, i64x2.add(even, v128.shuffle<u64>(before, odd, 1, 2)))
+  before = odd
+  even = i64x2.extmul_high_i32x4_u(a0, b0)
+  even = i64x2.add(even, i64x2.extmul_low_i32x4_u(a0, b2))
+  odd = i64x2.extmul_high_i32x4_u(a0, b1)
+  odd = i64x2.add(odd, i64x2.extmul_low_i32x4_u(a0, b3))
+  v128.store(columns, i64x2.add(even, v128.shuffle<u64>(before, odd, 1, 2)), 16)
+  before = odd
+  even = i64x2.extmul_low_i32x4_u(a4, b0)
+  even = i64x2.add(even, i64x2.extmul_high_i32x4_u(a0, b2))
+  even = i64x2.add(even, i64x2.extmul_low_i32x4_u(a0, b4))
+  odd = i64x2.extmul_low_i32x4_u(a4, b1)
+  odd = i64x2.add(odd, i64x2.extmul_high_i32x4_u(a0, b3))
+  odd = i64x2.add(odd, i64x2.extmul_low_i32x4_u(a0, b5))
+  v128.store(columns, i64x2.add(even, v128.shuffle<u64>(before, odd, 1, 2)), 32)
+  before = odd
+  even = i64x2.extmul_high_i32x4_u(a4, b0)
+  even = i64x2.add(even, i64x2.extmul_low_i32x4_u(a4, b2))
+  even = i64x2.add(even, i64x2.extmul_high_i32x4_u(a0, b4))
+  even = i64x2.add(even, i64x2.extmul_low_i32x4_u(a0, b6))
+  odd = i64x2.extmul_high_i32x4_u(a4, b1)
+  odd = i64x2.add(odd, i64x2.extmul_low_i32x4_u(a4, b3))
+  odd = i64x2.add(odd, i64x2.extmul_high_i32x4_u(a0, b5))
+  odd = i64x2.add(odd, i64x2.extmul_low_i32x4_u(a0, b7))
+  v128.store(columns, i64x2.add(even, v128.shuffle<u64>(before, odd, 1, 2)), 48)
+  before = odd
+  even = i64x2.extmul_low_i32x4_u(a8, b0)
+  even = i64x2.add(even, i64x2.extmul_high_i32x4_u(a4, b2))
+  even = i64x2.add(even, i64x2.extmul_low_i32x4_u(a4, b4))
+  even = i64x2.add(even, i64x2.extmul_high_i32x4_u(a0, b6))
+  even = i64x2.add(even, i64x2.extmul_low_i32x4_u(a0, b8))
+  odd = i64x2.extmul_low_i32x4_u(a8, b1)
+  odd = i64x2.add(odd, i64x2.extmul_high_i32x4_u(a4, b3))
+  odd = i64x2.add(odd, i64x2.extmul_low_i32x4_u(a4, b5))
+  odd = i64x2.add(odd, i64x2.extmul_high_i32x4_u(a0, b7))
+  v128.store(columns, i64x2.add(even, v128.shuffle<u64>(before, odd, 1, 2)), 64)
+  before = odd
+  even = i64x2.extmul_low_i32x4_u(a8, b2)
+  even = i64x2.add(even, i64x2.extmul_high_i32x4_u(a4, b4))
+  even = i64x2.add(even, i64x2.extmul_low_i32x4_u(a4, b6))
+  even = i64x2.add(even, i64x2.extmul_high_i32x4_u(a0, b8))
+  odd = i64x2.extmul_low_i32x4_u(a8, b3)
+  odd = i64x2.add(odd, i64x2.extmul_high_i32x4_u(a4, b5))
+  odd = i64x2.add(odd, i64x2.extmul_low_i32x4_u(a4, b7))
+  v128.store(columns, i64x2.add(even, v128.shuffle<u64>(before, odd, 1, 2)), 80)
+  before = odd
+  even = i64x2.extmul_low_i32x4_u(a8, b4)
+  even = i64x2.add(even, i64x2.extmul_high_i32x4_u(a4, b6))
+  even = i64x2.add(even, i64x2.extmul_low_i32x4_u(a4, b8))
+  odd = i64x2.extmul_low_i32x4_u(a8, b5)
+  odd = i64x2.add(odd, i64x2.extmul_high_i32x4_u(a4, b7))
+  v128.store(columns, i64x2.add(even, v128.shuffle<u64>(before, odd, 1, 2)), 96)
+  before = odd
+  even = i64x2.extmul_low_i32x4_u(a8, b6)
+  even = i64x2.add(even, i64x2.extmul_high_i32x4_u(a4, b8))
+  odd = i64x2.extmul_low_i32x4_u(a8, b7)
+  v128.store(columns, i64x2.add(even, v128.shuffle<u64>(before, odd, 1, 2)), 112)
+  before = odd
+  even = i64x2.extmul_low_i32x4_u(a8, b8)
+  odd = i64x2.splat(0)
+  v128.store(columns, i64x2.add(even, v128.shuffle<u64>(before, odd, 1, 2)), 128)
+  before = odd
+  odd = i64x2.splat(0)
+  v128.store(columns, v128.shuffle<u64>(before, odd, 1, 2), 144)
 }
 
 // Folding. A divisor that comes again and again, as the prime of a field does, gets a table of the remainders of B^i, by which the
@@ -516,6 +585,8 @@ const MOST_DIGITS: u32 = 19
 /** For n, n + 1, …: the digits of B^i modulo the shifted divisor, ten of 32 bits and room for two. */
 const POWER_SIZE: usize = 48
 const powers = memory.data(768, 16)
+/** All ones for each of the n lower columns of ten. */
+const isLow = memory.data(80, 16)
 /** Digits of the product from n on. */
 const highDigits = memory.data(76, 16)
 const remainder = memory.data(32, 16)
@@ -523,6 +594,8 @@ const remainder = memory.data(32, 16)
 /** Makes the table for the divisor that is set. */
 function makePowers(divisor: usize): void {
   const n = divisorLength
+  memory.fill(isLow, 0, 80)
+  memory.fill(isLow, 0xff, <usize>n << 3)
   memory.fill(powers, 0, 768)
   memory.fill(columns, 0, 160)
   store<i64>(columns + (n << 3), 1)
@@ -536,15 +609,11 @@ function makePowers(divisor: usize): void {
       load<u64>(remainder, 24),
       0,
       divisorShift,
-      otherDigits,
+      columns + 8,
     )
-    // The next power is this one times B.
+    // One column higher it is the next power's numerator.
     store<i64>(columns, 0)
-    for (let i: usize = 0; i < <usize>n; i++) {
-      const digit = load<u64>(otherDigits + (i << 3))
-      store<u32>(power + (i << 2), u32(digit))
-      store<u64>(columns + (i << 3), digit, 8)
-    }
+    for (let i: usize = 0; i < <usize>n; i++) store<u32>(power + (i << 2), load<u32>(columns + (i << 3), 8))
   }
 }
 
@@ -555,15 +624,14 @@ function foldColumns(n: u32, count: u32): void {
   const high = columns + (n << 3)
   for (let i: usize = 0; i < <usize>rows; i++) {
     carry += load<i64>(high + (i << 3))
-    store<i64>(high + (i << 3), 0)
     store<u32>(highDigits + (i << 2), u32(carry) & u32(DIGIT_MASK))
     carry >>= 29
   }
-  let x0 = v128.load(columns)
-  let x2 = v128.load(columns, 16)
-  let x4 = v128.load(columns, 32)
-  let x6 = v128.load(columns, 48)
-  let x8 = v128.load(columns, 64)
+  let x0 = v128.and(v128.load(columns), v128.load(isLow))
+  let x2 = v128.and(v128.load(columns, 16), v128.load(isLow, 16))
+  let x4 = v128.and(v128.load(columns, 32), v128.load(isLow, 32))
+  let x6 = v128.and(v128.load(columns, 48), v128.load(isLow, 48))
+  let x8 = v128.and(v128.load(columns, 64), v128.load(isLow, 64))
   let power = powers
   for (let i: usize = 0; i < <usize>rows; i++) {
     const digit = v128.load32_splat(highDigits + (i << 2))
@@ -581,4 +649,5 @@ function foldColumns(n: u32, count: u32): void {
   v128.store(columns, x4, 32)
   v128.store(columns, x6, 48)
   v128.store(columns, x8, 64)
+  store<i64>(columns, 0, 80)
 }

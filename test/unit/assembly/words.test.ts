@@ -153,6 +153,38 @@ describe('divisions of words', () => {
     )
   })
 
+  it.each(MODULAR)('%s is what BigInt says when a modulus comes again and again', (name, expected) => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          word,
+          modular.map(([, , n = 0n]) => n),
+        ),
+        fc.array(fc.tuple(word, word, fc.integer({ min: 0, max: 3 })), { minLength: 16, maxLength: 24 }),
+        (n, operands) => {
+          for (const [a, b, near] of operands) {
+            expect(words.compute(name, [a, b, n])).toBe(expected(a, b, n))
+            const below = n === 0n ? b : unsigned(n - BigInt(near))
+            expect(words.compute(name, [below, WORD_MASK, n])).toBe(expected(below, WORD_MASK, n))
+          }
+        },
+      ),
+      { numRuns: runs(60) },
+    )
+  })
+
+  it('mulmod and addmod take turns with moduli of every length', () => {
+    for (let bits = 60n; bits <= 256n; bits++) {
+      const moduli = [(1n << bits) - 1n, (1n << (bits - 1n)) + 1n]
+      for (let round = 0n; round < 40n; round++) {
+        const n = moduli[round < 20n ? 0 : 1]!
+        const a = WORD_MASK - round
+        expect(words.compute('mulmod', [a, WORD_MASK, n])).toBe((a * WORD_MASK) % n)
+        if (round % 8n === 0n) expect(words.compute('addmod', [a, WORD_MASK, n])).toBe((a + WORD_MASK) % n)
+      }
+    }
+  })
+
   // Found by search: the last estimate leaves more than the divisor (with a borrow into the highest limb), or less than its negative.
   it.each([
     [
