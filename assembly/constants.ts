@@ -39,6 +39,8 @@ export const RUN_PAUSED = 1
 export const START_CREATION = 1
 /** the run is dropped, and never goes on, as soon as it has used its first slice of work (see bounds.ts) */
 export const START_BOUNDED = 2
+/** nobody looks at the world after the run: what is not stored at its end need not be */
+export const START_DISCARDED = 4
 
 // Trace flags of the environment.
 export const TRACE_STEPS = 1

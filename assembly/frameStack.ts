@@ -28,6 +28,8 @@ let checkpoints: u32 = 0
 export let refund: i64 = 0
 /** What is traced: TRACE_… of the constants. */
 export let traceFlags: u32 = 0
+/** START_DISCARDED of the constants. */
+let isDiscarded: bool = false
 
 export function resetFrames(): void {
   while (frame >= frames) {
@@ -41,6 +43,10 @@ export function resetFrames(): void {
 
 export function setTraceFlags(flags: u32): void {
   traceFlags = flags
+}
+
+export function setDiscarded(discarded: bool): void {
+  isDiscarded = discarded
 }
 
 export function depth(): u32 {
@@ -169,7 +175,7 @@ export function endFrame(status: u32, gas: i64, output: usize, outputLength: u32
     outputLength = 0
   }
   const isFirst = depth() === 0
-  if (isFirst && status === SUCCESS) storeFrameSlots()
+  if (isFirst && status === SUCCESS && !isDiscarded) storeFrameSlots()
   popFrame(status, gas, output, outputLength)
   if (isFirst) {
     setResult(status, gas, output, outputLength)

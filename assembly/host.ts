@@ -13,7 +13,7 @@ export declare function loadCode(record: usize): usize
 @external('host', 'forgetCode')
 export declare function forgetCode(code: usize): void
 
-/** Writes value and original value of a slot, two words; 1 when the slot is warm from the start. */
+/** Writes value and original value of a slot, two words; 1 when the slot is warm from the start. Here the key is a word too. */
 @external('host', 'loadSlot')
 export declare function loadSlot(address: usize, key: usize, out: usize): i32
 

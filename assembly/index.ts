@@ -7,11 +7,11 @@ import { callCode, enter, startCall } from './calls'
 import { freeUnused, jumpsOf, limitCodes, newInitCode } from './codes'
 import {
   ENV_FORK, ENV_HASH_SEED, ENV_LOOP, ENV_TRACE, LOOP_BLOCKS, LOOP_PLAIN, MESSAGE_CALLER, MESSAGE_RECIPIENT,
-  MESSAGE_VALUE, OP_CALL, OP_CREATE, RUN_DONE, RUN_PAUSED, START_BOUNDED, START_CREATION, TRACE_FRAMES, TRACE_STEPS,
+  MESSAGE_VALUE, OP_CALL, OP_CREATE, RUN_DONE, RUN_PAUSED, START_BOUNDED, START_CREATION, START_DISCARDED, TRACE_FRAMES, TRACE_STEPS,
 } from './constants'
 import { forgetBlockHashes } from './environmentOpcodes'
 import { releaseMemory } from './evmMemory'
-import { frame, pushFrame, resetFrames, setTraceFlags, traceFlags } from './frameStack'
+import { frame, pushFrame, resetFrames, setDiscarded, setTraceFlags, traceFlags } from './frameStack'
 import { traceEnter } from './host'
 import { BlockLoop, PlainLoop, TracedLoop, interpret, isWorthBlocks } from './interpreter'
 import { CODE, IS_PLAIN, VALUE, environment, frames, message } from './layout'
@@ -64,6 +64,7 @@ export function reserveOutput(length: u32): usize {
 export function start(gas: i64, flags: u32, input: usize, length: u32): void {
   setUp()
   setBounded((flags & START_BOUNDED) !== 0)
+  setDiscarded((flags & START_DISCARDED) !== 0)
   const caller = message + MESSAGE_CALLER
   const record = accountAt(message + MESSAGE_RECIPIENT)
   if ((flags & START_CREATION) !== 0) {

@@ -76,6 +76,7 @@ export const SLOT_OWNER: usize = 4
 export const SLOT_IS_WARM: usize = 8
 export const SLOT_EPOCH: usize = 12
 export const SLOT_KEY: usize = 16
+/** the host writes value and original value together */
 export const SLOT_VALUE: usize = 48
 export const SLOT_ORIGINAL: usize = 80
 /** the world does not have the value yet */

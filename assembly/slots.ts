@@ -17,8 +17,6 @@ initializeTable(table)
 let newest: usize = 0
 /** Incremented when the world may have changed and the slots that are not dirty must be read again. */
 let epoch: u32 = 1
-/** Where the host writes value and original value. */
-const loaded: usize = heap.alloc(64)
 
 export function forgetSlots(): void {
   emptyTable(table)
@@ -70,12 +68,12 @@ export function slotAt(record: usize, key: usize, gas: i64, coldCost: i64): usiz
     if (load<u32>(slot, SLOT_EPOCH) !== epoch) reload(slot)
     return slot
   }
-  reverseWord(scratch, key)
-  if (gas < coldCost && isWarmSlot(record, scratch) === 0) return 0
+  if (gas < coldCost) {
+    reverseWord(scratch, key)
+    if (isWarmSlot(record, scratch) === 0) return 0
+  }
   slot = addSlot(record, key)
-  store<u32>(slot, loadSlot(record, scratch, loaded), SLOT_IS_WARM)
-  copyWord(slot + SLOT_VALUE, loaded)
-  copyWord(slot + SLOT_ORIGINAL, loaded + 32)
+  store<u32>(slot, loadSlot(record, key, slot + SLOT_VALUE), SLOT_IS_WARM)
   store<u32>(slot, epoch, SLOT_EPOCH)
   return slot
 }
@@ -84,9 +82,7 @@ export function slotAt(record: usize, key: usize, gas: i64, coldCost: i64): usiz
 function reload(slot: usize): void {
   store<u32>(slot, epoch, SLOT_EPOCH)
   if (load<u32>(slot, SLOT_IS_DIRTY) !== 0) return
-  reverseWord(scratch, slot + SLOT_KEY)
-  loadSlot(load<usize>(slot, SLOT_OWNER), scratch, loaded)
-  copyWord(slot + SLOT_VALUE, loaded)
+  loadSlot(load<usize>(slot, SLOT_OWNER), slot + SLOT_KEY, slot + SLOT_VALUE)
 }
 
 /** Whether a slot is warm, by its record where there is one. */

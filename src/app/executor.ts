@@ -34,6 +34,8 @@ export interface ExecutorOptions {
   /** asked while the database is opened, where that is empty; not kept, since a genesis may have a million accounts */
   readonly genesis: () => GenesisState
   readonly engine: Engine
+  /** see `StateStoreOptions` */
+  readonly hashSeed?: bigint
   /** executes each block too and must agree */
   readonly shadow?: Engine | undefined
   readonly precompiles: PrecompileTable
@@ -103,7 +105,7 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
   try {
     // 1.
     const database = new BufferedDatabase(stored)
-    const state = new StateStore(database)
+    const state = new StateStore(database, { hashSeed: options.hashSeed })
     const head = await openChain(database, state, chain, options.genesis)
     await tidySegments(database)
     const checkUpgrade = ({ header }: ChainHead): void => {

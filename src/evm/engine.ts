@@ -48,6 +48,8 @@ export interface ExecutionEnvironment {
   /** gas that Ethereum's slower precompiles may still use in the block; the run deducts what it uses. Without it they have no limit. */
   readonly precompileGas?: PrecompileGas
   readonly tracer?: Tracer
+  /** Nobody looks at the storage after the run, because the world is reverted or thrown away: the engine need not write what it still has. */
+  readonly isDiscarded?: boolean
   /** refund counter at the run's start (EIP-7702's), which tracers see with the run's own */
   readonly refundBefore?: bigint
   /**

@@ -37,6 +37,8 @@ export interface TransitionContext {
   /** see `Tracer`; where there is no tracer. It is told those of plain transfers too, for which no engine runs */
   readonly onParty?: NonNullable<Tracer['onParty']>
   /** see ExecutionEnvironment */
+  readonly isDiscarded?: boolean
+  /** see ExecutionEnvironment */
   readonly yield?: () => Promise<void>
   /** gas that is left in the block; undefined: any */
   readonly gasAvailable?: bigint
@@ -421,6 +423,7 @@ function environmentOf(
     ...(hiddenPrecompiles === undefined ? {} : { hiddenPrecompiles }),
     ...(precompileGas === undefined ? {} : { precompileGas }),
     ...(tracer === undefined ? {} : { tracer }),
+    ...(context.isDiscarded === undefined ? {} : { isDiscarded: context.isDiscarded }),
     ...(context.yield === undefined ? {} : { yield: context.yield }),
   }
 }

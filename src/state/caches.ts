@@ -1,11 +1,14 @@
 import { BoundedCache } from '../primitives/boundedCache.ts'
 import { bytesKey, EMPTY_BYTES, equalBytes } from '../primitives/bytes.ts'
 import { EMPTY_CODE_HASH, type Hash } from '../primitives/hash.ts'
+import { Column } from '../storage/columns.ts'
 import { damagedIn } from '../storage/damage.ts'
 import type { KeyReader } from '../storage/database.ts'
 import { checkAbsent, storedTries } from './checkAbsent.ts'
-import { codeKey } from './flatState.ts'
+import { codeKey, writeNameOfKey } from './flatState.ts'
 import { changedKeysOf } from './history.ts'
+import { SlotCache } from './slotCache.ts'
+import { NAME_WORDS, VALUE_WORDS, valueBytes, writeValue } from './slotWords.ts'
 
 /**
  * Contract codes by hash, one array object for each hash as long as it stays cached. Codes never change and are never
@@ -48,17 +51,27 @@ const MAX_LIST_BYTES = 1 << 16
  * it shows which entries are stale. A view of an older head does not use the cache.
  */
 export class HeadCache {
+  readonly #slots: SlotCache
+  /** of all other columns */
   readonly #values: BoundedCache<Uint8Array>
   #height = 0
   #isEmpty = true
 
-  constructor(limitBytes: number) {
-    this.#values = new BoundedCache(limitBytes, (key, value) => key.length + value.length + ENTRY_BYTES)
+  /** @param limitBytes half of it for slots; `hashSeed`: see `SlotCache` */
+  constructor(limitBytes: number, hashSeed: bigint) {
+    this.#slots = new SlotCache(limitBytes / 2, hashSeed)
+    this.#values = new BoundedCache(limitBytes / 2, (key, value) => key.length + value.length + ENTRY_BYTES)
+  }
+
+  /** Writes the value of a slot to `value`, if the cache has it and is at the head `height`. */
+  knownSlot(height: number, name: Int32Array, value: Int32Array): boolean {
+    return height === this.#height && this.#slots.read(name, value)
   }
 
   /** The value of a flat entry in `snapshot`, whose head is `height`; no bytes when absent. */
   get(snapshot: KeyReader, height: number, key: Uint8Array): Uint8Array {
     if (height !== this.#height && !this.#advance(snapshot, height)) return readFlat(snapshot, key)
+    if (key[0] === Column.slot) return this.#slot(snapshot, key)
     const name = bytesKey(key)
     const known = this.#values.get(name)
     if (known !== undefined) return known
@@ -68,10 +81,21 @@ export class HeadCache {
     return value
   }
 
+  #slot(snapshot: KeyReader, key: Uint8Array): Uint8Array {
+    writeNameOfKey(slotName, key)
+    if (this.#slots.read(slotName, slotValue)) return valueBytes(slotValue)
+    const value = readFlat(snapshot, key)
+    writeValue(slotValue, value)
+    this.#slots.write(slotName, slotValue)
+    this.#isEmpty = false
+    return value
+  }
+
   /** Moves the cache to a newer head; false when `height` is older. */
   #advance(snapshot: KeyReader, height: number): boolean {
     if (height < this.#height) return false
     if (!this.#isEmpty && !this.#dropChanged(snapshot, height)) {
+      this.#slots.clear()
       this.#values.clear()
       this.#isEmpty = true
     }
@@ -85,11 +109,22 @@ export class HeadCache {
     for (let block = this.#height + 1; block <= height; block++) {
       const keys = changedKeysOf(snapshot, block, MAX_LIST_BYTES)
       if (keys === undefined) return false
-      for (const key of keys) this.#values.delete(bytesKey(key))
+      for (const key of keys) {
+        if (key[0] === Column.slot) {
+          writeNameOfKey(slotName, key)
+          this.#slots.delete(slotName)
+        } else {
+          this.#values.delete(bytesKey(key))
+        }
+      }
     }
     return true
   }
 }
+
+/** Of the look-up that runs. */
+const slotName = new Int32Array(NAME_WORDS)
+const slotValue = new Int32Array(VALUE_WORDS)
 
 /** A flat entry; no bytes when it is absent. @throws DatabaseError when the trie has it */
 function readFlat(snapshot: KeyReader, key: Uint8Array): Uint8Array {

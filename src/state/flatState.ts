@@ -4,6 +4,7 @@ import { EMPTY_CODE_HASH, type Hash } from '../primitives/hash.ts'
 import { Column, columnKey } from '../storage/columns.ts'
 import { walkKeys } from './nativeDirectory.ts'
 import { type Account, StateReadError, type StateReader } from './reader.ts'
+import { writeName } from './slotWords.ts'
 
 // Keys and values of the flat state: one database entry for each account, slot and native entry.
 
@@ -22,6 +23,11 @@ export function slotKey(address: Address, slot: Uint8Array): Uint8Array {
   for (let i = 0; i < 20; i++) key[1 + i] = address[i]!
   for (let i = 0; i < 32; i++) key[21 + i] = slot[i]!
   return key
+}
+
+/** Takes the slot's name out of its {@link slotKey}. */
+export function writeNameOfKey(name: Int32Array, key: Uint8Array): void {
+  writeName(name, key.subarray(1, 21), key.subarray(21))
 }
 
 export function slotCountKey(address: Address): Uint8Array {
@@ -89,15 +95,19 @@ interface FlatSource {
   value(key: Uint8Array): Uint8Array | undefined
   /** reads an account, if there is a faster way than decoding its flat entry */
   account?(address: Address): Account | undefined
+  /** see `StateReader` */
+  readonly knownSlot?: StateReader['knownSlot']
   code(hash: Hash): Uint8Array
 }
 
 /** The state as flat entries, at the head or at an older height. Errors of its source become a `StateReadError`. */
 export class FlatReader implements StateReader {
+  readonly knownSlot: StateReader['knownSlot']
   readonly #source: FlatSource
 
   constructor(source: FlatSource) {
     this.#source = source
+    this.knownSlot = source.knownSlot
   }
 
   getAccount(address: Address): Account | undefined {

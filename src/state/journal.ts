@@ -6,8 +6,9 @@ import { EMPTY_CODE_HASH, type Hash, keccak256 } from '../primitives/hash.ts'
 import type { AccountChange, SlotChange, StateChanges } from './changes.ts'
 import { NativeJournal } from './nativeJournal.ts'
 import { type Account, equalAccounts, isEmptyAccount, NEW_ACCOUNT, type StateReader } from './reader.ts'
+import { keyBytesOf, type SlotWords, VALUE_WORDS, writeValue } from './slotWords.ts'
 import { UndoLog } from './undoLog.ts'
-import type { SlotState, WorldState } from './world.ts'
+import type { WorldState } from './world.ts'
 
 const NOTHING: readonly never[] = []
 /** Address 3. A reverted touch of it still counts for EIP-161, because it did in mainnet's block 2,675,119. */
@@ -82,8 +83,6 @@ export class Journal implements WorldState {
   readonly #codes = new Map<string, Uint8Array>()
   #scope: TransactionScope = createScope(1, 0)
   #lastScope = 1
-  /** the result of `readSlot`: one object for all calls */
-  readonly #slotState = { value: EMPTY_BYTES, original: EMPTY_BYTES, isWarm: false }
   /** the two entries that were looked up last: a transfer has a sender and a recipient */
   #recent: AccountEntry | undefined
   #beforeRecent: AccountEntry | undefined
@@ -180,9 +179,22 @@ export class Journal implements WorldState {
     return this.#slot(this.#entry(address), slot).original
   }
 
-  readSlot(address: Address, slot: Uint8Array): SlotState {
-    const { value, original, warmIn } = this.#slot(this.#entry(address), slot)
-    return Object.assign(this.#slotState, { value, original, isWarm: warmIn === this.#scope.id })
+  /** Keeps nothing of a slot that the reader has in memory, and that was never written or warmed here: most are looked up once. */
+  readSlot(address: Address, { name, value, original }: SlotWords): boolean {
+    const entry = this.#entry(address)
+    const { slots } = entry
+    const key = slots === undefined ? undefined : keyBytesOf(name)
+    const isKept = key !== undefined && slots!.has(bytesKey(key))
+    if (!isKept && this.#reader.knownSlot?.(name, value) === true) {
+      if (entry.wipedBefore) original.fill(0)
+      else for (let i = 0; i < VALUE_WORDS; i++) original[i] = value[i]!
+      if (entry.wiped) value.fill(0)
+      return false
+    }
+    const kept = this.#slot(entry, key ?? keyBytesOf(name))
+    writeValue(value, kept.value)
+    writeValue(original, kept.original)
+    return kept.warmIn === this.#scope.id
   }
 
   /** Creates the account when it is absent, since only an account can hold storage. */

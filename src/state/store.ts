@@ -3,20 +3,33 @@ import { BoundedCache } from '../primitives/boundedCache.ts'
 import { bytesKey, EMPTY_BYTES } from '../primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, type Hash } from '../primitives/hash.ts'
 import { WriteBatch } from '../storage/batch.ts'
+import { Column } from '../storage/columns.ts'
 import type { DatabaseView, WritableDatabase } from '../storage/database.ts'
 import { CodeCache } from './caches.ts'
 import type { StateChanges } from './changes.ts'
 import { checkAbsent } from './checkAbsent.ts'
-import { accountKey, codeKey, decodeAccount, encodeAccount, FlatReader, nativePageKey } from './flatState.ts'
+import {
+  accountKey,
+  codeKey,
+  decodeAccount,
+  encodeAccount,
+  FlatReader,
+  nativePageKey,
+  writeNameOfKey,
+} from './flatState.ts'
 import { readOldestHeight, readStateHead, readStateHeight, writeOldestHeight, writeStateHead } from './head.ts'
 import { BlockHistory, dropStates } from './history.ts'
 import { type PreparedChanges, prepareChanges } from './prepareChanges.ts'
 import type { Account, StateReader } from './reader.ts'
+import { SlotCache } from './slotCache.ts'
+import { NAME_WORDS, VALUE_WORDS, valueBytes, writeValue } from './slotWords.ts'
 import { StateTrie, type TrieCommit } from './trie.ts'
 
 export interface StateStoreOptions {
-  /** approximate bytes of flat entries in memory: half for accounts, half for slots and all others */
+  /** approximate bytes of flat entries in memory: half for accounts, a quarter for slots and one for all others */
   readonly cacheBytes?: number
+  /** see `SlotCache`; it is random in a node */
+  readonly hashSeed?: bigint | undefined
   /** approximate bytes of codes in memory */
   readonly codeCacheBytes?: number
   /** trie nodes kept in memory between blocks; about 400 bytes each */
@@ -56,7 +69,8 @@ export class StateStore {
   readonly #database: WritableDatabase
   /** accounts by address; null: absent */
   readonly #accounts: BoundedCache<Account | null>
-  /** entries other than accounts */
+  readonly #slots: SlotCache
+  /** entries other than accounts and slots */
   readonly #entries: BoundedCache<Uint8Array>
   readonly #codes: CodeCache
   readonly #trie: StateTrie
@@ -72,10 +86,11 @@ export class StateStore {
   #isWriting = false
 
   constructor(database: WritableDatabase, options: StateStoreOptions = {}) {
-    const { cacheBytes = 128 << 20, codeCacheBytes = 64 << 20, residentNodes = 100_000 } = options
+    const { cacheBytes = 128 << 20, codeCacheBytes = 64 << 20, residentNodes = 100_000, hashSeed = 0n } = options
     this.#database = database
     this.#accounts = new BoundedCache(cacheBytes / 2, (_, account) => (account === null ? 120 : ACCOUNT_BYTES))
-    this.#entries = new BoundedCache(cacheBytes / 2, (key, value) => key.length + value.length + 250)
+    this.#slots = new SlotCache(cacheBytes / 4, hashSeed)
+    this.#entries = new BoundedCache(cacheBytes / 4, (key, value) => key.length + value.length + 250)
     this.#codes = new CodeCache(codeCacheBytes)
     this.#snapshot = database.snapshot()
     this.#trie = new StateTrie(this.#snapshot, residentNodes)
@@ -111,6 +126,7 @@ export class StateStore {
         this.#assertHead(height)
         return this.#account(address)
       },
+      knownSlot: (name, value) => height === this.#height && this.#slots.read(name, value),
       code: (hash) => this.#codes.get(this.#snapshot, hash),
     })
   }
@@ -203,7 +219,10 @@ export class StateStore {
     if (readStateHeight(snapshot) !== height)
       throw new Error(`block ${height} is published before its batch is written`)
     for (const { address, current } of prepared.accounts) this.#accounts.set(bytesKey(address), current ?? null)
-    for (const { key, current } of prepared.flat) this.#entries.set(bytesKey(key), current)
+    for (const { key, current } of prepared.flat) {
+      if (key[0] === Column.slot) this.#rememberSlot(key, current)
+      else this.#entries.set(bytesKey(key), current)
+    }
     for (const { hash, code } of changes.codes) this.#codes.add(hash, code)
     this.#forgetWritten(prepared)
     this.#trie.adopt(commit, snapshot)
@@ -230,7 +249,23 @@ export class StateStore {
     return account ?? undefined
   }
 
+  #rememberSlot(key: Uint8Array, value: Uint8Array): void {
+    writeNameOfKey(slotName, key)
+    writeValue(slotValue, value)
+    this.#slots.write(slotName, slotValue)
+  }
+
+  #slot(key: Uint8Array): Uint8Array {
+    writeNameOfKey(slotName, key)
+    if (this.#slots.read(slotName, slotValue)) return valueBytes(slotValue)
+    const value = this.#snapshot.get(key)
+    if (value === undefined) this.#noteAbsent(key)
+    this.#rememberSlot(key, value ?? EMPTY_BYTES)
+    return value ?? EMPTY_BYTES
+  }
+
   #value(key: Uint8Array): Uint8Array {
+    if (key[0] === Column.slot) return this.#slot(key)
     const name = bytesKey(key)
     let value = this.#entries.get(name)
     if (value === undefined) {
@@ -260,6 +295,10 @@ export class StateStore {
     if (height !== this.#height) throw new Error(`the state of block ${height} is no longer the head`)
   }
 }
+
+/** Of the look-up that runs. */
+const slotName = new Int32Array(NAME_WORDS)
+const slotValue = new Int32Array(VALUE_WORDS)
 
 /** More absent entries are looked up in the trie when they are read. */
 const MAX_UNCHECKED = 100_000

@@ -56,8 +56,9 @@ export interface ViewCaches extends StateCaches {
   readonly blocks: BlockCache
 }
 
-export function createViewCaches(): ViewCaches {
-  return { ...createStateCaches(), blocks: createBlockCache() }
+/** @param hashSeed see `SlotCache`; it is random in a node that serves clients */
+export function createViewCaches(hashSeed = 0n): ViewCaches {
+  return { ...createStateCaches(undefined, undefined, hashSeed), blocks: createBlockCache() }
 }
 
 /**
@@ -87,8 +88,9 @@ export interface StateCaches {
   readonly head: HeadCache
 }
 
-export function createStateCaches(codeBytes = 16 << 20, headBytes = 16 << 20): StateCaches {
-  return { codes: new CodeCache(codeBytes), head: new HeadCache(headBytes) }
+/** @param hashSeed see `SlotCache`; it is random in a node that serves clients */
+export function createStateCaches(codeBytes = 16 << 20, headBytes = 16 << 20, hashSeed = 0n): StateCaches {
+  return { codes: new CodeCache(codeBytes), head: new HeadCache(headBytes, hashSeed) }
 }
 
 /**
@@ -108,6 +110,7 @@ export function openStateAt(snapshot: KeyReader, caches: StateCaches, head: Stat
             if (value === undefined) checkAbsent(key, storedTries(snapshot), snapshot)
             return value
           },
+    knownSlot: height === head.height ? (name, value) => caches.head.knownSlot(height, name, value) : undefined,
     code: (hash) => caches.codes.get(snapshot, hash),
   })
 }

@@ -2,15 +2,7 @@ import type { Burn, NativeEvent, ValueTransfer } from '../chain/entries.ts'
 import type { Log } from '../chain/receipt.ts'
 import type { Address } from '../primitives/address.ts'
 import type { Hash } from '../primitives/hash.ts'
-
-/** The present state of a slot. The next call may reuse the object for another slot. */
-export interface SlotState {
-  /** as returned by `getStorage` */
-  readonly value: Uint8Array
-  /** as returned by `getOriginalStorage` */
-  readonly original: Uint8Array
-  readonly isWarm: boolean
-}
+import type { SlotWords } from './slotWords.ts'
 
 /**
  * The one journaled world state into which EVM engines, precompiles and native modules write, so that a revert covers all of them.
@@ -40,8 +32,8 @@ export interface WorldState {
   getStorage(address: Address, slot: Uint8Array): Uint8Array
   /** The value at the transaction's start (EIP-2200). */
   getOriginalStorage(address: Address, slot: Uint8Array): Uint8Array
-  /** Value, original value and warmth of a slot in one look-up. */
-  readSlot(address: Address, slot: Uint8Array): SlotState
+  /** Writes value and original value of the slot of the account that `slot` names, in one look-up. Returns whether it is warm. */
+  readSlot(address: Address, slot: SlotWords): boolean
   /** `value`: at most 32 bytes, leading zeros allowed; no bytes or zeros delete the slot. */
   setStorage(address: Address, slot: Uint8Array, value: Uint8Array): void
   /** Removes every slot of the account (for a CREATE at an address that has storage, or a deletion). */

@@ -21,6 +21,7 @@ import { collectWhenIdle } from './idleCollection.ts'
 import { type PackedVerifiedBlocks, unpackVerifiedBlocks } from './packedOlderBlocks.ts'
 import type { PoolService } from './pool.ts'
 import { connect, notify, serve } from './port.ts'
+import { randomSeed } from './randomSeed.ts'
 import { isPoolEmpty, type PoolFilling, type PublishedHeight, setPublishedHeight } from './sharedMemory.ts'
 import { endThread, type ThreadData } from './spawn.ts'
 import { checkPrecompiles, openThreadEngine } from './threadEngine.ts'
@@ -67,6 +68,7 @@ const executor = await openExecutor({
   chain: data.chain,
   genesis: () => data.genesis!,
   engine: await openThreadEngine(data.engine),
+  hashSeed: randomSeed(),
   shadow: data.shadow === undefined ? undefined : await openThreadEngine(data.shadow),
   precompiles: precompileTable(data.chain.registeredPrecompiles),
   candidates: {

@@ -41,6 +41,7 @@ import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { serveAdmissions } from './admissions.ts'
 import { collectWhenIdle } from './idleCollection.ts'
 import { serve } from './port.ts'
+import { randomSeed } from './randomSeed.ts'
 import {
   type Gate,
   getPeerCount,
@@ -99,7 +100,7 @@ await waitAtGate(data.databaseGate)
 const database = await Database.open(data.location, { readOnly: true, onDamage: endThread })
 const announcements = new BroadcastChannel(data.pendingChannel)
 
-const caches = createViewCaches()
+const caches = createViewCaches(randomSeed())
 let snapshot = database.snapshot()
 let view = openView(snapshot, caches)
 let state = view.stateAt(view.chain.headHeight)

@@ -1,10 +1,8 @@
-import { randomBytes } from 'node:crypto'
 import type { Config } from '../config/config.ts'
 import type { Engine } from '../evm/engine.ts'
 import { chooseEngine, createEngine, type EngineChoice } from '../evm/engines/createEngine.ts'
 import { checkKnownAnswers } from '../primitives/selfTest.ts'
-
-const SEED_BYTES = 8
+import { randomSeed } from './randomSeed.ts'
 
 /**
  * The engine of this thread, with a random seed: nobody can prepare keys that collide in its hash tables.
@@ -18,10 +16,6 @@ export async function openShortEngine({ module }: Extract<EngineChoice, { readon
   const { createShortRuns } = await import('../evm/engines/wasm/wasmEngine.ts')
   const { nativeToken } = await import('../precompiles/nativeToken.ts')
   return { run: createShortRuns(module, { hashSeed: randomSeed() }), lightPrecompiles: [nativeToken] }
-}
-
-function randomSeed(): bigint {
-  return randomBytes(SEED_BYTES).readBigUInt64LE()
 }
 
 /**

@@ -1,5 +1,6 @@
 import { createViewCaches, type NodeView, openView } from '../state/view.ts'
 import type { Database, DatabaseSnapshot } from '../storage/database.ts'
+import { randomSeed } from './randomSeed.ts'
 import { getPublishedHeight, type PublishedHeight, untilPublished } from './sharedMemory.ts'
 
 /** The right to read a view until it is released. */
@@ -39,7 +40,7 @@ const IDLE_MS = 2_000
 
 /** Follows the heads whose heights `published` tells. @param idleMs for tests */
 export function followHeads(database: Database, published: PublishedHeight, idleMs = IDLE_MS): ViewFeed {
-  const caches = createViewCaches()
+  const caches = createViewCaches(randomSeed())
   const listeners = new Set<{ readonly listen: HeadListener; knownHeight: number }>()
   const waiting = new Set<{ readonly height: number; readonly wake: () => void }>()
   let current: OpenView | undefined

@@ -157,7 +157,8 @@ type CallOutcome =
  */
 export async function runCall(environment: CallEnvironment, call: CallMessage, tracer?: Tracer): Promise<CallOutcome> {
   environment.world.checkpoint()
-  const outcome = await runCallForGood(environment, call, tracer)
+  // A tracer may look at what the call has left.
+  const outcome = await runMessage(environment, call, { tracer, isDiscarded: tracer === undefined })
   environment.world.revert()
   return outcome
 }
@@ -167,11 +168,27 @@ export async function runCall(environment: CallEnvironment, call: CallMessage, t
  * @param skipped by default what `eth_call` does not check
  * @throws RpcError when the time is over; the environment must not be used any more
  */
-export async function runCallForGood(
+export function runCallForGood(
   environment: CallEnvironment,
   call: CallMessage,
   tracer?: Tracer,
   skipped?: SkippedChecks,
+): Promise<CallOutcome> {
+  return runMessage(environment, call, { tracer, skipped, isDiscarded: false })
+}
+
+async function runMessage(
+  environment: CallEnvironment,
+  call: CallMessage,
+  {
+    tracer,
+    skipped,
+    isDiscarded,
+  }: {
+    readonly tracer?: Tracer | undefined
+    readonly skipped?: SkippedChecks | undefined
+    readonly isDiscarded: boolean
+  },
 ): Promise<CallOutcome> {
   const { world, rules, engine, precompiles, hiddenPrecompiles, precompileGasLimit, pause, timeoutMs } = environment
   try {
@@ -186,6 +203,7 @@ export async function runCallForGood(
       precompiles,
       hiddenPrecompiles,
       precompileGas: createPrecompileGas(precompileGasLimit),
+      isDiscarded,
       yield: pause,
       acceptsBlobs: true,
       ...(tracer === undefined ? {} : { tracer }),

@@ -219,6 +219,7 @@ export function createShortCalls(options: ShortCallsOptions): ShortCalls {
           rules,
           precompiles,
           precompileGas,
+          isDiscarded: true,
           acceptsBlobs: true,
         },
         (code, environment) => {

@@ -19,6 +19,7 @@ import type { Log } from '../../../chain/receipt.ts'
 import type { Address } from '../../../primitives/address.ts'
 import { bytesKey, EMPTY_BYTES, equalBytes } from '../../../primitives/bytes.ts'
 import { EMPTY_CODE_HASH } from '../../../primitives/hash.ts'
+import { ADDRESS_WORDS, createSlotWords, NAME_WORDS } from '../../../state/slotWords.ts'
 import type { WorldState } from '../../../state/world.ts'
 import { recordBurn, recordTransfer } from '../../coinMovements.ts'
 import { create2Address, createAddress } from '../../contractAddress.ts'
@@ -114,15 +115,17 @@ function storageImports(run: RunState) {
   const address: Address = new Uint8Array(ADDRESS_BYTES)
   const key = new Uint8Array(WORD_BYTES)
   const stored = new Uint8Array(WORD_BYTES)
+  const slot = createSlotWords()
 
   return {
     loadSlot(addressAt: number, keyAt: number, out: number): number {
       const { memory, world } = run
       memory.read(addressAt, address)
-      memory.read(keyAt, key)
-      const { value, original, isWarm } = world.readSlot(address, key)
-      memory.writeBytesAsWord(out, value)
-      memory.writeBytesAsWord(out + WORD_BYTES, original)
+      memory.readNumbers(addressAt, slot.name, 0, ADDRESS_WORDS)
+      memory.readNumbers(keyAt, slot.name, ADDRESS_WORDS, NAME_WORDS)
+      const isWarm = world.readSlot(address, slot)
+      memory.writeNumbers(out, slot.value)
+      memory.writeNumbers(out + WORD_BYTES, slot.original)
       return isWarm ? 1 : 0
     },
 

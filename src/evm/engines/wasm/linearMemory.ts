@@ -47,6 +47,17 @@ export class LinearMemory {
     this.bytes.set(bytes, pointer)
   }
 
+  /** Fills `target` from `start` to `end` with the numbers of 32 bits at `pointer`. */
+  readNumbers(pointer: number, target: Int32Array, start: number, end: number): void {
+    const { view } = this
+    for (let i = start; i < end; i++) target[i] = view.getInt32(pointer + 4 * (i - start), true)
+  }
+
+  writeNumbers(pointer: number, numbers: Int32Array): void {
+    const { view } = this
+    for (let i = 0; i < numbers.length; i++) view.setInt32(pointer + 4 * i, numbers[i]!, true)
+  }
+
   readWord(pointer: number): bigint {
     const { view } = this
     const low = view.getBigUint64(pointer, true)

@@ -14,6 +14,7 @@ import {
   RESULT_STATUS,
   START_BOUNDED,
   START_CREATION,
+  START_DISCARDED,
 } from '../../../../assembly/constants.ts'
 import type { Address } from '../../../primitives/address.ts'
 import type { BlockContext, Rules } from '../../blockContext.ts'
@@ -141,7 +142,9 @@ export class WasmInstance {
     this.#guarded(() => {
       const input = this.#exports.reserveInput(data.length)
       memory.write(input, data)
-      const flags = (isCreation ? START_CREATION : 0) | (isBounded ? START_BOUNDED : 0)
+      const isDiscarded = this.#run.environment.isDiscarded === true
+      const flags =
+        (isCreation ? START_CREATION : 0) | (isBounded ? START_BOUNDED : 0) | (isDiscarded ? START_DISCARDED : 0)
       this.#exports.start(gas, flags, input, data.length)
     })
   }

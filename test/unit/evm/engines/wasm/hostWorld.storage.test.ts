@@ -10,7 +10,8 @@ const KEY = bigIntToBytes(7n, 32)
 
 function load(run: HandMadeRun, address: Uint8Array, key: Uint8Array) {
   const out = run.room(64)
-  const warm = worldImports(run).loadSlot(run.place(address), run.place(key), out)
+  // A key is a word here: the least significant byte first.
+  const warm = worldImports(run).loadSlot(run.place(address), run.place(key.toReversed()), out)
   return { warm, value: run.memory.readWord(out), original: run.memory.readWord(out + 32) }
 }
 
