@@ -20,7 +20,7 @@ import { measureReads } from './parts/reads.ts'
 import { measureStart } from './parts/start.ts'
 import { type Load, measureThroughput } from './parts/throughput.ts'
 import { measureTraces } from './parts/traces.ts'
-import { coinTransfers, swaps, type TransactionMaker, tokenTransfers } from './parts/transactions.ts'
+import { coinTransfers, newSlots, swaps, type TransactionMaker, tokenTransfers } from './parts/transactions.ts'
 import { measureWorstBlocks } from './parts/worstBlocks.ts'
 import { Report } from './report.ts'
 import { startAnvil } from './targets/anvil.ts'
@@ -36,6 +36,7 @@ const PARTS = [
   'start',
   'evm',
   ...SHARED_PARTS,
+  'slots',
   'ranges',
   'memory',
   'empty',
@@ -71,6 +72,8 @@ const HELP = `npm run bench -- [flags]
   --in-flight 200      requests under way
   --pipeline 10        of them on one connection
   --reads 20000        requests of each kind in the parts reads and ranges
+  --slot-transactions 10000
+                       of 20 new slots each in the part slots, from 200 accounts
   --idle-seconds 60    wait before memory is measured in the parts idle and memory
   --memory-transfers 100000
                        transfers of the part memory, from 20,000 accounts
@@ -105,6 +108,7 @@ const { values: flags } = parseArgs({
     'in-flight': { type: 'string', default: '200' },
     pipeline: { type: 'string', default: '10' },
     reads: { type: 'string', default: '20000' },
+    'slot-transactions': { type: 'string', default: '10000' },
     'idle-seconds': { type: 'string', default: '60' },
     'memory-transfers': { type: 'string', default: '100000' },
     'memory-read-seconds': { type: 'string', default: '60' },
@@ -141,10 +145,14 @@ const sizes = flags.loads.split(',').map((text) => {
 /** Accounts that send the load of the part `memory`, and whose blocks the part `ranges` reads. */
 const MEMORY_ACCOUNTS = 20_000
 const RANGE_ACCOUNTS = 200
+/** Accounts that send the load of the part `slots`. */
+const SLOT_ACCOUNTS = 200
 const accounts = benchAccounts(Math.max(MEMORY_ACCOUNTS, ...sizes.map((size) => size.accounts)))
 
 /** Gas of a block in throughput measurements. */
 const GAS_LIMIT = 150_000_000
+/** The same in the part `slots`, whose transactions have more gas than work: the machine is the limit there too. */
+const SLOTS_GAS_LIMIT = 600_000_000
 const PRODUCTION_GAS_LIMIT = 30_000_000
 const BLOCK_SECONDS = 0.4
 /** Transactions of one request, and requests under way, where batches are sent. */
@@ -176,6 +184,12 @@ const CALL_STARTS: typeof STARTS = {
 const TRACE_STARTS: typeof STARTS = {
   ...STARTS,
   coind: () => startCoind({ gasLimit: GAS_LIMIT, nodeFlags, environment: ALL_TRACES }),
+}
+const SLOT_STARTS: typeof STARTS = {
+  coind: () => startCoind({ gasLimit: SLOTS_GAS_LIMIT, nodeFlags }),
+  anvil: () => startAnvil({ gasLimit: SLOTS_GAS_LIMIT, blockSeconds: BLOCK_SECONDS }),
+  automine: () => startAnvil({ gasLimit: SLOTS_GAS_LIMIT, blockSeconds: undefined }),
+  geth: () => startGeth({ gasLimit: SLOTS_GAS_LIMIT }),
 }
 /** Blocks as fast as they go: a thousand of them are waited for. */
 const RANGE_STARTS: typeof STARTS = {
@@ -298,6 +312,19 @@ async function measureParts(): Promise<void> {
   if (SHARED_PARTS.some((part) => parts.has(part))) {
     const others = SHARED_PARTS.some((part) => part !== 'reads' && parts.has(part))
     await measureEach(others ? 'transfers' : 'reads', STARTS, (target) => measure(target, report))
+  }
+  if (parts.has('slots')) {
+    await measureEach('slots', SLOT_STARTS, async (target) => {
+      const senders = accounts.slice(0, SLOT_ACCOUNTS)
+      await fund(target, await deployContract(target, 'Distributor'), senders)
+      const count = Number(flags['slot-transactions'])
+      const size = { label: `new slots ${count}/${senders.length}`, count, accounts: senders, inFlight, batch: 1 }
+      const transaction = await newSlots(target)
+      report.add(
+        target.name,
+        await measureThroughput(target, { ...size, pipeline: Number(flags.pipeline), transaction }),
+      )
+    })
   }
   if (parts.has('ranges')) {
     await measureEach('ranges', RANGE_STARTS, async (target) => {

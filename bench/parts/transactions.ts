@@ -1,8 +1,10 @@
 import type { UnsignedTransaction } from '../../src/chain/transaction.ts'
 import type { Address } from '../../src/primitives/address.ts'
+import { bigIntToBytes } from '../../src/primitives/bytes.ts'
 import { keccak256 } from '../../src/primitives/hash.ts'
+import { assemble, creationCode, repeat } from '../code/assemble.ts'
 import { callData } from '../contracts/abi.ts'
-import { deployContract } from '../contracts/deploy.ts'
+import { deploy, deployContract } from '../contracts/deploy.ts'
 import { deployMarket } from '../contracts/market.ts'
 import { endow, transferData } from '../contracts/token.ts'
 import { runLoad } from '../load/httpLoad.ts'
@@ -19,6 +21,10 @@ export type TransactionMaker = (index: number, sender: number) => Partial<Unsign
 export const RECIPIENTS = Array.from({ length: 2_000 }, (_, index) => keccak256(Buffer.from(`to ${index}`)).slice(12))
 const TOKEN_GAS = 100_000n
 const SWAP_GAS = 150_000n
+const SLOTS = 20
+const SLOTS_GAS = 500_000n
+/** Odd, so that no two products are the same. */
+const SLOT_FACTOR = `0x${'d6e8feb86659fd93'.repeat(4)}`
 const PAID = 10n ** 15n
 const MAX_UINT256 = 2n ** 256n - 1n
 const SETUP_IN_FLIGHT = 100
@@ -32,6 +38,14 @@ export function coinTransfers(): TransactionMaker {
 
 export function tokenTransfers(token: Address): TransactionMaker {
   return (index) => ({ to: token, data: transferData(recipientOf(index), 1n), gasLimit: TOKEN_GAS })
+}
+
+/** Each sets {@link SLOTS} slots of one contract that were never set, spread over all keys as those of mappings are. */
+export async function newSlots(target: Target): Promise<TransactionMaker> {
+  const write = `1 ADD DUP1 DUP1 ${SLOT_FACTOR} MUL SSTORE`
+  const code = assemble(`PUSH0 CALLDATALOAD ${repeat(write, SLOTS)} STOP`)
+  const { address } = await deploy(target, creationCode(code))
+  return (index) => ({ to: address, data: bigIntToBytes(BigInt(index * SLOTS), 32), gasLimit: SLOTS_GAS })
 }
 
 /** Swaps on Uniswap v2; accounts with an even number sell the first token, the others the second. */
