@@ -39,7 +39,7 @@ export const RUN_PAUSED = 1
 export const START_CREATION = 1
 /** the run is dropped, and never goes on, as soon as it has used its first slice of work (see bounds.ts) */
 export const START_BOUNDED = 2
-/** nobody looks at the world after the run: what is not stored at its end need not be */
+/** nobody looks at the world's slots and logs after the run: logs are not emitted, and slots that are dirty at the end not stored */
 export const START_DISCARDED = 4
 
 // Trace flags of the environment.

@@ -4,7 +4,7 @@ import { clearBytes, moveBytes } from './byteRanges'
 import { OUT_OF_GAS, RETURN_DATA_OUT_OF_BOUNDS, WRITE_PROTECTION } from './constants'
 import { expandMemory, rangeEnd } from './evmMemory'
 import { fail } from './failure'
-import { openCheckpoints } from './frameStack'
+import { isDiscarded, openCheckpoints } from './frameStack'
 import { emitLog } from './host'
 import { hashMappingKey, keccak256 } from './keccak'
 import { INPUT, INPUT_LENGTH, IS_STATIC, MEMORY, WORD, scratch } from './layout'
@@ -105,6 +105,7 @@ export function log(frame: usize, sp: usize, gas: i64, topicCount: u32): i64 {
   if (load<u32>(frame, IS_STATIC) !== 0) return fail(WRITE_PROTECTION)
   for (let i: usize = 0; i < <usize>topicCount; i++) reverseWord(scratch + i * WORD, sp - (2 + i) * WORD)
   const at = <usize>(length === 0 ? 0 : load<u64>(sp))
+  if (isDiscarded) return gas
   openCheckpoints()
   emitLog(frame, scratch, topicCount, load<usize>(frame, MEMORY) + at, <u32>length)
   return gas

@@ -29,7 +29,7 @@ export let refund: i64 = 0
 /** What is traced: TRACE_… of the constants. */
 export let traceFlags: u32 = 0
 /** START_DISCARDED of the constants. */
-let isDiscarded: bool = false
+export let isDiscarded: bool = false
 
 export function resetFrames(): void {
   while (frame >= frames) {

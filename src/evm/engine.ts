@@ -48,7 +48,10 @@ export interface ExecutionEnvironment {
   /** gas that Ethereum's slower precompiles may still use in the block; the run deducts what it uses. Without it they have no limit. */
   readonly precompileGas?: PrecompileGas
   readonly tracer?: Tracer
-  /** Nobody looks at the storage after the run, because the world is reverted or thrown away: the engine need not write what it still has. */
+  /**
+   * Nobody looks at slots and logs of the world after the run, because it is reverted or thrown away: the engine need not write those that
+   * nothing in the run can read. Where there is a tracer, it does.
+   */
   readonly isDiscarded?: boolean
   /** refund counter at the run's start (EIP-7702's), which tracers see with the run's own */
   readonly refundBefore?: bigint

@@ -1,7 +1,7 @@
 import type { Burn, NativeEvent, ValueTransfer } from '../chain/entries.ts'
 import type { Log } from '../chain/receipt.ts'
 import type { Address } from '../primitives/address.ts'
-import { bytesKey, EMPTY_BYTES, equalBytes, keyBytes, stripZeros } from '../primitives/bytes.ts'
+import { bytesKey, EMPTY_BYTES, equalBytes, keyBytes } from '../primitives/bytes.ts'
 import { EMPTY_CODE_HASH, type Hash, keccak256 } from '../primitives/hash.ts'
 import type { AccountChange, SlotChange, StateChanges } from './changes.ts'
 import { NativeJournal } from './nativeJournal.ts'
@@ -202,7 +202,7 @@ export class Journal implements WorldState {
     if (value.length > 32) throw new Error(`a storage value has at most 32 bytes, not ${value.length}`)
     const entry = this.#entry(address)
     if (entry.account === undefined) this.#setAccount(entry, NEW_ACCOUNT)
-    this.#setSlot(entry, this.#slot(entry, slot), new Uint8Array(stripZeros(value)))
+    this.#setSlot(entry, this.#slot(entry, slot), minimalCopy(value))
   }
 
   clearStorage(address: Address): void {
@@ -236,7 +236,7 @@ export class Journal implements WorldState {
     const { transient } = scope
     const key = bytesKey(address) + bytesKey(slot)
     this.#undo.record(restoreTransient, transient, { key, previous: transient.get(key) ?? EMPTY_BYTES })
-    transient.set(key, new Uint8Array(stripZeros(value)))
+    transient.set(key, minimalCopy(value))
   }
 
   warmAddress(address: Address): boolean {
@@ -554,6 +554,12 @@ function changedSlots(entry: AccountEntry, wiped: boolean): SlotChange[] {
     }
   }
   return slots
+}
+
+function minimalCopy(value: Uint8Array): Uint8Array {
+  let start = 0
+  while (start < value.length && value[start] === 0) start++
+  return start === value.length ? EMPTY_BYTES : value.slice(start)
 }
 
 /** Copies field by field: a spread takes several times as long, and every transfer makes two such copies. */

@@ -4,6 +4,7 @@ import { totalBurnt } from '../../../src/evm/coinMovements.ts'
 import { bytesKey, compareKeys, EMPTY_BYTES } from '../../../src/primitives/bytes.ts'
 import { EMPTY_CODE_HASH } from '../../../src/primitives/hash.ts'
 import { Journal } from '../../../src/state/journal.ts'
+import { createSlotWords, valueBytes, writeName } from '../../../src/state/slotWords.ts'
 import { runs } from '../../propertyRuns.ts'
 import { MemoryStateReader } from './memoryReader.ts'
 import { ModelWorld, slotKey } from './modelWorld.ts'
@@ -17,7 +18,7 @@ const codes = [EMPTY_BYTES, Uint8Array.of(0), Uint8Array.of(0x60, 0)]
 
 const operations = [
   'addBalance', 'subBalance', 'setBalance', 'setNonce', 'setCode', 'touch', 'setStorage', 'setStorage', 'setStorage',
-  'getStorage', 'clearStorage', 'deleteAccount', 'setTransient', 'warmAddress', 'warmSlot', 'markCreated',
+  'getStorage', 'readSlot', 'readSlot', 'clearStorage', 'deleteAccount', 'setTransient', 'warmAddress', 'warmSlot', 'markCreated',
   'markSelfDestructed', 'setNative', 'setNative', 'deleteNative', 'emitLog', 'emitEvent', 'recordTransfer', 'checkpoint', 'checkpoint',
   'commit', 'revert', 'revert', 'nextTransaction',
 ] as const // biome-ignore format: a table
@@ -85,6 +86,15 @@ function perform(journal: Journal, model: ModelWorld, [operation, a, b, c]: Step
     case 'getStorage':
       expect(bytesKey(journal.getStorage(address, slot))).toBe(model.state.storage.get(slotKey(address, slot)) ?? '')
       return
+    case 'readSlot': {
+      const found = createSlotWords()
+      writeName(found.name, address, slot)
+      const key = slotKey(address, slot)
+      expect(journal.readSlot(address, found)).toBe(model.state.warm.has(key))
+      expect(bytesKey(valueBytes(found.value))).toBe(model.state.storage.get(key) ?? '')
+      expect(bytesKey(valueBytes(found.original))).toBe(model.state.original.get(key) ?? '')
+      return
+    }
     case 'clearStorage':
       journal.clearStorage(address)
       model.clearStorage(address)

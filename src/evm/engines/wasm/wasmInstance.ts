@@ -142,7 +142,7 @@ export class WasmInstance {
     this.#guarded(() => {
       const input = this.#exports.reserveInput(data.length)
       memory.write(input, data)
-      const isDiscarded = this.#run.environment.isDiscarded === true
+      const isDiscarded = this.#run.environment.isDiscarded === true && this.#run.tracing === undefined
       const flags =
         (isCreation ? START_CREATION : 0) | (isBounded ? START_BOUNDED : 0) | (isDiscarded ? START_DISCARDED : 0)
       this.#exports.start(gas, flags, input, data.length)
