@@ -4,7 +4,7 @@ import { EMPTY_CODE_HASH, type Hash } from '../primitives/hash.ts'
 import { Column, columnKey } from '../storage/columns.ts'
 import { walkKeys } from './nativeDirectory.ts'
 import { type Account, StateReadError, type StateReader } from './reader.ts'
-import { writeName } from './slotWords.ts'
+import { writeNameAt } from './slotWords.ts'
 
 // Keys and values of the flat state: one database entry for each account, slot and native entry.
 
@@ -27,7 +27,7 @@ export function slotKey(address: Address, slot: Uint8Array): Uint8Array {
 
 /** Takes the slot's name out of its {@link slotKey}. */
 export function writeNameOfKey(name: Int32Array, key: Uint8Array): void {
-  writeName(name, key.subarray(1, 21), key.subarray(21))
+  writeNameAt(name, key, 1, key, 21)
 }
 
 export function slotCountKey(address: Address): Uint8Array {

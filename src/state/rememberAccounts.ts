@@ -40,7 +40,7 @@ export function rememberAccounts(state: StateReader): StateReader {
       return code
     },
     getStorage: (address, slot) => state.getStorage(address, slot),
-    knownSlot: state.knownSlot,
+    knownSlot: state.knownSlot?.bind(state),
     storageCount: (address) => state.storageCount(address),
     getNative: (key) => state.getNative(key),
     nativeRange: (prefix, start, reverse) => state.nativeRange(prefix, start, reverse),

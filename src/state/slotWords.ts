@@ -27,12 +27,23 @@ export function createSlotWords(): SlotWords {
 
 /** @param slot 32 bytes, big-endian */
 export function writeName(name: Int32Array, address: Address, slot: Uint8Array): void {
+  writeNameAt(name, address, 0, slot, 0)
+}
+
+/** {@link writeName}, where the bytes of the address begin at `addressAt` of `address` and those of the slot at `slotAt` of `slot`. */
+export function writeNameAt(
+  name: Int32Array,
+  address: Uint8Array,
+  addressAt: number,
+  slot: Uint8Array,
+  slotAt: number,
+): void {
   for (let i = 0; i < ADDRESS_WORDS; i++) {
-    const at = 4 * i
+    const at = addressAt + 4 * i
     name[i] = address[at]! | (address[at + 1]! << 8) | (address[at + 2]! << 16) | (address[at + 3]! << 24)
   }
   for (let i = 0; i < VALUE_WORDS; i++) {
-    const at = 28 - 4 * i
+    const at = slotAt + 28 - 4 * i
     name[ADDRESS_WORDS + i] = (slot[at]! << 24) | (slot[at + 1]! << 16) | (slot[at + 2]! << 8) | slot[at + 3]!
   }
 }

@@ -152,7 +152,8 @@ type CallOutcome =
   | { readonly kind: 'skipped'; readonly reason: string }
 
 /**
- * Runs a message and undoes what it did, so that the next one finds the same state.
+ * Runs a message and undoes what it did, so that the next one finds the same state. Without a tracer the outcome has no logs of code: nobody
+ * reads them.
  * @throws RpcError when the time is over; the environment must not be used any more
  */
 export async function runCall(environment: CallEnvironment, call: CallMessage, tracer?: Tracer): Promise<CallOutcome> {
