@@ -12,11 +12,18 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
 const TARGETS = [
   { name: 'the EVM', directory: 'assembly', entry: 'index.ts', binary: 'dist/evm.wasm', initialPages: 64 },
   {
-    name: 'the precompiles',
+    name: 'MODEXP',
     directory: 'assembly/precompiles',
     entry: 'modexp.ts',
     binary: 'dist/modexp.wasm',
     initialPages: 1,
+  },
+  {
+    name: 'BLS12-381',
+    directory: 'assembly/bls12381',
+    entry: 'index.ts',
+    binary: 'dist/bls12381.wasm',
+    initialPages: 12,
   },
 ]
 

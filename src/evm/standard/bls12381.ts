@@ -1,14 +1,17 @@
+import { isProductOfPairingsOne, multiplesOfG1, multiplesOfG2, type PointFault } from './bls12381Batches.ts'
 import { createMcl, FieldCodec, FP_SIZE } from './mcl.ts'
-import { MultiScalar, PairingProduct } from './pointBatches.ts'
 import { type StandardPrecompile, toWord } from './standardPrecompile.ts'
 
-/** BLS12-381's arithmetic, in an instance of mcl; the precompiles 0x0b to 0x11 of EIP-2537 follow. */
+/**
+ * BLS12-381 in an instance of mcl, for the precompiles of EIP-2537 that take single points; sums of multiples and pairings have
+ * WebAssembly of their own.
+ */
 export const mcl = createMcl('bls12381')
 const { f } = mcl
 
 const MODULUS = 0x1a0111ea397fe69a4b1ba7b6434bacd764774b84f38512bf6730d2a0f6b0f6241eabfffeb153ffffb9feffffffffaaabn
 
-export const field = new FieldCodec(mcl, MODULUS, FP_SIZE)
+const field = new FieldCodec(mcl, MODULUS, FP_SIZE)
 
 /** Bytes of points in the input of EIP-2537: two field elements of 64 bytes, or four. */
 const G1_LENGTH = 128
@@ -31,21 +34,13 @@ export const bls12G1Add: StandardPrecompile = {
 
 const G1_TERM_LENGTH = G1_LENGTH + 32
 
-const sumG1 = new MultiScalar(mcl, 'G1')
-
 /** 0x0c: the sum of points of BLS12-381's G1 times scalars (EIP-2537). */
 export const bls12G1Msm: StandardPrecompile = {
   gas: (input) => msmGas(Math.floor(input.length / G1_TERM_LENGTH), 12_000, G1_DISCOUNTS),
   run(input) {
     if (input.length === 0 || input.length % G1_TERM_LENGTH !== 0) return 'invalid input length'
-    sumG1.begin()
-    for (let start = 0; start < input.length; start += G1_TERM_LENGTH) {
-      const bad = readG1OfOrder(input, start, sumG1.nextPoint)
-      if (bad !== undefined) return bad
-      sumG1.push(input, start + G1_LENGTH)
-    }
-    sumG1.end()
-    return writeG1(sumG1.sum)
+    const sum = multiplesOfG1(input)
+    return typeof sum === 'string' ? BAD[sum] : sum
   },
 }
 
@@ -66,40 +61,25 @@ export const bls12G2Add: StandardPrecompile = {
 
 const G2_TERM_LENGTH = G2_LENGTH + 32
 
-const sumG2 = new MultiScalar(mcl, 'G2')
-
 /** 0x0e: the sum of points of BLS12-381's G2 times scalars (EIP-2537). */
 export const bls12G2Msm: StandardPrecompile = {
   gas: (input) => msmGas(Math.floor(input.length / G2_TERM_LENGTH), 22_500, G2_DISCOUNTS),
   run(input) {
     if (input.length === 0 || input.length % G2_TERM_LENGTH !== 0) return 'invalid input length'
-    sumG2.begin()
-    for (let start = 0; start < input.length; start += G2_TERM_LENGTH) {
-      const bad = readG2OfOrder(input, start, sumG2.nextPoint)
-      if (bad !== undefined) return bad
-      sumG2.push(input, start + G2_LENGTH)
-    }
-    sumG2.end()
-    return writeG2(sumG2.sum)
+    const sum = multiplesOfG2(input)
+    return typeof sum === 'string' ? BAD[sum] : sum
   },
 }
 
 const PAIR_LENGTH = G1_LENGTH + G2_LENGTH
-
-const product = new PairingProduct(mcl)
 
 /** 0x0f: whether a product of pairings of BLS12-381 is one (EIP-2537). */
 export const bls12Pairing: StandardPrecompile = {
   gas: (input) => BigInt(37_700 + 32_600 * Math.floor(input.length / PAIR_LENGTH)),
   run(input) {
     if (input.length === 0 || input.length % PAIR_LENGTH !== 0) return 'invalid input length'
-    product.begin()
-    for (let start = 0; start < input.length; start += PAIR_LENGTH) {
-      const bad = readG1OfOrder(input, start, product.nextG1) ?? readG2OfOrder(input, start + G1_LENGTH, product.nextG2)
-      if (bad !== undefined) return bad
-      product.push()
-    }
-    return toWord(product.isOne())
+    const isOne = isProductOfPairingsOne(input)
+    return typeof isOne === 'boolean' ? toWord(isOne) : BAD[isOne]
   },
 }
 
@@ -164,7 +144,7 @@ const BAD = {
   curve: 'invalid point: not on curve',
   g1: 'g1 point is not on correct subgroup',
   g2: 'g2 point is not on correct subgroup',
-} as const
+} as const satisfies Record<PointFault, string>
 
 /** Reads a field element of 64 bytes, the first 16 of which are zero; returns geth's message for a fault. */
 function readElement(input: Uint8Array, offset: number, address: number): string | undefined {
@@ -199,24 +179,6 @@ function readG2(input: Uint8Array, offset: number, address: number): string | un
   if (isZero) return undefined
   field.setOne(z)
   return f.mclBnG2_isValid(address) === 1 ? undefined : BAD.curve
-}
-
-/** As {@link readG1}, and the point must be in the subgroup. */
-export function readG1OfOrder(input: Uint8Array, offset: number, address: number): string | undefined {
-  return readG1(input, offset, address) ?? (isG1OfOrder(address) ? undefined : BAD.g1)
-}
-
-/** As {@link readG2}, and the point must be in the subgroup. */
-export function readG2OfOrder(input: Uint8Array, offset: number, address: number): string | undefined {
-  return readG2(input, offset, address) ?? (isG2OfOrder(address) ? undefined : BAD.g2)
-}
-
-export function isG1OfOrder(address: number): boolean {
-  return f.mclBnG1_isZero(address) === 1 || f.mclBnG1_isValidOrder(address) === 1
-}
-
-function isG2OfOrder(address: number): boolean {
-  return f.mclBnG2_isZero(address) === 1 || f.mclBnG2_isValidOrder(address) === 1
 }
 
 /** The 128 bytes of the point at `address`, which becomes affine. */

@@ -1,5 +1,4 @@
-import { createMcl, FieldCodec, FP_SIZE, G2_SIZE } from './mcl.ts'
-import { PairingProduct } from './pointBatches.ts'
+import { createMcl, FieldCodec, FP_SIZE, G1_SIZE, G2_SIZE } from './mcl.ts'
 import { padRight, type StandardPrecompile, toWord } from './standardPrecompile.ts'
 
 /** The arithmetic of bn254 (alt_bn128), in an instance of mcl; its precompiles 0x06 to 0x08 follow. */
@@ -41,7 +40,64 @@ export const bn254Mul: StandardPrecompile = {
 
 const PAIR_LENGTH = 192
 
-const product = new PairingProduct(mcl)
+/** Pairs that are multiplied at once. */
+const PRODUCT_BATCH = 64
+
+/** Whether a product of pairings is one, pair by pair, in memory that does not grow with their number. */
+class PairingProduct {
+  readonly #g1: number
+  readonly #g2: number
+  readonly #product: number
+  readonly #factor: number
+  #pending = 0
+  #isEmpty = true
+
+  constructor() {
+    this.#g1 = mcl.allocateG1(PRODUCT_BATCH)
+    this.#g2 = mcl.allocateG2(PRODUCT_BATCH)
+    this.#product = mcl.allocateGT()
+    this.#factor = mcl.allocateGT()
+  }
+
+  /** Begins a new product. */
+  begin(): void {
+    this.#pending = 0
+    this.#isEmpty = true
+  }
+
+  /** Where the next pair's points are to be written; {@link push} takes them. */
+  get nextG1(): number {
+    return this.#g1 + this.#pending * G1_SIZE
+  }
+
+  get nextG2(): number {
+    return this.#g2 + this.#pending * G2_SIZE
+  }
+
+  /** Multiplies by the pairing of the points at {@link nextG1} and {@link nextG2}, which are affine and of the right order. */
+  push(): void {
+    // the pairing with infinity is one
+    if (f.mclBnG1_isZero(this.nextG1) === 1 || f.mclBnG2_isZero(this.nextG2) === 1) return
+    this.#pending++
+    if (this.#pending === PRODUCT_BATCH) this.#multiply()
+  }
+
+  isOne(): boolean {
+    if (this.#pending > 0) this.#multiply()
+    if (this.#isEmpty) return true
+    f.mclBn_finalExp(this.#product, this.#product)
+    return f.mclBnGT_isOne(this.#product) === 1
+  }
+
+  #multiply(): void {
+    f.mclBn_millerLoopVec(this.#isEmpty ? this.#product : this.#factor, this.#g1, this.#g2, this.#pending)
+    if (!this.#isEmpty) f.mclBnGT_mul(this.#product, this.#product, this.#factor)
+    this.#isEmpty = false
+    this.#pending = 0
+  }
+}
+
+const product = new PairingProduct()
 
 /** 0x08: whether a product of pairings of bn254 is one (EIP-197, gas of EIP-1108); of no pairs it is. */
 export const bn254Pairing: StandardPrecompile = {

@@ -31,11 +31,18 @@ const BLS_G2 = words(
   0x0ce5d527727d6e118cc9cdc6da2e351aadfd9baa8cbdd3a76d429a695160d12c923ac9cc3baca289e193548608b82801n,
   0x0606c4a02ea734cc32acd2b02bc28b99cb3e287e85a763af267492ab572e99ab3f370d275cec1da1aaa9075ff05f79ben,
 )
-/** On the curve of G1, outside the subgroup that a pairing takes. */
+/** On the curves of G1 and G2, outside of the subgroups that a pairing takes. */
 const BLS_OUTSIDE = words(
   64,
   4n,
   0x0a989badd40d6212b33cffc3f3763e9bc760f988c9926b26da9dd85e928483446346b8ed00e1de5d5ea93e354abe706cn,
+)
+const BLS_G2_OUTSIDE = words(
+  64,
+  1n,
+  1n,
+  0x02066bca274eb64b2410222895b74acec54cf001baf6c7aeeff616820743dce87eddb1700e7a2d717dc4cea5582195e1n,
+  0x1934ffa59d993a4bcbe529440126a8af9f7bff4bc127e15ab9f75688bf07e7157d06cb8933608b225495cba14be0d33dn,
 )
 const SCALAR = words(32, 0x1234567890abcdef1234567890abcdef1234567890abcdef1234567890abcdefn)
 
@@ -74,7 +81,7 @@ const call = (number: number, name: string, input: Uint8Array, answer: string): 
   answer,
 })
 
-/** Each precompile that runs in the WebAssembly of `mcl-wasm`, with what it takes and what it must refuse. */
+/** Each precompile on curves that runs in WebAssembly (`mcl-wasm`'s, or assembly/bls12381), with what it takes and what it must refuse. */
 export const PRECOMPILE_CALLS: readonly PrecompileCall[] = [
   call(6, 'addition on bn254', concatBytes(BN_G1, BN_G1), '28b9678b2da6969e'),
   call(6, 'addition on bn254', concatBytes(BN_G1, words(32, 1n, 3n)), 'failure'),
@@ -88,7 +95,10 @@ export const PRECOMPILE_CALLS: readonly PrecompileCall[] = [
   call(13, 'addition on G2', concatBytes(BLS_G2, BLS_G2), '87863eeb3c9d7ba3'),
   call(13, 'addition on G2', concatBytes(BLS_G2, words(64, 1n, 2n, 3n, 4n)), 'failure'),
   call(14, 'sum of multiples on G2', concatBytes(BLS_G2, SCALAR, BLS_G2, words(32, 7n)), '3d32fe44605e0e52'),
+  call(14, 'sum of multiples on G2', concatBytes(BLS_G2_OUTSIDE, SCALAR), 'failure'),
   call(15, 'pairing on BLS12-381', concatBytes(BLS_G1, BLS_G2), '66687aadf862bd77'),
+  call(15, 'pairing on BLS12-381', concatBytes(BLS_G1, BLS_G2, BLS_NEGATED, BLS_G2), 'ec4916dd28fc4c10'),
+  call(15, 'pairing on BLS12-381', concatBytes(BLS_OUTSIDE, BLS_G2), 'failure'),
   call(16, 'map to G1', words(64, 7n), '92ad964a12bf9168'),
   call(17, 'map to G2', words(64, 7n, 8n), 'a8cd8bd67b57d32d'),
   call(256, 'signature of P-256', p256(0x11), 'ec4916dd28fc4c10'),
@@ -101,7 +111,7 @@ const GAS_LIMIT = 1_000_000n
 /** What the thread of an EVM tries when it starts. @param run runs a precompile */
 export function precompileAnswers(run: typeof runStandardPrecompile): readonly KnownAnswer[] {
   return PRECOMPILE_CALLS.map(({ name, number, input, answer }) => ({
-    what: `mcl-wasm, ${name},`,
+    what: `precompiles, ${name},`,
     expected: answer,
     run: () => {
       const { status, output } = run(bigIntToBytes(BigInt(number), 20), input, GAS_LIMIT, 'osaka')

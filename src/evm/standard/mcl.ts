@@ -20,30 +20,20 @@ export interface MclFunctions {
   mclBnFr_isZero(x: number): number
   mclBnFr_mul(z: number, x: number, y: number): void
   mclBnFr_inv(z: number, x: number): void
-  mclBnFp_add(z: number, x: number, y: number): void
   mclBnFp_mul(z: number, x: number, y: number): void
-  mclBnFp_sqr(z: number, x: number): void
   mclBnFp_neg(z: number, x: number): void
-  mclBnFp_isNegative(x: number): number
-  /** 0 when there is a root */
-  mclBnFp_squareRoot(z: number, x: number): number
   mclBnFp_mapToG1(z: number, x: number): number
   mclBnFp2_mul(z: number, x: number, y: number): void
   mclBnFp2_mapToG2(z: number, x: number): number
   mclBnG1_isValid(x: number): number
-  mclBnG1_isValidOrder(x: number): number
   mclBnG1_add(z: number, x: number, y: number): void
-  mclBnG1_sub(z: number, x: number, y: number): void
   mclBnG1_mul(z: number, x: number, scalar: number): void
-  mclBnG1_mulVec(z: number, points: number, scalars: number, count: number): void
   mclBnG1_normalize(z: number, x: number): void
   mclBnG1_isZero(x: number): number
   mclBnG2_isValid(x: number): number
-  mclBnG2_isValidOrder(x: number): number
   mclBnG2_add(z: number, x: number, y: number): void
   mclBnG2_sub(z: number, x: number, y: number): void
   mclBnG2_dbl(z: number, x: number): void
-  mclBnG2_mulVec(z: number, points: number, scalars: number, count: number): void
   mclBnG2_normalize(z: number, x: number): void
   mclBnG2_isZero(x: number): number
   mclBnG2_isEqual(x: number, y: number): number
@@ -51,9 +41,6 @@ export interface MclFunctions {
   mclBnGT_isOne(x: number): number
   mclBn_millerLoopVec(z: number, g1: number, g2: number, count: number): void
   mclBn_finalExp(z: number, x: number): void
-  mclBn_getUint64NumToPrecompute(): number
-  mclBn_precomputeG2(buffer: number, g2: number): void
-  mclBn_precomputedMillerLoop2(z: number, g1a: number, bufferA: number, g1b: number, bufferB: number): void
 }
 
 /** Bytes that mcl gives each element of the base field, whatever the curve. */

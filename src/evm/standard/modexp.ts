@@ -1,9 +1,6 @@
-import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { type Hardfork, includesFork } from '../../chain/hardfork.ts'
 import { bytesToBigInt, EMPTY_BYTES, stripZeros, toBuffer } from '../../primitives/bytes.ts'
-import { PACKAGE_ROOT } from '../../primitives/location.ts'
-import { WebAssembly } from '../webAssembly.ts'
+import { loadPrecompileBinary } from './precompileBinary.ts'
 import { padRight, type StandardPrecompile } from './standardPrecompile.ts'
 
 /** EIP-7823. */
@@ -134,18 +131,7 @@ interface Exports {
 const SLOT = { modulus: 0, result: 1, square: 2 } as const
 const LIMB_BITS = 28
 
-const BINARY = new URL('dist/modexp.wasm', PACKAGE_ROOT)
-const wasm = load()
-
-function load(): Exports {
-  let bytes: Uint8Array
-  try {
-    bytes = readFileSync(BINARY)
-  } catch (cause) {
-    throw new Error(`${fileURLToPath(BINARY)} cannot be read: run \`npm run build\``, { cause })
-  }
-  return new WebAssembly.Instance(new WebAssembly.Module(bytes)).exports as Exports
-}
+const wasm = loadPrecompileBinary<Exports>('modexp')
 
 function powerModuloOdd(base: bigint, exponent: Exponent, modulus: bigint): bigint {
   if (base === 0n || modulus === 1n) return 0n

@@ -94,16 +94,19 @@ describe.each(GROUPS)('BLS12-381 $name', ({ add, msm, point, outside, elements, 
   })
 
   it('sums up more points than it works on at once', () => {
-    // k · point(k) for k from 1 to 300, with infinity and zeros in between
-    const parts: Uint8Array[] = [zero, words(32, 5n), good, words(32, 0n)]
-    let sum = 0n
-    for (let k = 1n; k <= 300n; k++) {
-      parts.push(point(k), words(32, k))
-      sum += k * k
+    // large multiples of points k, in numbers around those at which the method changes, with infinity and zeros in between
+    for (const count of [16n, 17n, 39n, 64n, 200n, 600n]) {
+      const parts: Uint8Array[] = [zero, words(32, 5n), good, words(32, 0n)]
+      let sum = 0n
+      for (let k = 1n; k <= count; k++) {
+        const factor = (k * (BLS_ORDER / 3n)) ** 2n % (1n << 256n)
+        parts.push(point((k % 40n) + 1n), words(32, factor))
+        sum += ((k % 40n) + 1n) * factor
+      }
+      const input = concatBytes(...parts)
+      const expected = ours(add, concatBytes(point(sum % BLS_ORDER), zero)).output
+      expect(ours(msm, input, 'osaka', 1n << 40n).output).toBe(expected)
     }
-    const input = concatBytes(...parts)
-    const expected = ours(add, concatBytes(point(sum), zero)).output
-    expect(ours(msm, input).output).toBe(expected)
   }, 30_000)
 
   it('gives infinity where the sum is', async () => {

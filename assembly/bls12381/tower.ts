@@ -1,0 +1,275 @@
+// Fp6 = Fp2[v] with v³ = ξ = 1 + u, three pairs; Fp12 = Fp6[w] with w² = v, twice that: c0 + c1·w.
+import { invert, isZero } from './conversions'
+import {
+  add,
+  addReduced,
+  conjugate,
+  copy,
+  multiply,
+  negate,
+  oneFp2,
+  PAIR,
+  prepare,
+  setZero,
+  square,
+  subtract,
+  sum3,
+  timesNonResidue,
+} from './field'
+
+export const FP6: usize = 336
+export const FP12: usize = 672
+
+const B1: usize = PAIR
+const B2: usize = 2 * PAIR
+
+/** Right operands of Fp6: b0, b1, b2, and ξ·b1, ξ·b2. */
+const b0 = memory.data(224, 16)
+const b1 = memory.data(224, 16)
+const b2 = memory.data(224, 16)
+const rotated1 = memory.data(224, 16)
+const rotated2 = memory.data(224, 16)
+const scratch = memory.data(112, 16)
+const scratch0 = memory.data(112, 16)
+const scratch1 = memory.data(112, 16)
+
+/** z = x · y in Fp6; y is reduced. */
+function multiply6(z: usize, x: usize, y: usize): void {
+  prepare(b0, y)
+  prepare(b1, y + B1)
+  prepare(b2, y + B2)
+  timesNonResidue(scratch, y + B1)
+  prepare(rotated1, scratch)
+  timesNonResidue(scratch, y + B2)
+  prepare(rotated2, scratch)
+  sum3(scratch0, x, b0, x + B1, rotated2, x + B2, rotated1)
+  sum3(scratch1, x, b1, x + B1, b0, x + B2, rotated2)
+  sum3(z + B2, x, b2, x + B1, b1, x + B2, b0)
+  copy(z, scratch0)
+  copy(z + B1, scratch1)
+}
+
+function add6(z: usize, x: usize, y: usize): void {
+  for (let i: usize = 0; i < FP6; i += PAIR) add(z + i, x + i, y + i)
+}
+
+function addReduced6(z: usize, x: usize, y: usize): void {
+  for (let i: usize = 0; i < FP6; i += PAIR) addReduced(z + i, x + i, y + i)
+}
+
+function subtract6(z: usize, x: usize, y: usize): void {
+  for (let i: usize = 0; i < FP6; i += PAIR) subtract(z + i, x + i, y + i)
+}
+
+/** z = x · v; z is not x. */
+function timesV(z: usize, x: usize): void {
+  timesNonResidue(z, x + B2)
+  copy(z + B1, x)
+  copy(z + B2, x + B1)
+}
+
+const product0 = memory.data(336, 16)
+const product1 = memory.data(336, 16)
+const left = memory.data(336, 16)
+const right = memory.data(336, 16)
+
+export function setOne12(z: usize): void {
+  copy(z, oneFp2)
+  for (let i: usize = PAIR; i < FP12; i += PAIR) setZero(z + i)
+}
+
+export function isOne12(x: usize): bool {
+  subtract(scratch, x, oneFp2)
+  if (!isZero(scratch)) return false
+  for (let i: usize = PAIR; i < FP12; i += PAIR) if (!isZero(x + i)) return false
+  return true
+}
+
+export function copy12(z: usize, x: usize): void {
+  memory.copy(z, x, FP12)
+}
+
+/** z = x · y in Fp12. */
+export function multiply12(z: usize, x: usize, y: usize): void {
+  add6(left, x, x + FP6)
+  addReduced6(right, y, y + FP6)
+  multiply6(product0, x, y)
+  multiply6(product1, x + FP6, y + FP6)
+  multiply6(left, left, right)
+  add6(right, product0, product1)
+  subtract6(z + FP6, left, right)
+  timesV(right, product1)
+  addReduced6(z, product0, right)
+}
+
+/** z = x² in Fp12: c0² + v·c1² = (c0 + c1)(c0 + v·c1) − c0·c1 − v·c0·c1, and twice c0·c1. */
+export function square12(z: usize, x: usize): void {
+  multiply6(product0, x, x + FP6)
+  add6(left, x, x + FP6)
+  timesV(product1, x + FP6)
+  addReduced6(right, x, product1)
+  multiply6(left, left, right)
+  timesV(right, product0)
+  add6(right, right, product0)
+  subtract6(z, left, right)
+  addReduced6(z + FP6, product0, product0)
+}
+
+/** Operands of a line: l0, l1, l4, and ξ·l1, ξ·l4. */
+const l0 = memory.data(224, 16)
+const l1 = memory.data(224, 16)
+const l4 = memory.data(224, 16)
+const rotatedL1 = memory.data(224, 16)
+const rotatedL4 = memory.data(224, 16)
+const lineProduct = memory.data(672, 16)
+
+/** z = z · (y0 + y1·v + y4·v·w): lines through points of the twist have these coefficients only. */
+export function multiplyByLine(z: usize, y0: usize, y1: usize, y4: usize): void {
+  prepare(l0, y0)
+  prepare(l1, y1)
+  prepare(l4, y4)
+  timesNonResidue(scratch, y1)
+  prepare(rotatedL1, scratch)
+  timesNonResidue(scratch, y4)
+  prepare(rotatedL4, scratch)
+  const c1 = z + FP6
+  sum3(lineProduct, z, l0, z + B2, rotatedL1, c1 + B1, rotatedL4)
+  sum3(lineProduct + B1, z + B1, l0, z, l1, c1 + B2, rotatedL4)
+  sum3(lineProduct + B2, z + B2, l0, z + B1, l1, c1, l4)
+  sum3(lineProduct + FP6, c1, l0, c1 + B2, rotatedL1, z + B2, rotatedL4)
+  sum3(lineProduct + FP6 + B1, c1 + B1, l0, c1, l1, z, l4)
+  sum3(lineProduct + FP6 + B2, c1 + B2, l0, c1 + B1, l1, z + B1, l4)
+  copy12(z, lineProduct)
+}
+
+/** z = x to the power of p⁶: its inverse where x has the order of a result of pairings. */
+export function conjugate12(z: usize, x: usize): void {
+  for (let i: usize = 0; i < FP6; i += PAIR) copy(z + i, x + i)
+  for (let i: usize = FP6; i < FP12; i += PAIR) negate(z + i, x + i)
+}
+
+const inverse = memory.data(336, 16)
+
+/** z = 1 / x in Fp6. */
+function invert6(z: usize, x: usize): void {
+  const a1 = x + B1
+  const a2 = x + B2
+  // cofactors a0² − ξ·a1·a2, ξ·a2² − a0·a1, a1² − a0·a2
+  const t0 = product1
+  const t1 = product1 + B1
+  const t2 = product1 + B2
+  multiply(scratch, a1, a2)
+  timesNonResidue(scratch, scratch)
+  square(t0, x)
+  subtract(t0, t0, scratch)
+  multiply(scratch, x, a1)
+  square(t1, a2)
+  timesNonResidue(t1, t1)
+  subtract(t1, t1, scratch)
+  multiply(scratch, x, a2)
+  square(t2, a1)
+  subtract(t2, t2, scratch)
+  multiply(scratch, a2, t1)
+  multiply(scratch0, a1, t2)
+  addReduced(scratch, scratch, scratch0)
+  timesNonResidue(scratch, scratch)
+  multiply(scratch0, x, t0)
+  addReduced(scratch, scratch, scratch0)
+  invert(scratch1, scratch)
+  multiply(z, t0, scratch1)
+  multiply(z + B1, t1, scratch1)
+  multiply(z + B2, t2, scratch1)
+}
+
+/** z = 1 / x in Fp12; z is not x. */
+export function invert12(z: usize, x: usize): void {
+  multiply6(product0, x + FP6, x + FP6)
+  timesV(right, product0)
+  multiply6(left, x, x)
+  subtract6(left, left, right)
+  invert6(inverse, left)
+  multiply6(z, x, inverse)
+  multiply6(z + FP6, x + FP6, inverse)
+  for (let i: usize = FP6; i < FP12; i += PAIR) negate(z + i, z + i)
+}
+
+/** ξ to the power of k(p − 1)/6 for k from 1 to 5: what the Frobenius map multiplies the coefficient of w^k by. */
+export const frobeniusFactors = memory.data(560, 16)
+
+/** Where the coefficient of w^k is. */
+// @ts-ignore: decorator
+@inline
+function coefficient(k: usize): usize {
+  return (k & 1) * FP6 + (k >> 1) * PAIR
+}
+
+/** z = x to the power of p. */
+export function frobenius12(z: usize, x: usize): void {
+  for (let k: usize = 0; k < 6; k++) {
+    const at = coefficient(k)
+    conjugate(z + at, x + at)
+    if (k > 0) multiply(z + at, z + at, frobeniusFactors + (k - 1) * PAIR)
+  }
+}
+
+const squares = memory.data(1008, 16)
+
+/** z = x² for x of the cyclotomic subgroup (Granger, Scott: Faster squaring in the cyclotomic subgroup of sixth degree extensions). */
+export function cyclotomicSquare12(z: usize, x: usize): void {
+  squareFp4(squares, x, x + FP6 + B1)
+  squareFp4(squares + B2, x + FP6, x + B2)
+  squareFp4(squares + 4 * PAIR, x + B1, x + FP6 + B2)
+  timesNonResidue(squares + 5 * PAIR, squares + 5 * PAIR)
+  tripleLess(z, squares, x)
+  tripleLess(z + B1, squares + B2, x + B1)
+  tripleLess(z + B2, squares + 4 * PAIR, x + B2)
+  triplePlus(z + FP6, squares + 5 * PAIR, x + FP6)
+  triplePlus(z + FP6 + B1, squares + B1, x + FP6 + B1)
+  triplePlus(z + FP6 + B2, squares + 3 * PAIR, x + FP6 + B2)
+}
+
+/** z = a² + ξ·b², and 2·a·b behind it. */
+function squareFp4(z: usize, a: usize, b: usize): void {
+  addReduced(z + B1, a, b)
+  square(scratch, a)
+  square(scratch0, b)
+  square(z + B1, z + B1)
+  add(scratch1, scratch, scratch0)
+  subtract(z + B1, z + B1, scratch1)
+  timesNonResidue(scratch0, scratch0)
+  addReduced(z, scratch, scratch0)
+}
+
+/** z = 3·x − 2·y. */
+function tripleLess(z: usize, x: usize, y: usize): void {
+  subtract(z, x, y)
+  add(z, z, z)
+  addReduced(z, z, x)
+}
+
+/** z = 3·x + 2·y. */
+function triplePlus(z: usize, x: usize, y: usize): void {
+  addReduced(z, x, y)
+  add(z, z, z)
+  addReduced(z, z, x)
+}
+
+/** (p − 1)/6, big-endian. */
+const sixth = memory.data<u8>([
+  0x04, 0x55, 0x82, 0xfc, 0x5e, 0xea, 0xa6, 0x6f, 0x0c, 0x84, 0x9b, 0xf3, 0xb5, 0xe1, 0xf2, 0x23, 0xe6, 0x13, 0xe1,
+  0xeb, 0x7d, 0xeb, 0x83, 0x1f, 0xe6, 0x88, 0x23, 0x1a, 0xd3, 0xc8, 0x29, 0x06, 0x05, 0x1c, 0xaa, 0xaa, 0x72, 0xe3,
+  0x55, 0x55, 0x49, 0xaa, 0x7f, 0xff, 0xff, 0xff, 0xf1, 0xc7,
+])
+makeFrobeniusFactors()
+
+function makeFrobeniusFactors(): void {
+  const nonResidue = scratch0
+  timesNonResidue(nonResidue, oneFp2)
+  copy(frobeniusFactors, oneFp2)
+  for (let i: usize = 0; i < 48 * 8; i++) {
+    square(frobeniusFactors, frobeniusFactors)
+    const bit = (load<u8>(sixth + (i >> 3)) >> u8(7 - (i & 7))) & 1
+    if (bit != 0) multiply(frobeniusFactors, frobeniusFactors, nonResidue)
+  }
+  for (let i: usize = PAIR; i < 5 * PAIR; i += PAIR) multiply(frobeniusFactors + i, frobeniusFactors + i - PAIR, frobeniusFactors)
+}

@@ -1,0 +1,19 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { PACKAGE_ROOT } from '../../primitives/location.ts'
+import { WebAssembly } from '../webAssembly.ts'
+
+/**
+ * The exports of a new instance of one of the modules that `npm run build` compiles for precompiles: dist/`name`.wasm.
+ * @throws Error when it is not built
+ */
+export function loadPrecompileBinary<Exports>(name: string): Exports {
+  const binary = new URL(`dist/${name}.wasm`, PACKAGE_ROOT)
+  let bytes: Uint8Array
+  try {
+    bytes = readFileSync(binary)
+  } catch (cause) {
+    throw new Error(`${fileURLToPath(binary)} cannot be read: run \`npm run build\``, { cause })
+  }
+  return new WebAssembly.Instance(new WebAssembly.Module(bytes)).exports as Exports
+}
