@@ -90,6 +90,12 @@ export function zeroLanes(x: usize): u32 {
   return u32(u32(bits) == 0) | (u32(bits >> 32 == 0) << 1)
 }
 
+/** Which lanes of x stand for odd integers: bit 0 and bit 1. */
+export function parityLanes(x: usize): u32 {
+  toPlain(x)
+  return (load<u32>(plain) & 1) | ((load<u32>(plain, 4) & 1) << 1)
+}
+
 /** Whether the element of Fp2 is zero. */
 export function isZero(x: usize): bool {
   return zeroLanes(x) == 3

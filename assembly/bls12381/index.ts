@@ -26,6 +26,7 @@ import {
   setInfinity,
 } from './curves'
 import { addReduced, copy, copyLane, multiply, multiplyLanes, negate, oneFp2, oneLanes, PAIR } from './field'
+import { mapToG2 } from './mapToG2'
 import {
   FACTOR,
   FACTOR_Q,
@@ -168,6 +169,21 @@ function toAffineLanes(x: usize, y: usize, p: usize): void {
   multiplyLanes(y, p + PAIR, single)
   copyLane(x, 1, x, 0)
   copyLane(y, 1, y, 0)
+}
+
+// ---- the map to G2
+
+const mapped = memory.data(112, 16)
+
+/** Maps the element of Fp2 in the input, 128 bytes, to G2, and writes the point to the output. */
+export function writeMapToG2(): i32 {
+  for (let lane: usize = 0; lane < 2; lane++) {
+    const status = readCoordinate(mapped, lane, input + lane * ELEMENT_BYTES)
+    if (status != OK) return status
+  }
+  mapToG2(total, mapped)
+  writeG2(total)
+  return OK
 }
 
 // ---- sums of multiples

@@ -1,4 +1,4 @@
-import { isProductOfPairingsOne, multiplesOfG1, multiplesOfG2, type PointFault } from './bls12381Batches.ts'
+import { isProductOfPairingsOne, mapToG2, multiplesOfG1, multiplesOfG2, type PointFault } from './bls12381Batches.ts'
 import { createMcl, FieldCodec, FP_SIZE } from './mcl.ts'
 import { type StandardPrecompile, toWord } from './standardPrecompile.ts'
 
@@ -98,18 +98,13 @@ export const bls12MapFpToG1: StandardPrecompile = {
   },
 }
 
-const elementOfFp2 = mcl.allocateFp(2)
-const pointOfG2 = mcl.allocateG2()
-
 /** 0x11: maps an element of Fp2 to BLS12-381's G2 (EIP-2537, RFC 9380 with the cofactor cleared). */
 export const bls12MapFp2ToG2: StandardPrecompile = {
   gas: () => 23_800n,
   run(input) {
     if (input.length !== 128) return 'invalid input length'
-    const bad = readElement(input, 0, elementOfFp2) ?? readElement(input, 64, elementOfFp2 + FP_SIZE)
-    if (bad !== undefined) return bad
-    f.mclBnFp2_mapToG2(pointOfG2, elementOfFp2)
-    return writeG2(pointOfG2)
+    const point = mapToG2(input)
+    return typeof point === 'string' ? BAD[point] : point
   },
 }
 

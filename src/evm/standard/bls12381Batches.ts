@@ -17,6 +17,7 @@ interface Exports {
   beginProduct(): void
   addPairs(count: number): number
   isProductOne(): number
+  writeMapToG2(): number
   setUpProofs(): number
   isProven(): number
 }
@@ -77,6 +78,13 @@ export function multiplesOfG2(input: Uint8Array): Uint8Array | PointFault {
 export function isProductOfPairingsOne(input: Uint8Array): boolean | PointFault {
   wasm.beginProduct()
   return inBatches(input, G1_LENGTH + G2_LENGTH, MAX_PAIRS, wasm.addPairs) ?? wasm.isProductOne() !== 0
+}
+
+/** The point of G2 that an element of Fp2 in 128 bytes is mapped to (EIP-2537), or what is wrong with the element. */
+export function mapToG2(input: Uint8Array): Uint8Array | PointFault {
+  memory.set(input, inputAddress)
+  const status = wasm.writeMapToG2()
+  return status === 0 ? memory.slice(outputAddress, outputAddress + G2_LENGTH) : FAULTS[status - 1]!
 }
 
 /**
