@@ -19,6 +19,7 @@ import {
   setZero,
   square,
   subtract,
+  subtractTwo,
   sum2,
   sumLanes2,
   timesNonResidue,
@@ -136,8 +137,7 @@ function crossTerm<F>(z: usize, a: usize, b: usize, c: usize, d: usize, ac: usiz
   add(z, a, b)
   add(t6, c, d)
   times<F>(z, z, t6)
-  add(t6, ac, bd)
-  subtract(z, z, t6)
+  subtractTwo(z, z, ac, bd)
 }
 
 /** z = 2p, which may be the same. */
@@ -225,7 +225,8 @@ function makeEndomorphisms(): void {
   invert(psiY, frobeniusFactors + 2 * PAIR)
 }
 
-const multiple = memory.data(336, 16)
+/** |x| times the points that {@link lanesOfOrder} was last asked about. */
+export const multiple = memory.data(336, 16)
 const multipleOfMultiple = memory.data(336, 16)
 
 /** Which of the lanes have a point of the right order: bit 0 and bit 1. Points are affine (Z = 1) and on the curve. */

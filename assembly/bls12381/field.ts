@@ -188,6 +188,74 @@ export function subtract(z: usize, x: usize, y: usize): void {
 
 // @ts-ignore: decorator
 @inline
+function doubleDifferenceAt(x: usize, y: usize, w: usize, offset: usize): v128 {
+  return i32x4.sub(differenceAt(x, y, offset), v128.load(w + offset))
+}
+
+/** z = x − y − w, reduced; limbs have 28 bits. */
+export function subtractTwo(z: usize, x: usize, y: usize, w: usize): void {
+  storeReduced(
+    z,
+    doubleDifferenceAt(x, y, w, 0),
+    doubleDifferenceAt(x, y, w, 16),
+    doubleDifferenceAt(x, y, w, 32),
+    doubleDifferenceAt(x, y, w, 48),
+    doubleDifferenceAt(x, y, w, 64),
+    doubleDifferenceAt(x, y, w, 80),
+    doubleDifferenceAt(x, y, w, 96),
+  )
+}
+
+// @ts-ignore: decorator
+@inline
+function tripleAt(x: usize, offset: usize): v128 {
+  const v = v128.load(x + offset)
+  return i32x4.add(i32x4.add(v, v), v)
+}
+
+// @ts-ignore: decorator
+@inline
+function tripleLessAt(x: usize, y: usize, offset: usize): v128 {
+  return i32x4.add(tripleAt(x, offset), doubleDifferenceAt(zero, y, y, offset))
+}
+
+/** z = 3x − 2y, reduced; limbs have 28 bits. */
+export function tripleLess(z: usize, x: usize, y: usize): void {
+  storeReduced(
+    z,
+    tripleLessAt(x, y, 0),
+    tripleLessAt(x, y, 16),
+    tripleLessAt(x, y, 32),
+    tripleLessAt(x, y, 48),
+    tripleLessAt(x, y, 64),
+    tripleLessAt(x, y, 80),
+    tripleLessAt(x, y, 96),
+  )
+}
+
+// @ts-ignore: decorator
+@inline
+function triplePlusAt(x: usize, y: usize, offset: usize): v128 {
+  const v = v128.load(y + offset)
+  return i32x4.add(tripleAt(x, offset), i32x4.add(v, v))
+}
+
+/** z = 3x + 2y, reduced; limbs have 28 bits. */
+export function triplePlus(z: usize, x: usize, y: usize): void {
+  storeReduced(
+    z,
+    triplePlusAt(x, y, 0),
+    triplePlusAt(x, y, 16),
+    triplePlusAt(x, y, 32),
+    triplePlusAt(x, y, 48),
+    triplePlusAt(x, y, 64),
+    triplePlusAt(x, y, 80),
+    triplePlusAt(x, y, 96),
+  )
+}
+
+// @ts-ignore: decorator
+@inline
 function scaledAt(x: usize, factor: i32, offset: usize): v128 {
   return i32x4.mul(v128.load(x + offset), i32x4.splat(factor))
 }
@@ -243,6 +311,26 @@ export function timesNonResidue(z: usize, x: usize): void {
     timesNonResidueAt(x, 64),
     timesNonResidueAt(x, 80),
     timesNonResidueAt(x, 96),
+  )
+}
+
+// @ts-ignore: decorator
+@inline
+function sumWithNonResidueAt(x: usize, y: usize, offset: usize): v128 {
+  return i32x4.add(v128.load(x + offset), timesNonResidueAt(y, offset))
+}
+
+/** z = x + y · (1 + u), reduced; limbs have 28 bits. */
+export function addNonResidue(z: usize, x: usize, y: usize): void {
+  storeReduced(
+    z,
+    sumWithNonResidueAt(x, y, 0),
+    sumWithNonResidueAt(x, y, 16),
+    sumWithNonResidueAt(x, y, 32),
+    sumWithNonResidueAt(x, y, 48),
+    sumWithNonResidueAt(x, y, 64),
+    sumWithNonResidueAt(x, y, 80),
+    sumWithNonResidueAt(x, y, 96),
   )
 }
 

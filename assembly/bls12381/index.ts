@@ -23,6 +23,7 @@ import {
   Lanes,
   lanesOfOrder,
   lanesOnCurve,
+  multiple,
   setInfinity,
 } from './curves'
 import { addReduced, copy, copyLane, multiply, multiplyLanes, negate, oneFp2, oneLanes, PAIR } from './field'
@@ -36,7 +37,20 @@ import {
   preparedMillerLoop,
   prepareLines,
 } from './pairing'
-import { addLanesTogether, beginTerms, setScalars, sumTerms, TERM, TERM_Y, terms } from './sums'
+import {
+  addLanesTogether,
+  beginTerms,
+  fixedTables,
+  makeTable,
+  setScalars,
+  sumTerms,
+  sumWithTables,
+  TABLE,
+  tables,
+  TERM,
+  TERM_Y,
+  terms,
+} from './sums'
 import { isOne12, multiply12, setOne12 } from './tower'
 
 /** What is wrong with a point; the host has the texts. */
@@ -56,7 +70,10 @@ const SCALAR_BYTES: usize = 32
 
 /** Room for 512 terms of G1, which is more than for 128 of G2 and for 64 pairs. */
 const input = memory.data(81920, 16)
-/** 32 bytes for each term: two scalars of 16 bytes for G1, four of 8 for G2, little-endian. */
+/**
+ * 32 bytes for each scalar s, little-endian: two parts of 16 bytes, s0 + s1·x², for terms of G1, four of 8 to the base of |x| for
+ * those of G2, for one or two of G1 and for proofs.
+ */
 const scalars = memory.data(16384, 16)
 const output = memory.data(256, 16)
 
@@ -161,16 +178,6 @@ function writeG2(p: usize): void {
   }
 }
 
-/** Puts the affine coordinates of a point's first lane into both lanes of x and y; it is not infinity. */
-function toAffineLanes(x: usize, y: usize, p: usize): void {
-  invertFirst(single, p + 2 * PAIR)
-  copyLane(single, 1, single, 0)
-  multiplyLanes(x, p, single)
-  multiplyLanes(y, p + PAIR, single)
-  copyLane(x, 1, x, 0)
-  copyLane(y, 1, y, 0)
-}
-
 // ---- the map to G2
 
 const mapped = memory.data(112, 16)
@@ -202,8 +209,8 @@ export function beginSumG2(): void {
 const G1_TERM_BYTES: usize = G1_BYTES + 32
 const G2_TERM_BYTES: usize = G2_BYTES + 32
 
-/** Makes a term of a lane's point: s0 + s1·x² times (x, y) is s0 times (x, y) and s1 times (βx, −y). */
-function setTermG1(term: usize, p: usize, lane: usize, scalar: usize): void {
+/** Makes the point of a term: (x, y) beside (βx, −y), which is x² times as much, of the point in a lane. */
+function setPointG1(term: usize, p: usize, lane: usize): void {
   copyLane(term, 0, p, lane)
   copyLane(term, 1, p, lane)
   multiplyLanes(single, term, beta)
@@ -211,12 +218,37 @@ function setTermG1(term: usize, p: usize, lane: usize, scalar: usize): void {
   copyLane(term + TERM_Y, 0, p + PAIR, lane)
   negate(single, p + PAIR)
   copyLane(term + TERM_Y, 1, single, lane)
-  setScalars<Lanes>(term, scalar)
 }
+
+const affineMultiple = memory.data(224, 16)
+
+/** As {@link setPointG1}, of |x| times the point in a lane of those whose order was just checked. */
+function setMultipleG1(term: usize, lane: usize): void {
+  copyLane(single, 0, multiple + 2 * PAIR, lane)
+  invertFirst(single, single)
+  for (let i: usize = 0; i < 2; i++) {
+    copyLane(affineMultiple + i * PAIR, 0, multiple + i * PAIR, lane)
+    multiplyLanes(affineMultiple + i * PAIR, affineMultiple + i * PAIR, single)
+  }
+  setPointG1(term, affineMultiple, 0)
+}
+
+/** Makes two terms of a point in a lane and a scalar in four digits to the base of |x|, 64 bits each. */
+function setShortTermsG1(term: usize, lane: usize, scalar: usize): void {
+  setPointG1(term, two, lane)
+  setScalars<Lanes>(term, scalar, scalar + 16)
+  setMultipleG1(term + TERM, lane)
+  setScalars<Lanes>(term + TERM, scalar + 8, scalar + 24)
+}
+
+/** So few points are multiplied by scalars in four parts: half the doublings, but an inversion for each point. */
+const FEW: usize = 2
 
 /** Adds up to 512 terms of the input: a point of 128 bytes and a scalar, which is not read: its parts are in the scalars. */
 export function addTermsG1(count: usize): i32 {
-  beginTerms(count)
+  const isShort = count <= FEW
+  if (isShort) beginTerms(2 * count, 64)
+  else beginTerms(count, 128)
   let used: usize = 0
   for (let i: usize = 0; i < count; i += 2) {
     const item = input + i * G1_TERM_BYTES
@@ -227,8 +259,16 @@ export function addTermsG1(count: usize): i32 {
       const status = lane == 0 ? firstStatus : secondStatus
       if (status == INFINITY) continue
       if (status != OK) return status
-      setTermG1(terms + used * TERM, two, lane, scalars + (i + lane) * SCALAR_BYTES)
-      used++
+      const term = terms + used * TERM
+      const scalar = scalars + (i + lane) * SCALAR_BYTES
+      if (isShort) {
+        setShortTermsG1(term, lane, scalar)
+        used += 2
+      } else {
+        setPointG1(term, two, lane)
+        setScalars<Lanes>(term, scalar, scalar + 16)
+        used++
+      }
     }
   }
   if (used == 0) return OK
@@ -240,7 +280,7 @@ export function addTermsG1(count: usize): i32 {
 
 /** Adds up to 128 terms of the input, as {@link addTermsG1}. */
 export function addTermsG2(count: usize): i32 {
-  beginTerms(4 * count)
+  beginTerms(4 * count, 64)
   let used: usize = 0
   for (let i: usize = 0; i < count; i++) {
     const status = readG2OfOrder(input + i * G2_TERM_BYTES)
@@ -251,7 +291,7 @@ export function addTermsG2(count: usize): i32 {
       const term = terms + used * TERM
       copy(term, pointG2)
       copy(term + TERM_Y, pointG2 + PAIR)
-      setScalars<Fp2>(term, scalars + i * SCALAR_BYTES + k * 8)
+      setScalars<Fp2>(term, scalars + i * SCALAR_BYTES + k * 8, 0)
       used++
       applyPsi(pointG2, pointG2)
       negate(pointG2 + PAIR, pointG2 + PAIR)
@@ -328,12 +368,16 @@ const commitmentFactor = proofFactors
 const proofFactor = proofFactors + FACTOR
 const commitmentLines = memory.data(22848, 16)
 const proofLines = memory.data(22848, 16)
-const negatedGenerator = memory.data(224, 16)
+/** The terms of G1's generator, negated. */
+const generatorTerms = memory.data(928, 16)
 
 /** Takes the constants of proofs from the input: the generator of G1 negated, that of G2 negated, and [τ]₂. A status as of other points. */
 export function setUpProofs(): i32 {
-  const status = readG1(negatedGenerator, 0, input)
-  if (status != OK) return status
+  readTwoG1(input, input, false)
+  if (firstStatus != OK) return firstStatus
+  setPointG1(generatorTerms, two, 0)
+  setMultipleG1(generatorTerms + TERM, 0)
+  for (let i: usize = 0; i < 2; i++) makeTable<Lanes>(fixedTables + i * TABLE, generatorTerms + i * TERM)
   let bytes = input + G1_BYTES
   for (let i: usize = 0; i < 2; i++) {
     const statusG2 = readG2OfOrder(bytes)
@@ -386,6 +430,19 @@ function readTwoCompressed(bytes: usize): i32 {
   return infinities
 }
 
+/** Makes 1 / y and x / y, in both lanes, of the projective point in a lane of p: Z / Y and X / Y. It is not infinity. */
+function setRatios(factor: usize, p: usize, lane: usize): void {
+  for (let to: usize = 0; to < 2; to++) {
+    copyLane(factor, to, p + 2 * PAIR, lane)
+    copyLane(factor + PAIR, to, p, lane)
+    copyLane(single, to, p + PAIR, lane)
+  }
+  invertFirst(single, single)
+  copyLane(single, 1, single, 0)
+  multiplyLanes(factor, factor, single)
+  multiplyLanes(factor + PAIR, factor + PAIR, single)
+}
+
 /**
  * Whether a KZG proof holds (consensus-specs, verify_kzg_proof): the input is the commitment C and the proof π, 48 bytes each, the
  * scalars are z and y: e(C − y·G₁ + z·π, −G₂) · e(π, [τ]₂) = 1, where both points of G2 are constants, whose lines are computed once.
@@ -394,20 +451,27 @@ export function isProven(): bool {
   const infinities = readTwoCompressed(input)
   if (infinities < 0) return false
   const isProofInfinity = (infinities & 2) != 0
-  copyLane(proofFactor, 0, two, 1)
-  copyLane(proofFactor, 1, two, 1)
-  copyLane(proofFactor + FACTOR_Y, 0, two + PAIR, 1)
-  copyLane(proofFactor + FACTOR_Y, 1, two + PAIR, 1)
-  beginTerms(2)
-  setTermG1(terms, negatedGenerator, 0, scalars + SCALAR_BYTES)
-  if (!isProofInfinity) setTermG1(terms + TERM, two, 1, scalars)
-  sumTerms<Lanes>(total, isProofInfinity ? 1 : 2)
+  // y times the negated generator, and z·π before it
+  const own: usize = isProofInfinity ? 0 : 2
+  const y = scalars + SCALAR_BYTES
+  beginTerms(4, 64)
+  for (let i: usize = 0; i < 2; i++) {
+    const term = terms + (own + i) * TERM
+    memory.copy(term, generatorTerms + i * TERM, 2 * PAIR)
+    setScalars<Lanes>(term, y + 8 * i, y + 16 + 8 * i)
+  }
+  if (!isProofInfinity) {
+    setShortTermsG1(terms, 1, scalars)
+    for (let i: usize = 0; i < 2; i++) makeTable<Lanes>(tables + i * TABLE, terms + i * TERM)
+  }
+  sumWithTables<Lanes>(total, own + 2, 2)
   addLanesTogether(total)
   if ((infinities & 1) == 0) addAffine<Lanes>(total, total, two)
   // a pairing is one only where one of the points is infinity
   const isLeftInfinity = (zeroLanes(total + 2 * PAIR) & 1) != 0
   if (isLeftInfinity || isProofInfinity) return isLeftInfinity && isProofInfinity
-  toAffineLanes(commitmentFactor, commitmentFactor + FACTOR_Y, total)
+  setRatios(commitmentFactor, total, 0)
+  setRatios(proofFactor, two, 1)
   preparedMillerLoop(product, commitmentFactor, commitmentLines, proofFactor, proofLines)
   return isProductOne()
 }

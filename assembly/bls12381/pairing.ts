@@ -1,5 +1,6 @@
 // The optimal ate pairing of BLS12-381 (Vercauteren: Optimal pairings), for products of many: the squarings of the Miller loop and the
 // final exponentiation are done once for all. Points of the twist are homogeneous: x = X / Z, y = Y / Z.
+import { invert } from './conversions'
 import { X_PARAMETER } from './curves'
 import {
   add,
@@ -24,6 +25,7 @@ import {
   invert12,
   multiply12,
   multiplyByLine,
+  multiplyByMonicLine,
   setOne12,
   square12,
 } from './tower'
@@ -150,7 +152,12 @@ export function millerLoop(z: usize, factors: usize, count: usize): void {
   conjugate12(z, z)
 }
 
-/** The lines of a factor's point of G2, for {@link preparedMillerLoop}. */
+const products = memory.data(7616, 16)
+
+/**
+ * The lines of a factor's point of G2, for {@link preparedMillerLoop}: divided by their third coefficients, which is left out. (Factors in
+ * Fp2 do not change a pairing.)
+ */
 export function prepareLines(lines: usize, factor: usize): void {
   const q = factor + FACTOR_Q
   const t = factor + FACTOR_T
@@ -165,9 +172,26 @@ export function prepareLines(lines: usize, factor: usize): void {
     addStep(at, t, q)
     at += LINE
   }
+  // one inversion for all: of the product of third coefficients, of which the products of those before are kept
+  copy(sum, oneFp2)
+  for (let i: usize = 0; i < STEPS; i++) {
+    copy(products + i * PAIR, sum)
+    multiply(sum, sum, lines + i * LINE + 2 * PAIR)
+  }
+  invert(c, sum)
+  for (let i = STEPS; i > 0; i--) {
+    at = lines + (i - 1) * LINE
+    multiply(a, c, products + (i - 1) * PAIR)
+    multiply(c, c, at + 2 * PAIR)
+    multiply(at, at, a)
+    multiply(at + PAIR, at + PAIR, a)
+  }
 }
 
-/** As {@link millerLoop}, of two factors with lines that {@link prepareLines} made. */
+/**
+ * As {@link millerLoop}, of two factors with lines that {@link prepareLines} made. In place of x and y these have 1 / y and x / y: lines
+ * are divided by y too.
+ */
 export function preparedMillerLoop(z: usize, factor0: usize, lines0: usize, factor1: usize, lines1: usize): void {
   setOne12(z)
   let step: usize = 0
@@ -175,11 +199,17 @@ export function preparedMillerLoop(z: usize, factor0: usize, lines0: usize, fact
     if (bit < 62) square12(z, z)
     const steps: usize = ((X_PARAMETER >> bit) & 1) != 0 ? 2 : 1
     for (let end = step + steps * LINE; step < end; step += LINE) {
-      multiplyByLineAt(z, lines0 + step, factor0)
-      multiplyByLineAt(z, lines1 + step, factor1)
+      multiplyByPreparedLineAt(z, lines0 + step, factor0)
+      multiplyByPreparedLineAt(z, lines1 + step, factor1)
     }
   }
   conjugate12(z, z)
+}
+
+function multiplyByPreparedLineAt(z: usize, line: usize, factor: usize): void {
+  multiplyLanes(atY, line, factor)
+  multiplyLanes(atX, line + PAIR, factor + PAIR)
+  multiplyByMonicLine(z, atY, atX)
 }
 
 const f = memory.data(672, 16)

@@ -16,32 +16,28 @@ const MAX_TABLES: usize = 16
 
 export const terms = memory.data(237568, 16)
 
-/** Bits of a scalar in each lane, and of one of a point in Fp2. */
-// @ts-ignore: decorator
-@inline
-function scalarBits<F>(): u32 {
-  return sizeof<F>() == sizeof<Lanes>() ? 128 : 64
-}
-
-/** Bits of a digit. */
+/** Bits of the scalars, and of their digits. */
+let bits: u32 = 64
 let width: u32 = 4
 let hasTables = true
 
-/** Chooses what is the least work for so many terms, before any of them gets its scalars. */
-export function beginTerms(count: usize): void {
-  width = count <= MAX_TABLES ? 4 : count < 40 ? 5 : count < 180 ? 6 : 7
+/** Begins a sum of so many terms, whose scalars have 64 bits or 128. */
+export function beginTerms(count: usize, scalarBits: u32): void {
+  bits = scalarBits
   hasTables = count <= MAX_TABLES
+  width = hasTables ? 4 : count < 40 ? 5 : count < 180 ? 6 : 7
 }
 
 /** Up to 2^6 and that of the digit 0. */
 const buckets = memory.data(21840, 16)
-const TABLE: usize = 8 * POINT
-const tables = memory.data(43008, 16)
+export const TABLE: usize = 8 * POINT
+export const tables = memory.data(43008, 16)
+export const fixedTables = memory.data(5376, 16)
 const sum = memory.data(336, 16)
 const part = memory.data(336, 16)
 
 /** Writes the signed digits of a little-endian scalar, from −2^(width − 1) to 2^(width − 1). */
-function recode(digits: usize, scalar: usize, bits: u32): void {
+function recode(digits: usize, scalar: usize): void {
   const half: i32 = 1 << (width - 1)
   let carry: i32 = 0
   for (let position: u32 = 0; position <= bits; position += width) {
@@ -59,18 +55,21 @@ function recode(digits: usize, scalar: usize, bits: u32): void {
   }
 }
 
-/** Prepares the term whose x and y are there: scalars of 16 bytes for both lanes, or one of 8 bytes. */
-export function setScalars<F>(term: usize, scalar: usize): void {
+/** Prepares the term whose x and y are there, with the little-endian scalar of each lane; in Fp2 there is one. */
+export function setScalars<F>(term: usize, first: usize, second: usize): void {
   negate(term + TERM_NEGATED_Y, term + TERM_Y)
-  recode(term + TERM_DIGITS, scalar, scalarBits<F>())
-  if (sizeof<F>() == sizeof<Lanes>()) recode(term + TERM_DIGITS + DIGITS, scalar + 16, scalarBits<F>())
+  recode(term + TERM_DIGITS, first)
+  if (sizeof<F>() == sizeof<Lanes>()) recode(term + TERM_DIGITS + DIGITS, second)
 }
 
 /** z = Σ of the first `count` terms; in lanes, each its own. */
 export function sumTerms<F>(z: usize, count: usize): void {
-  const top = i32(scalarBits<F>() / width)
-  if (hasTables) sumWithTables<F>(z, count, top)
-  else sumWithBuckets<F>(z, count, top)
+  if (hasTables) {
+    for (let i: usize = 0; i < count; i++) makeTable<F>(tables + i * TABLE, terms + i * TERM)
+    sumWithTables<F>(z, count, 0)
+  } else {
+    sumWithBuckets<F>(z, count)
+  }
 }
 
 // @ts-ignore: decorator
@@ -96,22 +95,26 @@ export function addLanesTogether(z: usize): void {
 
 const negated = memory.data(112, 16)
 
-/** Few terms: a table of each point's multiples, and doublings for all at once (Straus). */
-function sumWithTables<F>(z: usize, count: usize, top: i32): void {
-  for (let i: usize = 0; i < count; i++) {
-    const term = terms + i * TERM
-    const table = tables + i * TABLE
-    setInfinity<F>(table)
-    addAffine<F>(table, table, term)
-    for (let k: usize = 1; k < 8; k++) addAffine<F>(table + k * POINT, table + (k - 1) * POINT, term)
-  }
+/** Makes the table of a term's point times 1 to 8. */
+export function makeTable<F>(table: usize, term: usize): void {
+  setInfinity<F>(table)
+  addAffine<F>(table, table, term)
+  for (let k: usize = 1; k < 8; k++) addAffine<F>(table + k * POINT, table + (k - 1) * POINT, term)
+}
+
+/**
+ * Few terms: a table of each point's multiples, and doublings for all at once (Straus). The last `fixed` terms have their tables in
+ * `fixedTables`, the others in `tables`.
+ */
+export function sumWithTables<F>(z: usize, count: usize, fixed: usize): void {
+  const top = i32(bits / width)
   setInfinity<F>(z)
   setInfinity<F>(sum)
   for (let window = top; window >= 0; window--) {
     if (window < top) for (let k: u32 = 0; k < width; k++) doublePoint<F>(z, z)
     for (let i: usize = 0; i < count; i++) {
       const digits = terms + i * TERM + TERM_DIGITS + usize(window)
-      const table = tables + i * TABLE
+      const table = i < count - fixed ? tables + i * TABLE : fixedTables + (i + fixed - count) * TABLE
       const first = i32(load<i8>(digits))
       if (sizeof<F>() == sizeof<Lanes>()) {
         const second = i32(load<i8>(digits + DIGITS))
@@ -132,7 +135,8 @@ function sumWithTables<F>(z: usize, count: usize, top: i32): void {
 }
 
 /** Many terms: points with the same digit are added up first (Pippenger). Bucket 0 takes what a digit 0 drops. */
-function sumWithBuckets<F>(z: usize, count: usize, top: i32): void {
+function sumWithBuckets<F>(z: usize, count: usize): void {
+  const top = i32(bits / width)
   const used = usize(1) << (width - 1)
   setInfinity<F>(z)
   for (let window = top; window >= 0; window--) {

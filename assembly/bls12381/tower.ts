@@ -2,6 +2,7 @@
 import { invert, isZero } from './conversions'
 import {
   add,
+  addNonResidue,
   addReduced,
   conjugate,
   copy,
@@ -13,8 +14,12 @@ import {
   setZero,
   square,
   subtract,
+  subtractTwo,
+  sum2,
   sum3,
   timesNonResidue,
+  tripleLess,
+  triplePlus,
 } from './field'
 
 export const FP6: usize = 336
@@ -142,6 +147,29 @@ export function multiplyByLine(z: usize, y0: usize, y1: usize, y4: usize): void 
   copy12(z, lineProduct)
 }
 
+/** As {@link multiplyByLine} where y4 is 1. */
+export function multiplyByMonicLine(z: usize, y0: usize, y1: usize): void {
+  prepare(l0, y0)
+  prepare(l1, y1)
+  timesNonResidue(scratch, y1)
+  prepare(rotatedL1, scratch)
+  const c1 = z + FP6
+  const to1 = lineProduct + FP6
+  sum2(lineProduct, z, l0, z + B2, rotatedL1)
+  addNonResidue(lineProduct, lineProduct, c1 + B1)
+  sum2(lineProduct + B1, z + B1, l0, z, l1)
+  addNonResidue(lineProduct + B1, lineProduct + B1, c1 + B2)
+  sum2(lineProduct + B2, z + B2, l0, z + B1, l1)
+  addReduced(lineProduct + B2, lineProduct + B2, c1)
+  sum2(to1, c1, l0, c1 + B2, rotatedL1)
+  addNonResidue(to1, to1, z + B2)
+  sum2(to1 + B1, c1 + B1, l0, c1, l1)
+  addReduced(to1 + B1, to1 + B1, z)
+  sum2(to1 + B2, c1 + B2, l0, c1 + B1, l1)
+  addReduced(to1 + B2, to1 + B2, z + B1)
+  copy12(z, lineProduct)
+}
+
 /** z = x to the power of p⁶: its inverse where x has the order of a result of pairings. */
 export function conjugate12(z: usize, x: usize): void {
   for (let i: usize = 0; i < FP6; i += PAIR) copy(z + i, x + i)
@@ -234,24 +262,8 @@ function squareFp4(z: usize, a: usize, b: usize): void {
   square(scratch, a)
   square(scratch0, b)
   square(z + B1, z + B1)
-  add(scratch1, scratch, scratch0)
-  subtract(z + B1, z + B1, scratch1)
-  timesNonResidue(scratch0, scratch0)
-  addReduced(z, scratch, scratch0)
-}
-
-/** z = 3·x − 2·y. */
-function tripleLess(z: usize, x: usize, y: usize): void {
-  subtract(z, x, y)
-  add(z, z, z)
-  addReduced(z, z, x)
-}
-
-/** z = 3·x + 2·y. */
-function triplePlus(z: usize, x: usize, y: usize): void {
-  addReduced(z, x, y)
-  add(z, z, z)
-  addReduced(z, z, x)
+  subtractTwo(z + B1, z + B1, scratch, scratch0)
+  addNonResidue(z, scratch, scratch0)
 }
 
 /** (p − 1)/6, big-endian. */

@@ -51,7 +51,7 @@ const X_SQUARED = X * X
 /** The sum of points of G1 times scalars (EIP-2537's encoding, not empty) in 128 bytes, or what is wrong with a point. */
 export function multiplesOfG1(input: Uint8Array): Uint8Array | PointFault {
   wasm.beginSumG1()
-  const fault = inBatches(input, G1_LENGTH + SCALAR_LENGTH, MAX_G1_TERMS, wasm.addTermsG1, putScalarOfG1)
+  const fault = inBatches(input, G1_LENGTH + SCALAR_LENGTH, MAX_G1_TERMS, wasm.addTermsG1, putPartsOfG1)
   if (fault !== undefined) return fault
   wasm.writeSumG1()
   return memory.slice(outputAddress, outputAddress + G1_LENGTH)
@@ -60,15 +60,7 @@ export function multiplesOfG1(input: Uint8Array): Uint8Array | PointFault {
 /** As {@link multiplesOfG1} in G2, 256 bytes. */
 export function multiplesOfG2(input: Uint8Array): Uint8Array | PointFault {
   wasm.beginSumG2()
-  const fault = inBatches(input, G2_LENGTH + SCALAR_LENGTH, MAX_G2_TERMS, wasm.addTermsG2, (scalar, address) => {
-    // the digits to the base of |x|
-    let rest = scalar
-    for (let i = 0; i < 4; i++) {
-      const next = rest / X
-      putWords(rest - next * X, address + 8 * i, 1)
-      rest = next
-    }
-  })
+  const fault = inBatches(input, G2_LENGTH + SCALAR_LENGTH, MAX_G2_TERMS, wasm.addTermsG2, putDigits)
   if (fault !== undefined) return fault
   wasm.writeSumG2()
   return memory.slice(outputAddress, outputAddress + G2_LENGTH)
@@ -96,7 +88,7 @@ function inBatches(
   itemLength: number,
   most: number,
   add: (count: number) => number,
-  putScalar?: (scalar: bigint, address: number) => void,
+  putScalar?: (scalar: bigint, address: number, count: number) => void,
 ): PointFault | undefined {
   for (let start = 0; start < input.length; start += most * itemLength) {
     const batch = input.subarray(start, start + most * itemLength)
@@ -104,7 +96,7 @@ function inBatches(
     memory.set(batch, inputAddress)
     for (let i = 0; putScalar !== undefined && i < count; i++) {
       const end = (i + 1) * itemLength
-      putScalar(bytesToBigInt(batch.subarray(end - SCALAR_LENGTH, end)) % BLS_ORDER, scalarsAddress + i * SCALAR_LENGTH)
+      putScalar(bytesToBigInt(batch.subarray(end - SCALAR_LENGTH, end)) % BLS_ORDER, scalarsAddress + i * SCALAR_LENGTH, count)
     }
     const status = add(count)
     if (status !== 0) return FAULTS[status - 1]!
@@ -112,8 +104,25 @@ function inBatches(
   return undefined
 }
 
-/** The parts of a scalar s0 + s1·x² below the order. */
-function putScalarOfG1(scalar: bigint, address: number): void {
+/** Writes the digits of a scalar below the order to the base of |x|. */
+function putDigits(scalar: bigint, address: number): void {
+  let rest = scalar
+  for (let i = 0; i < 4; i++) {
+    const next = rest / X
+    putWords(rest - next * X, address + 8 * i, 1)
+    rest = next
+  }
+}
+
+/** Terms of G1 whose scalars are in digits. */
+const FEW = 2
+
+/** Writes the parts of a scalar s0 + s1·x² below the order, of one of `count` terms of G1; digits where they are few. */
+function putPartsOfG1(scalar: bigint, address: number, count: number): void {
+  if (count <= FEW) {
+    putDigits(scalar, address)
+    return
+  }
   const high = scalar / X_SQUARED
   putWords(scalar - high * X_SQUARED, address, 2)
   putWords(high, address + 16, 2)
@@ -142,7 +151,7 @@ export function setUpProofs(constants: Uint8Array): void {
  */
 export function isProven(points: Uint8Array, z: bigint, y: bigint): boolean {
   memory.set(points, inputAddress)
-  putScalarOfG1(z, scalarsAddress)
-  putScalarOfG1(y, scalarsAddress + SCALAR_LENGTH)
+  putDigits(z, scalarsAddress)
+  putDigits(y, scalarsAddress + SCALAR_LENGTH)
   return wasm.isProven() !== 0
 }
