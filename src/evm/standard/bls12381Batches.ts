@@ -96,7 +96,11 @@ function inBatches(
     memory.set(batch, inputAddress)
     for (let i = 0; putScalar !== undefined && i < count; i++) {
       const end = (i + 1) * itemLength
-      putScalar(bytesToBigInt(batch.subarray(end - SCALAR_LENGTH, end)) % BLS_ORDER, scalarsAddress + i * SCALAR_LENGTH, count)
+      putScalar(
+        bytesToBigInt(batch.subarray(end - SCALAR_LENGTH, end)) % BLS_ORDER,
+        scalarsAddress + i * SCALAR_LENGTH,
+        count,
+      )
     }
     const status = add(count)
     if (status !== 0) return FAULTS[status - 1]!
