@@ -93,7 +93,7 @@ describe('createGenesis', () => {
     ['self-delegation', { selfDelegationAcoin: 10n ** 24n + 1n }],
     ['consensus key', { consensusPublicKey: new Uint8Array(32).fill(8) }],
     ['registration', { hasNativeToken: false }],
-    ['precompile gas limit', { precompileGasLimit: 5_000_000n }],
+    ['precompile gas limit', { precompileGasLimit: 4_000_000n }],
     ['funded accounts', { fundedAccounts: [{ address: moduleAddress('y'), balanceAcoin: 1n }] }],
   ])('another %s is another hash', (_, change) => {
     expect(genesisHash(createGenesis({ ...INPUT, ...change }))).not.toEqual(genesisHash(createGenesis(INPUT)))
@@ -153,7 +153,7 @@ describe('chainConfigOf', () => {
       genesisTimeMs: Date.UTC(2026, 5, 1, 12),
       forks: [{ height: 0, fork: 'osaka' }],
       blockGasLimit: 30_000_000n,
-      precompileGasLimit: 2_000_000n,
+      precompileGasLimit: 5_000_000n,
       allowsUnprotected: true,
       maxBlockBytes: 2_000_000,
       blockIntervalMs: 400,
@@ -262,7 +262,7 @@ describe('parseGenesis', () => {
       '"0x00000000000000000000000000000000000000AA"\n',
       /native_precompiles/,
     ],
-    ['no precompile gas limit', '"precompile_gas_limit": "2000000",', '', /precompile_gas_limit/],
+    ['no precompile gas limit', '"precompile_gas_limit": "5000000",', '', /precompile_gas_limit/],
     ['a height that is no number', '"enable_height": "1"', '"enable_height": "one"', /validator_ranks\.enable_height/],
     [
       'a height that is too large',
