@@ -3,14 +3,12 @@
 //
 // An element is 14 limbs of 28 bits, the least significant first, in Montgomery's form with R = 2^392; a pair alternates the limbs of
 // both in words of 32 bits. Products of two limbs have 56 bits, so that a column of 64 adds up many of them before its carry is moved.
-// Results are reduced: below twice the modulus, with limbs of 28 bits. Only `add` and `double` give more ("loose": limbs of 29 bits,
-// and the sum's value), which multiplications and subtractions take as they are: of both operands of a multiplication together,
-// values may have the modulus 1,000 times as a product, limbs 57 bits.
+// Results are reduced: below twice the modulus, with limbs of 28 bits. Only `add` gives more ("loose": limbs of 29 bits, and the
+// sum's value), which multiplications and subtractions take as they are. A column has room for 56 products of two loose limbs, or
+// 112 of which one is reduced; the values of both operands of a product may together be 1,000 times the square of the modulus.
 
 /** Bytes of a pair. */
 export const PAIR: usize = 112
-/** Bytes of the right operand of {@link sum2} and {@link sum3}, which {@link prepare} makes: an element y of Fp2, and y · u. */
-export const OPERAND: usize = 2 * PAIR
 
 export const LIMBS: usize = 14
 export const LIMB_BITS: i32 = 28
@@ -163,7 +161,16 @@ function sumAt(x: usize, y: usize, offset: usize): v128 {
 
 /** z = x + y, reduced. */
 export function addReduced(z: usize, x: usize, y: usize): void {
-  storeReduced(z, sumAt(x, y, 0), sumAt(x, y, 16), sumAt(x, y, 32), sumAt(x, y, 48), sumAt(x, y, 64), sumAt(x, y, 80), sumAt(x, y, 96))
+  storeReduced(
+    z,
+    sumAt(x, y, 0),
+    sumAt(x, y, 16),
+    sumAt(x, y, 32),
+    sumAt(x, y, 48),
+    sumAt(x, y, 64),
+    sumAt(x, y, 80),
+    sumAt(x, y, 96),
+  )
 }
 
 // @ts-ignore: decorator
@@ -459,7 +466,7 @@ export function sumLanes2(z: usize, x0: usize, y0: usize, x1: usize, y1: usize):
   multiplyRows(2, false, z, x0, y0, x1, y1, 0, 0)
 }
 
-/** Makes the right operand of a multiplication in Fp2. */
+/** Makes the right operand of multiplications in Fp2, two pairs: y and y · u. */
 export function prepare(operand: usize, y: usize): void {
   for (let i: usize = 0; i < PAIR; i += 16) {
     const v = v128.load(y + i)
@@ -491,11 +498,6 @@ const operand = memory.data(224, 16)
 export function multiply(z: usize, x: usize, y: usize): void {
   prepare(operand, y)
   multiplyRows(2, true, z, x, operand, 0, 0, 0, 0)
-}
-
-/** z = x · y in Fp2, with a prepared y. */
-export function multiplyPrepared(z: usize, x: usize, y: usize): void {
-  multiplyRows(2, true, z, x, y, 0, 0, 0, 0)
 }
 
 /** z = x0 · y0 + x1 · y1 in Fp2, with prepared y0 and y1. */

@@ -315,7 +315,7 @@ export function writeSumG2(): void {
 
 // ---- products of pairings
 
-const MAX_FACTORS: usize = 64
+/** Room for 64. */
 const factors = memory.data(50176, 16)
 const product = memory.data(672, 16)
 const productPart = memory.data(672, 16)

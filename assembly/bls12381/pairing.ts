@@ -20,7 +20,6 @@ import {
   conjugate12,
   copy12,
   cyclotomicSquare12,
-  FP12,
   frobenius12,
   invert12,
   multiply12,
@@ -31,9 +30,9 @@ import {
 } from './tower'
 
 /** A line before a point (x, y) of G1 is put in: three coefficients, the second for x, the third for y. */
-export const LINE: usize = 336
+const LINE: usize = 336
 /** Doublings and additions of the Miller loop: bits of |x| below the highest, and those of them that are set. */
-export const STEPS: usize = 68
+const STEPS: usize = 68
 
 /** What a factor of the product is made of: x and y of the point of G1 in both lanes, then Q (x, y) and T = (X, Y, Z) on the twist. */
 export const FACTOR: usize = 784

@@ -1,5 +1,5 @@
 // Sums of multiples of points. A term is an affine point and a short scalar: endomorphisms, which multiply by powers of |x|, take a
-// scalar of 255 bits apart into two of 128 bits in G1, which are the two lanes, and into four of 64 bits in G2.
+// scalar of 255 bits apart: in G1 into two of 128 bits, which are the two lanes, or into two for each lane; in G2 into four of 64 bits.
 import { addAffine, addPoints, copyPoint, doublePoint, Fp2, Lanes, POINT, setInfinity } from './curves'
 import { copy, merged, negate, PAIR, swapped } from './field'
 
@@ -10,10 +10,10 @@ const TERM_NEGATED_Y: usize = 2 * PAIR
 const TERM_DIGITS: usize = 3 * PAIR
 const DIGITS: usize = 64
 
-/** The terms that one sum may have, and the most that are added with tables of multiples. */
-export const MAX_TERMS: usize = 512
+/** The most terms that are added with tables of multiples. */
 const MAX_TABLES: usize = 16
 
+/** Room for 512. */
 export const terms = memory.data(237568, 16)
 
 /** Bits of the scalars, and of their digits. */
@@ -32,6 +32,7 @@ export function beginTerms(count: usize, scalarBits: u32): void {
 const buckets = memory.data(21840, 16)
 export const TABLE: usize = 8 * POINT
 export const tables = memory.data(43008, 16)
+/** Of terms that are always the same; see {@link sumWithTables}. */
 export const fixedTables = memory.data(5376, 16)
 const sum = memory.data(336, 16)
 const part = memory.data(336, 16)

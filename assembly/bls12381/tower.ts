@@ -22,7 +22,7 @@ import {
   triplePlus,
 } from './field'
 
-export const FP6: usize = 336
+const FP6: usize = 336
 export const FP12: usize = 672
 
 const B1: usize = PAIR
