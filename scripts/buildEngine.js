@@ -8,9 +8,10 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
 
-/** Modules, each of the sources in one directory. */
+/** Modules, each of sources in one directory. */
 const TARGETS = [
   { name: 'the EVM', directory: 'assembly', entry: 'index.ts', binary: 'dist/evm.wasm', initialPages: 64 },
+  { name: 'keccak', directory: 'assembly', entry: 'hashing.ts', binary: 'dist/keccak.wasm', initialPages: 2 },
   {
     name: 'MODEXP',
     directory: 'assembly/precompiles',

@@ -1,5 +1,6 @@
 import { createKeccak, createRIPEMD160, createSHA256 } from 'hash-wasm'
 import { EMPTY_BYTES } from './bytes.ts'
+import { keccakInput, keccakOfInput, writeInput } from './keccak.ts'
 
 /** The 32-byte result of a hash function. */
 export type Hash = Uint8Array & { readonly __hash?: 'Hash' }
@@ -8,25 +9,12 @@ const keccak = await createKeccak(256)
 const sha = await createSHA256()
 const ripemd = await createRIPEMD160()
 
-/** keccak-256 in WebAssembly, about eight times as fast as @noble/hashes. Returns a new array of 32 bytes. */
+/** keccak-256 in WebAssembly. Returns a new array of 32 bytes. */
 export function keccak256(data: Uint8Array): Hash {
-  return keccak.init().update(outsideHeap(data)).digest('binary')
-}
-
-/** The longest array that V8 keeps within its heap. */
-const MAX_ON_HEAP = 64
-const small = new ArrayBuffer(MAX_ON_HEAP)
-const smallArrays = Array.from({ length: MAX_ON_HEAP + 1 }, (_, length) => new Uint8Array(small, 0, length))
-
-/**
- * A copy of a small array. The library accesses its input's buffer, for which V8 would permanently move a small array out of its heap;
- * that costs the garbage collector more time than the hashing takes.
- */
-function outsideHeap(data: Uint8Array): Uint8Array {
-  if (data.length > MAX_ON_HEAP) return data
-  const copy = smallArrays[data.length]!
-  copy.set(data)
-  return copy
+  // Our own module has room for most of what is hashed; more goes through the library in pieces.
+  if (data.length > keccakInput.length) return keccak.init().update(data).digest('binary')
+  writeInput(data)
+  return keccakOfInput(data.length)
 }
 
 export function sha256(data: Uint8Array): Hash {

@@ -120,7 +120,7 @@ export async function prove(
  * RLP of the node that `owner`'s trie had at the first `depth` nibbles of `path` as of block `height`; undefined when there
  * was none. `reader` is the database or a snapshot of it.
  *
- * The history records which node a path had before a block (`encodeNodeRecord`): for a branch only its hash and which children it had.
+ * The history records which node a path had before a block (`writeNodeRecord`): for a branch only its hash and which children it had.
  * The branch is built from its children's references at that height, which come from their own records, or from their stored nodes
  * where they have not changed since.
  * @throws Error when the built branch does not have its recorded hash

@@ -2,7 +2,16 @@ import { bytesKey, bytesToHex, keyBytes } from '../primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, type Hash, keccak256 } from '../primitives/hash.ts'
 import { damagedContents } from '../storage/damage.ts'
 import { type NodeSink, TrieBuilder, type TrieLeaf } from './trieBuilder.ts'
-import { decodeNode, encodeNode, joinPath, nibbleAt, type TrieChild, type TrieNode, trieNodeKey } from './trieNode.ts'
+import {
+  childReference,
+  decodeNode,
+  encodeNode,
+  joinPath,
+  nibbleAt,
+  type TrieChild,
+  type TrieNode,
+  trieNodeKey,
+} from './trieNode.ts'
 import type { TrieSource } from './trieUpdate.ts'
 
 /*
@@ -260,14 +269,19 @@ function decode(rlp: Uint8Array, path: string, depth: number): TrieNode {
 
 function canBeAt(node: TrieNode, depth: number): boolean {
   if (node.kind === 'leaf') return true
-  if (node.kind === 'branch') return depth < NIBBLES && node.children.every(isReference)
+  if (node.kind === 'branch') {
+    return (
+      depth < NIBBLES &&
+      node.children.every((child, nibble) => child === undefined || isReference(childReference(node, nibble)))
+    )
+  }
   const { length } = node.segment
   return length > 0 && depth + length < NIBBLES && isReference(node.child)
 }
 
-/** A hash, or the RLP list of an embedded node; undefined is no child. */
-function isReference(child: TrieChild | undefined): boolean {
-  if (typeof child !== 'string') return child === undefined
+/** A hash, or the RLP list of an embedded node. */
+function isReference(child: TrieChild): boolean {
+  if (typeof child !== 'string') return false
   return child.length === 32 || (child.length < 32 && child.charCodeAt(0) >= 0xc0)
 }
 
@@ -282,12 +296,16 @@ function forEachChild(
   visit: (reference: string, childPath: string, childDepth: number) => void,
 ): void {
   if (node.kind === 'leaf') return
-  const visitOne = (child: TrieChild | undefined, segment: string): void => {
-    // A decoded node has references, not nodes.
-    if (typeof child === 'string') visit(child, joinPath(path, depth, segment), depth + segment.length)
+  // A decoded node has references, not nodes.
+  const visitOne = (reference: string, segment: string): void =>
+    visit(reference, joinPath(path, depth, segment), depth + segment.length)
+  if (node.kind === 'extension') {
+    visitOne(node.child as string, node.segment)
+    return
   }
-  if (node.kind === 'extension') visitOne(node.child, node.segment)
-  else for (let nibble = 0; nibble < 16; nibble++) visitOne(node.children[nibble], String.fromCharCode(nibble))
+  for (let nibble = 0; nibble < 16; nibble++) {
+    if (node.children[nibble] !== undefined) visitOne(childReference(node, nibble), String.fromCharCode(nibble))
+  }
 }
 
 /** Whether `key` begins with the first `depth` nibbles of `path`. */

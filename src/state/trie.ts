@@ -1,18 +1,19 @@
 import type { Address } from '../primitives/address.ts'
 import { bytesKey, bytesKeyOf, bytesToBigInt, bytesToHex, compareKeys, writeBigInt } from '../primitives/bytes.ts'
-import { EMPTY_TRIE_ROOT, type Hash, keccak256, toHash } from '../primitives/hash.ts'
+import { EMPTY_TRIE_ROOT, type Hash, toHash } from '../primitives/hash.ts'
+import { keccakKey } from '../primitives/keccak.ts'
 import { decodeRLP, encodeRLP, writeHeader } from '../primitives/rlp.ts'
-import { WriteBatch } from '../storage/batch.ts'
+import { type Filled, WriteBatch } from '../storage/batch.ts'
 import { Column, HEIGHT_BYTES, writeHeight } from '../storage/columns.ts'
 import { damagedContents } from '../storage/damage.ts'
 import type { Account } from './reader.ts'
 import {
   ACCOUNT_TRIE,
-  encodeNodeRecord,
   NODE_KEY_BYTES,
   storageTrie,
   type TrieChild,
   type TrieNode,
+  writeNodeRecord,
 } from './trieNode.ts'
 import { findLeaf, loadRoot, type TrieSink, type TrieSource, type TrieUpdate, updateTrie } from './trieUpdate.ts'
 import { KeyList } from './varint.ts'
@@ -103,7 +104,7 @@ export class StateTrie {
         if (isThere !== undefined && isThere !== (leaf !== undefined)) throw differentAccount(address)
         return nextLeaf(leaf, current, storageRoot)
       }
-      updates.push({ key: bytesKey(keccak256(address)), next })
+      updates.push({ key: keccakKey(address), next })
     }
     // 2. The account trie.
     const accounts = this.#accountRoot(generation)
@@ -182,7 +183,7 @@ function slotUpdate({ slot, previous, current }: TrieSlotChange): TrieUpdate {
     }
     return value
   }
-  return { key: bytesKey(keccak256(slot)), next }
+  return { key: keccakKey(slot), next }
 }
 
 function differentAccount(address: Address): Error {
@@ -213,24 +214,26 @@ class TrieLog implements TrieSink {
   /** keys of the nodes that changed; empty without a history */
   readonly keys = new KeyList()
   readonly #height: number | undefined
-  readonly #historyKey = new Uint8Array(NODE_KEY_BYTES + HEIGHT_BYTES)
+  readonly #historyKey = { bytes: new Uint8Array(NODE_KEY_BYTES + HEIGHT_BYTES), length: 0 }
 
   /** @param height of the block; undefined when no history is kept of it */
   constructor(height: number | undefined) {
     this.#height = height
   }
 
-  write(key: Uint8Array, previous: TrieNode | undefined, current: Uint8Array | undefined): void {
-    if (current === undefined) this.batch.del(key)
-    else this.batch.put(key, current)
+  write(key: Filled, previous: TrieNode | undefined, current: Filled | undefined): void {
+    if (current === undefined) this.batch.delFilled(key)
+    else this.batch.putFilled(key, current)
     if (this.#height === undefined) return
-    const out = this.#historyKey
-    const { length } = key
+    const historyKey = this.#historyKey
+    const out = historyKey.bytes
+    const { bytes, length } = key
     out[0] = Column.trieHistory
-    for (let i = 1; i < length; i++) out[i] = key[i]!
+    for (let i = 1; i < length; i++) out[i] = bytes[i]!
     writeHeight(out, length, this.#height)
-    this.batch.put(out.subarray(0, length + HEIGHT_BYTES), encodeNodeRecord(previous))
-    this.keys.add(key)
+    historyKey.length = length + HEIGHT_BYTES
+    this.batch.putFilled(historyKey, writeNodeRecord(previous))
+    this.keys.add(bytes, length)
   }
 }
 

@@ -1,15 +1,16 @@
-import { bytesKey, keyBytes } from '../primitives/bytes.ts'
-import { EMPTY_TRIE_ROOT, type Hash, keccak256 } from '../primitives/hash.ts'
+import { keyBytes } from '../primitives/bytes.ts'
+import { EMPTY_TRIE_ROOT, type Hash } from '../primitives/hash.ts'
 import {
   type BranchNode,
   createBranch,
   createExtension,
   createLeaf,
-  encodeNode,
   nibbleAt,
-  referenceOf,
   segmentOf,
   type TrieNode,
+  writeNode,
+  writtenHash,
+  writtenReference,
 } from './trieNode.ts'
 
 /** A key of a trie and its value, as strings (`bytesKey`); the key has 32 bytes. */
@@ -107,9 +108,9 @@ export class TrieBuilder {
   }
 
   #complete(node: TrieNode, path: string, depth: number): string {
-    const rlp = encodeNode(node)
-    const reference = depth > 0 ? referenceOf(rlp) : bytesKey(keccak256(rlp))
-    this.#sink(path, depth, rlp)
+    const { bytes, length } = writeNode(node)
+    const reference = depth > 0 ? writtenReference() : writtenHash()
+    this.#sink(path, depth, bytes.subarray(0, length))
     return reference
   }
 }

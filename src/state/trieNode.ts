@@ -1,7 +1,9 @@
 import type { Address } from '../primitives/address.ts'
 import { bytesKey, bytesKeyOf, EMPTY_BYTES, equalBytes } from '../primitives/bytes.ts'
 import { keccak256 } from '../primitives/hash.ts'
+import { keccakInput, keccakKeyOfInput } from '../primitives/keccak.ts'
 import { headerLength, itemAt, writeHeader } from '../primitives/rlp.ts'
+import type { Filled } from '../storage/batch.ts'
 import { Column } from '../storage/columns.ts'
 import { damagedContents } from '../storage/damage.ts'
 
@@ -15,8 +17,11 @@ import { damagedContents } from '../storage/damage.ts'
  */
 export type TrieNode = LeafNode | ExtensionNode | BranchNode
 
-/** A node in memory, or the reference of a node that is not in memory. */
+/** A node in memory, or the reference of a node that is not in memory; of a branch it may also be {@link PACKED}. */
 export type TrieChild = TrieNode | string
+
+/** Stands for the hash of a child that is in the `packed` RLP of its branch: {@link childReference} gives it. */
+const PACKED = '\u0100'
 
 interface NodeBase {
   ref: string | undefined
@@ -46,6 +51,13 @@ export interface BranchNode extends NodeBase {
   readonly kind: 'branch'
   /** 16 items */
   readonly children: (TrieChild | undefined)[]
+  /**
+   * RLP of the branch as it was decoded, all of whose children are hashes; empty without one. One string takes a third of the time and of
+   * the memory of 16, and most branches are needed for one or two of their children. Branches that replace this one share it.
+   */
+  readonly packed: string
+  /** the children that `packed` has, see {@link childMask} */
+  readonly packedMask: number
 }
 
 export function createLeaf(key: string, depth: number, value: string, usedAt: number): LeafNode {
@@ -58,19 +70,68 @@ export function createExtension(segment: string, child: TrieChild, usedAt: numbe
 
 export function createBranch(usedAt: number): BranchNode {
   const children: (TrieChild | undefined)[] = new Array(16).fill(undefined)
-  return { kind: 'branch', children, ref: undefined, usedAt, replaces: undefined }
+  return { kind: 'branch', children, packed: '', packedMask: 0, ref: undefined, usedAt, replaces: undefined }
 }
 
 /** A new branch with the children of `branch`. */
-export function copyBranch(branch: BranchNode, usedAt: number): BranchNode {
-  return { kind: 'branch', children: branch.children.slice(), ref: undefined, usedAt, replaces: undefined }
+export function copyBranch({ children, packed, packedMask }: BranchNode, usedAt: number): BranchNode {
+  return {
+    kind: 'branch',
+    children: children.slice(),
+    packed,
+    packedMask,
+    ref: undefined,
+    usedAt,
+    replaces: undefined,
+  }
 }
 
-/** RLP of a node whose children's references are known: a view on memory that the next call overwrites. */
+/** The reference of a branch's child, which is not in memory. */
+export function childReference(branch: BranchNode, nibble: number): string {
+  const child = branch.children[nibble] as string
+  if (child !== PACKED) return child
+  const at = packedHashAt(branch, nibble)
+  return branch.packed.slice(at, at + 32)
+}
+
+/** Where the hash of a child is in the packed RLP of its branch. */
+function packedHashAt({ packed, packedMask }: BranchNode, nibble: number): number {
+  const header = packed.length - 17 - 32 * bitCount(packedMask)
+  return header + nibble + 1 + 32 * bitCount(packedMask & ((1 << nibble) - 1))
+}
+
+/** How many of the lowest 16 bits are set. */
+function bitCount(bits: number): number {
+  let count = bits - ((bits >> 1) & 0x5555)
+  count = (count & 0x3333) + ((count >> 2) & 0x3333)
+  count = (count + (count >> 4)) & 0x0f0f
+  return (count + (count >> 8)) & 0x1f
+}
+
+/** RLP of a node whose children's references are known: a view on memory that the next call, and any hash, overwrites. */
 export function encodeNode(node: TrieNode): Uint8Array {
-  if (node.kind === 'branch') return encodeBranch(node)
-  if (node.kind === 'leaf') return encodeLeaf(node)
-  return encodeExtension(node)
+  const { bytes, length } = writeNode(node)
+  return bytes.subarray(0, length)
+}
+
+/** As {@link encodeNode}, without a view. */
+export function writeNode(node: TrieNode): Filled {
+  written.length =
+    node.kind === 'branch' ? writeBranch(node) : node.kind === 'leaf' ? writeLeaf(node) : writeExtension(node)
+  return written
+}
+
+/** Reference of the node that {@link writeNode} has just written. */
+export function writtenReference(): string {
+  const { bytes, length } = written
+  if (length < 32) return bytesKeyOf(bytes, 0, length)
+  return writtenHash()
+}
+
+/** Hash of the node that {@link writeNode} has just written, as a string. */
+export function writtenHash(): string {
+  const { bytes, length } = written
+  return bytes === keccakInput ? keccakKeyOfInput(length) : bytesKey(keccak256(bytes.subarray(0, length)))
 }
 
 /**
@@ -86,6 +147,8 @@ export function decodeNode(
 ): TrieNode {
   const list = itemAt(rlp, 0)
   if (!list.isList || list.end !== rlp.length) throw new Error('not a trie node')
+  const packed = packBranch(rlp, list.start, ref, usedAt)
+  if (packed !== undefined) return packed
   const items: string[] = []
   for (let at = list.start; at < list.end; ) {
     const item = itemAt(rlp, at)
@@ -107,9 +170,42 @@ export function decodeNode(
   const odd = flags & 1
   const length = (first.length - 1) * 2 + odd
   const segment = segmentOf(first, 2 - odd, 2 - odd + length)
-  if (flags < 2) return { ...createExtension(segment, second, usedAt), ref }
-  if (depth + length !== 64) throw new Error('a leaf ends elsewhere than at 64 nibbles')
-  return { ...createLeaf(joinPath(path, depth, segment), depth, second, usedAt), ref }
+  if (flags >= 2 && depth + length !== 64) throw new Error('a leaf ends elsewhere than at 64 nibbles')
+  const node =
+    flags < 2
+      ? createExtension(segment, second, usedAt)
+      : createLeaf(joinPath(path, depth, segment), depth, second, usedAt)
+  node.ref = ref
+  return node
+}
+
+/** The branch of `rlp`, whose items begin at `start`; undefined when it is not the canonical RLP of a branch that has hashes only. */
+function packBranch(rlp: Uint8Array, start: number, ref: string | undefined, usedAt: number): BranchNode | undefined {
+  let at = start
+  let mask = 0
+  for (let i = 0; i < 16; i++) {
+    const first = rlp[at]
+    if (first === HASH_ITEM) {
+      mask |= 1 << i
+      at += 33
+    } else if (first === NO_ITEM) {
+      at++
+    } else {
+      return undefined
+    }
+  }
+  if (at !== rlp.length - 1 || rlp[at] !== NO_ITEM || start !== headerLength(at + 1 - start)) return undefined
+  const children: (TrieChild | undefined)[] = new Array(16).fill(undefined)
+  for (let i = 0; i < 16; i++) if ((mask & (1 << i)) !== 0) children[i] = PACKED
+  return {
+    kind: 'branch',
+    children,
+    packed: bytesKey(rlp),
+    packedMask: mask,
+    ref,
+    usedAt,
+    replaces: undefined,
+  }
 }
 
 /** Reference of a node with this RLP. */
@@ -139,13 +235,22 @@ export function joinPath(path: string, depth: number, segment: string): string {
   return bytesKey(out)
 }
 
-/** The memory into which nodes are encoded, one at a time. */
-let scratch = new Uint8Array(4096)
+/** How the RLP of a string of 32 bytes begins, and that of one of no bytes. */
+const HASH_ITEM = 0xa0
+const NO_ITEM = 0x80
 
-/** `scratch` with room for `length` bytes, all of which the caller writes. */
+/** Where nodes are written, one at a time: all but leaves with very long values where they are hashed. */
+const written = { bytes: keccakInput, length: 0 }
+let longBytes = new Uint8Array(0)
+
+/** Memory for a node of `length` bytes, all of which the caller writes. */
 function room(length: number): Uint8Array {
-  if (length > scratch.length) scratch = new Uint8Array(length * 2)
-  return scratch
+  written.bytes = keccakInput
+  if (length > keccakInput.length) {
+    if (length > longBytes.length) longBytes = new Uint8Array(length)
+    written.bytes = longBytes
+  }
+  return written.bytes
 }
 
 function refOf(child: TrieChild): string {
@@ -154,28 +259,37 @@ function refOf(child: TrieChild): string {
   return ref
 }
 
-function encodeBranch({ children }: BranchNode): Uint8Array {
+function writeBranch(branch: BranchNode): number {
+  const { children, packed } = branch
   let payload = 17
+  let hashes = 0
   for (let i = 0; i < 16; i++) {
     const child = children[i]
     if (child === undefined) continue
-    const { length } = refOf(child)
+    const length = child === PACKED ? 32 : refOf(child).length
     payload += length === 32 ? 32 : length - 1
+    if (length === 32) hashes |= 1 << i
   }
   const length = headerLength(payload) + payload
   const out = room(length)
-  let at = writeHeader(out, 0, 0xc0, payload)
+  // Nearly always the branch has hashes where the decoded one has them: a copy of it lacks but the hashes of what is in memory.
+  const isCopy = hashes === branch.packedMask && length === packed.length
+  let at = length - payload
+  if (isCopy) latin1Write.call(out, packed, 0, length)
+  else writeHeader(out, 0, 0xc0, payload)
   for (let i = 0; i < 16; i++) {
     const child = children[i]
-    if (child === undefined) out[at++] = 0x80
-    else at = writeRef(out, at, refOf(child))
+    if (child === undefined) out[at++] = NO_ITEM
+    else if (child !== PACKED) at = writeRef(out, at, refOf(child))
+    else if (isCopy) at += 33
+    else at = writeRef(out, at, childReference(branch, i))
   }
-  out[at] = 0x80
-  return out.subarray(0, length)
+  out[at] = NO_ITEM
+  return length
 }
 
 /** The path is hex-prefix encoded (yellow paper, appendix C): the flag is 2 for a leaf, 0 for an extension, plus 1 if odd. */
-function encodeLeaf({ key, depth, value }: LeafNode): Uint8Array {
+function writeLeaf({ key, depth, value }: LeafNode): number {
   const pathBytes = 33 - ((depth + 1) >> 1)
   const pathLength = pathBytes === 1 ? 1 : 1 + pathBytes
   const isByte = value.length === 1 && value.charCodeAt(0) < 0x80
@@ -188,10 +302,10 @@ function encodeLeaf({ key, depth, value }: LeafNode): Uint8Array {
   for (let i = (depth + 1) >> 1; i < 32; i++) out[at++] = key.charCodeAt(i)
   if (!isByte) at = writeHeader(out, at, 0x80, value.length)
   writeText(out, at, value)
-  return out.subarray(0, length)
+  return length
 }
 
-function encodeExtension({ segment, child }: ExtensionNode): Uint8Array {
+function writeExtension({ segment, child }: ExtensionNode): number {
   const ref = refOf(child)
   const pathBytes = (segment.length >> 1) + 1
   const pathLength = pathBytes === 1 ? 1 : 1 + pathBytes
@@ -204,14 +318,19 @@ function encodeExtension({ segment, child }: ExtensionNode): Uint8Array {
   out[at++] = odd ? 0x10 | segment.charCodeAt(0) : 0
   for (let i = odd; i < segment.length; i += 2) out[at++] = (segment.charCodeAt(i) << 4) | segment.charCodeAt(i + 1)
   writeRef(out, at, ref)
-  return out.subarray(0, length)
+  return length
 }
 
 /** A hash is a string in its parent's list, an embedded node a list. */
 function writeRef(out: Uint8Array, at: number, ref: string): number {
   if (ref.length !== 32) return writeText(out, at, ref)
-  out[at] = 0xa0
+  out[at] = HASH_ITEM
   return writeText(out, at + 1, ref)
+}
+
+/** As `Buffer.latin1Write`, for any `Uint8Array`. */
+const { latin1Write } = Buffer.prototype as unknown as {
+  readonly latin1Write: (this: Uint8Array, text: string, at: number, length: number) => number
 }
 
 function writeText(out: Uint8Array, at: number, text: string): number {
@@ -268,7 +387,8 @@ export function setNibble(path: Uint8Array, index: number, nibble: number): void
 
 const BRANCH = 1
 const BRANCH_BYTES = 35
-const branchRecord = new Uint8Array(BRANCH_BYTES)
+const branchRecord: Filled = { bytes: new Uint8Array(BRANCH_BYTES), length: BRANCH_BYTES }
+const NO_RECORD: Filled = { bytes: EMPTY_BYTES, length: 0 }
 
 /** A record of a node in the history: its RLP, or for a branch its hash and which children it has. */
 export type NodeRecord = { readonly rlp: Uint8Array } | BranchRecord
@@ -279,22 +399,20 @@ interface BranchRecord {
   readonly hash: Uint8Array
 }
 
-/**
- * The history's record of the node that a path had before a block (see `nodeAt` in proof.ts): a view on memory that the next call
- * overwrites.
- */
-export function encodeNodeRecord(node: TrieNode | undefined): Uint8Array {
-  if (node === undefined) return EMPTY_BYTES
-  if (node.kind !== 'branch' || node.ref?.length !== 32) return encodeNode(node)
+/** The history's record of the node that a path had before a block (see `nodeAt` in proof.ts), in memory that the next call overwrites. */
+export function writeNodeRecord(node: TrieNode | undefined): Filled {
+  if (node === undefined) return NO_RECORD
+  if (node.kind !== 'branch' || node.ref?.length !== 32) return writeNode(node)
   const mask = childMask(node)
-  branchRecord[0] = BRANCH
-  branchRecord[1] = mask >> 8
-  branchRecord[2] = mask
-  writeText(branchRecord, 3, node.ref)
+  const { bytes } = branchRecord
+  bytes[0] = BRANCH
+  bytes[1] = mask >> 8
+  bytes[2] = mask
+  writeText(bytes, 3, node.ref)
   return branchRecord
 }
 
-/** Reads what {@link encodeNodeRecord} made; undefined for no node. */
+/** Reads what {@link writeNodeRecord} made; undefined for no node. */
 export function decodeNodeRecord(record: Uint8Array): NodeRecord | undefined {
   if (record.length === 0) return undefined
   if (record[0] !== BRANCH) return { rlp: record }

@@ -1,25 +1,28 @@
 import { bytesKey, compareKeys, keyBytes } from '../primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, type Hash, keccak256 } from '../primitives/hash.ts'
+import type { Filled } from '../storage/batch.ts'
 import { damagedContents } from '../storage/damage.ts'
 import {
   type BranchNode,
+  childReference,
   copyBranch,
   createBranch,
   createExtension,
   createLeaf,
   decodeNode,
   type ExtensionNode,
-  encodeNode,
   joinPath,
   type LeafNode,
   NODE_KEY_BYTES,
   nibbleAt,
-  referenceOf,
   segmentOf,
   setNibble,
   setPath,
   type TrieNode,
+  writeNode,
   writeNodeKey,
+  writtenHash,
+  writtenReference,
 } from './trieNode.ts'
 
 /** A changed key of a trie. Keys and values are bytes as strings (`bytesKey`). */
@@ -37,7 +40,7 @@ export interface TrieSink {
    * @param previous the node that is stored there now; undefined: none
    * @param current RLP of the node to store; undefined: none
    */
-  write(key: Uint8Array, previous: TrieNode | undefined, current: Uint8Array | undefined): void
+  write(key: Filled, previous: TrieNode | undefined, current: Filled | undefined): void
 }
 
 export interface TrieSource {
@@ -60,6 +63,8 @@ interface Item {
 }
 
 const nodeKey = new Uint8Array(NODE_KEY_BYTES)
+/** The key of a node that a sink gets. */
+const sinkKey = { bytes: nodeKey, length: 0 }
 const nodePath = new Uint8Array(32)
 
 /** Loads the stored root of a trie. */
@@ -99,7 +104,7 @@ export function findLeaf(
     let child = node.children[nibble]
     if (child === undefined) return { isThere: false, loaded }
     if (typeof child === 'string') {
-      child = load(depth, child)
+      child = load(depth, childReference(node, nibble))
       node.children[nibble] = child
     }
     node = child
@@ -305,7 +310,7 @@ class Updater {
   #childOfBranch(branch: BranchNode, nibble: number, path: string, depth: number): TrieNode | undefined {
     const child = branch.children[nibble]
     if (typeof child !== 'string') return child
-    const loaded = this.#load(path, depth + 1, child)
+    const loaded = this.#load(path, depth + 1, childReference(branch, nibble))
     branch.children[nibble] = loaded
     return loaded
   }
@@ -320,8 +325,9 @@ class Updater {
     return loadNode(this.#owner, path, depth, ref, this.#source, this.#generation)
   }
 
-  #key(path: Uint8Array, depth: number): Uint8Array {
-    return nodeKey.subarray(0, writeNodeKey(nodeKey, this.#owner, path, depth))
+  #key(path: Uint8Array, depth: number): Filled {
+    sinkKey.length = writeNodeKey(nodeKey, this.#owner, path, depth)
+    return sinkKey
   }
 
   /** Reports to the sink that there is no node at the path of `node` any more. */
@@ -345,8 +351,8 @@ class Updater {
       for (let i = 0; i < segment.length; i++) setNibble(path, depth + i, segment.charCodeAt(i))
       this.#hash(node.child, path, depth + segment.length)
     }
-    const rlp = encodeNode(node)
-    node.ref = depth > 0 ? referenceOf(rlp) : bytesKey(keccak256(rlp))
+    const rlp = writeNode(node)
+    node.ref = depth > 0 ? writtenReference() : writtenHash()
     this.#sink.write(this.#key(path, depth), node.replaces, rlp)
     this.#made++
     node.replaces = undefined

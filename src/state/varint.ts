@@ -11,10 +11,10 @@ export class ByteWriter {
     this.#length = writeVarint(this.#bytes, this.#length, value)
   }
 
-  /** Appends `bytes` from `start` on. */
-  append(bytes: Uint8Array, start: number): void {
-    this.#reserve(bytes.length - start)
-    for (let i = start; i < bytes.length; i++) this.#bytes[this.#length++] = bytes[i]!
+  /** Appends the bytes [start, end). */
+  append(bytes: Uint8Array, start: number, end = bytes.length): void {
+    this.#reserve(end - start)
+    for (let i = start; i < end; i++) this.#bytes[this.#length++] = bytes[i]!
   }
 
   bytes(bytes: Uint8Array): void {
@@ -130,17 +130,18 @@ export class KeyList {
   #previous = new Uint8Array(64)
   #previousLength = 0
 
-  add(key: Uint8Array): void {
+  /** @param length of the key, which is at the begin of its array */
+  add(key: Uint8Array, length = key.length): void {
     const previous = this.#previous
-    const most = Math.min(this.#previousLength, key.length)
+    const most = Math.min(this.#previousLength, length)
     let shared = 0
     while (shared < most && previous[shared] === key[shared]) shared++
     this.#out.varint(shared)
-    this.#out.varint(key.length - shared)
-    this.#out.append(key, shared)
-    this.#previousLength = key.length
-    if (key.length > previous.length) this.#previous = new Uint8Array(key)
-    else for (let i = shared; i < key.length; i++) previous[i] = key[i]!
+    this.#out.varint(length - shared)
+    this.#out.append(key, shared, length)
+    this.#previousLength = length
+    if (length > previous.length) this.#previous = new Uint8Array(key)
+    else for (let i = shared; i < length; i++) previous[i] = key[i]!
   }
 
   /** The list so far; more keys may be added. */

@@ -1,5 +1,11 @@
-import { bytesKeyOf } from '../primitives/bytes.ts'
+import { bytesKeyOf, EMPTY_BYTES } from '../primitives/bytes.ts'
 import { CHECKSUM_BYTES, writeChecksum } from './checksum.ts'
+
+/** The first `length` bytes of an array that is used again and again: a view for each use would cost more than what is in it. */
+export interface Filled {
+  readonly bytes: Uint8Array
+  readonly length: number
+}
 
 /** Is called with the operations of a batch in the order in which they were added; no value: a delete. */
 type OperationVisitor = (key: Uint8Array, value: Uint8Array | undefined) => void
@@ -23,6 +29,8 @@ const REPLACED = -2
  * for its checksum the value.
  */
 const FIELDS = 4
+/** Operations that a batch has room for at first: those of an empty block. */
+const FEW_OPERATIONS = 64
 
 /**
  * Puts and deletes of one block across all columns, written at once by `Database.write`. The last operation on a key wins. Keys and
@@ -31,7 +39,9 @@ const FIELDS = 4
  */
 export class WriteBatch {
   readonly #slabs: Uint8Array[] = []
-  readonly #operations: number[] = []
+  /** `#used` numbers are in use */
+  #operations = new Int32Array(FEW_OPERATIONS * FIELDS)
+  #used = 0
   /** index of the slab in which the last operation is */
   #slab = -1
   #bytes = 0
@@ -39,7 +49,7 @@ export class WriteBatch {
 
   /** number of operations */
   get length(): number {
-    return this.#operations.length / FIELDS - this.#replaced
+    return this.#used / FIELDS - this.#replaced
   }
 
   /** sum of the lengths of keys and values */
@@ -48,30 +58,60 @@ export class WriteBatch {
   }
 
   put(key: Uint8Array, value: Uint8Array): void {
-    const at = this.#reserve(key.length + value.length + CHECKSUM_BYTES)
-    const slab = this.#slabs[this.#slab]!
-    this.#bytes += key.length + value.length
-    copy(key, slab, at)
-    copy(value, slab, at + key.length)
-    this.#operations.push(this.#slab, at, key.length, value.length)
+    this.#put(key, key.length, value, value.length)
   }
 
   del(key: Uint8Array): void {
-    const at = this.#reserve(key.length)
-    this.#bytes += key.length
-    copy(key, this.#slabs[this.#slab]!, at)
-    this.#operations.push(this.#slab, at, key.length, DELETED)
+    this.#put(key, key.length, EMPTY_BYTES, DELETED)
+  }
+
+  /** As {@link put}. */
+  putFilled(key: Filled, value: Filled): void {
+    this.#put(key.bytes, key.length, value.bytes, value.length)
+  }
+
+  /** As {@link del}. */
+  delFilled(key: Filled): void {
+    this.#put(key.bytes, key.length, EMPTY_BYTES, DELETED)
+  }
+
+  #put(key: Uint8Array, keyLength: number, value: Uint8Array, valueLength: number): void {
+    const isDelete = valueLength === DELETED
+    const at = this.#reserve(isDelete ? keyLength : keyLength + valueLength + CHECKSUM_BYTES)
+    const slab = this.#slabs[this.#slab]!
+    this.#bytes += keyLength
+    copy(key, keyLength, slab, at)
+    if (!isDelete) {
+      this.#bytes += valueLength
+      copy(value, valueLength, slab, at + keyLength)
+    }
+    this.#makeRoom(FIELDS)
+    const operations = this.#operations
+    operations[this.#used] = this.#slab
+    operations[this.#used + 1] = at
+    operations[this.#used + 2] = keyLength
+    operations[this.#used + 3] = valueLength
+    this.#used += FIELDS
   }
 
   /** Adds the operations of another batch, without copying what they hold. */
   append(other: WriteBatch): void {
     const indexes = other.#slabs.map((slab) => this.#use(slab))
     this.#bytes += other.#bytes
-    const operations = other.#operations
-    for (let i = 0; i < operations.length; i += FIELDS) {
-      this.#operations.push(indexes[operations[i]!]!, operations[i + 1]!, operations[i + 2]!, operations[i + 3]!)
-    }
+    this.#makeRoom(other.#used)
+    const operations = this.#operations
+    const first = this.#used
+    operations.set(other.#operations.subarray(0, other.#used), first)
+    this.#used += other.#used
+    for (let i = first; i < this.#used; i += FIELDS) operations[i] = indexes[operations[i]!]!
     this.#replaced += other.#replaced
+  }
+
+  #makeRoom(more: number): void {
+    if (this.#used + more <= this.#operations.length) return
+    const larger = new Int32Array(Math.max(this.#used + more, this.#operations.length * 2))
+    larger.set(this.#operations)
+    this.#operations = larger
   }
 
   /**
@@ -79,10 +119,10 @@ export class WriteBatch {
    * @param newest by key (`bytesKey`) the position of its operation, which {@link valueAt} takes; it is kept up to date
    */
   merge(other: WriteBatch, newest: Map<string, number>): void {
-    const operations = this.#operations
-    let position = operations.length
+    let position = this.#used
     this.append(other)
-    for (; position < operations.length; position += FIELDS) {
+    const operations = this.#operations
+    for (; position < this.#used; position += FIELDS) {
       if (operations[position + 3] === REPLACED) continue
       const at = operations[position + 1]!
       const key = bytesKeyOf(this.#slabs[operations[position]!]!, at, at + operations[position + 2]!)
@@ -120,10 +160,11 @@ export class WriteBatch {
 
   #visit(visit: OperationVisitor, withChecksum: boolean): void {
     const operations = this.#operations
-    for (let i = 0; i < operations.length; i += FIELDS) {
+    for (let i = 0; i < this.#used; i += FIELDS) {
       let valueLength = operations[i + 3]!
       if (valueLength === REPLACED) continue
-      const { buffer } = this.#slabs[operations[i]!]!
+      const slab = this.#slabs[operations[i]!]!
+      const { buffer } = slab
       const at = operations[i + 1]!
       const length = operations[i + 2]!
       const key = new Uint8Array(buffer, at, length)
@@ -132,8 +173,8 @@ export class WriteBatch {
         continue
       }
       if (withChecksum) {
+        writeChecksum(slab, at, at + length + valueLength)
         valueLength += CHECKSUM_BYTES
-        writeChecksum(new Uint8Array(buffer, at, length + valueLength))
       }
       visit(key, new Uint8Array(buffer, at + length, valueLength))
     }
@@ -163,9 +204,8 @@ export class WriteBatch {
   }
 }
 
-/** Most keys have only a few bytes, for which a loop is faster than a call of `set`. */
-function copy(bytes: Uint8Array, out: Uint8Array, at: number): void {
-  const { length } = bytes
-  if (length > 64) out.set(bytes, at)
+/** Most keys and values have only a few bytes, for which a loop is faster than a call of `set` and a view. */
+function copy(bytes: Uint8Array, length: number, out: Uint8Array, at: number): void {
+  if (length > 128) out.set(length === bytes.length ? bytes : bytes.subarray(0, length), at)
   else for (let i = 0; i < length; i++) out[at + i] = bytes[i]!
 }

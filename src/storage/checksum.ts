@@ -9,17 +9,13 @@ export const CHECKSUM_BYTES = 4
 /** What the crc32 of any bytes is that end with their own crc32, the lowest byte first. */
 const CRC_OF_CHECKED = 0x2144_df1c
 
-/**
- * Writes the checksum behind a value.
- * @param entry key and value one after the other, with {@link CHECKSUM_BYTES} after them
- */
-export function writeChecksum(entry: Uint8Array): void {
-  const end = entry.length - CHECKSUM_BYTES
-  const checksum = crc32(entry.subarray(0, end))
-  entry[end] = checksum
-  entry[end + 1] = checksum >>> 8
-  entry[end + 2] = checksum >>> 16
-  entry[end + 3] = checksum >>> 24
+/** Writes the checksum of the entry (key and value, one after the other) at [start, end) of `memory` behind it. */
+export function writeChecksum(memory: Uint8Array, start: number, end: number): void {
+  const checksum = crc32(new Uint8Array(memory.buffer, memory.byteOffset + start, end - start))
+  memory[end] = checksum
+  memory[end + 1] = checksum >>> 8
+  memory[end + 2] = checksum >>> 16
+  memory[end + 3] = checksum >>> 24
 }
 
 /** The value in `stored`, a view on it; undefined when it is not what was written under this key. */

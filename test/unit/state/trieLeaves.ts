@@ -1,9 +1,10 @@
 import fc from 'fast-check'
-import { bytesKey, compareKeys, keyBytes } from '../../../src/primitives/bytes.ts'
+import { bytesKey, bytesKeyOf, compareKeys, keyBytes } from '../../../src/primitives/bytes.ts'
 import { keccak256 } from '../../../src/primitives/hash.ts'
 import type { TrieLeaf } from '../../../src/state/trieBuilder.ts'
 import { ACCOUNT_TRIE } from '../../../src/state/trieNode.ts'
 import { updateTrie } from '../../../src/state/trieUpdate.ts'
+import type { Filled } from '../../../src/storage/batch.ts'
 
 /** Keys that share long prefixes and fork at any depth, so that there are extensions and embedded nodes, and keys as of hashes. */
 export const trieKey = fc.oneof(
@@ -55,8 +56,8 @@ export class StoredNodes {
 
   constructor(leaves: readonly TrieLeaf[]) {
     const updates = leaves.map(({ key, value }) => ({ key, next: () => value }))
-    const write = (key: Uint8Array, _: unknown, rlp: Uint8Array | undefined) => {
-      if (rlp !== undefined) this.nodes.set(bytesKey(key), rlp.slice())
+    const write = (key: Filled, _: unknown, rlp: Filled | undefined) => {
+      if (rlp !== undefined) this.nodes.set(bytesKeyOf(key.bytes, 0, key.length), rlp.bytes.slice(0, rlp.length))
     }
     this.root = updateTrie(ACCOUNT_TRIE, undefined, updates, this, { write }, 1).rootHash
   }

@@ -1,7 +1,7 @@
 import { createMPT } from '@ethereumjs/mpt'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { bytesKey, compareKeys, keyBytes } from '../../../src/primitives/bytes.ts'
+import { bytesKey, bytesKeyOf, compareKeys, keyBytes } from '../../../src/primitives/bytes.ts'
 import { ACCOUNT_TRIE, type TrieNode } from '../../../src/state/trieNode.ts'
 import { loadRoot, type TrieResult, type TrieSink, updateTrie } from '../../../src/state/trieUpdate.ts'
 import { runs } from '../../propertyRuns.ts'
@@ -45,8 +45,12 @@ class StoredTrie {
       .map(([name, next]) => ({ key: name, next: () => next && bytesKey(next) }))
     const writes: { nodeKey: string; stands: boolean; rlp: Uint8Array | undefined }[] = []
     const sink: TrieSink = {
-      write: (key, previous, rlp) =>
-        writes.push({ nodeKey: bytesKey(key), stands: previous !== undefined, rlp: rlp?.slice() }),
+      write: ({ bytes, length }, previous, rlp) =>
+        writes.push({
+          nodeKey: bytesKeyOf(bytes, 0, length),
+          stands: previous !== undefined,
+          rlp: rlp?.bytes.slice(0, rlp.length),
+        }),
     }
     return { ...updateTrie(ACCOUNT_TRIE, this.root, updates, this, sink, ++this.generation), writes }
   }

@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { bytesKeyOf } from './bytes.ts'
+import { PACKAGE_ROOT } from './location.ts'
+
+/** The exports of assembly/hashing.ts. */
+interface Exports {
+  readonly memory: { readonly buffer: ArrayBuffer }
+  inputAddress(): number
+  inputSize(): number
+  hashAddress(): number
+  hashInput(length: number): void
+}
+
+/** What is used of JavaScript's `WebAssembly`: the types of Node.js do not have it. */
+interface WebAssemblyApi {
+  readonly Module: new (bytes: Uint8Array) => object
+  readonly Instance: new (module: object) => { readonly exports: object }
+}
+
+const BINARY = new URL('dist/keccak.wasm', PACKAGE_ROOT)
+const wasm = load()
+
+function load(): Exports {
+  const { WebAssembly } = globalThis as unknown as { readonly WebAssembly: WebAssemblyApi }
+  let bytes: Uint8Array
+  try {
+    bytes = readFileSync(BINARY)
+  } catch (cause) {
+    throw new Error(`${fileURLToPath(BINARY)} cannot be read: run \`npm run build\``, { cause })
+  }
+  return new WebAssembly.Instance(new WebAssembly.Module(bytes)).exports as Exports
+}
+
+/** Memory for what is to be hashed: who writes there saves a copy. Anything that hashes overwrites it. */
+export const keccakInput = new Uint8Array(wasm.memory.buffer, wasm.inputAddress(), wasm.inputSize())
+const hash = new Uint8Array(wasm.memory.buffer, wasm.hashAddress(), 32)
+
+/** keccak-256 of the first `length` bytes of {@link keccakInput}: a new array of 32 bytes. */
+export function keccakOfInput(length: number): Uint8Array {
+  wasm.hashInput(length)
+  return hash.slice()
+}
+
+/** The same as a string (`bytesKey`). */
+export function keccakKeyOfInput(length: number): string {
+  wasm.hashInput(length)
+  return bytesKeyOf(hash, 0, 32)
+}
+
+/** keccak-256 of a few bytes, at most as many as {@link keccakInput} has, as a string (`bytesKey`). */
+export function keccakKey(bytes: Uint8Array): string {
+  writeInput(bytes)
+  return keccakKeyOfInput(bytes.length)
+}
+
+/** Copies bytes to {@link keccakInput}. A loop is faster for few of them than a call of `set`. */
+export function writeInput(bytes: Uint8Array): void {
+  const { length } = bytes
+  if (length > 64) keccakInput.set(bytes)
+  else for (let i = 0; i < length; i++) keccakInput[i] = bytes[i]!
+}
