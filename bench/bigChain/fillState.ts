@@ -81,6 +81,7 @@ function withoutHead(database: Database): WritableDatabase {
       return {
         location: snapshot.location,
         get: (key) => hide(key, snapshot.get(key)),
+        getMany: async (keys) => (await snapshot.getMany(keys)).map((value, index) => hide(keys[index]!, value)),
         entries: (range) => snapshot.entries(range),
         close: () => snapshot.close(),
       }

@@ -58,7 +58,12 @@ export class BlockHistory {
 
   /** @param previous value of the flat entry before the block; no bytes: absent */
   add(key: Uint8Array, previous: Uint8Array): void {
-    addChange(this.#reader, this.#batch, key, { height: this.#height, previous }, this.#oldest)
+    this.addTo(this.#reader.get(indexKey(key)), key, previous)
+  }
+
+  /** As {@link add}, with the entry's record (of `indexKey`) as it is before the block. */
+  addTo(record: Uint8Array | undefined, key: Uint8Array, previous: Uint8Array): void {
+    extendRecord(record, this.#batch, key, { height: this.#height, previous }, this.#oldest)
     this.#keys.add(key)
   }
 
@@ -161,7 +166,8 @@ const NAMES = 256
 /** A longer record has many names or long values, so it is decoded to see whether a shard has to be written. */
 const SHORT_RECORD = 2048
 
-function indexKey(flatKey: Uint8Array): Uint8Array {
+/** Key of the record that has the changes of a flat entry. */
+export function indexKey(flatKey: Uint8Array): Uint8Array {
   return columnKey(Column.changeIndex, flatKey)
 }
 
@@ -193,11 +199,20 @@ export function addChange(
   reader: KeyReader,
   batch: WriteBatch,
   flatKey: Uint8Array,
+  change: Change,
+  oldest: number,
+): void {
+  extendRecord(reader.get(indexKey(flatKey)), batch, flatKey, change, oldest)
+}
+
+/** @param bytes the entry's record before the change; undefined: it has none */
+function extendRecord(
+  bytes: Uint8Array | undefined,
+  batch: WriteBatch,
+  flatKey: Uint8Array,
   { height, previous }: Change,
   oldest: number,
 ): void {
-  const key = indexKey(flatKey)
-  const bytes = reader.get(key)
   scratch.clear()
   if (bytes !== undefined && (bytes[0]! + 1 >= OPEN_CHANGES || bytes.length + previous.length > SHORT_RECORD)) {
     const record = decodeRecord(bytes)
@@ -211,7 +226,7 @@ export function addChange(
     scratch.increment(0)
     writeChange(scratch, height, previous)
   }
-  batch.put(key, scratch.view())
+  batch.put(indexKey(flatKey), scratch.view())
 }
 
 /**

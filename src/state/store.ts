@@ -18,12 +18,13 @@ import {
   writeNameOfKey,
 } from './flatState.ts'
 import { readOldestHeight, readStateHead, readStateHeight, writeOldestHeight, writeStateHead } from './head.ts'
-import { BlockHistory, dropStates } from './history.ts'
+import { BlockHistory, dropStates, indexKey } from './history.ts'
+import { readMany } from './loadPaths.ts'
 import { type PreparedChanges, prepareChanges } from './prepareChanges.ts'
 import type { Account, StateReader } from './reader.ts'
 import { SlotCache } from './slotCache.ts'
 import { NAME_WORDS, VALUE_WORDS, valueBytes, writeValue } from './slotWords.ts'
-import { StateTrie, type TrieCommit } from './trie.ts'
+import { LEAST_BULK, planUpdate, StateTrie, type TrieCommit } from './trie.ts'
 
 export interface StateStoreOptions {
   /** approximate bytes of flat entries in memory: half for accounts, a quarter for slots and one for all others */
@@ -142,7 +143,15 @@ export class StateStore {
     const readPage = (page: number) => this.#value(nativePageKey(page))
     const prepared = await prepareChanges(this.reader(), readPage, this.#snapshot, changes)
     this.#assertHead(base)
-    const commit = this.#trie.compute(prepared.trie, base < 0 ? undefined : height)
+    const plan = planUpdate(prepared.trie)
+    await this.#trie.load(plan, this.#snapshot)
+    this.#assertHead(base)
+    // Other threads read the records while this one computes the root.
+    const [historyRecords, commit] = await Promise.all([
+      base < 0 ? undefined : this.#readRecords(prepared),
+      (async () => this.#trie.computePlan(plan, base < 0 ? undefined : height))(),
+    ])
+    this.#assertHead(base)
     // What the execution found absent: what it wrote has just been compared with the trie, and here is the rest.
     this.#forgetWritten(prepared)
     for (const key of this.#unchecked.values()) checkAbsent(key, this.#trie, this.#snapshot)
@@ -150,7 +159,7 @@ export class StateStore {
     let ready: WriteBatch | undefined
     const prepare = (): WriteBatch => {
       this.#assertHead(base)
-      ready ??= this.#batchOf(base, height, changes, prepared, commit)
+      ready ??= this.#batchOf(base, height, changes, prepared, commit, historyRecords)
       return ready
     }
     return {
@@ -192,25 +201,38 @@ export class StateStore {
     changes: StateChanges,
     prepared: PreparedChanges,
     commit: TrieCommit,
+    records: readonly (Uint8Array | undefined)[] | undefined,
   ): WriteBatch {
     const batch = new WriteBatch()
     for (const { hash, code } of changes.codes) batch.put(codeKey(hash), code)
     batch.append(commit.log.batch)
     const block = { height, oldest: this.#oldestHeight, trieKeys: commit.log.keys.finish() }
     const history = base < 0 ? undefined : new BlockHistory(this.#database, batch, block)
+    let next = 0
+    const addHistory = (key: Uint8Array, previous: Uint8Array): void => {
+      if (records === undefined) history?.add(key, previous)
+      else history?.addTo(records[next++], key, previous)
+    }
     for (const { address, previous, current } of prepared.accounts) {
       const key = accountKey(address)
       putOrDelete(batch, key, encodeAccount(current))
-      history?.add(key, encodeAccount(previous))
+      addHistory(key, encodeAccount(previous))
     }
     for (const { key, previous, current } of prepared.flat) {
       putOrDelete(batch, key, current)
-      history?.add(key, previous)
+      addHistory(key, previous)
     }
     if (history === undefined) writeOldestHeight(batch, height)
     else history.finish()
     writeStateHead(batch, height, commit.root)
     return batch
+  }
+
+  /** Reads the records to which `#batchOf` adds changes in other threads, in its order; undefined for a few, which it reads itself. */
+  #readRecords({ accounts, flat }: PreparedChanges): Promise<(Uint8Array | undefined)[]> | undefined {
+    if (accounts.length + flat.length < LEAST_BULK) return undefined
+    const keys = [...accounts.map(({ address }) => accountKey(address)), ...flat.map(({ key }) => key)]
+    return readMany(this.#snapshot, keys.map(indexKey))
   }
 
   #publish(base: number, height: number, changes: StateChanges, prepared: PreparedChanges, commit: TrieCommit): void {

@@ -6,6 +6,8 @@ import { decodeRLP, encodeRLP, writeHeader } from '../primitives/rlp.ts'
 import { type Filled, WriteBatch } from '../storage/batch.ts'
 import { Column, HEIGHT_BYTES, writeHeight } from '../storage/columns.ts'
 import { damagedContents } from '../storage/damage.ts'
+import type { BulkReader } from '../storage/database.ts'
+import { loadPaths, type TrieToLoad } from './loadPaths.ts'
 import type { Account } from './reader.ts'
 import {
   ACCOUNT_TRIE,
@@ -83,32 +85,46 @@ export class StateTrie {
    * @throws DatabaseError when only one of flat state and trie has what changes
    */
   compute(changes: readonly TrieAccountChange[], height?: number): TrieCommit {
+    return this.computePlan(planUpdate(changes), height)
+  }
+
+  /**
+   * Loads the nodes that a large plan reaches: other threads read them.
+   * @param bulk reads what the trie's source reads
+   */
+  async load(plan: TriePlan, bulk: BulkReader): Promise<void> {
+    if (plan.size < LEAST_BULK) return
+    const generation = this.#generation + 1
+    const tries: TrieToLoad[] = []
+    const add = (owner: Uint8Array, root: TrieNode | undefined, updates: readonly TrieUpdate[]): void => {
+      if (root !== undefined) tries.push({ owner, root, updates })
+    }
+    for (const { owner, isWiped, updates } of plan.storages) {
+      if (!isWiped) add(owner, this.#storageRoot(owner, generation), updates)
+    }
+    add(ACCOUNT_TRIE, this.#accountRoot(generation), plan.accounts)
+    this.#resident += await loadPaths(tries, bulk, generation)
+  }
+
+  /** As {@link compute}. */
+  computePlan({ storages: storageUpdates, accounts: updates }: TriePlan, height?: number): TrieCommit {
     const generation = this.#generation + 1
     const storages = new Map<string, TrieNode | undefined>()
     const log = new TrieLog(height)
-    const updates: TrieUpdate[] = []
     let made = 0
     // 1. Storage tries.
-    for (const { address, isThere, current, isWiped = false, slots } of changes) {
-      let storageRoot: string | undefined
-      if (slots.length > 0 || isWiped) {
-        const owner = storageTrie(address)
-        const root = isWiped ? undefined : this.#storageRoot(owner, generation)
-        const result = updateTrie(owner, root, sortUpdates(slots.map(slotUpdate)), this.#source, log, generation)
-        storages.set(bytesKey(address), result.root)
-        made += result.made
-        this.#resident += result.loaded + 1
-        storageRoot = bytesKey(result.rootHash)
-      }
-      const next = (leaf: string | undefined): string | undefined => {
-        if (isThere !== undefined && isThere !== (leaf !== undefined)) throw differentAccount(address)
-        return nextLeaf(leaf, current, storageRoot)
-      }
-      updates.push({ key: keccakKey(address), next })
+    for (const storage of storageUpdates) {
+      const { owner, name, isWiped } = storage
+      const root = isWiped ? undefined : this.#storageRoot(owner, generation)
+      const result = updateTrie(owner, root, storage.updates, this.#source, log, generation)
+      storages.set(name, result.root)
+      made += result.made
+      this.#resident += result.loaded + 1
+      storage.root = bytesKey(result.rootHash)
     }
     // 2. The account trie.
     const accounts = this.#accountRoot(generation)
-    const result = updateTrie(ACCOUNT_TRIE, accounts, sortUpdates(updates), this.#source, log, generation)
+    const result = updateTrie(ACCOUNT_TRIE, accounts, updates, this.#source, log, generation)
     made += result.made
     // Loaded nodes stay attached to the present nodes, also when this update is not adopted.
     this.#resident += result.loaded
@@ -173,6 +189,48 @@ export class StateTrie {
     this.#resident = 0
     for (const [used, count] of counts) if (used >= generation) this.#resident += count
   }
+}
+
+/** Changes of a block, from which on what they need of the database is read by other threads. */
+export const LEAST_BULK = 256
+
+/** Changes in the form and order in which the tries take them. */
+export interface TriePlan {
+  readonly storages: readonly StorageUpdate[]
+  readonly accounts: readonly TrieUpdate[]
+  /** number of updates */
+  readonly size: number
+}
+
+interface StorageUpdate {
+  readonly owner: Uint8Array
+  /** `bytesKey` of the address */
+  readonly name: string
+  readonly isWiped: boolean
+  readonly updates: readonly TrieUpdate[]
+  /** hash of the new root once it is computed, as a string */
+  root: string | undefined
+}
+
+export function planUpdate(changes: readonly TrieAccountChange[]): TriePlan {
+  const storages: StorageUpdate[] = []
+  const accounts: TrieUpdate[] = []
+  let size = changes.length
+  for (const { address, isThere, current, isWiped = false, slots } of changes) {
+    let storage: StorageUpdate | undefined
+    if (slots.length > 0 || isWiped) {
+      const updates = sortUpdates(slots.map(slotUpdate))
+      storage = { owner: storageTrie(address), name: bytesKey(address), isWiped, updates, root: undefined }
+      storages.push(storage)
+      size += slots.length
+    }
+    const next = (leaf: string | undefined): string | undefined => {
+      if (isThere !== undefined && isThere !== (leaf !== undefined)) throw differentAccount(address)
+      return nextLeaf(leaf, current, storage?.root)
+    }
+    accounts.push({ key: keccakKey(address), next })
+  }
+  return { storages, accounts: sortUpdates(accounts), size }
 }
 
 function slotUpdate({ slot, previous, current }: TrieSlotChange): TrieUpdate {

@@ -365,7 +365,8 @@ function storedNode(node: TrieNode): TrieNode | undefined {
   return node.ref === undefined ? node.replaces : node
 }
 
-function matches(segment: string, key: string, depth: number): boolean {
+/** Whether the nibbles of `key` from `depth` on begin with those of `segment`. */
+export function matches(segment: string, key: string, depth: number): boolean {
   for (let i = 0; i < segment.length; i++) if (nibbleAt(key, depth + i) !== segment.charCodeAt(i)) return false
   return true
 }

@@ -81,10 +81,23 @@ export class BufferedDatabase implements WritableDatabase {
 
   get(key: Uint8Array): Uint8Array | undefined {
     if (this.#isEmpty()) return this.#database.get(key)
-    const name = bytesKey(key)
-    let found = this.#overlay.get(name)
-    if (found === 'unknown' && this.#flushing !== undefined) found = this.#flushing.overlay.get(name)
+    const found = this.#buffered(bytesKey(key))
     return found === 'unknown' ? this.#database.get(key) : found
+  }
+
+  /** What the buffered batches have under a key; see `Overlay.get`. */
+  #buffered(name: string): ReturnType<Overlay['get']> {
+    const found = this.#overlay.get(name)
+    return found === 'unknown' && this.#flushing !== undefined ? this.#flushing.overlay.get(name) : found
+  }
+
+  /** Finds what is buffered, and reads the others in the database. */
+  async getMany(keys: readonly Uint8Array[]): Promise<readonly (Uint8Array | undefined)[]> {
+    if (this.#isEmpty()) return this.#database.getMany(keys)
+    const found = keys.map((key) => this.#buffered(bytesKey(key)))
+    const values = await this.#database.getMany(keys.filter((_, index) => found[index] === 'unknown'))
+    let next = 0
+    return found.map((value) => (value === 'unknown' ? values[next++] : value))
   }
 
   /** Flushes first, which is acceptable because range reads are rare. */
@@ -100,6 +113,7 @@ export class BufferedDatabase implements WritableDatabase {
     return {
       location,
       get: (key) => this.get(key),
+      getMany: (keys) => this.getMany(keys),
       entries: (range) => this.entries(range),
       close: async () => undefined,
     }

@@ -24,6 +24,15 @@ export interface KeyReader {
   readonly onDamage?: ((error: DatabaseError) => void) | undefined
 }
 
+/** Looks up many keys at once, in another thread. */
+export interface BulkReader {
+  /**
+   * The values in the order of the keys, as of the call.
+   * @throws DatabaseError, as `KeyReader.get`
+   */
+  getMany(keys: readonly Uint8Array[]): Promise<readonly (Uint8Array | undefined)[]>
+}
+
 /** A readable database: its present contents or a snapshot. */
 export interface DatabaseReader extends KeyReader {
   /** its directory */
@@ -35,7 +44,7 @@ export interface DatabaseReader extends KeyReader {
 }
 
 /** A database as it was at one moment, until it is closed. */
-export interface DatabaseView extends DatabaseReader {
+export interface DatabaseView extends DatabaseReader, BulkReader {
   close(): Promise<void>
 }
 
@@ -74,6 +83,8 @@ export interface DatabaseOptions {
    */
   readonly onDamage?: ((error: DatabaseError, close: () => Promise<void>) => void) | undefined
 }
+
+const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' } as const
 
 /** What the readers of a handle share. */
 interface Handle {
@@ -145,6 +156,10 @@ export class Database implements WritableDatabase {
   /** @throws DatabaseError when a file or the value is damaged, or cannot be read */
   get(key: Uint8Array): Uint8Array | undefined {
     return readValue(this.#handle, key, undefined)
+  }
+
+  getMany(keys: readonly Uint8Array[]): Promise<readonly (Uint8Array | undefined)[]> {
+    return readValues(this.#handle, keys, VIEWS)
   }
 
   entries(range: KeyRange): AsyncIterable<readonly [Uint8Array, Uint8Array]> {
@@ -226,6 +241,10 @@ export class DatabaseSnapshot implements DatabaseView {
     return readValue(this.#handle, key, this.#options)
   }
 
+  getMany(keys: readonly Uint8Array[]): Promise<readonly (Uint8Array | undefined)[]> {
+    return readValues(this.#handle, keys, this.#options)
+  }
+
   entries(range: KeyRange): AsyncIterable<readonly [Uint8Array, Uint8Array]> {
     return readEntries(this.#handle, range, this.#snapshot)
   }
@@ -288,6 +307,19 @@ function readValue({ level, onDamage }: Handle, key: Uint8Array, options: ReadOp
   try {
     const stored = options === undefined ? level.getSync(name) : level.getSync<Uint8Array, Uint8Array>(name, options)
     return stored && verifiedValue(level, name, stored)
+  } catch (error) {
+    throw readError(level.location, error, onDamage)
+  }
+}
+
+async function readValues(
+  { level, onDamage }: Handle,
+  keys: readonly Uint8Array[],
+  options: Omit<ReadOptions, 'snapshot'>,
+): Promise<readonly (Uint8Array | undefined)[]> {
+  try {
+    const stored = await level.getMany<Uint8Array, Uint8Array>(keys as Uint8Array[], options)
+    return stored.map((value, index) => value && verifiedValue(level, keys[index]!, value))
   } catch (error) {
     throw readError(level.location, error, onDamage)
   }

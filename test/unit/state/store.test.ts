@@ -82,6 +82,30 @@ describe('StateStore', () => {
     }
   })
 
+  it('has the state and root of a model where a block changes hundreds of accounts and slots', async () => {
+    const random = createRandom(4)
+    const addresses = Array.from({ length: 1_500 }, (_, i) => keccak256(Uint8Array.of(i >> 8, i)).slice(0, 20))
+    const slots = Array.from({ length: 600 }, (_, i) => keccak256(Uint8Array.of(9, i >> 8, i)))
+    const states: string[] = []
+    for (let height = 0; height < 5; height++) {
+      if (height > 0) await reopen({ residentNodes: 100 })
+      const journal = new Journal(store.reader())
+      for (let i = 0; i < 400; i++) journal.addBalance(addresses[random(addresses.length)]!, BigInt(height * 1_000 + i))
+      for (let i = 0; i < 300; i++) {
+        const value = random(3) === 0 ? EMPTY_BYTES : Uint8Array.of(1 + random(200))
+        journal.setStorage(addresses[random(3)]!, slots[random(slots.length)]!, value)
+        journal.setNonce(addresses[random(addresses.length)]!, BigInt(1 + i))
+      }
+      await addBlock(journal)
+      expect(store.root).toEqual(await expectedRoot(model))
+      states.push(JSON.stringify(addresses.map((address) => String(model.getAccount(address)?.balance))))
+    }
+    for (const [height, expected] of states.entries()) {
+      const state = openStateAt(database, createStateCaches(), readStateHead(database)!, height)
+      expect(JSON.stringify(addresses.map((address) => String(state.getAccount(address)?.balance)))).toBe(expected)
+    }
+  })
+
   it('lets several pending states of one head coexist', async () => {
     const random = createRandom(7)
     await addBlock(randomBlock(store.reader(), random))

@@ -84,6 +84,24 @@ describe('database with a buffer', () => {
     expect(contentOf(stored)).toEqual({ 1: 1, 2: 3, 4: 4 })
   })
 
+  it('reads many keys at once wherever they are', async () => {
+    const many = async () => {
+      const values = await database.snapshot().getMany([6, 5, 1, 2, 3].map((key) => Uint8Array.of(key)))
+      return values.map((value) => value?.[0])
+    }
+    await put({ 1: 1, 2: 2, 3: 3 })
+    expect(await many()).toEqual([undefined, undefined, 1, 2, 3])
+    database.startBuffering()
+    await put({ 2: 0, 5: 5 })
+    expect(await many()).toEqual([undefined, 5, 1, undefined, 3])
+    const { done } = await database.startFlush()
+    const reading = many()
+    await put({ 1: 4, 6: 6 })
+    expect(await reading).toEqual([undefined, 5, 1, undefined, 3])
+    expect(await many()).toEqual([6, 5, 4, undefined, 3])
+    await done
+  })
+
   it('makes the value of a late entry for the disk and for reads, not for each batch', async () => {
     const key = Uint8Array.of(6)
     const made: number[] = []

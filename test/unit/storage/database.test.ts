@@ -111,6 +111,8 @@ describe('Database', () => {
     expect(() => database.get(bytes(1, 0, 0))).toThrow(expect.objectContaining(damaged))
     const snapshot = database.snapshot()
     expect(() => snapshot.get(bytes(1, 0, 0))).toThrow(expect.objectContaining(damaged))
+    await expect(database.getMany([bytes(1, 0, 0)])).rejects.toMatchObject(damaged)
+    await expect(snapshot.getMany([bytes(1, 0, 0)])).rejects.toMatchObject(damaged)
     await expect(Array.fromAsync(snapshot.entries({ start: bytes(1), end: undefined }))).rejects.toMatchObject(damaged)
     await database.close()
   })
