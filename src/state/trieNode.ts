@@ -52,8 +52,8 @@ export interface BranchNode extends NodeBase {
   /** 16 items */
   readonly children: (TrieChild | undefined)[]
   /**
-   * RLP of the branch as it was decoded, all of whose children are hashes; empty without one. One string takes a third of the time and of
-   * the memory of 16, and most branches are needed for one or two of their children. Branches that replace this one share it.
+   * RLP of the branch as it was decoded, all of whose children are hashes; empty without one. One string takes less time and memory than
+   * 16, and most branches are needed for one or two of their children. Branches that replace this one share it.
    */
   readonly packed: string
   /** the children that `packed` has, see {@link childMask} */
