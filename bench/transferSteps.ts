@@ -216,27 +216,32 @@ const application = createApplication({
   durableHeight: publisher.durableHeight,
   publish: publisher.publish,
   onExecuted: () => undefined,
-  buildBudgetMs: 60_000,
   defer: (work) => {
     deferred = work
   },
   now: () => performance.now(),
 })
 
+/** No block is cut short by it. */
+const BUILD_BUDGET_MS = 60_000
+
 async function produce(): Promise<void> {
   const info = await application.info()
   const height = info.height + 1
   const timeMs = GENESIS_TIME_MS + height * chain.blockIntervalMs
   const proposed = await steps.run(STEP.build, () =>
-    application.prepareProposal({
-      height,
-      timeMs,
-      proposerAddress: PROPOSER,
-      parentConsensusHash: info.lastBlockId?.hash ?? chain.genesisHash,
-      maxBytes: 100_000_000,
-      lastCommit: info.lastSeenCommit ?? EMPTY_COMMIT,
-      evidence: [],
-    }),
+    application.prepareProposal(
+      {
+        height,
+        timeMs,
+        proposerAddress: PROPOSER,
+        parentConsensusHash: info.lastBlockId?.hash ?? chain.genesisHash,
+        maxBytes: 100_000_000,
+        lastCommit: info.lastSeenCommit ?? EMPTY_COMMIT,
+        evidence: [],
+      },
+      BUILD_BUDGET_MS,
+    ),
   )
   const { txs } = proposed!
   steps.divide(STEP.build, STEP.header, appliedAt)

@@ -21,6 +21,7 @@ import {
   type CandidateSource,
   checkEntries,
   DefectiveTransactions,
+  FillTime,
   fillBlock,
   PostponedTransactions,
 } from './proposal.ts'
@@ -41,8 +42,6 @@ interface ApplicationOptions extends BlockRunnerOptions {
   readonly onUnforeseen: (report: UnforeseenReport) => void
   /** Runs work whose result nobody waits for, after the work that somebody waits for. */
   readonly defer: (work: () => void) => void
-  /** milliseconds that a proposer may spend on filling a block */
-  readonly buildBudgetMs: number
   /** milliseconds, monotonic */
   readonly now: () => number
 }
@@ -57,6 +56,7 @@ export function createApplication(options: ApplicationOptions): Application {
   const runner = createBlockRunner(options)
   const postponed = new PostponedTransactions(chain.precompileGasLimit)
   const defective = new DefectiveTransactions()
+  const fillTime = new FillTime()
 
   /** Reports an unforeseen error. @throws one that ends the node */
   const report = (
@@ -148,7 +148,7 @@ export function createApplication(options: ApplicationOptions): Application {
       }
     },
 
-    async prepareProposal({ maxBytes, evidence: pending, ...request }) {
+    async prepareProposal({ maxBytes, evidence: pending, ...request }, budgetMs) {
       await options.flush()
       const { height } = request
       try {
@@ -160,7 +160,7 @@ export function createApplication(options: ApplicationOptions): Application {
           options.candidates,
           {
             maxTxBytes: maxDataBytes({ maxBytes }, request.lastCommit.signatures.length, evidenceSize(evidence)),
-            budgetMs: options.buildBudgetMs,
+            budgetMs: fillTime.within(budgetMs),
             now,
             postponed,
             defective,
@@ -168,8 +168,11 @@ export function createApplication(options: ApplicationOptions): Application {
           },
           chain,
         )
+        const filledMs = now() - beginMs
         const executed = await runner.finish(execution)
-        options.onExecuted(now() - beginMs)
+        const builtMs = now() - beginMs
+        fillTime.measured({ filledMs, builtMs, budgetMs })
+        options.onExecuted(builtMs)
         keep({ ...request, evidence, txs }, executed)
         return { txs, evidence, dataHash: dataHash(txs) }
       } catch (error) {

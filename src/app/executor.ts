@@ -50,7 +50,6 @@ export interface ExecutorOptions {
   readonly index?: 'all' | 'off'
   /** whether blocks are found by who called whom in them; false by default */
   readonly indexTraces?: boolean
-  readonly buildBudgetMs: number
   /** milliseconds, monotonic */
   readonly now: () => number
   /** see `ApplicationOptions` */
@@ -98,7 +97,7 @@ export interface Executor {
  * @throws GenesisMismatch, DatabaseError; UpgradeNeeded when this version cannot execute the next block
  */
 export async function openExecutor(options: ExecutorOptions): Promise<Executor> {
-  const { chain, engine, shadow, precompiles, candidates, buildBudgetMs, now, later } = options
+  const { chain, engine, shadow, precompiles, candidates, now, later } = options
   const upgrades = upgradeRules(options.skipUpgrades ?? [])
   const { hooks = moduleHooks(upgrades), observer, index = 'all', indexTraces = false } = options
   const stored = await Database.open(options.location, { onDamage: options.onDamage })
@@ -171,7 +170,6 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
       durableHeight: publisher.durableHeight,
       onExecuted: (milliseconds) => observer?.executed(milliseconds),
       onUnforeseen: (report) => observer?.unforeseen(report),
-      buildBudgetMs,
       now,
       defer: options.defer,
     })

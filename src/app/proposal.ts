@@ -50,7 +50,7 @@ const MINIMUM_NATIVE_GAS = 5_000n
 interface BuildLimits {
   /** bytes that data.txs may hold, see `encodedTxSize` */
   readonly maxTxBytes: number
-  /** milliseconds after which the block is closed with the transactions that it has */
+  /** milliseconds after which no transaction is begun, and the block is closed with those that it has */
   readonly budgetMs: number
   /** transactions that were postponed in this block and earlier ones */
   readonly postponed: PostponedTransactions
@@ -69,9 +69,10 @@ const PASSING_CODES: ReadonlySet<number> = new Set(
 
 /**
  * Fills a block with the mempool's candidates of both kinds, in their order, and executes each as it is chosen, until gas, bytes, time
- * or candidates run out. When a transaction cannot start, too little gas of its kind or for precompiles is left, or it comes upon an
- * unforeseen error, its sender's later ones are left out of this block too; after an unforeseen error it is never tried again. The time
- * budget only limits what the proposer puts into the block; every node computes the result from the block alone.
+ * or candidates run out. When a transaction cannot start, too little gas of its kind or for precompiles is left, it may take far longer
+ * than there is time ({@link isTooLong}), or it comes upon an unforeseen error, its sender's later ones are left out of this block too;
+ * after an unforeseen error it is never tried again. The time budget only limits what the proposer puts into the block; every node
+ * computes the result from the block alone.
  * @returns the block's data.txs
  */
 export async function fillBlock(
@@ -85,6 +86,9 @@ export async function fillBlock(
   const txs: Uint8Array[] = []
   const unexecutable: Hash[] = []
   const fullLane = execution.nativeGasLeft()
+  const fullGas = execution.gasLeft()
+  /** that transactions took */
+  let spentMs = 0
   let bytesLeft = limits.maxTxBytes
   let isFirst = true
   const isFull = (): boolean => execution.gasLeft() < MINIMUM_GAS && execution.nativeGasLeft() < MINIMUM_NATIVE_GAS
@@ -100,7 +104,8 @@ export async function fillBlock(
     if (candidates.length === 0) break
     isFirst = false
     for (const { raw, hash, sender } of candidates) {
-      if (isFull() || limits.now() >= deadline) break
+      const beginMs = limits.now()
+      if (isFull() || beginMs >= deadline) break
       const key = bytesKey(sender)
       const size = encodedTxSize(raw.length)
       if (limits.defective.has(hash)) {
@@ -117,7 +122,12 @@ export async function fillBlock(
       let result: EntryResult | undefined
       try {
         const entry = readEntry(raw, chain, { hash, sender })
-        if (hasRoom(entry, execution)) result = await execution.tryApply(entry)
+        const pace = { gas: fullGas - execution.gasLeft(), ms: spentMs }
+        const latestMs = deadline - beginMs + limits.budgetMs * OVERRUN_SHARE
+        if (hasRoom(entry, execution) && !isTooLong(entry, pace, latestMs)) {
+          result = await execution.tryApply(entry)
+          spentMs += limits.now() - beginMs
+        }
       } catch (error) {
         limits.onError(hash, error)
         limits.defective.add(hash)
@@ -156,6 +166,53 @@ function mayStartLater(
 /** Whether the block may have enough gas left for an EVM transaction. For a native one its execution checks that first. */
 function hasRoom(entry: Entry, execution: BlockExecution): boolean {
   return 'native' in entry || execution.gasLeft() >= MINIMUM_GAS
+}
+
+/** How far a transaction may be expected to go beyond the time budget, as a share of it. */
+const OVERRUN_SHARE = 0.5
+/** So much gas shows the pace of a block. */
+const PACE_GAS = 1_000_000n
+
+/**
+ * Whether an EVM transaction would end later than in `latestMs` if it used all its gas at the pace of the block's transactions so far:
+ * nothing stops a transaction once it runs, and one may have a sixth of a block's gas. The first transactions of a block are always
+ * tried, so a proposer whose budget is small still includes any that pays most.
+ */
+export function isTooLong(
+  entry: Entry,
+  pace: { readonly gas: bigint; readonly ms: number },
+  latestMs: number,
+): boolean {
+  if ('native' in entry || !('transaction' in entry) || pace.gas < PACE_GAS) return false
+  return Number(entry.transaction.gasLimit) * pace.ms > latestMs * Number(pace.gas)
+}
+
+/** The share of building that what follows the transactions may have taken, at most; the state root of a block of new slots is near it. */
+const MOST_FINISH_SHARE = 0.75
+/** How fast a smaller share is believed. A larger one is at once: a block that is too slow costs all validators. */
+const BELIEF = 1 / 8
+/** Blocks that took less of their budget say nothing about fuller ones. */
+const TELLING_SHARE = 1 / 8
+
+/**
+ * How much of the time for building a block is left for its transactions: after them come the state root, the receipts and the header,
+ * which take as long as the blocks before have shown.
+ */
+export class FillTime {
+  #finishShare = 0
+
+  /** Milliseconds for the transactions of a block that should be ready in `budgetMs`. */
+  within(budgetMs: number): number {
+    return budgetMs * (1 - this.#finishShare)
+  }
+
+  /** @param times milliseconds until the transactions were chosen and executed, and until the block was ready */
+  measured(times: { readonly filledMs: number; readonly builtMs: number; readonly budgetMs: number }): void {
+    const { filledMs, builtMs, budgetMs } = times
+    if (builtMs < budgetMs * TELLING_SHARE) return
+    const share = Math.min(MOST_FINISH_SHARE, 1 - filledMs / builtMs)
+    this.#finishShare = Math.max(share, this.#finishShare + (share - this.#finishShare) * BELIEF)
+  }
 }
 
 /**

@@ -122,8 +122,9 @@ export interface Application {
   /**
    * Chooses transactions for a block; executes them at once and keeps the result for `finalizeBlock`. Undefined: it came upon an
    * unforeseen error, which it has reported; this node proposes nothing in this round.
+   * @param budgetMs milliseconds after which it should be ready; it decides nothing but how much the block holds
    */
-  prepareProposal(request: ProposalRequest): Promise<ProposedData | undefined>
+  prepareProposal(request: ProposalRequest, budgetMs: number): Promise<ProposedData | undefined>
   /** The verdict on evidence that a peer sent or this node found. */
   checkEvidence(evidence: Evidence): Promise<EvidenceVerdict>
   /**

@@ -11,6 +11,7 @@ import type {
   ProposalRequest,
   RunResult,
 } from './application.ts'
+import { BuildBudget } from './buildBudget.ts'
 import type { Clock } from './clock.ts'
 import { advanceState, type ConsensusState, type EngineChain, stateFromInfo } from './consensusState.ts'
 import { type CopyMark, CopyWatch, QUIET_BLOCKS } from './copyWatch.ts'
@@ -64,6 +65,8 @@ interface ConsensusServiceOptions {
   readonly onUnknownSignature: (vote: Vote) => void
   /** see ConsensusEnvironment */
   readonly onTimedProposal: (timestampMs: number, receivedMs: number) => void
+  /** Called after each block with the milliseconds that this node may work on its next proposal, see {@link BuildBudget}. */
+  readonly onBuildBudget?: (budgetMs: number) => void
   readonly log: (message: string, fields: Readonly<Record<string, unknown>>) => void
   /** ends the start before the next block of the log is executed */
   readonly signal?: AbortSignal
@@ -159,6 +162,7 @@ class Service implements ConsensusService {
   readonly #signer: Signer
   readonly #finalizeRun: (run: DecidedRun) => Promise<RunResult>
   readonly #environment: ConsensusEnvironment
+  readonly #buildBudget: BuildBudget
   readonly #peers = new Map<PeerId, PeerDescription>()
   #state: ConsensusState
   #engine: ConsensusEngine | undefined
@@ -186,6 +190,7 @@ class Service implements ConsensusService {
     const { application } = options
     this.#finalizeRun =
       application.finalizeRun?.bind(application) ?? runsOf((decided) => application.finalizeBlock(decided))
+    this.#buildBudget = new BuildBudget(chain.intervalMs)
     this.#environment = this.#createEnvironment()
     this.#signer = new Signer({
       key: { address: key.address, sign: (message) => signEd25519(key, message) },
@@ -358,8 +363,12 @@ class Service implements ConsensusService {
       publishEvidence: (evidence) => transport.publishEvidence(evidence),
       punish: (peer, what, reason) => transport.punish(peer, what, reason),
       fetchDecided: (from, height) => void this.#fetchDecided(from, height),
+      onRoundBegan: () => this.#buildBudget.roundBegan(clock.monotonicMs()),
       build: (request, round) => this.#ask(request.height, (engine) => this.#build(engine, request, round)),
-      validate: (block) => this.#ask(block.header.height, (engine) => this.#validate(engine, block)),
+      validate: (block) => {
+        this.#buildBudget.received(headerHash(block.header), clock.monotonicMs())
+        this.#ask(block.header.height, (engine) => this.#validate(engine, block))
+      },
       finalize: (decided) => this.#finalize(this.#engine!, decided),
       onUnknownSignature: (vote) => this.#onUnknownSignature(vote),
       onTimedProposal,
@@ -375,18 +384,24 @@ class Service implements ConsensusService {
   async #build(engine: ConsensusEngine, request: ProposalRequest, round: number): Promise<void> {
     const { clock, application } = this.#options
     const beginMs = clock.monotonicMs()
-    const data = await application.prepareProposal(request)
-    this.#timings.buildMs = clock.monotonicMs() - beginMs
+    const data = await application.prepareProposal(request, this.#buildBudget.ms)
+    const endMs = clock.monotonicMs()
+    this.#timings.buildMs = endMs - beginMs
+    if (data !== undefined) this.#buildBudget.built(beginMs, endMs)
     if (data === undefined) engine.unanswered(request.height)
     else engine.built(request.height, round, data)
   }
 
   async #validate(engine: ConsensusEngine, block: ConsensusBlock): Promise<void> {
+    const { application, clock } = this.#options
     const { height } = block.header
-    const verdict = await this.#options.application.processProposal(block)
+    const hash = headerHash(block.header)
+    const beginMs = clock.monotonicMs()
+    const verdict = await application.processProposal(block)
+    this.#buildBudget.executed(hash, beginMs, clock.monotonicMs())
     // Without a verdict the block stays one that the application has not answered for: the timeout prevotes nil.
     if (verdict === undefined) engine.unanswered(height)
-    else engine.validated(height, headerHash(block.header), verdict.accepted ? undefined : verdict.reason)
+    else engine.validated(height, hash, verdict.accepted ? undefined : verdict.reason)
   }
 
   #finalize(engine: ConsensusEngine, decided: DecidedBlock): void {
@@ -402,6 +417,7 @@ class Service implements ConsensusService {
   /**
    * The application has executed the block. The order:
    * 1. Report the height to log and signer, so that nothing is signed for it any more. A copy may find that it can sign the next one.
+   *    Report its end to the budget of the next proposals, before the next height begins.
    * 2. Report the block to the owner.
    * 3. Let the engine begin the next height, or stop it: if the log already has own messages of the next height (the database was an
    *    older copy), this node may sign there only after a start with a replay of the log.
@@ -415,6 +431,7 @@ class Service implements ConsensusService {
     this.#advance(advanceState(this.#state, decided, result))
     this.#reportOwnFaults(decided.block.evidence)
     this.#watchCopy(decided)
+    this.#measureHeight(decided)
     // 2.
     this.#options.onDecided({ decided, result, source: 'consensus', timings })
     // 3.
@@ -428,6 +445,13 @@ class Service implements ConsensusService {
     this.#monitor.pause()
     this.#engine = undefined
     this.startEngine()
+  }
+
+  #measureHeight({ block, blockId }: DecidedBlock): void {
+    const { key, clock, onBuildBudget } = this.#options
+    const isOwn = equalBytes(block.header.proposerAddress, key.address)
+    this.#buildBudget.decided({ hash: blockId.hash, isOwn }, clock.monotonicMs())
+    onBuildBudget?.(this.#buildBudget.ms)
   }
 
   /** A copy's validator may sign again when enough blocks were decided without its key. */

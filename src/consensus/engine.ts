@@ -328,6 +328,7 @@ export class ConsensusEngine {
       this.#checkBehind(false)
       return
     }
+    if (timeout.step === 'propose') this.#environment.onRoundBegan()
     // No timeout for the only validator: otherwise a block that takes longer to build would be started again and again.
     if (timeout.step === 'propose' && this.#rounds.isAlone) {
       this.#waivedTimeout = effect

@@ -39,6 +39,8 @@ export interface ConsensusEnvironment extends Clock {
   fetchDecided(from: PeerId, height: number): void
   /** A peer sent what no honest peer sends. */
   punish(peer: PeerId, what: Misbehaviour, reason: string): void
+  /** A round begins on this node: its proposer may build a block now. */
+  onRoundBegan(): void
   /** answered by `engine.built` */
   build(request: ProposalRequest, round: number): void
   /** answered by `engine.validated` */

@@ -36,6 +36,11 @@ export function createConsensusMetrics(registry: Registry) {
       buckets: [0.3, 0.35, 0.38, 0.4, 0.42, 0.45, 0.5, 0.6, 0.8, 1, 2, 5, 10],
       registers,
     }),
+    buildBudgetSeconds: new Gauge({
+      name: 'coind_build_budget_seconds',
+      help: 'Time that this node may work on its next proposal; it adapts to how long the validators take',
+      registers,
+    }),
     walFsyncSeconds: new Histogram({
       name: 'coind_wal_fsync_seconds',
       help: 'Time that a synced write of the write-ahead log took',

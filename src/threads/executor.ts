@@ -28,8 +28,6 @@ import { checkPrecompiles, openThreadEngine } from './threadEngine.ts'
 
 /** How long a node whose version cannot execute the next block stays up: its peers may still lack the newest block. */
 const UPGRADE_HALT_MS = 5_000
-/** Share of the block interval that the proposer may spend on filling a block. */
-const BUILD_SHARE = 0.6
 
 /**
  * The executor thread chooses transactions, executes and commits blocks. It alone writes the database; it serves the application of
@@ -84,7 +82,6 @@ const executor = await openExecutor({
   index: data.config.index,
   indexTraces: data.config.indexTraces,
   skipUpgrades: data.config.skipUpgrades,
-  buildBudgetMs: data.chain.blockIntervalMs * BUILD_SHARE,
   now: () => performance.now(),
   // The answer to the main thread is sent at the end of this turn of the event loop: the work waits for the turn after.
   defer: (work) => setImmediate(() => setImmediate(work)),

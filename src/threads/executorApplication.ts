@@ -31,9 +31,9 @@ export function executorApplication(executor: Remote<ApplicationService>): Appli
   }
   return {
     info: () => executor.info(),
-    prepareProposal: async (request) => {
+    prepareProposal: async (request, budgetMs) => {
       const number = ++lastNumber
-      const answer = await executor.prepareProposal(request, number)
+      const answer = await executor.prepareProposal(request, budgetMs, number)
       if (answer === undefined) return undefined
       const { packed, ...proposed } = answer
       const txs = unpackBytes(packed)
@@ -107,8 +107,8 @@ export function applicationService(application: Application) {
   return {
     info: () => application.info(),
     checkEvidence: (evidence: Evidence) => application.checkEvidence(evidence),
-    prepareProposal: async (request: ProposalRequest, number: number) => {
-      const answer = await application.prepareProposal(request)
+    prepareProposal: async (request: ProposalRequest, budgetMs: number, number: number) => {
+      const answer = await application.prepareProposal(request, budgetMs)
       if (answer === undefined) return undefined
       const { txs, ...proposed } = answer
       keep(number, txs)

@@ -31,7 +31,6 @@ export async function offlineExecutors(
       index: config.index,
       indexTraces: config.indexTraces,
       skipUpgrades: config.skipUpgrades,
-      buildBudgetMs: 0,
       defer: (work) => work(),
       now: () => performance.now(),
       later: () => undefined,

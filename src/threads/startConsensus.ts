@@ -91,6 +91,7 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
       log,
       onOffset: (offsetMs) => metrics.clockOffsetSeconds.set(offsetMs / 1000),
     }),
+    onBuildBudget: (budgetMs) => metrics.buildBudgetSeconds.set(budgetMs / 1000),
     log: (message, fields) => log.debug(fields, message),
   })
 

@@ -124,7 +124,6 @@ export async function openLocalNode(options: LocalNodeOptions): Promise<LocalNod
     },
     pruning: options.pruning ?? 'archive',
     blockHistory: 0,
-    buildBudgetMs: 10_000,
     defer: (work) => work(),
     now: () => clock.monotonicMs(),
     later: () => undefined,

@@ -44,6 +44,7 @@ function livingEnvironment(process: SimProcess): ConsensusEnvironment {
     send: (to, message) => send(process, to, message),
     fetchDecided: (from, height) => fetchDecided(process, from, height),
     punish: (peer, what, reason) => simulation.punished(node, peer, what, reason),
+    onRoundBegan: () => undefined,
     build: (request, round) => {
       const data = application.prepareProposal(request)
       answer(work.buildMs, (engine) => engine.built(request.height, round, data))

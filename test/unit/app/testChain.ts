@@ -36,6 +36,8 @@ export const WALLET = hexToBytes('0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266')
 export const GENESIS_TIME_MS = 1_700_000_000_000
 
 const CONSENSUS_KEY = new Uint8Array(32).fill(7)
+/** Longer than any test's block takes. */
+const BUILD_BUDGET_MS = 60_000
 const PROPOSER = sha256(CONSENSUS_KEY).slice(0, 20)
 
 /** A chain in a temporary directory whose blocks the test decides itself. */
@@ -116,7 +118,6 @@ async function openTestChain(
     blockHistory: options.blockHistory ?? 0,
     index: options.index ?? 'all',
     indexTraces: options.indexTraces ?? false,
-    buildBudgetMs: 10_000,
     defer: (work) => work(),
     now: () => performance.now(),
     later: () => undefined,
@@ -137,15 +138,18 @@ async function openTestChain(
     const info = await application.info()
     const height = info.height + 1
     offered = raws.map((raw) => pooled(raw, chain))
-    return application.prepareProposal({
-      height,
-      timeMs: GENESIS_TIME_MS + height * chain.blockIntervalMs,
-      proposerAddress: PROPOSER,
-      parentConsensusHash: info.lastBlockId?.hash ?? chain.genesisHash,
-      maxBytes: chain.maxBlockBytes,
-      lastCommit: info.lastSeenCommit ?? EMPTY_COMMIT,
-      evidence: [],
-    })
+    return application.prepareProposal(
+      {
+        height,
+        timeMs: GENESIS_TIME_MS + height * chain.blockIntervalMs,
+        proposerAddress: PROPOSER,
+        parentConsensusHash: info.lastBlockId?.hash ?? chain.genesisHash,
+        maxBytes: chain.maxBlockBytes,
+        lastCommit: info.lastSeenCommit ?? EMPTY_COMMIT,
+        evidence: [],
+      },
+      BUILD_BUDGET_MS,
+    )
   }
 
   const decide = async (txs: readonly Uint8Array[]): Promise<DecidedBlock> => {

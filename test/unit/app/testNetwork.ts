@@ -148,7 +148,6 @@ export async function openNetworkNode(
       blockHistory: options.blockHistory ?? 0,
       ...(options.index === undefined ? {} : { index: options.index }),
       indexTraces: options.indexTraces ?? false,
-      buildBudgetMs: 10_000,
       defer: (work) => work(),
       later: (_, work) => options.later?.(work),
       now: options.now ?? (() => performance.now()),
@@ -191,6 +190,9 @@ export interface BlockWishes {
   readonly round?: number
 }
 
+/** Longer than any test's block takes. */
+const BUILD_BUDGET_MS = 60_000
+
 /** Has `node` propose the next block of `state`, checks it as consensus does, and signs it with the validators' keys. */
 export async function proposeBlock(
   node: NetworkNode,
@@ -203,15 +205,18 @@ export async function proposeBlock(
   const proposerAddress = proposerAt(state.validators, round).address
   const lastCommit = state.lastSeenCommit
   node.offered = (wishes.raws ?? []).map((raw) => pooled(raw, node.chain))
-  const data = await node.executor.application.prepareProposal({
-    height,
-    timeMs,
-    proposerAddress,
-    parentConsensusHash: state.lastHeight === 0 ? node.chain.genesisHash : state.lastBlockId.hash,
-    maxBytes: node.chain.maxBlockBytes,
-    lastCommit,
-    evidence: wishes.evidence ?? [],
-  })
+  const data = await node.executor.application.prepareProposal(
+    {
+      height,
+      timeMs,
+      proposerAddress,
+      parentConsensusHash: state.lastHeight === 0 ? node.chain.genesisHash : state.lastBlockId.hash,
+      maxBytes: node.chain.maxBlockBytes,
+      lastCommit,
+      evidence: wishes.evidence ?? [],
+    },
+    BUILD_BUDGET_MS,
+  )
   const block = makeBlock(state, { ...data!, timeMs, proposerAddress, lastCommit })
   const reason = checkBlock(state, block)
   if (reason !== undefined) throw new Error(reason)

@@ -194,7 +194,7 @@ function mortal(application: FakeApplication, isAlive: () => boolean): Applicati
   }
   return {
     info: () => application.info(),
-    prepareProposal: (request) => alive(() => application.prepareProposal(request)),
+    prepareProposal: (request, budgetMs) => alive(() => application.prepareProposal(request, budgetMs)),
     checkEvidence: (evidence) => alive(() => application.checkEvidence(evidence)),
     processProposal: (block) => alive(() => application.processProposal(block)),
     finalizeBlock: (decided) => alive(() => application.finalizeBlock(decided)),

@@ -45,6 +45,8 @@ export class FakeApplication implements Application {
   /** the same when it checks one */
   cannotCheck: (block: ConsensusBlock) => boolean = () => false
   evidenceVerdict: (evidence: Evidence) => EvidenceVerdict = () => ({ verdict: 'valid' })
+  /** of the last proposal that was asked for */
+  budgetMs = 0
   genesisTimeMs = GENESIS_TIME_MS
   #isBusy = false
 
@@ -100,7 +102,8 @@ export class FakeApplication implements Application {
     }
   }
 
-  prepareProposal(request: ProposalRequest): Promise<ProposedData | undefined> {
+  prepareProposal(request: ProposalRequest, budgetMs: number): Promise<ProposedData | undefined> {
+    this.budgetMs = budgetMs
     return this.#alone(async () => {
       await this.before('prepareProposal', request.height)
       if (request.height !== this.blocks.length + 1) throw new Error(`a proposal for ${request.height}`)

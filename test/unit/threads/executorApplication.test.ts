@@ -80,7 +80,7 @@ const REQUEST = {
 describe('executorApplication', () => {
   it('takes a proposal and finalizes it without sending its transactions back', async () => {
     const { application, finalized } = remoteApplication()
-    const { txs, ...rest } = (await application.prepareProposal(REQUEST))!
+    const { txs, ...rest } = (await application.prepareProposal(REQUEST, 240))!
     expect({ txs, ...rest }).toEqual({ txs: TXS, evidence: [], dataHash: HASH })
     await application.finalizeBlock(decide(txs))
     expect(finalized).toEqual([decide(TXS)])
@@ -109,7 +109,7 @@ describe('executorApplication', () => {
   it('finalizes other blocks than the one that was proposed, and blocks that nobody proposed', async () => {
     const { application, finalized } = remoteApplication()
     await application.finalizeBlock(decide(TXS.slice(0, 2)))
-    await application.prepareProposal(REQUEST)
+    await application.prepareProposal(REQUEST, 240)
     await application.finalizeBlock(decide([Uint8Array.of(9)]))
     await application.finalizeBlock(decide([]))
     expect(finalized).toEqual([decide(TXS.slice(0, 2)), decide([Uint8Array.of(9)]), decide([])])

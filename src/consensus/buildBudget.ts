@@ -1,0 +1,116 @@
+import { bytesKey } from '../primitives/bytes.ts'
+
+/** Bounds of the budget and its first value, as shares of the block interval. */
+const LEAST_SHARE = 0.1
+const FIRST_SHARE = 0.3
+const MOST_SHARE = 0.6
+
+/**
+ * The share of the interval that a height may take from the beginning of its round on. The rest is for precommits that come late, and for
+ * what the way of a block from its proposer hides (see {@link BuildBudget.received}).
+ */
+const TARGET_SHARE = 0.9
+
+/**
+ * The budget goes down by half of the way to what the last block asks for: two slow blocks in a row bring it there, and a single one
+ * that had another reason (a disk, a pause) does not bring it to the bottom. It goes up by an eighth, because a block that is too large
+ * costs every validator, and one that is too small costs only a moment's throughput.
+ */
+const DOWN = 1 / 2
+const UP = 1 / 8
+
+interface Measured {
+  /** monotonic milliseconds at which its round began here */
+  readonly roundMs: number
+  /** that its proposer worked on it, as far as this node can know */
+  workMs: number
+  /** nothing more is learnt about it: later executions find the result of the first */
+  isExecuted: boolean
+}
+
+/**
+ * How long this node may work on a block that it proposes, so that the others can follow within the block interval. Every height, of any
+ * proposer, shows how long they take: of the time from the beginning of its round to its end, the proposer has worked for `workMs`, and
+ * what is left went by for the way of the block, its execution on two thirds of the validators, votes and storing. If the others need r
+ * times as long as the proposer for the same work, and the rest is L, then a block fits whose work w fulfils w + L + r × w = target. One
+ * height shows the sum and not r and L. So each moves the budget to the work that would have fitted for r = 1, which is half of the time
+ * left (or missing) more than this one's; where it comes to rest is w for any r.
+ *
+ * Only the size of this node's own proposals depends on it. Nothing of it reaches the state, and a proposer whose blocks are slow on
+ * purpose can lower the others' budgets to {@link LEAST_SHARE} of the interval at most.
+ */
+export class BuildBudget {
+  readonly #targetMs: number
+  readonly #leastMs: number
+  readonly #mostMs: number
+  #ms: number
+  #roundMs = 0
+  /** the newest block that this node has built for the open height */
+  #own: Measured | undefined
+  /** other blocks of the open height, by hash */
+  readonly #received = new Map<string, Measured>()
+
+  constructor(intervalMs: number) {
+    this.#targetMs = intervalMs * TARGET_SHARE
+    this.#leastMs = intervalMs * LEAST_SHARE
+    this.#mostMs = intervalMs * MOST_SHARE
+    this.#ms = intervalMs * FIRST_SHARE
+  }
+
+  /** milliseconds, from the request for a block to its being ready to be proposed */
+  get ms(): number {
+    return this.#ms
+  }
+
+  /** A round begins here. */
+  roundBegan(nowMs: number): void {
+    this.#roundMs = nowMs
+  }
+
+  /** This node has built a block. */
+  built(beganMs: number, nowMs: number): void {
+    this.#own = { roundMs: this.#roundMs, workMs: nowMs - beganMs, isExecuted: true }
+  }
+
+  /**
+   * The block of another proposer is complete. Its work took not longer than that since the beginning of the round, in which the way of
+   * the block is hidden, and ({@link executed}) as a rule not longer than its execution does.
+   */
+  received(hash: Uint8Array, nowMs: number): void {
+    const key = bytesKey(hash)
+    if (this.#received.has(key)) return
+    this.#received.set(key, { roundMs: this.#roundMs, workMs: nowMs - this.#roundMs, isExecuted: false })
+  }
+
+  /** It was executed. */
+  executed(hash: Uint8Array, beganMs: number, nowMs: number): void {
+    const block = this.#received.get(bytesKey(hash))
+    if (block === undefined || block.isExecuted) return
+    block.workMs = Math.min(block.workMs, nowMs - beganMs)
+    block.isExecuted = true
+  }
+
+  /**
+   * The height is over: a block was decided, executed and stored.
+   * @param isOwn whether this node has built it
+   */
+  decided({ hash, isOwn }: { readonly hash: Uint8Array; readonly isOwn: boolean }, nowMs: number): void {
+    const own = this.#own
+    const block = isOwn ? own : this.#received.get(bytesKey(hash))
+    this.#own = undefined
+    this.#received.clear()
+    // This node's block came too late for the others, or they had no time for it.
+    if (own !== undefined && !isOwn) this.#moveTo(this.#leastMs, 1)
+    else if (block !== undefined) {
+      const leftMs = this.#targetMs - (nowMs - block.roundMs)
+      this.#moveTo(block.workMs + leftMs / 2, Math.min(1, block.workMs / this.#ms))
+    }
+  }
+
+  /** @param fullness how much of the budget the block took: one that took little says little about larger ones */
+  #moveTo(wantedMs: number, fullness: number): void {
+    const boundedMs = Math.min(this.#mostMs, Math.max(this.#leastMs, wantedMs))
+    const stepMs = boundedMs - this.#ms
+    this.#ms += stepMs * (stepMs < 0 ? DOWN : UP * fullness)
+  }
+}
