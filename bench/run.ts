@@ -3,11 +3,13 @@
  * nothing about speed. `--help` lists the flags; docs/benchmarks.md says what the parts measure.
  */
 import { parseArgs } from 'node:util'
+import { DEFAULT_BLOCK_GAS_LIMIT } from '../src/chain/genesisConstants.ts'
 import { deployContract } from './contracts/deploy.ts'
 import { deployToken, endow, NATIVE_TOKEN } from './contracts/token.ts'
 import type { Account } from './load/sign.ts'
 import { residentMegabytes } from './measure/processUsage.ts'
 import { benchAccounts, fund, giveTokens } from './parts/accounts.ts'
+import { measureBlockBytes } from './parts/blockBytes.ts'
 import { measureEmptyBlocks } from './parts/emptyBlockCost.ts'
 import { CALL_GAS_LIMIT, measureEvm } from './parts/evm.ts'
 import { measureIsolation } from './parts/isolation.ts'
@@ -22,6 +24,7 @@ import { type Load, measureThroughput } from './parts/throughput.ts'
 import { measureTraces } from './parts/traces.ts'
 import { coinTransfers, newSlots, swaps, type TransactionMaker, tokenTransfers } from './parts/transactions.ts'
 import { measureWorstBlocks } from './parts/worstBlocks.ts'
+import { measureWorstNetwork } from './parts/worstNetwork.ts'
 import { Report } from './report.ts'
 import { startAnvil } from './targets/anvil.ts'
 import { startCoind } from './targets/coind.ts'
@@ -43,6 +46,8 @@ const PARTS = [
   'traces',
   'isolation',
   'worst',
+  'worst-network',
+  'bytes',
   'network',
   'join',
 ]
@@ -88,8 +93,11 @@ const HELP = `npm run bench -- [flags]
   --evm-rounds 5       measured calls of each loop
   --evm-only text      only loops whose names contain it
   --worst-gas 100000000
-                       gas of a block in the part worst
-  --worst "a;b"        programs of bench/worstCase.ts that fill its blocks
+                       gas of a block in the parts worst, worst-network and bytes
+  --worst "a;b"        programs of bench/worstCase.ts that fill their blocks
+  --worst-transactions 60
+                       of each program that are sent from outside in the part worst-network
+  --worst-validators 4
   --validators 1,4,16  sizes of the networks in the part network
   --network-blocks 150 measured blocks of each
   --join-blocks 4000/1000
@@ -123,6 +131,8 @@ const { values: flags } = parseArgs({
     'evm-only': { type: 'string', default: '' },
     'worst-gas': { type: 'string', default: '100000000' },
     worst: { type: 'string', default: WORST_PROGRAMS.join(';') },
+    'worst-transactions': { type: 'string', default: '60' },
+    'worst-validators': { type: 'string', default: '4' },
     validators: { type: 'string', default: '1,4,16' },
     'network-blocks': { type: 'string', default: '150' },
     'join-blocks': { type: 'string', default: '4000/1000' },
@@ -153,7 +163,7 @@ const accounts = benchAccounts(Math.max(MEMORY_ACCOUNTS, ...sizes.map((size) => 
 const GAS_LIMIT = 150_000_000
 /** The same in the part `slots`, whose transactions have more gas than work: the machine is the limit there too. */
 const SLOTS_GAS_LIMIT = 600_000_000
-const PRODUCTION_GAS_LIMIT = 30_000_000
+const PRODUCTION_GAS_LIMIT = Number(DEFAULT_BLOCK_GAS_LIMIT)
 const BLOCK_SECONDS = 0.4
 /** Transactions of one request, and requests under way, where batches are sent. */
 const BATCH = 100
@@ -165,6 +175,9 @@ const LONG_CALLS = { RPC_GAS_CAP: String(CALL_GAS_LIMIT), RPC_EVM_TIMEOUT_MS: '2
 
 /** Milliseconds between blocks in the part `ranges`. */
 const RANGE_INTERVAL_MS = 40
+
+/** Milliseconds between blocks in the part `bytes`: one holds all transactions. */
+const BYTES_INTERVAL_MS = 6_000
 
 /** All that coind answers of traces, with its index of calls. */
 const ALL_TRACES = { RPC_NAMESPACES: 'eth,net,web3,txpool,debug,trace', INDEX_TRACES: 'true', PRUNING: 'archive' }
@@ -353,6 +366,24 @@ async function measureParts(): Promise<void> {
   if (parts.has('worst') && targetNames.includes('coind')) {
     const options = { blockGas: Number(flags['worst-gas']), programs: flags.worst.split(';') }
     await measureAlone(options.blockGas, (target, senders) => measureWorstBlocks(target, senders, options, report))
+  }
+  if (parts.has('worst-network') && targetNames.includes('coind')) {
+    const options = {
+      validators: Number(flags['worst-validators']),
+      blockGas: Number(flags['worst-gas']),
+      transactions: Number(flags['worst-transactions']),
+      programs: flags.worst.split(';'),
+    }
+    await measureWorstNetwork(options, report)
+  }
+  if (parts.has('bytes') && targetNames.includes('coind')) {
+    const gasLimit = Number(flags['worst-gas'])
+    const starts = { coind: () => startCoind({ gasLimit, blockIntervalMs: BYTES_INTERVAL_MS, nodeFlags }) }
+    await withTargets(starts, ['coind'], async ([target]) => {
+      const senders = accounts.slice(0, 15)
+      await fund(target!, await deployContract(target!, 'Distributor'), senders)
+      await measureBlockBytes(target!, senders, gasLimit, report)
+    })
   }
   if (parts.has('network')) {
     for (const validators of flags.validators.split(',')) {

@@ -17,7 +17,7 @@ interface Deployed {
 }
 
 /** Deploys code of {@link FUNDER}. */
-export async function deploy(target: Target, code: Uint8Array): Promise<Deployed> {
+export async function deploy(target: Pick<Target, 'url'>, code: Uint8Array): Promise<Deployed> {
   const nonce = BigInt(await nonceOf(target, FUNDER))
   const { raw, hash } = sign(FUNDER, { nonce, data: code, gasLimit: DEPLOY_GAS })
   await call(target.url, 'eth_sendRawTransaction', [raw])

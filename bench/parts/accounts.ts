@@ -23,12 +23,12 @@ export function benchAccounts(count: number): Account[] {
   return Array.from({ length: count }, (_, index) => accountOf(`bench ${index}`))
 }
 
-export async function nonceOf(target: Target, account: Account): Promise<number> {
+export async function nonceOf(target: Pick<Target, 'url'>, account: Account): Promise<number> {
   return (await noncesOf(target, [account]))[0]!
 }
 
 /** Nonces after what is pending. */
-export async function noncesOf(target: Target, accounts: readonly Account[]): Promise<number[]> {
+export async function noncesOf(target: Pick<Target, 'url'>, accounts: readonly Account[]): Promise<number[]> {
   const nonces: number[] = []
   for (const part of chunks(accounts, BATCH)) {
     const calls = part.map(({ address }) => ['eth_getTransactionCount', [bytesToHex(address), 'pending']] as const)

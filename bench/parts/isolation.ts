@@ -19,7 +19,7 @@ const SEND_EVERY_MS = 50
 const HEAVY_CALLS = 8
 /** Calls that run into the node's time limit. */
 const HEAVY_CALL_GAS = 50_000_000
-/** Two of these fill a block of 30,000,000. */
+/** Several of these fill a block, or the time for one. */
 const BURN_GAS = 15_000_000n
 const BURN_FEE = 50n * GWEI
 const BURNERS = 6

@@ -27,7 +27,7 @@ interface WorstBlocksOptions {
 
 const BLOCKS = 24
 /** EIP-7825 */
-const MOST_TRANSACTION_GAS = 2 ** 24
+export const MOST_TRANSACTION_GAS = 2 ** 24
 const IN_FLIGHT = 20
 
 /**
@@ -41,22 +41,26 @@ export async function measureWorstBlocks(
   { blockGas, programs }: WorstBlocksOptions,
   report: Report,
 ): Promise<void> {
-  const all = [
-    ...[...opcodePrograms(), ...memoryPrograms(), ...statePrograms(), ...callPrograms(4), ...creationPrograms()],
-    ...precompilePrograms(),
-  ]
   const inBlock = Math.ceil(blockGas / MOST_TRANSACTION_GAS)
   const gas = Math.floor(blockGas / inBlock)
   for (const name of programs) {
-    const program = all.find((candidate) => candidate.name === name)
-    if (program === undefined) throw new Error(`the worst-case search has no program ${name}`)
-    const to = await place(target, program)
+    const to = await place(target, name)
     report.add(target.name, await fillBlocks(target, senders, { name, to, gas, count: BLOCKS * inBlock }))
   }
 }
 
-/** Deploys a program and its helpers, whose addresses in its code become the true ones. */
-async function place(target: Target, { code, helpers = [] }: Program): Promise<Address> {
+/**
+ * Deploys a program of the worst-case search and its helpers, whose addresses in its code become the true ones.
+ * @throws Error when there is no such program
+ */
+export async function place(target: Pick<Target, 'url'>, name: string): Promise<Address> {
+  const programs: readonly Program[] = [
+    ...[...opcodePrograms(), ...memoryPrograms(), ...statePrograms(), ...callPrograms(4), ...creationPrograms()],
+    ...precompilePrograms(),
+  ]
+  const program = programs.find((candidate) => candidate.name === name)
+  if (program === undefined) throw new Error(`the worst-case search has no program ${name}`)
+  const { code, helpers = [] } = program
   let text = bytesToHex(code)
   for (const { address, code: helperCode } of helpers) {
     const placed = await deploy(target, creationCode(helperCode))
@@ -100,7 +104,7 @@ async function fillBlocks(
   ]
 }
 
-async function gasOfBlocks(target: Target, first: number, last: number): Promise<number[]> {
+export async function gasOfBlocks(target: Pick<Target, 'url'>, first: number, last: number): Promise<number[]> {
   const gas: number[] = []
   for (let number = first; number <= last; number++) {
     const { gasUsed } = await call<{ gasUsed: string }>(target.url, 'eth_getBlockByNumber', [

@@ -169,7 +169,7 @@ function hasRoom(entry: Entry, execution: BlockExecution): boolean {
 }
 
 /** How far a transaction may be expected to go beyond the time budget, as a share of it. */
-const OVERRUN_SHARE = 0.5
+const OVERRUN_SHARE = 0.25
 /** So much gas shows the pace of a block. */
 const PACE_GAS = 1_000_000n
 

@@ -23,6 +23,8 @@ export interface NodeOptions {
   readonly host?: string
   /** a command that runs the rest of its arguments, elsewhere: in a network namespace */
   readonly within?: readonly string[]
+  /** arguments of Node.js in the place of the launcher, for a node that is not as it is released */
+  readonly launcher?: readonly string[]
   /** how long it may take until it serves; a minute by default */
   readonly timeoutMs?: number
   /** a descriptor in the place of the pipe whose bytes `output` gives */
@@ -65,11 +67,11 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
   const rpcPort = options.rpcPort ?? (await freePort())
   const p2pPort = await freePort()
   const { command = 'devnet' } = options
-  const { host = '127.0.0.1', within = [] } = options
+  const { host = '127.0.0.1', within = [], launcher = [LAUNCHER] } = options
   const [program, ...args] = [
     ...within,
     process.execPath,
-    LAUNCHER,
+    ...launcher,
     command,
     '--homedir',
     homedir,

@@ -24,6 +24,8 @@ interface NetworkOptions {
   readonly fundedAccounts?: readonly FundedAccount[]
   /** where each node runs, by its number; all in this process's network by default */
   readonly placeOf?: (index: number) => NodeHost
+  /** what runs a node, by its number; see `NodeOptions.launcher` */
+  readonly launcherOf?: (index: number) => readonly string[] | undefined
   /** the peer address of each node as the others are told it, given the one that it listens on */
   readonly announcedAddress?: (index: number, address: string) => Promise<string>
 }
@@ -109,7 +111,7 @@ export async function makeNetwork(options: NetworkOptions): Promise<LocalNetwork
     randomBytes,
   })
   const placed = await placeNodes(testnet.nodes, options)
-  const nodes = placed.map((node, index) => networkNode(node, options.placeOf?.(index)?.within ?? [], options))
+  const nodes = placed.map((node, index) => networkNode(node, index, options))
   return {
     directory,
     chainId: CHAIN_ID,
@@ -156,7 +158,9 @@ async function placeNodes(
   })
 }
 
-function networkNode(node: TestnetNode, within: readonly string[], options: NetworkOptions): NetworkNode {
+function networkNode(node: TestnetNode, index: number, options: NetworkOptions): NetworkNode {
+  const within = options.placeOf?.(index)?.within ?? []
+  const launcher = options.launcherOf?.(index)
   const { hostname, port } = new URL(node.rpcUrl)
   const rpcPort = Number(port)
   const url = `${node.rpcUrl}/`
@@ -183,6 +187,7 @@ function networkNode(node: TestnetNode, within: readonly string[], options: Netw
         rpcPort,
         host: hostname,
         within,
+        ...(launcher && { launcher }),
         timeoutMs: START_TIMEOUT_MS,
         environment: { ...node.variables, ...options.environment, ...variables },
       })

@@ -86,7 +86,7 @@ it('follows the block gas limit and the fee market that governance sets, from th
   const running = await start({
     2: ({ native }) => {
       const params = CONSENSUS_PARAMS.get(native)
-      CONSENSUS_PARAMS.set(native, { ...params, block: { ...params.block!, maxGas: 20_000_000n } })
+      CONSENSUS_PARAMS.set(native, { ...params, block: { ...params.block!, maxGas: 60_000_000n } })
     },
     3: ({ native }) => {
       const minGasPrice = 3n * 10n ** 9n * ONE
@@ -107,10 +107,10 @@ it('follows the block gas limit and the fee market that governance sets, from th
   }
   const gwei = 10n ** 9n
   expect(seen).toEqual([
-    [30_000_000n, gwei],
-    [30_000_000n, gwei],
-    [20_000_000n, gwei],
-    [20_000_000n, 3n * gwei],
-    [20_000_000n, 3n * gwei],
+    [100_000_000n, gwei],
+    [100_000_000n, gwei],
+    [60_000_000n, gwei],
+    [60_000_000n, 3n * gwei],
+    [60_000_000n, 3n * gwei],
   ])
 })

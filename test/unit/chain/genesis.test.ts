@@ -152,7 +152,7 @@ describe('chainConfigOf', () => {
       genesisHash: genesisHash(genesis),
       genesisTimeMs: Date.UTC(2026, 5, 1, 12),
       forks: [{ height: 0, fork: 'osaka' }],
-      blockGasLimit: 30_000_000n,
+      blockGasLimit: 100_000_000n,
       precompileGasLimit: 5_000_000n,
       allowsUnprotected: true,
       maxBlockBytes: 2_000_000,
@@ -248,7 +248,7 @@ describe('parseGenesis', () => {
     ['an unknown key', '"app_name"', '"app_nam": 1, "app_name"', /Unrecognized key/],
     [
       'a number instead of a string',
-      '"max_gas": "30000000"',
+      '"max_gas": "100000000"',
       '"max_gas": 30000000',
       /consensus\.params\.block\.max_gas/,
     ],

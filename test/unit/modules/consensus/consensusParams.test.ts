@@ -23,7 +23,7 @@ beforeEach(() => {
 describe('consensus parameters', () => {
   it('are those of the genesis', () => {
     expect(CONSENSUS_PARAMS.get(chain.native)).toEqual({
-      block: { maxBytes: 2_000_000n, maxGas: 30_000_000n },
+      block: { maxBytes: 2_000_000n, maxGas: 100_000_000n },
       evidence: { maxAgeNumBlocks: 4_536_000n, maxAgeDuration: 1_814_400_000_000_000n, maxBytes: 1_048_576n },
       validator: { pubKeyTypes: ['ed25519'] },
       version: { app: 0n },

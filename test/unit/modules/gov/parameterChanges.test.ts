@@ -142,8 +142,8 @@ describe('MsgUpdateParams', () => {
 
   it('of feemarket and consensus gives the next block its base fee and gas limit', () => {
     const genesis = { initialBaseFee: 10n ** 9n }
-    const parent = { baseFeePerGas: 10n ** 9n, gasUsed: 30_000_000n, gasLimit: maxBlockGas(chain.native) }
-    expect(parent.gasLimit).toBe(30_000_000n)
+    const parent = { baseFeePerGas: 10n ** 9n, gasUsed: 100_000_000n, gasLimit: maxBlockGas(chain.native) }
+    expect(parent.gasLimit).toBe(100_000_000n)
     expect(nextBaseFee(parent, feeMarketOf(chain.native, genesis))).toBe(1_004_166_666n)
     const feemarket = fromJson('/cosmos.evm.feemarket.v1.MsgUpdateParams', {
       params: { ...json(FEEMARKET_PARAMS), base_fee_change_denominator: 8, min_gas_price: '2000000000' },

@@ -123,7 +123,7 @@ describe('CosmJS', () => {
     expect([genesis.chainId, genesis.validators.length, genesis.consensusParams.block?.maxGas]).toEqual([
       'coin_76287-1',
       1,
-      30_000_000,
+      100_000_000,
     ])
     expect(await client.health()).toBeNull()
   })
