@@ -98,6 +98,7 @@ const HELP = `npm run bench -- [flags]
   --worst-transactions 60
                        of each program that are sent from outside in the part worst-network
   --worst-validators 4
+  --bytes-only text    only contents whose names contain it, in the part bytes
   --validators 1,4,16  sizes of the networks in the part network
   --network-blocks 150 measured blocks of each
   --join-blocks 4000/1000
@@ -132,6 +133,7 @@ const { values: flags } = parseArgs({
     'worst-gas': { type: 'string', default: '100000000' },
     worst: { type: 'string', default: WORST_PROGRAMS.join(';') },
     'worst-transactions': { type: 'string', default: '60' },
+    'bytes-only': { type: 'string', default: '' },
     'worst-validators': { type: 'string', default: '4' },
     validators: { type: 'string', default: '1,4,16' },
     'network-blocks': { type: 'string', default: '150' },
@@ -177,7 +179,7 @@ const LONG_CALLS = { RPC_GAS_CAP: String(CALL_GAS_LIMIT), RPC_EVM_TIMEOUT_MS: '2
 const RANGE_INTERVAL_MS = 40
 
 /** Milliseconds between blocks in the part `bytes`: one holds all transactions. */
-const BYTES_INTERVAL_MS = 6_000
+const BYTES_INTERVAL_MS = 3_000
 
 /** All that coind answers of traces, with its index of calls. */
 const ALL_TRACES = { RPC_NAMESPACES: 'eth,net,web3,txpool,debug,trace', INDEX_TRACES: 'true', PRUNING: 'archive' }
@@ -382,7 +384,7 @@ async function measureParts(): Promise<void> {
     await withTargets(starts, ['coind'], async ([target]) => {
       const senders = accounts.slice(0, 15)
       await fund(target!, await deployContract(target!, 'Distributor'), senders)
-      await measureBlockBytes(target!, senders, gasLimit, report)
+      await measureBlockBytes(target!, senders, { blockGas: gasLimit, only: flags['bytes-only'] }, report)
     })
   }
   if (parts.has('network')) {

@@ -70,10 +70,11 @@ function contents(blockGas: number): readonly Content[] {
 export async function measureBlockBytes(
   target: Target,
   senders: readonly Account[],
-  blockGas: number,
+  { blockGas, only }: { readonly blockGas: number; readonly only: string },
   report: Report,
 ): Promise<void> {
-  for (const content of contents(blockGas)) report.add(target.name, await fill(target, senders, content))
+  const chosen = contents(blockGas).filter(({ name }) => name.includes(only))
+  for (const content of chosen) report.add(target.name, await fill(target, senders, content))
 }
 
 async function fill(target: Target, senders: readonly Account[], content: Content): Promise<Row[]> {
@@ -105,8 +106,9 @@ async function fill(target: Target, senders: readonly Account[], content: Conten
     { name: `${label}: bytes over the network`, unit: 'MB', value: (await blockBytes(url, fullest)) / 1e6 },
     { name: `${label}: bytes for the database`, unit: 'MB', value: written / 1e6 },
     ...(await answer(url, label, 'eth_getBlockReceipts', [number])),
+    ...(await answer(url, label, 'eth_getTransactionReceipt', [await firstTransaction(url, number)])),
     ...(await answer(url, label, 'eth_getLogs', [{ fromBlock: number, toBlock: number }])),
-    ...(await answer(`${url}/rpc`, label, 'block_results', { height: String(fullest) })),
+    ...(await answer(new URL('/rpc', url).href, label, 'block_results', { height: String(fullest) })),
   ]
 }
 
@@ -117,10 +119,17 @@ async function batchBytes({ metricsUrl }: Target): Promise<number> {
 }
 
 async function blockBytes(url: string, height: number): Promise<number> {
-  const { result } = (await (await fetch(`${url}/rpc/blockchain?minHeight=${height}&maxHeight=${height}`)).json()) as {
+  const { result } = (await (
+    await fetch(new URL(`/rpc/blockchain?minHeight=${height}&maxHeight=${height}`, url))
+  ).json()) as {
     readonly result: { readonly block_metas: readonly { readonly block_size: string }[] }
   }
   return Number(result.block_metas[0]!.block_size)
+}
+
+async function firstTransaction(url: string, number: string): Promise<string> {
+  const block = await call<{ readonly transactions: readonly string[] }>(url, 'eth_getBlockByNumber', [number, false])
+  return block.transactions[0]!
 }
 
 /** Size and time of an answer; for one that is refused, why. */

@@ -8,6 +8,7 @@ import type {
 } from '../node/answers.ts'
 import { type NodeClient, NodeError, toQuantity } from '../node/nodeClient.ts'
 import { askState } from '../node/stateQueries.ts'
+import { fetchReceipts } from './fetchReceipts.ts'
 import { type BlockTraces, fetchTraces } from './fetchTraces.ts'
 import { governanceChanges } from './governance.ts'
 
@@ -56,12 +57,7 @@ export async function fetchBlocks(
     results: comet[index * 2 + 1] as BlockResults,
   }))
   const withEvm = blocks.filter((block) => block.ethereum.transactions.length > 0)
-  const receipts = await node.ethereum(
-    withEvm.map(({ height }) => ({ method: 'eth_getBlockReceipts', params: [toQuantity(height)] })),
-  )
-  const unread = withEvm.find((_, index) => receipts[index] === null)
-  if (unread !== undefined) throw new NodeError(`the node does not have the receipts of block ${unread.height}`)
-  const receiptsOf = new Map(withEvm.map(({ height }, index) => [height, receipts[index] as readonly Receipt[]]))
+  const receiptsOf = await fetchReceipts(node, withEvm)
   const traces = await fetchTraces(
     node,
     withEvm.map(({ height, ethereum: own }) => ({ height, ethereum: own, receipts: receiptsOf.get(height)! })),

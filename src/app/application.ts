@@ -171,7 +171,7 @@ export function createApplication(options: ApplicationOptions): Application {
         const filledMs = now() - beginMs
         const executed = await runner.finish(execution)
         const builtMs = now() - beginMs
-        fillTime.measured({ filledMs, builtMs, budgetMs })
+        if (txs.length > 0) fillTime.measured({ filledMs, builtMs, budgetMs })
         options.onExecuted(builtMs)
         keep({ ...request, evidence, txs }, executed)
         return { txs, evidence, dataHash: dataHash(txs) }

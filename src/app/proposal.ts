@@ -50,7 +50,7 @@ const MINIMUM_NATIVE_GAS = 5_000n
 interface BuildLimits {
   /** bytes that data.txs may hold, see `encodedTxSize` */
   readonly maxTxBytes: number
-  /** milliseconds after which no transaction is begun, and the block is closed with those that it has */
+  /** milliseconds after which no further transaction is begun, and the block is closed with those that it has */
   readonly budgetMs: number
   /** transactions that were postponed in this block and earlier ones */
   readonly postponed: PostponedTransactions
@@ -92,7 +92,10 @@ export async function fillBlock(
   let bytesLeft = limits.maxTxBytes
   let isFirst = true
   const isFull = (): boolean => execution.gasLeft() < MINIMUM_GAS && execution.nativeGasLeft() < MINIMUM_NATIVE_GAS
-  while (!isFull() && limits.now() < deadline) {
+  let hasTried = false
+  // One is tried in any case: where the mempool's answer alone takes the budget, blocks would stay empty and never show that there is time.
+  const isLate = (nowMs: number): boolean => hasTried && nowMs >= deadline
+  while (!isFull() && !isLate(limits.now())) {
     const candidates = await source.candidates({
       baseFeePerGas: execution.seed.baseFeePerGas ?? 0n,
       height: execution.seed.number,
@@ -105,7 +108,7 @@ export async function fillBlock(
     isFirst = false
     for (const { raw, hash, sender } of candidates) {
       const beginMs = limits.now()
-      if (isFull() || beginMs >= deadline) break
+      if (isFull() || isLate(beginMs)) break
       const key = bytesKey(sender)
       const size = encodedTxSize(raw.length)
       if (limits.defective.has(hash)) {
@@ -125,6 +128,7 @@ export async function fillBlock(
         const pace = { gas: fullGas - execution.gasLeft(), ms: spentMs }
         const latestMs = deadline - beginMs + limits.budgetMs * OVERRUN_SHARE
         if (hasRoom(entry, execution) && !isTooLong(entry, pace, latestMs)) {
+          hasTried = true
           result = await execution.tryApply(entry)
           spentMs += limits.now() - beginMs
         }

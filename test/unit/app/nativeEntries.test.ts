@@ -46,8 +46,11 @@ async function transfer(nonce: number, value: bigint, to: Hex = RECEIVER, from =
 
 let chains: TestChain[] = []
 
+/** The lane of a smaller block is full of fewer transactions. */
+const BLOCK_GAS_LIMIT = 30_000_000n
+
 async function start(options: TestChainOptions = {}): Promise<TestChain> {
-  const chain = await createTestChain({}, options)
+  const chain = await createTestChain({ blockGasLimit: BLOCK_GAS_LIMIT }, options)
   chains.push(chain)
   return chain
 }

@@ -55,9 +55,9 @@ function transaction(number: number, gasLimit: bigint) {
 
 /**
  * The gas limits of the transactions that a proposer takes who has {@link BUDGET_MS}, on a clock that only transactions move: each uses
- * all its gas at this pace.
+ * all its gas at this pace, and the mempool takes `poolMs` to answer.
  */
-async function filled(gasLimits: readonly bigint[], gasPerMs: bigint): Promise<readonly bigint[]> {
+async function filled(gasLimits: readonly bigint[], gasPerMs: bigint, poolMs = 0): Promise<readonly bigint[]> {
   const raws = gasLimits.map((gasLimit, index) => transaction(index + 1, gasLimit))
   const taken: bigint[] = []
   let gasLeft = 100_000_000n
@@ -81,8 +81,10 @@ async function filled(gasLimits: readonly bigint[], gasPerMs: bigint): Promise<r
   await fillBlock(
     execution as unknown as BlockExecution,
     {
-      candidates: async ({ isFirst }) =>
-        isFirst ? raws.map((raw, index) => ({ raw, hash: entryHash(raw), sender: senderOf(index) })) : [],
+      candidates: async ({ isFirst }) => {
+        nowMs += poolMs
+        return isFirst ? raws.map((raw, index) => ({ raw, hash: entryHash(raw), sender: senderOf(index) })) : []
+      },
     },
     {
       maxTxBytes: 2_000_000,
@@ -119,6 +121,10 @@ describe('filling a block', () => {
       5_000_000n,
     ])
     expect(await filled([2_000_000n, 10_000_000n, 1_000_000n], 100_000n)).toEqual([2_000_000n, 10_000_000n])
+  })
+
+  it('takes one where the mempool alone takes longer than the budget', async () => {
+    expect(await filled([21_000n, 21_000n], 100_000n, BUDGET_MS + 1)).toEqual([21_000n])
   })
 
   it('takes large ones where there is time', async () => {
