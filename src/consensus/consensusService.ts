@@ -22,6 +22,7 @@ import type { ConsensusEnvironment } from './environment.ts'
 import { EvidencePool } from './evidencePool.ts'
 import type { EvidenceStore } from './evidenceStore.ts'
 import { checkRecovery, Recovery, replayDecided } from './recovery.ts'
+import { STEPS } from './roundStateView.ts'
 import { Signer } from './signer.ts'
 import type { PeerDescription, PeerId, Transport, TransportEvents } from './transport.ts'
 import type { ValidatorKey } from './validatorKey.ts'
@@ -381,7 +382,13 @@ class Service implements ConsensusService {
     }
   }
 
+  /**
+   * A round may be over before the application comes to its block, which nobody would take then: the executor may still have been busy with
+   * a slow block of an earlier round. Building it all the same would delay the present round too.
+   */
   async #build(engine: ConsensusEngine, request: ProposalRequest, round: number): Promise<void> {
+    const present = engine.roundState
+    if (present.round !== round || present.step > STEPS.propose) return
     const { clock, application } = this.#options
     const beginMs = clock.monotonicMs()
     const data = await application.prepareProposal(request, this.#buildBudget.ms)

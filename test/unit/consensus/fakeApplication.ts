@@ -47,6 +47,8 @@ export class FakeApplication implements Application {
   evidenceVerdict: (evidence: Evidence) => EvidenceVerdict = () => ({ verdict: 'valid' })
   /** of the last proposal that was asked for */
   budgetMs = 0
+  /** heights for which proposals were asked for */
+  readonly built: number[] = []
   genesisTimeMs = GENESIS_TIME_MS
   #isBusy = false
 
@@ -104,6 +106,7 @@ export class FakeApplication implements Application {
 
   prepareProposal(request: ProposalRequest, budgetMs: number): Promise<ProposedData | undefined> {
     this.budgetMs = budgetMs
+    this.built.push(request.height)
     return this.#alone(async () => {
       await this.before('prepareProposal', request.height)
       if (request.height !== this.blocks.length + 1) throw new Error(`a proposal for ${request.height}`)

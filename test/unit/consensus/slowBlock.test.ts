@@ -62,6 +62,9 @@ describe('a block that takes the validators far longer than its proposer', () =>
       application.blocks.slice(0, LAST_HEIGHT).map(({ blockId }) => bytesToHex(blockId.hash)),
     )
     for (const others of hashes) expect(others).toEqual(hashes[0])
+    // Four validators have a round each meanwhile: nobody builds for those that are over when the executor is free again.
+    const built = network.nodes.flatMap(({ application }) => application.built)
+    expect(built.filter((height) => height === SLOW_HEIGHT).length).toBeLessThanOrEqual(3)
     const { blocks } = first!.application
     expect(blocks[SLOW_HEIGHT - 1]!.block.txs).toEqual(isDecided ? [MARK] : [])
     const failed = blocks.filter(({ seenCommit }) => seenCommit.round > 0).map(({ block }) => block.header.height)
