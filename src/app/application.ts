@@ -34,8 +34,6 @@ interface ApplicationOptions extends BlockRunnerOptions {
   readonly publish: (decided: DecidedBlock, executed: ExecutedBlock) => Promise<void>
   /** Writes and announces blocks that {@link publish} buffered. */
   readonly flush: () => Promise<void>
-  /** newest block on stable storage */
-  readonly durableHeight: () => number
   /** Reports how long it took to build or execute a block, with its state root and the time spent waiting for the mempool. */
   readonly onExecuted: (milliseconds: number) => void
   /** Takes an error that nobody has foreseen: it costs this node a transaction or a vote, or a decided block stops it. */

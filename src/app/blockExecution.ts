@@ -31,6 +31,8 @@ import { type BlockSeed, blockContextOf } from './blockContext.ts'
 import type { BlockHooks, BlockStart } from './blockHooks.ts'
 import type { Entry } from './entry.ts'
 import { type EntryResult, skippedEvm } from './executedBlock.ts'
+import type { ParallelExecution } from './parallel/parallelExecution.ts'
+import { adoptSpeculation } from './parallel/speculation.ts'
 import { receiptOf } from './receiptOf.ts'
 
 /** EIP-7685: hash of no requests. */
@@ -60,6 +62,8 @@ interface BlockExecutionInput {
   readonly start: BlockStart
   /** whether {@link BlockExecution.calls} is kept */
   readonly isCallIndexed?: boolean
+  /** executes entries in other threads before their turn */
+  readonly parallel?: ParallelExecution | undefined
 }
 
 /**
@@ -78,6 +82,10 @@ export interface BlockExecution {
   nativeGasLeft(): bigint
   /** gas that Ethereum's slower precompiles may still use; `isFresh`: no transaction has used any yet */
   precompileGas(): { readonly left: bigint; readonly isFresh: boolean }
+  /** whether other threads execute entries that are announced */
+  readonly isParallel: boolean
+  /** Tells which entries may follow, in this order: other threads may execute them beforehand. No result depends on it. */
+  announce(entries: readonly Entry[]): void
   /**
    * Runs the block's next entry. An entry that could not start is recorded as such and changed nothing. EVM transactions can be
    * traced.
@@ -133,6 +141,16 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
   const freshPrecompileGas = precompileGas.left
   const isFresh = () => precompileGas.left === freshPrecompileGas
 
+  const parallel = input.parallel?.begin({
+    state: world.stored,
+    rules,
+    precompiles,
+    precompileGas: freshPrecompileGas,
+    collectsParties: input.isCallIndexed === true,
+    seed,
+    timeMs,
+  })
+
   const record = (result: EntryResult): EntryResult => {
     results.push(result)
     if (result.kind !== 'evm') return result
@@ -141,12 +159,10 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
     return result
   }
 
-  const runEvm = async (signed: SignedTransaction, tracer: Tracer | undefined): Promise<EntryResult> => {
-    const { transaction } = signed
-    if (newCalls.size > 0) newCalls = new Set()
-    const outcome = await applyTransaction({
+  const execute = ({ transaction, sender }: SignedTransaction, tracer: Tracer | undefined) =>
+    applyTransaction({
       transaction,
-      sender: signed.sender,
+      sender,
       world,
       engine,
       block: context,
@@ -158,6 +174,31 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
       ...(tracer === undefined ? undefined : { tracer }),
       ...(input.isCallIndexed === true ? { onParty } : undefined),
     })
+
+  /**
+   * What other threads have found out about an entry, if an execution now would find out the same: it reads the same, and the block has the gas
+   * that it wants. Then its changes are made.
+   */
+  const adopted = async (signed: SignedTransaction) => {
+    const result = await parallel?.take(signed)
+    if (parallel === undefined || result === undefined) return undefined
+    const hasGas = signed.transaction.gasLimit <= seed.gasLimit - gasUsed
+    const found = hasGas ? adoptSpeculation(result, world, precompileGas.left) : undefined
+    if (found === undefined) {
+      parallel.conflict()
+      return undefined
+    }
+    parallel.counts.adopted++
+    precompileGas.left -= found.precompileGas
+    for (const address of found.parties) onParty(address)
+    return { kind: 'applied', events: [], burns: [], ...found.outcome } as const
+  }
+
+  const runEvm = async (signed: SignedTransaction, tracer: Tracer | undefined): Promise<EntryResult> => {
+    const { transaction } = signed
+    if (newCalls.size > 0) newCalls = new Set()
+    const known = parallel === undefined || tracer !== undefined ? undefined : await adopted(signed)
+    const outcome = known ?? (await execute(signed, tracer))
     if (outcome.kind === 'skipped') return skippedEvm(outcome.reason, transaction.gasLimit)
     routeFees(world, outcome.fees, outcome.burns)
     gasUsed += outcome.gasUsed
@@ -211,6 +252,8 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
     nativeGasLeft: () => nativeGasLeft,
     precompileGas: () => ({ left: precompileGas.left, isFresh: isFresh() }),
 
+    isParallel: parallel !== undefined,
+    announce: (entries) => parallel?.offer(entries),
     apply: async (entry, tracer) => {
       if ('reason' in entry) return record(skippedEvm(entry.reason, 0n))
       return record('native' in entry ? runNative(entry.native) : await runEvm(entry, tracer))
@@ -231,6 +274,7 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
     },
     calls: () => calls,
     end: () => {
+      parallel?.close()
       const ended = inScope(world, () => hooks.end(world, nativeBlock))
       end = ended.events
       return ended.value

@@ -14,6 +14,7 @@ import { type BlockHooks, blockStartOf } from './blockHooks.ts'
 import { advanceValidators, type ChainHead } from './chainHead.ts'
 import type { Entry } from './entry.ts'
 import { type ExecutedBlock, type ExecutionInput, executionKey, resultsHashOf } from './executedBlock.ts'
+import type { ParallelExecution } from './parallel/parallelExecution.ts'
 import { beginShadowed, type CheckedExecution } from './shadowExecution.ts'
 import { withTransaction } from './unforeseenError.ts'
 
@@ -31,6 +32,10 @@ export interface BlockRunnerOptions {
   readonly hooks: BlockHooks
   /** whether blocks are found by who called whom; false by default */
   readonly isCallIndexed?: boolean
+  /** executes entries of a block in other threads too, which read the database */
+  readonly parallel?: ParallelExecution | undefined
+  /** newest block on stable storage */
+  readonly durableHeight: () => number
   /** the newest block */
   readonly head: () => ChainHead
 }
@@ -53,7 +58,7 @@ interface BlockRunner {
 }
 
 export function createBlockRunner(options: BlockRunnerOptions): BlockRunner {
-  const { chain, state, engine, shadow, precompiles, hooks, isCallIndexed = false } = options
+  const { chain, state, engine, shadow, precompiles, hooks, isCallIndexed = false, parallel } = options
   /** by execution key, for the height after the head */
   const executions = new Map<string, ExecutedBlock>()
 
@@ -89,6 +94,8 @@ export function createBlockRunner(options: BlockRunnerOptions): BlockRunner {
           hooks,
           start,
           isCallIndexed,
+          // The second engine executes in order, and so checks what is executed in parallel.
+          ...(engineOfBlock === engine && options.durableHeight() === head.header.number && { parallel }),
         })
       }
       if (shadow !== undefined) return beginShadowed(beginOn, { engine, shadow })
@@ -125,6 +132,7 @@ export function createBlockRunner(options: BlockRunnerOptions): BlockRunner {
 
     run: async (input, entries) => {
       const execution = await runner.begin(input)
+      execution.announce(entries)
       for (const [index, entry] of entries.entries()) {
         try {
           await execution.apply(entry)

@@ -20,6 +20,7 @@ import type { ChainHead } from './chainHead.ts'
 import type { GenesisState } from './genesisBlock.ts'
 import type { HeadEvent } from './headEvent.ts'
 import { openChain } from './openChain.ts'
+import type { ParallelExecution } from './parallel/parallelExecution.ts'
 import type { CandidateSource } from './proposal.ts'
 import { createPruner } from './pruner.ts'
 import { createPublisher } from './publisher.ts'
@@ -39,6 +40,8 @@ export interface ExecutorOptions {
   /** executes each block too and must agree */
   readonly shadow?: Engine | undefined
   readonly precompiles: PrecompileTable
+  /** executes entries of a block in other threads too */
+  readonly parallel?: ParallelExecution | undefined
   readonly candidates: CandidateSource
   /** blocks whose state is kept, or all */
   readonly pruning: 'archive' | number
@@ -153,6 +156,7 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
       engine,
       ...(shadow === undefined ? {} : { shadow }),
       precompiles,
+      parallel: options.parallel,
       hooks,
       isCallIndexed: indexTraces,
       candidates,

@@ -12,6 +12,7 @@ import type { Hash } from '../primitives/hash.ts'
 import { type BlockExecution, POSTPONED } from './blockExecution.ts'
 import { type Entry, readEntry, type SenderLookup } from './entry.ts'
 import type { EntryResult } from './executedBlock.ts'
+import { endsNode } from './unforeseenError.ts'
 
 /** What the application needs of the mempool, which lives in another thread. */
 export interface CandidateSource {
@@ -106,6 +107,8 @@ export async function fillBlock(
     })
     if (candidates.length === 0) break
     isFirst = false
+    const known = execution.isParallel ? readCandidates(candidates, chain) : undefined
+    if (known !== undefined) execution.announce([...known.values()])
     for (const { raw, hash, sender } of candidates) {
       const beginMs = limits.now()
       if (isFull() || isLate(beginMs)) break
@@ -124,7 +127,7 @@ export async function fillBlock(
       }
       let result: EntryResult | undefined
       try {
-        const entry = readEntry(raw, chain, { hash, sender })
+        const entry = known?.get(raw) ?? readEntry(raw, chain, { hash, sender })
         const pace = { gas: fullGas - execution.gasLeft(), ms: spentMs }
         const latestMs = deadline - beginMs + limits.budgetMs * OVERRUN_SHARE
         if (hasRoom(entry, execution) && !isTooLong(entry, pace, latestMs)) {
@@ -157,6 +160,22 @@ export async function fillBlock(
   // They pay nothing: if they stayed in the mempool, each would take time again in every block.
   if (unexecutable.length > 0) source.unexecutable?.(unexecutable)
   return txs
+}
+
+/** Entries by their bytes; one that comes upon an unforeseen error is not among them, and comes upon it again in its turn. */
+function readCandidates(
+  candidates: readonly PooledTransaction[],
+  chain: Parameters<typeof readEntry>[1],
+): ReadonlyMap<Uint8Array, Entry> {
+  const entries = new Map<Uint8Array, Entry>()
+  for (const { raw, hash, sender } of candidates) {
+    try {
+      entries.set(raw, readEntry(raw, chain, { hash, sender }))
+    } catch (error) {
+      if (endsNode(error)) throw error
+    }
+  }
+  return entries
 }
 
 /** @param isLaneUsed whether transactions before it have used gas of its kind */

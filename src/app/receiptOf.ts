@@ -8,7 +8,14 @@ import type { AppliedTransaction } from '../evm/transition.ts'
  */
 export function receiptOf(
   { transaction }: Pick<SignedTransaction, 'transaction'>,
-  { status, gasUsed, effectiveGasPrice, logs, createdAddress, blobGasUsed }: AppliedTransaction,
+  {
+    status,
+    gasUsed,
+    effectiveGasPrice,
+    logs,
+    createdAddress,
+    blobGasUsed,
+  }: Pick<AppliedTransaction, 'status' | 'gasUsed' | 'effectiveGasPrice' | 'logs' | 'createdAddress' | 'blobGasUsed'>,
   block: { readonly gasUsed: bigint; readonly blobBaseFee: bigint },
 ): Receipt {
   const hasBlobs = transaction.type === 3

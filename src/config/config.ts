@@ -34,6 +34,8 @@ export interface Config extends ChainIds {
   readonly indexTraces: boolean
   readonly snapshots: SnapshotsConfig
   readonly evmEngine: Settings['evmEngine']
+  /** threads that execute the transactions of a block */
+  readonly executionThreads: number
   readonly evmShadow: boolean
   /** heights at which a planned upgrade is not made */
   readonly skipUpgrades: readonly number[]
@@ -207,6 +209,7 @@ export function loadConfig(sources: ConfigSources, homeDirectory: string): Confi
     indexTraces: settings.indexTraces,
     snapshots: { interval: settings.snapshotInterval, keep: settings.snapshotKeep },
     evmEngine: settings.evmEngine,
+    executionThreads: settings.executionThreads,
     evmShadow: settings.evmShadow,
     skipUpgrades: settings.skipUpgrades,
     log: { level: settings.logLevel, format: settings.logFormat },

@@ -72,7 +72,10 @@ export function bytesKeyOf(bytes: Uint8Array, start: number, end: number): strin
 
 /** Bytes of a key made by {@link bytesKey}. */
 export function keyBytes(key: string): Uint8Array {
-  return new Uint8Array(Buffer.from(key, 'latin1'))
+  const { length } = key
+  const bytes = new Uint8Array(length)
+  for (let i = 0; i < length; i++) bytes[i] = key.charCodeAt(i)
+  return bytes
 }
 
 /** Compares strings of {@link bytesKey} in the lexicographic order of their bytes. */

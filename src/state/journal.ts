@@ -50,6 +50,15 @@ interface AccountEntry {
   touchedIn: number
 }
 
+/** What {@link Journal.adopt} makes, by keys of addresses and slots (`bytesKey`). No storage is wiped. */
+export interface AdoptedChanges {
+  readonly accounts: readonly { readonly key: string; readonly account: Account | undefined }[]
+  /** values in minimal big-endian bytes */
+  readonly slots: readonly { readonly key: string; readonly slot: string; readonly value: Uint8Array }[]
+  /** by hash, of accounts that are among them */
+  readonly codes: readonly { readonly key: string; readonly code: Uint8Array }[]
+}
+
 /** Data of one transaction. Parts that most transactions do not use are created when they are needed. */
 interface TransactionScope {
   readonly id: number
@@ -90,6 +99,11 @@ export class Journal implements WorldState {
   constructor(reader: StateReader) {
     this.#reader = reader
     this.native = new NativeJournal(reader, this.#undo)
+  }
+
+  /** The state below the journal. */
+  get stored(): StateReader {
+    return this.#reader
   }
 
   exists(address: Address): boolean {
@@ -378,6 +392,46 @@ export class Journal implements WorldState {
     return { burns }
   }
 
+  /** The account as it is now; undefined when it does not exist. */
+  account(address: Address): Account | undefined {
+    return this.#entry(address).account
+  }
+
+  /**
+   * Whether the fields of the account with this key (`bytesKey`) are those of the reader. Where the journal has not looked yet they are,
+   * without a look.
+   */
+  isStoredAccount(key: string): boolean {
+    const entry = this.#accounts.get(key)
+    return entry === undefined || equalAccounts(entry.base, entry.account)
+  }
+
+  /** The same for a slot; false also where its account's storage was wiped and it was not looked at before. */
+  isStoredSlot(key: string, slot: string): boolean {
+    const entry = this.#accounts.get(key)
+    if (entry === undefined) return true
+    const found = entry.slots?.get(slot)
+    return found === undefined ? !entry.wiped : equalBytes(found.base, found.value)
+  }
+
+  /** Whether as many slots of the account are set as in the reader. */
+  isStoredSlotCount(key: string): boolean {
+    const entry = this.#accounts.get(key)
+    return entry === undefined || (!entry.wiped && entry.slotDelta === 0)
+  }
+
+  /** Makes changes that were found out elsewhere on an equal state, as a transaction of its own. */
+  adopt({ accounts, slots, codes }: AdoptedChanges): void {
+    this.beginTransaction()
+    for (const { key, code } of codes) if (!this.#codes.has(key)) this.#codes.set(key, code)
+    for (const { key, account } of accounts) this.#setAccount(this.#entered(this.#entryOf(key)), account)
+    for (const { key, slot, value } of slots) {
+      const entry = this.#entered(this.#entryOf(key))
+      this.#setSlot(entry, this.#slotOf(entry, slot), value)
+    }
+    this.endTransaction({ clearEmpty: false })
+  }
+
   /** Everything that differs from the reader's state. The journal can be used afterwards. */
   changes(): StateChanges {
     const accounts: AccountChange[] = []
@@ -413,6 +467,11 @@ export class Journal implements WorldState {
       entry = other !== undefined && equalBytes(other.address, address) ? other : this.#lookUp(address)
       this.#recent = entry
     }
+    return this.#entered(entry)
+  }
+
+  /** To be called before the transaction uses the entry. */
+  #entered(entry: AccountEntry): AccountEntry {
     if (entry.scopeOf !== this.#scope.id) {
       entry.scopeOf = this.#scope.id
       entry.wipedBefore = entry.wiped
@@ -421,22 +480,29 @@ export class Journal implements WorldState {
   }
 
   #lookUp(address: Address): AccountEntry {
-    const key = bytesKey(address)
+    return this.#entryOf(bytesKey(address), address)
+  }
+
+  #entryOf(key: string, address?: Address): AccountEntry {
     let entry = this.#accounts.get(key)
     if (entry === undefined) {
-      entry = createEntry(new Uint8Array(address), this.#reader.getAccount(address))
+      const own = address === undefined ? keyBytes(key) : new Uint8Array(address)
+      entry = createEntry(own, this.#reader.getAccount(own))
       this.#accounts.set(key, entry)
     }
     return entry
   }
 
   #slot(entry: AccountEntry, slot: Uint8Array): Slot {
+    return this.#slotOf(entry, bytesKey(slot), slot)
+  }
+
+  #slotOf(entry: AccountEntry, key: string, slot?: Uint8Array): Slot {
     const { id } = this.#scope
-    const key = bytesKey(slot)
     entry.slots ??= new Map()
     let found = entry.slots.get(key)
     if (found === undefined) {
-      const base = this.#reader.getStorage(entry.address, slot)
+      const base = this.#reader.getStorage(entry.address, slot ?? keyBytes(key))
       const value = entry.wiped ? EMPTY_BYTES : base
       const original = entry.wipedBefore ? EMPTY_BYTES : base
       found = { base, value, original, originalOf: id, warmIn: 0 }

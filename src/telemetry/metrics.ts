@@ -114,6 +114,12 @@ export function createExecutorMetrics(registry: Registry) {
       registers,
     }),
     unforeseenTotal: unforeseenErrors(registers),
+    speculationsTotal: new Counter({
+      name: 'coind_speculations_total',
+      help: 'Transactions that were offered to other threads before their turn (EXECUTION_THREADS), by outcome: adopted, conflict (executed again), or alone (executed in their turn only)',
+      labelNames: ['outcome'],
+      registers,
+    }),
     executionSeconds: new Histogram({
       name: 'coind_block_execution_seconds',
       help: 'Time to execute a block, including the state root',

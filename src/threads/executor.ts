@@ -24,6 +24,7 @@ import { connect, notify, serve } from './port.ts'
 import { randomSeed } from './randomSeed.ts'
 import { isPoolEmpty, type PoolFilling, type PublishedHeight, setPublishedHeight } from './sharedMemory.ts'
 import { endThread, type ThreadData } from './spawn.ts'
+import { connectSpeculators, type SpeculatorLinks } from './speculators.ts'
 import { checkPrecompiles, openThreadEngine } from './threadEngine.ts'
 
 /** How long a node whose version cannot execute the next block stays up: its peers may still lack the newest block. */
@@ -43,6 +44,8 @@ export interface ExecutorData {
   readonly engine: EngineChoice
   /** executes each block too */
   readonly shadow: EngineChoice | undefined
+  /** the threads that execute beside this one; undefined: there are none */
+  readonly speculators: SpeculatorLinks | undefined
   readonly pool: MessagePort
   readonly poolFilling: PoolFilling
   readonly publishedHeight: PublishedHeight
@@ -58,6 +61,18 @@ const metrics = createExecutorMetrics(threadMetrics.registry)
 const log = createLogger(data.config.log, { thread: 'executor' }).child({ part: 'app' })
 const pool = connect<PoolService>(data.pool)
 
+const parallel =
+  data.speculators &&
+  connectSpeculators(data.speculators, {
+    observe: ({ adopted, conflicts, alone }) => {
+      metrics.speculationsTotal.inc({ outcome: 'adopted' }, adopted)
+      metrics.speculationsTotal.inc({ outcome: 'conflict' }, conflicts)
+      metrics.speculationsTotal.inc({ outcome: 'alone' }, alone)
+    },
+    onEnd: () =>
+      log.error('a thread that executes beside the executor has ended: it executes alone until the next start'),
+  })
+
 let haltTimer: NodeJS.Timeout | undefined
 
 const executor = await openExecutor({
@@ -69,6 +84,7 @@ const executor = await openExecutor({
   hashSeed: randomSeed(),
   shadow: data.shadow === undefined ? undefined : await openThreadEngine(data.shadow),
   precompiles: precompileTable(data.chain.registeredPrecompiles),
+  parallel,
   candidates: {
     candidates: async (request: CandidateRequest): Promise<readonly PooledTransaction[]> =>
       isPoolEmpty(data.poolFilling) ? [] : unpackTransactions(await pool.candidates(request)),
@@ -133,6 +149,7 @@ const service = {
   close: async () => {
     clearTimeout(haltTimer)
     data.pool.close()
+    parallel?.close()
     await executor.close()
     log.flush()
   },

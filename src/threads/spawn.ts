@@ -87,7 +87,7 @@ export interface Started<S extends Service> {
 
 /** Starts a thread of a role; `index`: which of several. */
 export type StartThread = <S extends Service>(
-  role: 'executor' | 'pool' | 'view' | 'socket' | 'network' | 'background' | 'snapshots',
+  role: 'executor' | 'pool' | 'view' | 'socket' | 'network' | 'background' | 'snapshots' | 'speculator',
   index: number | undefined,
   data: unknown,
   transfer: readonly MessagePort[],

@@ -31,6 +31,7 @@ import {
 } from './sharedMemory.ts'
 import type { SnapshotsData, SnapshotsService } from './snapshots.ts'
 import { answered, channel, type Started, type StartThread, spawnThread, type Thread } from './spawn.ts'
+import { type StartedSpeculators, startSpeculators } from './speculators.ts'
 import { chooseShadow } from './threadEngine.ts'
 import type { ViewService } from './view.ts'
 
@@ -116,7 +117,7 @@ export interface Threads {
  * 1. The main thread opens the database, although it reads nothing there. What all handles share belongs to the handle that was opened
  *    first (see `Database`), and this one outlives every thread, whichever dies.
  * 2. V8's flags are set before there are threads: a thread takes them over when it starts.
- * 3. All threads start, to load their modules at the same time: executor, pool, network, views, sockets, background, snapshots. All but the
+ * 3. All threads start, to load their modules at the same time: executor, speculators, pool, network, views, sockets, background, snapshots. All but the
  *    executor then wait at a gate, since there may be no database yet.
  * 4. The executor answers when the database is open and holds a chain: the gate opens, and the others open it too.
  * 5. Pool, views and network answer when they are ready, which consensus needs. The sockets are not waited for: they let clients in
@@ -175,7 +176,8 @@ async function startAll(options: ThreadsOptions): Promise<Omit<Threads, 'columnB
   }
   try {
     // 3.
-    const executor = startExecutor(options, wiring, { engine, shadow }, start)
+    const speculators = startBeside(options, wiring, engine, start)
+    const executor = startExecutor(options, wiring, { engine, shadow, speculators: speculators?.links }, start)
     const pool = startPool(options, wiring, start)
     const network = startNetwork(options, wiring, start)
     const links = { ...wiring, engine, pool: pool.thread.control, network: network.thread.control }
@@ -216,6 +218,10 @@ async function startAll(options: ThreadsOptions): Promise<Omit<Threads, 'columnB
       metrics: async () => [
         ...(await Promise.all(others.map(({ remote }) => remote.metrics()))),
         ...(await clients.metrics()),
+        // One that ended has nothing to report.
+        ...(await Promise.allSettled((speculators?.threads ?? []).map(({ remote }) => remote.metrics()))).flatMap(
+          (metrics) => (metrics.status === 'fulfilled' ? [metrics.value] : []),
+        ),
       ],
       stop: async () => {
         const { sockets, views } = clients.halt()
@@ -224,6 +230,7 @@ async function startAll(options: ThreadsOptions): Promise<Omit<Threads, 'columnB
           ...(await close([...(hasClients ? sockets : []), network, ...snapshots], CLOSING_MS.clientsAndPeers)),
           ...(await close([...views, pool, background], CLOSING_MS.readers)),
           ...(await close([executor], CLOSING_MS.executor)),
+          ...(await close(speculators?.threads ?? [], CLOSING_MS.readers)),
         ]
         if (late.length > 0 || !hasClients) options.onThreadsLeft(late)
         else await Promise.all(started.values().map((thread) => thread.stop()))
@@ -320,7 +327,7 @@ function wire(socketThreads: number) {
 function startExecutor(
   { config, location, chain, genesis, headers }: ThreadsOptions,
   { publishedHeight, executorToPool, poolFilling }: Wiring,
-  engines: Pick<ExecutorData, 'engine' | 'shadow'>,
+  execution: Pick<ExecutorData, 'engine' | 'shadow' | 'speculators'>,
   start: StartThread,
 ): Started<ExecutorService> {
   const data: ExecutorData = {
@@ -329,12 +336,24 @@ function startExecutor(
     chain,
     genesis: genesis(),
     headers,
-    ...engines,
+    ...execution,
     pool: executorToPool.left,
     poolFilling,
     publishedHeight,
   }
-  return start('executor', undefined, data, [data.pool])
+  return start('executor', undefined, data, [data.pool, ...(execution.speculators?.ports ?? [])])
+}
+
+/** The threads that execute beside the executor; undefined: there are none. */
+function startBeside(
+  { config, location, chain }: ThreadsOptions,
+  { databaseGate }: Wiring,
+  engine: ExecutorData['engine'],
+  start: StartThread,
+): StartedSpeculators | undefined {
+  const { executionThreads } = config
+  if (executionThreads === 1) return undefined
+  return startSpeculators(executionThreads, { location, databaseGate, chain, engine }, start)
 }
 
 function startPool(

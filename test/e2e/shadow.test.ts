@@ -8,7 +8,8 @@ const wallet = ACCOUNTS[0]!
 let node: TestNode
 
 beforeAll(async () => {
-  node = await startNode({ environment: { EVM_SHADOW: 'true' } })
+  // What other threads execute beforehand is compared too.
+  node = await startNode({ environment: { EVM_SHADOW: 'true', EXECUTION_THREADS: '3' } })
 })
 afterAll(async () => {
   await node?.stop()
@@ -24,4 +25,19 @@ it('a node that executes each block on both engines commits what they agree on',
   const hash = await writer.sendTransaction({ to, value: COIN })
   expect((await reader.waitForTransactionReceipt({ hash })).status).toBe('success')
   expect(await reader.getBalance({ address: to })).toBe(COIN)
+
+  // All of them at once, so that they are in few blocks.
+  const deposits = await Promise.all(
+    ACCOUNTS.slice(1).map((account) =>
+      createWalletClient({ chain, transport: http(node.url), account }).sendTransaction({
+        to: address,
+        value: COIN,
+        gas: 100_000n,
+      }),
+    ),
+  )
+  for (const deposit of deposits) {
+    expect((await reader.waitForTransactionReceipt({ hash: deposit })).status).toBe('success')
+  }
+  expect(await reader.getBalance({ address })).toBe(COIN * BigInt(deposits.length))
 })

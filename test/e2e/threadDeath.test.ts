@@ -44,7 +44,7 @@ describe('a thread that dies', () => {
   })
   afterEach(() => rmSync(homedir, { recursive: true, force: true }))
 
-  const start = (): Promise<TestNode> =>
+  const start = (environment: Readonly<Record<string, string>> = {}): Promise<TestNode> =>
     startNode({
       homedir,
       environment: {
@@ -53,6 +53,7 @@ describe('a thread that dies', () => {
         VIEW_THREADS: '2',
         RPC_THREADS: '2',
         SNAPSHOT_INTERVAL: '1000',
+        ...environment,
       },
     })
 
@@ -79,6 +80,15 @@ describe('a thread that dies', () => {
     rmSync(file)
     const again = await startNode({ homedir })
     expect(await again.kill('SIGTERM')).toBe(0)
+  })
+
+  it('that executes beside the executor is missed by nobody: the executor goes on alone', async () => {
+    const node = await start({ EXECUTION_THREADS: '2' })
+    const height = Number(await rpc(node.url, 'eth_blockNumber'))
+    writeFileSync(file, 'speculator-0 throws')
+    await until('its end', async () => node.output().includes('it executes alone'))
+    await until('blocks', async () => Number(await rpc(node.url, 'eth_blockNumber')) > height + 2)
+    expect(await node.kill('SIGTERM')).toBe(0)
   })
 
   it('whose work is only for clients is started again, and blocks go on', async () => {

@@ -13,7 +13,7 @@ import type { FuzzCase, FuzzMessage } from './fuzzCase.ts'
 import { COINBASE, SENDER } from './population.ts'
 import { probePrecompile } from './probePrecompile.ts'
 
-const CHAIN_ID = 7628n
+export const CHAIN_ID = 7628n
 const BLOCK_NUMBER = 300
 const BLOCK_HASH_WINDOW = 256
 
@@ -88,7 +88,7 @@ export async function runCase(
 async function nextTurn(): Promise<void> {}
 
 /** Signed by nobody: the sender is given. */
-function transactionOf({ to, value, data, gasLimit, accessList, blobHashes }: FuzzMessage, nonce: bigint) {
+export function transactionOf({ to, value, data, gasLimit, accessList, blobHashes }: FuzzMessage, nonce: bigint) {
   return {
     type: blobHashes.length > 0 ? 3 : 2,
     hash: NO_HASH,

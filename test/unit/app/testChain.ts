@@ -5,6 +5,7 @@ import type { BlockHooks } from '../../../src/app/blockHooks.ts'
 import { readEntry } from '../../../src/app/entry.ts'
 import { type Executor, openExecutor } from '../../../src/app/executor.ts'
 import { genesisStateOf } from '../../../src/app/genesisBlock.ts'
+import type { ParallelCounts } from '../../../src/app/parallel/parallelExecution.ts'
 import type { UnforeseenReport } from '../../../src/app/unforeseenError.ts'
 import type { ChainConfig } from '../../../src/chain/chainConfig.ts'
 import {
@@ -28,7 +29,9 @@ import type { PooledTransaction } from '../../../src/mempool/types.ts'
 import { precompileTable } from '../../../src/precompiles/registry.ts'
 import { hexToBytes } from '../../../src/primitives/bytes.ts'
 import { sha256 } from '../../../src/primitives/hash.ts'
+import type { Thread } from '../../../src/threads/spawn.ts'
 import { productionEngine } from '../evm/productionEngine.ts'
+import { startTestSpeculators } from './parallel/testSpeculators.ts'
 
 /** Of the account at `test test … junk`, index 0. */
 export const WALLET_KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'
@@ -45,6 +48,8 @@ export interface TestChain {
   readonly chain: ChainConfig
   readonly executor: Executor
   readonly location: string
+  /** that execute beside the executor */
+  readonly speculators: readonly Thread[]
   /** Asks the application for the next block, from these raw transactions. */
   propose(raws: readonly Uint8Array[]): Promise<ProposedData | undefined>
   /** The next block with these transactions, decided. */
@@ -74,6 +79,10 @@ export interface TestChainOptions {
   /** takes reports of unforeseen errors */
   readonly unforeseen?: (report: UnforeseenReport) => void
   /** takes what a proposer tells its mempool, see `CandidateSource` */
+  /** threads that execute, 1 by default; see `startTestSpeculators` */
+  readonly executionThreads?: number
+  /** takes what became of entries that were offered to them */
+  readonly speculations?: (counts: ParallelCounts) => void
   readonly unexecutable?: (hashes: readonly Uint8Array[]) => void
 }
 
@@ -102,6 +111,10 @@ async function openTestChain(
   const chain = chainConfigOf(genesis)
   const location = join(directory, 'db')
   let offered: readonly PooledTransaction[] = []
+  const speculators =
+    (options.executionThreads ?? 1) === 1
+      ? undefined
+      : await startTestSpeculators(options.executionThreads!, { location, chain, observe: options.speculations })
   const executor = await openExecutor({
     location,
     chain,
@@ -110,6 +123,7 @@ async function openTestChain(
     ...(options.shadow === undefined ? {} : { shadow: options.shadow }),
     ...(options.hooks === undefined ? {} : { hooks: options.hooks }),
     precompiles: options.precompiles ?? precompileTable(chain.registeredPrecompiles),
+    parallel: speculators?.execution,
     candidates: {
       candidates: async ({ isFirst }) => (isFirst ? offered : []),
       ...(options.unexecutable && { unexecutable: options.unexecutable }),
@@ -133,6 +147,11 @@ async function openTestChain(
     },
   })
   const { application } = executor
+  await speculators?.ready()
+  const closeAll = async (): Promise<void> => {
+    await speculators?.close()
+    await executor.close()
+  }
 
   const propose = async (raws: readonly Uint8Array[]): Promise<ProposedData | undefined> => {
     const info = await application.info()
@@ -200,8 +219,9 @@ async function openTestChain(
       await application.finalizeBlock(decided)
       return decided
     },
+    speculators: speculators?.threads ?? [],
     async close() {
-      await executor.close()
+      await closeAll()
       rmSync(directory, { recursive: true, force: true })
     },
     async afterKill(changed = {}) {
@@ -210,7 +230,7 @@ async function openTestChain(
       return openTestChain(copy, input, { ...options, ...changed })
     },
     async reopen(changed = {}) {
-      await executor.close()
+      await closeAll()
       return openTestChain(directory, input, { ...options, ...changed })
     },
   }

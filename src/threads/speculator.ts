@@ -1,0 +1,73 @@
+import { type MessagePort, workerData } from 'node:worker_threads'
+import type { Offer } from '../app/parallel/parallelExecution.ts'
+import { createSpeculationWorker, type OpenParent } from '../app/parallel/speculationWorker.ts'
+import type { TableMemory } from '../app/parallel/versionTable.ts'
+import type { ChainConfig } from '../chain/chainConfig.ts'
+import type { EngineChoice } from '../evm/engines/createEngine.ts'
+import { precompileTable } from '../precompiles/registry.ts'
+import { createViewCaches, openView } from '../state/view.ts'
+import { Database } from '../storage/database.ts'
+import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
+import { collectWhenIdle } from './idleCollection.ts'
+import { serve } from './port.ts'
+import { type Gate, waitAtGate } from './sharedMemory.ts'
+import type { ThreadData } from './spawn.ts'
+import { openThreadEngine } from './threadEngine.ts'
+
+/**
+ * A speculator executes entries of a block before the executor comes to them (EXECUTION_THREADS). What it finds out counts only when the
+ * executor finds it true, and what it cannot do the executor does: it may end at any time, and the executor goes on alone.
+ */
+export interface SpeculatorData {
+  /** directory of the database */
+  readonly location: string
+  /** opens when the executor has opened the database */
+  readonly databaseGate: Gate
+  readonly chain: Pick<ChainConfig, 'registeredPrecompiles'>
+  readonly engine: EngineChoice
+  readonly memory: TableMemory
+  /** which of the speculators this is, from 0 on */
+  readonly index: number
+  /** from the executor */
+  readonly offers: MessagePort
+}
+
+export type SpeculatorService = typeof service
+
+const { control, data } = workerData as ThreadData<SpeculatorData>
+const threadMetrics = createThreadMetrics('speculator')
+const engine = await openThreadEngine(data.engine)
+await waitAtGate(data.databaseGate)
+// Damage ends nothing here: the executor comes upon it when it executes the entry.
+const database = await Database.open(data.location, { readOnly: true })
+const caches = createViewCaches()
+
+function openParent(height: number): OpenParent | undefined {
+  const snapshot = database.snapshot()
+  const { chain, stateAt } = openView(snapshot, caches)
+  const close = (): void => void snapshot.close()
+  if (chain.headHeight === height) return { state: stateAt(height), chain, close }
+  close()
+  return undefined
+}
+
+const take = createSpeculationWorker({
+  memory: data.memory,
+  index: data.index,
+  openParent,
+  engine,
+  precompiles: precompileTable(data.chain.registeredPrecompiles),
+})
+data.offers.on('message', (offer: Offer) => void take(offer))
+
+const service = {
+  metrics: () => threadMetrics.snapshot(),
+  close: async () => {
+    data.offers.close()
+    await database.close()
+  },
+}
+
+serve(control, service)
+
+collectWhenIdle()
