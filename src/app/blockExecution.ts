@@ -151,6 +151,8 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
     timeMs,
   })
 
+  if (parallel !== undefined) world.noteWrites()
+
   const record = (result: EntryResult): EntryResult => {
     results.push(result)
     if (result.kind !== 'evm') return result
@@ -199,6 +201,7 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
     if (newCalls.size > 0) newCalls = new Set()
     const known = parallel === undefined || tracer !== undefined ? undefined : await adopted(signed)
     const outcome = known ?? (await execute(signed, tracer))
+    if (known === undefined) parallel?.executed(signed, () => world.written())
     if (outcome.kind === 'skipped') return skippedEvm(outcome.reason, transaction.gasLimit)
     routeFees(world, outcome.fees, outcome.burns)
     gasUsed += outcome.gasUsed

@@ -16,6 +16,8 @@ const RIPEMD_PRECOMPILE: Address = Uint8Array.of(...new Uint8Array(19), 3)
 
 /** One storage slot: its value in the reader, its present value, and the one at the start of a transaction. */
 interface Slot {
+  /** `bytesKey` of the slot */
+  readonly key: string
   readonly base: Uint8Array
   value: Uint8Array
   original: Uint8Array
@@ -74,6 +76,8 @@ interface TransactionScope {
   transient: Map<string, Uint8Array> | undefined
   /** accounts that were touched; if a revert has undone the touch, `touchedIn` shows it */
   readonly touched: AccountEntry[]
+  /** slots that were written, in pairs with their accounts, where that is asked for; also those whose writes a revert has undone */
+  readonly written: (readonly [AccountEntry, Slot])[] | undefined
   created: Set<AccountEntry> | undefined
   selfDestructed: Set<AccountEntry> | undefined
 }
@@ -95,6 +99,9 @@ export class Journal implements WorldState {
   /** the two entries that were looked up last: a transfer has a sender and a recipient */
   #recent: AccountEntry | undefined
   #beforeRecent: AccountEntry | undefined
+
+  /** whether {@link written} is asked for */
+  #notesWrites = false
 
   constructor(reader: StateReader) {
     this.#reader = reader
@@ -361,7 +368,7 @@ export class Journal implements WorldState {
       throw new Error('the transaction before has open checkpoints')
     }
     this.#undo.record(this.#restoreScope, undefined, previous)
-    this.#scope = createScope(++this.#lastScope, this.#undo.depth)
+    this.#scope = createScope(++this.#lastScope, this.#undo.depth, this.#notesWrites ? [] : undefined)
   }
 
   /**
@@ -430,6 +437,20 @@ export class Journal implements WorldState {
       this.#setSlot(entry, this.#slotOf(entry, slot), value)
     }
     this.endTransaction({ clearEmpty: false })
+  }
+
+  /** From the next transaction on, {@link written} gives what it wrote. */
+  noteWrites(): void {
+    this.#notesWrites = true
+  }
+
+  /** Accounts that the last transaction touched and slots that it wrote, as they are now. It may not have changed all of them. */
+  written(): Omit<AdoptedChanges, 'codes'> {
+    const { touched, written = [] } = this.#scope
+    return {
+      accounts: touched.map(({ address, account }) => ({ key: bytesKey(address), account })),
+      slots: written.map(([{ address }, { key, value }]) => ({ key: bytesKey(address), slot: key, value })),
+    }
   }
 
   /** Everything that differs from the reader's state. The journal can be used afterwards. */
@@ -505,7 +526,7 @@ export class Journal implements WorldState {
       const base = this.#reader.getStorage(entry.address, slot ?? keyBytes(key))
       const value = entry.wiped ? EMPTY_BYTES : base
       const original = entry.wipedBefore ? EMPTY_BYTES : base
-      found = { base, value, original, originalOf: id, warmIn: 0 }
+      found = { key, base, value, original, originalOf: id, warmIn: 0 }
       entry.slots.set(key, found)
     } else {
       enterTransaction(found, id)
@@ -526,6 +547,7 @@ export class Journal implements WorldState {
     if (equalBytes(previous, value)) return
     this.#undo.record(restoreSlot, slot, previous)
     slot.value = value
+    this.#scope.written?.push([entry, slot])
     const delta = Math.sign(value.length) - Math.sign(previous.length)
     if (delta === 0) return
     this.#undo.record(restoreSlotDelta, entry, entry.slotDelta)
@@ -586,7 +608,7 @@ function createEntry(address: Address, base: Account | undefined): AccountEntry 
   }
 }
 
-function createScope(id: number, depth: number): TransactionScope {
+function createScope(id: number, depth: number, written?: TransactionScope['written']): TransactionScope {
   return {
     id,
     depth,
@@ -598,6 +620,7 @@ function createScope(id: number, depth: number): TransactionScope {
     burns: undefined,
     transient: undefined,
     touched: [],
+    written,
     created: undefined,
     selfDestructed: undefined,
   }

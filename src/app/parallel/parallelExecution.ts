@@ -2,12 +2,14 @@ import type { SignedTransaction } from '../../chain/transaction.ts'
 import type { Rules } from '../../evm/blockContext.ts'
 import type { PrecompileTable } from '../../evm/precompile.ts'
 import type { Address } from '../../primitives/address.ts'
-import { bytesKey, equalBytes } from '../../primitives/bytes.ts'
+import { bytesKey, equalBytes, keyBytes } from '../../primitives/bytes.ts'
 import { EMPTY_CODE_HASH } from '../../primitives/hash.ts'
+import { accountKey, encodeAccount, slotKey } from '../../state/flatState.ts'
+import type { Journal } from '../../state/journal.ts'
 import type { StateReader } from '../../state/reader.ts'
 import type { BlockSeed } from '../blockContext.ts'
 import type { Entry } from '../entry.ts'
-import { MOST_ENTRIES, STATES, type TableMemory, type TableResult, VersionTable } from './versionTable.ts'
+import { MOST_ENTRIES, STATES, type TableMemory, type TableResult, type Version, VersionTable } from './versionTable.ts'
 
 /** What a speculator is told: entries of a block that can be executed beforehand. */
 export interface Offer {
@@ -70,6 +72,8 @@ export interface ParallelBlock {
   take(entry: Entry): Promise<TableResult | undefined>
   /** What was taken turned out to be wrong. */
   conflict(): void
+  /** The entry was executed in its turn, and what it wrote may help others to guess. */
+  executed(entry: Entry, written: () => ReturnType<Journal['written']>): void
   /** Nothing is taken any more. */
   close(): void
 }
@@ -90,7 +94,7 @@ const MOST_USELESS = 32
  *    on what they find in the multi-version table.
  * 2. The executor goes through the block in order. It takes what was found out about an entry if all that was read for it is true when its
  *    turn comes; otherwise it executes the entry itself. So results are those of an execution in order, whatever the others do.
- * 3. Where it comes up with the others, it leaves some entries to itself: to check a guess takes a part of the time of an execution.
+ * 3. What it executes itself it adds to the table. Where it comes up with the others, it leaves some entries to itself: to check a guess takes a part of the time of an execution.
  *
  * Fees are credited in order by the executor, and no thread reads the account that gets them unless a contract does. Native transactions
  * are executed in order only.
@@ -181,8 +185,19 @@ function beginBlock(
       counts.conflicts++
       if (counts.conflicts > counts.adopted + MOST_USELESS) close()
     },
+    executed: (entry, written) => {
+      const index = indexes.get(entry)
+      if (index !== undefined && isOpen) table.publishExecuted(index, versionsOf(written()))
+    },
     close,
   }
+}
+
+function versionsOf({ accounts, slots }: ReturnType<Journal['written']>): Version[] {
+  return [
+    ...accounts.map(({ key, account }) => ({ key: accountKey(keyBytes(key)), value: encodeAccount(account) })),
+    ...slots.map(({ key, slot, value }) => ({ key: slotKey(keyBytes(key), keyBytes(slot)), value })),
+  ]
 }
 
 /**

@@ -26,6 +26,9 @@ export interface SpeculationWorkerOptions {
   readonly precompiles: PrecompileTable
 }
 
+/** After so many waits in vain, of a millisecond at most, the thread looks for other messages: the executor may have left the block. */
+const MOST_WAITS = 100
+
 /** No code reads the hash of its transaction. */
 const NO_HASH: Hash = new Uint8Array(32)
 
@@ -53,10 +56,12 @@ export function createSpeculationWorker(options: SpeculationWorkerOptions): (off
       precompileGas,
       collectsParties,
     })
-    for (;;) {
+    for (let waits = 0; waits < MOST_WAITS; waits++) {
       const index = table.claim(entries.length)
-      if (index !== undefined) await speculate(index, signedOf(entries[index]!))
-      else if (!table.waitForFree(entries.length)) return
+      if (index !== undefined) {
+        await speculate(index, signedOf(entries[index]!))
+        waits = 0
+      } else if (!table.waitForFree(entries.length)) return
     }
   }
 

@@ -23,6 +23,8 @@ export const STATES = {
   done: 2,
   /** the executor executes it in its turn */
   alone: 3,
+  /** the executor has executed it, and what it wrote is in the table */
+  executed: 4,
 } as const
 
 /** Offsets of a version in words: next version of the bucket, index of the entry, lengths of key and value; key and value follow. */
@@ -54,7 +56,7 @@ export function createTableMemory(speculators: number): TableMemory {
     before: cells(MOST_ENTRIES),
     results: cells(MOST_ENTRIES),
     buckets: cells(BUCKETS),
-    arena: new SharedArrayBuffer(speculators * REGION_BYTES),
+    arena: new SharedArrayBuffer((speculators + 1) * REGION_BYTES),
   }
 }
 
@@ -97,8 +99,8 @@ export class VersionTable {
   readonly #regionStart: number
   #top: number
 
-  /** @param speculator which of them this thread is, from 0 on; undefined: the executor */
-  constructor(memory: TableMemory, speculator?: number) {
+  /** @param speculator which of them this thread is, from 0 on; by default the executor */
+  constructor(memory: TableMemory, speculator = -1) {
     this.#control = new Int32Array(memory.control)
     this.#states = new Int32Array(memory.states)
     this.#before = new Int32Array(memory.before)
@@ -107,7 +109,7 @@ export class VersionTable {
     this.#words = new Int32Array(memory.arena)
     this.#bytes = new Uint8Array(memory.arena)
     // 0 is no version.
-    this.#regionStart = (speculator ?? 0) * REGION_BYTES + 8
+    this.#regionStart = (speculator + 1) * REGION_BYTES + 8
     this.#top = this.#regionStart
   }
 
@@ -122,6 +124,7 @@ export class VersionTable {
     if (Atomics.load(this.#control, CONTROL_CELLS.working) !== 0) return false
     this.#states.fill(STATES.free)
     this.#buckets.fill(0)
+    this.clearRegion()
     Atomics.store(this.#control, CONTROL_CELLS.next, 0)
     return true
   }
@@ -150,14 +153,13 @@ export class VersionTable {
     Atomics.sub(this.#control, CONTROL_CELLS.working, 1)
   }
 
-  /** A speculator's results of the session before are no longer needed. */
+  /** This thread's results of the session before are no longer needed. */
   clearRegion(): void {
     this.#top = this.#regionStart
   }
 
   /**
-   * Takes an early entry that nobody has taken and that is not behind another one of its sender; undefined when there is none now. One
-   * behind an entry that is executed in its turn is left for its turn too.
+   * Takes an early entry that nobody has taken, if what its sender sent before it is in the table; undefined when there is none now.
    * @param limit entries from it on are not taken
    */
   claim(limit: number): number | undefined {
@@ -166,9 +168,7 @@ export class VersionTable {
     for (let index = first; index < end; index++) {
       if (this.state(index) !== STATES.free) continue
       const before = this.#before[index]!
-      const stateBefore = before < 0 ? STATES.done : this.state(before)
-      if (stateBefore === STATES.alone) this.withhold(index)
-      if (stateBefore !== STATES.done) continue
+      if (before >= 0 && !this.#isKnown(before)) continue
       if (Atomics.compareExchange(this.#states, index, STATES.free, STATES.running) === STATES.free) return index
     }
     return undefined
@@ -179,8 +179,14 @@ export class VersionTable {
     const first = this.#firstFree(limit)
     if (first >= this.#available(limit)) return false
     const before = this.#before[first]!
-    if (before >= 0) this.settledSoon(before)
+    const state = before < 0 ? STATES.done : this.state(before)
+    if (state === STATES.running || state === STATES.alone) Atomics.wait(this.#states, before, state, WAIT_MS)
     return true
+  }
+
+  #isKnown(index: number): boolean {
+    const state = this.state(index)
+    return state === STATES.done || state === STATES.executed
   }
 
   #available(limit: number): number {
@@ -213,8 +219,7 @@ export class VersionTable {
 
   /** The entry will be executed in its turn. */
   leaveAlone(index: number): void {
-    Atomics.store(this.#states, index, STATES.alone)
-    Atomics.notify(this.#states, index)
+    this.#set(index, STATES.alone)
   }
 
   /**
@@ -277,15 +282,37 @@ export class VersionTable {
     this.#words[start >> 2] = versions.length
     this.#words[(start >> 2) + 1] = bodyAt
     this.#top = (top + 3) & ~3
+    this.#show(start + 8, versions)
+    this.#results[index] = start
+    this.#set(index, STATES.done)
+  }
 
-    at = start + 8
+  /** The executor has executed an entry in its turn. Where there is no room for what it wrote, others guess without it. */
+  publishExecuted(index: number, versions: readonly Version[]): void {
+    const start = this.#top
+    const length = versions.reduce((sum, { key, value }) => sum + VERSION.words * 4 + key.length + value.length + 3, 0)
+    const end = this.#regionStart - 8 + REGION_BYTES
+    if (start + length <= end) {
+      let at = start
+      for (const version of versions) at = this.#writeVersion(index, version, at, end)
+      this.#top = at
+      this.#show(start, versions)
+    }
+    this.#set(index, STATES.executed)
+  }
+
+  #set(index: number, state: number): void {
+    Atomics.store(this.#states, index, state)
+    Atomics.notify(this.#states, index)
+  }
+
+  /** Lets others find versions that begin at an offset. */
+  #show(start: number, versions: readonly Version[]): void {
+    let at = start
     for (const { key } of versions) {
       this.#push(at, bucketOf(key))
       at = this.versionAt(at).end
     }
-    this.#results[index] = start
-    Atomics.store(this.#states, index, STATES.done)
-    Atomics.notify(this.#states, index)
   }
 
   /** The result of an entry whose state is `done`: offsets of its versions, of which `versionAt` reads one, and of the rest. */
