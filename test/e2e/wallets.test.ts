@@ -87,9 +87,15 @@ describe('MetaMask', () => {
     expect(again.error?.message).toMatch(/^(already known|nonce too low)/)
   })
 
-  it('may fall back to 35 % of the block gas limit', async () => {
+  it('falls back to 35 % of the block gas limit when an estimate fails, which is refused with the reason', async () => {
     const { gasLimit } = await ask<Head>('eth_getBlockByNumber', 'latest', false)
-    expect((Number(gasLimit) * 35) / 100).toBeLessThanOrEqual(2 ** 24)
+    const gas = (BigInt(gasLimit) * 35n) / 100n
+    const price = BigInt(await ask<Hex>('eth_gasPrice'))
+    const nonce = Number(await ask<Hex>('eth_getTransactionCount', account.address, 'latest'))
+    const fees = { maxFeePerGas: price, maxPriorityFeePerGas: price }
+    const raw = await account.signTransaction({ chainId: CHAIN_ID, to: freshAddress(), nonce, gas, ...fees })
+    const { error } = await post(node.url, { method: 'eth_sendRawTransaction', params: [raw] })
+    expect(error?.message).toBe(`transaction gas limit too high (cap: ${2 ** 24}, tx: ${gas})`)
   })
 })
 

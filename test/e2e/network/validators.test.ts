@@ -200,6 +200,7 @@ const QUIET_METRICS: ReadonlySet<string> = new Set([
   'coind_view_dropped_tasks_total',
   'coind_view_running_tasks',
   'coind_view_waiting_tasks',
+  'coind_speculations_total',
 ])
 
 async function metricsOf({ variables }: NetworkNode): Promise<string> {
