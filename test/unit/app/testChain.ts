@@ -1,6 +1,7 @@
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import type { BlockHooks } from '../../../src/app/blockHooks.ts'
 import { readEntry } from '../../../src/app/entry.ts'
 import { type Executor, openExecutor } from '../../../src/app/executor.ts'
@@ -225,15 +226,37 @@ async function openTestChain(
       rmSync(directory, { recursive: true, force: true })
     },
     async afterKill(changed = {}) {
-      const copy = mkdtempSync(join(tmpdir(), 'coind-chain-'))
-      cpSync(directory, copy, { recursive: true })
-      return openTestChain(copy, input, { ...options, ...changed })
+      return openTestChain(copyWhileOpen(directory), input, { ...options, ...changed })
     },
     async reopen(changed = {}) {
       await closeAll()
       return openTestChain(directory, input, { ...options, ...changed })
     },
   }
+}
+
+/**
+ * A copy of a directory that is in use, as `kill -9` would leave it. LevelDB's own thread adds and removes files meanwhile; a copy is of
+ * one moment when the files before it are those after it, since they only ever grow.
+ */
+function copyWhileOpen(directory: string): string {
+  const copy = mkdtempSync(join(tmpdir(), 'coind-chain-'))
+  for (;;) {
+    const before = sizesIn(directory)
+    try {
+      cpSync(directory, copy, { recursive: true })
+      if (isDeepStrictEqual(sizesIn(directory), before)) return copy
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    }
+    rmSync(copy, { recursive: true })
+    mkdirSync(copy)
+  }
+}
+
+function sizesIn(directory: string): readonly (readonly [path: string, bytes: number | undefined])[] {
+  const paths = readdirSync(directory, { recursive: true, encoding: 'utf8' }).sort()
+  return paths.map((path) => [path, statSync(join(directory, path), { throwIfNoEntry: false })?.size] as const)
 }
 
 /** A transaction of either kind as the pool offers it. */

