@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -10,10 +10,10 @@ const TIMEOUT_MS = 60_000
 
 /**
  * Loaded into every thread of the node. A file names the thread that ends, and how: by an error, by its memory, or without a word. A
- * thread that was started after the file was written has nothing to do with it.
+ * thread that was started after the file was written has nothing to do with it: those that were there before are in another file.
  */
 const BOMB = `
-import { readFileSync, statSync } from 'node:fs'
+import { appendFileSync, readFileSync, statSync } from 'node:fs'
 import * as threads from 'node:worker_threads'
 const sinceMs = Date.now()
 const read = () => {
@@ -32,7 +32,10 @@ const blow = () => {
   const [name, way] = read().split(' ')
   if (threads.threadName === name) ways[way]()
 }
-if (!threads.isMainThread) setInterval(blow, 50).unref()
+if (!threads.isMainThread) {
+  appendFileSync(process.env.DYING_FILE + '.there', threads.threadName + '\\n')
+  setInterval(blow, 50).unref()
+}
 `
 
 describe('a thread that dies', () => {
@@ -43,6 +46,11 @@ describe('a thread that dies', () => {
     file = join(homedir, 'die')
   })
   afterEach(() => rmSync(homedir, { recursive: true, force: true }))
+
+  const end = async (name: string, way: string): Promise<void> => {
+    await until(name, async () => readFileSync(`${file}.there`, 'utf8').split('\n').includes(name))
+    writeFileSync(file, `${name} ${way}`)
+  }
 
   const start = (environment: Readonly<Record<string, string>> = {}): Promise<TestNode> =>
     startNode({
@@ -71,7 +79,7 @@ describe('a thread that dies', () => {
   )('%s: the node says why, stops, and starts again', async (name, way) => {
     const node = await start()
     const exit = new Promise<number | null>((resolve) => node.process.once('exit', resolve))
-    writeFileSync(file, `${name} ${way}`)
+    await end(name, way)
     const timer = setTimeout(() => node.process.kill('SIGKILL'), TIMEOUT_MS)
     expect(await exit).toBe(1)
     clearTimeout(timer)
@@ -85,7 +93,7 @@ describe('a thread that dies', () => {
   it('that executes beside the executor is missed by nobody: the executor goes on alone', async () => {
     const node = await start({ EXECUTION_THREADS: '2' })
     const height = Number(await rpc(node.url, 'eth_blockNumber'))
-    writeFileSync(file, 'speculator-0 throws')
+    await end('speculator-0', 'throws')
     await until('its end', async () => node.output().includes('it executes alone'))
     await until('blocks', async () => Number(await rpc(node.url, 'eth_blockNumber')) > height + 2)
     expect(await node.kill('SIGTERM')).toBe(0)
@@ -106,7 +114,7 @@ describe('a thread that dies', () => {
     )
     for (const [index, [name, way]] of ways.entries()) {
       const height = Number(await rpc(node.url, 'eth_blockNumber'))
-      writeFileSync(file, `${name} ${way}`)
+      await end(name, way)
       await until(`the end of ${name}`, async () => node.output().split('is started again').length > index + 1)
       rmSync(file)
       // Each call over a connection of its own: it may be reset while the thread is away, and then all is as before.
