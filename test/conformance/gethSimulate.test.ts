@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { PROPERTY_RUNS } from '../propertyRuns.ts'
 import { askSimulation } from './gethSimulate/askSimulation.ts'
 import { difference } from './gethSimulate/differences.ts'
 import { decodeVectors } from './gethSimulate/vectors.ts'
@@ -11,7 +12,8 @@ const SUITE = fileURLToPath(new URL('../../../shared/fixtures/rpc-compat/', impo
 test.skipIf(!existsSync(SUITE))(
   'random simulations are answered as geth 1.17.10 answers them',
   async () => {
-    const vectors = decodeVectors(readFileSync(new URL('./vectors/simulate.json.br', import.meta.url)))
+    const all = decodeVectors(readFileSync(new URL('./vectors/simulate.json.br', import.meta.url)))
+    const vectors = all.filter((_, index) => PROPERTY_RUNS > 1 || index % 2 === 0)
     const server = await startSuiteServer(SUITE)
     const found: string[] = []
     for (const [index, { params, answer }] of vectors.entries()) {
@@ -19,7 +21,7 @@ test.skipIf(!existsSync(SUITE))(
       if (where !== undefined) found.push(`${index}: ${where}`)
     }
     await server.close()
-    expect(vectors.length).toBeGreaterThan(100)
+    expect(vectors.length).toBeGreaterThan(50)
     expect(found).toEqual([])
   },
   120_000,

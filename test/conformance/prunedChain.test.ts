@@ -10,7 +10,7 @@ import { createTestChain, type TestChain, WALLET_KEY } from '../unit/app/testCha
 import { createRandom } from '../unit/state/randomChain.ts'
 
 const WINDOW = 50
-const BLOCKS = runs(800)
+const BLOCKS = runs(500)
 const STATE_HISTORY = [Column.changeIndex, Column.changeShard, Column.trieHistory, Column.blockChanges]
 /** headers and commits stay whatever is pruned */
 const BODIES = [Column.results, Column.transaction, Column.nativeTransaction, Column.logTerm, Column.eventTerm]

@@ -17,7 +17,7 @@ import { firstSeed, runs } from '../propertyRuns.ts'
 import { MemoryStateReader } from '../unit/state/memoryReader.ts'
 import { ACCOUNTS, createRandom, describeState, randomBlock } from '../unit/state/randomChain.ts'
 
-const BLOCKS = runs(500)
+const BLOCKS = runs(300)
 /** blocks of state that a pruned node keeps */
 const WINDOW = 120
 
