@@ -36,6 +36,8 @@ export interface DataPaths {
   readonly copyMark: string
   /** known addresses of peers; may be deleted */
   readonly addressBook: string
+  /** the upgrade for which the node has stopped, for a supervisor (src/app/upgradeInfo.ts) */
+  readonly upgradeInfo: string
   /** present while a reset is under way, or was interrupted */
   readonly resetMarker: string
   /** a directory that the running process holds locked */
@@ -63,6 +65,7 @@ export function dataPaths(homedir: string): DataPaths {
     snapshots: join(homedir, 'snapshots'),
     copyMark: join(homedir, 'copy-mark.json'),
     addressBook: join(homedir, 'peers.json'),
+    upgradeInfo: join(homedir, 'data', 'upgrade-info.json'),
     resetMarker: join(homedir, 'reset-under-way'),
     lock: join(homedir, 'lock'),
     pid: join(homedir, 'coind.pid'),
@@ -135,6 +138,7 @@ function chainParts(paths: DataPaths): readonly string[] {
     paths.copyMark,
     paths.snapshots,
     paths.addressBook,
+    paths.upgradeInfo,
   ]
 }
 
@@ -173,6 +177,7 @@ export function resetHome(paths: DataPaths): void {
   if (existsSync(paths.config)) syncDirectory(paths.config)
   for (const path of [
     paths.addressBook,
+    paths.upgradeInfo,
     paths.snapshots,
     paths.restoredFrom,
     ...databaseDirectories(paths),

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { upgradeNeededBy, writeUpgradeInfo } from '../app/upgradeInfo.ts'
 import type { RunningNode } from '../cli/ports.ts'
 import type { Config } from '../config/config.ts'
 import { asksForSnapshot, checkRuntime } from '../config/startRules.ts'
@@ -69,6 +70,7 @@ export async function runNode(config: Config, home: Home, logger: Logger, end: N
   try {
     return await start(config, home, logger, end, undo)
   } catch (error) {
+    tellSupervisor(error, home, logger)
     await undo.run().catch((stopError: unknown) => logNotStopped(logger, stopError))
     throw nameDamagedFile(error, home.paths.db)
   }
@@ -258,7 +260,7 @@ async function start(
     wsUrl: `${rpcUrl.replace(/^http/, 'ws')}ws`,
     metricsUrl,
     height: info.height,
-    ...endOf(Promise.race([failure.promise, threads.died]), undo, logger, paths.db),
+    ...endOf(Promise.race([failure.promise, threads.died]), undo, home, logger),
   }
 }
 
@@ -267,12 +269,7 @@ async function start(
  * after a failure, which names the damaged file of the database where it can; a stop signal during the end of a failed node does not make
  * it a success.
  */
-function endOf(
-  died: Promise<never>,
-  undo: UndoList,
-  logger: Logger,
-  location: string,
-): Pick<RunningNode, 'ended' | 'stop'> {
+function endOf(died: Promise<never>, undo: UndoList, home: Home, logger: Logger): Pick<RunningNode, 'ended' | 'stop'> {
   const ended = Promise.withResolvers<void>()
   // The node may fail before its starter awaits this promise.
   ended.promise.catch(() => undefined)
@@ -286,12 +283,24 @@ function endOf(
     if (stopping !== undefined) return
     hasFailed = true
     logger.fatal({ error }, 'the node cannot go on and stops')
+    tellSupervisor(error, home, logger)
     await stop().catch((stopError: unknown) => logNotStopped(logger, stopError))
-    ended.reject(nameDamagedFile(error, location))
+    ended.reject(nameDamagedFile(error, home.paths.db))
   })
   return {
     ended: ended.promise,
     stop: () => (hasFailed ? stop() : stop().then(ended.resolve, ended.reject)),
+  }
+}
+
+/** Where the node ends because it needs another version, a file says which. */
+function tellSupervisor(error: unknown, { paths }: Home, logger: Logger): void {
+  const upgrade = upgradeNeededBy(error)
+  if (upgrade === undefined) return
+  try {
+    writeUpgradeInfo(paths.upgradeInfo, upgrade)
+  } catch (writeError) {
+    logger.error({ error: writeError, path: paths.upgradeInfo }, 'a supervisor cannot be told of the upgrade')
   }
 }
 

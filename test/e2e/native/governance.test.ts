@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { EncodeObject } from '@cosmjs/proto-signing'
@@ -9,6 +9,7 @@ import { MsgUpdateParams } from 'cosmjs-types/cosmos/staking/v1beta1/tx'
 import { createPublicClient, createWalletClient, type Hex, http, type PublicClient, stringToHex } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { compileContract } from '../../../contracts/compile.ts'
+import { dataPaths } from '../../../src/app/dataDirectory.ts'
 import { toBech32 } from '../../../src/primitives/address.ts'
 import { hexToBytes } from '../../../src/primitives/bytes.ts'
 import { ACCOUNTS, COIN, GWEI, KEYS, viemChain } from '../devChain.ts'
@@ -291,6 +292,10 @@ describe('an upgrade', () => {
     expect(code).toBe(1)
     const message = new RegExp(`v99.*${height}|${height}.*v99`)
     expect(node.output()).toMatch(message)
+    const { upgradeInfo } = dataPaths(node.homedir)
+    const told = { name: 'v99', height: Number(height), info: 'see the forum' }
+    expect(JSON.parse(readFileSync(upgradeInfo, 'utf8'))).toEqual(told)
+    rmSync(upgradeInfo)
 
     // It says the same again, in one line.
     const again = await runCoind(['start', '--homedir', node.homedir], {
@@ -304,6 +309,7 @@ describe('an upgrade', () => {
     })
     expect(again).toMatchObject({ code: 1, output: expect.stringMatching(message) })
     expect(again.output).toContain('see the forum')
+    expect(JSON.parse(readFileSync(upgradeInfo, 'utf8'))).toEqual(told)
     for (const output of [node.output(), again.output]) expect(output).not.toMatch(/\n\s+at /)
 
     const invariants = await runCli(node.url, ['debug', 'invariants', '--homedir', node.homedir])

@@ -39,6 +39,7 @@ afterEach(() => {
 
 function fill(): void {
   mkdirSync(paths.config)
+  mkdirSync(dirname(paths.upgradeInfo))
   for (const file of [
     paths.genesis,
     paths.validatorKey,
@@ -46,6 +47,7 @@ function fill(): void {
     paths.copyMark,
     paths.addressBook,
     paths.restoredFrom,
+    paths.upgradeInfo,
   ])
     writeFileSync(file, file)
   for (const directory of [...databaseDirectories(paths), join(paths.wal, 'evidence'), join(paths.snapshots, '100')]) {
@@ -81,10 +83,11 @@ describe('resetHome', () => {
         paths.copyMark,
         paths.snapshots,
         paths.addressBook,
+        paths.upgradeInfo,
       ].sort(),
     )
     resetHome(paths)
-    expect(readdirSync(paths.homedir).sort()).toEqual(['config', 'notes.txt'])
+    expect(readdirSync(paths.homedir).sort()).toEqual(['config', 'data', 'notes.txt'])
     expect(readdirSync(paths.config).sort()).toEqual(['node_key.json', 'priv_validator_key.json'])
     expect(readFileSync(paths.validatorKey, 'utf8')).toBe(paths.validatorKey)
     expect(partsToReset(paths)).toEqual([])
