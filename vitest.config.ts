@@ -34,6 +34,8 @@ const LONG = [
   'e2e/native/governance.test.ts',
   'e2e/operator.test.ts',
   'e2e/network/validators.test.ts',
+  'e2e/network/joining.test.ts',
+  'e2e/network/fifthValidator.test.ts',
 ]
 
 /**
