@@ -4,6 +4,7 @@ import type { Reindexed } from '../app/reindex.ts'
 import type { Repaired } from '../app/repair/repairDatabase.ts'
 import type { FundedAccount } from '../chain/createGenesis.ts'
 import type { Config } from '../config/config.ts'
+import type { Finding } from '../maintenance/doctor/finding.ts'
 import type { MadeSnapshot } from '../snapshot/makeSnapshot.ts'
 import type { ShelvedSnapshot } from '../snapshot/shelf.ts'
 import type { VerifiedSnapshot } from '../snapshot/verifySnapshot.ts'
@@ -188,6 +189,8 @@ export interface NodeCommands {
   compactDatabase(config: Config, signal: AbortSignal): Promise<Compacted>
   /** hex(sha256(ed25519 public key)[:20]) of the node key, which is created when it is absent */
   showNodeId(config: Config): Promise<string>
+  /** Looks for what keeps a node with these settings from its work, even while it runs. @returns findings by what was looked at */
+  examineNode(config: Config): Promise<ReadonlyMap<string, readonly Finding[]>>
   /** Checks the newest state in the data directory, even while a node runs there. */
   checkInvariants(config: Config): Promise<InvariantReport>
   /** Makes a snapshot of the state in the data directory, even while a node runs there. */

@@ -7,6 +7,7 @@ import { addChainInfo } from './commands/chainInfo.ts'
 import { addReindex, addRollback } from './commands/database.ts'
 import { addDevnet } from './commands/devnet.ts'
 import { addCompact, addPrune } from './commands/disk.ts'
+import { addDoctor } from './commands/doctor.ts'
 import { addDebug, addGenesis, addInit, addReset, addShowNodeId } from './commands/home.ts'
 import { addKeys } from './commands/keys.ts'
 import { addRepair } from './commands/repair.ts'
@@ -31,6 +32,7 @@ const OPERATOR_ERRORS: ReadonlyMap<string, number> = new Map([
   ['DecidedBlockError', EXIT_FAILED],
   ['InvariantsBroken', EXIT_DATA],
   ['DamageFound', EXIT_DATA],
+  ['ProblemsFound', EXIT_FAILED],
   ['BlockFileError', EXIT_DATA],
   ['ManifestError', EXIT_DATA],
   ['SnapshotError', EXIT_DATA],
@@ -97,6 +99,7 @@ export async function runCommand(
     addShowNodeId,
     addVersion,
     addDebug,
+    addDoctor,
     addDevnet,
     addTestnet,
     addKeys,

@@ -21,6 +21,7 @@ import type { ShelvedSnapshot } from '../snapshot/shelf.ts'
 import type { VerifiedSnapshot } from '../snapshot/verifySnapshot.ts'
 import type { Database } from '../storage/database.ts'
 import { startProgress } from '../telemetry/progress.ts'
+import type { Finding } from './doctor/finding.ts'
 
 /*
  * What an operator has done beside a node, which may run: it reads a copy of the database, made of links, or files that never change.
@@ -172,4 +173,9 @@ export async function backUp(config: Config, { out, withKeys, signal }: BackupOp
   } finally {
     progress.end()
   }
+}
+
+/** Looks for what keeps a node with these settings from its work. */
+export async function examineNode(config: Config): Promise<ReadonlyMap<string, readonly Finding[]>> {
+  return (await import('./doctor/examineNode.ts')).examineNode(config)
 }

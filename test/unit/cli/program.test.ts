@@ -94,6 +94,7 @@ async function run(args: string, setting: Setting = {}): Promise<Outcome> {
       consensusHash: new Uint8Array(32).fill(0xab),
     }),
     listSnapshots: record('snapshot list', [{ height: 97, timestamp: 1_700_000_000, chunks: 5, bytes: 4000 }]),
+    examineNode: record('doctor', new Map([['disk', [{ state: 'ok', text: '9 GiB free' } as const]]])),
     checkInvariants: record('check-invariants', { height: 7, accounts: 3, problems: setting.problems ?? [] }),
     ...setting.node,
   }
@@ -428,6 +429,16 @@ describe('coind', () => {
       node: { createSnapshot },
     })
     expect({ code, errors }).toEqual({ code: 130, errors: ['interrupted: no snapshot was made'] })
+  })
+
+  it('says of a machine what keeps a node from its work, and ends with code 1 where something does', async () => {
+    expect(await run('doctor')).toMatchObject({ code: 0, printed: 'ok       disk      9 GiB free\n', errors: [] })
+    const found = new Map([['clock', [{ state: 'problem', text: 'behind' } as const]]])
+    const node = { examineNode: async () => found }
+    const errors = ['1 of 1 checks found a problem']
+    expect(await run('doctor', { node })).toMatchObject({ code: 1, printed: 'PROBLEM  clock     behind\n', errors })
+    const { printed } = await run('doctor --json', { node })
+    expect(JSON.parse(printed)).toEqual([{ check: 'clock', state: 'problem', text: 'behind' }])
   })
 
   it('prints what the state breaks', async () => {

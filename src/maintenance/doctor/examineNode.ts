@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs'
+import { availableParallelism, totalmem } from 'node:os'
+import { dataPaths } from '../../app/dataDirectory.ts'
+import type { Config } from '../../config/config.ts'
+import type { Finding } from './finding.ts'
+import { examineDisk, examineOpenFiles, examineSize } from './machine.ts'
+import { examineClock, examinePeers, examinePorts } from './network.ts'
+import { examineKeys, examineRuntime, examineSettings } from './settings.ts'
+
+/**
+ * `coind doctor`: finds what keeps a node from starting, signing in time or being reached, before it does. May run beside the node; asks
+ * nobody but the seed node and the peers that the settings name.
+ * @returns findings by what was looked at, in the order in which an operator mends them
+ */
+export async function examineNode(config: Config): Promise<ReadonlyMap<string, readonly Finding[]>> {
+  const paths = dataPaths(config.homedir)
+  return new Map([
+    ['settings', examineSettings(config, paths)],
+    ['Node.js', [examineRuntime(process.versions.node)]],
+    ['keys', examineKeys(paths)],
+    ['disk', examineDisk(config.homedir, () => performance.now())],
+    ['files', [examineOpenFiles(ownLimits())]],
+    ['machine', examineSize(availableParallelism(), totalmem())],
+    ['ports', await examinePorts(config)],
+    ['clock', [await examineClock(config.joining.seedNodeUrl, () => Date.now())]],
+    ['peers', await examinePeers(config.p2p.persistentPeers)],
+  ])
+}
+
+function ownLimits(): string | undefined {
+  try {
+    return readFileSync('/proc/self/limits', 'utf8')
+  } catch {
+    // Linux has it.
+    return undefined
+  }
+}

@@ -1,0 +1,81 @@
+import { closeSync, fsyncSync, mkdtempSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Finding, ok, problem, warning } from './finding.ts'
+
+/* What the machine gives to the node: disk, memory, processors, open files. */
+
+const GIB = 2 ** 30
+/** Under this LevelDB may not be able to merge its files. */
+const LEAST_FREE_BYTES = GIB
+const GOOD_FREE_BYTES = 20 * GIB
+/** Synced writes to measure, of about one record of the write-ahead log each. */
+const SYNCED_WRITES = 20
+const SYNCED_BYTES = 512
+/** Each block waits for a few of them, one after another. */
+const SLOW_SYNC_MS = 20
+/** For LevelDB, segments, and the connections of peers and clients. */
+const LEAST_FILES = 4_096
+const LEAST_MEMORY_BYTES = 1.5 * GIB
+const LEAST_PROCESSORS = 2
+
+/** Space and speed of the disk that has the data directory. Writes a small file there, and removes it. */
+export function examineDisk(homedir: string, now: () => number): readonly Finding[] {
+  let directory: string
+  try {
+    directory = mkdtempSync(join(homedir, 'doctor-'))
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return [warning(`${homedir} does not exist yet: the first start makes it`)]
+    return [problem(`${homedir} cannot be written (${message}): give it to the user that runs the node`)]
+  }
+  try {
+    const { bavail, bsize } = statfsSync(directory)
+    return [examineSpace(bavail * bsize), examineSync(medianSyncMs(join(directory, 'synced'), now))]
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
+}
+
+function examineSpace(freeBytes: number): Finding {
+  const free = `${(freeBytes / GIB).toFixed(1)} GiB free`
+  if (freeBytes < LEAST_FREE_BYTES) return problem(`${free}: the node halts when the disk is full; make space`)
+  if (freeBytes < GOOD_FREE_BYTES) return warning(`${free}: watch it, or set PRUNING and BLOCK_HISTORY`)
+  return ok(free)
+}
+
+function examineSync(milliseconds: number): Finding {
+  const took = `a synced write takes ${milliseconds.toFixed(1)} ms`
+  if (milliseconds <= SLOW_SYNC_MS) return ok(took)
+  return warning(`${took}: every block waits for some; use a local SSD, not a network disk`)
+}
+
+function medianSyncMs(path: string, now: () => number): number {
+  const file = openSync(path, 'wx', 0o600)
+  try {
+    const times = Array.from({ length: SYNCED_WRITES }, () => {
+      const begin = now()
+      writeSync(file, Buffer.alloc(SYNCED_BYTES))
+      fsyncSync(file)
+      return now() - begin
+    })
+    return times.sort((a, b) => a - b)[SYNCED_WRITES / 2]!
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** @param limits text of /proc/self/limits; undefined where the system has none */
+export function examineOpenFiles(limits: string | undefined): Finding {
+  const limit = /^Max open files +(\S+)/m.exec(limits ?? '')?.[1]
+  if (limit === undefined) return warning('this system does not tell how many files a process may open')
+  if (limit === 'unlimited' || Number(limit) >= LEAST_FILES) return ok(`up to ${limit} open files`)
+  return warning(`up to ${limit} open files: raise it to 65536 (LimitNOFILE= of systemd, --ulimit nofile= of docker)`)
+}
+
+export function examineSize(processors: number, memoryBytes: number): readonly Finding[] {
+  const has = `${processors} processors, ${(memoryBytes / GIB).toFixed(1)} GiB of memory`
+  const findings: Finding[] = []
+  if (processors < LEAST_PROCESSORS) findings.push(warning(`${has}: a validator needs two processors to keep the pace`))
+  if (memoryBytes < LEAST_MEMORY_BYTES) findings.push(warning(`${has}: under load the node takes up to 1 GiB`))
+  return findings.length === 0 ? [ok(has)] : findings
+}

@@ -1,0 +1,156 @@
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type DataPaths, dataPaths } from '../../../src/app/dataDirectory.ts'
+import { type Config, loadConfig } from '../../../src/config/config.ts'
+import { createValidatorKey } from '../../../src/consensus/validatorKey.ts'
+import { examineDisk, examineOpenFiles, examineSize } from '../../../src/maintenance/doctor/machine.ts'
+import { examineClock, examinePeers, examinePorts } from '../../../src/maintenance/doctor/network.ts'
+import { examineKeys, examineRuntime, examineSettings } from '../../../src/maintenance/doctor/settings.ts'
+
+const GIB = 2 ** 30
+let paths: DataPaths
+beforeEach(() => {
+  paths = dataPaths(mkdtempSync(join(tmpdir(), 'coind-doctor-')))
+  mkdirSync(paths.config)
+})
+afterEach(() => rmSync(paths.homedir, { recursive: true }))
+
+const configWith = (environment: Readonly<Record<string, string>>): Config =>
+  loadConfig({ flags: {}, environment: { NETWORK: 'testnet', ...environment }, dotenv: {} }, paths.homedir)
+const states = (findings: readonly { readonly state: string }[]) => findings.map(({ state }) => state)
+
+async function listening(): Promise<{ port: number; close: () => void }> {
+  const server = createTcpServer((socket) => socket.destroy()).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  return { port: (server.address() as AddressInfo).port, close: () => server.close() }
+}
+
+describe('settings', () => {
+  it('that a start refuses are a problem, with what the start would say', () => {
+    const found = examineSettings(configWith({}), paths)
+    expect(found.find(({ state }) => state === 'problem')?.text).toMatch(/GENESIS_WALLET is not set/)
+    const joins = { JOIN_NETWORK: 'true', SEED_NODE_URL: 'http://localhost:8080' }
+    expect(examineSettings(configWith(joins), paths).find(({ state }) => state === 'problem')?.text).toMatch(
+      /SEED_NODE_ID/,
+    )
+  })
+
+  it('that a start takes are none, and a reset that was interrupted is one', () => {
+    const config = configWith({
+      GENESIS_WALLET: `0x${'11'.repeat(20)}`,
+      EXTERNAL_P2P_ADDRESS: 'node.example.org:26656',
+    })
+    expect(states(examineSettings(config, paths))).toEqual(['ok'])
+    writeFileSync(paths.resetMarker, '')
+    expect(states(examineSettings(config, paths))).toEqual(['ok', 'problem'])
+  })
+
+  it('run on another Node.js are warned of', () => {
+    expect(examineRuntime('26.1.0').state).toBe('ok')
+    expect(examineRuntime('24.1.0')).toMatchObject({ state: 'warning', text: expect.stringContaining('24.1.0') })
+  })
+})
+
+describe('keys', () => {
+  it('may be missing, and are a problem where others can read them or they are none', () => {
+    expect(states(examineKeys(paths))).toEqual(['ok', 'ok'])
+    createValidatorKey(paths.validatorKey, new Uint8Array(32).fill(1))
+    expect(states(examineKeys(paths))).toEqual(['ok', 'ok'])
+    chmodSync(paths.validatorKey, 0o644)
+    writeFileSync(paths.nodeKey, '{"priv_key":{}}', { mode: 0o600 })
+    expect(states(examineKeys(paths))).toEqual(['problem', 'problem'])
+  })
+
+  it('of a copy are warned of', () => {
+    writeFileSync(paths.copyMark, '{}')
+    expect(states(examineKeys(paths))).toEqual(['ok', 'ok', 'warning'])
+  })
+})
+
+describe('the machine', () => {
+  it('has space, and a disk whose speed is measured without leaving a file', () => {
+    let ms = 0
+    const [space, sync] = examineDisk(paths.homedir, () => (ms += 30))
+    expect(space?.text).toMatch(/GiB free/)
+    expect(sync).toMatchObject({ state: 'warning', text: expect.stringContaining('30.0 ms') })
+    expect(examineDisk(paths.homedir, () => 0)[1]?.state).toBe('ok')
+    expect(readdirSync(paths.homedir)).toEqual(['config'])
+    const absent = join(paths.homedir, 'absent')
+    expect(states(examineDisk(absent, () => 0))).toEqual(['warning'])
+    expect(existsSync(absent)).toBe(false)
+    const file = join(paths.homedir, 'file')
+    writeFileSync(file, '')
+    expect(states(examineDisk(file, () => 0))).toEqual(['problem'])
+  })
+
+  it('may be small', () => {
+    expect(states(examineSize(2, 4 * GIB))).toEqual(['ok'])
+    expect(states(examineSize(1, GIB))).toEqual(['warning', 'warning'])
+    const limits = (files: string) =>
+      `Limit\nMax open files            ${files}                 1048576              files\n`
+    expect(['1024', '65536', 'unlimited'].map((files) => examineOpenFiles(limits(files)).state)).toEqual([
+      'warning',
+      'ok',
+      'ok',
+    ])
+    expect(examineOpenFiles(undefined).state).toBe('warning')
+  })
+})
+
+describe('ports', () => {
+  const portsOf = (port: number) => {
+    const off = { host: '127.0.0.1', port: 0 }
+    const { rpc, p2p } = configWith({})
+    return { rpc: { ...rpc, host: '127.0.0.1', port }, p2p: { ...p2p, ...off }, metrics: off }
+  }
+
+  it('that another program has are a problem; those of a node are not', async () => {
+    const other = await listening()
+    expect(states(await examinePorts(portsOf(other.port)))).toEqual(['problem'])
+    other.close()
+    expect(states(await examinePorts(portsOf(other.port)))).toEqual(['ok'])
+
+    const node = createServer((_, response) => response.end('{"live":true}')).listen(0, '127.0.0.1')
+    await new Promise((resolve) => node.once('listening', resolve))
+    const { port } = node.address() as AddressInfo
+    const [found] = await examinePorts(portsOf(port))
+    node.close()
+    expect(found).toMatchObject({ state: 'ok', text: expect.stringContaining('running node') })
+  })
+})
+
+describe('others', () => {
+  it('tell the time, if there are any', async () => {
+    const nowMs = Date.parse('2026-01-01T00:00:10.500Z')
+    const seed = createServer((_, response) => response.setHeader('date', new Date(nowMs).toUTCString()).end('{}'))
+    seed.listen(0, '127.0.0.1')
+    await new Promise((resolve) => seed.once('listening', resolve))
+    const url = `http://127.0.0.1:${(seed.address() as AddressInfo).port}/`
+    expect((await examineClock(url, () => nowMs + 1_000)).state).toBe('ok')
+    expect(await examineClock(url, () => nowMs + 5_000)).toMatchObject({
+      state: 'problem',
+      text: expect.stringContaining('5.0 s ahead'),
+    })
+    expect(await examineClock(url, () => nowMs - 4_000)).toMatchObject({
+      text: expect.stringContaining('4.0 s behind'),
+    })
+    seed.close()
+    expect((await examineClock(url, () => nowMs)).text).toMatch(/does not answer/)
+    expect((await examineClock(undefined, () => nowMs)).state).toBe('warning')
+  })
+
+  it('take connections, or are named', async () => {
+    const peer = await listening()
+    const id = '0'.repeat(40)
+    const addresses = [`127.0.0.1:${peer.port}`, '127.0.0.1:1', 'nowhere.invalid:26656']
+    const found = await examinePeers(addresses.map((address) => ({ id, address })))
+    peer.close()
+    expect(states(found)).toEqual(['ok', 'warning', 'warning'])
+    expect(found[1]?.text).toMatch(/ECONNREFUSED/)
+    expect(states(await examinePeers([]))).toEqual(['ok'])
+  })
+})
