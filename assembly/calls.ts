@@ -5,8 +5,8 @@ import {
 import { clearReturnData, returnData, returnLength } from './buffer'
 import { delegationOf, emptyCode } from './codes'
 import {
-  ACCOUNT_EMPTY, ACCOUNT_EXISTS, ACCOUNT_STATEFUL_PRECOMPILE, CALL_DELEGATED, CALL_DEPTH, CALL_STATIC, FAILED,
-  INSUFFICIENT_BALANCE, OP_CALL, OP_CALLCODE, OP_DELEGATECALL, OP_STATICCALL, OUT_OF_GAS, PRECOMPILE_FAILED, REVERTED,
+  ACCOUNT_EMPTY, ACCOUNT_EXISTS, ACCOUNT_IDLE_PRECOMPILE, ACCOUNT_STATEFUL_PRECOMPILE, CALL_DELEGATED, CALL_DEPTH,
+  CALL_STATIC, FAILED, INSUFFICIENT_BALANCE, OP_CALL, OP_CALLCODE, OP_DELEGATECALL, OP_STATICCALL, OUT_OF_GAS, PRECOMPILE_FAILED, REVERTED,
   SUCCESS, TRACE_FRAMES, WRITE_PROTECTION,
 } from './constants'
 import { copyCost } from './copyOpcodes'
@@ -15,7 +15,7 @@ import { setFailure } from './failure'
 import { depth, endFrame, frame, openCheckpoints, pushFrame, traceFlags } from './frameStack'
 import { callPrecompile, touch, traceEnter, traceExit, transfer } from './host'
 import {
-  ACCOUNT_BALANCE, ACCOUNT_FLAGS, CALLER, GAS, INPUT, INPUT_LENGTH, IS_STATIC, MAX_DEPTH, MEMORY, OUTPUT,
+  ACCOUNT_BALANCE, ACCOUNT_FLAGS, ACCOUNT_LEAST_GAS, CALLER, GAS, INPUT, INPUT_LENGTH, IS_STATIC, MAX_DEPTH, MEMORY, OUTPUT,
   OUTPUT_LENGTH, RECORD, SP, VALUE, WORD,
 } from './layout'
 import { hasDelegations } from './opcodeTable'
@@ -219,8 +219,9 @@ function runPrecompile(kind: u32, record: usize): u32 {
     runIdentity(called)
     return GOES_ON
   }
-  const isStateful = (load<u32>(record, ACCOUNT_FLAGS) & ACCOUNT_STATEFUL_PRECOMPILE) !== 0
-  if (isStateful) openCheckpoints()
+  if ((load<u32>(record, ACCOUNT_FLAGS) & ACCOUNT_STATEFUL_PRECOMPILE) !== 0 && endWithoutHost(kind, record)) {
+    return GOES_ON
+  }
   const isDelegated = kind === OP_DELEGATECALL || kind === OP_CALLCODE
   const left = callPrecompile(
     record,
@@ -231,10 +232,6 @@ function runPrecompile(kind: u32, record: usize): u32 {
     load<i64>(called, GAS),
     (load<u32>(called, IS_STATIC) !== 0 ? CALL_STATIC : 0) | (isDelegated ? CALL_DELEGATED : 0),
   )
-  if (isStateful) {
-    accountsChanged()
-    slotsChanged()
-  }
   if (left === i64.MIN_VALUE) {
     setFailure(PRECOMPILE_FAILED)
     endFrame(FAILED, 0, 0, 0)
@@ -244,4 +241,28 @@ function runPrecompile(kind: u32, record: usize): u32 {
     endFrame(SUCCESS, left, returnData, returnLength)
   }
   return GOES_ON
+}
+
+/** Ends a call of a stateful precompile whose outcome is known: the call has too little gas for anything, or there is nothing to do. */
+function endWithoutHost(kind: u32, record: usize): bool {
+  const gas = load<i64>(frame, GAS)
+  if (gas < load<i64>(record, ACCOUNT_LEAST_GAS)) {
+    setFailure(OUT_OF_GAS)
+    endFrame(FAILED, 0, 0, 0)
+    return true
+  }
+  const isIdle = (load<u32>(record, ACCOUNT_FLAGS) & ACCOUNT_IDLE_PRECOMPILE) !== 0
+  if (!isIdle || (kind === OP_CALL && !isZero(frame + VALUE))) return false
+  endFrame(SUCCESS, gas, 0, 0)
+  return true
+}
+
+/**
+ * To be called before the precompile of the newest frame changes the world: what it does can be undone, and the engine reads again what
+ * it knows of the world.
+ */
+export function prepareWrites(): void {
+  openCheckpoints()
+  accountsChanged()
+  slotsChanged()
 }

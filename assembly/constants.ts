@@ -58,6 +58,8 @@ export const ACCOUNT_WARM = 4
 export const ACCOUNT_HAS_CODE = 8
 export const ACCOUNT_STANDARD_PRECOMPILE = 16
 export const ACCOUNT_STATEFUL_PRECOMPILE = 32
+/** A stateful precompile that does nothing in a call without value. */
+export const ACCOUNT_IDLE_PRECOMPILE = 64
 
 // Flags of a call of a precompile.
 export const CALL_STATIC = 1
@@ -112,6 +114,8 @@ export const RECORD_ADDRESS = 0
 export const RECORD_FLAGS = 20
 export const RECORD_BALANCE = 32
 export const RECORD_CODE_HASH = 64
+/** of a stateful precompile: a call with less gas fails */
+export const RECORD_LEAST_GAS = 112
 
 // Offsets in a code entry that the host reads.
 export const CODE_BYTES = 0

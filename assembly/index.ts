@@ -22,6 +22,7 @@ import { clearUndo } from './undoLog'
 import { copyWord, isZero } from './word'
 
 export { reserveInput } from './buffer'
+export { prepareWrites } from './calls'
 export { newCode } from './codes'
 export { environment, message, result } from './layout'
 

@@ -57,7 +57,7 @@ export const stacks: usize = heap.alloc(WORD * STACK_LIMIT * (<usize>MAX_DEPTH +
 /** Room for bytes that are passed to the host: keys, addresses, words. */
 export const scratch: usize = heap.alloc(256)
 
-// An account record. Up to 96 bytes the host reads and writes it (RECORD_… of the constants).
+// An account record. Up to 96 bytes, and the last field, the host reads and writes it (RECORD_… of the constants).
 export const ACCOUNT_FLAGS: usize = 20
 export const ACCOUNT_CODE: usize = 24
 export const ACCOUNT_EPOCH: usize = 28
@@ -67,7 +67,8 @@ export const ACCOUNT_NEXT: usize = 96
 export const ACCOUNT_IS_WARM: usize = 100
 /** the record made before this one */
 export const ACCOUNT_OLDER: usize = 104
-export const ACCOUNT_SIZE: usize = 112
+export const ACCOUNT_LEAST_GAS: usize = 112
+export const ACCOUNT_SIZE: usize = 128
 
 // A slot record, of storage or of transient storage.
 export const SLOT_NEXT: usize = 0

@@ -16,6 +16,8 @@ export interface PrecompileCall {
   readonly isDelegated: boolean
   readonly world: WorldState
   readonly block: BlockContext
+  /** A precompile with `announcesWrites` calls it before it changes the world; further times do nothing more. */
+  beforeWrite(): void
 }
 
 /** `revert` keeps the gas that is left and carries revert data; `failure` takes all of it. */
@@ -29,10 +31,17 @@ export interface PrecompileResult {
 
 /**
  * A contract inside the node. Synchronous, and it knows nothing of any engine; the engine undoes its writes when it does
- * not succeed. It never throws for what a caller can send.
+ * not succeed. It never throws for what a caller can send. `run` is what a call does; `leastGas`, `isIdle` and `announcesWrites`
+ * say beforehand what is true of all calls, so that an engine can make the cheapest of them fast.
  */
 export interface StatefulPrecompile {
   readonly address: Address
+  /** A call with less fails with `out of gas`, whatever else it has. */
+  readonly leastGas?: bigint
+  /** A call without value, or a delegated one, succeeds, uses no gas, returns nothing and changes nothing. */
+  readonly isIdle?: true
+  /** It calls `beforeWrite` of each call that changes the world; without this every call may. */
+  readonly announcesWrites?: true
   /** a call's overrides moved it here: it is not warm, as an account that has been here before the call is not */
   readonly isMoved?: true
   run(call: PrecompileCall): PrecompileResult

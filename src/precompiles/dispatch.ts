@@ -1,7 +1,7 @@
 import type { PrecompileCall, PrecompileResult, StatefulPrecompile } from '../evm/precompile.ts'
 import { isSdkError, type SdkError } from '../modules/sdkError.ts'
 import type { Address } from '../primitives/address.ts'
-import { bigIntToBytes, bytesKey, bytesToHex, EMPTY_BYTES } from '../primitives/bytes.ts'
+import { bigIntToBytes, bytesToHex, EMPTY_BYTES } from '../primitives/bytes.ts'
 import { type AbiEvent, decodeValues, encodeErrorString, encodeValues, selectorOf, signatureOf } from './abi/codec.ts'
 import type { AbiFields, AbiValues } from './abi/types.ts'
 
@@ -137,20 +137,23 @@ export function createPrecompile(
   address: Address,
   { functions, events = {}, fallback = noSuchFunction }: PrecompileRows,
 ): TabledPrecompile {
-  const bySelector = new Map(functions.map((entry) => [bytesKey(selectorOf(entry.signature)), entry]))
+  const bySelector = new Map(functions.map((entry) => [selectorNumber(selectorOf(entry.signature)), entry]))
   return {
     address,
     functions,
     events,
+    leastGas: [...functions, fallback].reduce((least, { gas }) => (gas < least ? gas : least), fallback.gas),
+    announcesWrites: true,
     run(call) {
       const { data, gasLimit } = call
-      const entry = data.length < 4 ? undefined : bySelector.get(bytesKey(data.subarray(0, 4)))
+      const entry = data.length < 4 ? undefined : bySelector.get(selectorNumber(data))
       const rules: FunctionRules = entry ?? fallback
       const meter = new Meter(gasLimit)
       const isPaid = meter.charge(rules.gas + (entry === undefined ? 0n : argumentsGas(entry, data.length - 4)))
       if (!isPaid) return outOfGas(gasLimit) // 1
       const refusal = refuse(call, rules) // 2 to 4
       if (refusal !== undefined) return reverted(meter.used, refusal)
+      if (canWrite(rules)) call.beforeWrite()
       const context: FunctionContext = {
         caller: call.caller,
         value: call.value,
@@ -166,6 +169,11 @@ export function createPrecompile(
       return { status: 'success', output: outcome, gasUsed: meter.used }
     },
   }
+}
+
+/** The first four bytes of calldata as a number. */
+function selectorNumber(data: Uint8Array): number {
+  return ((data[0]! << 24) | (data[1]! << 16) | (data[2]! << 8) | data[3]!) >>> 0
 }
 
 class Meter {
@@ -191,12 +199,16 @@ function argumentsGas({ inputs }: Pick<PrecompileFunction, 'inputs'>, length: nu
 /** Revert data when the kind of call does not fit the function. */
 function refuse(
   call: Pick<PrecompileCall, 'isDelegated' | 'isStatic' | 'value'>,
-  { mutability, writes = mutability !== 'view' }: FunctionRules,
+  rules: FunctionRules,
 ): Uint8Array | undefined {
   if (call.isDelegated) return DELEGATED_CALL
-  if (call.isStatic && writes) return WRITE_PROTECTION
-  if (call.value > 0n && mutability !== 'payable') return EMPTY_BYTES
+  if (call.isStatic && canWrite(rules)) return WRITE_PROTECTION
+  if (call.value > 0n && rules.mutability !== 'payable') return EMPTY_BYTES
   return undefined
+}
+
+function canWrite({ mutability, writes = mutability !== 'view' }: FunctionRules): boolean {
+  return writes
 }
 
 function reverted(gasUsed: bigint, output: Uint8Array): PrecompileResult {

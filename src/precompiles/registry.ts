@@ -44,6 +44,8 @@ function closedAccount(address: Address): StatefulPrecompile {
   const refusal = encodeErrorString(`${toBech32(address)} is not allowed to receive funds: unauthorized`)
   return {
     address,
+    isIdle: true,
+    announcesWrites: true,
     run: ({ value, isDelegated }) =>
       value === 0n || isDelegated
         ? { status: 'success', output: EMPTY_BYTES, gasUsed: 0n }

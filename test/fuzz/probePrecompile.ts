@@ -11,7 +11,9 @@ const SLOTS = 4
  */
 export const probePrecompile: StatefulPrecompile = {
   address: PROBE_ADDRESS,
-  run({ caller, value, data, isStatic, isDelegated, world }): PrecompileResult {
+  leastGas: GAS,
+  announcesWrites: true,
+  run({ caller, value, data, isStatic, isDelegated, world, beforeWrite }): PrecompileResult {
     if (isDelegated) return { status: 'revert', output: Uint8Array.of(0xde), gasUsed: GAS }
     const slot = new Uint8Array(32).with(31, (data[1] ?? 0) % SLOTS)
     switch ((data[0] ?? 0) % 8) {
@@ -24,6 +26,7 @@ export const probePrecompile: StatefulPrecompile = {
       case 2:
       case 3:
         if (isStatic) return { status: 'failure', output: EMPTY_BYTES, gasUsed: GAS, failure: 'write protection' }
+        beforeWrite()
         world.setStorage(PROBE_ADDRESS, slot, data.subarray(0, 32))
         world.emitLog({ address: PROBE_ADDRESS, topics: [padLeft(caller, 32)], data: data.slice(0, 64) })
         return success(concatBytes(world.getStorage(PROBE_ADDRESS, slot), caller))
@@ -31,15 +34,18 @@ export const probePrecompile: StatefulPrecompile = {
         // gives back what it got, and a unit more if it has one
         if (isStatic) return { status: 'revert', output: caller, gasUsed: GAS }
         if (world.getBalance(PROBE_ADDRESS) > 0n) {
+          beforeWrite()
           const amount = world.getBalance(PROBE_ADDRESS)
           world.subBalance(PROBE_ADDRESS, amount)
           world.addBalance(caller, amount)
         }
         return success(EMPTY_BYTES)
       case 5:
+        beforeWrite()
         if (!isStatic) world.emitLog({ address: PROBE_ADDRESS, topics: [], data: EMPTY_BYTES })
         return { status: 'revert', output: data.slice(0, 70), gasUsed: GAS }
       case 6:
+        beforeWrite()
         if (!isStatic) world.setStorage(PROBE_ADDRESS, slot, caller)
         return { status: 'failure', output: EMPTY_BYTES, gasUsed: GAS, failure: 'probe failed' }
       default:

@@ -114,6 +114,7 @@ function run(world: Journal, name: PrecompileName, caller: Hex, data: Uint8Array
     isDelegated: false,
     world,
     block,
+    beforeWrite: () => undefined,
     ...more,
   })
 }
@@ -147,11 +148,30 @@ describe('whatever is called', () => {
         const world = new Journal(chain.state)
         run(world, name, caller, data, { isStatic: true })
         expect(changesOf(world)).toBe(0)
+
+        const { leastGas = 0n } = PRECOMPILES.get(bytesKey(hexToBytes(ADDRESSES[name])))!
+        expect(result.gasUsed).toBeGreaterThanOrEqual(leastGas)
       }),
       { numRuns: runs(1_000) },
     )
     // the values are such that most functions succeed now and then
     expect(seen.size).toBeGreaterThan(CALLS.length / 2)
+  })
+
+  it('changes nothing before it has said so', () => {
+    fc.assert(
+      fc.property(call, fc.constantFrom(...ACCOUNTS), ({ name, item, args }, caller) => {
+        const data = hexToBytes(encodeFunctionData({ abi: [item], functionName: item.name, args }))
+        const world = new Journal(chain.state)
+        let changesBefore: number | undefined
+        const beforeWrite = (): void => {
+          changesBefore ??= changesOf(world)
+        }
+        run(world, name, caller, data, { beforeWrite })
+        expect(changesBefore ?? changesOf(world)).toBe(0)
+      }),
+      { numRuns: runs(500) },
+    )
   })
 
   it('never breaks on bytes that are no arguments', () => {

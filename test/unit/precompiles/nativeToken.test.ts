@@ -80,6 +80,7 @@ function call(from: Hex, data: Hex, options: CallOptions = {}): PrecompileResult
     isDelegated: false,
     world,
     block: BLOCK,
+    beforeWrite: () => undefined,
     ...options,
   })
   if (result.status === 'success') world.commit()

@@ -251,6 +251,7 @@ export class ChainEVM extends EVM {
       isDelegated: delegatecall || to === undefined || !equalBytes(codeAddress.bytes, to.bytes),
       world: tracedWorld(world, tracer),
       block,
+      beforeWrite: () => undefined,
     })
     if (result.status === 'failure') return failedPrecompile(result.failure ?? 'internal error', gasLimit)
     const success: ExecResult = { executionGasUsed: result.gasUsed, returnValue: result.output }

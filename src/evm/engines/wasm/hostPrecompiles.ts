@@ -14,6 +14,9 @@ const FAILED = -(1n << 63n)
 
 /** The engine's import that runs a precompile, of Ethereum's or of this chain's. */
 export function precompileImports(run: RunState) {
+  const address: Address = new Uint8Array(ADDRESS_BYTES)
+  const beforeWrite = (): void => run.engine.prepareWrites()
+
   return {
     /** Gas left of a success; -1 minus the gas left of a revert; the least i64 of a failure. */
     callPrecompile(
@@ -25,9 +28,9 @@ export function precompileImports(run: RunState) {
       gas: bigint,
       flags: number,
     ): bigint {
-      const { memory, environment } = run
-      const { rules, precompileGas } = environment
-      const address = memory.copy(record + RECORD_ADDRESS, ADDRESS_BYTES)
+      const { memory, environment, world } = run
+      const { rules, precompileGas, block, tracer } = environment
+      memory.read(record + RECORD_ADDRESS, address)
       const stateful = environment.precompiles.get(bytesKey(address))
       const result =
         stateful === undefined
@@ -43,6 +46,9 @@ export function precompileImports(run: RunState) {
               gasLimit: gas,
               isStatic: (flags & CALL_STATIC) !== 0,
               isDelegated: (flags & CALL_DELEGATED) !== 0,
+              world: tracedWorld(world, tracer),
+              block,
+              beforeWrite,
             })
       if (result.status === 'failure') {
         run.precompileFailure = result.failure ?? FAILURE_MESSAGES.internal
@@ -71,13 +77,13 @@ function unbroken(address: Address, execute: () => PrecompileResult): Precompile
 
 /** None takes more gas than it was given. One that throws ends the run: what it finds wrong with a call is a result. */
 function callStateful(
-  { world, environment, tracing }: RunState,
+  { world, tracing }: RunState,
   precompile: StatefulPrecompile,
-  call: Omit<PrecompileCall, 'world' | 'block'>,
+  call: PrecompileCall,
 ): PrecompileResult {
   const logsBefore = world.logs().length
-  const { block, tracer } = environment
-  const result = precompile.run({ ...call, world: tracedWorld(world, tracer), block })
+  if (precompile.announcesWrites !== true) call.beforeWrite()
+  const result = precompile.run(call)
   if (result.gasUsed > call.gasLimit) return failure(FAILURE_MESSAGES.outOfGas, call.gasLimit)
   if (tracing !== undefined && result.status === 'success') {
     for (const log of world.logs().slice(logsBefore)) tracing.log(log)

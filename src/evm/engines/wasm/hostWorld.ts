@@ -2,6 +2,7 @@ import {
   ACCOUNT_EMPTY,
   ACCOUNT_EXISTS,
   ACCOUNT_HAS_CODE,
+  ACCOUNT_IDLE_PRECOMPILE,
   ACCOUNT_STANDARD_PRECOMPILE,
   ACCOUNT_STATEFUL_PRECOMPILE,
   ACCOUNT_WARM,
@@ -13,6 +14,7 @@ import {
   RECORD_BALANCE,
   RECORD_CODE_HASH,
   RECORD_FLAGS,
+  RECORD_LEAST_GAS,
   STORE_ENTRY,
 } from '../../../../assembly/constants.ts'
 import type { Log } from '../../../chain/receipt.ts'
@@ -60,6 +62,7 @@ function accountImports(run: RunState) {
       const { memory, world } = run
       const address = memory.read(record + RECORD_ADDRESS, first)
       let flags = precompileFlags(run, address)
+      if ((flags & ACCOUNT_STATEFUL_PRECOMPILE) !== 0) flags |= describePrecompile(run, record, address)
       if (world.isWarmAddress(address)) flags |= ACCOUNT_WARM
       const codeHash = world.getCodeHash(address)
       const isEmpty = codeHash === undefined || world.isEmpty(address)
@@ -102,6 +105,13 @@ function precompileFlags({ environment }: RunState, address: Address): number {
   if (precompiles.size > 0 && precompiles.has(bytesKey(address))) return ACCOUNT_STATEFUL_PRECOMPILE | warmth
   if (!isStandard) return 0
   return hiddenPrecompiles?.has(bytesKey(address)) === true ? warmth : ACCOUNT_STANDARD_PRECOMPILE | warmth
+}
+
+/** Writes the least gas of a stateful precompile. @returns the flags that it has */
+function describePrecompile({ memory, environment }: RunState, record: number, address: Address): number {
+  const { leastGas = 0n, isIdle } = environment.precompiles.get(bytesKey(address))!
+  memory.view.setBigInt64(record + RECORD_LEAST_GAS, leastGas, true)
+  return isIdle === true ? ACCOUNT_IDLE_PRECOMPILE : 0
 }
 
 /** Moves coins that the sender has. A balance wraps at 2^256, as geth's does: no chain has so many coins. */

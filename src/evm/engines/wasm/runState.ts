@@ -27,6 +27,8 @@ export interface EngineExports {
   reserveInput(length: number): number
   /** Room for the output of a precompile. */
   reserveOutput(length: number): number
+  /** To be called before a precompile changes the world. */
+  prepareWrites(): void
   /** An entry for a code of `length` bytes. */
   newCode(length: number): number
   /** Room until the next reset. */

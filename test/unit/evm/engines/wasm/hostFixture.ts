@@ -44,6 +44,7 @@ export function handMadeRun(
     reserveInput: room,
     reserveOutput: room,
     allocate: room,
+    prepareWrites: () => undefined,
     newCode: (length) => {
       const entry = room(32)
       const bytes = room(length)

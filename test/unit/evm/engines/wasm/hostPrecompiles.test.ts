@@ -67,7 +67,26 @@ describe('callPrecompile', () => {
     // all else that it was given is its own
     run.memory.bytes.fill(0xaa)
     const { world } = run
-    expect(calls).toEqual([{ caller: SENDER, value: 5n, data: DATA, gasLimit: 1_000n, world, block: BLOCK, ...seen }])
+    const beforeWrite = expect.any(Function)
+    const all = { caller: SENDER, value: 5n, data: DATA, gasLimit: 1_000n, world, block: BLOCK, beforeWrite, ...seen }
+    expect(calls).toEqual([all])
+  })
+
+  it.each<[string, Partial<StatefulPrecompile>, boolean, string[]]>([
+    ['before it runs', {}, false, ['prepared', 'ran']],
+    ['when it says that it writes, if it announces that', { announcesWrites: true }, true, ['prepared', 'ran']],
+    ['not at all if it does not say so', { announcesWrites: true }, false, ['ran']],
+  ])('prepares the writes of one %s', (_name, more, writes, expected) => {
+    const steps: string[] = []
+    const writer = precompile(({ beforeWrite }) => {
+      if (writes) beforeWrite()
+      steps.push('ran')
+      return { status: 'success', output: EMPTY_BYTES, gasUsed: 0n }
+    })
+    const run = handMadeRun(stateWith(), { precompiles: [{ ...writer, ...more }] })
+    run.engine.prepareWrites = () => void steps.push('prepared')
+    call(run, NATIVE)
+    expect(steps).toEqual(expected)
   })
 
   it.each<[string, PrecompileResult, bigint, Uint8Array, string]>([

@@ -3,12 +3,14 @@ import {
   ACCOUNT_EMPTY,
   ACCOUNT_EXISTS,
   ACCOUNT_HAS_CODE,
+  ACCOUNT_IDLE_PRECOMPILE,
   ACCOUNT_STANDARD_PRECOMPILE,
   ACCOUNT_STATEFUL_PRECOMPILE,
   ACCOUNT_WARM,
   RECORD_BALANCE,
   RECORD_CODE_HASH,
   RECORD_FLAGS,
+  RECORD_LEAST_GAS,
 } from '../../../../../assembly/constants.ts'
 import { worldImports } from '../../../../../src/evm/engines/wasm/hostWorld.ts'
 import type { StatefulPrecompile } from '../../../../../src/evm/precompile.ts'
@@ -35,11 +37,12 @@ function createState(): MemoryStateReader {
 }
 
 function load(run: HandMadeRun, address: Uint8Array) {
-  const record = run.room(96)
+  const record = run.room(128)
   run.memory.bytes.fill(0xee, record, record + 96)
   run.memory.write(record, address)
   worldImports(run).loadAccount(record)
   return {
+    leastGas: run.memory.view.getBigInt64(record + RECORD_LEAST_GAS, true),
     flags: run.memory.view.getUint32(record + RECORD_FLAGS, true),
     balance: run.memory.readWord(record + RECORD_BALANCE),
     codeHash: run.memory.readWord(record + RECORD_CODE_HASH),
@@ -56,7 +59,14 @@ describe('loadAccount', () => {
     ['a precompile', bigIntToBytes(0x11n, 20), ACCOUNT_EMPTY | ACCOUNT_STANDARD_PRECOMPILE | ACCOUNT_WARM, 0n, 0n],
     ['a stateful precompile', STATEFUL.address, ACCOUNT_EMPTY | ACCOUNT_STATEFUL_PRECOMPILE, 0n, 0n],
   ])('%s', (_name, address, flags, balance, codeHash) => {
-    expect(load(handMadeRun(createState(), { precompiles: [STATEFUL] }), address)).toEqual({ flags, balance, codeHash })
+    const run = handMadeRun(createState(), { precompiles: [STATEFUL] })
+    expect(load(run, address)).toEqual({ flags, balance, codeHash, leastGas: 0n })
+  })
+
+  it('what a stateful precompile says of all calls', () => {
+    const known = { ...STATEFUL, leastGas: 200n, isIdle: true } as const
+    const { flags, leastGas } = load(handMadeRun(createState(), { precompiles: [known] }), known.address)
+    expect([flags, leastGas]).toEqual([ACCOUNT_EMPTY | ACCOUNT_STATEFUL_PRECOMPILE | ACCOUNT_IDLE_PRECOMPILE, 200n])
   })
 
   it('says what was warmed, and which precompiles the fork has', () => {
