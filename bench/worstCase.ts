@@ -3,7 +3,7 @@
  * opcode with its costliest operands, calls, creations, precompiles, and programs that a random search finds. Each program
  * fills transactions (2^24 gas each). Times are of this thread's processor, so other load hardly changes them.
  *
- *   node bench/worstCase.ts [--engine wasm|reference] [--parts opcodes,memory,state,calls,creation,precompiles,search]
+ *   node bench/worstCase.ts [--engine wasm|reference] [--parts opcodes,memory,state,calls,creation,precompiles,native,search]
  *     [--only text] [--seconds 0.3] [--home DIR] [--accounts 200000] [--slots 200000] [--contracts 4096]
  *     [--search-seconds 60] [--seed 1] [--without EXP,MULMOD] [--index-traces]
  */
@@ -13,6 +13,7 @@ import { creationPrograms } from './worstCase/creationPrograms.ts'
 import { engineNamed } from './worstCase/engines.ts'
 import { climb } from './worstCase/hillClimb.ts'
 import { memoryPrograms } from './worstCase/memoryPrograms.ts'
+import { nativePrograms } from './worstCase/nativePrograms.ts'
 import { opcodePrograms } from './worstCase/opcodePrograms.ts'
 import { precompilePrograms } from './worstCase/precompilePrograms.ts'
 import type { Program } from './worstCase/program.ts'
@@ -24,7 +25,7 @@ import { openTestState } from './worstCase/testState.ts'
 const { values: flags } = parseArgs({
   options: {
     engine: { type: 'string', default: 'wasm' },
-    parts: { type: 'string', default: 'opcodes,memory,state,calls,creation,precompiles,search' },
+    parts: { type: 'string', default: 'opcodes,memory,state,calls,creation,precompiles,native,search' },
     only: { type: 'string', default: '' },
     seconds: { type: 'string', default: '0.3' },
     home: { type: 'string' },
@@ -46,6 +47,7 @@ const PARTS: Readonly<Record<string, () => readonly Program[]>> = {
   calls: () => callPrograms(contracts),
   creation: creationPrograms,
   precompiles: precompilePrograms,
+  native: nativePrograms,
 }
 
 /** Gas of the run that shows how fast a program is. */

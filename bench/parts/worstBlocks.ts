@@ -12,6 +12,7 @@ import type { Target } from '../targets/target.ts'
 import { callPrograms } from '../worstCase/callPrograms.ts'
 import { creationPrograms } from '../worstCase/creationPrograms.ts'
 import { memoryPrograms } from '../worstCase/memoryPrograms.ts'
+import { nativePrograms } from '../worstCase/nativePrograms.ts'
 import { opcodePrograms } from '../worstCase/opcodePrograms.ts'
 import { precompilePrograms } from '../worstCase/precompilePrograms.ts'
 import type { Program } from '../worstCase/program.ts'
@@ -57,6 +58,7 @@ export async function place(target: Pick<Target, 'url'>, name: string): Promise<
   const programs: readonly Program[] = [
     ...[...opcodePrograms(), ...memoryPrograms(), ...statePrograms(), ...callPrograms(4), ...creationPrograms()],
     ...precompilePrograms(),
+    ...nativePrograms(),
   ]
   const program = programs.find((candidate) => candidate.name === name)
   if (program === undefined) throw new Error(`the worst-case search has no program ${name}`)

@@ -1,5 +1,5 @@
 import { callTerm } from '../../src/chain/callIndex.ts'
-import { NATIVE_TOKEN_ADDRESS } from '../../src/chain/genesisConstants.ts'
+import { NATIVE_TOKEN_ADDRESS, STATIC_PRECOMPILES } from '../../src/chain/genesisConstants.ts'
 import type { BlockContext } from '../../src/evm/blockContext.ts'
 import type { Engine, ExecutionEnvironment } from '../../src/evm/engine.ts'
 import { precompileTable } from '../../src/precompiles/registry.ts'
@@ -53,7 +53,7 @@ export const BLOCK: BlockContext = {
  */
 export function createMeasure(store: StateStore, engine: Engine, collectsCalls = false): Measure {
   const rules = { fork: 'osaka', chainId: 76287n } as const
-  const precompiles = precompileTable([hexToBytes(NATIVE_TOKEN_ADDRESS)])
+  const precompiles = precompileTable([NATIVE_TOKEN_ADDRESS, ...STATIC_PRECOMPILES].map(hexToBytes))
   return async (program, gas, firstIndex) => {
     const world = new Journal(store.reader())
     world.setBalance(CALLER, RICH)

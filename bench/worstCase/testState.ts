@@ -1,8 +1,12 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { applyGenesis, genesisStateOf } from '../../src/app/genesisBlock.ts'
+import { createGenesis } from '../../src/chain/createGenesis.ts'
+import type { Genesis } from '../../src/chain/genesisSchema.ts'
 import type { Address } from '../../src/primitives/address.ts'
 import { bigIntToBytes, concatBytes } from '../../src/primitives/bytes.ts'
+import { sha256 } from '../../src/primitives/hash.ts'
 import { Journal } from '../../src/state/journal.ts'
 import { StateStore } from '../../src/state/store.ts'
 import { WriteBatch } from '../../src/storage/batch.ts'
@@ -19,6 +23,8 @@ export const HOARDER: Address = new Uint8Array(20).fill(0xd0)
 /** Bytes of the largest contract (EIP-170). */
 export const MAX_CODE = 24_576
 
+const GENESIS_MS = 1_700_000_000_000
+const VALIDATORS = 20
 const BLOCK = 20_000
 const CODES_IN_BLOCK = 500
 
@@ -40,7 +46,7 @@ interface TestState {
  * A state in a LevelDB database. `home` keeps it for further runs of the same sizes; otherwise it is temporary.
  */
 export async function openTestState(size: StateSize, home: string | undefined): Promise<TestState> {
-  const name = `state-${size.accounts}-${size.slots}-${size.contracts}`
+  const name = `native-state-${size.accounts}-${size.slots}-${size.contracts}`
   const location = home === undefined ? mkdtempSync(join(tmpdir(), 'coind-worst-')) : join(home, name)
   const isBuilt = home !== undefined && existsSync(location)
   mkdirSync(location, { recursive: true })
@@ -81,6 +87,23 @@ function bigCode(index: number): Uint8Array {
   return code
 }
 
+/** The native layer of a new chain. */
+function nativeGenesis(): Genesis {
+  const [first, ...others] = Array.from({ length: VALIDATORS }, (_, index) => ({
+    operator: new Uint8Array(20).fill(index + 1),
+    selfDelegationAcoin: 10n ** 20n,
+    consensusPublicKey: sha256(Uint8Array.of(index)),
+    moniker: `validator ${index}`,
+  }))
+  return createGenesis({
+    ...first!,
+    genesisTimeMs: GENESIS_MS,
+    chainId: 'coin_76287-1',
+    wallet: first!.operator,
+    otherValidators: others,
+  })
+}
+
 async function build(database: Database, store: StateStore, size: StateSize): Promise<void> {
   const block = async (first: number, end: number, change: (world: Journal, index: number) => void): Promise<void> => {
     const world = new Journal(store.reader())
@@ -94,6 +117,7 @@ async function build(database: Database, store: StateStore, size: StateSize): Pr
   const blocks = async (count: number, most: number, change: (world: Journal, index: number) => void) => {
     for (let first = 1; first <= count; first += most) await block(first, Math.min(count + 1, first + most), change)
   }
+  await block(1, 2, (world) => applyGenesis(world, genesisStateOf(nativeGenesis())))
   await blocks(size.accounts, BLOCK, (world, index) => world.setBalance(addressAt(ACCOUNT_FACTOR, index), 1n))
   await blocks(size.slots, BLOCK, (world, index) => world.setStorage(HOARDER, slotAt(index), Uint8Array.of(1)))
   await blocks(size.contracts, CODES_IN_BLOCK, (world, index) => {
