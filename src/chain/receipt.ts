@@ -1,5 +1,5 @@
 import type { Address } from '../primitives/address.ts'
-import { bytesKey } from '../primitives/bytes.ts'
+import { equalBytes } from '../primitives/bytes.ts'
 import { type Hash, keccak256 } from '../primitives/hash.ts'
 import { encodeEnvelope } from './transaction.ts'
 
@@ -50,11 +50,25 @@ const EMPTY_BLOOM = new Uint8Array(BLOOM_BYTES)
 export function logsBloom(logs: readonly Log[]): Uint8Array {
   if (logs.length === 0) return EMPTY_BLOOM
   const bloom = new Uint8Array(BLOOM_BYTES)
-  for (const log of logs) {
-    setBits(bloom, logDigest(log.address))
-    for (const topic of log.topics) setBits(bloom, logDigest(topic))
-  }
+  forEachLogDigest(logs, (_position, digest) => setBits(bloom, digest))
   return bloom
+}
+
+/**
+ * keccak256 of the address of each log, at position 0, and of its topics, at positions 1 to 4. What the log before has at the same
+ * position is left out: most logs follow another one of the same contract and event.
+ */
+export function forEachLogDigest(logs: readonly Log[], visit: (position: number, digest: Hash) => void): void {
+  let before: Log | undefined
+  for (const log of logs) {
+    if (before === undefined || !equalBytes(log.address, before.address)) visit(0, keccak256(log.address))
+    for (let i = 0; i < log.topics.length; i++) {
+      const topic = log.topics[i]!
+      const topicBefore = before?.topics[i]
+      if (topicBefore === undefined || !equalBytes(topic, topicBefore)) visit(i + 1, keccak256(topic))
+    }
+    before = log
+  }
 }
 
 /** The union of bloom filters: a block's from its receipts'. */
@@ -104,27 +118,4 @@ function setBits(bloom: Uint8Array, digest: Hash): void {
     const bit = bitAt(digest, i)
     bloom[BLOOM_BYTES - 1 - (bit >> 3)]! |= 1 << (bit & 7)
   }
-}
-
-/** Digests in each of the two generations of the cache. */
-const GENERATION = 4_096
-
-let recent = new Map<string, Hash>()
-let older = new Map<string, Hash>()
-
-/**
- * keccak256 of a log's address or topic, for bloom filters and the index of logs. It is cached, because the same few contracts, events
- * and holders appear again and again. The array is shared, so callers must not write to it.
- */
-export function logDigest(item: Uint8Array): Hash {
-  const key = bytesKey(item)
-  const known = recent.get(key)
-  if (known !== undefined) return known
-  const digest = older.get(key) ?? keccak256(item)
-  if (recent.size >= GENERATION) {
-    older = recent
-    recent = new Map()
-  }
-  recent.set(key, digest)
-  return digest
 }

@@ -1,12 +1,15 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createKeptHeights } from '../../../src/chain/keptHeights.ts'
 import { bloomLogHeights, indexedLogHeights, logIndexKeys } from '../../../src/chain/logIndex.ts'
 import { type Log, logsBloom } from '../../../src/chain/receipt.ts'
-import { EMPTY_BYTES } from '../../../src/primitives/bytes.ts'
+import { bytesToHex, concatBytes, EMPTY_BYTES } from '../../../src/primitives/bytes.ts'
+import { keccak256 } from '../../../src/primitives/hash.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
+import { Column, heightBytes } from '../../../src/storage/columns.ts'
 import { Database } from '../../../src/storage/database.ts'
 
 const BLOCKS = 3_000
@@ -30,6 +33,28 @@ beforeAll(async () => {
 afterAll(async () => {
   await database.close()
   rmSync(directory, { recursive: true })
+})
+
+it('has a key for each different address and topic of a position, and one for any log', () => {
+  const item = (length: number) => fc.constantFrom(...[1, 2, 3].map((byte) => new Uint8Array(length).fill(byte)))
+  const log = fc.record({
+    address: item(20),
+    topics: fc.array(item(32), { maxLength: 4 }),
+    data: fc.constant(EMPTY_BYTES),
+  })
+  fc.assert(
+    fc.property(fc.array(log, { minLength: 1, maxLength: 12 }), (logs) => {
+      const keyOf = (kind: number, digest: Uint8Array) =>
+        bytesToHex(concatBytes(Uint8Array.of(Column.logTerm, kind), digest.subarray(0, 8), heightBytes(7)))
+      const expected = new Set([keyOf(0, new Uint8Array(8))])
+      for (const { address, topics } of logs) {
+        expected.add(keyOf(1, keccak256(address)))
+        for (const [position, topic] of topics.entries()) expected.add(keyOf(2 + position, keccak256(topic)))
+      }
+      const keys = logIndexKeys(7, logs).map(bytesToHex)
+      expect(keys.toSorted()).toEqual([...expected].toSorted())
+    }),
+  )
 })
 
 /** An address of which there is no log. */

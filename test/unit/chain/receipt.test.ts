@@ -55,6 +55,23 @@ describe('bloom filters', () => {
     )
   })
 
+  it('are the union of those of each log, however often logs repeat what is before them', () => {
+    const few = <T>(make: (byte: number) => T) => fc.constantFrom(...[1, 2].map(make))
+    const log = fc.record({
+      address: few((byte) => new Uint8Array(20).fill(byte)),
+      topics: fc.array(
+        few((byte) => new Uint8Array(32).fill(byte)),
+        { maxLength: 4 },
+      ),
+      data: fc.constant(new Uint8Array()),
+    })
+    fc.assert(
+      fc.property(fc.array(log, { maxLength: 6 }), (list) => {
+        expect(logsBloom(list)).toEqual(mergeBlooms(list.map((one) => logsBloom([one]))))
+      }),
+    )
+  })
+
   it('has the bits of the yellow paper', () => {
     // three bits for one address, from the first three pairs of bytes of its hash
     const bloom = logsBloom([{ address: new Uint8Array(20), topics: [], data: new Uint8Array(3) }])

@@ -31,6 +31,7 @@ import { commitCheckpoint, openCheckpoint, type RunState, revertCheckpoint } fro
 const ADDRESS_BYTES = 20
 const WORD_BYTES = 32
 const WORD_BITS = 256
+const MAX_TOPICS = 4
 const HIGH_HALF = 2 ** 32
 /** Offsets in an entry of `storeSlots`. */
 const KEY = 32
@@ -262,6 +263,10 @@ function destroyContract(world: WorldState, address: Address, beneficiary: Addre
 }
 
 function journalImports(run: RunState) {
+  /** Most logs follow another one of the same contract and event: they share the arrays that are equal. */
+  let address: Address = new Uint8Array(ADDRESS_BYTES)
+  const topicsBefore: Uint8Array[] = Array.from({ length: MAX_TOPICS }, () => new Uint8Array(WORD_BYTES))
+
   return {
     checkpoint(count: number): void {
       for (let i = 0; i < count; i++) openCheckpoint(run)
@@ -278,8 +283,13 @@ function journalImports(run: RunState) {
     emitLog(addressAt: number, topicsAt: number, topicCount: number, dataAt: number, length: number): void {
       const { memory, world, tracing } = run
       const topics: Uint8Array[] = []
-      for (let i = 0; i < topicCount; i++) topics.push(memory.copy(topicsAt + i * WORD_BYTES, WORD_BYTES))
-      const log: Log = { address: memory.copy(addressAt, ADDRESS_BYTES), topics, data: memory.copy(dataAt, length) }
+      for (let i = 0; i < topicCount; i++) {
+        const topic = memory.copyUnlessEqual(topicsAt + i * WORD_BYTES, topicsBefore[i]!)
+        topicsBefore[i] = topic
+        topics.push(topic)
+      }
+      address = memory.copyUnlessEqual(addressAt, address)
+      const log: Log = { address, topics, data: memory.copy(dataAt, length) }
       world.emitLog(log)
       tracing?.log(log)
     },

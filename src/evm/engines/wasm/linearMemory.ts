@@ -36,6 +36,15 @@ export class LinearMemory {
     return length === 0 ? EMPTY_BYTES : this.bytes.slice(pointer, pointer + length)
   }
 
+  /** The bytes of the length of `before`: the same array if it has them already, which its holders never change, or else a copy. */
+  copyUnlessEqual(pointer: number, before: Uint8Array): Uint8Array {
+    const { bytes } = this
+    for (let i = 0; i < before.length; i++) {
+      if (bytes[pointer + i] !== before[i]) return this.copy(pointer, before.length)
+    }
+    return before
+  }
+
   /** Fills `target` from the memory at `pointer`. */
   read(pointer: number, target: Uint8Array): Uint8Array {
     const { bytes } = this

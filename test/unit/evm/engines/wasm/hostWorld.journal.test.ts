@@ -21,6 +21,23 @@ describe('emitLog', () => {
     expect(seen).toEqual(expected)
   })
 
+  it('gives each log its own topics where it follows another one', () => {
+    const run = handMadeRun(stateWith())
+    const { emitLog } = worldImports(run)
+    const [first, second, third, fourth] = TOPICS
+    const lists = [[first, second], [first, third], [], [fourth, third, second], [first, third]] as Uint8Array[][]
+    const accounts = [CONTRACT, OTHER, OTHER, CONTRACT, CONTRACT]
+    const topicsAt = run.room(128)
+    const accountAt = run.room(20)
+    for (const [index, topics] of lists.entries()) {
+      run.memory.write(topicsAt, concatBytes(...topics))
+      run.memory.write(accountAt, accounts[index]!)
+      emitLog(accountAt, topicsAt, topics.length, 0, 0)
+    }
+    const expected = lists.map((topics, index) => ({ address: accounts[index], topics, data: EMPTY_BYTES }))
+    expect(run.world.logs()).toEqual(expected)
+  })
+
   it('can be empty', () => {
     const run = handMadeRun(stateWith())
     worldImports(run).emitLog(run.place(CONTRACT), 0, 0, 0, 0)
