@@ -1,7 +1,7 @@
 import { NATIVE_TOKEN_ADDRESS } from '../../src/chain/genesisConstants.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
 import { type Helper, helper, loop, type Program } from './program.ts'
-import { ACCOUNT_FACTOR, CONTRACT_FACTOR, DELEGATION_FACTOR } from './testState.ts'
+import { ACCOUNT_FACTOR, CONTRACT_FACTOR, DELEGATION_FACTOR, SLOT_FACTOR } from './testState.ts'
 
 const KINDS = ['CALL', 'CALLCODE', 'DELEGATECALL', 'STATICCALL'] as const
 type Kind = (typeof KINDS)[number]
@@ -33,6 +33,14 @@ const FAILER = helper(3, 'INVALID')
 const SPENDER = helper(4, ':loop @loop JUMP')
 const RETURNER = helper(5, '32768 PUSH0 RETURN')
 const STORE_AND_REVERT = helper(6, '1 PUSH0 SSTORE PUSH0 PUSH0 REVERT')
+/**
+ * For a delegated call of a contract that has written the slot before. The write is stored before the call in it, and the frame's failure
+ * undoes that, so that accounts and slots are read again.
+ */
+const STORE_CALL_AND_REVERT = helper(
+  7,
+  `3 1 SSTORE ${callWords(bytesToHex(STOPPER.address), { gas: '0' })} PUSH0 PUSH0 REVERT`,
+)
 const textOf = ({ address }: Helper): string => bytesToHex(address)
 
 /** 0x01 to 0x11 and 0x0100. */
@@ -56,6 +64,18 @@ export function callPrograms(contracts: number): Program[] {
     }),
     loop('CALL of a contract that returns 32 KB', callWords(textOf(RETURNER)), { helpers: [RETURNER], unroll: 4 }),
     loop('CALL whose storage write is reverted', callWords(textOf(STORE_AND_REVERT)), { helpers: [STORE_AND_REVERT] }),
+    ...[0, 64].flatMap((accesses) =>
+      [
+        ['BALANCE', ACCOUNT_FACTOR],
+        ['SLOAD', SLOT_FACTOR],
+      ].map(([opcode, factor]) =>
+        loop(
+          `DELEGATECALL whose storage write is stored and reverted, then ${accesses} times ${opcode}`,
+          `${callWords(textOf(STORE_CALL_AND_REVERT), { kind: 'DELEGATECALL' })} ${Array.from({ length: accesses }, (_, index) => `${index + 1} ${factor} MUL ${opcode} POP`).join(' ')}`,
+          { setup: '2 1 SSTORE', helpers: [STOPPER, STORE_CALL_AND_REVERT], unroll: 1 },
+        ),
+      ),
+    ),
     loop('CALL with 512 KB of input of a contract', callWords(textOf(STOPPER), { input: LARGE_INPUT }), {
       setup: GROW,
       helpers: [STOPPER],

@@ -66,5 +66,10 @@ export function memoryPrograms(): Program[] {
         }),
       ),
     ),
+    loop('LOG4 of 0 bytes, new topics', '1 ADD DUP1 DUP1 NOT DUP2 0x1234567890 MUL DUP1 NOT 0 0 LOG4', {
+      setup: '0 CALLDATALOAD',
+      unroll: 8,
+      reserve: 300_000,
+    }),
   ]
 }
