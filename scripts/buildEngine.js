@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
 
-/** Modules, each of sources in one directory. */
+/** Modules, each of sources in one directory, and in those of `shared`; `constants` are those of the build. */
 const TARGETS = [
   { name: 'the EVM', directory: 'assembly', entry: 'index.ts', binary: 'dist/evm.wasm', initialPages: 64 },
   { name: 'keccak', directory: 'assembly', entry: 'hashing.ts', binary: 'dist/keccak.wasm', initialPages: 2 },
@@ -25,12 +25,23 @@ const TARGETS = [
     entry: 'index.ts',
     binary: 'dist/bls12381.wasm',
     initialPages: 12,
+    shared: ['assembly/curves'],
+    constants: ['IS_BN254=0'],
+  },
+  {
+    name: 'bn254',
+    directory: 'assembly/bn254',
+    entry: 'index.ts',
+    binary: 'dist/bn254.wasm',
+    initialPages: 8,
+    shared: ['assembly/curves'],
+    constants: ['IS_BN254=1'],
   },
 ]
 
 const CONFIGURATION = 'assembly/asconfig.json'
 
-const options = ({ directory, entry, binary, initialPages }) => [
+const options = ({ directory, entry, binary, initialPages, constants = [] }) => [
   `${directory}/${entry}`,
   '--config',
   CONFIGURATION,
@@ -40,6 +51,7 @@ const options = ({ directory, entry, binary, initialPages }) => [
   `${binary}.new`,
   '--initialMemory',
   String(initialPages),
+  ...constants.flatMap((constant) => ['--use', constant]),
 ]
 
 /**
@@ -89,11 +101,13 @@ function stampOf(target, version) {
   hash.update(version)
   hash.update(options(target).join(' ').replace(ROOT, ''))
   hash.update(readFileSync(join(ROOT, CONFIGURATION)))
-  const sources = join(ROOT, target.directory)
-  for (const name of readdirSync(sources).sort()) {
-    if (!name.endsWith('.ts')) continue
-    hash.update(`${name}\0`)
-    hash.update(readFileSync(join(sources, name)))
+  for (const directory of [target.directory, ...(target.shared ?? [])]) {
+    const sources = join(ROOT, directory)
+    for (const name of readdirSync(sources).sort()) {
+      if (!name.endsWith('.ts')) continue
+      hash.update(`${name}\0`)
+      hash.update(readFileSync(join(sources, name)))
+    }
   }
   return hash.digest('hex')
 }

@@ -1,42 +1,22 @@
 // Arithmetic of BLS12-381 for Ethereum's precompiles, a module of its own (dist/bls12381.wasm). Its host, src/evm/standard/bls12381.ts,
 // puts inputs in EIP-2537's encoding at `inputAddress`, and gets a status: 0, or the number of what is wrong with the first bad point.
-import {
-  BYTES,
-  invert,
-  invertFirst,
-  isLarger,
-  isZero,
-  readElement,
-  squareRootLanes,
-  writeElement,
-  zeroLanes,
-} from './conversions'
+import { isLarger, isZero, readElement, writeElement, zeroLanes } from '../curves/conversions'
+import { addReduced, copy, copyLane, multiply, multiplyLanes, negate, oneFp2, oneLanes, PAIR } from '../curves/field'
+import { invert, invertFirst } from '../curves/inversion'
+import { FACTOR, FACTOR_Q, FACTOR_Y } from '../curves/lines'
+import { BYTES } from '../curves/parameters'
 import {
   addAffine,
   addPoints,
   applyPsi,
-  beta,
-  constant4,
+  curveConstant,
   Fp2,
   isOnTwist,
-  isTwistOfOrder,
   Lanes,
-  lanesOfOrder,
   lanesOnCurve,
-  multiple,
+  POINT,
   setInfinity,
-} from './curves'
-import { addReduced, copy, copyLane, multiply, multiplyLanes, negate, oneFp2, oneLanes, PAIR } from './field'
-import { mapToG2 } from './mapToG2'
-import {
-  FACTOR,
-  FACTOR_Q,
-  FACTOR_Y,
-  finalExponentiation,
-  millerLoop,
-  preparedMillerLoop,
-  prepareLines,
-} from './pairing'
+} from '../curves/points'
 import {
   addLanesTogether,
   beginTerms,
@@ -50,8 +30,12 @@ import {
   TERM,
   TERM_Y,
   terms,
-} from './sums'
-import { isOne12, multiply12, setOne12 } from './tower'
+} from '../curves/sums'
+import { FP12, isOne12, multiply12, setOne12 } from '../curves/tower'
+import { mapToG2 } from './mapToG2'
+import { beta, isTwistOfOrder, lanesOfOrder, multiple } from './orders'
+import { finalExponentiation, LINES, millerLoop, preparedMillerLoop, prepareLines } from './pairing'
+import { squareRootLanes } from './roots'
 
 /** What is wrong with a point; the host has the texts. */
 const OK: i32 = 0
@@ -102,7 +86,7 @@ function areZeros(bytes: usize, length: usize): bool {
   return true
 }
 
-const single = memory.data(224, 16)
+const single = memory.data(2 * i32(PAIR), 16)
 
 /** Reads a point of G1's curve into a lane of (x, y) at z. */
 function readG1(z: usize, lane: usize, bytes: usize): i32 {
@@ -127,7 +111,7 @@ function readG2(z: usize, bytes: usize): i32 {
 }
 
 /** Two points of G1 side by side, and what reading them gave. */
-const two = memory.data(336, 16)
+const two = memory.data(i32(POINT), 16)
 let firstStatus: i32 = OK
 let secondStatus: i32 = OK
 
@@ -146,7 +130,7 @@ function readTwoG1(first: usize, second: usize, hasSecond: bool): void {
   if (secondStatus == OK && (good & 2) == 0) secondStatus = BAD_ORDER_G1
 }
 
-const pointG2 = memory.data(336, 16)
+const pointG2 = memory.data(i32(POINT), 16)
 
 function readG2OfOrder(bytes: usize): i32 {
   const status = readG2(pointG2, bytes)
@@ -180,7 +164,7 @@ function writeG2(p: usize): void {
 
 // ---- the map to G2
 
-const mapped = memory.data(112, 16)
+const mapped = memory.data(i32(PAIR), 16)
 
 /** Maps the element of Fp2 in the input, 128 bytes, to G2, and writes the point to the output. */
 export function writeMapToG2(): i32 {
@@ -195,8 +179,8 @@ export function writeMapToG2(): i32 {
 
 // ---- sums of multiples
 
-const total = memory.data(336, 16)
-const partSum = memory.data(336, 16)
+const total = memory.data(i32(POINT), 16)
+const partSum = memory.data(i32(POINT), 16)
 
 export function beginSumG1(): void {
   setInfinity<Lanes>(total)
@@ -220,7 +204,7 @@ function setPointG1(term: usize, p: usize, lane: usize): void {
   copyLane(term + TERM_Y, 1, single, lane)
 }
 
-const affineMultiple = memory.data(224, 16)
+const affineMultiple = memory.data(2 * i32(PAIR), 16)
 
 /** As {@link setPointG1}, of |x| times the point in a lane of those whose order was just checked. */
 function setMultipleG1(term: usize, lane: usize): void {
@@ -316,9 +300,9 @@ export function writeSumG2(): void {
 // ---- products of pairings
 
 /** Room for 64. */
-const factors = memory.data(50176, 16)
-const product = memory.data(672, 16)
-const productPart = memory.data(672, 16)
+const factors = memory.data(64 * i32(FACTOR), 16)
+const product = memory.data(i32(FP12), 16)
+const productPart = memory.data(i32(FP12), 16)
 
 export function beginProduct(): void {
   setOne12(product)
@@ -363,13 +347,13 @@ export function isProductOne(): bool {
 
 // ---- proofs of KZG commitments
 
-const proofFactors = memory.data(1568, 16)
+const proofFactors = memory.data(2 * i32(FACTOR), 16)
 const commitmentFactor = proofFactors
 const proofFactor = proofFactors + FACTOR
-const commitmentLines = memory.data(22848, 16)
-const proofLines = memory.data(22848, 16)
+const commitmentLines = memory.data(i32(LINES), 16)
+const proofLines = memory.data(i32(LINES), 16)
 /** The terms of G1's generator, negated. */
-const generatorTerms = memory.data(928, 16)
+const generatorTerms = memory.data(2 * i32(TERM), 16)
 
 /** Takes the constants of proofs from the input: the generator of G1 negated, that of G2 negated, and [τ]₂. A status as of other points. */
 export function setUpProofs(): i32 {
@@ -395,7 +379,7 @@ export function setUpProofs(): i32 {
 const COMPRESSED: u8 = 0x80
 const IS_INFINITY: u8 = 0x40
 const IS_LARGER: u8 = 0x20
-const compressed = memory.data(48, 16)
+const compressed = memory.data(i32(BYTES), 16)
 
 /**
  * Reads two points of G1's subgroup, 48 bytes each as ZCash has them, into `two`. Bits 0 and 1 of the result say which are infinity;
@@ -418,7 +402,7 @@ function readTwoCompressed(bytes: usize): i32 {
   const y = two + PAIR
   multiplyLanes(single, two, two)
   multiplyLanes(single, single, two)
-  addReduced(single, single, constant4)
+  addReduced(single, single, curveConstant)
   squareRootLanes(y, single)
   for (let lane: usize = 0; lane < 2; lane++) {
     const wantsLarger = (load<u8>(bytes + lane * BYTES) & IS_LARGER) != 0

@@ -1,7 +1,7 @@
 // Maps Fp2 to G2 (RFC 9380, BLS12381G2_XMD:SHA-256_SSWU_RO_'s map_to_curve and clear_cofactor): the simplified SWU map to a curve
 // E′: y² = x³ + 240u·x + 1012ξ, the isogeny of degree 3 from there to the twist, and the cofactor cleared.
-import { invert, invertFirst, isZero, parityLanes, squareRootLanes, zeroLanes } from './conversions'
-import { addPoints, applyPsi, Fp2, multiplyByParameter, negatePoint, doublePoint, setInfinity } from './curves'
+import { isZero, parityLanes, zeroLanes } from '../curves/conversions'
+import { addPoints, applyPsi, Fp2, multiplyByParameter, negatePoint, doublePoint, setInfinity } from '../curves/points'
 import {
   add,
   addReduced,
@@ -17,22 +17,24 @@ import {
   setZero,
   square,
   subtract,
-} from './field'
+} from '../curves/field'
+import { invert, invertFirst } from '../curves/inversion'
+import { squareRootLanes } from './roots'
 
 /** E′, and Z = −(2 + u) of the map. */
-const curveA = memory.data(112, 16)
-const curveB = memory.data(112, 16)
-const z = memory.data(112, 16)
-const minusBOverA = memory.data(112, 16)
-const bOverZA = memory.data(112, 16)
+const curveA = memory.data(i32(PAIR), 16)
+const curveB = memory.data(i32(PAIR), 16)
+const z = memory.data(i32(PAIR), 16)
+const minusBOverA = memory.data(i32(PAIR), 16)
+const bOverZA = memory.data(i32(PAIR), 16)
 /** The x of the isogeny's kernel, 6u − 6; 48u and 16ξ of its formula; ½ in both lanes. */
-const kernelX = memory.data(112, 16)
-const fortyEightU = memory.data(112, 16)
-const sixteenXi = memory.data(112, 16)
-const half = memory.data(112, 16)
-const t0 = memory.data(112, 16)
-const t1 = memory.data(112, 16)
-const t2 = memory.data(112, 16)
+const kernelX = memory.data(i32(PAIR), 16)
+const fortyEightU = memory.data(i32(PAIR), 16)
+const sixteenXi = memory.data(i32(PAIR), 16)
+const half = memory.data(i32(PAIR), 16)
+const t0 = memory.data(i32(PAIR), 16)
+const t1 = memory.data(i32(PAIR), 16)
+const t2 = memory.data(i32(PAIR), 16)
 makeConstants()
 
 /** `to` = a + b·u for small integers that are not negative. */
@@ -67,14 +69,14 @@ function makeConstants(): void {
   multiply(bOverZA, t1, t2)
 }
 
-const x1 = memory.data(112, 16)
-const x2 = memory.data(112, 16)
-const y = memory.data(112, 16)
-const zt2 = memory.data(112, 16)
-const g1 = memory.data(112, 16)
-const g2 = memory.data(112, 16)
-const norms = memory.data(112, 16)
-const roots = memory.data(112, 16)
+const x1 = memory.data(i32(PAIR), 16)
+const x2 = memory.data(i32(PAIR), 16)
+const y = memory.data(i32(PAIR), 16)
+const zt2 = memory.data(i32(PAIR), 16)
+const g1 = memory.data(i32(PAIR), 16)
+const g2 = memory.data(i32(PAIR), 16)
+const norms = memory.data(i32(PAIR), 16)
+const roots = memory.data(i32(PAIR), 16)
 
 /** z = x³ + 240u·x + 1012ξ. */
 function rightSide(to: usize, x: usize): void {
@@ -130,9 +132,9 @@ function sign(x: usize): u32 {
   return (zeroLanes(x) & 1) != 0 ? parities >> 1 : parities & 1
 }
 
-const point = memory.data(336, 16)
-const multiple = memory.data(336, 16)
-const image = memory.data(336, 16)
+const point = memory.data(3 * i32(PAIR), 16)
+const multiple = memory.data(3 * i32(PAIR), 16)
+const image = memory.data(3 * i32(PAIR), 16)
 
 /** Makes `to` the projective point of G2 that t is mapped to. */
 export function mapToG2(to: usize, t: usize): void {

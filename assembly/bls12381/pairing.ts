@@ -1,139 +1,33 @@
 // The optimal ate pairing of BLS12-381 (Vercauteren: Optimal pairings), for products of many: the squarings of the Miller loop and the
-// final exponentiation are done once for all. Points of the twist are homogeneous: x = X / Z, y = Y / Z.
-import { invert } from './conversions'
-import { X_PARAMETER } from './curves'
-import {
-  add,
-  addReduced,
-  copy,
-  multiply,
-  multiplyLanes,
-  negate,
-  oneFp2,
-  PAIR,
-  scale,
-  square,
-  subtract,
-  timesNonResidue,
-} from './field'
+// final exponentiation are done once for all.
+import { copy, multiply, multiplyLanes, oneFp2, PAIR } from '../curves/field'
+import { invert } from '../curves/inversion'
+import { addStep, beginFactor, doubleStep, FACTOR, FACTOR_Q, FACTOR_T, LINE, multiplyByLineAt } from '../curves/lines'
+import { X_PARAMETER } from '../curves/parameters'
 import {
   conjugate12,
   copy12,
   cyclotomicSquare12,
+  FP12,
   frobenius12,
   invert12,
   multiply12,
-  multiplyByLine,
   multiplyByMonicLine,
   setOne12,
   square12,
-} from './tower'
+} from '../curves/tower'
 
-/** A line before a point (x, y) of G1 is put in: three coefficients, the second for x, the third for y. */
-const LINE: usize = 336
 /** Doublings and additions of the Miller loop: bits of |x| below the highest, and those of them that are set. */
 const STEPS: usize = 68
+/** Bytes of the lines of all steps. */
+export const LINES: usize = STEPS * LINE
 
-/** What a factor of the product is made of: x and y of the point of G1 in both lanes, then Q (x, y) and T = (X, Y, Z) on the twist. */
-export const FACTOR: usize = 784
-export const FACTOR_Y: usize = PAIR
-export const FACTOR_Q: usize = 2 * PAIR
-const FACTOR_T: usize = 4 * PAIR
-
-const a = memory.data(112, 16)
-const b = memory.data(112, 16)
-const c = memory.data(112, 16)
-const e = memory.data(112, 16)
-const h = memory.data(112, 16)
-const sum = memory.data(112, 16)
-
-/** T = 2·T; the line is the tangent in T. */
-function doubleStep(line: usize, t: usize): void {
-  const x = t
-  const y = t + PAIR
-  const z = t + 2 * PAIR
-  square(b, y)
-  square(c, z)
-  // three times the curve's constant, 4ξ
-  timesNonResidue(e, c)
-  scale(e, e, 12)
-  multiply(a, x, y)
-  addReduced(h, y, z)
-  square(h, h)
-  add(sum, b, c)
-  subtract(h, h, sum)
-  subtract(line, e, b)
-  square(line + PAIR, x)
-  scale(line + PAIR, line + PAIR, 3)
-  negate(line + 2 * PAIR, h)
-  // X = 2·xy·(b − 3e), Y = (b + 3e)² − 12e², Z = 4·b·h
-  scale(c, e, 3)
-  subtract(sum, b, c)
-  multiply(x, a, sum)
-  addReduced(x, x, x)
-  addReduced(y, b, c)
-  square(y, y)
-  square(e, e)
-  scale(e, e, 12)
-  subtract(y, y, e)
-  multiply(z, b, h)
-  scale(z, z, 4)
-}
-
-/** T = T + Q; the line is that through both. */
-function addStep(line: usize, t: usize, q: usize): void {
-  const x = t
-  const y = t + PAIR
-  const z = t + 2 * PAIR
-  const o = line + PAIR
-  const l = line + 2 * PAIR
-  multiply(a, q + PAIR, z)
-  subtract(o, y, a)
-  multiply(a, q, z)
-  subtract(l, x, a)
-  multiply(a, q, o)
-  multiply(b, q + PAIR, l)
-  subtract(line, a, b)
-  square(c, o)
-  square(sum, l)
-  multiply(e, l, sum)
-  multiply(c, z, c)
-  multiply(h, x, sum)
-  // a = e + z·o² − 2·x·l²
-  addReduced(a, e, c)
-  add(b, h, h)
-  subtract(a, a, b)
-  multiply(x, l, a)
-  multiply(b, y, e)
-  subtract(h, h, a)
-  multiply(y, h, o)
-  subtract(y, y, b)
-  multiply(z, z, e)
-  negate(o, o)
-}
-
-const atX = memory.data(112, 16)
-const atY = memory.data(112, 16)
-
-/** Multiplies by a line at the point of G1 of a factor. */
-function multiplyByLineAt(z: usize, line: usize, factor: usize): void {
-  multiplyLanes(atX, line + PAIR, factor)
-  multiplyLanes(atY, line + 2 * PAIR, factor + FACTOR_Y)
-  multiplyByLine(z, line, atX, atY)
-}
-
-const line = memory.data(336, 16)
+const line = memory.data(i32(LINE), 16)
 
 /** Multiplies z by Miller functions of `count` factors. */
 export function millerLoop(z: usize, factors: usize, count: usize): void {
   const end = factors + count * FACTOR
-  for (let factor = factors; factor < end; factor += FACTOR) {
-    const q = factor + FACTOR_Q
-    const t = factor + FACTOR_T
-    copy(t, q)
-    copy(t + PAIR, q + PAIR)
-    copy(t + 2 * PAIR, oneFp2)
-  }
+  for (let factor = factors; factor < end; factor += FACTOR) beginFactor(factor)
   setOne12(z)
   for (let bit: i32 = 62; bit >= 0; bit--) {
     if (bit < 62) square12(z, z)
@@ -151,7 +45,12 @@ export function millerLoop(z: usize, factors: usize, count: usize): void {
   conjugate12(z, z)
 }
 
-const products = memory.data(7616, 16)
+const products = memory.data(i32(STEPS) * i32(PAIR), 16)
+const a = memory.data(i32(PAIR), 16)
+const c = memory.data(i32(PAIR), 16)
+const sum = memory.data(i32(PAIR), 16)
+const atX = memory.data(i32(PAIR), 16)
+const atY = memory.data(i32(PAIR), 16)
 
 /**
  * The lines of a factor's point of G2, for {@link preparedMillerLoop}: divided by their third coefficients, which is left out. (Factors in
@@ -160,9 +59,7 @@ const products = memory.data(7616, 16)
 export function prepareLines(lines: usize, factor: usize): void {
   const q = factor + FACTOR_Q
   const t = factor + FACTOR_T
-  copy(t, q)
-  copy(t + PAIR, q + PAIR)
-  copy(t + 2 * PAIR, oneFp2)
+  beginFactor(factor)
   let at = lines
   for (let bit: i32 = 62; bit >= 0; bit--) {
     doubleStep(at, t)
@@ -211,10 +108,10 @@ function multiplyByPreparedLineAt(z: usize, line: usize, factor: usize): void {
   multiplyByMonicLine(z, atY, atX)
 }
 
-const f = memory.data(672, 16)
-const f0 = memory.data(672, 16)
-const f1 = memory.data(672, 16)
-const f2 = memory.data(672, 16)
+const f = memory.data(i32(FP12), 16)
+const f0 = memory.data(i32(FP12), 16)
+const f1 = memory.data(i32(FP12), 16)
+const f2 = memory.data(i32(FP12), 16)
 
 /** z = y to the power of x, of the cyclotomic subgroup; z is not y. */
 function powerOfParameter(z: usize, y: usize): void {

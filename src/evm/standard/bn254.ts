@@ -1,231 +1,109 @@
-import { createMcl, FieldCodec, FP_SIZE, G1_SIZE, G2_SIZE } from './mcl.ts'
+import { bytesToBigInt } from '../../primitives/bytes.ts'
+import type { WasmMemory } from '../webAssembly.ts'
+import { loadPrecompileBinary } from './precompileBinary.ts'
 import { padRight, type StandardPrecompile, toWord } from './standardPrecompile.ts'
 
-/** The arithmetic of bn254 (alt_bn128), in an instance of mcl; its precompiles 0x06 to 0x08 follow. */
-const mcl = createMcl('bn254')
-const { f } = mcl
+/** The exports of assembly/bn254/index.ts; a status is 0, or the place of a fault in {@link FAULTS} and 1. */
+interface Exports {
+  readonly memory: WasmMemory
+  inputAddress(): number
+  scalarsAddress(): number
+  outputAddress(): number
+  writeSum(): number
+  writeMultiple(): number
+  beginProduct(): void
+  addPairs(count: number): number
+  isProductOne(): number
+}
 
-const left = mcl.allocateG1()
-const right = mcl.allocateG1()
+/** geth's messages for what is wrong with the first bad point. */
+const FAULTS = ['bn256: coordinate exceeds modulus', 'bn256: malformed point']
+
+const wasm = loadPrecompileBinary<Exports>('bn254')
+const memory = new Uint8Array(wasm.memory.buffer)
+const view = new DataView(memory.buffer)
+const inputAddress = wasm.inputAddress()
+const scalarsAddress = wasm.scalarsAddress()
+const outputAddress = wasm.outputAddress()
+
+const G1_LENGTH = 64
+const PAIR_LENGTH = 192
 
 /** 0x06: the sum of two points of bn254 (EIP-196, gas of EIP-1108). */
 export const bn254Add: StandardPrecompile = {
   gas: () => 150n,
   run(input) {
-    const data = padRight(input, 128)
-    const bad = readG1(data, 0, left) ?? readG1(data, 64, right)
-    if (bad !== undefined) return bad
-    f.mclBnG1_add(left, left, right)
-    return writeG1(left)
+    memory.set(padRight(input, 2 * G1_LENGTH), inputAddress)
+    return outputOf(wasm.writeSum())
   },
 }
-
-const point = mcl.allocateG1()
-const scalar = mcl.allocateFr()
-const scalarBytes = mcl.allocate(32)
 
 /** 0x07: a point of bn254 times a scalar (EIP-196, gas of EIP-1108). */
 export const bn254Mul: StandardPrecompile = {
   gas: () => 6_000n,
   run(input) {
-    const data = padRight(input, 96)
-    const bad = readG1(data, 0, point)
-    if (bad !== undefined) return bad
-    mcl.bytes.set(data.subarray(64), scalarBytes)
-    f.mclBnFr_setBigEndianMod(scalar, scalarBytes, 32)
-    f.mclBnG1_mul(point, point, scalar)
-    return writeG1(point)
+    const data = padRight(input, G1_LENGTH + 32)
+    memory.set(data, inputAddress)
+    putParts(bytesToBigInt(data.subarray(G1_LENGTH)))
+    return outputOf(wasm.writeMultiple())
   },
 }
 
-const PAIR_LENGTH = 192
-
-/** Pairs that are multiplied at once. */
-const PRODUCT_BATCH = 64
-
-/** Whether a product of pairings is one, pair by pair, in memory that does not grow with their number. */
-class PairingProduct {
-  readonly #g1: number
-  readonly #g2: number
-  readonly #product: number
-  readonly #factor: number
-  #pending = 0
-  #isEmpty = true
-
-  constructor() {
-    this.#g1 = mcl.allocateG1(PRODUCT_BATCH)
-    this.#g2 = mcl.allocateG2(PRODUCT_BATCH)
-    this.#product = mcl.allocateGT()
-    this.#factor = mcl.allocateGT()
-  }
-
-  /** Begins a new product. */
-  begin(): void {
-    this.#pending = 0
-    this.#isEmpty = true
-  }
-
-  /** Where the next pair's points are to be written; {@link push} takes them. */
-  get nextG1(): number {
-    return this.#g1 + this.#pending * G1_SIZE
-  }
-
-  get nextG2(): number {
-    return this.#g2 + this.#pending * G2_SIZE
-  }
-
-  /** Multiplies by the pairing of the points at {@link nextG1} and {@link nextG2}, which are affine and of the right order. */
-  push(): void {
-    // the pairing with infinity is one
-    if (f.mclBnG1_isZero(this.nextG1) === 1 || f.mclBnG2_isZero(this.nextG2) === 1) return
-    this.#pending++
-    if (this.#pending === PRODUCT_BATCH) this.#multiply()
-  }
-
-  isOne(): boolean {
-    if (this.#pending > 0) this.#multiply()
-    if (this.#isEmpty) return true
-    f.mclBn_finalExp(this.#product, this.#product)
-    return f.mclBnGT_isOne(this.#product) === 1
-  }
-
-  #multiply(): void {
-    f.mclBn_millerLoopVec(this.#isEmpty ? this.#product : this.#factor, this.#g1, this.#g2, this.#pending)
-    if (!this.#isEmpty) f.mclBnGT_mul(this.#product, this.#product, this.#factor)
-    this.#isEmpty = false
-    this.#pending = 0
-  }
-}
-
-const product = new PairingProduct()
+/** Pairs that the module takes at once: its memory does not grow with the input. */
+const MAX_PAIRS = 64
 
 /** 0x08: whether a product of pairings of bn254 is one (EIP-197, gas of EIP-1108); of no pairs it is. */
 export const bn254Pairing: StandardPrecompile = {
   gas: (input) => BigInt(45_000 + 34_000 * Math.floor(input.length / PAIR_LENGTH)),
   run(input) {
     if (input.length % PAIR_LENGTH !== 0) return 'bad elliptic curve pairing size'
-    product.begin()
-    for (let start = 0; start < input.length; start += PAIR_LENGTH) {
-      const bad = readG1(input, start, product.nextG1) ?? readG2(input, start + 64, product.nextG2)
-      if (bad !== undefined) return bad
-      product.push()
+    wasm.beginProduct()
+    for (let start = 0; start < input.length; start += MAX_PAIRS * PAIR_LENGTH) {
+      const batch = input.subarray(start, start + MAX_PAIRS * PAIR_LENGTH)
+      memory.set(batch, inputAddress)
+      const status = wasm.addPairs(batch.length / PAIR_LENGTH)
+      if (status !== 0) return FAULTS[status - 1]!
     }
-    return toWord(product.isOne())
+    return toWord(wasm.isProductOne() !== 0)
   },
 }
 
-/** Modulus of the base field and the parameter that it, the order and the trace are polynomials of (EIP-197). */
-const MODULUS = 0x30644e72e131a029b85045b68181585d97816a916871ca8d3c208c16d87cfd47n
+function outputOf(status: number): Uint8Array | string {
+  return status === 0 ? memory.slice(outputAddress, outputAddress + G1_LENGTH) : FAULTS[status - 1]!
+}
+
+/** The parameter that modulus, order and trace are polynomials of (EIP-197), and the order. */
 const X = 4_965_661_367_192_848_881n
-
-const field = new FieldCodec(mcl, MODULUS, 32)
-
-const BAD = {
-  element: 'bn256: coordinate exceeds modulus',
-  point: 'bn256: malformed point',
-} as const
-
-/** Reads a point of EIP-196 to `address`; returns geth's message for a fault. All points of the curve have the right order. */
-function readG1(input: Uint8Array, offset: number, address: number): string | undefined {
-  if (!field.read(input, offset, address) || !field.read(input, offset + 32, address + FP_SIZE)) return BAD.element
-  const z = address + 2 * FP_SIZE
-  if (field.isZero(address) && field.isZero(address + FP_SIZE)) {
-    mcl.bytes.fill(0, z, z + FP_SIZE)
-    return undefined
-  }
-  field.setOne(z)
-  return f.mclBnG1_isValid(address) === 1 ? undefined : BAD.point
-}
-
-/** Reads a point of the subgroup of EIP-197's twist; each coordinate is c1, then c0. */
-function readG2(input: Uint8Array, offset: number, address: number): string | undefined {
-  let isZero = true
-  for (let i = 0; i < 4; i++) {
-    const element = address + (i ^ 1) * FP_SIZE
-    if (!field.read(input, offset + i * 32, element)) return BAD.element
-    if (isZero) isZero = field.isZero(element)
-  }
-  const z = address + 4 * FP_SIZE
-  mcl.bytes.fill(0, z, z + 2 * FP_SIZE)
-  if (isZero) return undefined
-  field.setOne(z)
-  return f.mclBnG2_isValid(address) === 1 && isOfOrder(address) ? undefined : BAD.point
-}
-
-/** The 64 bytes of the point at `address`, which becomes affine. */
-function writeG1(address: number): Uint8Array {
-  const output = new Uint8Array(64)
-  if (f.mclBnG1_isZero(address) === 1) return output
-  f.mclBnG1_normalize(address, address)
-  field.write(address, output, 0)
-  field.write(address + FP_SIZE, output, 32)
-  return output
-}
-
-const temporary = { xQ: mcl.allocateG2(), sum: mcl.allocateG2(), psi: mcl.allocateG2(), rightSide: mcl.allocateG2() }
-/** Factors of the untwisted Frobenius ψ(x, y) = (conjugate of x · first, conjugate of y · second). */
-const frobenius = frobeniusFactors()
-/** Digits of X in non-adjacent form below the leading one, highest first. */
-const digits = nonAdjacentForm(X).slice(1)
+const ORDER = 36n * X ** 4n + 36n * X ** 3n + 18n * X ** 2n + 6n * X + 1n
 
 /**
- * Whether a point of the twist has the order r: (x + 1)Q + ψ(xQ) + ψ²(xQ) = ψ³(2xQ) (El Housni, Guillevic, Piellard:
- * Co-factor clearing and subgroup membership testing on pairing-friendly curves, section 5.1), some four times as fast as
- * a multiplication by r. mcl's own multiplication takes a point of order r for granted.
+ * Two numbers a + bλ that the order divides, where λ multiplies points as an endomorphism does: (2x + 1, 6x² + 4x + 1) and
+ * (6x² + 2x, −(2x + 1)). Integer multiples of both come near to any scalar.
  */
-function isOfOrder(q: number): boolean {
-  const { xQ, sum, psi, rightSide } = temporary
-  multiplyByX(xQ, q)
-  f.mclBnG2_add(sum, xQ, q)
-  applyFrobenius(psi, xQ)
-  f.mclBnG2_add(sum, sum, psi)
-  applyFrobenius(psi, psi)
-  f.mclBnG2_add(sum, sum, psi)
-  applyFrobenius(psi, psi)
-  f.mclBnG2_dbl(rightSide, psi)
-  return f.mclBnG2_isEqual(sum, rightSide) === 1
-}
+const SHORT = 2n * X + 1n
+const LONG = 6n * X * X + 4n * X + 1n
+const OTHER = 6n * X * X + 2n * X
 
-function multiplyByX(z: number, q: number): void {
-  mcl.bytes.copyWithin(z, q, q + G2_SIZE)
-  for (const digit of digits) {
-    f.mclBnG2_dbl(z, z)
-    if (digit === 1) f.mclBnG2_add(z, z, q)
-    else if (digit === -1) f.mclBnG2_sub(z, z, q)
+/**
+ * Writes k0 and k1 with k0 + k1·λ = scalar modulo the order: the scalar less c0 of the first number and c1 of the second, both rounded down.
+ * What is left of either is from 0 to below 1, so that k0 is from 0 to below SHORT + OTHER and k1 from above −SHORT to below LONG; where it
+ * is negative, one more of the first number makes it positive. Both stay below 2^127.
+ */
+function putParts(scalar: bigint): void {
+  const k = scalar % ORDER
+  const c0 = (k * SHORT) / ORDER
+  const c1 = (k * LONG) / ORDER
+  let k0 = k - c0 * SHORT - c1 * OTHER
+  let k1 = c1 * SHORT - c0 * LONG
+  if (k1 < 0n) {
+    k0 += SHORT
+    k1 += LONG
   }
+  putPart(k0, scalarsAddress)
+  putPart(k1, scalarsAddress + 16)
 }
 
-/** ψ of a point with Jacobian coordinates, of which conjugation keeps x = X / Z² and y = Y / Z³. */
-function applyFrobenius(z: number, q: number): void {
-  if (z !== q) mcl.bytes.copyWithin(z, q, q + G2_SIZE)
-  for (let i = 1; i < 6; i += 2) f.mclBnFp_neg(z + i * FP_SIZE, z + i * FP_SIZE)
-  f.mclBnFp2_mul(z, z, frobenius.x)
-  f.mclBnFp2_mul(z + 2 * FP_SIZE, z + 2 * FP_SIZE, frobenius.y)
-}
-
-/** (9 + i) to the (p − 1) / 3 and to the (p − 1) / 2, in Fp2. */
-function frobeniusFactors(): { readonly x: number; readonly y: number } {
-  const power = (exponent: bigint): number => {
-    const base = mcl.allocateFp(2)
-    const result = mcl.allocateFp(2)
-    field.set(base, 9n)
-    field.set(base + FP_SIZE, 1n)
-    field.set(result, 1n)
-    for (const bit of exponent.toString(2)) {
-      f.mclBnFp2_mul(result, result, result)
-      if (bit === '1') f.mclBnFp2_mul(result, result, base)
-    }
-    return result
-  }
-  return { x: power((MODULUS - 1n) / 3n), y: power((MODULUS - 1n) / 2n) }
-}
-
-function nonAdjacentForm(value: bigint): number[] {
-  const form: number[] = []
-  for (let rest = value; rest > 0n; rest >>= 1n) {
-    const digit = (rest & 1n) === 0n ? 0 : 2 - Number(rest & 3n)
-    form.unshift(digit)
-    rest -= BigInt(digit)
-  }
-  return form
+function putPart(value: bigint, address: number): void {
+  view.setBigUint64(address, BigInt.asUintN(64, value), true)
+  view.setBigUint64(address + 8, value >> 64n, true)
 }

@@ -21,37 +21,25 @@ export interface MclFunctions {
   mclBnFr_mul(z: number, x: number, y: number): void
   mclBnFr_inv(z: number, x: number): void
   mclBnFp_mul(z: number, x: number, y: number): void
-  mclBnFp_neg(z: number, x: number): void
   mclBnFp_mapToG1(z: number, x: number): number
-  mclBnFp2_mul(z: number, x: number, y: number): void
-  mclBnFp2_mapToG2(z: number, x: number): number
   mclBnG1_isValid(x: number): number
   mclBnG1_add(z: number, x: number, y: number): void
-  mclBnG1_mul(z: number, x: number, scalar: number): void
   mclBnG1_normalize(z: number, x: number): void
   mclBnG1_isZero(x: number): number
   mclBnG2_isValid(x: number): number
   mclBnG2_add(z: number, x: number, y: number): void
-  mclBnG2_sub(z: number, x: number, y: number): void
-  mclBnG2_dbl(z: number, x: number): void
   mclBnG2_normalize(z: number, x: number): void
   mclBnG2_isZero(x: number): number
-  mclBnG2_isEqual(x: number, y: number): number
-  mclBnGT_mul(z: number, x: number, y: number): void
-  mclBnGT_isOne(x: number): number
-  mclBn_millerLoopVec(z: number, g1: number, g2: number, count: number): void
-  mclBn_finalExp(z: number, x: number): void
 }
 
 /** Bytes that mcl gives each element of the base field, whatever the curve. */
 export const FP_SIZE = 48
-export const G1_SIZE = 3 * FP_SIZE
-export const G2_SIZE = 6 * FP_SIZE
-const GT_SIZE = 12 * FP_SIZE
+const G1_SIZE = 3 * FP_SIZE
+const G2_SIZE = 6 * FP_SIZE
 const FR_SIZE = 32
 
 /** Numbers of mcl's interface: the curves, and the sizes of its fields that it was compiled for. */
-const CURVE = { bn254: 4, bls12381: 5, p256: 107 } as const
+const CURVE = { bls12381: 5, p256: 107 } as const
 const VARIANT = 46
 /** Hashing to curves as RFC 9380 has it. */
 const MAP_MODE_RFC9380 = 5
@@ -75,10 +63,8 @@ export class Mcl {
     const f = exports as MclFunctions
     f.__wasm_call_ctors()
     if (f.mclBn_init(CURVE[curve], VARIANT) !== 0) throw new Error(`mcl does not know the curve ${curve}`)
-    if (curve === 'bls12381' && f.mclBn_setMapToMode(MAP_MODE_RFC9380) !== 0) {
-      throw new Error('mcl does not map to curves as RFC 9380 does')
-    }
-    if (curve !== 'p256') {
+    if (curve === 'bls12381') {
+      if (f.mclBn_setMapToMode(MAP_MODE_RFC9380) !== 0) throw new Error('mcl does not map to curves as RFC 9380 does')
       f.mclBn_verifyOrderG1(0)
       f.mclBn_verifyOrderG2(0)
     }
@@ -109,24 +95,20 @@ export class Mcl {
     return address
   }
 
-  allocateFp(count = 1): number {
-    return this.allocate(count * FP_SIZE)
+  allocateFp(): number {
+    return this.allocate(FP_SIZE)
   }
 
-  allocateFr(count = 1): number {
-    return this.allocate(count * FR_SIZE)
+  allocateFr(): number {
+    return this.allocate(FR_SIZE)
   }
 
-  allocateG1(count = 1): number {
-    return this.allocate(count * G1_SIZE)
+  allocateG1(): number {
+    return this.allocate(G1_SIZE)
   }
 
-  allocateG2(count = 1): number {
-    return this.allocate(count * G2_SIZE)
-  }
-
-  allocateGT(): number {
-    return this.allocate(GT_SIZE)
+  allocateG2(): number {
+    return this.allocate(G2_SIZE)
   }
 }
 
@@ -175,7 +157,7 @@ export class FieldCodec {
   readonly #one: number
   readonly #scratch: number
 
-  /** `byteLength` is that of an element: 32 for bn254, 48 for BLS12-381. */
+  /** `byteLength` is that of an element: 32 for P-256, 48 for BLS12-381. */
   constructor(mcl: Mcl, modulus: bigint, byteLength: number) {
     this.#mcl = mcl
     this.#count = byteLength / 4
@@ -225,22 +207,10 @@ export class FieldCodec {
     }
   }
 
-  /** Makes the element at `address` that of `value`, which is below the modulus. */
-  set(address: number, value: bigint): void {
-    this.#store(value, address)
-    this.#mcl.f.mclBnFp_mul(address, address, this.#squaredR)
-  }
-
   isZero(address: number): boolean {
     const { words } = this.#mcl
     const start = address >>> 2
     for (let i = 0; i < this.#count; i++) if (words[start + i] !== 0) return false
-    return true
-  }
-
-  areEqual(a: number, b: number): boolean {
-    const { words } = this.#mcl
-    for (let i = 0; i < this.#count; i++) if (words[(a >>> 2) + i] !== words[(b >>> 2) + i]) return false
     return true
   }
 

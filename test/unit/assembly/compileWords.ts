@@ -19,12 +19,21 @@ interface WordExports {
 /**
  * Compiles AssemblyScript that imports from the engine's files ('./word') and runs it.
  *
+ * @param constants of the build, `NAME=value`
  * @throws when it does not compile
  */
-export async function compileWords(entry: string): Promise<WordExports> {
+export async function compileWords(entry: string, constants: readonly string[] = []): Promise<WordExports> {
   let binary: Uint8Array | undefined
   const { error, stderr } = await assemblyCompiler.main(
-    [ENTRY, '--baseDir', ROOT, '--outFile', 'words.wasm', ...OPTIONS],
+    [
+      ENTRY,
+      '--baseDir',
+      ROOT,
+      '--outFile',
+      'words.wasm',
+      ...OPTIONS,
+      ...constants.flatMap((value) => ['--use', value]),
+    ],
     {
       readFile: async (name, directory) => {
         if (name === ENTRY) return entry

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { concatBytes } from '../../../../src/primitives/bytes.ts'
+import { bytesToHex, concatBytes } from '../../../../src/primitives/bytes.ts'
 import { runs } from '../../../propertyRuns.ts'
 import { BN_MODULUS, BN_ORDER, bnG1, bnG2, bnG2Outside, words } from './curvePoints.ts'
 import { ours, theirs } from './secondOpinion.ts'
@@ -54,6 +54,30 @@ describe('bn254 addition and multiplication', () => {
       }
     },
   )
+
+  it('give multiples of the generator by small scalars', () => {
+    for (let k = 1n; k <= 64n; k++) {
+      expect(ours(MUL, concatBytes(bnG1(1n), words(32, k))).output).toBe(bytesToHex(bnG1(k)))
+      expect(ours(MUL, concatBytes(bnG1(k), words(32, BN_ORDER - 1n))).output).toBe(bytesToHex(bnG1(BN_ORDER - k)))
+      expect(ours(ADD, concatBytes(bnG1(k), bnG1(k + 1n))).output).toBe(bytesToHex(bnG1(2n * k + 1n)))
+    }
+  })
+
+  it('take scalars at the bounds of the parts that they are taken apart into', async () => {
+    const short = 2n * X + 1n
+    const long = 6n * X * X + 4n * X + 1n
+    const lambda = BN_ORDER - (36n * X ** 3n + 18n * X * X + 6n * X + 2n)
+    for (const part of [short, long, 6n * X * X + 2n * X, lambda, BN_ORDER / 2n]) {
+      for (const k of [part - 1n, part, part + 1n, BN_ORDER - part, (part * lambda) % BN_ORDER]) {
+        await expectSame(MUL, concatBytes(bnG1(9n), words(32, k)))
+      }
+    }
+    // the quotients that the parts are rounded from change at these
+    for (const divisor of [short, long]) {
+      const k = (5n * BN_ORDER) / divisor
+      for (const near of [k - 1n, k, k + 1n]) await expectSame(MUL, concatBytes(bnG1(9n), words(32, near)))
+    }
+  })
 
   it('read zeros beyond the input and nothing beyond their own', async () => {
     const input = concatBytes(bnG1(7n), bnG1(9n), bnG1(1n))

@@ -1,5 +1,5 @@
-// Fp6 = Fp2[v] with v³ = ξ = 1 + u, three pairs; Fp12 = Fp6[w] with w² = v, twice that: c0 + c1·w.
-import { invert, isZero } from './conversions'
+// Fp6 = Fp2[v] with v³ = ξ, three pairs; Fp12 = Fp6[w] with w² = v, twice that: c0 + c1·w.
+import { isZero } from './conversions'
 import {
   add,
   addNonResidue,
@@ -21,22 +21,24 @@ import {
   tripleLess,
   triplePlus,
 } from './field'
+import { invert } from './inversion'
+import { BYTES, sixth } from './parameters'
 
-const FP6: usize = 336
-export const FP12: usize = 672
+const FP6: usize = 3 * PAIR
+export const FP12: usize = 6 * PAIR
 
 const B1: usize = PAIR
 const B2: usize = 2 * PAIR
 
 /** Right operands of Fp6: b0, b1, b2, and ξ·b1, ξ·b2. */
-const b0 = memory.data(224, 16)
-const b1 = memory.data(224, 16)
-const b2 = memory.data(224, 16)
-const rotated1 = memory.data(224, 16)
-const rotated2 = memory.data(224, 16)
-const scratch = memory.data(112, 16)
-const scratch0 = memory.data(112, 16)
-const scratch1 = memory.data(112, 16)
+const b0 = memory.data(2 * i32(PAIR), 16)
+const b1 = memory.data(2 * i32(PAIR), 16)
+const b2 = memory.data(2 * i32(PAIR), 16)
+const rotated1 = memory.data(2 * i32(PAIR), 16)
+const rotated2 = memory.data(2 * i32(PAIR), 16)
+const scratch = memory.data(i32(PAIR), 16)
+const scratch0 = memory.data(i32(PAIR), 16)
+const scratch1 = memory.data(i32(PAIR), 16)
 
 /** z = x · y in Fp6; y is reduced. */
 function multiply6(z: usize, x: usize, y: usize): void {
@@ -73,10 +75,10 @@ function timesV(z: usize, x: usize): void {
   copy(z + B2, x + B1)
 }
 
-const product0 = memory.data(336, 16)
-const product1 = memory.data(336, 16)
-const left = memory.data(336, 16)
-const right = memory.data(336, 16)
+const product0 = memory.data(3 * i32(PAIR), 16)
+const product1 = memory.data(3 * i32(PAIR), 16)
+const left = memory.data(3 * i32(PAIR), 16)
+const right = memory.data(3 * i32(PAIR), 16)
 
 export function setOne12(z: usize): void {
   copy(z, oneFp2)
@@ -120,53 +122,58 @@ export function square12(z: usize, x: usize): void {
   addReduced6(z + FP6, product0, product0)
 }
 
-/** Operands of a line: l0, l1, l4, and ξ·l1, ξ·l4. */
-const l0 = memory.data(224, 16)
-const l1 = memory.data(224, 16)
-const l4 = memory.data(224, 16)
-const rotatedL1 = memory.data(224, 16)
-const rotatedL4 = memory.data(224, 16)
-const lineProduct = memory.data(672, 16)
+/** Where the coefficient of w^k is. */
+// @ts-ignore: decorator
+@inline
+function coefficient(k: usize): usize {
+  return (k & 1) * FP6 + (k >> 1) * PAIR
+}
 
-/** z = z · (y0 + y1·v + y4·v·w): lines through points of the twist have these coefficients only. */
-export function multiplyByLine(z: usize, y0: usize, y1: usize, y4: usize): void {
+/**
+ * Lines have three coefficients in Fp2: of 1, of w^LINE and of w³. The twist of BLS12-381 is of type M: its points are taken to the curve
+ * by division by w² and w³; that of bn254 is of type D: by multiplication.
+ */
+const LINE: usize = IS_BN254 ? 1 : 2
+
+/** Operands of a line, and ξ times those whose products may have w⁶. */
+const l0 = memory.data(2 * i32(PAIR), 16)
+const l1 = memory.data(2 * i32(PAIR), 16)
+const l3 = memory.data(2 * i32(PAIR), 16)
+const rotatedL1 = memory.data(2 * i32(PAIR), 16)
+const rotatedL3 = memory.data(2 * i32(PAIR), 16)
+const lineProduct = memory.data(6 * i32(PAIR), 16)
+
+/** z = z · (y0 + y1·w^LINE + y3·w³). */
+export function multiplyByLine(z: usize, y0: usize, y1: usize, y3: usize): void {
   prepare(l0, y0)
   prepare(l1, y1)
-  prepare(l4, y4)
+  prepare(l3, y3)
   timesNonResidue(scratch, y1)
   prepare(rotatedL1, scratch)
-  timesNonResidue(scratch, y4)
-  prepare(rotatedL4, scratch)
-  const c1 = z + FP6
-  sum3(lineProduct, z, l0, z + B2, rotatedL1, c1 + B1, rotatedL4)
-  sum3(lineProduct + B1, z + B1, l0, z, l1, c1 + B2, rotatedL4)
-  sum3(lineProduct + B2, z + B2, l0, z + B1, l1, c1, l4)
-  sum3(lineProduct + FP6, c1, l0, c1 + B2, rotatedL1, z + B2, rotatedL4)
-  sum3(lineProduct + FP6 + B1, c1 + B1, l0, c1, l1, z, l4)
-  sum3(lineProduct + FP6 + B2, c1 + B2, l0, c1 + B1, l1, z + B1, l4)
+  timesNonResidue(scratch, y3)
+  prepare(rotatedL3, scratch)
+  for (let k: usize = 0; k < 6; k++) {
+    const x = z + coefficient(k)
+    const x1 = z + coefficient((k + 6 - LINE) % 6)
+    const x3 = z + coefficient((k + 3) % 6)
+    sum3(lineProduct + coefficient(k), x, l0, x1, k < LINE ? rotatedL1 : l1, x3, k < 3 ? rotatedL3 : l3)
+  }
   copy12(z, lineProduct)
 }
 
-/** As {@link multiplyByLine} where y4 is 1. */
+/** As {@link multiplyByLine} where y3 is 1. */
 export function multiplyByMonicLine(z: usize, y0: usize, y1: usize): void {
   prepare(l0, y0)
   prepare(l1, y1)
   timesNonResidue(scratch, y1)
   prepare(rotatedL1, scratch)
-  const c1 = z + FP6
-  const to1 = lineProduct + FP6
-  sum2(lineProduct, z, l0, z + B2, rotatedL1)
-  addNonResidue(lineProduct, lineProduct, c1 + B1)
-  sum2(lineProduct + B1, z + B1, l0, z, l1)
-  addNonResidue(lineProduct + B1, lineProduct + B1, c1 + B2)
-  sum2(lineProduct + B2, z + B2, l0, z + B1, l1)
-  addReduced(lineProduct + B2, lineProduct + B2, c1)
-  sum2(to1, c1, l0, c1 + B2, rotatedL1)
-  addNonResidue(to1, to1, z + B2)
-  sum2(to1 + B1, c1 + B1, l0, c1, l1)
-  addReduced(to1 + B1, to1 + B1, z)
-  sum2(to1 + B2, c1 + B2, l0, c1 + B1, l1)
-  addReduced(to1 + B2, to1 + B2, z + B1)
+  for (let k: usize = 0; k < 6; k++) {
+    const to = lineProduct + coefficient(k)
+    const x3 = z + coefficient((k + 3) % 6)
+    sum2(to, z + coefficient(k), l0, z + coefficient((k + 6 - LINE) % 6), k < LINE ? rotatedL1 : l1)
+    if (k < 3) addNonResidue(to, to, x3)
+    else addReduced(to, to, x3)
+  }
   copy12(z, lineProduct)
 }
 
@@ -176,7 +183,7 @@ export function conjugate12(z: usize, x: usize): void {
   for (let i: usize = FP6; i < FP12; i += PAIR) negate(z + i, x + i)
 }
 
-const inverse = memory.data(336, 16)
+const inverse = memory.data(3 * i32(PAIR), 16)
 
 /** z = 1 / x in Fp6. */
 function invert6(z: usize, x: usize): void {
@@ -222,14 +229,7 @@ export function invert12(z: usize, x: usize): void {
 }
 
 /** ξ to the power of k(p − 1)/6 for k from 1 to 5: what the Frobenius map multiplies the coefficient of w^k by. */
-export const frobeniusFactors = memory.data(560, 16)
-
-/** Where the coefficient of w^k is. */
-// @ts-ignore: decorator
-@inline
-function coefficient(k: usize): usize {
-  return (k & 1) * FP6 + (k >> 1) * PAIR
-}
+export const frobeniusFactors = memory.data(5 * i32(PAIR), 16)
 
 /** z = x to the power of p. */
 export function frobenius12(z: usize, x: usize): void {
@@ -240,7 +240,7 @@ export function frobenius12(z: usize, x: usize): void {
   }
 }
 
-const squares = memory.data(1008, 16)
+const squares = memory.data(9 * i32(PAIR), 16)
 
 /** z = x² for x of the cyclotomic subgroup (Granger, Scott: Faster squaring in the cyclotomic subgroup of sixth degree extensions). */
 export function cyclotomicSquare12(z: usize, x: usize): void {
@@ -266,19 +266,13 @@ function squareFp4(z: usize, a: usize, b: usize): void {
   addNonResidue(z, scratch, scratch0)
 }
 
-/** (p − 1)/6, big-endian. */
-const sixth = memory.data<u8>([
-  0x04, 0x55, 0x82, 0xfc, 0x5e, 0xea, 0xa6, 0x6f, 0x0c, 0x84, 0x9b, 0xf3, 0xb5, 0xe1, 0xf2, 0x23, 0xe6, 0x13, 0xe1,
-  0xeb, 0x7d, 0xeb, 0x83, 0x1f, 0xe6, 0x88, 0x23, 0x1a, 0xd3, 0xc8, 0x29, 0x06, 0x05, 0x1c, 0xaa, 0xaa, 0x72, 0xe3,
-  0x55, 0x55, 0x49, 0xaa, 0x7f, 0xff, 0xff, 0xff, 0xf1, 0xc7,
-])
 makeFrobeniusFactors()
 
 function makeFrobeniusFactors(): void {
   const nonResidue = scratch0
   timesNonResidue(nonResidue, oneFp2)
   copy(frobeniusFactors, oneFp2)
-  for (let i: usize = 0; i < 48 * 8; i++) {
+  for (let i: usize = 0; i < BYTES * 8; i++) {
     square(frobeniusFactors, frobeniusFactors)
     const bit = (load<u8>(sixth + (i >> 3)) >> u8(7 - (i & 7))) & 1
     if (bit != 0) multiply(frobeniusFactors, frobeniusFactors, nonResidue)

@@ -1,7 +1,8 @@
-// The curves of BLS12-381: y² = x³ + 4 over Fp in lanes, two points side by side, and y² = x³ + 4ξ over Fp2. Points are projective:
-// x = X / Z, y = Y / Z, and infinity is (0, 1, 0). The formulas are complete (Renes, Costello, Batina: Complete addition formulas for
-// prime order elliptic curves, algorithms 7 and 9): they hold for all points, since neither curve has one of order 2.
-import { invert, isZero, zeroLanes } from './conversions'
+// The curve y² = x³ + b over Fp in lanes, two points side by side, and its twist over Fp2: y² = x³ + b·ξ for BLS12-381, y² = x³ + b/ξ for
+// bn254. Points are projective: x = X / Z, y = Y / Z, and infinity is (0, 1, 0). The formulas are complete (Renes, Costello, Batina:
+// Complete addition formulas for prime order elliptic curves, algorithms 7 to 9): they hold for all points, since none of these curves
+// has one of order 2.
+import { isZero, zeroLanes } from './conversions'
 import {
   add,
   addReduced,
@@ -24,18 +25,17 @@ import {
   sumLanes2,
   timesNonResidue,
 } from './field'
+import { invert } from './inversion'
+import { CURVE_CONSTANT, X_PARAMETER } from './parameters'
 import { frobeniusFactors } from './tower'
 
 /** What coordinates are: types that stand for the field in generic functions. */
 export type Lanes = u8
 export type Fp2 = u16
 
-export const POINT: usize = 336
+export const POINT: usize = 3 * PAIR
 const Y: usize = PAIR
 const Z: usize = 2 * PAIR
-
-/** |x|, of which order, trace and modulus are polynomials; x itself is negative. */
-export const X_PARAMETER: u64 = 0xd201000000010000
 
 // @ts-ignore: decorator
 @inline
@@ -57,8 +57,8 @@ function squared<F>(z: usize, x: usize): void {
   else square(z, x)
 }
 
-const operand0 = memory.data(224, 16)
-const operand1 = memory.data(224, 16)
+const operand0 = memory.data(2 * i32(PAIR), 16)
+const operand1 = memory.data(2 * i32(PAIR), 16)
 
 /** z = x0 · y0 + x1 · y1. */
 // @ts-ignore: decorator
@@ -76,22 +76,24 @@ function productSum<F>(z: usize, x0: usize, y0: usize, x1: usize, y1: usize): vo
 /** z = x times three times the curve's constant. */
 // @ts-ignore: decorator
 @inline
-function timesTripleConstant<F>(z: usize, x: usize): void {
+export function timesTripleConstant<F>(z: usize, x: usize): void {
   if (isLanes<F>()) {
-    scale(z, x, 12)
+    scale(z, x, 3 * CURVE_CONSTANT)
+  } else if (IS_BN254) {
+    multiply(z, x, tripleTwist)
   } else {
     timesNonResidue(z, x)
-    scale(z, z, 12)
+    scale(z, z, 3 * CURVE_CONSTANT)
   }
 }
 
-const t0 = memory.data(112, 16)
-const t1 = memory.data(112, 16)
-const t2 = memory.data(112, 16)
-const t3 = memory.data(112, 16)
-const t4 = memory.data(112, 16)
-const t5 = memory.data(112, 16)
-const t6 = memory.data(112, 16)
+const t0 = memory.data(i32(PAIR), 16)
+const t1 = memory.data(i32(PAIR), 16)
+const t2 = memory.data(i32(PAIR), 16)
+const t3 = memory.data(i32(PAIR), 16)
+const t4 = memory.data(i32(PAIR), 16)
+const t5 = memory.data(i32(PAIR), 16)
+const t6 = memory.data(i32(PAIR), 16)
 
 /** z = p + q, any of which may be the same. */
 export function addPoints<F>(z: usize, p: usize, q: usize): void {
@@ -173,26 +175,29 @@ export function negatePoint(z: usize, p: usize): void {
   copy(z + Z, p + Z)
 }
 
-/** z = |x|·p; z is not p. */
+/** z = |x|·p of the parameter x; z is not p. */
 export function multiplyByParameter<F>(z: usize, p: usize): void {
   copyPoint(z, p)
-  for (let bit: i32 = 62; bit >= 0; bit--) {
+  for (let bit: i32 = 62 - i32(clz(X_PARAMETER)); bit >= 0; bit--) {
     doublePoint<F>(z, z)
     if ((X_PARAMETER >> bit) & 1) addPoints<F>(z, z, p)
   }
 }
 
-export const constant4 = memory.data(112, 16)
-const constantTwist = memory.data(112, 16)
-scale(constant4, oneLanes, 4)
-timesNonResidue(constantTwist, oneFp2)
-scale(constantTwist, constantTwist, 4)
+export const curveConstant = memory.data(i32(PAIR), 16)
+const twistConstant = memory.data(i32(PAIR), 16)
+const tripleTwist = memory.data(i32(PAIR), 16)
+scale(curveConstant, oneLanes, CURVE_CONSTANT)
+timesNonResidue(twistConstant, oneFp2)
+if (IS_BN254) invert(twistConstant, twistConstant)
+scale(twistConstant, twistConstant, CURVE_CONSTANT)
+scale(tripleTwist, twistConstant, 3)
 
 /** Which of the lanes have an affine point (x, y) of the curve: bit 0 and bit 1. */
 export function lanesOnCurve(p: usize): u32 {
   multiplyLanes(t0, p, p)
   multiplyLanes(t0, t0, p)
-  add(t0, t0, constant4)
+  add(t0, t0, curveConstant)
   multiplyLanes(t1, p + Y, p + Y)
   subtract(t0, t1, t0)
   return zeroLanes(t0)
@@ -202,44 +207,21 @@ export function lanesOnCurve(p: usize): u32 {
 export function isOnTwist(p: usize): bool {
   square(t0, p)
   multiply(t0, t0, p)
-  add(t0, t0, constantTwist)
+  add(t0, t0, twistConstant)
   square(t1, p + Y)
   subtract(t0, t1, t0)
   return isZero(t0)
 }
 
-/** A cube root of 1 in both lanes: (βx, y) is −x²·(x, y) on points of the right order. */
-export const beta = memory.data(112, 16)
-/** ψ(x, y) = (x̄ · psiX, ȳ · psiY) on the twist is x·(x, y) on points of the right order. */
-const psiX = memory.data(112, 16)
-const psiY = memory.data(112, 16)
-makeEndomorphisms()
-
-function makeEndomorphisms(): void {
-  // ξ to the (p − 1)/3 is β²·u, and β⁴ is β
-  const factor = frobeniusFactors + PAIR
-  copyLane(beta, 0, factor, 1)
-  copyLane(beta, 1, factor, 1)
-  multiplyLanes(beta, beta, beta)
-  invert(psiX, factor)
+/** ψ(x, y) = (x̄ · psiX, ȳ · psiY): the Frobenius map of the curve, on the twist. */
+const psiX = memory.data(i32(PAIR), 16)
+const psiY = memory.data(i32(PAIR), 16)
+if (IS_BN254) {
+  copy(psiX, frobeniusFactors + PAIR)
+  copy(psiY, frobeniusFactors + 2 * PAIR)
+} else {
+  invert(psiX, frobeniusFactors + PAIR)
   invert(psiY, frobeniusFactors + 2 * PAIR)
-}
-
-/** |x| times the points that {@link lanesOfOrder} was last asked about. */
-export const multiple = memory.data(336, 16)
-const multipleOfMultiple = memory.data(336, 16)
-
-/** Which of the lanes have a point of the right order: bit 0 and bit 1. Points are affine (Z = 1) and on the curve. */
-export function lanesOfOrder(p: usize): u32 {
-  multiplyByParameter<Lanes>(multiple, p)
-  multiplyByParameter<Lanes>(multipleOfMultiple, multiple)
-  // −x²·p = (βx, y)
-  multiplyLanes(t0, p, beta)
-  multiplyLanes(t0, t0, multipleOfMultiple + Z)
-  subtract(t0, t0, multipleOfMultiple)
-  multiplyLanes(t1, p + Y, multipleOfMultiple + Z)
-  add(t1, t1, multipleOfMultiple + Y)
-  return zeroLanes(t0) & zeroLanes(t1)
 }
 
 /** z = ψ(p). */
@@ -249,17 +231,4 @@ export function applyPsi(z: usize, p: usize): void {
   conjugate(z + Y, p + Y)
   multiply(z + Y, z + Y, psiY)
   conjugate(z + Z, p + Z)
-}
-
-const image = memory.data(336, 16)
-
-/** Whether a point of the twist, affine and not infinity, has the right order: ψ(p) = x·p. */
-export function isTwistOfOrder(p: usize): bool {
-  multiplyByParameter<Fp2>(multiple, p)
-  applyPsi(image, p)
-  multiply(t0, image, multiple + Z)
-  subtract(t0, t0, multiple)
-  multiply(t1, image + Y, multiple + Z)
-  add(t1, t1, multiple + Y)
-  return isZero(t0) && isZero(t1)
 }

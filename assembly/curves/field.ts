@@ -1,63 +1,41 @@
-// The field of BLS12-381 in pairs: two elements side by side, in the two lanes of SIMD instructions. A pair is an element c0 + c1·u of
+// The field of a curve in pairs: two elements side by side, in the two lanes of SIMD instructions. A pair is an element c0 + c1·u of
 // Fp2 (u² = −1), or two elements of Fp that have nothing to do with each other ("lanes").
 //
-// An element is 14 limbs of 28 bits, the least significant first, in Montgomery's form with R = 2^392; a pair alternates the limbs of
-// both in words of 32 bits. Products of two limbs have 56 bits, so that a column of 64 adds up many of them before its carry is moved.
-// Results are reduced: below twice the modulus, with limbs of 28 bits. Only `add` gives more ("loose": limbs of 29 bits, and the
-// sum's value), which multiplications and subtractions take as they are. A column has room for 56 products of two loose limbs, or
-// 112 of which one is reduced; the values of both operands of a product may together be 1,000 times the square of the modulus.
+// An element of BLS12-381 is 14 limbs of 28 bits, one of bn254 10 of 27, the least significant first, in Montgomery's form with
+// R = 2^392, or 2^270; a pair alternates the limbs of both in words of 32 bits. Products of two limbs have at most 56 bits, so that a column
+// of 64 adds up many of them before its carry is moved. Results are reduced: below twice the modulus, with limbs of LIMB_BITS. Only
+// `add` gives more ("loose": limbs of one bit more, and the sum's value), which multiplications and subtractions take as they are. A
+// column has room for 56 products of two loose limbs of 29 bits, or 112 of which one is reduced; the values of both operands of
+// a product may together be 1,000 times the square of the modulus. (bn254 has shorter and fewer limbs, and R / modulus is larger
+// than that too: what holds for BLS12-381 holds for it.)
+import {
+  complementLimbs,
+  ESTIMATE,
+  ESTIMATE_SHIFT,
+  LIMB_BITS,
+  LIMBS,
+  minuendLimbs,
+  modulusLimbs,
+  NEGATED_INVERSE,
+  NON_RESIDUE,
+  squaredRLimbs,
+} from './parameters'
 
 /** Bytes of a pair. */
-export const PAIR: usize = 112
+export const PAIR: usize = 8 * LIMBS
 
-export const LIMBS: usize = 14
-export const LIMB_BITS: i32 = 28
-const MASK: i64 = 0xfffffff
-/** −1 / modulus, modulo 2^28. */
-const NEGATED_INVERSE: u32 = 0xffcfffd
+const MASK: i64 = (1 << LIMB_BITS) - 1
 
-export const modulusLimbs = memory.data<u32>(
-  [
-    0xfffaaab, 0xfefffff, 0x3ffffb9, 0xfffeb15, 0x6241eab, 0xa0f6b0f, 0xf6730d2, 0xf38512b, 0x4774b84, 0x4bacd76,
-    0xba7b643, 0xe69a4b1, 0x1ea397f, 0x1a011,
-  ],
-  16,
-)
-/** R² modulo the modulus. */
-const squaredRLimbs = memory.data<u32>(
-  [
-    0x10370ed, 0x6d1c345, 0xe243d62, 0xec45c53, 0x3b1d65a, 0x93317d, 0xb4f36a0, 0x5d74088, 0xc10ea72, 0x865d118,
-    0x7320a75, 0xfd5cd50, 0xcc8a759, 0xc8d4,
-  ],
-  16,
-)
-/** 2^392 less the modulus: adding it times q, and dropping what is above 392 bits, subtracts q times the modulus. */
-const complementLimbs = memory.data<u32>(
-  [
-    0x5555, 0x100000, 0xc000046, 0x14ea, 0x9dbe154, 0x5f094f0, 0x98cf2d, 0xc7aed4, 0xb88b47b, 0xb453289, 0x45849bc,
-    0x1965b4e, 0xe15c680, 0xffe5fee,
-  ],
-  16,
-)
-/** 32 times the modulus in limbs that are so large that subtracting a loose number from them leaves none negative. */
-const minuendLimbs = memory.data<u32>(
-  [
-    0x4ff55560, 0x4dfffffb, 0x4ffff73b, 0x4ffd62a3, 0x4483d57b, 0x41ed61e8, 0x4ce61a50, 0x470a257a, 0x4ee9709a,
-    0x4759aec4, 0x44f6c865, 0x4d349633, 0x4d472ff8, 0x34021f,
-  ],
-  16,
-)
-
-const modulus = memory.data(112, 16)
-const complement = memory.data(112, 16)
-const minuend = memory.data(112, 16)
-export const squaredR = memory.data(112, 16)
-const zero = memory.data(112, 16)
+const modulus = memory.data(i32(PAIR), 16)
+const complement = memory.data(i32(PAIR), 16)
+const minuend = memory.data(i32(PAIR), 16)
+export const squaredR = memory.data(i32(PAIR), 16)
+const zero = memory.data(i32(PAIR), 16)
 /** 1 as it is, not in Montgomery's form, in both lanes. */
-export const plainOne = memory.data(112, 16)
+export const plainOne = memory.data(i32(PAIR), 16)
 /** Montgomery's 1 in both lanes, and in the first only, which is the 1 of Fp2. */
-export const oneLanes = memory.data(112, 16)
-export const oneFp2 = memory.data(112, 16)
+export const oneLanes = memory.data(i32(PAIR), 16)
+export const oneFp2 = memory.data(i32(PAIR), 16)
 
 fillLanes(modulus, modulusLimbs)
 fillLanes(complement, complementLimbs)
@@ -78,6 +56,11 @@ function fillLanes(pair: usize, limbs: usize): void {
 /** Copies the element in a lane of x, 0 or 1, to a lane of z. */
 export function copyLane(z: usize, lane: usize, x: usize, from: usize): void {
   for (let i: usize = 0; i < PAIR; i += 8) store<u32>(z + i + (lane << 2), load<u32>(x + i + (from << 2)))
+}
+
+/** z = x with its lanes exchanged. */
+export function swapLanes(z: usize, x: usize): void {
+  for (let i: usize = 0; i < PAIR; i += 16) v128.store(z + i, swapped(v128.load(x + i)))
 }
 
 // ---- carries
@@ -106,23 +89,97 @@ function storeColumns(z: usize, carry: v128, first: v128, second: v128): v128 {
   return i64x2.shr_u(b, LIMB_BITS)
 }
 
+/** What {@link storeReduced} reduces, of pairs x, y and w. */
+const SUM: i32 = 0
+const DIFFERENCE: i32 = 1
+const DOUBLE_DIFFERENCE: i32 = 2
+const TRIPLE_LESS: i32 = 3
+const TRIPLE_PLUS: i32 = 4
+const SCALED: i32 = 5
+const TIMES_NON_RESIDUE: i32 = 6
+const SUM_WITH_NON_RESIDUE: i32 = 7
+const TIMES_U: i32 = 8
+
+/** Two limbs of both lanes of such a combination, below 2^32; its value is below 72 times the modulus. */
+// @ts-ignore: decorator
+@inline
+function limbsOf(kind: i32, x: usize, y: usize, w: usize, factor: i32, offset: usize): v128 {
+  if (kind == SUM) return i32x4.add(v128.load(x + offset), v128.load(y + offset))
+  if (kind == DIFFERENCE) return differenceAt(x, y, offset)
+  if (kind == DOUBLE_DIFFERENCE) return i32x4.sub(differenceAt(x, y, offset), v128.load(w + offset))
+  if (kind == TRIPLE_LESS) {
+    const v = v128.load(y + offset)
+    return i32x4.add(tripleAt(x, offset), i32x4.sub(v128.load(minuend + offset), i32x4.add(v, v)))
+  }
+  if (kind == TRIPLE_PLUS) {
+    const v = v128.load(y + offset)
+    return i32x4.add(tripleAt(x, offset), i32x4.add(v, v))
+  }
+  if (kind == SCALED) return i32x4.mul(v128.load(x + offset), i32x4.splat(factor))
+  if (kind == TIMES_NON_RESIDUE) return timesNonResidueAt(x, offset)
+  if (kind == SUM_WITH_NON_RESIDUE) return i32x4.add(v128.load(x + offset), timesNonResidueAt(y, offset))
+  // −c1 + c0·u of c0 + c1·u
+  const other = swapped(v128.load(x + offset))
+  return merged(i32x4.sub(v128.load(minuend + offset), other), other)
+}
+
+// @ts-ignore: decorator
+@inline
+function differenceAt(x: usize, y: usize, offset: usize): v128 {
+  return i32x4.add(v128.load(x + offset), i32x4.sub(v128.load(minuend + offset), v128.load(y + offset)))
+}
+
+// @ts-ignore: decorator
+@inline
+function tripleAt(x: usize, offset: usize): v128 {
+  const v = v128.load(x + offset)
+  return i32x4.add(i32x4.add(v, v), v)
+}
+
+/** Limbs of x may be loose: nine of 2^28 at most and one of the minuend, below 5·2^28, are below 2^32. */
+// @ts-ignore: decorator
+@inline
+function timesNonResidueAt(x: usize, offset: usize): v128 {
+  const v = v128.load(x + offset)
+  const other = swapped(v)
+  const multiple = NON_RESIDUE == 1 ? v : i32x4.add(v, i32x4.shl(v, 3))
+  return i32x4.add(multiple, merged(i32x4.sub(v128.load(minuend + offset), other), other))
+}
+
+/** The two words of c1, c0 for each of c0, c1. */
+// @ts-ignore: decorator
+@inline
+export function swapped(x: v128): v128 {
+  return i8x16.shuffle(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11)
+}
+
+/** Words of the first operand for c0, of the second for c1. */
+// @ts-ignore: decorator
+@inline
+export function merged(first: v128, second: v128): v128 {
+  return i8x16.shuffle(first, second, 0, 1, 2, 3, 20, 21, 22, 23, 8, 9, 10, 11, 28, 29, 30, 31)
+}
+
 /**
- * Reduces a pair in seven vectors to z: subtracts the modulus as often as the highest limbs say for certain, which leaves less than twice
- * the modulus of up to 64 times.
+ * Reduces a combination to z, which may be one of its pairs: subtracts the modulus as often as the highest limb says for certain. That is
+ * at most 72 times, and too few by one of rounding, by a hundredth as ESTIMATE is too small, and by what words of 32 bits below the
+ * highest could carry to it, at most 2^5, which is a fortieth of the modulus: what is left is below twice the modulus.
  */
 // @ts-ignore: decorator
 @inline
-function storeReduced(z: usize, x0: v128, x1: v128, x2: v128, x3: v128, x4: v128, x5: v128, x6: v128): void {
-  // 39 / 2^22 is a little less than 2^364 / modulus
-  const estimate = i32x4.shr_u(i32x4.mul(x6, i32x4.splat(39)), 22)
+function storeReduced(kind: i32, z: usize, x: usize, y: usize, w: usize, factor: i32): void {
+  const top = limbsOf(kind, x, y, w, factor, PAIR - 16)
+  const estimate = i32x4.shr_u(i32x4.mul(top, i32x4.splat(ESTIMATE)), ESTIMATE_SHIFT)
   const q = i8x16.shuffle(estimate, estimate, 8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15)
-  let carry = reduceTwo(z, x0, q, i64x2.splat(0), 0)
-  carry = reduceTwo(z + 16, x1, q, carry, 16)
-  carry = reduceTwo(z + 32, x2, q, carry, 32)
-  carry = reduceTwo(z + 48, x3, q, carry, 48)
-  carry = reduceTwo(z + 64, x4, q, carry, 64)
-  carry = reduceTwo(z + 80, x5, q, carry, 80)
-  reduceTwo(z + 96, x6, q, carry, 96)
+  let carry = reduceTwo(z, limbsOf(kind, x, y, w, factor, 0), q, i64x2.splat(0), 0)
+  carry = reduceTwo(z + 16, limbsOf(kind, x, y, w, factor, 16), q, carry, 16)
+  carry = reduceTwo(z + 32, limbsOf(kind, x, y, w, factor, 32), q, carry, 32)
+  carry = reduceTwo(z + 48, limbsOf(kind, x, y, w, factor, 48), q, carry, 48)
+  if (LIMBS > 10) {
+    carry = reduceTwo(z + 64, limbsOf(kind, x, y, w, factor, 64), q, carry, 64)
+    carry = reduceTwo(z + 80, limbsOf(kind, x, y, w, factor, 80), q, carry, 80)
+  }
+  reduceTwo(z + PAIR - 16, top, q, carry, PAIR - 16)
 }
 
 // @ts-ignore: decorator
@@ -153,192 +210,48 @@ export function add(z: usize, x: usize, y: usize): void {
   for (let i: usize = 0; i < PAIR; i += 16) v128.store(z + i, i32x4.add(v128.load(x + i), v128.load(y + i)))
 }
 
-// @ts-ignore: decorator
-@inline
-function sumAt(x: usize, y: usize, offset: usize): v128 {
-  return i32x4.add(v128.load(x + offset), v128.load(y + offset))
-}
-
 /** z = x + y, reduced. */
 export function addReduced(z: usize, x: usize, y: usize): void {
-  storeReduced(
-    z,
-    sumAt(x, y, 0),
-    sumAt(x, y, 16),
-    sumAt(x, y, 32),
-    sumAt(x, y, 48),
-    sumAt(x, y, 64),
-    sumAt(x, y, 80),
-    sumAt(x, y, 96),
-  )
-}
-
-// @ts-ignore: decorator
-@inline
-function differenceAt(x: usize, y: usize, offset: usize): v128 {
-  return i32x4.add(v128.load(x + offset), i32x4.sub(v128.load(minuend + offset), v128.load(y + offset)))
+  storeReduced(SUM, z, x, y, 0, 0)
 }
 
 /** z = x − y, reduced; y is below 31 times the modulus. */
 export function subtract(z: usize, x: usize, y: usize): void {
-  storeReduced(
-    z,
-    differenceAt(x, y, 0),
-    differenceAt(x, y, 16),
-    differenceAt(x, y, 32),
-    differenceAt(x, y, 48),
-    differenceAt(x, y, 64),
-    differenceAt(x, y, 80),
-    differenceAt(x, y, 96),
-  )
+  storeReduced(DIFFERENCE, z, x, y, 0, 0)
 }
 
-// @ts-ignore: decorator
-@inline
-function doubleDifferenceAt(x: usize, y: usize, w: usize, offset: usize): v128 {
-  return i32x4.sub(differenceAt(x, y, offset), v128.load(w + offset))
-}
-
-/** z = x − y − w, reduced; limbs have 28 bits. */
+/** z = x − y − w, reduced; limbs are not loose. */
 export function subtractTwo(z: usize, x: usize, y: usize, w: usize): void {
-  storeReduced(
-    z,
-    doubleDifferenceAt(x, y, w, 0),
-    doubleDifferenceAt(x, y, w, 16),
-    doubleDifferenceAt(x, y, w, 32),
-    doubleDifferenceAt(x, y, w, 48),
-    doubleDifferenceAt(x, y, w, 64),
-    doubleDifferenceAt(x, y, w, 80),
-    doubleDifferenceAt(x, y, w, 96),
-  )
+  storeReduced(DOUBLE_DIFFERENCE, z, x, y, w, 0)
 }
 
-// @ts-ignore: decorator
-@inline
-function tripleAt(x: usize, offset: usize): v128 {
-  const v = v128.load(x + offset)
-  return i32x4.add(i32x4.add(v, v), v)
-}
-
-// @ts-ignore: decorator
-@inline
-function tripleLessAt(x: usize, y: usize, offset: usize): v128 {
-  return i32x4.add(tripleAt(x, offset), doubleDifferenceAt(zero, y, y, offset))
-}
-
-/** z = 3x − 2y, reduced; limbs have 28 bits. */
+/** z = 3x − 2y, reduced; limbs are not loose. */
 export function tripleLess(z: usize, x: usize, y: usize): void {
-  storeReduced(
-    z,
-    tripleLessAt(x, y, 0),
-    tripleLessAt(x, y, 16),
-    tripleLessAt(x, y, 32),
-    tripleLessAt(x, y, 48),
-    tripleLessAt(x, y, 64),
-    tripleLessAt(x, y, 80),
-    tripleLessAt(x, y, 96),
-  )
+  storeReduced(TRIPLE_LESS, z, x, y, 0, 0)
 }
 
-// @ts-ignore: decorator
-@inline
-function triplePlusAt(x: usize, y: usize, offset: usize): v128 {
-  const v = v128.load(y + offset)
-  return i32x4.add(tripleAt(x, offset), i32x4.add(v, v))
-}
-
-/** z = 3x + 2y, reduced; limbs have 28 bits. */
+/** z = 3x + 2y, reduced; limbs are not loose. */
 export function triplePlus(z: usize, x: usize, y: usize): void {
-  storeReduced(
-    z,
-    triplePlusAt(x, y, 0),
-    triplePlusAt(x, y, 16),
-    triplePlusAt(x, y, 32),
-    triplePlusAt(x, y, 48),
-    triplePlusAt(x, y, 64),
-    triplePlusAt(x, y, 80),
-    triplePlusAt(x, y, 96),
-  )
+  storeReduced(TRIPLE_PLUS, z, x, y, 0, 0)
 }
 
-// @ts-ignore: decorator
-@inline
-function scaledAt(x: usize, factor: i32, offset: usize): v128 {
-  return i32x4.mul(v128.load(x + offset), i32x4.splat(factor))
-}
-
-/** z = x · factor of at most 12, reduced; x has limbs of 28 bits. */
+/** z = x · factor of at most 12, reduced; limbs of x are not loose. */
 export function scale(z: usize, x: usize, factor: i32): void {
-  storeReduced(
-    z,
-    scaledAt(x, factor, 0),
-    scaledAt(x, factor, 16),
-    scaledAt(x, factor, 32),
-    scaledAt(x, factor, 48),
-    scaledAt(x, factor, 64),
-    scaledAt(x, factor, 80),
-    scaledAt(x, factor, 96),
-  )
+  storeReduced(SCALED, z, x, 0, 0, factor)
 }
 
 export function negate(z: usize, x: usize): void {
   subtract(z, zero, x)
 }
 
-/** The two words of c1, c0 for each of c0, c1. */
-// @ts-ignore: decorator
-@inline
-export function swapped(x: v128): v128 {
-  return i8x16.shuffle(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11)
-}
-
-/** Words of the first operand for c0, of the second for c1. */
-// @ts-ignore: decorator
-@inline
-export function merged(first: v128, second: v128): v128 {
-  return i8x16.shuffle(first, second, 0, 1, 2, 3, 20, 21, 22, 23, 8, 9, 10, 11, 28, 29, 30, 31)
-}
-
-// @ts-ignore: decorator
-@inline
-function timesNonResidueAt(x: usize, offset: usize): v128 {
-  const v = v128.load(x + offset)
-  const other = swapped(v)
-  return merged(i32x4.add(v, i32x4.sub(v128.load(minuend + offset), other)), i32x4.add(v, other))
-}
-
-/** z = x · (1 + u), reduced: the number ξ that Fp12 is built with. */
+/** z = x · ξ, reduced; ξ is the number that Fp12 is built with. */
 export function timesNonResidue(z: usize, x: usize): void {
-  storeReduced(
-    z,
-    timesNonResidueAt(x, 0),
-    timesNonResidueAt(x, 16),
-    timesNonResidueAt(x, 32),
-    timesNonResidueAt(x, 48),
-    timesNonResidueAt(x, 64),
-    timesNonResidueAt(x, 80),
-    timesNonResidueAt(x, 96),
-  )
+  storeReduced(TIMES_NON_RESIDUE, z, x, 0, 0, 0)
 }
 
-// @ts-ignore: decorator
-@inline
-function sumWithNonResidueAt(x: usize, y: usize, offset: usize): v128 {
-  return i32x4.add(v128.load(x + offset), timesNonResidueAt(y, offset))
-}
-
-/** z = x + y · (1 + u), reduced; limbs have 28 bits. */
+/** z = x + y · ξ, reduced; limbs are not loose. */
 export function addNonResidue(z: usize, x: usize, y: usize): void {
-  storeReduced(
-    z,
-    sumWithNonResidueAt(x, y, 0),
-    sumWithNonResidueAt(x, y, 16),
-    sumWithNonResidueAt(x, y, 32),
-    sumWithNonResidueAt(x, y, 48),
-    sumWithNonResidueAt(x, y, 64),
-    sumWithNonResidueAt(x, y, 80),
-    sumWithNonResidueAt(x, y, 96),
-  )
+  storeReduced(SUM_WITH_NON_RESIDUE, z, x, y, 0, 0)
 }
 
 /** z = c0 − c1·u of x = c0 + c1·u. */
@@ -347,7 +260,7 @@ export function conjugate(z: usize, x: usize): void {
   for (let i: usize = 0; i < PAIR; i += 16) v128.store(z + i, merged(v128.load(x + i), v128.load(conjugated + i)))
 }
 
-const conjugated = memory.data(112, 16)
+const conjugated = memory.data(i32(PAIR), 16)
 
 // ---- products
 
@@ -393,7 +306,7 @@ function columnHigh(
 
 /**
  * Montgomery's multiplication of `count` pairs of operands at once, with one reduction for their sum: z = Σ x · y / R. A row takes one limb
- * of each left operand x, adds its products to the columns, makes the lowest column zero modulo 2^28 by adding a multiple q of the
+ * of each left operand x, adds its products to the columns, makes the lowest column zero modulo 2^LIMB_BITS by adding a multiple q of the
  * modulus, and drops it. In lanes the limbs of x are those of both lanes; in Fp2 the rows of x0 and x1 (two to an operand)
  * are c0 times y and c1 times y·u.
  */
@@ -441,19 +354,25 @@ function multiplyRows(count: i32, isFp2: bool, z: usize, x0: usize, y0: usize, x
     t6 = high(columnHigh(count, t7, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 48), q, modulus, 48)
     t7 = low(columnLow(count, t8, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 64), q, modulus, 64)
     t8 = high(columnHigh(count, t9, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 64), q, modulus, 64)
-    t9 = low(columnLow(count, t10, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 80), q, modulus, 80)
-    t10 = high(columnHigh(count, t11, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 80), q, modulus, 80)
-    t11 = low(columnLow(count, t12, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 96), q, modulus, 96)
-    t12 = high(columnHigh(count, t13, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 96), q, modulus, 96)
-    t13 = i64x2.splat(0)
+    if (LIMBS > 10) {
+      t9 = low(columnLow(count, t10, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 80), q, modulus, 80)
+      t10 = high(columnHigh(count, t11, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 80), q, modulus, 80)
+      t11 = low(columnLow(count, t12, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 96), q, modulus, 96)
+      t12 = high(columnHigh(count, t13, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 96), q, modulus, 96)
+      t13 = i64x2.splat(0)
+    } else {
+      t9 = i64x2.splat(0)
+    }
   }
   let carry = storeColumns(z, i64x2.splat(0), t0, t1)
   carry = storeColumns(z + 16, carry, t2, t3)
   carry = storeColumns(z + 32, carry, t4, t5)
   carry = storeColumns(z + 48, carry, t6, t7)
   carry = storeColumns(z + 64, carry, t8, t9)
-  carry = storeColumns(z + 80, carry, t10, t11)
-  storeColumns(z + 96, carry, t12, t13)
+  if (LIMBS > 10) {
+    carry = storeColumns(z + 80, carry, t10, t11)
+    storeColumns(z + 96, carry, t12, t13)
+  }
 }
 
 /** z = x · y in each lane. */
@@ -472,27 +391,10 @@ export function prepare(operand: usize, y: usize): void {
     const v = v128.load(y + i)
     v128.store(operand + i, v)
   }
-  storeReduced(
-    operand + PAIR,
-    timesUAt(y, 0),
-    timesUAt(y, 16),
-    timesUAt(y, 32),
-    timesUAt(y, 48),
-    timesUAt(y, 64),
-    timesUAt(y, 80),
-    timesUAt(y, 96),
-  )
+  storeReduced(TIMES_U, operand + PAIR, y, 0, 0, 0)
 }
 
-/** −c1 + c0·u of c0 + c1·u. */
-// @ts-ignore: decorator
-@inline
-function timesUAt(y: usize, offset: usize): v128 {
-  const other = swapped(v128.load(y + offset))
-  return merged(i32x4.sub(v128.load(minuend + offset), other), other)
-}
-
-const operand = memory.data(224, 16)
+const operand = memory.data(2 * i32(PAIR), 16)
 
 /** z = x · y in Fp2. */
 export function multiply(z: usize, x: usize, y: usize): void {
@@ -505,15 +407,15 @@ export function sum2(z: usize, x0: usize, y0: usize, x1: usize, y1: usize): void
   multiplyRows(4, true, z, x0, y0, x1, y1, 0, 0)
 }
 
-/** z = x0 · y0 + x1 · y1 + x2 · y2 in Fp2, with prepared y0, y1 and y2; of one of x and y at least limbs of 28 bits. */
+/** z = x0 · y0 + x1 · y1 + x2 · y2 in Fp2, with prepared y0, y1 and y2; limbs of one of x and y at least are not loose. */
 export function sum3(z: usize, x0: usize, y0: usize, x1: usize, y1: usize, x2: usize, y2: usize): void {
   multiplyRows(6, true, z, x0, y0, x1, y1, x2, y2)
 }
 
-const squareLeft = memory.data(112, 16)
-const squareRight = memory.data(112, 16)
+const squareLeft = memory.data(i32(PAIR), 16)
+const squareRight = memory.data(i32(PAIR), 16)
 
-/** z = x² in Fp2, of limbs of 28 bits: (c0 + c1)(c0 − c1) + 2·c0·c1·u. */
+/** z = x² in Fp2, of limbs that are not loose: (c0 + c1)(c0 − c1) + 2·c0·c1·u. */
 export function square(z: usize, x: usize): void {
   for (let i: usize = 0; i < PAIR; i += 16) {
     const v = v128.load(x + i)

@@ -1,10 +1,10 @@
-// Sums of multiples of points. A term is an affine point and a short scalar: endomorphisms, which multiply by powers of |x|, take a
-// scalar of 255 bits apart: in G1 into two of 128 bits, which are the two lanes, or into two for each lane; in G2 into four of 64 bits.
-import { addAffine, addPoints, copyPoint, doublePoint, Fp2, Lanes, POINT, setInfinity } from './curves'
+// Sums of multiples of points. A term is an affine point and a short scalar: endomorphisms take a scalar of 255 bits apart: in G1 into two
+// of 128 bits, which are the two lanes, or into two for each lane; in G2 into four of 64 bits.
+import { addAffine, addPoints, copyPoint, doublePoint, Fp2, Lanes, POINT, setInfinity } from './points'
 import { copy, merged, negate, PAIR, swapped } from './field'
 
 /** A term: x, y and −y, then its signed digits, a byte each, of the first lane and of the second. */
-export const TERM: usize = 464
+export const TERM: usize = 3 * PAIR + 128
 export const TERM_Y: usize = PAIR
 const TERM_NEGATED_Y: usize = 2 * PAIR
 const TERM_DIGITS: usize = 3 * PAIR
@@ -14,7 +14,7 @@ const DIGITS: usize = 64
 const MAX_TABLES: usize = 16
 
 /** Room for 512. */
-export const terms = memory.data(237568, 16)
+export const terms = memory.data(512 * i32(TERM), 16)
 
 /** Bits of the scalars, and of their digits. */
 let bits: u32 = 64
@@ -29,13 +29,13 @@ export function beginTerms(count: usize, scalarBits: u32): void {
 }
 
 /** Up to 2^6 and that of the digit 0. */
-const buckets = memory.data(21840, 16)
+const buckets = memory.data(65 * i32(POINT), 16)
 export const TABLE: usize = 8 * POINT
-export const tables = memory.data(43008, 16)
+export const tables = memory.data(i32(MAX_TABLES) * i32(TABLE), 16)
 /** Of terms that are always the same; see {@link sumWithTables}. */
-export const fixedTables = memory.data(5376, 16)
-const sum = memory.data(336, 16)
-const part = memory.data(336, 16)
+export const fixedTables = memory.data(2 * i32(TABLE), 16)
+const sum = memory.data(i32(POINT), 16)
+const part = memory.data(i32(POINT), 16)
 
 /** Writes the signed digits of a little-endian scalar, from −2^(width − 1) to 2^(width − 1). */
 function recode(digits: usize, scalar: usize): void {
@@ -94,7 +94,7 @@ export function addLanesTogether(z: usize): void {
   addPoints<Lanes>(z, z, part)
 }
 
-const negated = memory.data(112, 16)
+const negated = memory.data(i32(PAIR), 16)
 
 /** Makes the table of a term's point times 1 to 8. */
 export function makeTable<F>(table: usize, term: usize): void {
@@ -172,4 +172,4 @@ function addToBuckets<F>(term: usize, window: usize): void {
   }
 }
 
-const point = memory.data(224, 16)
+const point = memory.data(2 * i32(PAIR), 16)
