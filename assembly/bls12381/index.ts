@@ -125,7 +125,7 @@ function readTwoG1(first: usize, second: usize, hasSecond: bool): void {
   // the order of a lane without a point is not looked at
   if (firstStatus != OK && secondStatus != OK) return
   copy(two + 2 * PAIR, oneLanes)
-  const good = lanesOfOrder(two)
+  const good = lanesOfOrder(two, secondStatus != OK)
   if (firstStatus == OK && (good & 1) == 0) firstStatus = BAD_ORDER_G1
   if (secondStatus == OK && (good & 2) == 0) secondStatus = BAD_ORDER_G1
 }
@@ -410,7 +410,7 @@ function readTwoCompressed(bytes: usize): i32 {
     if (isLarger(y, lane) != wantsLarger) copyLane(y, lane, single, lane)
   }
   copy(two + 2 * PAIR, oneLanes)
-  if ((i32(lanesOnCurve(two)) | infinities) != 3 || (i32(lanesOfOrder(two)) | infinities) != 3) return -1
+  if ((i32(lanesOnCurve(two)) | infinities) != 3 || (i32(lanesOfOrder(two, false)) | infinities) != 3) return -1
   return infinities
 }
 

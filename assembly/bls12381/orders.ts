@@ -2,6 +2,7 @@
 import { isZero, zeroLanes } from '../curves/conversions'
 import { add, copyLane, multiply, multiplyLanes, PAIR, subtract } from '../curves/field'
 import { applyPsi, Fp2, Lanes, multiplyByParameter } from '../curves/points'
+import { multiplySingleByParameter } from '../curves/single'
 import { frobeniusFactors } from '../curves/tower'
 
 const Y: usize = PAIR
@@ -21,10 +22,18 @@ multiplyLanes(beta, beta, beta)
 export const multiple = memory.data(3 * i32(PAIR), 16)
 const multipleOfMultiple = memory.data(3 * i32(PAIR), 16)
 
-/** Which of the lanes have a point of the right order: bit 0 and bit 1. Points are affine (Z = 1) and on the curve. */
-export function lanesOfOrder(p: usize): u32 {
-  multiplyByParameter<Lanes>(multiple, p)
-  multiplyByParameter<Lanes>(multipleOfMultiple, multiple)
+/**
+ * Which of the lanes have a point of the right order: bit 0 and bit 1. Points are affine (Z = 1) and on the curve.
+ * @param isSingle the second lane is not asked about
+ */
+export function lanesOfOrder(p: usize, isSingle: bool): u32 {
+  if (isSingle) {
+    multiplySingleByParameter(multiple, p)
+    multiplySingleByParameter(multipleOfMultiple, multiple)
+  } else {
+    multiplyByParameter<Lanes>(multiple, p)
+    multiplyByParameter<Lanes>(multipleOfMultiple, multiple)
+  }
   // −x²·p = (βx, y)
   multiplyLanes(t0, p, beta)
   multiplyLanes(t0, t0, multipleOfMultiple + Z)

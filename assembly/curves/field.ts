@@ -63,6 +63,11 @@ export function swapLanes(z: usize, x: usize): void {
   for (let i: usize = 0; i < PAIR; i += 16) v128.store(z + i, swapped(v128.load(x + i)))
 }
 
+/** z = the first lane of x beside the second of y. */
+export function mergeLanes(z: usize, x: usize, y: usize): void {
+  for (let i: usize = 0; i < PAIR; i += 16) v128.store(z + i, merged(v128.load(x + i), v128.load(y + i)))
+}
+
 // ---- carries
 
 /** Both 64-bit words' low halves, twice: the form in which a multiplication takes them. */
@@ -99,6 +104,8 @@ const SCALED: i32 = 5
 const TIMES_NON_RESIDUE: i32 = 6
 const SUM_WITH_NON_RESIDUE: i32 = 7
 const TIMES_U: i32 = 8
+const SCALED_EACH: i32 = 9
+const SUM_AND_DIFFERENCE: i32 = 10
 
 /** Two limbs of both lanes of such a combination, below 2^32; its value is below 72 times the modulus. */
 // @ts-ignore: decorator
@@ -118,6 +125,15 @@ function limbsOf(kind: i32, x: usize, y: usize, w: usize, factor: i32, offset: u
   if (kind == SCALED) return i32x4.mul(v128.load(x + offset), i32x4.splat(factor))
   if (kind == TIMES_NON_RESIDUE) return timesNonResidueAt(x, offset)
   if (kind == SUM_WITH_NON_RESIDUE) return i32x4.add(v128.load(x + offset), timesNonResidueAt(y, offset))
+  if (kind == SCALED_EACH) return i32x4.mul(v128.load(x + offset), i32x4(factor & 15, factor >> 4, factor & 15, factor >> 4))
+  if (kind == SUM_AND_DIFFERENCE) {
+    const v = v128.load(x + offset)
+    const second = i8x16.shuffle(v, v, 4, 5, 6, 7, 4, 5, 6, 7, 12, 13, 14, 15, 12, 13, 14, 15)
+    const w = v128.load(y + offset)
+    const first = i8x16.shuffle(w, w, 0, 1, 2, 3, 0, 1, 2, 3, 8, 9, 10, 11, 8, 9, 10, 11)
+    const triple = i32x4.add(i32x4.add(first, first), first)
+    return i32x4.add(second, merged(first, i32x4.sub(v128.load(minuend + offset), triple)))
+  }
   // −c1 + c0·u of c0 + c1·u
   const other = swapped(v128.load(x + offset))
   return merged(i32x4.sub(v128.load(minuend + offset), other), other)
@@ -238,6 +254,16 @@ export function triplePlus(z: usize, x: usize, y: usize): void {
 /** z = x · factor of at most 12, reduced; limbs of x are not loose. */
 export function scale(z: usize, x: usize, factor: i32): void {
   storeReduced(SCALED, z, x, 0, 0, factor)
+}
+
+/** z = x · 12, or x · 9 for bn254, in the first lane and x · 8 in the second, reduced; limbs of x are not loose. */
+export function scaleEach(z: usize, x: usize): void {
+  storeReduced(SCALED_EACH, z, x, 0, 0, IS_BN254 ? 0x89 : 0x8c)
+}
+
+/** z = x₁ + y₀ in the first lane and x₁ − 3·y₀ in the second, reduced, of the second lane of x and the first of y; limbs are not loose. */
+export function sumAndDifference(z: usize, x: usize, y: usize): void {
+  storeReduced(SUM_AND_DIFFERENCE, z, x, y, 0, 0)
 }
 
 export function negate(z: usize, x: usize): void {

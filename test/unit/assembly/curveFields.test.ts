@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { runs } from '../../propertyRuns.ts'
 import { compileWords } from './compileWords.ts'
 
-/** The fields of the curves; ξ, the number that Fp12 is built with, is `nonResidue` + u. */
+/** The fields of the curves; ξ, the number that Fp12 is built with, is `nonResidue` + u; the curve over Fp is y² = x³ + tripleConstant/3. */
 const FIELDS = [
   {
     name: 'BLS12-381',
@@ -12,6 +12,7 @@ const FIELDS = [
     limbs: 14,
     limbBits: 28n,
     nonResidue: 1n,
+    tripleConstant: 12n,
   },
   {
     name: 'bn254',
@@ -20,6 +21,7 @@ const FIELDS = [
     limbs: 10,
     limbBits: 27n,
     nonResidue: 9n,
+    tripleConstant: 9n,
   },
 ] as const
 
@@ -27,6 +29,7 @@ type Pair = readonly [bigint, bigint]
 
 const ENTRY = `
 export { add, addNonResidue, addReduced, conjugate, multiply, multiplyLanes, prepare, scale, square, subtract } from './curves/field'
+export { mergeLanes, scaleEach, sumAndDifference, swapLanes } from './curves/field'
 export { subtractTwo, sum2, sum3, sumLanes2, timesNonResidue, tripleLess, triplePlus } from './curves/field'
 export { powerLanes } from './curves/conversions'
 export { invert } from './curves/inversion'
@@ -118,6 +121,10 @@ describe.each(
           ['subtract', () => call('subtract', z, x, y), minus(a, b)],
           ['subtractTwo', () => call('subtractTwo', z, x, y, u), minus(minus(a, b), c)],
           ['scale', () => call('scale', z, x, 12), scaled(a, 12n)],
+          ['scaleEach', () => call('scaleEach', z, x), [a[0] * field.tripleConstant, a[1] * 8n]],
+          ['sumAndDifference', () => call('sumAndDifference', z, x, y), [a[1] + b[0], a[1] - 3n * b[0]]],
+          ['swapLanes', () => call('swapLanes', z, x), [a[1], a[0]]],
+          ['mergeLanes', () => call('mergeLanes', z, x, y), [a[0], b[1]]],
           ['tripleLess', () => call('tripleLess', z, x, y), minus(scaled(a, 3n), scaled(b, 2n))],
           ['triplePlus', () => call('triplePlus', z, x, y), plus(scaled(a, 3n), scaled(b, 2n))],
           ['conjugate', () => call('conjugate', z, x), [a[0], -a[1]]],

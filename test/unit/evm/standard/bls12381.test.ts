@@ -29,6 +29,38 @@ const GROUPS = [
   { name: 'G2', add: G2_ADD, msm: G2_MSM, point: blsG2, outside: blsG2Outside, elements: 4, zero: blsG2(0n) },
 ] as const
 
+describe('the order of a point of BLS12-381 G1', () => {
+  /** Points of the curve for each point of the subgroup. */
+  const COFACTOR = 0x396c8c005555e1568c00aaab0000aaabn
+  const of = (x: Uint8Array) => ours(G1_MSM, concatBytes(x, words(32, 5n))).output
+  const ofTwo = (x: Uint8Array) => ours(G1_MSM, concatBytes(x, words(32, 5n), blsG1(2n), words(32, 0n))).output
+
+  it('is looked at in one point as in two', () => {
+    for (let start = 1n; start < 5n; start++) {
+      const inside = blsG1Outside(start, COFACTOR)
+      expect(of(inside)).toBeDefined()
+      expect(ofTwo(inside)).toBe(of(inside))
+      for (const factor of [1n, BLS_ORDER]) {
+        expect(of(blsG1Outside(start, factor))).toBeUndefined()
+        expect(ofTwo(blsG1Outside(start, factor))).toBeUndefined()
+      }
+    }
+  })
+
+  it.each([3n, 11n ** 2n, 10_177n ** 2n, 859_267n ** 2n, 52_437_899n ** 2n])(
+    'is not %s or a divisor of it',
+    (divisor) => {
+      expect(COFACTOR % divisor).toBe(0n)
+      for (let start = 1n; start < 5n; start++) {
+        const point = blsG1Outside(start, (BLS_ORDER * COFACTOR) / divisor)
+        const isInfinity = point.every((byte) => byte === 0)
+        expect(of(point)).toBe(isInfinity ? `0x${'00'.repeat(128)}` : undefined)
+        expect(ofTwo(point)).toBe(of(point))
+      }
+    },
+  )
+})
+
 describe.each(GROUPS)('BLS12-381 $name', ({ add, msm, point, outside, elements, zero }) => {
   it('adds and multiplies as noble does', async () => {
     await fc.assert(

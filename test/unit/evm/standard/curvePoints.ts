@@ -49,12 +49,22 @@ function encodeBlsG2(point: typeof bls12_381.G2.Point.BASE): Uint8Array {
   return words(64, x.c0, x.c1, y.c0, y.c1)
 }
 
-/** The point of BLS12-381's G1 curve with the first x from `start` on that has one, as good as never in the subgroup. */
-export function blsG1Outside(start: bigint): Uint8Array {
+/**
+ * The point of BLS12-381's G1 curve with the first x from `start` on that has one, as good as never in the subgroup; `factor` multiplies
+ * it, which leaves it on the curve.
+ */
+export function blsG1Outside(start: bigint, factor = 1n): Uint8Array {
   const { Fp } = bls12_381.fields
-  return encodeBlsG1(
-    firstPoint(start, (x) => bls12_381.G1.Point.fromAffine({ x, y: Fp.sqrt(Fp.add(Fp.mul(Fp.sqr(x), x), 4n)) })),
+  const point = firstPoint(start, (x) =>
+    bls12_381.G1.Point.fromAffine({ x, y: Fp.sqrt(Fp.add(Fp.mul(Fp.sqr(x), x), 4n)) }),
   )
+  // noble multiplies by less than the order only
+  let product = bls12_381.G1.Point.ZERO
+  for (const bit of factor.toString(2)) {
+    product = product.double()
+    if (bit === '1') product = product.add(point)
+  }
+  return product.equals(bls12_381.G1.Point.ZERO) ? new Uint8Array(128) : encodeBlsG1(product)
 }
 
 export function blsG2Outside(start: bigint): Uint8Array {
