@@ -32,6 +32,7 @@ import {
   terms,
 } from '../curves/sums'
 import { FP12, isOne12, multiply12, setOne12 } from '../curves/tower'
+import { mapToG1 } from './mapToG1'
 import { mapToG2 } from './mapToG2'
 import { beta, isTwistOfOrder, lanesOfOrder, multiple } from './orders'
 import { finalExponentiation, LINES, millerLoop, preparedMillerLoop, prepareLines } from './pairing'
@@ -162,9 +163,18 @@ function writeG2(p: usize): void {
   }
 }
 
-// ---- the map to G2
+// ---- the maps to the groups
 
 const mapped = memory.data(i32(PAIR), 16)
+
+/** Maps the element of Fp in the input, 64 bytes, to G1, and writes the point to the output. */
+export function writeMapToG1(): i32 {
+  const status = readCoordinate(mapped, 0, input)
+  if (status != OK) return status
+  mapToG1(total, mapped)
+  writeG1(total)
+  return OK
+}
 
 /** Maps the element of Fp2 in the input, 128 bytes, to G2, and writes the point to the output. */
 export function writeMapToG2(): i32 {

@@ -251,7 +251,7 @@ export function triplePlus(z: usize, x: usize, y: usize): void {
   storeReduced(TRIPLE_PLUS, z, x, y, 0, 0)
 }
 
-/** z = x · factor of at most 12, reduced; limbs of x are not loose. */
+/** z = x · factor of at most 12, reduced; limbs of x are not loose where the factor is above 7. */
 export function scale(z: usize, x: usize, factor: i32): void {
   storeReduced(SCALED, z, x, 0, 0, factor)
 }

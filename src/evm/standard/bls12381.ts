@@ -1,10 +1,17 @@
-import { isProductOfPairingsOne, mapToG2, multiplesOfG1, multiplesOfG2, type PointFault } from './bls12381Batches.ts'
+import {
+  isProductOfPairingsOne,
+  mapToG1,
+  mapToG2,
+  multiplesOfG1,
+  multiplesOfG2,
+  type PointFault,
+} from './bls12381Batches.ts'
 import { createMcl, FieldCodec, FP_SIZE } from './mcl.ts'
 import { type StandardPrecompile, toWord } from './standardPrecompile.ts'
 
 /**
- * BLS12-381 in an instance of mcl, for the precompiles of EIP-2537 that take single points; sums of multiples and pairings have
- * WebAssembly of their own.
+ * BLS12-381 in an instance of mcl, for the additions of EIP-2537; sums of multiples, pairings and maps have WebAssembly of their
+ * own.
  */
 export const mcl = createMcl('bls12381')
 const { f } = mcl
@@ -83,18 +90,13 @@ export const bls12Pairing: StandardPrecompile = {
   },
 }
 
-const elementOfFp = mcl.allocateFp()
-const pointOfG1 = mcl.allocateG1()
-
 /** 0x10: maps a field element to BLS12-381's G1 (EIP-2537, RFC 9380 with the cofactor cleared). */
 export const bls12MapFpToG1: StandardPrecompile = {
   gas: () => 5_500n,
   run(input) {
     if (input.length !== 64) return 'invalid input length'
-    const bad = readElement(input, 0, elementOfFp)
-    if (bad !== undefined) return bad
-    f.mclBnFp_mapToG1(pointOfG1, elementOfFp)
-    return writeG1(pointOfG1)
+    const point = mapToG1(input)
+    return typeof point === 'string' ? BAD[point] : point
   },
 }
 

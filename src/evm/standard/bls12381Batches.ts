@@ -17,6 +17,7 @@ interface Exports {
   beginProduct(): void
   addPairs(count: number): number
   isProductOne(): number
+  writeMapToG1(): number
   writeMapToG2(): number
   setUpProofs(): number
   isProven(): number
@@ -72,7 +73,14 @@ export function isProductOfPairingsOne(input: Uint8Array): boolean | PointFault 
   return inBatches(input, G1_LENGTH + G2_LENGTH, MAX_PAIRS, wasm.addPairs) ?? wasm.isProductOne() !== 0
 }
 
-/** The point of G2 that an element of Fp2 in 128 bytes is mapped to (EIP-2537), or what is wrong with the element. */
+/** The point of G1 that an element of Fp in 64 bytes is mapped to (EIP-2537), or what is wrong with the element. */
+export function mapToG1(input: Uint8Array): Uint8Array | PointFault {
+  memory.set(input, inputAddress)
+  const status = wasm.writeMapToG1()
+  return status === 0 ? memory.slice(outputAddress, outputAddress + G1_LENGTH) : FAULTS[status - 1]!
+}
+
+/** As {@link mapToG1}, of an element of Fp2 in 128 bytes to G2. */
 export function mapToG2(input: Uint8Array): Uint8Array | PointFault {
   memory.set(input, inputAddress)
   const status = wasm.writeMapToG2()

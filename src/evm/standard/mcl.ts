@@ -12,7 +12,6 @@ export interface MclFunctions {
   __wasm_call_ctors(): void
   malloc(size: number): number
   mclBn_init(curve: number, variant: number): number
-  mclBn_setMapToMode(mode: number): number
   mclBn_verifyOrderG1(verify: number): void
   mclBn_verifyOrderG2(verify: number): void
   mclBnFr_setBigEndianMod(z: number, bytes: number, length: number): number
@@ -21,7 +20,6 @@ export interface MclFunctions {
   mclBnFr_mul(z: number, x: number, y: number): void
   mclBnFr_inv(z: number, x: number): void
   mclBnFp_mul(z: number, x: number, y: number): void
-  mclBnFp_mapToG1(z: number, x: number): number
   mclBnG1_isValid(x: number): number
   mclBnG1_add(z: number, x: number, y: number): void
   mclBnG1_normalize(z: number, x: number): void
@@ -41,8 +39,6 @@ const FR_SIZE = 32
 /** Numbers of mcl's interface: the curves, and the sizes of its fields that it was compiled for. */
 const CURVE = { bls12381: 5, p256: 107 } as const
 const VARIANT = 46
-/** Hashing to curves as RFC 9380 has it. */
-const MAP_MODE_RFC9380 = 5
 /** of its memory, as the package's own loader has it */
 const INITIAL_PAGES = 32
 const BEFORE_BYTES = "wasmBase64 = '"
@@ -64,7 +60,6 @@ export class Mcl {
     f.__wasm_call_ctors()
     if (f.mclBn_init(CURVE[curve], VARIANT) !== 0) throw new Error(`mcl does not know the curve ${curve}`)
     if (curve === 'bls12381') {
-      if (f.mclBn_setMapToMode(MAP_MODE_RFC9380) !== 0) throw new Error('mcl does not map to curves as RFC 9380 does')
       f.mclBn_verifyOrderG1(0)
       f.mclBn_verifyOrderG2(0)
     }
