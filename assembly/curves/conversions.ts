@@ -127,18 +127,43 @@ export function isLarger(x: usize, lane: usize): bool {
   return !isBelowModulus(limbs)
 }
 
-const powers = memory.data(16 * i32(PAIR), 16)
+/** Bits of the windows of exponents. */
+const WINDOW: i32 = 5
 
-/** z = x to the power of a big-endian integer of BYTES, in each lane. */
+/** The odd powers of x up to 2^WINDOW, and x². */
+const powers = memory.data(16 * i32(PAIR), 16)
+const squared = memory.data(i32(PAIR), 16)
+
+// @ts-ignore: decorator
+@inline
+function bitOf(exponent: usize, bit: i32): u32 {
+  return u32(load<u8>(exponent + BYTES - 1 - (bit >> 3)) >> u8(bit & 7)) & 1
+}
+
+/** z = x to the power of a big-endian integer of BYTES, in each lane, by windows that begin and end with a bit that is set. */
 export function powerLanes(z: usize, x: usize, exponent: usize): void {
-  copy(powers, oneLanes)
-  for (let i: usize = 1; i < 16; i++) multiplyLanes(powers + i * PAIR, powers + (i - 1) * PAIR, x)
+  copy(powers, x)
+  multiplyLanes(squared, x, x)
+  for (let i: usize = PAIR; i < 16 * PAIR; i += PAIR) multiplyLanes(powers + i, powers + i - PAIR, squared)
   copy(z, oneLanes)
-  for (let i: usize = 0; i < BYTES; i++) {
-    const byte = usize(load<u8>(exponent + i))
-    for (let k = 0; k < 4; k++) multiplyLanes(z, z, z)
-    multiplyLanes(z, z, powers + (byte >> 4) * PAIR)
-    for (let k = 0; k < 4; k++) multiplyLanes(z, z, z)
-    multiplyLanes(z, z, powers + (byte & 15) * PAIR)
+  let isOne = true
+  let bit = 8 * i32(BYTES) - 1
+  while (bit >= 0) {
+    if (bitOf(exponent, bit) == 0) {
+      if (!isOne) multiplyLanes(z, z, z)
+      bit--
+      continue
+    }
+    let end = max(bit - WINDOW + 1, 0)
+    while (bitOf(exponent, end) == 0) end++
+    let window: usize = 0
+    for (; bit >= end; bit--) {
+      if (!isOne) multiplyLanes(z, z, z)
+      window = (window << 1) | bitOf(exponent, bit)
+    }
+    const power = powers + (window >> 1) * PAIR
+    if (isOne) copy(z, power)
+    else multiplyLanes(z, z, power)
+    isOne = false
   }
 }

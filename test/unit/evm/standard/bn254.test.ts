@@ -104,6 +104,21 @@ describe('the bn254 pairing check', () => {
     for (let count = 1; count <= 4; count++) await expectSame(PAIRING, pairs.subarray(0, count * 192))
   })
 
+  it('agrees with noble on pairs that come again, with opposite points and with points of either group in common', async () => {
+    const [p, minusP, q, minusQ] = [bnG1(3n), bnG1(BN_ORDER - 3n), bnG2(4n), bnG2(BN_ORDER - 4n)]
+    for (const [pairs, isOne] of [
+      [[p, q, minusP, q], true],
+      [[p, q, p, minusQ], true],
+      [[p, q, minusP, minusQ], false],
+      [[p, q, p, q], false],
+      [[p, q, p, q, bnG1(BN_ORDER - 6n), q], true],
+      [[p, q, p, bnG2(5n), p, bnG2(BN_ORDER - 9n)], true],
+    ] as const) {
+      expect(ours(PAIRING, concatBytes(...pairs)).output).toBe(isOne ? TRUE : FALSE)
+      await expectSame(PAIRING, concatBytes(...pairs))
+    }
+  })
+
   it('takes more pairs than it works on at once', () => {
     const pairs: Uint8Array[] = []
     for (let i = 1n; i <= 65n; i++) pairs.push(bnG1(i), bnG2(2n))
