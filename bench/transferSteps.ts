@@ -115,6 +115,9 @@ const publisher = createPublisher({
     startBuffering: () => undefined,
     stopBuffering: async () => undefined,
     startFlush: async () => ({ done: Promise.resolve() }),
+    writeBehind: async () => {
+      throw new Error('this chain writes before it goes on')
+    },
     write: (batch, options) => {
       batchBytes = batch.bytes
       return steps.within(STEP.publish, STEP.write, () => database.write(batch, options))
@@ -213,6 +216,7 @@ const application = createApplication({
   isCallIndexed: indexTraces === 1,
   head: publisher.head,
   flush: publisher.flush,
+  written: publisher.written,
   durableHeight: publisher.durableHeight,
   publish: publisher.publish,
   onExecuted: () => undefined,

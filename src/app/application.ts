@@ -34,6 +34,8 @@ interface ApplicationOptions extends BlockRunnerOptions {
   readonly publish: (decided: DecidedBlock, executed: ExecutedBlock) => Promise<void>
   /** Writes and announces blocks that {@link publish} buffered. */
   readonly flush: () => Promise<void>
+  /** Resolves when every block is on stable storage. */
+  readonly written: () => Promise<void>
   /** Reports how long it took to build or execute a block, with its state root and the time spent waiting for the mempool. */
   readonly onExecuted: (milliseconds: number) => void
   /** Takes an error that nobody has foreseen: it costs this node a transaction or a vote, or a decided block stops it. */
@@ -108,6 +110,11 @@ export function createApplication(options: ApplicationOptions): Application {
       }
     })
   }
+  /**
+   * To be called before a block is built or checked, which happens on the newest block, also while that is being written. Other threads
+   * that execute read the database, and can only after the write.
+   */
+  const settle = options.parallel === undefined ? options.flush : options.written
   const entriesOf = ({ block: { txs }, senders }: Pick<DecidedBlock, 'block' | 'senders'>) =>
     senders === undefined
       ? readEntries(txs, chain, options.candidates.senders)
@@ -147,7 +154,7 @@ export function createApplication(options: ApplicationOptions): Application {
     },
 
     async prepareProposal({ maxBytes, evidence: pending, ...request }, budgetMs) {
-      await options.flush()
+      await settle()
       const { height } = request
       try {
         const beginMs = now()
@@ -184,7 +191,7 @@ export function createApplication(options: ApplicationOptions): Application {
     },
 
     async processProposal(block) {
-      await options.flush()
+      await settle()
       try {
         return await judge(block)
       } catch (error) {
@@ -194,18 +201,18 @@ export function createApplication(options: ApplicationOptions): Application {
     },
 
     /**
-     * 1. Write buffered blocks, so that the head that is read below is the one on disk. In catch-up the publisher writes them in
-     *    groups.
+     * 1. Write blocks that were buffered in catch-up, where the publisher writes them in groups. The block before may still be written.
      * 2. Compare the application hash that the validators agreed on with this node's, before anything is executed: a node that has
      *    computed another state must stop here, report both hashes, and store nothing.
      * 3. Use the result that was kept when the block was built or checked; without one, check its evidence and execute it now. An
      *    unforeseen error stops the node: it cannot know what the others have computed.
      * 4. Drop the other kept results: they were computed on the former head.
-     * 5. Store and announce the block. After that, return its result: consensus starts the next height with it.
+     * 5. Make the block the head, and store and announce it: it may still be written when this returns its result, with which consensus
+     *    starts the next height. `durableHeight` keeps the write-ahead log from dropping it.
      */
     async finalizeBlock(decided): Promise<FinalizeResult> {
       // 1.
-      if (decided.catchingUp !== true) await options.flush()
+      if (decided.catchingUp !== true) await settle()
       // 2.
       const { block } = decided
       const head = options.head()

@@ -59,8 +59,14 @@ export interface ExecutorOptions {
   readonly defer: (work: () => void) => void
   /** see `PublisherOptions` */
   readonly later: (milliseconds: number, work: () => void) => void
+  /** see `PublisherOptions` */
+  readonly writesBehind?: boolean
+  /** see `PublisherOptions` */
+  readonly onHead?: (headEvent: HeadEvent) => void
   /** called when blocks are in the database */
   readonly onPublished: (headEvent: HeadEvent) => void
+  /** see `PublisherOptions` */
+  readonly onWriteFailed?: (error: unknown) => void
   /** Called when the next block needs another version of the node: this one will not execute it. */
   readonly onUpgradeNeeded?: (error: UpgradeNeeded) => void
   /** heights at which no upgrade is made */
@@ -132,6 +138,9 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
       isIndexed: index === 'all',
       reader: { getCode: (hash) => state.reader().getCode(hash) },
       head,
+      writesBehind: options.writesBehind ?? false,
+      onHead: (headEvent) => options.onHead?.(headEvent),
+      onWriteFailed: (error) => options.onWriteFailed?.(error),
       onPublished: (headEvent) => {
         options.onPublished(headEvent)
         try {
@@ -171,6 +180,7 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
         })
       },
       flush: publisher.flush,
+      written: publisher.written,
       durableHeight: publisher.durableHeight,
       onExecuted: (milliseconds) => observer?.executed(milliseconds),
       onUnforeseen: (report) => observer?.unforeseen(report),
@@ -184,9 +194,12 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
       oldestState: () => state.oldestHeight,
       close: async () => {
         isClosed = true
-        await publisher.flush()
-        await state.close()
-        await stored.close()
+        try {
+          await publisher.written()
+        } finally {
+          await state.close()
+          await stored.close()
+        }
       },
     }
   } catch (error) {

@@ -11,7 +11,7 @@ import type { ExecutedBlock } from './executedBlock.ts'
 import { type HeadEvent, mergeHeadEvents, poolUpdate } from './headEvent.ts'
 
 interface PublisherOptions {
-  readonly database: Pick<BufferedDatabase, 'get' | 'write'> & CatchUpWriterOptions['database']
+  readonly database: Pick<BufferedDatabase, 'get' | 'write' | 'writeBehind'> & CatchUpWriterOptions['database']
   readonly reader: Pick<StateReader, 'getCode'>
   /** Adds to the batch of block `height` what becomes of older data, before its own entries. */
   readonly maintain: (batch: WriteBatch, height: number) => void
@@ -19,8 +19,14 @@ interface PublisherOptions {
   readonly head: ChainHead
   /** whether blocks are found by their logs and events */
   readonly isIndexed: boolean
+  /** whether {@link Publisher.publish} does not wait for the write; false by default */
+  readonly writesBehind?: boolean
+  /** Called when blocks are the newest ones, which may not be in the database yet: for the mempool, whose candidates the next one takes. */
+  readonly onHead?: (headEvent: HeadEvent) => void
   /** Called when blocks are in the database: notifies the other threads. */
   readonly onPublished: (headEvent: HeadEvent) => void
+  /** Called when the write of a block failed that nobody waited for. The next call of {@link Publisher.publish} throws the error too. */
+  readonly onWriteFailed?: (error: unknown) => void
   /** A block's batch was written (or buffered): how long it took and its size. */
   readonly onWritten: (milliseconds: number, bytes: number) => void
   /** milliseconds, monotonic */
@@ -35,44 +41,60 @@ interface Publisher {
   /** height of the newest block that is on stable storage and that others see */
   readonly durableHeight: () => number
   /**
-   * Stores and announces a block. When it resolves, the block is on stable storage, except in catch-up (`decided.catchingUp`): then
-   * several blocks are written and announced together.
+   * Makes a block the head, stores and announces it. When it resolves, the block is on stable storage, with two exceptions: with
+   * `writesBehind` it may still be written, and is announced when that is done; in catch-up (`decided.catchingUp`) several blocks are
+   * written and announced together.
    */
   readonly publish: (decided: DecidedBlock, executed: ExecutedBlock) => Promise<void>
-  /** Writes and announces buffered blocks. */
+  /** Writes and announces the blocks that were buffered in catch-up. */
   readonly flush: () => Promise<void>
+  /** Resolves when every block is on stable storage and announced. */
+  readonly written: () => Promise<void>
 }
 
 /**
  * Stores decided blocks and announces them. For each block, in this order:
- * 1. Choose how to write: in catch-up the batch is buffered with others; otherwise earlier buffered batches are written first.
+ * 1. Choose how to write: in catch-up the batch is buffered with others; otherwise earlier buffered batches are written first, and the
+ *    block before must be written: at most one is not.
  * 2. Collect state, block, receipts, indexes, validators and head in **one** batch: after a crash the database has the whole block or
  *    nothing of it. What becomes of older data comes first, so that an entry that the block writes stays.
  * 3. Write the batch, synced. Every batch is synced, because LevelDB closes a full log file without syncing it: the sync of a later
- *    batch would not cover earlier ones, and a power failure could lose blocks in the middle.
- * 4. Move the state store and the head forward. Not before the write: if it fails, they must not be ahead of the disk.
- * 5. Announce the block to the other threads. Last, so that no client sees a block that a crash could still lose.
+ *    batch would not cover earlier ones, and a power failure could lose blocks in the middle. With `writesBehind` LevelDB's threads write
+ *    while this one goes on: its reads find the batch in memory.
+ * 4. Move the state store and the head forward, and have the mempool follow: the next block can be built or executed.
+ * 5. Announce the block to the other threads, when it is written: they read it in the database. If the write fails, the node stops, and
+ *    nothing of a later block was written. A restart executes the block from the write-ahead log, where its decision is.
  */
 export function createPublisher(options: PublisherOptions): Publisher {
-  const { database } = options
+  const { database, writesBehind = false } = options
   let { head } = options
+  let lastWrite: Promise<void> = Promise.resolve()
   let durableHeight = head.header.number
 
   const announce = (headEvent: HeadEvent): void => {
     durableHeight = headEvent.head.header.number
     options.onPublished(headEvent)
   }
-  const writer = createCatchUpWriter({ database, onWritten: announce, now: options.now, later: options.later })
+  const announceBuffered = (headEvent: HeadEvent): void => {
+    options.onHead?.(headEvent)
+    announce(headEvent)
+  }
+  const writer = createCatchUpWriter({ database, onWritten: announceBuffered, now: options.now, later: options.later })
 
   return {
     head: () => head,
     durableHeight: () => durableHeight,
     flush: writer.flush,
+    written: async () => {
+      await writer.flush()
+      await lastWrite
+    },
     publish: async (decided, executed) => {
       // 1.
       const isBuffered = decided.catchingUp === true
       if (isBuffered) writer.begin()
       else await writer.flush()
+      await lastWrite
       // 2.
       const batch = new WriteBatch()
       const { validators } = executed
@@ -94,8 +116,12 @@ export function createPublisher(options: PublisherOptions): Publisher {
 
       // 3.
       const beginMs = options.now()
-      await database.write(batch, { sync: true, late: headEntry(record) })
-      options.onWritten(options.now() - beginMs, batch.bytes)
+      const late = headEntry(record)
+      const isBehind = writesBehind && !isBuffered
+      let written: Promise<void> | undefined
+      if (isBehind) written = (await database.writeBehind(batch, { late })).done
+      else await database.write(batch, { sync: true, late })
+      const measure = (): void => options.onWritten(options.now() - beginMs, batch.bytes)
       // 4.
       executed.state.publish()
       head = {
@@ -106,13 +132,23 @@ export function createPublisher(options: PublisherOptions): Publisher {
         record,
         validators,
       }
-      // 5.
       const headEvent: HeadEvent = {
         head,
         update: poolUpdate(executed, options.reader),
         gasUsed: executed.header.gasUsed,
         evidenceCount: decided.block.evidence.length,
       }
+      if (!isBuffered) options.onHead?.(headEvent)
+      // 5.
+      if (written !== undefined) {
+        lastWrite = written.then(() => {
+          measure()
+          announce(headEvent)
+        })
+        lastWrite.catch((error: unknown) => options.onWriteFailed?.(error))
+        return
+      }
+      measure()
       if (isBuffered) await writer.buffer(headEvent)
       else announce(headEvent)
     },

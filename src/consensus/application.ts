@@ -66,7 +66,7 @@ export interface DecidedBlock {
   readonly seenCommit: Commit
   /**
    * Further decided blocks follow at once (block sync): the application may write several of them together, a little later. By default
-   * the block is on stable storage and visible to other threads when `finalizeBlock` resolves.
+   * at most one block is still being written, and not yet visible to other threads, when `finalizeBlock` resolves.
    */
   readonly catchingUp?: boolean
   /** by position in data.txs: 20 bytes that this process recovered from the signature; undefined: not yet recovered */
@@ -133,7 +133,10 @@ export interface Application {
    * `finalizeBlock` tries again.
    */
   processProposal(block: ConsensusBlock): Promise<ProposalVerdict | undefined>
-  /** Executes a decided block (or uses the kept result), writes and publishes it. Heights come in order. */
+  /**
+   * Executes a decided block (or uses the kept result), writes and publishes it. Heights come in order. When it resolves, the next height
+   * can begin; what is on stable storage then, `durableHeight` says. If the write fails later, a later call throws.
+   */
   finalizeBlock(decided: DecidedBlock): Promise<FinalizeResult>
   /** Finalizes the blocks of a run, or its first ones (see `runsOf`); by default `finalizeBlock` is called for each. */
   finalizeRun?(run: DecidedRun): Promise<RunResult>

@@ -31,7 +31,7 @@ class Overlay {
   }
 
   /** @param name `bytesKey` of the key; `undefined` when it is deleted, `'unknown'` when no operation is on it */
-  get(name: string): Uint8Array | undefined | 'unknown' {
+  get(name: string): ReturnType<WriteBatch['find']> {
     if (this.#late?.name === name) return this.#late.entry.value()
     const position = this.#newest.get(name)
     return position === undefined ? 'unknown' : this.#batch.valueAt(position)
@@ -55,15 +55,15 @@ class Overlay {
 
 /**
  * The database as its only writer uses it. Writes can be delayed: they are buffered in memory, where the writer's own reads find them,
- * and are written together as one synced batch. A crash loses only the newest batches, without gaps. Readers in other threads see the
- * database as of the last flush.
+ * and are written together as one synced batch. A single batch can also be written while the writer goes on (`writeBehind`). A crash
+ * loses only the newest batches, without gaps. Readers in other threads see the database as of the last completed write.
  */
 export class BufferedDatabase implements WritableDatabase {
   readonly #database: Database
   #isBuffering = false
   #overlay = new Overlay()
   /** batches that are being written */
-  #flushing: { readonly overlay: Overlay; readonly done: Promise<void> } | undefined
+  #flushing: { readonly find: WriteBatch['find']; readonly done: Promise<void> } | undefined
   #failure: unknown
 
   constructor(database: Database) {
@@ -81,20 +81,20 @@ export class BufferedDatabase implements WritableDatabase {
 
   get(key: Uint8Array): Uint8Array | undefined {
     if (this.#isEmpty()) return this.#database.get(key)
-    const found = this.#buffered(bytesKey(key))
+    const found = this.#buffered(key)
     return found === 'unknown' ? this.#database.get(key) : found
   }
 
-  /** What the buffered batches have under a key; see `Overlay.get`. */
-  #buffered(name: string): ReturnType<Overlay['get']> {
-    const found = this.#overlay.get(name)
-    return found === 'unknown' && this.#flushing !== undefined ? this.#flushing.overlay.get(name) : found
+  /** What the batches that are not written yet have under a key; see `Overlay.get`. */
+  #buffered(key: Uint8Array): ReturnType<WriteBatch['find']> {
+    const found = this.#overlay.isEmpty ? 'unknown' : this.#overlay.get(bytesKey(key))
+    return found === 'unknown' && this.#flushing !== undefined ? this.#flushing.find(key) : found
   }
 
   /** Finds what is buffered, and reads the others in the database. */
   async getMany(keys: readonly Uint8Array[]): Promise<readonly (Uint8Array | undefined)[]> {
     if (this.#isEmpty()) return this.#database.getMany(keys)
-    const found = keys.map((key) => this.#buffered(bytesKey(key)))
+    const found = keys.map((key) => this.#buffered(key))
     const values = await this.#database.getMany(keys.filter((_, index) => found[index] === 'unknown'))
     let next = 0
     return found.map((value) => (value === 'unknown' ? values[next++] : value))
@@ -133,6 +133,23 @@ export class BufferedDatabase implements WritableDatabase {
     await this.#database.write(batch, { sync })
   }
 
+  /**
+   * Starts to write a batch, synced, after waiting for an earlier one, so that at most one is in memory besides the buffer. Until it is
+   * written, the writer's own reads find it in memory; its arrays must not change. Not while writes are delayed.
+   * @returns a promise that resolves when the write has begun; `done` in it resolves when the batch is on stable storage. If that fails,
+   * later writes throw the error too
+   */
+  async writeBehind(
+    batch: WriteBatch,
+    { late }: { readonly late: LateEntry },
+  ): Promise<{ readonly done: Promise<void> }> {
+    if (this.#isBuffering) throw new Error('writes are delayed')
+    while (this.#flushing !== undefined) await this.#flushing.done
+    this.#throwFailure()
+    batch.put(late.key, late.value())
+    return this.#begin(batch, (key) => batch.find(key))
+  }
+
   /** From now on, writes are delayed until `startFlush` or `flush`. */
   startBuffering(): void {
     this.#isBuffering = true
@@ -155,10 +172,14 @@ export class BufferedDatabase implements WritableDatabase {
     const overlay = this.#overlay
     if (overlay.isEmpty) return { done: Promise.resolve() }
     this.#overlay = new Overlay()
-    const done = this.#write(overlay)
+    return this.#begin(overlay.finish(), (key) => overlay.get(bytesKey(key)))
+  }
+
+  #begin(batch: WriteBatch, find: WriteBatch['find']): { readonly done: Promise<void> } {
+    const done = this.#write(batch)
     // The next write throws the error. Without a handler here, it would end the thread.
     done.catch(() => undefined)
-    this.#flushing = { overlay, done }
+    this.#flushing = { find, done }
     return { done }
   }
 
@@ -167,9 +188,9 @@ export class BufferedDatabase implements WritableDatabase {
     await (await this.startFlush()).done
   }
 
-  async #write(overlay: Overlay): Promise<void> {
+  async #write(batch: WriteBatch): Promise<void> {
     try {
-      await this.#database.write(overlay.finish(), { sync: true })
+      await this.#database.write(batch, { sync: true })
       this.#flushing = undefined
     } catch (error) {
       this.#failure = error

@@ -102,9 +102,16 @@ const executor = await openExecutor({
   // The answer to the main thread is sent at the end of this turn of the event loop: the work waits for the turn after.
   defer: (work) => setImmediate(() => setImmediate(work)),
   later: (milliseconds, work) => void setTimeout(work, milliseconds),
+  writesBehind: true,
+  onHead: ({ update }) => notify<PoolService, 'headChanged'>(data.pool, 'headChanged', packHeadUpdate(update)),
+  // Nobody may ask for another block, and be given the error, for a long time.
+  onWriteFailed: (error) =>
+    setImmediate(() => {
+      throw error
+    }),
   onPublished: (headEvent) => {
     const height = headEvent.head.header.number
-    notify<PoolService, 'headChanged'>(data.pool, 'headChanged', packHeadUpdate(headEvent.update))
+    notify<PoolService, 'headWritten'>(data.pool, 'headWritten')
     setPublishedHeight(data.publishedHeight, height)
     record(headEvent)
   },

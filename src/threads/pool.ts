@@ -20,7 +20,7 @@ import {
 import { TransactionPool } from '../mempool/pool.ts'
 import { type PoolEntry, toPooledTransaction } from '../mempool/poolEntry.ts'
 import { TransactionBroadcastQueue } from '../mempool/transactionBroadcastQueue.ts'
-import type { Admission, PooledTransaction } from '../mempool/types.ts'
+import type { AccountState, Admission, PooledTransaction } from '../mempool/types.ts'
 import { AUTH_PARAMS } from '../modules/auth/params.ts'
 import { MESSAGES } from '../modules/messages.ts'
 import { isSdkError } from '../modules/sdkError.ts'
@@ -29,7 +29,7 @@ import { laneGas, type NativeTransaction } from '../modules/tx/nativeTransaction
 import { LIMITS } from '../p2p/limits.ts'
 import { BATCH_PREFIX_BYTES, batchLength, encodeBatch } from '../p2p/transactionGossip.ts'
 import type { Address } from '../primitives/address.ts'
-import { bytesToHex, keyBytes } from '../primitives/bytes.ts'
+import { bytesKey, bytesToHex, keyBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
 import { checkKnownAnswers, PRIMITIVE_ANSWERS } from '../primitives/selfTest.ts'
 import { Journal } from '../state/journal.ts'
@@ -117,6 +117,13 @@ function followHead(): void {
   void former.close()
 }
 
+/** Accounts, by `bytesKey`, that the newest block has changed while it is not in the database yet. */
+const unwritten = new Map<string, AccountState>()
+
+function readAccount(address: Address): AccountState {
+  return unwritten.get(bytesKey(address)) ?? accountState(state.getAccount(address), state)
+}
+
 /** Executable EVM transactions to announce to subscribers at the end of this turn of the event loop. */
 let admitted: PooledTransaction[] = []
 
@@ -165,7 +172,7 @@ const pool = new TransactionPool({
     minimumBaseFee: feeMarket.minimumBaseFee,
     gasLimit: blockGasLimit,
   },
-  readAccount: (address) => accountState(state.getAccount(address), state),
+  readAccount,
   authoritiesOf: ({ authorizationList }) =>
     authorizationList.flatMap((authorization) => recoverAuthority(authorization) ?? []),
   checkNativeState: (transaction, { height, baseFeePerGas }) => {
@@ -216,7 +223,7 @@ const clients = new Set<MessagePort>()
 const service = {
   get: (hash: Hash) => pool.get(hash),
   // Of a sender whose transactions are all in blocks, it is the state's: the asking thread may not have that block yet.
-  pendingNonce: (sender: Address) => pool.pendingNonce(sender) ?? state.getAccount(sender)?.nonce,
+  pendingNonce: (sender: Address) => pool.pendingNonce(sender) ?? readAccount(sender).nonce,
   status: () => pool.status(),
   content: () => pool.content(),
   contentFrom: (sender: Address) => pool.contentFrom(sender),
@@ -240,11 +247,12 @@ const service = {
   senders: (hashes: Uint8Array): Uint8Array => packSenders(hashes, (hash) => pool.senderOf(hash)),
   /** Takes what `packHashes` made. */
   dropUnexecutable: (hashes: Uint8Array): void => pool.dropUnexecutable(unpackHashes(hashes)),
-  /** Takes what `packHeadUpdate` made. */
-  headChanged: (update: Uint8Array): void => {
+  /** Takes what `packHeadUpdate` made, of a block that may not be in the database yet: the executor builds the next one. */
+  headChanged: (packed: Uint8Array): void => {
     selection = undefined
-    followHead()
-    pool.headChanged(unpackHeadUpdate(update))
+    const update = unpackHeadUpdate(packed)
+    for (const [address, account] of update.accounts) unwritten.set(bytesKey(address), account)
+    pool.headChanged(update)
     setPoolEmpty(data.filling, pool.bytes === 0)
     toPeers.repeat()
     const evm = pool.status()
@@ -252,6 +260,11 @@ const service = {
     metrics.transactions.set({ state: 'pending' }, evm.pending + native.pending)
     metrics.transactions.set({ state: 'queued' }, evm.queued + native.queued)
     metrics.bytes.set(pool.bytes)
+  },
+  /** The block of the last `headChanged` is in the database. */
+  headWritten: (): void => {
+    followHead()
+    unwritten.clear()
   },
   /** Serves a view or a socket thread, on a port for calls and one for transactions. */
   attach: (calls: MessagePort, admissions: MessagePort): void => {

@@ -99,7 +99,11 @@ export interface NodeOptions {
   /** collects what `openExecutor` wants done later */
   readonly later?: (work: () => void) => void
   readonly now?: () => number
+  /** the next block is built while this one is written */
+  readonly writesBehind?: boolean
+  readonly onHead?: (height: number) => void
   readonly onPublished?: (height: number, included: number) => void
+  readonly onWriteFailed?: (error: unknown) => void
   readonly onUpgradeNeeded?: (error: Error) => void
   /** heights, which may be added to before a `reopen` */
   readonly skipUpgrades?: readonly number[]
@@ -152,6 +156,9 @@ export async function openNetworkNode(
       later: (_, work) => options.later?.(work),
       now: options.now ?? (() => performance.now()),
       hooks: options.hooks ?? MODULE_HOOKS,
+      writesBehind: options.writesBehind ?? false,
+      onHead: ({ head }) => options.onHead?.(head.header.number),
+      onWriteFailed: (error) => options.onWriteFailed?.(error),
       onPublished: ({ head, update }) => options.onPublished?.(head.header.number, update.included.length),
       onUpgradeNeeded: (error) => options.onUpgradeNeeded?.(error),
       skipUpgrades: options.skipUpgrades ?? [],

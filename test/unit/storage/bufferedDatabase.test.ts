@@ -46,6 +46,8 @@ function contentOf(reader: Pick<DatabaseReader, 'get'>): Record<number, number> 
 }
 
 const put = (entries: Readonly<Record<number, number>>) => database.write(batchOf(entries), { sync: true })
+const putBehind = (entries: Readonly<Record<number, number>>) =>
+  database.writeBehind(batchOf(entries), { late: { key: Uint8Array.of(KEYS + 1), value: () => Uint8Array.of(0) } })
 
 describe('database with a buffer', () => {
   it('writes through while nothing is put off', async () => {
@@ -82,6 +84,22 @@ describe('database with a buffer', () => {
     expect(contentOf(stored)).toEqual({ 1: 1, 2: 3 })
     await put({ 4: 4 })
     expect(contentOf(stored)).toEqual({ 1: 1, 2: 3, 4: 4 })
+  })
+
+  it('reads a batch that is being written behind it, and writes one at a time', async () => {
+    await put({ 1: 1, 2: 2 })
+    const first = await putBehind({ 2: 0, 3: 3 })
+    expect(contentOf(database)).toEqual({ 1: 1, 3: 3 })
+    const head = database.snapshot()
+    const second = putBehind({ 1: 4 })
+    expect(contentOf(head)).toEqual({ 1: 1, 3: 3 })
+    await second
+    await first.done
+    expect(contentOf(database)).toEqual({ 1: 4, 3: 3 })
+    await (await second).done
+    expect(contentOf(stored)).toEqual({ 1: 4, 3: 3 })
+    database.startBuffering()
+    await expect(putBehind({ 1: 1 })).rejects.toThrow('delayed')
   })
 
   it('reads many keys at once wherever they are', async () => {
@@ -159,13 +177,13 @@ describe('database with a buffer', () => {
 
   it('shows its owner the newest state and others a former one that was whole, whatever the order of calls', async () => {
     type Step =
-      | { readonly kind: 'put'; readonly entries: Record<number, number> }
+      | { readonly kind: 'put' | 'behind'; readonly entries: Record<number, number> }
       | { readonly kind: 'flush' | 'start' | 'stop' | 'begin' }
     const step: fc.Arbitrary<Step> = fc.oneof(
       {
         weight: 4,
         arbitrary: fc.record({
-          kind: fc.constant('put' as const),
+          kind: fc.constantFrom('put' as const, 'behind' as const),
           entries: fc.dictionary(fc.integer({ min: 1, max: KEYS }).map(String), fc.nat(3)) as fc.Arbitrary<
             Record<number, number>
           >,
@@ -185,9 +203,13 @@ describe('database with a buffer', () => {
         let model: Record<number, number> = {}
         const history = [JSON.stringify(model)]
         let seen = 0
+        let isBuffering = false
         for (const taken of steps) {
-          if (taken.kind === 'put') {
-            await put(taken.entries)
+          if (taken.kind === 'begin' || taken.kind === 'stop') isBuffering = taken.kind === 'begin'
+          if (taken.kind === 'put' || taken.kind === 'behind') {
+            // As the publisher does: a block that is written through waits for the one before.
+            if (taken.kind === 'put' && !isBuffering) await database.flush()
+            await (taken.kind === 'put' || isBuffering ? put(taken.entries) : putBehind(taken.entries))
             model = { ...model }
             for (const [key, value] of Object.entries(taken.entries)) {
               if (value === 0) delete model[Number(key)]
@@ -195,7 +217,7 @@ describe('database with a buffer', () => {
             }
             history.push(JSON.stringify(model))
           } else if (taken.kind === 'flush') await database.flush()
-          else if (taken.kind === 'start') database.startBuffering()
+          else if (taken.kind === 'begin') database.startBuffering()
           else if (taken.kind === 'stop') await database.stopBuffering()
           else await database.startFlush()
           expect(contentOf(database)).toEqual(model)

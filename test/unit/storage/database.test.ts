@@ -4,12 +4,14 @@ import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
+import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { WriteBatch } from '../../../src/storage/batch.ts'
 import { BufferedDatabase } from '../../../src/storage/bufferedDatabase.ts'
 import { Column, columnKey, heightBytes, prefixEnd, readHeight } from '../../../src/storage/columns.ts'
 import { Database, type DatabaseError, type DatabaseOptions } from '../../../src/storage/database.ts'
 import { encodeFormat, FORMAT_KEY, GENESIS_HASH_KEY } from '../../../src/storage/format.ts'
+import { runs } from '../../propertyRuns.ts'
 
 const bytes = (...values: number[]) => Uint8Array.from(values)
 
@@ -357,6 +359,31 @@ describe('WriteBatch', () => {
     })
     return operations
   }
+
+  it('finds the last operation on a key, among merged batches too', () => {
+    const key = fc.uint8Array({ maxLength: 2 })
+    const operation = fc.record({ key, value: fc.option(fc.uint8Array({ maxLength: 3 }), { nil: undefined }) })
+    fc.assert(
+      fc.property(fc.array(fc.array(operation, { maxLength: 40 }), { maxLength: 3 }), key, (batches, other) => {
+        const model = new Map<string, Uint8Array | undefined>()
+        const all = new WriteBatch()
+        const newest = new Map<string, number>()
+        for (const operations of batches) {
+          const batch = new WriteBatch()
+          for (const { key, value } of operations) {
+            if (value === undefined) batch.del(key)
+            else batch.put(key, value)
+            model.set(key.join(), value)
+          }
+          all.merge(batch, newest)
+        }
+        for (const key of [other, ...batches.flat().map(({ key }) => key)]) {
+          expect(all.find(key)).toEqual(model.has(key.join()) ? model.get(key.join()) : 'unknown')
+        }
+      }),
+      { numRuns: runs(100) },
+    )
+  })
 
   it('holds copies of what it was given, also of values larger than its pieces, in order', () => {
     const batch = new WriteBatch()
