@@ -25,7 +25,7 @@ interface PublisherOptions {
   readonly onHead?: (headEvent: HeadEvent) => void
   /** Called when blocks are in the database: notifies the other threads. */
   readonly onPublished: (headEvent: HeadEvent) => void
-  /** Called when the write of a block failed that nobody waited for. The next call of {@link Publisher.publish} throws the error too. */
+  /** Called when the write of a block failed that nobody waited for. From then on all calls of the publisher throw the error. */
   readonly onWriteFailed?: (error: unknown) => void
   /** A block's batch was written (or buffered): how long it took and its size. */
   readonly onWritten: (milliseconds: number, bytes: number) => void
@@ -69,6 +69,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
   const { database, writesBehind = false } = options
   let { head } = options
   let lastWrite: Promise<void> = Promise.resolve()
+  let hasFailed = false
   let durableHeight = head.header.number
 
   const announce = (headEvent: HeadEvent): void => {
@@ -84,7 +85,10 @@ export function createPublisher(options: PublisherOptions): Publisher {
   return {
     head: () => head,
     durableHeight: () => durableHeight,
-    flush: writer.flush,
+    flush: async () => {
+      if (hasFailed) await lastWrite
+      await writer.flush()
+    },
     written: async () => {
       await writer.flush()
       await lastWrite
@@ -145,7 +149,10 @@ export function createPublisher(options: PublisherOptions): Publisher {
           measure()
           announce(headEvent)
         })
-        lastWrite.catch((error: unknown) => options.onWriteFailed?.(error))
+        lastWrite.catch((error: unknown) => {
+          hasFailed = true
+          options.onWriteFailed?.(error)
+        })
         return
       }
       measure()

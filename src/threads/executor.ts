@@ -31,6 +31,12 @@ import { checkPrecompiles, openThreadEngine } from './threadEngine.ts'
 const UPGRADE_HALT_MS = 5_000
 
 /**
+ * After a write that failed, the next question of consensus is answered with the error, and the node stops. Where none comes in this
+ * time, the thread ends; what it executes meanwhile must not come upon a closed database.
+ */
+const WRITE_FAILURE_MS = 2_000
+
+/**
  * The executor thread chooses transactions, executes and commits blocks. It alone writes the database; it serves the application of
  * consensus to the main thread and announces each new head to the others.
  */
@@ -74,6 +80,7 @@ const parallel =
   })
 
 let haltTimer: NodeJS.Timeout | undefined
+let failureTimer: NodeJS.Timeout | undefined
 
 const executor = await openExecutor({
   location: data.location,
@@ -104,11 +111,9 @@ const executor = await openExecutor({
   later: (milliseconds, work) => void setTimeout(work, milliseconds),
   writesBehind: true,
   onHead: ({ update }) => notify<PoolService, 'headChanged'>(data.pool, 'headChanged', packHeadUpdate(update)),
-  // Nobody may ask for another block, and be given the error, for a long time.
-  onWriteFailed: (error) =>
-    setImmediate(() => {
-      throw error
-    }),
+  onWriteFailed: (error) => {
+    failureTimer ??= setTimeout(() => endThread(error, () => executor.close()), WRITE_FAILURE_MS)
+  },
   onPublished: (headEvent) => {
     const height = headEvent.head.header.number
     notify<PoolService, 'headWritten'>(data.pool, 'headWritten')
@@ -155,6 +160,7 @@ const service = {
   metrics: () => threadMetrics.snapshot(),
   close: async () => {
     clearTimeout(haltTimer)
+    clearTimeout(failureTimer)
     data.pool.close()
     parallel?.close()
     await executor.close()

@@ -1,7 +1,6 @@
 import { setPriority } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
 import { MessageChannel, type MessagePort, type ResourceLimits, Worker } from 'node:worker_threads'
-import type { DatabaseError } from '../storage/database.ts'
 import type { Remote, Service } from './port.ts'
 
 /** What every thread of the node is started with. */
@@ -101,11 +100,11 @@ export function answered<T>(thread: Thread, answer: Promise<T>): Promise<T> {
 let isEnding = false
 
 /**
- * Ends this thread with the damage that it has found in the database, and with it the node, although whoever caught the error of the
- * read may have answered a client with it.
+ * Ends this thread with the damage that it has found in the database, or another failure of it, and with it the node, although whoever
+ * caught the error of the read may have answered a client with it.
  * @param close closes the thread's handle of the database: when a thread ends in the middle of LevelDB's work, the process crashes
  */
-export function endThread(error: DatabaseError, close: () => Promise<void>): void {
+export function endThread(error: unknown, close: () => Promise<void>): void {
   if (isEnding) return
   isEnding = true
   // Whatever reads a closed database in the meantime fails: that must not take the place of the damage.

@@ -20,7 +20,7 @@ export type Moment = 'before' | 'during' | 'next' | 'after'
 
 const [directory, path, at, moment] = process.argv.slice(2) as [string, string, string, Moment]
 const killHeight = Number(at)
-const kill = (): void => process.kill(process.pid, 'SIGKILL')
+const kill = (): void => void process.kill(process.pid, 'SIGKILL')
 
 const written = Promise.withResolvers<void>()
 const node = await openNetworkNode(networkGenesis(2), {

@@ -13,7 +13,7 @@ import { WALLET_KEY } from '../unit/app/testChain.ts'
 import { networkGenesis, openNetworkNode, proposeBlock } from '../unit/app/testNetwork.ts'
 import type { Moment } from './behindChild.ts'
 
-const BLOCKS = 10
+const BLOCKS = 9
 
 let directory: string
 beforeEach(() => {
@@ -47,11 +47,11 @@ it('a node that is killed at any moment of a write has the block whole or not at
   const { path, hashes } = await makeChain()
   const home = mkdtempSync(join(directory, 'home-'))
   const script = new URL('./behindChild.ts', import.meta.url).pathname
-  /** Executes blocks until it is killed, or to the end. @returns the last block that it went on from */
+  /** Executes blocks until it is killed. @returns the last block that it went on from */
   const run = (height: number, moment: Moment): number => {
     const child = spawnSync(process.execPath, [script, home, path, `${height}`, moment], { encoding: 'utf8' })
     expect(child.stderr).toBe('')
-    expect(child.signal).toBe(height > BLOCKS ? null : 'SIGKILL')
+    expect(child.signal).toBe('SIGKILL')
     return Number(child.stdout.trim().split('\n').at(-1))
   }
   const head = async (): Promise<number> => {
@@ -69,6 +69,4 @@ it('a node that is killed at any moment of a write has the block whole or not at
   expect([5, 6]).toContain(await head())
   expect(run(8, 'after')).toBe(8)
   expect(await head()).toBe(8)
-  expect(run(BLOCKS + 1, 'after')).toBe(BLOCKS)
-  expect(await head()).toBe(BLOCKS)
-}, 60_000)
+}, 300_000)
