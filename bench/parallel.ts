@@ -7,6 +7,7 @@
  */
 import { rmSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { rulesAt, seedAfter } from '../src/app/blockContext.ts'
 import { type BlockExecution, beginBlockExecution } from '../src/app/blockExecution.ts'
@@ -36,6 +37,9 @@ const MODELLED = [2, 4, 8, 16]
 const SETUP_BLOCK = 250
 const FUNDS = 10n ** 22n
 const PRECOMPILE_GAS = 2_000_000n
+/** after each block */
+const REST_MS = 2
+const WARM_ROUNDS = 5
 
 setFlagsFromString('--expose-gc')
 const { setup, workloads } = createWorkloads()
@@ -71,15 +75,21 @@ const { threads, links } = startSpeculators(
     return { thread, remote: connect(thread.control) }
   },
 )
-let counts: ParallelCounts = { adopted: 0, conflicts: 0, alone: 0 }
-const parallel = connectSpeculators(links, {
-  observe: (newest) => {
-    counts = newest
-  },
-  onEnd: () => {
-    throw new Error('a thread has ended')
-  },
-})
+const NO_COUNTS: ParallelCounts = { adopted: 0, conflicts: 0, alone: 0 }
+let counts = NO_COUNTS
+let isEnding = false
+const connected = (isForced: boolean) =>
+  connectSpeculators(links, {
+    observe: (newest) => {
+      counts = newest
+    },
+    onEnd: () => {
+      if (!isEnding) throw new Error('a thread has ended')
+    },
+    isForced,
+  })
+/** Executes in parallel what is offered in any case, and what a node would. */
+const [always, ifItPays] = [connected(true), connected(false)]
 openGate(databaseGate)
 await Promise.all(threads.map(({ remote }) => remote.metrics()))
 
@@ -110,18 +120,22 @@ interface Measured {
   readonly ownMs: number
   readonly processorMs: number
   readonly execution: BlockExecution
+  readonly counts: ParallelCounts
 }
 
 async function execute(entries: readonly Entry[], withParallel: ParallelExecution | undefined): Promise<Measured> {
+  counts = NO_COUNTS
   const execution = await begin(withParallel)
   const used = process.cpuUsage()
   const [sinceMs, sinceOwnMs] = [performance.now(), ownMs()]
   execution.announce(entries)
   for (const entry of entries) await execution.apply(entry)
   const wallMs = performance.now() - sinceMs
-  const { user, system } = process.cpuUsage(used)
   execution.end()
-  return { wallMs, ownMs: ownMs() - sinceOwnMs, processorMs: (user + system) / 1_000, execution }
+  // The others see that the block is over.
+  await setTimeout(REST_MS)
+  const { user, system } = process.cpuUsage(used)
+  return { wallMs, ownMs: ownMs() - sinceOwnMs, processorMs: (user + system) / 1_000, execution, counts }
 }
 
 const table = new VersionTable(createTableMemory(1), 0)
@@ -142,6 +156,7 @@ async function measureParts(
     precompiles,
     precompileGas: PRECOMPILE_GAS,
     collectsParties: false,
+    now: () => performance.now(),
   })
   const beganMs = ownMs()
   for (const [index, entry] of entries.entries()) if ('transaction' in entry) await speculate(index, entry)
@@ -149,14 +164,14 @@ async function measureParts(
   const known: ParallelExecution = {
     begin: () => ({
       counts: { adopted: 0, conflicts: 0, alone: 0 },
-      offer: () => undefined,
+      offer: () => false,
       take: async (entry): Promise<TableResult | undefined> => {
         const index = entries.indexOf(entry, taken)
         taken = index
         if (table.state(index) !== STATES.done) return undefined
         return table.result(index)
       },
-      conflict: () => undefined,
+      guessed: () => undefined,
       executed: () => undefined,
       close: () => undefined,
     }),
@@ -173,58 +188,73 @@ async function measureParts(
   }
 }
 
-const lowest = (values: readonly number[]): number => Math.min(...values)
+/** Of processor times, which many systems count in steps of milliseconds. */
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
+const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!
+
+function midOf(of: readonly Measured[]) {
+  return {
+    wall: median(of.map(({ wallMs }) => wallMs)),
+    processor: mean(of.map(({ processorMs }) => processorMs)),
+    adopted: mean(of.map(({ counts: { adopted } }) => adopted)),
+    conflicts: mean(of.map(({ counts: { conflicts } }) => conflicts)),
+    alone: mean(of.map(({ counts: { alone } }) => alone)),
+  }
+}
 
 async function compare({ name, raws }: Workload): Promise<void> {
   const entries = raws.map((raw) => readEntry(raw, chain))
-  const serial: Measured[] = []
-  const several: Measured[] = []
+  const runs = { serial: [] as Measured[], always: [] as Measured[], ifItPays: [] as Measured[] }
   const parts: Awaited<ReturnType<typeof measureParts>>[] = []
-  let right: ParallelCounts = counts
-  for (let round = 0; round < rounds; round++) {
-    serial.push(await execute(entries, undefined))
-    several.push(await execute(entries, parallel))
-    if (lowest(several.map(({ wallMs }) => wallMs)) === several.at(-1)!.wallMs) right = counts
-    parts.push(await measureParts(entries))
+  for (let round = -WARM_ROUNDS; round < rounds; round++) {
+    const measured = {
+      serial: await execute(entries, undefined),
+      always: await execute(entries, always),
+      ifItPays: await execute(entries, ifItPays),
+    }
+    const part = await measureParts(entries)
+    if (round < 0) continue
+    runs.serial.push(measured.serial)
+    runs.always.push(measured.always)
+    runs.ifItPays.push(measured.ifItPays)
+    parts.push(part)
   }
-  const status = serial[0]!.execution.results.filter(({ kind }) => kind !== 'evm').length
-  const failed = serial[0]!.execution.results.filter(
-    (result) => result.kind === 'evm' && result.receipt.status === 0,
-  ).length
-  if (status + failed > 0) throw new Error(`${name}: ${status} did not start, ${failed} failed`)
-  const best = (of: readonly Measured[]) => ({
-    wall: lowest(of.map(({ wallMs }) => wallMs)),
-    own: lowest(of.map(({ ownMs: own }) => own)),
-    processor: lowest(of.map(({ processorMs }) => processorMs)),
-  })
-  const [one, two] = [best(serial), best(several)]
-  const offered = right.adopted + right.conflicts + right.alone
-  const guessed = right.adopted + right.conflicts
+  const results = runs.serial[0]!.execution.results
+  const skipped = results.filter(({ kind }) => kind !== 'evm').length
+  const failed = results.filter((result) => result.kind === 'evm' && result.receipt.status === 0).length
+  if (skipped + failed > 0) throw new Error(`${name}: ${skipped} did not start, ${failed} failed`)
+  const [one, forced, chosen] = [midOf(runs.serial), midOf(runs.always), midOf(runs.ifItPays)]
+  const guessed = forced.adopted + forced.conflicts
   /** of the guesses; all where none was made, because the machine had no processor for the other thread */
-  const share = guessed === 0 ? 1 : right.adopted / guessed
+  const share = guessed === 0 ? 1 : forced.adopted / guessed
   const costs: Costs = {
-    serial: one.own / raws.length,
-    speculation: lowest(parts.map(({ speculation }) => speculation)),
-    adoption: lowest(parts.map(({ adoption }) => adoption)),
+    serial: mean(runs.serial.map(({ ownMs: own }) => own)) / raws.length,
+    speculation: mean(parts.map(({ speculation }) => speculation)),
+    adoption: mean(parts.map(({ adoption }) => adoption)),
     isAdopted: raws.map((_, index) => Math.floor((index + 1) * share) > Math.floor(index * share)),
   }
   const us = (milliseconds: number): string => (milliseconds * 1_000).toFixed(1)
+  const more = ({ processor }: typeof one): string => `${((processor / one.processor - 1) * 100).toFixed(0)} % more`
+  const line = (label: string, of: typeof one): string =>
+    `  ${label}: ${of.wall.toFixed(1)} ms, ${(one.wall / of.wall).toFixed(2)} times as fast; processors ${of.processor.toFixed(1)} ms, ${more(of)}; adopted ${of.adopted.toFixed(0)}, conflicts ${of.conflicts.toFixed(0)}, alone ${of.alone.toFixed(0)}`
   console.log(`${name}: ${raws.length} transactions`)
   console.log(
     `  µs of a processor each: in order ${us(costs.serial)}, before its turn ${us(costs.speculation)}, adoption ${us(costs.adoption)}`,
   )
-  console.log(
-    `  in order ${one.wall.toFixed(1)} ms (processor ${one.processor.toFixed(1)}); ${THREADS} threads ${two.wall.toFixed(1)} ms (processor ${two.processor.toFixed(1)}): ${(one.wall / two.wall).toFixed(2)} times as fast`,
+  console.log(`  in order: ${one.wall.toFixed(1)} ms; processors ${one.processor.toFixed(1)} ms`)
+  console.log(line(`${THREADS} threads, whatever it costs`, forced))
+  console.log(line(`${THREADS} threads, as a node`, chosen))
+  if (guessed + forced.alone === 0) return
+  const modelled = MODELLED.map(
+    (count) => `${count}: ${((costs.serial * raws.length) / modelledTime(costs, count)).toFixed(2)}`,
   )
-  console.log(`  adopted ${right.adopted}, conflicts ${right.conflicts}, alone ${right.alone}`)
-  if (offered === 0) return
-  const modelled = MODELLED.map((count) => `${count}: ${(one.own / modelledTime(costs, count)).toFixed(2)}`)
   console.log(`  the model, times as fast by threads: ${modelled.join(', ')}`)
 }
 
 for (const workload of workloads) if (workload.name.includes(part)) await compare(workload)
 
-parallel.close()
+isEnding = true
+always.close()
 await Promise.all(threads.map(({ remote }) => remote.close()))
 await Promise.all(threads.map(({ thread }) => thread.stop()))
 await state.close()

@@ -151,8 +151,6 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
     timeMs,
   })
 
-  if (parallel !== undefined) world.noteWrites()
-
   const record = (result: EntryResult): EntryResult => {
     results.push(result)
     if (result.kind !== 'evm') return result
@@ -186,11 +184,8 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
     if (parallel === undefined || result === undefined) return undefined
     const hasGas = signed.transaction.gasLimit <= seed.gasLimit - gasUsed
     const found = hasGas ? adoptSpeculation(result, world, precompileGas.left) : undefined
-    if (found === undefined) {
-      parallel.conflict()
-      return undefined
-    }
-    parallel.counts.adopted++
+    parallel.guessed(signed, result, found !== undefined)
+    if (found === undefined) return undefined
     precompileGas.left -= found.precompileGas
     for (const address of found.parties) onParty(address)
     return { kind: 'applied', events: [], burns: [], ...found.outcome } as const
@@ -201,7 +196,7 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
     if (newCalls.size > 0) newCalls = new Set()
     const known = parallel === undefined || tracer !== undefined ? undefined : await adopted(signed)
     const outcome = known ?? (await execute(signed, tracer))
-    if (known === undefined) parallel?.executed(signed, () => world.written())
+    if (known === undefined) parallel?.executed(signed, world)
     if (outcome.kind === 'skipped') return skippedEvm(outcome.reason, transaction.gasLimit)
     routeFees(world, outcome.fees, outcome.burns)
     gasUsed += outcome.gasUsed
@@ -256,7 +251,9 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
     precompileGas: () => ({ left: precompileGas.left, isFresh: isFresh() }),
 
     isParallel: parallel !== undefined,
-    announce: (entries) => parallel?.offer(entries),
+    announce: (entries) => {
+      if (parallel?.offer(entries) === true) world.noteWrites()
+    },
     apply: async (entry, tracer) => {
       if ('reason' in entry) return record(skippedEvm(entry.reason, 0n))
       return record('native' in entry ? runNative(entry.native) : await runEvm(entry, tracer))

@@ -4,6 +4,7 @@ import type { AppliedTransaction } from '../evm/transition.ts'
 
 /**
  * The receipt of a transaction that ran.
+ * @param outcome `logsBloom`: that of the logs, where it is known
  * @param block `gasUsed`: of its transactions up to this one, which is among them
  */
 export function receiptOf(
@@ -13,9 +14,15 @@ export function receiptOf(
     gasUsed,
     effectiveGasPrice,
     logs,
+    logsBloom: bloom = logsBloom(logs),
     createdAddress,
     blobGasUsed,
-  }: Pick<AppliedTransaction, 'status' | 'gasUsed' | 'effectiveGasPrice' | 'logs' | 'createdAddress' | 'blobGasUsed'>,
+  }: Pick<
+    AppliedTransaction,
+    'status' | 'gasUsed' | 'effectiveGasPrice' | 'logs' | 'createdAddress' | 'blobGasUsed'
+  > & {
+    readonly logsBloom?: Uint8Array | undefined
+  },
   block: { readonly gasUsed: bigint; readonly blobBaseFee: bigint },
 ): Receipt {
   const hasBlobs = transaction.type === 3
@@ -26,7 +33,7 @@ export function receiptOf(
     cumulativeGasUsed: block.gasUsed,
     effectiveGasPrice,
     logs,
-    logsBloom: logsBloom(logs),
+    logsBloom: bloom,
     contractAddress: createdAddress,
     blobGasUsed: hasBlobs ? blobGasUsed : undefined,
     blobGasPrice: hasBlobs ? block.blobBaseFee : undefined,

@@ -52,13 +52,31 @@ interface AccountEntry {
   touchedIn: number
 }
 
-/** What {@link Journal.adopt} makes, by keys of addresses and slots (`bytesKey`). No storage is wiped. */
+/**
+ * What {@link Journal.adopt} makes, by keys of addresses and slots (`bytesKey`). No storage is wiped. `stored`: what the reader has, where that
+ * is known; it is not read again.
+ */
 export interface AdoptedChanges {
-  readonly accounts: readonly { readonly key: string; readonly account: Account | undefined }[]
+  readonly accounts: readonly {
+    readonly key: string
+    readonly stored?: Account | undefined
+    readonly account: Account | undefined
+  }[]
   /** values in minimal big-endian bytes */
-  readonly slots: readonly { readonly key: string; readonly slot: string; readonly value: Uint8Array }[]
+  readonly slots: readonly {
+    readonly key: string
+    readonly slot: string
+    readonly stored?: Uint8Array | undefined
+    readonly value: Uint8Array
+  }[]
   /** by hash, of accounts that are among them */
   readonly codes: readonly { readonly key: string; readonly code: Uint8Array }[]
+}
+
+/** Is told of accounts and slots: what the reader has, and what they are now. `slot` is the `bytesKey` of one. */
+export interface JournalVisitor {
+  account(address: Address, stored: Account | undefined, account: Account | undefined): void
+  slot(address: Address, slot: string, stored: Uint8Array, value: Uint8Array): void
 }
 
 /** Data of one transaction. Parts that most transactions do not use are created when they are needed. */
@@ -427,30 +445,62 @@ export class Journal implements WorldState {
     return entry === undefined || (!entry.wiped && entry.slotDelta === 0)
   }
 
+  /** Whether the account with this key has these fields. */
+  isAccount(key: string, account: Account | undefined): boolean {
+    return equalAccounts(this.#entryOf(key).account, account)
+  }
+
+  /** Whether a slot has this value. */
+  isSlot(key: string, slot: string, value: Uint8Array): boolean {
+    return equalBytes(this.#slotOf(this.#entered(this.#entryOf(key)), slot).value, value)
+  }
+
   /** Makes changes that were found out elsewhere on an equal state, as a transaction of its own. */
   adopt({ accounts, slots, codes }: AdoptedChanges): void {
     this.beginTransaction()
     for (const { key, code } of codes) if (!this.#codes.has(key)) this.#codes.set(key, code)
-    for (const { key, account } of accounts) this.#setAccount(this.#entered(this.#entryOf(key)), account)
-    for (const { key, slot, value } of slots) {
+    for (const { key, stored, account } of accounts) {
+      this.#setAccount(this.#entered(this.#entryOf(key, undefined, stored)), account)
+    }
+    for (const { key, slot, stored, value } of slots) {
       const entry = this.#entered(this.#entryOf(key))
-      this.#setSlot(entry, this.#slotOf(entry, slot), value)
+      this.#setSlot(entry, this.#slotOf(entry, slot, undefined, stored), value)
     }
     this.endTransaction({ clearEmpty: false })
   }
 
-  /** From the next transaction on, {@link written} gives what it wrote. */
+  /** From the next transaction on, {@link visitWritten} knows which slots it wrote. */
   noteWrites(): void {
     this.#notesWrites = true
   }
 
-  /** Accounts that the last transaction touched and slots that it wrote, as they are now. It may not have changed all of them. */
-  written(): Omit<AdoptedChanges, 'codes'> {
+  /** Tells of the accounts that the last transaction touched and of the slots that it wrote. It may not have changed all of them. */
+  visitWritten(visitor: JournalVisitor): void {
     const { touched, written = [] } = this.#scope
-    return {
-      accounts: touched.map(({ address, account }) => ({ key: bytesKey(address), account })),
-      slots: written.map(([{ address }, { key, value }]) => ({ key: bytesKey(address), slot: key, value })),
+    for (const { address, base, account } of touched) visitor.account(address, base, account)
+    for (const [{ address }, { key, base, value }] of written) visitor.slot(address, key, base, value)
+  }
+
+  /** Tells of everything that was looked up; the slots of an account follow it. */
+  visit(visitor: JournalVisitor): void {
+    for (const { address, base, account, slots } of this.#accounts.values()) {
+      visitor.account(address, base, account)
+      if (slots === undefined) continue
+      for (const { key, base: stored, value } of slots.values()) visitor.slot(address, key, stored, value)
     }
+  }
+
+  /** Tells of the codes that were set, also of those that no account has. */
+  visitCodes(visit: (hash: Hash, code: Uint8Array) => void): void {
+    for (const [key, code] of this.#codes) visit(keyBytes(key), code)
+  }
+
+  /** Whether slots of the reader were deleted as a whole. */
+  wipesStorage(): boolean {
+    for (const { address, wiped } of this.#accounts.values()) {
+      if (wiped && this.#reader.storageCount(address) > 0) return true
+    }
+    return false
   }
 
   /** Everything that differs from the reader's state. The journal can be used afterwards. */
@@ -504,11 +554,12 @@ export class Journal implements WorldState {
     return this.#entryOf(bytesKey(address), address)
   }
 
-  #entryOf(key: string, address?: Address): AccountEntry {
+  /** @param stored what the reader has, where that is known */
+  #entryOf(key: string, address?: Address, stored?: Account): AccountEntry {
     let entry = this.#accounts.get(key)
     if (entry === undefined) {
       const own = address === undefined ? keyBytes(key) : new Uint8Array(address)
-      entry = createEntry(own, this.#reader.getAccount(own))
+      entry = createEntry(own, stored ?? this.#reader.getAccount(own))
       this.#accounts.set(key, entry)
     }
     return entry
@@ -518,12 +569,13 @@ export class Journal implements WorldState {
     return this.#slotOf(entry, bytesKey(slot), slot)
   }
 
-  #slotOf(entry: AccountEntry, key: string, slot?: Uint8Array): Slot {
+  /** @param stored what the reader has, where that is known */
+  #slotOf(entry: AccountEntry, key: string, slot?: Uint8Array, stored?: Uint8Array): Slot {
     const { id } = this.#scope
     entry.slots ??= new Map()
     let found = entry.slots.get(key)
     if (found === undefined) {
-      const base = this.#reader.getStorage(entry.address, slot ?? keyBytes(key))
+      const base = stored ?? this.#reader.getStorage(entry.address, slot ?? keyBytes(key))
       const value = entry.wiped ? EMPTY_BYTES : base
       const original = entry.wipedBefore ? EMPTY_BYTES : base
       found = { key, base, value, original, originalOf: id, warmIn: 0 }

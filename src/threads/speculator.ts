@@ -57,6 +57,7 @@ const take = createSpeculationWorker({
   openParent,
   engine,
   precompiles: precompileTable(data.chain.registeredPrecompiles),
+  now: () => performance.now(),
 })
 data.offers.on('message', (offer: Offer) => void take(offer))
 

@@ -45,7 +45,16 @@ export function startSpeculators(
  */
 export function connectSpeculators(
   { memory, ports }: SpeculatorLinks,
-  { observe, onEnd }: { readonly observe: (counts: ParallelCounts) => void; readonly onEnd: () => void },
+  {
+    observe,
+    onEnd,
+    isForced,
+  }: {
+    readonly observe: (counts: ParallelCounts) => void
+    readonly onEnd: () => void
+    /** see `ParallelOptions` */
+    readonly isForced?: boolean
+  },
 ): ParallelExecution & { close(): void } {
   let areAlive = true
   const close = (): void => {
@@ -69,6 +78,9 @@ export function connectSpeculators(
     areAlive: () => areAlive,
     pause: () => new Promise((resolve) => setImmediate(resolve)),
     observe,
+    now: () => performance.now(),
+    speculators: ports.length,
+    ...(isForced !== undefined && { isForced }),
   })
   return { ...execution, close }
 }

@@ -1,28 +1,13 @@
 import type { ValueTransfer } from '../../chain/entries.ts'
-import type { Log } from '../../chain/receipt.ts'
+import { type Log, logsBloom } from '../../chain/receipt.ts'
 import type { AppliedTransaction } from '../../evm/transition.ts'
 import type { Address } from '../../primitives/address.ts'
-import { bytesKeyOf, bytesToBigInt, equalBytes, writeBigInt } from '../../primitives/bytes.ts'
-import { decodeAccount } from '../../state/flatState.ts'
+import { bytesKeyOf } from '../../primitives/bytes.ts'
 import type { AdoptedChanges, Journal } from '../../state/journal.ts'
-import { type Account, equalAccounts } from '../../state/reader.ts'
-import { Column } from '../../storage/columns.ts'
-import { NoRoom, type TableResult } from './versionTable.ts'
+import { FLAGS, KEY_BYTES, NoRoom, type TableResult, type VersionTable } from './versionTable.ts'
 
-/** Something that an execution read of the state before it. */
-export interface Read {
-  readonly address: Address
-  /** of a slot */
-  readonly slot?: Uint8Array
-  /** it was the number of the account's slots that are set */
-  readonly isSlotCount?: true
-  /** the flat entry that an entry of the block has written; undefined: it was the parent's state */
-  readonly value?: Uint8Array
-}
-
-/** An EVM transaction that was executed before its turn, on a guess of the state before it; its changes are versions of the table. */
+/** An EVM transaction that was executed before its turn, on a guess of the state before it; records of the table say what it read and wrote. */
 interface Speculation {
-  readonly reads: readonly Read[]
   readonly outcome: SpeculatedOutcome
   /** gas that it used of the block's precompile gas; no call came upon the limit */
   readonly precompileGas: bigint
@@ -36,6 +21,11 @@ type SpeculatedOutcome = Pick<
   'status' | 'gasUsed' | 'effectiveGasPrice' | 'logs' | 'transfers' | 'createdAddress' | 'fees' | 'blobGasUsed'
 >
 
+/** What the executor has of it. */
+interface AdoptedSpeculation extends Omit<Speculation, 'outcome'> {
+  readonly outcome: SpeculatedOutcome & { readonly logsBloom: Uint8Array | undefined }
+}
+
 /**
  * Makes the changes of a speculation if everything that it read has the same value in this world, and the block has the precompile gas that it
  * used. Then they and the outcome are those of an execution here and now, which depends on nothing else but the block, and on the gas
@@ -46,80 +36,73 @@ export function adoptSpeculation(
   result: TableResult,
   world: Journal,
   precompileGasLeft: bigint,
-): Omit<Speculation, 'reads'> | undefined {
-  const input = new Reader(result.table.bytes, result.rest)
+): AdoptedSpeculation | undefined {
+  const { table } = result
+  const input = new Reader(table, result.rest)
   const precompileGas = input.integer()
   if (precompileGas > precompileGasLeft) return undefined
-  for (let count = input.number(); count > 0; count--) if (!isNextReadCurrent(input, world)) return undefined
-  const rest = readOutcome(input)
-  world.adopt(changesOf(result))
-  return { precompileGas, ...rest }
+  const changes = changesIfCurrent(result, world)
+  if (changes === undefined) return undefined
+  world.adopt(changes)
+  return { precompileGas, ...readOutcome(input) }
 }
 
-const READ_KINDS = { account: 0, slot: 1, slotCount: 2 } as const
-const HAS_VALUE = 0x80
-const ADDRESS_BYTES = 20
-const WORD_BYTES = 32
-
-function isNextReadCurrent(input: Reader, world: Journal): boolean {
-  const kind = input.byte()
-  switch (kind) {
-    case READ_KINDS.account:
-      return world.isStoredAccount(input.key(ADDRESS_BYTES))
-    case READ_KINDS.slot:
-      return world.isStoredSlot(input.key(ADDRESS_BYTES), input.key(WORD_BYTES))
-    case READ_KINDS.slotCount:
-      return world.isStoredSlotCount(input.key(ADDRESS_BYTES))
-    case READ_KINDS.account | HAS_VALUE:
-      return equalAccounts(world.account(input.raw(ADDRESS_BYTES)), decodeAccount(input.bytes()))
-    default:
-      return equalBytes(world.getStorage(input.raw(ADDRESS_BYTES), input.raw(WORD_BYTES)), input.bytes())
-  }
-}
-
-/** The versions, which are flat entries, as changes of a journal. */
-function changesOf({ table, count, versions }: TableResult): AdoptedChanges {
-  const accounts: { key: string; account: Account | undefined }[] = []
-  const slots: { key: string; slot: string; value: Uint8Array }[] = []
-  const codes: { key: string; code: Uint8Array }[] = []
+/** What was written, as changes of a journal; undefined where something that was read is another value there. */
+function changesIfCurrent({ table, count, records }: TableResult, world: Journal): AdoptedChanges | undefined {
+  const accounts: AdoptedChanges['accounts'][number][] = []
+  const slots: AdoptedChanges['slots'][number][] = []
+  const codes: AdoptedChanges['codes'][number][] = []
   const { bytes } = table
-  let at = versions
+  let at = records
+  /** of the account whose records are read, and where its address is */
+  let key = ''
+  let keyOf = 0
   for (let i = 0; i < count; i++) {
-    const { keyAt, valueAt, valueEnd, end } = table.versionAt(at)
-    const value = bytes.slice(valueAt, valueEnd)
-    const kind = bytes[keyAt]
-    const start = keyAt + 1
-    if (kind === Column.account)
-      accounts.push({ key: bytesKeyOf(bytes, start, valueAt), account: decodeAccount(value) })
-    else if (kind === Column.code) codes.push({ key: bytesKeyOf(bytes, start, valueAt), code: value })
-    else {
-      const slotAt = start + ADDRESS_BYTES
-      slots.push({ key: bytesKeyOf(bytes, start, slotAt), slot: bytesKeyOf(bytes, slotAt, valueAt), value })
+    const { flags, keyAt, keyLength, writtenAt, writtenEnd, readAt, readEnd } = table.record(at)
+    at = table.next(at)
+    if (keyLength === KEY_BYTES.code) {
+      codes.push({ key: bytesKeyOf(bytes, keyAt, writtenAt), code: bytes.slice(writtenAt, writtenEnd) })
+      continue
     }
-    at = end
+    const addressEnd = keyAt + KEY_BYTES.account
+    // The slots of an account follow it.
+    if (keyOf === 0 || !table.hasSameAddress(keyOf, keyAt)) key = bytesKeyOf(bytes, keyAt, addressEnd)
+    keyOf = keyAt
+    const isVersion = (flags & FLAGS.isVersion) !== 0
+    const isWritten = (flags & FLAGS.written) !== 0
+    if (keyLength === KEY_BYTES.slot) {
+      const slot = bytesKeyOf(bytes, addressEnd, writtenAt)
+      const base = isVersion || isWritten ? bytes.slice(readAt, readEnd) : undefined
+      if (isVersion ? !world.isSlot(key, slot, base!) : !world.isStoredSlot(key, slot)) return undefined
+      if (isWritten) {
+        slots.push({ key, slot, stored: isVersion ? undefined : base, value: bytes.slice(writtenAt, writtenEnd) })
+      }
+      continue
+    }
+    if ((flags & FLAGS.slotCount) !== 0) {
+      if (!world.isStoredSlotCount(key)) return undefined
+      continue
+    }
+    const base = isVersion || isWritten ? table.accountAt(readAt, readEnd) : undefined
+    if (isVersion ? !world.isAccount(key, base) : !world.isStoredAccount(key)) return undefined
+    if (isWritten) {
+      accounts.push({ key, stored: isVersion ? undefined : base, account: table.accountAt(writtenAt, writtenEnd) })
+    }
   }
   return { accounts, slots, codes }
 }
 
 const STATUSES: readonly AppliedTransaction['status'][] = ['success', 'revert', 'failure']
 
-/** Writes all but the changes to `bytes` from `at` on. @returns the offset after it @throws NoRoom */
+/** Writes all but reads and changes to the memory of results from `at` on. @returns the offset after it @throws NoRoom */
 export function writeSpeculation(
-  { reads, outcome, precompileGas, parties }: Speculation,
-  bytes: Uint8Array,
+  { outcome, precompileGas, parties }: Speculation,
+  table: Pick<VersionTable, 'bytes' | 'view'>,
   at: number,
   end: number,
 ): number {
-  const out = new Writer(bytes, at, end)
+  const out = new Writer(table, at, end)
   out.integer(precompileGas)
-  out.number(reads.length)
-  for (const { address, slot, isSlotCount, value } of reads) {
-    const kind = isSlotCount === true ? READ_KINDS.slotCount : slot === undefined ? READ_KINDS.account : READ_KINDS.slot
-    out.byte(value === undefined ? kind : kind | HAS_VALUE)
-    out.raw(address)
-    if (slot !== undefined) out.raw(slot)
-    if (value !== undefined) out.bytes(value)
-  }
   out.byte(STATUSES.indexOf(outcome.status))
   for (const amount of [outcome.gasUsed, outcome.effectiveGasPrice, outcome.blobGasUsed]) {
     out.integer(amount)
@@ -129,6 +112,7 @@ export function writeSpeculation(
   out.byte(createdAddress === undefined ? 0 : 1)
   if (createdAddress !== undefined) out.raw(createdAddress)
   out.number(outcome.logs.length)
+  if (outcome.logs.length > 0) out.raw(logsBloom(outcome.logs))
   for (const { address, topics, data } of outcome.logs) {
     out.raw(address)
     out.byte(topics.length)
@@ -146,8 +130,8 @@ export function writeSpeculation(
   return out.at
 }
 
-/** What follows the reads. All bytes are copies. */
-function readOutcome(input: Reader): Pick<Speculation, 'outcome' | 'parties'> {
+/** All bytes are copies. */
+function readOutcome(input: Reader): Pick<AdoptedSpeculation, 'outcome' | 'parties'> {
   const status = STATUSES[input.byte()]!
   const gasUsed = input.integer()
   const effectiveGasPrice = input.integer()
@@ -155,7 +139,9 @@ function readOutcome(input: Reader): Pick<Speculation, 'outcome' | 'parties'> {
   const fees = { baseFeeAcoin: input.integer(), tipAcoin: input.integer(), blobFeeAcoin: input.integer() }
   const createdAddress = input.byte() === 0 ? undefined : input.raw(ADDRESS_BYTES)
   const logs: Log[] = []
-  for (let count = input.number(); count > 0; count--) {
+  const logCount = input.number()
+  const bloom = logCount === 0 ? undefined : input.raw(BLOOM_BYTES)
+  for (let count = logCount; count > 0; count--) {
     const address = input.raw(ADDRESS_BYTES)
     const topics: Uint8Array[] = []
     for (let topic = input.byte(); topic > 0; topic--) topics.push(input.raw(WORD_BYTES))
@@ -167,24 +153,38 @@ function readOutcome(input: Reader): Pick<Speculation, 'outcome' | 'parties'> {
   }
   const parties: Address[] = []
   for (let count = input.number(); count > 0; count--) parties.push(input.raw(ADDRESS_BYTES))
-  const outcome = { status, gasUsed, effectiveGasPrice, blobGasUsed, fees, createdAddress, logs, transfers }
+  const outcome = {
+    status,
+    gasUsed,
+    effectiveGasPrice,
+    blobGasUsed,
+    fees,
+    createdAddress,
+    logs,
+    transfers,
+    logsBloom: bloom,
+  }
   return { outcome, parties }
 }
 
 /** Room that a number or the length of bytes takes. */
 const NUMBER_BYTES = 4
-/** Bytes of an integer that is a number too. */
-const MOST_SMALL = 6
-/** The most bytes of an integer: a sum of products of words of the EVM, and its length. */
-const INTEGER_BYTES = 65
+/** An integer is a number of words of 64 bits, and these, the least significant first. */
+const WORD64_BYTES = 8
+const WORD64 = 64n
+const BLOOM_BYTES = 256
+const ADDRESS_BYTES = 20
+const WORD_BYTES = 32
 
 class Writer {
   readonly #out: Uint8Array
+  readonly #view: DataView
   readonly #end: number
   at: number
 
-  constructor(out: Uint8Array, at: number, end: number) {
-    this.#out = out
+  constructor({ bytes, view }: Pick<VersionTable, 'bytes' | 'view'>, at: number, end: number) {
+    this.#out = bytes
+    this.#view = view
     this.at = at
     this.#end = end
   }
@@ -196,7 +196,8 @@ class Writer {
 
   number(value: number): void {
     this.#reserve(NUMBER_BYTES)
-    for (let shift = 0; shift < 32; shift += 8) this.#out[this.at++] = (value >>> shift) & 0xff
+    this.#view.setUint32(this.at, value, true)
+    this.at += NUMBER_BYTES
   }
 
   raw(value: Uint8Array): void {
@@ -211,10 +212,14 @@ class Writer {
   }
 
   integer(value: bigint): void {
-    this.#reserve(INTEGER_BYTES)
-    const end = writeBigInt(this.#out, this.at + 1, value)
-    this.#out[this.at] = end - this.at - 1
-    this.at = end
+    const start = this.at
+    this.byte(0)
+    for (let rest = value; rest > 0n; rest >>= WORD64) {
+      this.#reserve(WORD64_BYTES)
+      this.#view.setBigUint64(this.at, rest, true)
+      this.at += WORD64_BYTES
+      this.#out[start]!++
+    }
   }
 
   #reserve(length: number): void {
@@ -224,10 +229,12 @@ class Writer {
 
 class Reader {
   readonly #input: Uint8Array
+  readonly #view: DataView
   #at: number
 
-  constructor(input: Uint8Array, at: number) {
-    this.#input = input
+  constructor({ bytes, view }: Pick<VersionTable, 'bytes' | 'view'>, at: number) {
+    this.#input = bytes
+    this.#view = view
     this.#at = at
   }
 
@@ -236,10 +243,8 @@ class Reader {
   }
 
   number(): number {
-    const input = this.#input
-    const at = this.#at
     this.#at += NUMBER_BYTES
-    return (input[at]! | (input[at + 1]! << 8) | (input[at + 2]! << 16) | (input[at + 3]! << 24)) >>> 0
+    return this.#view.getUint32(this.#at - NUMBER_BYTES, true)
   }
 
   raw(length: number): Uint8Array {
@@ -251,18 +256,14 @@ class Reader {
     return this.raw(this.number())
   }
 
-  /** `bytesKey` of the next bytes. */
-  key(length: number): string {
-    this.#at += length
-    return bytesKeyOf(this.#input, this.#at - length, this.#at)
-  }
-
-  /** Most integers have few bytes. */
   integer(): bigint {
-    const length = this.byte()
-    if (length > MOST_SMALL) return bytesToBigInt(this.raw(length))
-    let value = 0
-    for (let i = 0; i < length; i++) value = value * 256 + this.byte()
-    return BigInt(value)
+    const words = this.byte()
+    this.#at += words * WORD64_BYTES
+    let value = 0n
+    for (let i = 1; i <= words; i++) {
+      const word = this.#view.getBigUint64(this.#at - i * WORD64_BYTES, true)
+      value = i === 1 ? word : (value << WORD64) | word
+    }
+    return value
   }
 }

@@ -24,6 +24,8 @@ export interface SpeculationWorkerOptions {
   readonly openParent: (height: number) => OpenParent | undefined
   readonly engine: Engine
   readonly precompiles: PrecompileTable
+  /** see `SpeculationContext` */
+  readonly now: () => number
 }
 
 /** After so many waits in vain, of a millisecond at most, the thread looks for other messages: the executor may have left the block. */
@@ -40,7 +42,7 @@ interface OfferedEntry {
 /** What a thread does beside the executor: it takes entries that the executor offers, one after the other, as long as there are any. */
 export function createSpeculationWorker(options: SpeculationWorkerOptions): (offer: Offer) => Promise<void> {
   const table = new VersionTable(options.memory, options.index)
-  const { engine, precompiles } = options
+  const { engine, precompiles, now } = options
   let session = 0
   let entries: OfferedEntry[] = []
 
@@ -55,6 +57,7 @@ export function createSpeculationWorker(options: SpeculationWorkerOptions): (off
       precompiles,
       precompileGas,
       collectsParties,
+      now,
     })
     for (let waits = 0; waits < MOST_WAITS; waits++) {
       const index = table.claim(entries.length)

@@ -4,15 +4,14 @@ import type { Engine } from '../../evm/engine.ts'
 import type { PrecompileTable } from '../../evm/precompile.ts'
 import { createPrecompileGas } from '../../evm/precompileGas.ts'
 import { applyTransaction } from '../../evm/transition.ts'
+import { FEE_COLLECTOR } from '../../modules/moduleAccounts.ts'
 import type { Address } from '../../primitives/address.ts'
 import { bytesKey, EMPTY_BYTES, equalBytes } from '../../primitives/bytes.ts'
 import { EMPTY_CODE_HASH, type Hash } from '../../primitives/hash.ts'
-import type { StateChanges } from '../../state/changes.ts'
-import { accountKey, codeKey, decodeAccount, encodeAccount, slotKey } from '../../state/flatState.ts'
-import { Journal } from '../../state/journal.ts'
-import type { Account, StateReader } from '../../state/reader.ts'
-import { type Read, writeSpeculation } from './speculation.ts'
-import type { Version, VersionTable } from './versionTable.ts'
+import { Journal, type JournalVisitor } from '../../state/journal.ts'
+import { type Account, equalAccounts, type StateReader } from '../../state/reader.ts'
+import { writeSpeculation } from './speculation.ts'
+import { FLAGS, type VersionTable } from './versionTable.ts'
 
 /** What the entries of a block are executed in. */
 export interface SpeculationContext {
@@ -26,6 +25,8 @@ export interface SpeculationContext {
   readonly precompileGas: bigint
   /** whether blocks are found by who called whom */
   readonly collectsParties: boolean
+  /** milliseconds, monotonic; no result depends on it */
+  readonly now: () => number
 }
 
 /** Executes entries that this thread has taken of the table, and stores the results there. */
@@ -39,10 +40,12 @@ export type Speculator = (index: number, signed: SignedTransaction) => Promise<v
 export function createSpeculator(table: VersionTable, context: SpeculationContext): Speculator {
   const reader = new VersionedReader(table, context.state)
   const barrier = { isHit: false }
+  const { now } = context
   const precompiles = barriersFor(context.precompiles, barrier)
 
   const execute = async (index: number, { transaction, sender }: SignedTransaction): Promise<boolean> => {
-    const reads = reader.begin(index)
+    const beganMs = now()
+    reader.begin(index)
     const world = new Journal(reader)
     const precompileGas = createPrecompileGas(context.precompileGas)
     const parties: Address[] = []
@@ -60,11 +63,15 @@ export function createSpeculator(table: VersionTable, context: SpeculationContex
     })
     if (outcome.kind === 'skipped' || barrier.isHit || precompileGas.hitLimit) return false
     if (outcome.burns.length > 0 || outcome.events.length > 0) return false
-    const changes = world.changes()
-    if (changes.native.length > 0 || changes.accounts.some(({ wiped }) => wiped)) return false
+    if (world.native.changes().length > 0 || world.wipesStorage()) return false
     const used = context.precompileGas - precompileGas.left
-    table.publish(index, versionsOf(changes), (bytes, at, end) =>
-      writeSpeculation({ reads, outcome, precompileGas: used, parties }, bytes, at, end),
+    table.beginResult(index)
+    // Before the accounts that have them, so that no reader of an account misses its code.
+    world.visitCodes((hash, code) => table.addCode(hash, code))
+    world.visit(reader)
+    reader.addSlotCounts()
+    table.publish(Math.round((now() - beganMs) * 1_000), (at, end) =>
+      writeSpeculation({ outcome, precompileGas: used, parties }, table, at, end),
     )
     return true
   }
@@ -78,16 +85,6 @@ export function createSpeculator(table: VersionTable, context: SpeculationContex
     }
     if (!isStored) table.leaveAlone(index)
   }
-}
-
-/** Codes come before the accounts that have them, so that no reader of an account misses its code. */
-function versionsOf({ accounts, codes }: StateChanges): Version[] {
-  const versions: Version[] = codes.map(({ hash, code }) => ({ key: codeKey(hash), value: code }))
-  for (const { address, previous, current, slots } of accounts) {
-    if (previous !== current) versions.push({ key: accountKey(address), value: encodeAccount(current) })
-    for (const { slot, current: value } of slots) versions.push({ key: slotKey(address, slot), value })
-  }
-  return versions
 }
 
 /**
@@ -105,12 +102,16 @@ function barriersFor(precompiles: PrecompileTable, barrier: { isHit: boolean }):
   return new Map(entries)
 }
 
-/** The state before an entry, as far as it is known, for one entry after the other. It notes what is read of it. */
-class VersionedReader implements StateReader {
+/** The state before an entry, as far as it is known, for one entry after the other. It adds to the table what a journal on it has read and written. */
+class VersionedReader implements StateReader, JournalVisitor {
   readonly #table: VersionTable
   readonly #parent: StateReader
+  readonly #parentAccounts = new Map<string, Account | undefined>()
   #index = 0
-  #reads: Read[] = []
+  /** what was found in the table, by `bytesKey` of addresses, with slots behind them */
+  readonly #versions = new Set<string>()
+  /** whose slots were counted */
+  readonly #counted: Address[] = []
   /** of accounts that were found in the table, by `bytesKey` of their hashes */
   readonly #codes = new Map<string, Uint8Array>()
 
@@ -119,37 +120,45 @@ class VersionedReader implements StateReader {
     this.#parent = parent
   }
 
-  /** Begins with an entry. @returns the list of what will be read */
-  begin(index: number): readonly Read[] {
+  /** Begins with an entry. */
+  begin(index: number): void {
     this.#index = index
-    this.#reads = []
-    this.#codes.clear()
-    return this.#reads
+    this.#counted.length = 0
+    if (this.#versions.size > 0) this.#versions.clear()
+    if (this.#codes.size > 0) this.#codes.clear()
   }
 
-  getAccount(given: Address): Account | undefined {
-    const address = new Uint8Array(given)
-    const value = this.#table.find(accountKey(address), this.#index)
-    if (value === undefined) {
-      this.#reads.push({ address })
-      return this.#parent.getAccount(address)
-    }
-    this.#reads.push({ address, value })
-    const account = decodeAccount(value)
+  getAccount(address: Address): Account | undefined {
+    if (equalBytes(address, FEE_COLLECTOR)) throw new Error('the account that gets the fees is not in the table')
+    const at = this.#table.findAccount(address, this.#index)
+    if (at === 0) return this.#parentAccount(address)
+    this.#versions.add(bytesKey(address))
+    const { writtenAt, writtenEnd } = this.#table.record(at)
+    const account = this.#table.accountAt(writtenAt, writtenEnd)
     if (account !== undefined) this.#findCode(address, account.codeHash)
     return account
   }
 
-  getStorage(address: Address, given: Uint8Array): Uint8Array {
-    const slot = new Uint8Array(given)
-    const value = this.#table.find(slotKey(address, slot), this.#index)
-    this.#reads.push(value === undefined ? { address, slot } : { address, slot, value })
-    return value ?? this.#parent.getStorage(address, slot)
+  #parentAccount(address: Address): Account | undefined {
+    const key = bytesKey(address)
+    let account = this.#parentAccounts.get(key)
+    if (account === undefined) {
+      account = this.#parent.getAccount(address)
+      this.#parentAccounts.set(key, account)
+    }
+    return account
   }
 
-  storageCount(given: Address): number {
-    const address = new Uint8Array(given)
-    this.#reads.push({ address, isSlotCount: true })
+  getStorage(address: Address, slot: Uint8Array): Uint8Array {
+    const at = this.#table.findSlot(address, slot, this.#index)
+    if (at === 0) return this.#parent.getStorage(address, slot)
+    this.#versions.add(bytesKey(address) + bytesKey(slot))
+    const { writtenAt, writtenEnd } = this.#table.record(at)
+    return this.#table.bytes.slice(writtenAt, writtenEnd)
+  }
+
+  storageCount(address: Address): number {
+    this.#counted.push(new Uint8Array(address))
     return this.#parent.storageCount(address)
   }
 
@@ -166,13 +175,33 @@ class VersionedReader implements StateReader {
     return this.getNative()
   }
 
+  account(address: Address, read: Account | undefined, written: Account | undefined): void {
+    const isVersion = this.#versions.size > 0 && this.#versions.has(bytesKey(address))
+    this.#table.addAccount(flagsOf(isVersion, equalAccounts(read, written)), address, read, written)
+  }
+
+  slot(address: Address, slot: string, read: Uint8Array, written: Uint8Array): void {
+    const isVersion = this.#versions.size > 0 && this.#versions.has(bytesKey(address) + slot)
+    this.#table.addSlot(flagsOf(isVersion, equalBytes(read, written)), address, slot, read, written)
+  }
+
+  /** Adds whose slots were counted. */
+  addSlotCounts(): void {
+    for (const address of this.#counted) this.#table.addAccount(FLAGS.slotCount, address, undefined, undefined)
+  }
+
   /** Finds the code of an account of the table: one that is not in the parent's state either would look like damage of the database. */
   #findCode(address: Address, codeHash: Hash): void {
     if (equalBytes(codeHash, EMPTY_CODE_HASH)) return
-    const parent = this.#parent.getAccount(address)
+    const parent = this.#parentAccount(address)
     if (parent !== undefined && equalBytes(parent.codeHash, codeHash)) return
-    const code = this.#table.find(codeKey(codeHash), this.#index)
-    if (code === undefined) throw new Error('the code is not in the table')
-    this.#codes.set(bytesKey(codeHash), code)
+    const at = this.#table.findCode(codeHash, this.#index)
+    if (at === 0) throw new Error('the code is not in the table')
+    const { writtenAt, writtenEnd } = this.#table.record(at)
+    this.#codes.set(bytesKey(codeHash), this.#table.bytes.slice(writtenAt, writtenEnd))
   }
+}
+
+function flagsOf(isVersion: boolean, isUnchanged: boolean): number {
+  return FLAGS.read | (isVersion ? FLAGS.isVersion : 0) | (isUnchanged ? 0 : FLAGS.written)
 }

@@ -1,3 +1,8 @@
+import type { Address } from '../../primitives/address.ts'
+import { equalBytes } from '../../primitives/bytes.ts'
+import { EMPTY_CODE_HASH, type Hash } from '../../primitives/hash.ts'
+import type { Account } from '../../state/reader.ts'
+
 /*
  * The multi-version table of a block (Gelashvili et al., Block-STM, 2022), in memory that the executor and its speculators share: for each
  * entry of the block who has taken it, and, once somebody has executed it beforehand, what it wrote, as flat entries under its index.
@@ -27,13 +32,41 @@ export const STATES = {
   executed: 4,
 } as const
 
-/** Offsets of a version in words: next version of the bucket, index of the entry, lengths of key and value; key and value follow. */
-const VERSION = { next: 0, index: 1, keyLength: 2, valueLength: 3, words: 4 } as const
+/**
+ * Something that an entry has read or written: a header of words, the key, the value that was written, and the value that was read, each from a
+ * whole word on. The words: next record of the bucket, index of the entry, flags and length of the key, length of what was written, length of
+ * what was read.
+ */
+const RECORD = { next: 0, index: 1, flagsAndKey: 2, written: 3, read: 4, words: 5 } as const
+
+/** Of a record. */
+export const FLAGS = {
+  /** it was read */
+  read: 0x100,
+  /** what was read is a version of the table; otherwise it is the parent's state */
+  isVersion: 0x200,
+  /** it is a version: the newest value after the entry */
+  written: 0x400,
+  /** the number of slots of the account was read, which was the parent's */
+  slotCount: 0x800,
+} as const
+const KEY_LENGTH = 0xff
+
+/** Keys are an address, an address and a slot, or the hash of a code. */
+export const KEY_BYTES = { account: 20, slot: 52, code: 32 } as const
+
+/** An account: nonce, balance as two words of 64 bits, and a code hash unless it has no code; no bytes when it does not exist. */
+const ACCOUNT_BYTES = 24
+const MOST_BALANCE = 1n << 128n
+
+/** Of a result: number of records, where the rest of it is, microseconds that it took. */
+const RESULT = { records: 0, rest: 1, micros: 2, words: 3 } as const
 
 /** So far beyond the first entry that nobody has taken another one is taken: results far ahead are guesses on little. */
 const WINDOW = 256
 
-const SPINS = 500
+/** Looks before a sleep, which takes longer to end than most entries: some 20 µs. */
+const SPINS = 2_000
 const WAIT_MS = 1
 /** After some 5 ms the executor executes an entry itself, whoever has it. */
 const MOST_WAITS = 5
@@ -65,27 +98,25 @@ export class NoRoom extends Error {
   override readonly name = 'NoRoom'
 }
 
-/** One flat entry that an entry of the block wrote; no bytes: it is absent. */
-export interface Version {
-  readonly key: Uint8Array
-  readonly value: Uint8Array
-}
-
-/** Offsets in the memory of all results. */
-export interface VersionPlace {
+/** Offsets of a record's parts in the memory of all results. */
+export interface RecordPlace {
+  readonly flags: number
   readonly keyAt: number
-  readonly valueAt: number
-  readonly valueEnd: number
-  /** where the next version of the same entry begins */
-  readonly end: number
+  readonly keyLength: number
+  readonly writtenAt: number
+  readonly writtenEnd: number
+  readonly readAt: number
+  readonly readEnd: number
 }
 
-/** An entry's result, see {@link VersionTable.result}. */
+/** An entry's result: its records begin at `records`, see {@link VersionTable.record}. */
 export interface TableResult {
   readonly table: VersionTable
   readonly count: number
-  readonly versions: number
+  readonly records: number
   readonly rest: number
+  /** microseconds that a speculator took for it */
+  readonly micros: number
 }
 
 export class VersionTable {
@@ -96,8 +127,20 @@ export class VersionTable {
   readonly #buckets: Int32Array<SharedArrayBuffer>
   readonly #words: Int32Array<SharedArrayBuffer>
   readonly #bytes: Uint8Array<SharedArrayBuffer>
+  readonly #view: DataView<SharedArrayBuffer>
   readonly #regionStart: number
+  readonly #regionEnd: number
   #top: number
+  /** of the result that is written: index of its entry, where it begins, where it goes on, records so far */
+  #index = 0
+  #start = 0
+  #at = 0
+  #count = 0
+  /** the word where the record begins that is written */
+  #record = 0
+  /** a key that is looked for, as bytes and as words */
+  readonly #key = new Uint8Array(KEY_BYTES.slot)
+  readonly #keyWords = new Int32Array(this.#key.buffer)
 
   /** @param speculator which of them this thread is, from 0 on; by default the executor */
   constructor(memory: TableMemory, speculator = -1) {
@@ -108,8 +151,10 @@ export class VersionTable {
     this.#buckets = new Int32Array(memory.buckets)
     this.#words = new Int32Array(memory.arena)
     this.#bytes = new Uint8Array(memory.arena)
-    // 0 is no version.
+    this.#view = new DataView(memory.arena)
+    // 0 is no record.
     this.#regionStart = (speculator + 1) * REGION_BYTES + 8
+    this.#regionEnd = (speculator + 2) * REGION_BYTES
     this.#top = this.#regionStart
   }
 
@@ -241,63 +286,158 @@ export class VersionTable {
     return Atomics.wait(this.#states, index, STATES.running, WAIT_MS) !== 'timed-out'
   }
 
-  /** The value of the newest version of `key` below entry `before`; undefined when none was found. */
-  find(key: Uint8Array, before: number): Uint8Array | undefined {
+  /** The newest version of an account below entry `before`; 0 when none was found, otherwise {@link record} has it. */
+  findAccount(address: Address, before: number): number {
+    this.#key.set(address)
+    return this.#find(KEY_BYTES.account, before)
+  }
+
+  /** The same for a slot. */
+  findSlot(address: Address, slot: Uint8Array, before: number): number {
+    this.#key.set(address)
+    this.#key.set(slot, KEY_BYTES.account)
+    return this.#find(KEY_BYTES.slot, before)
+  }
+
+  /** The same for the code with this hash. */
+  findCode(hash: Hash, before: number): number {
+    this.#key.set(hash)
+    return this.#find(KEY_BYTES.code, before)
+  }
+
+  #find(length: number, before: number): number {
     const words = this.#words
     let best = -1
     let bestAt = 0
-    let steps = 0
-    let at = Atomics.load(this.#buckets, bucketOf(key))
-    for (; at !== 0 && steps < MOST_STEPS; steps++) {
+    let at = Atomics.load(this.#buckets, bucketOf(this.#keyWords, 0, length >> 2))
+    for (let steps = 0; at !== 0 && steps < MOST_STEPS; steps++) {
       const word = at >> 2
-      const index = words[word + VERSION.index]!
-      if (index > best && index < before && this.#hasKey(at, key)) {
+      const index = words[word + RECORD.index]!
+      if (index > best && index < before && this.#hasKey(word, length)) {
         best = index
         bestAt = at
+        if (index === before - 1) break
       }
-      at = words[word + VERSION.next]!
+      at = words[word + RECORD.next]!
     }
-    if (best < 0) return undefined
-    const { valueAt, valueEnd } = this.versionAt(bestAt)
-    return this.#bytes.slice(valueAt, valueEnd)
+    return bestAt
+  }
+
+  #hasKey(record: number, length: number): boolean {
+    const words = this.#words
+    if ((words[record + RECORD.flagsAndKey]! & KEY_LENGTH) !== length) return false
+    const key = this.#keyWords
+    const first = record + RECORD.words
+    for (let i = (length >> 2) - 1; i >= 0; i--) if (words[first + i] !== key[i]) return false
+    return true
+  }
+
+  /** Begins the result of an entry, whose records follow. */
+  beginResult(index: number): void {
+    this.#index = index
+    this.#start = this.#top
+    this.#at = this.#start + RESULT.words * 4
+    this.#count = 0
+  }
+
+  /** @param flags see {@link FLAGS}: which of the values count @throws NoRoom */
+  addAccount(flags: number, address: Address, read: Account | undefined, written: Account | undefined): void {
+    this.#begin(flags, KEY_BYTES.account)
+    this.#bytes.set(address, this.#at)
+    this.#at += KEY_BYTES.account
+    if ((flags & FLAGS.written) !== 0) this.#addAccount(RECORD.written, written)
+    if (hasReadValue(flags)) this.#addAccount(RECORD.read, read)
+    this.#count++
+  }
+
+  /** @param slot `bytesKey` of it @throws NoRoom */
+  addSlot(flags: number, address: Address, slot: string, read: Uint8Array, written: Uint8Array): void {
+    this.#begin(flags, KEY_BYTES.slot)
+    const bytes = this.#bytes
+    bytes.set(address, this.#at)
+    this.#at += KEY_BYTES.account
+    for (let i = 0; i < slot.length; i++) bytes[this.#at + i] = slot.charCodeAt(i)
+    this.#at += slot.length
+    if ((flags & FLAGS.written) !== 0) this.#addBytes(RECORD.written, written)
+    if (hasReadValue(flags)) this.#addBytes(RECORD.read, read)
+    this.#count++
+  }
+
+  /** A code that was written. @throws NoRoom */
+  addCode(hash: Hash, code: Uint8Array): void {
+    this.#begin(FLAGS.written, KEY_BYTES.code, code.length)
+    this.#bytes.set(hash, this.#at)
+    this.#at += KEY_BYTES.code
+    this.#addBytes(RECORD.written, code)
+    this.#count++
+  }
+
+  #begin(flags: number, length: number, more = 0): void {
+    const at = this.#at
+    if (at + MOST_RECORD + more > this.#regionEnd) throw new NoRoom()
+    const word = at >> 2
+    this.#record = word
+    const words = this.#words
+    words[word + RECORD.index] = this.#index
+    words[word + RECORD.flagsAndKey] = flags | length
+    words[word + RECORD.written] = 0
+    words[word + RECORD.read] = 0
+    this.#at = at + RECORD.words * 4
+  }
+
+  #addBytes(part: number, value: Uint8Array): void {
+    this.#bytes.set(value, this.#at)
+    this.#words[this.#record + part] = value.length
+    this.#at = (this.#at + value.length + 3) & ~3
+  }
+
+  #addAccount(part: number, account: Account | undefined): void {
+    if (account === undefined) return
+    const { nonce, balance, codeHash } = account
+    // More coins than any chain has.
+    if (balance >= MOST_BALANCE) throw new NoRoom()
+    const view = this.#view
+    const at = this.#at
+    view.setBigUint64(at, nonce, true)
+    view.setBigUint64(at + 8, balance, true)
+    view.setBigUint64(at + 16, balance >> 64n, true)
+    let length = ACCOUNT_BYTES
+    if (!equalBytes(codeHash, EMPTY_CODE_HASH)) {
+      this.#bytes.set(codeHash, at + length)
+      length += codeHash.length
+    }
+    this.#words[this.#record + part] = length
+    this.#at = at + length
   }
 
   /**
-   * Stores the result of an entry that this thread has taken.
-   * @param versions what it wrote: a later one of a list counts on those before it
-   * @param write writes the rest of the result from an offset of `bytes` on, and returns the offset after it
+   * Stores the result of an entry that this thread has taken, with the records that were added.
+   * @param write writes the rest of the result from an offset of {@link bytes} on, and returns the offset after it
    * @throws NoRoom, having stored nothing
    */
-  publish(
-    index: number,
-    versions: readonly Version[],
-    write: (bytes: Uint8Array, at: number, end: number) => number,
-  ): void {
-    const start = this.#top
-    const end = this.#regionStart - 8 + REGION_BYTES
-    let at = start + 8
-    for (const version of versions) at = this.#writeVersion(index, version, at, end)
-    const bodyAt = at
-    const top = write(this.#bytes, bodyAt, end)
-    this.#words[start >> 2] = versions.length
-    this.#words[(start >> 2) + 1] = bodyAt
+  publish(micros: number, write: (at: number, end: number) => number): void {
+    const start = this.#start
+    const rest = this.#at
+    const top = write(rest, this.#regionEnd)
+    const word = start >> 2
+    this.#words[word + RESULT.records] = this.#count
+    this.#words[word + RESULT.rest] = rest
+    this.#words[word + RESULT.micros] = micros
     this.#top = (top + 3) & ~3
-    this.#show(start + 8, versions)
-    this.#results[index] = start
-    this.#set(index, STATES.done)
+    this.#show()
+    this.#results[this.#index] = start
+    this.#set(this.#index, STATES.done)
   }
 
-  /** The executor has executed an entry in its turn. Where there is no room for what it wrote, others guess without it. */
-  publishExecuted(index: number, versions: readonly Version[]): void {
-    const start = this.#top
-    const length = versions.reduce((sum, { key, value }) => sum + VERSION.words * 4 + key.length + value.length + 3, 0)
-    const end = this.#regionStart - 8 + REGION_BYTES
-    if (start + length <= end) {
-      let at = start
-      for (const version of versions) at = this.#writeVersion(index, version, at, end)
-      this.#top = at
-      this.#show(start, versions)
-    }
+  /** The executor has executed an entry in its turn, and has added records of what that wrote. */
+  publishExecuted(): void {
+    this.#top = this.#at
+    this.#show()
+    this.#set(this.#index, STATES.executed)
+  }
+
+  /** The same where there was no room for what it wrote: others guess without it. */
+  executed(index: number): void {
     this.#set(index, STATES.executed)
   }
 
@@ -306,28 +446,81 @@ export class VersionTable {
     Atomics.notify(this.#states, index)
   }
 
-  /** Lets others find versions that begin at an offset. */
-  #show(start: number, versions: readonly Version[]): void {
-    let at = start
-    for (const { key } of versions) {
-      this.#push(at, bucketOf(key))
-      at = this.versionAt(at).end
+  /** Lets others find what was written. */
+  #show(): void {
+    let at = this.#start + RESULT.words * 4
+    for (let i = 0; i < this.#count; i++) {
+      const word = at >> 2
+      const flagsAndKey = this.#words[word + RECORD.flagsAndKey]!
+      if ((flagsAndKey & FLAGS.written) !== 0) {
+        this.#push(at, bucketOf(this.#words, word + RECORD.words, (flagsAndKey & KEY_LENGTH) >> 2))
+      }
+      at = this.next(at)
     }
   }
 
-  /** The result of an entry whose state is `done`: offsets of its versions, of which `versionAt` reads one, and of the rest. */
+  /** The result of an entry whose state is `done`. */
   result(index: number): TableResult {
     const start = this.#results[index]!
-    return { table: this, count: this.#words[start >> 2]!, versions: start + 8, rest: this.#words[(start >> 2) + 1]! }
+    const word = start >> 2
+    return {
+      table: this,
+      count: this.#words[word + RESULT.records]!,
+      records: start + RESULT.words * 4,
+      rest: this.#words[word + RESULT.rest]!,
+      micros: this.#words[word + RESULT.micros]!,
+    }
   }
 
-  /** Where a version is in {@link bytes}. */
-  versionAt(at: number): VersionPlace {
+  /** Where the parts of a record are in {@link bytes}. */
+  record(at: number): RecordPlace {
+    const words = this.#words
     const word = at >> 2
-    const keyAt = at + VERSION.words * 4
-    const valueAt = keyAt + this.#words[word + VERSION.keyLength]!
-    const valueEnd = valueAt + this.#words[word + VERSION.valueLength]!
-    return { keyAt, valueAt, valueEnd, end: (valueEnd + 3) & ~3 }
+    const flagsAndKey = words[word + RECORD.flagsAndKey]!
+    const keyAt = at + RECORD.words * 4
+    const keyLength = flagsAndKey & KEY_LENGTH
+    const writtenAt = keyAt + keyLength
+    const writtenEnd = writtenAt + words[word + RECORD.written]!
+    const readAt = (writtenEnd + 3) & ~3
+    return {
+      flags: flagsAndKey & ~KEY_LENGTH,
+      keyAt,
+      keyLength,
+      writtenAt,
+      writtenEnd,
+      readAt,
+      readEnd: readAt + words[word + RECORD.read]!,
+    }
+  }
+
+  /** Where the next record of the same result begins. */
+  next(at: number): number {
+    const words = this.#words
+    const word = at >> 2
+    const writtenAt = at + RECORD.words * 4 + (words[word + RECORD.flagsAndKey]! & KEY_LENGTH)
+    const readAt = (writtenAt + words[word + RECORD.written]! + 3) & ~3
+    return (readAt + words[word + RECORD.read]! + 3) & ~3
+  }
+
+  /** Whether two keys, at these offsets, begin with the same address. */
+  hasSameAddress(keyAt: number, otherAt: number): boolean {
+    const words = this.#words
+    const [one, other] = [keyAt >> 2, otherAt >> 2]
+    for (let i = 0; i < KEY_BYTES.account >> 2; i++) if (words[one + i] !== words[other + i]) return false
+    return true
+  }
+
+  /** An account as a part of a record. */
+  accountAt(at: number, end: number): Account | undefined {
+    if (at === end) return undefined
+    const view = this.#view
+    const high = view.getBigUint64(at + 16, true)
+    const low = view.getBigUint64(at + 8, true)
+    return {
+      nonce: view.getBigUint64(at, true),
+      balance: high === 0n ? low : (high << 64n) | low,
+      codeHash: end - at > ACCOUNT_BYTES ? this.#bytes.slice(at + ACCOUNT_BYTES, end) : EMPTY_CODE_HASH,
+    }
   }
 
   /** The memory of all results. */
@@ -335,39 +528,34 @@ export class VersionTable {
     return this.#bytes
   }
 
-  #writeVersion(index: number, { key, value }: Version, at: number, end: number): number {
-    const keyAt = at + VERSION.words * 4
-    const top = (keyAt + key.length + value.length + 3) & ~3
-    if (top > end) throw new NoRoom()
-    const word = at >> 2
-    this.#words[word + VERSION.index] = index
-    this.#words[word + VERSION.keyLength] = key.length
-    this.#words[word + VERSION.valueLength] = value.length
-    this.#bytes.set(key, keyAt)
-    this.#bytes.set(value, keyAt + key.length)
-    return top
+  /** {@link bytes} for numbers. */
+  get view(): DataView {
+    return this.#view
   }
 
-  #hasKey(at: number, key: Uint8Array): boolean {
-    if (this.#words[(at >> 2) + VERSION.keyLength] !== key.length) return false
-    const keyAt = at + VERSION.words * 4
-    for (let i = key.length - 1; i >= 0; i--) if (this.#bytes[keyAt + i] !== key[i]) return false
-    return true
-  }
-
-  /** Makes a version the first of its bucket. Whoever sees it there sees all of it. */
+  /** Makes a record the first of its bucket. Whoever sees it there sees all of it. */
   #push(at: number, bucket: number): void {
     for (;;) {
       const first = Atomics.load(this.#buckets, bucket)
-      this.#words[(at >> 2) + VERSION.next] = first
+      this.#words[(at >> 2) + RECORD.next] = first
       if (Atomics.compareExchange(this.#buckets, bucket, first, at) === first) return
     }
   }
 }
 
-/** FNV-1a, with its high bits mixed into the low ones. */
-function bucketOf(key: Uint8Array): number {
-  let hash = 0x811c9dc5
-  for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key[i]!, 0x01000193)
-  return (hash ^ (hash >>> 16)) & (BUCKETS - 1)
+/** Bytes that a record of an account or slot takes at most. */
+const MOST_RECORD = RECORD.words * 4 + KEY_BYTES.slot + 2 * (ACCOUNT_BYTES + 32) + 8
+
+/** What was read is in the record if it is to be compared, and, of what was written, if it is the parent's. */
+function hasReadValue(flags: number): boolean {
+  return (flags & FLAGS.isVersion) !== 0 || (flags & (FLAGS.read | FLAGS.written)) === (FLAGS.read | FLAGS.written)
+}
+
+function bucketOf(words: Int32Array, first: number, count: number): number {
+  let hash = count
+  for (let i = first; i < first + count; i++) {
+    hash = Math.imul(hash ^ words[i]!, 0x9e3779b1)
+    hash ^= hash >>> 15
+  }
+  return hash & (BUCKETS - 1)
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { totalBurnt } from '../../../src/evm/coinMovements.ts'
 import { bytesKey, compareKeys, EMPTY_BYTES } from '../../../src/primitives/bytes.ts'
 import { EMPTY_CODE_HASH } from '../../../src/primitives/hash.ts'
-import { Journal } from '../../../src/state/journal.ts'
+import { type AdoptedChanges, Journal } from '../../../src/state/journal.ts'
 import { createSlotWords, valueBytes, writeName } from '../../../src/state/slotWords.ts'
 import { runs } from '../../propertyRuns.ts'
 import { MemoryStateReader } from './memoryReader.ts'
@@ -542,7 +542,13 @@ describe('Journal.attempt', () => {
     other.beginTransaction()
     other.endTransaction({ clearEmpty: true })
     other.checkpoint()
-    other.adopt({ ...one.written(), codes: [] })
+    const accounts: AdoptedChanges['accounts'][number][] = []
+    const written: AdoptedChanges['slots'][number][] = []
+    one.visitWritten({
+      account: (address, _, account) => void accounts.push({ key: bytesKey(address), account }),
+      slot: (address, slot, stored, value) => void written.push({ key: bytesKey(address), slot, stored, value }),
+    })
+    other.adopt({ accounts, slots: written, codes: [] })
     expect(other.changes()).toEqual(one.changes())
     expect(other.isStoredAccount(bytesKey(contract))).toBe(true)
     expect(other.isStoredAccount(bytesKey(created))).toBe(false)

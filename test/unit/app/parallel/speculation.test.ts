@@ -68,6 +68,7 @@ async function compare(
     state,
     precompileGas: PRECOMPILE_GAS,
     collectsParties: true,
+    now: () => 0,
   })
   for (const [index, transaction] of transactions.entries()) {
     if (random(6) > 0) await speculate(index, { transaction, sender: SENDER })

@@ -32,7 +32,7 @@ function withHeadStart(block: ParallelBlock | undefined): ParallelBlock | undefi
     ...block,
     offer: (entries) => {
       isOffered = true
-      block.offer(entries)
+      return block.offer(entries)
     },
     take: async (entry) => {
       if (isOffered) await setTimeout(HEAD_START_MS)
@@ -67,7 +67,7 @@ export async function startTestSpeculators(
       return { thread, remote: connect(thread.control) }
     },
   )
-  const connected = connectSpeculators(links, { observe, onEnd: () => undefined })
+  const connected = connectSpeculators(links, { observe, onEnd: () => undefined, isForced: true })
   return {
     execution: { begin: (input) => withHeadStart(connected.begin(input)) },
     threads: threads.map(({ thread }) => thread),
