@@ -61,6 +61,7 @@ const TESTS: readonly LongTest[] = [
     environment: { PROPERTY_RUNS: '2' },
   },
   { name: 'state-full', command: node('test/conformance/runStateTests.ts') },
+  { name: 'state-blocks', command: node('test/conformance/runStateTests.ts', '--execution-threads', '4') },
   {
     name: 'sim-full',
     command: node('test/sim/full.ts', '--small', runs(10_000), '--large', runs(500), '--seed', seed),

@@ -19,7 +19,8 @@ import { signEvmTransaction } from '../signEvmTransaction.ts'
 import { MemoryStateReader } from '../unit/state/memoryReader.ts'
 import type { StateTest, StateTestCase, StateTestPost, StateTestTransaction } from './stateTestCases.ts'
 
-const CHAIN_ID = 1n
+/** Of all state tests. */
+export const CHAIN_ID = 1n
 
 /** Runs one expectation with our journal, transition and engine; says what differs, or undefined. */
 export async function runStateTest({ test, post, fork }: StateTestCase, engine: Engine): Promise<string | undefined> {
@@ -55,7 +56,7 @@ export async function runStateTest({ test, post, fork }: StateTestCase, engine: 
   return undefined
 }
 
-function readPreState(test: StateTest): MemoryStateReader {
+export function readPreState(test: Pick<StateTest, 'pre'>): MemoryStateReader {
   const state = new MemoryStateReader()
   for (const [hex, account] of Object.entries(test.pre)) {
     const address = hexToBytes(hex)
@@ -76,7 +77,7 @@ function readBytes(hex: string): Uint8Array {
   return hexToBytes(hex.length % 2 === 0 ? hex : `0x0${hex.slice(2)}`)
 }
 
-function readBlock({ env }: StateTest, fork: StateTestCase['fork']): BlockContext {
+export function readBlock({ env }: StateTest, fork: StateTestCase['fork']): BlockContext {
   const field = (name: string) => BigInt(env[name] ?? '0x0')
   return {
     number: Number(field('currentNumber')),
@@ -109,7 +110,7 @@ function readTransaction(
   }
 }
 
-function unsignedTransaction(fields: StateTestTransaction, { indexes }: StateTestPost): UnsignedTransaction {
+export function unsignedTransaction(fields: StateTestTransaction, { indexes }: StateTestPost): UnsignedTransaction {
   const optional = (hex: string | undefined) => BigInt(hex ?? '0x0')
   const accessList = fields.accessLists?.[indexes.data]
   const type = typeOf(fields, accessList !== undefined && accessList !== null)

@@ -3,14 +3,16 @@ import { parentPort, Worker, workerData } from 'node:worker_threads'
 import { createTestEngine, ENGINE_NAMES } from '../testEngines.ts'
 import { KNOWN_FAILURES } from './knownFailures.ts'
 import { runStateTest } from './runStateTest.ts'
-import { readStateTestCases, stateTestFiles } from './stateTestCases.ts'
+import { startStateTestBlocks } from './stateTestBlocks.ts'
+import { readStateTestCases, stateTestFiles, testsOf } from './stateTestCases.ts'
 
 /**
  * Runs every state test below a directory, or all public ones and our own vectors:
  *
- *   node test/conformance/runStateTests.ts [directory] [fork …] [--match text] [--engine name,…]
+ *   node test/conformance/runStateTests.ts [directory] [fork …] [--match text] [--engine name,…] [--execution-threads n]
  *
- * Engines are those of `createTestEngine`; `both` are wasm and reference, `all` (unless told) every one with the wasm engine's forced
+ * With two or more execution threads it makes blocks of their transactions instead, and compares what several threads execute with an
+ * execution in order. Engines are those of `createTestEngine`; `both` are wasm and reference, `all` (unless told) every one with the wasm engine's forced
  * loops. Prints the counts and each failure that is not a known one; exits with 1 when there is one.
  */
 const SOURCES = [
@@ -59,6 +61,7 @@ async function main(): Promise<void> {
   }
   const match = option('--match') ?? ''
   const engines = enginesOf(option('--engine') ?? 'all')
+  const executionThreads = Number(option('--execution-threads') ?? 1)
   const [directory, ...forks] = words
   const sources = directory === undefined ? SOURCES : [{ directory, forks: forks.length > 0 ? forks : ['Cancun'] }]
   let isGreen = true
@@ -68,6 +71,10 @@ async function main(): Promise<void> {
       continue
     }
     const files = stateTestFiles(source.directory).filter((file) => file.includes(match))
+    if (executionThreads > 1) {
+      if (!(await compareBlocks({ ...source, files }, executionThreads))) isGreen = false
+      continue
+    }
     for (const engineName of engines) {
       const results = await runInWorkers({ ...source, engineName, files })
       report(engineName, results)
@@ -75,6 +82,28 @@ async function main(): Promise<void> {
     }
   }
   process.exitCode = isGreen ? 0 : 1
+}
+
+/** @returns whether all blocks are the same */
+async function compareBlocks({ directory, forks, files }: Omit<Job, 'engineName'>, threads: number): Promise<boolean> {
+  const blocks = await startStateTestBlocks(threads, await createTestEngine('wasm'))
+  let [compared, different] = [0, 0]
+  for (const [index, file] of files.entries()) {
+    for (const cases of testsOf(readStateTestCases(directory, file, forks))) {
+      const difference = await blocks.compare(cases)
+      compared++
+      if (difference !== undefined) {
+        different++
+        console.log(`FAIL ${cases[0]!.id}: ${difference}`)
+      }
+    }
+    if ((index + 1) % 250 === 0) console.log(`${index + 1} of ${files.length} files, ${compared} blocks`)
+  }
+  await blocks.close()
+  const { adopted, conflicts, alone } = blocks.counts
+  console.log(`${threads} threads: ${compared - different} of ${compared} blocks are the same as in order`)
+  console.log(`transactions: ${adopted} adopted, ${conflicts} conflicts, ${alone} executed in their turn alone`)
+  return different === 0
 }
 
 function enginesOf(text: string): readonly string[] {

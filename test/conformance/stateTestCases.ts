@@ -85,6 +85,11 @@ export function readStateTestCases(directory: string, file: string, forks: reado
   return cases
 }
 
+/** The expectations of each test and fork. */
+export function testsOf(cases: readonly StateTestCase[]): readonly (readonly StateTestCase[])[] {
+  return [...Map.groupBy(cases, ({ id }) => id.slice(0, id.lastIndexOf('/'))).values()]
+}
+
 function hardforkOf(name: string): Hardfork {
   const hardfork = HARDFORKS.find((known) => known.toLowerCase() === name.toLowerCase())
   if (hardfork === undefined) throw new Error(`unknown fork ${name}`)

@@ -122,7 +122,7 @@ class RandomBlocks {
       case 9:
         return sign({ to: caller, data: `${pad(NATIVE_TOKEN)}a9059cbb${pad(other, small).slice(2)}` })
       case 10:
-        return sign({ to: destroyer, data: pad(other), value: small })
+        return sign({ to: destroyer, data: pad(random(3) === 0 ? bytesToHex(FEE_COLLECTOR) : other), value: small })
       case 11:
         return sign({ to: recoverer, data: pad(small * 8n) })
       case 12: {
