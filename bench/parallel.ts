@@ -1,7 +1,7 @@
 /**
- * Execution of a block in several threads (EXECUTION_THREADS) beside execution in order, in turns: time by the clock and of processors for
- * two threads, what became of the transactions, and what a model of more processors says, which the run with two threads is compared with.
- * Prints and asserts nothing.
+ * Execution of a block in several threads (EXECUTION_THREADS) beside execution in order, in turns: time by the clock (medians) and of processors
+ * (means) for two threads, both where all that can be is executed before its turn and as a node does, which looks whether that pays; what became of the
+ * transactions; and what a model says for more processors, which the run with two threads calibrates. Prints and asserts nothing.
  *
  *   node bench/parallel.ts [rounds] [part of a workload's name]
  */
@@ -231,7 +231,8 @@ async function compare({ name, raws }: Workload): Promise<void> {
     serial: mean(runs.serial.map(({ ownMs: own }) => own)) / raws.length,
     speculation: mean(parts.map(({ speculation }) => speculation)),
     adoption: mean(parts.map(({ adoption }) => adoption)),
-    isAdopted: raws.map((_, index) => Math.floor((index + 1) * share) > Math.floor(index * share)),
+    isRight: raws.map((_, index) => Math.floor((index + 1) * share) > Math.floor(index * share)),
+    guessed: Math.min(raws.length, Math.round(guessed + forced.alone)),
   }
   const us = (milliseconds: number): string => (milliseconds * 1_000).toFixed(1)
   const more = ({ processor }: typeof one): string => `${((processor / one.processor - 1) * 100).toFixed(0)} % more`
@@ -245,10 +246,15 @@ async function compare({ name, raws }: Workload): Promise<void> {
   console.log(line(`${THREADS} threads, whatever it costs`, forced))
   console.log(line(`${THREADS} threads, as a node`, chosen))
   if (guessed + forced.alone === 0) return
-  const modelled = MODELLED.map(
-    (count) => `${count}: ${((costs.serial * raws.length) / modelledTime(costs, count)).toFixed(2)}`,
+  const serialMs = costs.serial * raws.length
+  /** so many times longer than the work that the model counts, beside a run in order: threads wake, and share caches and memory */
+  const loss = Math.max(1, (forced.wall * serialMs) / (one.wall * modelledTime(costs, THREADS)))
+  const gains = (factor: number): string =>
+    MODELLED.map((count) => `${count}: ${(serialMs / (modelledTime(costs, count) * factor)).toFixed(2)}`).join(', ')
+  console.log(`  by counted work, times as fast by threads: ${gains(1)}`)
+  console.log(
+    `  the same, as much slower than its work as the run with ${THREADS} (${loss.toFixed(2)}): ${gains(loss)}`,
   )
-  console.log(`  the model, times as fast by threads: ${modelled.join(', ')}`)
 }
 
 for (const workload of workloads) if (workload.name.includes(part)) await compare(workload)

@@ -6,37 +6,43 @@ export interface Costs {
   readonly speculation: number
   /** of the executor, to check a result and make its changes */
   readonly adoption: number
-  /** what became of each transaction in the run with two threads: adopted, or executed again */
-  readonly isAdopted: readonly boolean[]
+  /** what becomes of a guess about each transaction: it is adopted, or the transaction is executed again */
+  readonly isRight: readonly boolean[]
+  /** transactions of the block until the executor goes on alone, because guesses are wrong */
+  readonly guessed: number
 }
 
 /** As in `src/app/parallel/parallelExecution.ts`. */
-const LEAD = 8
+const LEAD_MS = 0.5
+const MOST_LEAD = 32
+const LEAD_SHARE = 1 / 8
 
 /**
  * The milliseconds that a block takes on so many threads, if each has a processor: the executor goes through the block in order, and the
- * others execute ahead of it, as `ParallelExecution` does. What the model leaves out is that processors share caches and memory.
+ * others execute ahead of it, as `ParallelExecution` does. It counts work alone: threads that wake at once, caches and memory that nobody
+ * shares, and no transaction that has to wait for another one's result.
  */
-export function modelledTime({ serial, speculation, adoption, isAdopted }: Costs, threads: number): number {
+export function modelledTime(costs: Costs, threads: number): number {
+  const { serial, speculation, adoption, isRight, guessed } = costs
   /** when each of the other threads is free */
   const free = new Array<number>(threads - 1).fill(0)
   /** when the result of each transaction is there; Infinity where the executor keeps it for itself */
-  const done = new Array<number | undefined>(isAdopted.length).fill(undefined)
+  const done = new Array<number | undefined>(isRight.length).fill(undefined)
   let next = 0
   let now = 0
   /** The others take what they can until now. */
   const proceed = (): void => {
     for (;;) {
       const at = free.indexOf(Math.min(...free))
-      if (next >= isAdopted.length || free[at]! > now) return
+      if (next >= guessed || free[at]! > now) return
       free[at]! += speculation
       done[next++] = free[at]!
     }
   }
   const keep = (count: number): void => {
-    for (let kept = 0; kept < count && next < isAdopted.length; kept++) done[next++] = Number.POSITIVE_INFINITY
+    for (let kept = 0; kept < count && next < guessed; kept++) done[next++] = Number.POSITIVE_INFINITY
   }
-  for (const [index, isRight] of isAdopted.entries()) {
+  for (let index = 0; index < guessed; index++) {
     proceed()
     if (done[index] === undefined) keep(1)
     const at = done[index]!
@@ -45,10 +51,10 @@ export function modelledTime({ serial, speculation, adoption, isAdopted }: Costs
       continue
     }
     if (at > now) {
-      keep(LEAD)
+      keep(Math.max(1, Math.floor(Math.min(LEAD_MS / serial, (isRight.length - index) * LEAD_SHARE, MOST_LEAD))))
       now = at
     }
-    now += isRight ? adoption : adoption + serial
+    now += isRight[index]! ? adoption : adoption + serial
   }
-  return now
+  return now + (isRight.length - guessed) * serial
 }
