@@ -157,7 +157,7 @@ function isNamed(entries: Int32Array, at: number, name: Int32Array): boolean {
  * Multilinear over halves of 16 bits with secret factors (Lemire and Kaser, "Strongly universal string hashing is fast"): whatever the names,
  * the upper 17 bits of the sum collide as rarely as random ones.
  */
-function hashOf(name: Int32Array, factors: Int32Array): number {
+export function hashOf(name: Int32Array, factors: Int32Array): number {
   let sum = factors[0]!
   for (let i = 0; i < NAME_WORDS; i++) {
     const word = name[i]!
@@ -166,8 +166,8 @@ function hashOf(name: Int32Array, factors: Int32Array): number {
   return sum
 }
 
-/** By splitmix64. */
-function createFactors(seed: bigint): Int32Array {
+/** Factors of {@link hashOf}, by splitmix64. */
+export function createFactors(seed: bigint): Int32Array {
   let state = seed
   return Int32Array.from({ length: 2 * NAME_WORDS + 1 }, () => {
     state = BigInt.asUintN(64, state + 0x9e3779b97f4a7c15n)

@@ -23,6 +23,7 @@ import { readMany } from './loadPaths.ts'
 import { type PreparedChanges, prepareChanges } from './prepareChanges.ts'
 import type { Account, StateReader } from './reader.ts'
 import { SlotCache } from './slotCache.ts'
+import { SlotFilter } from './slotFilter.ts'
 import { NAME_WORDS, VALUE_WORDS, valueBytes, writeValue } from './slotWords.ts'
 import { LEAST_BULK, planUpdate, StateTrie, type TrieCommit } from './trie.ts'
 
@@ -71,6 +72,7 @@ export class StateStore {
   /** accounts by address; null: absent */
   readonly #accounts: BoundedCache<Account | null>
   readonly #slots: SlotCache
+  readonly #slotFilter: SlotFilter
   /** entries other than accounts and slots */
   readonly #entries: BoundedCache<Uint8Array>
   readonly #codes: CodeCache
@@ -91,6 +93,7 @@ export class StateStore {
     this.#database = database
     this.#accounts = new BoundedCache(cacheBytes / 2, (_, account) => (account === null ? 120 : ACCOUNT_BYTES))
     this.#slots = new SlotCache(cacheBytes / 4, hashSeed)
+    this.#slotFilter = new SlotFilter(hashSeed)
     this.#entries = new BoundedCache(cacheBytes / 4, (key, value) => key.length + value.length + 250)
     this.#codes = new CodeCache(codeCacheBytes)
     this.#snapshot = database.snapshot()
@@ -140,8 +143,11 @@ export class StateStore {
   async apply(changes: StateChanges, height: number): Promise<PendingState> {
     const base = this.#height
     if (base >= 0 ? height !== base + 1 : height < 0) throw new Error(`block ${height} does not follow ${base}`)
+    const reader = this.reader()
+    await this.#slotFilter.extend(this.#snapshot, (address) => reader.storageCount(address))
+    this.#assertHead(base)
     const readPage = (page: number) => this.#value(nativePageKey(page))
-    const prepared = await prepareChanges(this.reader(), readPage, this.#snapshot, changes)
+    const prepared = await prepareChanges(reader, readPage, this.#snapshot, changes)
     this.#assertHead(base)
     const plan = planUpdate(prepared.trie)
     await this.#trie.load(plan, this.#snapshot)
@@ -210,8 +216,9 @@ export class StateStore {
     const history = base < 0 ? undefined : new BlockHistory(this.#database, batch, block)
     let next = 0
     const addHistory = (key: Uint8Array, previous: Uint8Array): void => {
-      if (records === undefined) history?.add(key, previous)
-      else history?.addTo(records[next++], key, previous)
+      if (records !== undefined) history?.addTo(records[next++], key, previous)
+      else if (this.#hasNoRecord(key)) history?.addTo(undefined, key, previous)
+      else history?.add(key, previous)
     }
     for (const { address, previous, current } of prepared.accounts) {
       const key = accountKey(address)
@@ -230,9 +237,21 @@ export class StateStore {
 
   /** Reads the records to which `#batchOf` adds changes in other threads, in its order; undefined for a few, which it reads itself. */
   #readRecords({ accounts, flat }: PreparedChanges): Promise<(Uint8Array | undefined)[]> | undefined {
-    if (accounts.length + flat.length < LEAST_BULK) return undefined
     const keys = [...accounts.map(({ address }) => accountKey(address)), ...flat.map(({ key }) => key)]
-    return readMany(this.#snapshot, keys.map(indexKey))
+    const isNone = keys.map((key) => this.#hasNoRecord(key))
+    const toRead = keys.filter((_, index) => !isNone[index])
+    if (toRead.length < LEAST_BULK) return undefined
+    return readMany(this.#snapshot, toRead.map(indexKey)).then((records) => {
+      let next = 0
+      return isNone.map((none) => (none ? undefined : records[next++]))
+    })
+  }
+
+  /** Whether the history surely has nothing of the flat entry. */
+  #hasNoRecord(key: Uint8Array): boolean {
+    if (key[0] !== Column.slot) return false
+    writeNameOfKey(slotName, key)
+    return this.#slotFilter.isAbsent(slotName)
   }
 
   #publish(base: number, height: number, changes: StateChanges, prepared: PreparedChanges, commit: TrieCommit): void {
@@ -242,8 +261,12 @@ export class StateStore {
       throw new Error(`block ${height} is published before its batch is written`)
     for (const { address, current } of prepared.accounts) this.#accounts.set(bytesKey(address), current ?? null)
     for (const { key, current } of prepared.flat) {
-      if (key[0] === Column.slot) this.#rememberSlot(key, current)
-      else this.#entries.set(bytesKey(key), current)
+      if (key[0] === Column.slot) {
+        this.#rememberSlot(key, current)
+        this.#slotFilter.add(slotName)
+      } else {
+        this.#entries.set(bytesKey(key), current)
+      }
     }
     for (const { hash, code } of changes.codes) this.#codes.add(hash, code)
     this.#forgetWritten(prepared)
@@ -280,7 +303,11 @@ export class StateStore {
   #slot(key: Uint8Array): Uint8Array {
     writeNameOfKey(slotName, key)
     if (this.#slots.read(slotName, slotValue)) return valueBytes(slotValue)
-    const value = this.#snapshot.get(key)
+    let value: Uint8Array | undefined
+    if (!this.#slotFilter.isAbsent(slotName)) {
+      value = this.#snapshot.get(key)
+      if (value === undefined) this.#slotFilter.noteMissed(slotName)
+    }
     if (value === undefined) this.#noteAbsent(key)
     this.#rememberSlot(key, value ?? EMPTY_BYTES)
     return value ?? EMPTY_BYTES
