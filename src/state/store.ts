@@ -1,6 +1,6 @@
 import type { Address } from '../primitives/address.ts'
 import { BoundedCache } from '../primitives/boundedCache.ts'
-import { bytesKey, EMPTY_BYTES } from '../primitives/bytes.ts'
+import { bytesKey, EMPTY_BYTES, keyBytes } from '../primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, type Hash } from '../primitives/hash.ts'
 import { WriteBatch } from '../storage/batch.ts'
 import { Column } from '../storage/columns.ts'
@@ -77,8 +77,8 @@ export class StateStore {
   readonly #entries: BoundedCache<Uint8Array>
   readonly #codes: CodeCache
   readonly #trie: StateTrie
-  /** entries that were read and not found since the last root was computed: the trie must not have them either (`checkAbsent`) */
-  readonly #unchecked = new Map<string, Uint8Array>()
+  /** `bytesKey` of entries that were read and not found since the last root was computed: the trie must not have them either (`checkAbsent`) */
+  readonly #unchecked = new Set<string>()
   #snapshot: DatabaseView
   #height: number
   #root: Hash
@@ -160,7 +160,7 @@ export class StateStore {
     this.#assertHead(base)
     // What the execution found absent: what it wrote has just been compared with the trie, and here is the rest.
     this.#forgetWritten(prepared)
-    for (const key of this.#unchecked.values()) checkAbsent(key, this.#trie, this.#snapshot)
+    for (const name of this.#unchecked) checkAbsent(keyBytes(name), this.#trie, this.#snapshot)
     this.#unchecked.clear()
     let ready: WriteBatch | undefined
     const prepare = (): WriteBatch => {
@@ -329,15 +329,16 @@ export class StateStore {
 
   /** Most absent entries are written by the block that reads them, and their check costs nothing when the root is computed. */
   #noteAbsent(key: Uint8Array): void {
-    if (this.#unchecked.size < MAX_UNCHECKED) this.#unchecked.set(bytesKey(key), key)
+    if (this.#unchecked.size < MAX_UNCHECKED) this.#unchecked.add(bytesKey(key))
     else checkAbsent(key, this.#trie, this.#snapshot)
   }
 
   /** Forgets the absent entries that a block writes: `StateTrie.compute` has compared them with the trie. */
   #forgetWritten({ accounts, flat }: PreparedChanges): void {
     if (this.#unchecked.size === 0) return
-    for (const { address } of accounts) this.#unchecked.delete(bytesKey(accountKey(address)))
-    for (const { key } of flat) this.#unchecked.delete(bytesKey(key))
+    for (const { address, previous } of accounts)
+      if (previous === undefined) this.#unchecked.delete(bytesKey(accountKey(address)))
+    for (const { key, previous } of flat) if (previous.length === 0) this.#unchecked.delete(bytesKey(key))
   }
 
   #assertHead(height: number): void {
