@@ -1,6 +1,6 @@
 import { bytesKeyOf } from '../primitives/bytes.ts'
 import { Column, columnKey, prefixEnd } from '../storage/columns.ts'
-import type { DatabaseReader } from '../storage/database.ts'
+import type { DatabaseView } from '../storage/database.ts'
 import { indexKey } from './history.ts'
 import { createFactors, hashOf } from './slotCache.ts'
 import { ADDRESS_WORDS, NAME_WORDS, writeNameAt } from './slotWords.ts'
@@ -17,10 +17,15 @@ interface Contract {
   isBeingRead: boolean
 }
 
+type RangeReader = Pick<DatabaseView, 'entries' | 'rangesFlush'>
+
 /** Fewer look-ups in vain between two calls of `extend` are not worth a range read. */
 const LEAST_MISSED = 16
 /** Entries that are read for each of them: together they take about as long as the look-up did. */
 const READ_FOR_MISSED = 4
+/** Contracts of which a part is read between two blocks, and entries of all of them: some 30 ms. */
+const MOST_PARTS = 32
+const MOST_READ = 1 << 15
 /** Contracts that are known at a time, with or without slots in the filter; one takes about 300 bytes. Between blocks there are half of them. */
 const MOST_CONTRACTS = 8_192
 /** Slots in the filter: four bytes each, and at least as many free, so it has 16 MiB at most. */
@@ -77,31 +82,39 @@ export class SlotFilter {
   }
 
   /**
-   * Reads of the contracts that missed slots as many entries as pay off.
+   * Reads of the contracts that missed slots as many entries as pay off. It begins with no contract and reads none on where range reads
+   * would flush delayed writes.
    * @param snapshot of the present head
    * @param slotCount gives how many slots of an account are set
    * @throws DatabaseError
    */
-  async extend(snapshot: Pick<DatabaseReader, 'entries'>, slotCount: (address: Uint8Array) => number): Promise<void> {
+  async extend(snapshot: RangeReader, slotCount: (address: Uint8Array) => number): Promise<void> {
     const missing = this.#missing
     this.#missing = []
+    let parts = snapshot.rangesFlush === true ? 0 : MOST_PARTS
+    let left = MOST_READ
     for (const contract of missing) {
       const { missed } = contract
       contract.missed = 0
       if (contract.isBeingRead) continue
+      const isWorthIt = parts > 0 && left > 0 && missed >= LEAST_MISSED
       if (contract.next === undefined) {
-        if (missed < LEAST_MISSED || slotCount(contract.address) > MOST_OF_CONTRACT) {
+        if (!isWorthIt || slotCount(contract.address) > MOST_OF_CONTRACT) {
           this.#forget(contract)
           continue
         }
         contract.next = columnKey(Column.slot, contract.address)
       }
-      await this.#read(snapshot, contract, missed * READ_FOR_MISSED)
+      if (!isWorthIt) continue
+      const budget = Math.min(missed * READ_FOR_MISSED, left)
+      parts--
+      left -= budget
+      await this.#read(snapshot, contract, budget)
     }
     if (this.#contracts.size > MOST_CONTRACTS / 2) this.#beginAnew()
   }
 
-  async #read(snapshot: Pick<DatabaseReader, 'entries'>, contract: Contract, budget: number): Promise<void> {
+  async #read(snapshot: RangeReader, contract: Contract, budget: number): Promise<void> {
     contract.isBeingRead = true
     try {
       let left = budget

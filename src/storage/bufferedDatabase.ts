@@ -112,6 +112,7 @@ export class BufferedDatabase implements WritableDatabase {
     const { location } = this
     return {
       location,
+      rangesFlush: true,
       get: (key) => this.get(key),
       getMany: (keys) => this.getMany(keys),
       entries: (range) => this.entries(range),

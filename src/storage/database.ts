@@ -45,6 +45,8 @@ export interface DatabaseReader extends KeyReader {
 
 /** A database as it was at one moment, until it is closed. */
 export interface DatabaseView extends DatabaseReader, BulkReader {
+  /** whether a range read first writes what is delayed in memory (`BufferedDatabase`); by default false */
+  readonly rangesFlush?: boolean
   close(): Promise<void>
 }
 

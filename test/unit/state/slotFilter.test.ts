@@ -117,6 +117,18 @@ describe('SlotFilter', () => {
     expect(absent(2, [0, 1])).toEqual([1])
   })
 
+  it('reads nothing where that would flush delayed writes, of few contracts at a time, and no more for a few look-ups', async () => {
+    miss(1, 50)
+    await filter.extend({ entries: (asked) => database.entries(asked), rangesFlush: true }, () => 0)
+    miss(1, 15)
+    await extend()
+    expect(absent(1, [1])).toEqual([])
+    const contracts = range(1, 41)
+    for (const contract of contracts) miss(contract, 16)
+    await extend()
+    expect(contracts.filter((contract) => absent(contract, [1]).length > 0)).toEqual(range(1, 33))
+  })
+
   it('reads on after a failure', async () => {
     await write(1, range(0, 10))
     miss(1, 50)
