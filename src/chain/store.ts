@@ -22,7 +22,7 @@ import type { StoredBlock } from './segments/blockFrame.ts'
 import type { Hashed } from './segments/hashFile.ts'
 import { findHashHeights } from './segments/hashFiles.ts'
 import { createSegmentCache, readFromSegment, type SegmentCache } from './segments/segments.ts'
-import { decodeResults, NO_RESULTS, type StoredResults } from './storedResults.ts'
+import { countExecuted, decodeResults, NO_RESULTS, type StoredResults } from './storedResults.ts'
 import { decodeTransaction, type SignedTransaction } from './transaction.ts'
 import { readValidatorSet, readValidators } from './validatorRecords.ts'
 import { consensusHashKey, readHeadRecord } from './writeBlock.ts'
@@ -47,6 +47,8 @@ export interface ChainReader {
   heightOfConsensusHash(hash: Uint8Array): number | undefined
   /** the Ethereum block's transactions with their senders, in order */
   transactions(height: number): readonly SignedTransaction[] | undefined
+  /** how many `transactions` gives, for much less time */
+  transactionCount(height: number): number | undefined
   receipts(height: number): readonly Receipt[] | undefined
   /** RLP of the Ethereum block */
   ethereumBlock(height: number): Uint8Array | undefined
@@ -128,6 +130,7 @@ export interface BlockCache {
   readonly consensusBlocks: Map<number, ConsensusBlock>
   readonly results: Map<number, StoredResults>
   readonly transactions: Map<number, readonly SignedTransaction[]>
+  readonly transactionCounts: Map<number, number>
   readonly entries: Map<number, readonly StoredEntry[]>
   readonly segments: SegmentCache
   /** of terms of the index of logs */
@@ -144,6 +147,7 @@ export function createBlockCache(): BlockCache {
     consensusBlocks: new Map(),
     results: new Map(),
     transactions: new Map(),
+    transactionCounts: new Map(),
     entries: new Map(),
     segments: createSegmentCache(),
     logHeights: createKeptHeights(KEPT_HEIGHTS_BYTES),
@@ -259,6 +263,15 @@ function openReader(
     },
     (included) => included.length,
   )
+  const transactionCount = rememberBody(
+    cache.transactionCounts,
+    (height: number): number | undefined => {
+      if (height < oldestBlock) return undefined
+      const bytes = readResults(height)
+      return bytes === undefined ? results(height)?.executed.length : countExecuted(bytes)
+    },
+    () => 0,
+  )
   const entries = rememberBody(
     cache.entries,
     (height: number): readonly StoredEntry[] | undefined => {
@@ -319,6 +332,7 @@ function openReader(
       return movedHeights('blocks', HashKind.consensus, wanted).find(isWanted)
     },
     transactions,
+    transactionCount,
     receipts: (height) => results(height)?.executed.map(({ receipt }) => receipt),
     ethereumBlock,
     size: (height) => ethereumBlock(height)?.length,

@@ -1,5 +1,5 @@
 import { bytesToBigInt, EMPTY_BYTES } from '../primitives/bytes.ts'
-import { decodeRLP, encodeRLP, type RLPInput, type RLPItem } from '../primitives/rlp.ts'
+import { decodeRLP, encodeRLP, itemAt, type RLPInput, type RLPItem } from '../primitives/rlp.ts'
 import {
   type BlockEvents,
   type NativeEvent,
@@ -124,6 +124,17 @@ export function decodeResults(bytes: Uint8Array, maxItems?: number): StoredResul
     }),
     events: { begin: events(begin), end: events(end) },
   }
+}
+
+/**
+ * How many EVM transactions {@link decodeResults} would give.
+ * @throws Error when the bytes are not what {@link encodeResults} made (a damaged database)
+ */
+export function countExecuted(bytes: Uint8Array): number {
+  const executed = itemAt(bytes, itemAt(bytes, 0).start)
+  let count = 0
+  for (let at = executed.start; at < executed.end; count++) at = itemAt(bytes, at).end
+  return count
 }
 
 function decodeExecuted(

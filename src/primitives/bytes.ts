@@ -89,19 +89,28 @@ const wordBytes = new Uint8Array(word.buffer)
 
 /** The unsigned big-endian integer in `bytes`; 0n for no bytes. */
 export function bytesToBigInt(bytes: Uint8Array): bigint {
-  const { length } = bytes
-  if (length <= 6) return BigInt(readNumber(bytes, length))
-  const view = new DataView(bytes.buffer, bytes.byteOffset, length)
-  let at = length % 8
-  let value = at <= 6 ? BigInt(readNumber(bytes, at)) : (BigInt(readNumber(bytes, 6)) << 8n) | BigInt(bytes[6]!)
-  for (; at < length; at += 8) value = at === 0 ? view.getBigUint64(0) : (value << LIMB) | view.getBigUint64(at)
+  return bytesToBigIntOf(bytes, 0, bytes.length)
+}
+
+/** {@link bytesToBigInt} of the bytes [start, end). */
+export function bytesToBigIntOf(bytes: Uint8Array, start: number, end: number): bigint {
+  let at = start + ((end - start) % 8)
+  if (end - start <= 6) return BigInt(readNumber(bytes, start, end))
+  let value =
+    at - start <= 6
+      ? BigInt(readNumber(bytes, start, at))
+      : (BigInt(readNumber(bytes, start, start + 6)) << 8n) | BigInt(bytes[start + 6]!)
+  for (; at < end; at += 8) {
+    for (let i = 0; i < 8; i++) wordBytes[i] = bytes[at + i]!
+    value = at === start ? word.getBigUint64(0) : (value << LIMB) | word.getBigUint64(0)
+  }
   return value
 }
 
-/** The first `length` bytes (at most 6) as a number. */
-function readNumber(bytes: Uint8Array, length: number): number {
+/** The bytes [start, end), at most 6, as a number. */
+function readNumber(bytes: Uint8Array, start: number, end: number): number {
   let value = 0
-  for (let i = 0; i < length; i++) value = value * 256 + bytes[i]!
+  for (let i = start; i < end; i++) value = value * 256 + bytes[i]!
   return value
 }
 

@@ -1,4 +1,4 @@
-import { bytesToBigInt, writeBigInt } from './bytes.ts'
+import { bytesToBigIntOf, EMPTY_BYTES, writeBigInt } from './bytes.ts'
 
 /**
  * Input that is not the canonical encoding of the expected value. The messages are geth's (rlp/decode.go), since RPC clients
@@ -80,16 +80,16 @@ export function isListNext(cursor: RLPCursor): boolean {
 }
 
 /**
- * Reads a byte string: a view on the input.
- * @throws DecodingError
+ * Moves the cursor to the end of a byte string, and returns where its content begins. Views on a few bytes cost more than what is
+ * read from them.
  */
-export function readBytes(cursor: RLPCursor, target: RLPTarget): Uint8Array {
+function passString(cursor: RLPCursor, target: RLPTarget): number {
   const { bytes, offset } = cursor
   if (offset >= cursor.end) failAtEnd(target)
   const first = bytes[offset]!
   if (first < 0x80) {
     cursor.offset = offset + 1
-    return bytes.subarray(offset, offset + 1)
+    return offset
   }
   if (first >= 0xc0) fail('expected input string or byte', target)
   cursor.offset = offset + 1
@@ -98,7 +98,16 @@ export function readBytes(cursor: RLPCursor, target: RLPTarget): Uint8Array {
   const start = cursor.offset
   if (length === 1 && bytes[start]! < 0x80) fail('non-canonical size information', target)
   cursor.offset = start + length
-  return bytes.subarray(start, start + length)
+  return start
+}
+
+/**
+ * Reads a byte string: a view on the input.
+ * @throws DecodingError
+ */
+export function readBytes(cursor: RLPCursor, target: RLPTarget): Uint8Array {
+  const start = passString(cursor, target)
+  return start === cursor.offset ? EMPTY_BYTES : cursor.bytes.subarray(start, cursor.offset)
 }
 
 /**
@@ -117,15 +126,16 @@ export function readFixedBytes(cursor: RLPCursor, length: number, target: RLPTar
  * @throws DecodingError
  */
 export function readInteger(cursor: RLPCursor, maxBytes: number, target: RLPTarget): bigint {
-  const value = readBytes(cursor, target)
-  const { length } = value
-  if (length === 0) return 0n
-  if (value[0] === 0) fail('non-canonical integer (leading zero bytes)', target)
-  if (length > maxBytes) {
+  const { bytes } = cursor
+  const start = passString(cursor, target)
+  const end = cursor.offset
+  if (start === end) return 0n
+  if (bytes[start] === 0) fail('non-canonical integer (leading zero bytes)', target)
+  if (end - start > maxBytes) {
     if (maxBytes === 32) throw new DecodingError('rlp: value too large for uint256')
     fail('input string too long', target)
   }
-  return length === 1 ? BigInt(value[0]!) : bytesToBigInt(value)
+  return bytesToBigIntOf(bytes, start, end)
 }
 
 /**

@@ -69,6 +69,7 @@ function limited(view: NodeView): NodeView {
     chain: {
       ...chain,
       transactions: newest(chain.transactions),
+      transactionCount: newest(chain.transactionCount),
       receipts: newest(chain.receipts),
       size: newest(chain.size),
       entryResults: newest(chain.entryResults),

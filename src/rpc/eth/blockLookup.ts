@@ -65,6 +65,17 @@ export function findBody(chain: ChainReader, selector: BlockSelector): BlockBody
 }
 
 /**
+ * How many transactions {@link findBody} finds.
+ * @throws RpcError when the block's body is no longer kept
+ */
+export function findTransactionCount(chain: ChainReader, selector: BlockSelector): number | undefined {
+  const height = findHeight(chain, selector)
+  return height === undefined
+    ? undefined
+    : (chain.transactionCount(height) ?? findBody(chain, selector)?.transactions.length)
+}
+
+/**
  * A whole block; undefined when there is no such block.
  * @throws RpcError when its body is no longer kept
  */

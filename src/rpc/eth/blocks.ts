@@ -6,7 +6,7 @@ import type { SettledRequest } from '../keptAnswers.ts'
 import { defineMethod, type RpcContext } from '../method.ts'
 import { type BlockSelector, byHash, byNumber, readBlockNumberOrTag } from '../params/blockSelector.ts'
 import { readBool, readHash, readIndex } from '../params/values.ts'
-import { findBlock, findBody, findHeader, findHeight } from './blockLookup.ts'
+import { findBlock, findHeader, findHeight, findTransactionCount } from './blockLookup.ts'
 import { nextHeader } from './nextBlock.ts'
 
 /** `pending` is the next block as far as it is known: no transactions, and null for hash, nonce and miner. */
@@ -111,8 +111,8 @@ function pendingBlock({ view, chain, now }: RpcContext): JsonObject {
 }
 
 function transactionCount({ view }: RpcContext, selector: BlockSelector): string | null {
-  const block = findBody(view.chain, selector)
-  return block === undefined ? null : toQuantity(block.transactions.length)
+  const count = findTransactionCount(view.chain, selector)
+  return count === undefined ? null : toQuantity(count)
 }
 
 function uncleCount({ view }: RpcContext, selector: BlockSelector): string | null {

@@ -105,6 +105,7 @@ describe('application', () => {
     await chain.produce([gap, Uint8Array.of(0x0a, 1, 2), Uint8Array.of(0xff), next], { asGiven: true })
     await readView(chain, (view) => {
       expect(view.chain.transactions(2)?.map(({ transaction }) => transaction.raw)).toEqual([next])
+      expect(view.chain.transactionCount(2)).toBe(1)
       expect(view.stateAt(2).getAccount(WALLET)?.nonce).toBe(2n)
     })
   })
@@ -192,6 +193,7 @@ describe('application', () => {
       expect(view.chain.transactions(1)).toBeUndefined()
       expect(view.chain.header(1)?.gasUsed).toBe(21_000n)
       expect(view.chain.transactions(12)).toEqual([])
+      expect([1, 12, 14].map(view.chain.transactionCount)).toEqual([undefined, 0, undefined])
     })
     const database = await Database.open(chain.location, { readOnly: true })
     expect(openChainReader(database).headHeight).toBe(13)

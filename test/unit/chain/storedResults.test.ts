@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { NO_BLOCK_EVENTS, type StoredEntry } from '../../../src/chain/entries.ts'
 import { entriesOf } from '../../../src/chain/store.ts'
-import { decodeResults, encodeResults } from '../../../src/chain/storedResults.ts'
+import { countExecuted, decodeResults, encodeResults } from '../../../src/chain/storedResults.ts'
 import { runs } from '../../propertyRuns.ts'
 import { arbitraryBlockEvents, arbitraryEntries, PARTIES } from './arbitraryEntries.ts'
 
@@ -17,7 +17,9 @@ function readBack(bytes: Uint8Array, entries: readonly StoredEntry[]) {
 it('reads the results of a block as they were written, in their places', () => {
   fc.assert(
     fc.property(arbitraryEntries, arbitraryBlockEvents, (entries, events) => {
-      expect(readBack(encodeResults(entries, events), entries)).toEqual({ entries, events })
+      const bytes = encodeResults(entries, events)
+      expect(readBack(bytes, entries)).toEqual({ entries, events })
+      expect(countExecuted(bytes)).toBe(entries.filter(({ kind }) => kind === 'evm').length)
     }),
     { numRuns: runs(200) },
   )

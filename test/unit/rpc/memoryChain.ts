@@ -43,6 +43,7 @@ export function memoryChainReader(blocks: readonly MemoryBlock[], oldestBlock = 
     hash: (height) => (height > 0 && height < base ? undefined : blocks[height]?.hash),
     heightOf: (hash) => heights.get(bytesKey(hash)),
     transactions: (height) => kept(height)?.transactions,
+    transactionCount: (height) => kept(height)?.transactions.length,
     receipts: (height) => kept(height)?.receipts,
     ethereumBlock: (height) => kept(height)?.encoded,
     size: (height) => kept(height)?.encoded.length,
