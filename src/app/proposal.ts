@@ -112,17 +112,18 @@ export async function fillBlock(
     for (const { raw, hash, sender } of candidates) {
       const beginMs = limits.now()
       if (isFull() || isLate(beginMs)) break
-      const key = bytesKey(sender)
+      const isStopped = stoppedSenders.size > 0 && stoppedSenders.has(bytesKey(sender))
+      const stopSender = () => stoppedSenders.add(bytesKey(sender))
       const size = encodedTxSize(raw.length)
       if (limits.defective.has(hash)) {
         unexecutable.push(hash)
-        stoppedSenders.add(key)
+        stopSender()
         continue
       }
       const precompileGas = execution.precompileGas()
       const isFutile = !precompileGas.isFresh && !limits.postponed.shouldRetry(hash, precompileGas.left)
-      if (isFutile || stoppedSenders.has(key) || size > bytesLeft) {
-        stoppedSenders.add(key)
+      if (isFutile || isStopped || size > bytesLeft) {
+        stopSender()
         continue
       }
       let result: EntryResult | undefined
@@ -149,7 +150,7 @@ export async function fillBlock(
         ) {
           unexecutable.push(hash)
         }
-        stoppedSenders.add(key)
+        stopSender()
         continue
       }
       limits.postponed.delete(hash)
@@ -272,7 +273,7 @@ export class PostponedTransactions {
   }
 
   delete(hash: Hash): void {
-    this.#leftWhenTried.delete(bytesKey(hash))
+    if (this.#leftWhenTried.size > 0) this.#leftWhenTried.delete(bytesKey(hash))
   }
 }
 

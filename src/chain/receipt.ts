@@ -1,7 +1,7 @@
 import type { Address } from '../primitives/address.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import { type Hash, keccak256 } from '../primitives/hash.ts'
-import { encodeEnvelope } from './transaction.ts'
+import { itemLength, rlpLength, writeHeader, writeItem } from '../primitives/rlp.ts'
 
 export interface Receipt {
   readonly type: 0 | 1 | 2 | 3 | 4
@@ -31,13 +31,34 @@ export interface Log {
 export function encodeReceipt(
   receipt: Pick<Receipt, 'type' | 'status' | 'cumulativeGasUsed' | 'logsBloom' | 'logs'>,
 ): Uint8Array {
-  const { status, cumulativeGasUsed, logsBloom, logs } = receipt
-  return encodeEnvelope(receipt.type, [
-    typeof status === 'number' ? BigInt(status) : status,
-    cumulativeGasUsed,
-    logsBloom,
-    logs.map((log) => [log.address, log.topics, log.data]),
-  ])
+  const { type, cumulativeGasUsed, logsBloom, logs } = receipt
+  const status = typeof receipt.status === 'number' ? BigInt(receipt.status) : receipt.status
+  let logsLength = 0
+  for (const log of logs) logsLength += rlpLength(logContentLength(log))
+  const length = itemLength(status) + itemLength(cumulativeGasUsed) + itemLength(logsBloom) + rlpLength(logsLength)
+  const typeLength = type === 0 ? 0 : 1
+  const out = new Uint8Array(typeLength + rlpLength(length))
+  if (type !== 0) out[0] = type
+  let at = writeHeader(out, typeLength, 0xc0, length)
+  at = writeItem(out, at, status)
+  at = writeItem(out, at, cumulativeGasUsed)
+  at = writeItem(out, at, logsBloom)
+  at = writeHeader(out, at, 0xc0, logsLength)
+  for (const log of logs) {
+    at = writeHeader(out, at, 0xc0, logContentLength(log))
+    at = writeItem(out, at, log.address)
+    at = writeHeader(out, at, 0xc0, log.topics.length * TOPIC_LENGTH)
+    for (const topic of log.topics) at = writeItem(out, at, topic)
+    at = writeItem(out, at, log.data)
+  }
+  return out
+}
+
+/** Bytes of a topic with its header. */
+const TOPIC_LENGTH = 33
+
+function logContentLength({ address, topics, data }: Log): number {
+  return itemLength(address) + rlpLength(topics.length * TOPIC_LENGTH) + itemLength(data)
 }
 
 /** A bloom filter has 2048 bits (yellow paper, section 4.3.1). */

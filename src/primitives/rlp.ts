@@ -251,22 +251,25 @@ export function writeHeader(out: Uint8Array, at: number, base: 0x80 | 0xc0, leng
   return at + 1 + size
 }
 
+/** Bytes of a list, or of a string longer than one byte, with its header. @param length of its content */
+export function rlpLength(length: number): number {
+  return headerLength(length) + length
+}
+
+/** Bytes of a string or an integer with its header. */
+export function itemLength(item: Uint8Array | bigint): number {
+  if (typeof item === 'bigint') return item < 0x80n ? 1 : rlpLength(integerLength(item))
+  return item.length === 1 && item[0]! < 0x80 ? 1 : rlpLength(item.length)
+}
+
 /** The encoded size. Adds the payload size of each list to `lengths`, in pre-order, for the writing that follows. */
 function measure(input: RLPInput, lengths: number[]): number {
-  if (input instanceof Uint8Array) {
-    const { length } = input
-    return length === 1 && input[0]! < 0x80 ? 1 : headerLength(length) + length
-  }
-  if (typeof input === 'bigint') {
-    if (input < 0x80n) return 1
-    const length = integerLength(input)
-    return headerLength(length) + length
-  }
+  if (input instanceof Uint8Array || typeof input === 'bigint') return itemLength(input)
   const index = lengths.push(0) - 1
   let length = 0
   for (const item of input) length += measure(item, lengths)
   lengths[index] = length
-  return headerLength(length) + length
+  return rlpLength(length)
 }
 
 /** Most integers are gas, nonces and fees. Up to this value they are handled as machine integers. */
@@ -286,43 +289,53 @@ interface Position {
 }
 
 function write(input: RLPInput, lengths: readonly number[], position: Position, out: Uint8Array): void {
-  if (typeof input === 'bigint') {
-    if (input > 0n && input < 0x80n) {
-      out[position.at++] = Number(input)
-      return
-    }
-    if (input > 0n && input <= SMALL_INTEGER) {
-      const length = integerLength(input)
-      let rest = Number(input)
-      out[position.at] = 0x80 + length
-      for (let i = length; i > 0; i--) {
-        out[position.at + i] = rest & 0xff
-        rest >>>= 8
-      }
-      position.at += length + 1
-      return
-    }
-    position.at = writeBigInt(out, writeHeader(out, position.at, 0x80, integerLength(input)), input)
-    return
-  }
-  if (input instanceof Uint8Array) {
-    const { length } = input
-    if (length !== 1 || input[0]! >= 0x80) position.at = writeHeader(out, position.at, 0x80, length)
-    // For a few bytes a loop is faster than a call of `set`.
-    if (length > 64) out.set(input, position.at)
-    else for (let i = 0; i < length; i++) out[position.at + i] = input[i]!
-    position.at += length
+  if (input instanceof Uint8Array || typeof input === 'bigint') {
+    position.at = writeItem(out, position.at, input)
     return
   }
   position.at = writeHeader(out, position.at, 0xc0, lengths[position.next++]!)
   for (const item of input) write(item, lengths, position, out)
 }
 
+/** Writes a string or an integer with its header, and returns the position after it. */
+export function writeItem(out: Uint8Array, at: number, item: Uint8Array | bigint): number {
+  return typeof item === 'bigint' ? writeInteger(out, at, item) : writeString(out, at, item)
+}
+
+function writeInteger(out: Uint8Array, at: number, integer: bigint): number {
+  if (integer > SMALL_INTEGER) return writeBigInt(out, writeHeader(out, at, 0x80, integerLength(integer)), integer)
+  let rest = Number(integer)
+  if (rest === 0) {
+    out[at] = 0x80
+    return at + 1
+  }
+  if (rest < 0x80) {
+    out[at] = rest
+    return at + 1
+  }
+  const length = (39 - Math.clz32(rest)) >> 3
+  out[at] = 0x80 + length
+  for (let i = length; i > 0; i--) {
+    out[at + i] = rest & 0xff
+    rest >>>= 8
+  }
+  return at + length + 1
+}
+
+function writeString(out: Uint8Array, at: number, bytes: Uint8Array): number {
+  const { length } = bytes
+  const start = length !== 1 || bytes[0]! >= 0x80 ? writeHeader(out, at, 0x80, length) : at
+  // For a few bytes a loop is faster than a call of `set`.
+  if (length > 64) out.set(bytes, start)
+  else for (let i = 0; i < length; i++) out[start + i] = bytes[i]!
+  return start + length
+}
+
 /** The RLP list of items that are encoded already. */
 export function encodeRLPList(encodedItems: readonly Uint8Array[]): Uint8Array {
   let length = 0
   for (const item of encodedItems) length += item.length
-  const out = new Uint8Array(headerLength(length) + length)
+  const out = new Uint8Array(rlpLength(length))
   let at = writeHeader(out, 0, 0xc0, length)
   for (const item of encodedItems) {
     out.set(item, at)
