@@ -92,11 +92,11 @@ function accountOf(text: string): Address | undefined {
 /** Keys under which the EVM transactions of a block are found by the sha256 of their bytes. */
 export function envelopeKeys(height: number, entries: readonly StoredEntry[]): Uint8Array[] {
   const suffix = heightBytes(height)
-  return entries.flatMap((entry) =>
-    entry.kind === 'evm'
-      ? [columnKey(Column.eventTerm, envelopeTerm(sha256(entry.signed.transaction.raw)), suffix)]
-      : [],
-  )
+  const keys: Uint8Array[] = []
+  for (const entry of entries) {
+    if (entry.kind === 'evm') keys.push(termKey(Kind.envelope, sha256(entry.signed.transaction.raw), 0, suffix))
+  }
+  return keys
 }
 
 /**
@@ -113,7 +113,8 @@ export function eventIndexKeys(
   const accounts = new Set<number>()
   const addAccount = (address: Address): void => {
     const { size } = accounts
-    if (accounts.add(accountNumber(address)).size > size) keys.push(accountKey(address, suffix))
+    if (accounts.add(accountNumber(address)).size > size)
+      keys.push(termKey(Kind.account, address, ADDRESS_START, suffix))
   }
   let hasBank = false
   const addTerm = (item: EventTerm): void => {
@@ -168,12 +169,12 @@ function accountNumber(address: Address): number {
   return high * 0x1_00_00_00 + address[17]! * 0x1_00_00 + address[18]! * 0x1_00 + address[19]!
 }
 
-/** Like `columnKey` with the term of this account. */
-function accountKey(address: Address, suffix: Uint8Array): Uint8Array {
+/** Like `columnKey` with the term of this kind and these bytes, from `start` on. */
+function termKey(kind: number, bytes: Uint8Array, start: number, suffix: Uint8Array): Uint8Array {
   const key = new Uint8Array(1 + TERM_BYTES + HEIGHT_BYTES)
   key[0] = Column.eventTerm
-  key[1] = Kind.account
-  for (let i = ADDRESS_START; i < 20; i++) key[2 + i - ADDRESS_START] = address[i]!
+  key[1] = kind
+  for (let i = 0; i < TERM_BYTES - 1; i++) key[2 + i] = bytes[start + i]!
   for (let i = 0; i < HEIGHT_BYTES; i++) key[1 + TERM_BYTES + i] = suffix[i]!
   return key
 }

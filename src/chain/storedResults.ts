@@ -34,6 +34,9 @@ const text = { encode: new TextEncoder(), decode: new TextDecoder() }
 
 export const NO_RESULTS: StoredResults = { executed: [], native: [], skipped: [], events: NO_BLOCK_EVENTS }
 
+/** Types and states of receipts, as strings of one byte. */
+const BYTES: readonly Uint8Array[] = [0, 1, 2, 3, 4].map((byte) => Uint8Array.of(byte))
+
 /** Whether there is nothing to store. */
 export function isEmptyResult(entries: readonly StoredEntry[], { begin, end }: BlockEvents): boolean {
   return entries.length === 0 && begin.length === 0 && end.length === 0
@@ -54,8 +57,8 @@ export function encodeResults(entries: readonly StoredEntry[], blockEvents: Bloc
       const fields: RLPInput[] = [
         BigInt(position),
         entry.signed.sender,
-        Uint8Array.of(receipt.type),
-        Uint8Array.of(receipt.status === 1 ? 1 : 0),
+        BYTES[receipt.type]!,
+        BYTES[receipt.status === 1 ? 1 : 0]!,
         receipt.gasUsed,
         receipt.effectiveGasPrice,
         receipt.contractAddress ?? EMPTY_BYTES,

@@ -127,8 +127,8 @@ export function buildTransaction(
   }
 }
 
-/** The EIP-2718 envelope of a transaction or receipt: the type, unless it is 0 (legacy), and the RLP list of its fields. */
-export function encodeEnvelope(type: number, items: readonly RLPInput[]): Uint8Array {
+/** The EIP-2718 envelope: the type, unless it is 0 (legacy), and the RLP list of the fields. */
+function encodeEnvelope(type: number, items: readonly RLPInput[]): Uint8Array {
   const list = encodeRLP(items)
   if (type === 0) return list
   const envelope = new Uint8Array(list.length + 1)

@@ -1,5 +1,5 @@
 import type { Address } from '../primitives/address.ts'
-import { concatBytes } from '../primitives/bytes.ts'
+import { concatBytes, setWord } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
 import type { AccountState, PooledTransaction, PoolHeadUpdate } from './types.ts'
 
@@ -60,15 +60,6 @@ export function unpackHeadUpdate(packed: Uint8Array): PoolHeadUpdate {
     minimumBaseFee: getWord(view, 3 * NUMBER_BYTES + WORD_BYTES),
     accounts,
     included,
-  }
-}
-
-/** Writes an integer of 256 bits. */
-function setWord(view: DataView, at: number, value: bigint): void {
-  let rest = value
-  for (let end = at + WORD_BYTES; end > at; end -= NUMBER_BYTES) {
-    view.setBigUint64(end - NUMBER_BYTES, rest)
-    rest >>= 64n
   }
 }
 

@@ -125,10 +125,7 @@ const bigWordBytes = new Uint8Array(bigWord.buffer)
 export function bigIntToBytes(value: bigint, length: number): Uint8Array {
   if (value < 0n || value >> BigInt(length * 8) !== 0n) throw new RangeError(`${value} does not fit ${length} bytes`)
   if (length === 32) {
-    bigWord.setBigUint64(0, value >> 192n)
-    bigWord.setBigUint64(8, (value >> 128n) & 0xffffffffffffffffn)
-    bigWord.setBigUint64(16, (value >> 64n) & 0xffffffffffffffffn)
-    bigWord.setBigUint64(24, value & 0xffffffffffffffffn)
+    setWord(bigWord, 0, value)
     return bigWordBytes.slice()
   }
   const out = new Uint8Array(length)
@@ -138,6 +135,15 @@ export function bigIntToBytes(value: bigint, length: number): Uint8Array {
     rest >>= 8n
   }
   return out
+}
+
+/** Writes an integer of 256 bits, big-endian. */
+export function setWord(view: DataView, at: number, value: bigint): void {
+  // What is above 64 bits is cut off.
+  view.setBigUint64(at, value >> 192n)
+  view.setBigUint64(at + 8, value >> 128n)
+  view.setBigUint64(at + 16, value >> 64n)
+  view.setBigUint64(at + 24, value)
 }
 
 /** Big-endian bytes of `value` with no leading zero; no bytes for 0n (RLP's and the trie's integer form). */

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { bigIntToBytes } from './bytes.ts'
+import { setWord } from './bytes.ts'
 import { keccak256 } from './hash.ts'
 import { PACKAGE_ROOT } from './location.ts'
 
@@ -177,11 +177,13 @@ const recover: RecoverPublicKey = recoverNatively ?? recoverWithNoble
  */
 export function recoverPublicKey(digest: Uint8Array, recovery: 0 | 1, r: bigint, s: bigint): Uint8Array | undefined {
   if (r <= 0n || r >= SECP256K1_ORDER || s <= 0n || s >= SECP256K1_ORDER) return undefined
-  const signature = new Uint8Array(64)
-  signature.set(bigIntToBytes(r, 32))
-  signature.set(bigIntToBytes(s, 32), 32)
+  setWord(words, 0, r)
+  setWord(words, 32, s)
   return recover(digest, recovery, signature)
 }
+
+const signature = new Uint8Array(new ArrayBuffer(64))
+const words = new DataView(signature.buffer)
 
 /** Address of a 64-byte public key: the last 20 bytes of its keccak-256. */
 export function publicKeyToAddress(publicKey: Uint8Array): Uint8Array {

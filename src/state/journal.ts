@@ -222,15 +222,16 @@ export class Journal implements WorldState {
   readSlot(address: Address, { name, value, original }: SlotWords): boolean {
     const entry = this.#entry(address)
     const { slots } = entry
-    const key = slots === undefined ? undefined : keyBytesOf(name)
-    const isKept = key !== undefined && slots!.has(bytesKey(key))
+    const bytes = slots === undefined ? undefined : keyBytesOf(name)
+    const key = bytes === undefined ? undefined : bytesKey(bytes)
+    const isKept = key !== undefined && slots!.has(key)
     if (!isKept && this.#reader.knownSlot?.(name, value) === true) {
       if (entry.wipedBefore) original.fill(0)
       else for (let i = 0; i < VALUE_WORDS; i++) original[i] = value[i]!
       if (entry.wiped) value.fill(0)
       return false
     }
-    const kept = this.#slot(entry, key ?? keyBytesOf(name))
+    const kept = key === undefined ? this.#slot(entry, keyBytesOf(name)) : this.#slotOf(entry, key, bytes)
     writeValue(value, kept.value)
     writeValue(original, kept.original)
     return kept.warmIn === this.#scope.id
