@@ -149,6 +149,8 @@ function decodeExecuted(
     const [position, sender, type, status, gasUsed, price, contract, logs, transfers = [], events] = list(item)
     cumulativeGasUsed += integer(gasUsed)
     const decodedLogs = list(logs).map(decodeLog)
+    // Of many logs it takes longer than all the rest, and few ask for it.
+    let bloom: Uint8Array | undefined
     return {
       position: number(position),
       sender: bytesOf(sender),
@@ -159,7 +161,10 @@ function decodeExecuted(
         cumulativeGasUsed,
         effectiveGasPrice: integer(price),
         logs: decodedLogs,
-        logsBloom: logsBloom(decodedLogs),
+        get logsBloom() {
+          bloom ??= logsBloom(decodedLogs)
+          return bloom
+        },
         contractAddress: bytesOf(contract).length === 0 ? undefined : bytesOf(contract),
         blobGasUsed: undefined,
         blobGasPrice: undefined,
