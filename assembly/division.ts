@@ -404,7 +404,7 @@ export function rememberedReciprocal(d: u64): u64 {
 // @ts-ignore: decorator
 @inline
 function rememberedReciprocalOfTwo(d1: u64, d0: u64): u64 {
-  const place = ofTwo + (placeOf(d1 ^ d0) << 5)
+  const place = ofTwo + (placeOf(d1 + 3 * d0) << 5)
   if (load<u64>(place) != d1 || load<u64>(place, 8) != d0) {
     store<u64>(place, d1)
     store<u64>(place, d0, 8)
