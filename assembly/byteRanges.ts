@@ -9,17 +9,45 @@ export function moveBytes(to: usize, from: usize, length: usize): void {
   else moveBackward(to, from, length)
 }
 
+/** What is loaded together is stored together: bytes that are overwritten were read before. */
 function moveForward(to: usize, from: usize, length: usize): void {
-  const end = to + length
-  while (to + 16 <= end) {
+  while (length >= 64) {
+    const first = v128.load(from)
+    const second = v128.load(from, 16)
+    const third = v128.load(from, 32)
+    const fourth = v128.load(from, 48)
+    v128.store(to, first)
+    v128.store(to, second, 16)
+    v128.store(to, third, 32)
+    v128.store(to, fourth, 48)
+    to += 64
+    from += 64
+    length -= 64
+  }
+  while (length >= 16) {
     v128.store(to, v128.load(from))
     to += 16
     from += 16
+    length -= 16
   }
-  while (to < end) store<u8>(to++, load<u8>(from++))
+  while (length > 0) {
+    store<u8>(to++, load<u8>(from++))
+    length--
+  }
 }
 
 function moveBackward(to: usize, from: usize, length: usize): void {
+  while (length >= 64) {
+    length -= 64
+    const first = v128.load(from + length)
+    const second = v128.load(from + length, 16)
+    const third = v128.load(from + length, 32)
+    const fourth = v128.load(from + length, 48)
+    v128.store(to + length, first)
+    v128.store(to + length, second, 16)
+    v128.store(to + length, third, 32)
+    v128.store(to + length, fourth, 48)
+  }
   while (length >= 16) {
     length -= 16
     v128.store(to + length, v128.load(from + length))

@@ -4,6 +4,7 @@
 // depends on operands is charged by the function that runs the opcode. SSTORE and SLOAD are in storageOpcodes.ts.
 import { enterBlock, enterNext } from './blocks'
 import { boundFrame, drop, dropBelow } from './bounds'
+import { moveBytes } from './byteRanges'
 import { ENTERED, FAILS, callOpcode } from './calls'
 import { jumpsOf } from './codes'
 import {
@@ -24,7 +25,7 @@ import {
   OP_SWAP9, OP_SWAP10, OP_SWAP11, OP_SWAP12, OP_SWAP13, OP_SWAP14, OP_SWAP15, OP_SWAP16, OP_TIMESTAMP, OP_TLOAD,
   OP_TSTORE, OP_XOR, OUT_OF_GAS, REVERTED, STACK_OVERFLOW, STACK_UNDERFLOW, SUCCESS,
 } from './constants'
-import { callDataLoad } from './copyOpcodes'
+import { callDataLoad, copyCost } from './copyOpcodes'
 import { createOpcode, selfDestructOpcode } from './creation'
 import { div, mod, sdiv, smod } from './division'
 import { blobHash, blockHashOf, pushContext } from './environmentOpcodes'
@@ -383,9 +384,28 @@ export function interpret<Loop>(frame: usize, slice: i64): i64 {
       case OP_SWAP9: case OP_SWAP10: case OP_SWAP11: case OP_SWAP12: case OP_SWAP13: case OP_SWAP14: case OP_SWAP15: case OP_SWAP16:
         swapWords(sp, sp - ((opcode - OP_SWAP1 + 1) << 5))
         continue
+      case OP_MCOPY: {
+        const to = saturatedU64(sp)
+        const from = saturatedU64(sp - WORD)
+        const length = saturatedU64(sp - 2 * WORD)
+        if (length <= memorySize && max(to, from) <= memorySize - length) {
+          gas -= copyCost(length)
+          if (gas < 0) {
+            setFailure(OUT_OF_GAS)
+            break
+          }
+          if (gas < dropBelow) {
+            drop()
+            return gasBefore - gas
+          }
+          moveBytes(memory + <usize>to, memory + <usize>from, <usize>length)
+          sp -= 3 * WORD
+          continue
+        }
+      }
+      // where memory grows
       case OP_EXP: case OP_KECCAK256: case OP_BALANCE: case OP_CALLDATACOPY: case OP_CODECOPY: case OP_EXTCODESIZE: case OP_EXTCODECOPY: case OP_RETURNDATACOPY:
-      case OP_EXTCODEHASH: case OP_SLOAD: case OP_SSTORE: case OP_TSTORE: case OP_MCOPY: case OP_LOG0: case OP_LOG1: case OP_LOG2:
-      case OP_LOG3: case OP_LOG4:
+      case OP_EXTCODEHASH: case OP_SLOAD: case OP_SSTORE: case OP_TSTORE: case OP_LOG0: case OP_LOG1: case OP_LOG2: case OP_LOG3: case OP_LOG4:
         gas = runPriced(opcode, frame, sp, gas)
         if (gas < 0) break
         if (gas < dropBelow) {
