@@ -3,7 +3,8 @@
 // whose stack does not fit it, fails inside the block, and a failed frame has no gas left and no effects. Opcodes that read the gas
 // end a block, so that the gas is charged exactly up to them when they read it.
 import { OP_JUMPDEST, OP_PUSH1, OP_PUSH32 } from './constants'
-import { countCode } from './codes'
+import { blockTableSize, countCode, fusedOffset } from './codes'
+import { copyUnfused, fuseBlock } from './fusion'
 import { CODE_BLOCKS, CODE_BYTES, CODE_LENGTH, STACK_LIMIT } from './layout'
 import { endings, properties } from './opcodeTable'
 
@@ -14,20 +15,23 @@ const MAX_GROWTH: u32 = 0x7fff
 /**
  * The table of a code's blocks: for the offset where a block begins a u64 with its gas (bits 0..31), the words that it
  * needs on the stack (32..47) and the words by which the stack grows at most (48..62). Entries are made on first use.
+ * Behind it is the table of fused opcodes. The jump destinations of the code must be known.
  */
 export function blocksOf(entry: usize): usize {
   const known = load<usize>(entry, CODE_BLOCKS)
   if (known !== 0) return known
-  const size = (<usize>load<u32>(entry, CODE_LENGTH) + 1) << 3
+  const length = <usize>load<u32>(entry, CODE_LENGTH)
+  const size = blockTableSize(length)
   const table = heap.alloc(size)
   memory.fill(table, 0, size)
+  copyUnfused(entry, table + fusedOffset(length))
   store<usize>(entry, table, CODE_BLOCKS)
   countCode(entry, size)
   return table
 }
 
-/** Makes the entry of the block that begins at `start`. */
-function measureBlock(entry: usize, start: usize): u64 {
+/** Makes the entry of the block that begins at `start`, and fuses its opcodes if `paid` is enough gas for it. */
+function measureBlock(entry: usize, start: usize, paid: i64): u64 {
   const code = load<usize>(entry, CODE_BYTES)
   const end = code + <usize>load<u32>(entry, CODE_LENGTH)
   let gas: u64 = 0
@@ -45,12 +49,17 @@ function measureBlock(entry: usize, start: usize): u64 {
     if (taken - height > need) need = taken - height
     height += <i32>property >> 24
     if (height > growth) growth = height
-    if (load<u8>(endings + opcode) !== 0) break
     at++
     if (opcode - OP_PUSH1 <= <u32>(OP_PUSH32 - OP_PUSH1)) at += opcode - OP_PUSH1 + 1
+    if (load<u8>(endings + opcode) !== 0) break
+  }
+  const blocks = load<usize>(entry, CODE_BLOCKS)
+  if (<i64>gas <= paid) {
+    const fused = blocks + fusedOffset(<usize>load<u32>(entry, CODE_LENGTH))
+    fuseBlock(entry, start, min(at, end) - code, fused, blocks)
   }
   const measured = IS_KNOWN | gas | (<u64>min(need, MAX_GROWTH) << 32) | (<u64>min(growth, MAX_GROWTH) << 48)
-  store<u64>(load<usize>(entry, CODE_BLOCKS) + (start << 3), measured)
+  store<u64>(blocks + (start << 3), measured)
   return measured
 }
 
@@ -59,7 +68,7 @@ function measureBlock(entry: usize, start: usize): u64 {
 @inline
 export function enterBlock(entry: usize, blocks: usize, start: usize, height: usize, gas: i64): i64 {
   let block = load<u64>(blocks + (start << 3))
-  if (block === 0) block = measureBlock(entry, start)
+  if (block === 0) block = measureBlock(entry, start, gas)
   const need = <usize>((block >> 32) & 0xffff)
   const growth = <usize>((block >> 48) & 0x7fff)
   if (height < need || height + growth > STACK_LIMIT) return -1

@@ -103,8 +103,20 @@ function sizeOf(entry: usize): usize {
   const length = <usize>load<u32>(entry, CODE_LENGTH)
   let size = CODE_HEADER + PADDING_BEFORE + PADDING_AFTER + length
   if (load<usize>(entry, CODE_JUMPS) !== 0) size += length + 1
-  if (load<usize>(entry, CODE_BLOCKS) !== 0) size += (length + 1) << 3
+  if (load<usize>(entry, CODE_BLOCKS) !== 0) size += blockTableSize(length)
   return size
+}
+
+/** Bytes of what CODE_BLOCKS points to: the table of blocks (blocks.ts), and behind it that of fused opcodes (fusion.ts). */
+export function blockTableSize(length: usize): usize {
+  return fusedOffset(length) + length + PADDING_AFTER
+}
+
+/** Where the table of fused opcodes begins. */
+// @ts-ignore: decorator
+@inline
+export function fusedOffset(length: usize): usize {
+  return (length + 1) << 3
 }
 
 /** Counts what was added to an entry. */

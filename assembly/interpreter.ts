@@ -6,7 +6,7 @@ import { enterBlock, enterNext } from './blocks'
 import { boundFrame, drop, dropBelow } from './bounds'
 import { moveBytes } from './byteRanges'
 import { ENTERED, FAILS, callOpcode } from './calls'
-import { jumpsOf } from './codes'
+import { fusedOffset, jumpsOf } from './codes'
 import {
   ENV_LOOP, FAILED, INVALID_JUMP, INVALID_OPCODE, LOOP_PLAIN, OP_ADD, OP_ADDMOD, OP_ADDRESS, OP_AND, OP_BALANCE,
   OP_BASEFEE, OP_BLOBBASEFEE, OP_BLOBHASH, OP_BLOCKHASH, OP_BYTE, OP_CALL, OP_CALLCODE, OP_CALLDATACOPY,
@@ -33,6 +33,11 @@ import { expandMemory, rangeEnd } from './evmMemory'
 import { setDetailedFailure, setFailure } from './failure'
 import { endFrame } from './frameStack'
 import {
+  DUP_ADD, DUP_AND, DUP_DUP, DUP_PUSH1, EQ_PUSH_JUMPI, ISZERO_PUSH_JUMPI, MASK, MASK_AND, MASK_DUP_AND, POP_POP, PUSH1_ADD,
+  PUSH1_DUP, PUSH1_MLOAD, PUSH1_MSTORE, PUSH1_PUSH1, PUSH1_SHL, PUSH1_SHR, PUSH_JUMP, PUSH_JUMPI, SELECTOR_JUMPI, SWAP_POP,
+  SWAP_SWAP,
+} from './fusion'
+import {
   CODE, CODE_BLOCKS, CODE_BYTES, CODE_HEAT, CODE_JUMPS, CODE_LENGTH, FRAME_SIZE, GAS, IS_PLAIN, MEMORY, MEMORY_SIZE,
   PC, SP, STACK, STACK_LIMIT, WORD, environment,
 } from './layout'
@@ -42,8 +47,8 @@ import { runPriced } from './pricedOpcodes'
 import { reportStep } from './stepReport'
 import { tload } from './storageOpcodes'
 import {
-  add, and, byte, clz, copyWord, eq, fitsU64, gt, isZero, lt, mul, not, or, reverseWord, reversed, sar, saturatedU64,
-  setWord, sgt, shl, shr, signExtend, slt, sub, swapWords, xor,
+  add, addSmall, and, byte, clz, copyWord, eq, fitsU64, gt, isZero, lt, maskAddress, mul, not, or, reverseWord, reversed, sar, saturatedU64,
+  setLimbs, setWord, sgt, shiftLeft, shiftRight, shl, shr, signExtend, slt, sub, swapWords, xor,
 } from './word'
 
 // The function `interpret` is compiled three times, once for each of these types, so that each loop has none of the others' checks.
@@ -105,6 +110,8 @@ export function interpret<Loop>(frame: usize, slice: i64): i64 {
   const code = load<usize>(entry, CODE_BYTES)
   const codeLength = load<u32>(entry, CODE_LENGTH)
   const blocks = load<usize>(entry, CODE_BLOCKS)
+  /** from an opcode to what the block loop runs in its place */
+  const toFused = blocks + fusedOffset(codeLength) - code
   let jumps = load<usize>(entry, CODE_JUMPS)
   /** where `sp` is when the stack is empty */
   const floor = load<usize>(frame, STACK) - WORD
@@ -124,7 +131,7 @@ export function interpret<Loop>(frame: usize, slice: i64): i64 {
   }
 
   while (true) {
-    const opcode = <u32>load<u8>(ip)
+    const opcode = <u32>load<u8>(isBlockLoop<Loop>() ? ip + toFused : ip)
     if (!isBlockLoop<Loop>()) {
       if (isTracedLoop<Loop>()) {
         save(frame, ip - code, sp, gas)
@@ -446,8 +453,172 @@ export function interpret<Loop>(frame: usize, slice: i64): i64 {
         if (gas < 0) break
         endFrame(SUCCESS, gas, 0, 0)
         return gasBefore - gas
+      case PUSH_JUMP:
+      case PUSH_JUMPI:
+      case ISZERO_PUSH_JUMPI:
+      case EQ_PUSH_JUMPI:
+      case SELECTOR_JUMPI:
+        if (isBlockLoop<Loop>()) {
+          const ends = load<u64>(blocks + ((ip - code) << 3))
+          let isTaken = true
+          if (opcode === SELECTOR_JUMPI) {
+            isTaken = fitsU64(sp) && load<u64>(sp) === <u64>bswap<u32>(load<u32>(ip, 1))
+          } else if (opcode === EQ_PUSH_JUMPI) {
+            isTaken = eq(sp, sp - WORD)
+            sp -= 2 * WORD
+          } else if (opcode !== PUSH_JUMP) {
+            isTaken = isZero(sp) === (opcode === ISZERO_PUSH_JUMPI)
+            sp -= WORD
+          }
+          if (!isTaken) {
+            ip = code + <usize>(ends >> 32)
+            const rest = enterNext(entry, blocks, ip, (sp - floor) >> 5, gas)
+            if (rest < 0) return leaveBlocks(frame, ip - code, sp, gas, gasBefore - gas)
+            gas = rest
+            continue
+          }
+          const target = <usize>(ends & 0xffffffff)
+          if (gas < pauseAt) {
+            save(frame, target, sp, gas)
+            return gasBefore - gas
+          }
+          const rest = enterBlock(entry, blocks, target, (sp - floor) >> 5, gas)
+          if (rest < 0) return leaveBlocks(frame, target, sp, gas, gasBefore - gas)
+          gas = rest
+          ip = code + target + 1
+          continue
+        }
+      case PUSH1_ADD:
+        if (isBlockLoop<Loop>()) {
+          addSmall(sp, load<u8>(ip))
+          ip += 2
+          continue
+        }
+      case PUSH1_SHL:
+        if (isBlockLoop<Loop>()) {
+          shiftLeft(load<u8>(ip), sp, sp)
+          ip += 2
+          continue
+        }
+      case PUSH1_SHR:
+        if (isBlockLoop<Loop>()) {
+          shiftRight(load<u8>(ip), sp, sp, 0)
+          ip += 2
+          continue
+        }
+      case PUSH1_MLOAD:
+        if (isBlockLoop<Loop>()) {
+          const at = <u64>load<u8>(ip)
+          ip++
+          sp += WORD
+          if (at + 32 <= memorySize) {
+            reverseWord(sp, memory + <usize>at)
+            ip++
+          } else {
+            setWord(sp, at) // MLOAD itself grows the memory
+          }
+          continue
+        }
+      case PUSH1_MSTORE:
+        if (isBlockLoop<Loop>()) {
+          const at = <u64>load<u8>(ip)
+          ip++
+          if (at + 32 <= memorySize) {
+            reverseWord(memory + <usize>at, sp)
+            sp -= WORD
+            ip++
+          } else {
+            sp += WORD
+            setWord(sp, at)
+          }
+          continue
+        }
+      case MASK:
+        if (isBlockLoop<Loop>()) {
+          sp += WORD
+          setLimbs(sp, u64.MAX_VALUE, u64.MAX_VALUE, u32.MAX_VALUE, 0)
+          ip += 7
+          continue
+        }
+      case MASK_AND:
+        if (isBlockLoop<Loop>()) {
+          maskAddress(sp, sp)
+          ip += 8
+          continue
+        }
+      case MASK_DUP_AND:
+        if (isBlockLoop<Loop>()) {
+          sp += WORD
+          maskAddress(sp, sp - ((<usize>load<u8>(ip, 7) - OP_DUP1) << 5))
+          ip += 9
+          continue
+        }
+      case DUP_ADD:
+        if (isBlockLoop<Loop>()) {
+          add(sp - ((<usize>load<u8>(ip - 1) - OP_DUP1) << 5), sp, sp)
+          ip++
+          continue
+        }
+      case DUP_AND:
+        if (isBlockLoop<Loop>()) {
+          and(sp - ((<usize>load<u8>(ip - 1) - OP_DUP1) << 5), sp, sp)
+          ip++
+          continue
+        }
+      case SWAP_SWAP:
+        if (isBlockLoop<Loop>()) {
+          swapWords(sp, sp - ((<usize>load<u8>(ip - 1) - OP_SWAP1 + 1) << 5))
+          swapWords(sp, sp - ((<usize>load<u8>(ip) - OP_SWAP1 + 1) << 5))
+          ip++
+          continue
+        }
+      case PUSH1_PUSH1:
+        if (isBlockLoop<Loop>()) {
+          setWord(sp + WORD, load<u8>(ip))
+          setWord(sp + 2 * WORD, load<u8>(ip, 2))
+          sp += 2 * WORD
+          ip += 3
+          continue
+        }
+      case PUSH1_DUP:
+        if (isBlockLoop<Loop>()) {
+          setWord(sp + WORD, load<u8>(ip))
+          copyWord(sp + 2 * WORD, sp + WORD - ((<usize>load<u8>(ip, 1) - OP_DUP1) << 5))
+          sp += 2 * WORD
+          ip += 2
+          continue
+        }
+      case DUP_PUSH1:
+        if (isBlockLoop<Loop>()) {
+          copyWord(sp + WORD, sp - ((<usize>load<u8>(ip - 1) - OP_DUP1) << 5))
+          setWord(sp + 2 * WORD, load<u8>(ip, 1))
+          sp += 2 * WORD
+          ip += 2
+          continue
+        }
+      case DUP_DUP:
+        if (isBlockLoop<Loop>()) {
+          copyWord(sp + WORD, sp - ((<usize>load<u8>(ip - 1) - OP_DUP1) << 5))
+          copyWord(sp + 2 * WORD, sp + WORD - ((<usize>load<u8>(ip) - OP_DUP1) << 5))
+          sp += 2 * WORD
+          ip++
+          continue
+        }
+      case SWAP_POP:
+        if (isBlockLoop<Loop>()) {
+          copyWord(sp - ((<usize>load<u8>(ip - 1) - OP_SWAP1 + 1) << 5), sp)
+          sp -= WORD
+          ip++
+          continue
+        }
+      case POP_POP:
+        if (isBlockLoop<Loop>()) {
+          sp -= 2 * WORD
+          ip++
+          continue
+        }
       default:
-        setDetailedFailure(INVALID_OPCODE, opcode, 0)
+        setDetailedFailure(INVALID_OPCODE, <u32>load<u8>(ip - 1), 0)
     }
     return endFailed(gasBefore)
   }

@@ -82,6 +82,13 @@ export function addressOfWord(to: usize, word: usize): void {
   v128.store(to, reversed(low), 4)
 }
 
+/** Writes the lowest 160 bits of a word. */
+// @ts-ignore: decorator
+@inline
+export function maskAddress(to: usize, word: usize): void {
+  setLimbs(to, load<u64>(word), load<u64>(word, 8), load<u32>(word, 16), 0)
+}
+
 /** The word of an address of 20 bytes. */
 // @ts-ignore: decorator
 @inline
@@ -122,6 +129,24 @@ export function add(a: usize, b: usize, out: usize): void {
   const r2 = s2 + c1
   const c2 = u64(s2 < b2) | u64(r2 < c1)
   setLimbs(out, r0, r1, r2, load<u64>(a, 24) + b3 + c2)
+}
+
+/** Adds a small number to a word in its place. */
+// @ts-ignore: decorator
+@inline
+export function addSmall(word: usize, value: u64): void {
+  const sum = load<u64>(word) + value
+  store<u64>(word, sum)
+  if (sum < value) carryInto(word)
+}
+
+/** Adds 2^64 to a word in its place. */
+function carryInto(word: usize): void {
+  for (let at = word + 8; at < word + 32; at += 8) {
+    const limb = load<u64>(at) + 1
+    store<u64>(at, limb)
+    if (limb != 0) return
+  }
 }
 
 // @ts-ignore: decorator
@@ -315,13 +340,8 @@ export function shiftPairRight(high: u64, low: u64, bits: u64): u64 {
   return (low >>> bits) | ((high << 1) << (63 - bits))
 }
 
-/** SHL (EIP-145). */
-export function shl(amount: usize, value: usize, out: usize): void {
-  if (!isBelow(amount, 256)) {
-    setLimbs(out, 0, 0, 0, 0)
-    return
-  }
-  const by = load<u32>(amount)
+/** Shifts left by less than 256 bits. */
+export function shiftLeft(by: u32, value: usize, out: usize): void {
   const bits = u64(by & 63)
   const limbs = by >>> 6
   const v0 = load<u64>(value)
@@ -339,10 +359,14 @@ export function shl(amount: usize, value: usize, out: usize): void {
   }
 }
 
-/** Shifts right; `fill` is the limb that comes in from the left, all zeros or all ones. */
-// @ts-ignore: decorator
-@inline
-function shiftRight(by: u32, value: usize, out: usize, fill: u64): void {
+/** SHL (EIP-145). */
+export function shl(amount: usize, value: usize, out: usize): void {
+  if (isBelow(amount, 256)) shiftLeft(load<u32>(amount), value, out)
+  else setLimbs(out, 0, 0, 0, 0)
+}
+
+/** Shifts right by less than 256 bits; `fill` is the limb that comes in from the left, all zeros or all ones. */
+export function shiftRight(by: u32, value: usize, out: usize, fill: u64): void {
   const bits = u64(by & 63)
   const limbs = by >>> 6
   const v1 = load<u64>(value, 8)

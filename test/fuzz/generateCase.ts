@@ -1,5 +1,6 @@
 import type { FuzzCase } from './fuzzCase.ts'
 import { arithmeticCase } from './generators/arithmetic.ts'
+import { compiledCase } from './generators/compiled.ts'
 import { deepCallsCase } from './generators/deepCalls.ts'
 import { largeMemoryCase } from './generators/largeMemory.ts'
 import { manyKeysCase } from './generators/manyKeys.ts'
@@ -20,6 +21,7 @@ const GENERATORS: readonly (readonly [number, Generator])[] = [
   [400, revertsCase],
   [120, arithmeticCase],
   [120, precompileCallsCase],
+  [120, compiledCase],
   [10, manyKeysCase],
   [12, largeMemoryCase],
   [3, deepCallsCase],

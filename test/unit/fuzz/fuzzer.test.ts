@@ -37,6 +37,7 @@ describe('the fuzzer', () => {
     expect([...kinds].sort()).toEqual([
       'arithmetic',
       'bytecode',
+      'compiled',
       'deep',
       'large',
       'many',
