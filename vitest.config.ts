@@ -7,11 +7,17 @@ const ALONE = ['test/e2e/network/hostilePeer.test.ts', 'test/e2e/load.test.ts']
 /** End-to-end tests of several nodes each. */
 const NETWORK = ['test/e2e/network/*.test.ts']
 
-/** Files that take minutes, for `npm run test:long` alone; `PROPERTY_RUNS=2 vitest run --project e2e FILE` runs one. */
+/** Files for `npm run test:long` alone, since they take long or simulations cover most of them; `PROPERTY_RUNS=2 vitest run FILE` runs one. */
 const IN_LONG_RUN =
   PROPERTY_RUNS > 1
     ? []
-    : ['test/crash/blockFiles.test.ts', 'test/crash/prunedNode.test.ts', 'test/e2e/explorer/verifyTools.test.ts']
+    : [
+        'test/crash/blockFiles.test.ts',
+        'test/crash/prunedNode.test.ts',
+        'test/e2e/explorer/verifyTools.test.ts',
+        'test/e2e/network/partitionsAndCopies.test.ts',
+        'test/e2e/network/slowLinks.test.ts',
+      ]
 
 const USE_BUNDLE = 'test/useBundle.ts'
 
@@ -128,7 +134,7 @@ export default defineConfig({
           name: 'network',
           globalSetup: USE_BUNDLE,
           include: NETWORK,
-          exclude: ALONE,
+          exclude: [...ALONE, ...IN_LONG_RUN],
           maxWorkers: 3,
           testTimeout: 180_000,
           hookTimeout: 180_000,

@@ -1,5 +1,5 @@
 import { stateTestSuites } from './stateTestSuites.ts'
 
-await stateTestSuites('wasm', 1)
+await stateTestSuites('wasm', 2)
 // short codes never get to the block loop by themselves
-await stateTestSuites('wasm-blocks', 4)
+await stateTestSuites('wasm-blocks', 8)

@@ -55,7 +55,7 @@ export const byzantineScenarios: readonly Scenario[] = [
     number: 5,
     name: `${validators} validators, block A to one half, block B to the other: at most one is decided`,
     run: () => {
-      for (let seed = 1; seed <= runs(4); seed++) {
+      for (let seed = 1; seed <= runs(2); seed++) {
         const simulation = world({ seed, validators, byzantine: one(twoFacedProposer(seed % 2 === 0)) })
         expectHeight(simulation, 12, 60_000)
       }
@@ -136,7 +136,7 @@ export const byzantineScenarios: readonly Scenario[] = [
     number: 10,
     name: 'a third that forgets its locks: no fork',
     run: () => {
-      for (let seed = 1; seed <= runs(4); seed++) {
+      for (let seed = 1; seed <= runs(2); seed++) {
         const simulation = world({
           seed,
           validators: 7,

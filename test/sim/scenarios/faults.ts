@@ -21,7 +21,7 @@ function heal(simulation: Simulation): void {
 }
 
 /** Timeouts grow until they have their cap at about round 50. */
-const ROUNDS_AWAY = Math.min(300, runs(90))
+const ROUNDS_AWAY = Math.min(300, runs(45))
 
 /** Scenarios of networks that fall apart, clocks that differ, nodes that are away. */
 export const faultScenarios: readonly Scenario[] = [
@@ -241,7 +241,7 @@ export const faultScenarios: readonly Scenario[] = [
     number: 24,
     name: `the disk fails at any write (${failure}): the node halts without signing, and comes back`,
     run: () => {
-      for (let i = 1; i <= runs(10); i++) {
+      for (let i = 1; i <= runs(5); i++) {
         const simulation = world({
           seed: i,
           validators: 4,

@@ -4,8 +4,8 @@ import { silent } from '../byzantine/voters.ts'
 import { wideArea } from '../wideArea.ts'
 import { decisionTimes, expectClean, expectHeight, proposers, roundOf, type Scenario, world } from './scenario.ts'
 
-const HEIGHTS = runs(250)
-const WIDE_HEIGHTS = runs(5)
+const HEIGHTS = runs(150)
+const WIDE_HEIGHTS = runs(3)
 
 /** Scenarios of networks that work, and of proposers that do not answer. */
 export const normalScenarios: readonly Scenario[] = [

@@ -13,7 +13,7 @@ import { expectClean, expectHeight, restart, type Scenario, world } from './scen
 /** How many calls of its environment a node makes in the heights that the kill tests go through. */
 const CALLS = 160
 /** One of this many calls is tested; all of them in the long run. */
-const STEP = Math.max(1, Math.floor(3 / PROPERTY_RUNS))
+const STEP = Math.max(1, Math.floor(6 / PROPERTY_RUNS))
 
 /** Scenarios of processes that die at the worst moment, and of logs that are damaged. */
 export const recoveryScenarios: readonly Scenario[] = [
@@ -95,7 +95,7 @@ export const recoveryScenarios: readonly Scenario[] = [
     number: 25,
     name: `an older copy of ${what} is restored after a crash: the key never signs against itself`,
     run: () => {
-      for (let seed = 1; seed <= runs(12); seed++) {
+      for (let seed = 1; seed <= runs(6); seed++) {
         const simulation = world({
           seed,
           validators: 4,
@@ -151,7 +151,7 @@ export const recoveryScenarios: readonly Scenario[] = [
     number: 30,
     name: 'a backup is started beside its original: it signs nothing, until that has stopped and blocks are decided without it',
     run: () => {
-      for (let seed = 1; seed <= runs(3); seed++) {
+      for (let seed = 1; seed <= runs(2); seed++) {
         const simulation = new Simulation({
           seed,
           validators: 5,

@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { runs } from '../../propertyRuns.ts'
 import { liar } from '../byzantine/floods.ts'
 import { Simulation } from '../simulation.ts'
 import { validatorScript } from '../validatorScript.ts'
@@ -76,7 +77,7 @@ export const syncScenarios: readonly Scenario[] = [
       number: 27,
       name: `liars about heights, blocks and commits among the peers, ${behind} blocks behind (${followsSync ? 'production' : 'plain'} sync)`,
       run: () => {
-        for (let seed = 1; seed <= 3; seed++) {
+        for (let seed = 1; seed <= runs(1); seed++) {
           const byzantine = new Map([
             [1, liar()],
             [2, liar()],
@@ -97,7 +98,7 @@ export const syncScenarios: readonly Scenario[] = [
     number: 28,
     name: 'validators change with every block',
     run: () => {
-      for (let seed = 1; seed <= 5; seed++) {
+      for (let seed = 1; seed <= runs(2); seed++) {
         const powers = [10, 10, 10, 10, 0, 0, 0]
         const script = validatorScript({ seed, powers, byzantine: new Set(), oneIn: 1 })
         const simulation = world({ seed, validators: 7, powers, updatesAt: script })
