@@ -22,7 +22,8 @@ interface OpcodeEntry {
 
 /**
  * Replaces handlers in an opcode table: logs go to the world at once, since those of stateful precompiles do so too; a
- * self-destruct records what it moves or burns; memory words and hashes are converted to and from bigint faster.
+ * self-destruct records what it moves or burns; init code that begins with 0xef00 runs, and ends at its first opcode, which there is none
+ * of; memory words and hashes are converted to and from bigint faster.
  */
 export function installHandlers(table: readonly unknown[]): unknown[] {
   const copy = (table as readonly OpcodeEntry[]).map((entry) => ({ ...entry }))
@@ -33,6 +34,7 @@ export function installHandlers(table: readonly unknown[]): unknown[] {
   copy[OP.SELFDESTRUCT]!.opHandler = burningHandler(copy[OP.SELFDESTRUCT]!.opHandler)
   for (const [opcode, handler] of GAS_HANDLERS) copy[opcode]!.gasHandler = handler
   copy[OP.SLOAD] = { ...copy[OP.SLOAD]!, opcodeInfo: synchronous(copy[OP.SLOAD]!.opcodeInfo), opHandler: sloadHandler }
+  for (const opcode of [OP.CREATE, OP.CREATE2]) copy[opcode]!.opHandler = creatingHandler(copy[opcode]!.opHandler)
   copy[OP.KECCAK256]!.opHandler = keccakHandler
   copy[OP.MLOAD]!.opHandler = mloadHandler
   copy[OP.MSTORE]!.opHandler = mstoreHandler
@@ -67,6 +69,27 @@ function burningHandler(original: Handler): Handler {
       toSelf && (!common.isActivatedEIP(6780) || frame.env.createdAddresses?.has(address.toString()) === true)
     if (burns) recordBurn(world, address.bytes, balance)
     return original(frame, common)
+  }
+}
+
+/** The stock handlers take init code that begins as EIP-3540's containers do for one, whatever the fork, and run nothing. */
+function creatingHandler(original: Handler): Handler {
+  return async (frame, common) => {
+    const { interpreter, memory, stack } = frame
+    const [value, offset, length] = stack.peek(3) as [bigint, bigint, bigint]
+    const isTooLong = common.isActivatedEIP(3860) && length > common.param('maxInitCodeSize')
+    if (interpreter.isStatic() || isTooLong || length < 2n) return original(frame, common)
+    const initCode = memory.read(Number(offset), Number(length), true)
+    if (initCode[0] !== 0xef || initCode[1] !== 0x00) return original(frame, common)
+    const gasLimit = frame.messageGasLimit!
+    delete frame.messageGasLimit
+    stack.popN(3)
+    const salt = frame.opCode === OP.CREATE2 ? bigIntToBytes(stack.pop(), 32) : undefined
+    stack.push(
+      salt === undefined
+        ? await interpreter.create(gasLimit, value, initCode)
+        : await interpreter.create2(gasLimit, value, initCode, salt),
+    )
   }
 }
 

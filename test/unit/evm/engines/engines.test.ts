@@ -56,6 +56,15 @@ describe.each(ENGINES)('the $name engine', (engine) => {
   const returnTop = '5f5260205ff3'
   const log0 = '60aa5f5360015fa0'
 
+  it.each([
+    ['CREATE', '6002601e5ff0'],
+    ['CREATE2', '5f6002601e5ff5'],
+  ])('runs init code of %s that begins with 0xef00, which takes its gas', async (_, create) => {
+    const { output, gasUsed } = await run(stateWith(`0x61ef005f52${create}${returnTop}`), {}, { gasLimit: 1_000_000n })
+    expect(output).toEqual(new Uint8Array(32))
+    expect(gasUsed).toBeGreaterThan(950_000n)
+  })
+
   describe('stateful precompiles', () => {
     it('see who calls and may write and log', async () => {
       const precompile = counter()
