@@ -1,16 +1,15 @@
 // The optimal ate pairing of BLS12-381 (Vercauteren: Optimal pairings), for products of many: the squarings of the Miller loop and the
 // final exponentiation are done once for all.
+import { intoCyclotomicSubgroup, powerOfParameter } from '../curves/exponentiation'
 import { copy, multiply, multiplyLanes, oneFp2, PAIR } from '../curves/field'
 import { invert } from '../curves/inversion'
 import { addStep, beginFactor, doubleStep, FACTOR, FACTOR_Q, FACTOR_T, LINE, multiplyByLineAt } from '../curves/lines'
 import { X_PARAMETER } from '../curves/parameters'
 import {
   conjugate12,
-  copy12,
   cyclotomicSquare12,
   FP12,
   frobenius12,
-  invert12,
   multiply12,
   multiplyByMonicLine,
   setOne12,
@@ -113,27 +112,12 @@ const f0 = memory.data(i32(FP12), 16)
 const f1 = memory.data(i32(FP12), 16)
 const f2 = memory.data(i32(FP12), 16)
 
-/** z = y to the power of x, of the cyclotomic subgroup; z is not y. */
-function powerOfParameter(z: usize, y: usize): void {
-  copy12(z, y)
-  for (let bit: i32 = 62; bit >= 0; bit--) {
-    cyclotomicSquare12(z, z)
-    if ((X_PARAMETER >> bit) & 1) multiply12(z, z, y)
-  }
-  conjugate12(z, z)
-}
-
 /**
  * z to the power of 3(p¹² − 1)/r, which is one if and only if that without the factor 3 is: (p⁶ − 1)(p² + 1), then
  * (x − 1)²(x + p)(x² + p² − 1) + 3 (Hayashida, Hayasaka, Teruya: Efficient final exponentiation via cyclotomic structure).
  */
 export function finalExponentiation(z: usize): void {
-  invert12(f0, z)
-  conjugate12(f, z)
-  multiply12(f, f, f0)
-  frobenius12(f0, f)
-  frobenius12(f0, f0)
-  multiply12(f, f0, f)
+  intoCyclotomicSubgroup(f, z)
   // f1 = f to the x − 1, then that to the x − 1, then to the x + p
   powerOfParameter(f1, f)
   conjugate12(f2, f)

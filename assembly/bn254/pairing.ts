@@ -1,8 +1,8 @@
 // The optimal ate pairing of bn254 (Vercauteren: Optimal pairings), for products of many: the squarings of the Miller loop and the final
 // exponentiation are done once for all.
 import { copy, negate, PAIR } from '../curves/field'
+import { intoCyclotomicSubgroup, powerOfParameter } from '../curves/exponentiation'
 import { addStep, beginFactor, doubleStep, FACTOR, FACTOR_Q, FACTOR_T, LINE, multiplyByLineAt } from '../curves/lines'
-import { X_PARAMETER } from '../curves/parameters'
 import { applyPsi, POINT } from '../curves/points'
 import {
   conjugate12,
@@ -10,7 +10,6 @@ import {
   cyclotomicSquare12,
   FP12,
   frobenius12,
-  invert12,
   multiply12,
   setOne12,
   square12,
@@ -72,28 +71,13 @@ const f1 = memory.data(i32(FP12), 16)
 const f2 = memory.data(i32(FP12), 16)
 const f3 = memory.data(i32(FP12), 16)
 
-/** z = y to the power of −x, of the cyclotomic subgroup; z is not y. */
-function powerOfParameter(z: usize, y: usize): void {
-  copy12(z, y)
-  for (let bit: i32 = 61; bit >= 0; bit--) {
-    cyclotomicSquare12(z, z)
-    if ((X_PARAMETER >> bit) & 1) multiply12(z, z, y)
-  }
-  conjugate12(z, z)
-}
-
 /**
  * z to the power of 2x(6x² + 3x + 1)(p¹² − 1)/r, which is one if and only if that without the first factors, which r does not divide, is:
  * (p⁶ − 1)(p² + 1), then the rest (Fuentes-Castañeda, Knapp, Rodríguez-Henríquez: Faster hashing to G2, section 4.2):
  * (1 + 6x + 12x² + 12x³) + (4x + 6x² + 12x³)p + (6x + 6x² + 12x³)p² + (−1 + 4x + 6x² + 12x³)p³.
  */
 export function finalExponentiation(z: usize): void {
-  invert12(f0, z)
-  conjugate12(f, z)
-  multiply12(f, f, f0)
-  frobenius12(f0, f)
-  frobenius12(f0, f0)
-  multiply12(f, f0, f)
+  intoCyclotomicSubgroup(f, z)
   // f0 = f^−2x, f1 = f^−6x, f2 = f^6x², f3 = f^−12x³
   powerOfParameter(f0, f)
   cyclotomicSquare12(f0, f0)

@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { loadBuiltModule } from './builtModule.ts'
 import { bytesKeyOf } from './bytes.ts'
-import { PACKAGE_ROOT } from './location.ts'
 
 /** The exports of assembly/hashing.ts. */
 interface Exports {
@@ -12,25 +10,7 @@ interface Exports {
   hashInput(length: number): void
 }
 
-/** What is used of JavaScript's `WebAssembly`: the types of Node.js do not have it. */
-interface WebAssemblyApi {
-  readonly Module: new (bytes: Uint8Array) => object
-  readonly Instance: new (module: object) => { readonly exports: object }
-}
-
-const BINARY = new URL('dist/keccak.wasm', PACKAGE_ROOT)
-const wasm = load()
-
-function load(): Exports {
-  const { WebAssembly } = globalThis as unknown as { readonly WebAssembly: WebAssemblyApi }
-  let bytes: Uint8Array
-  try {
-    bytes = readFileSync(BINARY)
-  } catch (cause) {
-    throw new Error(`${fileURLToPath(BINARY)} cannot be read: run \`npm run build\``, { cause })
-  }
-  return new WebAssembly.Instance(new WebAssembly.Module(bytes)).exports as Exports
-}
+const wasm = loadBuiltModule<Exports>('keccak')
 
 /** Memory for what is to be hashed: who writes there saves a copy. Anything that hashes overwrites it. */
 export const keccakInput = new Uint8Array(wasm.memory.buffer, wasm.inputAddress(), wasm.inputSize())

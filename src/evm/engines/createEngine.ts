@@ -1,5 +1,5 @@
+import type { WasmModule } from '../../primitives/webAssembly.ts'
 import type { Engine } from '../engine.ts'
-import type { WasmModule } from '../webAssembly.ts'
 import { isKnownFork } from './wasm/environment.ts'
 import { loadEvmModule } from './wasm/evmModule.ts'
 

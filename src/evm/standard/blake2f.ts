@@ -1,4 +1,4 @@
-import { WebAssembly } from '../webAssembly.ts'
+import { WebAssembly } from '../../primitives/webAssembly.ts'
 import type { StandardPrecompile } from './standardPrecompile.ts'
 
 /** Bytes of the input: rounds, state, message block, offset counters, final flag. */

@@ -1,6 +1,6 @@
+import { loadBuiltModule } from '../../primitives/builtModule.ts'
 import { bytesToBigInt } from '../../primitives/bytes.ts'
-import type { WasmMemory } from '../webAssembly.ts'
-import { loadPrecompileBinary } from './precompileBinary.ts'
+import type { WasmMemory } from '../../primitives/webAssembly.ts'
 
 /** The exports of assembly/bls12381/index.ts; a status is 0, or the place of a fault in {@link FAULTS} and 1. */
 interface Exports {
@@ -28,7 +28,7 @@ export type PointFault = 'top' | 'element' | 'curve' | 'g1' | 'g2'
 
 const FAULTS: readonly PointFault[] = ['top', 'element', 'curve', 'g1', 'g2']
 
-const wasm = loadPrecompileBinary<Exports>('bls12381')
+const wasm = loadBuiltModule<Exports>('bls12381')
 const memory = new Uint8Array(wasm.memory.buffer)
 const inputAddress = wasm.inputAddress()
 const scalarsAddress = wasm.scalarsAddress()

@@ -1,6 +1,6 @@
+import { loadBuiltModule } from '../../primitives/builtModule.ts'
 import { bytesToBigInt } from '../../primitives/bytes.ts'
-import type { WasmMemory } from '../webAssembly.ts'
-import { loadPrecompileBinary } from './precompileBinary.ts'
+import type { WasmMemory } from '../../primitives/webAssembly.ts'
 import { padRight, type StandardPrecompile, toWord } from './standardPrecompile.ts'
 
 /** The exports of assembly/bn254/index.ts; a status is 0, or the place of a fault in {@link FAULTS} and 1. */
@@ -19,7 +19,7 @@ interface Exports {
 /** geth's messages for what is wrong with the first bad point. */
 const FAULTS = ['bn256: coordinate exceeds modulus', 'bn256: malformed point']
 
-const wasm = loadPrecompileBinary<Exports>('bn254')
+const wasm = loadBuiltModule<Exports>('bn254')
 const memory = new Uint8Array(wasm.memory.buffer)
 const view = new DataView(memory.buffer)
 const inputAddress = wasm.inputAddress()

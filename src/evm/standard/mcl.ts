@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { PACKAGE_ROOT } from '../../primitives/location.ts'
 import { selfTestError } from '../../primitives/selfTest.ts'
-import { type WasmModule, WebAssembly } from '../webAssembly.ts'
+import { type WasmModule, WebAssembly } from '../../primitives/webAssembly.ts'
 
 /**
  * The functions of mcl's WebAssembly that are used. Arguments are addresses in its memory: the result first, then the operands.

@@ -1,6 +1,6 @@
 import { type Hardfork, includesFork } from '../../chain/hardfork.ts'
+import { loadBuiltModule } from '../../primitives/builtModule.ts'
 import { bytesToBigInt, EMPTY_BYTES, stripZeros, toBuffer } from '../../primitives/bytes.ts'
-import { loadPrecompileBinary } from './precompileBinary.ts'
 import { padRight, type StandardPrecompile } from './standardPrecompile.ts'
 
 /** EIP-7823. */
@@ -131,7 +131,7 @@ interface Exports {
 const SLOT = { modulus: 0, result: 1, square: 2 } as const
 const LIMB_BITS = 28
 
-const wasm = loadPrecompileBinary<Exports>('modexp')
+const wasm = loadBuiltModule<Exports>('modexp')
 
 function powerModuloOdd(base: bigint, exponent: Exponent, modulus: bigint): bigint {
   if (base === 0n || modulus === 1n) return 0n

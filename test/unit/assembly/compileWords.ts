@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type WasmMemory, WebAssembly } from '../../../src/evm/webAssembly.ts'
+import { type WasmMemory, WebAssembly } from '../../../src/primitives/webAssembly.ts'
 import { assemblyCompiler } from './assemblyCompiler.ts'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { PACKAGE_ROOT } from '../../../primitives/location.ts'
-import { type WasmModule, WebAssembly } from '../../webAssembly.ts'
+import { type WasmModule, WebAssembly } from '../../../primitives/webAssembly.ts'
 
 const BINARY = new URL('dist/evm.wasm', PACKAGE_ROOT)
 

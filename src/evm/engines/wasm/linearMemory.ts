@@ -1,5 +1,5 @@
 import { EMPTY_BYTES } from '../../../primitives/bytes.ts'
-import type { WasmMemory } from '../../webAssembly.ts'
+import type { WasmMemory } from '../../../primitives/webAssembly.ts'
 
 const LIMB = 64n
 const LIMB_MAX = 0xffffffffffffffffn

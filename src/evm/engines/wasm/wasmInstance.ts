@@ -17,9 +17,9 @@ import {
   START_DISCARDED,
 } from '../../../../assembly/constants.ts'
 import type { Address } from '../../../primitives/address.ts'
+import { type WasmMemory, type WasmModule, WebAssembly } from '../../../primitives/webAssembly.ts'
 import type { BlockContext, Rules } from '../../blockContext.ts'
 import type { ExecutionEnvironment } from '../../engine.ts'
-import { type WasmMemory, type WasmModule, WebAssembly } from '../../webAssembly.ts'
 import { EngineTrapError } from '../errorKinds.ts'
 import type { EngineFailure } from './engineFailureMessage.ts'
 import { writeBlock, writeTransaction } from './environment.ts'

@@ -7,7 +7,7 @@ import type {
   QuickJSSyncVariant,
   QuickJSWASMModule,
 } from 'quickjs-emscripten-core'
-import { type WasmModule, WebAssembly } from '../../webAssembly.ts'
+import { type WasmModule, WebAssembly } from '../../../primitives/webAssembly.ts'
 import { TraceError } from '../traceCollector.ts'
 import { FUEL, meterFuel } from './meterFuel.ts'
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { LinearMemory } from '../../../../../src/evm/engines/wasm/linearMemory.ts'
-import { WebAssembly } from '../../../../../src/evm/webAssembly.ts'
 import { bigIntToBytes, bytesToBigInt } from '../../../../../src/primitives/bytes.ts'
+import { WebAssembly } from '../../../../../src/primitives/webAssembly.ts'
 
 const AT = 40
 const word = fc.oneof(

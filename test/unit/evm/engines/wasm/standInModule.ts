@@ -1,4 +1,4 @@
-import { type WasmModule, WebAssembly } from '../../../../../src/evm/webAssembly.ts'
+import { type WasmModule, WebAssembly } from '../../../../../src/primitives/webAssembly.ts'
 import { assemblyCompiler } from '../../../assembly/assemblyCompiler.ts'
 
 /** What the stand-in does, by the first byte of the message's data; it returns how many runs its instance has begun. */

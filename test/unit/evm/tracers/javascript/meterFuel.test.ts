@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { FUEL, meterFuel } from '../../../../../src/evm/tracers/javascript/meterFuel.ts'
-import { WebAssembly } from '../../../../../src/evm/webAssembly.ts'
+import { WebAssembly } from '../../../../../src/primitives/webAssembly.ts'
 
 /**
  * (module (memory 1) (global i32 (i32.const 0))

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { PACKAGE_ROOT } from '../../primitives/location.ts'
-import { WebAssembly } from '../webAssembly.ts'
+import { PACKAGE_ROOT } from './location.ts'
+import { WebAssembly } from './webAssembly.ts'
 
 /**
- * The exports of a new instance of one of the modules that `npm run build` compiles for precompiles: dist/`name`.wasm.
+ * The exports of a new instance of one of the modules that `npm run build` compiles and that import nothing: dist/`name`.wasm.
  * @throws Error when it is not built
  */
-export function loadPrecompileBinary<Exports>(name: string): Exports {
+export function loadBuiltModule<Exports>(name: string): Exports {
   const binary = new URL(`dist/${name}.wasm`, PACKAGE_ROOT)
   let bytes: Uint8Array
   try {

@@ -1,4 +1,4 @@
-/** The part of JavaScript's `WebAssembly` that the EVM uses: the types of Node.js do not have it. */
+/** The part of JavaScript's `WebAssembly` that is used: the types of Node.js do not have it. */
 interface WebAssemblyApi {
   readonly Module: new (bytes: Uint8Array) => WasmModule
   readonly Instance: new (module: WasmModule, imports?: WasmImports) => { readonly exports: object }
