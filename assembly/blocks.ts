@@ -3,35 +3,39 @@
 // whose stack does not fit it, fails inside the block, and a failed frame has no gas left and no effects. Opcodes that read the gas
 // end a block, so that the gas is charged exactly up to them when they read it.
 import { OP_JUMPDEST, OP_PUSH1, OP_PUSH32 } from './constants'
-import { blockTableSize, countCode, fusedOffset } from './codes'
+import { fusedOffset, newBlockTable } from './codes'
 import { copyUnfused, fuseBlock } from './fusion'
 import { CODE_BLOCKS, CODE_BYTES, CODE_LENGTH, STACK_LIMIT } from './layout'
 import { endings, properties } from './opcodeTable'
 
-/** Set in every entry, so that the entry of a block without gas differs from an entry that is not computed yet. */
-const IS_KNOWN: u64 = 1 << 63
-const MAX_GROWTH: u32 = 0x7fff
+/** Of an entry: its block is measured and fused. */
+const IS_FUSED: u64 = 1 << 63
+/** Its block is measured; no frame that could pay for it has entered it yet, so it is not fused. */
+const IS_MEASURED: u64 = 1 << 62
+const MAX_NEED: u32 = 0xffff
+/** More than a stack has. */
+const MAX_GROWTH: u32 = 0x3fff
 
 /**
  * The table of a code's blocks: for the offset where a block begins a u64 with its gas (bits 0..31), the words that it
- * needs on the stack (32..47) and the words by which the stack grows at most (48..62). Entries are made on first use.
+ * needs on the stack (32..47) and the words by which the stack grows at most (48..61). Entries are made on first use.
  * Behind it is the table of fused opcodes. The jump destinations of the code must be known.
  */
 export function blocksOf(entry: usize): usize {
   const known = load<usize>(entry, CODE_BLOCKS)
   if (known !== 0) return known
-  const length = <usize>load<u32>(entry, CODE_LENGTH)
-  const size = blockTableSize(length)
-  const table = heap.alloc(size)
-  memory.fill(table, 0, size)
-  copyUnfused(entry, table + fusedOffset(length))
-  store<usize>(entry, table, CODE_BLOCKS)
-  countCode(entry, size)
+  const table = newBlockTable(entry)
+  copyUnfused(entry, table + fusedOffset(load<u32>(entry, CODE_LENGTH)))
   return table
 }
 
-/** Makes the entry of the block that begins at `start`, and fuses its opcodes if `paid` is enough gas for it. */
-function measureBlock(entry: usize, start: usize, paid: i64): u64 {
+/**
+ * Makes the entry of the block that begins at `start`, and fuses its opcodes if `paid` is enough gas for it. A frame that cannot pay looks
+ * through the block once at most.
+ * @param known what the entry is
+ */
+function prepareBlock(entry: usize, start: usize, paid: i64, known: u64): u64 {
+  if (known !== 0 && <i64>(known & 0xffffffff) > paid) return known
   const code = load<usize>(entry, CODE_BYTES)
   const end = code + <usize>load<u32>(entry, CODE_LENGTH)
   let gas: u64 = 0
@@ -54,11 +58,12 @@ function measureBlock(entry: usize, start: usize, paid: i64): u64 {
     if (load<u8>(endings + opcode) !== 0) break
   }
   const blocks = load<usize>(entry, CODE_BLOCKS)
+  let measured = IS_MEASURED | gas | (<u64>min(need, MAX_NEED) << 32) | (<u64>min(growth, MAX_GROWTH) << 48)
   if (<i64>gas <= paid) {
+    measured |= IS_FUSED
     const fused = blocks + fusedOffset(<usize>load<u32>(entry, CODE_LENGTH))
     fuseBlock(entry, start, min(at, end) - code, fused, blocks)
   }
-  const measured = IS_KNOWN | gas | (<u64>min(need, MAX_GROWTH) << 32) | (<u64>min(growth, MAX_GROWTH) << 48)
   store<u64>(blocks + (start << 3), measured)
   return measured
 }
@@ -68,9 +73,9 @@ function measureBlock(entry: usize, start: usize, paid: i64): u64 {
 @inline
 export function enterBlock(entry: usize, blocks: usize, start: usize, height: usize, gas: i64): i64 {
   let block = load<u64>(blocks + (start << 3))
-  if (block === 0) block = measureBlock(entry, start, gas)
+  if (<i64>block >= 0) block = prepareBlock(entry, start, gas, block)
   const need = <usize>((block >> 32) & 0xffff)
-  const growth = <usize>((block >> 48) & 0x7fff)
+  const growth = <usize>((block >> 48) & MAX_GROWTH)
   if (height < need || height + growth > STACK_LIMIT) return -1
   return gas - <i64>(block & 0xffffffff)
 }

@@ -215,11 +215,10 @@ function runIdentity(called: usize): void {
 
 function runPrecompile(kind: u32, record: usize): u32 {
   const called = frame
-  if (isIdentity(record)) {
+  if ((load<u32>(record, ACCOUNT_FLAGS) & ACCOUNT_STATEFUL_PRECOMPILE) !== 0) {
+    if (endWithoutHost(kind, record)) return GOES_ON
+  } else if (isIdentity(record)) {
     runIdentity(called)
-    return GOES_ON
-  }
-  if ((load<u32>(record, ACCOUNT_FLAGS) & ACCOUNT_STATEFUL_PRECOMPILE) !== 0 && endWithoutHost(kind, record)) {
     return GOES_ON
   }
   const isDelegated = kind === OP_DELEGATECALL || kind === OP_CALLCODE

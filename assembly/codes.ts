@@ -19,9 +19,15 @@ const LIMIT: usize = 48 << 20
  * engine free and load the same codes again and again at the price of warm accounts.
  */
 const LIMIT_IN_RUN: usize = 320 << 20
+/**
+ * Bytes of tables of blocks, of which there is none more above this: further codes run in the plain loop until some are freed. Calls of
+ * warm accounts make tables, nine times as long as the codes, at a price that would buy a gigabyte of them in a transaction.
+ */
+const TABLES_LIMIT: usize = 64 << 20
 
 let newest: usize = 0
 let total: usize = 0
+let tables: usize = 0
 
 /** The entry of no code. */
 export const emptyCode: usize = createEntry(0)
@@ -62,7 +68,7 @@ export function acquireCode(record: usize): usize {
 
 /** To be called between two runs. */
 export function limitCodes(): void {
-  if (total > LIMIT) freeUnused()
+  if (total > LIMIT || tables > TABLES_LIMIT / 2) freeUnused()
 }
 
 export function useCode(entry: usize): void {
@@ -95,7 +101,10 @@ export function freeUnused(): void {
 
 function freeEntry(entry: usize): void {
   if (load<usize>(entry, CODE_JUMPS) !== 0) heap.free(load<usize>(entry, CODE_JUMPS))
-  if (load<usize>(entry, CODE_BLOCKS) !== 0) heap.free(load<usize>(entry, CODE_BLOCKS))
+  if (load<usize>(entry, CODE_BLOCKS) !== 0) {
+    heap.free(load<usize>(entry, CODE_BLOCKS))
+    tables -= blockTableSize(load<u32>(entry, CODE_LENGTH))
+  }
   heap.free(entry)
 }
 
@@ -103,13 +112,27 @@ function sizeOf(entry: usize): usize {
   const length = <usize>load<u32>(entry, CODE_LENGTH)
   let size = CODE_HEADER + PADDING_BEFORE + PADDING_AFTER + length
   if (load<usize>(entry, CODE_JUMPS) !== 0) size += length + 1
-  if (load<usize>(entry, CODE_BLOCKS) !== 0) size += blockTableSize(length)
   return size
 }
 
 /** Bytes of what CODE_BLOCKS points to: the table of blocks (blocks.ts), and behind it that of fused opcodes (fusion.ts). */
-export function blockTableSize(length: usize): usize {
+function blockTableSize(length: usize): usize {
   return fusedOffset(length) + length + PADDING_AFTER
+}
+
+/** Whether a code has a table of its blocks, or may get one. */
+export function hasRoomForBlocks(entry: usize): bool {
+  return load<usize>(entry, CODE_BLOCKS) !== 0 || tables + blockTableSize(load<u32>(entry, CODE_LENGTH)) <= TABLES_LIMIT
+}
+
+/** Gives a code an empty table of its blocks. */
+export function newBlockTable(entry: usize): usize {
+  const size = blockTableSize(load<u32>(entry, CODE_LENGTH))
+  const table = heap.alloc(size)
+  memory.fill(table, 0, size)
+  store<usize>(entry, table, CODE_BLOCKS)
+  tables += size
+  return table
 }
 
 /** Where the table of fused opcodes begins. */
@@ -120,7 +143,7 @@ export function fusedOffset(length: usize): usize {
 }
 
 /** Counts what was added to an entry. */
-export function countCode(entry: usize, bytes: usize): void {
+function countCode(entry: usize, bytes: usize): void {
   if (load<u32>(entry, CODE_IS_INIT) === 0) total += bytes
 }
 

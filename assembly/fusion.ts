@@ -3,7 +3,8 @@
 // Operands are read from the code. Gas and stack are checked by block, for the sequence as for its opcodes one by one. A block is fused
 // when a frame that can pay for it enters it first, so that the work is paid for.
 //
-// A sequence is within a basic block: no opcode of it but the last ends a block, and none but the first is a JUMPDEST.
+// A sequence lies within a basic block: only its last opcode may end the block, and none is a JUMPDEST, so nothing jumps into it. Blocks are
+// decoded from their first opcode, so operands of pushes are never taken for opcodes.
 import {
   OP_ADD, OP_AND, OP_DUP1, OP_DUP2, OP_DUP16, OP_EQ, OP_INVALID, OP_ISZERO, OP_JUMP, OP_JUMPI, OP_MLOAD, OP_MSTORE, OP_POP,
   OP_PUSH1, OP_PUSH4, OP_PUSH32, OP_SHL, OP_SHR, OP_SWAP1, OP_SWAP16,
@@ -27,7 +28,7 @@ export const PUSH1_MSTORE = 0xb9
 /** PUSH1 1 PUSH1 1 PUSH1 160 SHL SUB: how Solidity writes the mask of an address. */
 export const MASK = 0xba
 export const MASK_AND = 0xbb
-/** The mask, a DUP of another word than the mask, and AND. */
+/** The mask, DUP2 to DUP16, and AND. (DUP1 would copy the mask.) */
 export const MASK_DUP_AND = 0xbc
 export const SWAP_POP = 0xbd
 export const POP_POP = 0xbe
@@ -58,7 +59,7 @@ function sizeOf(opcode: u32): usize {
   return isBetween(opcode, OP_PUSH1, OP_PUSH32) ? <usize>(opcode - OP_PUSH1) + 2 : 1
 }
 
-/** The offset of the JUMPDEST that the push at `at` names, or 0, which is none that is looked for, where it names none. */
+/** The offset of the JUMPDEST that the push at `at` names, or 0 for none; a jump to offset 0 is not fused. */
 function pushedDestination(entry: usize, at: usize): u32 {
   const bytes = load<usize>(entry, CODE_BYTES) + at
   const opcode = <u32>load<u8>(bytes)

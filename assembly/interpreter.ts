@@ -6,7 +6,7 @@ import { enterBlock, enterNext } from './blocks'
 import { boundFrame, drop, dropBelow } from './bounds'
 import { moveBytes } from './byteRanges'
 import { ENTERED, FAILS, callOpcode } from './calls'
-import { fusedOffset, jumpsOf } from './codes'
+import { fusedOffset, hasRoomForBlocks, jumpsOf } from './codes'
 import {
   ENV_LOOP, FAILED, INVALID_JUMP, INVALID_OPCODE, LOOP_PLAIN, OP_ADD, OP_ADDMOD, OP_ADDRESS, OP_AND, OP_BALANCE,
   OP_BASEFEE, OP_BLOBBASEFEE, OP_BLOBHASH, OP_BLOCKHASH, OP_BYTE, OP_CALL, OP_CALLCODE, OP_CALLDATACOPY,
@@ -75,9 +75,9 @@ function isTracedLoop<Loop>(): bool {
 /** The number of jumps after which a code gets a table of its blocks. */
 const HOT: u32 = 32
 
-/** Whether a code has jumped so often that it gets a table of its blocks. */
+/** Whether a code has jumped so often that it gets a table of its blocks, if there is room for one. */
 export function isWorthBlocks(entry: usize): bool {
-  return load<u32>(entry, CODE_HEAT) >= HOT
+  return load<u32>(entry, CODE_HEAT) >= HOT && hasRoomForBlocks(entry)
 }
 
 /** Counts a jump of the plain loop; whether the block loop should take over. */
@@ -453,6 +453,7 @@ export function interpret<Loop>(frame: usize, slice: i64): i64 {
         if (gas < 0) break
         endFrame(SUCCESS, gas, 0, 0)
         return gasBefore - gas
+      // In the other loops the numbers of fused opcodes are invalid opcodes: each case falls through to the last one, and must.
       case PUSH_JUMP:
       case PUSH_JUMPI:
       case ISZERO_PUSH_JUMPI:

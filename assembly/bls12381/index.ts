@@ -5,6 +5,7 @@ import { addReduced, copy, copyLane, multiply, multiplyLanes, negate, oneFp2, on
 import { invert, invertFirst } from '../curves/inversion'
 import { FACTOR, FACTOR_Q, FACTOR_Y } from '../curves/lines'
 import { BYTES } from '../curves/parameters'
+import { millerLoop } from '../curves/millerLoop'
 import {
   addAffine,
   addPoints,
@@ -35,7 +36,7 @@ import { FP12, isOne12, multiply12, setOne12 } from '../curves/tower'
 import { mapToG1 } from './mapToG1'
 import { mapToG2 } from './mapToG2'
 import { beta, isTwistOfOrder, lanesOfOrder, multiple } from './orders'
-import { finalExponentiation, LINES, millerLoop, preparedMillerLoop, prepareLines } from './pairing'
+import { finalExponentiation, LINES, preparedMillerLoop, prepareLines } from './pairing'
 import { squareRootLanes } from './roots'
 
 /** What is wrong with a point; the host has the texts. */

@@ -5,7 +5,7 @@ import { add, addReduced, copy, copyLane, multiplyLanes, negate, oneLanes, PAIR,
 import { invertFirst } from '../curves/inversion'
 import { BYTES, LIMBS } from '../curves/parameters'
 import { addPoints, Lanes, POINT } from '../curves/points'
-import { multiplySingleByParameter } from '../curves/single'
+import { multiplySingleByParameter } from './single'
 import { curveLimbs, kernelLimbs, xLimbs, yLimbs } from './isogeny'
 import { squareRoot, squareRootLanes } from './roots'
 

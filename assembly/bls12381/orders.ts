@@ -2,7 +2,7 @@
 import { isZero, zeroLanes } from '../curves/conversions'
 import { add, copyLane, multiply, multiplyLanes, PAIR, subtract } from '../curves/field'
 import { applyPsi, Fp2, Lanes, multiplyByParameter } from '../curves/points'
-import { multiplySingleByParameter } from '../curves/single'
+import { multiplySingleByParameter } from './single'
 import { frobeniusFactors } from '../curves/tower'
 
 const Y: usize = PAIR

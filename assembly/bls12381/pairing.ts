@@ -1,9 +1,8 @@
-// The optimal ate pairing of BLS12-381 (Vercauteren: Optimal pairings), for products of many: the squarings of the Miller loop and the
-// final exponentiation are done once for all.
+// Of the pairing of BLS12-381: the Miller loop for two points of G2 whose lines are prepared, and the final exponentiation.
 import { intoCyclotomicSubgroup, powerOfParameter } from '../curves/exponentiation'
 import { copy, multiply, multiplyLanes, oneFp2, PAIR } from '../curves/field'
 import { invert } from '../curves/inversion'
-import { addStep, beginFactor, doubleStep, FACTOR, FACTOR_Q, FACTOR_T, LINE, multiplyByLineAt } from '../curves/lines'
+import { addStep, beginFactor, doubleStep, FACTOR_Q, FACTOR_T, LINE } from '../curves/lines'
 import { X_PARAMETER } from '../curves/parameters'
 import {
   conjugate12,
@@ -20,29 +19,6 @@ import {
 const STEPS: usize = 68
 /** Bytes of the lines of all steps. */
 export const LINES: usize = STEPS * LINE
-
-const line = memory.data(i32(LINE), 16)
-
-/** Multiplies z by Miller functions of `count` factors. */
-export function millerLoop(z: usize, factors: usize, count: usize): void {
-  const end = factors + count * FACTOR
-  for (let factor = factors; factor < end; factor += FACTOR) beginFactor(factor)
-  setOne12(z)
-  for (let bit: i32 = 62; bit >= 0; bit--) {
-    if (bit < 62) square12(z, z)
-    for (let factor = factors; factor < end; factor += FACTOR) {
-      doubleStep(line, factor + FACTOR_T)
-      multiplyByLineAt(z, line, factor)
-    }
-    if (!((X_PARAMETER >> bit) & 1)) continue
-    for (let factor = factors; factor < end; factor += FACTOR) {
-      addStep(line, factor + FACTOR_T, factor + FACTOR_Q)
-      multiplyByLineAt(z, line, factor)
-    }
-  }
-  // x is negative
-  conjugate12(z, z)
-}
 
 const products = memory.data(i32(STEPS) * i32(PAIR), 16)
 const a = memory.data(i32(PAIR), 16)
@@ -84,7 +60,7 @@ export function prepareLines(lines: usize, factor: usize): void {
 }
 
 /**
- * As {@link millerLoop}, of two factors with lines that {@link prepareLines} made. In place of x and y these have 1 / y and x / y: lines
+ * As `millerLoop`, of two factors with lines that {@link prepareLines} made. In place of x and y these have 1 / y and x / y: lines
  * are divided by y too.
  */
 export function preparedMillerLoop(z: usize, factor0: usize, lines0: usize, factor1: usize, lines1: usize): void {

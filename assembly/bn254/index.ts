@@ -19,6 +19,7 @@ import {
 import { invertFirst } from '../curves/inversion'
 import { FACTOR, FACTOR_Q } from '../curves/lines'
 import { BYTES } from '../curves/parameters'
+import { millerLoop } from '../curves/millerLoop'
 import {
   addPoints,
   applyPsi,
@@ -33,7 +34,7 @@ import {
 } from '../curves/points'
 import { addLanesTogether, beginTerms, setScalars, sumTerms, TERM_Y, terms } from '../curves/sums'
 import { FP12, frobeniusFactors, isOne12, multiply12, setOne12 } from '../curves/tower'
-import { finalExponentiation, millerLoop } from './pairing'
+import { finalExponentiation } from './finalExponentiation'
 
 /** What is wrong with a point; the host has the texts. */
 const OK: i32 = 0

@@ -178,8 +178,8 @@ export function merged(first: v128, second: v128): v128 {
 
 /**
  * Reduces a combination to z, which may be one of its pairs: subtracts the modulus as often as the highest limb says for certain. That is
- * at most 72 times, and too few by one of rounding, by a hundredth as ESTIMATE is too small, and by what words of 32 bits below the
- * highest could carry to it, at most 2^5, which is a fortieth of the modulus: what is left is below twice the modulus.
+ * at most 72 times, and too few by less than 1 (rounding) + 0.72 (ESTIMATE is a hundredth too small, 72 times) + 1/40 (words of 32 bits below
+ * the highest carry 2^5 to it at most), which is below 2: so is what is left, in moduli.
  */
 // @ts-ignore: decorator
 @inline
@@ -256,9 +256,9 @@ export function scale(z: usize, x: usize, factor: i32): void {
   storeReduced(SCALED, z, x, 0, 0, factor)
 }
 
-/** z = x · 12, or x · 9 for bn254, in the first lane and x · 8 in the second, reduced; limbs of x are not loose. */
+/** z = x · 12 in the first lane and x · 8 in the second, reduced; limbs of x are not loose. */
 export function scaleEach(z: usize, x: usize): void {
-  storeReduced(SCALED_EACH, z, x, 0, 0, IS_BN254 ? 0x89 : 0x8c)
+  storeReduced(SCALED_EACH, z, x, 0, 0, 0x8c)
 }
 
 /** z = x₁ + y₀ in the first lane and x₁ − 3·y₀ in the second, reduced, of the second lane of x and the first of y; limbs are not loose. */
@@ -283,7 +283,7 @@ export function addNonResidue(z: usize, x: usize, y: usize): void {
 /** z = c0 − c1·u of x = c0 + c1·u. */
 export function conjugate(z: usize, x: usize): void {
   negate(conjugated, x)
-  for (let i: usize = 0; i < PAIR; i += 16) v128.store(z + i, merged(v128.load(x + i), v128.load(conjugated + i)))
+  mergeLanes(z, x, conjugated)
 }
 
 const conjugated = memory.data(i32(PAIR), 16)

@@ -87,5 +87,12 @@ export const sixth = IS_BN254
 
 /** The parameter x that modulus, order and trace are polynomials of; of BLS12-381 it is |x|, as x is negative. */
 export const X_PARAMETER: u64 = IS_BN254 ? 0x44e992b44a6909f1 : 0xd201000000010000
+/**
+ * The length of the Miller loop, 2^LOOP_TOP + LOOP_ADDED − LOOP_SUBTRACTED: |x| of BLS12-381 as it is, and 6x + 2 of bn254 in non-adjacent form,
+ * which has a third fewer additions.
+ */
+export const LOOP_TOP: i32 = IS_BN254 ? 65 : 63
+export const LOOP_ADDED: u64 = IS_BN254 ? 0x2002004200804028 : 0x5201000000010000
+export const LOOP_SUBTRACTED: u64 = IS_BN254 ? 0x82889008420a0480 : 0
 /** The constant b of the curve of G1, y² = x³ + b. */
 export const CURVE_CONSTANT: i32 = IS_BN254 ? 3 : 4

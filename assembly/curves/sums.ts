@@ -1,7 +1,7 @@
 // Sums of multiples of points. A term is an affine point and a short scalar: endomorphisms take a scalar of 255 bits apart: in G1 into two
 // of 128 bits, which are the two lanes, or into two for each lane; in G2 into four of 64 bits.
 import { addAffine, addPoints, copyPoint, doublePoint, Fp2, Lanes, POINT, setInfinity } from './points'
-import { copy, merged, negate, PAIR, swapped } from './field'
+import { copy, mergeLanes, negate, PAIR, swapLanes } from './field'
 
 /** A term: x, y and −y, then its signed digits, a byte each, of the first lane and of the second. */
 export const TERM: usize = 3 * PAIR + 128
@@ -80,17 +80,13 @@ function magnitude(digit: i32): usize {
 }
 
 /** z = p's first lane beside q's second. */
-function mergeCoordinate(z: usize, p: usize, q: usize): void {
-  for (let i: usize = 0; i < PAIR; i += 16) v128.store(z + i, merged(v128.load(p + i), v128.load(q + i)))
-}
-
 function mergePoint(z: usize, p: usize, q: usize): void {
-  for (let i: usize = 0; i < POINT; i += PAIR) mergeCoordinate(z + i, p + i, q + i)
+  for (let i: usize = 0; i < POINT; i += PAIR) mergeLanes(z + i, p + i, q + i)
 }
 
 /** z = the sum of both lanes' points, in both. */
 export function addLanesTogether(z: usize): void {
-  for (let i: usize = 0; i < POINT; i += 16) v128.store(part + i, swapped(v128.load(z + i)))
+  for (let i: usize = 0; i < POINT; i += PAIR) swapLanes(part + i, z + i)
   addPoints<Lanes>(z, z, part)
 }
 
@@ -124,7 +120,7 @@ export function sumWithTables<F>(z: usize, count: usize, fixed: usize): void {
         const q = second == 0 ? sum : table + (magnitude(second) - 1) * POINT
         mergePoint(part, p, q)
         negate(negated, part + PAIR)
-        mergeCoordinate(part + PAIR, first < 0 ? negated : part + PAIR, second < 0 ? negated : part + PAIR)
+        mergeLanes(part + PAIR, first < 0 ? negated : part + PAIR, second < 0 ? negated : part + PAIR)
         addPoints<F>(z, z, part)
       } else if (first != 0) {
         copyPoint(part, table + (magnitude(first) - 1) * POINT)
@@ -161,7 +157,7 @@ function addToBuckets<F>(term: usize, window: usize): void {
   if (sizeof<F>() == sizeof<Lanes>()) {
     const second = i32(load<i8>(digits + DIGITS))
     const other = buckets + magnitude(second) * POINT
-    mergeCoordinate(point + PAIR, firstY, term + (second < 0 ? TERM_NEGATED_Y : TERM_Y))
+    mergeLanes(point + PAIR, firstY, term + (second < 0 ? TERM_NEGATED_Y : TERM_Y))
     mergePoint(part, bucket, other)
     addAffine<F>(part, part, point)
     mergePoint(bucket, part, bucket)

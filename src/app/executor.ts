@@ -197,8 +197,7 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
         try {
           await publisher.written()
         } finally {
-          await state.close()
-          await stored.close()
+          await state.close().finally(() => stored.close())
         }
       },
     }

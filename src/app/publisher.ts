@@ -80,7 +80,12 @@ export function createPublisher(options: PublisherOptions): Publisher {
     options.onHead?.(headEvent)
     announce(headEvent)
   }
-  const writer = createCatchUpWriter({ database, onWritten: announceBuffered, now: options.now, later: options.later })
+  const fail = (error: unknown): void => {
+    hasFailed = true
+    options.onWriteFailed?.(error)
+  }
+  const { now, later } = options
+  const writer = createCatchUpWriter({ database, onWritten: announceBuffered, onFailed: fail, now, later })
 
   return {
     head: () => head,
@@ -149,10 +154,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
           measure()
           announce(headEvent)
         })
-        lastWrite.catch((error: unknown) => {
-          hasFailed = true
-          options.onWriteFailed?.(error)
-        })
+        lastWrite.catch(fail)
         return
       }
       measure()
@@ -172,6 +174,8 @@ interface CatchUpWriterOptions {
   readonly database: Pick<BufferedDatabase, 'bufferedBytes' | 'startBuffering' | 'stopBuffering' | 'startFlush'>
   /** Called when the blocks of an event are on stable storage. */
   readonly onWritten: (headEvent: HeadEvent) => void
+  /** Called when a group could not be written; perhaps nobody asks for it, and calls of the database throw the error too. */
+  readonly onFailed: (error: unknown) => void
   /** milliseconds, monotonic */
   readonly now: () => number
   /** Runs work after so many milliseconds. */
@@ -191,14 +195,20 @@ export interface CatchUpWriter {
   flush(): Promise<void>
 }
 
-export function createCatchUpWriter({ database, onWritten, now, later }: CatchUpWriterOptions): CatchUpWriter {
+export function createCatchUpWriter({
+  database,
+  onWritten,
+  onFailed,
+  now,
+  later,
+}: CatchUpWriterOptions): CatchUpWriter {
   let isActive = false
   let waiting: HeadEvent[] = []
   let sinceMs = 0
   let buffered = 0
   let isWatched = false
 
-  /** Resolves when the write has begun; `done` resolves with its end. If the write fails, the next call of the database throws. */
+  /** Resolves when the write has begun; `done` resolves with its end. */
   const startFlush = async (): Promise<{ readonly done: Promise<void> }> => {
     const { done } = await database.startFlush()
     const written = waiting
@@ -206,7 +216,7 @@ export function createCatchUpWriter({ database, onWritten, now, later }: CatchUp
     const announced = done.then(() => {
       if (written.length > 0) onWritten(mergeHeadEvents(written))
     })
-    announced.catch(() => undefined)
+    announced.catch(onFailed)
     return { done: announced }
   }
 
@@ -219,7 +229,7 @@ export function createCatchUpWriter({ database, onWritten, now, later }: CatchUp
       isWatched = false
       if (waiting.length === 0) return
       if (buffered !== seen) flushWhenIdle()
-      else startFlush().catch(() => undefined)
+      else startFlush().catch(onFailed)
     })
   }
 

@@ -19,7 +19,7 @@ export interface Receipt {
   readonly blobGasPrice: bigint | undefined
 }
 
-/** A log that a contract emitted. */
+/** A log that a contract emitted. Logs may share arrays: nobody writes to them. */
 export interface Log {
   readonly address: Address
   /** 0 to 4 topics of 32 bytes */

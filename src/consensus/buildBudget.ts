@@ -31,10 +31,11 @@ interface Measured {
 /**
  * How long this node may work on a block that it proposes, so that the others can follow within the block interval. Every height, of any
  * proposer, shows how long they take: of the time from the beginning of its round to its end, the proposer has worked for `workMs`, and
- * what is left went by for the way of the block, its execution on two thirds of the validators, votes and storing. If the others need r
+ * what is left went by for the way of the block, its execution on two thirds of the validators, votes, and a disk that is still busy with the
+ * block before. If the others need r
  * times as long as the proposer for the same work, and the rest is L, then a block fits whose work w fulfils w + L + r × w = target. One
- * height shows the sum and not r and L. So each moves the budget to the work that would have fitted for r = 1, which is half of the time
- * left (or missing) more than this one's; where it comes to rest is w for any r.
+ * height shows the sum and not r and L. So each moves the budget to w + (target − total) / 2, the work that would have fitted for r = 1. It
+ * comes to rest where the total is the target, whatever r is.
  *
  * Only the size of this node's own proposals depends on it. Nothing of it reaches the state, and a proposer whose blocks are slow on
  * purpose can lower the others' budgets to {@link LEAST_SHARE} of the interval at most.
@@ -91,7 +92,7 @@ export class BuildBudget {
   }
 
   /**
-   * The height is over: a block was decided, executed and stored.
+   * The height is over: a block was decided and executed; it may still be being stored.
    * @param isOwn whether this node has built it
    */
   decided({ hash, isOwn }: { readonly hash: Uint8Array; readonly isOwn: boolean }, nowMs: number): void {

@@ -21,24 +21,28 @@ type RangeReader = Pick<DatabaseView, 'entries' | 'rangesFlush'>
 
 /** Fewer look-ups in vain between two calls of `extend` are not worth a range read. */
 const LEAST_MISSED = 16
-/** Entries that are read for each of them: together they take about as long as the look-up did. */
+/** Entries that are read for each of them: four in the order of their keys take about as long as one look-up in vain. */
 const READ_FOR_MISSED = 4
-/** Contracts of which a part is read between two blocks, and entries of all of them: some 30 ms. */
+/** Contracts of which a part is read before a root is computed, and entries of all of them: some 30 ms. */
 const MOST_PARTS = 32
 const MOST_READ = 1 << 15
-/** Contracts that are known at a time, with or without slots in the filter; one takes about 300 bytes. Between blocks there are half of them. */
+/** Contracts that are known at a time, with or without slots in the filter; one takes about 300 bytes. After `extend` there are half of them at most. */
 const MOST_CONTRACTS = 8_192
 /** Slots in the filter: four bytes each, and at least as many free, so it has 16 MiB at most. */
 const MOST_SLOTS = 1 << 21
 /** Of one contract when the filter begins with it. */
 const MOST_OF_CONTRACT = MOST_SLOTS >> 2
 
+/** What makes the filter's secrets others than that of the caches. */
+const FIRST_SEED = 0x5851_f42d_4c95_7f2dn
+const SECOND_SEED = 0x1405_7b7e_f767_814fn
+
 /**
  * Knows without a look at the database that it has nothing of a slot: neither a value nor a record of former ones. The look-up of a slot that
  * is not there is the slowest of all, as no cache and no file can answer it alone, and a contract that gets new slots looks up many.
  *
  * The filter has contracts whose slots are looked up in vain, as many entries of them as the look-ups pay for: it reads them in the
- * order of their keys, a part for each block, and gets from `add` what blocks write meanwhile. It holds hashes of 32 bits, so it may take a
+ * order of their keys, a part before each root, and gets from `add` what blocks write meanwhile. It holds hashes of 32 bits, so it may take a
  * slot for one that is there, never the other way round. When it is full, it begins anew.
  */
 export class SlotFilter {
@@ -57,6 +61,11 @@ export class SlotFilter {
   constructor(hashSeed: bigint, mostSlots = MOST_SLOTS) {
     this.#factors = [createFactors(hashSeed ^ FIRST_SEED), createFactors(hashSeed ^ SECOND_SEED)]
     this.#mostSlots = mostSlots
+  }
+
+  /** Whether slots were looked up in vain since the last {@link extend}. */
+  get isBehind(): boolean {
+    return this.#missing.length > 0
   }
 
   /** Whether the database surely has nothing of the slot with this name. */
@@ -181,10 +190,6 @@ export class SlotFilter {
     return (hashOf(name, first) & 0xffff_0000) | (hashOf(name, second) >>> 16)
   }
 }
-
-/** Any numbers: the seeds of the filter are others than that of the caches. */
-const FIRST_SEED = 0x5851_f42d_4c95_7f2dn
-const SECOND_SEED = 0x1405_7b7e_f767_814fn
 
 /** Of the slot that is being read. */
 const readName = new Int32Array(NAME_WORDS)

@@ -144,7 +144,7 @@ export class StateStore {
     const base = this.#height
     if (base >= 0 ? height !== base + 1 : height < 0) throw new Error(`block ${height} does not follow ${base}`)
     const reader = this.reader()
-    await this.#slotFilter.extend(this.#snapshot, (address) => reader.storageCount(address))
+    await this.#extendSlotFilter(reader)
     this.#assertHead(base)
     const readPage = (page: number) => this.#value(nativePageKey(page))
     const prepared = await prepareChanges(reader, readPage, this.#snapshot, changes)
@@ -245,6 +245,20 @@ export class StateStore {
       let next = 0
       return isNone.map((none) => (none ? undefined : records[next++]))
     })
+  }
+
+  /**
+   * With a snapshot of now: that of the head was taken while its batch was being written, and is none for range reads. (It shows what is in
+   * the database and in the batch.)
+   */
+  async #extendSlotFilter(reader: StateReader): Promise<void> {
+    if (!this.#slotFilter.isBehind) return
+    const snapshot = this.#database.snapshot()
+    try {
+      await this.#slotFilter.extend(snapshot, (address) => reader.storageCount(address))
+    } finally {
+      await snapshot.close()
+    }
   }
 
   /** Whether the history surely has nothing of the flat entry. */

@@ -46,8 +46,8 @@ export class WriteBatch {
   #slab = -1
   #bytes = 0
   #replaced = 0
-  /** a table of positions by the hashes of keys, for `find`; 0 is no position, they count from 1 */
-  #found: Int32Array | undefined
+  /** positions of the last operations by key (`bytesKey`), for `find` */
+  #newest: Map<string, number> | undefined
 
   /** number of operations */
   get length(): number {
@@ -145,44 +145,24 @@ export class WriteBatch {
 
   /**
    * What the batch does with a key: a copy of the new value, undefined for a delete, `'unknown'` when it has no operation on the key.
-   * The first call makes a table of all keys; no operation may be added after it.
+   * The first call looks at all keys; no operation may be added after it.
    */
   find(key: Uint8Array): Uint8Array | undefined | 'unknown' {
-    this.#found ??= this.#tableOfKeys()
-    const table = this.#found
-    const entry = table[this.#entryOf(table, key, 0, key.length)]!
-    return entry === 0 ? 'unknown' : this.valueAt((entry - 1) * FIELDS)
+    this.#newest ??= this.#positionsByKey()
+    const position = this.#newest.get(bytesKeyOf(key, 0, key.length))
+    return position === undefined ? 'unknown' : this.valueAt(position)
   }
 
-  /** Has room for twice the keys. Keys with equal hashes, of which a block's gas allows a few thousand, only make it slower. */
-  #tableOfKeys(): Int32Array {
+  /** By strings, whose hashes in a map have a secret: callers of contracts choose the keys of slots, and could choose them to collide. */
+  #positionsByKey(): Map<string, number> {
     const operations = this.#operations
-    const table = new Int32Array(2 ** (32 - Math.clz32(Math.max(this.#used / FIELDS, 1) * 2)))
+    const newest = new Map<string, number>()
     for (let position = 0; position < this.#used; position += FIELDS) {
       if (operations[position + 3] === REPLACED) continue
       const at = operations[position + 1]!
-      const slab = this.#slabs[operations[position]!]!
-      table[this.#entryOf(table, slab, at, operations[position + 2]!)] = position / FIELDS + 1
+      newest.set(bytesKeyOf(this.#slabs[operations[position]!]!, at, at + operations[position + 2]!), position)
     }
-    return table
-  }
-
-  /** The place in the table that a key has, or would take. */
-  #entryOf(table: Int32Array, bytes: Uint8Array, at: number, length: number): number {
-    const mask = table.length - 1
-    let index = hashOf(bytes, at, length) & mask
-    while (table[index] !== 0 && !this.#hasKey((table[index]! - 1) * FIELDS, bytes, at, length))
-      index = (index + 1) & mask
-    return index
-  }
-
-  #hasKey(position: number, bytes: Uint8Array, at: number, length: number): boolean {
-    const operations = this.#operations
-    if (operations[position + 2] !== length) return false
-    const slab = this.#slabs[operations[position]!]!
-    const start = operations[position + 1]!
-    for (let i = 0; i < length; i++) if (slab[start + i] !== bytes[at + i]) return false
-    return true
+    return newest
   }
 
   #replace(position: number): void {
@@ -246,14 +226,6 @@ export class WriteBatch {
     const last = this.#slabs.length - 1
     return this.#slabs[last] === slab ? last : this.#slabs.push(slab) - 1
   }
-}
-
-/** FNV-1a, mixed so that its low bits depend on all others. */
-function hashOf(bytes: Uint8Array, at: number, length: number): number {
-  let hash = 0x811c9dc5
-  for (let i = at; i < at + length; i++) hash = Math.imul(hash ^ bytes[i]!, 0x01000193)
-  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
-  return hash ^ (hash >>> 13)
 }
 
 /** Most keys and values have only a few bytes, for which a loop is faster than a call of `set` and a view. */

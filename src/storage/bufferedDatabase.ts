@@ -130,6 +130,8 @@ export class BufferedDatabase implements WritableDatabase {
       this.#overlay.add(batch, late)
       return
     }
+    while (this.#flushing !== undefined) await this.#flushing.done
+    this.#throwFailure()
     if (late !== undefined) batch.put(late.key, late.value())
     await this.#database.write(batch, { sync })
   }

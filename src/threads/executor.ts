@@ -163,8 +163,12 @@ const service = {
     clearTimeout(failureTimer)
     data.pool.close()
     parallel?.close()
-    await executor.close()
-    log.flush()
+    try {
+      await executor.close()
+    } finally {
+      // Its last lines say why a write has failed.
+      log.flush()
+    }
   },
 }
 

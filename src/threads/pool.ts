@@ -117,7 +117,10 @@ function followHead(): void {
   void former.close()
 }
 
-/** Accounts, by `bytesKey`, that the newest block has changed while it is not in the database yet. */
+/**
+ * Accounts, by `bytesKey`, that the newest block has changed while it is not in the database yet. What else native transactions are checked
+ * against (allowances, parameters) is that of the block before for this moment: one that should not be here costs a proposal a look.
+ */
 const unwritten = new Map<string, AccountState>()
 
 function readAccount(address: Address): AccountState {

@@ -6,7 +6,7 @@ import type { ChainConfig } from '../chain/chainConfig.ts'
 import type { EngineChoice } from '../evm/engines/createEngine.ts'
 import { precompileTable } from '../precompiles/registry.ts'
 import { createViewCaches, openView } from '../state/view.ts'
-import { Database } from '../storage/database.ts'
+import { Database, DatabaseError } from '../storage/database.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { collectWhenIdle } from './idleCollection.ts'
 import { serve } from './port.ts'
@@ -44,9 +44,13 @@ const caches = createViewCaches()
 
 function openParent(height: number): OpenParent | undefined {
   const snapshot = database.snapshot()
-  const { chain, stateAt } = openView(snapshot, caches)
   const close = (): void => void snapshot.close()
-  if (chain.headHeight === height) return { state: stateAt(height), chain, close }
+  try {
+    const { chain, stateAt } = openView(snapshot, caches)
+    if (chain.headHeight === height) return { state: stateAt(height), chain, close }
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error
+  }
   close()
   return undefined
 }

@@ -20,7 +20,7 @@ export interface SpeculationWorkerOptions {
   readonly memory: TableMemory
   /** which of the speculators this is, from 0 on */
   readonly index: number
-  /** undefined when the newest block that is stored is another one */
+  /** undefined when the newest block that is stored is another one, or it cannot be read: then the executor comes upon the same */
   readonly openParent: (height: number) => OpenParent | undefined
   readonly engine: Engine
   readonly precompiles: PrecompileTable

@@ -10,6 +10,7 @@ function block(height: number): HeadEvent {
 
 let flushes: PromiseWithResolvers<void>[]
 let written: (readonly [number, bigint, number])[]
+let failures: unknown[]
 let nowMs: number
 let writer: CatchUpWriter
 
@@ -19,6 +20,7 @@ const settled = () => new Promise((resolve) => setImmediate(resolve))
 beforeEach(() => {
   flushes = []
   written = []
+  failures = []
   nowMs = 0
   writer = createCatchUpWriter({
     database: {
@@ -32,10 +34,21 @@ beforeEach(() => {
       },
     },
     onWritten: ({ update, gasUsed, evidenceCount }) => written.push([update.height, gasUsed, evidenceCount]),
+    onFailed: (error) => failures.push(error),
     now: () => nowMs,
     later: () => undefined,
   })
   writer.begin()
+})
+
+it('tells of a group that could not be written, though nobody asks', async () => {
+  await writer.buffer(block(1))
+  nowMs += 1_000
+  await writer.buffer(block(2))
+  flushes[0]!.reject(new Error('disk'))
+  await settled()
+  expect(failures).toEqual([new Error('disk')])
+  expect(written).toEqual([])
 })
 
 it('tells of blocks when they are on the disk, and lets further ones come meanwhile', async () => {

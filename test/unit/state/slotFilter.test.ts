@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { bigIntToBytes } from '../../../src/primitives/bytes.ts'
 import { slotKey } from '../../../src/state/flatState.ts'
 import { indexKey, valueAt } from '../../../src/state/history.ts'
@@ -10,6 +10,7 @@ import { SlotFilter } from '../../../src/state/slotFilter.ts'
 import { NAME_WORDS, writeName } from '../../../src/state/slotWords.ts'
 import { StateStore } from '../../../src/state/store.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
+import { BufferedDatabase } from '../../../src/storage/bufferedDatabase.ts'
 import { Database } from '../../../src/storage/database.ts'
 import { createRandom } from './randomChain.ts'
 
@@ -141,6 +142,30 @@ describe('SlotFilter', () => {
     miss(1, 50)
     await extend()
     expect(absent(1, range(0, 12))).toEqual([10, 11])
+  })
+
+  it('fills up also where each block is written while the next one is executed', async () => {
+    const isAbsent = vi.spyOn(SlotFilter.prototype, 'isAbsent')
+    const buffered = new BufferedDatabase(database)
+    const store = new StateStore(buffered)
+    for (let height = 0; height < 6; height++) {
+      const journal = new Journal(store.reader())
+      const contract = contractOf(height === 0 ? 0 : 1)
+      for (const slot of range(100 * height, 100 * (height + 1))) {
+        journal.getStorage(contract, slotOf(slot))
+        journal.setStorage(contract, slotOf(slot), Uint8Array.of(1))
+      }
+      const pending = await store.apply(journal.changes(), height)
+      const batch = new WriteBatch()
+      pending.write(batch)
+      const late = { key: Uint8Array.of(0xff), value: () => Uint8Array.of(height) }
+      const { done } = await buffered.writeBehind(batch, { late })
+      pending.publish()
+      await done
+    }
+    expect(isAbsent.mock.results.filter(({ value }) => value === true).length).toBeGreaterThan(200)
+    isAbsent.mockRestore()
+    await store.close()
   })
 
   it('changes neither roots nor what is read, at the head and before', async () => {

@@ -102,6 +102,13 @@ describe('database with a buffer', () => {
     await expect(putBehind({ 1: 1 })).rejects.toThrow('delayed')
   })
 
+  it('writes nothing else before a batch that is being written behind it', async () => {
+    const { done } = await putBehind({ 1: 1, 2: 1 })
+    await put({ 2: 2 })
+    expect(contentOf(stored)).toEqual({ 1: 1, 2: 2 })
+    await done
+  })
+
   it('reads many keys at once wherever they are', async () => {
     const many = async () => {
       const values = await database.snapshot().getMany([6, 5, 1, 2, 3].map((key) => Uint8Array.of(key)))

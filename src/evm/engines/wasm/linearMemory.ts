@@ -36,7 +36,7 @@ export class LinearMemory {
     return length === 0 ? EMPTY_BYTES : this.bytes.slice(pointer, pointer + length)
   }
 
-  /** The bytes of the length of `before`: the same array if it has them already, which its holders never change, or else a copy. */
+  /** `before` itself if the memory has the same bytes at `pointer`, else a copy of as many. For arrays that nobody writes to. */
   copyUnlessEqual(pointer: number, before: Uint8Array): Uint8Array {
     const { bytes } = this
     for (let i = 0; i < before.length; i++) {

@@ -124,6 +124,8 @@ describe('eth_call', () => {
     )
     expect(await run({ [someone]: { balance: '0x64' } }, echo, { from: someone, value: '0x64' })).toBe('0x01')
     expect(await run({ [constant]: { movePrecompileToAddress: someone } })).toBe('0x2a')
+    const identity = '0x0000000000000000000000000000000000000004'
+    expect(await run({ [constant]: { movePrecompileToAddress: identity } }, identity)).toBe('0x2a')
     expect(await run({ [constant]: { code: bytesToHex(ECHO) } }, constant)).toBe('0x01')
   })
 

@@ -75,16 +75,19 @@ function caseOf(code: Uint8Array, gasLimit: bigint): FuzzCase {
 describe('sequences of opcodes that run as one', () => {
   it.each(SEQUENCES)('%s', async (sequence) => {
     const code = assemble(`${WORDS.join(' ')} ${sequence} ${RESULT} 256 PUSH0 RETURN`)
-    expect(await findDifference(caseOf(code, 100_000n), [blocks, reference])).toEqual([])
+    // Frames that cannot pay for a block enter it first.
     for (let gas = 50n; gas < 180n; gas += 3n) {
       expect(await findDifference(caseOf(code, gas), [blocks, plain])).toEqual([])
     }
+    expect(await findDifference(caseOf(code, 100_000n), [blocks, reference])).toEqual([])
   })
 
   it('have the bytes of what is no opcode for nothing else', async () => {
     for (let byte = 0xa5; byte < 0xf0; byte++) {
       const code = Uint8Array.of(...assemble(WORDS.join(' ')), byte, 0, 0)
-      expect(await findDifference(caseOf(code, 100_000n), [blocks, reference])).toEqual([])
+      for (const engine of [blocks, plain]) {
+        expect(await findDifference(caseOf(code, 100_000n), [engine, reference])).toEqual([])
+      }
     }
   })
 

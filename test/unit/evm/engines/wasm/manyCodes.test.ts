@@ -3,7 +3,7 @@ import { applyCall } from '../../../../../src/evm/transition.ts'
 import { bigIntToBytes, hexToBytes } from '../../../../../src/primitives/bytes.ts'
 import { CONTRACT, callOf, contextOn, stateWith } from '../../evmFixture.ts'
 
-/** More, with the tables of their jumps, than an instance keeps between runs. */
+/** More, with the tables of their jumps, than an instance keeps between runs, and more than can have tables of their blocks. */
 const CODES = 1_050
 const CODE_BYTES = 24_576
 const FIRST = 0x1_0000n
@@ -16,9 +16,9 @@ it('takes up a code once in a run, however many there are', async () => {
   const state = stateWith(`0x${callAll}`)
   for (let n = 1; n <= CODES; n++) {
     const code = new Uint8Array(CODE_BYTES)
-    // a jump, and a number that makes it a code of its own
-    code.set(hexToBytes('0x6003565b00'))
-    code.set(bigIntToBytes(BigInt(n), 4), 8)
+    // 40 jumps, so that it would get a table of its blocks, and a number that makes it a code of its own
+    code.set(hexToBytes('0x60285b600190038060025700'))
+    code.set(bigIntToBytes(BigInt(n), 4), 16)
     state.setAccount(bigIntToBytes(FIRST + BigInt(n), 20), { nonce: 1n, code })
   }
   const context = contextOn(state)

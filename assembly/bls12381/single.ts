@@ -1,7 +1,7 @@
-// One point of the curve over Fp, where there is no second one for the other lane: both lanes have a product of the same point.
-import { add, copyLane, mergeLanes, multiplyLanes, PAIR, scale, scaleEach, sumAndDifference, swapLanes } from './field'
-import { X_PARAMETER } from './parameters'
-import { addPoints, copyPoint, Lanes } from './points'
+// Doubles one point of G1: both lanes work on its coordinates, as there is no second point for the other lane.
+import { add, copyLane, mergeLanes, multiplyLanes, PAIR, scale, scaleEach, sumAndDifference, swapLanes } from '../curves/field'
+import { X_PARAMETER } from '../curves/parameters'
+import { addPoints, copyPoint, Lanes } from '../curves/points'
 
 /** The point as it is doubled: Z beside X, and Y in both lanes. */
 const zx = memory.data(i32(PAIR), 16)
@@ -55,13 +55,13 @@ export function doubleTimes(p: usize, count: i32): void {
 /** z = |x|·p of the parameter x, of the point in the first lane; z is not p. */
 export function multiplySingleByParameter(z: usize, p: usize): void {
   copyPoint(z, p)
-  let bit = 63 - i32(clz(X_PARAMETER))
-  while (bit > 0) {
-    // as far as the next bit that is set
-    const rest = X_PARAMETER & ((u64(1) << bit) - 1)
-    const next = rest == 0 ? 0 : 63 - i32(clz(rest))
-    doubleTimes(z, bit - next)
-    if (rest != 0) addPoints<Lanes>(z, z, p)
-    bit = next
+  let doublings = 0
+  for (let bit = 62 - i32(clz(X_PARAMETER)); bit >= 0; bit--) {
+    doublings++
+    const isSet = ((X_PARAMETER >> bit) & 1) !== 0
+    if (!isSet && bit > 0) continue
+    doubleTimes(z, doublings)
+    doublings = 0
+    if (isSet) addPoints<Lanes>(z, z, p)
   }
 }
