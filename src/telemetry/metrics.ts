@@ -83,14 +83,20 @@ export function createConsensusMetrics(registry: Registry) {
   }
 }
 
-/** The same in every thread where transactions are checked or run: the values are added up. */
-const unforeseenErrors = (registers: Registry[]) =>
-  new Counter({
+/**
+ * The same in every thread where transactions are checked or run: the values are added up.
+ * @param places where this thread may come upon them. They begin at 0: an alert sees a number rise, not appear
+ */
+function unforeseenErrors(registers: Registry[], places: readonly string[]) {
+  const counter = new Counter({
     name: 'coind_unforeseen_errors_total',
     help: 'Errors that nobody has foreseen, by place: build, check or decided (of a block), pool, senders',
     labelNames: ['place'],
     registers,
   })
+  for (const place of places) counter.inc({ place }, 0)
+  return counter
+}
 
 /** Metrics of the executor thread: building, execution and commit of blocks. */
 export function createExecutorMetrics(registry: Registry) {
@@ -113,7 +119,7 @@ export function createExecutorMetrics(registry: Registry) {
       help: 'Evidence of double signatures in committed blocks',
       registers,
     }),
-    unforeseenTotal: unforeseenErrors(registers),
+    unforeseenTotal: unforeseenErrors(registers, ['build', 'check', 'decided']),
     speculationsTotal: new Counter({
       name: 'coind_speculations_total',
       help: 'Transactions that were offered to other threads before their turn (EXECUTION_THREADS), by outcome: adopted, conflict (executed again), or alone (executed in their turn only)',
@@ -213,7 +219,7 @@ export function createPoolMetrics(registry: Registry) {
       labelNames: ['reason'],
       registers,
     }),
-    unforeseenTotal: unforeseenErrors(registers),
+    unforeseenTotal: unforeseenErrors(registers, ['pool']),
   }
 }
 
@@ -410,6 +416,6 @@ export function createViewMetrics(registry: Registry) {
       labelNames: ['queue'],
       registers,
     }),
-    unforeseenTotal: unforeseenErrors(registers),
+    unforeseenTotal: unforeseenErrors(registers, ['senders']),
   }
 }

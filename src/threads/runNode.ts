@@ -88,6 +88,9 @@ async function start(
   for (const warning of home.init.warnings) logger.warn(warning)
   const threadMetrics = createThreadMetrics('main')
   const metrics = createConsensusMetrics(threadMetrics.registry)
+  // From 0 on: an alert sees a number rise, not appear.
+  for (let i = 0; i < config.rpc.viewThreads; i++) metrics.threadRestartsTotal.inc({ name: `view-${i}` }, 0)
+  for (let i = 0; i < config.rpc.socketThreads; i++) metrics.threadRestartsTotal.inc({ name: `socket-${i}` }, 0)
   // Without the thread that counts them they are there too, as zeros.
   if (config.snapshots.interval === 0) createSnapshotMetrics(threadMetrics.registry)
   const nodeState = createNodeState()

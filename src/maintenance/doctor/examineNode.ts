@@ -3,7 +3,7 @@ import { availableParallelism, totalmem } from 'node:os'
 import { dataPaths } from '../../app/dataDirectory.ts'
 import type { Config } from '../../config/config.ts'
 import type { Finding } from './finding.ts'
-import { examineDisk, examineOpenFiles, examineSize } from './machine.ts'
+import { examineDisk, examineOpenFiles, examineSize, refusalOfDirectory } from './machine.ts'
 import { examineClock, examinePeers, examinePorts } from './network.ts'
 import { examineKeys, examineRuntime, examineSettings } from './settings.ts'
 
@@ -14,14 +14,18 @@ import { examineKeys, examineRuntime, examineSettings } from './settings.ts'
  */
 export async function examineNode(config: Config): Promise<ReadonlyMap<string, readonly Finding[]>> {
   const paths = dataPaths(config.homedir)
+  const refusal = refusalOfDirectory(config.homedir)
+  // Whoever cannot read the directory would take it for empty.
+  if (refusal !== undefined) return new Map([['disk', [refusal]]])
+  const keys = examineKeys(paths)
   return new Map([
     ['settings', examineSettings(config, paths)],
     ['Node.js', [examineRuntime(process.versions.node)]],
-    ['keys', examineKeys(paths)],
+    ['keys', keys.findings],
     ['disk', examineDisk(config.homedir, () => performance.now())],
     ['files', [examineOpenFiles(ownLimits())]],
-    ['machine', examineSize(availableParallelism(), totalmem())],
-    ['ports', await examinePorts(config)],
+    ['machine', examineSize(availableParallelism(), Math.min(totalmem(), process.constrainedMemory() || totalmem()))],
+    ['ports', await examinePorts(config, keys.nodeId)],
     ['clock', [await examineClock(config.joining.seedNodeUrl, () => Date.now())]],
     ['peers', await examinePeers(config.p2p.persistentPeers)],
   ])

@@ -1,4 +1,14 @@
-import { closeSync, fsyncSync, mkdtempSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  rmSync,
+  statfsSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { type Finding, ok, problem, warning } from './finding.ts'
 
@@ -18,23 +28,37 @@ const LEAST_FILES = 4_096
 const LEAST_MEMORY_BYTES = 1.5 * GIB
 const LEAST_PROCESSORS = 2
 
+/** Why this process cannot use the data directory; undefined: it can, or there is none yet. */
+export function refusalOfDirectory(homedir: string): Finding | undefined {
+  try {
+    accessSync(homedir, constants.R_OK | constants.W_OK | constants.X_OK)
+    return undefined
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return undefined
+    return problem(`${homedir} cannot be used (${code}): run this as the user that runs the node, or mend HOMEDIR`)
+  }
+}
+
 /** Space and speed of the disk that has the data directory. Writes a small file there, and removes it. */
 export function examineDisk(homedir: string, now: () => number): readonly Finding[] {
-  let directory: string
   try {
-    directory = mkdtempSync(join(homedir, 'doctor-'))
+    const { bavail, bsize } = statfsSync(homedir)
+    return [examineSpace(bavail * bsize), examineSync(syncMs(homedir, now))]
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return [warning(`${homedir} does not exist yet: the first start makes it`)]
-    return [problem(`${homedir} cannot be written (${message}): give it to the user that runs the node`)]
-  }
-  try {
-    const { bavail, bsize } = statfsSync(directory)
-    return [examineSpace(bavail * bsize), examineSync(medianSyncMs(join(directory, 'synced'), now))]
-  } finally {
-    rmSync(directory, { recursive: true })
+    return [problem(`${homedir} cannot be written: ${ADVICE.get(code) ?? message}`)]
   }
 }
+
+/** What to do about an error of the system. */
+const ADVICE: ReadonlyMap<string | undefined, string> = new Map([
+  ['ENOSPC', 'the disk is full; make space'],
+  ['EDQUOT', 'the quota is used up; raise it, or make space'],
+  ['EROFS', 'it is mounted read-only'],
+  ['EIO', 'the disk fails; replace it'],
+])
 
 function examineSpace(freeBytes: number): Finding {
   const free = `${(freeBytes / GIB).toFixed(1)} GiB free`
@@ -49,29 +73,39 @@ function examineSync(milliseconds: number): Finding {
   return warning(`${took}: every block waits for some; use a local SSD, not a network disk`)
 }
 
-function medianSyncMs(path: string, now: () => number): number {
-  const file = openSync(path, 'wx', 0o600)
+/** The median of some synced writes in milliseconds. */
+function syncMs(homedir: string, now: () => number): number {
+  const directory = join(homedir, 'doctor')
+  // What a killed one has left.
+  rmSync(directory, { recursive: true, force: true })
+  mkdirSync(directory)
   try {
-    const times = Array.from({ length: SYNCED_WRITES }, () => {
-      const begin = now()
-      writeSync(file, Buffer.alloc(SYNCED_BYTES))
-      fsyncSync(file)
-      return now() - begin
-    })
-    return times.sort((a, b) => a - b)[SYNCED_WRITES / 2]!
+    const file = openSync(join(directory, 'synced'), 'wx', 0o600)
+    try {
+      const times = Array.from({ length: SYNCED_WRITES }, () => {
+        const begin = now()
+        writeSync(file, Buffer.alloc(SYNCED_BYTES))
+        fsyncSync(file)
+        return now() - begin
+      })
+      return times.sort((a, b) => a - b)[SYNCED_WRITES / 2]!
+    } finally {
+      closeSync(file)
+    }
   } finally {
-    closeSync(file)
+    rmSync(directory, { recursive: true })
   }
 }
 
 /** @param limits text of /proc/self/limits; undefined where the system has none */
 export function examineOpenFiles(limits: string | undefined): Finding {
   const limit = /^Max open files +(\S+)/m.exec(limits ?? '')?.[1]
-  if (limit === undefined) return warning('this system does not tell how many files a process may open')
+  if (limit === undefined) return ok('not looked at: this system does not tell how many a process may open')
   if (limit === 'unlimited' || Number(limit) >= LEAST_FILES) return ok(`up to ${limit} open files`)
   return warning(`up to ${limit} open files: raise it to 65536 (LimitNOFILE= of systemd, --ulimit nofile= of docker)`)
 }
 
+/** @param memoryBytes of the machine, or what a container may have of it */
 export function examineSize(processors: number, memoryBytes: number): readonly Finding[] {
   const has = `${processors} processors, ${(memoryBytes / GIB).toFixed(1)} GiB of memory`
   const findings: Finding[] = []

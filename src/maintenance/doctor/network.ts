@@ -10,27 +10,36 @@ const TIMEOUT_MS = 3_000
 /** HTTP tells the time in whole seconds; blocks want half a second. */
 const GOOD_CLOCK_SECONDS = 2
 
-/** Whether the node can listen, or listens already. */
-export async function examinePorts({
-  rpc,
-  p2p,
-  metrics,
-}: Pick<Config, 'rpc' | 'p2p' | 'metrics'>): Promise<readonly Finding[]> {
-  const runs = await answersAsNode(rpc)
-  const ports = [
-    ['RPC_PORT', rpc],
-    ['P2P_PORT', p2p],
-    ['METRICS_PORT', metrics],
-  ] as const
-  const examined = ports.map(async ([name, { host, port }]): Promise<readonly Finding[]> => {
-    if (port === 0) return []
+type Listeners = Pick<Config, 'rpc' | 'p2p' | 'metrics'>
+
+/**
+ * Whether the node can listen, or listens already.
+ * @param nodeId of the node with these settings; undefined: it has no key yet
+ */
+export async function examinePorts(config: Listeners, nodeId: string | undefined): Promise<readonly Finding[]> {
+  const { rpc, p2p, metrics } = config
+  const ports: readonly (readonly [variables: string, host: string, port: number | undefined])[] = [
+    ['RPC', rpc.host, rpc.port],
+    ['P2P', p2p.host, p2p.port],
+    ['METRICS', metrics.host, metrics.port],
+    ['PRIVATE_RPC', rpc.privateListener?.host ?? '', rpc.privateListener?.port],
+    ['GRPC', rpc.host, rpc.grpcPort],
+  ]
+  const runs = nodeId !== undefined && (await runningNodeId(rpc)) === nodeId
+  const examined = ports.map(async ([name, host, port]): Promise<readonly Finding[]> => {
+    if (port === undefined || port === 0) return []
     const error = await listenError(host, port)
-    if (error === undefined) return [ok(`${name} ${port} is free`)]
-    if (error === 'EADDRINUSE' && runs) return [ok(`${name} ${port} is in use, by the running node it seems`)]
-    const advice = error === 'EADDRINUSE' ? 'another program has it: stop that, or set another port' : 'choose another'
-    return [problem(`the node cannot listen at ${name} ${host}:${port} (${error}): ${advice}`)]
+    if (error === undefined) return [ok(`${name}_PORT ${port} is free`)]
+    if (error === 'EADDRINUSE' && runs) return [ok(`${name}_PORT ${port} is in use while this node runs`)]
+    return [problem(`the node cannot listen at ${host}:${port} (${error}): ${listenAdvice(name, error)}`)]
   })
   return (await Promise.all(examined)).flat()
+}
+
+function listenAdvice(name: string, error: string): string {
+  if (error === 'EADDRINUSE') return `another program has ${name}_PORT, or this node, and does not answer yet`
+  if (error === 'EACCES') return `the user may not have ${name}_PORT; take one above 1024`
+  return `this machine does not have the address; mend ${name === 'GRPC' ? 'RPC' : name}_HOST`
 }
 
 /** @returns the code of the error */
@@ -42,15 +51,19 @@ function listenError(host: string, port: number): Promise<string | undefined> {
   })
 }
 
-async function answersAsNode({ host, port }: Config['rpc']): Promise<boolean> {
+/** The ID that the node at a port tells of itself. */
+async function runningNodeId({ host, port }: Pick<Config['rpc'], 'host' | 'port'>): Promise<string | undefined> {
   const reachable = host === '0.0.0.0' || host === '::' ? 'localhost' : host
-  const url = `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}/livez`
+  const url = `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}/rpc/status`
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) })
-    return 'live' in ((await response.json()) as object)
+    const { result } = (await response.json()) as {
+      readonly result?: { readonly node_info?: { readonly id?: string } }
+    }
+    return result?.node_info?.id
   } catch {
     // Nobody answers, or somebody else.
-    return false
+    return undefined
   }
 }
 
@@ -64,20 +77,46 @@ export async function examineClock(seedUrl: string | undefined, now: () => numbe
       'not compared: SEED_NODE_URL is not set. The running node does (coind_clock_offset_seconds); run NTP',
     )
   }
-  const begin = now()
-  let date: string | null
-  try {
-    date = (await fetch(new URL('livez', seedUrl), { signal: AbortSignal.timeout(TIMEOUT_MS) })).headers.get('date')
-  } catch (error) {
-    return warning(`not compared: ${seedUrl} does not answer (${reasonOf(error)})`)
+  const { username, password, host } = new URL(seedUrl)
+  if (username !== '' || password !== '') {
+    return problem('SEED_NODE_URL has a user name or password in it: it must be a public address')
   }
-  const between = (begin + now()) / 2
-  if (date === null || Number.isNaN(Date.parse(date))) return warning(`not compared: ${seedUrl} tells no time`)
-  // The second that it tells has begun up to a second ago.
-  const seconds = (between - (Date.parse(date) + 500)) / 1000
-  const offset = `${Math.abs(seconds).toFixed(1)} s ${seconds < 0 ? 'behind' : 'ahead of'} the seed node's`
-  if (Math.abs(seconds) <= GOOD_CLOCK_SECONDS) return ok(`the clock is about that of the seed node`)
+  try {
+    // The first request opens the connection, whose time would count as the clock's.
+    await timeOf(seedUrl, now)
+    const told = await timeOf(seedUrl, now)
+    return told === undefined ? warning(`not compared: ${host} tells no time of its own`) : examineOffset(told)
+  } catch (error) {
+    return warning(`not compared: ${host} does not answer (${reasonOf(error)})`)
+  }
+}
+
+interface ToldTime {
+  /** of this clock less the other one; the second that was told had begun up to a second before */
+  readonly offsetSeconds: number
+  readonly roundTripSeconds: number
+}
+
+function examineOffset({ offsetSeconds, roundTripSeconds }: ToldTime): Finding {
+  const size = Math.abs(offsetSeconds)
+  if (size <= GOOD_CLOCK_SECONDS + roundTripSeconds / 2) return ok('the clock is about that of the seed node')
+  const offset = `${size.toFixed(1)} s ${offsetSeconds < 0 ? 'behind' : 'ahead of'} the seed node's`
   return problem(`the clock is ${offset}: run NTP (chrony or systemd-timesyncd); a wrong clock misses its votes`)
+}
+
+/** @returns undefined when the answer has no time, or one that a cache has kept */
+async function timeOf(seedUrl: string, now: () => number): Promise<ToldTime | undefined> {
+  const begin = now()
+  const response = await fetch(`${seedUrl.replace(/\/+$/, '')}/livez`, {
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+    redirect: 'error',
+    headers: { 'cache-control': 'no-cache' },
+  })
+  await response.arrayBuffer()
+  const end = now()
+  const date = Date.parse(response.headers.get('date') ?? '')
+  if (Number.isNaN(date) || response.headers.has('age')) return undefined
+  return { offsetSeconds: ((begin + end) / 2 - (date + 500)) / 1000, roundTripSeconds: (end - begin) / 1000 }
 }
 
 /** Whether the configured peers take connections. */

@@ -30,21 +30,28 @@ export function examineRuntime(version: string): Finding {
   return advice === undefined ? ok(`Node.js ${version}`) : warning(advice)
 }
 
-export function examineKeys(paths: DataPaths): readonly Finding[] {
-  const kinds = [
-    ['consensus key', paths.validatorKey, loadValidatorKey],
-    ['node key', paths.nodeKey, loadNodeKey],
-  ] as const
-  const findings = kinds.map(([name, path, load]) => {
-    let exists = false
-    const refusal = refusalOf(() => {
-      exists = load(path) !== undefined
-    })
-    return refusal ?? ok(exists ? `${name} in ${path}` : `no ${name} yet: the first start makes ${path}`)
+/** @returns also the ID of the node, if it has a key */
+export function examineKeys(paths: DataPaths): {
+  readonly findings: readonly Finding[]
+  readonly nodeId: string | undefined
+} {
+  const consensus = readKey('consensus key', paths.validatorKey, loadValidatorKey)
+  const node = readKey('node key', paths.nodeKey, loadNodeKey)
+  const findings = [consensus.finding, node.finding]
+  if (existsSync(paths.copyMark)) {
+    const text = 'this directory is a copy, whose validator does not sign before the original has stopped for good'
+    findings.push(warning(`${text}: see --signer-moved in docs/operations.md`))
+  }
+  return { findings, nodeId: node.key?.id }
+}
+
+function readKey<Key>(name: string, path: string, load: (path: string) => Key | undefined) {
+  let key: Key | undefined
+  const refusal = refusalOf(() => {
+    key = load(path)
   })
-  if (!existsSync(paths.copyMark)) return findings
-  const text = 'this directory is a copy, whose validator does not sign before the original has stopped for good'
-  return [...findings, warning(`${text}: see --signer-moved in docs/operations.md`)]
+  const found = key === undefined ? `no ${name} yet: the first start makes ${path}` : `${name} in ${path}`
+  return { key, finding: refusal ?? ok(found) }
 }
 
 function refusalOf(check: () => void): Finding | undefined {

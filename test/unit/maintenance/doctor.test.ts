@@ -1,17 +1,33 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
 import { type DataPaths, dataPaths } from '../../../src/app/dataDirectory.ts'
 import { type Config, loadConfig } from '../../../src/config/config.ts'
 import { createValidatorKey } from '../../../src/consensus/validatorKey.ts'
-import { examineDisk, examineOpenFiles, examineSize } from '../../../src/maintenance/doctor/machine.ts'
+import {
+  examineDisk,
+  examineOpenFiles,
+  examineSize,
+  refusalOfDirectory,
+} from '../../../src/maintenance/doctor/machine.ts'
 import { examineClock, examinePeers, examinePorts } from '../../../src/maintenance/doctor/network.ts'
 import { examineKeys, examineRuntime, examineSettings } from '../../../src/maintenance/doctor/settings.ts'
 
 const GIB = 2 ** 30
+const ID = '0'.repeat(40)
 let paths: DataPaths
 beforeEach(() => {
   paths = dataPaths(mkdtempSync(join(tmpdir(), 'coind-doctor-')))
@@ -55,19 +71,38 @@ describe('settings', () => {
   })
 })
 
+describe('what deploy/ has', () => {
+  const settingsOf = (text: string): Record<string, string> => {
+    const filled = {
+      SEED_NODE_URL: 'http://seed.example.org:8080',
+      SEED_NODE_ID: ID,
+      SEED_PEER_HOST: 'seed.example.org:26656',
+      GENESIS_HASH: 'ab'.repeat(32),
+    }
+    const { data } = parse(text.split('\n---\n')[0]!) as { readonly data: Record<string, string> }
+    expect(Object.keys(data).filter((name) => data[name] === '')).toEqual(Object.keys(filled))
+    return { ...data, ...filled }
+  }
+
+  it('starts a node in Kubernetes that joins a network, once what is empty is set', () => {
+    const text = readFileSync(new URL('../../../deploy/kubernetes/node.yaml', import.meta.url), 'utf8')
+    expect(states(examineSettings(configWith(settingsOf(text)), paths))).not.toContain('problem')
+  })
+})
+
 describe('keys', () => {
   it('may be missing, and are a problem where others can read them or they are none', () => {
-    expect(states(examineKeys(paths))).toEqual(['ok', 'ok'])
+    expect(states(examineKeys(paths).findings)).toEqual(['ok', 'ok'])
     createValidatorKey(paths.validatorKey, new Uint8Array(32).fill(1))
-    expect(states(examineKeys(paths))).toEqual(['ok', 'ok'])
+    expect(states(examineKeys(paths).findings)).toEqual(['ok', 'ok'])
     chmodSync(paths.validatorKey, 0o644)
     writeFileSync(paths.nodeKey, '{"priv_key":{}}', { mode: 0o600 })
-    expect(states(examineKeys(paths))).toEqual(['problem', 'problem'])
+    expect(states(examineKeys(paths).findings)).toEqual(['problem', 'problem'])
   })
 
   it('of a copy are warned of', () => {
     writeFileSync(paths.copyMark, '{}')
-    expect(states(examineKeys(paths))).toEqual(['ok', 'ok', 'warning'])
+    expect(states(examineKeys(paths).findings)).toEqual(['ok', 'ok', 'warning'])
   })
 })
 
@@ -85,6 +120,9 @@ describe('the machine', () => {
     const file = join(paths.homedir, 'file')
     writeFileSync(file, '')
     expect(states(examineDisk(file, () => 0))).toEqual(['problem'])
+    expect(refusalOfDirectory(paths.homedir)).toBeUndefined()
+    expect(refusalOfDirectory(absent)).toBeUndefined()
+    expect(refusalOfDirectory(join(file, 'below'))?.state).toBe('problem')
   })
 
   it('may be small', () => {
@@ -97,7 +135,7 @@ describe('the machine', () => {
       'ok',
       'ok',
     ])
-    expect(examineOpenFiles(undefined).state).toBe('warning')
+    expect(examineOpenFiles(undefined).state).toBe('ok')
   })
 })
 
@@ -110,16 +148,19 @@ describe('ports', () => {
 
   it('that another program has are a problem; those of a node are not', async () => {
     const other = await listening()
-    expect(states(await examinePorts(portsOf(other.port)))).toEqual(['problem'])
+    expect(states(await examinePorts(portsOf(other.port), ID))).toEqual(['problem'])
     other.close()
-    expect(states(await examinePorts(portsOf(other.port)))).toEqual(['ok'])
+    expect(states(await examinePorts(portsOf(other.port), ID))).toEqual(['ok'])
 
-    const node = createServer((_, response) => response.end('{"live":true}')).listen(0, '127.0.0.1')
+    const node = createServer((_, response) => response.end(JSON.stringify({ result: { node_info: { id: ID } } })))
+    node.listen(0, '127.0.0.1')
     await new Promise((resolve) => node.once('listening', resolve))
     const { port } = node.address() as AddressInfo
-    const [found] = await examinePorts(portsOf(port))
+    const found = await Promise.all([ID, 'another', undefined].map((id) => examinePorts(portsOf(port), id)))
     node.close()
-    expect(found).toMatchObject({ state: 'ok', text: expect.stringContaining('running node') })
+    expect(found.flat().map(({ state }) => state)).toEqual(['ok', 'problem', 'problem'])
+    const elsewhere = { ...portsOf(port), metrics: { host: '192.0.2.1', port: 9464 } }
+    expect((await examinePorts(elsewhere, ID)).at(-1)?.text).toMatch(/EADDRNOTAVAIL.*METRICS_HOST/)
   })
 })
 
@@ -141,13 +182,15 @@ describe('others', () => {
     seed.close()
     expect((await examineClock(url, () => nowMs)).text).toMatch(/does not answer/)
     expect((await examineClock(undefined, () => nowMs)).state).toBe('warning')
+    const secret = await examineClock('http://user:password@127.0.0.1:1/', () => nowMs)
+    expect(secret.state).toBe('problem')
+    expect(secret.text).not.toMatch(/user:|password@/)
   })
 
   it('take connections, or are named', async () => {
     const peer = await listening()
-    const id = '0'.repeat(40)
     const addresses = [`127.0.0.1:${peer.port}`, '127.0.0.1:1', 'nowhere.invalid:26656']
-    const found = await examinePeers(addresses.map((address) => ({ id, address })))
+    const found = await examinePeers(addresses.map((address) => ({ id: ID, address })))
     peer.close()
     expect(states(found)).toEqual(['ok', 'warning', 'warning'])
     expect(found[1]?.text).toMatch(/ECONNREFUSED/)
