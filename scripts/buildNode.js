@@ -8,12 +8,21 @@ import { BUILT, builtEntry, ENTRY, EXPLORER_ENTRY, hashOf, MANIFEST } from '../b
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const ENTRIES = [
   { name: ENTRY.slice(0, -'.js'.length), source: 'src/cli/run.ts' },
-  ...['executor', 'joiner', 'network', 'pool', 'background', 'snapshots', 'socket', 'speculator', 'view'].map(
-    (role) => ({
-      name: role,
-      source: `src/threads/${role}.ts`,
-    }),
-  ),
+  ...[
+    'executor',
+    'joiner',
+    'network',
+    'pool',
+    'background',
+    'snapshots',
+    'socket',
+    'speculator',
+    'tracing',
+    'view',
+  ].map((role) => ({
+    name: role,
+    source: `src/threads/${role}.ts`,
+  })),
   { name: EXPLORER_ENTRY.slice(0, -'.js'.length), source: 'explorer/run.ts' },
   { name: 'explorerIndex', source: 'explorer/ingest/worker.ts' },
   { name: 'compilerProcess', source: 'explorer/verify/compilerProcess.ts' },

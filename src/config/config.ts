@@ -40,7 +40,19 @@ export interface Config extends ChainIds {
   /** heights at which a planned upgrade is not made */
   readonly skipUpgrades: readonly number[]
   readonly log: LogConfig
+  /** undefined: there are no traces */
+  readonly tracing: TracingConfig | undefined
   readonly heartbeatUrl: string | undefined
+}
+
+/** Traces for a collector of OpenTelemetry. */
+export interface TracingConfig {
+  /** base address of OTLP over HTTP */
+  readonly endpoint: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly serviceName: string
+  /** of transactions, from 0 to 1 */
+  readonly share: number
 }
 
 /** Contents of a genesis that this node creates, and the hash of the one that it accepts. */
@@ -213,8 +225,14 @@ export function loadConfig(sources: ConfigSources, homeDirectory: string): Confi
     evmShadow: settings.evmShadow,
     skipUpgrades: settings.skipUpgrades,
     log: { level: settings.logLevel, format: settings.logFormat },
+    tracing: tracingConfig(settings),
     heartbeatUrl: settings.heartbeatUrl,
   })
+}
+
+function tracingConfig(settings: Settings): TracingConfig | undefined {
+  const { otlpEndpoint: endpoint, otlpHeaders: headers, otelServiceName: serviceName, tracedShare: share } = settings
+  return endpoint === undefined ? undefined : { endpoint, headers, serviceName, share }
 }
 
 function rpcConfig(settings: Settings): RpcConfig {

@@ -74,6 +74,27 @@ export const duration: ValueKind<number> = kind('a duration like 14d, 336h or 90
   return ms > 0 && Number.isSafeInteger(ms) ? ms : undefined
 })
 
+/** A part of a whole. */
+export const share: ValueKind<number> = kind('a number from 0 to 1, like 0.05', (value) => {
+  if (!/^[0-9](\.[0-9]{1,9})?$/.test(value)) return undefined
+  return Number(value) <= 1 ? Number(value) : undefined
+})
+
+/** Names and values of HTTP headers, in the form of OpenTelemetry and of W3C Baggage: values are percent-encoded. */
+export const headerList: ValueKind<Readonly<Record<string, string>>> = kind(
+  'headers like name=value, several with commas',
+  (value) => {
+    const pairs = items(value).map((item) => /^([A-Za-z0-9!#$%&'*+.^_`|~-]+)\s*=\s*([\x20-\x7e]*)$/.exec(item))
+    const entries: [string, string][] = []
+    for (const pair of pairs) {
+      const decoded = pair === null ? undefined : percentDecoded(pair[2]!)
+      if (decoded === undefined) return undefined
+      entries.push([pair![1]!, decoded])
+    }
+    return Object.fromEntries(entries)
+  },
+)
+
 export const port: ValueKind<number> = integer(1, 65_535, 'a port')
 
 /** An amount in COIN with up to 18 decimals; read as acoin. */
@@ -193,6 +214,16 @@ function items(value: string): string[] {
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '')
+}
+
+/** undefined: a wrong escape, or one of a character that no header may have */
+function percentDecoded(value: string): string | undefined {
+  try {
+    const decoded = decodeURIComponent(value)
+    return /^[\x20-\x7e]*$/.test(decoded) ? decoded : undefined
+  } catch {
+    return undefined
+  }
 }
 
 function isHost(value: string): boolean {

@@ -9,6 +9,7 @@ import {
   directory,
   duration,
   hash,
+  headerList,
   heights,
   host,
   hostAndPort,
@@ -20,6 +21,7 @@ import {
   peerList,
   port,
   pruningMode,
+  share,
   text,
   type ValueKind,
   yesOrNo,
@@ -134,6 +136,10 @@ export const VARIABLES = {
   logFormat: variable('LOG_FORMAT', 'Operation', choice(['auto', 'human', 'json']), 'auto', '`auto` is `human` in a terminal and `json` elsewhere.'),
   metricsPort: variable('METRICS_PORT', 'Operation', integer(0, 65_535, 'a port'), '9464', 'Port of `GET /metrics` (Prometheus); 0 turns it off.'),
   metricsHost: variable('METRICS_HOST', 'Operation', host, '127.0.0.1', 'Address that METRICS_PORT listens on. Nobody is asked who he is there: let only your own network reach it.'),
+  otlpEndpoint: variable('OTEL_EXPORTER_OTLP_ENDPOINT', 'Operation', httpUrl, undefined, 'OpenTelemetry collector that gets traces of blocks and transactions, by OTLP over HTTP with protobuf at `…/v1/traces`. By default there are none.', true),
+  otlpHeaders: variable('OTEL_EXPORTER_OTLP_HEADERS', 'Operation', headerList, '', 'Headers of requests to that collector.', true),
+  otelServiceName: variable('OTEL_SERVICE_NAME', 'Operation', text(100), 'coind', 'The name by which that collector knows this node; attributes of its spans tell nodes apart.'),
+  tracedShare: variable('OTEL_TRACES_SAMPLER_ARG', 'Operation', share, '0.01', 'The share of transactions that are traced, chosen by their hashes, so that nodes with the same value trace the same ones. Blocks all are.'),
   heartbeatUrl: variable('EXPLORER_HEARTBEAT_URL', 'Operation', httpUrl, undefined, 'Explorer address that the node reports to every 30 seconds, `…/api/network/heartbeat`.', true),
 } as const
 

@@ -22,7 +22,7 @@ import type { ConsensusEnvironment } from './environment.ts'
 import { EvidencePool } from './evidencePool.ts'
 import type { EvidenceStore } from './evidenceStore.ts'
 import { checkRecovery, Recovery, replayDecided } from './recovery.ts'
-import { STEPS } from './roundStateView.ts'
+import { STEPS, type Step } from './roundStateView.ts'
 import { Signer } from './signer.ts'
 import type { PeerDescription, PeerId, Transport, TransportEvents } from './transport.ts'
 import type { ValidatorKey } from './validatorKey.ts'
@@ -66,6 +66,8 @@ interface ConsensusServiceOptions {
   readonly onUnknownSignature: (vote: Vote) => void
   /** see ConsensusEnvironment */
   readonly onTimedProposal: (timestampMs: number, receivedMs: number) => void
+  /** see ConsensusEnvironment */
+  readonly onStep?: ((height: number, round: number, step: Step) => void) | undefined
   /** Called after each block with the milliseconds that this node may work on its next proposal, see {@link BuildBudget}. */
   readonly onBuildBudget?: (budgetMs: number) => void
   readonly log: (message: string, fields: Readonly<Record<string, unknown>>) => void
@@ -336,7 +338,7 @@ class Service implements ConsensusService {
   }
 
   #createEnvironment(): ConsensusEnvironment {
-    const { clock, transport, log, onBehind, onTimedProposal } = this.#options
+    const { clock, transport, log, onBehind, onTimedProposal, onStep } = this.#options
     return {
       wal: {
         append: (entry) => {
@@ -364,6 +366,7 @@ class Service implements ConsensusService {
       publishEvidence: (evidence) => transport.publishEvidence(evidence),
       punish: (peer, what, reason) => transport.punish(peer, what, reason),
       fetchDecided: (from, height) => void this.#fetchDecided(from, height),
+      ...(onStep === undefined ? {} : { onStep }),
       onRoundBegan: () => this.#buildBudget.roundBegan(clock.monotonicMs()),
       build: (request, round) => this.#ask(request.height, (engine) => this.#build(engine, request, round)),
       validate: (block) => {

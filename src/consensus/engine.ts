@@ -57,6 +57,8 @@ export class ConsensusEngine {
   #cancelSweep: (() => void) | undefined
   /** the last timeout of a proposal that was not scheduled, since this node is the only validator */
   #waivedTimeout: EffectOf<'schedule'> | undefined
+  /** the newest `onStep` */
+  #reported: Pick<RoundStateView, 'height' | 'round' | 'step'> | undefined
 
   constructor(options: EngineOptions) {
     const { chain, state, signer, verify, environment } = options
@@ -265,6 +267,7 @@ export class ConsensusEngine {
     const isLogged = input.kind === 'timeout' || input.kind === 'validated'
     if (isLogged && this.#rounds.isValidator) this.#environment.wal.append(input)
     const effects = step(this.#rounds, input)
+    this.#reportStep()
     if (input.kind === 'built' && this.#rounds.isAlone && !effects.some(({ kind }) => kind === 'signProposal')) {
       // No other validator can propose another block.
       throw new Error('the application made a block that cannot be proposed: it is too large')
@@ -273,6 +276,14 @@ export class ConsensusEngine {
       if (this.#phase !== 'running') return
       this.#carryOut(effect)
     }
+  }
+
+  #reportStep(): void {
+    const { height, round, step } = this.#rounds
+    const last = this.#reported
+    if (last?.height === height && last.round === round && last.step === step) return
+    this.#reported = { height, round, step }
+    this.#environment.onStep?.(height, round, step)
   }
 
   #carryOut(effect: Effect): void {

@@ -3,6 +3,7 @@ import type { Evidence, Proposal, UnsignedProposal, UnsignedVote, Vote } from '.
 import type { DecidedBlock, FinalizeResult, ProposalRequest } from './application.ts'
 import type { Clock } from './clock.ts'
 import type { ConsensusMessage } from './messages.ts'
+import type { Step } from './roundStateView.ts'
 import type { Misbehaviour, PeerId } from './transport.ts'
 import type { WalEntry } from './walEntry.ts'
 
@@ -39,6 +40,8 @@ export interface ConsensusEnvironment extends Clock {
   fetchDecided(from: PeerId, height: number): void
   /** A peer sent what no honest peer sends. */
   punish(peer: PeerId, what: Misbehaviour, reason: string): void
+  /** The engine is in another step (or round, or height) than before. */
+  onStep?(height: number, round: number, step: Step): void
   /** A round begins on this node: its proposer may build a block now. */
   onRoundBegan(): void
   /** answered by `engine.built` */

@@ -196,6 +196,28 @@ export function createSnapshotMetrics(registry: Registry) {
   }
 }
 
+/** Metrics of the tracing thread. */
+export function createTracingMetrics(registry: Registry) {
+  const registers = [registry]
+  return {
+    spansTotal: new Counter({
+      name: 'coind_trace_spans_total',
+      help: 'Spans that the threads recorded for the collector',
+      registers,
+    }),
+    droppedSpansTotal: new Counter({
+      name: 'coind_trace_dropped_spans_total',
+      help: 'Spans of transactions that a thread left out because it had recorded too many in a second',
+      registers,
+    }),
+    exportFailuresTotal: new Counter({
+      name: 'coind_trace_export_failures_total',
+      help: 'Batches of spans that the collector did not take, and other reports of failures in sending them',
+      registers,
+    }),
+  }
+}
+
 /** Metrics of the pool thread. */
 export function createPoolMetrics(registry: Registry) {
   const registers = [registry]

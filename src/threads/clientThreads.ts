@@ -5,6 +5,7 @@ import type { Evidence } from '../chain/consensus/types.ts'
 import type { Config } from '../config/config.ts'
 import type { EngineChoice } from '../evm/engines/createEngine.ts'
 import type { NodeIdentity, OwnValidator } from '../rpc/comet/status.ts'
+import type { TracingChannel } from '../telemetry/spans.ts'
 import type { MetricsSnapshot } from '../telemetry/threadMetrics.ts'
 import { type NodeCopies, serveEvidence } from './cometNode.ts'
 import type { NetworkService } from './network.ts'
@@ -46,6 +47,7 @@ export interface ClientThreadsLinks {
   readonly pendingChannel: string
   readonly pendingWatch: PendingWatch
   readonly engine: EngineChoice
+  readonly tracing: TracingChannel | undefined
   /** control ports: their threads take the ends of new channels there */
   readonly pool: MessagePort
   readonly network: MessagePort
@@ -250,7 +252,7 @@ function socketData(options: ClientThreadsOptions, links: ClientThreadsLinks, in
 /** What view and socket threads are started with alike, with new channels to the pool. */
 function rpcData(
   { config, location, chain, clientVersion, nodeState }: ClientThreadsOptions,
-  { databaseGate, publishedHeight, pool }: ClientThreadsLinks,
+  { databaseGate, publishedHeight, pool, tracing }: ClientThreadsLinks,
 ): RpcThreadData {
   const calls = channel()
   const admissions = channel()
@@ -269,6 +271,7 @@ function rpcData(
     pool: { calls: calls.left, admissions: admissions.left },
     publishedHeight,
     nodeState,
+    tracing,
   }
 }
 

@@ -15,6 +15,7 @@ import { bytesToHex } from '../primitives/bytes.ts'
 import { checkKnownAnswers, PRIMITIVE_ANSWERS } from '../primitives/selfTest.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { createExecutorMetrics } from '../telemetry/metrics.ts'
+import { epochMs, openTracer, type TracingChannel } from '../telemetry/spans.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { applicationService } from './executorApplication.ts'
 import { collectWhenIdle } from './idleCollection.ts'
@@ -26,6 +27,7 @@ import { isPoolEmpty, type PoolFilling, type PublishedHeight, setPublishedHeight
 import { endThread, type ThreadData } from './spawn.ts'
 import { connectSpeculators, type SpeculatorLinks } from './speculators.ts'
 import { checkPrecompiles, openThreadEngine } from './threadEngine.ts'
+import { traceApplication } from './tracedApplication.ts'
 
 /** How long a node whose version cannot execute the next block stays up: its peers may still lack the newest block. */
 const UPGRADE_HALT_MS = 5_000
@@ -55,6 +57,7 @@ export interface ExecutorData {
   readonly pool: MessagePort
   readonly poolFilling: PoolFilling
   readonly publishedHeight: PublishedHeight
+  readonly tracing: TracingChannel | undefined
 }
 
 export type ExecutorService = typeof service
@@ -66,6 +69,9 @@ const threadMetrics = createThreadMetrics('executor')
 const metrics = createExecutorMetrics(threadMetrics.registry)
 const log = createLogger(data.config.log, { thread: 'executor' }).child({ part: 'app' })
 const pool = connect<PoolService>(data.pool)
+const tracer = openTracer(data.tracing)
+/** of the newest batch, for its block's trace */
+let written = { milliseconds: 0, bytes: 0 }
 
 const parallel =
   data.speculators &&
@@ -119,6 +125,7 @@ const executor = await openExecutor({
     notify<PoolService, 'headWritten'>(data.pool, 'headWritten')
     setPublishedHeight(data.publishedHeight, height)
     record(headEvent)
+    if (tracer !== undefined) traceWrite(height)
   },
   onUpgradeNeeded: (error) => {
     haltTimer ??= setTimeout(() => {
@@ -128,6 +135,7 @@ const executor = await openExecutor({
   observer: {
     executed: (milliseconds) => metrics.executionSeconds.observe(milliseconds / 1000),
     written: (milliseconds, bytes) => {
+      written = { milliseconds, bytes }
       metrics.dbBatchSeconds.observe(milliseconds / 1000)
       metrics.dbBatchBytes.observe(bytes)
     },
@@ -142,6 +150,12 @@ const executor = await openExecutor({
 // A genesis may have a million accounts.
 delete data.genesis
 
+function traceWrite(height: number): void {
+  const endMs = epochMs()
+  const attributes = { 'coind.height': height, 'coind.batch_bytes': written.bytes }
+  tracer?.block(height, 'block.write', { startMs: endMs - written.milliseconds, endMs, attributes })
+}
+
 function record({ head, update, gasUsed, evidenceCount }: HeadEvent): void {
   metrics.transactionsTotal.inc(update.included.length)
   metrics.gasUsedTotal.inc(Number(gasUsed))
@@ -152,7 +166,7 @@ function record({ head, update, gasUsed, evidenceCount }: HeadEvent): void {
 }
 
 const service = {
-  ...applicationService(executor.application),
+  ...applicationService(tracer === undefined ? executor.application : traceApplication(executor.application, tracer)),
   missingBlocks: () => executor.backfill.missing(),
   addOlderBlocks: (blocks: PackedVerifiedBlocks): void => executor.backfill.add(unpackVerifiedBlocks(blocks)),
   /** Answered while the thread serves. */
@@ -162,6 +176,7 @@ const service = {
     clearTimeout(haltTimer)
     clearTimeout(failureTimer)
     data.pool.close()
+    tracer?.close()
     parallel?.close()
     try {
       await executor.close()

@@ -18,6 +18,7 @@ import { snapshotsIn } from '../snapshot/offeredSnapshots.ts'
 import { Database } from '../storage/database.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { createNetworkMetrics } from '../telemetry/metrics.ts'
+import { epochMs, openTracer, type TracingChannel } from '../telemetry/spans.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { connectBatchAdmissions } from './admissions.ts'
 import { type NodeCopies, publishNetInfo } from './cometNode.ts'
@@ -67,6 +68,7 @@ export interface NetworkData {
   readonly viewThreads: number
   /** where socket threads read the peers */
   readonly copies: NodeCopies
+  readonly tracing: TracingChannel | undefined
 }
 
 export type NetworkService = typeof service
@@ -81,9 +83,11 @@ const mainEvidence = connect<EvidenceService>(data.evidence)
 const viewThreads = Array.from({ length: data.viewThreads }, () => connectReplaceable<ViewService>())
 const recoverSenders = createSenderExamination(viewThreads.map(({ remote }) => remote))
 const offerToPool = connectBatchAdmissions(data.pool.admissions)
+const tracer = openTracer(data.tracing)
 
 /** Recovers the senders of the transactions and offers those with a valid signature to the pool. */
 async function admit(transactions: readonly HashedTransaction[]): Promise<AdmissionCounts> {
+  const startMs = tracer === undefined ? 0 : epochMs()
   const senders = await recoverSenders(transactions.map(({ raw }) => raw))
   const signed: PackedInput[] = []
   const invalid: HashedTransaction[] = []
@@ -95,6 +99,12 @@ async function admit(transactions: readonly HashedTransaction[]): Promise<Admiss
     else signed.push({ ...transaction, sender })
   }
   const admitted = signed.length === 0 ? 0 : await offerToPool(packTransactions(signed))
+  if (tracer !== undefined) {
+    const attributes = { 'coind.batch': transactions.length }
+    for (const { hash } of transactions) {
+      if (tracer.follows(hash)) tracer.transaction(hash, 'p2p.receive', { startMs, attributes })
+    }
+  }
   return { admitted, refused: transactions.length - invalid.length - admitted, invalid, unknown }
 }
 
@@ -159,6 +169,7 @@ const service = {
   close: async () => {
     // First, so that no message of a peer makes a call to another thread any more.
     await network.close()
+    tracer?.close()
     endCopies()
     for (const port of [data.evidence, ...Object.values(data.pool), ...viewThreads, data.reports]) port.close()
     await database.close()

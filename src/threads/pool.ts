@@ -37,7 +37,9 @@ import { createViewCaches, openView } from '../state/view.ts'
 import { Database } from '../storage/database.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { createPoolMetrics } from '../telemetry/metrics.ts'
+import { epochMs, openTracer, type TracingChannel } from '../telemetry/spans.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
+import { TransactionTraces } from '../telemetry/transactionTraces.ts'
 import { serveAdmissions } from './admissions.ts'
 import { collectWhenIdle } from './idleCollection.ts'
 import { serve } from './port.ts'
@@ -87,6 +89,7 @@ export interface PoolData {
   readonly pendingChannel: string
   /** whether a client wants them */
   readonly pendingWatch: PendingWatch
+  readonly tracing: TracingChannel | undefined
 }
 
 export type PoolService = typeof service
@@ -99,6 +102,8 @@ const log = createLogger(data.log, { thread: 'pool' }).child({ part: 'mempool' }
 await waitAtGate(data.databaseGate)
 const database = await Database.open(data.location, { readOnly: true, onDamage: endThread })
 const announcements = new BroadcastChannel(data.pendingChannel)
+const tracer = openTracer(data.tracing)
+const traces = tracer && new TransactionTraces(tracer)
 
 const caches = createViewCaches(randomSeed())
 let snapshot = database.snapshot()
@@ -205,9 +210,11 @@ function decodeNative(raw: Uint8Array): NativeTransaction {
 const admitter =
   (isLocal: boolean) =>
   ({ raw, sender, hash }: PooledTransaction): Admission => {
+    const startMs = traces === undefined ? 0 : epochMs()
     const admission = isNativeEntry(raw)
       ? pool.addNative(decodeNative(raw), isLocal)
       : pool.add(decodeTransaction(raw, hash), sender, isLocal)
+    traces?.checked(hash, startMs, isLocal, admission.accepted ? undefined : admission.reason)
     if (admission.accepted) setPoolEmpty(data.filling, false)
     else metrics.rejectedTotal.inc({ reason: reasonLabel(admission.reason) })
     return admission
@@ -256,6 +263,7 @@ const service = {
     const update = unpackHeadUpdate(packed)
     for (const [address, account] of update.accounts) unwritten.set(bytesKey(address), account)
     pool.headChanged(update)
+    traces?.included(update.height, update.included)
     setPoolEmpty(data.filling, pool.bytes === 0)
     toPeers.repeat()
     const evm = pool.status()
@@ -283,6 +291,7 @@ const service = {
   metrics: () => threadMetrics.snapshot(),
   close: async () => {
     announcements.close()
+    tracer?.close()
     for (const port of [data.executor, ...clients, ...Object.values(data.gossip)]) port.close()
     await snapshot.close()
     await database.close()

@@ -6,6 +6,7 @@ import { type CallScope, monotonicMs, OWN_SCOPE } from '../rpc/callScope.ts'
 import type { KeptLogs } from '../rpc/eth/keptLogs.ts'
 import type { ExecutionHost, Retention, RpcContext } from '../rpc/method.ts'
 import type { ContextLease } from '../rpc/runMethod.ts'
+import { epochMs, type Tracer, type TracingChannel } from '../telemetry/spans.ts'
 import { connectAdmissions } from './admissions.ts'
 import type { PoolService } from './pool.ts'
 import { connect } from './port.ts'
@@ -32,6 +33,7 @@ export interface RpcThreadData {
   readonly pool: PoolPorts
   readonly publishedHeight: PublishedHeight
   readonly nodeState: NodeState
+  readonly tracing: TracingChannel | undefined
 }
 
 interface ContextSourceOptions {
@@ -88,9 +90,31 @@ export function createContextSource({ data, feed, pool, execution, keptLogs }: C
 }
 
 /** What the pool thread offers to clients. */
-export function connectPool({ calls, admissions }: PoolPorts): TxPort & MempoolPort {
+export function connectPool({ calls, admissions }: PoolPorts, tracer: Tracer | undefined): TxPort & MempoolPort {
   const { get, pendingNonce, status, content, contentFrom, check, unconfirmed } = connect<PoolService>(calls)
-  return { add: connectAdmissions(admissions), get, pendingNonce, status, content, contentFrom, check, unconfirmed }
+  const add = connectAdmissions(admissions)
+  return {
+    add: tracer === undefined ? add : traceAdmissions(add, tracer),
+    get,
+    pendingNonce,
+    status,
+    content,
+    contentFrom,
+    check,
+    unconfirmed,
+  }
+}
+
+/** What a client waits for: the way to the pool, its check there, and the answer. */
+function traceAdmissions(add: TxPort['add'], tracer: Tracer): TxPort['add'] {
+  return async (raw, sender, hash) => {
+    const startMs = epochMs()
+    const admission = await add(raw, sender, hash)
+    if (tracer.follows(hash)) {
+      tracer.transaction(hash, 'rpc.submit', { startMs, attributes: { 'coind.accepted': admission.accepted } })
+    }
+    return admission
+  }
 }
 
 export function closePool({ calls, admissions }: PoolPorts): void {

@@ -15,6 +15,8 @@ import { type HeartbeatBody, startHeartbeat } from '../telemetry/heartbeat.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { createConsensusMetrics, createProcessMetrics, createSnapshotMetrics } from '../telemetry/metrics.ts'
 import { serveMetrics } from '../telemetry/metricsServer.ts'
+import { RoundTraces } from '../telemetry/roundTraces.ts'
+import { openTracer } from '../telemetry/spans.ts'
 import { createThreadMetrics, formatMetrics } from '../telemetry/threadMetrics.ts'
 import { createNodeCopies, publishRoundState } from './cometNode.ts'
 import { watchDiskUsage } from './diskUsage.ts'
@@ -170,6 +172,8 @@ async function start(
   const decisions = followDecisions(info, metrics, logger.child({ part: 'consensus' }))
 
   // 4.
+  const tracer = openTracer(threads.tracing)
+  undo.add(() => tracer?.close())
   const transport = createNetworkTransport({
     service: threads.network,
     ...threads.networkPorts,
@@ -188,6 +192,7 @@ async function start(
     views: threads.views,
     decisions,
     metrics,
+    traces: tracer && new RoundTraces(tracer),
     logger,
     onSyncStatus: (status) => {
       isInStep = status.mode === 'consensus'

@@ -35,6 +35,7 @@ import type { NodeView } from '../state/view.ts'
 import { Database } from '../storage/database.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { createSocketMetrics } from '../telemetry/metrics.ts'
+import { openTracer } from '../telemetry/spans.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { connectCometNode, type NodeCopies } from './cometNode.ts'
 import { collectWhenIdle } from './idleCollection.ts'
@@ -172,7 +173,7 @@ function withView<T>(read: (view: NodeView) => T): T {
   }
 }
 
-const pool = connectPool(data.pool)
+const pool = connectPool(data.pool, openTracer(data.tracing))
 const contexts = createContextSource({ data, feed, pool })
 const viewThreads = Array.from({ length: data.viewThreads }, () => connectReplaceable<ViewService>())
 const remoteViews = viewThreads.map(({ remote }) => remote)

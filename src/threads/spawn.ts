@@ -34,6 +34,7 @@ const LIMITS: Readonly<Record<string, ResourceLimits>> = {
   view: { maxYoungGenerationSizeMb: 24 },
   network: { maxYoungGenerationSizeMb: 12, maxOldGenerationSizeMb: OLD_MEGABYTES },
   background: { maxYoungGenerationSizeMb: 12, maxOldGenerationSizeMb: OLD_MEGABYTES },
+  tracing: { maxYoungGenerationSizeMb: 12, maxOldGenerationSizeMb: OLD_MEGABYTES },
 }
 
 /** What the names of threads have of which there are several. */
@@ -86,7 +87,7 @@ export interface Started<S extends Service> {
 
 /** Starts a thread of a role; `index`: which of several. */
 export type StartThread = <S extends Service>(
-  role: 'executor' | 'pool' | 'view' | 'socket' | 'network' | 'background' | 'snapshots' | 'speculator',
+  role: 'executor' | 'pool' | 'view' | 'socket' | 'network' | 'background' | 'snapshots' | 'speculator' | 'tracing',
   index: number | undefined,
   data: unknown,
   transfer: readonly MessagePort[],

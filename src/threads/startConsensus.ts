@@ -10,6 +10,7 @@ import { engineChainOf } from '../consensus/consensusState.ts'
 import { createKeyAlarm } from '../consensus/doubleSignGuard.ts'
 import { openEvidenceFiles } from '../consensus/evidenceStore.ts'
 import { decidesAlone } from '../consensus/recovery.ts'
+import { STEPS } from '../consensus/roundStateView.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import type { HeightTimes } from '../rpc/comet/json/roundState.ts'
 import { createCommitVerifier } from '../sync/commitChecks.ts'
@@ -17,6 +18,7 @@ import { followNode } from '../sync/followNode.ts'
 import type { SyncStatus } from '../sync/syncStatus.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { ConsensusMetrics } from '../telemetry/metrics.ts'
+import type { RoundTraces } from '../telemetry/roundTraces.ts'
 import type { NetworkTransport } from './networkTransport.ts'
 import type { Home } from './openHome.ts'
 import { despiteStops } from './port.ts'
@@ -25,6 +27,8 @@ import { createSenderRecovery } from './viewPool.ts'
 
 /** Version of the application's rules, which headers name. */
 const APP_VERSION = 0
+/** CometBFT's names of the steps, by number. */
+const STEP_NAMES = new Map(Object.entries(STEPS).map(([name, step]) => [step, name]))
 
 interface ConsensusParts {
   readonly home: Home
@@ -33,6 +37,8 @@ interface ConsensusParts {
   readonly views: Threads['views']
   readonly decisions: Decisions
   readonly metrics: ConsensusMetrics
+  /** undefined: no spans are recorded */
+  readonly traces: RoundTraces | undefined
   readonly logger: Logger
   readonly onSyncStatus: (status: SyncStatus) => void
   /** consensus or block sync cannot go on */
@@ -59,7 +65,7 @@ export interface RunningConsensus {
  * @throws WalError, RecoveryError, or what the application throws; the signal's reason
  */
 export async function startConsensus(parts: ConsensusParts): Promise<RunningConsensus> {
-  const { home, application, transport, decisions, metrics, onHalt } = parts
+  const { home, application, transport, decisions, metrics, traces, onHalt } = parts
   const { paths, chain, validatorKey } = home
   const log = parts.logger.child({ part: 'consensus' })
   const syncLog = parts.logger.child({ part: 'sync' })
@@ -78,6 +84,7 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
     transport,
     onDecided: (event) => {
       decisions.onDecided(event)
+      if (event.source === 'consensus' && traces !== undefined) traceDecision(traces, event)
       if (event.source === 'log') return
       if (event.source === 'consensus') follower.decided()
       reservePlaces(service.state.validators)
@@ -91,6 +98,7 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
       log,
       onOffset: (offsetMs) => metrics.clockOffsetSeconds.set(offsetMs / 1000),
     }),
+    onStep: traces && ((height, round, step) => traces.entered({ height, round, step: STEP_NAMES.get(step)! })),
     onBuildBudget: (budgetMs) => metrics.buildBudgetSeconds.set(budgetMs / 1000),
     log: (message, fields) => log.debug(fields, message),
   })
@@ -150,6 +158,15 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
       await service.close()
     },
   }
+}
+
+function traceDecision(traces: RoundTraces, { decided: { block, seenCommit }, timings }: DecidedEvent): void {
+  traces.decided(block.header.height, {
+    'coind.transactions': block.txs.length,
+    'coind.round': seenCommit.round,
+    'coind.proposer': bytesToHex(block.header.proposerAddress).slice(2).toUpperCase(),
+    'coind.log_ms': timings.logMs,
+  })
 }
 
 /** The directory is a copy: says when its validator signs, if it is one. */

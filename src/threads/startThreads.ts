@@ -12,6 +12,7 @@ import { parseNodeId, parsePeerAddress } from '../p2p/peerAddress.ts'
 import { threadEntry } from '../primitives/location.ts'
 import type { Database } from '../storage/database.ts'
 import { columnBytes } from '../storage/diskBytes.ts'
+import type { TracingChannel } from '../telemetry/spans.ts'
 import type { MetricsSnapshot } from '../telemetry/threadMetrics.ts'
 import type { BackgroundData, BackgroundService } from './background.ts'
 import { type ClientThreadsOptions, startClientThreads } from './clientThreads.ts'
@@ -33,6 +34,7 @@ import type { SnapshotsData, SnapshotsService } from './snapshots.ts'
 import { answered, channel, type Started, type StartThread, spawnThread, type Thread } from './spawn.ts'
 import { type StartedSpeculators, startSpeculators } from './speculators.ts'
 import { chooseShadow } from './threadEngine.ts'
+import type { TracingData, TracingService } from './tracing.ts'
 import type { ViewService } from './view.ts'
 
 /** Enough for threads to load their modules on the slowest machines. */
@@ -42,7 +44,7 @@ const LOADING_MS = 20_000
  * running requests a second; a view thread may be in the middle of a long trace, and the executor in that of a heavy block, which the
  * next start executes again from the write-ahead log.
  */
-const CLOSING_MS = { clientsAndPeers: 1_500, readers: 500, executor: 1_000 } as const
+const CLOSING_MS = { clientsAndPeers: 1_500, readers: 500, executor: 1_000, tracing: 1_200 } as const
 
 export interface ThreadsOptions extends ClientThreadsOptions {
   /** opens the database of {@link location} in this thread; it is made when it is absent */
@@ -94,6 +96,8 @@ export interface Threads {
   readonly executor: Remote<ExecutorService>
   readonly network: Remote<NetworkService>
   readonly background: Remote<BackgroundService>
+  /** how this thread records spans too; undefined: it records none */
+  readonly tracing: TracingChannel | undefined
   /** asks the threads without which no block is made or followed whether they still serve */
   readonly pings: Readonly<Record<'executor' | 'pool' | 'network', () => Promise<unknown>>>
   /** the main thread's ends, see `createNetworkTransport` */
@@ -155,18 +159,18 @@ async function startAll(options: ThreadsOptions): Promise<Omit<Threads, 'columnB
   const { signal } = options
   // 2.
   setV8Flags()
-  const wiring = wire(options.config.rpc.socketThreads)
+  const wiring = wire(options.config)
   const engine = await chooseEngine(options.config.evmEngine)
   const shadow = await chooseShadow(options.config)
   /** by name: one that is started again takes the place of the one that ended */
   const started = new Map<string, Thread>()
-  /** threads that come to the gate, or were there: all but the executor and those that died */
+  /** threads that come to the gate, or were there: all but the executor, which opens the database, that for traces, which needs none, and those that died */
   let living = 0
   const start: StartThread = (role, index, data, transfer) => {
     const name = index === undefined ? role : `${role}-${index}`
     const thread = spawnThread(name, threadEntry(role), data, transfer)
     started.set(name, thread)
-    if (role !== 'executor') {
+    if (role !== 'executor' && role !== 'tracing') {
       living++
       thread.died.catch(() => {
         living--
@@ -184,7 +188,8 @@ async function startAll(options: ThreadsOptions): Promise<Omit<Threads, 'columnB
     const clients = startClientThreads(options, links, start)
     const background = startBackground(options, wiring, start)
     const snapshots = options.config.snapshots.interval === 0 ? [] : [startSnapshots(options, wiring, start)]
-    const others = [executor, pool, network, background, ...snapshots]
+    const tracing = startTracing(options, wiring, start)
+    const others = [executor, pool, network, background, ...snapshots, ...tracing]
     const lasting = others.map(({ thread }) => thread.died)
     const died = Promise.race([...lasting, clients.failed])
     // Nothing awaits it before consensus runs.
@@ -203,6 +208,7 @@ async function startAll(options: ThreadsOptions): Promise<Omit<Threads, 'columnB
       executor: executor.remote,
       network: network.remote,
       background: background.remote,
+      tracing: wiring.tracing,
       pings: { executor: executor.remote.ready, pool: pool.remote.ready, network: network.remote.ready },
       networkPorts: {
         control: network.thread.control,
@@ -231,6 +237,7 @@ async function startAll(options: ThreadsOptions): Promise<Omit<Threads, 'columnB
           ...(await close([...views, pool, background], CLOSING_MS.readers)),
           ...(await close([executor], CLOSING_MS.executor)),
           ...(await close(speculators?.threads ?? [], CLOSING_MS.readers)),
+          ...(await close(tracing, CLOSING_MS.tracing)),
         ]
         if (late.length > 0 || !hasClients) options.onThreadsLeft(late)
         else await Promise.all(started.values().map((thread) => thread.stop()))
@@ -301,14 +308,16 @@ function setV8Flags(): void {
  */
 type Wiring = ReturnType<typeof wire>
 
-function wire(socketThreads: number) {
+function wire({ rpc, tracing }: Config) {
   const instance = randomUUID()
   return {
+    /** undefined: no spans are recorded */
+    tracing: tracing && { name: `coind-spans-${instance}`, share: tracing.share },
     /** opens when the database holds a chain */
     databaseGate: createGate(),
     publishedHeight: createPublishedHeight(),
     pendingChannel: `coind-pending-${instance}`,
-    pendingWatch: createPendingWatch(socketThreads),
+    pendingWatch: createPendingWatch(rpc.socketThreads),
     executorToPool: channel(),
     poolFilling: createPoolFilling(),
     network: {
@@ -326,7 +335,7 @@ function wire(socketThreads: number) {
 
 function startExecutor(
   { config, location, chain, genesis, headers }: ThreadsOptions,
-  { publishedHeight, executorToPool, poolFilling }: Wiring,
+  { publishedHeight, executorToPool, poolFilling, tracing }: Wiring,
   execution: Pick<ExecutorData, 'engine' | 'shadow' | 'speculators'>,
   start: StartThread,
 ): Started<ExecutorService> {
@@ -340,6 +349,7 @@ function startExecutor(
     pool: executorToPool.left,
     poolFilling,
     publishedHeight,
+    tracing,
   }
   return start('executor', undefined, data, [data.pool, ...(execution.speculators?.ports ?? [])])
 }
@@ -358,7 +368,7 @@ function startBeside(
 
 function startPool(
   { config, location, chain, nodeState }: ThreadsOptions,
-  { databaseGate, executorToPool, poolFilling, network, pendingChannel, pendingWatch }: Wiring,
+  { databaseGate, executorToPool, poolFilling, network, pendingChannel, pendingWatch, tracing }: Wiring,
   start: StartThread,
 ): Started<PoolService> {
   const data: PoolData = {
@@ -373,13 +383,14 @@ function startPool(
     log: config.log,
     pendingChannel,
     pendingWatch,
+    tracing,
   }
   return start('pool', undefined, data, [data.executor, ...Object.values(data.gossip)])
 }
 
 function startNetwork(
   { config, location, chain, network, identity, copies }: ThreadsOptions,
-  { databaseGate, publishedHeight, network: channels }: Wiring,
+  { databaseGate, publishedHeight, network: channels, tracing }: Wiring,
   start: StartThread,
 ): Started<NetworkService> {
   const pool = { admissions: channels.admissions.left, announcements: channels.announcements.right }
@@ -397,6 +408,7 @@ function startNetwork(
     pool,
     viewThreads: config.rpc.viewThreads,
     copies,
+    tracing,
   }
   return start('network', undefined, data, [data.reports, data.evidence, ...Object.values(pool)])
 }
@@ -417,6 +429,24 @@ function startBackground(
     log: config.log,
   }
   return start('background', undefined, data, [])
+}
+
+/** The thread that sends spans to a collector; none where the settings name none. */
+function startTracing(
+  { config, chain, identity }: ThreadsOptions,
+  { tracing: channel }: Wiring,
+  start: StartThread,
+): Started<TracingService>[] {
+  const { tracing, moniker, log } = config
+  if (tracing === undefined || channel === undefined) return []
+  const data: TracingData = {
+    tracing,
+    identity: { chainId: chain.chainId, nodeId: identity.id },
+    moniker,
+    channel: channel.name,
+    log,
+  }
+  return [start('tracing', undefined, data, [])]
 }
 
 function startSnapshots(

@@ -22,6 +22,7 @@ import { Database } from '../storage/database.ts'
 import { checkPackedCommits, type PackedCommitChecks } from '../sync/commitChecks.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { createViewMetrics } from '../telemetry/metrics.ts'
+import { openTracer } from '../telemetry/spans.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { type DropReason, TaskDropped } from './heavyQueue.ts'
 import { collectWhenIdle } from './idleCollection.ts'
@@ -70,7 +71,7 @@ const hooks = moduleHooks(upgradeRules(data.skipUpgrades))
 const contexts = createContextSource({
   data,
   feed,
-  pool: connectPool(data.pool),
+  pool: connectPool(data.pool, openTracer(data.tracing)),
   execution: (scope) => ({
     engine,
     precompiles,

@@ -2,8 +2,11 @@ import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_pr
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Hex } from 'viem'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { dashboardQueries, GRAFANA_DASHBOARD, grafanaDashboard } from '../../scripts/grafanaDashboard.ts'
+import { ACCOUNTS, CHAIN_ID, GWEI } from './devChain.ts'
+import { startCollector } from './otlpCollector.ts'
 import { rpc } from './rpc.ts'
 import { freePort, startNode, type TestNode } from './startNode.ts'
 
@@ -20,14 +23,71 @@ it('has the dashboard that scripts/grafanaDashboard.ts makes', () => {
   expect(readFileSync(GRAFANA_DASHBOARD, 'utf8')).toBe(grafanaDashboard())
 })
 
+let node: TestNode
+let metricsPort: number
+const collector = await startCollector()
+beforeAll(async () => {
+  metricsPort = await freePort()
+  node = await startNode({
+    environment: {
+      METRICS_PORT: String(metricsPort),
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_EXPORTER_OTLP_HEADERS: 'Authorization=Bearer%20a%2Cb,X-Scope=7',
+      OTEL_TRACES_SAMPLER_ARG: '1',
+    },
+  })
+})
+afterAll(async () => {
+  await node.stop()
+  await collector.close()
+})
+
+describe('traces', () => {
+  it('follow a transaction from its client to its block, and a block from its height’s begin to the disk', async () => {
+    const account = ACCOUNTS[0]!
+    const raw = await account.signTransaction({
+      chainId: CHAIN_ID,
+      nonce: 0,
+      to: account.address,
+      gas: 21_000n,
+      gasPrice: 2n * GWEI,
+    })
+    const hash = await rpc<Hex>(node.url, 'eth_sendRawTransaction', raw)
+    const parts = ['rpc.submit', 'mempool.admit', 'block.build', 'block.finalize']
+    const trace = await collector.trace((span) => span.traceId === hash.slice(2, 34), ['transaction', ...parts])
+    const root = trace.get('transaction')!
+    expect(root.parentSpanId).toBe('')
+    for (const name of parts) expect(trace.get(name)?.parentSpanId).toBe(root.spanId)
+    expect(root.startNs).toBeLessThanOrEqual(trace.get('mempool.admit')!.startNs)
+    expect(root.endNs).toBeGreaterThan(trace.get('block.build')!.startNs)
+
+    // The link leads to the block's own trace.
+    const blockTrace = await collector.trace(
+      (span) => span.traceId === root.linkedTraceId,
+      [
+        'block',
+        'consensus.propose',
+        'consensus.prevote',
+        'consensus.precommit',
+        'consensus.commit',
+        'block.build',
+        'block.finalize',
+        'block.write',
+      ],
+    )
+    expect(blockTrace.get('consensus.commit')!.parentSpanId).toBe(blockTrace.get('block')!.spanId)
+    const { height } = blockTrace.get('block')!
+    const receipt = await rpc<{ blockNumber: Hex }>(node.url, 'eth_getTransactionReceipt', hash)
+    expect(height).toBe(BigInt(receipt.blockNumber))
+    expect(collector.headers()).toMatchObject({ authorization: 'Bearer a,b', 'x-scope': '7' })
+  })
+})
+
 describe.skipIf(!hasPrometheus)('a real Prometheus (skipped where Debian’s package is not installed)', () => {
-  let node: TestNode
   let prometheus: ChildProcess
   let directory: string
   let url: string
   beforeAll(async () => {
-    const metricsPort = await freePort()
-    node = await startNode({ environment: { METRICS_PORT: String(metricsPort) } })
     directory = mkdtempSync(join(tmpdir(), 'coind-prometheus-'))
     const file = join(directory, 'prometheus.yml')
     writeFileSync(
@@ -49,7 +109,7 @@ describe.skipIf(!hasPrometheus)('a real Prometheus (skipped where Debian’s pac
   afterAll(async () => {
     const ended = new Promise((resolve) => prometheus.once('exit', resolve))
     prometheus.kill('SIGTERM')
-    await Promise.all([node.stop(), ended])
+    await ended
     rmSync(directory, { recursive: true })
   })
 

@@ -90,6 +90,7 @@ async function startThreadedNode(chain: TestChain, seedPeer?: { id: string; port
     evidence: evidencePort.left,
     pool: { admissions: admissions.left, announcements: announcements.left },
     viewThreads: 1,
+    tracing: undefined,
     copies,
   }
   const ports = [data.reports, data.evidence, data.pool.admissions, data.pool.announcements]

@@ -1,0 +1,114 @@
+import { BroadcastChannel } from 'node:worker_threads'
+
+/*
+ * Spans of OpenTelemetry, as the threads record them. `src/threads/tracing.ts` makes real ones of them and sends them to a collector. One
+ * trace is the way of one transaction, or that of one block; nodes that report to the same collector add to the same traces.
+ */
+
+/** What a trace is about. */
+export type TraceSubject =
+  /** 64 lowercase hex digits */
+  { readonly kind: 'transaction'; readonly hash: string } | { readonly kind: 'block'; readonly height: number }
+
+/** A part of the way that is over. */
+export interface SpanRecord {
+  readonly subject: TraceSubject
+  readonly name: string
+  /** milliseconds since the epoch, with fractions: {@link epochMs} */
+  readonly startMs: number
+  readonly endMs: number
+  /** the whole way on this node: the other spans of the subject are parts of it */
+  readonly isRoot: boolean
+  readonly attributes: Readonly<Record<string, string | number | boolean>>
+  /** the height of a block whose trace it leads to */
+  readonly block: number | undefined
+}
+
+/** What a thread posts: spans, and how many it has left out since the last post. */
+export interface SpanPost {
+  readonly record: SpanRecord
+  readonly dropped: number
+}
+
+/** What threads need to record spans; plain data. */
+export interface TracingChannel {
+  /** of the broadcast channel */
+  readonly name: string
+  /** the share of transactions that are followed, from 0 to 1; blocks all are */
+  readonly share: number
+}
+
+/** Spans of transactions that one thread records in a second: hashes can be chosen so that all are followed. */
+const SPANS_A_SECOND = 1_000
+
+/** Milliseconds since the epoch, with fractions, on a clock that no correction sets back while the process runs. */
+export function epochMs(): number {
+  return performance.timeOrigin + performance.now()
+}
+
+/** The tracer of this thread; undefined: tracing is off. */
+export function openTracer(channel: TracingChannel | undefined): Tracer | undefined {
+  return channel === undefined ? undefined : new Tracer(channel)
+}
+
+/** Records spans of one thread. */
+export class Tracer {
+  readonly #channel: BroadcastChannel
+  readonly #below: number
+  #second = 0
+  #left = 0
+  #dropped = 0
+
+  constructor({ name, share }: TracingChannel) {
+    this.#channel = new BroadcastChannel(name)
+    this.#channel.unref()
+    this.#below = share * 2 ** 32
+  }
+
+  /**
+   * Whether a transaction is one of those that are followed: every node and thread with the same share chooses the same ones.
+   * @param hash 32 bytes
+   */
+  follows(hash: Uint8Array): boolean {
+    const first = ((hash[0]! << 24) | (hash[1]! << 16) | (hash[2]! << 8) | hash[3]!) >>> 0
+    return first < this.#below
+  }
+
+  /**
+   * A span of a transaction that is followed, which ends now.
+   * @param hash 32 bytes
+   * @param span `startMs` by {@link epochMs}
+   */
+  transaction(hash: Uint8Array, name: string, span: Ended): void {
+    const second = Math.floor(performance.now() / 1000)
+    if (second !== this.#second) {
+      this.#second = second
+      this.#left = SPANS_A_SECOND
+    }
+    if (this.#left === 0) {
+      this.#dropped++
+      return
+    }
+    this.#left--
+    this.#post({ kind: 'transaction', hash: Buffer.from(hash).toString('hex') }, name, span)
+  }
+
+  /** A span of a block, which ends now. */
+  block(height: number, name: string, span: Ended): void {
+    this.#post({ kind: 'block', height }, name, span)
+  }
+
+  close(): void {
+    this.#channel.close()
+  }
+
+  #post(subject: TraceSubject, name: string, { startMs, endMs = epochMs(), isRoot = false, ...rest }: Ended): void {
+    const { attributes = {}, block } = rest
+    const record: SpanRecord = { subject, name, startMs, endMs, isRoot, attributes, block }
+    this.#channel.postMessage({ record, dropped: this.#dropped } satisfies SpanPost)
+    this.#dropped = 0
+  }
+}
+
+type Ended = Pick<SpanRecord, 'startMs'> &
+  Partial<Pick<SpanRecord, 'endMs' | 'isRoot' | 'attributes'>> & { readonly block?: number }
