@@ -1,6 +1,7 @@
 import { entryHash, NO_BLOCK_EVENTS } from '../chain/entries.ts'
-import { ENVELOPE_TERMS } from '../chain/eventIndex.ts'
-import { writeFullyIndexed } from '../chain/indexCoverage.ts'
+import { ENVELOPE_TERMS, envelopeKeys } from '../chain/eventIndex.ts'
+import { TERM_COLUMNS, writeFullyIndexed } from '../chain/indexCoverage.ts'
+import { mayBePacked } from '../chain/logIndex.ts'
 import { checkHashFile, HASHED, type Hashed } from '../chain/segments/hashFile.ts'
 import { hashFilesKey, readHashFiles } from '../chain/segments/hashFiles.ts'
 import { completeHashFiles, missesHashes } from '../chain/segments/makeHashFiles.ts'
@@ -8,7 +9,7 @@ import { readFilled, readMoved, writeTermsOf } from '../chain/segments/moveBlock
 import { findSegment } from '../chain/segments/segments.ts'
 import { findTerms, type ListedTerms, termsEntry, termsKey } from '../chain/segments/segmentTerms.ts'
 import { type ChainReader, openChainReader } from '../chain/store.ts'
-import { indexKeys, putBodyEntries, putHashEntries } from '../chain/writeBlock.ts'
+import { forEachTermEntry, putBodyEntries, putHashEntries } from '../chain/writeBlock.ts'
 import { bytesKey, bytesToBigInt, concatBytes, equalBytes } from '../primitives/bytes.ts'
 import { decodeRLP, encodeRLP } from '../primitives/rlp.ts'
 import { WriteBatch } from '../storage/batch.ts'
@@ -98,11 +99,14 @@ interface Work {
   terms: ListedTerms | undefined
 }
 
-/** Keys are spread over groups by their column and by bytes that differ between hashes and between terms. */
+/** Keys are spread over groups by their column, by bytes that differ between hashes and between terms, and by their last ones. */
 const GROUPS = 65_536
 
 function groupOf(key: Uint8Array): number {
-  return (((key[2]! << 8) | key[3]!) ^ (key[0]! * 0x101)) & (GROUPS - 1)
+  const last = key.length - 1
+  return (
+    (((key[2]! << 8) | key[3]!) ^ ((key[last]! << 8) | key[last - 1]!) ^ (key[0]! * 0x101) ^ key[1]!) & (GROUPS - 1)
+  )
 }
 
 /** The indexes that are rebuilt. */
@@ -115,7 +119,7 @@ function indexRanges(index: 'all' | 'off'): readonly KeyRange[] {
     column(Column.nativeTransaction),
     column(Column.shortHash),
     ...(index === 'all'
-      ? [column(Column.logTerm), column(Column.eventTerm)]
+      ? [column(Column.logTerm), column(Column.packedLogTerms), column(Column.eventTerm)]
       : [{ start: ENVELOPE_TERMS, end: prefixEnd(ENVELOPE_TERMS) }]),
   ]
 }
@@ -161,7 +165,8 @@ async function addMissing(
       for (let compared = 0; compared < stepEntries && work.next <= headHeight; work.next++) {
         if (index === 'all') await remakeTerms(database, work, batch, signal)
         const isIndexed = index === 'all' && work.terms === undefined
-        compared += addBlock(compare, work.chain, work.next, isIndexed)
+        const form = { isIndexed, isPackable: isPackable(database, work.next) }
+        compared += addBlock(compare, work.chain, work.next, form)
       }
       batch.put(PROGRESS_KEY, encodeProgress(index, work))
       await database.write(batch, { sync: true })
@@ -220,7 +225,7 @@ function comparison(
       if (isHashInFile(chain, moved, key, value)) return
       const stored = readEntry(database, key)
       // Two blocks may share the beginning of a hash: the later one has the entry.
-      if (stored !== undefined && isLater(key, stored, value) && isEntry(chain, moved, key, stored)) return
+      if (stored !== undefined && isLater(key, stored, value) && isEntry(database, chain, moved, key, stored)) return
       groups[groupOf(key)]!++
       if (stored !== undefined && equalBytes(stored, value)) return
       batch.put(key, value)
@@ -239,6 +244,11 @@ function readEntry(database: DatabaseReader, key: Uint8Array): Uint8Array | unde
   }
 }
 
+/** As {@link mayBePacked}, of an index with damaged entries. */
+function isPackable(database: DatabaseReader, height: number): boolean {
+  return mayBePacked({ get: (key) => readEntry(database, key) }, height)
+}
+
 /** Whether an entry of a block is one of a hash that is in a file. */
 function isHashInFile(chain: ChainReader, moved: MovedRange, key: Uint8Array, value: Uint8Array): boolean {
   if (isEnvelope(key)) return isMoved(moved, readHeight(key, key.length - HEIGHT_BYTES))
@@ -253,12 +263,16 @@ const HASH_COLUMNS: ReadonlySet<number> = new Set([
 ])
 
 function isLater(key: Uint8Array, stored: Uint8Array, value: Uint8Array): boolean {
-  const isHash = key[0] !== Column.logTerm && key[0] !== Column.eventTerm
-  return isHash && stored.length === value.length && readHeight(stored, 0) > readHeight(value, 0)
+  return !TERM_COLUMNS.has(key[0]) && stored.length === value.length && readHeight(stored, 0) > readHeight(value, 0)
 }
 
 /** @returns how many entries the block must have: at least the one of its hash */
-function addBlock(target: Pick<WriteBatch, 'put'>, chain: ChainReader, height: number, isIndexed: boolean): number {
+function addBlock(
+  target: Pick<WriteBatch, 'put'>,
+  chain: ChainReader,
+  height: number,
+  form: { readonly isIndexed: boolean; readonly isPackable: boolean },
+): number {
   const hash = chain.hash(height)
   if (hash === undefined) throw damagedContents(`block ${height} is missing`)
   const known = new Set<string>()
@@ -274,7 +288,7 @@ function addBlock(target: Pick<WriteBatch, 'put'>, chain: ChainReader, height: n
   if (height < chain.oldestBlock) return known.size
   const entries = chain.entryResults(height) ?? []
   const events = chain.blockEvents(height) ?? NO_BLOCK_EVENTS
-  putBodyEntries(counted, { height, entries, events, isIndexed })
+  putBodyEntries(counted, { height, entries, events, ...form })
   return known.size
 }
 
@@ -304,7 +318,7 @@ async function removeExtra(
     batch = new WriteBatch()
   }
   await walk(database, index, progress, signal, async (key, value) => {
-    if (!isSuspect(key) || (isEntry(chain, moved, key, value) && !isInFile(database, moved, key))) return
+    if (!isSuspect(key) || (isEntry(database, chain, moved, key, value) && !isInFile(database, moved, key))) return
     batch.del(key)
     note(findings, key, 'extra')
     if (batch.length >= stepEntries) await flush()
@@ -337,14 +351,26 @@ async function walk(
 }
 
 /** Whether a block of the chain has this entry in an index. */
-function isEntry(chain: ChainReader, moved: MovedRange, key: Uint8Array, value: Uint8Array): boolean {
+function isEntry(
+  database: DatabaseReader,
+  chain: ChainReader,
+  moved: MovedRange,
+  key: Uint8Array,
+  value: Uint8Array,
+): boolean {
   if (key[0] === Column.shortHash) return false
   const rest = key.subarray(1)
-  if (key[0] === Column.logTerm || key[0] === Column.eventTerm) {
+  if (TERM_COLUMNS.has(key[0])) {
     const height = rest.length < HEIGHT_BYTES ? -1 : readHeight(rest, rest.length - HEIGHT_BYTES)
-    if (value.length > 0 || height < chain.oldestBlock || height > chain.headHeight) return false
-    const keys = indexKeys(height, chain.entryResults(height) ?? [], chain.blockEvents(height) ?? NO_BLOCK_EVENTS)
-    return keys.some((other) => equalBytes(other, key))
+    if (height < chain.oldestBlock || height > chain.headHeight) return false
+    const entries = chain.entryResults(height) ?? []
+    if (isEnvelope(key)) return value.length === 0 && envelopeKeys(height, entries).some((one) => equalBytes(one, key))
+    let isFound = false
+    const events = chain.blockEvents(height) ?? NO_BLOCK_EVENTS
+    forEachTermEntry({ height, entries, events, isPackable: isPackable(database, height) }, (one, itsValue) => {
+      isFound ||= equalBytes(one, key) && equalBytes(itsValue, value)
+    })
+    return isFound
   }
   if (value.length < HEIGHT_BYTES) return false
   const height = readHeight(value, 0)
@@ -365,7 +391,7 @@ function isEntry(chain: ChainReader, moved: MovedRange, key: Uint8Array, value: 
 
 /** Whether a file beside segments has this entry. */
 function isInFile(database: DatabaseReader, moved: MovedRange, key: Uint8Array): boolean {
-  if (key[0] !== Column.logTerm && key[0] !== Column.eventTerm) return false
+  if (!TERM_COLUMNS.has(key[0])) return false
   const height = readHeight(key, key.length - HEIGHT_BYTES)
   return isMoved(moved, height) && (isEnvelope(key) || findTerms(database, height) !== undefined)
 }

@@ -3,10 +3,11 @@ import { Column, columnKey, heightBytes } from '../storage/columns.ts'
 import type { DatabaseReader } from '../storage/database.ts'
 import { encodeBlock } from './consensus/block.ts'
 import { NO_BLOCK_EVENTS } from './entries.ts'
+import { envelopeKeys } from './eventIndex.ts'
 import { readFilled, readMoved } from './segments/moveBlocks.ts'
 import { findTerms, type ListedTerms } from './segments/segmentTerms.ts'
 import { oldestBlockEntry, openChainReader } from './store.ts'
-import { indexKeys, transactionKey } from './writeBlock.ts'
+import { deleteTermEntries, transactionKey } from './writeBlock.ts'
 
 /**
  * Adds deletes to a batch, which drop the transactions, receipts and indexes of at most `count` blocks below `oldestToKeep`, oldest
@@ -32,7 +33,8 @@ export function dropBlockBodies(
     if (terms === undefined || height > terms.last) terms = findTerms(database, height)
     if (isMoved && terms !== undefined) continue
     const entries = reader.entryResults(height) ?? []
-    for (const key of indexKeys(height, entries, reader.blockEvents(height) ?? NO_BLOCK_EVENTS)) batch.del(key)
+    deleteTermEntries(batch, database, { height, entries, events: reader.blockEvents(height) ?? NO_BLOCK_EVENTS })
+    for (const key of envelopeKeys(height, entries)) batch.del(key)
     if (isMoved) continue
     for (const entry of entries) {
       const key = transactionKey(entry)

@@ -40,17 +40,28 @@ export function writeFullyIndexed(batch: WriteBatch): void {
   batch.del(INDEXED_KEY)
 }
 
+/** Columns of terms with the heights of blocks behind them. */
+export const TERM_COLUMNS: ReadonlySet<number | undefined> = new Set([
+  Column.logTerm,
+  Column.packedLogTerms,
+  Column.eventTerm,
+])
+
 /**
  * Where the keys of both indexes are, without those by which transactions are found by their hashes; and the list of files with terms, which
  * are no part of the database any more when they are not listed.
  */
 export function termRanges(): readonly KeyRange[] {
-  const [logs, events, files] = [Column.logTerm, Column.eventTerm, Column.segmentTerms].map((column) =>
-    columnKey(column),
-  )
+  const [logs, packed, events, files] = [
+    Column.logTerm,
+    Column.packedLogTerms,
+    Column.eventTerm,
+    Column.segmentTerms,
+  ].map((column) => columnKey(column))
   return [
     { start: files!, end: prefixEnd(files!) },
     { start: logs!, end: prefixEnd(logs!) },
+    { start: packed!, end: prefixEnd(packed!) },
     { start: events!, end: ENVELOPE_TERMS },
     { start: prefixEnd(ENVELOPE_TERMS)!, end: prefixEnd(events!) },
   ]

@@ -1,20 +1,24 @@
 import type { Address } from '../primitives/address.ts'
+import { EMPTY_BYTES } from '../primitives/bytes.ts'
 import { keccak256 } from '../primitives/hash.ts'
+import { keccakView } from '../primitives/keccak.ts'
 import { Column, columnKey, heightBytes } from '../storage/columns.ts'
-import type { DatabaseReader } from '../storage/database.ts'
+import type { DatabaseReader, KeyReader } from '../storage/database.ts'
 import type { EthereumHeader } from './ethereumBlock.ts'
 import type { KeptHeights } from './keptHeights.ts'
-import { bloomBits, bloomMayContainAny, forEachLogDigest, isEmptyBloom, type Log } from './receipt.ts'
+import { forEachPackedEntry, logFingerprint, packableFingerprints, packedHeights } from './packedLogTerms.ts'
+import { bloomBits, bloomMayContainAny, forEachLogItem, isEmptyBloom, type Log } from './receipt.ts'
 import { indexedHeights } from './termHeights.ts'
 
 /**
  * The index of logs maps a term to the heights of blocks that contain it. A term is a kind byte and 8 bytes of the keccak256 of an
- * address or topic. Different addresses or topics may have the same term, so a reader filters the logs themselves.
+ * address or topic. Different addresses or topics may have the same term, so a reader filters the logs themselves. Where a block has
+ * thousands of terms they are packed into few entries (packedLogTerms.ts), but for the one of any log.
  */
 const TERM_BYTES = 9
 
-/** Kinds of terms: any log at all, the address, the topic at position 0 to 3. */
-const Kind = { any: 0, address: 1, topic: 2 } as const
+/** Kinds of terms: any log at all (0), the address, the topics at position 1 to 4 behind it. */
+const Kind = { any: 0, address: 1 } as const
 
 /** The parts of a log filter that the index can use: the alternatives of each position. An empty list matches anything. */
 export interface LogTerms {
@@ -39,17 +43,43 @@ function termOf(kind: number, digest: Uint8Array, at: number): Uint8Array {
 }
 
 const ANY_LOG = new Uint8Array(TERM_BYTES)
+/** Value of the entry of any log where the other terms of the block are packed. */
+const PACKED = Uint8Array.of(1)
+
+/** Whether the database may have a block's terms packed: not where an older version has written an entry for each. */
+export function mayBePacked(db: Pick<KeyReader, 'get'>, height: number): boolean {
+  return db.get(columnKey(Column.logTerm, ANY_LOG, heightBytes(height)))?.length !== 0
+}
 
 /**
- * Keys of the index entries for a block with these logs, each once. A block may have 200,000 different ones: digests are sorted as numbers
- * of 64 bits, so that equal ones are neighbours, because strings in a set take five times as long.
+ * Calls `visit` for each entry of the index for a block with these logs, once.
+ * @param isPackable false: every term has an entry of its own, however many there are
+ */
+export function forEachLogEntry(
+  height: number,
+  logs: readonly Log[],
+  isPackable: boolean,
+  visit: (key: Uint8Array, value: Uint8Array) => void,
+): void {
+  const prints = isPackable ? packableFingerprints(logs) : undefined
+  if (prints === undefined) {
+    for (const key of logIndexKeys(height, logs)) visit(key, EMPTY_BYTES)
+  } else {
+    visit(columnKey(Column.logTerm, ANY_LOG, heightBytes(height)), PACKED)
+    forEachPackedEntry(height, prints, visit)
+  }
+}
+
+/**
+ * Keys of the terms of a block with these logs, each once, as they are where none is packed. A block may have 200,000 different ones: digests
+ * are sorted as numbers of 64 bits, so that equal ones are neighbours, because strings in a set take five times as long.
  */
 export function logIndexKeys(height: number, logs: readonly Log[]): Uint8Array[] {
   if (logs.length === 0) return []
   const kinds: TermDigests[] = []
-  forEachLogDigest(logs, (position, digest) => {
+  forEachLogItem(logs, (position, bytes) => {
     kinds[position] ??= new TermDigests(logs.length)
-    kinds[position].add(digest)
+    kinds[position].add(keccakView(bytes))
   })
   const suffix = heightBytes(height)
   const keys = [columnKey(Column.logTerm, ANY_LOG, suffix)]
@@ -87,9 +117,24 @@ class TermDigests {
   }
 }
 
-/** Entries that are read between two pauses, and how many of them the start of another list counts as. */
+/**
+ * Entries that are read between two pauses, how many of them the start of another list counts as, and of how many bytes of a packed entry
+ * one takes as long.
+ */
 const ENTRIES_PER_PAUSE = 1_000
 const LIST_COST = 50
+const BYTES_PER_ENTRY = 10_000
+
+/** A term as it is in the index by itself, and as it is where it is packed: that of any log never is. */
+interface IndexTerm {
+  readonly term: Uint8Array
+  readonly print?: number
+}
+
+/** @param position 0 for an address, 1 to 4 for topics */
+function indexTerm(position: number, bytes: Uint8Array): IndexTerm {
+  return { term: logTerm(Kind.address + position, bytes), print: logFingerprint(position, bytes) }
+}
 
 /**
  * Heights in [from, to], ascending, whose blocks contain a term of every position (any of its alternatives).
@@ -103,12 +148,11 @@ export async function indexedLogHeights(
   { from, to }: { readonly from: number; readonly to: number },
   pause?: () => Promise<void>,
 ): Promise<readonly number[]> {
-  const positions: Uint8Array[][] = []
-  if (terms.addresses.length > 0) positions.push(terms.addresses.map((address) => logTerm(Kind.address, address)))
-  for (const [position, alternatives] of terms.topics.entries()) {
-    if (alternatives.length > 0) positions.push(alternatives.map((topic) => logTerm(Kind.topic + position, topic)))
+  const positions: IndexTerm[][] = []
+  for (const [position, alternatives] of [terms.addresses, ...terms.topics].entries()) {
+    if (alternatives.length > 0) positions.push(alternatives.map((bytes) => indexTerm(position, bytes)))
   }
-  if (positions.length === 0) positions.push([ANY_LOG])
+  if (positions.length === 0) positions.push([{ term: ANY_LOG }])
 
   let sincePause = 0
   const count = (entries: number): Promise<void> | undefined => {
@@ -117,20 +161,28 @@ export async function indexedLogHeights(
     sincePause = 0
     return pause?.()
   }
-  const read = async (term: Uint8Array, first: number, last: number): Promise<number[]> => {
+  const read = async (key: Uint8Array, print: number | undefined, first: number, last: number) => {
     const heights: number[] = []
-    for await (const height of indexedHeights(db, term, first, last, { pause })) {
+    for await (const height of indexedHeights(db, key, first, last, { pause })) {
       await count(1)
       heights.push(height)
     }
-    return heights
+    if (print === undefined) return heights
+    const packed: number[] = []
+    for await (const { height, isFound, bytes } of packedHeights(db, print, first, last)) {
+      await count(1 + bytes / BYTES_PER_ENTRY)
+      if (isFound) packed.push(height)
+    }
+    return union(heights, packed)
   }
   let matching: readonly number[] | undefined
   for (const alternatives of positions) {
     let found: readonly number[] = []
-    for (const alternative of alternatives) {
+    for (const { term, print } of alternatives) {
       await count(LIST_COST)
-      const heights = await kept.find(columnKey(Column.logTerm, alternative), from, to, read)
+      const heights = await kept.find(columnKey(Column.logTerm, term), from, to, (key, first, last) =>
+        read(key, print, first, last),
+      )
       found = found.length === 0 ? heights : union(found, heights)
     }
     const others = matching && new Set(matching)
@@ -142,6 +194,7 @@ export async function indexedLogHeights(
 
 /** Of two ascending lists. */
 function union(a: readonly number[], b: readonly number[]): readonly number[] {
+  if (a.length === 0) return b
   return b.length === 0 ? a : [...new Set([...a, ...b])].sort((one, other) => one - other)
 }
 

@@ -1,6 +1,7 @@
 import type { Address } from '../primitives/address.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import { type Hash, keccak256 } from '../primitives/hash.ts'
+import { keccakView } from '../primitives/keccak.ts'
 import { itemLength, rlpLength, writeHeader, writeItem } from '../primitives/rlp.ts'
 
 export interface Receipt {
@@ -71,25 +72,30 @@ const EMPTY_BLOOM = new Uint8Array(BLOOM_BYTES)
 export function logsBloom(logs: readonly Log[]): Uint8Array {
   if (logs.length === 0) return EMPTY_BLOOM
   const bloom = new Uint8Array(BLOOM_BYTES)
-  forEachLogDigest(logs, (_position, digest) => setBits(bloom, digest))
+  forEachLogItem(logs, (_position, bytes) => setBits(bloom, keccakView(bytes)))
   return bloom
 }
 
 /**
- * keccak256 of the address of each log, at position 0, and of its topics, at positions 1 to 4. What the log before has at the same
- * position is left out: most logs follow another one of the same contract and event.
+ * The address of each log, at position 0, and its topics, at positions 1 to 4. What the log before has at the same position is left out:
+ * most logs follow another one of the same contract and event.
  */
-export function forEachLogDigest(logs: readonly Log[], visit: (position: number, digest: Hash) => void): void {
+export function forEachLogItem(logs: readonly Log[], visit: (position: number, bytes: Uint8Array) => void): void {
   let before: Log | undefined
   for (const log of logs) {
-    if (before === undefined || !equalBytes(log.address, before.address)) visit(0, keccak256(log.address))
+    if (before === undefined || !isSame(log.address, before.address)) visit(0, log.address)
     for (let i = 0; i < log.topics.length; i++) {
       const topic = log.topics[i]!
       const topicBefore = before?.topics[i]
-      if (topicBefore === undefined || !equalBytes(topic, topicBefore)) visit(i + 1, keccak256(topic))
+      if (topicBefore === undefined || !isSame(topic, topicBefore)) visit(i + 1, topic)
     }
     before = log
   }
+}
+
+/** Topics that are numbers differ in their last bytes, so these are compared first. */
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  return a === b || (a[a.length - 1] === b[b.length - 1] && equalBytes(a, b))
 }
 
 /** The union of bloom filters: a block's from its receipts'. */

@@ -3,9 +3,10 @@ import { Column, columnKey, heightBytes, readHeight } from '../storage/columns.t
 import { damagedIn } from '../storage/damage.ts'
 import type { KeyReader } from '../storage/database.ts'
 import { NO_BLOCK_EVENTS } from './entries.ts'
+import { envelopeKeys } from './eventIndex.ts'
 import type { ChainReader } from './store.ts'
 import { removeValidators } from './validatorRecords.ts'
-import { consensusHashKey, indexKeys, transactionKey, writeHeadRecord } from './writeBlock.ts'
+import { consensusHashKey, deleteTermEntries, transactionKey, writeHeadRecord } from './writeBlock.ts'
 
 /**
  * Adds deletes to a batch, which take the newest block out of the database: what `writeBlock`, `writeValidators` and `writeHeadRecord` have
@@ -32,7 +33,8 @@ export function removeNewestBlock(batch: WriteBatch, db: KeyReader, chain: Chain
     const value = key && db.get(key)
     if (value !== undefined && readHeight(value, 0) === height) batch.del(key!)
   }
-  for (const key of indexKeys(height, entries, chain.blockEvents(height) ?? NO_BLOCK_EVENTS)) batch.del(key)
+  deleteTermEntries(batch, db, { height, entries, events: chain.blockEvents(height) ?? NO_BLOCK_EVENTS })
+  for (const key of envelopeKeys(height, entries)) batch.del(key)
   removeValidators(batch, db, height + 2)
   const { lastBlockId, lastResultsHash } = block.header
   writeHeadRecord(batch, {

@@ -4,13 +4,14 @@ import { decodeRLP, encodeRLP } from '../primitives/rlp.ts'
 import type { WriteBatch } from '../storage/batch.ts'
 import type { LateEntry } from '../storage/bufferedDatabase.ts'
 import { Column, columnKey, HEIGHT_BYTES, heightBytes, writeHeight } from '../storage/columns.ts'
-import type { DatabaseReader } from '../storage/database.ts'
+import type { DatabaseReader, KeyReader } from '../storage/database.ts'
 import { decodeCommit, encodeCommit } from './consensus/commit.ts'
 import type { BlockId, Commit } from './consensus/types.ts'
 import { type BlockEvents, entryHash, type StoredEntry } from './entries.ts'
 import { type EthereumHeader, encodeEthereumHeader } from './ethereumBlock.ts'
 import { envelopeKeys, eventIndexKeys } from './eventIndex.ts'
-import { logIndexKeys } from './logIndex.ts'
+import { forEachLogEntry, logIndexKeys, mayBePacked } from './logIndex.ts'
+import type { Log } from './receipt.ts'
 import { encodeResults, isEmptyResult } from './storedResults.ts'
 
 /** The parts of a block that are written to the database. */
@@ -68,16 +69,17 @@ export function putBodyEntries(
     entries,
     events,
     isIndexed,
-  }: Pick<BlockRecord, 'entries' | 'events' | 'isIndexed'> & { readonly height: number },
+    isPackable = true,
+  }: Omit<IndexedBlock, 'isPackable'> & Pick<BlockRecord, 'isIndexed'> & Partial<IndexedBlock>,
 ): void {
   entries.forEach((entry, position) => {
     const key = transactionKey(entry)
     if (key === undefined) return
     batch.put(key, locationBytes(height, entry.kind === 'evm' ? entry.index : position))
   })
-  for (const key of isIndexed ? indexKeys(height, entries, events) : envelopeKeys(height, entries)) {
-    batch.put(key, EMPTY_BYTES)
-  }
+  const put = (key: Uint8Array, value: Uint8Array): void => batch.put(key, value)
+  if (isIndexed) forEachTermEntry({ height, entries, events, isPackable }, put)
+  for (const key of envelopeKeys(height, entries)) put(key, EMPTY_BYTES)
 }
 
 /** The key under which a transaction is found by its hash; undefined when it could not start. */
@@ -86,15 +88,41 @@ export function transactionKey(entry: StoredEntry): Uint8Array | undefined {
   return entry.kind === 'native' ? columnKey(Column.nativeTransaction, entryHash(entry.raw)) : undefined
 }
 
-/** Keys of a block in the indexes of logs and of events. */
-export function indexKeys(height: number, entries: readonly StoredEntry[], events: BlockEvents): Uint8Array[] {
-  return [...termKeys(height, entries, events), ...envelopeKeys(height, entries)]
+/** What the indexes of logs and events have of a block. */
+interface IndexedBlock extends Pick<BlockRecord, 'entries' | 'events'> {
+  readonly height: number
+  /** whether terms of logs may be packed: see `forEachLogEntry` */
+  readonly isPackable: boolean
 }
 
-/** The same without those under which transactions are found by their hashes: of blocks in segments they may be in a file. */
+/**
+ * Calls `visit` for each entry of a block in the indexes of logs and of events, without those under which transactions are found by their
+ * hashes.
+ */
+export function forEachTermEntry(
+  { height, entries, events, isPackable }: IndexedBlock,
+  visit: (key: Uint8Array, value: Uint8Array) => void,
+): void {
+  forEachLogEntry(height, logsOf(entries), isPackable, visit)
+  for (const key of eventIndexKeys(height, entries, events)) visit(key, EMPTY_BYTES)
+}
+
+/** Keys of the terms of a block, none packed: what files beside segments are made of. */
 export function termKeys(height: number, entries: readonly StoredEntry[], events: BlockEvents): Uint8Array[] {
-  const logs = entries.flatMap((entry) => (entry.kind === 'evm' ? entry.receipt.logs : []))
-  return [...logIndexKeys(height, logs), ...eventIndexKeys(height, entries, events)]
+  return [...logIndexKeys(height, logsOf(entries)), ...eventIndexKeys(height, entries, events)]
+}
+
+function logsOf(entries: readonly StoredEntry[]): readonly Log[] {
+  return entries.flatMap((entry) => (entry.kind === 'evm' ? entry.receipt.logs : []))
+}
+
+/** Adds deletes of what {@link forEachTermEntry} visits, as the database has it. */
+export function deleteTermEntries(
+  batch: Pick<WriteBatch, 'del'>,
+  db: Pick<KeyReader, 'get'>,
+  block: Omit<IndexedBlock, 'isPackable'>,
+): void {
+  forEachTermEntry({ ...block, isPackable: mayBePacked(db, block.height) }, (key) => batch.del(key))
 }
 
 /** The key has only a prefix of the hash: readers compare the whole hash with the block's. */

@@ -22,6 +22,13 @@ export function keccakOfInput(length: number): Uint8Array {
   return hash.slice()
 }
 
+/** keccak-256 of a few bytes, at most as many as {@link keccakInput} has, until the next hash: that takes the place of this one. */
+export function keccakView(bytes: Uint8Array): Uint8Array {
+  writeInput(bytes)
+  wasm.hashInput(bytes.length)
+  return hash
+}
+
 /** The same as a string (`bytesKey`). */
 export function keccakKeyOfInput(length: number): string {
   wasm.hashInput(length)

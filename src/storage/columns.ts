@@ -46,8 +46,10 @@ export const Column = {
   results: 0x23,
   /** hash of an EVM transaction -> height ‖ index in the Ethereum block (4 bytes) */
   transaction: 0x24,
-  /** log term (9 bytes, src/chain/logIndex.ts) ‖ height -> no bytes */
+  /** log term (9 bytes, src/chain/logIndex.ts) ‖ height -> no bytes; of the term of any log, one byte where the others are packed */
   logTerm: 0x25,
+  /** first byte of fingerprints ‖ height -> their other three bytes, ascending (src/chain/packedLogTerms.ts) */
+  packedLogTerms: 0x35,
   /**
    * `head` -> head record; `base` -> lowest height whose block is there at all; `oldest` -> lowest height whose transactions and
    * receipts are kept; `moved` -> lowest height from which on every block is here and not only in a segment (these three absent: 0);
@@ -55,7 +57,7 @@ export const Column = {
    * are here too, where that is above `base` (src/chain/missingBlocks.ts; absent: that of `restored`); `filled` -> lowest height whose
    * block is only in a segment (src/chain/segments/moveBlocks.ts; absent: `base`); `genesis` -> genesis hash
    * (src/app/openChain.ts); `light` -> lowest and highest height in `lightBlock`; `indexed` -> height from which on blocks are in
-   * `logTerm` and `eventTerm`, or no bytes where new ones are not (src/chain/indexCoverage.ts); `calls` -> the same for `callTerm`, absent
+   * `logTerm` (or `packedLogTerms`) and `eventTerm`, or no bytes where new ones are not (src/chain/indexCoverage.ts); `calls` -> the same for `callTerm`, absent
    * where new ones are not (src/chain/callIndex.ts); `reindex` -> how far an interrupted one is
    * (src/app/reindex.ts); `repair` -> what a repair has begun (src/app/repair/mendable.ts); `format` -> version of what this
    * table describes (src/storage/format.ts)

@@ -3,7 +3,7 @@ import { ClassicLevel } from 'classic-level'
 import { WriteBatch } from './batch.ts'
 import { checkedValue } from './checksum.ts'
 import { columnName } from './columns.ts'
-import { EXTENDED_FORMAT, encodeFormat, FORMAT, FORMAT_KEY, FORMER_FORMAT, formatOf } from './format.ts'
+import { EXTENDED_FORMATS, encodeFormat, FORMAT, FORMAT_KEY, FORMER_FORMAT, formatOf } from './format.ts'
 
 export type Level = ClassicLevel<Uint8Array, Uint8Array>
 type LevelSnapshot = ReturnType<Level['snapshot']>
@@ -127,7 +127,7 @@ export class Database implements WritableDatabase {
   }
 
   /**
-   * Opens the directory; a writer creates it when it is absent, and gives a chain in the format before this one its new number.
+   * Opens the directory; a writer creates it when it is absent, and gives a chain in a format that this one adds to its new number.
    * @throws DatabaseError, also when the directory holds a chain in another format
    */
   static async open(location: string, options: DatabaseOptions = {}): Promise<Database> {
@@ -137,7 +137,7 @@ export class Database implements WritableDatabase {
       const format = checkFormat(level, mayBeDamaged)
       const handle = { level, onDamage: onDamage && ((error: DatabaseError) => onDamage(error, () => level.close())) }
       const database = new Database(level.location, readOnly, handle)
-      if (format === EXTENDED_FORMAT && !readOnly) await database.#raiseFormat()
+      if (format !== undefined && format !== FORMAT && !readOnly) await database.#raiseFormat()
       return database
     } catch (error) {
       await level.close()
@@ -286,12 +286,12 @@ export async function openLevel(location: string, options: DatabaseOptions): Pro
  * @returns undefined for a database without a complete chain
  * @throws DatabaseError
  */
-function checkFormat(level: Level, mayBeDamaged: boolean): typeof FORMAT | typeof EXTENDED_FORMAT | undefined {
+function checkFormat(level: Level, mayBeDamaged: boolean): number | undefined {
   const { location } = level
   const format = formatOf((key) => level.getSync(key))
-  if (format === undefined || format === FORMAT || format === EXTENDED_FORMAT) return format
   if (format === 'damaged' && mayBeDamaged) return undefined
   if (format === 'damaged') throw damage(location, 'the number of its format does not match its checksum', undefined)
+  if (format === undefined || format === FORMAT || EXTENDED_FORMATS.includes(format)) return format
   const found = `${location} was written in format ${format}, and this version reads ${FORMAT}`
   if (format === FORMER_FORMAT) {
     throw new DatabaseError('former', `${found}: run \`coind start\`, which converts it`, undefined)

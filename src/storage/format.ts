@@ -2,12 +2,12 @@ import { CHECKSUM_BYTES, checkedValue } from './checksum.ts'
 import { Column, columnKey } from './columns.ts'
 
 /** Version of the database's contents, module state included. It changes with each incompatible layout. */
-export const FORMAT = 4
+export const FORMAT = 5
 /**
- * The format that this one only adds to. Such a database is read as it is; who opens it to write gives it the new number first, so that
+ * The formats that this one only adds to. Such a database is read as it is; who opens it to write gives it the new number first, so that
  * older versions refuse what they would misread.
  */
-export const EXTENDED_FORMAT = 3
+export const EXTENDED_FORMATS: readonly number[] = [3, 4]
 /** The format that the start converts to this one (src/app/convertDatabase.ts). */
 export const FORMER_FORMAT = 2
 

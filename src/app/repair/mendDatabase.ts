@@ -1,6 +1,6 @@
 import { CALLS_KEY } from '../../chain/callIndex.ts'
 import type { ChainConfig } from '../../chain/chainConfig.ts'
-import { INDEXED_KEY } from '../../chain/indexCoverage.ts'
+import { INDEXED_KEY, TERM_COLUMNS } from '../../chain/indexCoverage.ts'
 import { openChainReader } from '../../chain/store.ts'
 import { bytesKey, EMPTY_BYTES, equalBytes } from '../../primitives/bytes.ts'
 import { encodeCount, nativePageKey, slotCountKey } from '../../state/flatState.ts'
@@ -114,7 +114,7 @@ async function replaceDamaged(
   }
   // Nothing tells where the index of calls has holes now: it begins anew with the next start.
   if (values.size > 0) batch.del(CALLS_KEY)
-  const isHoled = [Column.logTerm, Column.eventTerm, Column.segmentTerms].some((column) => values.has(column))
+  const isHoled = [...values.keys()].some((column) => TERM_COLUMNS.has(column) || column === Column.segmentTerms)
   if (isHoled && index === 'off') batch.put(INDEXED_KEY, EMPTY_BYTES)
   if (values.has(Column.stateMeta)) {
     const { headHeight } = openChainReader(mendedReader(database, mended))

@@ -36,6 +36,7 @@ export const INDEX_COLUMNS: readonly number[] = [
   Column.consensusHash,
   Column.nativeTransaction,
   Column.logTerm,
+  Column.packedLogTerms,
   Column.eventTerm,
   Column.segmentTerms,
   Column.shortHash,

@@ -10,7 +10,7 @@ import { NO_BLOCK_EVENTS } from '../entries.ts'
 import { envelopeKeys } from '../eventIndex.ts'
 import { readIndexedFrom } from '../indexCoverage.ts'
 import { type ChainReader, openChainReader, readBase } from '../store.ts'
-import { consensusHashKey, termKeys, transactionKey } from '../writeBlock.ts'
+import { consensusHashKey, deleteTermEntries, termKeys, transactionKey } from '../writeBlock.ts'
 import type { StoredBlock } from './blockFrame.ts'
 import { readHashCoverage } from './hashFiles.ts'
 import {
@@ -289,7 +289,7 @@ function moveBlock(
   if (db.get(resultsKey) === undefined) return
   const entries = reader.entryResults(height) ?? []
   if (hasTerms) {
-    for (const key of termKeys(height, entries, reader.blockEvents(height) ?? NO_BLOCK_EVENTS)) batch.del(key)
+    deleteTermEntries(batch, db, { height, entries, events: reader.blockEvents(height) ?? NO_BLOCK_EVENTS })
   }
   batch.del(resultsKey)
   for (const key of envelopeKeys(height, entries)) batch.del(key)

@@ -9,7 +9,7 @@ import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
 import { Column, columnKey } from '../../../src/storage/columns.ts'
 import { Database } from '../../../src/storage/database.ts'
-import { EXTENDED_FORMAT, FORMAT, FORMAT_KEY } from '../../../src/storage/format.ts'
+import { EXTENDED_FORMATS, FORMAT, FORMAT_KEY } from '../../../src/storage/format.ts'
 import { readFixture, unpackFixture } from '../../formats/fixture.ts'
 
 /** So that the fixture takes several. */
@@ -76,19 +76,22 @@ async function expectConverted(database: Database, former: ReadonlyMap<string, s
   expect(readdirSync(homedir).toSorted()).toEqual(['config', 'db', 'wal'])
 }
 
-it('a database in the format that this one adds to only gets another number', async () => {
-  rmSync(homedir, { recursive: true })
-  unpackFixture(readFixture(EXTENDED_FORMAT), homedir)
-  const before = await Database.open(paths.db, { readOnly: true })
-  const entries = new Map<string, string>()
-  for await (const [key, value] of before.entries({ start: new Uint8Array(), end: undefined })) {
-    entries.set(bytesToHex(key), bytesToHex(value))
-  }
-  await before.close()
-  expect(entries.get(FORMAT_NAME)).toBe('0x03')
-  await expectConverted(await open(), entries)
-  expect(progress).toEqual([])
-})
+it.each(EXTENDED_FORMATS)(
+  'a database in format %d, to which this one adds, only gets another number',
+  async (format) => {
+    rmSync(homedir, { recursive: true })
+    unpackFixture(readFixture(format), homedir)
+    const before = await Database.open(paths.db, { readOnly: true })
+    const entries = new Map<string, string>()
+    for await (const [key, value] of before.entries({ start: new Uint8Array(), end: undefined })) {
+      entries.set(bytesToHex(key), bytesToHex(value))
+    }
+    await before.close()
+    expect(entries.get(FORMAT_NAME)).toBe(bytesToHex(Uint8Array.of(format)))
+    await expectConverted(await open(), entries)
+    expect(progress).toEqual([])
+  },
+)
 
 describe('a database in the former format', () => {
   it('keeps every entry, and is converted once', async () => {

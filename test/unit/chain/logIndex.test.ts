@@ -4,12 +4,18 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createKeptHeights } from '../../../src/chain/keptHeights.ts'
-import { bloomLogHeights, indexedLogHeights, logIndexKeys } from '../../../src/chain/logIndex.ts'
+import {
+  bloomLogHeights,
+  forEachLogEntry,
+  indexedLogHeights,
+  logIndexKeys,
+  mayBePacked,
+} from '../../../src/chain/logIndex.ts'
 import { type Log, logsBloom } from '../../../src/chain/receipt.ts'
 import { bytesToHex, concatBytes, EMPTY_BYTES } from '../../../src/primitives/bytes.ts'
 import { keccak256 } from '../../../src/primitives/hash.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
-import { Column, heightBytes } from '../../../src/storage/columns.ts'
+import { Column, columnKey, heightBytes, prefixEnd } from '../../../src/storage/columns.ts'
 import { Database } from '../../../src/storage/database.ts'
 
 const BLOCKS = 3_000
@@ -108,4 +114,59 @@ it('finds the same blocks without the index, lets others run, and ends when the 
   const empty = { headerAt: () => headerAt(0), hasDecoded: () => false }
   const scan = bloomLogHeights(empty, { addresses: [], topics: [] }, 0, 200, stop)
   await expect(Array.fromAsync(scan)).rejects.toThrow('time is over')
+})
+
+/** Logs of a block with thousands of different topics, none of which another block has. */
+const manyLogs = (height: number, count: number): Log[] =>
+  Array.from({ length: count }, (_, index) => {
+    const topics = [0, 1, 2, 3].map((position) => keccak256(Uint8Array.of(height, position, index >> 8, index)))
+    return { address: ADDRESS, topics, data: EMPTY_BYTES }
+  })
+
+it('packs the terms of blocks with thousands of them, finds each, and finds what an older version wrote', async () => {
+  const db = await Database.open(join(directory, 'packed'))
+  const written = new WriteBatch()
+  const blocks = new Map([
+    [1, manyLogs(1, 2_000)],
+    [2, manyLogs(2, 10)],
+    [3, manyLogs(3, 2_000)],
+    [4, manyLogs(4, 2_000)],
+  ])
+  const SEPARATE = 3
+  const sizes = [...blocks].map(([height, logs]) => {
+    const { length } = written
+    forEachLogEntry(height, logs, height !== SEPARATE, (key, value) => written.put(key, value))
+    return written.length - length
+  })
+  expect(sizes).toEqual([257, 42, 8_002, 257])
+  await db.write(written, { sync: false })
+  const found = (addresses: Uint8Array[], topics: Uint8Array[][], from = 0, to = 9) =>
+    indexedLogHeights(db, createKeptHeights(100_000), { addresses, topics }, { from, to })
+  for (const [height, logs] of blocks) {
+    for (const { topics } of [logs[0]!, logs[7]!, logs.at(-1)!]) {
+      for (const [position, topic] of topics.entries()) {
+        const byPosition = Array.from({ length: position }, (): Uint8Array[] => [])
+        expect(await found([], [...byPosition, [topic]])).toEqual([height])
+        expect(await found([ADDRESS], [...byPosition, [topic, EVEN]])).toEqual([height])
+        expect(await found([absent(0)], [...byPosition, [topic]])).toEqual([])
+        // of another position
+        expect(await found([], [...byPosition, [], [topic]])).toEqual([])
+      }
+    }
+  }
+  expect(await found([ADDRESS], [])).toEqual([1, 2, 3, 4])
+  expect(await found([], [])).toEqual([1, 2, 3, 4])
+  expect(await found([ADDRESS], [], 2, 3)).toEqual([2, 3])
+  expect(await found([absent(0)], [[EVEN]])).toEqual([])
+
+  // What is deleted is what there is, whichever form it has.
+  expect([...blocks.keys()].filter((height) => !mayBePacked(db, height))).toEqual([2, SEPARATE])
+  const removed = new WriteBatch()
+  for (const [height, logs] of blocks) {
+    forEachLogEntry(height, logs, mayBePacked(db, height), (key) => removed.del(key))
+  }
+  await db.write(removed, { sync: false })
+  const columns = [Column.logTerm, Column.packedLogTerms].map((column) => columnKey(column))
+  for (const start of columns) expect(await Array.fromAsync(db.entries({ start, end: prefixEnd(start) }))).toEqual([])
+  await db.close()
 })

@@ -285,28 +285,28 @@ describe('a chain in another format', () => {
 
   it('is converted by a start where that is possible', async () => {
     await store([FORMAT_KEY, bytes(2)], [GENESIS_HASH_KEY, HASH])
-    const message = `${directory} was written in format 2, and this version reads 4: run \`coind start\`, which converts it`
+    const message = `${directory} was written in format 2, and this version reads 5: run \`coind start\`, which converts it`
     await expect(Database.open(directory, { readOnly: true })).rejects.toMatchObject({ code: 'former', message })
   })
 
   it.each([
     ['older', 1, []],
-    ['newer', 5, [[FORMAT_KEY, checked(5)]]],
+    ['newer', 6, [[FORMAT_KEY, checked(6)]]],
     ['much newer', 255, [[FORMAT_KEY, checked(255)]]],
   ] as const)('is refused with what keeps the chain when it is %s', async (_, format, entries) => {
     await store([GENESIS_HASH_KEY, HASH], ...entries)
     const message =
-      `${directory} was written in format ${format}, and this version reads 4: use the version that wrote it. To keep the chain ` +
+      `${directory} was written in format ${format}, and this version reads 5: use the version that wrote it. To keep the chain ` +
       `with this one, run \`coind export --out FILE\` with that version, move ${directory} away, and run \`coind import FILE\` with this one`
     await expect(Database.open(directory)).rejects.toMatchObject({ code: 'format', message })
   })
 
   it.each([
     ['a bit of the former number', bytes(3)],
-    ['a bit of the number', Uint8Array.from([4 ^ 8, ...checked(4).subarray(1)])],
-    ['the bits that make it the format before', Uint8Array.from([3, ...checked(4).subarray(1)])],
-    ['a bit of its checksum', Uint8Array.from([...checked(4).subarray(0, 4), checked(4)[4]! ^ 1])],
-    ['its end', checked(4).subarray(0, 3)],
+    ['a bit of the number', Uint8Array.from([5 ^ 8, ...checked(5).subarray(1)])],
+    ['the bits that make it the format before', Uint8Array.from([4, ...checked(5).subarray(1)])],
+    ['a bit of its checksum', Uint8Array.from([...checked(5).subarray(0, 4), checked(5)[4]! ^ 1])],
+    ['its end', checked(5).subarray(0, 3)],
     ['all of it', bytes()],
   ])('is damaged, not read in another way, when %s was lost', async (_, number) => {
     await store([GENESIS_HASH_KEY, HASH], [FORMAT_KEY, number])
@@ -315,24 +315,24 @@ describe('a chain in another format', () => {
   })
 
   it('is read when it is in this format', async () => {
-    await store([FORMAT_KEY, checked(4)])
+    await store([FORMAT_KEY, checked(5)])
     const database = await Database.open(directory)
     expect(database.get(FORMAT_KEY)).toEqual(encodeFormat())
     await database.close()
   })
 
-  it('is read when it is in the format that this one adds to, and gets the new number from who may write', async () => {
-    await store([GENESIS_HASH_KEY, checked(1)], [FORMAT_KEY, checked(3)])
+  it.each([3, 4])('is read when it is in format %d, and gets the new number from who may write', async (former) => {
+    await store([GENESIS_HASH_KEY, checked(1)], [FORMAT_KEY, checked(former)])
     const numberAfter = async (options: DatabaseOptions) => {
       const database = await Database.open(directory, options)
       const number = database.get(FORMAT_KEY)
       await database.close()
       return number
     }
-    expect(await numberAfter({ readOnly: true })).toEqual(bytes(3))
-    expect(await numberAfter({ readOnly: true })).toEqual(bytes(3))
-    expect(await numberAfter({})).toEqual(bytes(4))
-    expect(await numberAfter({ readOnly: true })).toEqual(bytes(4))
+    expect(await numberAfter({ readOnly: true })).toEqual(bytes(former))
+    expect(await numberAfter({ readOnly: true })).toEqual(bytes(former))
+    expect(await numberAfter({})).toEqual(bytes(5))
+    expect(await numberAfter({ readOnly: true })).toEqual(bytes(5))
   })
 })
 
