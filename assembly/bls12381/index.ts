@@ -1,11 +1,10 @@
 // Arithmetic of BLS12-381 for Ethereum's precompiles, a module of its own (dist/bls12381.wasm). Its host, src/evm/standard/bls12381.ts,
 // puts inputs in EIP-2537's encoding at `inputAddress`, and gets a status: 0, or the number of what is wrong with the first bad point.
-import { isLarger, isZero, readElement, writeElement, zeroLanes } from '../curves/conversions'
+import { areZeros, isLarger, isZero, readElement, writeElement, zeroLanes } from '../curves/conversions'
 import { addReduced, copy, copyLane, multiply, multiplyLanes, negate, oneFp2, oneLanes, PAIR } from '../curves/field'
 import { invert, invertFirst } from '../curves/inversion'
 import { FACTOR, FACTOR_Q, FACTOR_Y } from '../curves/lines'
 import { BYTES } from '../curves/parameters'
-import { millerLoop } from '../curves/millerLoop'
 import {
   addAffine,
   addPoints,
@@ -18,6 +17,7 @@ import {
   POINT,
   setInfinity,
 } from '../curves/points'
+import { factors, multiplyByFactors, product } from '../curves/product'
 import {
   addLanesTogether,
   beginTerms,
@@ -32,7 +32,7 @@ import {
   TERM_Y,
   terms,
 } from '../curves/sums'
-import { FP12, isOne12, multiply12, setOne12 } from '../curves/tower'
+import { isOne12 } from '../curves/tower'
 import { mapToG1 } from './mapToG1'
 import { mapToG2 } from './mapToG2'
 import { beta, isTwistOfOrder, lanesOfOrder, multiple } from './orders'
@@ -81,11 +81,6 @@ export function outputAddress(): usize {
 function readCoordinate(z: usize, lane: usize, bytes: usize): i32 {
   if ((load<u64>(bytes) | load<u64>(bytes, 8)) != 0) return BAD_TOP_BYTES
   return readElement(z, lane, bytes + 16) ? OK : BAD_ELEMENT
-}
-
-function areZeros(bytes: usize, length: usize): bool {
-  for (let i: usize = 0; i < length; i += 8) if (load<u64>(bytes + i) != 0) return false
-  return true
 }
 
 const single = memory.data(2 * i32(PAIR), 16)
@@ -310,14 +305,7 @@ export function writeSumG2(): void {
 
 // ---- products of pairings
 
-/** Room for 64. */
-const factors = memory.data(64 * i32(FACTOR), 16)
-const product = memory.data(i32(FP12), 16)
-const productPart = memory.data(i32(FP12), 16)
-
-export function beginProduct(): void {
-  setOne12(product)
-}
+export { beginProduct } from '../curves/product'
 
 const PAIR_BYTES: usize = G1_BYTES + G2_BYTES
 
@@ -345,9 +333,7 @@ export function addPairs(count: usize): i32 {
       used++
     }
   }
-  if (used == 0) return OK
-  millerLoop(productPart, factors, used)
-  multiply12(product, product, productPart)
+  multiplyByFactors(used)
   return OK
 }
 

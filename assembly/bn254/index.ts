@@ -1,7 +1,7 @@
 // Arithmetic of bn254 (alt_bn128) for Ethereum's precompiles, a module of its own (dist/bn254.wasm). Its host, src/evm/standard/bn254.ts,
 // puts inputs in the encoding of EIP-196 and EIP-197 at `inputAddress`, and gets a status: 0, or the number of what is wrong with
 // the first bad point.
-import { isZero, readLanes, writeLanes, zeroLanes } from '../curves/conversions'
+import { areZeros, isZero, readLanes, writeLanes, zeroLanes } from '../curves/conversions'
 import {
   addReduced,
   conjugate,
@@ -19,7 +19,6 @@ import {
 import { invertFirst } from '../curves/inversion'
 import { FACTOR, FACTOR_Q } from '../curves/lines'
 import { BYTES } from '../curves/parameters'
-import { millerLoop } from '../curves/millerLoop'
 import {
   addPoints,
   applyPsi,
@@ -32,8 +31,9 @@ import {
   POINT,
   setInfinity,
 } from '../curves/points'
+import { factors, isProductEmpty, multiplyByFactors, product } from '../curves/product'
 import { addLanesTogether, beginTerms, setScalars, sumTerms, TERM_Y, terms } from '../curves/sums'
-import { FP12, frobeniusFactors, isOne12, multiply12, setOne12 } from '../curves/tower'
+import { frobeniusFactors, isOne12 } from '../curves/tower'
 import { finalExponentiation } from './finalExponentiation'
 
 /** What is wrong with a point; the host has the texts. */
@@ -66,11 +66,6 @@ export function outputAddress(): usize {
 }
 
 // ---- points
-
-function areZeros(bytes: usize, length: usize): bool {
-  for (let i: usize = 0; i < length; i += 8) if (load<u64>(bytes + i) != 0) return false
-  return true
-}
 
 const two = memory.data(2 * i32(PAIR), 16)
 
@@ -230,16 +225,7 @@ export function writeMultiple(): i32 {
 
 // ---- products of pairings
 
-/** Room for 64. */
-const factors = memory.data(64 * i32(FACTOR), 16)
-const product = memory.data(i32(FP12), 16)
-const productPart = memory.data(i32(FP12), 16)
-let isProductEmpty = true
-
-export function beginProduct(): void {
-  setOne12(product)
-  isProductEmpty = true
-}
+export { beginProduct } from '../curves/product'
 
 /** Multiplies by the pairings of up to 64 pairs of the input; those with infinity are one. */
 export function addPairs(count: usize): i32 {
@@ -253,15 +239,12 @@ export function addPairs(count: usize): i32 {
     if (statusG2 != OK && statusG2 != INFINITY) return statusG2
     if (status == OK && statusG2 == OK) used++
   }
-  if (used == 0) return OK
-  millerLoop(productPart, factors, used)
-  multiply12(product, product, productPart)
-  isProductEmpty = false
+  multiplyByFactors(used)
   return OK
 }
 
 export function isProductOne(): bool {
-  if (isProductEmpty) return true
+  if (isProductEmpty()) return true
   finalExponentiation(product)
   return isOne12(product)
 }

@@ -167,3 +167,9 @@ export function powerLanes(z: usize, x: usize, exponent: usize): void {
     isOne = false
   }
 }
+
+/** Whether the next `length` bytes, a multiple of 8, are zero. */
+export function areZeros(bytes: usize, length: usize): bool {
+  for (let i: usize = 0; i < length; i += 8) if (load<u64>(bytes + i) != 0) return false
+  return true
+}

@@ -5,19 +5,20 @@ import { plain, zeroLanes } from './conversions'
 import { conjugate, multiply, multiplyLanes, PAIR, setZero, squaredR } from './field'
 import { BYTES, LIMB_BITS, LIMBS, modulusLimbs, NEGATED_INVERSE } from './parameters'
 
-const STEPS: u32 = 30
-const STEPS_MASK: u32 = (1 << STEPS) - 1
+/** Steps of a round. */
+const ROUND_STEPS: u32 = 30
+const ROUND_MASK: u32 = (1 << ROUND_STEPS) - 1
 
 /** Bytes of both numbers, and of their factors, which have a sign and are a few times larger than the modulus. */
 const NUMBER: usize = BYTES
-const FACTOR: usize = NUMBER + 4
+const COEFFICIENT: usize = NUMBER + 4
 
-const modulusWords = memory.data(i32(FACTOR), 16)
+const modulusWords = memory.data(i32(COEFFICIENT), 16)
 /** x · aFactor = a and x · bFactor = b modulo the modulus. Behind the last word are zeros, or what is read with it and dropped. */
 const a = memory.data(i32(NUMBER), 16)
 const b = memory.data(i32(NUMBER), 16)
-const aFactor = memory.data(i32(FACTOR) + 8, 16)
-const bFactor = memory.data(i32(FACTOR) + 8, 16)
+const aFactor = memory.data(i32(COEFFICIENT) + 8, 16)
+const bFactor = memory.data(i32(COEFFICIENT) + 8, 16)
 toWords(modulusWords, modulusLimbs, 2)
 /** −1 / modulus, modulo 2^32: of 27 bits of it or more, Newton's step makes twice as many. */
 const negatedInverse: u32 = NEGATED_INVERSE * (2 + NEGATED_INVERSE * load<u32>(modulusWords))
@@ -50,7 +51,7 @@ function steps(x: u64, y: u64): void {
   // both f and g in one word: f + g·2^32
   let first: i64 = 1
   let second: i64 = 1 << 32
-  let left: u64 = STEPS
+  let left: u64 = ROUND_STEPS
   while (true) {
     const zeros = ctz(x | (1 << left))
     x >>= zeros
@@ -94,16 +95,16 @@ function updateNumbers(size: usize): void {
     sumA += x * f0 + y * g0
     sumB += x * f1 + y * g1
     if (i > 0) {
-      store<u32>(a + i - 4, (lastA >> STEPS) | (u32(sumA) << (32 - STEPS)))
-      store<u32>(b + i - 4, (lastB >> STEPS) | (u32(sumB) << (32 - STEPS)))
+      store<u32>(a + i - 4, (lastA >> ROUND_STEPS) | (u32(sumA) << (32 - ROUND_STEPS)))
+      store<u32>(b + i - 4, (lastB >> ROUND_STEPS) | (u32(sumB) << (32 - ROUND_STEPS)))
     }
     lastA = u32(sumA)
     lastB = u32(sumB)
     sumA >>= 32
     sumB >>= 32
   }
-  store<u32>(a + size - 4, (lastA >> STEPS) | (u32(sumA) << (32 - STEPS)))
-  store<u32>(b + size - 4, (lastB >> STEPS) | (u32(sumB) << (32 - STEPS)))
+  store<u32>(a + size - 4, (lastA >> ROUND_STEPS) | (u32(sumA) << (32 - ROUND_STEPS)))
+  store<u32>(b + size - 4, (lastB >> ROUND_STEPS) | (u32(sumB) << (32 - ROUND_STEPS)))
   if (sumA < 0) {
     negateWords(a, size)
     f0 = -f0
@@ -120,8 +121,8 @@ function updateNumbers(size: usize): void {
 // @ts-ignore: decorator
 @inline
 function quotient(sum: i64): i64 {
-  const q = i64((u32(sum) * negatedInverse) & STEPS_MASK)
-  return q >= 1 << (STEPS - 1) ? q - (1 << STEPS) : q
+  const q = i64((u32(sum) * negatedInverse) & ROUND_MASK)
+  return q >= 1 << (ROUND_STEPS - 1) ? q - (1 << ROUND_STEPS) : q
 }
 
 /** Makes the next factors; each round adds half the modulus to what their absolute values may be. */
@@ -134,7 +135,7 @@ function updateFactors(): void {
   let sumB: i64 = 0
   let lastA: u32 = 0
   let lastB: u32 = 0
-  for (let i: usize = 0; i < FACTOR; i += 4) {
+  for (let i: usize = 0; i < COEFFICIENT; i += 4) {
     // the highest word has the sign
     x = i < NUMBER ? i64(load<u32>(aFactor + i)) : i64(load<i32>(aFactor + i))
     y = i < NUMBER ? i64(load<u32>(bFactor + i)) : i64(load<i32>(bFactor + i))
@@ -143,16 +144,16 @@ function updateFactors(): void {
     sumA += x * f0 + y * g0 + m * qA
     sumB += x * f1 + y * g1 + m * qB
     if (i > 0) {
-      store<u32>(aFactor + i - 4, (lastA >> STEPS) | (u32(sumA) << (32 - STEPS)))
-      store<u32>(bFactor + i - 4, (lastB >> STEPS) | (u32(sumB) << (32 - STEPS)))
+      store<u32>(aFactor + i - 4, (lastA >> ROUND_STEPS) | (u32(sumA) << (32 - ROUND_STEPS)))
+      store<u32>(bFactor + i - 4, (lastB >> ROUND_STEPS) | (u32(sumB) << (32 - ROUND_STEPS)))
     }
     lastA = u32(sumA)
     lastB = u32(sumB)
     sumA >>= 32
     sumB >>= 32
   }
-  store<u32>(aFactor + FACTOR - 4, (lastA >> STEPS) | (u32(sumA) << (32 - STEPS)))
-  store<u32>(bFactor + FACTOR - 4, (lastB >> STEPS) | (u32(sumB) << (32 - STEPS)))
+  store<u32>(aFactor + COEFFICIENT - 4, (lastA >> ROUND_STEPS) | (u32(sumA) << (32 - ROUND_STEPS)))
+  store<u32>(bFactor + COEFFICIENT - 4, (lastB >> ROUND_STEPS) | (u32(sumB) << (32 - ROUND_STEPS)))
 }
 
 /** z = 1 / x in the first lane, 0 for 0, and 0 in the second. */
@@ -163,8 +164,8 @@ export function invertFirst(z: usize, x: usize): void {
   }
   toWords(a, plain, 3)
   memory.copy(b, modulusWords, NUMBER)
-  memory.fill(aFactor, 0, FACTOR)
-  memory.fill(bFactor, 0, FACTOR)
+  memory.fill(aFactor, 0, COEFFICIENT)
+  memory.fill(bFactor, 0, COEFFICIENT)
   store<u32>(aFactor, 1)
   let size = NUMBER
   while (true) {
@@ -176,8 +177,8 @@ export function invertFirst(z: usize, x: usize): void {
     const free = clz(highA | highB)
     if (size > 8 || free < 2) {
       // where one of the highest words is not 0, `free` is below 32
-      highA = (((highA << free) >> 32) << STEPS) | u64(load<u32>(a) & STEPS_MASK)
-      highB = (((highB << free) >> 32) << STEPS) | u64(load<u32>(b) & STEPS_MASK)
+      highA = (((highA << free) >> 32) << ROUND_STEPS) | u64(load<u32>(a) & ROUND_MASK)
+      highB = (((highB << free) >> 32) << ROUND_STEPS) | u64(load<u32>(b) & ROUND_MASK)
     }
     steps(highA, highB)
     updateNumbers(size)
@@ -185,7 +186,7 @@ export function invertFirst(z: usize, x: usize): void {
   }
   // each round makes both numbers 30 bits shorter together: 26 rounds at most, and the factor is above −16 times the modulus
   let carry: u64 = 0
-  for (let i: usize = 0; i < FACTOR; i += 4) {
+  for (let i: usize = 0; i < COEFFICIENT; i += 4) {
     carry += u64(load<u32>(bFactor + i)) + (u64(load<u32>(modulusWords + i)) << 4)
     store<u32>(bFactor + i, u32(carry))
     carry >>= 32

@@ -130,10 +130,10 @@ function coefficient(k: usize): usize {
 }
 
 /**
- * Lines have three coefficients in Fp2: of 1, of w^LINE and of w³. The twist of BLS12-381 is of type M: its points are taken to the curve
+ * Lines have three coefficients in Fp2: of 1, of w^LINE_POWER and of w³. The twist of BLS12-381 is of type M: its points are taken to the curve
  * by division by w² and w³; that of bn254 is of type D: by multiplication.
  */
-const LINE: usize = IS_BN254 ? 1 : 2
+const LINE_POWER: usize = IS_BN254 ? 1 : 2
 
 /** Operands of a line, and ξ times those whose products may have w⁶. */
 const l0 = memory.data(2 * i32(PAIR), 16)
@@ -143,7 +143,7 @@ const rotatedL1 = memory.data(2 * i32(PAIR), 16)
 const rotatedL3 = memory.data(2 * i32(PAIR), 16)
 const lineProduct = memory.data(6 * i32(PAIR), 16)
 
-/** z = z · (y0 + y1·w^LINE + y3·w³). */
+/** z = z · (y0 + y1·w^LINE_POWER + y3·w³). */
 export function multiplyByLine(z: usize, y0: usize, y1: usize, y3: usize): void {
   prepare(l0, y0)
   prepare(l1, y1)
@@ -154,9 +154,9 @@ export function multiplyByLine(z: usize, y0: usize, y1: usize, y3: usize): void 
   prepare(rotatedL3, scratch)
   for (let k: usize = 0; k < 6; k++) {
     const x = z + coefficient(k)
-    const x1 = z + coefficient((k + 6 - LINE) % 6)
+    const x1 = z + coefficient((k + 6 - LINE_POWER) % 6)
     const x3 = z + coefficient((k + 3) % 6)
-    sum3(lineProduct + coefficient(k), x, l0, x1, k < LINE ? rotatedL1 : l1, x3, k < 3 ? rotatedL3 : l3)
+    sum3(lineProduct + coefficient(k), x, l0, x1, k < LINE_POWER ? rotatedL1 : l1, x3, k < 3 ? rotatedL3 : l3)
   }
   copy12(z, lineProduct)
 }
@@ -170,7 +170,7 @@ export function multiplyByMonicLine(z: usize, y0: usize, y1: usize): void {
   for (let k: usize = 0; k < 6; k++) {
     const to = lineProduct + coefficient(k)
     const x3 = z + coefficient((k + 3) % 6)
-    sum2(to, z + coefficient(k), l0, z + coefficient((k + 6 - LINE) % 6), k < LINE ? rotatedL1 : l1)
+    sum2(to, z + coefficient(k), l0, z + coefficient((k + 6 - LINE_POWER) % 6), k < LINE_POWER ? rotatedL1 : l1)
     if (k < 3) addNonResidue(to, to, x3)
     else addReduced(to, to, x3)
   }
