@@ -31,6 +31,9 @@ process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache
 const ALLOCATOR = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '65536' }
 const environment = NODE_COMMANDS.includes(process.argv[2]) ? { ...ALLOCATOR, ...process.env } : process.env
 
+/** The timer of a profiler goes on in a program that replaces this one, and ends it before that can receive its signals. */
+const isProfiled = /--(cpu-)?prof\b/.test([...process.execArgv, process.env.NODE_OPTIONS].join(' '))
+
 const major = Number(process.versions.node.split('.')[0])
 const runtime = major === NEEDED_MAJOR ? undefined : findRuntime()
 if (runtime !== undefined) {
@@ -52,7 +55,7 @@ if (runtime !== undefined) {
 function replaceProcess() {
   const isSet = Object.keys(environment).length === Object.keys(process.env).length
   // A channel to the parent does not outlive it.
-  if (isSet || process.platform !== 'linux' || process.connected === true) return
+  if (isSet || isProfiled || process.platform !== 'linux' || process.connected === true) return
   process.execve?.(process.execPath, [process.execPath, ...process.execArgv, ...process.argv.slice(1)], environment)
 }
 

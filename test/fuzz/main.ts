@@ -17,16 +17,28 @@ import { investigate } from './investigate.ts'
  *   npm run test:fuzz -- --seed 7 --first 4711 --runs 1        one case again
  *   npm run test:fuzz -- --case file.json                      a minimised case again
  */
-const USAGE = {
+const HELP = `npm run test:fuzz -- [flags] compares two engines on generated cases.
+
+  --runs 20000         cases
+  --seed 1             what they are generated from
+  --first 0            number of the first one
+  --jobs 1             threads
+  --engine wasm        the two engines that are compared
+  --other reference
+  --steps              compare each step of each case too
+  --findings 10        distinct differences after which no more are looked for
+  --case FILE          run a minimised case again
+`
+
+const FLAGS = {
+  help: { type: 'boolean', default: false },
   runs: { type: 'string', default: '20000' },
   seed: { type: 'string', default: '1' },
   first: { type: 'string', default: '0' },
   jobs: { type: 'string', default: '1' },
   engine: { type: 'string', default: 'wasm' },
   other: { type: 'string', default: 'reference' },
-  /** compare each step of each case too */
   steps: { type: 'boolean', default: false },
-  /** distinct differences after which no more are looked for */
   findings: { type: 'string', default: '10' },
   case: { type: 'string' },
 } as const
@@ -37,7 +49,11 @@ const PROGRESS_MS = 30_000
 const LONGEST_LINE = 400
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: USAGE })
+  const { values } = parseArgs({ options: FLAGS })
+  if (values.help) {
+    console.log(HELP)
+    return
+  }
   const engines = [values.engine, values.other] as const
   if (values.case !== undefined) {
     await replayFile(values.case, engines)
