@@ -1,11 +1,16 @@
+import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, describe, expect, it } from 'vitest'
 import { reindex } from '../../../src/app/reindex.ts'
+import { forEachLogEntry, mayBePacked } from '../../../src/chain/logIndex.ts'
+import { openChainReader } from '../../../src/chain/store.ts'
+import { hexToBytes } from '../../../src/primitives/bytes.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
 import { Column } from '../../../src/storage/columns.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { firstSeed, runs } from '../../propertyRuns.ts'
 import { createRandom } from '../state/randomChain.ts'
 import { contentsOf, expectSame, extend, openBusyNode, withDatabase } from './busyChain.ts'
+import { createTestChain, WALLET_KEY } from './testChain.ts'
 import type { NetworkNode, NodeOptions } from './testNetwork.ts'
 
 const BLOCKS = 24
@@ -26,7 +31,7 @@ async function stopped(seed: number, options?: NodeOptions): Promise<NetworkNode
   return node
 }
 
-function run(chain: NetworkNode, options: Partial<Parameters<typeof reindex>[0]> = {}) {
+function run(chain: Pick<NetworkNode, 'location'>, options: Partial<Parameters<typeof reindex>[0]> = {}) {
   const progressOf = () => ({ update: () => undefined, end: () => undefined })
   return withDatabase(chain, (database) => reindex({ database, index: 'all', progressOf, ...options }), false)
 }
@@ -80,7 +85,64 @@ async function damage(chain: NetworkNode, random: (below: number) => number) {
   )
 }
 
+/** Emits 1,100 logs whose four topics are a number that no other has. */
+const MANY_LOGS = '0x61044c5b808080805f5fa4600190038060035700'
+
+/** A stopped chain whose first block has thousands of terms of logs, and which block has them in which form. */
+async function stoppedWithManyTerms() {
+  const chain = await createTestChain()
+  const fees = { chainId: 76287, type: 'eip1559', gas: 4_000_000n, maxFeePerGas: 10n ** 10n } as const
+  await chain.produce([
+    hexToBytes(await privateKeyToAccount(WALLET_KEY).signTransaction({ ...fees, nonce: 0, data: MANY_LOGS })),
+  ])
+  await chain.executor.close()
+  return chain
+}
+
 describe('reindex', () => {
+  it('makes packed terms what they were, and leaves those that an older version wrote one by one', async () => {
+    const chain = await stoppedWithManyTerms()
+    const whole = await contentsOf(chain)
+    expect(await run(chain)).toEqual({})
+    expectSame(await contentsOf(chain), whole)
+
+    const write = (fill: (batch: WriteBatch, database: Database) => unknown) =>
+      withDatabase(
+        chain,
+        async (database) => {
+          const batch = new WriteBatch()
+          await fill(batch, database)
+          await database.write(batch, { sync: true })
+        },
+        false,
+      )
+    await write(async (batch, database) => {
+      const packed = await keysOf(database, Column.packedLogTerms)
+      expect(packed).toHaveLength(256)
+      batch.del(packed[3]!)
+      batch.put(packed[9]!, Uint8Array.of(1, 2, 3))
+      batch.put(
+        Uint8Array.from(packed[5]!, (byte, at) => (at === packed[5]!.length - 1 ? 9 : byte)),
+        Uint8Array.of(1, 2, 3),
+      )
+    })
+    expect(await run(chain)).toEqual({ packedLogTerms: { missing: 1, changed: 1, extra: 1 } })
+    expectSame(await contentsOf(chain), whole)
+
+    await write((batch, database) => {
+      const logs = openChainReader(database)
+        .receipts(1)!
+        .flatMap((receipt) => receipt.logs)
+      forEachLogEntry(1, logs, true, (key) => batch.del(key))
+      forEachLogEntry(1, logs, false, (key, value) => batch.put(key, value))
+    })
+    const separate = await contentsOf(chain)
+    expect(await run(chain)).toEqual({})
+    expectSame(await contentsOf(chain), separate)
+    await withDatabase(chain, async (database) => expect(mayBePacked(database, 1)).toBe(false))
+    await chain.close()
+  })
+
   it.each(Array.from({ length: runs(1) }, (_, at) => firstSeed(1) + at))(
     'makes the indexes byte by byte what they were, and says what was wrong (seed %i)',
     async (seed) => {
