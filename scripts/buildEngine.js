@@ -13,6 +13,14 @@ const TARGETS = [
   { name: 'the EVM', directory: 'assembly', entry: 'index.ts', binary: 'dist/evm.wasm', initialPages: 64 },
   { name: 'keccak', directory: 'assembly', entry: 'hashing.ts', binary: 'dist/keccak.wasm', initialPages: 2 },
   {
+    name: 'tries',
+    directory: 'assembly/trie',
+    entry: 'index.ts',
+    binary: 'dist/trie.wasm',
+    initialPages: 16,
+    shared: ['assembly'],
+  },
+  {
     name: 'MODEXP',
     directory: 'assembly/precompiles',
     entry: 'modexp.ts',

@@ -1,13 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { PACKAGE_ROOT } from './location.ts'
-import { WebAssembly } from './webAssembly.ts'
+import { type WasmImports, WebAssembly } from './webAssembly.ts'
 
 /**
- * The exports of a new instance of one of the modules that `npm run build` compiles and that import nothing: dist/`name`.wasm.
+ * The exports of a new instance of one of the modules that `npm run build` compiles: dist/`name`.wasm.
+ * @param host what the module imports, by name
  * @throws Error when it is not built
  */
-export function loadBuiltModule<Exports>(name: string): Exports {
+export function loadBuiltModule<Exports>(name: string, host: WasmImports[string] = {}): Exports {
   const binary = new URL(`dist/${name}.wasm`, PACKAGE_ROOT)
   let bytes: Uint8Array
   try {
@@ -15,5 +16,5 @@ export function loadBuiltModule<Exports>(name: string): Exports {
   } catch (cause) {
     throw new Error(`${fileURLToPath(binary)} cannot be read: run \`npm run build\``, { cause })
   }
-  return new WebAssembly.Instance(new WebAssembly.Module(bytes)).exports as Exports
+  return new WebAssembly.Instance(new WebAssembly.Module(bytes), { host }).exports as Exports
 }

@@ -21,6 +21,8 @@ export interface WasmMemory {
   grow(pages: number): number
 }
 
-type WasmImports = Readonly<Record<string, Readonly<Record<string, WasmMemory | ((...args: never[]) => unknown)>>>>
+export type WasmImports = Readonly<
+  Record<string, Readonly<Record<string, WasmMemory | ((...args: never[]) => unknown)>>>
+>
 
 export const { WebAssembly } = globalThis as unknown as { readonly WebAssembly: WebAssemblyApi }

@@ -120,7 +120,7 @@ export async function prove(
  * RLP of the node that `owner`'s trie had at the first `depth` nibbles of `path` as of block `height`; undefined when there
  * was none. `reader` is the database or a snapshot of it.
  *
- * The history records which node a path had before a block (`writeNodeRecord`): for a branch only its hash and which children it had.
+ * The history records which node a path had before a block (assembly/trie/log.ts): for a branch only its hash and which children it had.
  * The branch is built from its children's references at that height, which come from their own records, or from their stored nodes
  * where they have not changed since.
  * @throws Error when the built branch does not have its recorded hash
@@ -168,5 +168,5 @@ async function recordedAt(
 
 /** The node at `depth` nibbles of `path` with the references of its children. */
 function parseNode(rlp: Uint8Array, path: string, depth: number): TrieNode {
-  return decodeNode(rlp, path, depth, undefined, 0)
+  return decodeNode(rlp, path, depth)
 }

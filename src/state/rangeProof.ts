@@ -2,17 +2,7 @@ import { bytesKey, bytesToHex, keyBytes } from '../primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, type Hash, keccak256 } from '../primitives/hash.ts'
 import { damagedContents } from '../storage/damage.ts'
 import { type NodeSink, TrieBuilder, type TrieLeaf } from './trieBuilder.ts'
-import {
-  childReference,
-  decodeNode,
-  encodeNode,
-  joinPath,
-  nibbleAt,
-  type TrieChild,
-  type TrieNode,
-  trieNodeKey,
-} from './trieNode.ts'
-import type { TrieSource } from './trieUpdate.ts'
+import { decodeNode, encodeNode, joinPath, nibbleAt, type TrieNode, type TrieSource, trieNodeKey } from './trieNode.ts'
 
 /*
  * Proofs that leaves are all that a trie has between two bounds. Seen from the range, a node is one of three:
@@ -64,9 +54,7 @@ export function proveRange(source: TrieSource, owner: Uint8Array, first: Hash, l
     if (rlp === undefined && depth > 0) throw damagedContents('a trie node is missing')
     if (rlp === undefined) return
     if (depth === 0 || rlp.length >= 32) proof.push(rlp)
-    forEachChild(decodeNode(rlp, path, depth, undefined, 0), path, depth, (_, childPath, childDepth) =>
-      visit(childPath, childDepth),
-    )
+    forEachChild(decodeNode(rlp, path, depth), path, depth, (_, childPath, childDepth) => visit(childPath, childDepth))
   }
   visit(LOWEST, 0)
   return proof
@@ -257,7 +245,7 @@ class ProofNodes {
 function decode(rlp: Uint8Array, path: string, depth: number): TrieNode {
   let node: TrieNode
   try {
-    node = decodeNode(rlp, path, depth, undefined, 0)
+    node = decodeNode(rlp, path, depth)
   } catch (cause) {
     throw new RangeProofError(`no trie node is at ${text(path, depth)}`, { cause })
   }
@@ -270,18 +258,14 @@ function decode(rlp: Uint8Array, path: string, depth: number): TrieNode {
 function canBeAt(node: TrieNode, depth: number): boolean {
   if (node.kind === 'leaf') return true
   if (node.kind === 'branch') {
-    return (
-      depth < NIBBLES &&
-      node.children.every((child, nibble) => child === undefined || isReference(childReference(node, nibble)))
-    )
+    return depth < NIBBLES && node.children.every((child) => child === undefined || isReference(child))
   }
   const { length } = node.segment
   return length > 0 && depth + length < NIBBLES && isReference(node.child)
 }
 
 /** A hash, or the RLP list of an embedded node. */
-function isReference(child: TrieChild): boolean {
-  if (typeof child !== 'string') return false
+function isReference(child: string): boolean {
   return child.length === 32 || (child.length < 32 && child.charCodeAt(0) >= 0xc0)
 }
 
@@ -296,15 +280,15 @@ function forEachChild(
   visit: (reference: string, childPath: string, childDepth: number) => void,
 ): void {
   if (node.kind === 'leaf') return
-  // A decoded node has references, not nodes.
   const visitOne = (reference: string, segment: string): void =>
     visit(reference, joinPath(path, depth, segment), depth + segment.length)
   if (node.kind === 'extension') {
-    visitOne(node.child as string, node.segment)
+    visitOne(node.child, node.segment)
     return
   }
   for (let nibble = 0; nibble < 16; nibble++) {
-    if (node.children[nibble] !== undefined) visitOne(childReference(node, nibble), String.fromCharCode(nibble))
+    const child = node.children[nibble]
+    if (child !== undefined) visitOne(child, String.fromCharCode(nibble))
   }
 }
 

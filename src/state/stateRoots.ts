@@ -7,8 +7,7 @@ import { NATIVE_ACCOUNT, nativeSlots, withNativeAccount } from './prepareChanges
 import { type NodeReader, nodeAt, prove } from './proof.ts'
 import { equalAccounts, type StateReader } from './reader.ts'
 import { StateTrie, type TrieAccountChange } from './trie.ts'
-import { ACCOUNT_TRIE, storageTrie, trieNodeKey } from './trieNode.ts'
-import type { TrieSource } from './trieUpdate.ts'
+import { ACCOUNT_TRIE, storageTrie, type TrieSource, trieNodeKey } from './trieNode.ts'
 
 /** Computes the roots of states that are stored nowhere: of blocks that are only simulated. */
 export interface StateRoots {
@@ -32,18 +31,19 @@ export function openStateRoots(
   onNode?: (rlp: Uint8Array) => void,
 ): StateRoots {
   const nodes = height === head.height ? headNodes(snapshot) : formerNodes(snapshot, height)
-  /** storage tries, by `bytesKey(address)`, of which nothing that is stored is left */
-  const emptied = new Set<string>()
+  /** by `bytesKey` of their keys: nodes that were read, and those of earlier calls, which are stored nowhere; undefined: there is none */
+  const present = new Map<string, Uint8Array | undefined>()
   const source: TrieSource = {
     get: (key) => {
-      if (emptied.has(addressIn(key))) return undefined
+      const name = bytesKey(key)
+      if (present.has(name)) return present.get(name)
       const node = nodes.get(key)
       if (node !== undefined) onNode?.(node)
+      present.set(name, node)
       return node
     },
   }
-  // No node is evicted: those of earlier calls are stored nowhere.
-  const trie = new StateTrie(source, Number.POSITIVE_INFINITY)
+  const trie = new StateTrie(source, RESIDENT_BYTES, 0n)
   let known: ReadonlyMap<string, AccountChange> = new Map()
   return {
     after: async (changes, pause = async () => undefined) => {
@@ -55,7 +55,9 @@ export function openStateRoots(
       for (const piece of onNode === undefined ? inPieces(delta) : [delta]) {
         await pause()
         const commit = await nodes.compute(() => trie.compute(piece), piece, pause)
-        for (const [address, storage] of commit.storages) if (storage === undefined) emptied.add(address)
+        commit.batch.forEach((key, node) => {
+          present.set(bytesKey(key), node?.slice())
+        })
         trie.adopt(commit, source)
         root = commit.root
       }
@@ -64,6 +66,9 @@ export function openStateRoots(
     },
   }
 }
+
+/** Of nodes in the module of tries, besides those in `present`. */
+const RESIDENT_BYTES = 4 << 20
 
 /** Accounts and slots between two pauses: some tens of milliseconds of work. */
 const PIECE = 2_000
@@ -97,11 +102,6 @@ function* inPieces(changes: readonly TrieAccountChange[]): Iterable<readonly Tri
 
 /** Where the owner ends in the database key of a storage trie's node. */
 const OWNER_END = 1 + storageTrie(new Uint8Array(20)).length
-
-/** `bytesKey` of the account whose storage trie has the node with this database key; nothing of the account trie. */
-function addressIn(key: Uint8Array): string {
-  return key[1] === ACCOUNT_TRIE[0] ? '' : bytesKeyOf(key, 2, OWNER_END)
-}
 
 /** The changed accounts, with native entries as slots of the reserved account. */
 function byAddress(reader: StateReader, changes: StateChanges): Map<string, AccountChange> {

@@ -25,7 +25,7 @@ import type { Account, StateReader } from './reader.ts'
 import { SlotCache } from './slotCache.ts'
 import { SlotFilter } from './slotFilter.ts'
 import { NAME_WORDS, VALUE_WORDS, valueBytes, writeValue } from './slotWords.ts'
-import { LEAST_BULK, planUpdate, StateTrie, type TrieCommit } from './trie.ts'
+import { LEAST_BULK, StateTrie, type TrieCommit } from './trie.ts'
 
 export interface StateStoreOptions {
   /** approximate bytes of flat entries in memory: half for accounts, a quarter for slots and one for all others */
@@ -34,8 +34,8 @@ export interface StateStoreOptions {
   readonly hashSeed?: bigint | undefined
   /** approximate bytes of codes in memory */
   readonly codeCacheBytes?: number
-  /** trie nodes kept in memory between blocks; about 400 bytes each */
-  readonly residentNodes?: number
+  /** bytes of trie nodes kept in memory between blocks */
+  readonly residentBytes?: number
 }
 
 /** The state after a block that may or may not be decided. If it is not used, it needs no clean-up. */
@@ -89,7 +89,7 @@ export class StateStore {
   #isWriting = false
 
   constructor(database: WritableDatabase, options: StateStoreOptions = {}) {
-    const { cacheBytes = 128 << 20, codeCacheBytes = 64 << 20, residentNodes = 100_000, hashSeed = 0n } = options
+    const { cacheBytes = 128 << 20, codeCacheBytes = 64 << 20, residentBytes = 32 << 20, hashSeed = 0n } = options
     this.#database = database
     this.#accounts = new BoundedCache(cacheBytes / 2, (_, account) => (account === null ? 120 : ACCOUNT_BYTES))
     this.#slots = new SlotCache(cacheBytes / 4, hashSeed)
@@ -97,7 +97,7 @@ export class StateStore {
     this.#entries = new BoundedCache(cacheBytes / 4, (key, value) => key.length + value.length + 250)
     this.#codes = new CodeCache(codeCacheBytes)
     this.#snapshot = database.snapshot()
-    this.#trie = new StateTrie(this.#snapshot, residentNodes)
+    this.#trie = new StateTrie(this.#snapshot, residentBytes, hashSeed)
     const head = readStateHead(this.#snapshot)
     this.#height = head?.height ?? -1
     this.#root = head?.root ?? EMPTY_TRIE_ROOT
@@ -149,7 +149,7 @@ export class StateStore {
     const readPage = (page: number) => this.#value(nativePageKey(page))
     const prepared = await prepareChanges(reader, readPage, this.#snapshot, changes)
     this.#assertHead(base)
-    const plan = planUpdate(prepared.trie)
+    const plan = this.#trie.plan(prepared.trie)
     await this.#trie.load(plan, this.#snapshot)
     this.#assertHead(base)
     // Other threads read the records while this one computes the root.
@@ -211,8 +211,8 @@ export class StateStore {
   ): WriteBatch {
     const batch = new WriteBatch()
     for (const { hash, code } of changes.codes) batch.put(codeKey(hash), code)
-    batch.append(commit.log.batch)
-    const block = { height, oldest: this.#oldestHeight, trieKeys: commit.log.keys.finish() }
+    batch.append(commit.batch)
+    const block = { height, oldest: this.#oldestHeight, trieKeys: commit.keys }
     const history = base < 0 ? undefined : new BlockHistory(this.#database, batch, block)
     let next = 0
     const addHistory = (key: Uint8Array, previous: Uint8Array): void => {

@@ -1,24 +1,24 @@
+import {
+  FAILURE_PRESENCE,
+  UPDATE_BYTES,
+  UPDATE_EXPECTED,
+  UPDATE_FLAGS,
+  UPDATE_IS_CHECKED,
+  UPDATE_KEEPS_STORAGE,
+  UPDATE_LENGTH,
+  UPDATE_VALUE,
+} from '../../assembly/trieLayout.ts'
 import type { Address } from '../primitives/address.ts'
-import { bytesKey, bytesKeyOf, bytesToBigInt, bytesToHex, compareKeys, writeBigInt } from '../primitives/bytes.ts'
+import { bytesKeyOf, bytesToBigInt, bytesToHex, equalBytes, writeBigInt } from '../primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, type Hash, toHash } from '../primitives/hash.ts'
-import { keccakKey } from '../primitives/keccak.ts'
-import { decodeRLP, encodeRLP, writeHeader } from '../primitives/rlp.ts'
-import { type Filled, WriteBatch } from '../storage/batch.ts'
-import { Column, HEIGHT_BYTES, writeHeight } from '../storage/columns.ts'
+import { decodeRLP, headerLength, writeHeader } from '../primitives/rlp.ts'
+import { WriteBatch } from '../storage/batch.ts'
 import { damagedContents } from '../storage/damage.ts'
 import type { BulkReader } from '../storage/database.ts'
-import { loadPaths, type TrieToLoad } from './loadPaths.ts'
+import { loadPaths } from './loadPaths.ts'
 import type { Account } from './reader.ts'
-import {
-  ACCOUNT_TRIE,
-  NODE_KEY_BYTES,
-  storageTrie,
-  type TrieChild,
-  type TrieNode,
-  writeNodeRecord,
-} from './trieNode.ts'
-import { findLeaf, loadRoot, type TrieSink, type TrieSource, type TrieUpdate, updateTrie } from './trieUpdate.ts'
-import { KeyList } from './varint.ts'
+import { type PackedOperations, TrieEngine, type UpdateList } from './trieEngine.ts'
+import { ACCOUNT_TRIE, storageTrie, type TrieSource } from './trieNode.ts'
 
 /** An account whose leaf or storage changes. */
 export interface TrieAccountChange {
@@ -43,13 +43,12 @@ interface TrieSlotChange {
 /** The result of an update of the state trie. It has no effect before `adopt`. */
 export interface TrieCommit {
   readonly root: Hash
-  /** the changes in the database */
-  readonly log: TrieLog
-  readonly accounts: TrieNode | undefined
-  /** roots of the storage tries that changed, by `bytesKey(address)` */
-  readonly storages: ReadonlyMap<string, TrieNode | undefined>
-  /** new nodes */
-  readonly made: number
+  /** the changes in the database, with their history */
+  readonly batch: WriteBatch
+  /** keys of the nodes that changed, as a `KeyList` has them; empty without a history */
+  readonly keys: Uint8Array
+  /** what is in `batch` */
+  readonly log: readonly PackedOperations[]
 }
 
 /**
@@ -58,34 +57,37 @@ export interface TrieCommit {
  * block. Several updates of one head may be computed; at most one is adopted, the others need no clean-up.
  */
 export class StateTrie {
-  readonly #limit: number
+  readonly #engine: TrieEngine
   #source: TrieSource
-  #accounts: TrieNode | undefined
-  #accountsLoaded = false
-  #storages = new Map<string, TrieNode>()
+  /** changes with each head: what was read for the one before is not kept */
   #generation = 0
-  /** upper bound of the nodes in memory */
-  #resident = 0
 
-  /** `source` reads the stored nodes of the head; at most about `limit` nodes stay in memory between blocks. */
-  constructor(source: TrieSource, limit: number) {
+  /** `source` reads the stored nodes of the head. For `limit` and `seed` see {@link TrieEngine}. */
+  constructor(source: TrieSource, limit: number, seed = 0n) {
     this.#source = source
-    this.#limit = limit
+    this.#engine = new TrieEngine(limit, seed)
   }
 
-  /**
-   * Computes the state root after `changes` (no address twice):
-   *
-   * 1. each changed storage trie, since the account's leaf holds its root;
-   * 2. the account trie, in one walk over all changed leaves in the order of their hashed addresses;
-   * 3. within each trie, `updateTrie` encodes and hashes the new nodes, children first, and logs the changes to the database.
-   *
-   * Nodes in memory do not change, except that children are loaded, so another update of the same head can follow.
-   * @param height of the block, for the history; undefined when no history is kept
-   * @throws DatabaseError when only one of flat state and trie has what changes
-   */
+  /** As {@link computePlan}. */
   compute(changes: readonly TrieAccountChange[], height?: number): TrieCommit {
-    return this.computePlan(planUpdate(changes), height)
+    return this.computePlan(this.plan(changes), height)
+  }
+
+  /** `changes` (no address twice) in the form and order in which the tries take them. */
+  plan(changes: readonly TrieAccountChange[]): TriePlan {
+    const storages: StorageUpdate[] = []
+    let size = changes.length
+    for (const change of changes) {
+      const { address, isWiped = false, slots } = change
+      if (slots.length === 0 && !isWiped) continue
+      const updates = slotUpdates(slots)
+      this.#engine.sort(updates, SLOT_BYTES)
+      storages.push({ owner: storageTrie(address), change, isWiped, updates, leaf: 0 })
+      size += slots.length
+    }
+    const accounts = accountUpdates(changes, storages)
+    this.#engine.sort(accounts, ADDRESS_BYTES)
+    return { changes, storages, accounts, size }
   }
 
   /**
@@ -94,100 +96,55 @@ export class StateTrie {
    */
   async load(plan: TriePlan, bulk: BulkReader): Promise<void> {
     if (plan.size < LEAST_BULK) return
-    const generation = this.#generation + 1
-    const tries: TrieToLoad[] = []
-    const add = (owner: Uint8Array, root: TrieNode | undefined, updates: readonly TrieUpdate[]): void => {
-      if (root !== undefined) tries.push({ owner, root, updates })
-    }
-    for (const { owner, isWiped, updates } of plan.storages) {
-      if (!isWiped) add(owner, this.#storageRoot(owner, generation), updates)
-    }
-    add(ACCOUNT_TRIE, this.#accountRoot(generation), plan.accounts)
-    this.#resident += await loadPaths(tries, bulk, generation)
+    const generation = this.#generation
+    const tries = plan.storages.filter(({ isWiped }) => !isWiped).map(({ owner, updates }) => ({ owner, updates }))
+    tries.push({ owner: ACCOUNT_TRIE, updates: plan.accounts })
+    await loadPaths(tries, bulk, this.#engine, () => this.#generation === generation)
   }
 
-  /** As {@link compute}. */
-  computePlan({ storages: storageUpdates, accounts: updates }: TriePlan, height?: number): TrieCommit {
-    const generation = this.#generation + 1
-    const storages = new Map<string, TrieNode | undefined>()
-    const log = new TrieLog(height)
-    let made = 0
-    // 1. Storage tries.
-    for (const storage of storageUpdates) {
-      const { owner, name, isWiped } = storage
-      const root = isWiped ? undefined : this.#storageRoot(owner, generation)
-      const result = updateTrie(owner, root, storage.updates, this.#source, log, generation)
-      storages.set(name, result.root)
-      made += result.made
-      this.#resident += result.loaded + 1
-      storage.root = bytesKey(result.rootHash)
-    }
-    // 2. The account trie.
-    const accounts = this.#accountRoot(generation)
-    const result = updateTrie(ACCOUNT_TRIE, accounts, updates, this.#source, log, generation)
-    made += result.made
-    // Loaded nodes stay attached to the present nodes, also when this update is not adopted.
-    this.#resident += result.loaded
-    return { root: result.rootHash, log, accounts: result.root, storages, made }
+  /**
+   * Computes the state root after a plan:
+   *
+   * 1. each changed storage trie, since the account's leaf holds its root;
+   * 2. the account trie, in one walk over all changed leaves in the order of their hashed addresses.
+   *
+   * Nodes in memory do not change, except that others are loaded, so another update of the same head can follow.
+   * @param height of the block, for the history; undefined when no history is kept
+   * @throws DatabaseError when only one of flat state and trie has what changes
+   */
+  computePlan({ changes, storages, accounts }: TriePlan, height?: number): TrieCommit {
+    const log: PackedOperations[] = []
+    const source = this.#source
+    const engine = this.#engine
+    let root: Hash = EMPTY_TRIE_ROOT
+    const keys = engine.log(height, source, log, () => {
+      // 1. Storage tries.
+      for (const { owner, change, isWiped, updates, leaf } of storages) {
+        const failure = (_: number, index: number) => differentSlot(change.slots[index]!)
+        const rootHash = engine.update(owner, updates, isWiped, { source, log, failure })
+        if (change.current !== undefined) accounts.bytes.set(rootHash, leaf)
+        else if (!equalBytes(rootHash, EMPTY_TRIE_ROOT)) throw deletedWithStorage()
+      }
+      // 2. The account trie.
+      const failure = (kind: number, index: number) =>
+        kind === FAILURE_PRESENCE ? differentAccount(changes[index]!.address) : deletedWithStorage()
+      root = engine.update(ACCOUNT_TRIE, accounts, false, { source, log, failure })
+    })
+    const batch = new WriteBatch()
+    for (const { bytes, operations } of log) batch.addPacked(bytes, operations)
+    return { root, batch, keys, log }
   }
 
   /** Whether the head has this key, in the trie of `owner`; see `TriePresence`. Loaded nodes stay in memory for the next update. */
   has(owner: Uint8Array, path: Uint8Array | undefined): boolean {
-    const generation = this.#generation + 1
-    const root =
-      owner.length === ACCOUNT_TRIE.length ? this.#accountRoot(generation) : this.#storageRoot(owner, generation)
-    if (root === undefined || path === undefined) return root !== undefined
-    const { isThere, loaded } = findLeaf(owner, root, bytesKey(path), this.#source, generation)
-    this.#resident += loaded
-    return isThere
+    return this.#engine.has(owner, path, this.#source)
   }
 
   /** Makes a computed update the head. `source` reads the stored nodes of the new head. */
   adopt(commit: TrieCommit, source: TrieSource): void {
     this.#source = source
-    this.#accounts = commit.accounts
-    for (const [key, root] of commit.storages) {
-      if (root === undefined) this.#storages.delete(key)
-      else this.#storages.set(key, root)
-    }
     this.#generation++
-    this.#resident += commit.made
-    if (this.#resident > this.#limit) this.#evict()
-  }
-
-  #accountRoot(generation: number): TrieNode | undefined {
-    if (!this.#accountsLoaded) {
-      this.#accounts = loadRoot(ACCOUNT_TRIE, this.#source, generation)
-      this.#accountsLoaded = true
-    }
-    return this.#accounts
-  }
-
-  #storageRoot(owner: Uint8Array, generation: number): TrieNode | undefined {
-    const name = bytesKey(owner.subarray(1))
-    const known = this.#storages.get(name)
-    if (known !== undefined) return known
-    const root = loadRoot(owner, this.#source, generation)
-    if (root !== undefined) {
-      this.#storages.set(name, root)
-      this.#resident++
-    }
-    return root
-  }
-
-  /** Drops nodes from memory, the least recently used first, until half of the limit is left. */
-  #evict(): void {
-    const counts = new Map<number, number>()
-    if (this.#accounts !== undefined) countGenerations(this.#accounts, counts)
-    for (const root of this.#storages.values()) countGenerations(root, counts)
-    const generation = generationToKeep(counts, this.#limit / 2)
-    if (this.#accounts !== undefined) evictBelow(this.#accounts, generation)
-    for (const [key, root] of this.#storages) {
-      if (root.usedAt < generation) this.#storages.delete(key)
-      else evictBelow(root, generation)
-    }
-    this.#resident = 0
-    for (const [used, count] of counts) if (used >= generation) this.#resident += count
+    this.#engine.adopt(commit.log)
   }
 }
 
@@ -196,141 +153,144 @@ export const LEAST_BULK = 256
 
 /** Changes in the form and order in which the tries take them. */
 export interface TriePlan {
+  readonly changes: readonly TrieAccountChange[]
   readonly storages: readonly StorageUpdate[]
-  readonly accounts: readonly TrieUpdate[]
+  readonly accounts: UpdateList
   /** number of updates */
   readonly size: number
 }
 
 interface StorageUpdate {
   readonly owner: Uint8Array
-  /** `bytesKey` of the address */
-  readonly name: string
+  readonly change: TrieAccountChange
   readonly isWiped: boolean
-  readonly updates: readonly TrieUpdate[]
-  /** hash of the new root once it is computed, as a string */
-  root: string | undefined
+  readonly updates: UpdateList
+  /** where the storage root is in the updates of accounts */
+  leaf: number
 }
 
-export function planUpdate(changes: readonly TrieAccountChange[]): TriePlan {
-  const storages: StorageUpdate[] = []
-  const accounts: TrieUpdate[] = []
-  let size = changes.length
-  for (const { address, isThere, current, isWiped = false, slots } of changes) {
-    let storage: StorageUpdate | undefined
-    if (slots.length > 0 || isWiped) {
-      const updates = sortUpdates(slots.map(slotUpdate))
-      storage = { owner: storageTrie(address), name: bytesKey(address), isWiped, updates, root: undefined }
-      storages.push(storage)
-      size += slots.length
-    }
-    const next = (leaf: string | undefined): string | undefined => {
-      if (isThere !== undefined && isThere !== (leaf !== undefined)) throw differentAccount(address)
-      return nextLeaf(leaf, current, storage?.root)
-    }
-    accounts.push({ key: keccakKey(address), next })
+const SLOT_BYTES = 32
+const ADDRESS_BYTES = 20
+
+function slotUpdates(slots: readonly TrieSlotChange[]): UpdateList {
+  let values = 0
+  for (const { current } of slots) values += valueLength(current)
+  const { bytes, view } = createUpdates(slots.length, values)
+  let value = slots.length * UPDATE_BYTES
+  for (let i = 0; i < slots.length; i++) {
+    const { slot, previous, current } = slots[i]!
+    const length = valueLength(current)
+    writeUpdate(bytes, view, i, slot, value, length, presence(previous && previous.length > 0))
+    if (length > current.length) writeHeader(bytes, value, 0x80, current.length)
+    bytes.set(current, value + length - current.length)
+    value += length
   }
-  return { storages, accounts: sortUpdates(accounts), size }
+  return { bytes, count: slots.length }
 }
 
-function slotUpdate({ slot, previous, current }: TrieSlotChange): TrieUpdate {
-  const value = current.length === 0 ? undefined : bytesKey(encodeRLP(current))
-  const next = (leaf: string | undefined): string | undefined => {
-    if (previous !== undefined && previous.length > 0 !== (leaf !== undefined)) {
-      throw damagedContents(`only one of state and trie has the slot ${bytesToHex(slot)}`)
-    }
-    return value
+/** Length of a slot's leaf: RLP of its value; 0 when it is unset. */
+function valueLength(value: Uint8Array): number {
+  const { length } = value
+  return length === 0 || (length === 1 && value[0]! < 0x80) ? length : headerLength(length) + length
+}
+
+function accountUpdates(changes: readonly TrieAccountChange[], storages: readonly StorageUpdate[]): UpdateList {
+  const { bytes, view } = createUpdates(changes.length, changes.length * LONGEST_LEAF)
+  let value = changes.length * UPDATE_BYTES
+  let storage = 0
+  for (let i = 0; i < changes.length; i++) {
+    const change = changes[i]!
+    const { address, isThere, current } = change
+    const hasStorage = storages[storage]?.change === change
+    const length = current === undefined ? 0 : writeAccountLeaf(bytes, value, current)
+    const root = value + length - ROOT_FROM_END
+    if (hasStorage) storages[storage++]!.leaf = root
+    if (length > 0) bytes.set(EMPTY_TRIE_ROOT, root)
+    const flags = presence(isThere) | (hasStorage ? 0 : UPDATE_KEEPS_STORAGE)
+    writeUpdate(bytes, view, i, address, value, length, flags)
+    value += length
   }
-  return { key: keccakKey(slot), next }
+  return { bytes: bytes.subarray(0, value), count: changes.length }
+}
+
+function createUpdates(count: number, valueBytes: number): { readonly bytes: Uint8Array; readonly view: DataView } {
+  const bytes = new Uint8Array(count * UPDATE_BYTES + valueBytes)
+  return { bytes, view: new DataView(bytes.buffer) }
+}
+
+function presence(isThere: boolean | undefined): number {
+  return isThere === undefined ? 0 : UPDATE_IS_CHECKED | (isThere ? UPDATE_EXPECTED : 0)
+}
+
+function writeUpdate(
+  bytes: Uint8Array,
+  view: DataView,
+  index: number,
+  preimage: Uint8Array,
+  value: number,
+  length: number,
+  flags: number,
+): void {
+  const at = index * UPDATE_BYTES
+  for (let i = 0; i < preimage.length; i++) bytes[at + i] = preimage[i]!
+  view.setUint32(at + UPDATE_VALUE, value, true)
+  view.setUint32(at + UPDATE_LENGTH, length, true)
+  view.setUint32(at + UPDATE_FLAGS, flags, true)
 }
 
 function differentAccount(address: Address): Error {
   return damagedContents(`only one of state and trie has the account ${bytesToHex(address)}`)
 }
 
-function sortUpdates(updates: TrieUpdate[]): TrieUpdate[] {
-  return updates.sort((a, b) => compareKeys(a.key, b.key))
+function differentSlot({ slot }: TrieSlotChange): Error {
+  return damagedContents(`only one of state and trie has the slot ${bytesToHex(slot)}`)
 }
 
-const EMPTY_ROOT = bytesKey(EMPTY_TRIE_ROOT)
-
-/** `storageRoot` is undefined when the storage does not change. */
-function nextLeaf(
-  leaf: string | undefined,
-  current: Account | undefined,
-  storageRoot: string | undefined,
-): string | undefined {
-  const root = storageRoot ?? (leaf === undefined ? EMPTY_ROOT : storageRootIn(leaf))
-  if (current !== undefined) return encodeAccountLeaf(current, root)
-  if (root !== EMPTY_ROOT) throw new Error('an account is deleted that still has storage')
-  return undefined
+function deletedWithStorage(): Error {
+  return new Error('an account is deleted that still has storage')
 }
 
-/** The changes of one block to the stored nodes of all tries, with their history, ready for the block's batch. */
-class TrieLog implements TrieSink {
-  readonly batch = new WriteBatch()
-  /** keys of the nodes that changed; empty without a history */
-  readonly keys = new KeyList()
-  readonly #height: number | undefined
-  readonly #historyKey = { bytes: new Uint8Array(NODE_KEY_BYTES + HEIGHT_BYTES), length: 0 }
+/** Nonce of 8 bytes, balance of 32, two hashes, headers of 1 byte, of the list 2. */
+const LONGEST_LEAF = 2 + 9 + 33 + 33 + 33
+/** A leaf ends with storage root and code hash, each behind a byte. */
+const ROOT_FROM_END = 65
 
-  /** @param height of the block; undefined when no history is kept of it */
-  constructor(height: number | undefined) {
-    this.#height = height
-  }
-
-  write(key: Filled, previous: TrieNode | undefined, current: Filled | undefined): void {
-    if (current === undefined) this.batch.delFilled(key)
-    else this.batch.putFilled(key, current)
-    if (this.#height === undefined) return
-    const historyKey = this.#historyKey
-    const out = historyKey.bytes
-    const { bytes, length } = key
-    out[0] = Column.trieHistory
-    for (let i = 1; i < length; i++) out[i] = bytes[i]!
-    writeHeight(out, length, this.#height)
-    historyKey.length = length + HEIGHT_BYTES
-    this.batch.putFilled(historyKey, writeNodeRecord(previous))
-    this.keys.add(bytes, length)
-  }
-}
-
-/** Reused memory for an account's leaf: nonce of 8 bytes, balance of 32, two hashes, headers of up to 3 bytes. */
-const scratch = new Uint8Array(160)
-const HASH_ITEM = 33
+const scratch = new Uint8Array(LONGEST_LEAF + 32)
 
 /**
  * Value of an account's leaf in the state trie, as a string: RLP of [nonce, balance, storage root, code hash].
  * @param storageRoot 32 bytes as a string
  */
-export function encodeAccountLeaf({ nonce, balance, codeHash }: Account, storageRoot: string): string {
+export function encodeAccountLeaf(account: Account, storageRoot: string): string {
+  const length = writeAccountLeaf(scratch, 0, account)
+  for (let i = 0; i < 32; i++) scratch[length - ROOT_FROM_END + i] = storageRoot.charCodeAt(i)
+  return bytesKeyOf(scratch, 0, length)
+}
+
+/** Writes an account's leaf, without the storage root, and gives its length. */
+function writeAccountLeaf(out: Uint8Array, start: number, { nonce, balance, codeHash }: Account): number {
+  if (nonce >> 64n !== 0n || balance >> 256n !== 0n) throw new RangeError('a nonce has at most 8 bytes, a balance 32')
   // The list of an account has more than 55 and less than 256 bytes, so its header has two.
-  let at = writeInteger(2, nonce)
-  at = writeInteger(at, balance)
-  if (at > 2 + 9 + 33) throw new RangeError('a nonce has at most 8 bytes, a balance 32')
-  scratch[at++] = 0xa0
-  for (let i = 0; i < 32; i++) scratch[at++] = storageRoot.charCodeAt(i)
-  scratch[at++] = 0xa0
-  for (let i = 0; i < 32; i++) scratch[at++] = codeHash[i]!
-  writeHeader(scratch, 0, 0xc0, at - 2)
-  return bytesKeyOf(scratch, 0, at)
+  let at = writeInteger(out, start + 2, nonce)
+  at = writeInteger(out, at, balance)
+  out[at] = 0xa0
+  at += 33
+  out[at++] = 0xa0
+  for (let i = 0; i < 32; i++) out[at++] = codeHash[i]!
+  writeHeader(out, start, 0xc0, at - start - 2)
+  return at - start
 }
 
 /** Writes an integer's RLP and gives the position after it. */
-function writeInteger(at: number, value: bigint): number {
-  const end = writeBigInt(scratch, at + 1, value)
+function writeInteger(out: Uint8Array, at: number, value: bigint): number {
+  const end = writeBigInt(out, at + 1, value)
   const length = end - at - 1
-  if (length === 1 && scratch[at + 1]! < 0x80) {
-    scratch[at] = scratch[at + 1]!
+  if (length === 1 && out[at + 1]! < 0x80) {
+    out[at] = out[at + 1]!
     return at + 1
   }
-  scratch[at] = 0x80 + length
+  out[at] = 0x80 + length
   return end
-}
-
-/** The storage root, as a string, in a leaf that {@link encodeAccountLeaf} made. */
-export function storageRootIn(leaf: string): string {
-  return leaf.slice(leaf.length - HASH_ITEM - 32, leaf.length - HASH_ITEM)
 }
 
 /** @throws Error when `leaf` is not such a value */
@@ -344,44 +304,4 @@ export function decodeAccountLeaf(leaf: Uint8Array): { account: Account; storage
     account: { nonce: bytesToBigInt(nonce), balance: bytesToBigInt(balance), codeHash: toHash(codeHash) },
     storageRoot: toHash(storageRoot),
   }
-}
-
-/** Adds to `counts` how many nodes of each generation are in memory under `root`. */
-function countGenerations(root: TrieNode, counts: Map<number, number>): void {
-  counts.set(root.usedAt, (counts.get(root.usedAt) ?? 0) + 1)
-  if (root.kind === 'branch') {
-    for (const child of root.children) if (typeof child === 'object') countGenerations(child, counts)
-  } else if (root.kind === 'extension' && typeof root.child === 'object') {
-    countGenerations(root.child, counts)
-  }
-}
-
-/** The lowest generation that together with all newer ones has at most `limit` nodes; Infinity when the newest has more. */
-function generationToKeep(counts: ReadonlyMap<number, number>, limit: number): number {
-  let kept = 0
-  let lowest = Number.POSITIVE_INFINITY
-  for (const [generation, count] of [...counts].sort((a, b) => b[0] - a[0])) {
-    kept += count
-    if (kept > limit) break
-    lowest = generation
-  }
-  return lowest
-}
-
-/** Drops the nodes below `node` that were last used before `generation`, and keeps their references. */
-function evictBelow(node: TrieNode, generation: number): void {
-  if (node.kind === 'branch') {
-    for (let i = 0; i < 16; i++) node.children[i] = evicted(node.children[i], generation)
-  } else if (node.kind === 'extension') {
-    node.child = evicted(node.child, generation)
-  }
-}
-
-function evicted<Child extends TrieChild | undefined>(child: Child, generation: number): Child | string {
-  if (typeof child !== 'object') return child
-  if (child.usedAt >= generation || child.ref === undefined) {
-    evictBelow(child, generation)
-    return child
-  }
-  return child.ref
 }

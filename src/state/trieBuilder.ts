@@ -1,7 +1,6 @@
 import { keyBytes } from '../primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, type Hash } from '../primitives/hash.ts'
 import {
-  type BranchNode,
   createBranch,
   createExtension,
   createLeaf,
@@ -20,7 +19,7 @@ export interface TrieLeaf {
 }
 
 /**
- * Receives a node of a trie, also one that is embedded in its parent: all are stored, see `updateTrie`.
+ * Receives a node of a trie, also one that is embedded in its parent: all are stored.
  * @param path 32 bytes as a string, whose first `depth` nibbles lead to the node
  * @param rlp is overwritten after the call
  */
@@ -42,7 +41,7 @@ export function buildTrie(leaves: Iterable<TrieLeaf>, sink: NodeSink = NO_SINK):
 
 interface OpenBranch {
   readonly depth: number
-  readonly node: BranchNode
+  readonly node: ReturnType<typeof createBranch>
 }
 
 /**
@@ -72,7 +71,7 @@ export class TrieBuilder {
       const reference = this.#close(this.#key, fork)
       let branch = this.#open.at(-1)
       if (branch === undefined || branch.depth < fork) {
-        branch = { depth: fork, node: createBranch(0) }
+        branch = { depth: fork, node: createBranch() }
         this.#open.push(branch)
       }
       branch.node.children[nibbleAt(this.#key, fork)] = reference
@@ -93,14 +92,14 @@ export class TrieBuilder {
   #close(key: string, fork: number): string {
     const above = () => Math.max(fork, this.#open.at(-1)?.depth ?? fork)
     let depth = above() + 1
-    let reference = this.#complete(createLeaf(key, depth, this.#value, 0), key, depth)
+    let reference = this.#complete(createLeaf(key, depth, this.#value), key, depth)
     for (let branch = this.#open.at(-1); branch !== undefined && branch.depth > fork; branch = this.#open.at(-1)) {
       this.#open.pop()
       branch.node.children[nibbleAt(key, branch.depth)] = reference
       reference = this.#complete(branch.node, key, branch.depth)
       depth = above() + 1
       if (depth < branch.depth) {
-        const extension = createExtension(segmentOf(key, depth, branch.depth), reference, 0)
+        const extension = createExtension(segmentOf(key, depth, branch.depth), reference)
         reference = this.#complete(extension, key, depth)
       }
     }

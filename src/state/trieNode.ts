@@ -1,5 +1,5 @@
 import type { Address } from '../primitives/address.ts'
-import { bytesKey, bytesKeyOf, EMPTY_BYTES, equalBytes } from '../primitives/bytes.ts'
+import { bytesKey, bytesKeyOf, equalBytes } from '../primitives/bytes.ts'
 import { keccak256 } from '../primitives/hash.ts'
 import { keccakInput, keccakKeyOfInput } from '../primitives/keccak.ts'
 import { headerLength, itemAt, writeHeader } from '../primitives/rlp.ts'
@@ -9,29 +9,12 @@ import { damagedContents } from '../storage/damage.ts'
 
 /**
  * Nodes of a Merkle-Patricia trie (Ethereum yellow paper, appendix D) whose keys are 32 bytes. A node's reference is its keccak256, or
- * the node's RLP itself where that is shorter than 32 bytes. `ref` is undefined until the reference of a new node is computed; after
- * that the node does not change, except that children are loaded or evicted.
- *
- * Keys, values and references are bytes as strings (`bytesKey`): they take a fifth of the memory of small arrays, and the garbage
- * collector has no references to follow.
+ * the node's RLP itself where that is shorter than 32 bytes. Keys, values and references are bytes as strings (`bytesKey`). The state's
+ * tries are updated in WebAssembly (trieEngine.ts); this is for proofs, and for tries that are built at once.
  */
 export type TrieNode = LeafNode | ExtensionNode | BranchNode
 
-/** A node in memory, or the reference of a node that is not in memory; of a branch it may also be {@link PACKED}. */
-export type TrieChild = TrieNode | string
-
-/** Stands for the hash of a child that is in the `packed` RLP of its branch: {@link childReference} gives it. */
-const PACKED = '\u0100'
-
-interface NodeBase {
-  ref: string | undefined
-  /** generation of the node's last use, for eviction */
-  usedAt: number
-  /** of a new node: the stored node at its path, which it replaces */
-  replaces: TrieNode | undefined
-}
-
-export interface LeafNode extends NodeBase {
+interface LeafNode {
   readonly kind: 'leaf'
   /** the whole key, 32 bytes */
   readonly key: string
@@ -40,72 +23,30 @@ export interface LeafNode extends NodeBase {
   readonly value: string
 }
 
-export interface ExtensionNode extends NodeBase {
+interface ExtensionNode {
   readonly kind: 'extension'
   /** one nibble per byte */
   readonly segment: string
-  child: TrieChild
+  /** reference */
+  readonly child: string
 }
 
-export interface BranchNode extends NodeBase {
+interface BranchNode {
   readonly kind: 'branch'
-  /** 16 items */
-  readonly children: (TrieChild | undefined)[]
-  /**
-   * RLP of the branch as it was decoded, all of whose children are hashes; empty without one. One string takes less time and memory than
-   * 16, and most branches are needed for one or two of their children. Branches that replace this one share it.
-   */
-  readonly packed: string
-  /** the children that `packed` has, see {@link childMask} */
-  readonly packedMask: number
+  /** 16 references */
+  readonly children: (string | undefined)[]
 }
 
-export function createLeaf(key: string, depth: number, value: string, usedAt: number): LeafNode {
-  return { kind: 'leaf', key, depth, value, ref: undefined, usedAt, replaces: undefined }
+export function createLeaf(key: string, depth: number, value: string): LeafNode {
+  return { kind: 'leaf', key, depth, value }
 }
 
-export function createExtension(segment: string, child: TrieChild, usedAt: number): ExtensionNode {
-  return { kind: 'extension', segment, child, ref: undefined, usedAt, replaces: undefined }
+export function createExtension(segment: string, child: string): ExtensionNode {
+  return { kind: 'extension', segment, child }
 }
 
-export function createBranch(usedAt: number): BranchNode {
-  const children: (TrieChild | undefined)[] = new Array(16).fill(undefined)
-  return { kind: 'branch', children, packed: '', packedMask: 0, ref: undefined, usedAt, replaces: undefined }
-}
-
-/** A new branch with the children of `branch`. */
-export function copyBranch({ children, packed, packedMask }: BranchNode, usedAt: number): BranchNode {
-  return {
-    kind: 'branch',
-    children: children.slice(),
-    packed,
-    packedMask,
-    ref: undefined,
-    usedAt,
-    replaces: undefined,
-  }
-}
-
-/** The reference of a branch's child, which is not in memory. */
-export function childReference(branch: BranchNode, nibble: number): string {
-  const child = branch.children[nibble] as string
-  if (child !== PACKED) return child
-  const at = packedHashAt(branch, nibble)
-  return branch.packed.slice(at, at + 32)
-}
-
-/** Where the hash of a child is in the packed RLP of its branch. */
-function packedHashAt({ packed, packedMask }: BranchNode, nibble: number): number {
-  const header = packed.length - 17 - 32 * bitCount(packedMask)
-  return header + nibble + 1 + 32 * bitCount(packedMask & ((1 << nibble) - 1))
-}
-
-/** How many of the lowest 16 bits are set. */
-function bitCount(bits: number): number {
-  let count = bits - ((bits >> 1) & 0x5555)
-  count = (count & 0x3333) + ((count >> 2) & 0x3333)
-  count = (count + (count >> 4)) & 0x0f0f
-  return (count + (count >> 8)) & 0x1f
+export function createBranch(): BranchNode {
+  return { kind: 'branch', children: new Array(16).fill(undefined) }
 }
 
 /** RLP of a node whose children's references are known: a view on memory that the next call, and any hash, overwrites. */
@@ -138,17 +79,9 @@ export function writtenHash(): string {
  * The node of `rlp` at the first `depth` nibbles of `path` (32 bytes).
  * @throws Error when it is not a trie node
  */
-export function decodeNode(
-  rlp: Uint8Array,
-  path: string,
-  depth: number,
-  ref: string | undefined,
-  usedAt: number,
-): TrieNode {
+export function decodeNode(rlp: Uint8Array, path: string, depth: number): TrieNode {
   const list = itemAt(rlp, 0)
   if (!list.isList || list.end !== rlp.length) throw new Error('not a trie node')
-  const packed = packBranch(rlp, list.start, ref, usedAt)
-  if (packed !== undefined) return packed
   const items: string[] = []
   for (let at = list.start; at < list.end; ) {
     const item = itemAt(rlp, at)
@@ -157,9 +90,8 @@ export function decodeNode(
     at = item.end
   }
   if (items.length === 17) {
-    const branch = createBranch(usedAt)
+    const branch = createBranch()
     for (let i = 0; i < 16; i++) if (items[i] !== '') branch.children[i] = items[i]
-    branch.ref = ref
     return branch
   }
   const [first, second] = items
@@ -171,41 +103,7 @@ export function decodeNode(
   const length = (first.length - 1) * 2 + odd
   const segment = segmentOf(first, 2 - odd, 2 - odd + length)
   if (flags >= 2 && depth + length !== 64) throw new Error('a leaf ends elsewhere than at 64 nibbles')
-  const node =
-    flags < 2
-      ? createExtension(segment, second, usedAt)
-      : createLeaf(joinPath(path, depth, segment), depth, second, usedAt)
-  node.ref = ref
-  return node
-}
-
-/** The branch of `rlp`, whose items begin at `start`; undefined when it is not the canonical RLP of a branch that has hashes only. */
-function packBranch(rlp: Uint8Array, start: number, ref: string | undefined, usedAt: number): BranchNode | undefined {
-  let at = start
-  let mask = 0
-  for (let i = 0; i < 16; i++) {
-    const first = rlp[at]
-    if (first === HASH_ITEM) {
-      mask |= 1 << i
-      at += 33
-    } else if (first === NO_ITEM) {
-      at++
-    } else {
-      return undefined
-    }
-  }
-  if (at !== rlp.length - 1 || rlp[at] !== NO_ITEM || start !== headerLength(at + 1 - start)) return undefined
-  const children: (TrieChild | undefined)[] = new Array(16).fill(undefined)
-  for (let i = 0; i < 16; i++) if ((mask & (1 << i)) !== 0) children[i] = PACKED
-  return {
-    kind: 'branch',
-    children,
-    packed: bytesKey(rlp),
-    packedMask: mask,
-    ref,
-    usedAt,
-    replaces: undefined,
-  }
+  return flags < 2 ? createExtension(segment, second) : createLeaf(joinPath(path, depth, segment), depth, second)
 }
 
 /** Reference of a node with this RLP. */
@@ -253,36 +151,15 @@ function room(length: number): Uint8Array {
   return written.bytes
 }
 
-function refOf(child: TrieChild): string {
-  const ref = typeof child === 'string' ? child : child.ref
-  if (ref === undefined) throw new Error('the reference of a child is not computed')
-  return ref
-}
-
-function writeBranch(branch: BranchNode): number {
-  const { children, packed } = branch
+function writeBranch({ children }: BranchNode): number {
   let payload = 17
-  let hashes = 0
-  for (let i = 0; i < 16; i++) {
-    const child = children[i]
-    if (child === undefined) continue
-    const length = child === PACKED ? 32 : refOf(child).length
-    payload += length === 32 ? 32 : length - 1
-    if (length === 32) hashes |= 1 << i
-  }
+  for (const child of children) if (child !== undefined) payload += child.length === 32 ? 32 : child.length - 1
   const length = headerLength(payload) + payload
   const out = room(length)
-  // Nearly always the branch has hashes where the decoded one has them: a copy of it lacks but the hashes of what is in memory.
-  const isCopy = hashes === branch.packedMask && length === packed.length
-  let at = length - payload
-  if (isCopy) latin1Write.call(out, packed, 0, length)
-  else writeHeader(out, 0, 0xc0, payload)
-  for (let i = 0; i < 16; i++) {
-    const child = children[i]
+  let at = writeHeader(out, 0, 0xc0, payload)
+  for (const child of children) {
     if (child === undefined) out[at++] = NO_ITEM
-    else if (child !== PACKED) at = writeRef(out, at, refOf(child))
-    else if (isCopy) at += 33
-    else at = writeRef(out, at, childReference(branch, i))
+    else at = writeRef(out, at, child)
   }
   out[at] = NO_ITEM
   return length
@@ -306,10 +183,9 @@ function writeLeaf({ key, depth, value }: LeafNode): number {
 }
 
 function writeExtension({ segment, child }: ExtensionNode): number {
-  const ref = refOf(child)
   const pathBytes = (segment.length >> 1) + 1
   const pathLength = pathBytes === 1 ? 1 : 1 + pathBytes
-  const payload = pathLength + (ref.length === 32 ? 33 : ref.length)
+  const payload = pathLength + (child.length === 32 ? 33 : child.length)
   const length = headerLength(payload) + payload
   const out = room(length)
   let at = writeHeader(out, 0, 0xc0, payload)
@@ -317,7 +193,7 @@ function writeExtension({ segment, child }: ExtensionNode): number {
   const odd = segment.length & 1
   out[at++] = odd ? 0x10 | segment.charCodeAt(0) : 0
   for (let i = odd; i < segment.length; i += 2) out[at++] = (segment.charCodeAt(i) << 4) | segment.charCodeAt(i + 1)
-  writeRef(out, at, ref)
+  writeRef(out, at, child)
   return length
 }
 
@@ -328,14 +204,15 @@ function writeRef(out: Uint8Array, at: number, ref: string): number {
   return writeText(out, at + 1, ref)
 }
 
-/** As `Buffer.latin1Write`, for any `Uint8Array`. */
-const { latin1Write } = Buffer.prototype as unknown as {
-  readonly latin1Write: (this: Uint8Array, text: string, at: number, length: number) => number
-}
-
 function writeText(out: Uint8Array, at: number, text: string): number {
   for (let i = 0; i < text.length; i++) out[at + i] = text.charCodeAt(i)
   return at + text.length
+}
+
+/** Reads stored nodes. */
+export interface TrieSource {
+  /** RLP of the node with this database key; the array of the key is overwritten after the call */
+  get(key: Uint8Array): Uint8Array | undefined
 }
 
 /** Owner part of trie keys: the account trie, or the storage trie of one account. */
@@ -380,16 +257,6 @@ export function setPath(out: Uint8Array, path: string, depth: number): Uint8Arra
   return out
 }
 
-export function setNibble(path: Uint8Array, index: number, nibble: number): void {
-  const byte = path[index >> 1]!
-  path[index >> 1] = (index & 1) === 0 ? (byte & 0x0f) | (nibble << 4) : (byte & 0xf0) | nibble
-}
-
-const BRANCH = 1
-const BRANCH_BYTES = 35
-const branchRecord: Filled = { bytes: new Uint8Array(BRANCH_BYTES), length: BRANCH_BYTES }
-const NO_RECORD: Filled = { bytes: EMPTY_BYTES, length: 0 }
-
 /** A record of a node in the history: its RLP, or for a branch its hash and which children it has. */
 export type NodeRecord = { readonly rlp: Uint8Array } | BranchRecord
 
@@ -399,20 +266,10 @@ interface BranchRecord {
   readonly hash: Uint8Array
 }
 
-/** The history's record of the node that a path had before a block (see `nodeAt` in proof.ts), in memory that the next call overwrites. */
-export function writeNodeRecord(node: TrieNode | undefined): Filled {
-  if (node === undefined) return NO_RECORD
-  if (node.kind !== 'branch' || node.ref?.length !== 32) return writeNode(node)
-  const mask = childMask(node)
-  const { bytes } = branchRecord
-  bytes[0] = BRANCH
-  bytes[1] = mask >> 8
-  bytes[2] = mask
-  writeText(bytes, 3, node.ref)
-  return branchRecord
-}
+/** How the record of a branch begins. */
+const BRANCH = 1
 
-/** Reads what {@link writeNodeRecord} made; undefined for no node. */
+/** Reads a record that an update wrote (assembly/trie/log.ts); undefined for no node. */
 export function decodeNodeRecord(record: Uint8Array): NodeRecord | undefined {
   if (record.length === 0) return undefined
   if (record[0] !== BRANCH) return { rlp: record }
@@ -425,20 +282,13 @@ export function decodeNodeRecord(record: Uint8Array): NodeRecord | undefined {
  * @throws DatabaseError when the branch does not have its hash
  */
 export function rebuildBranch({ mask, hash }: BranchRecord, reference: (nibble: number) => string): Uint8Array {
-  const branch = createBranch(0)
+  const branch = createBranch()
   for (let nibble = 0; nibble < 16; nibble++) {
     if ((mask & (1 << nibble)) !== 0) branch.children[nibble] = reference(nibble)
   }
   const rlp = encodeNode(branch).slice()
   if (!equalBytes(keccak256(rlp), hash)) throw damagedContents('a former trie node does not have its hash')
   return rlp
-}
-
-/** Bit i is set when child i exists. */
-function childMask({ children }: BranchNode): number {
-  let mask = 0
-  for (let i = 0; i < 16; i++) if (children[i] !== undefined) mask |= 1 << i
-  return mask
 }
 
 /** Key of a node's history record of block `height`, without the height. */

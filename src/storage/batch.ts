@@ -96,6 +96,26 @@ export class WriteBatch {
     this.#used += FIELDS
   }
 
+  /**
+   * Adds operations in the form of this class: keys and values in `bytes`, each value with room for its checksum, which are not copied if
+   * they are many; and {@link FIELDS} numbers for each operation, the first of which is replaced.
+   */
+  addPacked(bytes: Uint8Array, operations: Int32Array): void {
+    const isShared = bytes.length <= LONGEST_SHARED
+    const offset = isShared ? this.#reserve(bytes.length) : 0
+    if (isShared) this.#slabs[this.#slab]!.set(bytes, offset)
+    else this.#slab = this.#slabs.push(bytes) - 1
+    this.#makeRoom(operations.length)
+    const first = this.#used
+    this.#operations.set(operations, first)
+    this.#used += operations.length
+    for (let i = first; i < this.#used; i += FIELDS) {
+      this.#operations[i] = this.#slab
+      this.#operations[i + 1]! += offset
+      this.#bytes += this.#operations[i + 2]! + Math.max(this.#operations[i + 3]!, 0)
+    }
+  }
+
   /** Adds the operations of another batch, without copying what they hold. */
   append(other: WriteBatch): void {
     const indexes = other.#slabs.map((slab) => this.#use(slab))

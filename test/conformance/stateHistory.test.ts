@@ -29,7 +29,7 @@ async function proven(root: Uint8Array, key: Uint8Array, proof: readonly Uint8Ar
 it.each(['archive', 'pruned'])(`keeps the states of ${BLOCKS} random blocks, %s`, async (kind) => {
   const directory = mkdtempSync(join(tmpdir(), 'coind-history-'))
   const database = await Database.open(directory)
-  const store = new StateStore(database, { residentNodes: 200, cacheBytes: 100_000 })
+  const store = new StateStore(database, { residentBytes: 50_000, cacheBytes: 100_000 })
   const model = new MemoryStateReader()
   const random = createRandom(firstSeed(2000))
   /** hash of each state, so that the states need not stay in memory */

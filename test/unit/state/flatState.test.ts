@@ -4,7 +4,7 @@ import { bytesKey, keyBytes } from '../../../src/primitives/bytes.ts'
 import { EMPTY_CODE_HASH, keccak256 } from '../../../src/primitives/hash.ts'
 import { decodeAccount, encodeAccount, FlatReader } from '../../../src/state/flatState.ts'
 import { StateReadError } from '../../../src/state/reader.ts'
-import { decodeAccountLeaf, encodeAccountLeaf, storageRootIn } from '../../../src/state/trie.ts'
+import { decodeAccountLeaf, encodeAccountLeaf } from '../../../src/state/trie.ts'
 
 const ADDRESS = new Uint8Array(20).fill(1)
 const WORD = new Uint8Array(32)
@@ -41,7 +41,6 @@ it('reads accounts as they were written', () => {
       const root = keccak256(value.codeHash)
       const leaf = encodeAccountLeaf(value, bytesKey(root))
       expect(decodeAccountLeaf(keyBytes(leaf))).toEqual({ account: value, storageRoot: root })
-      expect(keyBytes(storageRootIn(leaf))).toEqual(root)
     }),
   )
   expect(decodeAccount(encodeAccount(undefined))).toBeUndefined()

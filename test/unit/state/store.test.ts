@@ -71,12 +71,12 @@ describe('StateStore', () => {
 
   it.each([1, 2, 3])('has the state and root of a model, with little memory and restarts (seed %i)', async (seed) => {
     const random = createRandom(seed)
-    await reopen({ cacheBytes: 20_000, codeCacheBytes: 500, residentNodes: 30 })
+    await reopen({ cacheBytes: 20_000, codeCacheBytes: 500, residentBytes: 8_000 })
     for (let height = 0; height < 45; height++) {
       const abandoned = await store.apply(randomBlock(store.reader(), random).changes(), height)
       await addBlock(randomBlock(store.reader(), random))
       expect(() => abandoned.publish()).toThrow('no longer the head')
-      if (random(10) === 0) await reopen({ cacheBytes: 20_000, codeCacheBytes: 500, residentNodes: 30 })
+      if (random(10) === 0) await reopen({ cacheBytes: 20_000, codeCacheBytes: 500, residentBytes: 8_000 })
       expect(describeState(store.reader())).toEqual(describeState(model))
       expect(store.root).toEqual(await expectedRoot(model))
     }
@@ -88,7 +88,7 @@ describe('StateStore', () => {
     const slots = Array.from({ length: 600 }, (_, i) => keccak256(Uint8Array.of(9, i >> 8, i)))
     const states: string[] = []
     for (let height = 0; height < 5; height++) {
-      if (height > 0) await reopen({ residentNodes: 100 })
+      if (height > 0) await reopen({ residentBytes: 30_000 })
       const journal = new Journal(store.reader())
       for (let i = 0; i < 400; i++) journal.addBalance(addresses[random(addresses.length)]!, BigInt(height * 1_000 + i))
       for (let i = 0; i < 300; i++) {

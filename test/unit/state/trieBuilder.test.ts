@@ -9,7 +9,7 @@ import { runs } from '../../propertyRuns.ts'
 import { hashedLeaves, StoredNodes, trieLeaves } from './trieLeaves.ts'
 
 describe('buildTrie', () => {
-  it('gives the root of @ethereumjs/mpt and the nodes that updateTrie stores, each once', async () => {
+  it('gives the root of @ethereumjs/mpt and the nodes that an update stores, each once', async () => {
     await fc.assert(
       fc.asyncProperty(trieLeaves, async (leaves) => {
         const reference = await createMPT()

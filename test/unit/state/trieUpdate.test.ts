@@ -1,10 +1,16 @@
 import { createMPT } from '@ethereumjs/mpt'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { bytesKey, bytesKeyOf, compareKeys, keyBytes } from '../../../src/primitives/bytes.ts'
-import { ACCOUNT_TRIE, type TrieNode } from '../../../src/state/trieNode.ts'
-import { loadRoot, type TrieResult, type TrieSink, updateTrie } from '../../../src/state/trieUpdate.ts'
+import { bytesKey, compareKeys, keyBytes } from '../../../src/primitives/bytes.ts'
+import { keccak256 } from '../../../src/primitives/hash.ts'
+import { trieHistoryKey } from '../../../src/state/history.ts'
+import { buildTrie } from '../../../src/state/trieBuilder.ts'
+import { TrieEngine } from '../../../src/state/trieEngine.ts'
+import { ACCOUNT_TRIE, decodeNode, decodeNodeRecord, trieNodeKey } from '../../../src/state/trieNode.ts'
+import { readKeyList } from '../../../src/state/varint.ts'
+import { Column } from '../../../src/storage/columns.ts'
 import { runs } from '../../propertyRuns.ts'
+import { type KeyUpdates, updateKeys } from './trieLeaves.ts'
 
 /** Keys that share long prefixes and fork at any depth, so that extensions and embedded nodes come up. */
 const key = fc
@@ -22,52 +28,68 @@ const value = fc.oneof(
 )
 const block = fc.dictionary(key, value, { maxKeys: 12 }).map((changes) => new Map(Object.entries(changes)))
 
-interface Update extends TrieResult {
-  readonly writes: readonly {
-    readonly nodeKey: string
-    readonly stands: boolean
-    readonly rlp: Uint8Array | undefined
-  }[]
-}
+const HEIGHT = 0x1_0203_0405
+/** Fewer bytes than the nodes of most tries here have. */
+const FEW_BYTES = 700
 
 class StoredTrie {
   readonly nodes = new Map<string, Uint8Array>()
-  root: TrieNode | undefined
-  generation = 0
+  #engine = new TrieEngine(FEW_BYTES, 0n)
 
   get(nodeKey: Uint8Array): Uint8Array | undefined {
     return this.nodes.get(bytesKey(nodeKey))
   }
 
-  compute(changes: ReadonlyMap<string, Uint8Array | undefined>): Update {
-    const updates = [...changes]
-      .sort((a, b) => compareKeys(a[0], b[0]))
-      .map(([name, next]) => ({ key: name, next: () => next && bytesKey(next) }))
-    const writes: { nodeKey: string; stands: boolean; rlp: Uint8Array | undefined }[] = []
-    const sink: TrieSink = {
-      write: ({ bytes, length }, previous, rlp) =>
-        writes.push({
-          nodeKey: bytesKeyOf(bytes, 0, length),
-          stands: previous !== undefined,
-          rlp: rlp?.bytes.slice(0, rlp.length),
-        }),
-    }
-    return { ...updateTrie(ACCOUNT_TRIE, this.root, updates, this, sink, ++this.generation), writes }
+  compute(changes: ReadonlyMap<string, Uint8Array | undefined>): KeyUpdates {
+    return updateKeys(
+      this.#engine,
+      this,
+      [...changes].map(([key, value]) => ({ key, value })),
+      HEIGHT,
+    )
   }
 
-  adopt(result: Update): void {
-    this.root = result.root
-    for (const { nodeKey, stands, rlp } of result.writes) {
-      expect(this.nodes.has(nodeKey)).toBe(stands)
-      if (rlp === undefined) this.nodes.delete(nodeKey)
-      else this.nodes.set(nodeKey, rlp)
+  adopt(result: KeyUpdates): void {
+    const history = new Map<string, Uint8Array>()
+    const former = new Map(this.nodes)
+    result.batch.forEach((key, value) => {
+      if (key[0] === Column.trieHistory) history.set(bytesKey(key), value!.slice())
+      else if (value === undefined) expect(this.nodes.delete(bytesKey(key))).toBe(true)
+      else this.nodes.set(bytesKey(key), value.slice())
+    })
+    // The history has what each changed node was before, and nothing else.
+    const names = readKeyList(result.names)
+    expect(history.size).toBe(names.length)
+    for (const name of names) {
+      const record = decodeNodeRecord(history.get(bytesKey(trieHistoryKey(name, HEIGHT)))!)
+      const rlp = former.get(bytesKey(name))
+      if (record === undefined || 'rlp' in record) {
+        expect(record?.rlp).toEqual(rlp)
+      } else {
+        expect(record.hash).toEqual(keccak256(rlp!))
+        const node = decodeNode(rlp!, '', 0)
+        if (node.kind !== 'branch') throw new Error('the record is of a branch')
+        expect(node.children.map((child) => child !== undefined)).toEqual(
+          node.children.map((_, nibble) => (record.mask & (1 << nibble)) !== 0),
+        )
+      }
     }
+    this.#engine.adopt(result.log)
   }
 
   /** Forgets all nodes in memory. */
   reopen(): void {
-    this.root = loadRoot(ACCOUNT_TRIE, this, this.generation)
+    this.#engine = new TrieEngine(FEW_BYTES, 0n)
   }
+}
+
+/** All nodes of a trie that is built at once. */
+function builtNodes(content: ReadonlyMap<string, Uint8Array>): Map<string, Uint8Array> {
+  const nodes = new Map<string, Uint8Array>()
+  const leaves = [...content].map(([key, value]) => ({ key, value: bytesKey(value) }))
+  leaves.sort((a, b) => compareKeys(a.key, b.key))
+  buildTrie(leaves, (path, depth, rlp) => nodes.set(bytesKey(trieNodeKey(ACCOUNT_TRIE, path, depth)), rlp.slice()))
+  return nodes
 }
 
 async function expectedRoot(content: ReadonlyMap<string, Uint8Array>): Promise<Uint8Array> {
@@ -88,7 +110,7 @@ function applied(
   return next
 }
 
-describe('updateTrie', () => {
+describe('an update of a trie', () => {
   it('has the roots of @ethereumjs/mpt over many blocks, with nodes in memory or loaded', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(block, block, fc.boolean()), { maxLength: 8 }), async (blocks) => {
@@ -106,9 +128,7 @@ describe('updateTrie', () => {
           trie.adopt(result)
         }
         // The stored nodes are those of a trie built at once, none more and none less.
-        const fresh = new StoredTrie()
-        fresh.adopt(fresh.compute(content))
-        expect(new Map([...trie.nodes].sort())).toEqual(new Map([...fresh.nodes].sort()))
+        expect(new Map([...trie.nodes].sort())).toEqual(new Map([...builtNodes(content)].sort()))
       }),
       { numRuns: runs(60) },
     )
@@ -124,7 +144,7 @@ describe('updateTrie', () => {
     ])
     trie.adopt(trie.compute(content))
     trie.reopen()
-    expect(trie.compute(new Map([...content, [other, undefined]])).writes).toEqual([])
+    expect(trie.compute(new Map([...content, [other, undefined]])).batch.length).toBe(0)
   })
 
   it('says that a node is missing', () => {
@@ -132,7 +152,39 @@ describe('updateTrie', () => {
     const content = [7, 8, 9].map((byte) => [bytesKey(new Uint8Array(32).fill(byte)), Uint8Array.of(byte)] as const)
     trie.adopt(trie.compute(new Map(content)))
     trie.reopen()
-    for (const [nodeKey, rlp] of trie.nodes) if (rlp.length < 100) trie.nodes.delete(nodeKey)
+    for (const nodeKey of [...trie.nodes.keys()]) if (nodeKey.length > 3) trie.nodes.delete(nodeKey)
     expect(() => trie.compute(new Map([[content[0]![0], Uint8Array.of(9)]]))).toThrow('missing')
+  })
+
+  it('takes values of any size, and more nodes than its log has room for', async () => {
+    const trie = new StoredTrie()
+    const keys = Array.from({ length: 1_000 }, (_, i) => bytesKey(keccak256(Uint8Array.of(i >> 8, i))))
+    const long = new Uint8Array(300_000).fill(7)
+    const content = new Map(keys.map((key, i) => [key, i === 500 ? long : new Uint8Array(1 + (i % 300)).fill(i)]))
+    const result = trie.compute(content)
+    expect(result.rootHash).toEqual(await expectedRoot(content))
+    trie.adopt(result)
+    expect(new Map([...trie.nodes].sort())).toEqual(new Map([...builtNodes(content)].sort()))
+    const emptied = trie.compute(new Map(keys.map((key) => [key, undefined])))
+    expect(emptied.rootHash).toEqual(await expectedRoot(new Map()))
+    trie.adopt(emptied)
+    expect(trie.nodes.size).toBe(0)
+  })
+
+  it('refuses an update of a key that is not as it was expected to be', () => {
+    const trie = new StoredTrie()
+    const keys = [1, 2, 3].map((byte) => bytesKey(new Uint8Array(32).fill(byte)))
+    trie.adopt(trie.compute(new Map([[keys[0]!, Uint8Array.of(1)]])))
+    const engine = new TrieEngine(0, 0n)
+    const value = Uint8Array.of(9)
+    const expecting = (key: string | undefined, isThere: boolean) => () =>
+      updateKeys(engine, trie, [
+        { key: keys[2]!, value },
+        { key: key!, value, isThere },
+      ])
+    expect(expecting(keys[0], true)).not.toThrow()
+    expect(expecting(keys[1], false)).not.toThrow()
+    expect(expecting(keys[0], false)).toThrow('failure 1 of update 0')
+    expect(expecting(keys[1], true)).toThrow('failure 1 of update 0')
   })
 })
