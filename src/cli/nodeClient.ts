@@ -44,8 +44,10 @@ export function connectNode({ node }: NodeOptions, terminal: Pick<Terminal, 'env
   return createNodeClient(node ?? (terminal.environment[NODE_VARIABLE] || DEFAULT_NODE))
 }
 
-/** @throws ConfigError when `url` is not an http address */
-export function createNodeClient(url: string): NodeClient {
+/** @throws ConfigError when `given` is not an http address */
+export function createNodeClient(given: string): NodeClient {
+  // The Cosmos SDK's programs write addresses of nodes as tcp://host:port.
+  const url = given.replace(/^tcp:\/\//, 'http://')
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
     throw new ConfigError(`${url} is not an address of a node: expected something like ${DEFAULT_NODE}`)
   }

@@ -8,6 +8,7 @@ import type { Finding } from '../maintenance/doctor/finding.ts'
 import type { MadeSnapshot } from '../snapshot/makeSnapshot.ts'
 import type { ShelvedSnapshot } from '../snapshot/shelf.ts'
 import type { VerifiedSnapshot } from '../snapshot/verifySnapshot.ts'
+import type { LedgerTransport } from './keys/ledger.ts'
 
 export interface StartOptions {
   /** minted on top of the initial supply if the start creates the genesis (development networks) */
@@ -218,6 +219,8 @@ export interface Terminal {
    * @throws ConfigError where there is no terminal
    */
   readSecret(question: string, instead: string): Promise<string>
+  /** Opens the Ledger that is connected. @throws ConfigError when there is none */
+  openLedger(): Promise<LedgerTransport>
   /** milliseconds of a steady clock */
   now(): number
   /** Calls `handler` for each SIGTERM and SIGINT from now on; before, these end the process at once. */

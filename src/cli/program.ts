@@ -2,13 +2,15 @@ import { Command, CommanderError } from 'commander'
 import { VERSION } from '../config/version.ts'
 import { checkKnownAnswers, PRIMITIVE_ANSWERS } from '../primitives/selfTest.ts'
 import { addBackup } from './commands/backup.ts'
+import { addStatus } from './commands/blockQueries.ts'
 import { addExport, addImport } from './commands/blocks.ts'
 import { addChainInfo } from './commands/chainInfo.ts'
+import { addCompletion } from './commands/completion.ts'
 import { addReindex, addRollback } from './commands/database.ts'
 import { addDevnet } from './commands/devnet.ts'
 import { addCompact, addPrune } from './commands/disk.ts'
 import { addDoctor } from './commands/doctor.ts'
-import { addDebug, addGenesis, addInit, addReset, addShowNodeId } from './commands/home.ts'
+import { addComet, addDebug, addGenesis, addInit, addReset, addShowNodeId } from './commands/home.ts'
 import { addKeys } from './commands/keys.ts'
 import { addRepair } from './commands/repair.ts'
 import { addSnapshot } from './commands/snapshot.ts'
@@ -66,9 +68,44 @@ export async function runCommand(
   terminal: Terminal,
   printError: (line: string) => void,
 ): Promise<number> {
+  const parts: CommandParts = { node, terminal, printError }
+  const program = createProgram(parts)
+  const name = args[0] === 'help' ? args[1] : args[0]
+  await addNativeCommands(program, name === undefined ? [] : [name], parts)
+  const whole = async (): Promise<Command> => {
+    const all = createProgram(parts)
+    await addNativeCommands(all, ['tx', 'query'], parts)
+    return all
+  }
+  addCompletion(program, whole, terminal)
+  try {
+    // Before any command: the settings of a node are read with these functions too.
+    checkKnownAnswers(PRIMITIVE_ANSWERS)
+    await program.parseAsync(args, { from: 'user' })
+    return 0
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE
+    const problem = findOperatorProblem(error)
+    if (problem === undefined) throw error
+    printError(problem.line)
+    return problem.exitCode
+  }
+}
+
+/** What the commands are made of. */
+interface CommandParts {
+  readonly node: NodeCommands
+  readonly terminal: Terminal
+  readonly printError: (line: string) => void
+}
+
+/** The program with the commands that are always loaded. */
+function createProgram({ node, terminal, printError }: CommandParts): Command {
   const program = new Command('coind')
     .description('Full node of an EVM-compatible proof-of-stake chain')
     .showSuggestionAfterError(true)
+    // A command and a group of commands of the same name have options of their own.
+    .enablePositionalOptions()
     .configureOutput({
       writeOut: (text) => terminal.print(text),
       writeErr: (text) => terminal.print(text),
@@ -97,6 +134,8 @@ export async function runCommand(
     addChainInfo,
     addReset,
     addShowNodeId,
+    addComet,
+    addStatus,
     addVersion,
     addDebug,
     addDoctor,
@@ -108,19 +147,7 @@ export async function runCommand(
   }
   // For the list of commands alone: bin/coind.js runs explorer/run.ts, which has the flags.
   program.command('explorer').description('Run an explorer: an index of the chain of a node, its API and its pages')
-  await addNativeCommands(program, args[0] === 'help' ? args[1] : args[0], node, terminal)
-  try {
-    // Before any command: the settings of a node are read with these functions too.
-    checkKnownAnswers(PRIMITIVE_ANSWERS)
-    await program.parseAsync(args, { from: 'user' })
-    return 0
-  } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE
-    const problem = findOperatorProblem(error)
-    if (problem === undefined) throw error
-    printError(problem.line)
-    return problem.exitCode
-  }
+  return program
 }
 
 function addVersion(program: Command, _node: NodeCommands, terminal: Terminal): void {
@@ -138,22 +165,21 @@ function addVersion(program: Command, _node: NodeCommands, terminal: Terminal): 
  */
 async function addNativeCommands(
   program: Command,
-  name: string | undefined,
-  node: NodeCommands,
-  terminal: Terminal,
+  names: readonly string[],
+  { node, terminal }: CommandParts,
 ): Promise<void> {
-  if (name === 'tx') {
+  if (names.includes('tx')) {
     const { addTx } = await import('./commands/tx.ts')
     addTx(program, node, terminal)
   } else {
     program.command('tx').description('Sign a native transaction on this machine and send it to a node')
   }
-  if (name === 'query') {
+  if (names.includes('query') || names.includes('q')) {
     const { addQuery } = await import('./commands/query.ts')
     const { QUERIES } = await import('../rpc/native/queries.ts')
     addQuery(program, node, terminal, QUERIES)
   } else {
-    program.command('query').description('Ask a node about the native layer; the answer is JSON')
+    program.command('query').alias('q').description('Ask a node about the native layer; the answer is JSON')
   }
 }
 

@@ -51,6 +51,7 @@ const terminal: Terminal = {
   // Node.js waits for a terminal; the log's writer does not, and it keeps the text apart from lines of the log.
   announce: (text) => createLineWriter(STDOUT, () => undefined).write(text, Number.MAX_SAFE_INTEGER),
   readSecret: (question, instead) => readSecret(question, instead),
+  openLedger: async () => (await import('./keys/ledger.ts')).openHidTransport(),
   now: () => performance.now(),
   onStopSignal: (handler) => {
     onStop = handler

@@ -4,7 +4,11 @@ import type { Command } from 'commander'
 import { dataPaths, lockHome, partsToReset, resetHome } from '../../app/dataDirectory.ts'
 import { readGenesisFile } from '../../app/initNode.ts'
 import { genesisHash } from '../../chain/genesis.ts'
+import type { Config } from '../../config/config.ts'
 import { ConfigError } from '../../config/configError.ts'
+import { loadValidatorKey, type ValidatorKey } from '../../consensus/validatorKey.ts'
+import { Ed25519PubKey } from '../../modules/tx/publicKey.ts'
+import { BECH32_CONSENSUS, toBech32 } from '../../primitives/address.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
 import { addConfigFlags, configOf } from '../configFlags.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
@@ -64,6 +68,30 @@ export function addShowNodeId(program: Command, node: NodeCommands, terminal: Te
     const config = configOf(command, terminal)
     terminal.print(`${await node.showNodeId(config)}\n`)
   })
+}
+
+/** `coind comet show-node-id` and so on: what the Cosmos SDK's programs say of the keys of a node. */
+export function addComet(program: Command, node: NodeCommands, terminal: Terminal): void {
+  const group = program.command('comet').aliases(['cometbft', 'tendermint']).description('Show the keys of this node')
+  addShowNodeId(group, node, terminal)
+  const address = group.command('show-address').description('Print the address of the validator key, coinvalcons1…')
+  addConfigFlags(address).action(() => {
+    terminal.print(`${toBech32(validatorKeyOf(configOf(address, terminal)).address, BECH32_CONSENSUS)}\n`)
+  })
+  const validator = group.command('show-validator').description('Print the public key of the validator key, in JSON')
+  addConfigFlags(validator).action(() => {
+    const key = Buffer.from(validatorKeyOf(configOf(validator, terminal)).publicKey).toString('base64')
+    terminal.print(`${JSON.stringify({ '@type': Ed25519PubKey.typeUrl, key })}\n`)
+  })
+}
+
+/** @throws ConfigError when there is none */
+function validatorKeyOf({ homedir }: Config): ValidatorKey {
+  const path = dataPaths(homedir).validatorKey
+  const key = loadValidatorKey(path)
+  if (key === undefined)
+    throw new ConfigError(`${path} does not exist: coind init makes it, or a remote signer has the key`)
+  return key
 }
 
 export function addGenesis(program: Command, _node: NodeCommands, terminal: Terminal): void {

@@ -1,7 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { BECH32_OPERATOR } from '../../primitives/address.ts'
 import type { NativeQuery, QueryTable } from '../../rpc/native/query.ts'
 import { addNodeOption, connectNode, type NodeOptions } from '../nodeClient.ts'
+import { addOutputOption, formatAnswer, type OutputOption } from '../output.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
+import { ENUM_PREFIXES, SDK_GROUPS, SDK_QUERIES, type SdkQuery } from '../sdkQueries.ts'
+import { addSpelling } from '../spelling.ts'
+import { addBlockQueries } from './blockQueries.ts'
 
 /** Options of paged queries and the names that the gateway has for them. */
 const PAGE_OPTIONS = [
@@ -12,20 +17,51 @@ const PAGE_OPTIONS = [
   ['--reverse', 'pagination.reverse', 'last entries first'],
 ] as const
 
-/** Adds `coind query`: one command for each entry of the table of queries. */
+/** Adds `coind query`: one command for each entry of the table of queries, those of the SDK's names, and those about blocks. */
 export function addQuery(program: Command, _node: NodeCommands, terminal: Terminal, queries: QueryTable): void {
-  const root = program.command('query').description('Ask a node about the native layer; the answer is JSON')
+  const root = program
+    .command('query')
+    .alias('q')
+    .description('Ask a node about the native layer; the answer is JSON')
+    .enablePositionalOptions()
   const groups = new Map<string, Command>()
-  for (const entry of queryCommands(queries)) {
-    const group = groups.get(entry.group) ?? root.command(entry.group).description(`Queries of ${entry.group}`)
-    groups.set(entry.group, group)
-    addEntry(group, entry, terminal)
+  const groupOf = (name: string): Command => {
+    const group = groups.get(name) ?? root.command(name).description(`Queries of ${name}`).enablePositionalOptions()
+    const alias = SDK_GROUPS[name]
+    if (alias !== undefined && !groups.has(name)) group.alias(alias)
+    groups.set(name, group)
+    return group
   }
+  const entries = new Map(queryCommands(queries).map((entry) => [`${entry.group} ${entry.name}`, entry]))
+  const taken = new Set(SDK_QUERIES.map(({ command }) => command))
+  for (const [command, entry] of entries) {
+    if (!taken.has(command))
+      addSpelled(groupOf(entry.group).command(entry.name), { command, query: command }, entries, terminal)
+  }
+  for (const spelling of SDK_QUERIES) {
+    const [first = '', name] = spelling.command.split(' ')
+    const known = groups.get(first)
+    // A group may be a query itself, `coind query tx HASH`: what follows the name of one in the group is that one's.
+    const command = name === undefined ? (known ?? root.command(first)) : groupOf(first).command(name)
+    addSpelled(command, spelling, entries, terminal)
+  }
+  addBlockQueries(root, terminal)
 }
 
-function addEntry(group: Command, entry: QueryCommand, terminal: Terminal): void {
-  const command = group.command(entry.name).description(`GET ${entry.template}`)
-  for (const name of entry.argumentNames) command.argument(`<${kebab(name)}>`)
+/** Gives a command the arguments and options of a query, and the request as its action. */
+function addSpelled(
+  command: Command,
+  spelling: SdkQuery,
+  entries: ReadonlyMap<string, QueryCommand>,
+  terminal: Terminal,
+): void {
+  const entry = entries.get(spelling.query)!
+  const narrowed = spelling.narrowed === undefined ? undefined : entries.get(spelling.narrowed)!
+  command.description(`GET ${(narrowed ?? entry).template}`)
+  const positional = (spelling.arguments ?? entry.argumentNames).map((text) => ({
+    field: text.replace('?', ''),
+    isOptional: text.endsWith('?'),
+  }))
   const fields = new Map<string, string>()
   const addField = (flags: string, field: string, description: string): void => {
     const option = new Option(flags, description)
@@ -33,24 +69,63 @@ function addEntry(group: Command, entry: QueryCommand, terminal: Terminal): void
     if (fields.has(option.attributeName())) return
     fields.set(option.attributeName(), field)
     command.addOption(option)
+    const other = spelling.options?.[field]
+    if (other !== undefined) addSpelling(command, option, other)
   }
-  for (const name of entry.optionNames) addField(`--${kebab(name)} <value>`, name, `field ${name} of the request`)
+  for (const { field, isOptional } of positional) {
+    command.argument(isOptional ? `[${kebab(field)}]` : `<${kebab(field)}>`)
+    if (isOptional) addField(`--${kebab(field)} <value>`, field, `field ${field} of the request`)
+  }
+  const optional = entry.optionNames.filter((name) => !positional.some(({ field }) => field === name))
+  for (const name of optional) addField(`--${kebab(name)} <value>`, name, `field ${name} of the request`)
   if (entry.isPaged) for (const [flags, field, description] of PAGE_OPTIONS) addField(flags, field, description)
   // A query may have a field of that name itself.
   if (!fields.has('height')) {
     command.addOption(new Option('--height <n>', 'state after this block (default: the newest)').argParser(readHeight))
   }
-  addNodeOption(command).action(async (...args: unknown[]) => {
-    const options = command.opts<NodeOptions & Readonly<Record<string, unknown>>>()
-    const values = args.slice(0, entry.argumentNames.length) as string[]
-    const given = [...fields].flatMap(([key, field]): [string, string][] =>
-      options[key] === undefined ? [] : [[field, String(options[key])]],
-    )
+  addOutputOption(addNodeOption(command)).action(async () => {
+    const options = command.opts<NodeOptions & OutputOption & Readonly<Record<string, unknown>>>()
+    const values = new Map(Object.entries(spelling.defaults ?? {}))
+    for (const [key, field] of fields) if (options[key] !== undefined) values.set(field, String(options[key]))
+    const names = positional.map(({ field }) => field)
+    for (const [field, value] of arranged(names, command.args)) values.set(field, value)
+    const isNarrow = narrowed !== undefined && positional.every(({ field }) => values.has(field))
     const height = fields.has('height') ? undefined : (options['height'] as number | undefined)
     const client = connectNode(options, terminal)
-    const answer = await client.get(requestPath(entry, values, new Map(given)), height)
-    terminal.print(`${JSON.stringify(answer, null, 2)}\n`)
+    const answer = await client.get(pathOf(isNarrow ? narrowed : entry, values), height)
+    terminal.print(formatAnswer(answer, options))
   })
+}
+
+/** Arguments by field. Of a delegator and a validator the addresses tell which is which. */
+function arranged(fields: readonly string[], values: readonly string[]): readonly (readonly [string, string])[] {
+  const pairs = values.map((value, index) => [fields[index]!, value] as const)
+  const isSwapped = pairs.some(([field, value]) => field.startsWith('delegator') && isOperator(value))
+  if (!isSwapped || pairs.length !== 2) return pairs
+  return [
+    [pairs[0]![0], pairs[1]![1]],
+    [pairs[1]![0], pairs[0]![1]],
+  ]
+}
+
+function isOperator(text: string): boolean {
+  return text.startsWith(`${BECH32_OPERATOR}1`)
+}
+
+/** The path and query string of a request with these fields. */
+function pathOf(entry: QueryCommand, values: ReadonlyMap<string, string>): string {
+  const given = entry.argumentNames.map((name) => values.get(name) ?? '')
+  const options = [...values]
+    .filter(([field]) => !entry.argumentNames.includes(field))
+    .map(([field, value]): [string, string] => [field, enumValue(field, value)])
+  return requestPath(entry, given, new Map(options))
+}
+
+function enumValue(field: string, value: string): string {
+  const prefix = ENUM_PREFIXES[field]
+  if (prefix === undefined || /^\d*$/.test(value)) return value
+  const name = value.toUpperCase().replaceAll('-', '_')
+  return name.startsWith(prefix) ? name : `${prefix}${name}`
 }
 
 function readHeight(text: string): number {

@@ -1,64 +1,44 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { ConfigError } from '../../config/configError.ts'
 import type { MessageHandler } from '../../modules/message.ts'
 import { MESSAGES } from '../../modules/messages.ts'
-import { addressOf } from '../../modules/tx/signTransaction.ts'
+import { Tx } from '../../modules/tx/types.ts'
 import { type Address, toBech32 } from '../../primitives/address.ts'
 import { bytesToHex, equalBytes } from '../../primitives/bytes.ts'
-import { parseDecimal } from '../../primitives/decimal.ts'
 import { JsonFormError } from '../../primitives/protoScalars.ts'
 import type { AnyValue } from '../../primitives/protoSchema.ts'
 import { JSON_TYPES_OF_ANY } from '../../rpc/native/anyTypes.ts'
-import {
-  addKeystoreOptions,
-  addSecretOptions,
-  givenPrivateKey,
-  type KeystoreOptions,
-  keystoreDirectory,
-  readPassword,
-  type SecretOptions,
-  sourceOf,
-} from '../keys/keyOptions.ts'
-import { openKeystore } from '../keys/keystore.ts'
-import { addNodeOption, connectNode, type NodeOptions } from '../nodeClient.ts'
+import { addKeystoreOptions, addSecretOptions } from '../keys/keyOptions.ts'
+import { addFromOption, openSigner, readSender, type SignerOptions, senderOf } from '../keys/signer.ts'
+import { addNodeOption } from '../nodeClient.ts'
+import { addOutputOption, formatAnswer } from '../output.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
 import { AUTHZ_COMMANDS, BANK_COMMANDS, FEEGRANT_COMMANDS } from '../tx/accountCommands.ts'
+import { addFileCommands } from '../tx/fileCommands.ts'
 import { GOV_COMMANDS } from '../tx/govCommands.ts'
-import {
-  broadcast,
-  completeTerms,
-  type Signer,
-  sign,
-  type TransactionRequest,
-  waitForBlock,
-} from '../tx/sendTransaction.ts'
+import { createTx, networkOf, send, sequenceOf } from '../tx/sendTransaction.ts'
+import { makeSignature, withSignature } from '../tx/signTx.ts'
 import { DISTRIBUTION_COMMANDS, SLASHING_COMMANDS, STAKING_COMMANDS } from '../tx/stakingCommands.ts'
+import { formatAmount, type MessageJson, readMessages, type TxCommand } from '../tx/txCommand.ts'
+import { writeTx } from '../tx/txFile.ts'
 import {
-  accountText,
-  formatAmount,
-  type MessageJson,
-  parseAmount,
-  readMessages,
-  type TxCommand,
-} from '../tx/txCommand.ts'
+  addBroadcastOptions,
+  addBuildOptions,
+  addSigningOptions,
+  type BroadcastOptions,
+  type BuildOptions,
+  clientOf,
+  requestOf,
+  type SigningOptions,
+  signModeOf,
+} from '../tx/txOptions.ts'
 
-interface Options extends NodeOptions, KeystoreOptions, SecretOptions {
-  readonly from?: string
-  readonly chainId?: string
+interface Options extends SigningOptions, BroadcastOptions, BuildOptions, SignerOptions {
   readonly sequence?: bigint
-  readonly gas?: bigint
-  readonly gasAdjustment: bigint
-  readonly fee?: bigint
-  readonly gasPrice?: bigint
-  readonly memo: string
-  readonly timeoutHeight: bigint
-  readonly feeGranter?: string
+  readonly generateOnly?: true
   readonly dryRun?: true
   readonly async?: true
 }
-
-/** Default of --gas-adjustment (18 decimals): the simulation runs without signature and fee, and on an older block. */
-const DEFAULT_ADJUSTMENT = 11n * 10n ** 17n
 
 /** Every command below `coind tx` that makes messages. */
 export const MESSAGE_COMMANDS: readonly TxCommand[] = [
@@ -78,7 +58,7 @@ export const MESSAGE_COMMANDS: readonly TxCommand[] = [
   },
 ]
 
-/** Adds `coind tx`: one command for each kind of message. */
+/** Adds `coind tx`: one command for each kind of message, and those for files of transactions. */
 export function addTx(program: Command, _node: NodeCommands, terminal: Terminal): void {
   const root = program.command('tx').description('Sign a native transaction on this machine and send it to a node')
   const groups = new Map<string, Command>()
@@ -87,103 +67,69 @@ export function addTx(program: Command, _node: NodeCommands, terminal: Terminal)
     groups.set(entry.group, group)
     addEntry(group, entry, terminal)
   }
-  const broadcastCommand = root
-    .command('broadcast')
-    .description('Send a transaction that is signed already')
-    .argument('<hex>', 'the signed transaction, native or EVM, as hex digits')
-  addNodeOption(broadcastCommand).action(async (hex: string, options: NodeOptions) => {
-    if (!/^(0x)?([0-9a-fA-F]{2})+$/.test(hex)) throw new ConfigError('the transaction must be given as hex digits')
-    const client = connectNode(options, terminal)
-    const hash = await broadcast(Buffer.from(hex.replace(/^0x/, ''), 'hex'), client)
-    terminal.print(`${hash}\n`)
-  })
+  addFileCommands(root, terminal)
 }
 
 function addEntry(group: Command, entry: TxCommand, terminal: Terminal): void {
-  const command = group.command(entry.name).description(entry.description)
+  const command = group
+    .command(entry.name)
+    .description(entry.description)
+    .aliases(entry.aliases ?? [])
   for (const [name, description] of entry.arguments) command.argument(name, description)
+  // The sender may stand before the arguments.
+  if (entry.sdkForm !== undefined) command.allowExcessArguments()
   for (const option of entry.options ?? []) command.addOption(option)
-  addTransactionOptions(command).action(async (...given: unknown[]) => {
-    const args = given.slice(0, entry.arguments.length).flat() as string[]
-    const options = command.opts<Options>()
-    const client = connectNode(options, terminal)
-    const signer = await readSigner(options, terminal)
-    const from = toBech32(signer.address)
+  addTransactionOptions(command).action(async () => {
+    const sdk = entry.sdkForm?.(command.args)
+    const args = sdk?.args ?? command.args
+    const { length } = entry.arguments
+    if (args.length > length && entry.arguments.at(-1)?.[0].endsWith('...>') !== true) {
+      command.error(
+        `error: too many arguments for '${entry.name}'. Expected ${length} arguments but got ${args.length}.`,
+      )
+    }
+    const given = command.opts<Options>()
+    const options = sdk === undefined ? given : { ...given, from: given.from ?? sdk.from }
+    const client = clientOf(options, terminal)
+    const isUnsigned = options.generateOnly === true
+    const signer = isUnsigned ? undefined : await openSigner(options, terminal)
+    const sender = signer === undefined ? await readSender(options, terminal) : senderOf(signer)
+    const from = toBech32(sender.address)
     const values = command.opts<Record<string, string | boolean | undefined>>()
     const built = await entry.build({ from, args, options: values, client, terminal })
-    const messages = built.map((message) => readMessage(message, signer.address))
-    const terms = await completeTerms(messages, requestOf(options), signer, client)
-    const raw = sign(messages, terms, signer)
-    if (options.dryRun === true) {
-      terminal.print(`gas ${terms.gasLimit}, fee ${formatAmount(terms.feeAcoin)}\n${bytesToHex(raw)}\n`)
+    const messages = built.map((message) => readMessage(message, sender.address))
+    const request = requestOf(options)
+    if (signer === undefined) {
+      writeTx(await createTx(messages, request, sender, client), options, terminal)
       return
     }
-    const hash = await broadcast(raw, client)
-    const answer = options.async === true ? { txhash: hash } : await waitForBlock(hash, client, terminal.now)
-    terminal.print(`${JSON.stringify(answer, null, 2)}\n`)
+    if (request.feePayer !== '' && request.feePayer !== from) {
+      throw new ConfigError(`${request.feePayer} has to sign too: build with --generate-only, and let each tx sign`)
+    }
+    const chainId = options.chainId ?? (await networkOf(client))
+    const sequence = options.sequence ?? (await sequenceOf(sender.address, client))
+    const tx = await createTx(messages, { ...request, sequence }, sender, client)
+    const terms = { chainId, sequence, mode: signModeOf(options) }
+    const signed = withSignature(tx, sender.address, await makeSignature(tx, sender.address, signer, terms))
+    const raw = Tx.encode(signed)
+    if (options.dryRun === true) {
+      const { gasLimit, amount } = tx.authInfo!.fee!
+      const feeAcoin = amount.reduce((sum, coin) => sum + coin.amount, 0n)
+      terminal.print(`gas ${gasLimit}, fee ${formatAmount(feeAcoin)}\n${bytesToHex(raw)}\n`)
+      return
+    }
+    const mode = options.async === true ? 'sync' : options.broadcastMode!
+    terminal.print(formatAnswer(await send(raw, mode, client, terminal.now), options))
   })
 }
 
 function addTransactionOptions(command: Command): Command {
-  const keyed = addSecretOptions(addKeystoreOptions(addNodeOption(command)))
-  return keyed
-    .addOption(new Option('--from <key>', 'name or address of the key in the keystore (needless with a given key)'))
-    .addOption(new Option('--chain-id <id>', 'chain to sign for (default: that of the node)'))
-    .addOption(new Option('--sequence <n>', 'of the account (default: as the node knows it)').argParser(readInteger))
-    .addOption(new Option('--gas <n>', 'gas limit (default: simulated)').argParser(readInteger))
-    .addOption(
-      new Option('--gas-adjustment <factor>', 'of the simulated gas')
-        .argParser(readFactor)
-        .default(DEFAULT_ADJUSTMENT, '1.1'),
-    )
-    .addOption(
-      new Option('--fee <amount>', 'fee in all, like 0.01COIN (default: from the base fee)').argParser(parseAmount),
-    )
-    .addOption(new Option('--gas-price <acoin>', 'fee per gas, in acoin').argParser(readInteger))
-    .addOption(new Option('--memo <text>', 'remark that everybody can read').default(''))
-    .addOption(
-      new Option('--timeout-height <n>', 'last block that may take it').argParser(readInteger).default(0n, 'any'),
-    )
-    .addOption(new Option('--fee-granter <address>', 'account whose fee allowance pays'))
+  const keyed = addFromOption(addSecretOptions(addKeystoreOptions(addNodeOption(command))))
+  return addOutputOption(addBroadcastOptions(addBuildOptions(addSigningOptions(keyed))))
+    .addOption(new Option('--generate-only', 'print the transaction for tx sign, unsigned, and send nothing'))
     .addOption(new Option('--dry-run', 'sign and show the transaction, and send nothing'))
     .addOption(new Option('--async', 'do not wait for the block'))
-}
-
-async function readSigner(options: Options, terminal: Terminal): Promise<Signer> {
-  const keystore = openKeystore(keystoreDirectory(options, terminal))
-  const given = await givenPrivateKey(options, terminal)
-  if (given !== undefined) {
-    const signer = signerOf(given)
-    if (options.from !== undefined && !equalBytes(keystore.addressOf(options.from), signer.address)) {
-      throw new ConfigError(
-        `${sourceOf(options)} holds the key of ${toBech32(signer.address)}, not of ${options.from}: leave one of the two out`,
-      )
-    }
-    return signer
-  }
-  if (options.from === undefined) {
-    throw new ConfigError(`say who signs: --from with a key of ${keystore.directory}, or --private-key-file`)
-  }
-  const key = keystore.find(options.from)
-  return signerOf(await keystore.open(key, await readPassword(options, key.name, terminal)))
-}
-
-function signerOf(privateKey: Uint8Array): Signer {
-  return { address: addressOf({ privateKey }), privateKey }
-}
-
-function requestOf(options: Options): TransactionRequest {
-  return {
-    chainId: options.chainId,
-    sequence: options.sequence,
-    gasLimit: options.gas,
-    gasAdjustment: options.gasAdjustment,
-    feeAcoin: options.fee,
-    gasPriceAcoin: options.gasPrice,
-    memo: options.memo,
-    timeoutHeight: options.timeoutHeight,
-    feeGranter: options.feeGranter === undefined ? '' : accountText(options.feeGranter),
-  }
+    .addOption(new Option('-y, --yes', 'nothing is asked for anyway').hideHelp())
 }
 
 /** @throws ConfigError when there is no such message, its fields are wrong, or another account than `signer` must sign it */
@@ -210,15 +156,4 @@ function signersOf(message: unknown, { type, signers }: MessageHandler): readonl
   } catch (error) {
     throw new ConfigError(`${type.typeUrl}: the address of who signs is wrong: ${(error as Error).message}`)
   }
-}
-
-function readInteger(text: string): bigint {
-  if (!/^\d{1,30}$/.test(text)) throw new InvalidArgumentError('It may hold a whole number.')
-  return BigInt(text)
-}
-
-function readFactor(text: string): bigint {
-  const factor = parseDecimal(text)
-  if (factor === undefined || factor < 10n ** 18n) throw new InvalidArgumentError('It may hold a number from 1.')
-  return factor
 }

@@ -5,7 +5,8 @@ import { ConfigError } from '../../config/configError.ts'
 import { hexToBytes } from '../../primitives/bytes.ts'
 import { SECP256K1_ORDER } from '../../primitives/secp256k1.ts'
 import type { Terminal } from '../ports.ts'
-import { keyOfMnemonic } from './mnemonic.ts'
+import { addSpelling } from '../spelling.ts'
+import { hdPath, keyOfMnemonic } from './mnemonic.ts'
 
 /** Environment variables that hold secrets, for machines without a terminal. */
 const PRIVATE_KEY_VARIABLE = 'COIND_PRIVATE_KEY'
@@ -24,29 +25,51 @@ export interface SecretOptions {
   readonly privateKeyFile?: string
   readonly mnemonicFile?: string
   readonly index?: string
+  readonly account?: string
+  readonly hdPath?: string
 }
 
 export function addKeystoreOptions(command: Command): Command {
-  return command
-    .addOption(
-      new Option(
-        '--keystore <directory>',
-        `where the encrypted keys are (default: ${KEYSTORE_VARIABLE}, or ~/.coind-keys)`,
-      ),
-    )
-    .addOption(
-      new Option(
-        '--password-file <path>',
-        `file with the password of the key (else ${PASSWORD_VARIABLE}, or a prompt)`,
-      ),
-    )
+  const directory = new Option(
+    '--keystore <directory>',
+    `where the encrypted keys are (default: ${KEYSTORE_VARIABLE}, or ~/.coind-keys)`,
+  )
+  return addSpelling(command.addOption(directory), directory, '--keyring-dir').addOption(
+    new Option('--password-file <path>', `file with the password of the key (else ${PASSWORD_VARIABLE}, or a prompt)`),
+  )
 }
 
 export function addSecretOptions(command: Command): Command {
+  command.addOption(new Option('--private-key-file <path>', 'file with a private key: 64 hex digits'))
+  return addMnemonicOptions(command)
+}
+
+/** A mnemonic from a file, and which of its keys is meant. */
+export function addMnemonicOptions(command: Command): Command {
+  const mnemonic = new Option('--mnemonic-file <path>', 'file with a mnemonic of 12 to 24 words')
+  return addPathOptions(addSpelling(command.addOption(mnemonic), mnemonic, '--source'))
+}
+
+/** Which of the keys of a mnemonic or of a Ledger is meant. */
+function addPathOptions(command: Command): Command {
   return command
-    .addOption(new Option('--private-key-file <path>', 'file with a private key: 64 hex digits'))
-    .addOption(new Option('--mnemonic-file <path>', 'file with a mnemonic of 12 to 24 words'))
-    .addOption(new Option('--index <n>', "of the mnemonic's key, the last part of m/44'/60'/0'/0/n").default('0'))
+    .addOption(
+      new Option('--index <n>', "number of the mnemonic's key, the last part of m/44'/60'/0'/0/n").default('0'),
+    )
+    .addOption(new Option('--account <n>', "account of the mnemonic, the third part of m/44'/60'/0'/0/n").default('0'))
+    .addOption(new Option('--hd-path <path>', 'the whole path instead'))
+}
+
+/** The path that the options of {@link addPathOptions} give. @throws ConfigError when they are none */
+export function pathOf({ index = '0', account = '0', hdPath: given }: SecretOptions): string {
+  if (given === undefined) return hdPath(pathNumber('--index', index), pathNumber('--account', account))
+  if (/^m(\/\d{1,9}'?){1,10}$/.test(given)) return given
+  throw new ConfigError("--hd-path may hold a path like m/44'/60'/0'/0/0")
+}
+
+function pathNumber(option: string, text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new ConfigError(`${option} may hold a whole number from 0 to 999999999`)
+  return Number(text)
 }
 
 export function keystoreDirectory({ keystore }: KeystoreOptions, terminal: Terminal): string {
@@ -87,14 +110,20 @@ export async function readNewPassword({ passwordFile }: KeystoreOptions, termina
  * @throws ConfigError when it is not a key
  */
 export async function givenPrivateKey(options: SecretOptions, terminal: Terminal): Promise<Uint8Array | undefined> {
-  const { privateKeyFile, mnemonicFile, index = '0' } = options
+  const { privateKeyFile, mnemonicFile } = options
   if (privateKeyFile !== undefined && mnemonicFile !== undefined) {
     throw new ConfigError('give either --private-key-file or --mnemonic-file')
   }
   if (privateKeyFile !== undefined) return parsePrivateKey(readSecretFile(privateKeyFile, terminal), privateKeyFile)
-  if (mnemonicFile !== undefined) return keyOfMnemonic(readSecretFile(mnemonicFile, terminal), parseIndex(index))
+  if (mnemonicFile !== undefined) return keyOfMnemonic(readSecretFile(mnemonicFile, terminal), pathOf(options))
   const variable = terminal.environment[PRIVATE_KEY_VARIABLE]
   return variable === undefined ? undefined : parsePrivateKey(variable, PRIVATE_KEY_VARIABLE)
+}
+
+/** The words of an existing key, from a file or typed in. */
+export async function readMnemonic({ mnemonicFile }: SecretOptions, terminal: Terminal): Promise<string> {
+  if (mnemonicFile !== undefined) return readSecretFile(mnemonicFile, terminal)
+  return terminal.readSecret('Mnemonic: ', '--mnemonic-file')
 }
 
 /** Where `givenPrivateKey` got its key from, for messages. */
@@ -109,7 +138,7 @@ export function sourceOf({ privateKeyFile, mnemonicFile }: SecretOptions): strin
 export async function readTypedKey(options: SecretOptions, terminal: Terminal): Promise<Uint8Array> {
   const instead = `--private-key-file, --mnemonic-file or ${PRIVATE_KEY_VARIABLE}`
   const text = await terminal.readSecret('Private key or mnemonic: ', instead)
-  if (/\s/.test(text.trim())) return keyOfMnemonic(text, parseIndex(options.index ?? '0'))
+  if (/\s/.test(text.trim())) return keyOfMnemonic(text, pathOf(options))
   return parsePrivateKey(text, 'what was typed')
 }
 
@@ -122,11 +151,6 @@ function parsePrivateKey(text: string, source: string): Uint8Array {
   const value = BigInt(`0x${match[1]}`)
   if (value === 0n || value >= SECP256K1_ORDER) throw new ConfigError(`${source} does not hold a key of secp256k1`)
   return hexToBytes(`0x${match[1]}`)
-}
-
-function parseIndex(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new ConfigError('--index may hold a whole number from 0 to 999999999')
-  return Number(text)
 }
 
 /** The text of a file, without the line break that editors put at its end. */

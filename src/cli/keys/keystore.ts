@@ -1,20 +1,42 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Wallet } from '@ethereumjs/wallet'
 import { ConfigError } from '../../config/configError.ts'
+import { MAX_KEYS } from '../../modules/auth/params.ts'
+import { isSdkError } from '../../modules/sdkError.ts'
+import { ACCOUNT_KEY_TYPES, type PublicKey, publicKeyToAny, readPublicKey } from '../../modules/tx/publicKey.ts'
+import { keyOf } from '../../modules/tx/signTransaction.ts'
 import { type Address, parseAddress } from '../../primitives/address.ts'
 import { bytesToHex, equalBytes } from '../../primitives/bytes.ts'
+import { type Json, type JsonContext, JsonFormError } from '../../primitives/protoScalars.ts'
+import { type AnyValue, anyCodec } from '../../primitives/protoSchema.ts'
 import { writeFileDurably } from '../../storage/writeFileDurably.ts'
+
+/** What can sign for a key: the secret in its file, a Ledger, members of a multisig, or nothing that this machine knows of. */
+export type KeyKind = 'local' | 'ledger' | 'multi' | 'offline'
 
 /** A key of the keystore, without its secret. */
 export interface StoredKey {
   readonly name: string
   readonly address: Address
+  readonly kind: KeyKind
+  /** undefined for a local key whose file another program wrote: its secret gives it */
+  readonly publicKey: AnyValue | undefined
+  /** where a Ledger has it */
+  readonly hdPath: string | undefined
+}
+
+/** A key without a secret in this keystore. */
+export interface PublicEntry {
+  readonly kind: Exclude<KeyKind, 'local'>
+  readonly publicKey: AnyValue
+  readonly hdPath?: string
 }
 
 /**
  * Keys of an operator or holder on this machine, each in a file of its own: `<name>.json`, Ethereum's encrypted keystore (Web3 v3),
- * which geth, MetaMask and others read and write too. The node never reads it.
+ * which geth, MetaMask and others read and write too, with the public key beside it; or the public key alone of a key that
+ * others sign for. The node never reads it.
  */
 export interface Keystore {
   readonly directory: string
@@ -28,9 +50,48 @@ export interface Keystore {
   checkName(name: string): void
   /** @throws ConfigError when the name or the key is there already */
   add(name: string, privateKey: Uint8Array, password: string): Promise<StoredKey>
+  /** Adds a key without its secret. @throws ConfigError when the name or the key is there already, or it is no public key */
+  addPublic(name: string, entry: PublicEntry): StoredKey
+  /** The private key, 32 bytes, in the text of an encrypted keystore. @param path of its file, for messages. @throws ConfigError */
+  decrypt(text: string, password: string, path: string): Promise<Uint8Array>
   /** The private key, 32 bytes. @throws ConfigError when the password is wrong or the file is damaged */
   open(key: StoredKey, password: string): Promise<Uint8Array>
+  /** The text of a local key's file, which is encrypted. @throws ConfigError when there is no secret in it */
+  encrypted(key: StoredKey): string
+  /** @throws ConfigError when the new name is no name, or is taken */
+  rename(key: StoredKey, name: string): void
   remove(key: StoredKey): void
+}
+
+/** What an Any that is a public key may hold. */
+const KEY_CONTEXT: JsonContext = {
+  typeOf: (typeUrl) => ACCOUNT_KEY_TYPES.find((type) => type.typeUrl === typeUrl),
+}
+
+/** A public key in JSON, with its `@type`. */
+export function publicKeyToJson(key: AnyValue): Json {
+  return anyCodec.toJson(key, KEY_CONTEXT)
+}
+
+/**
+ * Reads what `publicKeyToJson` gives, and the key with its address.
+ * @throws ConfigError when it is no public key of an account
+ */
+export function publicKeyFromJson(json: unknown): { readonly any: AnyValue; readonly key: PublicKey } {
+  try {
+    const any = anyCodec.fromJson(json as Json, KEY_CONTEXT, '')
+    return { any, key: publicKeyIn(any) }
+  } catch (error) {
+    if (error instanceof JsonFormError) throw new ConfigError(`this is not a public key in JSON: ${error.message}`)
+    throw error
+  }
+}
+
+/** @throws ConfigError when it is no public key of an account */
+export function publicKeyIn(any: AnyValue): PublicKey {
+  const key = readPublicKey(any, { keys: MAX_KEYS })
+  if (isSdkError(key)) throw new ConfigError(`this is not a public key of an account: ${key.message}`)
+  return key
 }
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
@@ -53,7 +114,7 @@ export function openKeystore(directory: string, scryptRounds = SCRYPT_ROUNDS): K
       const names = readdirSync(directory).filter((file) => file.endsWith('.json'))
       return names.sort().map((file) => {
         const name = file.slice(0, -'.json'.length)
-        return { name, address: readStoredAddress(join(directory, file)) }
+        return readStoredKey(join(directory, file), name)
       })
     },
 
@@ -61,7 +122,7 @@ export function openKeystore(directory: string, scryptRounds = SCRYPT_ROUNDS): K
       // A key is found by its name even when other files of the directory cannot be read.
       const path = pathOf({ name: nameOrAddress })
       if (NAME.test(nameOrAddress) && existsSync(path)) {
-        return { name: nameOrAddress, address: readStoredAddress(path) }
+        return readStoredKey(path, nameOrAddress)
       }
       const keys = keystore.list()
       const address = addressIn(nameOrAddress)
@@ -83,46 +144,94 @@ export function openKeystore(directory: string, scryptRounds = SCRYPT_ROUNDS): K
     },
 
     add: async (name, privateKey, password) => {
-      keystore.checkName(name)
-      const wallet = (await loadWallet()).fromPrivateKey(privateKey)
-      const key = { name, address: wallet.getAddress() }
-      const existing = keystore.list().find((other) => equalBytes(other.address, key.address))
-      if (existing !== undefined)
-        throw new ConfigError(`${directory} has this key under the name ${existing.name} already`)
-      mkdirSync(directory, { recursive: true, mode: 0o700 })
-      const file = {
-        address: bytesToHex(key.address).slice(2),
-        ...(await wallet.toV3(password, { kdf: 'scrypt', n: scryptRounds, r: 8, p: 1 })),
+      const { address, ...single } = keyOf({ privateKey })
+      const key: StoredKey = {
+        name,
+        address,
+        kind: 'local',
+        publicKey: publicKeyToAny({ address, ...single }),
+        hdPath: undefined,
       }
-      writeFileDurably(pathOf(key), `${JSON.stringify(file, null, 2)}\n`, 0o600)
+      checkNew(key)
+      const wallet = (await loadWallet()).fromPrivateKey(privateKey)
+      write(key, await wallet.toV3(password, { kdf: 'scrypt', n: scryptRounds, r: 8, p: 1 }))
       return key
     },
 
-    open: async (key, password) => {
-      const text = readFileSync(pathOf(key), 'utf8')
-      let wallet: Wallet
+    addPublic: (name, { kind, publicKey, hdPath }) => {
+      const key: StoredKey = { name, address: publicKeyIn(publicKey).address, kind, publicKey, hdPath }
+      checkNew(key)
+      write(key, { kind, ...(hdPath === undefined ? {} : { hd_path: hdPath }) })
+      return key
+    },
+
+    decrypt: async (text, password, path) => {
       try {
         // Some wallets write the field names in capitals.
-        wallet = await (await loadWallet()).fromV3(text.toLowerCase(), password)
+        return (await (await loadWallet()).fromV3(text.toLowerCase(), password)).getPrivateKey()
       } catch (error) {
-        throw new ConfigError(`${pathOf(key)} cannot be opened (${(error as Error).message}): is the password right?`)
+        throw new ConfigError(`${path} cannot be opened (${(error as Error).message}): is the password right?`)
       }
-      if (!equalBytes(wallet.getAddress(), key.address)) {
+    },
+
+    open: async (key, password) => {
+      const privateKey = await keystore.decrypt(keystore.encrypted(key), password, pathOf(key))
+      if (!equalBytes(keyOf({ privateKey }).address, key.address)) {
         throw new ConfigError(`${pathOf(key)} is damaged: it holds another key than that of its address`)
       }
-      return wallet.getPrivateKey()
+      return privateKey
+    },
+
+    encrypted: (key) => {
+      if (key.kind !== 'local') throw new ConfigError(`${key.name} has no secret here: ${WHO_SIGNS[key.kind]}`)
+      return readFileSync(pathOf(key), 'utf8')
+    },
+
+    rename: (key, name) => {
+      keystore.checkName(name)
+      renameSync(pathOf(key), pathOf({ name }))
     },
 
     remove: (key) => rmSync(pathOf(key)),
   }
+
+  function checkNew({ name, address }: StoredKey): void {
+    keystore.checkName(name)
+    const existing = keystore.list().find((other) => equalBytes(other.address, address))
+    if (existing === undefined) return
+    throw new ConfigError(`${directory} has this key under the name ${existing.name} already`)
+  }
+
+  function write(key: StoredKey, content: object): void {
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    const file = {
+      address: bytesToHex(key.address).slice(2),
+      public_key: key.publicKey && publicKeyToJson(key.publicKey),
+      ...content,
+    }
+    writeFileDurably(pathOf(key), `${JSON.stringify(file, null, 2)}\n`, 0o600)
+  }
   return keystore
 }
 
+const WHO_SIGNS: Readonly<Record<Exclude<KeyKind, 'local'>, string>> = {
+  ledger: 'a Ledger signs for it',
+  multi: 'its members sign, each with coind tx sign --multisig, and coind tx multisign puts that together',
+  offline: 'only its public key is known, and another machine signs',
+}
+
 /** @throws ConfigError when the file is no keystore that names its address */
-function readStoredAddress(path: string): Address {
+function readStoredKey(path: string, name: string): StoredKey {
   try {
-    const { address } = JSON.parse(readFileSync(path, 'utf8')) as { readonly address: unknown }
-    return parseAddress(`0x${String(address).replace(/^0x/i, '')}`)
+    const file = JSON.parse(readFileSync(path, 'utf8')) as Readonly<Record<string, unknown>>
+    const kind = Object.hasOwn(WHO_SIGNS, String(file['kind'])) ? (file['kind'] as PublicEntry['kind']) : 'local'
+    return {
+      name,
+      address: parseAddress(`0x${String(file['address']).replace(/^0x/i, '')}`),
+      kind,
+      publicKey: file['public_key'] === undefined ? undefined : publicKeyFromJson(file['public_key']).any,
+      hdPath: file['hd_path'] === undefined ? undefined : String(file['hd_path']),
+    }
   } catch (cause) {
     const why = (cause as Error).message
     throw new ConfigError(`${path} is not a keystore file with an address (${why}): move it elsewhere`)

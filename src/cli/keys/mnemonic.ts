@@ -14,18 +14,23 @@ export async function createMnemonic(): Promise<string> {
   return generateMnemonic(wordlist, ENTROPY_BITS)
 }
 
+/** Where MetaMask, Ledger and Keplr (coin type 60) keep the key with this number of an account (BIP-44). */
+export function hdPath(index: number, account = 0): string {
+  return `m/44'/60'/${account}'/0/${index}`
+}
+
 /**
- * The private key at m/44'/60'/0'/0/`index`, as MetaMask and Keplr (coin type 60) derive it.
+ * The private key at a path, like that of {@link hdPath}.
  * @throws ConfigError when the words are no mnemonic
  */
-export async function keyOfMnemonic(text: string, index: number): Promise<Uint8Array> {
+export async function keyOfMnemonic(text: string, path: string): Promise<Uint8Array> {
   const { mnemonicToSeedSync, validateMnemonic, wordlist } = await loadBip39()
   const { HDKey } = await import('@scure/bip32')
   const mnemonic = text.trim().toLowerCase().split(/\s+/).join(' ')
   if (!validateMnemonic(mnemonic, wordlist)) {
     throw new ConfigError('this is not a mnemonic of 12 to 24 English words with a right checksum (BIP-39)')
   }
-  const { privateKey } = HDKey.fromMasterSeed(mnemonicToSeedSync(mnemonic)).derive(`m/44'/60'/0'/0/${index}`)
-  if (privateKey === null) throw new ConfigError(`this mnemonic has no key ${index}: take another index`)
+  const { privateKey } = HDKey.fromMasterSeed(mnemonicToSeedSync(mnemonic)).derive(path)
+  if (privateKey === null) throw new ConfigError(`this mnemonic has no key at ${path}: take another index`)
   return privateKey
 }

@@ -1,6 +1,6 @@
 import { Option } from 'commander'
 import { ConfigError } from '../../config/configError.ts'
-import { accountText, coinJson, parseAmount, readMessages, type TxCommand } from './txCommand.ts'
+import { accountText, coinJson, isAmount, parseAmount, readMessages, senderFirst, type TxCommand } from './txCommand.ts'
 
 const AMOUNT_TEXT = 'amount with its unit, like 1.5COIN'
 
@@ -14,6 +14,7 @@ export const BANK_COMMANDS: readonly TxCommand[] = [
       ['<to>', 'receiver, coin1… or 0x…'],
       ['<amount>', AMOUNT_TEXT],
     ],
+    sdkForm: senderFirst(2),
     build: ({ from, args: [to, amount] }) => [
       {
         '@type': '/cosmos.bank.v1beta1.MsgSend',
@@ -31,6 +32,8 @@ export const BANK_COMMANDS: readonly TxCommand[] = [
       ['<amount>', `${AMOUNT_TEXT}, for each`],
       ['<to...>', 'receivers'],
     ],
+    sdkForm: (args) =>
+      isAmount(args.at(-1)!) ? { from: args[0]!, args: [args.at(-1)!, ...args.slice(1, -1)] } : undefined,
     build: ({ from, args: [amount, ...receivers] }) => {
       const acoin = parseAmount(amount!)
       return [
@@ -108,6 +111,7 @@ export const FEEGRANT_COMMANDS: readonly TxCommand[] = [
     name: 'grant',
     description: 'Pay the fees of another account’s native transactions',
     arguments: [FEE_GRANTEE],
+    sdkForm: senderFirst(1),
     options: [
       new Option('--spend-limit <amount>', 'the most that is paid in all (default: no limit)'),
       new Option('--expires <time>', 'last moment of the allowance, like 2027-01-01T00:00:00Z (default: never)'),
@@ -131,6 +135,7 @@ export const FEEGRANT_COMMANDS: readonly TxCommand[] = [
     name: 'revoke',
     description: 'Pay no further fees of an account',
     arguments: [FEE_GRANTEE],
+    sdkForm: senderFirst(1),
     build: ({ from, args: [grantee] }) => [
       { '@type': '/cosmos.feegrant.v1beta1.MsgRevokeAllowance', granter: from, grantee: accountText(grantee!) },
     ],

@@ -63,7 +63,7 @@ export const GOV_COMMANDS: readonly TxCommand[] = [
         '@type': '/cosmos.gov.v1.MsgVoteWeighted',
         proposal_id: proposal!,
         voter: from,
-        options: shares.map(weightedOption),
+        options: shares.flatMap((share) => share.split(',')).map(weightedOption),
         metadata: String(options['metadata']),
       },
     ],
@@ -80,7 +80,8 @@ export const GOV_COMMANDS: readonly TxCommand[] = [
 ]
 
 function voteOption(text: string): string {
-  const option = Object.hasOwn(OPTIONS, text) ? OPTIONS[text] : undefined
+  const name = text.replaceAll('_', '-')
+  const option = Object.hasOwn(OPTIONS, name) ? OPTIONS[name] : undefined
   if (option === undefined) {
     throw new ConfigError(`${text} is not an option of a vote: expected ${Object.keys(OPTIONS).join(', ')}`)
   }

@@ -93,6 +93,7 @@ export const STAKING_COMMANDS: readonly TxCommand[] = [
   {
     group: 'staking',
     name: 'undelegate',
+    aliases: ['unbond'],
     description: 'Take staked coins back; they are free after the unbonding time',
     arguments: [VALIDATOR, AMOUNT],
     build: ({ from, args: [validator, amount] }) => [
@@ -122,6 +123,7 @@ export const STAKING_COMMANDS: readonly TxCommand[] = [
   {
     group: 'staking',
     name: 'cancel-unbonding',
+    aliases: ['cancel-unbond'],
     description: 'Stake coins again that are on their way out',
     arguments: [VALIDATOR, AMOUNT, ['<creation-height>', 'block in which the unbonding began']],
     build: ({ from, args: [validator, amount, height] }) => [
@@ -179,6 +181,7 @@ export const DISTRIBUTION_COMMANDS: readonly TxCommand[] = [
   {
     group: 'distribution',
     name: 'set-withdraw-address',
+    aliases: ['set-withdraw-addr'],
     description: 'Let rewards go to another account',
     arguments: [['<address>', 'coin1… or 0x…']],
     build: ({ from, args: [address] }) => [

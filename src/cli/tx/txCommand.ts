@@ -28,6 +28,12 @@ export interface TxCommand {
   readonly group: string
   readonly name: string
   readonly description: string
+  /** other names, those of the Cosmos SDK's programs */
+  readonly aliases?: readonly string[]
+  /**
+   * The arguments in the order of those programs, which name the sender before them; undefined when they are in our own.
+   */
+  sdkForm?(args: readonly string[]): { readonly from: string; readonly args: readonly string[] } | undefined
   /** each in commander's notation, `<needed>`, `[optional]` or `<several...>`, with its description */
   readonly arguments: readonly (readonly [name: string, description: string])[]
   readonly options?: readonly Option[]
@@ -76,6 +82,20 @@ export function parseAmount(text: string): bigint {
   throw new ConfigError(
     `${text} is not an amount: expected a number with its unit, like 1.5${DISPLAY_DENOM} or 250${BASE_DENOM}`,
   )
+}
+
+export function isAmount(text: string): boolean {
+  try {
+    parseAmount(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A `sdkForm` for commands with `count` arguments: one more, and the first is the sender. */
+export function senderFirst(count: number): NonNullable<TxCommand['sdkForm']> {
+  return ([from, ...args]) => (args.length === count ? { from: from!, args } : undefined)
 }
 
 /** In COIN, for a person to read: `1.5 COIN`. */

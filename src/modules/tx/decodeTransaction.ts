@@ -35,6 +35,12 @@ const MAX_GAS_WANTED = 2n ** 63n - 1n
  * needs neither state nor signatures. The errors are those of the SDK's decoder and of ValidateBasic (types/tx/types.go).
  */
 export function decodeTransaction(raw: Uint8Array, table: MessageTable): Outcome<DecodedTransaction> {
+  const decoded = decodeUnsigned(raw, table)
+  return isSdkError(decoded) ? decoded : (findMissingSignature(decoded) ?? decoded)
+}
+
+/** Like `decodeTransaction`, for a transaction that none or not all of its signers have signed yet. */
+export function decodeUnsigned(raw: Uint8Array, table: MessageTable): Outcome<DecodedTransaction> {
   try {
     const txRaw = TxRaw.decode(raw)
     if (!equalBytes(TxRaw.encode(txRaw), raw)) return sdkError('txDecode', 'not the canonical encoding (ADR-027)')
@@ -105,11 +111,6 @@ function check(
   if (isSdkError(amount)) return amount
   const priority = readExtensions(body)
   if (isSdkError(priority)) return priority
-  if (txRaw.signatures.length === 0) return sdkError('noSignatures')
-  const counts = [authInfo.signerInfos.length, txRaw.signatures.length]
-  if (counts.some((count) => count !== signers.length)) {
-    return sdkError('unauthorized', `wrong number of signers; expected ${signers.length}, got ${counts.join(' and ')}`)
-  }
   return {
     txRaw,
     body,
@@ -121,6 +122,13 @@ function check(
     ...parties,
     maxPriorityPrice: priority.maxPriorityPrice,
   }
+}
+
+function findMissingSignature({ txRaw, authInfo, signers }: DecodedTransaction): SdkError | undefined {
+  if (txRaw.signatures.length === 0) return sdkError('noSignatures')
+  const counts = [authInfo.signerInfos.length, txRaw.signatures.length]
+  if (counts.every((count) => count === signers.length)) return undefined
+  return sdkError('unauthorized', `wrong number of signers; expected ${signers.length}, got ${counts.join(' and ')}`)
 }
 
 /** ValidateBasic of a message, its signers' addresses included. */

@@ -19,27 +19,27 @@ import type { MessageTable } from '../message.ts'
 import { AMINO_TYPES, aminoFieldName, KEY_TYPES } from './aminoJson.ts'
 import type { DecodedTransaction } from './decodeTransaction.ts'
 import type { NativeMessage } from './nativeTransaction.ts'
-import { type StructType, type TypedData, typedDataDigests, typeName } from './typedData.ts'
+import { type StructType, type TypedData, type TypedDataHashes, typedDataHashes, typeName } from './typedData.ts'
 import { SIGN_MODES } from './types.ts'
 
 /**
- * The EIP-712 digests that an Ethereum wallet may have signed instead of the transaction's sign bytes: that of the flat
+ * The EIP-712 hashes that an Ethereum wallet may have signed instead of the transaction's sign bytes: that of the flat
  * encoding and that of the legacy one, both of the amino JSON, as cosmos/evm accepts them (ethereum/eip712). There are none for
  * transactions that these encodings cannot represent: messages of several signers, several signers in SIGN_MODE_DIRECT,
  * extension options, a timeout height, a fee payer or granter.
  */
-export function eip712Digests(
+export function eip712Hashes(
   decoded: DecodedTransaction,
   document: { json(sequence: bigint): JsonObject },
   { mode, sequence, evmChainId, messages }: TypedDataContext,
-): readonly Uint8Array[] {
+): readonly TypedDataHashes[] {
   const [signer, ...others] = decoded.messages.flatMap(({ handler, value }) => handler.signers(value))
   if (signer === undefined || others.some((other) => !equalBytes(other, signer))) return []
   if (mode === SIGN_MODES.SIGN_MODE_DIRECT && decoded.authInfo.signerInfos.length !== 1) return []
   const json = document.json(sequence)
   const typed = [flatTypedData(json), legacyTypedData(json, decoded.messages, signer, messages)]
   const domain = domainOf(evmChainId)
-  return typed.flatMap((data) => (data === undefined ? [] : typedDataDigests(data, domain)))
+  return typed.flatMap((data) => (data === undefined ? [] : typedDataHashes(data, domain)))
 }
 
 interface TypedDataContext {

@@ -2,6 +2,7 @@ import type { Address } from '../../primitives/address.ts'
 import { concatBytes, EMPTY_BYTES, equalBytes, hexToBytes } from '../../primitives/bytes.ts'
 import { ripemd160, sha256 } from '../../primitives/hash.ts'
 import { ProtobufError, ProtobufWriter } from '../../primitives/protobuf.ts'
+import type { AnyMessageType } from '../../primitives/protoScalars.ts'
 import {
   type AnyValue,
   any,
@@ -15,7 +16,7 @@ import { decompressPublicKey, publicKeyToAddress } from '../../primitives/secp25
 import { isSdkError, type Outcome, sdkError } from '../sdkError.ts'
 
 /** A key that can sign native transactions. */
-type PublicKey = SingleKey | MultisigKey
+export type PublicKey = SingleKey | MultisigKey
 
 export interface SingleKey {
   /** `ethSecp256k1`: keccak-256 is signed and gives the address; `secp256k1`: the Cosmos SDK's own, with sha-256 */
@@ -56,6 +57,14 @@ export const LegacyAminoPubKey = defineMessage('cosmos.crypto.multisig.LegacyAmi
   threshold: uint32(1),
   publicKeys: repeated(any(2)),
 })
+
+/** The types of keys of accounts. */
+export const ACCOUNT_KEY_TYPES: readonly AnyMessageType[] = [
+  LegacyAminoPubKey,
+  Secp256k1PubKey,
+  EthSecp256k1PubKey,
+  ...FOREIGN_ETH_SECP256K1_PUB_KEYS,
+]
 
 const KINDS: ReadonlyMap<string, SingleKey['kind']> = new Map([
   [Secp256k1PubKey.typeUrl, 'secp256k1'],

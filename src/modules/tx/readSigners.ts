@@ -24,6 +24,7 @@ import {
   singleKey,
 } from './publicKey.ts'
 import { ACCOUNT_NUMBER, createSignDocuments, type SignDocuments, type SigningChain } from './signDocuments.ts'
+import { typedDataDigest } from './typedData.ts'
 import { type CompactBitArray, type ModeInfo, MultiSignature, type SignerInfo } from './types.ts'
 
 /** How signatures are checked; none of this needs state. */
@@ -119,23 +120,28 @@ function readSingle(
   if (context.check !== 'verify') return set
   const bytes = context.documents.bytes(single.mode, context.sequence)
   if (isSdkError(bytes)) return bytes
-  return isSignatureOf(context, key, bytes, single.mode, signature) ? set : verificationFailed(context)
+  return isSignatureOf(key, { ...context, bytes, mode: single.mode }, signature) ? set : verificationFailed(context)
 }
 
-function isSignatureOf(
-  context: SignerContext,
-  key: SingleKey,
-  bytes: Uint8Array,
-  mode: number,
-  signature: Uint8Array,
-): boolean {
+/** What a key may have signed. */
+interface Signed {
+  /** of `documents` in this mode */
+  readonly bytes: Uint8Array
+  readonly mode: number
+  readonly sequence: bigint
+  readonly documents: SignDocuments
+}
+
+/** Whether a key made the signature over a transaction's bytes, or over its typed data. */
+export function isSignatureOf(key: SingleKey, signed: Signed, signature: Uint8Array): boolean {
+  const { bytes, mode, sequence, documents } = signed
   if (key.kind === 'secp256k1') return verifySignature(sha256(bytes), signature, key.key)
   // The recovery ID of a signature of 65 bytes is ignored.
   const compact = signature.length === 65 ? signature.subarray(0, 64) : signature
   if (verifySignature(keccak256(bytes), compact, key.key)) return true
-  return context.documents
-    .typedDataDigests(mode, context.sequence)
-    .some((digest) => verifySignature(digest, compact, key.key))
+  return documents
+    .typedData(mode, sequence)
+    .some((hashes) => verifySignature(typedDataDigest(hashes), compact, key.key))
 }
 
 /** LegacyAminoPubKey.VerifyMultisignature (crypto/keys/multisig). */
@@ -207,8 +213,8 @@ function readKeyless(
     recoverKey('ethSecp256k1', keccak256(bytes), signature, address) ??
     recoverKey('secp256k1', sha256(bytes), signature, address) ??
     context.documents
-      .typedDataDigests(single.mode, context.sequence)
-      .map((digest) => recoverKey('ethSecp256k1', digest, signature, address))
+      .typedData(single.mode, context.sequence)
+      .map((hashes) => recoverKey('ethSecp256k1', typedDataDigest(hashes), signature, address))
       .find((found) => found !== undefined)
   if (key === undefined) return verificationFailed(context)
   return { keys: [key], signatures: [signature], publicKey: publicKeyToAny(key), keyCount: 1 }

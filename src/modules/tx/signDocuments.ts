@@ -4,7 +4,8 @@ import type { MessageTable } from '../message.ts'
 import { isSdkError, type Outcome, sdkError } from '../sdkError.ts'
 import { messageToAmino } from './aminoJson.ts'
 import type { DecodedTransaction } from './decodeTransaction.ts'
-import { eip712Digests } from './eip712.ts'
+import { eip712Hashes } from './eip712.ts'
+import type { TypedDataHashes } from './typedData.ts'
 import { SIGN_MODES, SignDoc } from './types.ts'
 
 /** The chain that signatures are valid for, by both of its IDs. */
@@ -27,8 +28,8 @@ const MAX_TYPED_BODY_BYTES = 16_384
 export interface SignDocuments {
   /** The bytes that a key signs in a mode; how they are hashed depends on the kind of key. */
   readonly bytes: (mode: number, sequence: bigint) => Outcome<Uint8Array>
-  /** The digests that an Ethereum wallet may have signed instead, see `eip712Digests`. */
-  readonly typedDataDigests: (mode: number, sequence: bigint) => readonly Uint8Array[]
+  /** The typed data that an Ethereum wallet may have signed instead, the present encoding first: see `eip712Hashes`. */
+  readonly typedData: (mode: number, sequence: bigint) => readonly TypedDataHashes[]
 }
 
 export function createSignDocuments(
@@ -56,11 +57,11 @@ export function createSignDocuments(
       const name = Object.entries(SIGN_MODES).find(([, number]) => number === mode)?.[0] ?? mode
       return sdkError('notSupported', `the sign mode ${name}`)
     }),
-    typedDataDigests: remembered((mode, sequence) => {
+    typedData: remembered((mode, sequence) => {
       if (decoded.txRaw.bodyBytes.length > MAX_TYPED_BODY_BYTES) return []
       const document = amino()
       if (isSdkError(document)) return []
-      return eip712Digests(decoded, document, { mode, sequence, evmChainId: chain.evmChainId, messages })
+      return eip712Hashes(decoded, document, { mode, sequence, evmChainId: chain.evmChainId, messages })
     }),
   }
 }

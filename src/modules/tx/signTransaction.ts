@@ -70,7 +70,10 @@ export function signTransaction(
 }
 
 /** Signs bytes, hashed as the kind of key does it. @returns r and s, 64 bytes */
-function signBytesWith({ privateKey, kind }: Pick<SigningKey, 'privateKey' | 'kind'>, bytes: Uint8Array): Uint8Array {
+export function signBytesWith(
+  { privateKey, kind }: Pick<SigningKey, 'privateKey' | 'kind'>,
+  bytes: Uint8Array,
+): Uint8Array {
   const { r, s } = signDigest(kind === 'secp256k1' ? sha256(bytes) : keccak256(bytes), privateKey)
   return concatBytes(bigIntToBytes(r, 32), bigIntToBytes(s, 32))
 }

@@ -28,12 +28,26 @@ const DOMAIN_TYPE: StructType = [
 
 const utf8 = new TextEncoder()
 
+/** The two hashes of which the digest of typed data consists; devices that sign it are given them. */
+export interface TypedDataHashes {
+  readonly domain: Hash
+  readonly message: Hash
+}
+
+/** What is signed of typed data. */
+export function typedDataDigest({ domain, message }: TypedDataHashes): Hash {
+  return keccak256(concatBytes(Uint8Array.of(0x19, 0x01), domain, message))
+}
+
 /**
- * The digests of typed data that may have been signed (EIP-712). None where the data does not fit the types or a member has no
+ * The hashes of typed data that may have been signed (EIP-712). None where the data does not fit the types or a member has no
  * type: wallets refuse to sign it. These are go-ethereum's rules (signer/core/apitypes), which wallets of these chains follow.
- * go-ethereum writes a type without members as `Name)`, other libraries as `Name()`: with such a type there are two digests.
+ * go-ethereum writes a type without members as `Name)`, other libraries as `Name()`: with such a type there are two of each.
  */
-export function typedDataDigests(data: TypedData, domain: { readonly [name: string]: Json }): readonly Hash[] {
+export function typedDataHashes(
+  data: TypedData,
+  domain: { readonly [name: string]: Json },
+): readonly TypedDataHashes[] {
   const types = new Map([...data.types, ['EIP712Domain', DOMAIN_TYPE]])
   const hasEmptyType = [...types.values()].some((members) => members.length === 0)
   const forms = hasEmptyType ? ['()', ')'] : ['()']
@@ -41,7 +55,7 @@ export function typedDataDigests(data: TypedData, domain: { readonly [name: stri
     const separator = hashStruct('EIP712Domain', domain, { types, noMembers })
     const message = hashStruct('Tx', data.message, { types, noMembers })
     if (separator === undefined || message === undefined) return []
-    return [keccak256(concatBytes(Uint8Array.of(0x19, 0x01), separator, message))]
+    return [{ domain: separator, message }]
   })
 }
 
@@ -51,7 +65,7 @@ interface Encoding {
   readonly noMembers: string
 }
 
-function hashStruct(name: string, value: Json | undefined, encoding: Encoding): Uint8Array | undefined {
+function hashStruct(name: string, value: Json | undefined, encoding: Encoding): Hash | undefined {
   const members = encoding.types.get(name)
   if (members === undefined || !isObject(value)) return undefined
   if (Object.keys(value).length > members.length) return undefined

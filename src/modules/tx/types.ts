@@ -131,6 +131,50 @@ export const MultiSignature = defineMessage('cosmos.crypto.multisig.v1beta1.Mult
   signatures: repeated(bytes(1)),
 })
 
+/** cosmos.tx.signing.v1beta1.SignatureDescriptor.Data.Single */
+const SignatureDataSingle = defineMessage('cosmos.tx.signing.v1beta1.SignatureDescriptor.Data.Single', {
+  mode: enumeration(1, SIGN_MODES),
+  signature: bytes(2),
+})
+
+/** cosmos.tx.signing.v1beta1.SignatureDescriptor.Data: a key's signature, or those of a multisig's members. */
+export interface SignatureData {
+  readonly single: ValueOf<typeof SignatureDataSingle> | undefined
+  readonly multi: SignatureDataMulti | undefined
+}
+
+/** cosmos.tx.signing.v1beta1.SignatureDescriptor.Data.Multi */
+export interface SignatureDataMulti {
+  readonly bitarray: CompactBitArray | undefined
+  readonly signatures: readonly SignatureData[]
+}
+
+/** Declared apart, since Data and Data.Multi contain each other. */
+const innerSignature = oneOf(2, (): MessageType<SignatureData> => SignatureData) as Field<SignatureData>
+
+const SignatureDataMulti: MessageType<SignatureDataMulti> = defineMessage(
+  'cosmos.tx.signing.v1beta1.SignatureDescriptor.Data.Multi',
+  { bitarray: message(1, CompactBitArray), signatures: repeated(innerSignature) },
+)
+
+export const SignatureData: MessageType<SignatureData> = defineMessage(
+  'cosmos.tx.signing.v1beta1.SignatureDescriptor.Data',
+  { single: oneOf(1, () => SignatureDataSingle), multi: oneOf(2, () => SignatureDataMulti) },
+)
+
+/** cosmos.tx.signing.v1beta1.SignatureDescriptor: a signature apart from its transaction, with its key. */
+export const SignatureDescriptor = defineMessage('cosmos.tx.signing.v1beta1.SignatureDescriptor', {
+  publicKey: any(1),
+  data: message(2, SignatureData),
+  sequence: uint64(3),
+})
+export type SignatureDescriptor = ValueOf<typeof SignatureDescriptor>
+
+/** cosmos.tx.signing.v1beta1.SignatureDescriptors: what the SDK's programs write to a file of signatures. */
+export const SignatureDescriptors = defineMessage('cosmos.tx.signing.v1beta1.SignatureDescriptors', {
+  signatures: repeated(embedded(1, SignatureDescriptor)),
+})
+
 /** cosmos.base.abci.v1beta1.MsgData */
 export const MsgData = defineMessage('cosmos.base.abci.v1beta1.MsgData', { msgType: string(1), data: bytes(2) })
 

@@ -1,11 +1,5 @@
 import { ANY_TYPES, MESSAGES } from '../../modules/messages.ts'
-import {
-  Ed25519PubKey,
-  EthSecp256k1PubKey,
-  FOREIGN_ETH_SECP256K1_PUB_KEYS,
-  LegacyAminoPubKey,
-  Secp256k1PubKey,
-} from '../../modules/tx/publicKey.ts'
+import { ACCOUNT_KEY_TYPES, Ed25519PubKey } from '../../modules/tx/publicKey.ts'
 import { ExtensionOptionDynamicFeeTx, Tx } from '../../modules/tx/types.ts'
 import type { AnyMessageType, JsonContext } from '../../primitives/protoScalars.ts'
 import {
@@ -54,10 +48,7 @@ const OTHER_TYPES: readonly AnyMessageType[] = [
   ExtensionOptionsEthereumTx,
   ExtensionOptionDynamicFeeTx,
   Ed25519PubKey,
-  LegacyAminoPubKey,
-  Secp256k1PubKey,
-  EthSecp256k1PubKey,
-  ...FOREIGN_ETH_SECP256K1_PUB_KEYS,
+  ...ACCOUNT_KEY_TYPES,
 ]
 
 let byUrl: ReadonlyMap<string, AnyMessageType> | undefined

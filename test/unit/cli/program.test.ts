@@ -115,6 +115,9 @@ async function run(args: string, setting: Setting = {}): Promise<Outcome> {
     readSecret: async (question) => {
       throw new ConfigError(question)
     },
+    openLedger: async () => {
+      throw new ConfigError('no Ledger')
+    },
     now: () => 0,
     onStopSignal: () => undefined,
     exitNow: () => {

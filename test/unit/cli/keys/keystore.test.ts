@@ -6,7 +6,7 @@ import { Wallet as EthersWallet } from 'ethers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DEVNET_ACCOUNTS, DEVNET_MNEMONIC } from '../../../../src/cli/devnetAccounts.ts'
 import { openKeystore } from '../../../../src/cli/keys/keystore.ts'
-import { createMnemonic, keyOfMnemonic } from '../../../../src/cli/keys/mnemonic.ts'
+import { createMnemonic, hdPath, keyOfMnemonic } from '../../../../src/cli/keys/mnemonic.ts'
 import { toBech32, toChecksumAddress } from '../../../../src/primitives/address.ts'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
 
@@ -29,7 +29,7 @@ describe('a keystore', () => {
     const keystore = openKeystore(directory, FEW_ROUNDS)
     expect(keystore.list()).toEqual([])
     const key = await keystore.add('alice', KEY, 'correct horse')
-    expect(keystore.list()).toEqual([{ name: 'alice', address: ADDRESS }])
+    expect(keystore.list()).toEqual([{ ...key, address: ADDRESS, kind: 'local', hdPath: undefined }])
     expect(await keystore.open(key, 'correct horse')).toEqual(KEY)
     await expect(keystore.open(key, 'wrong horse')).rejects.toThrow(/cannot be opened/)
     keystore.remove(key)
@@ -98,18 +98,18 @@ describe('a keystore', () => {
 describe('mnemonics', () => {
   it('give the keys that other wallets derive', async () => {
     for (const [index, { privateKey }] of DEVNET_ACCOUNTS.slice(0, 3).entries()) {
-      expect(bytesToHex(await keyOfMnemonic(`  ${DEVNET_MNEMONIC.toUpperCase()}\n`, index))).toBe(privateKey)
+      expect(bytesToHex(await keyOfMnemonic(`  ${DEVNET_MNEMONIC.toUpperCase()}\n`, hdPath(index)))).toBe(privateKey)
     }
     const fresh = await createMnemonic()
     expect(fresh.split(' ')).toHaveLength(24)
-    const ours = await keyOfMnemonic(fresh, 0)
+    const ours = await keyOfMnemonic(fresh, hdPath(0))
     const theirs = await DirectEthSecp256k1HdWallet.fromMnemonic(fresh, { prefix: 'coin' })
     const [account] = await theirs.getAccounts()
     expect(account!.address).toBe(toBech32(hexToBytes(new EthersWallet(bytesToHex(ours)).address)))
   })
 
   it('are refused with a wrong checksum', async () => {
-    await expect(keyOfMnemonic(DEVNET_MNEMONIC.replace('junk', 'test'), 0)).rejects.toThrow('BIP-39')
-    await expect(keyOfMnemonic('', 0)).rejects.toThrow('BIP-39')
+    await expect(keyOfMnemonic(DEVNET_MNEMONIC.replace('junk', 'test'), hdPath(0))).rejects.toThrow('BIP-39')
+    await expect(keyOfMnemonic('', hdPath(0))).rejects.toThrow('BIP-39')
   })
 })

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type NodeClient, NodeRequestError } from '../../../../src/cli/nodeClient.ts'
-import { broadcast, waitForBlock } from '../../../../src/cli/tx/sendTransaction.ts'
+import { broadcast } from '../../../../src/cli/tx/sendTransaction.ts'
+import { waitForBlock } from '../../../../src/cli/tx/waitForBlock.ts'
 import { bytesToHex } from '../../../../src/primitives/bytes.ts'
 import { keccak256, sha256 } from '../../../../src/primitives/hash.ts'
 
@@ -31,7 +32,7 @@ describe('a node that falls silent', () => {
     const hash = bytesToHex(hashOf(raw)).slice(2).toUpperCase()
     await expect(broadcast(raw, node(SILENCE))).rejects.toMatchObject({
       name: 'NodeUnreachable',
-      message: expect.stringMatching(`^no answer\\. ${hash} may have arrived.*coind query tx tx ${hash}$`),
+      message: expect.stringMatching(`^no answer\\. ${hash} may have arrived.*coind query tx ${hash}$`),
     })
   })
 
@@ -43,7 +44,7 @@ describe('a node that falls silent', () => {
   it('for longer is what the wait ends with', async () => {
     await expect(waitForBlock(HASH, node(SILENCE), clock(1))).rejects.toMatchObject({
       name: 'NodeUnreachable',
-      message: expect.stringContaining(`coind query tx tx ${HASH}`),
+      message: expect.stringContaining(`coind query tx ${HASH}`),
     })
   })
 })
@@ -61,7 +62,7 @@ describe('a transaction', () => {
     const notFound = new NodeRequestError('tx not found', 404)
     await expect(waitForBlock(HASH, node(notFound), clock(1))).rejects.toMatchObject({
       name: 'TransactionFailed',
-      message: `${HASH} is in no block after a minute: look later with coind query tx tx ${HASH}`,
+      message: `${HASH} is in no block after a minute: look later with coind query tx ${HASH}`,
     })
   })
 

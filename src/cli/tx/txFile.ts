@@ -1,0 +1,78 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { type Command, Option } from 'commander'
+import { ConfigError } from '../../config/configError.ts'
+import { type SignatureDescriptor, SignatureDescriptors, Tx } from '../../modules/tx/types.ts'
+import { ProtobufError } from '../../primitives/protobuf.ts'
+import { type Json, JsonFormError } from '../../primitives/protoScalars.ts'
+import type { MessageType } from '../../primitives/protoSchema.ts'
+import { JSON_TYPES_OF_ANY } from '../../rpc/native/anyTypes.ts'
+import { formatYaml, type OutputOption } from '../output.ts'
+import type { Terminal } from '../ports.ts'
+
+/*
+ * Files of transactions and of signatures, as the Cosmos SDK's programs write them: the JSON of cosmos.tx.v1beta1.Tx and of
+ * cosmos.tx.signing.v1beta1.SignatureDescriptors on one line.
+ */
+
+export interface DocumentOptions extends OutputOption {
+  readonly outputDocument?: string
+}
+
+export function addDocumentOption(command: Command): Command {
+  return command.addOption(new Option('--output-document <file>', 'write it to a file in place of the terminal'))
+}
+
+/** The transaction in a file. @param path `-` is the standard input. @throws ConfigError when it holds none */
+export function readTx(path: string, terminal: Pick<Terminal, 'workingDirectory'>): Tx {
+  const tx = readDocument(Tx, path, terminal)
+  if (tx.body !== undefined && tx.authInfo?.fee !== undefined) return tx
+  throw new ConfigError(`${path} holds no transaction: it needs body and auth_info with a fee`)
+}
+
+/** The signatures in a file. @throws ConfigError when it holds none */
+export function readSignatures(
+  path: string,
+  terminal: Pick<Terminal, 'workingDirectory'>,
+): readonly SignatureDescriptor[] {
+  return readDocument(SignatureDescriptors, path, terminal).signatures
+}
+
+/** The transaction that the bytes are. @throws ConfigError when they are none */
+export function decodeTxBytes(raw: Uint8Array): Tx {
+  try {
+    return Tx.decode(raw)
+  } catch (error) {
+    if (error instanceof ProtobufError) throw new ConfigError(`these bytes are no transaction: ${error.message}`)
+    throw error
+  }
+}
+
+export function writeTx(tx: Tx, options: DocumentOptions, terminal: Terminal): void {
+  writeDocument(Tx.toJson(tx, JSON_TYPES_OF_ANY), options, terminal)
+}
+
+export function writeSignature(signature: SignatureDescriptor, options: DocumentOptions, terminal: Terminal): void {
+  const json = SignatureDescriptors.toJson({ signatures: [signature] }, JSON_TYPES_OF_ANY)
+  writeDocument(json, options, terminal)
+}
+
+function writeDocument(json: Json, { output, outputDocument }: DocumentOptions, terminal: Terminal): void {
+  const text = output === 'text' ? formatYaml(json) : `${JSON.stringify(json)}\n`
+  if (outputDocument === undefined) terminal.print(text)
+  else writeFileSync(resolve(terminal.workingDirectory, outputDocument), text)
+}
+
+function readDocument<T>(
+  type: MessageType<T>,
+  path: string,
+  { workingDirectory }: Pick<Terminal, 'workingDirectory'>,
+): T {
+  const file = path === '-' ? '/dev/stdin' : resolve(workingDirectory, path)
+  try {
+    return type.fromJson(JSON.parse(readFileSync(file, 'utf8')) as Json, JSON_TYPES_OF_ANY)
+  } catch (error) {
+    if (error instanceof JsonFormError) throw new ConfigError(`${path}: ${error.message}`)
+    throw new ConfigError(`${file} cannot be read as JSON (${(error as Error).message})`)
+  }
+}
