@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { dataPaths } from '../app/dataDirectory.ts'
+import { readGenesisFile } from '../app/initNode.ts'
 import { createGenesis, type FundedAccount } from '../chain/createGenesis.ts'
 import { formatGenesis, genesisHash } from '../chain/genesis.ts'
 import type { Genesis } from '../chain/genesisSchema.ts'
@@ -63,10 +64,13 @@ export interface Testnet {
   readonly joinFile: string
 }
 
+/** What each operator that is made has beside its stake, for fees: 100 COIN. */
+const OPERATOR_BALANCE_ACOIN = 100n * 10n ** 18n
+
 /**
  * Writes the data directories of a new network, `node0` and on: keys, one genesis, and a `.env` for each that names its ports and
- * its peers. All keys are new. Every validator but the first has an operator account of its own; its key is in the same directory as the
- * node's other keys.
+ * its peers. All keys are new. Every validator but the first has an operator account of its own, with some coins; its key is in the same directory as
+ * the node's other keys.
  * @throws ConfigError with one line for the operator
  */
 export function createTestnet(options: TestnetOptions): Testnet {
@@ -128,6 +132,41 @@ export function createTestnet(options: TestnetOptions): Testnet {
   return { nodes, genesisHash: hash, walletFile, joinFile }
 }
 
+/** What an edit of a test network's genesis changed. */
+export interface EditedTestnet {
+  /** 64 hex digits */
+  readonly genesisHash: string
+  /** files with the genesis or its hash */
+  readonly files: readonly string[]
+}
+
+/**
+ * Gives all nodes of a test network that was written before an edited genesis, and its hash to their `.env` and to `join.env`.
+ * @param directory that of the network
+ * @param genesisFile the edited one, which may be that of a node
+ * @throws ConfigError when there is no network, one of its nodes has begun its chain already, or the genesis is not valid
+ */
+export function editTestnet(directory: string, genesisFile: string): EditedTestnet {
+  const genesis = readGenesisFile(genesisFile)
+  const variables = existsSync(directory)
+    ? [directory, ...readdirSync(directory).map((name) => join(directory, name))]
+        .flatMap((path) => [join(path, '.env'), join(path, 'join.env')])
+        .filter((path) => existsSync(path))
+    : []
+  const homes = variables.filter((path) => basename(path) === '.env').map((path) => dirname(path))
+  if (homes.length === 0) throw new ConfigError(`${directory} holds no test network: coind testnet writes one`)
+  const begun = homes.find((home) => existsSync(dataPaths(home).db))
+  if (begun !== undefined) throw new ConfigError(`${begun} has begun its chain: coind reset removes it`)
+  const hash = bytesToHex(genesisHash(genesis)).slice(2)
+  const geneses = homes.map((home) => dataPaths(home).genesis)
+  for (const path of geneses) writeFileDurably(path, formatGenesis(genesis), 0o644)
+  for (const path of variables) {
+    const text = readFileSync(path, 'utf8').replace(/^GENESIS_HASH=.*$/m, `GENESIS_HASH=${hash}`)
+    writeFileDurably(path, text, 0o644)
+  }
+  return { genesisHash: hash, files: [...geneses, ...variables] }
+}
+
 /** The data directory of one node, before the genesis is known. */
 interface Home {
   readonly path: string
@@ -156,7 +195,10 @@ function makeHome(
 }
 
 function genesisOf(options: TestnetOptions, wallet: Address, homes: readonly Home[]): Genesis {
-  const { genesisTimeMs, chainId, selfDelegationAcoin, fundedAccounts, blockGasLimit } = options
+  const { genesisTimeMs, chainId, selfDelegationAcoin, fundedAccounts = [], blockGasLimit } = options
+  const operators = homes.flatMap(({ operator }) =>
+    operator === undefined ? [] : [{ address: operator.address, balanceAcoin: OPERATOR_BALANCE_ACOIN }],
+  )
   const [first, ...others] = homes.map(({ place, consensusPublicKey, operator }) => ({
     operator: operator?.address ?? wallet,
     consensusPublicKey,
@@ -169,7 +211,7 @@ function genesisOf(options: TestnetOptions, wallet: Address, homes: readonly Hom
     chainId,
     wallet,
     otherValidators: others,
-    ...(fundedAccounts === undefined ? {} : { fundedAccounts }),
+    fundedAccounts: [...fundedAccounts, ...operators],
     ...(blockGasLimit === undefined ? {} : { blockGasLimit }),
   })
   // A copy: all genesis documents share their default parameters, and `changeGenesis` changes in place.

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
+import { dataPaths } from '../../app/dataDirectory.ts'
 import { loadConfig } from '../../config/config.ts'
 import { VARIABLES } from '../../config/variables.ts'
 import { addConfigFlags, configSources } from '../configFlags.ts'
-import { createTestnet, PORTS_A_NODE, type Testnet } from '../createTestnet.ts'
+import { createTestnet, editTestnet, PORTS_A_NODE, type Testnet } from '../createTestnet.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
 
 interface Options {
@@ -13,6 +14,7 @@ interface Options {
   readonly outputDir: string
   readonly startingPort: number
   readonly hostnamePrefix?: string
+  readonly edit?: true | string
 }
 
 const MAX_VALIDATORS = 50
@@ -33,15 +35,27 @@ export function addTestnet(program: Command, _node: NodeCommands, terminal: Term
       26_600,
     )
     .option('--hostname-prefix <name>', 'each node has a host of its own, <name>0 and on, with the usual ports')
+    .option(
+      '--edit [genesis]',
+      'give the nodes of the network in --output-dir, before they begin, an edited genesis (default: that of the first node)',
+    )
   const { network, chainId, evmChainId, genesisWallet, selfDelegationAcoin } = VARIABLES
   const defaults = { [network.name]: 'testnet' }
   addConfigFlags(command, [network, chainId, evmChainId, genesisWallet, selfDelegationAcoin], defaults).action(
     (options: Options) => {
+      const directory = resolve(terminal.workingDirectory, options.outputDir)
+      if (options.edit !== undefined) {
+        const file =
+          options.edit === true ? firstGenesis(directory, options) : resolve(terminal.workingDirectory, options.edit)
+        const { genesisHash, files } = editTestnet(directory, file)
+        terminal.print(`The genesis hash is ${genesisHash} now\nWritten: ${files.join(', ')}\n`)
+        return
+      }
       // The environment and `.env` may be those of a real node.
       const { flags } = configSources(command, terminal)
       const config = loadConfig({ flags, environment: {}, dotenv: defaults }, terminal.homeDirectory)
       const testnet = createTestnet({
-        directory: resolve(terminal.workingDirectory, options.outputDir),
+        directory,
         chainId: config.chainId,
         validators: options.validators,
         fullNodes: options.fullNodes,
@@ -57,6 +71,10 @@ export function addTestnet(program: Command, _node: NodeCommands, terminal: Term
       terminal.print(describe(testnet, config.chainId))
     },
   )
+}
+
+function firstGenesis(directory: string, { hostnamePrefix = 'node' }: Options): string {
+  return dataPaths(join(directory, `${hostnamePrefix}0`)).genesis
 }
 
 function describe({ nodes, genesisHash, walletFile, joinFile }: Testnet, chainId: string): string {

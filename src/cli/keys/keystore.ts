@@ -13,7 +13,7 @@ import { type AnyValue, anyCodec } from '../../primitives/protoSchema.ts'
 import { writeFileDurably } from '../../storage/writeFileDurably.ts'
 
 /** What can sign for a key: the secret in its file, a Ledger, members of a multisig, or nothing that this machine knows of. */
-export type KeyKind = 'local' | 'ledger' | 'multi' | 'offline'
+type KeyKind = 'local' | 'ledger' | 'multi' | 'offline'
 
 /** A key of the keystore, without its secret. */
 export interface StoredKey {
@@ -27,7 +27,7 @@ export interface StoredKey {
 }
 
 /** A key without a secret in this keystore. */
-export interface PublicEntry {
+interface PublicEntry {
   readonly kind: Exclude<KeyKind, 'local'>
   readonly publicKey: AnyValue
   readonly hdPath?: string

@@ -14,8 +14,8 @@ export interface Ledger {
   signTransaction(path: string, unsigned: string, resolution: null): Promise<LedgerSignature>
 }
 
+/** 32 bytes each, in hex digits. */
 interface LedgerSignature {
-  readonly v: number | string
   readonly r: string
   readonly s: string
 }
@@ -76,13 +76,16 @@ export async function signTypedData(
   { domain, message }: TypedDataHashes,
 ): Promise<Uint8Array> {
   const [domainHex, messageHex] = [domain, message].map((hash) => bytesToHex(hash).slice(2)) as [string, string]
-  const { r, s } = await asked(() => ledger.signEIP712HashedMessage(pathOf(hdPath), domainHex, messageHex))
-  return concatBytes(hexToBytes(`0x${r}`), hexToBytes(`0x${s}`))
+  return joined(await asked(() => ledger.signEIP712HashedMessage(pathOf(hdPath), domainHex, messageHex)))
 }
 
-/** r, s and v of an unsigned Ethereum transaction. @param unsigned its EIP-2718 envelope, or RLP */
-export async function signEthereum(ledger: Ledger, hdPath: string, unsigned: Uint8Array): Promise<LedgerSignature> {
-  return asked(() => ledger.signTransaction(pathOf(hdPath), bytesToHex(unsigned).slice(2), null))
+/** A signature of an unsigned Ethereum transaction: r and s, 64 bytes. The Ledger shows the transaction. */
+export async function signEthereumOn(ledger: Ledger, hdPath: string, unsigned: Uint8Array): Promise<Uint8Array> {
+  return joined(await asked(() => ledger.signTransaction(pathOf(hdPath), bytesToHex(unsigned).slice(2), null)))
+}
+
+function joined({ r, s }: LedgerSignature): Uint8Array {
+  return concatBytes(hexToBytes(`0x${r}`), hexToBytes(`0x${s}`))
 }
 
 function pathOf(hdPath: string): string {

@@ -19,7 +19,7 @@ import {
   sourceOf,
 } from './keyOptions.ts'
 import { type Keystore, openKeystore, publicKeyIn, type StoredKey } from './keystore.ts'
-import { ledgerKey, ledgerOn, signTypedData } from './ledger.ts'
+import { ledgerKey, ledgerOn, signEthereumOn, signTypedData } from './ledger.ts'
 
 /** A key that signs: of the keystore, from a file or the environment, or on a Ledger. */
 export interface Signer {
@@ -31,6 +31,8 @@ export interface Signer {
    * @throws ConfigError when the documents have no such form
    */
   sign(documents: SignDocuments, mode: number, sequence: bigint): Promise<Uint8Array>
+  /** The signature, 64 bytes, of an unsigned Ethereum transaction. */
+  signEthereum(unsigned: Uint8Array): Promise<Uint8Array>
 }
 
 /** Whom a transaction is from. */
@@ -102,7 +104,7 @@ function nameOf({ from }: SignerOptions, keystore: Keystore): string {
   throw new ConfigError(`say who signs: --from with a key of ${keystore.directory}, or --private-key-file`)
 }
 
-export function localSigner(privateKey: Uint8Array): Signer {
+function localSigner(privateKey: Uint8Array): Signer {
   return {
     key: keyOf({ privateKey }),
     modes: [SIGN_MODES.SIGN_MODE_DIRECT, SIGN_MODES.SIGN_MODE_LEGACY_AMINO_JSON],
@@ -111,6 +113,7 @@ export function localSigner(privateKey: Uint8Array): Signer {
       if (isSdkError(bytes)) throw new ConfigError(`the transaction cannot be signed: ${bytes.message}`)
       return signBytesWith({ privateKey }, bytes)
     },
+    signEthereum: async (unsigned) => signBytesWith({ privateKey }, unsigned),
   }
 }
 
@@ -136,5 +139,6 @@ async function ledgerSigner(stored: StoredKey, terminal: Pick<Terminal, 'openLed
           'messages of several signers, and is at most 16 KiB',
       )
     },
+    signEthereum: (unsigned) => signEthereumOn(ledger, path, unsigned),
   }
 }

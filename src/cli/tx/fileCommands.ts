@@ -14,6 +14,7 @@ import { addNodeOption, connectNode } from '../nodeClient.ts'
 import { addOutputOption, formatAnswer } from '../output.ts'
 import type { Terminal } from '../ports.ts'
 import { networkOf, send, sequenceOf } from './sendTransaction.ts'
+import { signEthereum } from './signEthereum.ts'
 import { combineSignatures, decodeTx, listOf, makeSignature, signingChainOf, withSignature } from './signTx.ts'
 import {
   addDocumentOption,
@@ -48,6 +49,7 @@ export function addFileCommands(root: Command, terminal: Terminal): void {
   addBroadcast(root, terminal)
   addEncode(root, terminal)
   addDecode(root, terminal)
+  addSignEthereum(root, terminal)
 }
 
 interface SignOptions extends SigningOptions, SignerOptions, DocumentOptions {
@@ -198,6 +200,17 @@ function addDecode(root: Command, terminal: Terminal): void {
       writeTx(decodeTxBytes(readBytes(text, options.hex === true)), options, terminal)
     },
   )
+}
+
+function addSignEthereum(root: Command, terminal: Terminal): void {
+  const command = root
+    .command('sign-ethereum')
+    .description('Sign an Ethereum transaction, and print it for tx broadcast or eth_sendRawTransaction')
+    .argument('<hex>', 'the unsigned transaction, as Ethereum libraries serialize it')
+  addFromOption(addSecretOptions(addKeystoreOptions(command))).action(async (hex: string, options: SignerOptions) => {
+    const unsigned = readBytes(hex, true)
+    terminal.print(`${bytesToHex(await signEthereum(unsigned, await openSigner(options, terminal)))}\n`)
+  })
 }
 
 /** @throws ConfigError when it is neither base64 nor hex digits */

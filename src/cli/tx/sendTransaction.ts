@@ -9,7 +9,6 @@ import type { AnyValue } from '../../primitives/protoSchema.ts'
 import type { Sender } from '../keys/signer.ts'
 import { type NodeClient, NodeRequestError } from '../nodeClient.ts'
 import { decodeTx, type Placeholder, withPlaceholders } from './signTx.ts'
-import type { BroadcastMode } from './txOptions.ts'
 import { inDoubt, TransactionFailed, waitForBlock } from './waitForBlock.ts'
 
 /** What the command line says about a transaction; the node fills in what is undefined. */
@@ -57,6 +56,10 @@ export async function createTx(
     request.feeAcoin ?? roundUp(gasLimit * (request.gasPriceAcoin ?? (await gasPriceOf(client)))),
   )
 }
+
+/** Until what a command waits: the block of a transaction, the node's word that it has accepted it, nothing. */
+export const BROADCAST_MODES = ['block', 'sync', 'async'] as const
+export type BroadcastMode = (typeof BROADCAST_MODES)[number]
 
 /**
  * Sends a signed transaction to the node, and waits as the mode says.

@@ -113,7 +113,7 @@ export function combineSignatures(
 }
 
 /** cosmos.crypto.multisig.v1beta1.CompactBitArray of `size` bits, of which these are set. */
-export function compactBitArray(size: number, indexes: readonly number[]): CompactBitArray {
+function compactBitArray(size: number, indexes: readonly number[]): CompactBitArray {
   const elems = new Uint8Array(Math.ceil(size / 8))
   for (const index of indexes) elems[index >> 3]! |= 0x80 >> (index % 8)
   return { extraBitsStored: size % 8, elems }

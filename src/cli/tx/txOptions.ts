@@ -8,7 +8,7 @@ import { connectNode, type NodeClient, type NodeOptions } from '../nodeClient.ts
 import type { OutputOption } from '../output.ts'
 import type { Terminal } from '../ports.ts'
 import { addSpelling } from '../spelling.ts'
-import type { TransactionRequest } from './sendTransaction.ts'
+import { BROADCAST_MODES, type BroadcastMode, type TransactionRequest } from './sendTransaction.ts'
 import { accountText, parseAmount } from './txCommand.ts'
 
 /*
@@ -20,10 +20,6 @@ const MODES: Readonly<Record<string, number>> = {
   direct: SIGN_MODES.SIGN_MODE_DIRECT,
   'amino-json': SIGN_MODES.SIGN_MODE_LEGACY_AMINO_JSON,
 }
-
-/** Until what a command waits: the block of a transaction, the node's word that it has accepted it, nothing. */
-const BROADCAST_MODES = ['block', 'sync', 'async'] as const
-export type BroadcastMode = (typeof BROADCAST_MODES)[number]
 
 export interface BroadcastOptions extends NodeOptions, OutputOption {
   readonly broadcastMode?: BroadcastMode

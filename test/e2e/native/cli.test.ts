@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { openKeystore } from '../../../src/cli/keys/keystore.ts'
 import { toBech32 } from '../../../src/primitives/address.ts'
 import { hexToBytes } from '../../../src/primitives/bytes.ts'
 import { ACCOUNTS, COIN, freshAddress, KEYS } from '../devChain.ts'
@@ -98,6 +99,38 @@ it('lets others act and pay', async () => {
 it('sends any messages in one transaction, which is found by its hash', async () => {
   const payments = [freshAddress(), freshAddress()].map((address) => payment(alice, toBech32(hexToBytes(address)), '7'))
   const { txhash } = await tx('messages', 'send', messageFile('messages.json', payments), '--from', 'alice')
-  const found = JSON.parse(await printed('query', 'tx', 'tx', txhash))
+  const found = JSON.parse(await printed('query', 'tx', txhash))
   expect(found.tx.body.messages).toEqual(payments)
+})
+
+it('moves the coins of a multisig, whose members sign files', async () => {
+  const keystore = openKeystore(join(directory, 'keys'), 1024)
+  for (const [index, name] of ['second', 'third'].entries()) {
+    await keystore.add(name, hexToBytes(KEYS[index + 1]!), environment['COIND_KEY_PASSWORD']!)
+  }
+  await printed('keys', 'add', 'team', '--multisig', 'alice,second,third', '--multisig-threshold', '2')
+  const team = (await printed('keys', 'show', 'team', '-a')).trim()
+  const poor = await cli('tx', 'bank', 'send', 'team', bob, '1acoin', '--generate-only')
+  expect([poor.code, poor.error]).toEqual([1, expect.stringContaining(`${team} has no coins on this chain`)])
+  await tx('bank', 'send', 'alice', team, '1COIN', '--note', 'in the order of the SDK', '-y')
+  const before = await balance(bob)
+  const unsigned = join(directory, 'unsigned.json')
+  writeFileSync(unsigned, await printed('tx', 'bank', 'send', 'team', bob, '5acoin', '--generate-only'))
+  const signatures = await Promise.all(
+    ['alice', 'third'].map(async (name) => {
+      const path = join(directory, `${name}.json`)
+      await printed('tx', 'sign', unsigned, '--from', name, '--multisig', 'team', '--output-document', path)
+      return path
+    }),
+  )
+  const signed = join(directory, 'signed.json')
+  await printed('tx', 'multisign', unsigned, 'team', ...signatures, '--output-document', signed)
+  expect(await printed('tx', 'validate-signatures', signed)).toContain('All signatures are valid')
+  const { txhash } = JSON.parse(await printed('tx', 'broadcast', signed, '-b', 'sync'))
+  const { height } = JSON.parse(await printed('query', 'wait-tx', txhash))
+  expect(await balance(bob)).toBe(before + 5n)
+  expect(JSON.parse(await printed('query', 'block', '--type=height', height)).header.height).toBe(height)
+  expect(await printed('status', '-o', 'text', '--node', node.url.replace('http:', 'tcp:'))).toMatch(
+    /network: coin_76287-1/,
+  )
 })

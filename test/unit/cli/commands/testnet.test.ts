@@ -1,10 +1,13 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { readGenesisFile } from '../../../../src/app/initNode.ts'
+import { genesisHash } from '../../../../src/chain/genesis.ts'
 import { addTestnet } from '../../../../src/cli/commands/testnet.ts'
 import type { NodeCommands, Terminal } from '../../../../src/cli/ports.ts'
+import { bytesToHex } from '../../../../src/primitives/bytes.ts'
 
 let directory: string
 beforeEach(() => {
@@ -58,6 +61,39 @@ describe('coind testnet', () => {
     ])
     expect(existsSync(join(directory, 'net/wallet.json'))).toBe(false)
     expect(printed).toContain('host2    full node  http://host2:8080  ')
+  })
+
+  it('gives the operators that it makes coins for their fees', async () => {
+    await run('--validators 2 --output-dir net')
+    const { bech32_address: operator } = JSON.parse(
+      readFileSync(join(directory, 'net/node1/config/operator_key.json'), 'utf8'),
+    )
+    const genesis = JSON.parse(readFileSync(join(directory, 'net/node0/config/genesis.json'), 'utf8'))
+    const { balances } = genesis.app_state.bank
+    expect(balances.find(({ address }: { readonly address: string }) => address === operator)).toEqual({
+      address: operator,
+      coins: [{ denom: 'acoin', amount: (100n * 10n ** 18n).toString() }],
+    })
+  })
+
+  it('gives all nodes an edited genesis and its hash', async () => {
+    await run('--validators 2 --full-nodes 1 --output-dir net')
+    const path = join(directory, 'net/node0/config/genesis.json')
+    const genesis = JSON.parse(readFileSync(path, 'utf8'))
+    genesis.app_state.staking.params.max_validators = 7
+    writeFileSync(path, JSON.stringify(genesis))
+    const hash = /hash is ([0-9a-f]{64}) now\n/.exec(await run('--edit --output-dir net'))?.[1]
+    expect(hash).toBe(bytesToHex(genesisHash(readGenesisFile(path))).slice(2))
+    for (const name of ['node0', 'node1', 'node2']) {
+      expect(readFileSync(join(directory, 'net', name, 'config/genesis.json'), 'utf8')).toBe(readFileSync(path, 'utf8'))
+      expect(readFileSync(join(directory, 'net', name, '.env'), 'utf8')).toContain(`\nGENESIS_HASH=${hash}\n`)
+    }
+    expect(readFileSync(join(directory, 'net/join.env'), 'utf8')).toContain(`\nGENESIS_HASH=${hash}\n`)
+    writeFileSync(join(directory, 'other.json'), JSON.stringify({ ...genesis, chain_id: 'x' }))
+    await expect(run('--edit other.json --output-dir net')).rejects.toThrow(/other\.json|chain_id/)
+    await expect(run('--edit --output-dir elsewhere')).rejects.toThrow('cannot be read')
+    mkdirSync(join(directory, 'net/node1/db'))
+    await expect(run('--edit --output-dir net')).rejects.toThrow('has begun its chain')
   })
 
   it.each([
