@@ -1,0 +1,27 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { dataPaths } from '../../../../src/app/dataDirectory.ts'
+import { createValidatorKey } from '../../../../src/consensus/validatorKey.ts'
+import { toBech32 } from '../../../../src/primitives/address.ts'
+import { runInProcess } from '../inProcess.ts'
+
+let directory: string
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'coind-comet-'))
+})
+afterEach(() => rmSync(directory, { recursive: true }))
+
+it.each(['comet', 'cometbft', 'tendermint'])('coind %s shows the validator key of a node', async (name) => {
+  const run = (command: string) => runInProcess(directory, [name, command, '--homedir', directory])
+  expect(await run('show-address')).toMatchObject({ code: 64, errors: [/priv_validator_key\.json does not exist/] })
+  const path = dataPaths(directory).validatorKey
+  mkdirSync(dirname(path))
+  const key = createValidatorKey(path, new Uint8Array(32).fill(7))
+  expect((await run('show-address')).printed).toBe(`${toBech32(key.address, 'coinvalcons')}\n`)
+  expect(JSON.parse((await run('show-validator')).printed)).toEqual({
+    '@type': '/cosmos.crypto.ed25519.PubKey',
+    key: Buffer.from(key.publicKey).toString('base64'),
+  })
+})
