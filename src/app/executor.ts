@@ -8,7 +8,14 @@ import { type ChainReader, createBlockCache, openChainReader } from '../chain/st
 import type { Application } from '../consensus/application.ts'
 import type { Engine } from '../evm/engine.ts'
 import type { PrecompileTable } from '../evm/precompile.ts'
-import { dueUpgrade, UpgradeNeeded, upgradeRules } from '../modules/upgrade/beginUpgrade.ts'
+import {
+  checkVersion,
+  dueUpgrade,
+  isVersionError,
+  type UpgradeNeeded,
+  upgradeRules,
+  type WrongVersion,
+} from '../modules/upgrade/beginUpgrade.ts'
 import { Journal } from '../state/journal.ts'
 import { StateStore } from '../state/store.ts'
 import { BufferedDatabase } from '../storage/bufferedDatabase.ts'
@@ -68,7 +75,7 @@ export interface ExecutorOptions {
   /** see `PublisherOptions` */
   readonly onWriteFailed?: (error: unknown) => void
   /** Called when the next block needs another version of the node: this one will not execute it. */
-  readonly onUpgradeNeeded?: (error: UpgradeNeeded) => void
+  readonly onUpgradeNeeded?: (error: UpgradeNeeded | WrongVersion) => void
   /** heights at which no upgrade is made */
   readonly skipUpgrades?: readonly number[]
   /** what native modules do in each block; by default what they do in production */
@@ -103,7 +110,7 @@ export interface Executor {
  * 3. Create the pruner, which adds deletes of old data to the batches of blocks, and the backfill, which adds older blocks to them.
  * 4. Create the publisher, which stores blocks and moves the head.
  * 5. Create the application, which executes blocks and hands decided ones to the publisher.
- * @throws GenesisMismatch, DatabaseError; UpgradeNeeded when this version cannot execute the next block
+ * @throws GenesisMismatch, DatabaseError; UpgradeNeeded, WrongVersion when this version cannot execute the next block
  */
 export async function openExecutor(options: ExecutorOptions): Promise<Executor> {
   const { chain, engine, shadow, precompiles, candidates, now, later } = options
@@ -116,11 +123,8 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
     const state = new StateStore(database, { hashSeed: options.hashSeed })
     const head = await openChain(database, state, chain, options.genesis)
     await tidySegments(database)
-    const checkUpgrade = ({ header }: ChainHead): void => {
-      dueUpgrade(new Journal(state.reader()).native, header.number + 1, upgrades)
-    }
     // 2.
-    checkUpgrade(head)
+    checkVersion(new Journal(state.reader()).native, head.header.number + 1, upgrades)
     await switchIndexes(database, index, head.header.number)
     await switchCallIndex(database, indexTraces, head.header.number)
     // 3.
@@ -144,9 +148,9 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
       onPublished: (headEvent) => {
         options.onPublished(headEvent)
         try {
-          checkUpgrade(publisher.head())
+          dueUpgrade(new Journal(state.reader()).native, publisher.head().header.number + 1, upgrades)
         } catch (error) {
-          if (!(error instanceof UpgradeNeeded)) throw error
+          if (!isVersionError(error)) throw error
           options.onUpgradeNeeded?.(error)
         }
       },

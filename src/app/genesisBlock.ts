@@ -16,6 +16,7 @@ import { initMint } from '../modules/mint/minter.ts'
 import { MINT_PARAMS } from '../modules/mint/params.ts'
 import { SLASHING_PARAMS } from '../modules/slashing/params.ts'
 import { initStaking, stakingGenesisOf } from '../modules/staking/initStaking.ts'
+import { initModuleVersions } from '../modules/upgrade/moduleVersions.ts'
 import { ZERO_ADDRESS } from '../primitives/address.ts'
 import { parseDecimal } from '../primitives/decimal.ts'
 import { EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, type Hash, ZERO_HASH } from '../primitives/hash.ts'
@@ -77,6 +78,7 @@ export function applyGenesis(world: WorldState, { accounts, timeMs, modules, con
   initErc20(context, modules.erc20)
   initConsensus(context, consensus)
   initStaking(context, stakingGenesisOf(modules.staking))
+  initModuleVersions(world.native)
   world.setNonce(NATIVE_ACCOUNT, 1n)
 }
 

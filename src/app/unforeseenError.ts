@@ -1,6 +1,6 @@
 import { entryHash } from '../chain/entries.ts'
 import { isMachineFailure, ShadowMismatchError } from '../evm/engines/errorKinds.ts'
-import { UpgradeNeeded } from '../modules/upgrade/beginUpgrade.ts'
+import { isVersionError } from '../modules/upgrade/beginUpgrade.ts'
 import { bytesToHex } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
 
@@ -25,7 +25,7 @@ export interface UnforeseenReport {
 
 /** Whether an error ends the node wherever it comes up, since nothing of the work in hand can be saved. */
 export function endsNode(error: unknown): boolean {
-  return isMachineFailure(error) || error instanceof ShadowMismatchError || error instanceof UpgradeNeeded
+  return isMachineFailure(error) || error instanceof ShadowMismatchError || isVersionError(error)
 }
 
 /** An unforeseen error, with the transaction in which it came up. */

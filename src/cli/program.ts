@@ -23,6 +23,8 @@ const EXIT_FAILED = 1
 const EXIT_USAGE = 64
 const EXIT_DATA = 65
 const EXIT_UNAVAILABLE = 69
+/** Another version has to go on: an upgrade is due. */
+const EXIT_UPGRADE = 75
 /** 128 + SIGINT, as shells report it. */
 const EXIT_INTERRUPTED = 130
 const PORT_VARIABLES = 'RPC_PORT, P2P_PORT or METRICS_PORT'
@@ -30,7 +32,8 @@ const PORT_VARIABLES = 'RPC_PORT, P2P_PORT or METRICS_PORT'
 const OPERATOR_ERRORS: ReadonlyMap<string, number> = new Map([
   ['ConfigError', EXIT_USAGE],
   ['GenesisMismatch', EXIT_DATA],
-  ['UpgradeNeeded', EXIT_FAILED],
+  ['UpgradeNeeded', EXIT_UPGRADE],
+  ['WrongVersion', EXIT_DATA],
   ['DecidedBlockError', EXIT_FAILED],
   ['InvariantsBroken', EXIT_DATA],
   ['DamageFound', EXIT_DATA],

@@ -11,7 +11,7 @@ import { DatabaseError } from '../../storage/database.ts'
  *   `@ethereumjs/evm`, the failures of its frames. Nothing else that is thrown makes a transaction fail: neither a receipt nor a revert
  *   hides it. (One exception, with its reason: `recoverPanic`, for proposals that governance has passed.)
  * - **Failures of the machine** ({@link isMachineFailure}) end the node, whether the block was being built, checked or executed.
- * - **Verdicts on this node**, `ShadowMismatchError` and `UpgradeNeeded`, end it too: that is what they are for.
+ * - **Verdicts on this node**, `ShadowMismatchError`, `UpgradeNeeded` and `WrongVersion`, end it too: that is what they are for.
  * - **All others are unforeseen**: a `TypeError` of a bug, a trap of the engine, an overflown stack. Another node may not have them.
  *   They cost no more than they must (`src/app/unforeseenError.ts`): a proposer leaves the transaction out, a validator does not vote
  *   for a block that has it, a view fails, and only a decided block ends the node.

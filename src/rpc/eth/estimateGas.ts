@@ -2,7 +2,7 @@ import { blockStartOf } from '../../app/blockHooks.ts'
 import { includesFork } from '../../chain/hardfork.ts'
 import { MAX_TRANSACTION_GAS } from '../../evm/intrinsicGas.ts'
 import type { AppliedTransaction, CallMessage } from '../../evm/transition.ts'
-import { UpgradeNeeded } from '../../modules/upgrade/beginUpgrade.ts'
+import { isVersionError } from '../../modules/upgrade/beginUpgrade.ts'
 import { ZERO_ADDRESS } from '../../primitives/address.ts'
 import { serverError } from '../errors.ts'
 import { toQuantity } from '../format/json.ts'
@@ -155,7 +155,7 @@ function beginNextBlock(context: RpcContext, { world, block }: CallEnvironment):
     executionOf(context).hooks.begin(world, blockStartOf(next, validators))
     world.commit()
   } catch (error) {
-    if (!(error instanceof UpgradeNeeded)) throw error
+    if (!isVersionError(error)) throw error
     // This version of the software executes no further block.
     world.revert()
   }

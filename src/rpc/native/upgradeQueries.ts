@@ -1,4 +1,5 @@
 import { GOVERNANCE } from '../../modules/moduleAccounts.ts'
+import { moduleVersions } from '../../modules/upgrade/moduleVersions.ts'
 import { doneHeight, getPlan, Plan } from '../../modules/upgrade/plan.ts'
 import { toBech32 } from '../../primitives/address.ts'
 import { EMPTY_BYTES } from '../../primitives/bytes.ts'
@@ -10,26 +11,6 @@ const SERVICE = 'cosmos.upgrade.v1beta1.Query'
 const BASE = '/cosmos/upgrade/v1beta1'
 
 const ModuleVersion = defineMessage('cosmos.upgrade.v1beta1.ModuleVersion', { name: string(1), version: uint64(2) })
-
-/** The consensus versions of the modules of SDK 0.50, whose formats these are. */
-const VERSIONS: readonly (readonly [name: string, version: bigint])[] = [
-  ['auth', 5n],
-  ['authz', 2n],
-  ['bank', 4n],
-  ['consensus', 1n],
-  ['distribution', 3n],
-  ['erc20', 1n],
-  ['evidence', 1n],
-  ['feegrant', 2n],
-  ['feemarket', 1n],
-  ['gov', 5n],
-  ['mint', 2n],
-  ['params', 1n],
-  ['slashing', 4n],
-  ['staking', 5n],
-  ['upgrade', 2n],
-  ['vm', 1n],
-]
 
 /** x/upgrade/keeper/grpc_query.go */
 export const UPGRADE_QUERIES: readonly NativeQuery[] = [
@@ -64,10 +45,10 @@ export const UPGRADE_QUERIES: readonly NativeQuery[] = [
     get: [`${BASE}/module_versions`],
     request: { moduleName: string(1) },
     response: { moduleVersions: repeated(message(1, ModuleVersion)) },
-    run: (_, { moduleName }) => {
-      const found = VERSIONS.filter(([name]) => moduleName === '' || name === moduleName)
+    run: ({ world }, { moduleName }) => {
+      const found = [...moduleVersions(world.native)].filter(([name]) => moduleName === '' || name === moduleName)
       if (found.length === 0) throw notFound(`x/upgrade: QueryModuleVersions module ${moduleName} not found`)
-      return { moduleVersions: found.map(([name, version]) => ({ name, version })) }
+      return { moduleVersions: found.map(([name, version]) => ({ name, version: BigInt(version) })) }
     },
   }),
   defineQuery({

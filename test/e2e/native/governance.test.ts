@@ -289,7 +289,7 @@ describe('an upgrade', () => {
       if (node.process.exitCode !== null) resolve(node.process.exitCode)
       else node.process.once('exit', resolve)
     })
-    expect(code).toBe(1)
+    expect(code).toBe(75)
     const message = new RegExp(`v99.*${height}|${height}.*v99`)
     expect(node.output()).toMatch(message)
     const { upgradeInfo } = dataPaths(node.homedir)
@@ -307,7 +307,7 @@ describe('an upgrade', () => {
       },
       killAfterMs: 30_000,
     })
-    expect(again).toMatchObject({ code: 1, output: expect.stringMatching(message) })
+    expect(again).toMatchObject({ code: 75, output: expect.stringMatching(message) })
     expect(again.output).toContain('see the forum')
     expect(JSON.parse(readFileSync(upgradeInfo, 'utf8'))).toEqual(told)
     for (const output of [node.output(), again.output]) expect(output).not.toMatch(/\n\s+at /)

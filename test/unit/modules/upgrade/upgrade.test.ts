@@ -10,9 +10,18 @@ import {
   SoftwareUpgradeProposal,
 } from '../../../../src/modules/gov/typesV1beta1.ts'
 import { MESSAGES } from '../../../../src/modules/messages.ts'
-import { beginUpgrade, UpgradeNeeded, upgradeRules } from '../../../../src/modules/upgrade/beginUpgrade.ts'
+import {
+  beginUpgrade,
+  checkVersion,
+  UpgradeNeeded,
+  type UpgradeRules,
+  upgradeRules,
+  WrongVersion,
+} from '../../../../src/modules/upgrade/beginUpgrade.ts'
 import { MsgCancelUpgrade, MsgSoftwareUpgrade } from '../../../../src/modules/upgrade/messages.ts'
+import { initModuleVersions, moduleVersions, versionsOf } from '../../../../src/modules/upgrade/moduleVersions.ts'
 import { doneHeight, getPlan, type Plan, upgradesDone } from '../../../../src/modules/upgrade/plan.ts'
+import { type Migration, UPGRADES, type Upgrade } from '../../../../src/modules/upgrade/upgrades.ts'
 import { toBech32 } from '../../../../src/primitives/address.ts'
 import type { AnyValue } from '../../../../src/primitives/protoSchema.ts'
 import { anyOf, COIN, codeOf, GovChain, HOLDERS, succeeded, VALIDATORS, VOTING_MS } from '../gov/govChain.ts'
@@ -37,6 +46,10 @@ let chain: GovChain
 beforeEach(() => {
   chain = new GovChain()
 })
+
+const height = () => chain.context.block.height
+const rulesOf = (...upgrades: readonly Upgrade[]): UpgradeRules => ({ upgrades, skippedHeights: [] })
+const migration = (module: string, from: number, migrate: () => void): Migration => ({ module, from, migrate })
 
 function decide(id: bigint): void {
   const option = VOTE_OPTIONS.VOTE_OPTION_YES
@@ -72,15 +85,15 @@ describe('an upgrade', () => {
     expect(codeOf(chain.send<object>(type, message))).toBe('upgrade/6')
   })
 
-  it('goes on with a version that knows it', () => {
+  it('is made at its height alone by the version that has it', () => {
     succeeded(chain.run(schedule({ height: 2n })))
     const migrated: number[] = []
-    const known = new Map([['next', () => void migrated.push(chain.context.block.height)]])
-    const rules = { known, skippedHeights: [3] }
-    beginUpgrade(chain.context, rules)
-    expect(migrated).toEqual([])
+    const rules = rulesOf({ name: 'next', migrations: [migration('mint', 2, () => migrated.push(height()))] })
+    const early = () => beginUpgrade(chain.context, rules)
+    expect(early).toThrow(WrongVersion)
+    expect(early).toThrow('BINARY UPDATED BEFORE TRIGGER: upgrade "next" is planned for height 2')
     chain.passTime(400)
-    beginUpgrade(chain.context, rules)
+    beginUpgrade(chain.context, { ...rules, skippedHeights: [3] })
     beginUpgrade(chain.context, rules)
     expect(migrated).toEqual([2])
     expect(getPlan(chain.native)).toBeUndefined()
@@ -135,6 +148,84 @@ describe('an upgrade', () => {
   ])('$name is refused', ({ fields }) => {
     expect(codeOf(chain.run(schedule(fields)))).toBe('sdk/18')
     expect(getPlan(chain.native)).toBeUndefined()
+  })
+})
+
+describe('migrations', () => {
+  let ran: string[]
+  const step = (module: string, from: number) => migration(module, from, () => void ran.push(`${module} ${from}`))
+  const second: Upgrade = { name: 'v2', migrations: [step('mint', 2), step('auth', 5), step('mint', 3)] }
+  const third: Upgrade = { name: 'v3', migrations: [step('fresh', 0), step('mint', 4), step('bank', 4)] }
+  const make = (rules: UpgradeRules, name: string) => {
+    succeeded(chain.run(schedule({ name, height: BigInt(height()) + 1n })))
+    chain.passTime(400)
+    beginUpgrade(chain.context, rules)
+  }
+  const check = (rules?: UpgradeRules) => checkVersion(chain.native, height() + 1, rules)
+  beforeEach(() => {
+    ran = []
+  })
+
+  it("run in the order of the modules' names, accounts last, and leave the versions in the state", () => {
+    expect(moduleVersions(chain.native)).toEqual(versionsOf())
+    check()
+    make(rulesOf(second), 'v2')
+    expect(ran).toEqual(['mint 2', 'mint 3', 'auth 5'])
+    expect(moduleVersions(chain.native)).toEqual(versionsOf([second]))
+    expect(moduleVersions(chain.native).get('mint')).toBe(4)
+    check(rulesOf(second))
+    make(rulesOf(second, third), 'v3')
+    expect(ran.slice(3)).toEqual(['bank 4', 'fresh 0', 'mint 4'])
+    expect(moduleVersions(chain.native)).toEqual(versionsOf([second, third]))
+    check(rulesOf(second, third))
+  })
+
+  it('of an upgrade that was passed over run with the next', () => {
+    make(rulesOf(second, third), 'v3')
+    expect(ran).toEqual(['bank 4', 'fresh 0', 'mint 2', 'mint 3', 'mint 4', 'auth 5'])
+    expect([...moduleVersions(chain.native).keys()]).toEqual([...versionsOf([second, third]).keys()].toSorted())
+  })
+
+  it('are not run by a version that has later ones too', () => {
+    const tooLate = () => make(rulesOf(second, third), 'v2')
+    expect(tooLate).toThrow('this version has "v3", which is later, already. Run the version of "v2".')
+    expect(tooLate).toThrow(WrongVersion)
+    expect(ran).toEqual([])
+  })
+
+  it('that were not run keep a newer version from the state, and those that were an older one', () => {
+    expect(() => check(rulesOf(second))).toThrow(
+      'auth module is at version 5 before block 2, that of this software at 6. Run an older',
+    )
+    make(rulesOf(second), 'v2')
+    expect(() => check()).toThrow('made upgrade "v2" at height 2, which this version does not know')
+    const renamed = { ...second, migrations: [step('mint', 2)] }
+    expect(() => check(rulesOf(renamed))).toThrow(WrongVersion)
+  })
+
+  it('are due before the first block that this version executes', () => {
+    succeeded(chain.run(schedule({ name: 'v2', height: 2n })))
+    check(rulesOf(second))
+    expect(() => check()).toThrow(UpgradeNeeded)
+    expect(() => checkVersion(chain.native, 1, rulesOf(second))).toThrow(WrongVersion)
+    // Who passes it over stays with the former version.
+    checkVersion(chain.native, 2, upgradeRules([2]))
+    expect(() => checkVersion(chain.native, 2, { ...rulesOf(second), skippedHeights: [2] })).toThrow(WrongVersion)
+  })
+
+  it('are part of the genesis of a chain that begins with a later version', () => {
+    initModuleVersions(chain.native, [second])
+    expect(moduleVersions(chain.native)).toEqual(versionsOf([second]))
+    check(rulesOf(second))
+  })
+
+  it("of this version lead from each module's first version to its last, step by step", () => {
+    const versions = new Map(versionsOf([]))
+    for (const { module, from } of UPGRADES.flatMap(({ migrations }) => migrations)) {
+      expect([module, versions.get(module) ?? 0]).toEqual([module, from])
+      versions.set(module, from + 1)
+    }
+    for (const { name } of UPGRADES) expect(name).toMatch(/^[A-Za-z0-9._-]{1,64}$/)
   })
 })
 
