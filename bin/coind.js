@@ -16,7 +16,7 @@ const NEEDED_MAJOR = 26
 const NOT_LOADED = 127
 const LIBRARY_ADVICE = 'on Linux it needs libatomic (apt-get install libatomic1, or dnf install libatomic)'
 /** See src/cli/run.ts and explorer/run.ts. */
-const NODE_COMMANDS = ['start', 'devnet', 'explorer']
+const NODE_COMMANDS = ['start', 'devnet', 'explorer', 'supervise']
 const entry =
   process.argv[2] === 'explorer'
     ? (builtEntry(EXPLORER_ENTRY) ?? new URL('../explorer/run.ts', import.meta.url))

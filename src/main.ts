@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { dataPaths } from './app/dataDirectory.ts'
-import type { InitReport, RunningNode, StartOptions } from './cli/ports.ts'
+import type { InitReport, RunningNode, StartOptions, SuperviseCommand } from './cli/ports.ts'
 import type { Config } from './config/config.ts'
 import { bytesToHex } from './primitives/bytes.ts'
 import { createStartServer } from './rpc/startServer.ts'
@@ -28,6 +28,17 @@ export async function startNode(config: Config, options: StartOptions): Promise<
   } finally {
     await startServer.close()
   }
+}
+
+/**
+ * Runs the node as a process of its own until it is stopped, and changes its version at upgrades.
+ * @throws ConfigError; VersionRefused when the version that has to go on cannot be installed; NodeEnded with the node's exit code
+ */
+export async function supervise({ homedir, log, sha256, ...command }: SuperviseCommand): Promise<void> {
+  const { parseGivenChecksums } = await import('./maintenance/supervise/checksums.ts')
+  const { superviseNode } = await import('./maintenance/supervise/superviseNode.ts')
+  const logger = createLogger(log).child({ part: 'supervise' })
+  await superviseNode({ ...command, paths: dataPaths(homedir), checksums: parseGivenChecksums(sha256), logger })
 }
 
 /** Prepares the data directory without starting anything. */

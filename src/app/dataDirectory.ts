@@ -4,6 +4,8 @@ import { ConfigError } from '../config/configError.ts'
 import { Database, DatabaseError } from '../storage/database.ts'
 import { syncDirectory, writeFileDurably } from '../storage/writeFileDurably.ts'
 
+const LOCK_POLL_MS = 200
+
 /** Paths below HOMEDIR. */
 export interface DataPaths {
   readonly homedir: string
@@ -38,6 +40,8 @@ export interface DataPaths {
   readonly addressBook: string
   /** the upgrade for which the node has stopped, for a supervisor (src/app/upgradeInfo.ts) */
   readonly upgradeInfo: string
+  /** versions of the software, of `coind supervise` (src/maintenance/supervise/versions.ts) */
+  readonly versions: string
   /** present while a reset is under way, or was interrupted */
   readonly resetMarker: string
   /** a directory that the running process holds locked */
@@ -66,6 +70,7 @@ export function dataPaths(homedir: string): DataPaths {
     copyMark: join(homedir, 'copy-mark.json'),
     addressBook: join(homedir, 'peers.json'),
     upgradeInfo: join(homedir, 'data', 'upgrade-info.json'),
+    versions: join(homedir, 'versions'),
     resetMarker: join(homedir, 'reset-under-way'),
     lock: join(homedir, 'lock'),
     pid: join(homedir, 'coind.pid'),
@@ -106,6 +111,24 @@ export async function lockHome(
         await database.close()
       }
     },
+  }
+}
+
+/** Waits until no process uses the data directory. @throws ConfigError when one still does after this time */
+export async function waitForHome(
+  paths: Pick<DataPaths, 'homedir' | 'lock' | 'pid'>,
+  timeoutMs: number,
+  sleep: (milliseconds: number) => Promise<void>,
+): Promise<void> {
+  mkdirSync(paths.homedir, { recursive: true, mode: 0o700 })
+  for (let waitedMs = 0; ; waitedMs += LOCK_POLL_MS) {
+    try {
+      await (await openLock(paths)).close()
+      return
+    } catch (error) {
+      if (!(error instanceof ConfigError) || waitedMs >= timeoutMs) throw error
+      await sleep(LOCK_POLL_MS)
+    }
   }
 }
 

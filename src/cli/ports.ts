@@ -152,6 +152,20 @@ export interface Compacted {
   readonly bytesAfter: number
 }
 
+export interface SuperviseCommand {
+  /** absolute path */
+  readonly homedir: string
+  readonly log: Config['log']
+  /** of `coind start` */
+  readonly flags: readonly string[]
+  /** of the node */
+  readonly environment: Terminal['environment']
+  /** `name=64 hex digits` */
+  readonly sha256: readonly string[]
+  /** stops the node */
+  readonly signal: AbortSignal
+}
+
 /** What the commands need of the node: `main.ts` provides it, tests give their own. */
 export interface NodeCommands {
   startNode(config: Config, options: StartOptions): Promise<RunningNode>
@@ -161,6 +175,8 @@ export interface NodeCommands {
    * @returns the explorer when it serves, or why it does not
    */
   startExplorer(variables: Readonly<Record<string, string>>, signal: AbortSignal): Promise<RunningExplorer | string>
+  /** Runs the node as a process of its own until it is stopped, and changes its version at upgrades. */
+  supervise(command: SuperviseCommand): Promise<void>
   initNode(config: Config, options: StartOptions): Promise<InitReport>
   exportBlocks(config: Config, options: ExportOptions): Promise<BlockRange>
   /** Writes blocks to a directory for web servers, even while the node runs. */

@@ -15,6 +15,7 @@ import { addKeys } from './commands/keys.ts'
 import { addRepair } from './commands/repair.ts'
 import { addSnapshot } from './commands/snapshot.ts'
 import { addStart } from './commands/start.ts'
+import { addSupervise } from './commands/supervise.ts'
 import { addTestnet } from './commands/testnet.ts'
 import type { NodeCommands, Terminal } from './ports.ts'
 
@@ -25,6 +26,8 @@ const EXIT_DATA = 65
 const EXIT_UNAVAILABLE = 69
 /** Another version has to go on: an upgrade is due. */
 const EXIT_UPGRADE = 75
+/** `coind supervise` cannot install the version that has to go on. */
+const EXIT_NOT_INSTALLED = 78
 /** 128 + SIGINT, as shells report it. */
 const EXIT_INTERRUPTED = 130
 const PORT_VARIABLES = 'RPC_PORT, P2P_PORT or METRICS_PORT'
@@ -34,6 +37,7 @@ const OPERATOR_ERRORS: ReadonlyMap<string, number> = new Map([
   ['GenesisMismatch', EXIT_DATA],
   ['UpgradeNeeded', EXIT_UPGRADE],
   ['WrongVersion', EXIT_DATA],
+  ['VersionRefused', EXIT_NOT_INSTALLED],
   ['DecidedBlockError', EXIT_FAILED],
   ['InvariantsBroken', EXIT_DATA],
   ['DamageFound', EXIT_DATA],
@@ -124,6 +128,7 @@ function createProgram({ node, terminal, printError }: CommandParts): Command {
   for (const add of [
     addInit,
     addStart,
+    addSupervise,
     addExport,
     addImport,
     addBackup,
@@ -190,6 +195,8 @@ async function addNativeCommands(
 interface OperatorError extends NodeJS.ErrnoException {
   readonly address?: string
   readonly port?: number
+  /** of the node that `coind supervise` ran */
+  readonly exitCode?: number
 }
 
 /** The problem of the error or of its cause: when a thread fails, the reason is the cause of the error. */
@@ -204,7 +211,7 @@ function findOperatorProblem(error: unknown): ReturnType<typeof operatorProblem>
 /** What the operator should read, and the exit code; undefined for a failure that needs its stack trace. */
 function operatorProblem(error: OperatorError): { readonly line: string; readonly exitCode: number } | undefined {
   // By name: an error that comes from another thread has lost its class.
-  const exitCode = OPERATOR_ERRORS.get(error.name)
+  const exitCode = error.name === 'NodeEnded' ? error.exitCode : OPERATOR_ERRORS.get(error.name)
   if (exitCode !== undefined) return { line: error.message, exitCode }
   const { code, address = '', port, path } = error
   if (port !== undefined && (code === 'EADDRINUSE' || code === 'EACCES')) {

@@ -6,7 +6,7 @@ const STDOUT = 1
 const LAUNCHED = 'COIND_LAUNCHED'
 
 /** Commands that run until somebody stops them: for these a stop is no failure. */
-const NODE_COMMANDS: readonly string[] = ['start', 'devnet']
+const NODE_COMMANDS: readonly string[] = ['start', 'devnet', 'supervise']
 
 /*
  * The stop signals come first of all, before the sources are loaded, which takes a second or two. Until a command says how it stops it

@@ -67,6 +67,7 @@ async function run(args: string, setting: Setting = {}): Promise<Outcome> {
       await record('start', undefined)(config, options)
       return setting.start?.(options.signal) ?? running
     },
+    supervise: async () => undefined,
     startExplorer: () => Promise.resolve({ url: 'http://127.0.0.1:8090/', stop: () => ended }),
     initNode: record('init', {
       isFresh: true,

@@ -1,0 +1,54 @@
+import { globSync, readFileSync, statSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import { filesBelow, MANIFEST, runtimePackageFiles, SEALED_MANIFEST } from './runtimeFiles.js'
+import { type ArchiveEntry, tarArchive } from './tarArchive.ts'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const LAUNCHER = 'scripts/releasedCoind.sh'
+
+interface ReleaseOptions {
+  /** directory of the bundle; dist/node of this package by default */
+  readonly bundle?: string
+  /** of all files, seconds since the epoch */
+  readonly timeSeconds: number
+  /** of gzip, 1 to 9; 9 by default */
+  readonly level?: number
+}
+
+/** The package that has the pinned Node.js for this machine. */
+export const NODE_PACKAGE = `node-${process.platform}-${process.arch}`
+
+/**
+ * A version of the software as one gzipped tar archive, for machines without Node.js: the pinned Node.js, the bundle, what that loads of
+ * packages, WebAssembly, the explorer's pages, and `bin/coind`, where cosmovisor looks for it. The same sources, packages and time give
+ * the same bytes.
+ */
+export function releaseArchive({ bundle = join(ROOT, 'dist/node'), timeSeconds, level = 9 }: ReleaseOptions): Buffer {
+  const entries: readonly ArchiveEntry[] = [
+    { path: 'bin/coind', isExecutable: true, contents: readFileSync(join(ROOT, LAUNCHER)) },
+    ...globSync('bin/*.js', { cwd: ROOT }).map((file) => entryOf(ROOT, file)),
+    ...['package.json', 'LICENSE'].map((file) => entryOf(ROOT, file)),
+    ...filesBelow(ROOT, 'dist')
+      .filter((file) => !file.startsWith('dist/node/'))
+      .map((file) => entryOf(ROOT, file)),
+    ...filesBelow(bundle, '.').map((file) => {
+      const inside = relative('.', file)
+      const path = `dist/node/${inside}`
+      if (inside === MANIFEST) return { path, isExecutable: false, contents: Buffer.from(SEALED_MANIFEST) }
+      return { ...entryOf(bundle, inside), path }
+    }),
+    ...[...runtimePackageFiles(), ...nodeFiles()].map((file) => entryOf(ROOT, `node_modules/${file}`)),
+  ]
+  return gzipSync(tarArchive(entries, timeSeconds), { level })
+}
+
+function nodeFiles(): readonly string[] {
+  return ['package.json', 'LICENSE', 'bin/node'].map((file) => `${NODE_PACKAGE}/${file}`)
+}
+
+function entryOf(root: string, path: string): ArchiveEntry {
+  const full = join(root, path)
+  return { path, isExecutable: (statSync(full).mode & 0o100) !== 0, contents: readFileSync(full) }
+}

@@ -1,0 +1,83 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { ConfigError } from '../../config/configError.ts'
+
+/** SHA-256 of archives that the operator has given, by the upgrade's name. */
+export type GivenChecksums = ReadonlyMap<string, string>
+
+/** A checksum that an archive may have. */
+export interface Checksum {
+  /** 64 hex digits in lower case */
+  readonly sha256: string
+  /** who says so, for messages */
+  readonly source: string
+}
+
+const SHA256 = /^[0-9a-f]{64}$/i
+/** Go's names, which a plan uses (cosmovisor: GOOS/GOARCH). */
+const GO_ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' }
+
+/** This machine as plans name it, e.g. `linux/amd64`. */
+export function planPlatform(platform: string, architecture: string): string {
+  return `${platform}/${GO_ARCHITECTURES[architecture] ?? architecture}`
+}
+
+/** @param texts `name=sha256`, as given by flags. @throws ConfigError */
+export function parseGivenChecksums(texts: readonly string[]): GivenChecksums {
+  return new Map(
+    texts.map((text) => {
+      const [name = '', sha256 = '', ...more] = text.split('=')
+      if (name === '' || more.length > 0 || !SHA256.test(sha256)) {
+        throw new ConfigError(`--sha256 is ${JSON.stringify(text)}: it may hold NAME=64 hex digits`)
+      }
+      return [name, sha256.toLowerCase()]
+    }),
+  )
+}
+
+/**
+ * The checksums that an archive may have: what the operator has given by a flag, and the plan's for this platform. Only where the plan has
+ * none, a file as `sha256sum` writes it counts, which lies beside the archive: who fetched one wrong file may have fetched both from there.
+ * @param info of the plan; undefined: there is no plan, as for the first version
+ */
+export function acceptedChecksums(
+  {
+    given,
+    info,
+    checksumFile,
+  }: { readonly given: string | undefined; readonly info: string | undefined; readonly checksumFile: string },
+  platform: string,
+): readonly Checksum[] {
+  const found: Checksum[] = []
+  if (given !== undefined) found.push({ sha256: given, source: '--sha256' })
+  const planned = info === undefined ? undefined : plannedChecksum(info, platform)
+  if (planned !== undefined) found.push({ sha256: planned, source: "the plan's info" })
+  else if (existsSync(checksumFile)) {
+    const [sha256 = ''] = readFileSync(checksumFile, 'utf8').trim().split(/\s/, 1)
+    if (SHA256.test(sha256)) found.push({ sha256: sha256.toLowerCase(), source: checksumFile })
+  }
+  return found
+}
+
+/**
+ * The SHA-256 that a plan's info gives for a platform: `{"binaries":{"linux/amd64":"https://…?checksum=sha256:…"}}`, where `any` stands for
+ * every platform (tools/cosmovisor of the SDK, UpgradeConfig). undefined: it gives none.
+ */
+export function plannedChecksum(info: string, platform: string): string | undefined {
+  let parsed: { readonly binaries?: Readonly<Record<string, unknown>> | null } | null
+  try {
+    parsed = JSON.parse(info)
+  } catch {
+    // The info may be any text.
+    return undefined
+  }
+  const binaries = parsed?.binaries
+  if (typeof binaries !== 'object' || binaries === null) return undefined
+  const url = Object.hasOwn(binaries, platform)
+    ? binaries[platform]
+    : Object.hasOwn(binaries, 'any')
+      ? binaries.any
+      : undefined
+  if (typeof url !== 'string' || !URL.canParse(url)) return undefined
+  const [kind, sha256 = ''] = (new URL(url).searchParams.get('checksum') ?? '').split(':')
+  return kind === 'sha256' && SHA256.test(sha256) ? sha256.toLowerCase() : undefined
+}
