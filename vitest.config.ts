@@ -17,6 +17,7 @@ const IN_LONG_RUN =
         'test/e2e/explorer/verifyTools.test.ts',
         'test/e2e/network/partitionsAndCopies.test.ts',
         'test/e2e/network/slowLinks.test.ts',
+        'test/e2e/network/upgrade.test.ts',
       ]
 
 const USE_BUNDLE = 'test/useBundle.ts'

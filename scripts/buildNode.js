@@ -51,6 +51,12 @@ export async function buildNode() {
   }
 }
 
+/** Bundles other sources than these: for tests. `plugins` are Rolldown's, and `directory` gets the bundle. */
+export async function bundleVariant(directory, plugins) {
+  const { rolldown } = await import('rolldown')
+  for (const entry of ENTRIES) await bundleEntry(rolldown, directory, entry, plugins)
+}
+
 async function bundle(rolldown) {
   console.log('Building the node (dist/node) …')
   const built = fileURLToPath(BUILT)
@@ -73,11 +79,12 @@ async function bundle(rolldown) {
  * time of the hundred pieces that several threads could share.
  * @returns our own sources in it
  */
-async function bundleEntry(rolldown, directory, { name, source }) {
+async function bundleEntry(rolldown, directory, { name, source }, plugins = []) {
   const build = await rolldown({
     cwd: ROOT,
     platform: 'node',
     external: EXTERNAL,
+    plugins,
     input: { [name]: source },
     logLevel: 'silent',
   })

@@ -33,12 +33,11 @@ export function releaseArchive({ bundle = join(ROOT, 'dist/node'), timeSeconds, 
     ...filesBelow(ROOT, 'dist')
       .filter((file) => !file.startsWith('dist/node/'))
       .map((file) => entryOf(ROOT, file)),
-    ...filesBelow(bundle, '.').map((file) => {
-      const inside = relative('.', file)
-      const path = `dist/node/${inside}`
-      if (inside === MANIFEST) return { path, isExecutable: false, contents: Buffer.from(SEALED_MANIFEST) }
-      return { ...entryOf(bundle, inside), path }
-    }),
+    { path: `dist/node/${MANIFEST}`, isExecutable: false, contents: Buffer.from(SEALED_MANIFEST) },
+    ...filesBelow(bundle, '.')
+      .map((file) => relative('.', file))
+      .filter((file) => file !== MANIFEST)
+      .map((file) => ({ ...entryOf(bundle, file), path: `dist/node/${file}` })),
     ...[...runtimePackageFiles(), ...nodeFiles()].map((file) => entryOf(ROOT, `node_modules/${file}`)),
   ]
   return gzipSync(tarArchive(entries, timeSeconds), { level })

@@ -12,8 +12,9 @@ import {
   checkVersion,
   dueUpgrade,
   isVersionError,
+  UPGRADE_RULES,
   type UpgradeNeeded,
-  upgradeRules,
+  type UpgradeRules,
   type WrongVersion,
 } from '../modules/upgrade/beginUpgrade.ts'
 import { Journal } from '../state/journal.ts'
@@ -76,8 +77,8 @@ export interface ExecutorOptions {
   readonly onWriteFailed?: (error: unknown) => void
   /** Called when the next block needs another version of the node: this one will not execute it. */
   readonly onUpgradeNeeded?: (error: UpgradeNeeded | WrongVersion) => void
-  /** heights at which no upgrade is made */
-  readonly skipUpgrades?: readonly number[]
+  /** which upgrades this version makes; by default those that it has, and none is passed over */
+  readonly upgrades?: UpgradeRules
   /** what native modules do in each block; by default what they do in production */
   readonly hooks?: BlockHooks
   readonly observer?: ExecutorObserver
@@ -114,8 +115,13 @@ export interface Executor {
  */
 export async function openExecutor(options: ExecutorOptions): Promise<Executor> {
   const { chain, engine, shadow, precompiles, candidates, now, later } = options
-  const upgrades = upgradeRules(options.skipUpgrades ?? [])
-  const { hooks = moduleHooks(upgrades), observer, index = 'all', indexTraces = false } = options
+  const {
+    upgrades = UPGRADE_RULES,
+    hooks = moduleHooks(upgrades),
+    observer,
+    index = 'all',
+    indexTraces = false,
+  } = options
   const stored = await Database.open(options.location, { onDamage: options.onDamage })
   try {
     // 1.

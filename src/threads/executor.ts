@@ -10,6 +10,7 @@ import type { Config } from '../config/config.ts'
 import type { EngineChoice } from '../evm/engines/createEngine.ts'
 import { packHashes, packHeadUpdate, unpackSenders, unpackTransactions } from '../mempool/packedMessages.ts'
 import type { PooledTransaction } from '../mempool/types.ts'
+import { upgradeRules } from '../modules/upgrade/beginUpgrade.ts'
 import { precompileTable } from '../precompiles/registry.ts'
 import { bytesToHex } from '../primitives/bytes.ts'
 import { checkKnownAnswers, PRIMITIVE_ANSWERS } from '../primitives/selfTest.ts'
@@ -110,7 +111,7 @@ const executor = await openExecutor({
   headers: data.headers,
   index: data.config.index,
   indexTraces: data.config.indexTraces,
-  skipUpgrades: data.config.skipUpgrades,
+  upgrades: upgradeRules(data.config.skipUpgrades),
   now: () => performance.now(),
   // The answer to the main thread is sent at the end of this turn of the event loop: the work waits for the turn after.
   defer: (work) => setImmediate(() => setImmediate(work)),

@@ -10,6 +10,7 @@ export async function offlineExecutors(
   const { openExecutor } = await import('../app/executor.ts')
   const { chooseEngine } = await import('../evm/engines/createEngine.ts')
   const { checkPrecompiles, chooseShadow, openThreadEngine } = await import('./threadEngine.ts')
+  const { upgradeRules } = await import('../modules/upgrade/beginUpgrade.ts')
   const { precompileTable } = await import('../precompiles/registry.ts')
   const kind = await chooseEngine(config.evmEngine)
   await checkPrecompiles(kind)
@@ -30,7 +31,7 @@ export async function offlineExecutors(
       headers,
       index: config.index,
       indexTraces: config.indexTraces,
-      skipUpgrades: config.skipUpgrades,
+      upgrades: upgradeRules(config.skipUpgrades),
       defer: (work) => work(),
       now: () => performance.now(),
       later: () => undefined,

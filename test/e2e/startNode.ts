@@ -13,7 +13,7 @@ export interface NodeOptions {
   /** variables and flags as an operator sets them; `devnet` ignores those that it decides itself */
   readonly environment?: Readonly<Record<string, string>>
   /** `devnet` (funded accounts) by default */
-  readonly command?: 'devnet' | 'start'
+  readonly command?: 'devnet' | 'start' | 'supervise'
   /** of the command */
   readonly flags?: readonly string[]
   /** a fresh temporary directory by default, which `stop` then removes */

@@ -26,6 +26,8 @@ interface NetworkOptions {
   readonly placeOf?: (index: number) => NodeHost
   /** what runs a node, by its number; see `NodeOptions.launcher` */
   readonly launcherOf?: (index: number) => readonly string[] | undefined
+  /** what a node runs by, by its number; `start` by default */
+  readonly commandOf?: (index: number) => 'start' | 'supervise'
   /** the peer address of each node as the others are told it, given the one that it listens on */
   readonly announcedAddress?: (index: number, address: string) => Promise<string>
 }
@@ -182,7 +184,7 @@ function networkNode(node: TestnetNode, index: number, options: NetworkOptions):
     isRunning,
     start: async (variables = {}) => {
       running = await startNode({
-        command: 'start',
+        command: options.commandOf?.(index) ?? 'start',
         homedir: node.home,
         rpcPort,
         host: hostname,

@@ -1,11 +1,16 @@
-import { afterEach, expect, it } from 'vitest'
+import { afterEach, expect, it, onTestFinished } from 'vitest'
 import { nextBaseFee } from '../../../src/chain/baseFee.ts'
 import { consensusParamsHash } from '../../../src/chain/consensus/block.ts'
 import type { DecidedBlock } from '../../../src/consensus/application.ts'
 import { advanceState, checkBlock } from '../../../src/consensus/consensusState.ts'
+import { createReferenceEngine } from '../../../src/evm/engines/reference/referenceEngine.ts'
 import { CONSENSUS_PARAMS } from '../../../src/modules/consensus/params.ts'
+import type { ModuleContext } from '../../../src/modules/context.ts'
 import { FEEMARKET_PARAMS } from '../../../src/modules/feemarket/params.ts'
+import { SLASHING_PARAMS } from '../../../src/modules/slashing/params.ts'
+import { type UpgradeRules, upgradeRules } from '../../../src/modules/upgrade/beginUpgrade.ts'
 import { clearPlan, Plan, setPlan } from '../../../src/modules/upgrade/plan.ts'
+import type { Upgrade } from '../../../src/modules/upgrade/upgrades.ts'
 import { ONE } from '../../../src/primitives/decimal.ts'
 import type { WorldState } from '../../../src/state/world.ts'
 import {
@@ -20,13 +25,16 @@ import {
 let node: NetworkNode | undefined
 afterEach(() => node?.close())
 
+type Script = Readonly<Record<number, (world: WorldState) => void>>
+const hooksOf = (script: Script, upgrades?: UpgradeRules) =>
+  scriptedHooks((height, world) => script[height]?.(world), upgrades)
+
 /** A node of one validator, for which governance does what it is told at the ends of blocks. */
 async function start(
-  script: Readonly<Record<number, (world: WorldState) => void>>,
-  { skipUpgrades, ...options }: Pick<NodeOptions, 'onUpgradeNeeded' | 'skipUpgrades'> = {},
+  script: Script,
+  options: Pick<NodeOptions, 'onUpgradeNeeded' | 'upgrades'> = {},
 ): Promise<NetworkNode> {
-  const hooks = scriptedHooks((height, world) => script[height]?.(world), skipUpgrades)
-  node = await openNetworkNode(networkGenesis(1), { hooks, skipUpgrades: skipUpgrades ?? [], ...options })
+  node = await openNetworkNode(networkGenesis(1), { hooks: hooksOf(script, options.upgrades), ...options })
   return node
 }
 
@@ -64,16 +72,50 @@ it('stops before the block that another version has to execute, and says the sam
 })
 
 it('goes on with the same data past an upgrade that the operator passes over', async () => {
-  const skipUpgrades: number[] = []
-  const running = await start({ 2: ({ native }) => setPlan(native, UPGRADE) }, { skipUpgrades })
+  const skippedHeights: number[] = []
+  const upgrades = upgradeRules(skippedHeights)
+  const running = await start({ 2: ({ native }) => setPlan(native, UPGRADE) }, { upgrades })
   for (let height = 1; height <= 4; height++) await extend(running)
   await running.executor.close()
   await expect(running.reopen()).rejects.toThrow(MESSAGE)
-  skipUpgrades.push(5)
+  skippedHeights.push(5)
   await running.reopen()
   for (let height = 5; height <= 6; height++) await extend(running)
   await running.reopen()
   expect(running.executor.head().header.number).toBe(6)
+})
+
+it('goes on with the version of the upgrade alone, whose migrations both engines make alike', async () => {
+  const script = { 2: ({ native }: WorldState) => setPlan(native, UPGRADE) }
+  let migrations = 0
+  const migrate = ({ world: { native } }: ModuleContext): void => {
+    migrations++
+    SLASHING_PARAMS.set(native, { ...SLASHING_PARAMS.get(native), signedBlocksWindow: 77n })
+  }
+  const made: Upgrade = { name: 'v2', migrations: [{ module: 'slashing', from: 4, migrate }] }
+  const upgrades: Upgrade[] = []
+  const rules = { upgrades, skippedHeights: [] }
+  const running = await start(script, { upgrades: rules })
+  const hooks = hooksOf(script, rules)
+  const other = await openNetworkNode(networkGenesis(1), { hooks, upgrades: rules, engine: createReferenceEngine() })
+  onTestFinished(() => other.close())
+  const follow = async (): Promise<void> => {
+    await other.executor.application.finalizeBlock(await extend(running))
+    expect(other.executor.head().header).toEqual(running.executor.head().header)
+  }
+  for (let height = 1; height <= 4; height++) await follow()
+  await expect(running.reopen()).rejects.toThrow(MESSAGE)
+  upgrades.push(made)
+  for (const each of [running, other]) await each.reopen()
+  for (let height = 5; height <= 6; height++) await follow()
+  // To propose the block and to check it.
+  expect(migrations).toBeGreaterThanOrEqual(2)
+  await running.reopen()
+  await follow()
+  upgrades.pop()
+  await expect(running.reopen()).rejects.toThrow('made upgrade "v2" at height 5, which this version does not know')
+  upgrades.push(made)
+  await running.reopen()
 })
 
 it('goes on past the height of an upgrade that was called off', async () => {

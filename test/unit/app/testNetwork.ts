@@ -32,8 +32,9 @@ import {
   makeBlock,
   stateFromInfo,
 } from '../../../src/consensus/consensusState.ts'
+import type { Engine } from '../../../src/evm/engine.ts'
 import type { PooledTransaction } from '../../../src/mempool/types.ts'
-import { upgradeRules } from '../../../src/modules/upgrade/beginUpgrade.ts'
+import { UPGRADE_RULES, type UpgradeRules } from '../../../src/modules/upgrade/beginUpgrade.ts'
 import { precompileTable } from '../../../src/precompiles/registry.ts'
 import { moduleAddress } from '../../../src/primitives/address.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
@@ -105,8 +106,10 @@ export interface NodeOptions {
   readonly onPublished?: (height: number, included: number) => void
   readonly onWriteFailed?: (error: unknown) => void
   readonly onUpgradeNeeded?: (error: Error) => void
-  /** heights, which may be added to before a `reopen` */
-  readonly skipUpgrades?: readonly number[]
+  /** whose lists may be added to before a `reopen` */
+  readonly upgrades?: UpgradeRules
+  /** the production one by default */
+  readonly engine?: Engine
 }
 
 /** A node's application on a database of its own. */
@@ -142,7 +145,7 @@ export async function openNetworkNode(
       location,
       chain,
       genesis: () => genesisStateOf(genesis),
-      engine: productionEngine,
+      engine: options.engine ?? productionEngine,
       precompiles: precompileTable(chain.registeredPrecompiles),
       candidates: {
         candidates: async ({ isFirst }) => (isFirst ? node.offered : []),
@@ -161,7 +164,7 @@ export async function openNetworkNode(
       onWriteFailed: (error) => options.onWriteFailed?.(error),
       onPublished: ({ head, update }) => options.onPublished?.(head.header.number, update.included.length),
       onUpgradeNeeded: (error) => options.onUpgradeNeeded?.(error),
-      skipUpgrades: options.skipUpgrades ?? [],
+      upgrades: options.upgrades ?? UPGRADE_RULES,
     })
   const node: NetworkNode = {
     chain,
@@ -322,9 +325,9 @@ export function blockTimeMs(height: number): number {
 /** Hooks that run `script` at a block's end, as a staking module would, before the production ones. */
 export function scriptedHooks(
   script: (height: number, world: WorldState) => void,
-  skipUpgrades: readonly number[] = [],
+  upgrades: UpgradeRules = UPGRADE_RULES,
 ): BlockHooks {
-  const { begin, end } = moduleHooks(upgradeRules(skipUpgrades))
+  const { begin, end } = moduleHooks(upgrades)
   return {
     begin,
     end: (world, block) => {

@@ -11,8 +11,7 @@ export const entry = (path: string, contents: string | Uint8Array, isExecutable 
 })
 
 /** A program that notes its name and flags in HOMEDIR/ran, and does the rest of a shell script. */
-const program = (name: string, script: string): string =>
-  `#!/bin/sh\necho ${name} "$@" >> "$HOMEDIR/ran"\n${script}\n`
+const program = (name: string, script: string): string => `#!/bin/sh\necho ${name} "$@" >> "$HOMEDIR/ran"\n${script}\n`
 
 /** What a node does that needs another version. */
 export const askFor = (name: string, info = '', height = 7): string => {
