@@ -1,9 +1,12 @@
 // The accounts that a run has read: their state in the world, and whether they are warm (EIP-2929).
 import { acquireCode, emptyCode } from './codes'
-import { ACCOUNT_HAS_CODE, ACCOUNT_STANDARD_PRECOMPILE, ACCOUNT_STATEFUL_PRECOMPILE, ACCOUNT_WARM } from './constants'
-import { isWarmAddress, loadAccount } from './host'
 import {
-  ACCOUNT_CODE, ACCOUNT_EPOCH, ACCOUNT_FLAGS, ACCOUNT_IS_WARM, ACCOUNT_NEXT, ACCOUNT_OLDER, ACCOUNT_SIZE, scratch,
+  ACCOUNT_HAS_CODE, ACCOUNT_STANDARD_PRECOMPILE, ACCOUNT_STATEFUL_PRECOMPILE, ACCOUNT_WARM, ENV_HAS_VESTING,
+} from './constants'
+import { isWarmAddress, loadAccount, loadSpendable } from './host'
+import {
+  ACCOUNT_BALANCE, ACCOUNT_CODE, ACCOUNT_EPOCH, ACCOUNT_FLAGS, ACCOUNT_IS_WARM, ACCOUNT_NEXT, ACCOUNT_OLDER, ACCOUNT_SIZE, WORD,
+  environment, scratch,
 } from './layout'
 import {
   TABLE_SIZE, allocateRecord, bucketOf, countRecord, emptyTable, hashAddress, initializeTable,
@@ -25,6 +28,18 @@ export function forgetAccounts(): void {
   emptyTable(table)
   newest = 0
   epoch = 1
+}
+
+const spendable: usize = heap.alloc(WORD)
+
+/**
+ * What the account of a current record may spend: its balance without coins that are locked, where there are vesting accounts. The next call
+ * overwrites it.
+ */
+export function spendableOf(record: usize): usize {
+  if (load<u32>(environment, ENV_HAS_VESTING) === 0) return record + ACCOUNT_BALANCE
+  loadSpendable(record, spendable)
+  return spendable
 }
 
 /** To be called when balances, codes or the existence of accounts may have changed in the world. */

@@ -1,6 +1,7 @@
 // CALL, CALLCODE, DELEGATECALL and STATICCALL: a frame is pushed and the loop goes on in it, or the call ends at once.
 import {
   accessAccount, accessAddress, accessCost, accountsChanged, codeOfAccount, currentAccount, isPrecompile,
+  spendableOf,
 } from './accounts'
 import { clearReturnData, returnData, returnLength } from './buffer'
 import { delegationOf, emptyCode } from './codes'
@@ -15,7 +16,7 @@ import { setFailure } from './failure'
 import { depth, endFrame, frame, openCheckpoints, pushFrame, traceFlags } from './frameStack'
 import { callPrecompile, touch, traceEnter, traceExit, transfer } from './host'
 import {
-  ACCOUNT_BALANCE, ACCOUNT_FLAGS, ACCOUNT_LEAST_GAS, CALLER, GAS, INPUT, INPUT_LENGTH, IS_STATIC, MAX_DEPTH, MEMORY, OUTPUT,
+  ACCOUNT_FLAGS, ACCOUNT_LEAST_GAS, CALLER, GAS, INPUT, INPUT_LENGTH, IS_STATIC, MAX_DEPTH, MEMORY, OUTPUT,
   OUTPUT_LENGTH, RECORD, SP, VALUE, WORD,
 } from './layout'
 import { hasDelegations } from './opcodeTable'
@@ -132,8 +133,8 @@ export function callOpcode(kind: u32): u32 {
 function refusalOf(caller: usize, value: usize, carriesValue: bool): u32 {
   if (depth() >= MAX_DEPTH) return CALL_DEPTH
   if (!carriesValue) return 0
-  const balance = currentAccount(load<usize>(caller, RECORD)) + ACCOUNT_BALANCE
-  return lt(balance, value) ? INSUFFICIENT_BALANCE : 0
+  const spendable = spendableOf(currentAccount(load<usize>(caller, RECORD)))
+  return lt(spendable, value) ? INSUFFICIENT_BALANCE : 0
 }
 
 function pushCall(

@@ -88,6 +88,7 @@ export const ENV_BLOB_HASHES = 332
 export const ENV_HASH_SEED = 336
 export const ENV_LOOP = 344
 export const ENV_REFUND_BEFORE = 352
+export const ENV_HAS_VESTING = 360
 export const ENV_LENGTH = 384
 
 // Offsets in the message.

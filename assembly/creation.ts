@@ -1,6 +1,6 @@
 // CREATE and CREATE2 (EIP-1014, 3860) and SELFDESTRUCT, for which the host implements EIP-6780.
 import {
-  WARM_ACCESS, accessAccount, accessCost, accountAt, accountsChanged, currentAccount, warmAccount,
+  WARM_ACCESS, accessAccount, accessCost, accountAt, accountsChanged, currentAccount, spendableOf, warmAccount,
 } from './accounts'
 import { clearReturnData } from './buffer'
 import { ENTERED, FAILS, GOES_ON } from './calls'
@@ -64,9 +64,9 @@ export function createOpcode(kind: u32): u32 {
   store<usize>(creator, answer, SP)
   store<i64>(creator, gas, GAS)
   const saltOrNone = kind === OP_CREATE2 ? salt : 0
-  const balance = currentAccount(load<usize>(creator, RECORD)) + ACCOUNT_BALANCE
+  const spendable = spendableOf(currentAccount(load<usize>(creator, RECORD)))
   if (depth() >= MAX_DEPTH) return refuseCreate(CALL_DEPTH, kind, initCode, <u32>length, given, saltOrNone)
-  if (lt(balance, endowment)) return refuseCreate(INSUFFICIENT_BALANCE, kind, initCode, <u32>length, given, saltOrNone)
+  if (lt(spendable, endowment)) return refuseCreate(INSUFFICIENT_BALANCE, kind, initCode, <u32>length, given, saltOrNone)
   openCheckpoints()
   const outcome = prepareCreate(creator, saltOrNone, initCode, <u32>length, created)
   if (outcome === CREATE_NONCE_OVERFLOW) {
@@ -132,7 +132,7 @@ export function selfDestructOpcode(sp: usize, gas: i64): i64 {
   if (gas < 0) return fail(OUT_OF_GAS)
   const own = currentAccount(load<usize>(frame, RECORD))
   const isTraced = (traceFlags & TRACE_FRAMES) !== 0
-  if (isTraced) traceEnter(depth() + 1, OP_SELFDESTRUCT, frame, record, 0, 0, 0, own + ACCOUNT_BALANCE, 0)
+  if (isTraced) traceEnter(depth() + 1, OP_SELFDESTRUCT, frame, record, 0, 0, 0, spendableOf(own), 0)
   openCheckpoints()
   selfDestruct(frame, record)
   accountsChanged()

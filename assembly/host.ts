@@ -41,6 +41,10 @@ export declare function revert(): void
 @external('host', 'transfer')
 export declare function transfer(from: usize, to: usize, value: usize): void
 
+/** Writes what the account may spend of its balance, as a word. */
+@external('host', 'loadSpendable')
+export declare function loadSpendable(address: usize, out: usize): void
+
 @external('host', 'touch')
 export declare function touch(address: usize): void
 

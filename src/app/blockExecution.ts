@@ -125,6 +125,7 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
   let gasUsed = 0n
   let nativeGasLeft = nativeGasLimit(seed.gasLimit)
 
+  world.setTime(context.timestamp)
   await applyBlockStart({
     world,
     engine,

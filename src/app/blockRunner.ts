@@ -5,7 +5,8 @@ import type { Engine } from '../evm/engine.ts'
 import type { PrecompileTable } from '../evm/precompile.ts'
 import { recordRanks } from '../modules/consensus/validatorRanks.ts'
 import { getOperator } from '../modules/staking/validators.ts'
-import { bytesToHex } from '../primitives/bytes.ts'
+import { bytesKey, bytesToHex } from '../primitives/bytes.ts'
+import type { StateChanges } from '../state/changes.ts'
 import { Journal } from '../state/journal.ts'
 import type { StateStore } from '../state/store.ts'
 import { rulesAt, runningParams, seedAfter } from './blockContext.ts'
@@ -17,6 +18,16 @@ import { type ExecutedBlock, type ExecutionInput, executionKey, resultsHashOf } 
 import type { ParallelExecution } from './parallel/parallelExecution.ts'
 import { beginShadowed, type CheckedExecution } from './shadowExecution.ts'
 import { withTransaction } from './unforeseenError.ts'
+
+/** What the vesting accounts among the changed ones may spend, by `bytesKey`. */
+function vestingOf(world: Journal, { accounts }: StateChanges): ReadonlyMap<string, bigint> {
+  const found = new Map<string, bigint>()
+  if (!world.hasVesting()) return found
+  for (const { address } of accounts) {
+    if (world.isVesting(address)) found.set(bytesKey(address), world.getSpendable(address))
+  }
+  return found
+}
 
 /** Executed blocks that may wait for a decision at one height. */
 const KEPT_EXECUTIONS = 3
@@ -126,6 +137,7 @@ export function createBlockRunner(options: BlockRunnerOptions): BlockRunner {
         validators,
         nextParams: runningParams(execution.world.native, chain),
         changes,
+        vesting: vestingOf(execution.world, changes),
         state: pending,
       }
     },

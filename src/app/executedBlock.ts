@@ -33,6 +33,8 @@ export interface ExecutedBlock {
   /** of the next block */
   readonly nextParams: RunningParams
   readonly changes: StateChanges
+  /** vesting accounts among those that it changed, by `bytesKey`: what they may spend now, in acoin */
+  readonly vesting: ReadonlyMap<string, bigint>
   readonly state: PendingState
 }
 

@@ -32,7 +32,7 @@ export function mergeHeadEvents(headEvents: readonly HeadEvent[]): HeadEvent {
 
 /** What the mempool has to know about an executed block. */
 export function poolUpdate(
-  { header, results, changes, nextParams }: ExecutedBlock,
+  { header, results, changes, nextParams, vesting }: ExecutedBlock,
   reader: Pick<StateReader, 'getCode'>,
 ): PoolHeadUpdate {
   return {
@@ -42,7 +42,7 @@ export function poolUpdate(
     gasLimit: nextParams.blockGasLimit,
     accounts: changes.accounts.map(({ address, current }): readonly [Address, AccountState] => [
       address,
-      accountState(current, reader),
+      accountState(current, reader, vesting.size === 0 ? undefined : vesting.get(bytesKey(address))),
     ]),
     included: results.flatMap(startedHash),
   }
@@ -65,10 +65,20 @@ export function mergePoolUpdates(updates: readonly PoolHeadUpdate[]): PoolHeadUp
   }
 }
 
-/** The parts of an account that the mempool checks. */
-export function accountState(account: Account | undefined, reader: Pick<StateReader, 'getCode'>): AccountState {
-  if (account === undefined) return { nonce: 0n, balance: 0n, code: 'none' }
-  const { nonce, balance, codeHash } = account
-  if (equalBytes(codeHash, EMPTY_CODE_HASH)) return { nonce, balance, code: 'none' }
-  return { nonce, balance, code: delegationTarget(reader.getCode(codeHash)) === undefined ? 'contract' : 'delegation' }
+/**
+ * The parts of an account that the mempool checks.
+ * @param spendable acoin that it may spend, if it is a vesting account
+ */
+export function accountState(
+  account: Account | undefined,
+  reader: Pick<StateReader, 'getCode'>,
+  spendable?: bigint,
+): AccountState {
+  const isVesting = spendable === undefined ? {} : { isVesting: true }
+  if (account === undefined) return { nonce: 0n, balance: 0n, code: 'none', ...isVesting }
+  const { nonce, codeHash } = account
+  const balance = spendable ?? account.balance
+  if (equalBytes(codeHash, EMPTY_CODE_HASH)) return { nonce, balance, code: 'none', ...isVesting }
+  const code = delegationTarget(reader.getCode(codeHash)) === undefined ? 'contract' : 'delegation'
+  return { nonce, balance, code, ...isVesting }
 }

@@ -161,7 +161,7 @@ function checkFunds(message: TransactionMessage, { world }: CheckContext, skippe
   const { sender, gasLimit, maxFeePerGas, value, blobVersionedHashes, maxFeePerBlobGas } = message
   const blobCost = BigInt(blobVersionedHashes.length) * GAS_PER_BLOB * maxFeePerBlobGas
   const want = skipped.gasFunds === true ? value : gasLimit * maxFeePerGas + blobCost + value
-  const have = world.getBalance(sender)
+  const have = world.getSpendable(sender)
   if (have >= want) return undefined
   return `insufficient funds for gas * price + value: address ${toChecksumAddress(sender)} have ${have} want ${want}`
 }

@@ -234,6 +234,7 @@ function beginMessage(
   const { gasAvailable } = context
 
   // 1. checks
+  world.setTime(block.timestamp)
   const reason = findInvalidity(
     message,
     {
@@ -265,7 +266,7 @@ function beginMessage(
   // 4. Most transactions run no code and need no engine, but a tracer gets its calls from one.
   const intrinsic = intrinsicGas(message, fork)
   const begun = { kind: 'begun', price, bought, nonce, intrinsic, blobGasUsed, blobFeeAcoin } as const
-  if (tracer === undefined && world.getBalance(sender) >= message.value && isPlainTransfer(message, context)) {
+  if (tracer === undefined && world.getSpendable(sender) >= message.value && isPlainTransfer(message, context)) {
     return { ...begun, authorizationRefund: 0n, result: movePlainValue(world, message, context.onParty) }
   }
   return { ...begun, ...prepareRun(message, context, { gasLimit: gasLimit - intrinsic, price }) }
@@ -354,7 +355,7 @@ export function effectiveGasPrice(
 
 /** Takes the price of all gas from the sender; false when the call is one that need not pay and cannot. */
 function buyGas(world: WorldState, sender: Address, cost: bigint, value: bigint, { gasFunds }: SkippedChecks): boolean {
-  if (gasFunds === true && world.getBalance(sender) < cost + value) return false
+  if (gasFunds === true && world.getSpendable(sender) < cost + value) return false
   world.subBalance(sender, cost)
   return true
 }

@@ -18,6 +18,7 @@ export function checkNativeState(
   transaction: NativeTransaction,
   { world, block, baseFeePerGas }: NativeStateContext,
 ): SdkError | undefined {
+  world.setTime(Math.floor(block.timeMs / 1000))
   const check = { transaction, world, block, baseFeePerGas, sequences: 'notUsed' } as const
   return (
     findNativeInvalidity(check) ?? checkGasLimit(check) ?? checkAllowance(transaction, { world, block, baseFeePerGas })

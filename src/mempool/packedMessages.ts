@@ -10,6 +10,8 @@ const ADDRESS_BYTES = 20
 const HASH_BYTES = 32
 /** height, gas limit, number of accounts, base fee, the lowest base fee */
 const HEAD_BYTES = 3 * NUMBER_BYTES + 2 * WORD_BYTES
+/** Added to the number of the code. */
+const VESTING = 4
 /** address, nonce, balance, code */
 const ACCOUNT_BYTES = ADDRESS_BYTES + NUMBER_BYTES + WORD_BYTES + 1
 
@@ -24,11 +26,11 @@ export function packHeadUpdate(update: PoolHeadUpdate): Uint8Array<ArrayBuffer> 
   setWord(view, 3 * NUMBER_BYTES, baseFeePerGas)
   setWord(view, 3 * NUMBER_BYTES + WORD_BYTES, minimumBaseFee)
   let at = HEAD_BYTES
-  for (const [address, { nonce, balance, code }] of accounts) {
+  for (const [address, { nonce, balance, code, isVesting }] of accounts) {
     out.set(address, at)
     view.setBigUint64(at + ADDRESS_BYTES, nonce)
     setWord(view, at + ADDRESS_BYTES + NUMBER_BYTES, balance)
-    out[at + ACCOUNT_BYTES - 1] = CODES.indexOf(code)
+    out[at + ACCOUNT_BYTES - 1] = CODES.indexOf(code) + (isVesting === true ? VESTING : 0)
     at += ACCOUNT_BYTES
   }
   for (const hash of included) {
@@ -44,10 +46,12 @@ export function unpackHeadUpdate(packed: Uint8Array): PoolHeadUpdate {
   const accounts: (readonly [Uint8Array, AccountState])[] = []
   const accountsEnd = HEAD_BYTES + view.getFloat64(2 * NUMBER_BYTES) * ACCOUNT_BYTES
   for (let at = HEAD_BYTES; at < accountsEnd; at += ACCOUNT_BYTES) {
+    const last = packed[at + ACCOUNT_BYTES - 1]!
     const state: AccountState = {
       nonce: view.getBigUint64(at + ADDRESS_BYTES),
       balance: getWord(view, at + ADDRESS_BYTES + NUMBER_BYTES),
-      code: CODES[packed[at + ACCOUNT_BYTES - 1]!]!,
+      code: CODES[last % VESTING]!,
+      ...(last >= VESTING && { isVesting: true }),
     }
     accounts.push([packed.subarray(at, at + ADDRESS_BYTES), state])
   }

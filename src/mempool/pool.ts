@@ -64,6 +64,8 @@ export class TransactionPool {
   readonly #evictions: EvictionOrder
   /** Senders with waiting transactions by the time that one of theirs last became executable, longest ago first. */
   readonly #waitingSince = new Map<SenderQueue, number>()
+  /** senders of which the pool has had a transaction, and whose coins become free with the time */
+  readonly #vesting = new Map<string, Address>()
   readonly #dependencyIndex = new DependencyIndex()
   readonly #executable = { all: 0, native: 0 }
   #native = 0
@@ -164,6 +166,11 @@ export class TransactionPool {
       const queue = this.#queues.get(key)
       if (queue !== undefined) this.#updateAccount(queue, state, included)
       for (const { entry, reason } of this.#dependencyIndex.brokenBy(key, state)) this.#dropOne(entry, reason)
+    }
+    for (const [key, address] of this.#vesting) {
+      const queue = this.#queues.get(key)
+      if (queue === undefined) this.#vesting.delete(key)
+      else this.#updateAccount(queue, this.#options.readAccount(address), included)
     }
     for (const entry of this.#dependencyIndex.timedOut(update.height)) this.#dropOne(entry, 'timeout')
     if (isLimitLower) this.#dropAboveGasLimit()
@@ -304,6 +311,7 @@ export class TransactionPool {
 
   /** Puts an entry into the pool, in place of the one with its nonce, which the caller has forgotten. */
   #insert(queue: SenderQueue, entry: PoolEntry): void {
+    if (queue.state.isVesting === true) this.#vesting.set(queue.key, queue.address)
     if (!this.#queues.has(queue.key)) {
       this.#queues.set(queue.key, queue)
       this.#bytes += QUEUE_OVERHEAD

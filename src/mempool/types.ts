@@ -68,8 +68,10 @@ export interface UnconfirmedTransactions {
 /** State of an account that the pool checks against. */
 export interface AccountState {
   readonly nonce: bigint
-  /** in acoin */
+  /** in acoin, without coins that are locked */
   readonly balance: bigint
+  /** coins are or were locked: what it may spend changes with the time too */
+  readonly isVesting?: boolean
   /** the account has code that is not an EIP-7702 delegation / is a delegation */
   readonly code: 'none' | 'contract' | 'delegation'
 }

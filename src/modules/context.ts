@@ -16,7 +16,10 @@ export interface ModuleContext {
 
 /** As much of a world as queries need. */
 export type ReadContext = {
-  readonly world: Pick<WorldState, 'getBalance' | 'getNonce' | 'getCode' | 'getCodeHash' | 'exists'> & {
+  readonly world: Pick<
+    WorldState,
+    'getBalance' | 'getSpendable' | 'getNonce' | 'getCode' | 'getCodeHash' | 'exists'
+  > & {
     readonly native: Pick<WorldState['native'], 'get' | 'iterate' | 'range'>
   }
   readonly block: NativeBlock

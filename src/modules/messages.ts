@@ -15,6 +15,7 @@ import { MINT_MESSAGES } from './mint/messages.ts'
 import { SLASHING_MESSAGES } from './slashing/messages.ts'
 import { STAKING_MESSAGES } from './staking/messages.ts'
 import { UPGRADE_MESSAGES } from './upgrade/messages.ts'
+import { VESTING_MESSAGES } from './vesting/messages.ts'
 
 /** Every message that the chain knows, by type URL. */
 export const MESSAGES: MessageTable = createMessageTable([
@@ -30,6 +31,7 @@ export const MESSAGES: MessageTable = createMessageTable([
   ...SLASHING_MESSAGES,
   ...STAKING_MESSAGES,
   ...UPGRADE_MESSAGES,
+  ...VESTING_MESSAGES,
 ])
 
 /** A type that an Any inside of a message can hold, and that is no message itself. */

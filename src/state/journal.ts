@@ -8,6 +8,7 @@ import { NativeJournal } from './nativeJournal.ts'
 import { type Account, equalAccounts, isEmptyAccount, NEW_ACCOUNT, type StateReader } from './reader.ts'
 import { keyBytesOf, type SlotWords, VALUE_WORDS, writeValue } from './slotWords.ts'
 import { UndoLog } from './undoLog.ts'
+import { VestingLocks } from './vesting.ts'
 import type { WorldState } from './world.ts'
 
 const NOTHING: readonly never[] = []
@@ -109,6 +110,7 @@ export class Journal implements WorldState {
   readonly native: NativeJournal
   readonly #reader: StateReader
   readonly #undo = new UndoLog()
+  readonly #locks: VestingLocks
   readonly #accounts = new Map<string, AccountEntry>()
   /** codes that were set through this journal, by hash; a revert does not remove them, because nothing refers to them then */
   readonly #codes = new Map<string, Uint8Array>()
@@ -124,6 +126,7 @@ export class Journal implements WorldState {
   constructor(reader: StateReader) {
     this.#reader = reader
     this.native = new NativeJournal(reader, this.#undo)
+    this.#locks = new VestingLocks(this.native)
   }
 
   /** The state below the journal. */
@@ -143,6 +146,23 @@ export class Journal implements WorldState {
     return this.#entry(address).account?.balance ?? 0n
   }
 
+  getSpendable(address: Address): bigint {
+    return this.#spendable(this.#entry(address))
+  }
+
+  /** Whether coins of the account are or were locked. */
+  isVesting(address: Address): boolean {
+    return this.#locks.isVesting(address)
+  }
+
+  hasVesting(): boolean {
+    return this.#locks.areAny
+  }
+
+  setTime(time: number): void {
+    this.#locks.setTime(time)
+  }
+
   addBalance(address: Address, amount: bigint): void {
     const entry = this.#entry(address)
     const account = entry.account ?? NEW_ACCOUNT
@@ -151,10 +171,16 @@ export class Journal implements WorldState {
 
   subBalance(address: Address, amount: bigint): void {
     const entry = this.#entry(address)
+    const spendable = this.#spendable(entry)
+    if (spendable < amount) throw new Error(`a balance with ${spendable} to spend cannot pay ${amount}`)
+    this.#subtract(entry, amount)
+  }
+
+  subDelegated(address: Address, amount: bigint): void {
+    const entry = this.#entry(address)
     const balance = entry.account?.balance ?? 0n
     if (balance < amount) throw new Error(`a balance of ${balance} cannot pay ${amount}`)
-    if (amount === 0n) this.#touch(entry)
-    else this.#setAccount(entry, withBalance(entry.account ?? NEW_ACCOUNT, balance - amount))
+    this.#subtract(entry, amount)
   }
 
   setBalance(address: Address, balance: bigint): void {
@@ -392,7 +418,7 @@ export class Journal implements WorldState {
 
   /**
    * Deletes self-destructed accounts and, with `clearEmpty` (EIP-161, from Spurious Dragon), touched accounts that are
-   * empty. `burns`: the balances that the self-destructed accounts still had.
+   * empty. Locked coins of a self-destructed account stay. `burns`: what else the self-destructed accounts still had.
    * @throws Error (a bug) when the transaction left a checkpoint open
    */
   endTransaction(options: { readonly clearEmpty: boolean }): { readonly burns: readonly Burn[] } {
@@ -402,9 +428,11 @@ export class Journal implements WorldState {
     if (scope.selfDestructed !== undefined) {
       for (const entry of scope.selfDestructed) {
         const { address: account } = entry
-        const amountAcoin = entry.account?.balance ?? 0n
+        const amountAcoin = this.#spendable(entry)
+        const locked = (entry.account?.balance ?? 0n) - amountAcoin
         if (amountAcoin > 0n) burns.push({ account, amountAcoin })
         this.deleteAccount(entry.address)
+        if (locked > 0n) this.#setAccount(entry, withBalance(NEW_ACCOUNT, locked))
       }
     }
     if (options.clearEmpty) {
@@ -585,6 +613,18 @@ export class Journal implements WorldState {
       enterTransaction(found, id)
     }
     return found
+  }
+
+  #spendable({ address, account }: AccountEntry): bigint {
+    const balance = account?.balance ?? 0n
+    const locked = balance === 0n ? 0n : this.#locks.locked(address)
+    return balance > locked ? balance - locked : 0n
+  }
+
+  #subtract(entry: AccountEntry, amount: bigint): void {
+    const account = entry.account ?? NEW_ACCOUNT
+    if (amount === 0n) this.#touch(entry)
+    else this.#setAccount(entry, withBalance(account, account.balance - amount))
   }
 
   #setAccount(entry: AccountEntry, account: Account | undefined): void {

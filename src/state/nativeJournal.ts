@@ -36,6 +36,16 @@ export class NativeJournal implements NativeStore {
     return this.#entry(bytesKey(key)).value
   }
 
+  watch(key: Uint8Array): { readonly value: Uint8Array | undefined } {
+    return this.#entry(bytesKey(key))
+  }
+
+  /** Whether an entry has the value that it has in the reader; it does not look there where the journal has not looked yet. */
+  isStored(key: Uint8Array): boolean {
+    const entry = this.#entries.get(bytesKey(key))
+    return entry === undefined || equalOptional(entry.base, entry.value)
+  }
+
   /** @throws Error (a bug) when `value` is empty: an empty leaf could not be distinguished from an absent one */
   set(key: Uint8Array, value: Uint8Array): void {
     if (value.length === 0) throw new Error('a native entry is never empty')

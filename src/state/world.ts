@@ -14,10 +14,18 @@ export interface WorldState {
   /** EIP-161: absent, or nonce 0, balance 0 and no code. */
   isEmpty(address: Address): boolean
   getBalance(address: Address): bigint
+  /** What of the balance may leave now: locked coins of a vesting account (src/state/vesting.ts) may not. */
+  getSpendable(address: Address): bigint
+  /** Whether any account of the state vests. Where none does, all balances may be spent. */
+  hasVesting(): boolean
+  /** Sets the block's time, by which coins become free; without it all coins that vest are locked. @param time seconds since the epoch */
+  setTime(time: number): void
   /** Touches the account and creates it when it is absent, also for an amount of 0. */
   addBalance(address: Address, amount: bigint): void
-  /** @throws Error (a bug) when the balance is smaller than `amount` */
+  /** @throws Error (a bug) when less than `amount` may be spent */
   subBalance(address: Address, amount: bigint): void
+  /** Takes coins that are delegated, which may be locked ones. @throws Error (a bug) when the balance is smaller than `amount` */
+  subDelegated(address: Address, amount: bigint): void
   setBalance(address: Address, balance: bigint): void
   getNonce(address: Address): bigint
   setNonce(address: Address, nonce: bigint): void
@@ -86,6 +94,8 @@ export interface WorldState {
 /** Entries of the native modules: raw keys and values, one Merkle leaf each. */
 export interface NativeStore {
   get(key: Uint8Array): Uint8Array | undefined
+  /** An object that always has the entry's present value: for one that is looked up very often. */
+  watch(key: Uint8Array): { readonly value: Uint8Array | undefined }
   /** `value` is never empty */
   set(key: Uint8Array, value: Uint8Array): void
   delete(key: Uint8Array): void

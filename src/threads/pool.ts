@@ -129,7 +129,14 @@ function followHead(): void {
 const unwritten = new Map<string, AccountState>()
 
 function readAccount(address: Address): AccountState {
-  return unwritten.get(bytesKey(address)) ?? accountState(state.getAccount(address), state)
+  return unwritten.get(bytesKey(address)) ?? accountState(state.getAccount(address), state, vestingBalance(address))
+}
+
+/** What a vesting account may spend; undefined for all others. */
+function vestingBalance(address: Address): bigint | undefined {
+  if (!journal.hasVesting() || !journal.isVesting(address)) return undefined
+  journal.setTime(Math.floor(Date.now() / 1000))
+  return journal.getSpendable(address)
 }
 
 /** Executable EVM transactions to announce to subscribers at the end of this turn of the event loop. */

@@ -4,6 +4,7 @@ import type { AppliedTransaction } from '../../evm/transition.ts'
 import type { Address } from '../../primitives/address.ts'
 import { bytesKeyOf } from '../../primitives/bytes.ts'
 import type { AdoptedChanges, Journal } from '../../state/journal.ts'
+import { VESTING_FILTER_KEY } from '../../state/vesting.ts'
 import { FLAGS, KEY_BYTES, NoRoom, type TableResult, type VersionTable } from './versionTable.ts'
 
 /** An EVM transaction that was executed before its turn, on a guess of the state before it; records of the table say what it read and wrote. */
@@ -41,6 +42,8 @@ export function adoptSpeculation(
   const input = new Reader(table, result.rest)
   const precompileGas = input.integer()
   if (precompileGas > precompileGasLeft) return undefined
+  // It paid from no vesting account of the parent's state; since then there are others.
+  if (!world.native.isStored(VESTING_FILTER_KEY)) return undefined
   const changes = changesIfCurrent(result, world)
   if (changes === undefined) return undefined
   world.adopt(changes)

@@ -32,6 +32,7 @@ import {
   type SigningOptions,
   signModeOf,
 } from '../tx/txOptions.ts'
+import { VESTING_COMMANDS } from '../tx/vestingCommands.ts'
 
 interface Options extends SigningOptions, BroadcastOptions, BuildOptions, SignerOptions {
   readonly sequence?: bigint
@@ -49,6 +50,7 @@ export const MESSAGE_COMMANDS: readonly TxCommand[] = [
   ...SLASHING_COMMANDS,
   ...AUTHZ_COMMANDS,
   ...FEEGRANT_COMMANDS,
+  ...VESTING_COMMANDS,
   {
     group: 'messages',
     name: 'send',

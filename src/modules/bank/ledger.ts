@@ -13,7 +13,7 @@ const MAX_AMOUNT = (1n << 256n) - 1n
 
 export type TransferResult =
   | { readonly ok: true }
-  /** `balance` is what the payer has, in acoin */
+  /** `balance` is what the payer may spend, in acoin */
   | { readonly ok: false; readonly reason: 'insufficientFunds'; readonly balance: bigint }
   /** the receiver's balance would not fit 256 bits: only with balances that a call overrides */
   | { readonly ok: false; readonly reason: 'overflow' }
@@ -23,12 +23,12 @@ export type TransferResult =
  * account.
  */
 export function transfer(
-  world: Pick<WorldState, 'getBalance' | 'addBalance' | 'subBalance'>,
+  world: Pick<WorldState, 'getBalance' | 'getSpendable' | 'addBalance' | 'subBalance'>,
   from: Address,
   to: Address,
   amount: bigint,
 ): TransferResult {
-  const balance = world.getBalance(from)
+  const balance = world.getSpendable(from)
   if (balance < amount) return { ok: false, reason: 'insufficientFunds', balance }
   if (amount > 0n && !equalBytes(from, to)) {
     if (world.getBalance(to) + amount > MAX_AMOUNT) return { ok: false, reason: 'overflow' }
@@ -50,11 +50,11 @@ export function mint(world: Pick<WorldState, 'addBalance' | 'native'>, to: Addre
 
 /** Destroys `amount` acoin of the account `from`; the total supply falls by it. */
 export function burn(
-  world: Pick<WorldState, 'getBalance' | 'subBalance' | 'native'>,
+  world: Pick<WorldState, 'getSpendable' | 'subBalance' | 'native'>,
   from: Address,
   amount: bigint,
 ): TransferResult {
-  const balance = world.getBalance(from)
+  const balance = world.getSpendable(from)
   if (balance < amount) return { ok: false, reason: 'insufficientFunds', balance }
   if (amount > 0n) {
     world.subBalance(from, amount)

@@ -127,7 +127,7 @@ export const BANK_MESSAGES: readonly MessageHandler[] = [
 ]
 
 /** bank/5 for the first coin that may not be sent. */
-function checkSendEnabled(native: Pick<NativeStore, 'get'>, coins: readonly Coin[]): SdkError | undefined {
+export function checkSendEnabled(native: Pick<NativeStore, 'get'>, coins: readonly Coin[]): SdkError | undefined {
   const disabled = coins.find(({ denom }) => !isSendEnabled(native, denom))
   return disabled && bankError('sendDisabled', `${disabled.denom} transfers are currently disabled`)
 }
@@ -137,7 +137,7 @@ function checkPositive(coins: readonly Coin[]): SdkError | undefined {
 }
 
 /** Amount of the base denomination; nobody has coins of another one. */
-function payable(coins: readonly Coin[]): Outcome<bigint> {
+export function payable(coins: readonly Coin[]): Outcome<bigint> {
   const acoin = acoinOf(coins)
   if (acoin !== undefined) return acoin
   const { denom, amount } = coins.find((coin) => coin.denom !== BASE_DENOM)!

@@ -17,11 +17,17 @@ import { burn, mint, type TransferResult, transfer } from './ledger.ts'
 type Emitter = Pick<WorldState, 'emitEvent'>
 
 type SendContext = {
-  readonly world: Pick<ModuleContext['world'], 'getBalance' | 'addBalance' | 'subBalance' | 'emitEvent'>
+  readonly world: Pick<
+    ModuleContext['world'],
+    'getBalance' | 'getSpendable' | 'addBalance' | 'subBalance' | 'emitEvent'
+  >
 }
 
 type SupplyContext = {
-  readonly world: Pick<ModuleContext['world'], 'getBalance' | 'addBalance' | 'subBalance' | 'emitEvent' | 'native'>
+  readonly world: Pick<
+    ModuleContext['world'],
+    'getBalance' | 'getSpendable' | 'addBalance' | 'subBalance' | 'emitEvent' | 'native'
+  >
 }
 
 /** A receiver of a multi-send. */
@@ -74,7 +80,7 @@ export function multiSend(
 ): SdkError | undefined {
   const blocked = payments.find(({ to }) => isBlockedAddress(to))
   if (blocked !== undefined) return sdkError('unauthorized', `${toBech32(blocked.to)} is not allowed to receive funds`)
-  const balance = world.getBalance(from)
+  const balance = world.getSpendable(from)
   if (balance < totalAcoin) return insufficientFunds(balance, totalAcoin)
   emitCoinSpent(world, from, totalAcoin)
   emitMessageSender(world, from)

@@ -14,7 +14,7 @@ import { beforeStakeChanges } from '../gov/votes.ts'
 import { type Outcome, sdkError } from '../sdkError.ts'
 import { deleteDelegation, getDelegation, putDelegation } from './delegations.ts'
 import { stakingError } from './errors.ts'
-import { moveBetweenPools, moveStakedCoins, poolOf } from './pools.ts'
+import { moveBetweenPools, poolOf, stakeCoins } from './pools.ts'
 import { addTokens, hasInvalidPrice, removeShares, sharesFromTokens, tokensFromShares } from './shares.ts'
 import {
   type BondStatus,
@@ -80,7 +80,7 @@ export function addDelegation(
 
   const pool = poolOf(validator.status) // 3
   if (from === 'delegator') {
-    const failure = moveStakedCoins(context, delegator, pool, amount)
+    const failure = stakeCoins(context, delegator, pool, amount)
     if (failure !== undefined) return failure
   } else {
     moveBetweenPools(context, poolOf(from), pool, amount)

@@ -3,7 +3,7 @@ import { coinsOf, coinsText } from '../coin.ts'
 import { event, type ModuleContext } from '../context.ts'
 import { NOT_BONDED_POOL } from '../moduleAccounts.ts'
 import { removeValidator } from './changeDelegation.ts'
-import { moveStakedCoins } from './pools.ts'
+import { payStakedCoins } from './pools.ts'
 import { type Due, takeDue } from './queue.ts'
 import { getRedelegation, putRedelegation } from './redelegations.ts'
 import { operatorText } from './sdkForms.ts'
@@ -49,8 +49,7 @@ function completeUnbonding(context: ModuleContext, [delegator, operator]: readon
   let paid = 0n
   for (const { balance } of matured) {
     if (balance === 0n) continue
-    const failure = moveStakedCoins(context, NOT_BONDED_POOL, delegator!, balance)
-    if (failure !== undefined) throw new Error(`unbonded coins cannot be paid: ${failure.message}`)
+    payStakedCoins(context, NOT_BONDED_POOL, delegator!, balance)
     paid += balance
   }
   putUnbonding(world.native, { ...unbonding, entries: unbonding.entries.filter((entry) => !matured.includes(entry)) })

@@ -1,9 +1,9 @@
 import type { Address } from '../../primitives/address.ts'
-import { transfer } from '../bank/ledger.ts'
 import { burnCoins, emitCoinReceived, emitCoinSpent, sendCoins, transferError } from '../bank/send.ts'
 import type { ModuleContext } from '../context.ts'
 import { BONDED_POOL, NOT_BONDED_POOL } from '../moduleAccounts.ts'
 import type { SdkError } from '../sdkError.ts'
+import { delegateCoins, undelegateCoins } from '../vesting/delegatedCoins.ts'
 import type { BondStatus } from './validators.ts'
 
 /** The account that holds the coins of validators with this status; those of unbonding delegations are in the not bonded one. */
@@ -23,21 +23,29 @@ export function burnFromPool(context: ModuleContext, pool: Address, amount: bigi
   mustSucceed(burnCoins(context, pool, amount))
 }
 
-/**
- * Moves coins between an account and a pool, with the events of DelegateCoins and UndelegateCoins (x/bank/keeper/keeper.go), which are no
- * transfer.
- */
-export function moveStakedCoins(
-  { world }: ModuleContext,
-  from: Address,
-  to: Address,
+/** Moves coins from an account to a pool, locked ones too, with the events of DelegateCoins (x/bank/keeper/keeper.go), which are no transfer. */
+export function stakeCoins(
+  context: ModuleContext,
+  delegator: Address,
+  pool: Address,
   amount: bigint,
 ): SdkError | undefined {
-  const moved = transfer(world, from, to, amount)
+  const moved = delegateCoins(context, delegator, pool, amount)
   if (!moved.ok) return transferError(moved, amount)
+  emitMove(context, delegator, pool, amount)
+  return undefined
+}
+
+/** Pays coins of a pool back to their account, with the events of UndelegateCoins. @throws Error (a bug) when the pool holds too little */
+export function payStakedCoins(context: ModuleContext, pool: Address, delegator: Address, amount: bigint): void {
+  const moved = undelegateCoins(context, pool, delegator, amount)
+  mustSucceed(moved.ok ? undefined : transferError(moved, amount))
+  emitMove(context, pool, delegator, amount)
+}
+
+function emitMove({ world }: ModuleContext, from: Address, to: Address, amount: bigint): void {
   emitCoinSpent(world, from, amount)
   emitCoinReceived(world, to, amount)
-  return undefined
 }
 
 function mustSucceed(failure: SdkError | undefined): void {

@@ -125,6 +125,7 @@ const ALWAYS_WRITTEN: Readonly<Record<string, readonly string[]>> = {
   'cosmos.gov.v1beta1.MsgVoteWeighted': ['proposal_id', 'options'],
   'cosmos.params.v1beta1.ParameterChangeProposal': ['changes'],
   'cosmos.slashing.v1beta1.MsgUnjail': ['validator_addr'],
+  'cosmos.vesting.v1beta1.MsgCreatePeriodicVestingAccount': ['vesting_periods'],
 }
 
 /** The name of a message's oneof, and the amino names of its members by field. */

@@ -78,7 +78,7 @@ function checkFee({ transaction, world, baseFeePerGas }: NativeStateCheck): SdkE
     )
   }
   const fee = chargedFee(transaction, baseFeePerGas)
-  const balance = world.getBalance(feeGranter ?? feePayer)
+  const balance = world.getSpendable(feeGranter ?? feePayer)
   return balance < fee ? insufficientFunds(balance, fee) : undefined
 }
 

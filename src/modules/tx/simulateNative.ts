@@ -31,6 +31,7 @@ export function simulateNative(
   },
 ): Outcome<NativeResult> {
   const { world, block, rules } = input
+  world.setTime(Math.floor(block.timeMs / 1000))
   const decoded = decodeTransaction(raw, rules.messages)
   if (isSdkError(decoded)) return decoded
   const signers = readSigners(decoded, rules, rules.messages, 'simulate')

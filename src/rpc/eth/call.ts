@@ -93,6 +93,7 @@ export function openCall(context: RpcContext, selector: BlockSelector, overrides
     { registered: precompiles, precompileGasLimit },
     rules,
   )
+  world.setTime(block.timestamp)
   const pause = yieldUntil(context.monotonicMs() + timeoutMs)
   return { world, block, rules, engine, ...tables, precompileGasLimit, pause, timeoutMs }
 }

@@ -109,7 +109,7 @@ function highestLimit(
   if (includesFork(rules.fork, 'osaka') && high > MAX_TRANSACTION_GAS) high = MAX_TRANSACTION_GAS
   const { maxFeePerGas = 0n, value = 0n } = message
   if (maxFeePerGas > 0n) {
-    const balance = world.getBalance(message.sender)
+    const balance = world.getSpendable(message.sender)
     if (value > 0n && value >= balance) throw serverError('insufficient funds for transfer')
     const affordable = (balance - value) / maxFeePerGas
     if (affordable < high) high = affordable

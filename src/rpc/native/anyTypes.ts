@@ -1,33 +1,11 @@
+import { BaseAccount, ModuleAccount } from '../../modules/auth/types.ts'
 import { ANY_TYPES, MESSAGES } from '../../modules/messages.ts'
 import { ACCOUNT_KEY_TYPES, Ed25519PubKey } from '../../modules/tx/publicKey.ts'
 import { ExtensionOptionDynamicFeeTx, Tx } from '../../modules/tx/types.ts'
+import { VESTING_ACCOUNT_TYPES } from '../../modules/vesting/types.ts'
 import type { AnyMessageType, JsonContext } from '../../primitives/protoScalars.ts'
-import {
-  any,
-  defineMessage,
-  int64,
-  message,
-  repeated,
-  string,
-  timestamp,
-  uint64,
-} from '../../primitives/protoSchema.ts'
+import { defineMessage, int64, string, timestamp } from '../../primitives/protoSchema.ts'
 import { ExtensionOptionsEthereumTx, MsgEthereumTx, MsgEthereumTxResponse } from './ethereumTx.ts'
-
-/** cosmos.auth.v1beta1.BaseAccount */
-export const BaseAccount = defineMessage('cosmos.auth.v1beta1.BaseAccount', {
-  address: string(1),
-  pubKey: any(2),
-  accountNumber: uint64(3),
-  sequence: uint64(4),
-})
-
-/** cosmos.auth.v1beta1.ModuleAccount */
-export const ModuleAccount = defineMessage('cosmos.auth.v1beta1.ModuleAccount', {
-  baseAccount: message(1, BaseAccount),
-  name: string(2),
-  permissions: repeated(string(3)),
-})
 
 /** cosmos.evidence.v1beta1.Equivocation: that a validator signed two blocks. */
 export const Equivocation = defineMessage('cosmos.evidence.v1beta1.Equivocation', {
@@ -41,6 +19,7 @@ const OTHER_TYPES: readonly AnyMessageType[] = [
   ...[...ANY_TYPES.values()].map(({ type }) => type),
   BaseAccount,
   ModuleAccount,
+  ...VESTING_ACCOUNT_TYPES,
   Equivocation,
   Tx,
   MsgEthereumTx,

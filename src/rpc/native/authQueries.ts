@@ -1,22 +1,14 @@
 import { AUTH_PARAMS } from '../../modules/auth/params.ts'
 import { getPublicKey } from '../../modules/auth/publicKeys.ts'
+import { BaseAccount, ModuleAccount } from '../../modules/auth/types.ts'
 import { MODULE_ACCOUNT_NAMES } from '../../modules/moduleAccounts.ts'
 import { PageRequest } from '../../modules/pagination.ts'
+import { vestingAccountOf } from '../../modules/vesting/types.ts'
 import { type Address, BECH32_ACCOUNT, moduleAddress, toBech32 } from '../../primitives/address.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
-import {
-  type AnyValue,
-  any,
-  bytes,
-  int64,
-  message,
-  repeated,
-  string,
-  uint64,
-  type ValueOf,
-} from '../../primitives/protoSchema.ts'
+import { type AnyValue, any, bytes, int64, message, repeated, string, uint64 } from '../../primitives/protoSchema.ts'
+import { getSchedule } from '../../state/vesting.ts'
 import { readAccount } from './addresses.ts'
-import { BaseAccount, ModuleAccount } from './anyTypes.ts'
 import { addressKey, paginate } from './paginate.ts'
 import { definePagedQuery, defineParamsQuery, defineQuery, type NativeQuery, type QueryContext } from './query.ts'
 import { invalidArgument, notFound } from './queryError.ts'
@@ -141,15 +133,22 @@ function requireAccount(context: QueryContext, address: Address): AnyValue {
 }
 
 function findAccount(context: QueryContext, address: Address): AnyValue | undefined {
-  const isKnown = context.world.exists(address) || moduleOf(address) !== undefined
+  const { world } = context
+  const isVesting = world.hasVesting() && getSchedule(world.native, address) !== undefined
+  const isKnown = world.exists(address) || isVesting || moduleOf(address) !== undefined
   return isKnown ? accountOf(context, address) : undefined
 }
 
-/** A BaseAccount or ModuleAccount. */
+/** A BaseAccount, a ModuleAccount or a vesting one. */
 function accountOf(context: QueryContext, address: Address): AnyValue {
   const base = baseAccount(context, address)
   const name = moduleOf(address)
-  if (name === undefined) return { typeUrl: BaseAccount.typeUrl, value: BaseAccount.encode(base) }
+  if (name === undefined) {
+    const { native } = context.world
+    const schedule = getSchedule(native, address)
+    if (schedule !== undefined) return vestingAccountOf(native, address, schedule, base)
+    return { typeUrl: BaseAccount.typeUrl, value: BaseAccount.encode(base) }
+  }
   const account = { baseAccount: base, name, permissions: PERMISSIONS[name] }
   return { typeUrl: ModuleAccount.typeUrl, value: ModuleAccount.encode(account) }
 }
@@ -158,7 +157,7 @@ function moduleOf(address: Address): ModuleAccountName | undefined {
   return MODULE_ACCOUNTS.find((account) => equalBytes(account.address, address))?.name
 }
 
-function baseAccount({ world }: QueryContext, address: Address): ValueOf<typeof BaseAccount> {
+function baseAccount({ world }: QueryContext, address: Address): BaseAccount {
   return {
     address: toBech32(address),
     pubKey: getPublicKey(world.native, address),

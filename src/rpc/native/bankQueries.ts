@@ -9,7 +9,7 @@ import {
 } from '../../modules/bank/params.ts'
 import { BASE_DENOM, Coin, coinsOf, isValidDenom } from '../../modules/coin.ts'
 import { PageRequest, PageResponse } from '../../modules/pagination.ts'
-import { toBech32 } from '../../primitives/address.ts'
+import { type Address, toBech32 } from '../../primitives/address.ts'
 import { bool, defineMessage, embedded, message, repeated, string } from '../../primitives/protoSchema.ts'
 import { readAccount } from './addresses.ts'
 import { accountsWalk } from './authQueries.ts'
@@ -50,7 +50,11 @@ export const BANK_QUERIES: readonly NativeQuery[] = [
     get: [`${BASE}/spendable_balances/{address}`],
     request: { address: string(1), pagination: message(2, PageRequest) },
     response: balancesResponse,
-    run: allBalances,
+    run: async (context, { address, pagination: page }) => {
+      const coins = coinsOf(spendableOf(context, readAccount(address)))
+      const { items, pagination } = await coinPage(context, coins, page)
+      return { balances: items, pagination }
+    },
   }),
   defineQuery({
     service: SERVICE,
@@ -58,7 +62,11 @@ export const BANK_QUERIES: readonly NativeQuery[] = [
     get: [`${BASE}/spendable_balances/{address}/by_denom`],
     request: { address: string(1), denom: string(2) },
     response: { balance: message(1, Coin) },
-    run: (context, { address, denom }) => ({ balance: balanceOf(context, address, denom) }),
+    run: (context, { address, denom }) => {
+      const account = readAccount(address)
+      checkDenom(denom)
+      return { balance: { denom, amount: denom === BASE_DENOM ? spendableOf(context, account) : 0n } }
+    },
   }),
   defineQuery({
     service: SERVICE,
@@ -148,6 +156,12 @@ function balanceOf({ world }: QueryContext, address: string, denom: string): Coi
   const account = readAccount(address)
   checkDenom(denom)
   return { denom, amount: denom === BASE_DENOM ? world.getBalance(account) : 0n }
+}
+
+/** Acoin that is not locked at the time of the state's block. */
+function spendableOf({ world, block }: QueryContext, account: Address): bigint {
+  if (world.hasVesting()) world.setTime(Math.floor(block.timeMs / 1000))
+  return world.getSpendable(account)
 }
 
 async function allBalances(

@@ -266,7 +266,7 @@ export class ChainEVM extends EVM {
 
   protected override async _reduceSenderBalance(_account: Account, message: Message): Promise<void> {
     const { caller, value } = message
-    if (this.world.getBalance(caller.bytes) < value) throw new EVMError('insufficient balance')
+    if (this.world.getSpendable(caller.bytes) < value) throw new EVMError('insufficient balance')
     this.world.subBalance(caller.bytes, value)
   }
 

@@ -1,6 +1,7 @@
-import { EVM, EVMError, EVMMockBlockchain, type ExecResult } from '@ethereumjs/evm'
-import { createZeroAddress } from '@ethereumjs/util'
-import { bytesToBigInt } from '../../../primitives/bytes.ts'
+import { EVM, EVMError, EVMMockBlockchain, type ExecResult, type Message } from '@ethereumjs/evm'
+import { type Address, createZeroAddress } from '@ethereumjs/util'
+import { bytesToBigInt, EMPTY_BYTES } from '../../../primitives/bytes.ts'
+import type { WorldState } from '../../../state/world.ts'
 import { OP } from '../../opcodes.ts'
 import { createChainCommon } from './chainCommon.ts'
 import { evmCrypto } from './evmCrypto.ts'
@@ -56,6 +57,46 @@ export class FrameInterpreter extends Stock {
       if (error.error !== STOP) return { runState: state, exceptionError: error }
     }
     return { runState: state }
+  }
+
+  /** A call of more than the account may spend fails as one of more than it has does. */
+  override async _baseCall(message: Message): Promise<bigint> {
+    if (message.delegatecall || this.#canSpend(message.value)) return super._baseCall(message)
+    return this.#refused()
+  }
+
+  override async create(...args: Parameters<StockInterpreter['create']>): Promise<bigint> {
+    const [, value] = args
+    return this.#canSpend(value) ? super.create(...args) : this.#refused()
+  }
+
+  /** Locked coins stay. */
+  override async _selfDestruct(beneficiary: Address): Promise<void> {
+    const world = this.#world
+    const { address, contract } = this._env
+    const locked = world.getBalance(address.bytes) - world.getSpendable(address.bytes)
+    if (locked === 0n) return super._selfDestruct(beneficiary)
+    contract.balance -= locked
+    try {
+      return await super._selfDestruct(beneficiary)
+    } finally {
+      // Unless it keeps all coins, the account has none now.
+      if (world.getBalance(address.bytes) === 0n) world.setBalance(address.bytes, locked)
+    }
+  }
+
+  /** The EVM that a frame runs in is a ChainEVM. */
+  get #world(): WorldState {
+    return (this._evm as unknown as { readonly world: WorldState }).world
+  }
+
+  #canSpend(value: bigint): boolean {
+    return value === 0n || !this.#world.hasVesting() || this.#world.getSpendable(this._env.address.bytes) >= value
+  }
+
+  #refused(): bigint {
+    this._runState.returnBytes = EMPTY_BYTES
+    return 0n
   }
 
   async #loop(state: FrameState, code: Uint8Array): Promise<void> {

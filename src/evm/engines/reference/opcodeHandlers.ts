@@ -61,13 +61,13 @@ function burningHandler(original: Handler): Handler {
     const { address } = frame.env
     const world = worldOf(frame)
     const [beneficiary] = frame.stack.peek(1)
-    const balance = world.getBalance(address.bytes)
+    const given = world.getSpendable(address.bytes)
     const recipient = beneficiary === undefined ? undefined : bigIntToBytes(beneficiary & ADDRESS_MASK, 20)
-    if (recipient !== undefined) recordTransfer(world, address.bytes, recipient, balance)
+    if (recipient !== undefined) recordTransfer(world, address.bytes, recipient, given)
     const toSelf = recipient !== undefined && equalBytes(recipient, address.bytes)
     const burns =
       toSelf && (!common.isActivatedEIP(6780) || frame.env.createdAddresses?.has(address.toString()) === true)
-    if (burns) recordBurn(world, address.bytes, balance)
+    if (burns) recordBurn(world, address.bytes, given)
     return original(frame, common)
   }
 }

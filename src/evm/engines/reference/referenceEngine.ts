@@ -46,7 +46,7 @@ async function runMessage(
   environment: ExecutionEnvironment,
 ): Promise<ExecutionResult> {
   const { world, transaction } = environment
-  if (world.getBalance(message.caller) < message.value) {
+  if (world.getSpendable(message.caller) < message.value) {
     return failed(FAILURE_MESSAGES.insufficientBalance, 0n)
   }
   if (environment.tracer !== undefined) attachTracer(evm, environment)

@@ -285,7 +285,7 @@ class TracingSession {
     }
     let error: string = FAILURE_MESSAGES.nonceOverflow
     if (depth > MAX_DEPTH) error = FAILURE_MESSAGES.callDepth
-    else if (value > world.getBalance(from)) error = FAILURE_MESSAGES.insufficientBalance
+    else if (value > world.getSpendable(from)) error = FAILURE_MESSAGES.insufficientBalance
     this.#enter(enter)
     this.#tracer.onExit?.({ depth, output: EMPTY_BYTES, gasUsed: 0n, error, reverted: true })
   }
@@ -308,7 +308,7 @@ class TracingSession {
       opHandler: async (frame, common) => {
         const from = frame.env.address.bytes
         const to = bigIntToBytes((frame.stack.getStack().at(-1) ?? 0n) & ADDRESS_MASK, 20)
-        const value = this.#environment.world.getBalance(from)
+        const value = this.#environment.world.getSpendable(from)
         try {
           await entry.opHandler(frame, common)
         } catch (error) {

@@ -8,6 +8,7 @@ import {
   ENV_FORK,
   ENV_GAS_LIMIT,
   ENV_GAS_PRICE,
+  ENV_HAS_VESTING,
   ENV_NUMBER,
   ENV_ORIGIN,
   ENV_PREV_RANDAO,
@@ -49,7 +50,7 @@ export function writeBlock(
 
 /** Writes what belongs to the transaction. The blob hashes live until the engine's next reset. */
 export function writeTransaction({ memory, engine, environment, tracing }: RunState, base: number): void {
-  const { transaction, refundBefore = 0n } = environment
+  const { transaction, refundBefore = 0n, world } = environment
   const { blobHashes } = transaction
   memory.writeBytesAsWord(base + ENV_ORIGIN, transaction.origin)
   memory.writeWord(base + ENV_GAS_PRICE, transaction.gasPrice)
@@ -60,6 +61,7 @@ export function writeTransaction({ memory, engine, environment, tracing }: RunSt
   view.setUint32(base + ENV_BLOB_HASH_COUNT, blobHashes.length, true)
   view.setUint32(base + ENV_TRACE, tracing?.flags ?? 0, true)
   view.setBigInt64(base + ENV_REFUND_BEFORE, refundBefore, true)
+  view.setUint32(base + ENV_HAS_VESTING, world.hasVesting() ? 1 : 0, true)
 }
 
 function forkNumber({ fork }: Rules): number {

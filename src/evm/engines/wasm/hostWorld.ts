@@ -81,6 +81,11 @@ function accountImports(run: RunState) {
       return run.world.isWarmAddress(address) || isStandardPrecompile(address, run.environment.rules.fork) ? 1 : 0
     },
 
+    loadSpendable(pointer: number, out: number): void {
+      const { memory, world } = run
+      memory.writeWord(out, world.getSpendable(memory.read(pointer, first)))
+    },
+
     /** EIP-161: a transfer of nothing touches the recipient. */
     transfer(from: number, to: number, value: number): void {
       const { memory, world } = run
@@ -248,16 +253,19 @@ export function beginContract(world: WorldState, address: Address, creator: Addr
   if (value > 0n) moveValue(world, creator, address, value)
 }
 
-/** EIP-6780: only what the same transaction created is deleted, and what such a contract gives to itself is burnt. */
+/**
+ * EIP-6780: only what the same transaction created is deleted, and what such a contract gives to itself is burnt. Locked coins are
+ * neither given nor burnt.
+ */
 function destroyContract(world: WorldState, address: Address, beneficiary: Address): void {
-  const balance = world.getBalance(address)
+  const given = world.getSpendable(address)
   const isNew = world.isCreated(address)
   if (!equalBytes(address, beneficiary)) {
-    if (balance > 0n) moveValue(world, address, beneficiary, balance)
+    if (given > 0n) moveValue(world, address, beneficiary, given)
     else world.touch(beneficiary)
   } else if (isNew) {
-    recordBurn(world, address, balance)
-    world.setBalance(address, 0n)
+    recordBurn(world, address, given)
+    world.setBalance(address, world.getBalance(address) - given)
   }
   if (isNew) world.markSelfDestructed(address)
 }

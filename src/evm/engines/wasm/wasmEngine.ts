@@ -40,7 +40,7 @@ export function createWasmEngine(module: WasmModule, options: WasmEngineOptions)
   return {
     name: 'wasm',
     async run(message, environment) {
-      if (environment.world.getBalance(message.caller) < message.value) {
+      if (environment.world.getSpendable(message.caller) < message.value) {
         return failed(FAILURE_MESSAGES.insufficientBalance, 0n)
       }
       const instance = idle.pop() ?? new WasmInstance(module, options)
@@ -69,7 +69,7 @@ const KEPT_SHORT_MEMORY = 64 * 1024 * 1024
 export function createShortRuns(module: WasmModule, options: InstanceOptions) {
   let kept: WasmInstance | undefined
   return (message: Message, environment: ExecutionEnvironment, work: bigint): ExecutionResult | undefined => {
-    if (environment.world.getBalance(message.caller) < message.value) {
+    if (environment.world.getSpendable(message.caller) < message.value) {
       return failed(FAILURE_MESSAGES.insufficientBalance, 0n)
     }
     const instance = kept ?? new WasmInstance(module, options)

@@ -27,6 +27,11 @@ import {
   MsgEditValidator,
   MsgUndelegate,
 } from 'cosmjs-types/cosmos/staking/v1beta1/tx'
+import {
+  MsgCreatePeriodicVestingAccount,
+  MsgCreatePermanentLockedAccount,
+  MsgCreateVestingAccount,
+} from 'cosmjs-types/cosmos/vesting/v1beta1/tx'
 import { describe, expect, it } from 'vitest'
 import { MESSAGE_COMMANDS } from '../../../../src/cli/commands/tx.ts'
 import { DEVNET_ACCOUNTS } from '../../../../src/cli/devnetAccounts.ts'
@@ -48,6 +53,11 @@ const KEY = Buffer.alloc(32, 7).toString('base64')
 const directory = mkdtempSync(join(tmpdir(), 'coind-tx-'))
 const PROPOSAL = join(directory, 'proposal.json')
 writeFileSync(PROPOSAL, JSON.stringify({ title: 'T', summary: 'S', deposit: '1.5COIN', expedited: true }))
+const PERIODS = join(directory, 'periods.json')
+writeFileSync(
+  PERIODS,
+  JSON.stringify({ start_time: 1625204910, periods: [{ coins: '1.5COIN', length_seconds: 2592000 }] }),
+)
 const MESSAGES = join(directory, 'messages.json')
 writeFileSync(
   MESSAGES,
@@ -82,6 +92,9 @@ const DECODERS: Readonly<Record<string, { decode(bytes: Uint8Array): unknown }>>
     MsgGrantAllowance,
     MsgRevokeAllowance,
     MsgPruneAllowances,
+    MsgCreateVestingAccount,
+    MsgCreatePermanentLockedAccount,
+    MsgCreatePeriodicVestingAccount,
   ].map((type) => [type.typeUrl, type]),
 )
 
@@ -236,13 +249,38 @@ describe('commands below coind tx', () => {
     ['feegrant grant', [OTHER], { spendLimit: '1.5COIN' }, [{ granter: FROM, grantee: OTHER }]],
     ['feegrant revoke', [OTHER], {}, [{ granter: FROM, grantee: OTHER }]],
     ['feegrant prune', [], {}, [{ pruner: FROM }]],
+    [
+      'vesting create-vesting-account',
+      [OTHER_HEX, '1.5COIN', '1798761600'],
+      { delayed: true },
+      [{ fromAddress: FROM, toAddress: OTHER, amount: [COIN], endTime: 1_798_761_600n, delayed: true }],
+    ],
+    [
+      'vesting create-permanent-locked-account',
+      [OTHER, '1.5COIN'],
+      {},
+      [{ fromAddress: FROM, toAddress: OTHER, amount: [COIN] }],
+    ],
+    [
+      'vesting create-periodic-vesting-account',
+      [OTHER, PERIODS],
+      {},
+      [
+        {
+          fromAddress: FROM,
+          toAddress: OTHER,
+          startTime: 1_625_204_910n,
+          vestingPeriods: [{ length: 2_592_000n, amount: [COIN] }],
+        },
+      ],
+    ],
     ['messages send', [MESSAGES], {}, [{ typeUrl: '/cosmos.gov.v1.MsgVote', proposalId: 7n, voter: OTHER }]],
   ])('%s', async (command, args, options, expected) => {
     expect(await build(command, args, options)).toMatchObject(expected)
   })
 
   it('have a test each', () => {
-    expect(MESSAGE_COMMANDS.map(({ group, name }) => `${group} ${name}`)).toHaveLength(26)
+    expect(MESSAGE_COMMANDS.map(({ group, name }) => `${group} ${name}`)).toHaveLength(29)
   })
 
   it.each<[string, readonly string[], Readonly<Record<string, string>>, string]>([

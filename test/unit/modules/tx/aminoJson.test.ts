@@ -110,6 +110,14 @@ const VALUES: Record<string, fc.Arbitrary<unknown>> = {
     initialDeposit: coins,
     proposer: account,
   }),
+  // CosmJS writes `delayed` also when it is false.
+  '/cosmos.vesting.v1beta1.MsgCreateVestingAccount': fc.record({
+    fromAddress: account,
+    toAddress: account,
+    amount: coins,
+    endTime: fc.bigInt(1n, 2n ** 62n),
+    delayed: fc.constant(true),
+  }),
 }
 
 /** CosmJS shows a weight of 1 as `1000…`. */

@@ -1,0 +1,57 @@
+import type { Address } from '../../primitives/address.ts'
+import { getDelegated, getSchedule, putDelegated, vestingAt } from '../../state/vesting.ts'
+import { type TransferResult, transfer } from '../bank/ledger.ts'
+import type { ModuleContext } from '../context.ts'
+
+/*
+ * What a vesting account delegates: its locked coins first, so that it keeps those that it may spend, and what comes back is first taken for
+ * coins that were free (x/auth/vesting/types/vesting_account.go, x/bank/keeper/keeper.go). A slash burns staked coins and changes nothing
+ * here, as in the SDK: coins that were locked and are burnt count as delegated for ever.
+ */
+
+/** Moves coins of an account, locked or not, into a pool of staking. @param amount acoin, above 0 */
+export function delegateCoins(
+  context: ModuleContext,
+  delegator: Address,
+  pool: Address,
+  amount: bigint,
+): TransferResult {
+  const { world } = context
+  const balance = world.getBalance(delegator)
+  if (balance < amount) return { ok: false, reason: 'insufficientFunds', balance }
+  trackDelegation(context, delegator, amount)
+  world.subDelegated(delegator, amount)
+  world.addBalance(pool, amount)
+  return { ok: true }
+}
+
+/** Moves coins from a pool of staking back to their account. @param amount acoin, above 0 */
+export function undelegateCoins(
+  { world }: ModuleContext,
+  pool: Address,
+  delegator: Address,
+  amount: bigint,
+): TransferResult {
+  const moved = transfer(world, pool, delegator, amount)
+  if (moved.ok && world.hasVesting() && getSchedule(world.native, delegator) !== undefined) {
+    const { vesting, free } = getDelegated(world.native, delegator)
+    const ofFree = smaller(free, amount)
+    const ofVesting = smaller(vesting, amount - ofFree)
+    putDelegated(world.native, delegator, { vesting: vesting - ofVesting, free: free - ofFree })
+  }
+  return moved
+}
+
+/** TrackDelegation: of `amount`, what still vests and is not delegated counts as vesting, the rest as free. */
+function trackDelegation({ world, block }: ModuleContext, delegator: Address, amount: bigint): void {
+  const schedule = world.hasVesting() ? getSchedule(world.native, delegator) : undefined
+  if (schedule === undefined) return
+  const { vesting, free } = getDelegated(world.native, delegator)
+  const undelegated = vestingAt(schedule, BigInt(Math.floor(block.timeMs / 1000))) - vesting
+  const ofVesting = undelegated > 0n ? smaller(undelegated, amount) : 0n
+  putDelegated(world.native, delegator, { vesting: vesting + ofVesting, free: free + amount - ofVesting })
+}
+
+function smaller(a: bigint, b: bigint): bigint {
+  return a < b ? a : b
+}
