@@ -12,6 +12,7 @@ import { FEEGRANT_GAS } from '../../src/modules/feegrant/messages.ts'
 import { GOV_GAS } from '../../src/modules/gov/messages.ts'
 import { SLASHING_GAS } from '../../src/modules/slashing/messages.ts'
 import { STAKING_GAS } from '../../src/modules/staking/messages.ts'
+import { VESTING_GAS } from '../../src/modules/vesting/messages.ts'
 import { NATIVE_TOKEN_GAS } from '../../src/precompiles/nativeToken.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
@@ -106,6 +107,7 @@ describe('the documents', () => {
       [GOV_GAS.submitProposal, GOV_GAS.deposit, GOV_GAS.vote, GOV_GAS.cancelProposal],
       [AUTHZ_GAS.grant, AUTHZ_GAS.revoke, AUTHZ_GAS.exec, AUTHZ_GAS.execMessage],
       [FEEGRANT_GAS.grant, FEEGRANT_GAS.revoke, FEEGRANT_GAS.prune],
+      [VESTING_GAS.create, VESTING_GAS.period],
     ])
   })
 

@@ -17,7 +17,7 @@ import {
 } from './types.ts'
 
 /** Gas of the module's messages: a send, the entries of the new account, and the filter of all. */
-const VESTING_GAS = {
+export const VESTING_GAS = {
   create: 60_000n,
   /** each period of a schedule */
   period: 3_000n,

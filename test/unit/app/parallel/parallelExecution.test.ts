@@ -3,11 +3,13 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { assemble } from '../../../../bench/code/assemble.ts'
 import type { ParallelCounts } from '../../../../src/app/parallel/parallelExecution.ts'
-import { createAddress } from '../../../../src/evm/contractAddress.ts'
+import { create2Address, createAddress } from '../../../../src/evm/contractAddress.ts'
 import { MsgSend } from '../../../../src/modules/bank/messages.ts'
 import { FEE_COLLECTOR } from '../../../../src/modules/moduleAccounts.ts'
-import { toBech32 } from '../../../../src/primitives/address.ts'
+import { MsgCreatePermanentLockedAccount } from '../../../../src/modules/vesting/types.ts'
+import { type Address, toBech32 } from '../../../../src/primitives/address.ts'
 import { bigIntToBytes, bytesToHex, concatBytes, hexToBytes } from '../../../../src/primitives/bytes.ts'
+import type { AnyValue } from '../../../../src/primitives/protoSchema.ts'
 import { readStateHead } from '../../../../src/state/head.ts'
 import { createViewCaches, openView } from '../../../../src/state/view.ts'
 import { Database } from '../../../../src/storage/database.ts'
@@ -16,8 +18,8 @@ import { firstSeed, runs } from '../../../propertyRuns.ts'
 import { createRandom } from '../../state/randomChain.ts'
 import { createTestChain, type TestChain, type TestChainOptions } from '../testChain.ts'
 
-/** Few accounts, so that transactions meet. */
-const KEYS = Array.from({ length: 6 }, (_, index) => bytesToHex(bigIntToBytes(BigInt(index + 1), 32)))
+/** Few accounts, so that transactions meet. Coins of the last one are locked. */
+const KEYS = Array.from({ length: 7 }, (_, index) => bytesToHex(bigIntToBytes(BigInt(index + 1), 32)))
 const ACCOUNTS = KEYS.map((key) => privateKeyToAccount(key))
 const word = (value: bigint | `0x${string}`): Uint8Array => bigIntToBytes(BigInt(value), 32)
 
@@ -75,7 +77,7 @@ const pad = (...values: readonly (bigint | `0x${string}`)[]): `0x${string}` =>
 /** Transactions of both kinds that get into each other's way, by a seed. */
 class RandomBlocks {
   readonly #random: (below: number) => number
-  readonly #nonces = ACCOUNTS.map((_, index) => (index === 0 ? CODES.length : 0))
+  readonly #nonces = ACCOUNTS.map((_, index) => (index === 0 ? CODES.length + 1 : 0))
 
   constructor(seed: number) {
     this.#random = createRandom(seed)
@@ -144,23 +146,41 @@ class RandomBlocks {
     }
   }
 
+  /** A send, or an account whose coins are locked where the contract of MAKER may be, or come to be. */
   #native(from: number, sequence: number, other: `0x${string}`): Uint8Array {
-    const message = anyOf(MsgSend, {
-      fromAddress: toBech32(hexToBytes(ACCOUNTS[from]!.address)),
-      toAddress: toBech32(hexToBytes(other)),
-      amount: [{ denom: 'acoin', amount: 7n }],
-    })
-    return signTestTransaction({
-      messages: [message],
-      signers: [{ privateKey: hexToBytes(KEYS[from]!), sequence }],
-      gasLimit: 100_000n,
-    })
+    const salt = word(BigInt(this.#random(8)))
+    const message =
+      this.#random(3) > 0
+        ? payment(MsgSend, from, hexToBytes(other), 7n)
+        : payment(MsgCreatePermanentLockedAccount, from, create2Address(hexToBytes(maker!), salt, INIT), 7n)
+    return native(from, sequence, [message])
   }
+}
+
+function payment(
+  type: typeof MsgSend | typeof MsgCreatePermanentLockedAccount,
+  from: number,
+  to: Address,
+  amount: bigint,
+): AnyValue {
+  return anyOf(type, {
+    fromAddress: toBech32(hexToBytes(ACCOUNTS[from]!.address)),
+    toAddress: toBech32(to),
+    amount: [{ denom: 'acoin', amount }],
+  })
+}
+
+function native(from: number, sequence: number, messages: readonly AnyValue[]): Uint8Array {
+  const signers = [{ privateKey: hexToBytes(KEYS[from]!), sequence }]
+  return signTestTransaction({ messages, signers, gasLimit: 100_000n * BigInt(messages.length) })
 }
 
 /** A chain with the contracts. */
 async function openChain(options: TestChainOptions): Promise<TestChain> {
-  const fundedAccounts = ACCOUNTS.map(({ address }) => ({ address: hexToBytes(address), balanceAcoin: 10n ** 21n }))
+  const fundedAccounts = ACCOUNTS.slice(0, -1).map(({ address }) => ({
+    address: hexToBytes(address),
+    balanceAcoin: 10n ** 21n,
+  }))
   const chain = await createTestChain(
     { fundedAccounts, precompileGasLimit: 200_000n },
     { indexTraces: true, ...options },
@@ -168,7 +188,12 @@ async function openChain(options: TestChainOptions): Promise<TestChain> {
   const creations = CODES.map((code, nonce) =>
     ACCOUNTS[0]!.signTransaction({ ...FIELDS, gas: 3_000_000n, nonce, data: creationOf(code) }),
   )
-  await chain.produce((await Promise.all(creations)).map(hexToBytes))
+  const last = hexToBytes(ACCOUNTS.at(-1)!.address)
+  const locked = native(0, CODES.length, [
+    payment(MsgCreatePermanentLockedAccount, 0, last, 10n ** 20n),
+    payment(MsgSend, 0, last, 3n * 10n ** 16n),
+  ])
+  await chain.produce([...(await Promise.all(creations)).map(hexToBytes), locked])
   return chain
 }
 
