@@ -17,6 +17,7 @@ import { MINT_PARAMS } from '../modules/mint/params.ts'
 import { SLASHING_PARAMS } from '../modules/slashing/params.ts'
 import { initStaking, stakingGenesisOf } from '../modules/staking/initStaking.ts'
 import { initModuleVersions } from '../modules/upgrade/moduleVersions.ts'
+import { initVesting } from '../modules/vesting/initVesting.ts'
 import { ZERO_ADDRESS } from '../primitives/address.ts'
 import { parseDecimal } from '../primitives/decimal.ts'
 import { EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, type Hash, ZERO_HASH } from '../primitives/hash.ts'
@@ -62,6 +63,10 @@ export function applyGenesis(world: WorldState, { accounts, timeMs, modules, con
     if (code.length > 0) world.setCode(address, code)
   }
   initAuth(world.native, AUTH_PARAMS.type.fromJson(modules.auth.params, NO_TYPES))
+  initVesting(
+    world.native,
+    modules.auth.accounts.filter((entry) => 'base_vesting_account' in entry),
+  )
   initBank(world.native, {
     params: BANK_PARAMS.type.fromJson(modules.bank.params, NO_TYPES),
     sendEnabled: [],

@@ -155,10 +155,13 @@ function existingGenesis(config: InitConfig, paths: DataPaths, key: ConsensusKey
   }
 }
 
-/** @throws ConfigError when the file cannot be read or is not a genesis */
-export function readGenesisFile(path: string): Genesis {
+/**
+ * @param isDraft whether it may still be without validators
+ * @throws ConfigError when the file cannot be read or is not a genesis
+ */
+export function readGenesisFile(path: string, isDraft = false): Genesis {
   try {
-    return parseGenesis(readFileSync(path, 'utf8'))
+    return parseGenesis(readFileSync(path, 'utf8'), isDraft)
   } catch (error) {
     if (error instanceof GenesisError) throw new ConfigError(`${path}: ${error.message}`)
     throw new ConfigError(`${path} cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)})`)

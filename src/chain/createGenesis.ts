@@ -74,17 +74,37 @@ const NEVER = '1970-01-01T00:00:00Z'
  * @throws GenesisError when the input cannot make a valid one
  */
 export function createGenesis(input: GenesisInput): Genesis {
-  const evmChainId = evmChainIdOf(input.chainId)
-  if (evmChainId === undefined) throw new GenesisError('chain_id', 'expected <name>_<EVM chain ID>-<revision>')
   const funded = input.fundedAccounts ?? []
   if (funded.some(({ address }) => equalBytes(address, input.wallet))) {
     throw new GenesisError('app_state.bank.balances', 'the genesis wallet holds the initial supply and nothing more')
   }
   const holders = [{ address: input.wallet, balanceAcoin: INITIAL_SUPPLY_ACOIN }, ...funded]
   const validators = [{ ...input, operator: input.wallet }, ...(input.otherValidators ?? [])]
+  const genesis = genesisOf(input, holders, validators)
+  checkGenesis(genesis)
+  return genesis
+}
+
+/**
+ * A genesis without accounts and validators: the operators of a new network add both (`addGenesisAccount`, `collectGentxs`).
+ * @throws GenesisError for a chain ID that is none
+ */
+export function createDraftGenesis(input: Pick<GenesisInput, 'chainId' | 'genesisTimeMs'>): Genesis {
+  const genesis = genesisOf(input, [], [])
+  checkGenesis(genesis, true)
+  return genesis
+}
+
+function genesisOf(
+  input: Omit<GenesisInput, 'wallet' | 'selfDelegationAcoin' | 'consensusPublicKey' | 'moniker'>,
+  holders: readonly FundedAccount[],
+  validators: readonly GenesisValidatorInput[],
+): Genesis {
+  const evmChainId = evmChainIdOf(input.chainId)
+  if (evmChainId === undefined) throw new GenesisError('chain_id', 'expected <name>_<EVM chain ID>-<revision>')
   const bonded = validators.reduce((sum, { selfDelegationAcoin }) => sum + selfDelegationAcoin, 0n)
   const genesisTime = new Date(input.genesisTimeMs).toISOString().replace(/\.\d+Z$/, 'Z')
-  const genesis: Genesis = {
+  return {
     app_name: 'coind',
     genesis_time: genesisTime,
     chain_id: input.chainId,
@@ -116,8 +136,6 @@ export function createGenesis(input: GenesisInput): Genesis {
       erc20: erc20Section(input.hasNativeToken ?? true),
     },
   }
-  checkGenesis(genesis)
-  return genesis
 }
 
 function consensusSection(
@@ -125,16 +143,25 @@ function consensusSection(
   validators: readonly GenesisValidatorInput[],
 ): Genesis['consensus'] {
   return {
-    validators: validators.map(({ consensusPublicKey, selfDelegationAcoin, moniker }) => ({
-      address: bytesToUpperHex(ed25519Address(consensusPublicKey)),
-      pub_key: { type: 'tendermint/PubKeyEd25519', value: base64(consensusPublicKey) },
-      power: (selfDelegationAcoin / POWER_REDUCTION_ACOIN).toString(),
-      name: moniker,
-    })),
+    validators: validators.map(consensusRecord),
     params: {
       ...CONSENSUS_PARAMETERS,
       block: { ...CONSENSUS_PARAMETERS.block, max_gas: (input.blockGasLimit ?? DEFAULT_BLOCK_GAS_LIMIT).toString() },
     },
+  }
+}
+
+/** A validator in `consensus.validators`. */
+export function consensusRecord({
+  consensusPublicKey,
+  selfDelegationAcoin,
+  moniker,
+}: Omit<GenesisValidatorInput, 'operator'>): Genesis['consensus']['validators'][number] {
+  return {
+    address: bytesToUpperHex(ed25519Address(consensusPublicKey)),
+    pub_key: { type: 'tendermint/PubKeyEd25519', value: base64(consensusPublicKey) },
+    power: (selfDelegationAcoin / POWER_REDUCTION_ACOIN).toString(),
+    name: moniker,
   }
 }
 
@@ -165,32 +192,47 @@ function bankSection(holders: readonly FundedAccount[]): Genesis['app_state']['b
   }
 }
 
-function stakingSection(
-  validators: readonly GenesisValidatorInput[],
-  genesisTime: string,
-): Genesis['app_state']['staking'] {
+function stakingSection(validators: readonly GenesisValidatorInput[], genesisTime: string): StakingSection {
   return {
     ...MODULE_DEFAULTS.staking,
-    validators: validators.map(({ operator, selfDelegationAcoin, consensusPublicKey, moniker }) => ({
-      operator_address: toBech32(operator, BECH32_OPERATOR),
-      consensus_pubkey: { '@type': '/cosmos.crypto.ed25519.PubKey', key: base64(consensusPublicKey) },
-      jailed: false,
-      status: 'BOND_STATUS_BONDED',
-      tokens: selfDelegationAcoin.toString(),
-      delegator_shares: sharesOf(selfDelegationAcoin),
-      description: { moniker, identity: '', website: '', security_contact: '', details: '' },
-      unbonding_height: '0',
-      unbonding_time: NEVER,
-      commission: { commission_rates: COMMISSION, update_time: genesisTime },
-      min_self_delegation: '1',
-      unbonding_on_hold_ref_count: '0',
-      unbonding_ids: [],
-    })),
-    delegations: validators.map(({ operator, selfDelegationAcoin }) => ({
-      delegator_address: toBech32(operator),
-      validator_address: toBech32(operator, BECH32_OPERATOR),
-      shares: sharesOf(selfDelegationAcoin),
-    })),
+    validators: validators.map((validator) => stakingRecord(validator, genesisTime)),
+    delegations: validators.map(selfDelegation),
+  }
+}
+
+type StakingSection = Genesis['app_state']['staking']
+
+/** A validator in `app_state.staking.validators`, with the usual commission. */
+export function stakingRecord(
+  { operator, selfDelegationAcoin, consensusPublicKey, moniker }: GenesisValidatorInput,
+  genesisTime: string,
+): StakingSection['validators'][number] {
+  return {
+    operator_address: toBech32(operator, BECH32_OPERATOR),
+    consensus_pubkey: { '@type': '/cosmos.crypto.ed25519.PubKey', key: base64(consensusPublicKey) },
+    jailed: false,
+    status: 'BOND_STATUS_BONDED',
+    tokens: selfDelegationAcoin.toString(),
+    delegator_shares: sharesOf(selfDelegationAcoin),
+    description: { moniker, identity: '', website: '', security_contact: '', details: '' },
+    unbonding_height: '0',
+    unbonding_time: NEVER,
+    commission: { commission_rates: COMMISSION, update_time: genesisTime },
+    min_self_delegation: '1',
+    unbonding_on_hold_ref_count: '0',
+    unbonding_ids: [],
+  }
+}
+
+/** Its operator's delegation. */
+export function selfDelegation({
+  operator,
+  selfDelegationAcoin,
+}: Pick<GenesisValidatorInput, 'operator' | 'selfDelegationAcoin'>): StakingSection['delegations'][number] {
+  return {
+    delegator_address: toBech32(operator),
+    validator_address: toBech32(operator, BECH32_OPERATOR),
+    shares: sharesOf(selfDelegationAcoin),
   }
 }
 

@@ -9,9 +9,10 @@ import { type Genesis, GenesisError, genesisSchema } from './genesisSchema.ts'
 
 /**
  * Reads a genesis file, or the genesis in an answer of /rpc/genesis, and checks that its parts agree with one another.
+ * @param isDraft whether it may still be without validators
  * @throws GenesisError
  */
-export function parseGenesis(json: string): Genesis {
+export function parseGenesis(json: string, isDraft = false): Genesis {
   let value: unknown
   try {
     value = JSON.parse(json)
@@ -23,7 +24,7 @@ export function parseGenesis(json: string): Genesis {
     const issue = result.error.issues[0]!
     throw new GenesisError(z.core.toDotPath(issue.path), issue.message)
   }
-  checkGenesis(result.data)
+  checkGenesis(result.data, isDraft)
   return result.data
 }
 

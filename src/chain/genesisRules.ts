@@ -1,10 +1,10 @@
 import { evmChainIdOf } from '../config/chainIds.ts'
 import { moduleAddress, parseAddress, toBech32, toChecksumAddress } from '../primitives/address.ts'
-import { bytesToUpperHex } from '../primitives/bytes.ts'
+import { bytesToHex, bytesToUpperHex } from '../primitives/bytes.ts'
 import { ed25519Address } from '../primitives/ed25519.ts'
 import { MAX_TOTAL_POWER } from './consensus/validatorSet.ts'
 import { BASE_DENOM, BONDED_POOL, NATIVE_TOKEN_ADDRESS, POWER_REDUCTION_ACOIN } from './genesisConstants.ts'
-import { type Genesis, GenesisError } from './genesisSchema.ts'
+import { type Genesis, GenesisError, type GenesisVestingAccount } from './genesisSchema.ts'
 import { includesFork } from './hardfork.ts'
 
 /** CometBFT's bound for block.max_bytes. */
@@ -18,15 +18,22 @@ const MIN_PRECOMPILE_GAS = 45_000n + 4n * 34_000n
 
 /**
  * Checks the rules between the parts of a genesis.
+ * @param isDraft whether it may still be without validators
  * @throws GenesisError for the first rule that does not hold
  */
-export function checkGenesis(genesis: Genesis): void {
+export function checkGenesis(genesis: Genesis, isDraft = false): void {
+  require(isDraft ||
+    genesis.consensus.validators.length >
+      0, 'consensus.validators', 'none: a draft gets them from coind genesis collect-gentxs')
   checkChainIds(genesis)
   checkConsensusParameters(genesis)
   checkForks(genesis)
   checkAddresses(genesis)
   checkBank(genesis)
   checkStaking(genesis)
+  for (const [index, entry] of genesis.app_state.auth.accounts.entries()) {
+    if ('base_vesting_account' in entry) checkVesting(genesis, entry, `app_state.auth.accounts[${index}]`)
+  }
 }
 
 function require(holds: boolean, path: string, problem: string): asserts holds {
@@ -88,7 +95,7 @@ function checkForks(genesis: Genesis): void {
 function checkAddresses(genesis: Genesis): void {
   const { auth, evm, erc20 } = genesis.app_state
   for (const [index, entry] of auth.accounts.entries()) {
-    const { address } = 'base_account' in entry ? entry.base_account : entry
+    const address = accountAddress(entry)
     readAddress(address, 'coin', `app_state.auth.accounts[${index}].address`)
   }
   const precompiles = erc20.native_precompiles.map((address) => toChecksumAddress(parseAddress(address)))
@@ -108,6 +115,65 @@ function checkAddresses(genesis: Genesis): void {
   ]
   const twice = contracts.find((address, index) => contracts.indexOf(address) !== index)
   require(twice === undefined, 'app_state.evm', `two contracts at ${twice}`)
+}
+
+type AccountEntry = Genesis['app_state']['auth']['accounts'][number]
+
+/** `coin1…` */
+export function accountAddress(entry: AccountEntry): string {
+  if ('base_vesting_account' in entry) return entry.base_vesting_account.base_account.address
+  return ('base_account' in entry ? entry.base_account : entry).address
+}
+
+const MAX_TIME = 2n ** 63n - 1n
+
+/** Rules of x/auth/vesting/types/vesting_account.go, and that what is delegated is what the delegations say. */
+function checkVesting(genesis: Genesis, entry: GenesisVestingAccount, path: string): void {
+  const { auth, staking, evm, erc20 } = genesis.app_state
+  const { base_account, original_vesting, delegated_free, delegated_vesting, end_time } = entry.base_vesting_account
+  const { address } = base_account
+  const others = auth.accounts.filter((other) => accountAddress(other) === address)
+  require(others.length === 1, path, `${address} is there twice`)
+  const bytes = bytesToHex(parseAddress(address))
+  const contracts = [
+    ...evm.preinstalls.map((contract) => contract.address),
+    ...evm.params.active_static_precompiles,
+    ...erc20.native_precompiles,
+  ]
+  require(!contracts.some((contract) => contract.toLowerCase() === bytes), path, `${address} has code`)
+  const sum = (coins: readonly { readonly denom: string; readonly amount: string }[]): bigint => {
+    require(coins.every(({ denom }) => denom === BASE_DENOM), path, `expected ${BASE_DENOM}`)
+    return coins.reduce((total, { amount }) => total + BigInt(amount), 0n)
+  }
+  const original = sum(original_vesting)
+  const [free, vesting, end] = [sum(delegated_free), sum(delegated_vesting), BigInt(end_time)]
+  require(original > 0n, `${path}.original_vesting`, 'expected coins')
+  require(vesting <= original, `${path}.delegated_vesting`, 'more than original_vesting')
+  const delegated = staking.delegations
+    .filter(({ delegator_address }) => delegator_address === address)
+    .reduce((total, { shares }) => total + decimalUnits(shares) / POWER_REDUCTION_ACOIN, 0n)
+  require(free + vesting === delegated, path, `${free + vesting} is delegated, not ${delegated} as the delegations say`)
+  require(end <= MAX_TIME, `${path}.end_time`, 'too late')
+  const start = 'start_time' in entry ? BigInt(entry.start_time) : 0n
+  switch (entry['@type']) {
+    case '/cosmos.vesting.v1beta1.ContinuousVestingAccount':
+      require(start < end, `${path}.start_time`, 'not before end_time')
+      return
+    case '/cosmos.vesting.v1beta1.PeriodicVestingAccount': {
+      const { vesting_periods } = entry
+      const lengths = vesting_periods.reduce((total, { length }) => total + BigInt(length), 0n)
+      require(end === start + lengths, `${path}.end_time`, 'not the end of the last period')
+      require(vesting_periods.every(({ amount }) => sum(amount) > 0n) &&
+        sum(vesting_periods.flatMap(({ amount }) => amount)) ===
+          original, `${path}.vesting_periods`, 'not the coins of original_vesting')
+      return
+    }
+    case '/cosmos.vesting.v1beta1.DelayedVestingAccount':
+      require(end > 0n, `${path}.end_time`, 'expected a time')
+      return
+    default:
+      require(end === 0n, `${path}.end_time`, 'a permanent lock has none')
+  }
 }
 
 function checkBank(genesis: Genesis): void {

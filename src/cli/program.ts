@@ -10,7 +10,8 @@ import { addReindex, addRollback } from './commands/database.ts'
 import { addDevnet } from './commands/devnet.ts'
 import { addCompact, addPrune } from './commands/disk.ts'
 import { addDoctor } from './commands/doctor.ts'
-import { addComet, addDebug, addGenesis, addInit, addReset, addShowNodeId } from './commands/home.ts'
+import { addGenesis } from './commands/genesis.ts'
+import { addComet, addDebug, addInit, addReset, addShowNodeId } from './commands/home.ts'
 import { addKeys } from './commands/keys.ts'
 import { addRepair } from './commands/repair.ts'
 import { addSnapshot } from './commands/snapshot.ts'
@@ -35,6 +36,7 @@ const PORT_VARIABLES = 'RPC_PORT, P2P_PORT or METRICS_PORT'
 const OPERATOR_ERRORS: ReadonlyMap<string, number> = new Map([
   ['ConfigError', EXIT_USAGE],
   ['GenesisMismatch', EXIT_DATA],
+  ['GenesisError', EXIT_DATA],
   ['UpgradeNeeded', EXIT_UPGRADE],
   ['WrongVersion', EXIT_DATA],
   ['VersionRefused', EXIT_NOT_INSTALLED],

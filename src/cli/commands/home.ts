@@ -1,21 +1,17 @@
 import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { dataPaths, lockHome, partsToReset, resetHome } from '../../app/dataDirectory.ts'
-import { readGenesisFile } from '../../app/initNode.ts'
-import { genesisHash } from '../../chain/genesis.ts'
 import type { Config } from '../../config/config.ts'
 import { ConfigError } from '../../config/configError.ts'
 import { loadValidatorKey, type ValidatorKey } from '../../consensus/validatorKey.ts'
 import { Ed25519PubKey } from '../../modules/tx/publicKey.ts'
 import { BECH32_CONSENSUS, toBech32 } from '../../primitives/address.ts'
-import { bytesToHex } from '../../primitives/bytes.ts'
 import { addConfigFlags, configOf } from '../configFlags.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
 
 /*
- * The commands on a data directory that run no node: `init` creates it, `reset` removes the chain in it, `show-node-id`,
- * `genesis hash` and `debug invariants` look into it.
+ * The commands on a data directory that run no node: `init` creates it, `reset` removes the chain in it, `show-node-id` and
+ * `debug invariants` look into it.
  */
 
 export function addInit(program: Command, node: NodeCommands, terminal: Terminal): void {
@@ -92,21 +88,6 @@ function validatorKeyOf({ homedir }: Config): ValidatorKey {
   if (key === undefined)
     throw new ConfigError(`${path} does not exist: coind init makes it, or a remote signer has the key`)
   return key
-}
-
-export function addGenesis(program: Command, _node: NodeCommands, terminal: Terminal): void {
-  const group = program.command('genesis').description('Work with genesis files')
-  const command = group
-    .command('hash')
-    .description('Check a genesis file and print its hash, the value of GENESIS_HASH')
-    .argument('[file]', 'file to read (default: the one in HOMEDIR)')
-  addConfigFlags(command).action((file: string | undefined) => {
-    const path =
-      file === undefined
-        ? dataPaths(configOf(command, terminal).homedir).genesis
-        : resolve(terminal.workingDirectory, file)
-    terminal.print(`${bytesToHex(genesisHash(readGenesisFile(path))).slice(2)}\n`)
-  })
 }
 
 /** The state breaks its own rules. Each broken rule has been printed before this is thrown. */

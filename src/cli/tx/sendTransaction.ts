@@ -126,6 +126,7 @@ export async function networkOf(client: NodeClient): Promise<string> {
 /** The next sequence of an account. @throws TransactionFailed when the chain does not know it */
 export async function sequenceOf(address: Address, client: NodeClient): Promise<bigint> {
   try {
+    // Not `accounts`, where a vesting account has the sequence elsewhere.
     const answer = (await client.get(`/cosmos/auth/v1beta1/account_info/${toBech32(address)}`)) as {
       readonly info: { readonly sequence: string }
     }

@@ -17,42 +17,45 @@ const AMOUNT = ['<amount>', 'amount with its unit, like 100COIN'] as const
 const UNCHANGED = '[do-not-modify]'
 const DESCRIPTION = ['moniker', 'identity', 'website', 'securityContact', 'details'] as const
 
+/** Of a genesis transaction too. */
+export const CREATE_VALIDATOR: TxCommand = {
+  group: 'staking',
+  name: 'create-validator',
+  description: 'Make the node a validator: delegate to its consensus key as its operator',
+  arguments: [AMOUNT],
+  options: [
+    new Option('--moniker <name>', 'name of the validator').makeOptionMandatory(),
+    new Option('--pubkey <base64>', 'consensus key, ed25519 (default: that of the node at --node)'),
+    new Option('--commission-rate <rate>', 'share of the rewards that the operator keeps').default('0.1'),
+    new Option('--commission-max-rate <rate>', 'the most it may ever be').default('0.2'),
+    new Option('--commission-max-change-rate <rate>', 'the most it may change in a day').default('0.01'),
+    new Option('--min-self-delegation <amount>', 'the validator is jailed below it').default('1acoin'),
+    ...descriptionOptions('').filter(({ long }) => long !== '--moniker'),
+  ],
+  build: async (input) => {
+    const { options, args } = input
+    return [
+      {
+        '@type': '/cosmos.staking.v1beta1.MsgCreateValidator',
+        description: description(options, ''),
+        commission: {
+          rate: rate(options['commissionRate']),
+          max_rate: rate(options['commissionMaxRate']),
+          max_change_rate: rate(options['commissionMaxChangeRate']),
+        },
+        min_self_delegation: parseAmount(String(options['minSelfDelegation'])).toString(),
+        delegator_address: input.from,
+        validator_address: operatorText(input.from),
+        pubkey: { '@type': '/cosmos.crypto.ed25519.PubKey', key: await consensusKey(input) },
+        value: coinJson(parseAmount(args[0]!)),
+      },
+    ]
+  },
+}
+
 /** Commands about validators, their delegators and the rewards of both: staking, distribution, slashing. */
 export const STAKING_COMMANDS: readonly TxCommand[] = [
-  {
-    group: 'staking',
-    name: 'create-validator',
-    description: 'Make the node a validator: delegate to its consensus key as its operator',
-    arguments: [AMOUNT],
-    options: [
-      new Option('--moniker <name>', 'name of the validator').makeOptionMandatory(),
-      new Option('--pubkey <base64>', 'consensus key, ed25519 (default: that of the node at --node)'),
-      new Option('--commission-rate <rate>', 'share of the rewards that the operator keeps').default('0.1'),
-      new Option('--commission-max-rate <rate>', 'the most it may ever be').default('0.2'),
-      new Option('--commission-max-change-rate <rate>', 'the most it may change in a day').default('0.01'),
-      new Option('--min-self-delegation <amount>', 'the validator is jailed below it').default('1acoin'),
-      ...descriptionOptions('').filter(({ long }) => long !== '--moniker'),
-    ],
-    build: async (input) => {
-      const { options, args } = input
-      return [
-        {
-          '@type': '/cosmos.staking.v1beta1.MsgCreateValidator',
-          description: description(options, ''),
-          commission: {
-            rate: rate(options['commissionRate']),
-            max_rate: rate(options['commissionMaxRate']),
-            max_change_rate: rate(options['commissionMaxChangeRate']),
-          },
-          min_self_delegation: parseAmount(String(options['minSelfDelegation'])).toString(),
-          delegator_address: input.from,
-          validator_address: operatorText(input.from),
-          pubkey: { '@type': '/cosmos.crypto.ed25519.PubKey', key: await consensusKey(input) },
-          value: coinJson(parseAmount(args[0]!)),
-        },
-      ]
-    },
-  },
+  CREATE_VALIDATOR,
   {
     group: 'staking',
     name: 'edit-validator',

@@ -203,7 +203,7 @@ function checkNewRate(commission: ValidatorCommission, rate: Decimal, nowMs: num
 }
 
 /** Why a new validator's rate is too low: governance sets a minimum. */
-function checkMinimumRate(rate: Decimal, minimum: Decimal): SdkError | undefined {
+export function checkMinimumRate(rate: Decimal, minimum: Decimal): SdkError | undefined {
   if (rate >= minimum) return undefined
   const reason = `cannot set validator commission to less than minimum rate of ${formatDecimal(minimum)}`
   return stakingError('commissionLTMinRate', reason)

@@ -1,5 +1,5 @@
 import type { Address } from '../../primitives/address.ts'
-import { getDelegated, getSchedule, putDelegated, vestingAt } from '../../state/vesting.ts'
+import { type DelegatedCoins, getDelegated, getSchedule, putDelegated, vestingAt } from '../../state/vesting.ts'
 import { type TransferResult, transfer } from '../bank/ledger.ts'
 import type { ModuleContext } from '../context.ts'
 
@@ -46,10 +46,15 @@ export function undelegateCoins(
 function trackDelegation({ world, block }: ModuleContext, delegator: Address, amount: bigint): void {
   const schedule = world.hasVesting() ? getSchedule(world.native, delegator) : undefined
   if (schedule === undefined) return
-  const { vesting, free } = getDelegated(world.native, delegator)
-  const undelegated = vestingAt(schedule, BigInt(Math.floor(block.timeMs / 1000))) - vesting
+  const vesting = vestingAt(schedule, BigInt(Math.floor(block.timeMs / 1000)))
+  putDelegated(world.native, delegator, delegatedParts(vesting, getDelegated(world.native, delegator), amount))
+}
+
+/** What is delegated when `amount` acoin more are. @param vesting acoin that still vest, delegated or not */
+export function delegatedParts(vesting: bigint, delegated: DelegatedCoins, amount: bigint): DelegatedCoins {
+  const undelegated = vesting - delegated.vesting
   const ofVesting = undelegated > 0n ? smaller(undelegated, amount) : 0n
-  putDelegated(world.native, delegator, { vesting: vesting + ofVesting, free: free + amount - ofVesting })
+  return { vesting: delegated.vesting + ofVesting, free: delegated.free + amount - ofVesting }
 }
 
 function smaller(a: bigint, b: bigint): bigint {

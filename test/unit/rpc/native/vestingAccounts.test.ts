@@ -135,7 +135,7 @@ describe('vesting accounts', () => {
       expect(baseVestingAccount!.originalVesting).toEqual([{ denom: 'acoin', amount: locked.toString() }])
       // CosmJS's parser of accounts knows all but permanently locked ones.
       if (type === PermanentLockedAccount) continue
-      const expected: Account = { address: account!.bech32, pubkey: null, accountNumber: 0n, sequence: 0n }
+      const expected: Account = { address: account!.bech32, pubkey: null, accountNumber: 0n, sequence: 0 }
       expect(accountFromAny(any!)).toEqual(expected)
     }
   })
