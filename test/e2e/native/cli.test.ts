@@ -1,12 +1,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openKeystore } from '../../../src/cli/keys/keystore.ts'
 import { toBech32 } from '../../../src/primitives/address.ts'
 import { hexToBytes } from '../../../src/primitives/bytes.ts'
 import { ACCOUNTS, COIN, freshAddress, KEYS } from '../devChain.ts'
 import { startQuickDevnet } from '../quickDevnet.ts'
+import { post } from '../rpc.ts'
 import type { TestNode } from '../startNode.ts'
 import { getJson } from './nativeChain.ts'
 import { type CliResult, runCli } from './runCli.ts'
@@ -133,4 +135,34 @@ it('moves the coins of a multisig, whose members sign files', async () => {
   expect(await printed('status', '-o', 'text', '--node', node.url.replace('http:', 'tcp:'))).toMatch(
     /network: coin_76287-1/,
   )
+})
+
+it('locks coins, which transactions of neither kind move', async () => {
+  const carol = privateKeyToAccount(generatePrivateKey())
+  await tx('vesting', 'create-permanent-locked-account', carol.address, '5COIN', '--from', 'alice')
+  await tx('bank', 'send', carol.address, '1COIN', '--from', 'alice')
+  const fees = {
+    chainId: 76287,
+    type: 'eip1559',
+    gas: 21_000n,
+    maxFeePerGas: 10n ** 10n,
+    maxPriorityFeePerGas: 1n,
+    to: freshAddress(),
+  } as const
+  const send = async (nonce: number, value: bigint) =>
+    post(node.url, {
+      method: 'eth_sendRawTransaction',
+      params: [await carol.signTransaction({ ...fees, nonce, value })],
+    })
+  const cost = fees.gas * fees.maxFeePerGas
+  const refused = `insufficient funds for gas * price + value: balance ${COIN}, tx cost ${COIN + 1n}, overshot 1`
+  expect((await send(0, COIN - cost + 1n)).error).toEqual({ code: -32000, message: refused })
+  expect((await send(0, COIN / 2n)).error).toBeUndefined()
+  // What the first one leaves, whether it is in a block already or not.
+  expect((await send(1, COIN / 2n)).error?.message).toMatch(/^insufficient funds/)
+  const call = { from: carol.address, to: fees.to, value: `0x${(2n * COIN).toString(16)}` }
+  expect((await post(node.url, { method: 'eth_estimateGas', params: [call] })).error?.message).toMatch(
+    /insufficient funds/,
+  )
+  expect(await balance(toBech32(hexToBytes(carol.address)))).toBeGreaterThan(5n * COIN)
 })
