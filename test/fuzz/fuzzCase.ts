@@ -3,6 +3,8 @@ import type { AccessListItem } from '../../src/chain/transaction.ts'
 import type { Address } from '../../src/primitives/address.ts'
 import { bigIntToBytes, bigIntToMinimalBytes, bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
 import type { Hash } from '../../src/primitives/hash.ts'
+import { Journal } from '../../src/state/journal.ts'
+import { putSchedule, VESTING_KINDS } from '../../src/state/vesting.ts'
 import { MemoryStateReader } from '../unit/state/memoryReader.ts'
 
 /** An account of the state before. */
@@ -12,6 +14,8 @@ export interface FuzzAccount {
   readonly balance: bigint
   readonly code: Uint8Array
   readonly storage: readonly (readonly [slot: bigint, value: bigint])[]
+  /** acoin that are locked for ever; none by default */
+  readonly locked?: bigint
 }
 
 /** A transaction from SENDER. */
@@ -36,6 +40,8 @@ export interface FuzzCase {
   readonly messages: readonly FuzzMessage[]
 }
 
+const PERMANENT_LOCK = { kind: VESTING_KINDS.PERMANENT, startTime: 0n, endTime: 0n, periods: [] }
+
 export function stateOf({ accounts }: Pick<FuzzCase, 'accounts'>): MemoryStateReader {
   const state = new MemoryStateReader()
   for (const { address, nonce, balance, code, storage } of accounts) {
@@ -44,6 +50,11 @@ export function stateOf({ accounts }: Pick<FuzzCase, 'accounts'>): MemoryStateRe
       state.setStorage(address, bigIntToBytes(slot, 32), bigIntToMinimalBytes(value))
     }
   }
+  const world = new Journal(state)
+  for (const { address, locked = 0n } of accounts) {
+    if (locked > 0n) putSchedule(world.native, address, { ...PERMANENT_LOCK, originalVesting: locked })
+  }
+  state.apply(world.changes())
   return state
 }
 

@@ -76,7 +76,14 @@ export function bystanders(random: Random): FuzzAccount[] {
   }
   for (const address of DELEGATORS) {
     if (random.oneIn(2)) {
-      accounts.push({ ...plain, address, nonce: 1n, balance: 50n, code: delegationCode(anyAddress(random)) })
+      accounts.push({
+        ...plain,
+        address,
+        nonce: 1n,
+        balance: 50n,
+        code: delegationCode(anyAddress(random)),
+        locked: 20n,
+      })
     }
   }
   return accounts
@@ -88,5 +95,11 @@ export function contractAccount(address: Address, code: Uint8Array, random: Rand
   for (let slot = 0n; slot < 4n; slot++) {
     if (random.oneIn(2)) storage.push([slot, edgeWord(random) || 1n])
   }
-  return { address, nonce: 1n, balance: random.oneIn(3) ? 0n : BigInt(random.below(10_000)), code, storage }
+  const balance = random.oneIn(3) ? 0n : BigInt(random.below(10_000))
+  return { address, nonce: 1n, balance, code, storage, locked: lockedOf(balance) }
+}
+
+/** Coins of some accounts are locked: it follows from the balance how many. */
+function lockedOf(balance: bigint): bigint {
+  return balance % 4n === 1n ? balance / 2n : balance % 8n === 2n ? balance + 3n : 0n
 }

@@ -41,5 +41,6 @@ function obstacle(address: Address, random: Random): FuzzAccount {
     balance: what === 3 ? 9n : 0n,
     code: what === 1 ? Uint8Array.of(0) : EMPTY_BYTES,
     storage: what === 2 ? [[1n, 1n]] : [],
+    locked: what >= 3 ? 5n : 0n,
   }
 }
