@@ -1,6 +1,7 @@
 import fc from 'fast-check'
+import { encodeFunctionData, parseAbi } from 'viem'
 import { expect, it } from 'vitest'
-import { applyCall } from '../../../../src/evm/transition.ts'
+import { applyCall, type CallMessage, type TransitionOutcome } from '../../../../src/evm/transition.ts'
 import { mint } from '../../../../src/modules/bank/ledger.ts'
 import { multiSend, sendToAccount } from '../../../../src/modules/bank/send.ts'
 import { isSdkError } from '../../../../src/modules/sdkError.ts'
@@ -13,8 +14,10 @@ import {
 import { slash } from '../../../../src/modules/staking/slash.ts'
 import { getUnbonding } from '../../../../src/modules/staking/unbonding.ts'
 import { nativeToken } from '../../../../src/precompiles/nativeToken.ts'
+import { precompileTable } from '../../../../src/precompiles/registry.ts'
+import { staking } from '../../../../src/precompiles/staking/staking.ts'
 import { toBech32 } from '../../../../src/primitives/address.ts'
-import { bytesKey, bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
+import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { ONE } from '../../../../src/primitives/decimal.ts'
 import { sha256 } from '../../../../src/primitives/hash.ts'
 import type { Journal } from '../../../../src/state/journal.ts'
@@ -28,6 +31,8 @@ const OPERATORS = [account(1), account(2)]
 const HOLDER = account(8)
 const OTHER = account(9)
 const START = 1_767_225_600
+const PRECOMPILES = precompileTable([nativeToken.address, staking.address])
+const DELEGATE_ABI = parseAbi(['function delegate(address, string, uint256) returns (bool)'])
 
 /** Parts of what may be spent or is there, in 1/1000, and some acoin more. */
 const part = fc.tuple(fc.constantFrom(1000, 1000, 999, 500, 333, 10), fc.constantFrom(0n, 0n, 1n, -1n))
@@ -42,7 +47,10 @@ const payment = fc.constantFrom(
 type Payment = typeof payment extends fc.Arbitrary<infer T> ? T : never
 const operation = fc.oneof(
   { weight: 6, arbitrary: fc.record({ kind: payment, part, gasPrice: fc.constantFrom(0n, 10n, 10n ** 9n) }) },
-  { weight: 5, arbitrary: fc.record({ kind: fc.constant('delegate' as const), operator, part }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({ kind: fc.constantFrom('delegate' as const, 'precompile' as const), operator, part }),
+  },
   {
     weight: 4,
     arbitrary: fc.record({ kind: fc.constant('undelegate' as const), operator, amount: fc.bigInt(1n, 400n * COIN) }),
@@ -141,7 +149,7 @@ class Pair {
   }
 
   async pay(kind: Payment, amount: bigint, gasPrice: bigint): Promise<void> {
-    const { world, model, now } = this
+    const { model, now } = this
     if (kind === 'send' || kind === 'multiSend') {
       const payments = [{ to: OTHER, amount }]
       const sent = this.message(() =>
@@ -157,21 +165,13 @@ class Pair {
     const data = hexToBytes(
       `0xa9059cbb${'00'.repeat(12)}${bytesToHex(OTHER).slice(2)}${amount.toString(16).padStart(64, '0')}`,
     )
-    const outcome = await applyCall({
-      world,
-      engine: ENGINES[0]!,
-      block: { ...BLOCK, timestamp: now, baseFeePerGas: 0n },
-      rules: { fork: 'osaka', chainId: 7628n },
-      precompiles: new Map([[bytesKey(nativeToken.address), nativeToken]]),
-      call: {
-        sender: HOLDER,
-        to: kind === 'token' ? nativeToken.address : OTHER,
-        value,
-        gasLimit: 100_000n,
-        maxFeePerGas: price,
-        maxPriorityFeePerGas: price,
-        ...(kind === 'token' && { data }),
-      },
+    const outcome = await this.call({
+      to: kind === 'token' ? nativeToken.address : OTHER,
+      value,
+      gasLimit: 100_000n,
+      maxFeePerGas: price,
+      maxPriorityFeePerGas: price,
+      ...(kind === 'token' && { data }),
     })
     const canStart = model.spendable(now) >= value + price * 100_000n
     expect(outcome.kind).toBe(canStart ? 'applied' : 'skipped')
@@ -183,6 +183,18 @@ class Pair {
     expect(outcome.status).toBe(paid ? 'success' : 'revert')
   }
 
+  call(call: Omit<CallMessage, 'sender'>): Promise<TransitionOutcome> {
+    const { height, timeMs } = this.chain.context.block
+    return applyCall({
+      world: this.world,
+      engine: ENGINES[0]!,
+      block: { ...BLOCK, number: height, timeMs, timestamp: this.now, baseFeePerGas: 0n },
+      rules: { fork: 'osaka', chainId: 7628n },
+      precompiles: PRECOMPILES,
+      call: { sender: HOLDER, ...call },
+    })
+  }
+
   async act(done: Operation): Promise<void> {
     const { chain, model, world, now } = this
     const { context } = chain
@@ -191,6 +203,16 @@ class Pair {
         const amount = this.amountOf(done.part, model.balance)
         const succeeded = this.message(() => delegate(context, { delegator: HOLDER, operator: done.operator, amount }))
         // A validator whose stake was slashed away takes no delegations.
+        if (chain.validator(done.operator).tokens > 0n) expect(succeeded).toBe(model.delegate(now, amount))
+        return
+      }
+      case 'precompile': {
+        const amount = this.amountOf(done.part, model.balance)
+        const args = [bytesToHex(HOLDER), toBech32(done.operator, 'coinvaloper'), amount] as const
+        const data = hexToBytes(encodeFunctionData({ abi: DELEGATE_ABI, args }))
+        const outcome = await this.call({ to: staking.address, data, gasLimit: 500_000n })
+        if (outcome.kind === 'skipped') throw new Error(outcome.reason)
+        const succeeded = outcome.status === 'success'
         if (chain.validator(done.operator).tokens > 0n) expect(succeeded).toBe(model.delegate(now, amount))
         return
       }
