@@ -1,6 +1,7 @@
-import { bytesKey } from '../primitives/bytes.ts'
+import { bytesKey, equalBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
 import type { Account, StateReader } from './reader.ts'
+import { VESTING_FILTER_KEY } from './vesting.ts'
 
 /** All that is remembered is forgotten when one of these is reached. */
 const MAX_ACCOUNTS = 1_024
@@ -15,6 +16,7 @@ export function rememberAccounts(state: StateReader): StateReader {
   /** by the object of the hash, which a remembered account keeps */
   const codes = new Map<Hash, Uint8Array>()
   let codeBytes = 0
+  let filter: { readonly value: Uint8Array | undefined } | undefined
   const forget = (): void => {
     accounts.clear()
     codes.clear()
@@ -42,7 +44,12 @@ export function rememberAccounts(state: StateReader): StateReader {
     getStorage: (address, slot) => state.getStorage(address, slot),
     knownSlot: state.knownSlot?.bind(state),
     storageCount: (address) => state.storageCount(address),
-    getNative: (key) => state.getNative(key),
+    getNative: (key) => {
+      if (!equalBytes(key, VESTING_FILTER_KEY)) return state.getNative(key)
+      // Each run asks whether there are vesting accounts.
+      filter ??= { value: state.getNative(key) }
+      return filter.value
+    },
     nativeRange: (prefix, start, reverse) => state.nativeRange(prefix, start, reverse),
   }
 }

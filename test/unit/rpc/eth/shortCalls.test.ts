@@ -265,6 +265,7 @@ describe('left to a view thread are', () => {
         return state.getAccount(address)
       },
       getCode: (hash: Uint8Array) => state.getCode(hash),
+      getNative: (key: Uint8Array) => state.getNative(key),
     })
     const context = { ...rest, view: { ...view, stateAt } } as RpcContext
     trial.context = () => context
