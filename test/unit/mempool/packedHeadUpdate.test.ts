@@ -6,11 +6,14 @@ import { bytesToHex } from '../../../src/primitives/bytes.ts'
 
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length })
 const integer = (bits: bigint) => fc.bigInt({ min: 0n, max: 2n ** bits - 1n })
-const state = fc.record({
+const plain = fc.record({
   nonce: integer(64n),
   balance: fc.oneof(integer(256n), integer(70n), fc.constantFrom(0n, 2n ** 256n - 1n)),
   code: fc.constantFrom<AccountState['code'][]>('none', 'contract', 'delegation'),
 })
+const state: fc.Arbitrary<AccountState> = fc
+  .tuple(plain, fc.boolean())
+  .map(([fields, isVesting]) => ({ ...fields, ...(isVesting && { isVesting }) }))
 const updates: fc.Arbitrary<PoolHeadUpdate> = fc.record({
   height: fc.nat(),
   baseFeePerGas: integer(256n),

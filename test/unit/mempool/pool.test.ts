@@ -48,6 +48,25 @@ describe('replacement', () => {
   })
 })
 
+describe('a vesting account', () => {
+  it('has its waiting transactions executed when its coins become free, which no block tells', () => {
+    const fixture = createPool()
+    const { pool } = fixture
+    fixture.setAccount(SENDER, { balance: 2n * COIN, isVesting: true })
+    expect(outcomeOf(pool, nonce(0, { value: COIN }), SENDER)).toBe('accepted')
+    expect(outcomeOf(pool, nonce(1, { value: COIN }), SENDER)).toMatch(/^insufficient funds .* queued cost/)
+    fixture.setAccount(SENDER, { balance: 3n * COIN })
+    fixture.publish([])
+    expect(outcomeOf(pool, nonce(1, { value: COIN }), SENDER)).toBe('accepted')
+    fixture.setAccount(SENDER, { balance: COIN })
+    fixture.publish([])
+    expect(noncesOf(pool, SENDER)).toEqual({ pending: [], queued: [0n, 1n] })
+    fixture.setAccount(SENDER, { balance: 3n * COIN })
+    fixture.publish([])
+    expect(noncesOf(pool, SENDER)).toEqual({ pending: [0n, 1n], queued: [] })
+  })
+})
+
 describe('a published block', () => {
   it('takes out what it used up', () => {
     const fixture = createPool()
