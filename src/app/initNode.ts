@@ -181,7 +181,8 @@ function checkValidatorKey(
 ): readonly string[] {
   const validators = genesisValidators(genesis)
   const { isJoining } = config.joining
-  const isAlone = validators.length === 1 && !isJoining && config.p2p.persistentPeers.length === 0
+  const { persistentPeers, seeds, isSeed } = config.p2p
+  const isAlone = validators.length === 1 && !isJoining && !isSeed && persistentPeers.length + seeds.length === 0
   const publicKey = key.load()
   if (publicKey === undefined) {
     if (isAlone) {
@@ -192,7 +193,7 @@ function checkValidatorKey(
   }
   if (validators.some((validator) => equalBytes(validator.publicKey, publicKey)) || !isAlone) return []
   throw new ConfigError(
-    `${paths.validatorKey} is not the key of a validator in genesis.json: put back the one that is, or name peers to follow in PERSISTENT_PEERS`,
+    `${paths.validatorKey} is not the key of a validator in genesis.json: put back the one that is, or name peers to follow in PERSISTENT_PEERS or SEEDS`,
   )
 }
 

@@ -165,6 +165,15 @@ interface P2pConfig {
   readonly externalAddress: string | undefined
   /** PERSISTENT_PEERS, and the seed of a node that joins */
   readonly persistentPeers: readonly PeerAddress[]
+  /** PEX */
+  readonly exchangesPeers: boolean
+  readonly seeds: readonly PeerAddress[]
+  readonly isSeed: boolean
+  /** node IDs; so are the next ones */
+  readonly privatePeerIds: readonly string[]
+  readonly unconditionalPeerIds: readonly string[]
+  /** ADDR_BOOK_STRICT */
+  readonly isBookStrict: boolean
   readonly maxPeers: number
 }
 
@@ -183,6 +192,7 @@ export function loadConfig(sources: ConfigSources, homeDirectory: string): Confi
   checkPorts(settings)
   checkSnapshots(settings)
   checkTraceIndex(settings)
+  checkSeedMode(settings)
   const seedPeer = seedPeerOf(settings)
   return deepFreeze({
     ...resolveChainIds(settings),
@@ -212,6 +222,12 @@ export function loadConfig(sources: ConfigSources, homeDirectory: string): Confi
       port: settings.p2pPort,
       externalAddress: settings.externalP2pAddress,
       persistentPeers: withSeed(settings.persistentPeers, settings.isJoining ? seedPeer : undefined),
+      exchangesPeers: settings.pex,
+      seeds: settings.seeds,
+      isSeed: settings.seedMode,
+      privatePeerIds: settings.privatePeerIds,
+      unconditionalPeerIds: settings.unconditionalPeerIds,
+      isBookStrict: settings.addrBookStrict ?? settings.network !== 'devnet',
       maxPeers: settings.maxPeers,
     },
     metrics: { host: settings.metricsHost, port: settings.metricsPort },
@@ -320,6 +336,11 @@ function withSeed(peers: readonly PeerAddress[], seed: PeerAddress | undefined):
   if (same === undefined) return [...peers, { ...seed }]
   if (same.address === seed.address) return peers
   throw new ConfigError(`SEED_PEER_HOST is ${seed.address}: PERSISTENT_PEERS has ${same.address} for SEED_NODE_ID`)
+}
+
+/** @throws ConfigError for a seed that would not answer */
+function checkSeedMode({ seedMode, pex }: Pick<Settings, 'seedMode' | 'pex'>): void {
+  if (seedMode && !pex) throw new ConfigError('PEX is false: SEED_MODE=true needs the exchange of addresses')
 }
 
 function checkPorts(

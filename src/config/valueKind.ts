@@ -156,6 +156,11 @@ export const nodeId: ValueKind<string> = kind('a node ID, 40 hex digits, or a li
   isNodeId(value) ? value : undefined,
 )
 
+export const nodeIds: ValueKind<readonly string[]> = kind('node IDs, several with commas', (value) => {
+  const ids = items(value)
+  return ids.every(isNodeId) ? ids : undefined
+})
+
 export interface PeerAddress {
   readonly id: string
   /** host:port */

@@ -1,90 +1,220 @@
+import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { sha256 } from '../primitives/hash.ts'
+import { networkPrefixOf } from '../primitives/networkAddress.ts'
 import { writeFileDurably } from '../storage/writeFileDurably.ts'
-import { isPlausible, type KnownPeer, parsePeerAddress } from './peerAddress.ts'
+import { isPlausible, isRoutable, type KnownPeer, parsePeerAddress, reachOf } from './peerAddress.ts'
 
-/** The most entries, and the most of them that this node has not reached yet. */
-const MAX_ENTRIES = 1_000
-const MAX_UNTRIED = 500
+/*
+ * Sizes. The tables have the buckets of CometBFT (p2p/pex/params.go), with 16 places each in place of 64: 4,096 addresses that others have
+ * named and 1,024 that this node has reached. A network of 50 validators with their sentries and some thousand full nodes has room, the
+ * file stays below 1.5 MB, and a search of the whole book below a few milliseconds.
+ *
+ * Shares. What one source names, and all others in its network group (/16, IPv6 /48), goes to 16 of 256 new buckets: it fills a sixteenth
+ * of the table at most, however much it says. What it names of one group of addresses goes to one bucket: 16 places. Addresses of one
+ * group that were reached go to 4 of 64 tried buckets, a sixteenth too. So whoever wants the book for himself needs machines in dozens of
+ * networks, and even then pushes out nobody who answers.
+ */
+const BUCKETS = { new: 256, tried: 64 } as const
+const BUCKET_SIZE = 16
+const NEW_BUCKETS_PER_SOURCE = 16
+const TRIED_BUCKETS_PER_GROUP = 4
+
+type Table = keyof typeof BUCKETS
+const TABLES: readonly Table[] = ['new', 'tried']
+/** The most entries of all. */
+export const BOOK_ENTRIES = BUCKET_SIZE * (BUCKETS.new + BUCKETS.tried)
+
 /** Failed attempts in a row after which an address is removed. */
 const MAX_FAILURES = { untried: 5, reached: 50 } as const
+/** A new address with so many, or one that this node has not reached for so long, makes room for another. */
+const BAD = { failures: 3, ageMs: 30 * 24 * 3_600_000 } as const
+/** A tried address that was reached in this time needs no test to keep its place. */
+const RECENT_MS = 4 * 3_600_000
+/** Tried addresses that wait for a test because another one wants their place. */
+const MAX_CONTESTS = 10
+const KEY_BYTES = 32
 
-const entrySchema = z.object({
+const address = z.string().refine((text) => parsePeerAddress(text) !== undefined)
+const knownPeer = {
   id: z.string().regex(/^[0-9a-f]{40}$/),
-  address: z.string().refine((text) => parsePeerAddress(text) !== undefined),
+  address,
   isValidator: z.boolean(),
   /** milliseconds since the epoch; 0: never */
   reachedMs: z.number().int().nonnegative(),
   failures: z.number().int().nonnegative(),
+}
+const entrySchema = z.object({
+  ...knownPeer,
+  table: z.enum(['new', 'tried']),
+  group: z.string().max(300),
+  source: z.string().max(300),
+  learnedMs: z.number().int().nonnegative(),
 })
-const fileSchema = z.object({ version: z.literal(1), peers: z.array(z.unknown()) })
+const fileSchema = z.object({
+  version: z.literal(2),
+  key: z.string().regex(/^[0-9a-f]{64}$/),
+  peers: z.array(z.unknown()),
+})
+/** That of the book without buckets. */
+const formerEntrySchema = z.object(knownPeer)
+const formerFileSchema = z.object({ version: z.literal(1), peers: z.array(z.unknown()) })
 
+/** Members are replaced, never changed. */
 interface Entry extends KnownPeer {
+  readonly table: Table
+  /** network group of the address; of a tried one, of the IP address at which the node was reached */
+  readonly group: string
+  /** network group of who named it */
+  readonly source: string
+  /** milliseconds since the epoch */
+  readonly learnedMs: number
+  /** milliseconds since the epoch; 0: never */
   readonly reachedMs: number
   /** attempts since it was last reached */
   readonly failures: number
 }
 
+interface AddressBookOptions {
+  readonly path: string
+  /** node ID */
+  readonly ownId: string
+  /** node IDs that are never in the book */
+  readonly privateIds: ReadonlySet<string>
+  /** whether only addresses of the Internet are taken */
+  readonly isStrict: boolean
+  /** milliseconds since the epoch */
+  readonly now: () => number
+  /** from 0 to 1, for choices that others should not foresee */
+  readonly random?: () => number
+}
+
 /**
- * Addresses of peers, one per node, stored in a file. An address that other peers name is added only when no better one is known, and
- * it is not given to other peers before this node has reached it.
+ * Addresses of peers, one per node, stored in a file: Bitcoin's design (addrman.h) as CometBFT has it (p2p/pex/addrbook.go). An address
+ * that others name is `new`; one at which this node has reached the peer is `tried`. Each has one place, which follows from a secret key,
+ * the address, its network group and, for a new one, the group of its source: nobody can foresee which addresses share a bucket.
+ *
+ * A new address takes a place that is free, or that of one that does not work. A tried one that finds its place taken waits until the
+ * present holder was tested ({@link toTest}): a holder that answers stays.
  */
 export class AddressBook {
-  readonly #path: string
-  readonly #ownId: string
+  readonly #options: AddressBookOptions
+  readonly #random: () => number
+  readonly #key: Uint8Array
   readonly #entries = new Map<string, Entry>()
+  /** IDs by place */
+  readonly #places: Readonly<Record<Table, Map<number, string>>> = { new: new Map(), tried: new Map() }
+  /** who waits for the place of a tried entry, by the ID of that */
+  readonly #contests = new Map<string, Entry>()
   #isChanged = false
 
-  /** Reads the file. A damaged file counts as empty: then the node learns the addresses again. */
-  constructor(path: string, ownId: string) {
-    this.#path = path
-    this.#ownId = ownId
-    for (const entry of readEntries(path)) if (entry.id !== ownId) this.#entries.set(entry.id, entry)
+  /** Reads the file, also one without buckets. A damaged file counts as empty: then the node learns the addresses again. */
+  constructor(options: AddressBookOptions) {
+    this.#options = options
+    this.#random = options.random ?? Math.random
+    const file = readFile(options.path, options.now())
+    this.#key = file?.key ?? new Uint8Array(randomBytes(KEY_BYTES))
+    for (const entry of file?.entries ?? []) if (this.#mayHold(entry)) this.#place(entry)
+    this.#isChanged = file?.isFormer === true
   }
 
-  get size(): number {
-    return this.#entries.size
+  /** entries of a table */
+  count(table: Table): number {
+    return this.#places[table].size
   }
 
-  /** Adds peers that the peer at the address `source` has named. */
-  learn(peers: readonly KnownPeer[], source: string): void {
-    for (const peer of peers) {
-      const { id, address, isValidator } = peer
-      if (id === this.#ownId || !isPlausible(parsePeerAddress(address)!.host, source)) continue
-      const known = this.#entries.get(id)
-      // An address at which this node has reached the peer is better than one that others name.
-      if (known !== undefined && (known.reachedMs > 0 || known.address === address)) continue
-      if (known === undefined && !this.#makeRoom()) return
-      this.#put({ id, address, isValidator, reachedMs: 0, failures: 0 })
-    }
-  }
-
-  /** A dial reached the node. */
-  reached(peer: KnownPeer, nowMs: number): void {
-    this.#put({ ...peer, reachedMs: nowMs, failures: 0 })
+  /**
+   * Adds peers that the peer at the address `source` has named.
+   * @returns how many of them are new in the book
+   */
+  learn(peers: readonly KnownPeer[], source: string): number {
+    return peers.filter((peer) => {
+      const known = this.#entries.get(peer.id)
+      // An address at which this node has reached the peer, or that was named first, is better than one that others name.
+      if (known !== undefined && (known.reachedMs > 0 || known.failures === 0 || known.address === peer.address)) {
+        return false
+      }
+      return isPlausible(hostOf(peer), source) && this.#place(this.#newEntry(peer, source))
+    }).length
   }
 
   /** The node is connected and announces this address itself. */
   announced(peer: KnownPeer, source: string): void {
     const known = this.#entries.get(peer.id)
-    if (known?.address === peer.address && known.isValidator === peer.isValidator) return
-    if (!isPlausible(parsePeerAddress(peer.address)!.host, source)) return
-    if (known === undefined && !this.#makeRoom()) return
-    this.#put({ ...peer, reachedMs: known?.address === peer.address ? known.reachedMs : 0, failures: 0 })
+    if (known?.address !== peer.address) {
+      if (isPlausible(hostOf(peer), source)) this.#place(this.#newEntry(peer, source))
+    } else if (known.isValidator !== peer.isValidator) this.#put({ ...known, isValidator: peer.isValidator })
+  }
+
+  /**
+   * A dial reached the node.
+   * @param host IP address of the connection's other side
+   */
+  reached(peer: KnownPeer, host: string): void {
+    const { now, isStrict } = this.#options
+    if (isStrict && !isRoutable(host)) {
+      // A name that leads into the own network.
+      this.#remove(peer.id)
+      return
+    }
+    const known = this.#entries.get(peer.id)
+    const group = groupOf(peer.address, host)
+    const former = known?.address === peer.address ? known : this.#newEntry(peer, host)
+    const entry: Entry = { ...former, ...peer, group, table: 'tried', reachedMs: now(), failures: 0 }
+    this.#contests.delete(peer.id)
+    const holder = this.#holderOf(entry)
+    if (holder === undefined || holder.id === peer.id) {
+      this.#place(entry)
+      return
+    }
+    // It stays new, or becomes so, until the holder of its place was tested.
+    if (!this.#place({ ...former, isValidator: peer.isValidator, table: 'new', reachedMs: now(), failures: 0 })) return
+    const isSure = now() - holder.reachedMs < RECENT_MS
+    if (!isSure && this.#contests.size < MAX_CONTESTS) this.#contests.set(holder.id, entry)
   }
 
   /** A dial failed; `isWrong`: another node answered. */
   failed(id: string, isWrong: boolean): void {
     const entry = this.#entries.get(id)
     if (entry === undefined) return
+    const challenger = this.#contests.get(id)
     const failures = entry.failures + 1
-    const limit = entry.reachedMs === 0 ? MAX_FAILURES.untried : MAX_FAILURES.reached
-    if (!isWrong && failures < limit) this.#put({ ...entry, failures })
-    else this.#remove(id)
+    const isLost = isWrong || failures >= (entry.reachedMs === 0 ? MAX_FAILURES.untried : MAX_FAILURES.reached)
+    if (challenger !== undefined && this.#entries.get(challenger.id)?.address === challenger.address) {
+      // It did not pass its test: the other one gets its place, and it becomes new where there is room for it.
+      this.#remove(id)
+      this.#place(challenger)
+      if (!isLost) this.#place({ ...entry, table: 'new', failures })
+    } else if (isLost) this.#remove(id)
+    else this.#put({ ...entry, failures })
   }
 
+  /** All entries. */
   peers(): Iterable<KnownPeer> {
     return this.#entries.values()
+  }
+
+  /**
+   * A random address to dial that `isWanted` accepts: from the new or the tried ones with equal chance, and from each bucket with equal
+   * chance, so that many addresses of few sources are not chosen more often.
+   */
+  choose(isWanted: (peer: KnownPeer, group: string) => boolean): KnownPeer | undefined {
+    const tables = this.#random() < 0.5 ? TABLES : TABLES.toReversed()
+    for (const table of tables) {
+      const found = this.#chooseIn(table, isWanted)
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+
+  /** An address to dial only to see whether it works: first of a tried one whose place another wants, then any new one. */
+  toTest(isWanted: (peer: KnownPeer) => boolean): KnownPeer | undefined {
+    for (const id of this.#contests.keys()) {
+      const holder = this.#entries.get(id)
+      if (holder !== undefined && isWanted(holder)) return holder
+    }
+    return this.#chooseIn('new', isWanted)
   }
 
   /** Peers that this node has reached, newest first. */
@@ -96,64 +226,170 @@ export class AddressBook {
       .map(({ id, address, isValidator }) => ({ id, address, isValidator }))
   }
 
-  /** Writes the file when anything has changed. */
+  /** Writes the file when anything has changed. Its key is a secret: only its owner may read it. */
   save(): void {
     if (!this.#isChanged) return
-    const json = { version: 1, peers: [...this.#entries.values()] } satisfies z.infer<typeof fileSchema>
-    writeFileDurably(this.#path, `${JSON.stringify(json, undefined, 1)}\n`, 0o644)
+    const json: z.infer<typeof fileSchema> = {
+      version: 2,
+      key: Buffer.from(this.#key).toString('hex'),
+      peers: [...this.#entries.values()],
+    }
+    writeFileDurably(this.#options.path, `${JSON.stringify(json)}\n`, 0o600)
     this.#isChanged = false
+  }
+
+  #newEntry(peer: KnownPeer, sourceHost: string): Entry {
+    const { id, address, isValidator } = peer
+    const learnedMs = this.#options.now()
+    const source = sourceGroupOf(sourceHost)
+    return {
+      id,
+      address,
+      isValidator,
+      table: 'new',
+      group: groupOf(address),
+      source,
+      learnedMs,
+      reachedMs: 0,
+      failures: 0,
+    }
+  }
+
+  #mayHold({ id, address }: KnownPeer): boolean {
+    const { ownId, privateIds, isStrict } = this.#options
+    return id !== ownId && !privateIds.has(id) && (!isStrict || isRoutable(parsePeerAddress(address)!.host))
+  }
+
+  /**
+   * Puts an entry to its place, and away from a former one.
+   * @returns false: the place is taken, and nothing has changed
+   */
+  #place(entry: Entry): boolean {
+    if (!this.#mayHold(entry)) return false
+    const place = this.#placeOf(entry)
+    const holder = this.#holderOf(entry)
+    if (holder !== undefined && holder.id !== entry.id) {
+      if (entry.table === 'tried' || !this.#isBad(holder)) return false
+      this.#remove(holder.id)
+    }
+    if (this.#entries.has(entry.id)) this.#remove(entry.id)
+    this.#places[entry.table].set(place, entry.id)
+    this.#put(entry)
+    return true
   }
 
   #put(entry: Entry): void {
     this.#entries.set(entry.id, entry)
     this.#isChanged = true
-    if (this.#entries.size > MAX_ENTRIES) this.#removeWorst()
   }
 
   #remove(id: string): void {
+    const entry = this.#entries.get(id)
+    if (entry === undefined) return
+    this.#places[entry.table].delete(this.#placeOf(entry))
     this.#entries.delete(id)
+    this.#contests.delete(id)
     this.#isChanged = true
   }
 
-  /** Whether there is room for one more entry that was not reached yet. */
-  #makeRoom(): boolean {
-    let untried = 0
-    for (const { reachedMs } of this.#entries.values()) if (reachedMs === 0) untried++
-    if (untried < MAX_UNTRIED && this.#entries.size < MAX_ENTRIES) return true
-    // An untried entry is replaced only when it has failed before.
-    const worst = this.#worst()
-    if (worst === undefined || worst.failures === 0) return false
-    this.#remove(worst.id)
-    return true
+  #holderOf(entry: Entry): Entry | undefined {
+    const id = this.#places[entry.table].get(this.#placeOf(entry))
+    return id === undefined ? undefined : this.#entries.get(id)
   }
 
-  #removeWorst(): void {
-    const worst = this.#worst()
-    if (worst !== undefined) this.#remove(worst.id)
+  #isBad({ failures, reachedMs, learnedMs }: Entry): boolean {
+    return failures >= BAD.failures || this.#options.now() - Math.max(reachedMs, learnedMs) > BAD.ageMs
   }
 
-  #worst(): Entry | undefined {
-    let worst: Entry | undefined
-    for (const entry of this.#entries.values()) if (worst === undefined || isWorse(entry, worst)) worst = entry
-    return worst
+  /** The number of a place: its bucket, then its place there. The node ID is left out, or one address could take many places. */
+  #placeOf({ table, address, group, source }: Entry): number {
+    const bucket =
+      table === 'new'
+        ? this.#hash('new', source, this.#hash('group', group, source) % NEW_BUCKETS_PER_SOURCE)
+        : this.#hash('tried', group, this.#hash('address', address) % TRIED_BUCKETS_PER_GROUP)
+    const number = bucket % BUCKETS[table]
+    return number * BUCKET_SIZE + (this.#hash('place', table, number, address) % BUCKET_SIZE)
+  }
+
+  #hash(...parts: readonly (string | number)[]): number {
+    const hash = sha256(Buffer.concat([this.#key, Buffer.from(JSON.stringify(parts))]))
+    return new DataView(hash.buffer, hash.byteOffset).getUint32(0)
+  }
+
+  #chooseIn(table: Table, isWanted: (peer: KnownPeer, group: string) => boolean): KnownPeer | undefined {
+    const buckets = new Map<number, string[]>()
+    for (const [place, id] of this.#places[table]) {
+      const bucket = Math.floor(place / BUCKET_SIZE)
+      const ids = buckets.get(bucket)
+      if (ids === undefined) buckets.set(bucket, [id])
+      else ids.push(id)
+    }
+    for (const ids of this.#shuffled([...buckets.values()])) {
+      for (const id of this.#shuffled(ids)) {
+        const entry = this.#entries.get(id)!
+        if (isWanted(entry, entry.group)) return entry
+      }
+    }
+    return undefined
+  }
+
+  #shuffled<T>(items: T[]): T[] {
+    for (let i = items.length - 1; i > 0; i--) {
+      const j = Math.floor(this.#random() * (i + 1))
+      const item = items[i]!
+      items[i] = items[j]!
+      items[j] = item
+    }
+    return items
   }
 }
 
-function isWorse(a: Entry, b: Entry): boolean {
-  if ((a.reachedMs === 0) !== (b.reachedMs === 0)) return a.reachedMs === 0
-  return a.failures !== b.failures ? a.failures > b.failures : a.reachedMs < b.reachedMs
+const hostOf = (peer: KnownPeer): string => parsePeerAddress(peer.address)!.host
+
+/**
+ * Whom an address counts for: its /16 or IPv6 /48; a host name for the last two labels, since whoever has a domain has any number of names
+ * below it. Machines of the own network count for themselves, on loopback nodes do: who is there may have few neighbours or all, and
+ * nobody from outside can name them.
+ * @param host an IP address at which it was reached, in place of a name
+ */
+function groupOf(address: string, host: string = parsePeerAddress(address)!.host): string {
+  return reachOf(host) === 'loopback' ? address : sourceGroupOf(host)
 }
 
-function readEntries(path: string): readonly Entry[] {
-  if (!existsSync(path)) return []
+/** The same for the other side of a connection. */
+export function sourceGroupOf(host: string): string {
+  const prefix = networkPrefixOf(host)
+  if (prefix === undefined) return host.toLowerCase().split('.').slice(-2).join('.')
+  return reachOf(host) === 'public' ? prefix : host
+}
+
+interface BookFile {
+  readonly key: Uint8Array | undefined
+  readonly entries: readonly Entry[]
+  readonly isFormer: boolean
+}
+
+function readFile(path: string, nowMs: number): BookFile | undefined {
+  if (!existsSync(path)) return undefined
   let json: unknown
   try {
     json = JSON.parse(readFileSync(path, 'utf8'))
   } catch (error) {
-    if (error instanceof SyntaxError) return []
+    if (error instanceof SyntaxError) return undefined
     throw error
   }
-  const file = fileSchema.safeParse(json)
-  if (!file.success) return []
-  return file.data.peers.flatMap((entry) => entrySchema.safeParse(entry).data ?? []).slice(0, MAX_ENTRIES)
+  const { data: file } = fileSchema.safeParse(json)
+  if (file !== undefined) {
+    const entries = file.peers.slice(0, BOOK_ENTRIES).flatMap((entry) => entrySchema.safeParse(entry).data ?? [])
+    return { key: new Uint8Array(Buffer.from(file.key, 'hex')), entries, isFormer: false }
+  }
+  const { data: former } = formerFileSchema.safeParse(json)
+  if (former === undefined) return undefined
+  const peers = former.peers.slice(0, BOOK_ENTRIES).flatMap((entry) => formerEntrySchema.safeParse(entry).data ?? [])
+  // Who named an address was not kept: each counts as its own source.
+  const entries = peers.map((peer): Entry => {
+    const group = groupOf(peer.address)
+    return { ...peer, table: peer.reachedMs > 0 ? 'tried' : 'new', group, source: group, learnedMs: nowMs }
+  })
+  return { key: undefined, entries, isFormer: true }
 }

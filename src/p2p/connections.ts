@@ -49,13 +49,14 @@ interface ConnectionsOptions {
   readonly log: Logger
   readonly metrics: NetworkMetrics
   readonly now: () => number
-  /** this node's present hello */
-  readonly hello: () => Hello
-  readonly isPersistent: (id: string) => boolean
+  /** this node's present hello to a peer */
+  readonly hello: (id: string) => Hello
+  /** whether the operator has named the peer */
+  readonly isConfigured: (id: string) => boolean
   /** whether peers that this node needs are expected from this IP address */
   readonly isKnownAddress: (host: string) => boolean
   /** Why there is no slot for a peer that connects; undefined: there is one. */
-  readonly refuse: (peer: Pick<Session, 'id' | 'validatorAddress'>) => string | undefined
+  readonly refuse: (peer: Pick<Session, 'id' | 'validatorAddress' | 'remote'>) => string | undefined
   /** other peers to name to a refused peer */
   readonly others: () => readonly KnownPeer[]
   /** opens the streams to the peer of a new session; the connection is closed when this fails */
@@ -64,17 +65,25 @@ interface ConnectionsOptions {
   /** called with a bug of this software that handling a peer has brought to light: the node does not go on with it */
   readonly onDefect: (error: Error) => void
   /** called with the peers that a node names when it has no slot for this one */
-  readonly onPeersNamed: (source: string, peers: readonly KnownPeer[]) => void
+  readonly onPeersNamed: (peers: readonly KnownPeer[], source: string) => void
 }
 
-/** Why a dial failed. `isPermanent`: another node answers at this address, or the node is of another chain. */
+/** Why a dial failed. */
 export class DialError extends Error {
   override readonly name = 'DialError'
-  readonly isPermanent: boolean
+  /** `wrong`: another node answers at this address, or the node is of another chain; `refused`: it is there and has no place */
+  readonly kind: 'failed' | 'wrong' | 'refused'
+  /** IP address of the node that refused */
+  readonly host: string | undefined
 
-  constructor(message: string, isPermanent: boolean, cause?: unknown) {
-    super(message, { cause })
-    this.isPermanent = isPermanent
+  constructor(
+    message: string,
+    kind: DialError['kind'],
+    details: { readonly cause?: unknown; readonly host?: string } = {},
+  ) {
+    super(message, { cause: details.cause })
+    this.kind = kind
+    this.host = details.host
   }
 }
 
@@ -92,7 +101,7 @@ export class DialError extends Error {
  *    they do not match, it still answers with its own hello, so that the other side logs the difference too.
  * 4. If it is dialling the peer itself, it waits for that dial, so that both sides keep the same one of two connections.
  * 5. It refuses a duplicate connection, or one for which it has no slot, and names other peers to try. This comes after the
- *    comparison, which identifies validators and persistent peers.
+ *    comparison, which identifies validators and configured peers.
  * 6. It sends its hello, then establishes its session and opens its streams: the other side accepts streams only on a connection with
  *    a session, for which it needs that hello.
  * 7. The dialling node makes the same comparison and establishes its session.
@@ -200,7 +209,7 @@ export class Connections {
       if (found !== id) {
         throw new DialError(
           `the node at ${formatPeerAddress(address)} is ${found ?? 'of another kind'}, not ${id}`,
-          true,
+          'wrong',
         )
       }
       await this.#sayHello(connection, id)
@@ -212,8 +221,8 @@ export class Connections {
       if (error instanceof DialError) throw error
       throw new DialError(
         `${formatPeerAddress(address)}: ${error instanceof Error ? error.message : error}`,
-        false,
-        error,
+        'failed',
+        { cause: error },
       )
     } finally {
       this.#dialling.delete(id)
@@ -249,7 +258,7 @@ export class Connections {
     const remote = addressOf(connection)
     this.#options.log.warn({ peer: id, address: formatPeerAddress(remote), reason }, 'peer banned')
     this.#options.metrics.bansTotal.inc()
-    this.bans.ban(id, remote.host, this.#options.isPersistent(id) ? BAN_MS.persistent : BAN_MS.stranger)
+    this.bans.ban(id, remote.host, this.#options.isConfigured(id) ? BAN_MS.configured : BAN_MS.stranger)
     this.#end(connection, reason)
   }
 
@@ -308,7 +317,7 @@ export class Connections {
   async #sayHello(connection: Connection, id: string): Promise<void> {
     // 2.
     const stream = await connection.newStream(PROTOCOLS.hello, { signal: AbortSignal.timeout(LIMITS.helloMs) })
-    const own = this.#options.hello()
+    const own = this.#options.hello(id)
     const [message] = await Promise.all([
       readHandshakeMessage(stream),
       sendFrame(stream, encodeHandshakeMessage({ kind: 'hello', hello: own }), AbortSignal.timeout(LIMITS.helloMs)),
@@ -316,12 +325,13 @@ export class Connections {
     void stream.close().catch(() => stream.abort(new Error('not closed in time')))
     // 5. of the other side.
     if (message.kind === 'refusal') {
-      this.#options.onPeersNamed(addressOf(connection).host, message.refusal.peers)
-      throw new DialError(`${id} refused: ${message.refusal.reason}`, false)
+      const { host } = addressOf(connection)
+      this.#options.onPeersNamed(message.refusal.peers, host)
+      throw new DialError(`${id} refused: ${message.refusal.reason}`, 'refused', { host })
     }
     // 7.
     const session = this.#compareHellos(connection, message.hello, own)
-    if (typeof session === 'string') throw new DialError(`${id} is not a peer: ${session}`, true)
+    if (typeof session === 'string') throw new DialError(`${id} is not a peer: ${session}`, 'wrong')
     await this.#establish(session)
   }
 
@@ -334,7 +344,7 @@ export class Connections {
       const message = await readHandshakeMessage(stream)
       if (message.kind !== 'hello') throw new ProtobufError('a refusal in place of a hello')
       // 3.
-      const own = this.#options.hello()
+      const own = this.#options.hello(id)
       const session = this.#compareHellos(connection, message.hello, own)
       if (typeof session === 'string') {
         this.#options.log.warn({ peer: id, address, reason: session }, 'peer turned away')
@@ -423,7 +433,8 @@ export class Connections {
       remote: addressOf(connection),
       hello,
       validatorAddress,
-      isPersistent: this.#options.isPersistent(id),
+      isConfigured: this.#options.isConfigured(id),
+      isVisit: own.isVisit || hello.isVisit,
       meter: meterOf(connection),
       budgets: createBudgets(this.#options.now()),
       joined: Promise.withResolvers(),
@@ -433,8 +444,8 @@ export class Connections {
 
   async #establish(session: Session): Promise<void> {
     const { connection, id } = session
-    if (connection.status !== 'open') throw new DialError('the connection was closed', false)
-    if (this.#isDuplicate(session)) throw new DialError('it is connected already', false)
+    if (connection.status !== 'open') throw new DialError('the connection was closed', 'failed')
+    if (this.#isDuplicate(session)) throw new DialError('it is connected already', 'failed')
     const former = this.#sessions.get(id)
     this.#sessions.set(id, session)
     session.meter.isKnown = true

@@ -89,9 +89,10 @@ export class HandshakePlaces {
     const { isBanned, isKnown, now } = this.#options
     // In one form: a socket for IPv4 and IPv6 has IPv4 addresses in that of IPv6.
     const host = readNetworkAddress(remote.host) ?? remote.host
-    if (isBanned(host)) return 'banned'
     const nowMs = now()
     const lane = isKnown(host) ? 'known' : 'strangers'
+    // Bad nodes may share the address of a peer that is needed; their IDs are banned too.
+    if (lane === 'strangers' && isBanned(host)) return 'banned'
     const places = this.#pending[lane]
     const started = this.#started[lane]
     // Nothing is remembered of an address, and nothing is taken from its share, before it is sure that it gets a place.

@@ -24,6 +24,8 @@ export interface Hello {
   /** height of its newest block */
   readonly height: number
   readonly validator: ValidatorProof | undefined
+  /** a seed node that hangs up soon */
+  readonly isVisit: boolean
   /** 16 random bytes of this process, which distinguish a restarted node from its former process */
   readonly instance: Uint8Array
 }
@@ -92,6 +94,7 @@ function writeHello(writer: ProtobufWriter, hello: Hello): void {
     .varint(9, hello.base)
     .varint(10, hello.height)
     .bytes(13, hello.instance)
+    .varint(14, hello.isVisit ? 1 : 0)
   if (hello.validator !== undefined) writer.bytes(11, hello.validator.publicKey).bytes(12, hello.validator.signature)
 }
 
@@ -113,6 +116,7 @@ function readHello(fields: ProtobufFields): Hello {
         ? undefined
         : { publicKey: fields.fixedBytes(11, 32), signature: fields.fixedBytes(12, 64) },
     instance: fields.fixedBytes(13, INSTANCE_BYTES),
+    isVisit: fields.integer(14) !== 0n,
   }
 }
 

@@ -100,6 +100,12 @@ export const HANDSHAKE_LIMITS = {
   privateAddress: { pending: 64, started: { perSecond: 20, burst: 128 } },
 } as const
 
+/**
+ * What inbound peers without a reserved slot may take of the slots: one public address (IPv6: one /64) so many, and one network group (/16,
+ * IPv6: /48) this part.
+ */
+export const INBOUND_SHARE = { address: 4, group: 1 / 4 } as const
+
 /** How many requests of a protocol one peer may make. */
 export interface RequestLimits {
   /** more have to wait */
@@ -110,7 +116,8 @@ export interface RequestLimits {
 
 export const REQUEST_LIMITS = {
   blocks: { rate: { perSecond: 20, burst: 60 }, inFlight: 4 },
-  peers: { rate: { perSecond: 0.2, burst: 6 }, inFlight: 1 },
+  // One in five seconds; one that comes too soon waits.
+  peers: { rate: { perSecond: 0.2, burst: 1 }, inFlight: 1 },
   status: { rate: { perSecond: 5, burst: 20 }, inFlight: 2 },
   light: { rate: { perSecond: 20, burst: 100 }, inFlight: 4 },
   headers: { rate: { perSecond: 20, burst: 60 }, inFlight: 4 },

@@ -1,3 +1,4 @@
+import { budgetKeyOf, readNetworkAddress } from '../primitives/networkAddress.ts'
 import { ProtobufError } from '../primitives/protobuf.ts'
 import { FrameError } from './frames.ts'
 import { reachOf } from './peerAddress.ts'
@@ -17,22 +18,22 @@ import { reachOf } from './peerAddress.ts'
  *    wrong evidence, an invalid block or a false height. The main thread reports what consensus and block sync find through
  *    `Network.punish`; evidence, transactions and bytes are banned where they are found.
  *
- * All limits are in limits.ts. A persistent peer or a validator of the present set only has to wait when it sends too many messages or
+ * All limits are in limits.ts. A peer that the operator has named or a validator of the present set only has to wait when it sends too many messages or
  * parts.
  */
 
 const MINUTE_MS = 60_000
 
-/** Durations of bans. Persistent peers, which the operator has chosen, may return soon, because the mistake may be this node's. */
-export const BAN_MS = { stranger: 60 * MINUTE_MS, persistent: MINUTE_MS, address: 10 * MINUTE_MS } as const
+/** Durations of bans. Configured peers, which the operator has chosen, may return soon, because the mistake may be this node's. */
+export const BAN_MS = { stranger: 60 * MINUTE_MS, configured: MINUTE_MS, address: 10 * MINUTE_MS } as const
 
 /** After this many bans of nodes with one public address, each within `BAN_MS.address` of the previous one, the address is banned. */
 const BANS_PER_ADDRESS = 4
 const MAX_ENTRIES = 4_096
 
 /**
- * Node IDs and addresses that are banned for a while. A new node ID costs nothing, so an address with many bad nodes is banned too. A
- * private address is not, because a whole network of honest nodes may share it.
+ * Node IDs and addresses (IPv6: a /64) that are banned for a while. A new node ID costs nothing, so an address with many bad nodes is
+ * banned too. A private address is not, because a whole network of honest nodes may share it.
  */
 export class Bans {
   readonly #now: () => number
@@ -48,9 +49,10 @@ export class Bans {
     const nowMs = this.#now()
     remember(this.#nodes, id, nowMs + durationMs)
     if (reachOf(host) !== 'public') return
-    const former = this.#addresses.get(host)
+    const key = keyOf(host)
+    const former = this.#addresses.get(key)
     const bans = former !== undefined && former.untilMs > nowMs ? former.bans + 1 : 1
-    remember(this.#addresses, host, { bans, untilMs: nowMs + BAN_MS.address })
+    remember(this.#addresses, key, { bans, untilMs: nowMs + BAN_MS.address })
   }
 
   isBanned(id: string): boolean {
@@ -62,12 +64,18 @@ export class Bans {
   }
 
   isAddressBanned(host: string): boolean {
-    const entry = this.#addresses.get(host)
+    const key = keyOf(host)
+    const entry = this.#addresses.get(key)
     if (entry === undefined) return false
     if (entry.untilMs > this.#now()) return entry.bans >= BANS_PER_ADDRESS
-    this.#addresses.delete(host)
+    this.#addresses.delete(key)
     return false
   }
+}
+
+function keyOf(host: string): string {
+  const address = readNetworkAddress(host)
+  return address === undefined ? host : budgetKeyOf(address)
 }
 
 /** Adds an entry as the newest one, and removes the oldest ones when there are too many. */

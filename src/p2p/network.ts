@@ -22,7 +22,8 @@ import { type NetInfo, peerFacts } from './netInfo.ts'
 import { nodeId } from './nodeKey.ts'
 import { formatPeerAddress, type PeerAddress } from './peerAddress.ts'
 import { PEERS_PER_ANSWER, peersHandler, statusHandler } from './peerExchange.ts'
-import { PeerManager, type PersistentPeer } from './peerManager.ts'
+import { PeerManager } from './peerManager.ts'
+import { configuredIds, type PeerPolicy } from './peerPolicy.ts'
 import { PROTOCOL_VERSION } from './protocols.ts'
 import { ReadingTime } from './readingTime.ts'
 import { serveRequests } from './requests.ts'
@@ -55,7 +56,7 @@ export interface NetworkOptions {
   readonly rpcAddress: string | undefined
   /** made with this node's consensus key, whether it is a validator at present or not */
   readonly validator: ValidatorProof | undefined
-  readonly persistentPeers: readonly PersistentPeer[]
+  readonly policy: PeerPolicy
   readonly counts: PeerCounts
   /** file of the address book */
   readonly addressBookPath: string
@@ -117,7 +118,8 @@ export class Network {
     this.#options = options
     this.#events = events
     this.#connections = connections
-    const { metrics, now, log, persistentPeers, counts, genesisHash } = options
+    const { metrics, now, log, counts, genesisHash } = options
+    const policy = withoutSelf(options.policy, id)
     this.#streams = new ConsensusStreams({
       connections,
       metrics,
@@ -152,13 +154,19 @@ export class Network {
           session.budgets.evidence.take(messages, now()) ? undefined : 'too much evidence',
       },
     })
-    this.#book = new AddressBook(options.addressBookPath, id)
+    this.#book = new AddressBook({
+      path: options.addressBookPath,
+      ownId: id,
+      privateIds: policy.privateIds,
+      isStrict: policy.isBookStrict,
+      now: Date.now,
+    })
     this.#peers = new PeerManager({
       id,
       connections,
       book: this.#book,
       known,
-      persistent: persistentPeers.filter((peer) => peer.id !== id),
+      policy,
       counts,
       ownAddress: options.validator && ed25519Address(options.validator.publicKey),
       metrics,
@@ -181,7 +189,7 @@ export class Network {
     // 1.
     const id = nodeId(ed25519Key(options.seed).publicKey)
     const instance = new Uint8Array(randomBytes(16))
-    const persistentIds = new Set(options.persistentPeers.map((peer) => peer.id))
+    const configured = configuredIds(options.policy)
     const { counts } = options
     const known = new KnownAddresses()
     const gossipStreams = new GossipStreams(MAX_GOSSIP_FRAME)
@@ -189,21 +197,21 @@ export class Network {
       seed: options.seed,
       id,
       listen: options.listen,
-      maxConnections: PENDING_HANDSHAKES + 2 * (counts.inbound + counts.outbound) + persistentIds.size,
+      maxConnections: PENDING_HANDSHAKES + 2 * (counts.inbound + counts.outbound) + configured.size,
       topics: TOPICS.map((topic) => topicName(topic, options.genesisHash)),
       gossipStreams,
       log: options.log,
       now: options.now,
       metrics: options.metrics,
-      hello: () => network.#hello(instance),
-      isPersistent: (peer) => persistentIds.has(peer),
+      hello: (peer) => network.#hello(instance, configured.has(peer)),
+      isConfigured: (peer) => configured.has(peer),
       isKnownAddress: (host) => known.has(host),
       refuse: (peer) => network.#peers.refuse(peer),
       others: () => network.#peers.known(PEERS_IN_REFUSAL),
       onEstablished: (session) => network.#established(session),
       onLeft: (session) => network.#left(session),
       onDefect: options.onDefect,
-      onPeersNamed: (source, peers) => network.#book.learn(peers, source),
+      onPeersNamed: (peers, source) => network.#peers.named(peers, source),
     })
     const network = new Network(options, events, id, connections, known, gossipStreams)
     // 2.
@@ -277,7 +285,7 @@ export class Network {
     const session = this.#connections.sessions.get(id)
     if (session === undefined) return
     if (what !== 'unresponsive') this.#connections.ban(session, `${what}: ${reason}`)
-    else if (!session.budgets.failures.take(1, this.#options.now()) && !session.isPersistent) {
+    else if (!session.budgets.failures.take(1, this.#options.now()) && !session.isConfigured) {
       this.#connections.disconnect(session, reason)
     }
   }
@@ -299,12 +307,15 @@ export class Network {
     this.#peers.setValidators(addresses)
   }
 
+  /** What anybody may know of the peers: nothing of private ones. */
   netInfo(): NetInfo {
     const nowMs = this.#options.now()
+    const { privateIds } = this.#options.policy
+    const shown = [...this.#byHandle.values()].filter(({ id }) => !privateIds.has(id))
     return {
       listening: true,
       listeners: [this.#options.externalAddress ?? formatPeerAddress(this.listenAddress)],
-      peers: [...this.#byHandle.values()].map((session) => peerFacts(session, nowMs)),
+      peers: shown.map((session) => peerFacts(session, nowMs)),
     }
   }
 
@@ -344,10 +355,13 @@ export class Network {
       context,
       blockHandler(blocks, (session) => this.#peers.isReserved(session), reading),
     )
-    await serveRequests(
-      context,
-      peersHandler(() => this.#peers.known(PEERS_PER_ANSWER)),
-    )
+    if (this.#options.policy.exchangesPeers) {
+      const answered = (session: Session): void => this.#peers.answered(session)
+      await serveRequests(
+        context,
+        peersHandler(() => this.#peers.known(PEERS_PER_ANSWER), answered),
+      )
+    }
     await serveRequests(
       context,
       statusHandler(() => this.#blockRange()),
@@ -364,24 +378,33 @@ export class Network {
     return { base, height }
   }
 
-  #hello(instance: Uint8Array): Hello {
-    const { chainId, genesisHash, moniker, version, externalAddress, rpcAddress, validator } = this.#options
+  #hello(instance: Uint8Array, isConfigured: boolean): Hello {
+    const { chainId, genesisHash, moniker, version, externalAddress, rpcAddress, validator, policy } = this.#options
+    const { exchangesPeers, isSeed } = policy
+    // A node that takes no part in the exchange is in nobody's address book, and a seed is found by its operator's word alone.
+    const isAnnounced = exchangesPeers && !isSeed
     return {
       protocolVersion: PROTOCOL_VERSION,
       genesisHash,
       chainId,
       version,
       moniker,
-      externalAddress: externalAddress ?? '',
-      listenPort: this.listenAddress.port,
+      externalAddress: (isAnnounced ? externalAddress : undefined) ?? '',
+      listenPort: isAnnounced ? this.listenAddress.port : 0,
       rpcAddress: rpcAddress ?? '',
       ...this.#blockRange(),
-      validator,
+      // Behind sentries nobody else learns that this is a validator.
+      validator: exchangesPeers || isConfigured ? validator : undefined,
+      isVisit: isSeed && !isConfigured,
       instance,
     }
   }
 
   async #established(session: Session): Promise<void> {
+    if (session.isVisit) {
+      this.#peers.joined(session)
+      return
+    }
     await this.#streams.open(session)
     if (session.connection.status !== 'open') return
     this.#byHandle.set(session.handle, session)
@@ -393,8 +416,14 @@ export class Network {
   #left(session: Session): void {
     // A stream that waits for `joined` continues and finds that it is closed.
     session.joined.resolve()
+    if (session.isVisit) this.#peers.left(session)
     if (!this.#byHandle.delete(session.handle)) return
     this.#peers.left(session)
     this.#events.left(session)
   }
+}
+
+function withoutSelf(policy: PeerPolicy, ownId: string): PeerPolicy {
+  const isOther = ({ id }: { readonly id: string }): boolean => id !== ownId
+  return { ...policy, persistent: policy.persistent.filter(isOther), seeds: policy.seeds.filter(isOther) }
 }

@@ -53,6 +53,12 @@ export function reachOf(host: string): Reach {
   return range !== undefined && PRIVATE_RANGES.includes(range) ? 'private' : 'public'
 }
 
+/** Whether an address may be anywhere in the Internet; CometBFT's `Routable` (p2p/netaddress.go). Of a name that is not known before it is resolved. */
+export function isRoutable(host: string): boolean {
+  const range = addressRange(host)
+  return range === undefined ? host !== 'localhost' : range === 'unicast'
+}
+
 /**
  * Whether to dial `host` because a peer at `source` names it: a peer from outside must not make this node dial addresses in its own
  * network.

@@ -11,8 +11,11 @@ export const PEERS_PER_ANSWER = 64
 /** An empty request has one byte, because a frame must not be empty. */
 const NO_REQUEST = Uint8Array.of(0)
 
-/** Answers with good peers: those that this node has reached, or is connected to. */
-export function peersHandler(known: () => readonly KnownPeer[]): RequestHandler {
+/**
+ * Answers with good peers: those that this node has reached, or is connected to.
+ * @param answered called after an answer
+ */
+export function peersHandler(known: () => readonly KnownPeer[], answered: (session: Session) => void): RequestHandler {
   return {
     protocol: 'peers',
     limits: REQUEST_LIMITS.peers,
@@ -21,6 +24,7 @@ export function peersHandler(known: () => readonly KnownPeer[]): RequestHandler 
       // The first field is for an answer without peers, which would be empty otherwise.
       const writer = new ProtobufWriter().varint(1, 1)
       await respond(writer.repeatedMessage(2, writeKnownPeer, peers.slice(0, PEERS_PER_ANSWER)).finish())
+      answered(session)
     },
   }
 }

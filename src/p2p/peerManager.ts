@@ -1,19 +1,20 @@
 import { bytesKey } from '../primitives/bytes.ts'
-import { ProtobufError } from '../primitives/protobuf.ts'
+import { budgetKeyOf, readNetworkAddress } from '../primitives/networkAddress.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { NetworkMetrics } from '../telemetry/metrics.ts'
-import type { AddressBook } from './addressBook.ts'
+import { type AddressBook, BOOK_ENTRIES, sourceGroupOf } from './addressBook.ts'
 import { type Connections, DialError } from './connections.ts'
 import type { KnownAddresses } from './knownAddresses.ts'
-import { LIMITS, type PeerCounts } from './limits.ts'
-import { formatPeerAddress, type KnownPeer, type PeerAddress, parsePeerAddress } from './peerAddress.ts'
-import { fetchPeers } from './peerExchange.ts'
+import { INBOUND_SHARE, LIMITS, type PeerCounts, TokenBucket } from './limits.ts'
+import { formatPeerAddress, type KnownPeer, type PeerAddress, parsePeerAddress, reachOf } from './peerAddress.ts'
+import { PeerDiscovery } from './peerDiscovery.ts'
+import { configuredIds, type PeerPolicy } from './peerPolicy.ts'
 import type { Session } from './session.ts'
 
 const TICK_MS = 500
 const DIALS_AT_ONCE = 8
 /** Peers without a reserved slot that the node has dialled itself: it dials known ones until it has so many. */
-const CHOSEN_PEERS = 4
+const CHOSEN_PEERS = 8
 /** How much longer the node with the higher ID waits before it dials, see `#firstAttempt`. */
 const YIELD_MS = 1_000
 /** Between two attempts at one peer: the first wait, its growth, and the longest. */
@@ -24,17 +25,14 @@ const BACK_OFF = {
 } as const
 /** Slots for validators, more than a chain has. */
 const MAX_VALIDATORS = 64
-/** A node that has too few peers asks more often. */
-const ASK_FOR_PEERS_MS = { few: 6_000, enough: 60_000 } as const
-const SAVE_MS = 60_000
+/** Dials of a validator because somebody says that another one is there, which anybody can say of any address. */
+const HINT_DIALS = { perSecond: 1, burst: MAX_VALIDATORS } as const
+const SAVE_MS = 120_000
 const RESOLVE_MS = 60_000
 /** How many peers have their failures recorded: more than the address book has entries. */
-const MAX_ATTEMPTS = 2_000
-
-export interface PersistentPeer {
-  readonly id: string
-  readonly address: PeerAddress
-}
+const MAX_ATTEMPTS = BOOK_ENTRIES + 1_000
+/** A peer that leaves sooner is not dialled again at once. */
+const SHORT_MS = 30_000
 
 interface PeerManagerOptions {
   /** of this node */
@@ -43,7 +41,7 @@ interface PeerManagerOptions {
   readonly book: AddressBook
   /** addresses whose connections have reserved places */
   readonly known: KnownAddresses
-  readonly persistent: readonly PersistentPeer[]
+  readonly policy: PeerPolicy
   readonly counts: PeerCounts
   /** consensus address of this node's key, whether it is a validator at present or not */
   readonly ownAddress: Uint8Array | undefined
@@ -60,20 +58,40 @@ interface Attempt {
 /** Decides which peers to dial, which get a slot, and which are disconnected because they are silent or read no messages. */
 export class PeerManager {
   readonly #options: PeerManagerOptions
+  readonly #discovery: PeerDiscovery
   readonly #persistentIds: ReadonlySet<string>
+  readonly #configuredIds: ReadonlySet<string>
+  readonly #seedIds: ReadonlySet<string>
   readonly #attempts = new Map<string, Attempt>()
-  readonly #dialling = new Set<string>()
+  /** network groups of the addresses that are being dialled, by node ID */
+  readonly #dialling = new Map<string, string>()
+  readonly #hintDials: TokenBucket
   #validators: ReadonlySet<string> = new Set()
   #timer: NodeJS.Timeout | undefined
-  #askedMs = Number.NEGATIVE_INFINITY
   #resolvedMs = Number.NEGATIVE_INFINITY
   #savedMs: number
   #isClosed = false
 
   constructor(options: PeerManagerOptions) {
     this.#options = options
-    this.#persistentIds = new Set(options.persistent.map(({ id }) => id))
-    this.#savedMs = options.now()
+    const { policy, connections, book, metrics, log, now } = options
+    this.#persistentIds = new Set(policy.persistent.map(({ id }) => id))
+    this.#configuredIds = configuredIds(policy)
+    this.#seedIds = new Set(policy.seeds.map(({ id }) => id))
+    this.#hintDials = new TokenBucket(HINT_DIALS, now())
+    this.#savedMs = now()
+    this.#discovery = new PeerDiscovery({
+      connections,
+      book,
+      policy,
+      metrics,
+      log,
+      now,
+      wantsPeers: () => this.#missing() > 0,
+      isValidator: () => this.#isValidator(options.ownAddress),
+      isDue: (id, nowMs) => this.#isDue(id, nowMs),
+      dial: (id, address) => this.#dial(id, address, false),
+    })
   }
 
   start(): void {
@@ -104,8 +122,8 @@ export class PeerManager {
   }
 
   /** Why there is no slot for a peer that connects; undefined: there is one. */
-  refuse({ id, validatorAddress }: Pick<Session, 'id' | 'validatorAddress'>): string | undefined {
-    if (this.#persistentIds.has(id)) return undefined
+  refuse({ id, validatorAddress, remote }: Pick<Session, 'id' | 'validatorAddress' | 'remote'>): string | undefined {
+    if (this.#configuredIds.has(id)) return undefined
     // A former session of the same peer, whose end may not have been noticed yet, does not count.
     const inbound = this.#sessions().filter((session) => !session.isOutbound && session.id !== id)
     if (validatorAddress !== undefined && this.#isValidator(validatorAddress)) {
@@ -113,32 +131,46 @@ export class PeerManager {
       const isTaken = inbound.some((session) => isSameValidator(session, validatorAddress))
       if (!isTaken && inbound.filter((session) => this.isReserved(session)).length < MAX_VALIDATORS) return undefined
     }
-    const taken = inbound.filter((session) => !this.isReserved(session)).length
-    return taken < this.#options.counts.inbound ? undefined : 'it has no free place'
+    const taken = inbound.filter((session) => !this.isReserved(session))
+    const places = this.#options.counts.inbound
+    if (taken.length >= places) return 'it has no free place'
+    const hosts = taken.map((session) => session.remote.host)
+    return hasShare(hosts, remote.host, places) ? undefined : 'it has no free place for more from this network'
   }
 
-  /** Whether the peer has a reserved slot: a persistent peer or a validator of the present set. */
+  /** Whether the peer has a reserved slot: one that the operator has named, or a validator of the present set. */
   isReserved(session: Session): boolean {
-    return session.isPersistent || this.#isValidator(session.validatorAddress)
+    return session.isConfigured || this.#isValidator(session.validatorAddress)
   }
 
   joined(session: Session): void {
-    const { book, metrics } = this.#options
     this.#attempts.delete(session.id)
     this.#announce(session)
     this.#rememberAddress(session)
-    metrics.knownAddresses.set(book.size)
-    // Ask it for peers at the next tick.
-    if (session.isOutbound) this.#askedMs = Number.NEGATIVE_INFINITY
+    this.#discovery.joined(session)
     this.#count()
   }
 
-  left(_session: Session): void {
+  left(session: Session): void {
     this.#count()
+    const { id, isOutbound, isConfigured, meter } = session
+    if (!isOutbound || isConfigured || this.#options.now() - meter.openedMs > SHORT_MS) return
+    this.#postpone(id, this.#isValidator(session.validatorAddress))
+  }
+
+  /** A peer at the address `source` has named others. */
+  named(peers: readonly KnownPeer[], source: string): void {
+    this.#discovery.named(peers, source)
+  }
+
+  /** The peer was told of others, see {@link known}. */
+  answered(session: Session): void {
+    this.#discovery.answered(session)
   }
 
   /** Up to `count` good peers to name to others: connected ones, then those that this node has reached. */
   known(count: number): readonly KnownPeer[] {
+    if (!this.#options.policy.exchangesPeers) return []
     const known = new Map<string, KnownPeer>()
     for (const session of this.#sessions()) {
       const peer = this.#announced(session)
@@ -152,26 +184,35 @@ export class PeerManager {
     return [...this.#options.connections.sessions.values()]
   }
 
+  #peers(): readonly Session[] {
+    return this.#sessions().filter(({ isVisit }) => !isVisit)
+  }
+
   #isValidator(address: Uint8Array | undefined): boolean {
     return address !== undefined && this.#validators.has(bytesKey(address))
   }
 
   #announce(session: Session): void {
+    if (!this.#options.policy.exchangesPeers) return
     const peer = this.#announced(session)
     if (peer !== undefined) this.#options.book.announced(peer, session.remote.host)
   }
 
-  /** Where a connected peer can be dialled: the address that it announces, else that of the connection. */
+  /**
+   * Where a connected peer can be dialled: the address that it announces, else that of the connection. Undefined for one that announces
+   * nothing, and for one of which nobody may know.
+   */
   #announced({ id, hello, remote, validatorAddress }: Session): KnownPeer | undefined {
+    if (this.#options.policy.privateIds.has(id)) return undefined
     const address = parsePeerAddress(hello.externalAddress) ?? { host: remote.host, port: hello.listenPort }
     if (address.port === 0) return undefined
     return { id, address: formatPeerAddress(address), isValidator: this.#isValidator(validatorAddress) }
   }
 
   /** The next connection of a peer with a reserved slot finds a reserved place for its handshake. */
-  #rememberAddress({ id, isPersistent, validatorAddress, remote }: Session): void {
+  #rememberAddress({ id, isConfigured, validatorAddress, remote }: Session): void {
     const { known } = this.#options
-    if (isPersistent) known.remember(id, remote.host)
+    if (isConfigured) known.remember(id, remote.host)
     // By the key, of which there are few: a validator can have any number of nodes with a proof.
     if (this.#isValidator(validatorAddress)) known.remember(bytesKey(validatorAddress!), remote.host)
   }
@@ -180,8 +221,8 @@ export class PeerManager {
   #resolvePersistent(nowMs: number): void {
     if (nowMs - this.#resolvedMs < RESOLVE_MS) return
     this.#resolvedMs = nowMs
-    const { persistent, known, log } = this.#options
-    for (const { id, address } of persistent) {
+    const { policy, known, log } = this.#options
+    for (const { id, address } of policy.persistent) {
       known.resolve(id, address.host).catch((error: unknown) => {
         log.debug({ peer: id, host: address.host, reason: String(error) }, 'name of a configured peer has no address')
       })
@@ -194,10 +235,12 @@ export class PeerManager {
     this.#dropDead(nowMs)
     this.#dialPersistent(nowMs)
     this.#dialOthers(nowMs)
-    this.#askForPeers(nowMs)
+    this.#discovery.tick(nowMs)
+    const { book, metrics } = this.#options
+    for (const kind of ['new', 'tried'] as const) metrics.knownAddresses.set({ kind }, book.count(kind))
     if (nowMs - this.#savedMs < SAVE_MS) return
     this.#savedMs = nowMs
-    this.#options.book.save()
+    book.save()
   }
 
   #dropDead(nowMs: number): void {
@@ -216,25 +259,55 @@ export class PeerManager {
   }
 
   #dialPersistent(nowMs: number): void {
-    for (const { id, address } of this.#options.persistent) {
-      if (this.#isDue(id, nowMs)) this.#dial(id, address, false)
+    for (const { id, address } of this.#options.policy.persistent) {
+      if (this.#isDue(id, nowMs)) void this.#dial(id, address, false)
     }
   }
 
-  #dialOthers(nowMs: number): void {
-    const { book, counts, ownAddress } = this.#options
-    const isValidator = this.#isValidator(ownAddress)
-    const sessions = this.#sessions()
-    const outbound = sessions.filter((session) => session.isOutbound && !this.isReserved(session)).length
+  /** How many more peers the node should dial. */
+  #missing(): number {
+    const { counts } = this.#options
+    const outbound = this.#chosen().length
     // Whoever connects to this node may be anybody: some of its peers it chooses itself, however many others there are.
-    const missing = Math.max(counts.wanted - sessions.length, Math.min(CHOSEN_PEERS, counts.wanted) - outbound)
-    let wanted = Math.min(missing, counts.outbound - outbound) - this.#dialling.size
-    for (const peer of shuffled([...book.peers()])) {
+    const missing = Math.max(counts.wanted - this.#peers().length, Math.min(CHOSEN_PEERS, counts.wanted) - outbound)
+    return Math.min(missing, counts.outbound - outbound)
+  }
+
+  /** Peers without a reserved slot that the node has dialled. */
+  #chosen(): readonly Session[] {
+    return this.#peers().filter((session) => session.isOutbound && !this.isReserved(session))
+  }
+
+  #dialOthers(nowMs: number): void {
+    const { book, policy } = this.#options
+    if (!policy.exchangesPeers || policy.isSeed) return
+    this.#dialValidators(nowMs)
+    // Peers of many networks, as long as there are any: nobody has machines in all of them.
+    const groups = new Set([
+      ...this.#chosen().map(({ remote }) => sourceGroupOf(remote.host)),
+      ...this.#dialling.values(),
+    ])
+    for (let wanted = this.#missing() - this.#dialling.size; wanted > 0; wanted--) {
       if (this.#dialling.size >= DIALS_AT_ONCE) return
-      const isNeeded = isValidator && peer.isValidator && sessions.length < MAX_VALIDATORS + counts.inbound
-      if ((wanted <= 0 && !isNeeded) || this.#persistentIds.has(peer.id) || !this.#isDue(peer.id, nowMs)) continue
-      wanted--
-      this.#dial(peer.id, parsePeerAddress(peer.address)!, peer.isValidator)
+      const isWanted = ({ id }: KnownPeer): boolean =>
+        !this.#persistentIds.has(id) && !this.#seedIds.has(id) && this.#isDue(id, nowMs)
+      const peer = book.choose((other, group) => !groups.has(group) && isWanted(other)) ?? book.choose(isWanted)
+      if (peer === undefined) return
+      const address = parsePeerAddress(peer.address)!
+      groups.add(sourceGroupOf(address.host))
+      void this.#dial(peer.id, address, peer.isValidator)
+    }
+  }
+
+  /** Validators connect to each other: a vote that goes straight from one to the other arrives first. */
+  #dialValidators(nowMs: number): void {
+    const { book, counts, ownAddress } = this.#options
+    if (!this.#isValidator(ownAddress) || this.#peers().length >= MAX_VALIDATORS + counts.inbound) return
+    for (const { id, address, isValidator } of shuffled([...book.peers()].filter((peer) => peer.isValidator))) {
+      if (this.#dialling.size >= DIALS_AT_ONCE) return
+      if (this.#persistentIds.has(id) || !this.#isDue(id, nowMs)) continue
+      if (!this.#hintDials.take(1, nowMs)) return
+      void this.#dial(id, parsePeerAddress(address)!, isValidator)
     }
   }
 
@@ -249,50 +322,65 @@ export class PeerManager {
   #firstAttempt(id: string, nowMs: number): Attempt {
     const nextMs = this.#options.id > id ? nowMs + YIELD_MS * (1 + Math.random()) : nowMs
     const attempt = { failures: 0, nextMs }
-    this.#attempts.set(id, attempt)
+    this.#setAttempt(id, attempt)
     return attempt
   }
 
-  #dial(id: string, address: PeerAddress, isValidator: boolean): void {
-    const { connections, book, metrics, log, now } = this.#options
+  /**
+   * Dials a peer and records how that went. Never rejects.
+   * @param isHinted whether it is dialled because others say that it is a validator
+   * @returns whether it was reached
+   */
+  async #dial(id: string, address: PeerAddress, isHinted: boolean): Promise<boolean> {
+    const { connections, metrics, now, counts } = this.#options
     const startMs = now()
-    this.#dialling.add(id)
-    connections
-      .dial(id, address)
-      .then((isReached) => {
-        if (isReached === undefined) return
-        metrics.dialsTotal.inc({ result: 'connected' })
-        metrics.dialSeconds.observe((now() - startMs) / 1000)
-        const session = connections.sessions.get(id)
-        const isProven = this.#isValidator(session?.validatorAddress)
-        book.reached({ id, address: formatPeerAddress(address), isValidator: isProven }, Date.now())
-        // It was dialled although there are enough peers, because another peer named it as a validator; it has not proved that.
-        if (
-          isValidator &&
-          !isProven &&
-          session !== undefined &&
-          this.#sessions().length > this.#options.counts.wanted
-        ) {
-          connections.disconnect(session, 'it is not the validator that it was said to be')
-        }
-      })
-      .catch((error: unknown) => {
-        if (this.#isClosed) return
-        if (!(error instanceof DialError)) throw error
-        metrics.dialsTotal.inc({ result: 'failed' })
-        book.failed(id, error.isPermanent)
-        const isPersistent = this.#persistentIds.has(id)
-        const failures = this.#postpone(
-          id,
-          isPersistent || (isValidator && this.#isValidator(this.#options.ownAddress)),
-        )
-        // The operator configured this peer and should be informed of the failure, but not every few seconds.
-        const isWarned = isPersistent && (error.isPermanent || failures === 3 || failures % 60 === 0)
-        const fields = { peer: id, address: formatPeerAddress(address), reason: error.message, failures }
-        if (isWarned) log.warn(fields, 'peer cannot be reached')
-        else log.debug(fields, 'peer cannot be reached')
-      })
-      .finally(() => this.#dialling.delete(id))
+    this.#dialling.set(id, sourceGroupOf(address.host))
+    try {
+      const isReached = await connections.dial(id, address)
+      if (isReached === undefined) return true
+      metrics.dialsTotal.inc({ result: 'connected' })
+      metrics.dialSeconds.observe((now() - startMs) / 1000)
+      const session = connections.sessions.get(id)
+      const isProven = this.#isValidator(session?.validatorAddress)
+      this.#reached({ id, address: formatPeerAddress(address), isValidator: isProven }, session?.remote.host)
+      // It was dialled although there are enough peers, because another peer named it as a validator; it has not proved that.
+      if (isHinted && !isProven && session !== undefined && this.#peers().length > counts.wanted) {
+        connections.disconnect(session, 'it is not the validator that it was said to be')
+      }
+      return true
+    } catch (error) {
+      if (!this.#isClosed) this.#dialFailed(id, address, isHinted, error)
+      return false
+    } finally {
+      this.#dialling.delete(id)
+    }
+  }
+
+  #reached(peer: KnownPeer, host: string | undefined): void {
+    const { book, policy } = this.#options
+    // Seeds are dialled when they are needed; others are not told of them.
+    if (policy.exchangesPeers && !this.#seedIds.has(peer.id)) {
+      book.reached(peer, host ?? parsePeerAddress(peer.address)!.host)
+    }
+  }
+
+  #dialFailed(id: string, address: PeerAddress, isHinted: boolean, error: unknown): void {
+    if (!(error instanceof DialError)) throw error
+    const { book, metrics, log, ownAddress } = this.#options
+    metrics.dialsTotal.inc({ result: error.kind === 'refused' ? 'refused' : 'failed' })
+    // A node that has no place for this one is where it was said to be.
+    if (error.kind === 'refused')
+      this.#reached({ id, address: formatPeerAddress(address), isValidator: isHinted }, error.host)
+    // Without any peer it is this node that has no connection.
+    else if (error.kind === 'wrong' || this.#peers().length > 0) book.failed(id, error.kind === 'wrong')
+    const isPersistent = this.#persistentIds.has(id)
+    const failures = this.#postpone(id, isPersistent || (isHinted && this.#isValidator(ownAddress)))
+    // The operator configured this peer and should be informed of the failure, but not every few seconds.
+    const isWarned =
+      (isPersistent || this.#seedIds.has(id)) && (error.kind === 'wrong' || failures === 3 || failures % 60 === 0)
+    const fields = { peer: id, address: formatPeerAddress(address), reason: error.message, failures }
+    if (isWarned) log.warn(fields, 'peer cannot be reached')
+    else log.debug(fields, 'peer cannot be reached')
   }
 
   /** Sets when the peer is dialled again, with jitter, so that after a network failure not all nodes dial at once. */
@@ -301,40 +389,39 @@ export class PeerManager {
     const failures = (this.#attempts.get(id)?.failures ?? 0) + 1
     const yieldMs = this.#options.id > id ? YIELD_MS : 0
     const waitMs = yieldMs + Math.min(maxMs, firstMs * factor ** (failures - 1)) * (0.7 + 0.6 * Math.random())
-    this.#attempts.set(id, { failures, nextMs: this.#options.now() + waitMs })
-    // Peers that are not in the address book any more are dropped here as well.
-    for (const oldest of this.#attempts.keys()) {
-      if (this.#attempts.size <= MAX_ATTEMPTS) break
-      if (!this.#persistentIds.has(oldest)) this.#attempts.delete(oldest)
-    }
+    this.#setAttempt(id, { failures, nextMs: this.#options.now() + waitMs })
     return failures
   }
 
-  #askForPeers(nowMs: number): void {
-    const { connections, counts, book, metrics, log, ownAddress } = this.#options
-    const sessions = this.#sessions().filter(({ queues }) => queues !== undefined)
-    const hasEnough = sessions.length >= counts.wanted
-    if (sessions.length === 0 || (hasEnough && !this.#isValidator(ownAddress))) return
-    if (nowMs - this.#askedMs < (hasEnough ? ASK_FOR_PEERS_MS.enough : ASK_FOR_PEERS_MS.few)) return
-    this.#askedMs = nowMs
-    const session = sessions[Math.floor(Math.random() * sessions.length)]!
-    fetchPeers({ metrics }, session)
-      .then((peers) => book.learn(peers, session.remote.host))
-      .catch((error: unknown) => {
-        connections.endOnDefect(error)
-        log.debug({ peer: session.id, reason: String(error) }, 'peer does not answer with other peers')
-        if (error instanceof ProtobufError && connections.sessions.has(session.id)) {
-          connections.ban(session, `malformed answer: ${error.message}`)
-        }
-      })
+  #setAttempt(id: string, attempt: Attempt): void {
+    this.#attempts.set(id, attempt)
+    // Peers that are not in the address book any more are dropped here as well.
+    for (const oldest of this.#attempts.keys()) {
+      if (this.#attempts.size <= MAX_ATTEMPTS) break
+      if (!this.#configuredIds.has(oldest) && !this.#seedIds.has(oldest)) this.#attempts.delete(oldest)
+    }
   }
 
   #count(): void {
-    const sessions = this.#sessions()
+    const sessions = this.#peers()
     const outbound = sessions.filter(({ isOutbound }) => isOutbound).length
     this.#options.metrics.peers.set({ direction: 'outbound' }, outbound)
     this.#options.metrics.peers.set({ direction: 'inbound' }, sessions.length - outbound)
   }
+}
+
+const addressKeyOf = (host: string): string => budgetKeyOf(readNetworkAddress(host) ?? host)
+
+/**
+ * Whether one more connection from `host` stays within the share of its address and of its network. Private addresses have no share: the
+ * whole network of a test, or all that comes through a proxy, may have one.
+ * @param hosts of the connections that there are
+ */
+export function hasShare(hosts: readonly string[], host: string, places: number): boolean {
+  if (reachOf(host) !== 'public') return true
+  const of = (keyOf: (host: string) => string): number => hosts.filter((other) => keyOf(other) === keyOf(host)).length
+  const inGroup = Math.max(INBOUND_SHARE.address, Math.ceil(places * INBOUND_SHARE.group))
+  return of(addressKeyOf) < INBOUND_SHARE.address && of(sourceGroupOf) < inGroup
 }
 
 function isSameValidator({ validatorAddress }: Session, other: Uint8Array): boolean {

@@ -18,7 +18,10 @@ export interface Session {
   readonly hello: Hello
   /** consensus address of the validator that it has proved to be */
   readonly validatorAddress: Uint8Array | undefined
-  readonly isPersistent: boolean
+  /** the operator has named it in PERSISTENT_PEERS or UNCONDITIONAL_PEER_IDS */
+  readonly isConfigured: boolean
+  /** one side is a seed node: addresses are exchanged and nothing else, then it ends */
+  readonly isVisit: boolean
   readonly meter: ConnectionMeter
   readonly budgets: SessionBudgets
   /** resolves when messages can be sent; never rejects */

@@ -28,9 +28,15 @@ export function readNetworkAddress(text: string): string | undefined {
  */
 export function budgetKeyOf(address: string): string {
   if (isIPv4(address) || address === LOOPBACK_IPV6) return address
+  return `${groupsOf(address)
+    .slice(0, IPV6_GROUPS / 2)
+    .join(':')}::/64`
+}
+
+/** The eight groups of an IPv6 address in its shortest form. */
+function groupsOf(address: string): readonly string[] {
   const [head = [], tail = []] = address.split('::').map((part) => (part === '' ? [] : part.split(':')))
-  const groups = [...head, ...Array<string>(IPV6_GROUPS - head.length - tail.length).fill('0'), ...tail]
-  return `${groups.slice(0, IPV6_GROUPS / 2).join(':')}::/64`
+  return [...head, ...Array<string>(IPV6_GROUPS - head.length - tail.length).fill('0'), ...tail]
 }
 
 /** IPv4 addresses as a NAT64 shows them to IPv6 hosts (RFC 6052): 64:ff9b::/96. Its sibling 64:ff9b:1::/48 is of private networks. */
@@ -43,12 +49,34 @@ const NAT64_PREFIX = '0,100,255,155,0,0,0,0,0,0,0,0'
  */
 export function addressRange(address: string): string | undefined {
   if (isIP(address) === 0) return undefined
+  const ipv4 = embeddedIpv4(address)
+  if (ipv4 !== undefined) return addressRange(ipv4)
   const parsed = ipaddr.process(address)
   const range = parsed.range()
   if (parsed.kind() === 'ipv4') return range
-  const bytes = parsed.toByteArray()
-  if (range === '6to4') return addressRange(bytes.slice(2, 6).join('.'))
-  if (range === 'rfc6052' && bytes.slice(0, 12).join() === NAT64_PREFIX) return addressRange(bytes.slice(12).join('.'))
   // Of the rest only 2000::/3 is given out.
-  return range === 'unicast' && bytes[0]! >> 5 !== 1 ? 'reserved' : range
+  return range === 'unicast' && parsed.toByteArray()[0]! >> 5 !== 1 ? 'reserved' : range
+}
+
+/** The IPv4 address that an IPv6 address stands for (6to4, NAT64); undefined for any other one. */
+function embeddedIpv4(address: string): string | undefined {
+  const parsed = ipaddr.process(address)
+  if (parsed.kind() === 'ipv4') return undefined
+  const bytes = parsed.toByteArray()
+  const range = parsed.range()
+  if (range === '6to4') return bytes.slice(2, 6).join('.')
+  return range === 'rfc6052' && bytes.slice(0, 12).join() === NAT64_PREFIX ? bytes.slice(12).join('.') : undefined
+}
+
+/**
+ * The network that an address is in, as far as one owner may have all of it: the /16 of an IPv4 address, the /48 of an IPv6 address. An
+ * IPv4 address that is written as IPv6 counts as itself.
+ * @returns undefined for what is no address
+ */
+export function networkPrefixOf(text: string): string | undefined {
+  const address = readNetworkAddress(text)
+  if (address === undefined) return undefined
+  const ipv4 = isIPv4(address) ? address : embeddedIpv4(address)
+  if (ipv4 !== undefined) return `${ipv4.split('.').slice(0, 2).join('.')}.0.0/16`
+  return `${groupsOf(address).slice(0, 3).join(':')}::/48`
 }

@@ -328,9 +328,16 @@ export function createNetworkMetrics(registry: Registry) {
       buckets: [0.01, 0.03, 0.1, 0.3, 1, 3, 10],
       registers,
     }),
+    namedAddressesTotal: new Counter({
+      name: 'coind_p2p_named_addresses_total',
+      help: 'Addresses that peers have named, added to the address book or left out',
+      labelNames: ['result'],
+      registers,
+    }),
     knownAddresses: new Gauge({
       name: 'coind_p2p_known_addresses',
-      help: 'Addresses of peers in the address book',
+      help: 'Addresses of peers in the address book: new ones, which others have named, and tried ones, which this node has reached',
+      labelNames: ['kind'],
       registers,
     }),
   }

@@ -115,7 +115,8 @@ interface AvailableSnapshot {
 export function snapshotFor(start: SnapshotStart): AvailableSnapshot | undefined {
   const { config, home } = start
   const { snapshotManifestUrl, isJoining } = config.joining
-  const hasPeers = isJoining || config.p2p.persistentPeers.length > 0
+  const { persistentPeers, seeds } = config.p2p
+  const hasPeers = isJoining || persistentPeers.length > 0 || seeds.length > 0
   const { kind } = decideSync(config, genesisTimes(home.genesis.document()), Date.now())
   if (kind === 'blocks' || (snapshotManifestUrl === undefined && !hasPeers)) return undefined
   return {
@@ -225,12 +226,12 @@ async function restoreFromPeers(start: SnapshotStart, isRequired: boolean): Prom
       onWaiting: (seconds) =>
         logger.warn(
           { seconds },
-          'waiting for a first peer, to ask it for a snapshot: check SEED_PEER_HOST and PERSISTENT_PEERS, or set SYNC_MODE=blocks',
+          'waiting for a first peer, to ask it for a snapshot: check SEED_PEER_HOST, PERSISTENT_PEERS and SEEDS, or set SYNC_MODE=blocks',
         ),
     })
     if (!hasPeers) {
       throw new SnapshotUnavailableError(
-        'no peer could be reached, so there is neither a snapshot nor a block to begin with: check SEED_PEER_HOST, SEED_NODE_ID and PERSISTENT_PEERS, and start again',
+        'no peer could be reached, so there is neither a snapshot nor a block to begin with: check SEED_PEER_HOST, SEED_NODE_ID, PERSISTENT_PEERS and SEEDS, and start again',
       )
     }
     const tried = new TriedSnapshots()

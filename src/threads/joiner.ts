@@ -25,7 +25,7 @@ export interface JoinerData
     | 'validator'
     | 'moniker'
     | 'listen'
-    | 'persistentPeers'
+    | 'policy'
     | 'counts'
     | 'addressBookPath'
     | 'externalAddress'

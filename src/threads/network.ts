@@ -11,7 +11,7 @@ import { databaseLightBlocks } from '../p2p/lightExchange.ts'
 import type { PeerCounts } from '../p2p/limits.ts'
 import { Network } from '../p2p/network.ts'
 import type { PeerAddress } from '../p2p/peerAddress.ts'
-import type { PersistentPeer } from '../p2p/peerManager.ts'
+import type { PeerPolicy } from '../p2p/peerPolicy.ts'
 import type { AdmissionCounts, HashedTransaction } from '../p2p/transactionGossip.ts'
 import { checkKnownAnswers, PRIMITIVE_ANSWERS } from '../primitives/selfTest.ts'
 import { snapshotsIn } from '../snapshot/offeredSnapshots.ts'
@@ -52,7 +52,7 @@ export interface NetworkData {
   readonly listen: PeerAddress
   readonly externalAddress: string | undefined
   readonly rpcAddress: string | undefined
-  readonly persistentPeers: readonly PersistentPeer[]
+  readonly policy: PeerPolicy
   readonly counts: PeerCounts
   readonly addressBookPath: string
   /** where the snapshots are that it offers to peers */
@@ -122,7 +122,7 @@ const network = await Network.start(
     externalAddress: data.externalAddress,
     rpcAddress: data.rpcAddress,
     validator: data.validator,
-    persistentPeers: data.persistentPeers,
+    policy: data.policy,
     counts: data.counts,
     addressBookPath: data.addressBookPath,
     blocks: databaseBlocks(database),

@@ -9,6 +9,7 @@ import { chooseEngine } from '../evm/engines/createEngine.ts'
 import { createValidatorProof } from '../p2p/hello.ts'
 import { peerCounts } from '../p2p/limits.ts'
 import { parseNodeId, parsePeerAddress } from '../p2p/peerAddress.ts'
+import type { PeerPolicy } from '../p2p/peerPolicy.ts'
 import { threadEntry } from '../primitives/location.ts'
 import type { Database } from '../storage/database.ts'
 import { columnBytes } from '../storage/diskBytes.ts'
@@ -58,7 +59,7 @@ export interface ThreadsOptions extends ClientThreadsOptions {
   /** the node towards its peers */
   readonly network: Pick<
     NetworkData,
-    'seed' | 'validator' | 'moniker' | 'listen' | 'persistentPeers' | 'counts' | 'addressBookPath' | 'snapshotsPath'
+    'seed' | 'validator' | 'moniker' | 'listen' | 'policy' | 'counts' | 'addressBookPath' | 'snapshotsPath'
   >
   /** ends the start */
   readonly signal: AbortSignal
@@ -75,19 +76,30 @@ export function networkIdentity(
   config: Config,
   { chain, paths, nodeKey, validatorKey }: Home,
 ): ThreadsOptions['network'] {
-  const { host, port, persistentPeers, maxPeers } = config.p2p
+  const { host, port, maxPeers } = config.p2p
   return {
     seed: nodeKey.seed,
     validator: createValidatorProof(validatorKey, nodeKey.publicKey, chain.genesisHash),
     moniker: config.moniker,
     listen: { host, port },
-    persistentPeers: persistentPeers.map(({ id, address }) => ({
-      id: parseNodeId(id),
-      address: parsePeerAddress(address)!,
-    })),
+    policy: peerPolicy(config.p2p),
     counts: peerCounts(maxPeers),
     addressBookPath: paths.addressBook,
     snapshotsPath: paths.snapshots,
+  }
+}
+
+function peerPolicy(p2p: Config['p2p']): PeerPolicy {
+  const peersOf = (peers: Config['p2p']['seeds']): PeerPolicy['seeds'] =>
+    peers.map(({ id, address }) => ({ id: parseNodeId(id), address: parsePeerAddress(address)! }))
+  return {
+    persistent: peersOf(p2p.persistentPeers),
+    seeds: peersOf(p2p.seeds),
+    isSeed: p2p.isSeed,
+    exchangesPeers: p2p.exchangesPeers,
+    privateIds: new Set(p2p.privatePeerIds.map(parseNodeId)),
+    unconditionalIds: new Set(p2p.unconditionalPeerIds.map(parseNodeId)),
+    isBookStrict: p2p.isBookStrict,
   }
 }
 

@@ -9,7 +9,7 @@ import { examineKeys, examineRuntime, examineSettings } from './settings.ts'
 
 /**
  * `coind doctor`: finds what keeps a node from starting, signing in time or being reached, before it does. May run beside the node; asks
- * nobody but the seed node and the peers that the settings name.
+ * nobody but the seed nodes and the peers that the settings name.
  * @returns findings by what was looked at, in the order in which an operator mends them
  */
 export async function examineNode(config: Config): Promise<ReadonlyMap<string, readonly Finding[]>> {
@@ -27,7 +27,7 @@ export async function examineNode(config: Config): Promise<ReadonlyMap<string, r
     ['machine', examineSize(availableParallelism(), Math.min(totalmem(), process.constrainedMemory() || totalmem()))],
     ['ports', await examinePorts(config, keys.nodeId)],
     ['clock', [await examineClock(config.joining.seedNodeUrl, () => Date.now())]],
-    ['peers', await examinePeers(config.p2p.persistentPeers)],
+    ['peers', await examinePeers([...config.p2p.persistentPeers, ...config.p2p.seeds])],
   ])
 }
 

@@ -6,6 +6,7 @@ import { ConfigError } from '../../config/configError.ts'
 import { checkRuntime } from '../../config/startRules.ts'
 import { loadValidatorKey } from '../../consensus/validatorKey.ts'
 import { loadNodeKey } from '../../p2p/nodeKey.ts'
+import { isRoutable, parsePeerAddress } from '../../p2p/peerAddress.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 
 /* What a start reads before anything else: settings, the version of Node.js, keys. */
@@ -14,14 +15,47 @@ export function examineSettings(config: Config, paths: DataPaths): readonly Find
   const findings = [
     existsSync(paths.resetMarker) ? problem('a reset was interrupted: run coind reset --yes again') : undefined,
     refusalOf(() => checkInit(config, paths)),
-    config.p2p.externalAddress === undefined
-      ? warning('EXTERNAL_P2P_ADDRESS is not set: behind NAT or in a container, peers cannot find this node')
-      : undefined,
+    ...examineAddresses(config.p2p),
   ].filter((finding) => finding !== undefined)
   return [
     ok(`they can be read; ${existsSync(paths.genesis) ? 'there is a chain' : 'there is no chain yet'}`),
     ...findings,
   ]
+}
+
+/** Whether this node finds others and they find it, as far as the settings say. */
+function examineAddresses({
+  exchangesPeers,
+  persistentPeers,
+  seeds,
+  isSeed,
+  externalAddress,
+  isBookStrict,
+  privatePeerIds,
+}: Config['p2p']): readonly Finding[] {
+  const findings: Finding[] = []
+  if (!exchangesPeers && persistentPeers.length === 0) {
+    const others = seeds.length === 0 ? 'no peers' : 'only SEEDS, which do not stay connected'
+    findings.push(
+      problem(`PEX is false and PERSISTENT_PEERS is empty, so the node has ${others}: name its sentries there`),
+    )
+  }
+  if (!exchangesPeers && privatePeerIds.length > 0) {
+    findings.push(warning('PEX is false, so PRIVATE_PEER_IDS has no effect here: it is for the sentries'))
+  }
+  // Nobody is told of such a node.
+  if (exchangesPeers && !isSeed && externalAddress === undefined) {
+    findings.push(warning('EXTERNAL_P2P_ADDRESS is not set: behind NAT or in a container, peers cannot find this node'))
+  }
+  const own = externalAddress === undefined ? undefined : parsePeerAddress(externalAddress)
+  if (exchangesPeers && isBookStrict && own !== undefined && !isRoutable(own.host)) {
+    findings.push(
+      warning(
+        `EXTERNAL_P2P_ADDRESS is ${externalAddress}, which nodes with ADDR_BOOK_STRICT=true do not take: a network of private addresses needs ADDR_BOOK_STRICT=false in all nodes`,
+      ),
+    )
+  }
+  return findings
 }
 
 /** @param version as in process.versions.node */

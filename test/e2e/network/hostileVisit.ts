@@ -67,6 +67,7 @@ function createHello({ chain, height }: VisitOptions): Hello {
     base: 1,
     height,
     validator: undefined,
+    isVisit: false,
     instance: new Uint8Array(randomBytes(16)),
   }
 }

@@ -87,6 +87,9 @@ describe('loadConfig', () => {
       GENESIS_SELF_DELEGATION: '12.5',
       GENESIS_HASH: '0A'.repeat(32),
       PERSISTENT_PEERS: `${id}@example.org:26656, ${id}@[::1]:1`,
+      SEEDS: `${id}@seed.example:1`,
+      PRIVATE_PEER_IDS: `${id},12D3KooWPjceQrSwdWXPyLLeABRXmuqt69Rg3sBYbU1Nft9HyQ6X`,
+      UNCONDITIONAL_PEER_IDS: id,
       PRUNING: 'archive',
       TRUSTED_PROXIES: '192.0.2.1, 10.0.0.0/8,::1,2001:db8::/32',
       RPC_CORS_ORIGINS: 'https://app.example,moz-extension://1234',
@@ -101,6 +104,14 @@ describe('loadConfig', () => {
       { id, address: 'example.org:26656' },
       { id, address: '[::1]:1' },
     ])
+    expect(config.p2p).toMatchObject({
+      seeds: [{ id, address: 'seed.example:1' }],
+      privatePeerIds: [id, expect.stringMatching(/^12D3/)],
+      unconditionalPeerIds: [id],
+      exchangesPeers: true,
+      isSeed: false,
+      isBookStrict: true,
+    })
     expect(config.pruning).toBe('archive')
     expect(config.rpc.trustedProxies).toEqual([
       { address: '192.0.2.1', prefix: 32 },
@@ -173,6 +184,7 @@ describe('loadConfig', () => {
     ['EVM_ENGINE', 'constructor', 'EVM_ENGINE is "constructor": it may hold wasm, reference'],
     ['EVM_SHADOW', 'always', 'EVM_SHADOW is "always": it may hold true or false'],
     ['PUBLIC_RPC_URL', 'example.org', 'PUBLIC_RPC_URL is "example.org": it may hold a URL, http://… or https://…'],
+    ['PRIVATE_PEER_IDS', 'a@b:1', 'PRIVATE_PEER_IDS is "a@b:1": it may hold node IDs, several with commas'],
     ['PERSISTENT_PEERS', 'a@b', 'PERSISTENT_PEERS is "a@b": it may hold id@host:port, several with commas'],
     ['SEED_NODE_ID', 'AB', 'SEED_NODE_ID is "AB": it may hold a node ID, 40 hex digits, or a libp2p peer ID'],
     ['EXTERNAL_P2P_ADDRESS', 'host', 'EXTERNAL_P2P_ADDRESS is "host": it may hold host:port'],
@@ -295,6 +307,23 @@ const SEED: RawValues = {
   SEED_PEER_HOST: 'seed.example:26656',
 }
 
+describe('the exchange of addresses', () => {
+  it('is what a seed is for', () => {
+    expect(problemOf(() => load({ SEED_MODE: 'true', PEX: 'false' }))).toBe(
+      'PEX is false: SEED_MODE=true needs the exchange of addresses',
+    )
+  })
+
+  it.each([
+    [{ NETWORK: 'devnet' }, false],
+    [{ NETWORK: 'testnet' }, true],
+    [{ NETWORK: 'devnet', ADDR_BOOK_STRICT: 'true' }, true],
+    [{ ADDR_BOOK_STRICT: 'false' }, false],
+  ])('with %o takes only addresses of the Internet: %s', (values, isStrict) => {
+    expect(load(values).p2p.isBookStrict).toBe(isStrict)
+  })
+})
+
 describe('joining', () => {
   it('makes the seed a persistent peer, once', () => {
     const seed = { id: ID, address: 'seed.example:26656' }
@@ -304,6 +333,9 @@ describe('joining', () => {
     expect(load({ ...SEED, PERSISTENT_PEERS: peers }).p2p.persistentPeers).toEqual([other, seed])
     expect(load({ ...SEED, JOIN_NETWORK: 'false' }).p2p.persistentPeers).toEqual([])
     expect(checkJoining(load(SEED))).toBe('http://seed.example:8080')
+    expect(checkJoining(load({ ...SEED, SEED_NODE_ID: '', SEED_PEER_HOST: '', SEEDS: `${ID}@a:1` }))).toBe(
+      SEED.SEED_NODE_URL,
+    )
     expect(checkJoining(load({ ...SEED, SEED_NODE_ID: '', SEED_PEER_HOST: '', PERSISTENT_PEERS: `${ID}@a:1` }))).toBe(
       'http://seed.example:8080',
     )
@@ -326,7 +358,7 @@ describe('joining', () => {
     [{ SEED_PEER_HOST: '' }, 'SEED_PEER_HOST is not set: it must be set together with SEED_NODE_ID'],
     [
       { SEED_NODE_ID: '', SEED_PEER_HOST: '' },
-      'SEED_NODE_ID and SEED_PEER_HOST are not set: JOIN_NETWORK=true needs a peer to take the blocks from',
+      'SEED_NODE_ID and SEED_PEER_HOST are not set: JOIN_NETWORK=true needs a peer to take the blocks from, or SEEDS to find one',
     ],
     [
       { PERSISTENT_PEERS: `${ID}@other.example:1` },

@@ -65,6 +65,28 @@ describe('settings', () => {
     expect(states(examineSettings(config, paths))).toEqual(['ok', 'problem'])
   })
 
+  it.each<[string, Readonly<Record<string, string>>, readonly string[], RegExp]>([
+    ['a validator without sentries', { PEX: 'false' }, ['problem'], /PERSISTENT_PEERS is empty.*sentries/],
+    ['a validator with only seeds', { PEX: 'false', SEEDS: `${ID}@a:1` }, ['problem'], /only SEEDS/],
+    ['a validator with sentries', { PEX: 'false', PERSISTENT_PEERS: `${ID}@a:1` }, [], /^/],
+    [
+      'a validator that is to hide others',
+      { PEX: 'false', PERSISTENT_PEERS: `${ID}@a:1`, PRIVATE_PEER_IDS: ID },
+      ['warning'],
+      /for the sentries/,
+    ],
+    ['a sentry', { PRIVATE_PEER_IDS: ID, EXTERNAL_P2P_ADDRESS: 'sentry.example:1' }, [], /^/],
+    ['a node of a private network', { EXTERNAL_P2P_ADDRESS: '10.0.0.1:1' }, ['warning'], /ADDR_BOOK_STRICT=false/],
+    ['the same, told so', { EXTERNAL_P2P_ADDRESS: '10.0.0.1:1', ADDR_BOOK_STRICT: 'false' }, [], /^/],
+    ['a node without an address', {}, ['warning'], /EXTERNAL_P2P_ADDRESS/],
+    ['a seed, which nobody is told of', { SEED_MODE: 'true' }, [], /^/],
+  ])('say of %s whether it has peers', (_, variables, expected, text) => {
+    const config = configWith({ GENESIS_WALLET: `0x${'11'.repeat(20)}`, ...variables })
+    const [, ...found] = examineSettings(config, paths)
+    expect(states(found)).toEqual(expected)
+    for (const finding of found) expect(finding.text).toMatch(text)
+  })
+
   it('run on another Node.js are warned of', () => {
     expect(examineRuntime('26.1.0').state).toBe('ok')
     expect(examineRuntime('24.1.0')).toMatchObject({ state: 'warning', text: expect.stringContaining('24.1.0') })

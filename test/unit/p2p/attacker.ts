@@ -59,6 +59,7 @@ export async function startAttacker(options: { topics?: readonly string[]; key?:
     base: 1,
     height: 1,
     validator: undefined,
+    isVisit: false,
     instance: new Uint8Array(randomBytes(16)),
   }
   const id = nodeId(key.publicKey)

@@ -7,6 +7,7 @@ import { createNetworkMetrics } from '../../../src/telemetry/metrics.ts'
 
 const { strangers, known, publicAddress } = HANDSHAKE_LIMITS
 const VALIDATOR = '198.51.100.7'
+const BANNED = '203.0.113.13'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -15,12 +16,12 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-function setUp() {
+function setUp(needed: readonly string[] = [VALIDATOR]) {
   const addresses = new KnownAddresses()
-  addresses.remember('validator', VALIDATOR)
+  for (const host of needed) addresses.remember(host, host)
   const registry = new Registry()
   const places = new HandshakePlaces({
-    isBanned: (host) => host === '203.0.113.13',
+    isBanned: (host) => host === BANNED,
     isKnown: (host) => addresses.has(host),
     metrics: createNetworkMetrics(registry),
     now: () => performance.now(),
@@ -155,9 +156,14 @@ describe('places for handshakes', () => {
 
   test('are none for a banned address', async () => {
     const { connect, results } = setUp()
-    expect(connect('203.0.113.13')).toBeUndefined()
+    expect(connect(BANNED)).toBeUndefined()
     expect(connect('::ffff:203.0.113.13')).toBeUndefined()
     expect(await results()).toEqual({ banned: 2 })
+  })
+
+  test('are there for a peer that is needed, whoever was banned at its address', () => {
+    const { connect } = setUp([BANNED])
+    expect(connect(BANNED)).toBeDefined()
   })
 })
 

@@ -24,6 +24,7 @@ const HELLO: Hello = {
   base: 7,
   height: 2 ** 40,
   validator: undefined,
+  isVisit: false,
   instance: new Uint8Array(16).fill(2),
 }
 
@@ -41,6 +42,7 @@ const anyHello: fc.Arbitrary<Hello> = fc.record({
   base: fc.maxSafeNat(),
   height: fc.maxSafeNat(),
   validator: fc.option(fc.record({ publicKey: bytes(32), signature: bytes(64) }), { nil: undefined }),
+  isVisit: fc.boolean(),
   instance: bytes(16),
 })
 

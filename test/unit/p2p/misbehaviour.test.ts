@@ -23,4 +23,10 @@ describe('Bans', () => {
     nowMs = 600_000
     expect(bans.isAddressBanned('8.8.8.8')).toBe(false)
   })
+
+  test('of nodes in one IPv6 /64 are a ban of that', () => {
+    const bans = new Bans(() => 0)
+    for (let i = 1; i <= 4; i++) bans.ban(`node-${i}`, `2a00:1:2:3::${i}`, 1_000)
+    expect(['2a00:1:2:3:ffff::9', '2a00:1:2:4::1'].map((host) => bans.isAddressBanned(host))).toEqual([true, false])
+  })
 })

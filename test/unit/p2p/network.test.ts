@@ -21,7 +21,7 @@ describe('two nodes', () => {
       { externalAddress: 'node-b.example:26656' },
     )
     const seen = b.sessions.get(a.network.id)!
-    expect(seen).toMatchObject({ isOutbound: true, isPersistent: true })
+    expect(seen).toMatchObject({ isOutbound: true, isConfigured: true })
     expect(seen.hello).toMatchObject({ moniker: 'test', version: '1.2.3', height: 12, base: 3, chainId: 'coin_7-1' })
     expect(seen.validatorAddress).toHaveLength(20)
     expect(a.sessions.get(b.network.id)).toMatchObject({ isOutbound: false, validatorAddress: undefined })

@@ -11,7 +11,7 @@ import type { LightBlockReader } from '../../../src/p2p/lightExchange.ts'
 import { peerCounts } from '../../../src/p2p/limits.ts'
 import { Network, type NetworkEvents, type NetworkOptions } from '../../../src/p2p/network.ts'
 import { nodeId } from '../../../src/p2p/nodeKey.ts'
-import type { PersistentPeer } from '../../../src/p2p/peerManager.ts'
+import type { PeerPolicy, PersistentPeer } from '../../../src/p2p/peerPolicy.ts'
 import type { Session } from '../../../src/p2p/session.ts'
 import { type Ed25519Key, ed25519Key } from '../../../src/primitives/ed25519.ts'
 import { NO_SNAPSHOTS, type SnapshotSource } from '../../../src/snapshot/offeredSnapshots.ts'
@@ -51,6 +51,7 @@ export interface TestNodeOptions
   extends Partial<Pick<NetworkOptions, 'chainId' | 'genesisHash' | 'counts' | 'externalAddress'>> {
   readonly key?: Ed25519Key
   readonly persistentPeers?: readonly PersistentPeer[]
+  readonly policy?: Partial<PeerPolicy>
   readonly validatorKey?: Ed25519Key
   readonly directory?: string
   readonly port?: number
@@ -66,6 +67,20 @@ export interface TestNodeOptions
 }
 
 const running = new Set<TestNode>()
+
+/** That of a node without settings, which takes addresses of its own machine. */
+export function policyWith(policy: Partial<PeerPolicy>): PeerPolicy {
+  return {
+    persistent: [],
+    seeds: [],
+    isSeed: false,
+    exchangesPeers: true,
+    privateIds: new Set(),
+    unconditionalIds: new Set(),
+    isBookStrict: false,
+    ...policy,
+  }
+}
 
 export function randomKey(): Ed25519Key {
   return ed25519Key(new Uint8Array(randomBytes(32)))
@@ -124,7 +139,7 @@ export async function startNode(options: TestNodeOptions = {}): Promise<TestNode
       externalAddress: options.externalAddress,
       rpcAddress: 'https://rpc.example',
       validator: validatorKey && createValidatorProof(validatorKey, key.publicKey, genesisHash),
-      persistentPeers: options.persistentPeers ?? [],
+      policy: policyWith({ persistent: options.persistentPeers ?? [], ...options.policy }),
       counts: options.counts ?? peerCounts(64),
       addressBookPath: join(directory, 'addrbook.json'),
       blocks: () => ({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { addressRange } from '../../../src/primitives/networkAddress.ts'
+import { addressRange, networkPrefixOf } from '../../../src/primitives/networkAddress.ts'
 
 test.each([
   ['8.8.8.8', 'unicast'],
@@ -40,3 +40,17 @@ test.each([
   ['0x7f.1', undefined],
   ['', undefined],
 ])('the range of %s: %s', (address, range) => expect(addressRange(address)).toBe(range))
+
+test.each([
+  ['8.9.10.11', '8.9.0.0/16'],
+  ['::ffff:8.9.10.11', '8.9.0.0/16'],
+  ['2002:808:404::1', '8.8.0.0/16'],
+  ['64:ff9b::8.9.10.11', '8.9.0.0/16'],
+  ['2606:4700:12:34::1', '2606:4700:12::/48'],
+  ['2606:4700:12::', '2606:4700:12::/48'],
+  ['2606::1', '2606:0:0::/48'],
+  ['::1', '0:0:0::/48'],
+  ['node.example', undefined],
+])('%s is in the network %s', (address, prefix) => {
+  expect(networkPrefixOf(address)).toBe(prefix)
+})

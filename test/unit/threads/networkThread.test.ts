@@ -25,7 +25,7 @@ import { connect, notify, type Remote, serve } from '../../../src/threads/port.t
 import { createGate, createPublishedHeight, openGate, setPublishedHeight } from '../../../src/threads/sharedMemory.ts'
 import { channel, spawnThread } from '../../../src/threads/spawn.ts'
 import { createTestChain, type TestChain } from '../app/testChain.ts'
-import { randomKey, until } from '../p2p/testNode.ts'
+import { policyWith, randomKey, until } from '../p2p/testNode.ts'
 
 /** A node's main thread beside its real network thread; pool and view threads are played by the test. */
 interface ThreadedNode {
@@ -81,7 +81,9 @@ async function startThreadedNode(chain: TestChain, seedPeer?: { id: string; port
     listen: { host: '127.0.0.1', port: 0 },
     externalAddress: undefined,
     rpcAddress: undefined,
-    persistentPeers: seedPeer ? [{ id: seedPeer.id, address: { host: '127.0.0.1', port: seedPeer.port } }] : [],
+    policy: policyWith({
+      persistent: seedPeer ? [{ id: seedPeer.id, address: { host: '127.0.0.1', port: seedPeer.port } }] : [],
+    }),
     counts: peerCounts(64),
     addressBookPath: join(directory, 'peers.json'),
     snapshotsPath: join(directory, 'snapshots'),
