@@ -1,6 +1,7 @@
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
+import { namespacesMissing } from '../test/e2e/network/namespaces.ts'
 
 /**
  * Runs the tests that take long, one after another, on seeds that nobody has run before, and prints a table of them at the end.
@@ -81,6 +82,11 @@ const TESTS: readonly LongTest[] = [
   {
     name: 'soak',
     command: node('test/e2e/network/soak.ts', '--minutes', runs(60), '--kill-seconds', '300'),
+  },
+  {
+    name: 'sentries',
+    command: node('test/e2e/network/sentries.ts', '--seconds', runs(60)),
+    missing: namespacesMissing,
   },
   { name: 'docker', command: node('scripts/dockerTest.ts'), missing: dockerMissing },
 ]

@@ -206,7 +206,8 @@ export function loadConfig(sources: ConfigSources, homeDirectory: string): Confi
     },
     joining: {
       isJoining: settings.isJoining,
-      syncMode: settings.syncMode,
+      // A seed stays with no peer that could give it a snapshot.
+      syncMode: settings.seedMode && settings.syncMode === 'auto' ? 'blocks' : settings.syncMode,
       trustPoint: trustPointOf(settings),
       trustPeriodMs: settings.trustPeriodMs,
       forceSnapshotRestore: settings.forceSnapshotRestore,

@@ -83,8 +83,8 @@ export function checkJoining(config: Pick<Config, 'joining' | 'p2p'>): string {
   if (username !== '' || password !== '') {
     throw new ConfigError('SEED_NODE_URL has a user name or password in it: it must be a public address')
   }
-  const { persistentPeers, seeds } = config.p2p
-  if (seedNodeId === undefined && persistentPeers.length === 0 && seeds.length === 0) {
+  const { persistentPeers, seeds, isSeed } = config.p2p
+  if (!isSeed && seedNodeId === undefined && persistentPeers.length === 0 && seeds.length === 0) {
     throw new ConfigError(
       'SEED_NODE_ID and SEED_PEER_HOST are not set: JOIN_NETWORK=true needs a peer to take the blocks from, or SEEDS to find one',
     )

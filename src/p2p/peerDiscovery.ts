@@ -111,6 +111,10 @@ export class PeerDiscovery {
       .then((peers) => this.named(peers, session.remote.host))
       .catch((error: unknown) => {
         connections.endOnDefect(error)
+        // PEX is off there.
+        if (error instanceof Error && error.name === 'UnsupportedProtocolError') {
+          this.#asked.set(session, Number.POSITIVE_INFINITY)
+        }
         log.debug({ peer: session.id, reason: String(error) }, 'peer does not answer with other peers')
         if (error instanceof ProtobufError && connections.sessions.get(session.id) === session) {
           connections.ban(session, `malformed answer: ${error.message}`)

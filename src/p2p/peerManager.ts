@@ -289,8 +289,7 @@ export class PeerManager {
     ])
     for (let wanted = this.#missing() - this.#dialling.size; wanted > 0; wanted--) {
       if (this.#dialling.size >= DIALS_AT_ONCE) return
-      const isWanted = ({ id }: KnownPeer): boolean =>
-        !this.#persistentIds.has(id) && !this.#seedIds.has(id) && this.#isDue(id, nowMs)
+      const isWanted = ({ id }: KnownPeer): boolean => !this.#persistentIds.has(id) && this.#isDue(id, nowMs)
       const peer = book.choose((other, group) => !groups.has(group) && isWanted(other)) ?? book.choose(isWanted)
       if (peer === undefined) return
       const address = parsePeerAddress(peer.address)!
@@ -342,7 +341,8 @@ export class PeerManager {
       metrics.dialSeconds.observe((now() - startMs) / 1000)
       const session = connections.sessions.get(id)
       const isProven = this.#isValidator(session?.validatorAddress)
-      this.#reached({ id, address: formatPeerAddress(address), isValidator: isProven }, session?.remote.host)
+      const peer = { id, address: formatPeerAddress(address), isValidator: isProven }
+      if (session !== undefined) this.#reached(peer, session.remote.host, session.isVisit)
       // It was dialled although there are enough peers, because another peer named it as a validator; it has not proved that.
       if (isHinted && !isProven && session !== undefined && this.#peers().length > counts.wanted) {
         connections.disconnect(session, 'it is not the validator that it was said to be')
@@ -356,12 +356,10 @@ export class PeerManager {
     }
   }
 
-  #reached(peer: KnownPeer, host: string | undefined): void {
+  #reached(peer: KnownPeer, host: string, isVisit: boolean): void {
     const { book, policy } = this.#options
-    // Seeds are dialled when they are needed; others are not told of them.
-    if (policy.exchangesPeers && !this.#seedIds.has(peer.id)) {
-      book.reached(peer, host ?? parsePeerAddress(peer.address)!.host)
-    }
+    // A seed hangs up on everybody: nobody should be told of it, and it is dialled when it is needed.
+    if (policy.exchangesPeers && (policy.isSeed || !isVisit)) book.reached(peer, host)
   }
 
   #dialFailed(id: string, address: PeerAddress, isHinted: boolean, error: unknown): void {
@@ -370,7 +368,11 @@ export class PeerManager {
     metrics.dialsTotal.inc({ result: error.kind === 'refused' ? 'refused' : 'failed' })
     // A node that has no place for this one is where it was said to be.
     if (error.kind === 'refused')
-      this.#reached({ id, address: formatPeerAddress(address), isValidator: isHinted }, error.host)
+      this.#reached(
+        { id, address: formatPeerAddress(address), isValidator: isHinted },
+        error.host ?? address.host,
+        this.#seedIds.has(id),
+      )
     // Without any peer it is this node that has no connection.
     else if (error.kind === 'wrong' || this.#peers().length > 0) book.failed(id, error.kind === 'wrong')
     const isPersistent = this.#persistentIds.has(id)

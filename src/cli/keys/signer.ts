@@ -104,7 +104,8 @@ function nameOf({ from }: SignerOptions, keystore: Keystore): string {
   throw new ConfigError(`say who signs: --from with a key of ${keystore.directory}, or --private-key-file`)
 }
 
-function localSigner(privateKey: Uint8Array): Signer {
+/** A signer with a secret of 32 bytes. */
+export function localSigner(privateKey: Uint8Array): Signer {
   return {
     key: keyOf({ privateKey }),
     modes: [SIGN_MODES.SIGN_MODE_DIRECT, SIGN_MODES.SIGN_MODE_LEGACY_AMINO_JSON],

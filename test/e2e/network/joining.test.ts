@@ -1,10 +1,13 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { dataPaths } from '../../../src/app/dataDirectory.ts'
+import { createNodeKey } from '../../../src/p2p/nodeKey.ts'
 import { PROPERTY_RUNS } from '../../propertyRuns.ts'
 import { NATIVE_TOKEN } from '../devChain.ts'
 import { rpc } from '../rpc.ts'
@@ -15,6 +18,10 @@ import { startTransfers } from './transfers.ts'
 
 interface Status {
   readonly result: { readonly sync_info: { readonly latest_block_height: string; readonly catching_up: boolean } }
+}
+
+interface NetInfo {
+  readonly result: { readonly peers: readonly { readonly node_info: { readonly id: string } }[] }
 }
 
 const BLOCKS_BEFORE = 60
@@ -148,6 +155,38 @@ describe('a node that joins', () => {
     })
     await expect(starting).rejects.toThrow('did not start')
     expect(output).toContain(`${url}/rpc/genesis cannot be reached (ECONNREFUSED)`)
+  })
+})
+
+describe('a seed node', () => {
+  it('leads a node with SEEDS alone to peers, and stays none of them', async () => {
+    const home = join(directory, 'seed')
+    const paths = dataPaths(home)
+    mkdirSync(paths.config, { recursive: true })
+    const { id } = createNodeKey(paths.nodeKey, new Uint8Array(randomBytes(32)))
+    const port = await freePort()
+    const { SEED_NODE_ID: peerId, SEED_PEER_HOST: peerAddress, ...others } = seedVariables()
+    const common = { ...others, ADDR_BOOK_STRICT: 'false' }
+    // It knows of one validator, and learns of the other one from it.
+    const seed = await startNode({
+      command: 'start',
+      homedir: home,
+      environment: { ...common, SEED_MODE: 'true', SEEDS: `${peerId}@${peerAddress}`, P2P_PORT: String(port) },
+    })
+    joiners.push(seed)
+    const second = network.nodes[1]!.nodeId
+    await until('visiting the other validator', seed, () => seed.output().includes(`"peer":"${second}"`))
+    const variables = { ...common, SEEDS: `${id}@127.0.0.1:${port}` }
+    const node = await startNode({ command: 'start', homedir: join(directory, 'by-seed'), environment: variables })
+    joiners.push(node)
+    await expectInStep(node)
+    const { result } = (await (await fetch(`${node.url}rpc/net_info`)).json()) as NetInfo
+    const ids = result.peers.map(({ node_info }) => node_info.id)
+    expect(ids).toContain(second)
+    expect(ids).not.toContain(id)
+    for (const each of [seed, node]) expect(await each.kill('SIGTERM')).toBe(0)
+    expect(readFileSync(dataPaths(node.homedir).addressBook, 'utf8')).not.toContain(id)
+    expect(readFileSync(paths.addressBook, 'utf8')).toContain(second)
   })
 })
 

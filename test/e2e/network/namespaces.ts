@@ -7,6 +7,11 @@ export interface Namespaces {
   /** Takes these nodes away from the others; they still reach one another. */
   separate(indices: readonly number[]): void
   heal(): void
+  /**
+   * Gives a node an address of the Internet beside its own one, from which its connections come, and whole networks that are there too.
+   * What no node has leads nowhere: nothing leaves the bridge.
+   */
+  publish(index: number, address: string, networks?: readonly string[]): void
   remove(): void
 }
 
@@ -58,6 +63,18 @@ export function createNamespaces(count: number): Namespaces {
     },
     heal: () => {
       for (const { link } of spaces) ip('-n', hub, 'link', 'set', link, 'master', bridges[0])
+    },
+    publish: (index, address, networks = []) => {
+      const { space } = spaces[index]!
+      ip('-n', space, 'addr', 'add', `${address}/32`, 'dev', 'eth0')
+      ip('-n', space, 'route', 'add', 'default', 'dev', 'eth0', 'src', address)
+      for (const network of networks) {
+        ip('-n', space, 'route', 'add', 'local', network, 'dev', 'lo')
+        // One neighbour, however many addresses it has.
+        for (const [other, { space: from }] of spaces.entries()) {
+          if (other !== index) ip('-n', from, 'route', 'add', network, 'via', `${SUBNET}.${index + 1}`, 'dev', 'eth0')
+        }
+      }
     },
     remove: () => {
       for (const { space } of spaces) ip('netns', 'del', space)

@@ -6,6 +6,7 @@ import { addGenesisAccount } from '../../../src/chain/addGenesisAccount.ts'
 import { createDraftGenesis } from '../../../src/chain/createGenesis.ts'
 import { formatGenesis, parseGenesis } from '../../../src/chain/genesis.ts'
 import type { Genesis } from '../../../src/chain/genesisSchema.ts'
+import { localSigner } from '../../../src/cli/keys/signer.ts'
 import { signGentx } from '../../../src/cli/tx/signGentx.ts'
 import { CREATE_VALIDATOR } from '../../../src/cli/tx/stakingCommands.ts'
 import { advanceState } from '../../../src/consensus/consensusState.ts'
@@ -51,7 +52,8 @@ async function collectedGenesis(): Promise<Genesis> {
       client: undefined as never,
       terminal: undefined as never,
     })
-    const json = signGentx({ genesis: draft, message: message!, signer, memo: '', gasLimit: 200_000n })
+    const terms = { genesis: draft, message: message!, memo: '', gasLimit: 200_000n }
+    const json = await signGentx({ ...terms, signer: localSigner(signer.privateKey) })
     return { name: `gentx-${index}.json`, json }
   })
   const { genesis } = collectGentxs(draft, await Promise.all(gentxs), JSON_TYPES_OF_ANY)

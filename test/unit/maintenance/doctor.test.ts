@@ -106,6 +106,22 @@ describe('what deploy/ has', () => {
     return { ...data, ...filled }
   }
 
+  it.each(['validator', 'sentry', 'seed'])('has settings of a %s that a start takes, with IDs in them', (name) => {
+    const text = readFileSync(new URL(`../../../deploy/sentries/${name}.env`, import.meta.url), 'utf8')
+    const lines = text.split('\n').filter((line) => /^[A-Z]/.test(line))
+    const settings = Object.fromEntries(
+      lines.map((line) =>
+        line
+          .replace(/[A-Z0-9]+_ID(?=[@,]|$)/g, ID)
+          .split(/=(.*)/s)
+          .slice(0, 2),
+      ),
+    )
+    const config = configWith({ GENESIS_WALLET: `0x${'11'.repeat(20)}`, ...settings })
+    expect(states(examineSettings(config, paths))).toEqual(['ok'])
+    expect(config.p2p).toMatchObject({ exchangesPeers: name !== 'validator', isSeed: name === 'seed' })
+  })
+
   it('starts a node in Kubernetes that joins a network, once what is empty is set', () => {
     const text = readFileSync(new URL('../../../deploy/kubernetes/node.yaml', import.meta.url), 'utf8')
     expect(states(examineSettings(configWith(settingsOf(text)), paths))).not.toContain('problem')

@@ -183,7 +183,7 @@ describe('seeds', () => {
   test('that are ordinary nodes stay peers', async () => {
     const seed = await startNode()
     const node = await startNode({ policy: { seeds: [seed.peer] } })
-    await until('they are connected', () => seed.sessions.has(node.network.id))
+    await until('they are connected', () => seed.sessions.has(node.network.id) && node.sessions.has(seed.network.id))
     expect(node.sessions.get(seed.network.id)).toMatchObject({ isConfigured: false, isVisit: false })
   })
 
