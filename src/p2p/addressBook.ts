@@ -88,6 +88,8 @@ interface AddressBookOptions {
   readonly now: () => number
   /** from 0 to 1, for choices that others should not foresee */
   readonly random?: () => number
+  /** the secret key of a new book, 32 bytes */
+  readonly newKey?: () => Uint8Array
 }
 
 /**
@@ -114,9 +116,10 @@ export class AddressBook {
     this.#options = options
     this.#random = options.random ?? Math.random
     const file = readFile(options.path, options.now())
-    this.#key = file?.key ?? new Uint8Array(randomBytes(KEY_BYTES))
-    for (const entry of file?.entries ?? []) if (this.#mayHold(entry)) this.#place(entry)
-    this.#isChanged = file?.isFormer === true
+    this.#key = file?.key ?? options.newKey?.() ?? new Uint8Array(randomBytes(KEY_BYTES))
+    const left = (file?.entries ?? []).filter((entry) => !this.#place(entry))
+    // What may not be in the book any more must not stay in the file.
+    this.#isChanged = file?.isFormer === true || left.length > 0
   }
 
   /** entries of a table */

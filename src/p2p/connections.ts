@@ -57,8 +57,8 @@ interface ConnectionsOptions {
   readonly isKnownAddress: (host: string) => boolean
   /** Why there is no slot for a peer that connects; undefined: there is one. */
   readonly refuse: (peer: Pick<Session, 'id' | 'validatorAddress' | 'remote'>) => string | undefined
-  /** other peers to name to a refused peer */
-  readonly others: () => readonly KnownPeer[]
+  /** other peers to name to a refused peer at this IP address */
+  readonly others: (host: string) => readonly KnownPeer[]
   /** opens the streams to the peer of a new session; the connection is closed when this fails */
   readonly onEstablished: (session: Session) => Promise<void>
   readonly onLeft: (session: Session) => void
@@ -357,7 +357,7 @@ export class Connections {
       const reason = this.#isDuplicate(session) ? 'it is connected already' : this.#options.refuse(session)
       if (reason !== undefined) {
         this.#options.log.debug({ peer: id, address, reason }, 'peer refused')
-        const refusal = { reason, peers: this.#options.others() }
+        const refusal = { reason, peers: this.#options.others(session.remote.host) }
         await this.#sendAndClose(stream, connection, { kind: 'refusal', refusal }, reason)
         return
       }

@@ -207,7 +207,7 @@ export class Network {
       isConfigured: (peer) => configured.has(peer),
       isKnownAddress: (host) => known.has(host),
       refuse: (peer) => network.#peers.refuse(peer),
-      others: () => network.#peers.known(PEERS_IN_REFUSAL),
+      others: (host) => network.#peers.known(PEERS_IN_REFUSAL, host),
       onEstablished: (session) => network.#established(session),
       onLeft: (session) => network.#left(session),
       onDefect: options.onDefect,
@@ -359,7 +359,7 @@ export class Network {
       const answered = (session: Session): void => this.#peers.answered(session)
       await serveRequests(
         context,
-        peersHandler(() => this.#peers.known(PEERS_PER_ANSWER), answered),
+        peersHandler((host) => this.#peers.known(PEERS_PER_ANSWER, host), answered),
       )
     }
     await serveRequests(

@@ -71,6 +71,11 @@ export function isPlausible(host: string, source: string): boolean {
   return reach === 'loopback' ? from === 'loopback' : from !== 'public'
 }
 
+/** What of these a peer at `host` may be told: from outside, nothing of the own network. */
+export function tellableTo(host: string, peers: readonly KnownPeer[]): readonly KnownPeer[] {
+  return peers.filter(({ address }) => isPlausible(parsePeerAddress(address)!.host, host))
+}
+
 /**
  * CometBFT's node ID of a libp2p peer.
  * @returns undefined when its key is not ed25519

@@ -15,12 +15,15 @@ const NO_REQUEST = Uint8Array.of(0)
  * Answers with good peers: those that this node has reached, or is connected to.
  * @param answered called after an answer
  */
-export function peersHandler(known: () => readonly KnownPeer[], answered: (session: Session) => void): RequestHandler {
+export function peersHandler(
+  known: (host: string) => readonly KnownPeer[],
+  answered: (session: Session) => void,
+): RequestHandler {
   return {
     protocol: 'peers',
     limits: REQUEST_LIMITS.peers,
     answer: async (session, _, respond) => {
-      const peers = known().filter(({ id }) => id !== session.id)
+      const peers = known(session.remote.host).filter(({ id }) => id !== session.id)
       // The first field is for an answer without peers, which would be empty otherwise.
       const writer = new ProtobufWriter().varint(1, 1)
       await respond(writer.repeatedMessage(2, writeKnownPeer, peers.slice(0, PEERS_PER_ANSWER)).finish())

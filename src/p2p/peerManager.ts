@@ -6,13 +6,22 @@ import { type AddressBook, BOOK_ENTRIES, sourceGroupOf } from './addressBook.ts'
 import { type Connections, DialError } from './connections.ts'
 import type { KnownAddresses } from './knownAddresses.ts'
 import { INBOUND_SHARE, LIMITS, type PeerCounts, TokenBucket } from './limits.ts'
-import { formatPeerAddress, type KnownPeer, type PeerAddress, parsePeerAddress, reachOf } from './peerAddress.ts'
+import {
+  formatPeerAddress,
+  type KnownPeer,
+  type PeerAddress,
+  parsePeerAddress,
+  reachOf,
+  tellableTo,
+} from './peerAddress.ts'
 import { PeerDiscovery } from './peerDiscovery.ts'
 import { configuredIds, type PeerPolicy } from './peerPolicy.ts'
 import type { Session } from './session.ts'
 
 const TICK_MS = 500
 const DIALS_AT_ONCE = 8
+/** Of these, dials of validators: false hints leave room for others. */
+const HINTS_AT_ONCE = 4
 /** Peers without a reserved slot that the node has dialled itself: it dials known ones until it has so many. */
 const CHOSEN_PEERS = 8
 /** How much longer the node with the higher ID waits before it dials, see `#firstAttempt`. */
@@ -66,6 +75,7 @@ export class PeerManager {
   /** network groups of the addresses that are being dialled, by node ID */
   readonly #dialling = new Map<string, string>()
   readonly #hintDials: TokenBucket
+  #hintsDialled = 0
   #validators: ReadonlySet<string> = new Set()
   #timer: NodeJS.Timeout | undefined
   #resolvedMs = Number.NEGATIVE_INFINITY
@@ -168,8 +178,8 @@ export class PeerManager {
     this.#discovery.answered(session)
   }
 
-  /** Up to `count` good peers to name to others: connected ones, then those that this node has reached. */
-  known(count: number): readonly KnownPeer[] {
+  /** Up to `count` good peers to name to a peer at `host`: connected ones, then those that this node has reached. */
+  known(count: number, host: string): readonly KnownPeer[] {
     if (!this.#options.policy.exchangesPeers) return []
     const known = new Map<string, KnownPeer>()
     for (const session of this.#sessions()) {
@@ -177,7 +187,7 @@ export class PeerManager {
       if (peer !== undefined) known.set(peer.id, peer)
     }
     for (const peer of this.#options.book.good(count)) if (!known.has(peer.id)) known.set(peer.id, peer)
-    return shuffled([...known.values()]).slice(0, count)
+    return shuffled([...tellableTo(host, [...known.values()])]).slice(0, count)
   }
 
   #sessions(): readonly Session[] {
@@ -303,10 +313,11 @@ export class PeerManager {
     const { book, counts, ownAddress } = this.#options
     if (!this.#isValidator(ownAddress) || this.#peers().length >= MAX_VALIDATORS + counts.inbound) return
     for (const { id, address, isValidator } of shuffled([...book.peers()].filter((peer) => peer.isValidator))) {
-      if (this.#dialling.size >= DIALS_AT_ONCE) return
+      if (this.#hintsDialled >= HINTS_AT_ONCE || this.#dialling.size >= DIALS_AT_ONCE) return
       if (this.#persistentIds.has(id) || !this.#isDue(id, nowMs)) continue
       if (!this.#hintDials.take(1, nowMs)) return
-      void this.#dial(id, parsePeerAddress(address)!, isValidator)
+      this.#hintsDialled++
+      void this.#dial(id, parsePeerAddress(address)!, isValidator).finally(() => this.#hintsDialled--)
     }
   }
 
@@ -359,22 +370,23 @@ export class PeerManager {
   #reached(peer: KnownPeer, host: string, isVisit: boolean): void {
     const { book, policy } = this.#options
     // A seed hangs up on everybody: nobody should be told of it, and it is dialled when it is needed.
-    if (policy.exchangesPeers && (policy.isSeed || !isVisit)) book.reached(peer, host)
+    if (!policy.exchangesPeers) return
+    if (policy.isSeed || !isVisit) book.reached(peer, host)
+    else book.failed(peer.id, true)
   }
 
   #dialFailed(id: string, address: PeerAddress, isHinted: boolean, error: unknown): void {
     if (!(error instanceof DialError)) throw error
     const { book, metrics, log, ownAddress } = this.#options
     metrics.dialsTotal.inc({ result: error.kind === 'refused' ? 'refused' : 'failed' })
-    // A node that has no place for this one is where it was said to be.
-    if (error.kind === 'refused')
-      this.#reached(
-        { id, address: formatPeerAddress(address), isValidator: isHinted },
-        error.host ?? address.host,
-        this.#seedIds.has(id),
-      )
-    // Without any peer it is this node that has no connection.
-    else if (error.kind === 'wrong' || this.#peers().length > 0) book.failed(id, error.kind === 'wrong')
+    if (error.kind === 'refused') {
+      // It has no place for this node, but is where it was said to be. A seed may be one that hangs up on everybody.
+      const peer = { id, address: formatPeerAddress(address), isValidator: isHinted }
+      if (!this.#seedIds.has(id)) this.#reached(peer, error.host ?? address.host, false)
+    } else if (error.kind === 'wrong' || this.#peers().length > 0) {
+      // Without any peer it is this node that has no connection.
+      book.failed(id, error.kind === 'wrong')
+    }
     const isPersistent = this.#persistentIds.has(id)
     const failures = this.#postpone(id, isPersistent || (isHinted && this.#isValidator(ownAddress)))
     // The operator configured this peer and should be informed of the failure, but not every few seconds.

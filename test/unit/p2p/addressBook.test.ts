@@ -20,15 +20,18 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
 const OWN = '0'.repeat(40)
 const HOUR_MS = 3_600_000
+/** Places depend on the key, so that of a test is always the same. */
+const KEY = new Uint8Array(32).fill(5)
 
 interface BookOptions {
   readonly privateIds?: readonly string[]
   readonly isStrict?: boolean
   readonly random?: () => number
+  readonly key?: Uint8Array
 }
 
-function openBook({ privateIds = [], isStrict = false, random }: BookOptions = {}): AddressBook {
-  const options = { path, ownId: OWN, privateIds: new Set(privateIds), isStrict, now: () => nowMs }
+function openBook({ privateIds = [], isStrict = false, random, key = KEY }: BookOptions = {}): AddressBook {
+  const options = { path, ownId: OWN, privateIds: new Set(privateIds), isStrict, now: () => nowMs, newKey: () => key }
   return new AddressBook({ ...options, ...(random && { random }) })
 }
 
@@ -78,15 +81,10 @@ describe('AddressBook', () => {
     expect([again.count('new'), again.count('tried')]).toEqual([1, 1])
     expect(again.good(10)).toEqual([peer(2, 'seed.example:26656', true)])
     // The key stays, so places do.
-    expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ key: expect.stringMatching(/^[0-9a-f]{64}$/) })
-    again.learn([peer(3)], '9.9.9.9')
-    again.save()
-    const keys = [openBook(), openBook()].map((each) => {
-      each.announced(peer(4), '9.9.9.9')
-      each.save()
-      return JSON.parse(readFileSync(path, 'utf8')).key
-    })
-    expect(new Set(keys).size).toBe(1)
+    const later = openBook({ key: new Uint8Array(32).fill(6) })
+    later.announced(peer(4), '9.9.9.9')
+    later.save()
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ key: '05'.repeat(32) })
   })
 
   test('is written only when it has changed', () => {
@@ -160,7 +158,6 @@ describe('AddressBook', () => {
     book.announced(secret, hostOf(secret))
     reach(book, secret)
     expect([idsIn(book), book.good(10)]).toEqual([[peer(8).id], []])
-    book.announced(peer(9), '9.9.9.9')
     book.save()
     expect(readFileSync(path, 'utf8')).not.toContain(secret.id)
   })
@@ -341,7 +338,7 @@ describe('a poisoned address book', () => {
     const book = openBook({ random })
     const sources = ['45.1.0.1', '45.2.0.1', '46.3.0.1', '47.4.0.1']
     let id = 1_000_000
-    for (let turn = 0; turn < 1_500; turn++) {
+    for (let turn = 0; turn < 600; turn++) {
       const source = sources[turn % sources.length]!
       const any = (): number => Math.floor(random() * 256)
       book.learn(
@@ -350,7 +347,7 @@ describe('a poisoned address book', () => {
       )
     }
     const poison = book.count('new')
-    expect(poison).toBeGreaterThan(400)
+    expect(poison).toBeGreaterThan(300)
     expect(poison).toBeLessThanOrEqual(sources.length * 256)
     const honest = Array.from({ length: 60 }, (_, i) => peer(i + 1, `${11 + i}.200.1.1:26656`))
     // Ten of them tell of all.
@@ -359,8 +356,8 @@ describe('a poisoned address book', () => {
     expect(held.length).toBeGreaterThan(55)
     reach(book, ...honest.slice(0, 10))
     // Of the addresses that are dialled, no more are theirs than of the buckets of the new table.
-    const chosen = Array.from({ length: 1_000 }, () => book.choose(() => true)!)
+    const chosen = Array.from({ length: 300 }, () => book.choose(() => true)!)
     const good = chosen.filter((each) => honest.some((one) => one.id === each.id)).length
-    expect(good).toBeGreaterThan(600)
+    expect(good).toBeGreaterThan(180)
   })
 })

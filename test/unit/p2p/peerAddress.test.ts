@@ -7,9 +7,11 @@ import {
   formatPeerAddress,
   fromMultiaddr,
   isPlausible,
+  isRoutable,
   parseNodeId,
   parsePeerAddress,
   reachOf,
+  tellableTo,
   toMultiaddr,
 } from '../../../src/p2p/peerAddress.ts'
 import { randomKey } from './testNode.ts'
@@ -63,6 +65,33 @@ describe('where an address can be reached from', () => {
     ['8.8.8.8', '9.9.9.9', true],
     ['0.0.0.0', '127.0.0.1', false],
   ])('%s on the word of %s: %s', (host, source, expected) => expect(isPlausible(host, source)).toBe(expected))
+})
+
+test('a peer from outside is told nothing of the own network', () => {
+  const hosts = ['8.8.8.8', 'node.example', '10.0.0.1', '127.0.0.1', '[fd00::1]', '[2a00::1]']
+  const peers = hosts.map((host, index) => ({ id: String(index), address: `${host}:1`, isValidator: false }))
+  const told = (asker: string): readonly string[] => tellableTo(asker, peers).map(({ id }) => hosts[Number(id)]!)
+  expect(told('9.9.9.9')).toEqual(['8.8.8.8', 'node.example', '[2a00::1]'])
+  expect(told('10.0.0.2')).toEqual(hosts.filter((host) => host !== '127.0.0.1'))
+  expect(told('127.0.0.1')).toEqual(hosts)
+})
+
+test.each([
+  ['8.8.8.8', true],
+  ['2a00::1', true],
+  ['::ffff:8.8.8.8', true],
+  ['node.example', true],
+  ['localhost', false],
+  ['10.0.0.1', false],
+  ['100.64.0.1', false],
+  ['::ffff:192.168.0.1', false],
+  ['0.0.0.0', false],
+  ['203.0.113.1', false],
+  ['255.255.255.255', false],
+  ['fe80::1', false],
+  ['2001:db8::1', false],
+])('%s is of the Internet: %s', (host, expected) => {
+  expect(isRoutable(host)).toBe(expected)
 })
 
 test('a node is known by its node ID or its libp2p peer ID', () => {

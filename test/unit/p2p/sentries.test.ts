@@ -1,9 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { encodeFrame } from '../../../src/p2p/frames.ts'
-import { type KnownPeer, readKnownPeer } from '../../../src/p2p/peerAddress.ts'
+import { formatPeerAddress, type KnownPeer, readKnownPeer } from '../../../src/p2p/peerAddress.ts'
 import { hasShare } from '../../../src/p2p/peerManager.ts'
 import { PROTOCOLS } from '../../../src/p2p/protocols.ts'
 import { ProtobufFields } from '../../../src/primitives/protobuf.ts'
@@ -185,6 +185,19 @@ describe('seeds', () => {
     const node = await startNode({ policy: { seeds: [seed.peer] } })
     await until('they are connected', () => seed.sessions.has(node.network.id) && node.sessions.has(seed.network.id))
     expect(node.sessions.get(seed.network.id)).toMatchObject({ isConfigured: false, isVisit: false })
+  })
+
+  test('that nobody has named as such are dropped from the book', async () => {
+    const seed = await startNode({ policy: { isSeed: true } })
+    const directory = temporaryDirectory()
+    const known = { id: seed.peer.id, address: formatPeerAddress(seed.peer.address), isValidator: false }
+    const file = { version: 1, peers: [{ ...known, reachedMs: 1, failures: 0 }] }
+    writeFileSync(join(directory, 'addrbook.json'), JSON.stringify(file))
+    const node = await startNode({ directory })
+    await until('it has hung up', () =>
+      node.log.some(({ msg, peer }) => msg === 'peer disconnected' && peer === known.id),
+    )
+    expect(await bookAfter(node)).not.toContain(known.id)
   })
 
   test('are not visited by a node that has its persistent peers', async () => {
