@@ -2,7 +2,7 @@ import { type ConsensusBlock, decodeBlock, headerHash } from '../chain/consensus
 import { decodeCommit } from '../chain/consensus/commit.ts'
 import type { Evidence, Vote } from '../chain/consensus/types.ts'
 import { equalBytes } from '../primitives/bytes.ts'
-import { signEd25519, verifyEd25519 } from '../primitives/ed25519.ts'
+import { verifyEd25519 } from '../primitives/ed25519.ts'
 import type {
   Application,
   DecidedBlock,
@@ -13,6 +13,7 @@ import type {
 } from './application.ts'
 import { BuildBudget } from './buildBudget.ts'
 import type { Clock } from './clock.ts'
+import type { ConsensusKey } from './consensusKey.ts'
 import { advanceState, type ConsensusState, type EngineChain, stateFromInfo } from './consensusState.ts'
 import { type CopyMark, CopyWatch, QUIET_BLOCKS } from './copyWatch.ts'
 import { claimedResult, runsOf } from './decidedRun.ts'
@@ -25,7 +26,6 @@ import { checkRecovery, Recovery, replayDecided } from './recovery.ts'
 import { STEPS, type Step } from './roundStateView.ts'
 import { Signer } from './signer.ts'
 import type { PeerDescription, PeerId, Transport, TransportEvents } from './transport.ts'
-import type { ValidatorKey } from './validatorKey.ts'
 import { openWal, type Wal, type WalOptions } from './wal.ts'
 
 /** A block that was decided and executed. */
@@ -49,7 +49,7 @@ export interface DecidedEvent {
 
 interface ConsensusServiceOptions {
   readonly application: Application
-  readonly key: ValidatorKey
+  readonly key: ConsensusKey
   readonly chain: EngineChain
   readonly wal: Omit<WalOptions, 'genesisHash'>
   readonly clock: Clock
@@ -86,6 +86,8 @@ export interface ConsensusService {
   startEngine(): void
   /** Resolves when nothing is in progress: a block that is already decided is executed first. */
   stopEngine(): Promise<void>
+  /** A remote signer can be asked again: for what it did not sign of the present round. */
+  resumeSigning(): void
   /** Adds evidence from this node's operator that the application found valid: it waits for a block and is sent to the peers. */
   addEvidence(evidence: Evidence): void
   /**
@@ -196,11 +198,12 @@ class Service implements ConsensusService {
     this.#buildBudget = new BuildBudget(chain.intervalMs)
     this.#environment = this.#createEnvironment()
     this.#signer = new Signer({
-      key: { address: key.address, sign: (message) => signEd25519(key, message) },
+      key,
       chainId: chain.chainId,
       wal: this.#environment.wal,
       lastSigned: recovery.lastSigned,
       decidedHeight: state.lastHeight,
+      onWrongAnswer: (reason) => options.wal.warn('the remote signer gave a wrong answer', { reason }),
     })
     if (options.copy !== undefined) {
       const signedHeight = recovery.lastSigned?.height ?? 0
@@ -274,6 +277,10 @@ class Service implements ConsensusService {
     this.#advance(advanceState(this.#state, decided, result))
     this.#reportOwnFaults(block.evidence)
     this.#options.onDecided({ decided, result, source: 'sync', timings: { buildMs: 0, logMs: 0, finalizeMs } })
+  }
+
+  resumeSigning(): void {
+    this.#engine?.resumeSigning()
   }
 
   addEvidence(evidence: Evidence): void {

@@ -11,7 +11,7 @@ import { Gossip, type Send, SWEEP_MS } from './gossip.ts'
 import type { Effect, Input, Timeout } from './inputsAndEffects.ts'
 import type { ConsensusMessage } from './messages.ts'
 import { Outbox } from './outbox.ts'
-import { BlockProposer, OwnMessages } from './ownMessages.ts'
+import { BlockProposer, isAsked, OwnMessages } from './ownMessages.ts'
 import { step } from './reducer.ts'
 import { entryOf, replayHeight } from './replay.ts'
 import { RoundState } from './roundState.ts'
@@ -215,11 +215,11 @@ export class ConsensusEngine {
     })
   }
 
-  /** The signer does not abstain any more: it now signs the messages of the present round that it did not sign. */
+  /** The signer does not abstain any more, or can be asked again: it now signs the messages of the present round that it did not sign. */
   resumeSigning(): void {
     if (this.#phase !== 'running') return
     this.#guarded(() => {
-      for (const effect of this.#ownMessages.takeAbstained()) this.#sign(effect)
+      for (const effect of this.#ownMessages.takeUnsigned()) this.#sign(effect)
     })
   }
 
@@ -354,7 +354,20 @@ export class ConsensusEngine {
   }
 
   #sign(effect: EffectOf<'signProposal'> | EffectOf<'signVote'>): void {
-    const messages = this.#ownMessages.sign(effect)
+    const signed = this.#ownMessages.sign(effect)
+    if (isAsked(signed)) {
+      // The log has the question now: no crash may make this node ask another one for the same step.
+      this.#outbox.hold()
+      this.#outbox.push(() => signed.send((complete) => this.#signed(complete)))
+    } else this.#pushOwn(signed)
+  }
+
+  /** A remote signer has answered. What comes for an engine that has stopped is not logged: the next one asks again. */
+  #signed(complete: () => readonly Input[] | undefined): void {
+    if (this.#phase === 'running') this.#guarded(() => this.#pushOwn(complete() ?? []))
+  }
+
+  #pushOwn(messages: readonly Input[]): void {
     if (messages.length === 0) return
     this.#outbox.hold()
     this.#inbox.pushOwn(messages)

@@ -7,17 +7,27 @@ import type { Step } from './roundStateView.ts'
 import type { Misbehaviour, PeerId } from './transport.ts'
 import type { WalEntry } from './walEntry.ts'
 
+/** A message that a remote signer is to sign: the log has it, and its next sync makes the question durable. */
+export interface AskedSignature<T> {
+  /**
+   * Sends the question; only after that sync.
+   * @param done called once, or never, with a function that verifies the signature, logs it and returns the signed message; undefined
+   * when it cannot be used. To be called while the message's height is open.
+   */
+  readonly send: (done: (complete: () => T | undefined) => void) => void
+}
+
 /** The validator's signer; see signer.ts. Signed messages must not leave the process before the log's next sync (outbox.ts). */
 export interface ConsensusSigner {
   /** 20 bytes */
   readonly address: Uint8Array
   /**
-   * @returns undefined when it abstains, because it cannot know whether it has signed for this step
+   * @returns undefined when it abstains, because it cannot know whether it has signed for this step, or has nobody to ask
    * @throws DoubleSignError
    */
-  stageProposal(proposal: UnsignedProposal): Proposal | undefined
+  stageProposal(proposal: UnsignedProposal): Proposal | AskedSignature<Proposal> | undefined
   /** Like {@link stageProposal}, for a vote. */
-  stageVote(vote: UnsignedVote): Vote | undefined
+  stageVote(vote: UnsignedVote): Vote | AskedSignature<Vote> | undefined
 }
 
 /** The write-ahead log as the engine uses it; see wal.ts. */

@@ -2,11 +2,14 @@ import type { ConsensusBlock } from '../chain/consensus/block.ts'
 import type { Evidence } from '../chain/consensus/types.ts'
 import type { ProposalRequest, ProposedData } from './application.ts'
 import { type ConsensusState, makeBlock } from './consensusState.ts'
-import type { ConsensusEnvironment, ConsensusSigner } from './environment.ts'
+import type { AskedSignature, ConsensusEnvironment, ConsensusSigner } from './environment.ts'
 import type { Effect, Input } from './inputsAndEffects.ts'
 import { type RoundStateView, STEPS } from './roundStateView.ts'
 
 type SignEffect = Extract<Effect, { readonly kind: 'signProposal' | 'signVote' }>
+
+/** What has become of a request: inputs of the reducer, or a question that has to leave after the log's next sync. */
+export type SignedInputs = readonly Input[] | AskedSignature<readonly Input[]>
 
 /**
  * This node's own proposals and votes: the signer signs what the reducer requests and appends it to the log. Signed messages are sent
@@ -15,8 +18,8 @@ type SignEffect = Extract<Effect, { readonly kind: 'signProposal' | 'signVote' }
 export class OwnMessages {
   readonly #signer: ConsensusSigner | undefined
   readonly #environment: Pick<ConsensusEnvironment, 'wal' | 'nowMs'>
-  /** requests of the present round that the signer did not sign */
-  #abstained: SignEffect[] = []
+  /** requests of the present round that are not signed: the signer abstained, or a remote one has not answered */
+  #unsigned: SignEffect[] = []
 
   constructor(signer: ConsensusSigner | undefined, environment: Pick<ConsensusEnvironment, 'wal' | 'nowMs'>) {
     this.#signer = signer
@@ -27,45 +30,88 @@ export class OwnMessages {
    * @returns the messages as inputs of the reducer; none when the signer abstained
    * @throws DoubleSignError, WalError
    */
-  sign(effect: SignEffect): readonly Input[] {
+  sign(effect: SignEffect): SignedInputs {
     if (this.#signer === undefined) return []
-    const inputs =
+    const signed =
       effect.kind === 'signProposal' ? this.#propose(this.#signer, effect) : this.#vote(this.#signer, effect)
-    if (inputs.length === 0) this.#abstained.push(effect)
-    return inputs
+    if (signed === undefined) {
+      this.#unsigned.push(effect)
+      return []
+    }
+    // What came before it in the round cannot be signed any more.
+    this.#unsigned = []
+    if (!isAsked(signed)) return signed
+    this.#unsigned.push(effect)
+    return {
+      send: (done) =>
+        signed.send((complete) =>
+          done(() => {
+            const inputs = complete()
+            if (inputs !== undefined) this.#unsigned = this.#unsigned.filter((unsigned) => unsigned !== effect)
+            return inputs
+          }),
+        ),
+    }
   }
 
   /** The parts are logged first, so that a log with the proposal also has its block, wherever a crash has cut it off. */
-  #propose(signer: ConsensusSigner, { proposal, parts }: Extract<SignEffect, { kind: 'signProposal' }>): Input[] {
+  #propose(
+    signer: ConsensusSigner,
+    { proposal, parts }: Extract<SignEffect, { kind: 'signProposal' }>,
+  ): SignedInputs | undefined {
     const { height, round } = proposal
     const environment = this.#environment
     for (const part of parts) environment.wal.append({ kind: 'part', height, round, part })
-    const signed = signer.stageProposal(proposal)
-    if (signed === undefined) return []
-    return [
+    return asInputs(signer.stageProposal(proposal), (signed) => [
       { kind: 'proposal', proposal: signed, receivedMs: environment.nowMs(), from: undefined },
       ...parts.map((part): Input => ({ kind: 'part', height, round, part, from: undefined })),
-    ]
+    ])
   }
 
-  #vote(signer: ConsensusSigner, { vote, earliestMs }: Extract<SignEffect, { kind: 'signVote' }>): Input[] {
+  #vote(
+    signer: ConsensusSigner,
+    { vote, earliestMs }: Extract<SignEffect, { kind: 'signVote' }>,
+  ): SignedInputs | undefined {
     const timestampMs = Math.max(this.#environment.nowMs(), earliestMs)
-    const signed = signer.stageVote({ ...vote, timestampMs })
-    return signed === undefined ? [] : [{ kind: 'vote', vote: signed, from: undefined }]
+    return asInputs(signer.stageVote({ ...vote, timestampMs }), (signed) => [
+      { kind: 'vote', vote: signed, from: undefined },
+    ])
   }
 
   /** Returns and forgets the requests of the present round that were not signed. The caller may sign them now. */
-  takeAbstained(): readonly SignEffect[] {
-    return this.#abstained.splice(0)
+  takeUnsigned(): readonly SignEffect[] {
+    return this.#unsigned.splice(0)
   }
 
   /** A round begins: requests of other rounds are dropped. */
   entered(height: number, round: number): void {
-    this.#abstained = this.#abstained.filter((effect) => {
+    this.#unsigned = this.#unsigned.filter((effect) => {
       const signed = effect.kind === 'signProposal' ? effect.proposal : effect.vote
       return signed.height === height && signed.round === round
     })
   }
+}
+
+function asInputs<T extends object>(
+  staged: T | AskedSignature<T> | undefined,
+  toInputs: (signed: T) => readonly Input[],
+): SignedInputs | undefined {
+  if (staged === undefined) return undefined
+  if (!isAsked(staged)) return toInputs(staged)
+  return {
+    send: (done) =>
+      staged.send((complete) =>
+        done(() => {
+          const signed = complete()
+          return signed && toInputs(signed)
+        }),
+      ),
+  }
+}
+
+/** Whether a remote signer has to be asked for the message. */
+export function isAsked<T extends object>(staged: T | AskedSignature<T>): staged is AskedSignature<T> {
+  return 'send' in staged
 }
 
 type Build = Extract<Effect, { kind: 'build' }>

@@ -8,9 +8,9 @@ import type { VerifySignature } from '../primitives/ed25519.ts'
 import type { DecidedBlock, FinalizeResult } from './application.ts'
 import { advanceState, type ConsensusState, checkBlock } from './consensusState.ts'
 import { isQuorum } from './quorum.ts'
-import { type LastSigned, lastSignedOf } from './signer.ts'
+import { comparePositions, type LastSigned, lastSignedOf } from './signer.ts'
 import type { WalOptions } from './wal.ts'
-import { entryHeight, type WalEntry } from './walEntry.ts'
+import { entryHeight, isSignerEntry, type WalEntry } from './walEntry.ts'
 
 /** The write-ahead log and the database do not belong together. The message tells the operator why. */
 export class RecoveryError extends Error {
@@ -65,11 +65,16 @@ export class Recovery {
     }
     const height = entryHeight(entry)
     this.#highest = Math.max(this.#highest, height)
-    if (entry.kind === 'proposal' || entry.kind === 'vote') this.#lastSigned = lastSignedOf(this.#chainId, entry)
+    if (isSignerEntry(entry)) this.#remember(lastSignedOf(this.#chainId, entry))
     else if (entry.kind === 'commit') this.#commits.set(height, entry.commit)
     else if (entry.kind === 'endHeight') this.#ended = Math.max(this.#ended, height)
     if (entry.kind === 'commit' || entry.kind === 'endHeight') return
     if (height >= this.#appHeight) this.#entries.push({ entry, after: this.#ended })
+  }
+
+  /** A remote signer's answer may come after a later question. */
+  #remember(signed: LastSigned): void {
+    if (this.#lastSigned === undefined || comparePositions(signed, this.#lastSigned) >= 0) this.#lastSigned = signed
   }
 
   /** The application has the block of this height: entries before the height's end are not needed any more. */
@@ -239,7 +244,7 @@ function checkOpenHeight(context: RecoveryContext, state: ConsensusState): void 
 
 /** Whether the log has the messages that were signed for this height, and not only the mark `lastSigned`. */
 export function hasOwnEntry(recovery: Recovery, height: number): boolean {
-  return recovery.openEntries(height).some(({ kind }) => kind === 'proposal' || kind === 'vote')
+  return recovery.openEntries(height).some(isSignerEntry)
 }
 
 function checkOwnEntries({ recovery, publicKey, verify }: RecoveryContext, state: ConsensusState): void {

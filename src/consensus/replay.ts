@@ -2,7 +2,7 @@ import { bytesKey } from '../primitives/bytes.ts'
 import { type Effect, type Input, type MessageInput, REPLAY } from './inputsAndEffects.ts'
 import { beginHeight, step } from './reducer.ts'
 import type { RoundState } from './roundState.ts'
-import type { WalEntry } from './walEntry.ts'
+import type { AskedEntry, WalEntry } from './walEntry.ts'
 
 /** The log's entry for a message that a peer sent. */
 export function entryOf(input: MessageInput): WalEntry {
@@ -23,7 +23,10 @@ export function entryOf(input: MessageInput): WalEntry {
  * @returns the effects that still have to be carried out
  */
 export function replayHeight(rounds: RoundState, entries: readonly WalEntry[]): readonly Effect[] {
-  const unanswered = new Unanswered()
+  const unanswered = new Unanswered(rounds.height)
+  for (const [index, entry] of entries.entries()) {
+    if (entry.kind === 'asked') unanswered.askedFor(entry, entries.slice(0, index))
+  }
   unanswered.add(beginHeight(rounds))
   for (const input of replayInputs(entries)) {
     unanswered.answer(input)
@@ -75,8 +78,31 @@ function* replayInputs(entries: readonly WalEntry[]): Iterable<Input> {
  */
 class Unanswered {
   readonly #effects = new Map<string, Effect>()
+  readonly #height: number
   /** position of the newest own message in the log */
-  #signed = { round: -1, step: 0 }
+  #signed: OwnPosition = { round: -1, step: 0 }
+  /** position of the newest question to a remote signer: what comes before it cannot be signed any more */
+  #asked: OwnPosition = { round: -1, step: 0 }
+  /** proposals that a remote signer was asked to sign, by round: nothing else is built there */
+  readonly #askedProposals = new Map<number, Effect>()
+
+  constructor(height: number) {
+    this.#height = height
+  }
+
+  /** Records a question in the log. @param before the entries before it, which have the block of a proposal */
+  askedFor({ request }: AskedEntry, before: readonly WalEntry[]): void {
+    if (request.kind === 'vote') {
+      const { height, round, type } = request.vote
+      if (height === this.#height) this.#asked = newer(this.#asked, { round, step: type })
+      return
+    }
+    const { proposal } = request
+    const { round } = proposal
+    const parts = before.flatMap((entry) => (entry.kind === 'part' && entry.round === round ? [entry.part] : []))
+    this.#askedProposals.set(round, { kind: 'signProposal', proposal, parts })
+    this.#asked = newer(this.#asked, { round, step: 0 })
+  }
 
   /** Records an input of the log, before the reducer gets it. */
   answer(input: Input): void {
@@ -85,7 +111,10 @@ class Unanswered {
         if (input.from === undefined) this.#sign(input.proposal.round, 0)
         break
       case 'vote':
-        if (input.from === undefined) this.#sign(input.vote.round, input.vote.type)
+        // A late precommit for the height before says nothing about this one.
+        if (input.from === undefined && input.vote.height === this.#height) {
+          this.#sign(input.vote.round, input.vote.type)
+        }
         break
       case 'timeout': {
         const { height, round, step } = input.timeout
@@ -102,7 +131,8 @@ class Unanswered {
 
   /** Adds the effects of that input. */
   add(effects: readonly Effect[]): void {
-    for (const effect of effects) {
+    for (const emitted of effects) {
+      const effect = emitted.kind === 'build' ? (this.#askedProposals.get(emitted.round) ?? emitted) : emitted
       const key = keyOf(effect)
       if (key === undefined) continue
       this.#effects.delete(key)
@@ -111,9 +141,7 @@ class Unanswered {
   }
 
   #sign(round: number, step: number): void {
-    if (round > this.#signed.round || (round === this.#signed.round && step > this.#signed.step)) {
-      this.#signed = { round, step }
-    }
+    this.#signed = newer(this.#signed, { round, step })
   }
 
   /** @param round the round at the end of the replay: nothing is built or signed for earlier rounds */
@@ -121,20 +149,34 @@ class Unanswered {
     return [...this.#effects.values()].filter((effect) => {
       switch (effect.kind) {
         case 'build':
-          return effect.round === round && !this.#hasSigned(round, 0)
+          return effect.round === round && this.#maySign(round, 0)
         case 'signProposal':
-          return effect.proposal.round === round && !this.#hasSigned(round, 0)
+          return effect.proposal.round === round && this.#maySign(round, 0)
         case 'signVote':
-          return effect.vote.round === round && !this.#hasSigned(round, effect.vote.type)
+          return effect.vote.round === round && this.#maySign(round, effect.vote.type)
         default:
           return true
       }
     })
   }
 
-  #hasSigned(round: number, step: number): boolean {
-    return this.#signed.round > round || (this.#signed.round === round && this.#signed.step >= step)
+  #maySign(round: number, step: number): boolean {
+    return isBefore(this.#signed, { round, step }) && !isBefore({ round, step }, this.#asked)
   }
+}
+
+/** Of an own message in the height; the step is 0 for the proposal, otherwise the type of the vote. */
+interface OwnPosition {
+  readonly round: number
+  readonly step: number
+}
+
+function isBefore(a: OwnPosition, b: OwnPosition): boolean {
+  return a.round < b.round || (a.round === b.round && a.step < b.step)
+}
+
+function newer(a: OwnPosition, b: OwnPosition): OwnPosition {
+  return isBefore(a, b) ? b : a
 }
 
 /**

@@ -4,8 +4,9 @@ import { dirname, join } from 'node:path'
 import { type BlockId, equalBlockId } from '../chain/consensus/types.ts'
 import { syncDirectory, writeFileDurably } from '../storage/writeFileDurably.ts'
 import { Recovery, RecoveryError } from './recovery.ts'
+import { newerEntry } from './signer.ts'
 import { nodeDisk, openWal, Wal, type WalOptions } from './wal.ts'
-import type { SignedEntry } from './walEntry.ts'
+import { isSignerEntry, type SignerEntry } from './walEntry.ts'
 
 interface RestoredHead {
   readonly height: number
@@ -64,13 +65,13 @@ export async function setLogAside(options: SetAsideOptions, head: RestoredHead):
 async function readLog(
   { wal, chainId }: SetAsideOptions,
   height: number,
-): Promise<{ readonly recovery: Recovery; readonly lastSigned: SignedEntry | undefined }> {
+): Promise<{ readonly recovery: Recovery; readonly lastSigned: SignerEntry | undefined }> {
   const recovery = new Recovery(chainId, height)
-  let lastSigned: SignedEntry | undefined
+  let lastSigned: SignerEntry | undefined
   const log = await openWal(wal, (entry) => {
     recovery.add(entry)
     if (entry.kind === 'lastSigned') lastSigned ??= entry.entry
-    else if (entry.kind === 'proposal' || entry.kind === 'vote') lastSigned = entry
+    else if (isSignerEntry(entry)) lastSigned = newerEntry(lastSigned, entry)
   })
   await log.close()
   return { recovery, lastSigned }

@@ -7,8 +7,10 @@ import {
 } from '../chain/consensus/types.ts'
 import { proposalSignBytes, voteSignBytes } from '../chain/consensus/vote.ts'
 import { equalBytes } from '../primitives/bytes.ts'
-import type { ConsensusSigner, ConsensusWal } from './environment.ts'
-import type { SignedEntry } from './walEntry.ts'
+import { type VerifySignature, verifyEd25519 } from '../primitives/ed25519.ts'
+import type { ConsensusKey, PendingSignature, RemoteSignature, SigningRequest } from './consensusKey.ts'
+import type { AskedSignature, ConsensusSigner, ConsensusWal } from './environment.ts'
+import type { SignedEntry, SignerEntry } from './walEntry.ts'
 
 /** The signer was asked to sign a message that could be punished as double signing: the caller has a bug, or the log is wrong. */
 export class DoubleSignError extends Error {
@@ -18,40 +20,80 @@ export class DoubleSignError extends Error {
 /** The steps of a round in their order; each is signed once. */
 export const SIGNED_STEPS = { proposal: 1, prevote: 2, precommit: 3 } as const
 
-/** The newest signed message. */
+/** The newest message that was signed, or that a remote signer was asked to sign. */
 export interface LastSigned {
   readonly height: number
   readonly round: number
   readonly step: (typeof SIGNED_STEPS)[keyof typeof SIGNED_STEPS]
   readonly signBytes: Uint8Array
-  readonly signature: Uint8Array
+  /** undefined: a remote signer was asked, and the log has no answer */
+  readonly signature: Uint8Array | undefined
+  /** the question, as long as the log has no answer: only the same may be asked again, of the same signer */
+  readonly asked?: { readonly timestampMs: number; readonly signer: Uint8Array }
 }
 
 interface SignerOptions {
-  readonly key: {
-    /** 20 bytes */
-    readonly address: Uint8Array
-    /** @returns ed25519, 64 bytes */
-    readonly sign: (message: Uint8Array) => Uint8Array
-  }
+  readonly key: ConsensusKey
   readonly chainId: string
   readonly wal: Pick<ConsensusWal, 'append'>
   /** from the log's replay; undefined when this key has never signed */
   readonly lastSigned: LastSigned | undefined
   /** blocks up to this height are decided: nothing is signed for them, whatever the log contains */
   readonly decidedHeight: number
+  /** by default that of ed25519; simulations use another scheme */
+  readonly verify?: VerifySignature
+  /** Called with the reason when a remote signer's answer is not what it was asked for. */
+  readonly onWrongAnswer?: (reason: string) => void
 }
 
 /** The part of a log entry that the signer has to remember. */
-export function lastSignedOf(chainId: string, entry: SignedEntry): LastSigned {
-  if (entry.kind === 'proposal') {
-    const { proposal } = entry
-    const { height, round, signature } = proposal
-    return { height, round, step: SIGNED_STEPS.proposal, signBytes: proposalSignBytes(chainId, proposal), signature }
+export function lastSignedOf(chainId: string, entry: SignerEntry): LastSigned {
+  if (entry.kind === 'asked') {
+    const { request, signer } = entry
+    const message = request.kind === 'proposal' ? request.proposal : request.vote
+    const { timestampMs } = message
+    return {
+      ...positionOf(entry),
+      signBytes: signBytesOf(chainId, request),
+      signature: undefined,
+      asked: { timestampMs, signer },
+    }
   }
-  const { vote } = entry
-  const { height, round, signature } = vote
-  return { height, round, step: voteStep(vote), signBytes: voteSignBytes(chainId, vote), signature }
+  const { signature } = entry.kind === 'proposal' ? entry.proposal : entry.vote
+  return { ...positionOf(entry), signBytes: signBytesOf(chainId, entry), signature }
+}
+
+/** Of two entries, in the log's order, the one that the signer has to remember. A remote signer may answer late. */
+export function newerEntry(former: SignerEntry | undefined, entry: SignerEntry): SignerEntry {
+  return former !== undefined && comparePositions(positionOf(entry), positionOf(former)) < 0 ? former : entry
+}
+
+/** A message before or after it was signed. */
+type Message =
+  | { readonly kind: 'proposal'; readonly proposal: UnsignedProposal }
+  | { readonly kind: 'vote'; readonly vote: UnsignedVote }
+
+function positionOf(entry: SignerEntry | Message): Position {
+  const message = entry.kind === 'asked' ? entry.request : entry
+  if (message.kind === 'vote') {
+    const { height, round } = message.vote
+    return { height, round, step: voteStep(message.vote) }
+  }
+  const { height, round } = message.proposal
+  return { height, round, step: SIGNED_STEPS.proposal }
+}
+
+function signBytesOf(chainId: string, message: Message): Uint8Array {
+  return message.kind === 'proposal'
+    ? proposalSignBytes(chainId, message.proposal)
+    : voteSignBytes(chainId, message.vote)
+}
+
+/** The same message with another time. */
+function atTime<T extends Message>(message: T, timestampMs: number): T {
+  return message.kind === 'proposal'
+    ? { ...message, proposal: { ...message.proposal, timestampMs } }
+    : { ...message, vote: { ...message.vote, timestampMs } }
 }
 
 function voteStep(vote: Pick<UnsignedVote, 'type'>): LastSigned['step'] {
@@ -62,6 +104,9 @@ function voteStep(vote: Pick<UnsignedVote, 'type'>): LastSigned['step'] {
  * Signs proposals and votes: each (height, round, step) at most once, and never an earlier one than the last (CometBFT
  * privval/file.go). The write-ahead log is its memory. A signature is appended to it at once, and must not leave the process, in a
  * message or in a decided block, before the log's next sync (outbox.ts).
+ *
+ * A remote signer answers later. What it is asked is appended first, and must be on stable storage before it leaves: whatever becomes of
+ * the answer, nothing else is ever asked for that step. The same may be asked again, in the same bytes and of the same signer.
  */
 export class Signer implements ConsensusSigner {
   readonly #options: SignerOptions
@@ -110,46 +155,98 @@ export class Signer implements ConsensusSigner {
     if (this.#foreign === undefined || comparePositions(position, this.#foreign) > 0) this.#foreign = position
   }
 
-  stageProposal(proposal: UnsignedProposal): Proposal | undefined {
-    const { height, round } = proposal
-    const signBytes = proposalSignBytes(this.#options.chainId, proposal)
-    return this.#stage({ height, round, step: SIGNED_STEPS.proposal, signBytes }, (signature) => {
-      const signed = { ...proposal, signature }
+  stageProposal(proposal: UnsignedProposal): Proposal | AskedSignature<Proposal> | undefined {
+    return this.#stage({ kind: 'proposal', proposal }, ({ proposal: unsigned }, signature) => {
+      const signed = { ...unsigned, signature }
       return [signed, { kind: 'proposal', proposal: signed }]
     })
   }
 
-  stageVote(vote: UnsignedVote): Vote | undefined {
-    const { height, round } = vote
-    const signBytes = voteSignBytes(this.#options.chainId, vote)
-    return this.#stage({ height, round, step: voteStep(vote), signBytes }, (signature) => {
-      const signed = { ...vote, signature }
+  stageVote(vote: UnsignedVote): Vote | AskedSignature<Vote> | undefined {
+    return this.#stage({ kind: 'vote', vote }, ({ vote: unsigned }, signature) => {
+      const signed = { ...unsigned, signature }
       return [signed, { kind: 'vote', vote: signed }]
     })
   }
 
-  #stage<T>(
-    request: Omit<LastSigned, 'signature'>,
-    complete: (signature: Uint8Array) => [T, SignedEntry],
-  ): T | undefined {
+  #stage<M extends Message, T>(
+    message: M,
+    complete: (message: M, signature: Uint8Array) => [T, SignedEntry],
+  ): T | AskedSignature<T> | undefined {
     const last = this.#last
-    if (request.height <= this.#decidedHeight) {
-      throw new DoubleSignError(`will not sign ${describe(request)}: block ${this.#decidedHeight} is decided`)
+    const position = positionOf(message)
+    if (position.height <= this.#decidedHeight) {
+      throw new DoubleSignError(`will not sign ${describe(position)}: block ${this.#decidedHeight} is decided`)
     }
-    if (this.#isMuted || request.height <= this.#abstainsThrough) return undefined
-    if (this.#foreign !== undefined && comparePositions(request, this.#foreign) <= 0) return undefined
+    if (!this.#maySign(position)) return undefined
     // The database is older than the log: these heights are decided already, and their blocks come from peers.
-    if (last !== undefined && request.height < last.height) return undefined
-    const order = last === undefined ? 1 : comparePositions(request, last)
-    if (last !== undefined && order <= 0) {
-      if (order === 0 && equalBytes(request.signBytes, last.signBytes)) return complete(last.signature)[0]
-      throw new DoubleSignError(`will not sign ${describe(request)}: has signed ${describe(last)}`)
+    if (last !== undefined && position.height < last.height) return undefined
+    const order = last === undefined ? 1 : comparePositions(position, last)
+    const again = order === 0 ? this.#again(message, last!) : undefined
+    if (order <= 0 && again === undefined) {
+      throw new DoubleSignError(`will not sign ${describe(position)}: has signed ${describe(last!)}`)
     }
-    const signature = this.#options.key.sign(request.signBytes)
-    const [signed, entry] = complete(signature)
+    const { chainId, key } = this.#options
+    const wanted = again ?? message
+    const signBytes = signBytesOf(chainId, wanted)
+    if (again !== undefined && last!.signature !== undefined) return complete(wanted, last!.signature)[0]
+    const answer = key.sign({ ...wanted, signBytes }, again && last!.asked?.signer)
+    if (answer === undefined) return undefined
+    if (answer instanceof Uint8Array) {
+      const [signed, entry] = complete(wanted, answer)
+      this.#options.wal.append(entry)
+      this.#last = { ...position, signBytes, signature: answer }
+      return signed
+    }
+    if (again === undefined) this.#logQuestion(wanted, answer)
+    return {
+      send: (done) => answer.send((signed) => done(() => this.#answered(wanted, signed, complete))),
+    }
+  }
+
+  /** The message as it was signed or asked for before, when it is the same; undefined: it is another one. */
+  #again<M extends Message>(message: M, last: LastSigned): M | undefined {
+    const former = last.asked === undefined ? message : atTime(message, last.asked.timestampMs)
+    return equalBytes(signBytesOf(this.#options.chainId, former), last.signBytes) ? former : undefined
+  }
+
+  #maySign(position: Position): boolean {
+    if (this.#isMuted || position.height <= this.#abstainsThrough) return false
+    return this.#foreign === undefined || comparePositions(position, this.#foreign) > 0
+  }
+
+  #logQuestion(request: Message, { signer }: PendingSignature): void {
+    const entry: SignerEntry = { kind: 'asked', request, signer }
     this.#options.wal.append(entry)
-    this.#last = { ...request, signature }
-    return signed
+    this.#last = lastSignedOf(this.#options.chainId, entry)
+  }
+
+  /**
+   * A remote signer's answer, maybe a late one: the message was right when it was asked for, and a message that arrives late is still one
+   * of its round. It is used as long as somebody may want it: a precommit for the block decided last gets into the next block's commit.
+   * @returns undefined when it is not used
+   */
+  #answered<M extends Message, T>(
+    message: M,
+    { timestampMs, signature }: RemoteSignature,
+    complete: (message: M, signature: Uint8Array) => [T, SignedEntry],
+  ): T | undefined {
+    const { chainId, key, wal, verify = verifyEd25519, onWrongAnswer } = this.#options
+    const position = positionOf(message)
+    if (position.height < this.#decidedHeight || !this.#maySign(position)) return undefined
+    // A signer that has signed a vote before gives it with the time of then. A proposal's time is that of its block.
+    const signed = message.kind === 'vote' ? atTime(message, timestampMs) : message
+    const signBytes = signBytesOf(chainId, signed)
+    if (!verify(key.publicKey, signBytes, signature)) {
+      onWrongAnswer?.(`the signature of ${describe(position)} is wrong`)
+      return undefined
+    }
+    const [result, entry] = complete(signed, signature)
+    wal.append(entry)
+    if (this.#last === undefined || comparePositions(position, this.#last) >= 0) {
+      this.#last = { ...position, signBytes, signature }
+    }
+    return result
   }
 }
 

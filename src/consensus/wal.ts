@@ -2,7 +2,8 @@ import { mkdir, open, readdir, readFile, rename, rm, truncate } from 'node:fs/pr
 import { dirname, join } from 'node:path'
 import { concatBytes } from '../primitives/bytes.ts'
 import { syncDirectory } from '../storage/writeFileDurably.ts'
-import { encodeWalEntry, entryHeight, type SignedEntry, type WalEntry } from './walEntry.ts'
+import { newerEntry } from './signer.ts'
+import { encodeWalEntry, entryHeight, isSignerEntry, type SignerEntry, type WalEntry } from './walEntry.ts'
 import {
   damaged,
   encodeSegmentHeader,
@@ -31,8 +32,8 @@ export interface WalOptions {
 interface Pending {
   readonly payload: Uint8Array
   readonly height: number
-  /** the entry itself, if it is a signed message */
-  readonly signed: SignedEntry | undefined
+  /** the entry itself, if the signer has to remember it */
+  readonly signed: SignerEntry | undefined
 }
 
 interface Segment {
@@ -60,7 +61,7 @@ export async function openWal(options: WalOptions, replay: (entry: WalEntry) => 
   await disk.makeDirectory(directory)
   const numbers = await segmentNumbers(disk, directory)
   const segments: Segment[] = []
-  let lastSigned: SignedEntry | undefined
+  let lastSigned: SignerEntry | undefined
   let current: { salt: Uint8Array; length: number } | undefined
   for (const [index, number] of numbers.entries()) {
     const path = join(directory, segmentName(number))
@@ -69,7 +70,7 @@ export async function openWal(options: WalOptions, replay: (entry: WalEntry) => 
     // 1.
     const content = readSegment(path, bytes, genesisHash, (entry) => {
       if (entry.kind !== 'lastSigned') segment.height = Math.max(segment.height, entryHeight(entry))
-      if (entry.kind === 'proposal' || entry.kind === 'vote') lastSigned = entry
+      if (isSignerEntry(entry)) lastSigned = newerEntry(lastSigned, entry)
       if (entry.kind === 'lastSigned') lastSigned ??= entry.entry
       replay(entry)
     })
@@ -144,7 +145,7 @@ export class Wal {
   readonly #segmentBytes: number
   /** oldest first; the last one is being written */
   readonly #segments: Segment[]
-  #lastSigned: SignedEntry | undefined
+  #lastSigned: SignerEntry | undefined
   #file: WalFile | undefined
   #salt: Uint8Array = new Uint8Array(SALT_LENGTH)
   /** bytes of the current segment that are on stable storage */
@@ -155,7 +156,7 @@ export class Wal {
   #failure: Error | undefined
 
   /** Use {@link openWal}. */
-  constructor(options: WalOptions, disk: WalDisk, segments: Segment[], lastSigned: SignedEntry | undefined) {
+  constructor(options: WalOptions, disk: WalDisk, segments: Segment[], lastSigned: SignerEntry | undefined) {
     this.#options = options
     this.#disk = disk
     this.#segmentBytes = options.segmentBytes ?? 16 << 20
@@ -174,7 +175,7 @@ export class Wal {
   append(entry: WalEntry): void {
     if (this.#failure !== undefined) throw this.#failure
     if (this.#file === undefined) throw new WalError('the write-ahead log is closed')
-    const signed = entry.kind === 'proposal' || entry.kind === 'vote' ? entry : undefined
+    const signed = isSignerEntry(entry) ? entry : undefined
     this.#pending.push({ payload: encodeWalEntry(entry), height: entryHeight(entry), signed })
   }
 
@@ -283,7 +284,7 @@ export class Wal {
     const segment = this.#segments.at(-1)!
     for (const { height, signed } of batch) {
       segment.height = Math.max(segment.height, height)
-      this.#lastSigned = signed ?? this.#lastSigned
+      if (signed !== undefined) this.#lastSigned = newerEntry(this.#lastSigned, signed)
     }
     if (this.#syncedLength >= this.#segmentBytes) await this.startSegment(segment.number + 1)
   }

@@ -1,14 +1,27 @@
 import { decodeCommit, encodeCommit } from '../chain/consensus/commit.ts'
 import { decodePart, encodePart, type Part } from '../chain/consensus/partSet.ts'
-import type { Commit, Proposal, Vote } from '../chain/consensus/types.ts'
+import type { Commit, Proposal, UnsignedProposal, UnsignedVote, Vote } from '../chain/consensus/types.ts'
 import { decodeProposal, decodeVote, encodeProposal, encodeVote } from '../chain/consensus/vote.ts'
 import { concatBytes } from '../primitives/bytes.ts'
 import type { Timeout } from './inputsAndEffects.ts'
 
-/** A message that this node's validator signed. These entries are the signer's memory. */
+/** A message that this node's validator signed. */
 export type SignedEntry =
   | { readonly kind: 'proposal'; readonly proposal: Proposal }
   | { readonly kind: 'vote'; readonly vote: Vote }
+
+/** A message that a remote signer was asked to sign. Its signature, if it comes, is a {@link SignedEntry} after it. */
+export interface AskedEntry {
+  readonly kind: 'asked'
+  readonly request:
+    | { readonly kind: 'proposal'; readonly proposal: UnsignedProposal }
+    | { readonly kind: 'vote'; readonly vote: UnsignedVote }
+  /** the key of its connection, 32 bytes; empty: its connection has none */
+  readonly signer: Uint8Array
+}
+
+/** The signer's memory. */
+export type SignerEntry = SignedEntry | AskedEntry
 
 /** Messages of others, expired timers and answers. With them a restart restores the same state, locks included. */
 type ObservedEntry =
@@ -26,10 +39,10 @@ type ObservedEntry =
 
 /** The entries of the write-ahead log. */
 export type WalEntry =
-  | SignedEntry
+  | SignerEntry
   | ObservedEntry
-  /** the last signed message before this segment, so that earlier segments can be dropped */
-  | { readonly kind: 'lastSigned'; readonly entry: SignedEntry }
+  /** the newest of the signer's entries before this segment, so that earlier segments can be dropped */
+  | { readonly kind: 'lastSigned'; readonly entry: SignerEntry }
   /** of an own or a peer's block */
   | { readonly kind: 'part'; readonly height: number; readonly round: number; readonly part: Part }
   /** the precommits that decided a block */
@@ -49,7 +62,11 @@ const KINDS = {
   receivedVote: 9,
   timeout: 10,
   validated: 11,
+  asked: 12,
 } as const
+
+/** In place of the signature that a remote signer was asked for. */
+const NO_SIGNATURE = new Uint8Array(64)
 
 /** The indexes are the codes of the steps. */
 const TIMEOUT_STEPS: readonly Timeout['step'][] = ['newHeight', 'propose', 'prevote', 'precommit']
@@ -62,6 +79,10 @@ export function encodeWalEntry(entry: WalEntry): Uint8Array {
       return tagged(KINDS.proposal, encodeProposal(entry.proposal))
     case 'vote':
       return tagged(KINDS.vote, encodeVote(entry.vote))
+    case 'asked': {
+      const message = encodeWalEntry(withoutSignature(entry.request))
+      return tagged(KINDS.asked, concatBytes(Uint8Array.of(entry.signer.length), entry.signer, message))
+    }
     case 'lastSigned':
       return tagged(KINDS.lastSigned, encodeWalEntry(entry.entry))
     case 'part':
@@ -99,8 +120,14 @@ export function decodeWalEntry(payload: Uint8Array): WalEntry {
       return { kind: 'vote', vote: decodeVote(body) }
     case KINDS.lastSigned: {
       const entry = decodeWalEntry(body)
-      if (entry.kind !== 'proposal' && entry.kind !== 'vote') throw new Error(`${entry.kind} is not a signed message`)
+      if (!isSignerEntry(entry)) throw new Error(`${entry.kind} is not a signed message`)
       return { kind: 'lastSigned', entry }
+    }
+    case KINDS.asked: {
+      const end = 1 + body[0]!
+      const request = decodeWalEntry(body.subarray(end))
+      if (request.kind !== 'proposal' && request.kind !== 'vote') throw new Error(`${request.kind} cannot be signed`)
+      return { kind: 'asked', request: unsigned(request), signer: body.slice(1, end) }
     }
     case KINDS.part:
       return {
@@ -154,6 +181,8 @@ export function entryHeight(entry: WalEntry): number {
       return entry.timeout.height
     case 'lastSigned':
       return entryHeight(entry.entry)
+    case 'asked':
+      return entry.request.kind === 'proposal' ? entry.request.proposal.height : entry.request.vote.height
     case 'commit':
       return entry.commit.height
     case 'part':
@@ -161,6 +190,26 @@ export function entryHeight(entry: WalEntry): number {
     case 'validated':
       return entry.height
   }
+}
+
+/** Whether the signer has to remember the entry. */
+export function isSignerEntry(entry: WalEntry): entry is SignerEntry {
+  return entry.kind === 'proposal' || entry.kind === 'vote' || entry.kind === 'asked'
+}
+
+function withoutSignature(request: AskedEntry['request']): SignedEntry {
+  return request.kind === 'proposal'
+    ? { kind: 'proposal', proposal: { ...request.proposal, signature: NO_SIGNATURE } }
+    : { kind: 'vote', vote: { ...request.vote, signature: NO_SIGNATURE } }
+}
+
+function unsigned(entry: SignedEntry): AskedEntry['request'] {
+  if (entry.kind === 'proposal') {
+    const { signature: _, ...proposal } = entry.proposal
+    return { kind: 'proposal', proposal }
+  }
+  const { signature: _, ...vote } = entry.vote
+  return { kind: 'vote', vote }
 }
 
 function tagged(kind: number, body: Uint8Array): Uint8Array {

@@ -5,6 +5,7 @@ import type { ValidatorSet } from '../chain/consensus/types.ts'
 import type { Application, ApplicationInfo } from '../consensus/application.ts'
 import { systemClock } from '../consensus/clock.ts'
 import { createClockWatch } from '../consensus/clockWatch.ts'
+import { localKey } from '../consensus/consensusKey.ts'
 import { type ConsensusService, type DecidedEvent, openConsensusService } from '../consensus/consensusService.ts'
 import { engineChainOf } from '../consensus/consensusState.ts'
 import { createKeyAlarm } from '../consensus/doubleSignGuard.ts'
@@ -74,7 +75,7 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
   // 1.
   const service = await openConsensusService({
     application,
-    key: validatorKey,
+    key: localKey(validatorKey),
     chain: engineChainOf(chain, APP_VERSION, home.maxGas),
     wal: { directory: paths.wal, randomBytes, warn: (message, fields) => log.warn(fields, message) },
     evidenceStore: openEvidenceFiles(join(paths.wal, 'evidence')),

@@ -9,6 +9,7 @@ import { createGenesis } from '../../src/chain/createGenesis.ts'
 import { entryHash } from '../../src/chain/entries.ts'
 import { chainConfigOf, formatGenesis } from '../../src/chain/genesis.ts'
 import { decodeTransaction } from '../../src/chain/transaction.ts'
+import { localKey } from '../../src/consensus/consensusKey.ts'
 import { type ConsensusService, openConsensusService } from '../../src/consensus/consensusService.ts'
 import { engineChainOf } from '../../src/consensus/consensusState.ts'
 import { openEvidenceFiles } from '../../src/consensus/evidenceStore.ts'
@@ -134,7 +135,7 @@ export async function openLocalNode(options: LocalNodeOptions): Promise<LocalNod
     const wal = join(options.directory, 'wal')
     const consensus = await openConsensusService({
       application: executor.application,
-      key: KEY,
+      key: localKey(KEY),
       chain: engineChainOf(chain, 0, Number(GENESIS.consensus.params.block.max_gas)),
       wal: {
         directory: wal,

@@ -3,7 +3,9 @@ import { ConsensusEngine, type EngineOptions } from '../../src/consensus/engine.
 import type { RoundState } from '../../src/consensus/roundState.ts'
 import { Signer } from '../../src/consensus/signer.ts'
 import type { EngineLike } from './engineLike.ts'
+import { consensusKeyOf } from './signatureScheme.ts'
 import type { SimNode } from './simNode.ts'
+import { whenSigned } from './whenSigned.ts'
 
 type CreateEngine = (options: EngineOptions, node: SimNode) => EngineLike
 
@@ -90,7 +92,7 @@ export const BROKEN_ENGINES: Readonly<Record<string, CreateEngine>> = {
     const { key, simulation } = node
     if (key === undefined) return new ConsensusEngine(options)
     const memory = new Signer({
-      key,
+      key: consensusKeyOf(key),
       chainId: simulation.chain.chainId,
       wal: options.environment.wal,
       lastSigned: undefined,
@@ -102,11 +104,7 @@ export const BROKEN_ENGINES: Readonly<Record<string, CreateEngine>> = {
       signer: {
         address: key.address,
         stageProposal: (proposal) => memory.stageProposal(proposal),
-        stageVote: (vote) => {
-          const signed = memory.stageVote(vote)
-          if (signed !== undefined) simulation.voteSigned(signed)
-          return signed
-        },
+        stageVote: (vote) => whenSigned(memory.stageVote(vote), (signed) => simulation.voteSigned(signed)),
       },
     })
   },

@@ -1,3 +1,4 @@
+import type { ConsensusKey } from '../../src/consensus/consensusKey.ts'
 import { bytesKey, concatBytes, equalBytes } from '../../src/primitives/bytes.ts'
 import {
   ed25519Address,
@@ -16,6 +17,11 @@ export interface SimKey {
   /** 20 bytes */
   readonly address: Uint8Array
   sign(message: Uint8Array): Uint8Array
+}
+
+/** The key as the signer uses it. */
+export function consensusKeyOf({ address, publicKey, sign }: SimKey): ConsensusKey {
+  return { address, publicKey, sign: ({ signBytes }) => sign(signBytes) }
 }
 
 /** How keys are made and signatures checked. */

@@ -1,5 +1,13 @@
 import type { ConsensusWal } from '../../src/consensus/environment.ts'
-import { encodeWalEntry, entryHeight, type SignedEntry, type WalEntry } from '../../src/consensus/walEntry.ts'
+import { newerEntry } from '../../src/consensus/signer.ts'
+import {
+  encodeWalEntry,
+  entryHeight,
+  isSignerEntry,
+  type SignedEntry,
+  type SignerEntry,
+  type WalEntry,
+} from '../../src/consensus/walEntry.ts'
 import {
   encodeSegmentHeader,
   encodeSyncMark,
@@ -34,7 +42,7 @@ interface Segment {
 export class SimLog implements ConsensusWal {
   readonly #options: SimLogOptions
   readonly #segments: Segment[] = []
-  #lastSigned: SignedEntry | undefined
+  #lastSigned: SignerEntry | undefined
   #number = 1
   #pending: WalEntry[] = []
   #waiting: ((error?: Error) => void)[] = []
@@ -117,9 +125,9 @@ export class SimLog implements ConsensusWal {
       this.#lastSigned ??= entry.entry
       return
     }
-    if (entry.kind !== 'proposal' && entry.kind !== 'vote') return
-    this.#lastSigned = entry
-    this.#addDurable(entry)
+    if (!isSignerEntry(entry)) return
+    this.#lastSigned = newerEntry(this.#lastSigned, entry)
+    if (entry.kind !== 'asked') this.#addDurable(entry)
   }
 
   #addDurable(entry: SignedEntry): void {

@@ -15,9 +15,11 @@ import { shortHash } from './describeMessage.ts'
 import type { EngineLike } from './engineLike.ts'
 import { FollowerSync } from './followerSync.ts'
 import { describeVote } from './monitor.ts'
+import { consensusKeyOf } from './signatureScheme.ts'
 import { createEnvironment } from './simEnvironment.ts'
 import { SimLog } from './simLog.ts'
 import type { SimNode } from './simNode.ts'
+import { whenSigned } from './whenSigned.ts'
 
 /**
  * One life of a node's process, composed as consensusService.ts composes it, but synchronous: log, signer, evidence pool, block
@@ -306,7 +308,8 @@ export class SimProcess {
       }
     }
     const memory = new Signer({
-      key,
+      key: consensusKeyOf(key),
+      verify: simulation.scheme.verify,
       chainId: simulation.chain.chainId,
       wal: this.loggedLog,
       lastSigned: this.#recovery.lastSigned,
@@ -319,14 +322,11 @@ export class SimProcess {
       setTimer: (delayMs: number, run: () => void) => this.later(delayMs, run),
     }
     this.#watch = new DoubleSignMonitor(this.#guard!, memory, clock, (message, fields) => this.#warn(message, fields))
-    const stageVote = (vote: UnsignedVote) => {
-      const signed = memory.stageVote(vote)
-      if (signed !== undefined) {
+    const stageVote = (vote: UnsignedVote) =>
+      whenSigned(memory.stageVote(vote), (signed) => {
         simulation.voteSigned(signed)
         node.signedVotes.push(signed)
-      }
-      return signed
-    }
+      })
     return { address: key.address, stageProposal: (proposal) => memory.stageProposal(proposal), stageVote }
   }
 

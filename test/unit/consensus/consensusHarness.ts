@@ -5,6 +5,7 @@ import { createRankedSet } from '../../../src/chain/consensus/validatorSet.ts'
 import { proposalSignBytes } from '../../../src/chain/consensus/vote.ts'
 import type { Application } from '../../../src/consensus/application.ts'
 import type { Clock } from '../../../src/consensus/clock.ts'
+import { localKey } from '../../../src/consensus/consensusKey.ts'
 import {
   type ConsensusService,
   type DecidedEvent,
@@ -105,7 +106,7 @@ export class TestNode {
     this.halted = undefined
     const service = await openConsensusService({
       application: mortal(this.application, isAlive),
-      key,
+      key: localKey(key),
       chain,
       clock: mortalClock(network.clock, isAlive),
       wal: {

@@ -7,10 +7,13 @@ import {
   type VoteType,
 } from '../../../src/chain/consensus/types.ts'
 import { proposalSignBytes, voteSignBytes } from '../../../src/chain/consensus/vote.ts'
+import { localKey } from '../../../src/consensus/consensusKey.ts'
+import type { AskedSignature } from '../../../src/consensus/environment.ts'
+import { isAsked } from '../../../src/consensus/ownMessages.ts'
 import { DoubleSignError, type LastSigned, lastSignedOf, Signer } from '../../../src/consensus/signer.ts'
 import { validatorKey } from '../../../src/consensus/validatorKey.ts'
 import type { WalEntry } from '../../../src/consensus/walEntry.ts'
-import { signEd25519, verifyEd25519 } from '../../../src/primitives/ed25519.ts'
+import { verifyEd25519 } from '../../../src/primitives/ed25519.ts'
 
 const key = validatorKey(new Uint8Array(32).fill(1))
 const chainId = 'coin_76287-1'
@@ -36,16 +39,21 @@ const proposal = (height: number, round: number): UnsignedProposal => ({
 function makeSigner(lastSigned?: LastSigned, decidedHeight = 0) {
   const entries: WalEntry[] = []
   const log = { append: (entry: WalEntry) => void entries.push(entry) }
-  const sign = (message: Uint8Array) => signEd25519(key, message)
-  const signer = new Signer({ key: { address: key.address, sign }, chainId, wal: log, lastSigned, decidedHeight })
+  const signer = new Signer({ key: localKey(key), chainId, wal: log, lastSigned, decidedHeight })
   return { signer, entries }
+}
+
+/** The message itself: a key in this process signs at once. */
+function now<T extends object>(staged: T | AskedSignature<T> | undefined): T {
+  if (staged === undefined || isAsked(staged)) throw new Error('nothing is signed yet')
+  return staged
 }
 
 describe('signer', () => {
   it('signs what a verifier accepts, and logs it', () => {
     const { signer, entries } = makeSigner()
-    const signedProposal = signer.stageProposal(proposal(5, 0))!
-    const signedVote = signer.stageVote(vote(5, 0, 1))!
+    const signedProposal = now(signer.stageProposal(proposal(5, 0)))
+    const signedVote = now(signer.stageVote(vote(5, 0, 1)))
     const { publicKey } = key
     expect(verifyEd25519(publicKey, proposalSignBytes(chainId, signedProposal), signedProposal.signature)).toBe(true)
     expect(verifyEd25519(publicKey, voteSignBytes(chainId, signedVote), signedVote.signature)).toBe(true)
@@ -75,7 +83,7 @@ describe('signer', () => {
   ]
   it.each(refused)('refuses $what, now and after a restart', ({ sign }) => {
     const { signer, entries } = makeSigner()
-    const signed = signer.stageVote(vote(last.height, last.round, last.type))!
+    const signed = now(signer.stageVote(vote(last.height, last.round, last.type)))
     expect(() => sign(signer)).toThrow(DoubleSignError)
     const restarted = makeSigner(lastSignedOf(chainId, { kind: 'vote', vote: signed }))
     expect(() => sign(restarted.signer)).toThrow(DoubleSignError)
@@ -85,7 +93,7 @@ describe('signer', () => {
 
   it('gives the stored signature for the same bytes and logs nothing', () => {
     const { signer } = makeSigner()
-    const signed = signer.stageProposal(proposal(4, 0))!
+    const signed = now(signer.stageProposal(proposal(4, 0)))
     const restarted = makeSigner(lastSignedOf(chainId, { kind: 'proposal', proposal: signed }))
     expect(restarted.signer.stageProposal(proposal(4, 0))).toEqual(signed)
     expect(restarted.entries).toEqual([])
@@ -111,9 +119,7 @@ describe('signer', () => {
         throw new Error('EIO')
       },
     }
-    const sign = (message: Uint8Array) => signEd25519(key, message)
-    const settings = { chainId, wal: log, lastSigned: undefined, decidedHeight: 0 }
-    const signer = new Signer({ key: { address: key.address, sign }, ...settings })
+    const signer = new Signer({ key: localKey(key), chainId, wal: log, lastSigned: undefined, decidedHeight: 0 })
     expect(() => signer.stageVote(vote(1, 0, 1))).toThrow('EIO')
   })
 })

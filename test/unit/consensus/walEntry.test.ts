@@ -33,7 +33,13 @@ const proposal: fc.Arbitrary<Proposal> = fc.record({
 })
 const part = fc.uint8Array({ minLength: 1, maxLength: 300 }).map((block) => createPartSet(block).parts[0]!)
 
+const request = fc.oneof(
+  proposal.map(({ signature: _, ...unsigned }) => ({ kind: 'proposal' as const, proposal: unsigned })),
+  vote.map(({ signature: _, ...unsigned }) => ({ kind: 'vote' as const, vote: unsigned })),
+)
+
 const entry: fc.Arbitrary<WalEntry> = fc.oneof(
+  fc.record({ kind: fc.constant('asked' as const), request, signer: fc.oneof(bytes(32), bytes(0)) }),
   fc.record({ kind: fc.constant('proposal' as const), proposal }),
   fc.record({ kind: fc.constant('vote' as const), vote }),
   fc.record({ kind: fc.constant('receivedProposal' as const), proposal, receivedMs: fc.nat(2 ** 47) }),
@@ -84,12 +90,17 @@ describe('an entry of the write-ahead log', () => {
   })
 
   it.each([
-    { what: 'of an unknown kind', payload: Uint8Array.of(12, 1), error: /unknown kind of record 12/ },
+    { what: 'of an unknown kind', payload: Uint8Array.of(13, 1), error: /unknown kind of record 13/ },
     { what: 'with an unknown timeout', payload: new Uint8Array(14).fill(10), error: /unknown timeout/ },
     {
       what: 'with a verdict cut short',
       payload: new Uint8Array(30).fill(11),
       error: /verdict on a block has 29 bytes/,
+    },
+    {
+      what: 'of a question about no message',
+      payload: Uint8Array.of(12, 0, 7, 0, 0, 0, 0, 0, 1),
+      error: /cannot be signed/,
     },
     { what: 'that remembers no signed message', payload: Uint8Array.of(2, 7, 0, 0, 0, 0, 0, 1), error: /not a signed/ },
   ])('$what is refused', ({ payload, error }) => {
