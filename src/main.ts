@@ -44,6 +44,7 @@ export async function supervise({ homedir, log, sha256, ...command }: SuperviseC
 /** Prepares the data directory without starting anything. */
 export async function initNode(config: Config, options: StartOptions): Promise<InitReport> {
   const home = await openHome(config, options, createLogger(config.log))
+  home.signerPort?.close()
   await home.lock.release()
   return {
     isFresh: home.init.isFresh,

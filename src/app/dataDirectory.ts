@@ -14,6 +14,8 @@ export interface DataPaths {
   readonly genesis: string
   /** consensus key in CometBFT's format */
   readonly validatorKey: string
+  /** public key of the remote signer (PRIV_VALIDATOR_LADDR); written when one connects for the first time */
+  readonly signerPublicKey: string
   /** key of the node's identity in the network, in CometBFT's format */
   readonly nodeKey: string
   /** state, blocks and indexes; only the executor thread writes it */
@@ -57,6 +59,7 @@ export function dataPaths(homedir: string): DataPaths {
     config,
     genesis: join(config, 'genesis.json'),
     validatorKey: join(config, 'priv_validator_key.json'),
+    signerPublicKey: join(config, 'priv_validator_pub_key.json'),
     nodeKey: join(config, 'node_key.json'),
     db: join(homedir, 'db'),
     convertingDb: join(homedir, 'db.converting'),

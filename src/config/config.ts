@@ -8,7 +8,7 @@ import { ConfigError } from './configError.ts'
 import { NAMESPACES, type Namespace } from './namespaces.ts'
 import { type ConfigSources, readSettings } from './settings.ts'
 import { defaultThreadCounts } from './threadCounts.ts'
-import type { AddressRange, PeerAddress } from './valueKind.ts'
+import type { AddressRange, PeerAddress, SignerAddress } from './valueKind.ts'
 import { type Settings, VARIABLES } from './variables.ts'
 
 /** Everything that the operator configures, checked and frozen. */
@@ -39,6 +39,8 @@ export interface Config extends ChainIds {
   readonly evmShadow: boolean
   /** heights at which a planned upgrade is not made */
   readonly skipUpgrades: readonly number[]
+  /** undefined: the consensus key is in the data directory */
+  readonly signer: SignerConfig | undefined
   readonly log: LogConfig
   /** undefined: there are no traces */
   readonly tracing: TracingConfig | undefined
@@ -177,6 +179,15 @@ interface P2pConfig {
   readonly maxPeers: number
 }
 
+/** Remote signers. */
+interface SignerConfig {
+  readonly address: SignerAddress
+  /** as it was given, for the log */
+  readonly text: string
+  /** keys of connections that may sign; undefined: any, from this machine */
+  readonly allowedKeys: readonly Uint8Array[] | undefined
+}
+
 export interface LogConfig {
   readonly level: Settings['logLevel']
   readonly format: Settings['logFormat']
@@ -241,6 +252,7 @@ export function loadConfig(sources: ConfigSources, homeDirectory: string): Confi
     executionThreads: settings.executionThreads,
     evmShadow: settings.evmShadow,
     skipUpgrades: settings.skipUpgrades,
+    signer: signerConfig(settings),
     log: { level: settings.logLevel, format: settings.logFormat },
     tracing: tracingConfig(settings),
     heartbeatUrl: settings.heartbeatUrl,
@@ -250,6 +262,33 @@ export function loadConfig(sources: ConfigSources, homeDirectory: string): Confi
 function tracingConfig(settings: Settings): TracingConfig | undefined {
   const { otlpEndpoint: endpoint, otlpHeaders: headers, otelServiceName: serviceName, tracedShare: share } = settings
   return endpoint === undefined ? undefined : { endpoint, headers, serviceName, share }
+}
+
+function isLoopbackHost(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))
+}
+
+/** @throws ConfigError when anybody on the network could be the signer */
+function signerConfig({ privValidatorLaddr, privValidatorSignerKeys }: Settings): SignerConfig | undefined {
+  const address = privValidatorLaddr
+  if (address === undefined) {
+    if (privValidatorSignerKeys === undefined) return undefined
+    throw new ConfigError('PRIV_VALIDATOR_SIGNER_KEYS is set: it needs PRIV_VALIDATOR_LADDR')
+  }
+  if (address.kind === 'unix') {
+    if (privValidatorSignerKeys !== undefined) {
+      throw new ConfigError('PRIV_VALIDATOR_SIGNER_KEYS is set: connections to a Unix socket have no keys')
+    }
+    return { address, text: `unix://${address.path}`, allowedKeys: undefined }
+  }
+  const { host, port } = address
+  const text = `tcp://${host.includes(':') ? `[${host}]` : host}:${port}`
+  if (privValidatorSignerKeys === undefined && !isLoopbackHost(host)) {
+    throw new ConfigError(
+      `PRIV_VALIDATOR_LADDR is ${text}: whoever reaches it could sign for this validator; set PRIV_VALIDATOR_SIGNER_KEYS, or listen on 127.0.0.1`,
+    )
+  }
+  return { address, text, allowedKeys: privValidatorSignerKeys }
 }
 
 function rpcConfig(settings: Settings): RpcConfig {
@@ -303,8 +342,7 @@ function namespacesOf({ network, rpcNamespaces, privateRpcNamespaces = [] }: Set
 function privateListenerConfig(settings: Settings): PrivateListenerConfig | undefined {
   const { privateRpcPort: port, privateRpcHost: host, rpcNamespaces, rpcJwtSecretFile: jwtSecretFile } = settings
   if (port === undefined) return undefined
-  const isLoopback = host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))
-  if (!isLoopback && jwtSecretFile === undefined) {
+  if (!isLoopbackHost(host) && jwtSecretFile === undefined) {
     throw new ConfigError(
       `PRIVATE_RPC_HOST is ${host}, which other machines may reach: set RPC_JWT_SECRET_FILE, or unset PRIVATE_RPC_HOST`,
     )
@@ -345,7 +383,10 @@ function checkSeedMode({ seedMode, pex }: Pick<Settings, 'seedMode' | 'pex'>): v
 }
 
 function checkPorts(
-  settings: Pick<Settings, 'rpcPort' | 'p2pPort' | 'metricsPort' | 'privateRpcPort' | 'grpcPort'>,
+  settings: Pick<
+    Settings,
+    'rpcPort' | 'p2pPort' | 'metricsPort' | 'privateRpcPort' | 'grpcPort' | 'privValidatorLaddr'
+  >,
 ): void {
   const ports: [name: string, port: number][] = [
     ['RPC_PORT', settings.rpcPort],
@@ -354,6 +395,8 @@ function checkPorts(
   ]
   if (settings.privateRpcPort !== undefined) ports.push(['PRIVATE_RPC_PORT', settings.privateRpcPort])
   if (settings.grpcPort !== undefined) ports.push(['GRPC_PORT', settings.grpcPort])
+  const { privValidatorLaddr: signers } = settings
+  if (signers?.kind === 'tcp') ports.push(['PRIV_VALIDATOR_LADDR', signers.port])
   for (const [index, [name, port]] of ports.entries()) {
     const other = ports.slice(0, index).find((entry) => entry[1] === port)
     if (other !== undefined)

@@ -175,6 +175,29 @@ export const peerList: ValueKind<readonly PeerAddress[]> = kind('id@host:port, s
   return peers.every((peer) => isNodeId(peer.id) && isHostAndPort(peer.address)) ? peers : undefined
 })
 
+/** Where remote signers dial in. */
+export type SignerAddress =
+  | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
+  | { readonly kind: 'unix'; readonly path: string }
+
+export const signerAddress: ValueKind<SignerAddress> = kind('tcp://host:port or unix:///path', (value) => {
+  const [, scheme, rest = ''] = /^(tcp|unix):\/\/(.+)$/.exec(value) ?? []
+  if (scheme === 'unix') return rest.startsWith('/') && !rest.includes('\0') ? { kind: 'unix', path: rest } : undefined
+  if (scheme !== 'tcp' || !isHostAndPort(rest)) return undefined
+  const colon = rest.lastIndexOf(':')
+  const name = rest.slice(0, colon).replace(/^\[(.*)\]$/, '$1')
+  return { kind: 'tcp', host: name, port: Number(rest.slice(colon + 1)) }
+})
+
+/** ed25519 public keys, 32 bytes each. */
+export const publicKeys: ValueKind<readonly Uint8Array[]> = kind(
+  'ed25519 public keys in base64 or as 64 hex digits, several with commas',
+  (value) => {
+    const keys = items(value).map((item) => Buffer.from(item, /^[0-9a-f]{64}$/i.test(item) ? 'hex' : 'base64'))
+    return keys.every((key) => key.length === 32) ? keys.map((key) => new Uint8Array(key)) : undefined
+  },
+)
+
 /** The IP addresses whose first `prefix` bits are those of `address`. */
 export interface AddressRange {
   readonly address: string

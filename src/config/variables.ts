@@ -22,7 +22,9 @@ import {
   peerList,
   port,
   pruningMode,
+  publicKeys,
   share,
+  signerAddress,
   text,
   type ValueKind,
   yesOrNo,
@@ -138,6 +140,9 @@ export const VARIABLES = {
   executionThreads: variable('EXECUTION_THREADS', 'Execution and storage', integer(1, 16), '1', 'Threads that execute the transactions of a block: with two or more, others execute transactions before the executor comes to them, and it keeps what turns out to be right. Blocks and results are the same with any number. The node measures for the calls of each contract whether that pays, and executes alone where it does not; so it helps where blocks are full of long contract calls and the machine has processors to spare (`node bench/parallel.ts` shows it). Each further thread takes about 10 MB of memory, 20 MB once it has executed contract calls, and up to 16 MiB more for the results of a full block.'),
   evmShadow: variable('EVM_SHADOW', 'Execution and storage', yesOrNo, 'false', 'Whether each block is executed by the other engine too. The node stops with a report when the engines differ; nothing of that block is stored. Blocks then take as long as on both engines together, so fewer transactions fit into one.'),
   skipUpgrades: variable('UNSAFE_SKIP_UPGRADES', 'Execution and storage', heights, '', 'Heights at which a planned upgrade is not made: its plan is forgotten and this version goes on. Unsafe because it is a rule of the chain: validators with more than two thirds of the power must have the same heights here, and every node that executes those blocks later, too.'),
+
+  privValidatorLaddr: variable('PRIV_VALIDATOR_LADDR', 'Operation', signerAddress, undefined, 'Where remote signers (TMKMS and others that speak CometBFT 0.38\'s privval protocol) dial in: `tcp://host:port` or `unix:///path`. With it the node has no consensus key of its own.'),
+  privValidatorSignerKeys: variable('PRIV_VALIDATOR_SIGNER_KEYS', 'Operation', publicKeys, undefined, 'Public keys of the connections of remote signers that may dial in over TCP: ed25519, in base64 or hex. Without it anybody who reaches the port could be the signer, so only an address of the loopback interface may be listened on.'),
 
   logLevel: variable('LOG_LEVEL', 'Operation', choice(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']), 'info', 'The least important messages that are logged.'),
   logFormat: variable('LOG_FORMAT', 'Operation', choice(['auto', 'human', 'json']), 'auto', '`auto` is `human` in a terminal and `json` elsewhere.'),

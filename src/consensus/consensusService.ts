@@ -64,6 +64,8 @@ interface ConsensusServiceOptions {
   readonly onBehind: (height: number, peerHeight: number) => void
   /** Another process signs with this key; called for each of its votes that a peer sends or a block reports. */
   readonly onUnknownSignature: (vote: Vote) => void
+  /** A remote signer's signature does not hold. */
+  readonly onWrongAnswer?: (reason: string) => void
   /** see ConsensusEnvironment */
   readonly onTimedProposal: (timestampMs: number, receivedMs: number) => void
   /** see ConsensusEnvironment */
@@ -203,7 +205,7 @@ class Service implements ConsensusService {
       wal: this.#environment.wal,
       lastSigned: recovery.lastSigned,
       decidedHeight: state.lastHeight,
-      onWrongAnswer: (reason) => options.wal.warn('the remote signer gave a wrong answer', { reason }),
+      onWrongAnswer: (reason) => options.onWrongAnswer?.(reason),
     })
     if (options.copy !== undefined) {
       const signedHeight = recovery.lastSigned?.height ?? 0

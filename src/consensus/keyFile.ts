@@ -33,18 +33,24 @@ export function privateKeyFromJSON(json: z.infer<typeof privateKeySchema>, path:
  * @throws ConfigError when it cannot be read, other users may read it, or it does not match the schema
  */
 export function readKeyFile<T>(path: string, schema: z.ZodType<T>): T | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false })
+  if (stats !== undefined && (stats.mode & 0o077) !== 0) {
+    const shown = (stats.mode & 0o777).toString(8).padStart(4, '0')
+    throw new ConfigError(`${path} holds a private key and is open to other users (mode ${shown}): run chmod 600 on it`)
+  }
+  return readJsonFile(path, schema)
+}
+
+/**
+ * Reads a file of the directory for configuration and keys.
+ * @returns undefined when there is no such file
+ * @throws ConfigError when it cannot be read, or does not match the schema
+ */
+export function readJsonFile<T>(path: string, schema: z.ZodType<T>): T | undefined {
   let text: string
   try {
-    const { mode } = statSync(path)
-    if ((mode & 0o077) !== 0) {
-      const shown = (mode & 0o777).toString(8).padStart(4, '0')
-      throw new ConfigError(
-        `${path} holds a private key and is open to other users (mode ${shown}): run chmod 600 on it`,
-      )
-    }
     text = readFileSync(path, 'utf8')
   } catch (error) {
-    if (error instanceof ConfigError) throw error
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return undefined
     throw new ConfigError(`${path} cannot be read (${code ?? 'unknown error'})`)

@@ -8,7 +8,7 @@ import {
 import { proposalSignBytes, voteSignBytes } from '../chain/consensus/vote.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import { type VerifySignature, verifyEd25519 } from '../primitives/ed25519.ts'
-import type { ConsensusKey, PendingSignature, RemoteSignature, SigningRequest } from './consensusKey.ts'
+import type { ConsensusKey, PendingSignature, RemoteSignature } from './consensusKey.ts'
 import type { AskedSignature, ConsensusSigner, ConsensusWal } from './environment.ts'
 import type { SignedEntry, SignerEntry } from './walEntry.ts'
 

@@ -83,6 +83,34 @@ export function createConsensusMetrics(registry: Registry) {
   }
 }
 
+/** Metrics of remote signers; they exist before the registry of their thread, which they are added to. */
+export type SignerMetrics = ReturnType<typeof createSignerMetrics>
+
+export function createSignerMetrics() {
+  const registers: Registry[] = []
+  return {
+    connected: new Gauge({
+      name: 'coind_signer_connected',
+      help: 'Remote signers that are connected; only where PRIV_VALIDATOR_LADDR is set',
+      // Without a label it would be 0 where there is no remote signer to miss.
+      labelNames: ['key'],
+      registers,
+    }),
+    seconds: new Histogram({
+      name: 'coind_signer_seconds',
+      help: 'Time from a question to a remote signer to its answer',
+      buckets: [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5],
+      registers,
+    }),
+    lost: new Counter({
+      name: 'coind_signer_lost_total',
+      help: 'Votes and proposals that a remote signer did not sign in time, by reason: disconnected, timeout, refused or wrong',
+      labelNames: ['reason'],
+      registers,
+    }),
+  }
+}
+
 /**
  * The same in every thread where transactions are checked or run: the values are added up.
  * @param places where this thread may come upon them. They begin at 0: an alert sees a number rise, not appear

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { type ConversionOptions, openConverted } from '../app/convertDatabase.ts'
@@ -7,7 +7,13 @@ import { removeCopyMark } from '../app/copyMark.ts'
 import { finishSwitch } from '../app/currentDatabase.ts'
 import { type DataPaths, dataPaths, type HomeLock, lockHome } from '../app/dataDirectory.ts'
 import { type GenesisState, genesisStateOf } from '../app/genesisBlock.ts'
-import { checkInit, type InitResult, needsGenesis, initNode as prepareGenesis } from '../app/initNode.ts'
+import {
+  type ConsensusKeyFile,
+  checkInit,
+  type InitResult,
+  needsGenesis,
+  initNode as prepareGenesis,
+} from '../app/initNode.ts'
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import type { ValidatorSet } from '../chain/consensus/types.ts'
 import { createValidatorSet } from '../chain/consensus/validatorSet.ts'
@@ -21,8 +27,9 @@ import { ConfigError } from '../config/configError.ts'
 import { checkJoining } from '../config/startRules.ts'
 import { trustPeriodOf } from '../config/syncDecision.ts'
 import { setLogAside } from '../consensus/setLogAside.ts'
-import { createValidatorKey, loadValidatorKey, type ValidatorKey } from '../consensus/validatorKey.ts'
+import { createValidatorKey, loadPublicKey, loadValidatorKey, type ValidatorKey } from '../consensus/validatorKey.ts'
 import { createNodeKey, loadNodeKey, type NodeKey } from '../p2p/nodeKey.ts'
+import { ed25519Address } from '../primitives/ed25519.ts'
 import { damagedContents } from '../storage/damage.ts'
 import { Database } from '../storage/database.ts'
 import { START_BYTES, scrubTables, tableBytes } from '../storage/verifyFiles.ts'
@@ -30,6 +37,7 @@ import { fetchGenesis } from '../sync/fetchGenesis.ts'
 import { genesisTimes } from '../sync/light/openLightClient.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { type Progress, startProgress } from '../telemetry/progress.ts'
+import { openSignerPort, type SignerPort } from './openSigner.ts'
 
 /** Bytes of an ed25519 seed. */
 const SEED_BYTES = 32
@@ -73,7 +81,12 @@ export interface Home {
   readonly maxGas: number
   /** how long headers are kept, by the settings and the genesis */
   readonly headers: HeaderRules
-  readonly validatorKey: ValidatorKey
+  /** of this node's validator */
+  readonly validatorKey: Pick<ValidatorKey, 'address' | 'publicKey'>
+  /** that key in this process; undefined: remote signers have it */
+  readonly ownKey: ValidatorKey | undefined
+  /** undefined: there are no remote signers, or the home was not opened for a start */
+  readonly signerPort: SignerPort | undefined
   readonly nodeKey: NodeKey
 }
 
@@ -86,7 +99,7 @@ export async function openExistingHome(config: Config): Promise<Home> {
   if (!existsSync(genesis)) {
     throw new ConfigError(`${genesis} does not exist: HOMEDIR must be the data directory of a chain`)
   }
-  return openHome(config, {})
+  return open(config, {})
 }
 
 /**
@@ -96,32 +109,41 @@ export async function openExistingHome(config: Config): Promise<Home> {
  * @throws ConfigError, SeedUnavailableError or SeedRefusedError with one line for the operator; the reason of the options' signal when
  * that is aborted
  */
-export async function openHome(
+export async function openHome(config: Config, options: StartOptions, logger: Logger): Promise<Home> {
+  return open(config, options, logger)
+}
+
+/** Without a logger nobody signs, so remote signers are not listened for. */
+async function open(
   config: Config,
   { fundedAccounts, signal, signerMoved = false }: StartOptions,
-  logger?: Pick<Logger, 'info' | 'warn'>,
+  logger?: Logger,
 ): Promise<Home> {
   const paths = dataPaths(config.homedir)
   checkInit(config, paths)
   const lock = await lockHome(paths, process.pid)
+  let signerPort: SignerPort | undefined
   try {
     signal?.throwIfAborted()
     if (signerMoved && existsSync(paths.copyMark)) {
       removeCopyMark(paths.copyMark)
       logger?.warn({ mark: paths.copyMark }, '--signer-moved: this directory is no copy any more, its validator signs')
     }
-    const keyFile = {
-      load: () => loadValidatorKey(paths.validatorKey)?.publicKey,
-      create: () => createValidatorKey(paths.validatorKey, randomBytes(SEED_BYTES)).publicKey,
+    if (config.signer !== undefined && logger !== undefined) {
+      mkdirSync(paths.config, { recursive: true, mode: 0o700 })
+      const log = logger.child({ part: 'signer' })
+      signerPort = await openSignerPort(config.signer, config, paths, loadOrCreateNodeKey(paths), log, signal)
     }
+    const keyFile = keyFileOf(config, paths)
     const joined = needsGenesis(config, paths) ? await genesisToJoin(config, signal, logger) : undefined
     const { genesis, ...init } = prepareGenesis(config, paths, keyFile, {
       nowMs: Date.now(),
       ...(fundedAccounts === undefined ? {} : { fundedAccounts }),
       ...(joined === undefined ? {} : { joined }),
     })
-    const validatorKey = loadValidatorKey(paths.validatorKey)
-    if (validatorKey === undefined) throw new Error(`${paths.validatorKey} has gone`)
+    const ownKey = config.signer === undefined ? loadValidatorKey(paths.validatorKey) : undefined
+    const publicKey = keyFile.load()
+    if (publicKey === undefined) throw new Error(`${paths.validatorKey} has gone`)
     const chain = chainConfigOf(genesis)
     const { pruning, blockHistory, snapshots, joining } = config
     const trustPeriodMs = trustPeriodOf(joining, genesisTimes(genesis))
@@ -136,13 +158,34 @@ export async function openHome(
       validators: createValidatorSet(genesisValidators(genesis)),
       maxGas: Number(genesis.consensus.params.block.max_gas),
       headers,
-      validatorKey,
+      validatorKey: { publicKey, address: ed25519Address(publicKey) },
+      ownKey,
+      signerPort,
       nodeKey: loadOrCreateNodeKey(paths),
     }
   } catch (error) {
+    signerPort?.close()
     await lock.release()
     throw error
   }
+}
+
+/** Where the public key of this node's validator is: no key is made where remote signers have it. */
+function keyFileOf(config: Config, paths: DataPaths): ConsensusKeyFile {
+  if (config.signer === undefined) {
+    return {
+      load: () => loadValidatorKey(paths.validatorKey)?.publicKey,
+      create: () => createValidatorKey(paths.validatorKey, randomBytes(SEED_BYTES)).publicKey,
+    }
+  }
+  const known = (): Uint8Array => {
+    const publicKey = loadPublicKey(paths.signerPublicKey) ?? loadValidatorKey(paths.validatorKey)?.publicKey
+    if (publicKey !== undefined) return publicKey
+    throw new ConfigError(
+      `${paths.signerPublicKey} does not exist yet: start the node once with its remote signer (PRIV_VALIDATOR_LADDR)`,
+    )
+  }
+  return { load: known, create: known }
 }
 
 async function genesisToJoin(

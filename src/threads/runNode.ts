@@ -13,7 +13,12 @@ import type { StartServer } from '../rpc/startServer.ts'
 import { nameDamagedFile } from '../storage/verifyFiles.ts'
 import { type HeartbeatBody, startHeartbeat } from '../telemetry/heartbeat.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import { createConsensusMetrics, createProcessMetrics, createSnapshotMetrics } from '../telemetry/metrics.ts'
+import {
+  createConsensusMetrics,
+  createProcessMetrics,
+  createSignerMetrics,
+  createSnapshotMetrics,
+} from '../telemetry/metrics.ts'
 import { serveMetrics } from '../telemetry/metricsServer.ts'
 import { RoundTraces } from '../telemetry/roundTraces.ts'
 import { openTracer } from '../telemetry/spans.ts'
@@ -69,6 +74,7 @@ interface NodeOptions {
 export async function runNode(config: Config, home: Home, logger: Logger, end: NodeOptions): Promise<RunningNode> {
   const undo = createUndoList()
   undo.add(() => home.lock.release())
+  undo.add(() => home.signerPort?.close())
   try {
     return await start(config, home, logger, end, undo)
   } catch (error) {
@@ -93,6 +99,10 @@ async function start(
   // From 0 on: an alert sees a number rise, not appear.
   for (let i = 0; i < config.rpc.viewThreads; i++) metrics.threadRestartsTotal.inc({ name: `view-${i}` }, 0)
   for (let i = 0; i < config.rpc.socketThreads; i++) metrics.threadRestartsTotal.inc({ name: `socket-${i}` }, 0)
+  const { connected, seconds, lost } = home.signerPort?.metrics ?? createSignerMetrics()
+  threadMetrics.registry.registerMetric(connected)
+  threadMetrics.registry.registerMetric(seconds)
+  threadMetrics.registry.registerMetric(lost)
   // Without the thread that counts them they are there too, as zeros.
   if (config.snapshots.interval === 0) createSnapshotMetrics(threadMetrics.registry)
   const nodeState = createNodeState()

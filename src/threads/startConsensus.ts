@@ -67,7 +67,9 @@ export interface RunningConsensus {
  */
 export async function startConsensus(parts: ConsensusParts): Promise<RunningConsensus> {
   const { home, application, transport, decisions, metrics, traces, onHalt } = parts
-  const { paths, chain, validatorKey } = home
+  const { paths, chain, validatorKey, ownKey, signerPort } = home
+  const key = signerPort?.key ?? (ownKey && localKey(ownKey))
+  if (key === undefined) throw new Error('the home was opened without its consensus key')
   const log = parts.logger.child({ part: 'consensus' })
   const syncLog = parts.logger.child({ part: 'sync' })
 
@@ -75,7 +77,7 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
   // 1.
   const service = await openConsensusService({
     application,
-    key: localKey(validatorKey),
+    key,
     chain: engineChainOf(chain, APP_VERSION, home.maxGas),
     wal: { directory: paths.wal, randomBytes, warn: (message, fields) => log.warn(fields, message) },
     evidenceStore: openEvidenceFiles(join(paths.wal, 'evidence')),
@@ -93,6 +95,7 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
     onHalt,
     onBehind: (_, peerHeight) => follower.onBehind(peerHeight),
     onUnknownSignature: createKeyAlarm(systemClock, log, () => metrics.unknownSignatures.inc()),
+    onWrongAnswer: (reason) => signerPort?.key.wrongAnswer(reason),
     onTimedProposal: createClockWatch({
       timing: chain.timing,
       clock: systemClock,
@@ -104,6 +107,7 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
     log: (message, fields) => log.debug(fields, message),
   })
 
+  signerPort?.key.onAvailable(() => service.resumeSigning())
   if (copy !== undefined) warnOfCopy(log, service.state.validators, validatorKey)
 
   // 2.

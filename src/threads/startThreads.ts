@@ -72,14 +72,12 @@ export interface ThreadsOptions extends ClientThreadsOptions {
 }
 
 /** What the network thread shows to peers. The validator's key stays in this thread: it gets a proof made with it. */
-export function networkIdentity(
-  config: Config,
-  { chain, paths, nodeKey, validatorKey }: Home,
-): ThreadsOptions['network'] {
+export function networkIdentity(config: Config, { chain, paths, nodeKey, ownKey }: Home): ThreadsOptions['network'] {
   const { host, port, maxPeers } = config.p2p
   return {
     seed: nodeKey.seed,
-    validator: createValidatorProof(validatorKey, nodeKey.publicKey, chain.genesisHash),
+    // The protocol of remote signers has no message for it.
+    validator: ownKey && createValidatorProof(ownKey, nodeKey.publicKey, chain.genesisHash),
     moniker: config.moniker,
     listen: { host, port },
     policy: peerPolicy(config.p2p),

@@ -100,7 +100,7 @@ function toVoteType(value: bigint): VoteType {
 }
 
 /** tendermint.types.Proposal */
-const PROPOSAL_CODEC: MessageCodec<Proposal> = {
+export const PROPOSAL_CODEC: MessageCodec<Proposal> = {
   name: 'proposal',
   write: (writer, proposal) =>
     writer

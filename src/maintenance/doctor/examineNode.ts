@@ -17,7 +17,7 @@ export async function examineNode(config: Config): Promise<ReadonlyMap<string, r
   const refusal = refusalOfDirectory(config.homedir)
   // Whoever cannot read the directory would take it for empty.
   if (refusal !== undefined) return new Map([['disk', [refusal]]])
-  const keys = examineKeys(paths)
+  const keys = examineKeys(paths, config.signer !== undefined)
   return new Map([
     ['settings', examineSettings(config, paths)],
     ['Node.js', [examineRuntime(process.versions.node)]],

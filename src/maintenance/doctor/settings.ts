@@ -4,7 +4,7 @@ import { checkInit } from '../../app/initNode.ts'
 import type { Config } from '../../config/config.ts'
 import { ConfigError } from '../../config/configError.ts'
 import { checkRuntime } from '../../config/startRules.ts'
-import { loadValidatorKey } from '../../consensus/validatorKey.ts'
+import { loadPublicKey, loadValidatorKey } from '../../consensus/validatorKey.ts'
 import { loadNodeKey } from '../../p2p/nodeKey.ts'
 import { isRoutable, parsePeerAddress } from '../../p2p/peerAddress.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
@@ -65,11 +65,16 @@ export function examineRuntime(version: string): Finding {
 }
 
 /** @returns also the ID of the node, if it has a key */
-export function examineKeys(paths: DataPaths): {
+export function examineKeys(
+  paths: DataPaths,
+  isRemote: boolean,
+): {
   readonly findings: readonly Finding[]
   readonly nodeId: string | undefined
 } {
-  const consensus = readKey('consensus key', paths.validatorKey, loadValidatorKey)
+  const consensus = isRemote
+    ? readKey('public key of the remote signer', paths.signerPublicKey, loadPublicKey)
+    : readKey('consensus key', paths.validatorKey, loadValidatorKey)
   const node = readKey('node key', paths.nodeKey, loadNodeKey)
   const findings = [consensus.finding, node.finding]
   if (existsSync(paths.copyMark)) {

@@ -78,6 +78,7 @@ describe('an entry of the write-ahead log', () => {
       .sample(entry, { numRuns: runs(300), seed: 1 })
       .map((value) => [value.kind, encodeWalEntry(value)[0]!] as const)
     expect(Object.fromEntries(kinds)).toEqual({
+      asked: 12,
       proposal: 3,
       vote: 4,
       part: 5,

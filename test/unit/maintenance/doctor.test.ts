@@ -130,17 +130,17 @@ describe('what deploy/ has', () => {
 
 describe('keys', () => {
   it('may be missing, and are a problem where others can read them or they are none', () => {
-    expect(states(examineKeys(paths).findings)).toEqual(['ok', 'ok'])
+    expect(states(examineKeys(paths, false).findings)).toEqual(['ok', 'ok'])
     createValidatorKey(paths.validatorKey, new Uint8Array(32).fill(1))
-    expect(states(examineKeys(paths).findings)).toEqual(['ok', 'ok'])
+    expect(states(examineKeys(paths, false).findings)).toEqual(['ok', 'ok'])
     chmodSync(paths.validatorKey, 0o644)
     writeFileSync(paths.nodeKey, '{"priv_key":{}}', { mode: 0o600 })
-    expect(states(examineKeys(paths).findings)).toEqual(['problem', 'problem'])
+    expect(states(examineKeys(paths, false).findings)).toEqual(['problem', 'problem'])
   })
 
   it('of a copy are warned of', () => {
     writeFileSync(paths.copyMark, '{}')
-    expect(states(examineKeys(paths).findings)).toEqual(['ok', 'ok', 'warning'])
+    expect(states(examineKeys(paths, false).findings)).toEqual(['ok', 'ok', 'warning'])
   })
 })
 

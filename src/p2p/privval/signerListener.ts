@@ -1,0 +1,206 @@
+import { lstatSync, rmSync, statSync } from 'node:fs'
+import { chmod } from 'node:fs/promises'
+import { createServer, type Server, type Socket } from 'node:net'
+import type { SignerAddress } from '../../config/valueKind.ts'
+import { bytesKey, bytesToHex } from '../../primitives/bytes.ts'
+import type { Ed25519Key } from '../../primitives/ed25519.ts'
+import { NO_IDENTITY, type RemoteKey, type RemoteSigner } from './remoteKey.ts'
+import { SecretChannel, SecretChannelError } from './secretChannel.ts'
+
+/*
+ * Whoever reaches the port can make the node do a handshake (about a millisecond), and no more: connections are few, short-lived until
+ * they have shown an allowed key, and beyond a rate of them the port is closed for a second, which costs nothing. Signers that are
+ * connected do not notice.
+ */
+
+/** Connections that have not shown their key; a further one takes the place of the oldest. */
+const MAX_PENDING = 32
+const HANDSHAKE_MS = 3_000
+/** Signers whose connections have no key, or share one of the allowed keys. */
+const MAX_SIGNERS = 8
+/** New connections in {@link WINDOW_MS}; then the port is closed until it is over. */
+const MAX_ACCEPTS = 40
+const WINDOW_MS = 1_000
+/** Unsent bytes of a connection whose other end does not read; a question has 300. */
+const MAX_UNSENT = 64 * 1024
+
+interface SignerListenerOptions {
+  readonly address: SignerAddress
+  /** connection keys (ed25519, 32 bytes) that may connect over TCP; undefined: any, on the loopback interface only */
+  readonly allowedKeys: readonly Uint8Array[] | undefined
+  /** this node's key: a signer may check it, as the ID of the node that it connects to */
+  readonly nodeKey: Ed25519Key
+  readonly remoteKey: RemoteKey
+  readonly onFailure: (error: Error) => void
+  readonly log: { warn(fields: object, message: string): void; info(fields: object, message: string): void }
+}
+
+/** Listens for remote signers: over TCP with SecretConnection, or on a Unix socket, which its file mode guards. */
+export class SignerListener {
+  readonly #options: SignerListenerOptions
+  readonly #allowed: ReadonlySet<string> | undefined
+  readonly #pending = new Set<Socket>()
+  readonly #sockets = new Set<Socket>()
+  #server: Server | undefined
+  #accepts = 0
+  #windowEnds = 0
+  #reopening: ReturnType<typeof setTimeout> | undefined
+  #isClosed = false
+
+  constructor(options: SignerListenerOptions) {
+    this.#options = options
+    this.#allowed = options.allowedKeys && new Set(options.allowedKeys.map(bytesKey))
+  }
+
+  /** Resolves when signers can connect. @throws the system's error when the address cannot be used */
+  async open(): Promise<void> {
+    const { address } = this.#options
+    if (address.kind === 'unix') removeStaleSocket(address.path)
+    const server = createServer((socket) => this.#accept(socket))
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(
+        address.kind === 'unix' ? { path: address.path } : { host: address.host, port: address.port },
+        () => {
+          server.off('error', reject)
+          resolve()
+        },
+      )
+    })
+    server.on('error', (error) => this.#options.onFailure(error))
+    this.#server = server
+    if (address.kind === 'unix') await chmod(address.path, 0o660)
+  }
+
+  /** where it listens, for tests with port 0 */
+  get port(): number {
+    const bound = this.#server?.address()
+    return bound !== null && typeof bound === 'object' ? bound.port : 0
+  }
+
+  close(): void {
+    this.#isClosed = true
+    clearTimeout(this.#reopening)
+    this.#server?.close()
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  #accept(socket: Socket): void {
+    this.#countAccept()
+    this.#sockets.add(socket)
+    socket.on('close', () => this.#sockets.delete(socket))
+    // `close` follows, where the connection's end is handled.
+    socket.on('error', () => undefined)
+    socket.setNoDelay(true)
+    if (this.#options.address.kind === 'unix') this.#join(socket, 'unix', NO_IDENTITY, (bytes) => write(socket, bytes))
+    else this.#shakeHands(socket)
+  }
+
+  /** A flood closes the port for the rest of the second, so that it costs the thread of consensus next to nothing. */
+  #countAccept(): void {
+    const nowMs = performance.now()
+    if (nowMs >= this.#windowEnds) {
+      this.#windowEnds = nowMs + WINDOW_MS
+      this.#accepts = 0
+    }
+    this.#accepts++
+    if (this.#accepts !== MAX_ACCEPTS) return
+    const { log } = this.#options
+    log.warn(
+      { connections: this.#accepts },
+      'too many connections to the port of remote signers: it is closed for a second',
+    )
+    // Connected sockets stay.
+    this.#server?.close()
+    this.#reopening = setTimeout(() => this.#reopen(), WINDOW_MS)
+  }
+
+  #reopen(): void {
+    if (this.#isClosed) return
+    this.open().catch((error: unknown) => this.#options.onFailure(error as Error))
+  }
+
+  #shakeHands(socket: Socket): void {
+    if (this.#pending.size >= MAX_PENDING) {
+      const [oldest] = this.#pending
+      oldest!.destroy()
+    }
+    this.#pending.add(socket)
+    const timer = setTimeout(() => socket.destroy(), HANDSHAKE_MS)
+    const settle = (): void => {
+      clearTimeout(timer)
+      this.#pending.delete(socket)
+    }
+    socket.on('close', settle)
+    const channel = new SecretChannel(this.#options.nodeKey, (bytes) => write(socket, bytes))
+    let signer: RemoteSigner | undefined
+    socket.on('data', (bytes: Uint8Array) => {
+      const data = this.#decrypt(channel, socket, bytes)
+      if (data === undefined) return
+      if (signer === undefined && channel.remoteKey !== undefined) {
+        settle()
+        signer = this.#admit(socket, channel)
+      }
+      if (data.length > 0) signer?.receive(data)
+    })
+  }
+
+  #decrypt(channel: SecretChannel, socket: Socket, bytes: Uint8Array): Uint8Array | undefined {
+    try {
+      return channel.receive(bytes)
+    } catch (error) {
+      if (!(error instanceof SecretChannelError)) throw error
+      const fields = { address: socket.remoteAddress, reason: error.message }
+      this.#options.log.warn(fields, 'a connection to the port of remote signers has failed')
+      socket.destroy()
+      return undefined
+    }
+  }
+
+  /** The connection has shown its key. */
+  #admit(socket: Socket, channel: SecretChannel): RemoteSigner | undefined {
+    const key = channel.remoteKey!
+    if (this.#allowed !== undefined && !this.#allowed.has(bytesKey(key))) {
+      const fields = { address: socket.remoteAddress, key: bytesToHex(key).slice(2) }
+      this.#options.log.warn(
+        fields,
+        'a remote signer is refused: its connection key is not in PRIV_VALIDATOR_SIGNER_KEYS',
+      )
+      socket.destroy()
+      return undefined
+    }
+    // Without a list nobody vouches for keys, and CometBFT's signer has a new one at each start.
+    const identity = this.#allowed === undefined ? NO_IDENTITY : key
+    return this.#join(socket, `${socket.remoteAddress}:${socket.remotePort}`, identity, (bytes) => channel.send(bytes))
+  }
+
+  #join(
+    socket: Socket,
+    name: string,
+    identity: Uint8Array,
+    send: (bytes: Uint8Array) => void,
+  ): RemoteSigner | undefined {
+    const { remoteKey, log } = this.#options
+    if (remoteKey.signerCount >= MAX_SIGNERS) {
+      log.warn({ address: name, signers: remoteKey.signerCount }, 'a remote signer is refused: there are enough')
+      socket.destroy()
+      return undefined
+    }
+    const signer = remoteKey.connected({ identity, name, send, close: () => socket.destroy() })
+    socket.on('close', () => remoteKey.disconnected(signer))
+    if (this.#options.address.kind === 'unix') socket.on('data', (bytes: Uint8Array) => signer.receive(bytes))
+    return signer
+  }
+}
+
+function write(socket: Socket, bytes: Uint8Array): void {
+  if (socket.destroyed) return
+  if (socket.writableLength > MAX_UNSENT) socket.destroy()
+  else socket.write(bytes)
+}
+
+/** A node that was killed leaves its socket behind. The data directory's lock says that no other one listens here. */
+function removeStaleSocket(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false }) === undefined) return
+  if (lstatSync(path).isSocket()) rmSync(path)
+}
