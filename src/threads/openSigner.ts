@@ -41,8 +41,7 @@ export async function openSignerPort(
     ...signer,
     nodeKey,
     remoteKey: key,
-    onFailure: (error) =>
-      log.error({ error }, 'the port of remote signers has failed: no signer can connect until a restart'),
+    onFailure: (error) => log.error({ error }, 'the port of remote signers has failed: no signer can connect'),
     log,
   })
   const close = (): void => {

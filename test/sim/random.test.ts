@@ -25,6 +25,18 @@ for (const { validators, mode, seeds } of SLICES) {
   })
 }
 
+test('runs of mixed faults with keys in remote signers, which a crash does not make forget', () => {
+  const seeds = runs(8)
+  let heights = 0
+  for (let seed = FIRST_SEED; seed < FIRST_SEED + seeds; seed++) {
+    const mode = seed % 4 === 3 ? 'safety' : 'liveness'
+    const report = randomRun({ seed, validators: 4, mode, overrides: { remoteSigners: true } })
+    heights += report.height
+    expect(report.violations.length, describeViolation(report)).toBe(0)
+  }
+  expect(heights).toBeGreaterThan(seeds * 3)
+})
+
 test('the same seed gives the same run', () => {
   for (const seed of [5, 6, 7]) {
     const traces = [1, 2].map(() => {

@@ -9,6 +9,7 @@ import type { Byzantine } from './byzantine/byzantine.ts'
 import { type EncodedBlock, encodeServed } from './encodedBlock.ts'
 import type { EngineLike } from './engineLike.ts'
 import { fingerprint } from './fingerprint.ts'
+import { SimRemoteSigner } from './remoteSigner.ts'
 import type { SimKey } from './signatureScheme.ts'
 import { SimApplication } from './simApplication.ts'
 import { type CrashKind, SimDisk } from './simDisk.ts'
@@ -72,6 +73,8 @@ export class SimNode {
   readonly watchClock: ReturnType<typeof createClockWatch>
   /** its directory is a copy, and this the height of the mark in it */
   copyMark: number | undefined
+  /** undefined: its key is in its process */
+  readonly remoteSigner: SimRemoteSigner | undefined
   /** votes that its processes have signed */
   readonly signedVotes: Vote[] = []
   /** an older data directory was put in place of its own */
@@ -88,6 +91,8 @@ export class SimNode {
     this.simulation = simulation
     this.random = random
     this.byzantine = byzantine
+    this.remoteSigner =
+      simulation.options.remoteSigners === true && key !== undefined ? new SimRemoteSigner(this) : undefined
     this.disk = new SimDisk(simulation.queue, random)
     const { chain, scheme, updatesAt, makeTxs, durableEvery, jails } = simulation
     const { verify } = scheme

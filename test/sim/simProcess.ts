@@ -308,7 +308,7 @@ export class SimProcess {
       }
     }
     const memory = new Signer({
-      key: consensusKeyOf(key),
+      key: node.remoteSigner?.keyFor(this) ?? consensusKeyOf(key),
       verify: simulation.scheme.verify,
       chainId: simulation.chain.chainId,
       wal: this.loggedLog,

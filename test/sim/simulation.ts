@@ -40,6 +40,8 @@ export interface SimulationOptions {
   readonly makeTxs?: (height: number, random: Random) => readonly Uint8Array[]
   /** node `index` runs with the key of node `twins.get(index)` */
   readonly twins?: ReadonlyMap<number, number>
+  /** keys of honest validators are in remote signers */
+  readonly remoteSigners?: boolean
   /** block sync is production's, in place of a plain stand-in */
   readonly followsSync?: boolean
   /** an engine that a test has damaged, for all honest nodes */

@@ -42,6 +42,7 @@ export class SignerListener {
   readonly #pending = new Set<Socket>()
   readonly #sockets = new Set<Socket>()
   #server: Server | undefined
+  #port: number | undefined
   #accepts = 0
   #windowEnds = 0
   #reopening: ReturnType<typeof setTimeout> | undefined
@@ -56,26 +57,27 @@ export class SignerListener {
   async open(): Promise<void> {
     const { address } = this.#options
     if (address.kind === 'unix') removeStaleSocket(address.path)
+    // After a flood it is the same port again, also where the system has chosen it.
+    const place =
+      address.kind === 'unix' ? { path: address.path } : { host: address.host, port: this.#port ?? address.port }
     const server = createServer((socket) => this.#accept(socket))
+    this.#server = server
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
-      server.listen(
-        address.kind === 'unix' ? { path: address.path } : { host: address.host, port: address.port },
-        () => {
-          server.off('error', reject)
-          resolve()
-        },
-      )
+      server.listen(place, () => {
+        server.off('error', reject)
+        resolve()
+      })
     })
     server.on('error', (error) => this.#options.onFailure(error))
-    this.#server = server
+    const bound = server.address()
+    if (bound !== null && typeof bound === 'object') this.#port = bound.port
     if (address.kind === 'unix') await chmod(address.path, 0o660)
   }
 
-  /** where it listens, for tests with port 0 */
-  get port(): number {
-    const bound = this.#server?.address()
-    return bound !== null && typeof bound === 'object' ? bound.port : 0
+  /** where it listens; undefined: on a Unix socket, or not yet */
+  get port(): number | undefined {
+    return this.#port
   }
 
   close(): void {
@@ -117,7 +119,10 @@ export class SignerListener {
 
   #reopen(): void {
     if (this.#isClosed) return
-    this.open().catch((error: unknown) => this.#options.onFailure(error as Error))
+    this.open().catch((error: unknown) => {
+      this.#options.onFailure(error as Error)
+      this.#reopening = setTimeout(() => this.#reopen(), WINDOW_MS)
+    })
   }
 
   #shakeHands(socket: Socket): void {
