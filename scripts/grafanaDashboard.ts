@@ -44,10 +44,16 @@ const ROWS: Readonly<Record<string, readonly Panel[]>> = {
     { title: 'Synced write of the log', unit: 's', queries: percentiles('coind_wal_fsync_seconds') },
     { title: 'Batch of the database', unit: 's', queries: percentiles('coind_db_batch_seconds') },
     {
+      title: 'Answers of the remote signer',
+      unit: 's',
+      queries: percentiles('coind_signer_seconds'),
+    },
+    {
       title: 'Must be zero',
       unit: 'none',
       queries: {
         '{{instance}} signatures of another copy': 'coind_unknown_signatures_total{instance=~"$instance"}',
+        '{{instance}} votes not signed: {{reason}}': 'coind_signer_lost_total{instance=~"$instance"} > 0',
         '{{instance}} evidence': 'coind_evidence_total{instance=~"$instance"}',
         '{{instance}} unforeseen: {{place}}': 'coind_unforeseen_errors_total{instance=~"$instance"} > 0',
         '{{instance}} restarts: {{name}}': 'coind_thread_restarts_total{instance=~"$instance"} > 0',

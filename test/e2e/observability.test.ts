@@ -12,7 +12,7 @@ import { freePort, startNode, type TestNode } from './startNode.ts'
 
 const RULES = new URL('../../deploy/prometheus/', import.meta.url).pathname
 /** Metrics without values where nothing of the kind has happened. */
-const QUIET = /unforeseen|restarts|dropped_total|refused_total|p2p_|view_waiting/
+const QUIET = /unforeseen|signer_|restarts|dropped_total|refused_total|p2p_|view_waiting/
 const WAIT = { timeout: 60_000, interval: 500 }
 /** Debian's package `prometheus` has both programs. */
 const hasPrometheus = ['prometheus', 'promtool'].every(

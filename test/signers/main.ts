@@ -88,7 +88,9 @@ async function missedHeights(seed: NetworkNode, validators: readonly string[]): 
 async function metricLines({ variables }: NetworkNode): Promise<readonly string[]> {
   const port = variables['METRICS_PORT']
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
-  return text.split('\n').filter((line) => /^coind_signer_(seconds_(sum|count|bucket{le="0\.(01|05|1)"})|lost_total)/.test(line))
+  return text
+    .split('\n')
+    .filter((line) => /^coind_signer_(seconds_(sum|count|bucket{le="0\.(01|05|1)"})|lost_total)/.test(line))
 }
 
 const network = await makeNetwork({ validators: 4, blockIntervalMs: Number(flags.interval) })

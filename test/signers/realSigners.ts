@@ -63,7 +63,7 @@ path = "${file('consensus.key')}"
 chain_id = "${chainId}"
 addr = "tcp://127.0.0.1:${port}"
 secret_key = "${file('connection.key')}"
-protocol_version = "v0.34"
+protocol_version = "v0.38"
 reconnect = true
 `,
   )

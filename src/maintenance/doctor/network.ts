@@ -10,35 +10,44 @@ const TIMEOUT_MS = 3_000
 /** HTTP tells the time in whole seconds; blocks want half a second. */
 const GOOD_CLOCK_SECONDS = 2
 
-type Listeners = Pick<Config, 'rpc' | 'p2p' | 'metrics'>
+type Listeners = Pick<Config, 'rpc' | 'p2p' | 'metrics'> & Partial<Pick<Config, 'signer'>>
 
 /**
  * Whether the node can listen, or listens already.
  * @param nodeId of the node with these settings; undefined: it has no key yet
  */
 export async function examinePorts(config: Listeners, nodeId: string | undefined): Promise<readonly Finding[]> {
-  const { rpc, p2p, metrics } = config
+  const { rpc, p2p, metrics, signer } = config
   const ports: readonly (readonly [variables: string, host: string, port: number | undefined])[] = [
     ['RPC', rpc.host, rpc.port],
     ['P2P', p2p.host, p2p.port],
     ['METRICS', metrics.host, metrics.port],
     ['PRIVATE_RPC', rpc.privateListener?.host ?? '', rpc.privateListener?.port],
     ['GRPC', rpc.host, rpc.grpcPort],
+    ...(signer?.address.kind === 'tcp'
+      ? [['PRIV_VALIDATOR_LADDR', signer.address.host, signer.address.port] as const]
+      : []),
   ]
   const runs = nodeId !== undefined && (await runningNodeId(rpc)) === nodeId
   const examined = ports.map(async ([name, host, port]): Promise<readonly Finding[]> => {
     if (port === undefined || port === 0) return []
     const error = await listenError(host, port)
-    if (error === undefined) return [ok(`${name}_PORT ${port} is free`)]
-    if (error === 'EADDRINUSE' && runs) return [ok(`${name}_PORT ${port} is in use while this node runs`)]
+    const variable = variableOf(name)
+    if (error === undefined) return [ok(`${variable} ${port} is free`)]
+    if (error === 'EADDRINUSE' && runs) return [ok(`${variable} ${port} is in use while this node runs`)]
     return [problem(`the node cannot listen at ${host}:${port} (${error}): ${listenAdvice(name, error)}`)]
   })
   return (await Promise.all(examined)).flat()
 }
 
+function variableOf(name: string): string {
+  return name === 'PRIV_VALIDATOR_LADDR' ? name : `${name}_PORT`
+}
+
 function listenAdvice(name: string, error: string): string {
-  if (error === 'EADDRINUSE') return `another program has ${name}_PORT, or this node, and does not answer yet`
-  if (error === 'EACCES') return `the user may not have ${name}_PORT; take one above 1024`
+  if (error === 'EADDRINUSE') return `another program has ${variableOf(name)}, or this node, and does not answer yet`
+  if (error === 'EACCES') return `the user may not have ${variableOf(name)}; take one above 1024`
+  if (name === 'PRIV_VALIDATOR_LADDR') return 'this machine does not have the address; mend PRIV_VALIDATOR_LADDR'
   return `this machine does not have the address; mend ${name === 'GRPC' ? 'RPC' : name}_HOST`
 }
 

@@ -18,7 +18,7 @@ export const ANSWER_MS = 100
 /** A connection whose oldest question is not answered after so many milliseconds is closed. */
 export const SILENCE_MS = 5_000
 /** So often an idle signer is pinged: CometBFT's hangs up after 5 seconds without a question. */
-export const PING_MS = 3_000
+const PING_MS = 3_000
 /** Questions that one signer may have to answer: those of more than a block. A further one is not asked. */
 const MAX_QUESTIONS = 8
 /** Questions that were refused or badly answered, which are not asked again. */
