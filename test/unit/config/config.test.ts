@@ -430,3 +430,38 @@ describe('the listeners of JSON-RPC', () => {
     expect(problemOf(() => load(environment))).toContain(why)
   })
 })
+
+describe('remote signers', () => {
+  const key = 'f8f6b864ad6242754ddcf0011b634adb7a606442043219cbea564eb86b69245b'
+  const tcp = (place: string, keys?: string) =>
+    load({ PRIV_VALIDATOR_LADDR: `tcp://${place}`, ...(keys && { PRIV_VALIDATOR_SIGNER_KEYS: keys }) }).signer
+
+  it('dial in to a TCP port or a Unix socket', () => {
+    expect(load({}).signer).toBeUndefined()
+    expect(tcp('127.0.0.1:26659')?.address).toEqual({ kind: 'tcp', host: '127.0.0.1', port: 26659 })
+    expect(tcp('[::1]:26659')?.address).toEqual({ kind: 'tcp', host: '::1', port: 26659 })
+    expect(load({ PRIV_VALIDATOR_LADDR: 'unix:///run/coind.sock' }).signer?.address).toEqual({
+      kind: 'unix',
+      path: '/run/coind.sock',
+    })
+    for (const wrong of ['127.0.0.1:26659', 'tcp://127.0.0.1', 'unix://socket', 'http://127.0.0.1:1']) {
+      expect(problemOf(() => load({ PRIV_VALIDATOR_LADDR: wrong }))).toContain('PRIV_VALIDATOR_LADDR')
+    }
+  })
+
+  it('from the network need a key that is known, in hex or base64', () => {
+    expect(problemOf(() => tcp('0.0.0.0:26659'))).toContain('set PRIV_VALIDATOR_SIGNER_KEYS')
+    expect(tcp('0.0.0.0:26659', key)?.allowedKeys).toEqual([new Uint8Array(Buffer.from(key, 'hex'))])
+    const base64 = Buffer.from(key, 'hex').toString('base64')
+    expect(tcp('0.0.0.0:26659', `${key}, ${base64}`)?.allowedKeys).toHaveLength(2)
+    expect(problemOf(() => tcp('0.0.0.0:26659', 'f8f6'))).toContain('PRIV_VALIDATOR_SIGNER_KEYS')
+    expect(problemOf(() => load({ PRIV_VALIDATOR_SIGNER_KEYS: key }))).toContain('needs PRIV_VALIDATOR_LADDR')
+    expect(problemOf(() => load({ PRIV_VALIDATOR_LADDR: 'unix:///s', PRIV_VALIDATOR_SIGNER_KEYS: key }))).toContain(
+      'have no keys',
+    )
+  })
+
+  it('need a port of their own', () => {
+    expect(problemOf(() => tcp('127.0.0.1:8080'))).toContain('RPC_PORT holds it too')
+  })
+})
