@@ -32,7 +32,7 @@ interface SignerListenerOptions {
   readonly nodeKey: Ed25519Key
   readonly remoteKey: RemoteKey
   readonly onFailure: (error: Error) => void
-  readonly log: { warn(fields: object, message: string): void; info(fields: object, message: string): void }
+  readonly log: { warn(fields: object, message: string): void }
 }
 
 /** Listens for remote signers: over TCP with SecretConnection, or on a Unix socket, which its file mode guards. */
@@ -45,6 +45,7 @@ export class SignerListener {
   #port: number | undefined
   #accepts = 0
   #windowEnds = 0
+  #warnedMs = Number.NEGATIVE_INFINITY
   #reopening: ReturnType<typeof setTimeout> | undefined
   #isClosed = false
 
@@ -125,6 +126,14 @@ export class SignerListener {
     })
   }
 
+  /** Strangers get a line a second at most. */
+  #warn(fields: object, message: string): void {
+    const nowMs = performance.now()
+    if (nowMs - this.#warnedMs < WINDOW_MS) return
+    this.#warnedMs = nowMs
+    this.#options.log.warn(fields, message)
+  }
+
   #shakeHands(socket: Socket): void {
     if (this.#pending.size >= MAX_PENDING) {
       const [oldest] = this.#pending
@@ -156,7 +165,7 @@ export class SignerListener {
     } catch (error) {
       if (!(error instanceof SecretChannelError)) throw error
       const fields = { address: socket.remoteAddress, reason: error.message }
-      this.#options.log.warn(fields, 'a connection to the port of remote signers has failed')
+      this.#warn(fields, 'a connection to the port of remote signers has failed')
       socket.destroy()
       return undefined
     }
@@ -167,10 +176,7 @@ export class SignerListener {
     const key = channel.remoteKey!
     if (this.#allowed !== undefined && !this.#allowed.has(bytesKey(key))) {
       const fields = { address: socket.remoteAddress, key: bytesToHex(key).slice(2) }
-      this.#options.log.warn(
-        fields,
-        'a remote signer is refused: its connection key is not in PRIV_VALIDATOR_SIGNER_KEYS',
-      )
+      this.#warn(fields, 'a remote signer is refused: its connection key is not in PRIV_VALIDATOR_SIGNER_KEYS')
       socket.destroy()
       return undefined
     }
@@ -185,9 +191,9 @@ export class SignerListener {
     identity: Uint8Array,
     send: (bytes: Uint8Array) => void,
   ): RemoteSigner | undefined {
-    const { remoteKey, log } = this.#options
+    const { remoteKey } = this.#options
     if (remoteKey.signerCount >= MAX_SIGNERS) {
-      log.warn({ address: name, signers: remoteKey.signerCount }, 'a remote signer is refused: there are enough')
+      this.#warn({ address: name, signers: remoteKey.signerCount }, 'a remote signer is refused: there are enough')
       socket.destroy()
       return undefined
     }

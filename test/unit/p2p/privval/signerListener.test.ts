@@ -42,7 +42,7 @@ async function listen(address: SignerAddress, allowedKeys?: readonly Uint8Array[
     nodeKey: NODE_KEY,
     remoteKey,
     onFailure: (error) => void log.push(error.message),
-    log: { info: note, warn: note },
+    log: { warn: note },
   })
   await listener.open()
   ends.push(() => {
