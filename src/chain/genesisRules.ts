@@ -199,6 +199,9 @@ function checkStaking(genesis: Genesis): void {
   const { staking, bank } = genesis.app_state
   const { validators } = genesis.consensus
   require(staking.params.bond_denom === BASE_DENOM, 'app_state.staking.params.bond_denom', `expected ${BASE_DENOM}`)
+  const { key_rotation_fee: fee } = staking.params
+  const isFee = fee === undefined || (fee.denom === BASE_DENOM && fee.amount !== '0')
+  require(isFee, 'app_state.staking.params.key_rotation_fee', `expected more than 0${BASE_DENOM}`)
   require(staking.validators.length <=
     staking.params
       .max_validators, 'app_state.staking.validators', `more than max_validators, ${staking.params.max_validators}`)

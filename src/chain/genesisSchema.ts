@@ -153,6 +153,8 @@ const staking = z.strictObject({
     historical_entries: uint32,
     bond_denom: text,
     min_commission_rate: decimal,
+    /** absent: the default */
+    key_rotation_fee: coin.exactOptional(),
   }),
   last_total_power: z.literal('0'),
   last_validator_powers: none,
@@ -161,6 +163,9 @@ const staking = z.strictObject({
   unbonding_delegations: none,
   redelegations: none,
   exported: z.literal(false),
+  /** SDK 0.55 has these two */
+  consensus_key_rotation_history: none.exactOptional(),
+  pending_consensus_key_rotations: none.exactOptional(),
 })
 
 const distribution = z.strictObject({

@@ -11,6 +11,7 @@ export const MODULE_ACCOUNT_NAMES = [
   'distribution',
   'gov',
   'mint',
+  'key_rotation_fee_pool',
 ] as const
 
 /** Collects base fees and tips of a block until the distribution module takes them. */
@@ -25,3 +26,5 @@ export const DISTRIBUTION: Address = moduleAddress('distribution')
 export const GOVERNANCE: Address = moduleAddress('gov')
 /** Receives minted coins before they go to the fee collector. */
 export const MINT: Address = moduleAddress('mint')
+/** Receives the fees of key rotations, which are burnt there. */
+export const KEY_ROTATION_FEE_POOL: Address = moduleAddress('key_rotation_fee_pool')

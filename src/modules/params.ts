@@ -16,15 +16,23 @@ export interface ParamsStore<T> {
   set(native: Pick<NativeStore, 'set'>, params: T): void
 }
 
-/** @param key the SDK's key of them inside the module's store */
-export function defineParams<T>(module: ModuleName, key: Uint8Array, type: MessageType<T>): ParamsStore<T> {
+/**
+ * @param key the SDK's key of them inside the module's store
+ * @param complete gives the parameters that a chain's stored ones lack, because it is older than these, their default values
+ */
+export function defineParams<T>(
+  module: ModuleName,
+  key: Uint8Array,
+  type: MessageType<T>,
+  complete: (stored: T) => T = (stored) => stored,
+): ParamsStore<T> {
   const storeKey = moduleStoreKey(module, key)
   let known: { readonly bytes: Uint8Array; readonly params: T } | undefined
   const find = (native: Pick<NativeStore, 'get'>): T | undefined => {
     const bytes = native.get(storeKey)
     if (bytes === undefined) return undefined
     if (known === undefined || !equalBytes(known.bytes, bytes)) {
-      known = { bytes, params: type.decode(equalBytes(bytes, ALL_ZERO) ? EMPTY_BYTES : bytes) }
+      known = { bytes, params: complete(type.decode(equalBytes(bytes, ALL_ZERO) ? EMPTY_BYTES : bytes)) }
     }
     return known.params
   }

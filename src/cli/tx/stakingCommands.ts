@@ -13,6 +13,7 @@ import {
 
 const VALIDATOR = ['<validator>', 'operator: coinvaloper1…, coin1… or 0x…'] as const
 const AMOUNT = ['<amount>', 'amount with its unit, like 100COIN'] as const
+const ED25519_KEY = '/cosmos.crypto.ed25519.PubKey'
 /** The SDK's value for a field that an edit leaves as it is. */
 const UNCHANGED = '[do-not-modify]'
 const DESCRIPTION = ['moniker', 'identity', 'website', 'securityContact', 'details'] as const
@@ -46,7 +47,7 @@ export const CREATE_VALIDATOR: TxCommand = {
         min_self_delegation: parseAmount(String(options['minSelfDelegation'])).toString(),
         delegator_address: input.from,
         validator_address: operatorText(input.from),
-        pubkey: { '@type': '/cosmos.crypto.ed25519.PubKey', key: await consensusKey(input) },
+        pubkey: { '@type': ED25519_KEY, key: await consensusKey(input) },
         value: coinJson(parseAmount(args[0]!)),
       },
     ]
@@ -76,6 +77,19 @@ export const STAKING_COMMANDS: readonly TxCommand[] = [
           options['minSelfDelegation'] === undefined
             ? null
             : parseAmount(String(options['minSelfDelegation'])).toString(),
+      },
+    ],
+  },
+  {
+    group: 'staking',
+    name: 'rotate-cons-pub-key',
+    description: 'Give the validator that the sender operates another consensus key; the node must have it before',
+    arguments: [['<new-pubkey>', 'consensus key, ed25519: base64, or JSON with @type and key']],
+    build: ({ from, args: [text] }) => [
+      {
+        '@type': '/cosmos.staking.v1beta1.MsgRotateConsPubKey',
+        validator_address: operatorText(from),
+        new_pubkey: { '@type': ED25519_KEY, key: keyText(text!) },
       },
     ],
   },
@@ -255,6 +269,27 @@ function rate(text: string | boolean | undefined): string {
   const value = parseDecimal(String(text))
   if (value === undefined || value < 0n) throw new ConfigError(`${text} is not a rate: expected a number like 0.1`)
   return formatDecimal(value)
+}
+
+/**
+ * The base64 of a consensus key, from itself or from the JSON of the SDK's commands.
+ * @throws ConfigError when the text is neither
+ */
+function keyText(text: string): string {
+  let key: unknown = text
+  if (text.trimStart().startsWith('{')) {
+    try {
+      const json = JSON.parse(text) as { readonly '@type'?: unknown; readonly key?: unknown }
+      key = json['@type'] === ED25519_KEY ? json.key : undefined
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error
+      key = undefined
+    }
+  }
+  if (typeof key === 'string' && Buffer.from(key, 'base64').length === 32) return key
+  throw new ConfigError(
+    `${text} is not an ed25519 key: expected base64 of 32 bytes, or {"@type":"${ED25519_KEY}","key":"…"}`,
+  )
 }
 
 /** The consensus key from the command line, else the key of the node at --node. */

@@ -120,6 +120,18 @@ export function forfeitRewardShare({ world: { native } }: ModuleContext, consens
   putRewardShare(native, consensusAddress, { ...share, accumulator })
 }
 
+/** A validator has another consensus key, with which it earns on. */
+export function moveRewardShare(
+  native: Pick<NativeStore, 'get' | 'set' | 'delete'>,
+  from: Uint8Array,
+  to: Uint8Array,
+): void {
+  const share = getRewardShare(native, from)
+  if (share === undefined) return
+  putRewardShare(native, to, share)
+  native.delete(addressesKey(REWARD_SHARE_PREFIX, from))
+}
+
 const EXTRA_PRECISION = 10n ** 18n
 
 /** What the share earned up to `accumulator`, cut off after the 18th decimal. */

@@ -1,11 +1,12 @@
 import type { NativeEvent } from '../../chain/entries.ts'
 import { type Address, BECH32_CONSENSUS, toBech32 } from '../../primitives/address.ts'
-import { bytesKey } from '../../primitives/bytes.ts'
+import { bytesKey, equalBytes } from '../../primitives/bytes.ts'
 import { truncate } from '../../primitives/decimal.ts'
 import { type CommitVote, event, type LastCommitInfo, type ModuleContext } from '../context.ts'
 import type { SdkError } from '../sdkError.ts'
 import { getDelegation } from '../staking/delegations.ts'
 import { stakingError } from '../staking/errors.ts'
+import { formerHolderOf } from '../staking/keyRotation.ts'
 import { tokensFromShares } from '../staking/shares.ts'
 import { type Infraction, slash } from '../staking/slash.ts'
 import { consensusAddressOf, getValidator, getValidatorByConsensus, jail, unjail } from '../staking/validators.ts'
@@ -87,17 +88,20 @@ function countVote(context: ModuleContext, { address, power, vote }: CommitVote)
 
 /**
  * Slashes, jails and tombstones a validator that signed twice at `height`, so that it never signs again
- * (x/evidence/keeper/infraction.go). A tombstoned validator is not punished again, nor is one that is unbonded.
- * @param infraction `power`: what the validator had at that height
+ * (x/evidence/keeper/infraction.go). A tombstoned validator is not punished again, nor is one that is unbonded. One that has another key
+ * now is punished for its former key too, and both keys are tombstoned: in the SDK the present one alone, so that somebody could take
+ * the other later.
+ * @param infraction `consensusAddress`: of the key that signed; `power`: what the validator had at that height
  */
 export function punishDoubleSign(
   context: ModuleContext,
-  { consensusAddress, power, height }: Omit<Infraction, 'fraction'>,
+  { consensusAddress: signer, power, height }: Omit<Infraction, 'fraction'>,
 ): void {
   const { world } = context
   const { native } = world
-  const validator = getValidatorByConsensus(native, consensusAddress)
+  const validator = getValidatorByConsensus(native, signer) ?? formerHolderOf(native, signer)
   if (validator === undefined || validator.status === 'unbonded') return
+  const consensusAddress = consensusAddressOf(validator)
   const record = getSigningRecord(native, consensusAddress)
   if (record === undefined) throw new Error('a validator that signed has no signing info')
   if (record.tombstoned) return
@@ -110,7 +114,9 @@ export function punishDoubleSign(
     world.emitEvent(slashEvent({ jailed: address }))
     jail(context, consensusAddress)
   }
-  putSigningRecord(native, consensusAddress, { ...record, jailedUntil: DOUBLE_SIGN_JAIL_END, tombstoned: true })
+  const tombstone = { ...record, jailedUntil: DOUBLE_SIGN_JAIL_END, tombstoned: true }
+  putSigningRecord(native, consensusAddress, tombstone)
+  if (!equalBytes(signer, consensusAddress)) putSigningRecord(native, signer, tombstone)
 }
 
 /**

@@ -70,6 +70,35 @@ export function afterValidatorBonded(
   putSigningRecord(native, consensusAddress, { ...known, startHeight: BigInt(block.height) })
 }
 
+/**
+ * Hook of staking: a validator has another consensus key, and goes on with its signing info and what it missed
+ * (x/slashing/keeper/hooks.go, AfterValidatorConsKeyUpdated). One that was never bonded has none. A tombstone stays with the old key too.
+ */
+export function moveSigningRecord(
+  native: Pick<NativeStore, 'get' | 'set' | 'delete' | 'range'>,
+  from: Uint8Array,
+  to: Uint8Array,
+): void {
+  const record = getSigningRecord(native, from)
+  if (record === undefined) return
+  putSigningRecord(native, to, record)
+  if (!record.tombstoned) native.delete(addressesKey(SIGNING_INFO_PREFIX, from))
+  // Of a validator that was removed.
+  clearMissed(native, to)
+  const bits = addressesKey(MISSED_CHUNK_PREFIX, from)
+  for (const [key, chunk] of [...native.range(bits)]) {
+    native.set(concatBytes(addressesKey(MISSED_CHUNK_PREFIX, to), key.subarray(bits.length)), chunk)
+  }
+  const count = native.get(addressesKey(MISSED_COUNT_PREFIX, from))
+  if (count !== undefined) native.set(addressesKey(MISSED_COUNT_PREFIX, to), count)
+  clearMissed(native, from)
+}
+
+/** Whether the key signed twice, so that nobody can use it any more. */
+export function isTombstoned(native: Pick<NativeStore, 'get'>, consensusAddress: Uint8Array): boolean {
+  return getSigningRecord(native, consensusAddress)?.tombstoned === true
+}
+
 /** Place in its window of the block before `height`, by how many blocks passed since the validator was bonded. */
 export function windowIndex({ startHeight }: SigningRecord, height: number, window: bigint): number {
   return Number((BigInt(height) - startHeight) % window)

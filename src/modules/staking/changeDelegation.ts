@@ -14,6 +14,7 @@ import { beforeStakeChanges } from '../gov/votes.ts'
 import { type Outcome, sdkError } from '../sdkError.ts'
 import { deleteDelegation, getDelegation, putDelegation } from './delegations.ts'
 import { stakingError } from './errors.ts'
+import { cancelRotation } from './keyRotation.ts'
 import { moveBetweenPools, poolOf, stakeCoins } from './pools.ts'
 import { addTokens, hasInvalidPrice, removeShares, sharesFromTokens, tokensFromShares } from './shares.ts'
 import {
@@ -171,5 +172,6 @@ export function removeValidator(context: ModuleContext, validator: Validator): v
     throw new Error('a validator that is bonded or holds stake cannot be removed')
   }
   deleteValidator(context.world.native, validator)
+  cancelRotation(context.world.native, operator)
   afterValidatorRemoved(context, operator, consensusAddressOf(validator))
 }

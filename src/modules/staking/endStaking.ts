@@ -3,6 +3,7 @@ import { coinsOf, coinsText } from '../coin.ts'
 import { event, type ModuleContext } from '../context.ts'
 import { NOT_BONDED_POOL } from '../moduleAccounts.ts'
 import { removeValidator } from './changeDelegation.ts'
+import { endRotation, releaseFormerKey } from './keyRotation.ts'
 import { payStakedCoins } from './pools.ts'
 import { type Due, takeDue } from './queue.ts'
 import { getRedelegation, putRedelegation } from './redelegations.ts'
@@ -18,6 +19,7 @@ import { type PowerUpdate, takeValidatorUpdates } from './validatorUpdates.ts'
  * 2. Validators whose time has come are unbonded; those without delegations are removed.
  * 3. Unbonding coins whose time has come are paid.
  * 4. Redelegations whose time has come are deleted.
+ * 5. Operators may rotate their keys again, and former keys are free, where the time for that has come.
  */
 export function endStaking(context: ModuleContext): readonly PowerUpdate[] {
   const { world, block } = context
@@ -27,6 +29,8 @@ export function endStaking(context: ModuleContext): readonly PowerUpdate[] {
   for (const { addresses } of of('validator')) completeValidator(context, addresses) // 2
   for (const { addresses } of of('unbonding')) completeUnbonding(context, addresses) // 3
   for (const { addresses } of of('redelegation')) completeRedelegation(context, addresses) // 4
+  for (const { addresses } of of('rotation')) endRotation(world.native, addresses[0]!) // 5
+  for (const { addresses } of of('formerKey')) releaseFormerKey(context, addresses[0]!)
   return updates
 }
 

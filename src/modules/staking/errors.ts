@@ -34,4 +34,13 @@ export const stakingError = defineErrors('staking', {
   delegatorShareExRateInvalid: [34, 'cannot delegate to validators with invalid (zero) ex-rate'],
   emptyValidatorPubKey: [39, 'empty validator public key'],
   commissionLTMinRate: [40, 'commission cannot be less than min rate'],
+  consensusPubKeyAlreadyUsed: [46, 'consensus pubkey is already in use by another validator'],
+  consensusPubKeyInRotationHistory: [
+    47,
+    'consensus pubkey was previously rotated away from and is still within the unbonding window',
+  ],
+  exceedingMaxConsPubKeyRotations: [
+    48,
+    'validator has reached the max consensus pubkey rotations within the unbonding period',
+  ],
 })

@@ -5,6 +5,7 @@ import type { ReadContext } from '../context.ts'
 import { BONDED_POOL, NOT_BONDED_POOL } from '../moduleAccounts.ts'
 import { allDelegations, delegationsTo } from './delegations.ts'
 import { heightKey, indexedHeights } from './heightIndex.ts'
+import { lockedKeys, pendingRotations } from './keyRotation.ts'
 import { POWER_INDEX, REDELEGATIONS_BY_HEIGHT, UNBONDING_BY_HEIGHT } from './keys.ts'
 import { type Due, queued } from './queue.ts'
 import { allRedelegations, hasReceivingRedelegation, redelegationsFrom } from './redelegations.ts'
@@ -37,6 +38,7 @@ export function stakingInvariants(context: ReadContext): readonly string[] {
     ...redelegationRecords(context),
     ...heights(context),
     ...queues(context, all),
+    ...rotations(context),
   ]
 }
 
@@ -187,6 +189,29 @@ function* queues({ world: { native } }: ReadContext, all: readonly Validator[]):
   }
   const unbonding = all.filter(({ status }) => status === 'unbonding').length
   if (unbonding !== waiting) yield `${unbonding} validators are unbonding, ${waiting} wait for it`
+}
+
+/** Locks, rotations that are not applied, and what waits for their ends belong together. */
+function* rotations({ world: { native } }: ReadContext): Iterable<string> {
+  const locked = lockedKeys(native)
+  const expected = new Set<string>()
+  for (const { operator, publicKey } of pendingRotations(native)) {
+    expected.add(bytesKey(consensusAddressOf({ publicKey })))
+    if (getValidator(native, operator) === undefined)
+      yield `${operatorText(operator)} rotates its key and does not exist`
+  }
+  const former = new Set<string>()
+  for (const { consensusAddress, isToCome } of locked) {
+    if (!isToCome) former.add(bytesKey(consensusAddress))
+    else if (!expected.delete(bytesKey(consensusAddress)))
+      yield `${bytesToHex(consensusAddress)} is to come from no rotation`
+  }
+  if (expected.size > 0) yield `${expected.size} keys that are to come are not locked`
+  for (const { kind, addresses } of queued(native)) {
+    if (kind === 'formerKey' && !former.delete(bytesKey(addresses[0]!)))
+      yield `${bytesToHex(addresses[0]!)} is not locked`
+  }
+  if (former.size > 0) yield `${former.size} former keys wait for no end`
 }
 
 function dueKey({ kind, timeMs, addresses }: Due): string {

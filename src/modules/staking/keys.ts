@@ -35,6 +35,12 @@ export const REDELEGATIONS_BY_DESTINATION = prefix(0x36)
 export const UNBONDING_ID = prefix(0x37)
 /** time, kind, addresses; see queue.ts */
 export const QUEUE = prefix(0x41)
+/** operator; present while it may not rotate its key again */
+export const ROTATED_OPERATORS = prefix(0x92)
+/** consensus address -> why no validator may take that key; see keyRotation.ts */
+export const LOCKED_KEYS = prefix(0x93)
+/** operator -> rotation that is not applied yet */
+export const PENDING_ROTATIONS = prefix(0x94)
 /** present while the validator set may have to change */
 export const SET_CHANGED = prefix(0x61)
 /** operator, delegator */

@@ -22,8 +22,10 @@ import { updateParamsHandler } from '../updateParams.ts'
 import { sharesToGiveBack } from './changeDelegation.ts'
 import { beginRedelegate, cancelUnbonding, delegate, type StakeAmount, undelegate } from './delegatorActions.ts'
 import { stakingError } from './errors.ts'
+import { rotateConsensusKey } from './keyRotation.ts'
 import {
   checkCreation,
+  checkKeyForm,
   checkNewValidator,
   checkValidatorEdit,
   createValidator,
@@ -57,6 +59,13 @@ export const MsgEditValidator = defineMessage('cosmos.staking.v1beta1.MsgEditVal
 })
 export type MsgEditValidator = ValueOf<typeof MsgEditValidator>
 export const MsgEditValidatorResponse = defineMessage('cosmos.staking.v1beta1.MsgEditValidatorResponse', {})
+
+export const MsgRotateConsPubKey = defineMessage('cosmos.staking.v1beta1.MsgRotateConsPubKey', {
+  validatorAddress: string(1),
+  newPubkey: any(2),
+})
+export type MsgRotateConsPubKey = ValueOf<typeof MsgRotateConsPubKey>
+export const MsgRotateConsPubKeyResponse = defineMessage('cosmos.staking.v1beta1.MsgRotateConsPubKeyResponse', {})
 
 export const MsgDelegate = defineMessage('cosmos.staking.v1beta1.MsgDelegate', {
   delegatorAddress: string(1),
@@ -111,11 +120,13 @@ export const MsgUpdateParamsResponse = defineMessage('cosmos.staking.v1beta1.Msg
 /**
  * Gas of the module's messages: half of what EVM storage would ask for the records that they write at most. A delegation pays
  * rewards (see distribution's gas) and writes the validator, its key in the order of powers, the delegation with its index and two
- * balances; undelegating adds an entry, its index and its entry in the queue; redelegating is both, at two validators.
+ * balances; undelegating adds an entry, its index and its entry in the queue; redelegating is both, at two validators. A
+ * rotation writes five records of its own and two entries of the queue, later the validator and what is kept of its signing.
  */
 export const STAKING_GAS = {
   createValidator: 100_000n,
   editValidator: 25_000n,
+  rotateConsPubKey: 60_000n,
   delegate: 60_000n,
   undelegate: 70_000n,
   beginRedelegate: 120_000n,
@@ -167,6 +178,27 @@ export const STAKING_MESSAGES: readonly MessageHandler[] = [
     gas: () => STAKING_GAS.editValidator,
     run: (context, message) =>
       editValidator(context, { ...message, operator: operatorOf(message.validatorAddress) }) ?? EMPTY_RESPONSE,
+  }),
+  defineHandler<MsgRotateConsPubKey>({
+    type: MsgRotateConsPubKey,
+    response: MsgRotateConsPubKeyResponse,
+    aminoName: 'cosmos-sdk/MsgRotateConsPubKey',
+    module: 'staking',
+    signers: ({ validatorAddress }) => [operatorOf(validatorAddress)],
+    validate: ({ validatorAddress, newPubkey }) => {
+      operatorOf(validatorAddress)
+      const publicKey = consensusKeyOf(newPubkey)
+      return isSdkError(publicKey) ? publicKey : checkKeyForm(publicKey)
+    },
+    gas: () => STAKING_GAS.rotateConsPubKey,
+    run: (context, { validatorAddress, newPubkey }) => {
+      const publicKey = consensusKeyOf(newPubkey)
+      if (isSdkError(publicKey)) return publicKey
+      const wrong = checkKeyForm(publicKey)
+      return (
+        wrong ?? rotateConsensusKey(context, { operator: operatorOf(validatorAddress), publicKey }) ?? EMPTY_RESPONSE
+      )
+    },
   }),
   defineHandler<MsgDelegate>({
     type: MsgDelegate,

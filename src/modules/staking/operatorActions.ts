@@ -5,9 +5,10 @@ import { coinText } from '../coin.ts'
 import { event, type ModuleContext } from '../context.ts'
 import { afterValidatorCreated, beforeCommissionChanged } from '../distribution/hooks.ts'
 import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
-import { getSigningRecord } from '../slashing/signingInfo.ts'
+import { isTombstoned } from '../slashing/signingInfo.ts'
 import { addDelegation } from './changeDelegation.ts'
 import { stakingError } from './errors.ts'
+import { isLockedKey } from './keyRotation.ts'
 import { STAKING_PARAMS } from './params.ts'
 import { operatorText } from './sdkForms.ts'
 import type { CommissionRates, Description } from './types.ts'
@@ -21,6 +22,12 @@ import {
 } from './validators.ts'
 
 // What an operator can do: create its validator and edit it. Then the rules of commissions and descriptions.
+
+/** Why a consensus key has no valid form. */
+export function checkKeyForm(publicKey: Uint8Array): SdkError | undefined {
+  if (publicKey.length === 0) return stakingError('emptyValidatorPubKey')
+  return publicKey.length === ED25519_BYTES ? undefined : sdkError('invalidPubKey', 'an ed25519 key has 32 bytes')
+}
 
 const ED25519_BYTES = 32
 
@@ -45,8 +52,8 @@ type ProposedValidator = Omit<NewValidator, 'commission'> & { readonly commissio
  */
 export function checkNewValidator(proposed: ProposedValidator): Outcome<NewValidator> {
   const { publicKey, description, commission, minSelfDelegation, amount } = proposed
-  if (publicKey.length === 0) return stakingError('emptyValidatorPubKey')
-  if (publicKey.length !== ED25519_BYTES) return sdkError('invalidPubKey', 'an ed25519 key has 32 bytes')
+  const wrongKey = checkKeyForm(publicKey)
+  if (wrongKey !== undefined) return wrongKey
   if (amount <= 0n) return sdkError('invalidRequest', 'invalid delegation amount')
   if (isEmptyDescription(description)) return sdkError('invalidRequest', 'empty description')
   if (commission === undefined) return sdkError('invalidRequest', 'empty commission')
@@ -68,8 +75,9 @@ export function checkCreation(
   if (wrong !== undefined) return wrong
   if (getValidator(native, operator) !== undefined) return stakingError('validatorOwnerExists')
   const consensusAddress = consensusAddressOf({ publicKey })
+  if (isLockedKey(native, consensusAddress)) return stakingError('consensusPubKeyInRotationHistory')
   if (getValidatorByConsensus(native, consensusAddress) !== undefined) return stakingError('validatorPubKeyExists')
-  if (getSigningRecord(native, consensusAddress)?.tombstoned) return stakingError('validatorPubKeyExists', 'tombstoned')
+  if (isTombstoned(native, consensusAddress)) return stakingError('validatorPubKeyExists', 'tombstoned')
   return undefined
 }
 

@@ -1,13 +1,27 @@
 import { ONE } from '../../primitives/decimal.ts'
 import type { NativeStore } from '../../state/world.ts'
-import { BASE_DENOM } from '../coin.ts'
+import { BASE_DENOM, type Coin } from '../coin.ts'
 import { defineParams, type ParamsStore } from '../params.ts'
 import { type SdkError, sdkError } from '../sdkError.ts'
 import { Params } from './types.ts'
 import { markSetChanged } from './validators.ts'
 
-/** Parameters of staking; the key is the SDK's ParamsKey. Durations are nanoseconds. */
-export const STAKING_PARAMS: ParamsStore<Params> = defineParams('staking', Uint8Array.of(0x51), Params)
+/** What a rotation of a consensus key costs where the parameters do not say it: one coin, as the SDK's default has it. */
+const DEFAULT_KEY_ROTATION_FEE: Coin = { denom: BASE_DENOM, amount: 10n ** 18n }
+
+/**
+ * Parameters of staking; the key is the SDK's ParamsKey. Durations are nanoseconds. The fee of key rotations has a default, since the
+ * genesis of a chain may be older than it; it is not written there, so that the state of block 0 stays the same.
+ */
+export const STAKING_PARAMS: ParamsStore<Params> = defineParams('staking', Uint8Array.of(0x51), Params, (stored) => ({
+  ...stored,
+  keyRotationFee: stored.keyRotationFee ?? DEFAULT_KEY_ROTATION_FEE,
+}))
+
+/** What a rotation of a consensus key costs, acoin; it is burnt. */
+export function keyRotationFee(native: Pick<NativeStore, 'get'>): bigint {
+  return (STAKING_PARAMS.get(native).keyRotationFee ?? DEFAULT_KEY_ROTATION_FEE).amount
+}
 
 /** The most validators that consensus messages and peer limits are sized for. */
 const MAX_VALIDATORS = 50
@@ -22,7 +36,7 @@ export function unbondingTimeMs(native: Pick<NativeStore, 'get'>): number {
 
 /** Params.Validate of x/staking/types/params.go, and this chain's own bounds. */
 export function validateStakingParams(params: Params): SdkError | undefined {
-  const { unbondingTime, maxValidators, maxEntries, bondDenom, minCommissionRate } = params
+  const { unbondingTime, maxValidators, maxEntries, bondDenom, minCommissionRate, keyRotationFee: fee } = params
   if (unbondingTime < NANOS_PER_MS || unbondingTime > MAX_DURATION) {
     return sdkError('invalidRequest', `unbonding time must be positive: ${unbondingTime}`)
   }
@@ -34,6 +48,12 @@ export function validateStakingParams(params: Params): SdkError | undefined {
   if (bondDenom !== BASE_DENOM) return sdkError('invalidRequest', `bond denom must be ${BASE_DENOM}: ${bondDenom}`)
   if (minCommissionRate < 0n) return sdkError('invalidRequest', 'minimum commission rate cannot be negative')
   if (minCommissionRate > ONE) return sdkError('invalidRequest', 'minimum commission rate cannot be greater than 100%')
+  if (fee !== undefined && fee.amount <= 0n) {
+    return sdkError('invalidRequest', `key rotation fee must be positive: ${fee.amount}${fee.denom}`)
+  }
+  if (fee !== undefined && fee.denom !== bondDenom) {
+    return sdkError('invalidRequest', `key rotation fee denom "${fee.denom}" must match bond denom "${bondDenom}"`)
+  }
   return undefined
 }
 

@@ -5,14 +5,17 @@ import { HEIGHT_BYTES, heightBytes, readHeight } from '../../storage/columns.ts'
 import { addressesKey, addressesOf } from '../storeKey.ts'
 import { PRESENT, QUEUE, UNBONDING_ID } from './keys.ts'
 
-/** What ends at a time: the kinds are the first bytes of the SDK's three queues. */
-const KINDS = { unbonding: 0x41, redelegation: 0x42, validator: 0x43 } as const
+/** What ends at a time: the kinds are the first bytes of the SDK's five queues. */
+const KINDS = { unbonding: 0x41, redelegation: 0x42, validator: 0x43, rotation: 0x91, formerKey: 0x95 } as const
 
-/** Something that ends at a time: an unbonding, a redelegation, or the unbonding of a validator. */
+/**
+ * Something that ends at a time: an unbonding, a redelegation, the unbonding of a validator, the time in which it may not rotate its key
+ * again, or that in which there may be evidence against a former key.
+ */
 export interface Due {
   readonly kind: keyof typeof KINDS
   readonly timeMs: number
-  /** delegator and validator, delegator and source and destination, or validator */
+  /** delegator and validator, delegator and source and destination, validator (also of a rotation), or consensus address */
   readonly addresses: readonly Address[]
 }
 
@@ -32,7 +35,7 @@ export function dequeue(native: Pick<NativeStore, 'delete'>, due: Due): void {
 export const DUE_PER_BLOCK = 4_000
 
 /**
- * Takes what is due, in order of time. The three kinds share one queue, so that a block in which nothing is due makes one look-up.
+ * Takes what is due, in order of time. All kinds share one queue, so that a block in which nothing is due makes one look-up.
  * Each operation has its own entry (the SDK has one list for each time), so that it costs the same however many end together.
  */
 export function takeDue(native: Pick<NativeStore, 'range' | 'delete'>, nowMs: number): readonly Due[] {

@@ -11,6 +11,7 @@ import {
   enumeration,
   int64,
   integer,
+  message,
   repeated,
   string,
   timestamp,
@@ -173,5 +174,7 @@ export const Params = defineMessage('cosmos.staking.v1beta1.Params', {
   historicalEntries: uint32(4),
   bondDenom: string(5),
   minCommissionRate: decimal(6),
+  /** of a rotation of a consensus key; absent where a chain's parameters are older than it */
+  keyRotationFee: message(7, Coin),
 })
 export type Params = ValueOf<typeof Params>

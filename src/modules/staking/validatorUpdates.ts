@@ -4,6 +4,7 @@ import type { NativeStore } from '../../state/world.ts'
 import type { ModuleContext } from '../context.ts'
 import { BONDED_POOL, NOT_BONDED_POOL } from '../moduleAccounts.ts'
 import { afterValidatorBonded } from '../slashing/signingInfo.ts'
+import { applyRotations, isAnnouncedAt, type PendingRotation, pendingRotations } from './keyRotation.ts'
 import { POWER_INDEX } from './keys.ts'
 import { STAKING_PARAMS, unbondingTimeMs } from './params.ts'
 import { moveBetweenPools } from './pools.ts'
@@ -12,6 +13,7 @@ import {
   consensusAddressOf,
   getValidator,
   lastPowers,
+  markSetChanged,
   potentialPower,
   putValidator,
   setLastPower,
@@ -32,8 +34,69 @@ export interface PowerUpdate {
 const MAX_TOTAL_POWER = (2n ** 63n - 1n) / 8n
 
 /**
- * The voting powers that change at a block's end (x/staking/keeper/val_state_change.go, ApplyAndReturnValidatorSetUpdates). Nothing is
- * read unless something that counts was written since the last call.
+ * The voting powers that change at a block's end (x/staking/keeper/val_state_change.go, ApplyAndReturnValidatorSetUpdates), by the keys
+ * that consensus knows. Nothing is read unless something that counts was written since the last call, or a rotation of a key is under
+ * way.
+ */
+export function takeValidatorUpdates(context: ModuleContext): readonly PowerUpdate[] {
+  const { native } = context.world
+  if (!takeSetChanged(native)) return []
+  applyRotations(context)
+  const last = [...lastPowers(native)]
+  const changes = changePowers(context, last)
+  const rotations = pendingRotations(native)
+  if (rotations.length === 0) return changes
+  // They go on in the next block.
+  markSetChanged(native)
+  return rotateUpdates(context, changes, { last, rotations })
+}
+
+/** A power that changes, by the key in the validator's record. */
+interface PowerChange extends PowerUpdate {
+  readonly operator: Address
+}
+
+/** A validator that consensus knows. */
+type LastPower = Pick<PowerChange, 'operator' | 'power'>
+
+/**
+ * The changes of powers with rotations of keys that are under way (ProcessValidatorUpdatesForConsKeyRotations).
+ * - At the end of the block that has the rotation's message, consensus, if it knows the validator, removes the old key and gets the new
+ *   one with its power. Of a validator that is leaving the set then, it only removes the old one.
+ * - At the end of the next block it knows the new key, and gets the validator's power under that.
+ */
+function rotateUpdates(
+  { world: { native }, block }: ModuleContext,
+  changes: readonly PowerChange[],
+  { last, rotations }: { readonly last: readonly LastPower[]; readonly rotations: readonly PendingRotation[] },
+): readonly PowerUpdate[] {
+  const lastPower = new Map(last.map(({ operator, power }) => [bytesKey(operator), power]))
+  const rotating = new Map(rotations.map((rotation) => [bytesKey(rotation.operator), rotation]))
+  const isSwapped = (rotation: PendingRotation) =>
+    isAnnouncedAt(rotation, block.height) && lastPower.has(bytesKey(rotation.operator))
+  const updates = changes.flatMap(({ operator, publicKey, power }): readonly PowerUpdate[] => {
+    const rotation = rotating.get(bytesKey(operator))
+    if (rotation === undefined) return [{ publicKey, power }]
+    if (!isSwapped(rotation)) return [{ publicKey: rotation.publicKey, power }]
+    return power === 0n ? [{ publicKey, power }] : swap(publicKey, rotation, power)
+  })
+  const changed = new Set(changes.map(({ operator }) => bytesKey(operator)))
+  for (const rotation of rotations) {
+    if (changed.has(bytesKey(rotation.operator)) || !isSwapped(rotation)) continue
+    const { publicKey } = getValidator(native, rotation.operator)!
+    updates.push(...swap(publicKey, rotation, lastPower.get(bytesKey(rotation.operator))!))
+  }
+  return updates
+}
+
+function swap(publicKey: Uint8Array, rotation: PendingRotation, power: bigint): readonly PowerUpdate[] {
+  return [
+    { publicKey, power: 0n },
+    { publicKey: rotation.publicKey, power },
+  ]
+}
+
+/**
  * 1. The strongest validators that are not jailed are chosen, at most max_validators of them (equal ones in order of their operators'
  *    addresses).
  * 2. Each of them that is not bonded yet is bonded, and powers that differ from the last ones are recorded.
@@ -43,15 +106,13 @@ const MAX_TOTAL_POWER = (2n ** 63n - 1n) / 8n
  * Two rules are beyond the SDK, so that consensus can always take the updates: the total power stays in CometBFT's bound by cutting the
  * weakest validators, and the set never gets empty: when nobody can be chosen, the present validators keep their power.
  */
-export function takeValidatorUpdates(context: ModuleContext): readonly PowerUpdate[] {
+function changePowers(context: ModuleContext, last: readonly LastPower[]): readonly PowerChange[] {
   const { native } = context.world
-  if (!takeSetChanged(native)) return []
   const chosen = chooseBonded(native) // 1
   if (chosen.length === 0) return []
 
-  const last = [...lastPowers(native)]
   const lastPower = new Map(last.map(({ operator, power }) => [bytesKey(operator), power]))
-  const updates: PowerUpdate[] = []
+  const updates: PowerChange[] = []
   let toBonded = 0n
   let totalPower = 0n
   // 2
@@ -64,7 +125,7 @@ export function takeValidatorUpdates(context: ModuleContext): readonly PowerUpda
     const name = bytesKey(validator.operator)
     if (lastPower.get(name) !== power) {
       setLastPower(native, validator.operator, power)
-      updates.push({ publicKey: validator.publicKey, power })
+      updates.push({ operator: validator.operator, publicKey: validator.publicKey, power })
     }
     lastPower.delete(name)
   }
@@ -74,7 +135,7 @@ export function takeValidatorUpdates(context: ModuleContext): readonly PowerUpda
     const validator = beginUnbonding(context, operator)
     toBonded -= validator.tokens
     setLastPower(native, operator, 0n)
-    updates.push({ publicKey: validator.publicKey, power: 0n })
+    updates.push({ operator, publicKey: validator.publicKey, power: 0n })
   }
   // 4
   if (toBonded > 0n) moveBetweenPools(context, NOT_BONDED_POOL, BONDED_POOL, toBonded)

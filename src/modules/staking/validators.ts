@@ -76,7 +76,7 @@ export function getValidatorByConsensus(
 ): Validator | undefined {
   const operator = getOperator(native, consensusAddress)
   const validator = operator && getValidator(native, operator)
-  // An operator stays known by its old key after its validator was removed.
+  // An operator stays known by its old key after its validator was removed or has taken another key.
   return validator && equalBytes(consensusAddressOf(validator), consensusAddress) ? validator : undefined
 }
 
@@ -180,8 +180,8 @@ export function setLastTotalPower(native: Pick<NativeStore, 'set'>, power: bigin
 }
 
 /**
- * Operator address of the validator with this consensus address, also of one that was removed since; undefined for a key that no
- * validator ever had.
+ * Operator address of the validator with this consensus address, also of one that was removed since or has another key now, and of one
+ * whose rotation to this key is under way; undefined for a key that no validator ever had.
  */
 export function getOperator(native: Pick<NativeStore, 'get'>, consensusAddress: Uint8Array): Address | undefined {
   return native.get(addressesKey(OPERATORS_BY_CONSENSUS_ADDRESS, consensusAddress))

@@ -26,6 +26,7 @@ const PERMISSIONS: Readonly<Record<ModuleAccountName, readonly string[]>> = {
   distribution: [],
   gov: ['burner'],
   mint: ['minter'],
+  key_rotation_fee_pool: ['burner'],
 }
 
 const MODULE_ACCOUNTS = MODULE_ACCOUNT_NAMES.map((name) => ({ name, address: moduleAddress(name) }))

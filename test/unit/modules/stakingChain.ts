@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import { mint } from '../../../src/modules/bank/ledger.ts'
 import { sendCoins } from '../../../src/modules/bank/send.ts'
 import { beginBlock } from '../../../src/modules/block.ts'
+import { CONSENSUS_PARAMS, ConsensusParams } from '../../../src/modules/consensus/params.ts'
 import type { CommitVote, Misbehaviour, ModuleContext } from '../../../src/modules/context.ts'
 import { distributionInvariants } from '../../../src/modules/distribution/invariants.ts'
 import { DISTRIBUTION_PARAMS, DistributionParams } from '../../../src/modules/distribution/params.ts'
@@ -91,6 +92,10 @@ export class StakingChain {
       slashFractionDowntime: ONE / 100n,
       ...options.slashing,
     })
+    CONSENSUS_PARAMS.set(
+      native,
+      ConsensusParams.create({ evidence: { maxAgeNumBlocks: 15n, maxAgeDuration: 2_000_000_000n, maxBytes: 1_000n } }),
+    )
     const staking = StakingParams.create({
       unbondingTime: 4_000_000_000n,
       maxValidators: 50,
@@ -198,9 +203,12 @@ export class StakingChain {
     expect(slashingInvariants(this.context)).toEqual([])
   }
 
-  /** The evidence that `operator` signed twice at `height`. */
-  doubleSign(operator: Address, height: number): Misbehaviour {
-    const address = consensusAddressOf(this.validator(operator))
+  /** The evidence that `operator` signed twice at `height`. @param address of its key there; by default that which it has now */
+  doubleSign(
+    operator: Address,
+    height: number,
+    address: Uint8Array = consensusAddressOf(this.validator(operator)),
+  ): Misbehaviour {
     const powers = this.powers(height)
     const power = powers.find((one) => bytesKey(one.address) === bytesKey(address))!.power
     return {

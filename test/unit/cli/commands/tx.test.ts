@@ -171,6 +171,18 @@ describe('commands below coind tx', () => {
       [{ validatorAddress: OWN_VALIDATOR, commissionRate: `11${'0'.repeat(16)}`, minSelfDelegation: '' }],
     ],
     [
+      'staking rotate-cons-pub-key',
+      ['AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8='],
+      {},
+      [{ validatorAddress: OWN_VALIDATOR }],
+    ],
+    [
+      'staking rotate-cons-pub-key',
+      ['{"@type":"/cosmos.crypto.ed25519.PubKey","key":"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}'],
+      {},
+      [{ validatorAddress: OWN_VALIDATOR }],
+    ],
+    [
       'staking delegate',
       [OTHER, '1.5COIN'],
       {},

@@ -75,7 +75,7 @@ describe('messages of staking', () => {
         type.create({
           ...DELEGATE,
           authority: GOV_AUTHORITY,
-          ...(type.name.endsWith('Validator') && { validatorAddress: operator(B) }),
+          ...(/Validator|Rotate/.test(type.name) && { validatorAddress: operator(B) }),
         }),
       ).map((address) => bytesKey(address)),
     ])
@@ -85,6 +85,7 @@ describe('messages of staking', () => {
     expect(told).toEqual([
       ['MsgCreateValidator', 'cosmos-sdk/MsgCreateValidator', 'staking', [bytesKey(B)]],
       ['MsgEditValidator', 'cosmos-sdk/MsgEditValidator', 'staking', [bytesKey(B)]],
+      ['MsgRotateConsPubKey', 'cosmos-sdk/MsgRotateConsPubKey', 'staking', [bytesKey(B)]],
       ['MsgDelegate', 'cosmos-sdk/MsgDelegate', 'staking', [bytesKey(ANN)]],
       ['MsgBeginRedelegate', 'cosmos-sdk/MsgBeginRedelegate', 'staking', [bytesKey(ANN)]],
       ['MsgUndelegate', 'cosmos-sdk/MsgUndelegate', 'staking', [bytesKey(ANN)]],

@@ -145,8 +145,29 @@ it.each(CASES.map((one) => [one.ours.name, one] as const))('%s has the wire form
   expectSameWire(one)
 })
 
+/** What cosmossdk.io/api 1.1.0 writes; cosmjs-types does not know the message. */
+it('a rotation of a key has the wire format of the SDK', () => {
+  const key = Uint8Array.from({ length: 32 }, (_, index) => index)
+  const written = messages.MsgRotateConsPubKey.encode({
+    validatorAddress: 'coinvaloper1gxa5mpjruyz65c2dfxd890k0nqwu66k9r8yjft',
+    newPubkey: { typeUrl: types.Ed25519PubKey.typeUrl, value: types.Ed25519PubKey.encode({ key }) },
+  })
+  expect(Buffer.from(written).toString('hex')).toBe(
+    '0a32636f696e76616c6f70657231677861356d706a7275797a36356332646678643839306b306e71777536366b397238796a667412430a1d2f' +
+      '636f736d6f732e63727970746f2e656432353531392e5075624b657912220a20' +
+      Buffer.from(key).toString('hex'),
+  )
+  const params = types.Params.create({
+    maxValidators: 5,
+    bondDenom: 'acoin',
+    keyRotationFee: { denom: 'acoin', amount: 7n },
+  })
+  expect(Buffer.from(types.Params.encode(params)).toString('hex')).toMatch(/3a0a0a0561636f696e120137$/)
+})
+
 it('covers all messages of the module and their answers', () => {
-  const covered = CASES.map(({ ours }) => ours.typeUrl)
+  const ROTATION = [messages.MsgRotateConsPubKey, messages.MsgRotateConsPubKeyResponse]
+  const covered = [...CASES.map(({ ours }) => ours), ...ROTATION].map(({ typeUrl }) => typeUrl)
   expect(covered).toEqual(
     expect.arrayContaining(STAKING_MESSAGES.flatMap((one) => [one.type.typeUrl, one.response.typeUrl])),
   )

@@ -198,6 +198,7 @@ const SHAPES: readonly (readonly [url: string, expected: unknown])[] = [
         historical_entries: 10000,
         bond_denom: 'acoin',
         min_commission_rate: '0.000000000000000000',
+        key_rotation_fee: { denom: 'acoin', amount: '1000000000000000000' },
       },
     },
   ],

@@ -1,0 +1,253 @@
+import type { Address } from '../../primitives/address.ts'
+import { BECH32_CONSENSUS, toBech32 } from '../../primitives/address.ts'
+import { bytes, defineMessage, enumeration, uint64, type ValueOf } from '../../primitives/protoSchema.ts'
+import type { NativeStore } from '../../state/world.ts'
+import { burnCoins, sendCoins } from '../bank/send.ts'
+import { coinText } from '../coin.ts'
+import { CONSENSUS_PARAMS } from '../consensus/params.ts'
+import { event, type ModuleContext } from '../context.ts'
+import { moveRewardShare } from '../distribution/rewards.ts'
+import { KEY_ROTATION_FEE_POOL } from '../moduleAccounts.ts'
+import type { SdkError } from '../sdkError.ts'
+import { sdkError } from '../sdkError.ts'
+import { isTombstoned, moveSigningRecord } from '../slashing/signingInfo.ts'
+import { addressEntries, addressesKey } from '../storeKey.ts'
+import { stakingError } from './errors.ts'
+import { LOCKED_KEYS, PENDING_ROTATIONS, PRESENT, ROTATED_OPERATORS } from './keys.ts'
+import { keyRotationFee, unbondingTimeMs } from './params.ts'
+import { enqueue } from './queue.ts'
+import { operatorText, timeText } from './sdkForms.ts'
+import {
+  consensusAddressOf,
+  getValidator,
+  getValidatorByConsensus,
+  markSetChanged,
+  putValidator,
+  setOperator,
+  type Validator,
+} from './validators.ts'
+
+/*
+ * A validator's change to another consensus key (x/staking/keeper/rotation.go of SDK 0.55). A message of block H asks for it
+ * ({@link rotateConsensusKey}). At the end of H consensus is told to replace the old key by the new one, from H + 2 on. The last commit
+ * with votes of the old key is that of H + 1, which block H + 2 has; so the record gets the new key at the end of H + 2
+ * ({@link applyRotations}), and at any time the votes and evidence of a block are found by the key that made them.
+ * Nobody can take the old key while there may be evidence against it, which finds the validator by it ({@link formerHolderOf}).
+ */
+
+/** Blocks between a change of the validators and the first block that they decide. */
+const CONSENSUS_UPDATE_DELAY = 2
+
+const NANOS_PER_MS = 1_000_000n
+
+/** Why a key is locked; the numbers are the SDK's (ConsAddrLockType). */
+const LOCKS = { rotatedFrom: 1, pendingTo: 2, pendingFrom: 3 } as const
+
+const StoredLock = defineMessage('coind.staking.KeyLock', {
+  kind: enumeration(1, LOCKS),
+  /** of the validator that has, had or will have the key */
+  operator: bytes(2),
+  /** a former key is locked until the block whose time and height both are above these; 0 for one that is to come */
+  expiryTimeMs: uint64(3),
+  expiryHeight: uint64(4),
+})
+type KeyLock = ValueOf<typeof StoredLock>
+
+const StoredRotation = defineMessage('coind.staking.PendingRotation', {
+  publicKey: bytes(1),
+  applyHeight: uint64(2),
+})
+
+/** A rotation that consensus knows of, or is told of at the end of this block, and that is not applied yet. */
+export interface PendingRotation {
+  readonly operator: Address
+  /** the new key: ed25519, 32 bytes */
+  readonly publicKey: Uint8Array
+  /** at the end of this block the validator's record gets the key */
+  readonly applyHeight: number
+}
+
+/** Why no validator may take this consensus key now. @returns undefined when one may */
+export function checkNewKey(native: Pick<NativeStore, 'get'>, publicKey: Uint8Array): SdkError | undefined {
+  const address = consensusAddressOf({ publicKey })
+  if (getLock(native, address) !== undefined) return stakingError('consensusPubKeyInRotationHistory')
+  if (getValidatorByConsensus(native, address) !== undefined) return stakingError('consensusPubKeyAlreadyUsed')
+  // Beyond the SDK, as for new validators: evidence against a tombstoned key has no effect.
+  if (isTombstoned(native, address)) return stakingError('consensusPubKeyAlreadyUsed', 'tombstoned')
+  return undefined
+}
+
+/** Whether a rotation forbids a new validator to have this key. */
+export function isLockedKey(native: Pick<NativeStore, 'get'>, consensusAddress: Uint8Array): boolean {
+  return getLock(native, consensusAddress) !== undefined
+}
+
+/**
+ * MsgRotateConsPubKey (x/staking/keeper/msg_server.go, RotateConsPubKey): a validator that is not jailed changes its key, once within
+ * the unbonding time. The fee is burnt.
+ * @param publicKey ed25519, 32 bytes
+ */
+export function rotateConsensusKey(
+  context: ModuleContext,
+  { operator, publicKey }: Pick<PendingRotation, 'operator' | 'publicKey'>,
+): SdkError | undefined {
+  const { world, block } = context
+  const { native } = world
+  const wrongKey = checkNewKey(native, publicKey)
+  if (wrongKey !== undefined) return wrongKey
+  const validator = getValidator(native, operator)
+  if (validator === undefined) return stakingError('noValidatorFound')
+  if (validator.jailed) return sdkError('invalidRequest', 'validator is jailed')
+  if (native.get(addressesKey(ROTATED_OPERATORS, operator)) !== undefined) {
+    return stakingError('exceedingMaxConsPubKeyRotations')
+  }
+  const fee = keyRotationFee(native)
+  const unpaid =
+    sendCoins(context, operator, KEY_ROTATION_FEE_POOL, fee) ?? burnCoins(context, KEY_ROTATION_FEE_POOL, fee)
+  if (unpaid !== undefined) return unpaid
+
+  const from = consensusAddressOf(validator)
+  const to = consensusAddressOf({ publicKey })
+  const applyHeight = block.height + CONSENSUS_UPDATE_DELAY
+  const maturityMs = block.timeMs + unbondingTimeMs(native)
+  const { expiryTimeMs, expiryHeight } = evidenceExpiry(context)
+
+  native.set(addressesKey(ROTATED_OPERATORS, operator), PRESENT)
+  enqueue(native, { kind: 'rotation', timeMs: maturityMs, addresses: [operator] })
+  putLock(native, from, { kind: LOCKS.pendingFrom, operator, expiryTimeMs, expiryHeight })
+  // The first time at which it is over.
+  enqueue(native, { kind: 'formerKey', timeMs: Number(expiryTimeMs) + 1, addresses: [from] })
+  putLock(native, to, { kind: LOCKS.pendingTo, operator, expiryTimeMs: 0n, expiryHeight: 0n })
+  const pending = StoredRotation.encode({ publicKey, applyHeight: BigInt(applyHeight) })
+  native.set(addressesKey(PENDING_ROTATIONS, operator), pending)
+  // The new key proposes the block at whose end the validator gets it.
+  setOperator(native, to, operator)
+  markSetChanged(native)
+  world.emitEvent(
+    event('rotate_cons_pubkey', {
+      ...keyAttributes(operator, from, to),
+      apply_height: `${applyHeight}`,
+      maturity_time: timeText(maturityMs),
+      evidence_expiry_time: timeText(Number(expiryTimeMs)),
+      evidence_expiry_height: `${expiryHeight}`,
+      fee_burned: coinText(fee),
+    }),
+  )
+  return undefined
+}
+
+/** Rotations that are not applied yet, in order of operators. */
+export function pendingRotations(native: Pick<NativeStore, 'range'>): readonly PendingRotation[] {
+  return [...addressEntries(native, PENDING_ROTATIONS)].map(([[operator], value]) => {
+    const { publicKey, applyHeight } = StoredRotation.decode(value)
+    return { operator: operator!, publicKey, applyHeight: Number(applyHeight) }
+  })
+}
+
+/** Whether consensus is told of the rotation at the end of this block. */
+export function isAnnouncedAt({ applyHeight }: PendingRotation, height: number): boolean {
+  return applyHeight === height + CONSENSUS_UPDATE_DELAY
+}
+
+/** Gives validators their new keys where it is time, and what other modules keep by consensus address to these. */
+export function applyRotations(context: ModuleContext): void {
+  const { world, block } = context
+  const { native } = world
+  for (const { operator, publicKey, applyHeight } of pendingRotations(native)) {
+    if (applyHeight > block.height) continue
+    const validator = getValidator(native, operator)
+    if (validator === undefined) throw new Error('a validator that rotates its key does not exist')
+    const from = consensusAddressOf(validator)
+    const to = consensusAddressOf({ publicKey })
+    putValidator(native, { ...validator, publicKey })
+    putLock(native, from, { ...requireLock(native, from), kind: LOCKS.rotatedFrom })
+    native.delete(addressesKey(LOCKED_KEYS, to))
+    native.delete(addressesKey(PENDING_ROTATIONS, operator))
+    moveSigningRecord(native, from, to)
+    moveRewardShare(native, from, to)
+    world.emitEvent(event('apply_cons_pubkey_rotation', keyAttributes(operator, from, to)))
+  }
+}
+
+/** Drops a rotation of a validator that is removed before it is applied; consensus never knew its new key. */
+export function cancelRotation(native: Pick<NativeStore, 'get' | 'delete'>, operator: Address): void {
+  const value = native.get(addressesKey(PENDING_ROTATIONS, operator))
+  if (value === undefined) return
+  native.delete(addressesKey(PENDING_ROTATIONS, operator))
+  native.delete(addressesKey(LOCKED_KEYS, consensusAddressOf(StoredRotation.decode(value))))
+}
+
+/** The unbonding time since a rotation is over: the operator may rotate its key again. */
+export function endRotation(native: Pick<NativeStore, 'delete'>, operator: Address): void {
+  native.delete(addressesKey(ROTATED_OPERATORS, operator))
+}
+
+/** The time for evidence against a former key is over: it is free when the number of blocks is, too. */
+export function releaseFormerKey({ world: { native }, block }: ModuleContext, consensusAddress: Uint8Array): void {
+  if (BigInt(block.height) > requireLock(native, consensusAddress).expiryHeight) {
+    native.delete(addressesKey(LOCKED_KEYS, consensusAddress))
+  } else {
+    enqueue(native, { kind: 'formerKey', timeMs: block.timeMs + 1, addresses: [consensusAddress] })
+  }
+}
+
+/**
+ * The validator that had this consensus key before its present one, while there may be evidence against it
+ * (ValidatorByHistoricalConsAddr).
+ */
+export function formerHolderOf(native: Pick<NativeStore, 'get'>, consensusAddress: Uint8Array): Validator | undefined {
+  const lock = getLock(native, consensusAddress)
+  return lock?.kind === LOCKS.rotatedFrom ? getValidator(native, lock.operator) : undefined
+}
+
+/** A locked key, as checks see it. */
+interface LockedKey {
+  readonly consensusAddress: Uint8Array
+  readonly operator: Address
+  readonly isToCome: boolean
+}
+
+/** All locked keys in order of their addresses, for checks. */
+export function lockedKeys(native: Pick<NativeStore, 'range'>): readonly LockedKey[] {
+  return [...addressEntries(native, LOCKED_KEYS)].map(([[consensusAddress], value]) => {
+    const { kind, operator } = StoredLock.decode(value)
+    return { consensusAddress: consensusAddress!, operator, isToCome: kind === LOCKS.pendingTo }
+  })
+}
+
+/**
+ * When evidence against a key that is given up now is too old: by both its ages, and not before the unbonding time is over
+ * (RotationEvidenceExpiry).
+ */
+function evidenceExpiry({ world: { native }, block }: ModuleContext): Pick<KeyLock, 'expiryTimeMs' | 'expiryHeight'> {
+  const { evidence } = CONSENSUS_PARAMS.get(native)
+  if (evidence === undefined) throw new Error('the consensus parameters have no evidence section')
+  const windowMs = Math.max(unbondingTimeMs(native), Number(evidence.maxAgeDuration / NANOS_PER_MS))
+  return {
+    expiryTimeMs: BigInt(block.timeMs + windowMs),
+    expiryHeight: BigInt(block.height + CONSENSUS_UPDATE_DELAY) + evidence.maxAgeNumBlocks,
+  }
+}
+
+function getLock(native: Pick<NativeStore, 'get'>, consensusAddress: Uint8Array): KeyLock | undefined {
+  const value = native.get(addressesKey(LOCKED_KEYS, consensusAddress))
+  return value && StoredLock.decode(value)
+}
+
+function requireLock(native: Pick<NativeStore, 'get'>, consensusAddress: Uint8Array): KeyLock {
+  const lock = getLock(native, consensusAddress)
+  if (lock === undefined) throw new Error('a key that a validator rotated away from is not locked')
+  return lock
+}
+
+function putLock(native: Pick<NativeStore, 'set'>, consensusAddress: Uint8Array, lock: KeyLock): void {
+  native.set(addressesKey(LOCKED_KEYS, consensusAddress), StoredLock.encode(lock))
+}
+
+function keyAttributes(operator: Address, from: Uint8Array, to: Uint8Array): Readonly<Record<string, string>> {
+  return {
+    validator: operatorText(operator),
+    old_cons_addr: toBech32(from, BECH32_CONSENSUS),
+    new_cons_addr: toBech32(to, BECH32_CONSENSUS),
+  }
+}
