@@ -16,6 +16,8 @@ export interface DataPaths {
   readonly validatorKey: string
   /** public key of the remote signer (PRIV_VALIDATOR_LADDR); written when one connects for the first time */
   readonly signerPublicKey: string
+  /** the consensus key to which the validator rotates, if there is one */
+  readonly nextValidatorKey: string
   /** key of the node's identity in the network, in CometBFT's format */
   readonly nodeKey: string
   /** state, blocks and indexes; only the executor thread writes it */
@@ -60,6 +62,7 @@ export function dataPaths(homedir: string): DataPaths {
     genesis: join(config, 'genesis.json'),
     validatorKey: join(config, 'priv_validator_key.json'),
     signerPublicKey: join(config, 'priv_validator_pub_key.json'),
+    nextValidatorKey: join(config, 'priv_validator_key.next.json'),
     nodeKey: join(config, 'node_key.json'),
     db: join(homedir, 'db'),
     convertingDb: join(homedir, 'db.converting'),

@@ -33,6 +33,8 @@ export interface ConsensusKey {
    * @returns the signature (64 bytes), now or later; undefined when there is nobody to ask
    */
   sign(request: SigningRequest, askedBefore?: Uint8Array): Uint8Array | PendingSignature | undefined
+  /** The key that signs at this height, where there are several. */
+  at?(height: number): ConsensusKey
 }
 
 /** A key in this process. */

@@ -13,7 +13,6 @@ import type {
 } from './application.ts'
 import { BuildBudget } from './buildBudget.ts'
 import type { Clock } from './clock.ts'
-import type { ConsensusKey } from './consensusKey.ts'
 import { advanceState, type ConsensusState, type EngineChain, stateFromInfo } from './consensusState.ts'
 import { type CopyMark, CopyWatch, QUIET_BLOCKS } from './copyWatch.ts'
 import { claimedResult, runsOf } from './decidedRun.ts'
@@ -26,6 +25,7 @@ import { checkRecovery, Recovery, replayDecided } from './recovery.ts'
 import { STEPS, type Step } from './roundStateView.ts'
 import { Signer } from './signer.ts'
 import type { PeerDescription, PeerId, Transport, TransportEvents } from './transport.ts'
+import type { ValidatorKeys } from './validatorKeys.ts'
 import { openWal, type Wal, type WalOptions } from './wal.ts'
 
 /** A block that was decided and executed. */
@@ -49,7 +49,7 @@ export interface DecidedEvent {
 
 interface ConsensusServiceOptions {
   readonly application: Application
-  readonly key: ConsensusKey
+  readonly keys: ValidatorKeys
   readonly chain: EngineChain
   readonly wal: Omit<WalOptions, 'genesisHash'>
   readonly clock: Clock
@@ -114,7 +114,7 @@ export interface ConsensusService {
  * @throws WalError, RecoveryError, or what the application throws; the reason of `signal` when that is aborted
  */
 export async function openConsensusService(options: ConsensusServiceOptions): Promise<ConsensusService> {
-  const { application, chain, key, clock, onDecided, wal: walOptions } = options
+  const { application, chain, keys, clock, onDecided, wal: walOptions } = options
   const info = await application.info() // 1.
   const recovery = new Recovery(chain.chainId, info.height)
   // 2.
@@ -123,16 +123,16 @@ export async function openConsensusService(options: ConsensusServiceOptions): Pr
     // 3.
     const start = stateFromInfo(chain, info)
     const { isFromSnapshot = false } = info
-    const context = { recovery, publicKey: key.publicKey, verify: verifyEd25519, isFromSnapshot, warn: walOptions.warn }
+    const context = { recovery, keys, verify: verifyEd25519, isFromSnapshot, warn: walOptions.warn }
     checkRecovery(context, start)
     // 4.
-    const guard = new DoubleSignGuard(key.address, recovery, recovery.isBlank && info.height > 0)
+    const guard = new DoubleSignGuard(keys.addresses, recovery, recovery.isBlank && info.height > 0)
     guard.inspect(start.lastSeenCommit)
     const evidence = new EvidencePool({
       genesisHash: chain.genesisHash,
       genesisTimeMs: chain.genesisTimeMs,
       params: chain.evidence,
-      ownAddress: key.address,
+      ownAddresses: keys.addresses,
       store: options.evidenceStore,
       last: { height: start.lastHeight, timeMs: start.lastBlockTimeMs },
       warn: walOptions.warn,
@@ -187,7 +187,8 @@ class Service implements ConsensusService {
     evidence: EvidencePool,
     state: ConsensusState,
   ) {
-    const { key, chain } = options
+    const { keys, chain } = options
+    keys.begin(state.lastHeight + 1, state.validators)
     this.#options = options
     this.#wal = wal
     this.#recovery = recovery
@@ -200,7 +201,7 @@ class Service implements ConsensusService {
     this.#buildBudget = new BuildBudget(chain.intervalMs)
     this.#environment = this.#createEnvironment()
     this.#signer = new Signer({
-      key,
+      key: keys,
       chainId: chain.chainId,
       wal: this.#environment.wal,
       lastSigned: recovery.lastSigned,
@@ -209,7 +210,7 @@ class Service implements ConsensusService {
     })
     if (options.copy !== undefined) {
       const signedHeight = recovery.lastSigned?.height ?? 0
-      this.#copy = new CopyWatch({ address: key.address, mark: options.copy, signedHeight })
+      this.#copy = new CopyWatch({ addresses: keys.addresses, mark: options.copy, signedHeight })
       this.#signer.mute(true)
     }
     this.#monitor = new DoubleSignMonitor(guard, this.#signer, options.clock, options.wal.warn)
@@ -294,8 +295,15 @@ class Service implements ConsensusService {
     await this.#wal.close()
   }
 
+  /** Whether it is the address of a key of this node's validator, of the present one or another. */
+  #isOwn(address: Uint8Array): boolean {
+    return this.#options.keys.addresses.some((own) => equalBytes(own, address))
+  }
+
+  /** The next height's key is chosen before the engine begins it. */
   #advance(state: ConsensusState): void {
     this.#state = state
+    this.#options.keys.begin(state.lastHeight + 1, state.validators)
     this.#recovery.finished(state.lastHeight)
     this.#signer.decided(state.lastHeight)
     this.#monitor.decided(state.lastHeight)
@@ -467,8 +475,8 @@ class Service implements ConsensusService {
   }
 
   #measureHeight({ block, blockId }: DecidedBlock): void {
-    const { key, clock, onBuildBudget } = this.#options
-    const isOwn = equalBytes(block.header.proposerAddress, key.address)
+    const { clock, onBuildBudget } = this.#options
+    const isOwn = this.#isOwn(block.header.proposerAddress)
     this.#buildBudget.decided({ hash: blockId.hash, isOwn }, clock.monotonicMs())
     onBuildBudget?.(this.#buildBudget.ms)
   }
@@ -512,12 +520,12 @@ class Service implements ConsensusService {
   }
 
   /**
-   * Reports evidence against this node's own key. A block may be the first to show it, because a peer that has one vote of a validator
+   * Reports evidence against this node's own keys. A block may be the first to show it, because a peer that has one vote of a validator
    * does not relay a second one. This process signs each step only once, so one of the two votes is from another process.
    */
   #reportOwnFaults(evidence: readonly Evidence[]): void {
     for (const { voteA, voteB } of evidence) {
-      const isOwn = equalBytes(voteA.validatorAddress, this.#options.key.address)
+      const isOwn = this.#isOwn(voteA.validatorAddress)
       // Older faults are not reported: the other process may be gone by now.
       if (isOwn && this.#firstHeight !== undefined && voteA.height >= this.#firstHeight) {
         this.#options.onUnknownSignature(voteB)

@@ -1,6 +1,5 @@
 import type { Commit, ValidatorSet } from '../chain/consensus/types.ts'
-import { equalBytes } from '../primitives/bytes.ts'
-import { hasSigned } from './doubleSignGuard.ts'
+import { hasKeyIn, hasSigned } from './doubleSignGuard.ts'
 
 /** The mark of a data directory that is a copy, made while its original may have gone on (src/app/copyMark.ts). */
 export interface CopyMark {
@@ -19,8 +18,8 @@ export const QUIET_BLOCKS = 10
 const LIVE_MS = 10_000
 
 interface CopyWatchOptions {
-  /** of this node's validator key */
-  readonly address: Uint8Array
+  /** of the keys of this node's validator */
+  readonly addresses: readonly Uint8Array[]
   readonly mark: CopyMark
   /** of the newest signature in the log; 0: none */
   readonly signedHeight: number
@@ -35,22 +34,22 @@ interface CopyWatchOptions {
  * It cannot know of an original that runs and is cut off from the network, or that is started later.
  */
 export class CopyWatch {
-  readonly #address: Uint8Array
+  readonly #addresses: readonly Uint8Array[]
   readonly #mark: CopyMark
   /** the highest height for which the key has signed, or may have when the copy was made */
   #signed: number
   /** blocks in a row */
   #quiet = 0
 
-  constructor({ address, mark, signedHeight }: CopyWatchOptions) {
-    this.#address = address
+  constructor({ addresses, mark, signedHeight }: CopyWatchOptions) {
+    this.#addresses = addresses
     this.#mark = mark
     this.#signed = Math.max(mark.height, signedHeight)
   }
 
   /** Looks for the key's signature in a commit of the chain; the commit was verified. */
   inspect(commit: Commit): void {
-    if (hasSigned(commit, this.#address)) this.sawSignature(commit.height)
+    if (hasSigned(commit, this.#addresses)) this.sawSignature(commit.height)
   }
 
   /** The key has signed for this height, elsewhere. */
@@ -76,8 +75,7 @@ export class CopyWatch {
     nowMs: number,
   ): boolean {
     const isLive = Math.abs(nowMs - timeMs) <= LIVE_MS
-    const isValidator = validators.some(({ address }) => equalBytes(address, this.#address))
-    this.#quiet = isLive && isValidator && height > this.#signed ? this.#quiet + 1 : 0
+    this.#quiet = isLive && hasKeyIn({ validators }, this.#addresses) && height > this.#signed ? this.#quiet + 1 : 0
     if (this.#quiet < QUIET_BLOCKS) return false
     this.#mark.remove()
     return true

@@ -24,20 +24,21 @@ interface Abstention {
 }
 
 /**
- * Looks for signatures of this node's key that are missing in its log. If there is one, the directory is an old copy, or the log was
+ * Looks for signatures of this node's keys that are missing in its log. If there is one, the directory is an old copy, or the log was
  * deleted, and the key may already have signed for the open height. It cannot have signed for the next height before the open one was
  * decided, so after that decision it is safe to sign again.
  */
 export class DoubleSignGuard {
-  readonly #address: Uint8Array
+  readonly #addresses: readonly Uint8Array[]
   readonly #recovery: Recovery
   /** the log was new when the database had blocks already */
   #isLogNew: boolean
   /** the chain holds a signature that the log lacks */
   #foundUnknown = false
 
-  constructor(address: Uint8Array, recovery: Recovery, isLogNew: boolean) {
-    this.#address = address
+  /** @param addresses of all keys of this node's validator: the log has what was signed with any of them */
+  constructor(addresses: readonly Uint8Array[], recovery: Recovery, isLogNew: boolean) {
+    this.#addresses = addresses
     this.#recovery = recovery
     this.#isLogNew = isLogNew
   }
@@ -47,7 +48,7 @@ export class DoubleSignGuard {
     const last = this.#recovery.lastSigned
     const { height, round } = commit
     const isKnown = last !== undefined && comparePositions(last, { height, round, step: SIGNED_STEPS.precommit }) >= 0
-    if (!isKnown && hasSigned(commit, this.#address)) this.#foundUnknown = true
+    if (!isKnown && hasSigned(commit, this.#addresses)) this.#foundUnknown = true
   }
 
   /** Whether to abstain when consensus begins after `state`; undefined: the signer may sign. */
@@ -63,7 +64,7 @@ export class DoubleSignGuard {
       return { throughHeight: last.height, endsByTimeout: false, why }
     }
     const isUnknown = this.#foundUnknown
-    const isLogNew = this.#isLogNew && last === undefined && isValidator(state.validators, this.#address)
+    const isLogNew = this.#isLogNew && last === undefined && hasKeyIn(state.validators, this.#addresses)
     // Only once: from now on this process knows what it has signed.
     this.#isLogNew = false
     this.#foundUnknown = false
@@ -79,15 +80,17 @@ export class DoubleSignGuard {
   }
 }
 
-/** Whether the validator's precommit, for the block or nil, is in the commit. */
-export function hasSigned(commit: Commit, address: Uint8Array): boolean {
+/** Whether a precommit of the validator's keys, for the block or nil, is in the commit. */
+export function hasSigned(commit: Commit, addresses: readonly Uint8Array[]): boolean {
   return commit.signatures.some(
-    ({ flag, validatorAddress }) => flag !== BLOCK_ID_FLAGS.absent && equalBytes(validatorAddress, address),
+    ({ flag, validatorAddress }) =>
+      flag !== BLOCK_ID_FLAGS.absent && addresses.some((address) => equalBytes(validatorAddress, address)),
   )
 }
 
-function isValidator({ validators }: ValidatorSet, address: Uint8Array): boolean {
-  return validators.some((validator) => equalBytes(validator.address, address))
+/** Whether one of the keys is in the set. */
+export function hasKeyIn({ validators }: Pick<ValidatorSet, 'validators'>, addresses: readonly Uint8Array[]): boolean {
+  return validators.some((validator) => addresses.some((address) => equalBytes(validator.address, address)))
 }
 
 /** A validator that cannot know what it has signed waits this long: for its own old votes from peers, or for a decision. */

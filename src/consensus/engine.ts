@@ -65,11 +65,23 @@ export class ConsensusEngine {
     this.#options = options
     this.#environment = environment
     this.#state = state
-    this.#rounds = new RoundState({ chain, state, address: signer?.address, verify })
-    this.#gossip = new Gossip({ ownAddress: signer?.address })
+    // The key of the validator may change between heights.
+    this.#rounds = new RoundState({
+      chain,
+      state,
+      verify,
+      get address() {
+        return signer?.address
+      },
+    })
+    this.#gossip = new Gossip({
+      get ownAddress() {
+        return signer?.address
+      },
+    })
     this.#outbox = new Outbox(environment.wal, (error) => this.#halt(error))
     this.#timers = new StepTimers(chain, environment, (timeout) => this.#expired(timeout))
-    this.#proposer = signer && new BlockProposer(environment, chain.genesisHash, signer.address)
+    this.#proposer = signer && new BlockProposer(environment, chain.genesisHash, signer)
     this.#decision = new Decision(environment.wal)
     this.#ownMessages = new OwnMessages(signer, environment)
     this.#catchUp = new CatchUp(environment)

@@ -19,7 +19,7 @@ export interface AskedSignature<T> {
 
 /** The validator's signer; see signer.ts. Signed messages must not leave the process before the log's next sync (outbox.ts). */
 export interface ConsensusSigner {
-  /** 20 bytes */
+  /** 20 bytes; another one from the height on where the validator's key changes */
   readonly address: Uint8Array
   /**
    * @returns undefined when it abstains, because it cannot know whether it has signed for this step, or has nobody to ask

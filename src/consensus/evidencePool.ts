@@ -9,8 +9,8 @@ export interface EvidencePoolOptions {
   readonly genesisHash: Uint8Array
   readonly genesisTimeMs: number
   readonly params: Pick<EvidenceParams, 'maxAgeBlocks' | 'maxAgeMs'>
-  /** of this node's validator */
-  readonly ownAddress: Uint8Array | undefined
+  /** of the keys of this node's validator */
+  readonly ownAddresses: readonly Uint8Array[]
   readonly store: EvidenceStore
   /** the newest decided block */
   readonly last: DecidedHeight
@@ -81,10 +81,10 @@ export class EvidencePool {
    * @returns the evidence for the peers, if that height is decided; otherwise `decided` will return it
    */
   addEquivocation(first: Vote, second: Vote, validators: ValidatorSet): Evidence | undefined {
-    const { ownAddress, genesisTimeMs, warn } = this.#options
+    const { ownAddresses, genesisTimeMs, warn } = this.#options
     const { height, round, type, validatorAddress } = first
     const fields = { validator: bytesToHex(validatorAddress), height, round, type }
-    if (ownAddress !== undefined && equalBytes(ownAddress, validatorAddress)) {
+    if (ownAddresses.some((own) => equalBytes(own, validatorAddress))) {
       warn('THIS VALIDATOR SIGNED TWO DIFFERENT VOTES: its key is used twice, stop one of the nodes', fields)
     } else {
       warn('a validator signed two different votes', fields)

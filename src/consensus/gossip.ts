@@ -26,6 +26,11 @@ export interface Send {
 /** A proposal, part or vote that was new and valid. */
 export type AcceptedInput = Extract<Input, { readonly kind: 'proposal' | 'part' | 'vote' }>
 
+interface GossipOptions {
+  /** of this node's validator at the present height, read each time; undefined: none */
+  readonly ownAddress: Uint8Array | undefined
+}
+
 /**
  * Decides which messages are sent to which peers. Own messages are sent to all peers. New messages of others are relayed to the peers
  * that do not get them from their author, so that in a full mesh no message is sent twice. The rest is anti-entropy: nodes announce
@@ -33,7 +38,7 @@ export type AcceptedInput = Extract<Input, { readonly kind: 'proposal' | 'part' 
  * message. Deterministic; its only clock is the argument of `sweep`.
  */
 export class Gossip {
-  readonly #ownAddress: Uint8Array | undefined
+  readonly #options: GossipOptions
   readonly #peers = new Map<PeerId, GossipPeer>()
   readonly #arrivals = new Arrivals()
   readonly #catchUp = new CatchUpPeerSelector()
@@ -57,8 +62,8 @@ export class Gossip {
   /** height at the last sweep */
   #sweptHeight = 0
 
-  constructor({ ownAddress }: { readonly ownAddress: Uint8Array | undefined }) {
-    this.#ownAddress = ownAddress
+  constructor(options: GossipOptions) {
+    this.#options = options
   }
 
   /** @param validatorAddress the validator that the peer has proved to be */
@@ -162,7 +167,8 @@ export class Gossip {
   }
 
   #serve(peer: GossipPeer, view: RoundStateView): Send[] {
-    const own = this.#ownAddress === undefined ? -1 : validatorIndexOf(view.validators, this.#ownAddress)
+    const { ownAddress } = this.#options
+    const own = ownAddress === undefined ? -1 : validatorIndexOf(view.validators, ownAddress)
     const messages = missingMessages({
       view,
       peer,
@@ -282,7 +288,7 @@ export class Gossip {
 
   #updateDirect(): void {
     const direct = createBitSet(this.#validators.length)
-    const addresses = [this.#ownAddress]
+    const addresses = [this.#options.ownAddress]
     for (const peer of this.#peers.values()) if (peer.isHeard(this.#tick)) addresses.push(peer.validatorAddress)
     for (const address of addresses) {
       const index = address === undefined ? -1 : validatorIndexOf({ validators: this.#validators }, address)

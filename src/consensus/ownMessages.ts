@@ -126,18 +126,18 @@ interface Proposing {
 export class BlockProposer {
   readonly #environment: Pick<ConsensusEnvironment, 'nowMs' | 'setTimer' | 'build'>
   readonly #genesisHash: Uint8Array
-  readonly #address: Uint8Array
+  readonly #signer: Pick<ConsensusSigner, 'address'>
   #proposing: Proposing | undefined
   #cancelWait: (() => void) | undefined
 
   constructor(
     environment: Pick<ConsensusEnvironment, 'nowMs' | 'setTimer' | 'build'>,
     genesisHash: Uint8Array,
-    address: Uint8Array,
+    signer: Pick<ConsensusSigner, 'address'>,
   ) {
     this.#environment = environment
     this.#genesisHash = genesisHash
-    this.#address = address
+    this.#signer = signer
   }
 
   /**
@@ -161,7 +161,7 @@ export class BlockProposer {
     const request: ProposalRequest = {
       height,
       timeMs: Math.max(this.#environment.nowMs(), state.lastBlockTimeMs + 1),
-      proposerAddress: this.#address,
+      proposerAddress: this.#signer.address,
       parentConsensusHash: state.lastHeight === 0 ? this.#genesisHash : state.lastBlockId.hash,
       maxBytes: state.params.maxBytes,
       lastCommit,

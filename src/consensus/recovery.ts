@@ -9,6 +9,7 @@ import type { DecidedBlock, FinalizeResult } from './application.ts'
 import { advanceState, type ConsensusState, checkBlock } from './consensusState.ts'
 import { isQuorum } from './quorum.ts'
 import { comparePositions, type LastSigned, lastSignedOf } from './signer.ts'
+import type { ValidatorKeys } from './validatorKeys.ts'
 import type { WalOptions } from './wal.ts'
 import { entryHeight, isSignerEntry, type WalEntry } from './walEntry.ts'
 
@@ -142,8 +143,7 @@ export class Recovery {
 /** What the checks of the log need. */
 interface RecoveryContext {
   readonly recovery: Recovery
-  /** of this node's validator key */
-  readonly publicKey: Uint8Array
+  readonly keys: Pick<ValidatorKeys, 'keyIn'>
   readonly verify: VerifySignature
   /** whether the application's last block came with a snapshot: no log has it. By default false. */
   readonly isFromSnapshot?: boolean
@@ -220,14 +220,14 @@ export function decidesAlone(set: ValidatorSet, publicKey: Uint8Array): boolean 
  * have to come from peers; if no peer can have them, the node must not start.
  */
 function checkOpenHeight(context: RecoveryContext, state: ConsensusState): void {
-  const { recovery, publicKey, warn } = context
+  const { recovery, keys, warn } = context
   const { lastHeight, validators } = state
   const height = lastHeight + 1
   checkOwnEntries(context, state)
   const signed = recovery.lastSigned?.height ?? 0
   const isLost = signed === height && !hasOwnEntry(recovery, height)
   if (recovery.highest <= height && signed <= height && !isLost) return
-  if (!decidesAlone(validators, publicKey)) {
+  if (!decidesAlone(validators, keys.keyIn(validators).publicKey)) {
     const fields = { height: lastHeight, walHeight: Math.max(recovery.highest, signed) }
     warn('the database is older than the write-ahead log; the blocks between have to come from peers', fields)
     return
@@ -247,7 +247,7 @@ export function hasOwnEntry(recovery: Recovery, height: number): boolean {
   return recovery.openEntries(height).some(isSignerEntry)
 }
 
-function checkOwnEntries({ recovery, publicKey, verify }: RecoveryContext, state: ConsensusState): void {
+function checkOwnEntries({ recovery, keys, verify }: RecoveryContext, state: ConsensusState): void {
   const { chainId, lastHeight } = state
   const height = lastHeight + 1
   for (const entry of recovery.openEntries(height)) {
@@ -256,6 +256,7 @@ function checkOwnEntries({ recovery, publicKey, verify }: RecoveryContext, state
       entry.kind === 'proposal'
         ? [proposalSignBytes(chainId, entry.proposal), entry.proposal]
         : [voteSignBytes(chainId, entry.vote), entry.vote]
+    const { publicKey } = keys.keyIn(entryHeight(entry) === height ? state.validators : state.lastValidators)
     if (verify(publicKey, bytes, signature)) continue
     throw new RecoveryError(
       `the ${entry.kind} for height ${height} in the write-ahead log was signed with another key: use that key, or move the wal directory away`,

@@ -24,7 +24,7 @@ interface RoundStateOptions {
   readonly chain: EngineChain
   /** after the last decided block */
   readonly state: ConsensusState
-  /** of this node's validator, 20 bytes; undefined: the node follows without voting */
+  /** of this node's validator, 20 bytes, read when a height begins; undefined: the node follows without voting */
   readonly address: Uint8Array | undefined
   readonly verify: VerifySignature
 }
@@ -53,8 +53,10 @@ const CACHED_SIGNATURES = 1024
  */
 export class RoundState implements RoundStateView {
   readonly chain: EngineChain
-  readonly address: Uint8Array | undefined
   readonly verify: VerifySignature
+  readonly #options: Pick<RoundStateOptions, 'address'>
+  /** of this node's validator at this height */
+  address: Uint8Array | undefined
 
   /** after the last decided block */
   state: ConsensusState
@@ -93,8 +95,10 @@ export class RoundState implements RoundStateView {
   proposerOf: (round: number) => Validator
   #effects: Effect[] = []
 
-  constructor({ chain, state, address, verify }: RoundStateOptions) {
+  constructor(options: RoundStateOptions) {
+    const { chain, state, address, verify } = options
     this.chain = chain
+    this.#options = options
     this.address = address
     this.verify = cacheSignatures(verify, CACHED_SIGNATURES)
     this.state = state
@@ -219,6 +223,7 @@ export class RoundState implements RoundStateView {
     this.early = new EarlyMessages(this.height + 1, state.nextValidators)
     this.decided = undefined
     this.recent = []
+    this.address = this.#options.address
     this.ownIndex = this.address === undefined ? -1 : validatorIndexOf(state.validators, this.address)
     this.proposerOf = createProposerLookup(state.validators)
     return early

@@ -102,7 +102,7 @@ function voteStep(vote: Pick<UnsignedVote, 'type'>): LastSigned['step'] {
 
 /**
  * Signs proposals and votes: each (height, round, step) at most once, and never an earlier one than the last (CometBFT
- * privval/file.go). The write-ahead log is its memory. A signature is appended to it at once, and must not leave the process, in a
+ * privval/file.go), whatever key the height has. The write-ahead log is its memory. A signature is appended to it at once, and must not leave the process, in a
  * message or in a decided block, before the log's next sync (outbox.ts).
  *
  * A remote signer answers later. What it is asked is appended first, and must be on stable storage before it leaves: whatever becomes of
@@ -123,7 +123,7 @@ export class Signer implements ConsensusSigner {
     this.#decidedHeight = options.decidedHeight
   }
 
-  /** 20 bytes */
+  /** 20 bytes; of the present height, where there are several keys */
   get address(): Uint8Array {
     return this.#options.key.address
   }
@@ -237,7 +237,8 @@ export class Signer implements ConsensusSigner {
     // A signer that has signed a vote before gives it with the time of then. A proposal's time is that of its block.
     const signed = message.kind === 'vote' ? atTime(message, timestampMs) : message
     const signBytes = signBytesOf(chainId, signed)
-    if (!verify(key.publicKey, signBytes, signature)) {
+    const { publicKey } = key.at?.(position.height) ?? key
+    if (!verify(publicKey, signBytes, signature)) {
       onWrongAnswer?.(`the signature of ${describe(position)} is wrong`)
       return undefined
     }

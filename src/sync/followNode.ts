@@ -20,7 +20,7 @@ export interface FollowedConsensus {
 export interface FollowNodeOptions {
   readonly consensus: FollowedConsensus
   readonly transport: Pick<Transport, 'fetchBlocks' | 'punish'>
-  /** of this node's validator key, 20 bytes; undefined when it has none */
+  /** of this node's validator key, 20 bytes, read each time; undefined when it has none */
   readonly ownAddress: Uint8Array | undefined
   /** Checks commits, in other threads if possible. Returns for each why it is invalid. */
   readonly verifyCommits: (checks: readonly CommitCheck[]) => Promise<readonly (string | undefined)[]>
@@ -113,7 +113,13 @@ export function followNode(options: FollowNodeOptions): NodeFollower {
     log: options.log,
   }
   const { state } = consensus
-  const follower = new Follower({ environment, state, ownAddress: options.ownAddress })
+  const follower = new Follower({
+    environment,
+    state,
+    get ownAddress() {
+      return options.ownAddress
+    },
+  })
   return {
     get status() {
       return follower.status

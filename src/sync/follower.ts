@@ -40,7 +40,7 @@ interface FollowerOptions {
   readonly environment: FollowerEnvironment
   /** after the newest block */
   readonly state: ConsensusState
-  /** of this node's validator key, 20 bytes */
+  /** of this node's validator key, 20 bytes; read each time, as the key may change */
   readonly ownAddress: Uint8Array | undefined
   readonly verify?: VerifySignature
   readonly limits?: SyncLimits

@@ -3,8 +3,9 @@ import type { MessagePort } from 'node:worker_threads'
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import type { Evidence } from '../chain/consensus/types.ts'
 import type { Config } from '../config/config.ts'
+import type { ValidatorIdentity } from '../consensus/validatorKeys.ts'
 import type { EngineChoice } from '../evm/engines/createEngine.ts'
-import type { NodeIdentity, OwnValidator } from '../rpc/comet/status.ts'
+import type { NodeIdentity } from '../rpc/comet/status.ts'
 import type { TracingChannel } from '../telemetry/spans.ts'
 import type { MetricsSnapshot } from '../telemetry/threadMetrics.ts'
 import { type NodeCopies, serveEvidence } from './cometNode.ts'
@@ -29,7 +30,7 @@ export interface ClientThreadsOptions {
   readonly chain: ChainConfig
   readonly clientVersion: string
   readonly identity: NodeIdentity
-  readonly validator: OwnValidator
+  readonly validator: readonly ValidatorIdentity[]
   readonly nodeState: NodeState
   /** what socket threads know of consensus and the network */
   readonly copies: NodeCopies

@@ -70,7 +70,7 @@ export interface NetworkTransportOptions {
   readonly reports: MessagePort
   /** the other end of `NetworkData.evidence` */
   readonly evidence: MessagePort
-  /** consensus address of this node: its own votes are sent before those that it relays */
+  /** consensus address of this node, read each time, as its key may change: its own votes are sent before those that it relays */
   readonly ownAddress: Uint8Array
   /** called when the number of connected peers has changed */
   readonly onPeerCount: (count: number) => void
@@ -87,7 +87,7 @@ export interface NetworkTransport extends Transport {
  * go there together. {@link NetworkReports} is the other end.
  */
 export function createNetworkTransport(options: NetworkTransportOptions): NetworkTransport {
-  const { service, control, reports, ownAddress } = options
+  const { service, control, reports } = options
   /** handle of each connected peer, and back */
   const handles = new Map<PeerId, number>()
   const peers = new Map<number, PeerId>()
@@ -142,7 +142,7 @@ export function createNetworkTransport(options: NetworkTransportOptions): Networ
       if (receivers.length === 0) return
       sendings.push({
         handles: receivers,
-        priority: priorityOf(message, ownAddress),
+        priority: priorityOf(message, options.ownAddress),
         bytes: encodeConsensusMessage(message),
       })
       if (sendings.length === 1) queueMicrotask(flush)

@@ -26,8 +26,10 @@ import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/configError.ts'
 import { checkJoining } from '../config/startRules.ts'
 import { trustPeriodOf } from '../config/syncDecision.ts'
+import { type ConsensusKey, localKey } from '../consensus/consensusKey.ts'
 import { setLogAside } from '../consensus/setLogAside.ts'
 import { createValidatorKey, loadPublicKey, loadValidatorKey, type ValidatorKey } from '../consensus/validatorKey.ts'
+import { ValidatorKeys } from '../consensus/validatorKeys.ts'
 import { createNodeKey, loadNodeKey, type NodeKey } from '../p2p/nodeKey.ts'
 import { ed25519Address } from '../primitives/ed25519.ts'
 import { damagedContents } from '../storage/damage.ts'
@@ -87,6 +89,8 @@ export interface Home {
   readonly ownKey: ValidatorKey | undefined
   /** undefined: there are no remote signers, or the home was not opened for a start */
   readonly signerPort: SignerPort | undefined
+  /** that key, and another one while the validator rotates its key */
+  readonly validatorKeys: ValidatorKeys
   readonly nodeKey: NodeKey
 }
 
@@ -144,6 +148,8 @@ async function open(
     const ownKey = config.signer === undefined ? loadValidatorKey(paths.validatorKey) : undefined
     const publicKey = keyFile.load()
     if (publicKey === undefined) throw new Error(`${paths.validatorKey} has gone`)
+    const identity = { publicKey, address: ed25519Address(publicKey) }
+    const nextKey = loadValidatorKey(paths.nextValidatorKey)
     const chain = chainConfigOf(genesis)
     const { pruning, blockHistory, snapshots, joining } = config
     const trustPeriodMs = trustPeriodOf(joining, genesisTimes(genesis))
@@ -158,7 +164,11 @@ async function open(
       validators: createValidatorSet(genesisValidators(genesis)),
       maxGas: Number(genesis.consensus.params.block.max_gas),
       headers,
-      validatorKey: { publicKey, address: ed25519Address(publicKey) },
+      validatorKey: identity,
+      validatorKeys: new ValidatorKeys([
+        signerPort?.key ?? (ownKey === undefined ? withoutSigner(identity) : localKey(ownKey)),
+        ...(nextKey === undefined ? [] : [localKey(nextKey)]),
+      ]),
       ownKey,
       signerPort,
       nodeKey: loadOrCreateNodeKey(paths),
@@ -168,6 +178,11 @@ async function open(
     await lock.release()
     throw error
   }
+}
+
+/** The key of a remote signer where nobody listens for it: commands that sign nothing open the home, too. */
+function withoutSigner(identity: Pick<ValidatorKey, 'address' | 'publicKey'>): ConsensusKey {
+  return { ...identity, sign: () => undefined }
 }
 
 /** Where the public key of this node's validator is: no key is made where remote signers have it. */

@@ -7,7 +7,8 @@ import type { RunningNode } from '../cli/ports.ts'
 import type { Config } from '../config/config.ts'
 import { asksForSnapshot, checkRuntime } from '../config/startRules.ts'
 import { VERSION } from '../config/version.ts'
-import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
+import { hasKeyIn } from '../consensus/doubleSignGuard.ts'
+import { bytesToHex } from '../primitives/bytes.ts'
 import type { HeightTimes } from '../rpc/comet/json/roundState.ts'
 import type { StartServer } from '../rpc/startServer.ts'
 import { nameDamagedFile } from '../storage/verifyFiles.ts'
@@ -92,7 +93,7 @@ async function start(
   undo: UndoList,
 ): Promise<RunningNode> {
   signal.throwIfAborted()
-  const { chain, paths, validatorKey, nodeKey } = home
+  const { chain, paths, validatorKeys, nodeKey } = home
   for (const warning of home.init.warnings) logger.warn(warning)
   const threadMetrics = createThreadMetrics('main')
   const metrics = createConsensusMetrics(threadMetrics.registry)
@@ -152,7 +153,7 @@ async function start(
       rpcAddress: config.rpc.publicUrl ?? '',
       isIndexed: config.index === 'all',
     },
-    validator: { address: validatorKey.address, publicKey: validatorKey.publicKey },
+    validator: validatorKeys.all,
     nodeState,
     copies,
     addEvidence: (evidence) => consensus?.service.addEvidence(evidence),
@@ -176,7 +177,7 @@ async function start(
   const application = executorApplication(threads.executor)
   const info = await unlessAborted(signal, application.info())
   const signers = [info.validators, info.nextValidators].flatMap(({ validators }) => validators)
-  const isValidator = signers.some(({ address }) => equalBytes(address, validatorKey.address))
+  const isValidator = hasKeyIn({ validators: signers }, validatorKeys.addresses)
   const runtimeWarning = checkRuntime(process.versions.node, isValidator)
   if (runtimeWarning !== undefined) logger.warn(runtimeWarning)
   const decisions = followDecisions(info, metrics, logger.child({ part: 'consensus' }))
@@ -187,7 +188,9 @@ async function start(
   const transport = createNetworkTransport({
     service: threads.network,
     ...threads.networkPorts,
-    ownAddress: validatorKey.address,
+    get ownAddress() {
+      return validatorKeys.address
+    },
     onPeerCount: (count) => {
       setPeerCount(nodeState, count)
       metrics.peers.set(count)

@@ -7,6 +7,7 @@ import { createClientAddresses } from '../config/clientAddress.ts'
 import type { CallRights, PrivateListenerConfig } from '../config/config.ts'
 import type { Namespace } from '../config/namespaces.ts'
 import type { AddressRange } from '../config/valueKind.ts'
+import type { ValidatorIdentity } from '../consensus/validatorKeys.ts'
 import type { EngineChoice } from '../evm/engines/createEngine.ts'
 import type { PooledTransaction } from '../mempool/types.ts'
 import { equalBytes } from '../primitives/bytes.ts'
@@ -15,7 +16,7 @@ import { checkKnownAnswers, PRIMITIVE_ANSWERS } from '../primitives/selfTest.ts'
 import { createClientBudget } from '../rpc/clientBudget.ts'
 import { createCometEventHub } from '../rpc/comet/eventHub.ts'
 import { createCometMethods } from '../rpc/comet/methods.ts'
-import type { NodeIdentity, OwnValidator } from '../rpc/comet/status.ts'
+import type { NodeIdentity } from '../rpc/comet/status.ts'
 import { createDispatcher } from '../rpc/dispatch.ts'
 import { createShortCalls } from '../rpc/eth/shortCalls.ts'
 import { createEventLoopQuota } from '../rpc/eventLoopQuota.ts'
@@ -92,7 +93,7 @@ export interface SocketData extends RpcThreadData {
   readonly main: MessagePort
   readonly genesisPath: string
   readonly identity: NodeIdentity
-  readonly validator: OwnValidator
+  readonly validator: readonly ValidatorIdentity[]
 }
 
 export type SocketService = typeof service

@@ -5,7 +5,7 @@ import type { ValidatorSet } from '../chain/consensus/types.ts'
 import type { Application, ApplicationInfo } from '../consensus/application.ts'
 import { systemClock } from '../consensus/clock.ts'
 import { createClockWatch } from '../consensus/clockWatch.ts'
-import { localKey } from '../consensus/consensusKey.ts'
+import type { ConsensusKey } from '../consensus/consensusKey.ts'
 import { type ConsensusService, type DecidedEvent, openConsensusService } from '../consensus/consensusService.ts'
 import { engineChainOf } from '../consensus/consensusState.ts'
 import { createKeyAlarm } from '../consensus/doubleSignGuard.ts'
@@ -67,9 +67,8 @@ export interface RunningConsensus {
  */
 export async function startConsensus(parts: ConsensusParts): Promise<RunningConsensus> {
   const { home, application, transport, decisions, metrics, traces, onHalt } = parts
-  const { paths, chain, validatorKey, ownKey, signerPort } = home
-  const key = signerPort?.key ?? (ownKey && localKey(ownKey))
-  if (key === undefined) throw new Error('the home was opened without its consensus key')
+  const { paths, chain, validatorKeys, ownKey, signerPort } = home
+  if (signerPort === undefined && ownKey === undefined) throw new Error('the home was opened without its consensus key')
   const log = parts.logger.child({ part: 'consensus' })
   const syncLog = parts.logger.child({ part: 'sync' })
 
@@ -77,7 +76,7 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
   // 1.
   const service = await openConsensusService({
     application,
-    key,
+    keys: validatorKeys,
     chain: engineChainOf(chain, APP_VERSION, home.maxGas),
     wal: { directory: paths.wal, randomBytes, warn: (message, fields) => log.warn(fields, message) },
     evidenceStore: openEvidenceFiles(join(paths.wal, 'evidence')),
@@ -108,7 +107,7 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
   })
 
   signerPort?.key.onAvailable(() => service.resumeSigning())
-  if (copy !== undefined) warnOfCopy(log, service.state.validators, validatorKey)
+  if (copy !== undefined) warnOfCopy(log, service.state.validators, validatorKeys.keyIn(service.state.validators))
 
   // 2.
   let reserved: ValidatorSet['validators'] | undefined
@@ -124,7 +123,9 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
     consensus: service,
     transport,
     // A copy waits for peers, even where it alone could decide.
-    ownAddress: copy === undefined ? validatorKey.address : undefined,
+    get ownAddress() {
+      return copy === undefined ? validatorKeys.address : undefined
+    },
     verifyCommits: createCommitVerifier(
       parts.views.map((view) => (packed) => despiteStops(() => view.checkCommits(packed))),
     ),
@@ -175,7 +176,11 @@ function traceDecision(traces: RoundTraces, { decided: { block, seenCommit }, ti
 }
 
 /** The directory is a copy: says when its validator signs, if it is one. */
-function warnOfCopy(log: Logger, validators: ValidatorSet, { address, publicKey }: Home['validatorKey']): void {
+function warnOfCopy(
+  log: Logger,
+  validators: ValidatorSet,
+  { address, publicKey }: Pick<ConsensusKey, 'address' | 'publicKey'>,
+): void {
   if (decidesAlone(validators, publicKey)) {
     log.warn(
       'this directory is a copy, so its validator signs nothing; as it alone decides the blocks, there will be none: when the original ' +

@@ -14,6 +14,7 @@ import { type ConsensusService, openConsensusService } from '../../src/consensus
 import { engineChainOf } from '../../src/consensus/consensusState.ts'
 import { openEvidenceFiles } from '../../src/consensus/evidenceStore.ts'
 import { createValidatorKey, validatorKey } from '../../src/consensus/validatorKey.ts'
+import { ValidatorKeys } from '../../src/consensus/validatorKeys.ts'
 import type { WalDisk } from '../../src/consensus/wal.ts'
 import { chooseEngine, createEngine } from '../../src/evm/engines/createEngine.ts'
 import type { PooledTransaction } from '../../src/mempool/types.ts'
@@ -135,7 +136,7 @@ export async function openLocalNode(options: LocalNodeOptions): Promise<LocalNod
     const wal = join(options.directory, 'wal')
     const consensus = await openConsensusService({
       application: executor.application,
-      key: localKey(KEY),
+      keys: new ValidatorKeys([localKey(KEY)]),
       chain: engineChainOf(chain, 0, Number(GENESIS.consensus.params.block.max_gas)),
       wal: {
         directory: wal,

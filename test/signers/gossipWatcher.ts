@@ -1,6 +1,6 @@
 import { proposalSignBytes, voteSignBytes } from '../../src/chain/consensus/vote.ts'
 import { decodeConsensusMessage } from '../../src/consensus/messages.ts'
-import type { PersistentPeer } from '../../src/p2p/peerManager.ts'
+import type { PersistentPeer } from '../../src/p2p/peerPolicy.ts'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
 import { startNode } from '../unit/p2p/testNode.ts'
 

@@ -122,7 +122,9 @@ export const BROKEN_ENGINES: Readonly<Record<string, CreateEngine>> = {
     const engine: ConsensusEngine = new ConsensusEngine({
       ...options,
       signer: {
-        address: signer.address,
+        get address() {
+          return signer.address
+        },
         stageProposal: (proposal) => signer.stageProposal(proposal),
         stageVote: (vote) => {
           const { proposal } = engine.roundState

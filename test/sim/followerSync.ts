@@ -24,7 +24,9 @@ export class FollowerSync {
     this.#follower = new Follower({
       environment: this.#environment(),
       state: process.stateNow(),
-      ownAddress: node.key?.address,
+      get ownAddress() {
+        return node.process?.ownAddress
+      },
       verify: node.simulation.scheme.verify,
     })
   }

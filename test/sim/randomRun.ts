@@ -78,6 +78,7 @@ export function randomRun({ seed, validators, mode, overrides, trace }: RandomRu
   if (random.oneIn(3)) powers[validators - 1] = 0
   const byzantine = chooseByzantine(random, powers)
   const churns = random.oneIn(3)
+  const rotates = churns && seed % 2 === 0
   const simulation = new Simulation({
     seed,
     validators,
@@ -95,7 +96,9 @@ export function randomRun({ seed, validators, mode, overrides, trace }: RandomRu
             powers,
             byzantine: new Set(byzantine.keys()),
             oneIn: random.between(1, 4),
+            ...(rotates && { rotatesOneIn: 3 }),
           }),
+          rotates,
         }
       : {}),
     ...withoutUndefined({ makeTxs: chooseTxs(random), trace }),

@@ -4,6 +4,7 @@ import { validatorIndexOf } from '../../src/chain/consensus/validatorSet.ts'
 import { createClockWatch } from '../../src/consensus/clockWatch.ts'
 import type { EvidenceStore } from '../../src/consensus/evidenceStore.ts'
 import { type ConsensusMessage, decodeConsensusMessage, encodeConsensusMessage } from '../../src/consensus/messages.ts'
+import { equalBytes } from '../../src/primitives/bytes.ts'
 import type { Random } from '../fuzz/random.ts'
 import type { Byzantine } from './byzantine/byzantine.ts'
 import { type EncodedBlock, encodeServed } from './encodedBlock.ts'
@@ -21,6 +22,8 @@ interface SimNodeOptions {
   readonly simulation: Simulation
   /** undefined: a full node */
   readonly key: SimKey | undefined
+  /** to which its validator rotates, in order */
+  readonly nextKeys?: readonly SimKey[]
   readonly random: Random
   readonly byzantine: Byzantine | undefined
 }
@@ -47,6 +50,8 @@ export class SimNode {
   readonly index: number
   readonly id: string
   readonly key: SimKey | undefined
+  /** all its keys, the first one included */
+  readonly keys: readonly SimKey[]
   readonly simulation: Simulation
   readonly random: Random
   readonly byzantine: Byzantine | undefined
@@ -84,10 +89,11 @@ export class SimNode {
   /** what the process that starts next has to remember */
   #expected: string | undefined
 
-  constructor({ index, simulation, key, random, byzantine }: SimNodeOptions) {
+  constructor({ index, simulation, key, nextKeys = [], random, byzantine }: SimNodeOptions) {
     this.index = index
     this.id = simulation.peerId(index)
     this.key = key
+    this.keys = key === undefined ? [] : [key, ...nextKeys]
     this.simulation = simulation
     this.random = random
     this.byzantine = byzantine
@@ -185,7 +191,7 @@ export class SimNode {
     // A decided block is executed at the restart, which then is at the next height.
     const isOpen = view.commitRound < 0 && view.height === this.application.height + 1
     // A node without a vote logs only decisions.
-    const votes = this.key !== undefined && validatorIndexOf(view.validators, this.key.address) >= 0
+    const votes = this.keys.some(({ address }) => validatorIndexOf(view.validators, address) >= 0)
     return isOpen && votes ? fingerprint(view) : undefined
   }
 
@@ -227,6 +233,15 @@ export class SimNode {
     this.application = application.copy()
     this.#evidenceTexts.clear()
     for (const [name, text] of evidenceTexts) this.#evidenceTexts.set(name, text)
+  }
+
+  /** Its process has signed a vote: at one height it uses one key, whatever happens to it. */
+  signed(vote: Vote): void {
+    const other = this.signedVotes.findLast(({ height }) => height === vote.height)
+    if (other !== undefined && !equalBytes(other.validatorAddress, vote.validatorAddress)) {
+      this.simulation.monitor.report('two keys at one height', `node ${this.index} height ${vote.height}`)
+    }
+    this.signedVotes.push(vote)
   }
 
   evidenceStore(): EvidenceStore {

@@ -9,6 +9,7 @@ import { EvidencePool } from '../../src/consensus/evidencePool.ts'
 import type { ConsensusMessage } from '../../src/consensus/messages.ts'
 import { checkRecovery, Recovery } from '../../src/consensus/recovery.ts'
 import { Signer } from '../../src/consensus/signer.ts'
+import { ValidatorKeys } from '../../src/consensus/validatorKeys.ts'
 import { forgeProposal, forgeVote } from './byzantine/forge.ts'
 import { CatchUp } from './catchUp.ts'
 import { shortHash } from './describeMessage.ts'
@@ -41,6 +42,7 @@ export class SimProcess {
   #follower: FollowerSync | undefined
   #signer: ConsensusSigner | undefined
   #memory: Signer | undefined
+  readonly #keys: ValidatorKeys | undefined
   #watch: DoubleSignMonitor | undefined
   #closing: EngineLike | undefined
   #isByzantineStarted = false
@@ -64,12 +66,15 @@ export class SimProcess {
     this.#catchUp = new CatchUp(this)
     const start = this.stateNow()
     const warn = (message: string, fields: Readonly<Record<string, unknown>>): void => this.#warn(message, fields)
-    if (key !== undefined && node.isHonest) {
-      checkRecovery({ recovery: this.#recovery, publicKey: key.publicKey, verify: scheme.verify, warn }, start)
+    const [first, ...next] = node.keys.map(consensusKeyOf)
+    const keys = first && new ValidatorKeys([node.remoteSigner?.keyFor(this) ?? first, ...next])
+    this.#keys = keys
+    if (keys !== undefined && node.isHonest) {
+      checkRecovery({ recovery: this.#recovery, keys, verify: scheme.verify, warn }, start)
     }
-    this.#guard = key && new DoubleSignGuard(key.address, this.#recovery, isLogNew && application.height > 0)
+    this.#guard = keys && new DoubleSignGuard(keys.addresses, this.#recovery, isLogNew && application.height > 0)
     this.#guard?.inspect(start.lastSeenCommit)
-    if (key !== undefined && node.copyMark !== undefined) {
+    if (keys !== undefined && node.copyMark !== undefined) {
       const mark = {
         height: node.copyMark,
         remove: () => {
@@ -77,13 +82,13 @@ export class SimProcess {
         },
       }
       const signedHeight = this.#recovery.lastSigned?.height ?? 0
-      this.#copy = new CopyWatch({ address: key.address, mark, signedHeight })
+      this.#copy = new CopyWatch({ addresses: keys.addresses, mark, signedHeight })
     }
     this.#pool = new EvidencePool({
       genesisHash,
       genesisTimeMs,
       params: chain.evidence,
-      ownAddress: key?.address,
+      ownAddresses: keys?.addresses ?? [],
       store: node.evidenceStore(),
       last: { height: start.lastHeight, timeMs: start.lastBlockTimeMs },
       warn,
@@ -146,12 +151,18 @@ export class SimProcess {
     return stateFromInfo(simulation.chain, application.info())
   }
 
+  /** Of its validator's key at the present height. */
+  get ownAddress(): Uint8Array | undefined {
+    return this.#keys?.address
+  }
+
   // The engine
 
   startEngine(): void {
     const { node } = this
     const { simulation, key } = node
     const state = this.stateNow()
+    this.#keys?.begin(state.lastHeight + 1, state.validators)
     if (key !== undefined) this.#signer ??= this.#createSigner(state)
     if (this.#copy === undefined) this.#watch?.begin(state, () => this.engine?.resumeSigning())
     const engine = simulation.createEngine(
@@ -257,6 +268,7 @@ export class SimProcess {
     const { simulation, application, index, isHonest } = this.node
     const { height } = decided.block.header
     this.#recovery.finished(height)
+    this.#keys?.begin(height + 1, application.validatorsAt(height + 1)!)
     this.#memory?.decided(height)
     this.#watch?.decided(height)
     const { round } = decided.seenCommit
@@ -308,7 +320,7 @@ export class SimProcess {
       }
     }
     const memory = new Signer({
-      key: node.remoteSigner?.keyFor(this) ?? consensusKeyOf(key),
+      key: this.#keys!,
       verify: simulation.scheme.verify,
       chainId: simulation.chain.chainId,
       wal: this.loggedLog,
@@ -325,9 +337,15 @@ export class SimProcess {
     const stageVote = (vote: UnsignedVote) =>
       whenSigned(memory.stageVote(vote), (signed) => {
         simulation.voteSigned(signed)
-        node.signedVotes.push(signed)
+        node.signed(signed)
       })
-    return { address: key.address, stageProposal: (proposal) => memory.stageProposal(proposal), stageVote }
+    return {
+      get address() {
+        return memory.address
+      },
+      stageProposal: (proposal) => memory.stageProposal(proposal),
+      stageVote,
+    }
   }
 
   /** A vote with this node's key that its log does not know. */

@@ -34,7 +34,13 @@ export interface SimulationOptions {
   readonly maxBlockBytes?: number
   readonly segmentBytes?: number
   readonly durableEvery?: number
-  readonly updatesAt?: (height: number, keys: readonly SimKey[]) => readonly ValidatorUpdate[]
+  readonly updatesAt?: (
+    height: number,
+    keys: readonly SimKey[],
+    nextKeys: readonly SimKey[],
+  ) => readonly ValidatorUpdate[]
+  /** each validator has a second key, to which `updatesAt` may let it rotate */
+  readonly rotates?: boolean
   /** a validator that evidence is about is removed from the set */
   readonly jails?: boolean
   readonly makeTxs?: (height: number, random: Random) => readonly Uint8Array[]
@@ -67,6 +73,8 @@ export class Simulation {
   readonly monitor: Monitor
   readonly nodes: readonly SimNode[]
   readonly keys: readonly SimKey[]
+  /** by index of the first key; empty where nobody rotates */
+  readonly nextKeys: readonly SimKey[]
   readonly segmentBytes: number
   readonly durableEvery: number
   readonly jails: boolean
@@ -101,8 +109,12 @@ export class Simulation {
     this.chain = this.#makeChain()
     this.segmentBytes = options.segmentBytes ?? 64 << 10
     this.durableEvery = options.durableEvery ?? 3
+    const nextKeyRandom = createRandom(seed, 5)
+    this.nextKeys = Array.from({ length: options.rotates === true ? validators : 0 }, () =>
+      this.scheme.createKey(nextKeyRandom),
+    )
     const { updatesAt, makeTxs } = options
-    this.updatesAt = (height) => updatesAt?.(height, this.keys) ?? []
+    this.updatesAt = (height) => updatesAt?.(height, this.keys, this.nextKeys) ?? []
     this.jails = options.jails ?? false
     this.followsSync = options.followsSync ?? false
     this.makeTxs = makeTxs ?? ((_height, random) => [random.bytes(1 + random.below(60)).fill(7, 0, 1)])
@@ -127,6 +139,7 @@ export class Simulation {
         index,
         simulation: this,
         key,
+        nextKeys: byzantine.has(index) ? [] : this.nextKeys.slice(index, index + 1),
         random: createRandom(seed, 10 + index),
         byzantine: byzantine.get(index),
       })

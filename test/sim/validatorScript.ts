@@ -10,16 +10,20 @@ interface ValidatorScriptOptions {
   readonly byzantine: ReadonlySet<number>
   /** one block in that many changes something */
   readonly oneIn: number
+  /** validators rotate to their second keys, all but the byzantine ones, in one block of so many */
+  readonly rotatesOneIn?: number
 }
 
 const MOST_POWER = 40
 
-/** Validator changes as a function of the height alone: powers swing, validators come and go. */
+/** Validator changes as a function of the height alone: powers swing, validators come and go, and some change their keys once. */
 export function validatorScript(options: ValidatorScriptOptions) {
   const random = createRandom(options.seed, 3)
   /** powers after the changes of block = index */
   const powers: number[][] = [[...options.powers]]
   const changes: number[][] = [[]]
+  /** heights by index */
+  const rotations = new Map<number, number>()
   const isSafe = (next: readonly number[]): boolean => {
     let total = 0
     let bad = 0
@@ -41,17 +45,27 @@ export function validatorScript(options: ValidatorScriptOptions) {
         else next[index] = before
       }
     }
+    if (options.rotatesOneIn !== undefined && random.oneIn(options.rotatesOneIn)) {
+      const index = random.below(next.length)
+      if (!rotations.has(index) && !options.byzantine.has(index)) {
+        rotations.set(index, powers.length)
+        changed.push(index)
+      }
+    }
     powers.push(next)
     changes.push(changed)
   }
-  return (height: number, keys: readonly SimKey[]): readonly ValidatorUpdate[] => {
+  return (height: number, keys: readonly SimKey[], nextKeys: readonly SimKey[] = []): readonly ValidatorUpdate[] => {
     while (powers.length <= height) extend()
     const before = powers[height - 1]!
     const after = powers[height]!
     const updates: ValidatorUpdate[] = []
     for (const index of new Set(changes[height]!)) {
       if (before[index] === 0 && after[index] === 0) continue
-      updates.push({ publicKey: keys[index]!.publicKey, power: BigInt(after[index]!) })
+      const rotatesAt = rotations.get(index) ?? Number.POSITIVE_INFINITY
+      const { publicKey } = (height < rotatesAt ? keys : nextKeys)[index]!
+      if (height === rotatesAt && before[index]! > 0) updates.push({ publicKey: keys[index]!.publicKey, power: 0n })
+      if (height !== rotatesAt || after[index]! > 0) updates.push({ publicKey, power: BigInt(after[index]!) })
     }
     return updates
   }

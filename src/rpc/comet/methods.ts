@@ -1,5 +1,6 @@
 import type { ChainConfig } from '../../chain/chainConfig.ts'
 import type { Genesis } from '../../chain/genesisSchema.ts'
+import type { ValidatorIdentity } from '../../consensus/validatorKeys.ts'
 import type { AbciQueryOptions } from '../native/abciQuery.ts'
 import type { ViewPool } from '../runMethod.ts'
 import { createAbciMethods } from './abci.ts'
@@ -17,11 +18,11 @@ import { createBroadcastTxMethods, createCheckTxMethod, createUnconfirmedTxsMeth
 import { type CometTable, createCometTable } from './method.ts'
 import { createGenesisMethods, createNetInfoMethod } from './net.ts'
 import { createResultMethods } from './results.ts'
-import { createStatusMethod, healthMethod, type NodeIdentity, type OwnValidator } from './status.ts'
+import { createStatusMethod, healthMethod, type NodeIdentity } from './status.ts'
 
 export interface CometOptions {
   readonly identity: NodeIdentity
-  readonly validator: OwnValidator
+  readonly validator: readonly ValidatorIdentity[]
   readonly chain: Pick<ChainConfig, 'chainId'> & ConsensusParamsConfig
   /** called once */
   readonly readGenesis: () => Genesis

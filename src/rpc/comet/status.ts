@@ -1,3 +1,4 @@
+import type { ValidatorIdentity } from '../../consensus/validatorKeys.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
 import { latestHeight } from './consensus.ts'
 import { type CometChain, lowestBlock, type WithChain } from './env.ts'
@@ -8,17 +9,10 @@ import { type CometMethod, defineCometMethod } from './method.ts'
 /** What does not change while the node runs. */
 export type NodeIdentity = NodeInfo
 
-/** The node's own consensus key, a validator's or not. */
-export interface OwnValidator {
-  /** 20 bytes */
-  readonly address: Uint8Array
-  /** ed25519, 32 bytes */
-  readonly publicKey: Uint8Array
-}
-
 interface StatusOptions {
   readonly identity: NodeIdentity
-  readonly validator: OwnValidator
+  /** the node's own consensus keys, a validator's or not; two while it rotates its key */
+  readonly validator: readonly ValidatorIdentity[]
   readonly withChain: WithChain
   readonly isCatchingUp: () => boolean
 }
@@ -38,7 +32,7 @@ export function createStatusMethod({ identity, validator, withChain, isCatchingU
   // A block is decoded once, not for each request; so is the validator set.
   let latest = NO_BLOCK
   let earliest = NO_BLOCK
-  let own = { height: -1, power: 0n }
+  let own = { height: -1, power: 0n, key: validator[0]! }
   const summarize = (chain: CometChain, height: number, known: BlockSummary): BlockSummary =>
     height === known.height ? known : summaryOf(chain, height)
 
@@ -51,7 +45,7 @@ export function createStatusMethod({ identity, validator, withChain, isCatchingU
         latest = summarize(chain, chain.headHeight, latest)
         earliest = summarize(chain, Math.min(lowestBlock(chain), chain.headHeight), earliest)
         const height = latestHeight(chain.headHeight, catchingUp)
-        if (height !== own.height) own = { height, power: powerOf(chain, height, validator.address) }
+        if (height !== own.height) own = { height, ...keyAt(chain, height, validator) }
       })
       return {
         node_info: nodeInfoJson(identity),
@@ -67,8 +61,8 @@ export function createStatusMethod({ identity, validator, withChain, isCatchingU
           catching_up: catchingUp,
         },
         validator_info: {
-          address: upperHex(validator.address),
-          pub_key: publicKeyJson(validator.publicKey),
+          address: upperHex(own.key.address),
+          pub_key: publicKeyJson(own.key.publicKey),
           voting_power: own.power.toString(),
         },
       }
@@ -90,8 +84,16 @@ function summaryOf(chain: CometChain, height: number): BlockSummary {
   }
 }
 
-/** 0: not a validator at that height */
-function powerOf(chain: CometChain, height: number, address: Uint8Array): bigint {
+/** The key that is in the validator set of that height, and its power; otherwise the first one and 0. */
+function keyAt(
+  chain: CometChain,
+  height: number,
+  keys: readonly ValidatorIdentity[],
+): { readonly key: ValidatorIdentity; readonly power: bigint } {
   const set = chain.validatorSetAt(height)
-  return set?.validators.find((validator) => equalBytes(validator.address, address))?.power ?? 0n
+  for (const key of keys) {
+    const found = set?.validators.find(({ address }) => equalBytes(address, key.address))
+    if (found !== undefined) return { key, power: found.power }
+  }
+  return { key: keys[0]!, power: 0n }
 }

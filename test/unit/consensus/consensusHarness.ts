@@ -20,6 +20,7 @@ import {
 } from '../../../src/consensus/messages.ts'
 import type { BlockRequest, FetchedBlocks } from '../../../src/consensus/transport.ts'
 import { type ValidatorKey, validatorKey } from '../../../src/consensus/validatorKey.ts'
+import { ValidatorKeys } from '../../../src/consensus/validatorKeys.ts'
 import { bytesToHex, equalBytes } from '../../../src/primitives/bytes.ts'
 import { verifyEd25519 } from '../../../src/primitives/ed25519.ts'
 import { FakeApplication } from './fakeApplication.ts'
@@ -57,6 +58,8 @@ export function settle(): Promise<void> {
 
 export interface NodeSettings {
   readonly key: ValidatorKey
+  /** to which it rotates */
+  readonly nextKeys?: readonly ValidatorKey[]
   readonly network: TestNetwork
   readonly disk?: MemoryDisk
   readonly application?: FakeApplication
@@ -100,13 +103,13 @@ export class TestNode {
   }
 
   async open(): Promise<ConsensusService> {
-    const { network, key, segmentBytes, chain = CHAIN } = this.settings
+    const { network, key, nextKeys = [], segmentBytes, chain = CHAIN } = this.settings
     const life = ++this.#life
     const isAlive = () => this.#life === life
     this.halted = undefined
     const service = await openConsensusService({
       application: mortal(this.application, isAlive),
-      key: localKey(key),
+      keys: new ValidatorKeys([key, ...nextKeys].map(localKey)),
       chain,
       clock: mortalClock(network.clock, isAlive),
       wal: {

@@ -150,7 +150,7 @@ describe('the watch', () => {
   function watch(signedHeight = 0) {
     const removed: number[] = []
     const mark = { height: 100, remove: () => void removed.push(1) }
-    return { removed, copy: new CopyWatch({ address, mark, signedHeight }) }
+    return { removed, copy: new CopyWatch({ addresses: [address], mark, signedHeight }) }
   }
   /** Height at which it may sign, of blocks from `from` on. */
   function releasedAt(copy: CopyWatch, from: number, timeMs = nowMs, validators = all): number | undefined {
@@ -195,6 +195,6 @@ describe('the watch', () => {
         throw new Error('disk')
       },
     }
-    expect(() => releasedAt(new CopyWatch({ address, mark, signedHeight: 0 }), 101)).toThrow('disk')
+    expect(() => releasedAt(new CopyWatch({ addresses: [address], mark, signedHeight: 0 }), 101)).toThrow('disk')
   })
 })

@@ -44,7 +44,7 @@ describe('the guard', () => {
   ])('with $what in the log abstains: $abstains', async ({ last, abstains }) => {
     const recovery = new Recovery(CHAIN.chainId, 7)
     recovery.add({ kind: 'vote', vote: { ...place, ...last, validatorAddress: address, validatorIndex: 0 } })
-    const guard = new DoubleSignGuard(address, recovery, false)
+    const guard = new DoubleSignGuard([address], recovery, false)
     const signatures = [{ flag: 2 as const, validatorAddress: address, timestampMs: 1, signature }]
     guard.inspect({ height: 7, round: 1, blockId, signatures })
     const info = await new FakeApplication(createNetwork(4).validators).info()

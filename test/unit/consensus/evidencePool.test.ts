@@ -46,7 +46,7 @@ function open(store: EvidenceStore, options: Partial<EvidencePoolOptions> = {}):
     genesisHash,
     genesisTimeMs: GENESIS_MS,
     params: { maxAgeBlocks: 10, maxAgeMs: 4000 },
-    ownAddress: undefined,
+    ownAddresses: [],
     store,
     last: { height: 4, timeMs: timeOf(4) },
     warn: (message) => warnings.push(message),
@@ -122,7 +122,7 @@ describe('two votes of one validator', () => {
   })
 
   it('of this node itself are evidence too, with a loud warning', () => {
-    const pool = open(new MemoryStore(), { ownAddress: validators.validators[2]!.address })
+    const pool = open(new MemoryStore(), { ownAddresses: [validators.validators[2]!.address] })
     pool.addEquivocation(...pairOf(2, 5), validators)
     expect(warnings[0]).toContain('THIS VALIDATOR SIGNED TWO DIFFERENT VOTES')
     expect(pool.decided(heightAt(5), [])).toHaveLength(1)

@@ -198,7 +198,7 @@ async function ask(node: NetworkNode): Promise<Asked> {
   const methods = (isCatchingUp: boolean) =>
     createCometMethods({
       identity: { ...IDENTITY, chainId: chain.chainId },
-      validator: validators[0]!,
+      validator: [validators[0]!],
       chain,
       readGenesis: () => genesis,
       withChain: (read) => read(view.chain),

@@ -58,7 +58,7 @@ export function createCometTest(chain: SignedChain, options: Partial<CometOption
   const log = { error: (fields: unknown) => void logged.push(fields) }
   const table = createCometMethods({
     identity: IDENTITY,
-    validator: { address: chain.validatorsAt(1)!.validators[0]!.address, publicKey: testKey(0).publicKey },
+    validator: [{ address: chain.validatorsAt(1)!.validators[0]!.address, publicKey: testKey(0).publicKey }],
     chain: { ...TEST_CHAIN, chainId: CHAIN_ID },
     readGenesis: () => parseGenesis(exampleGenesis()),
     withChain: (read) => read(chain),

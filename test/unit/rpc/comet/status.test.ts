@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { ed25519Address } from '../../../../src/primitives/ed25519.ts'
 import { createCometTest, IDENTITY } from './cometNode.ts'
 import { createSignedChain, testKey } from './signedChain.ts'
 
@@ -69,8 +70,19 @@ describe('status', () => {
 
   it('a node without a vote has the power 0', async () => {
     const other = { address: new Uint8Array(20).fill(9), publicKey: new Uint8Array(32).fill(9) }
-    const { get } = createCometTest(createSignedChain([{}]), { validator: other })
+    const { get } = createCometTest(createSignedChain([{}]), { validator: [other] })
     expect((await get('status')).validator_info).toMatchObject({ address: '09'.repeat(20), voting_power: '0' })
+  })
+
+  it('of two keys it shows the one in the set', async () => {
+    const { publicKey } = testKey(0)
+    const next = { address: new Uint8Array(20).fill(9), publicKey: new Uint8Array(32).fill(9) }
+    const present = { address: ed25519Address(publicKey), publicKey }
+    const { get } = createCometTest(createSignedChain([{}]), { validator: [next, present] })
+    expect((await get('status')).validator_info).toMatchObject({
+      address: Buffer.from(present.address).toString('hex').toUpperCase(),
+      voting_power: '40',
+    })
   })
 
   it('says that the node is catching up as long as it is', async () => {
