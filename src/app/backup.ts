@@ -108,7 +108,7 @@ async function copyConfig(paths: DataPaths, target: DataPaths, withKeys: boolean
   await mkdir(target.config, { mode: 0o700 })
   writeFileDurably(target.genesis, readFileSync(paths.genesis, 'utf8'), 0o644)
   if (!withKeys) return
-  for (const key of ['validatorKey', 'nodeKey'] as const) {
+  for (const key of ['validatorKey', 'nextValidatorKey', 'nodeKey'] as const) {
     if (existsSync(paths[key])) writeFileDurably(target[key], readFileSync(paths[key], 'utf8'), 0o600)
   }
 }

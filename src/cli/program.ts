@@ -6,6 +6,7 @@ import { addStatus } from './commands/blockQueries.ts'
 import { addExport, addImport } from './commands/blocks.ts'
 import { addChainInfo } from './commands/chainInfo.ts'
 import { addCompletion } from './commands/completion.ts'
+import { addConsensusKey } from './commands/consensusKey.ts'
 import { addReindex, addRollback } from './commands/database.ts'
 import { addDevnet } from './commands/devnet.ts'
 import { addCompact, addPrune } from './commands/disk.ts'
@@ -146,6 +147,7 @@ function createProgram({ node, terminal, printError }: CommandParts): Command {
     addShowNodeId,
     addComet,
     addStatus,
+    addConsensusKey,
     addVersion,
     addDebug,
     addDoctor,

@@ -78,14 +78,14 @@ export async function rollback(config: Config, { to, save, signal }: RollbackOpt
   const { decidesAlone } = await import('../consensus/recovery.ts')
   const { openChainReader } = await import('../chain/store.ts')
   const { exportBlocks: writeBlockFile } = await import('../app/exportBlocks.ts')
-  return withCheckedDatabase(config, {}, async (database, { chain: { genesisHash }, validatorKey }) => {
+  return withCheckedDatabase(config, {}, async (database, { chain: { genesisHash }, validatorKeys }) => {
     const from = checkRollback(database, to)
     if (from === to) return { from, to }
     const reader = openChainReader(database)
     const validators = reader.validatorSetAt(to + 1)
     if (save !== undefined) {
       await writeBlockFile({ chain: reader, genesisHash, path: save, from: to + 1, to: from, signal })
-    } else if (validators !== undefined && decidesAlone(validators, validatorKey.publicKey)) {
+    } else if (validators !== undefined && decidesAlone(validators, validatorKeys.keyIn(validators).publicKey)) {
       throw new ConfigError(
         `this validator alone decides the blocks, so no peer has those above ${to}: keep them with --save FILE, for coind import`,
       )
@@ -136,7 +136,7 @@ export async function repairDatabase(config: Config, options: RepairOptions): Pr
   const { decidesAlone } = await import('../consensus/recovery.ts')
   const home = await openExistingHome(config)
   try {
-    const { chain, paths, validatorKey } = home
+    const { chain, paths, validatorKeys } = home
     const logger = createLogger(config.log)
     const snapshot = () => snapshotFor({ config, home, logger, allowsOlder: true, signal: options.signal })
     /** most repairs need none */
@@ -153,7 +153,7 @@ export async function repairDatabase(config: Config, options: RepairOptions): Pr
         index: config.index,
         keepsBlocks: config.blockHistory === 0,
         snapshot,
-        decidesAlone: (validators) => decidesAlone(validators, validatorKey.publicKey),
+        decidesAlone: (validators) => decidesAlone(validators, validatorKeys.keyIn(validators).publicKey),
         openExecutor: async (location) => {
           executors ??= offlineExecutors(config, home)
           return (await executors)(location)

@@ -73,6 +73,13 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
   const syncLog = parts.logger.child({ part: 'sync' })
 
   const copy = readCopyMark(paths.copyMark)
+  let presentKey = validatorKeys.address
+  /** The next height has another key: the rotation acts. */
+  const noteKey = (): void => {
+    if (equalBytes(presentKey, validatorKeys.address)) return
+    presentKey = validatorKeys.address
+    log.info({ address: bytesToHex(presentKey) }, "the validator's consensus key has changed")
+  }
   // 1.
   const service = await openConsensusService({
     application,
@@ -87,6 +94,7 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
     onDecided: (event) => {
       decisions.onDecided(event)
       if (event.source === 'consensus' && traces !== undefined) traceDecision(traces, event)
+      noteKey()
       if (event.source === 'log') return
       if (event.source === 'consensus') follower.decided()
       reservePlaces(service.state.validators)
@@ -106,6 +114,7 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
     log: (message, fields) => log.debug(fields, message),
   })
 
+  presentKey = validatorKeys.address
   signerPort?.key.onAvailable(() => service.resumeSigning())
   if (copy !== undefined) warnOfCopy(log, service.state.validators, validatorKeys.keyIn(service.state.validators))
 

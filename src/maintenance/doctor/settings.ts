@@ -7,6 +7,7 @@ import { checkRuntime } from '../../config/startRules.ts'
 import { loadPublicKey, loadValidatorKey } from '../../consensus/validatorKey.ts'
 import { loadNodeKey } from '../../p2p/nodeKey.ts'
 import { isRoutable, parsePeerAddress } from '../../p2p/peerAddress.ts'
+import { bytesToHex } from '../../primitives/bytes.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 
 /* What a start reads before anything else: settings, the version of Node.js, keys. */
@@ -76,12 +77,22 @@ export function examineKeys(
     ? readKey('public key of the remote signer', paths.signerPublicKey, loadPublicKey)
     : readKey('consensus key', paths.validatorKey, loadValidatorKey)
   const node = readKey('node key', paths.nodeKey, loadNodeKey)
-  const findings = [consensus.finding, node.finding]
+  const findings = [consensus.finding, ...examineNextKey(paths), node.finding]
   if (existsSync(paths.copyMark)) {
     const text = 'this directory is a copy, whose validator does not sign before the original has stopped for good'
     findings.push(warning(`${text}: see --signer-moved in docs/operations.md`))
   }
   return { findings, nodeId: node.key?.id }
+}
+
+/** The key to which the validator rotates, if there is one. */
+function examineNextKey({ validatorKey, nextValidatorKey }: DataPaths): readonly Finding[] {
+  if (!existsSync(nextValidatorKey)) return []
+  const { key, finding } = readKey('next consensus key', nextValidatorKey, loadValidatorKey)
+  if (key === undefined) return [finding]
+  const address = bytesToHex(key.address).slice(2).toUpperCase()
+  const advice = `when the node's /status has its address ${address}, move it to ${validatorKey}`
+  return [ok(`${finding.text}, for the heights at which it is in the validator set; ${advice}`)]
 }
 
 function readKey<Key>(name: string, path: string, load: (path: string) => Key | undefined) {

@@ -1,5 +1,15 @@
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -11,6 +21,7 @@ import { runCommand } from '../../../src/cli/program.ts'
 import type { Config } from '../../../src/config/config.ts'
 import { ConfigError } from '../../../src/config/configError.ts'
 import { VERSION } from '../../../src/config/version.ts'
+import { createValidatorKey, loadValidatorKey } from '../../../src/consensus/validatorKey.ts'
 import { parseAddress, toBech32 } from '../../../src/primitives/address.ts'
 import { SnapshotError } from '../../../src/snapshot/manifest.ts'
 
@@ -687,5 +698,32 @@ describe('coind devnet', () => {
     expect(refused.code).toBe(64)
     expect(refused.errors[0]).toContain('is not the directory of a devnet')
     expect(existsSync(join(other, 'config'))).toBe(true)
+  })
+})
+
+describe('consensus-key', () => {
+  const setting = () => ({ environment: { HOMEDIR: directory } })
+
+  it('makes the next key, for its owner alone, beside the present one, and shows both', async () => {
+    const paths = dataPaths(directory)
+    expect(await run('consensus-key show', setting())).toMatchObject({ code: 64 })
+    expect((await run('consensus-key next', setting())).errors.join()).toMatch('no key to rotate from')
+    mkdirSync(paths.config)
+    createValidatorKey(paths.validatorKey, new Uint8Array(32).fill(1))
+    const made = await run('consensus-key next', setting())
+    expect(made.code).toBe(0)
+    expect(statSync(paths.nextValidatorKey).mode & 0o777).toBe(0o600)
+    const next = loadValidatorKey(paths.nextValidatorKey)!
+    expect(made.printed).toMatch(
+      `rotate-cons-pub-key '{"@type":"/cosmos.crypto.ed25519.PubKey","key":"${Buffer.from(next.publicKey).toString('base64')}"}'`,
+    )
+    const shown = await run('consensus-key show', setting())
+    for (const path of [paths.validatorKey, paths.nextValidatorKey]) {
+      const { address } = loadValidatorKey(path)!
+      expect(shown.printed).toMatch(Buffer.from(address).toString('hex').toUpperCase())
+    }
+    // A key that exists is never replaced.
+    expect((await run('consensus-key next', setting())).errors.join()).toMatch('exists already')
+    expect(loadValidatorKey(paths.nextValidatorKey)).toEqual(next)
   })
 })

@@ -138,6 +138,16 @@ describe('keys', () => {
     expect(states(examineKeys(paths, false).findings)).toEqual(['problem', 'problem'])
   })
 
+  it('of a rotation are shown, with the address to wait for', () => {
+    createValidatorKey(paths.validatorKey, new Uint8Array(32).fill(1))
+    const { address } = createValidatorKey(paths.nextValidatorKey, new Uint8Array(32).fill(2))
+    const { findings } = examineKeys(paths)
+    expect(states(findings)).toEqual(['ok', 'ok', 'ok'])
+    expect(findings[1]!.text).toMatch(Buffer.from(address).toString('hex').toUpperCase())
+    chmodSync(paths.nextValidatorKey, 0o644)
+    expect(states(examineKeys(paths).findings)).toEqual(['ok', 'problem', 'ok'])
+  })
+
   it('of a copy are warned of', () => {
     writeFileSync(paths.copyMark, '{}')
     expect(states(examineKeys(paths, false).findings)).toEqual(['ok', 'ok', 'warning'])

@@ -1,0 +1,60 @@
+import { randomBytes } from 'node:crypto'
+import type { Command } from 'commander'
+import { type DataPaths, dataPaths } from '../../app/dataDirectory.ts'
+import { ConfigError } from '../../config/configError.ts'
+import { createValidatorKey, loadValidatorKey, type ValidatorKey } from '../../consensus/validatorKey.ts'
+import { bytesToHex } from '../../primitives/bytes.ts'
+import { addConfigFlags, configOf } from '../configFlags.ts'
+import type { NodeCommands, Terminal } from '../ports.ts'
+
+const SEED_BYTES = 32
+
+/** `consensus-key`: the keys with which the node's validator signs, and the one to which it rotates. */
+export function addConsensusKey(program: Command, _node: NodeCommands, terminal: Terminal): void {
+  const group = program.command('consensus-key').description("Keep the consensus keys of the node's validator")
+  const pathsOf = (command: Command): DataPaths => dataPaths(configOf(command, terminal).homedir)
+
+  const show = group.command('show').description('Print the public consensus keys that the data directory has')
+  addConfigFlags(show).action(() => {
+    const { validatorKey, nextValidatorKey } = pathsOf(show)
+    const found = [validatorKey, nextValidatorKey].flatMap((path) => {
+      const key = loadValidatorKey(path)
+      return key === undefined ? [] : [describe(path, key)]
+    })
+    if (found.length === 0) throw new ConfigError(`${validatorKey} does not exist: run coind init first`)
+    terminal.print(found.join('\n'))
+  })
+
+  const next = group
+    .command('next')
+    .description(
+      'Make the key to which the validator rotates, beside the present one; the node reads it at its next start',
+    )
+  addConfigFlags(next).action(() => {
+    const { validatorKey, nextValidatorKey } = pathsOf(next)
+    if (loadValidatorKey(validatorKey) === undefined) {
+      throw new ConfigError(`${validatorKey} does not exist: there is no key to rotate from, run coind init first`)
+    }
+    const key = createValidatorKey(nextValidatorKey, randomBytes(SEED_BYTES))
+    terminal.print(`${describe(nextValidatorKey, key)}
+Restart the node, so that it has both keys. Only then:
+
+  coind tx staking rotate-cons-pub-key '${publicKeyJson(key)}' --from <operator>
+`)
+  })
+}
+
+/** The public key as the SDK's commands take it. */
+function publicKeyJson({ publicKey }: Pick<ValidatorKey, 'publicKey'>): string {
+  return JSON.stringify({
+    '@type': '/cosmos.crypto.ed25519.PubKey',
+    key: Buffer.from(publicKey).toString('base64'),
+  })
+}
+
+function describe(path: string, key: Pick<ValidatorKey, 'address' | 'publicKey'>): string {
+  return `${path}
+  address     ${bytesToHex(key.address).slice(2).toUpperCase()}
+  public key  ${publicKeyJson(key)}
+`
+}
