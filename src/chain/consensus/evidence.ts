@@ -100,8 +100,8 @@ export function evidenceSize(evidence: readonly Evidence[]): number {
 }
 
 /**
- * tendermint.types.Evidence, a oneof whose field 1 is two votes. This chain has no evidence of light-client attacks (field 2): full
- * nodes verify every block.
+ * tendermint.types.Evidence, a oneof whose field 1 is two votes. Blocks have no evidence of light-client attacks (field 2): full nodes
+ * verify every block, and what it proves are two votes (rpc/comet/attackEvidence.ts).
  */
 export const EVIDENCE_CODEC: MessageCodec<Evidence> = {
   name: 'evidence',

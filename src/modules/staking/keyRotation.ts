@@ -68,7 +68,7 @@ export interface PendingRotation {
 }
 
 /** Why no validator may take this consensus key now. @returns undefined when one may */
-export function checkNewKey(native: Pick<NativeStore, 'get'>, publicKey: Uint8Array): SdkError | undefined {
+function checkNewKey(native: Pick<NativeStore, 'get'>, publicKey: Uint8Array): SdkError | undefined {
   const address = consensusAddressOf({ publicKey })
   if (getLock(native, address) !== undefined) return stakingError('consensusPubKeyInRotationHistory')
   if (getValidatorByConsensus(native, address) !== undefined) return stakingError('consensusPubKeyAlreadyUsed')

@@ -1,14 +1,17 @@
 import { verifyEvidence } from '../../app/evidenceCheck.ts'
+import { encodeCommit } from '../../chain/consensus/commit.ts'
 import { decodeEvidence, encodeEvidence } from '../../chain/consensus/evidence.ts'
-import type { Evidence } from '../../chain/consensus/types.ts'
+import type { Commit, Evidence } from '../../chain/consensus/types.ts'
 import { ConsensusDecodingError } from '../../chain/consensus/wire.ts'
 import type { EvidenceVerdict } from '../../consensus/application.ts'
 import { LIMITS, TokenBucket } from '../../p2p/limits.ts'
 import { bytesKey, toBuffer } from '../../primitives/bytes.ts'
 import { sha256 } from '../../primitives/hash.ts'
+import type { CallScope } from '../callScope.ts'
 import type { JsonObject } from '../format/json.ts'
 import { textOf } from '../resultText.ts'
 import type { ViewPool } from '../runMethod.ts'
+import { type AttackFound, attackEvidenceMethod, isAttackJson, readAttackJson } from './attackEvidence.ts'
 import type { CometNode } from './env.ts'
 import { readEvidenceJson } from './json/evidence.ts'
 import {
@@ -25,14 +28,14 @@ import { callView, viewMethod } from './viewMethod.ts'
 const MAX_TEXT_LENGTH = 16_384
 
 /** Evidence as CometBFT's JSON, or as text: base64 of the protobuf that the evidence hash covers. */
-const evidenceType: CometType<Evidence> = {
+const evidenceType: CometType<Evidence | Commit> = {
   fromQuery: (text) => {
     const inner = /^"(.*)"$/.exec(text)?.[1]
     if (inner !== undefined) return fromProtobuf(inner)
     if (!text.startsWith('{')) return fromProtobuf(text)
     checkLength(text)
     try {
-      return readEvidenceJson(JSON.parse(text))
+      return readJson(JSON.parse(text))
     } catch (error) {
       if (error instanceof SyntaxError) throw new CometParamError(error.message)
       throw error
@@ -40,8 +43,13 @@ const evidenceType: CometType<Evidence> = {
   },
   fromJson: (value) => {
     if (value === null || value === undefined) return undefined
-    return typeof value === 'string' ? fromProtobuf(value) : readEvidenceJson(value)
+    return typeof value === 'string' ? fromProtobuf(value) : readJson(value)
   },
+}
+
+/** Two votes, or the conflicting commit of an attack on light clients. @throws CometParamError */
+function readJson(json: unknown): Evidence | Commit {
+  return isAttackJson(json) ? readAttackJson(json) : readEvidenceJson(json)
 }
 
 /** @throws CometParamError */
@@ -67,7 +75,8 @@ const MAX_REMEMBERED = 1_024
 
 /**
  * `broadcast_evidence` (rpc/core/evidence.go). Consensus gets only evidence that a view thread found valid, once for each fault, and
- * no more than the budget. Evidence that is pending or in a block already gets the same answer as new evidence.
+ * no more than the budget. An attack on light clients is taken apart into double signatures (attackEvidence.ts).
+ * Evidence that is pending or in a block already gets the same answer as new evidence.
  */
 export function createBroadcastEvidenceMethod(
   views: ViewPool,
@@ -88,11 +97,25 @@ export function createBroadcastEvidenceMethod(
     }
     node.addEvidence(bytes)
   }
+  /** @returns the hash of the first piece of evidence that the attack gave */
+  const addAttack = async (commit: Commit, scope: CallScope) => {
+    const { text } = await callView(views, 'heavy', attackEvidenceMethod.name, [encodeCommit(commit)], scope)
+    const { pieces, committed } = JSON.parse(textOf(text)) as AttackFound
+    if (pieces.length === 0 && committed === 0) {
+      const reason = 'nobody has signed two precommits of one round in it'
+      throw cometFailure(`failed to add evidence: Invalid evidence: ${reason}`)
+    }
+    const found = pieces.map(fromBase64)
+    for (const bytes of found) add(decodeEvidence(bytes), bytes)
+    const [first] = found
+    return { hash: first === undefined ? '' : toBuffer(sha256(first)).toString('base64') }
+  }
   return defineCometMethod({
     name: 'broadcast_evidence',
     params: [{ name: 'evidence', type: evidenceType }],
     run: async (evidence, scope) => {
       if (evidence === undefined) throw cometFailure('no evidence was provided')
+      if (!('kind' in evidence)) return addAttack(evidence, scope)
       const bytes = encodeEvidence(evidence)
       const { text } = await callView(views, 'cheap', checkEvidenceMethod.name, [bytes], scope)
       const found = JSON.parse(textOf(text)) as EvidenceVerdict

@@ -4,6 +4,7 @@ import { findBlocks, findTransactions, locateTransaction } from '../events/searc
 import type { JsonObject } from '../format/json.ts'
 import { createMethodTable, type MethodTable, type RpcContext } from '../method.ts'
 import type { ViewPool } from '../runMethod.ts'
+import { attackEvidenceMethod } from './attackEvidence.ts'
 import { blockViewMethods } from './blocks.ts'
 import { consensusParamsViewMethod } from './consensus.ts'
 import { heightUnavailable, readHeight, readPage } from './env.ts'
@@ -79,6 +80,7 @@ interface SearchRequest {
 /** The view threads' side of {@link createResultMethods}, and of other methods that take too long for a socket thread. */
 export const COMET_VIEW_TABLE: MethodTable = createMethodTable([
   checkEvidenceMethod,
+  attackEvidenceMethod,
   consensusParamsViewMethod,
   ...blockViewMethods,
 

@@ -89,7 +89,8 @@ const commitSig = z
       : { flag, validatorAddress, timestampMs, signature: signature ?? EMPTY_BYTES },
   )
 
-const commit = z.object({ height, round: z.int(), block_id: blockId, signatures: z.array(commitSig) }).transform(
+/** A commit, as everywhere in CometBFT's JSON. */
+export const COMMIT = z.object({ height, round: z.int(), block_id: blockId, signatures: z.array(commitSig) }).transform(
   ({ block_id, ...json }): Commit => ({
     height: json.height,
     round: json.round,
@@ -117,7 +118,7 @@ export const ANSWER = z.object({
 })
 
 /** The result of `commit`; null before the first block. */
-export const COMMIT_RESULT = z.object({ signed_header: z.object({ header, commit }) }).nullable()
+export const COMMIT_RESULT = z.object({ signed_header: z.object({ header, commit: COMMIT }) }).nullable()
 
 /** The result of `validators`: one page. */
 export const VALIDATORS_RESULT = z.object({ block_height: height, validators: z.array(validator), total: height })

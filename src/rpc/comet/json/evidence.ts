@@ -108,7 +108,8 @@ function readHex(json: unknown, path: string): Uint8Array {
   return new Uint8Array(Buffer.from(json, 'hex'))
 }
 
-function fieldsOf(json: unknown, path: string): Readonly<Record<string, unknown>> {
+/** @throws CometParamError when it is no object */
+export function fieldsOf(json: unknown, path: string): Readonly<Record<string, unknown>> {
   if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json as Record<string, unknown>
   throw new CometParamError(`${path}: expected an object`)
 }

@@ -1,12 +1,22 @@
 import { describe, expect, it } from 'vitest'
-import { encodeEvidence } from '../../../../src/chain/consensus/evidence.ts'
-import type { Evidence } from '../../../../src/chain/consensus/types.ts'
+import { decodeEvidence, encodeEvidence } from '../../../../src/chain/consensus/evidence.ts'
+import {
+  ABSENT_COMMIT_SIG,
+  BLOCK_ID_FLAGS,
+  type CommitSig,
+  type Evidence,
+  SIGNED_MESSAGE_TYPES,
+} from '../../../../src/chain/consensus/types.ts'
+import { voteSignBytes } from '../../../../src/chain/consensus/vote.ts'
+import { bytesKey } from '../../../../src/primitives/bytes.ts'
+import { signEd25519 } from '../../../../src/primitives/ed25519.ts'
 import { sha256 } from '../../../../src/primitives/hash.ts'
 import { type BlockEventsContext, blockEventsOf } from '../../../../src/rpc/comet/blockEvents.ts'
+import { commitJson } from '../../../../src/rpc/comet/json/block.ts'
 import { evidenceJson } from '../../../../src/rpc/comet/json/evidence.ts'
 import { createCometTest, IDLE_NODE } from './cometNode.ts'
 import { duplicateVote, evidenceViews } from './duplicateVote.ts'
-import { createSignedChain } from './signedChain.ts'
+import { CHAIN_ID, createSignedChain } from './signedChain.ts'
 
 const chain = createSignedChain([{}, {}, {}])
 const EVIDENCE = duplicateVote(chain, 2)
@@ -89,6 +99,69 @@ describe('broadcast_evidence', () => {
     const reported = setUp([EVIDENCE])
     expect((await reported.submit(json)).result).toEqual({ hash: HASH })
     expect([old.added, reported.added]).toEqual([[], []])
+  })
+
+  describe('of an attack on light clients', () => {
+    /** Another header of height 2, for which some of the block's signers have signed in the same round. */
+    function attack(indices: readonly number[], round = 0) {
+      const { validators } = chain.validatorSetAt(2)!
+      const hash = new Uint8Array(32).fill(0xee)
+      const blockId = { hash, partSetHeader: { total: 1, hash } }
+      const { timeMs } = chain.consensusBlock(2)!.header
+      const signatures = validators.map(({ address, publicKey }, index): CommitSig => {
+        if (!indices.includes(index)) return ABSENT_COMMIT_SIG
+        const key = chain.keys.find((one) => bytesKey(one.publicKey) === bytesKey(publicKey))!
+        const vote = { type: SIGNED_MESSAGE_TYPES.precommit, height: 2, round, blockId, timestampMs: timeMs + 9 }
+        const signature = signEd25519(key, voteSignBytes(CHAIN_ID, vote))
+        return { flag: BLOCK_ID_FLAGS.commit, validatorAddress: address, timestampMs: timeMs + 9, signature }
+      })
+      const commit = commitJson({ height: 2, round, blockId, signatures })
+      const ConflictingBlock = { signed_header: { header: {}, commit }, validator_set: {} }
+      const value = { ConflictingBlock, CommonHeight: '1', ByzantineValidators: null, TotalVotingPower: '100' }
+      return { type: 'tendermint/LightClientAttackEvidence', value }
+    }
+
+    it('is taken apart into the double signatures of all that signed both headers', async () => {
+      const { added, submit } = setUp()
+      const { result } = await submit(attack([0, 2, 3]))
+      const found = added.map((bytes) => decodeEvidence(bytes))
+      const { validators } = chain.validatorSetAt(2)!
+      expect(found.map(({ voteA }) => voteA.validatorAddress)).toEqual([0, 2, 3].map((at) => validators[at]!.address))
+      expect(result).toEqual({ hash: Buffer.from(sha256(added[0]!)).toString('base64') })
+      // The same again is nothing new.
+      await submit(attack([0, 2, 3]))
+      expect(added).toHaveLength(3)
+    })
+
+    it.each([
+      ['in another round, which proves nothing', attack([0, 1], 1)],
+      ['without signatures', attack([])],
+    ])('%s is refused', async (_, evidence) => {
+      const { added, submit } = setUp()
+      expect((await submit(evidence)).error.data).toMatch('nobody has signed two precommits of one round')
+      expect(added).toEqual([])
+    })
+
+    it('with a signature that is wrong accuses nobody', async () => {
+      const evidence = structuredClone(attack([1]))
+      const { signatures } = evidence.value.ConflictingBlock.signed_header.commit as unknown as {
+        signatures: { signature: string | null }[]
+      }
+      signatures[1]!.signature = Buffer.alloc(64, 7).toString('base64')
+      const { added, submit } = setUp()
+      expect((await submit(evidence)).error).toBeDefined()
+      expect(added).toEqual([])
+    })
+
+    it('that is malformed is refused', async () => {
+      const { submit } = setUp()
+      const short = structuredClone(attack([0]))
+      short.value.ConflictingBlock.signed_header.commit.block_id.hash = 'EEEE'
+      expect((await submit(short)).error.data).toMatch('commit')
+      for (const value of [null, {}, { ConflictingBlock: { signed_header: { commit: { height: 'x' } } } }]) {
+        expect((await submit({ type: 'tendermint/LightClientAttackEvidence', value })).error).toBeDefined()
+      }
+    })
   })
 
   it('hands on each fault once, and no more than the budget', async () => {

@@ -1,0 +1,93 @@
+import { verifyEvidence } from '../../app/evidenceCheck.ts'
+import { commitVote, decodeCommit, encodeCommit } from '../../chain/consensus/commit.ts'
+import { createDuplicateVoteEvidence, encodeEvidence } from '../../chain/consensus/evidence.ts'
+import { type Commit, equalBlockId } from '../../chain/consensus/types.ts'
+import { ConsensusDecodingError } from '../../chain/consensus/wire.ts'
+import { COMMIT } from '../../sync/light/cometAnswers.ts'
+import type { JsonObject } from '../format/json.ts'
+import { fieldsOf } from './json/evidence.ts'
+import { CometParamError } from './method.ts'
+import { viewMethod } from './viewMethod.ts'
+
+/*
+ * An attack on light clients: validators have signed a header that is not the chain's. CometBFT reports it as LightClientAttackEvidence,
+ * with the conflicting light block. Who signed that block has signed two precommits of one round, if it is one of the chain's signers
+ * of that height and round: these are evidence of a double signature, which blocks of this chain report and which slashes. So the attack
+ * is taken apart into these. Precommits of different rounds prove no fault alone (CometBFT punishes none of them either).
+ */
+
+const LIGHT_CLIENT_ATTACK = 'tendermint/LightClientAttackEvidence'
+
+/** Whether this is the JSON of types.LightClientAttackEvidence, as Go writes it. */
+export function isAttackJson(json: unknown): boolean {
+  return typeof json === 'object' && json !== null && (json as { readonly type?: unknown }).type === LIGHT_CLIENT_ATTACK
+}
+
+/**
+ * Reads the conflicting block's commit from types.LightClientAttackEvidence: all that proves the fault.
+ * @throws CometParamError
+ */
+export function readAttackJson(json: unknown): Commit {
+  const { ConflictingBlock } = fieldsOf(fieldsOf(json, 'evidence')['value'], 'value')
+  const path = 'value.ConflictingBlock.signed_header'
+  const { commit } = fieldsOf(fieldsOf(ConflictingBlock, 'value.ConflictingBlock')['signed_header'], path)
+  const { data, error } = COMMIT.safeParse(commit)
+  if (data === undefined) throw new CometParamError(`${path}.commit: ${error?.issues[0]?.message}`)
+  try {
+    // The bounds of its fields.
+    return decodeCommit(encodeCommit(data))
+  } catch (cause) {
+    if (!(cause instanceof ConsensusDecodingError)) throw cause
+    throw new CometParamError(`${path}.commit: ${cause.message}`)
+  }
+}
+
+/**
+ * The view threads' part of `broadcast_evidence` for an attack: the evidence of double signatures that the conflicting commit and the
+ * chain's own make, base64 of its protobuf, and of how many pieces a block has reported the fault already.
+ */
+export const attackEvidenceMethod = viewMethod(
+  'comet/attack_evidence',
+  'heavy',
+  ({ view, chain }, bytes: Uint8Array) => {
+    const conflicting = decodeCommit(bytes)
+    const { height } = conflicting
+    const { headHeight } = view.chain
+    const state = view.stateAt(headHeight)
+    const head = {
+      height: headHeight,
+      timeMs: view.chain.consensusBlock(headHeight)?.header.timeMs ?? chain.genesisTimeMs,
+    }
+    const validators = view.chain.validatorSetAt(height)
+    const timeMs = view.chain.consensusBlock(height)?.header.timeMs
+    const own = [view.chain.seenCommit(height), view.chain.consensusBlock(height + 1)?.lastCommit]
+    const pieces = new Map<number, string>()
+    let committed = 0
+    for (const commit of own) {
+      if (commit === undefined || validators === undefined || timeMs === undefined) continue
+      for (const index of conflicting.signatures.keys()) {
+        const vote = commitVote(conflicting, index)
+        const other = index < commit.signatures.length ? commitVote(commit, index) : undefined
+        if (vote === undefined || other === undefined || vote.round !== other.round) continue
+        if (equalBlockId(vote.blockId, other.blockId) || pieces.has(vote.validatorIndex)) continue
+        const evidence = createDuplicateVoteEvidence(other, vote, { validators, timeMs })
+        const { verdict } = verifyEvidence(evidence, {
+          chain,
+          head,
+          reader: view.chain,
+          native: { get: (key) => state.getNative(key) },
+        })
+        if (verdict === 'valid')
+          pieces.set(vote.validatorIndex, Buffer.from(encodeEvidence(evidence)).toString('base64'))
+        if (verdict === 'committed') committed++
+      }
+    }
+    return { pieces: [...pieces.values()], committed } satisfies AttackFound as unknown as JsonObject
+  },
+)
+
+/** What {@link attackEvidenceMethod} found. */
+export interface AttackFound {
+  readonly pieces: readonly string[]
+  readonly committed: number
+}
