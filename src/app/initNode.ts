@@ -170,7 +170,7 @@ export function readGenesisFile(path: string, isDraft = false): Genesis {
 
 /**
  * A node whose key is in the genesis is a validator from the first block on. Any other node follows the network; its key may become a
- * validator's later. If there is no network to follow, the only validator's key has been lost.
+ * validator's later. If there is no network to follow, the only validator's key has been lost, or it was rotated: then there are blocks.
  * @returns warnings
  */
 function checkValidatorKey(
@@ -192,6 +192,10 @@ function checkValidatorKey(
     return isJoining ? [] : [`${paths.validatorKey} was missing and is new: it is no validator's in genesis.json`]
   }
   if (validators.some((validator) => equalBytes(validator.publicKey, publicKey)) || !isAlone) return []
+  if (existsSync(paths.db)) {
+    const why = 'unless the validator has rotated its key to it, there will be no blocks'
+    return [`${paths.validatorKey} is not the key of the validator in genesis.json: ${why}`]
+  }
   throw new ConfigError(
     `${paths.validatorKey} is not the key of a validator in genesis.json: put back the one that is, or name peers to follow in PERSISTENT_PEERS or SEEDS`,
   )

@@ -223,6 +223,12 @@ describe('the validator key beside a genesis', () => {
   })
 })
 
+it('the sole validator may have rotated to a key that is not in the genesis, once there are blocks', () => {
+  place(networkOf(1), 9)
+  mkdirSync(paths.db, { recursive: true })
+  expect(init({}).warnings).toEqual([expect.stringMatching(/unless the validator has rotated its key to it/)])
+})
+
 describe('lockHome', () => {
   it('keeps a second process away until the first one is gone, even if it was killed', async () => {
     const module = new URL('../../../src/app/dataDirectory.ts', import.meta.url).href
