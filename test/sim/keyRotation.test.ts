@@ -13,7 +13,11 @@ const ROTATION = 3
 const FIRST = ROTATION + 2
 
 /** All in `indices` rotate in block {@link ROTATION}. */
-function rotating(validators: number, indices: readonly number[], seed = 1): Simulation {
+function rotating(
+  validators: number,
+  indices: readonly number[],
+  { seed = 1, remoteSigners = false }: { readonly seed?: number; readonly remoteSigners?: boolean } = {},
+): Simulation {
   const updatesAt = (height: number, keys: readonly SimKey[], next: readonly SimKey[]): readonly ValidatorUpdate[] =>
     height !== ROTATION
       ? []
@@ -21,7 +25,7 @@ function rotating(validators: number, indices: readonly number[], seed = 1): Sim
           { publicKey: keys[index]!.publicKey, power: 0n },
           { publicKey: next[index]!.publicKey, power: 10n },
         ])
-  return world({ seed, validators, updatesAt, rotates: true, segmentBytes: 8 << 10 })
+  return world({ seed, validators, updatesAt, rotates: true, segmentBytes: 8 << 10, remoteSigners })
 }
 
 /** Heights for which the node has signed a precommit, each with the right key. */
@@ -59,7 +63,7 @@ describe('a validator that rotates its key', () => {
     const step = Math.max(1, Math.floor(12 / PROPERTY_RUNS))
     for (const validators of [1, 4]) {
       for (let call = 1; call <= 32; call += step) {
-        const simulation = rotating(validators, [0], call)
+        const simulation = rotating(validators, [0], { seed: call })
         const node = simulation.nodes[0]!
         simulation.run(30_000, () => node.application.height >= height - 1)
         node.crashAt = { call: node.calls + call, kind }
@@ -73,6 +77,17 @@ describe('a validator that rotates its key', () => {
       }
     }
     expect(died).toBeGreaterThan(0)
+  })
+
+  it('from a remote signer to a key of the node: each signs its own heights', () => {
+    for (let seed = 1; seed <= 3; seed++) {
+      const simulation = rotating(4, [0, 2], { seed, remoteSigners: true })
+      expectHeight(simulation, FIRST + 6, 60_000)
+      for (const { index } of simulation.nodes) {
+        const signed = signedHeights(simulation, index, [0, 2].includes(index))
+        expect([...signed].some((height) => height > FIRST)).toBe(true)
+      }
+    }
   })
 
   it('is away while its key changes, and comes back with the other one', () => {

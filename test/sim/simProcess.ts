@@ -53,7 +53,7 @@ export class SimProcess {
    */
   constructor(node: SimNode) {
     this.node = node
-    const { simulation, application, disk, random, key } = node
+    const { simulation, application, disk, random } = node
     const { chain, scheme, segmentBytes } = simulation
     const { genesisHash, genesisTimeMs } = chain
     this.#recovery = new Recovery(chain.chainId, application.height)
