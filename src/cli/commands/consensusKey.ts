@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto'
 import type { Command } from 'commander'
 import { type DataPaths, dataPaths } from '../../app/dataDirectory.ts'
 import { ConfigError } from '../../config/configError.ts'
-import { createValidatorKey, loadValidatorKey, type ValidatorKey } from '../../consensus/validatorKey.ts'
+import { createValidatorKey, loadPublicKey, loadValidatorKey } from '../../consensus/validatorKey.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
+import { ed25519Address } from '../../primitives/ed25519.ts'
 import { addConfigFlags, configOf } from '../configFlags.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
 
@@ -16,10 +17,10 @@ export function addConsensusKey(program: Command, _node: NodeCommands, terminal:
 
   const show = group.command('show').description('Print the public consensus keys that the data directory has')
   addConfigFlags(show).action(() => {
-    const { validatorKey, nextValidatorKey } = pathsOf(show)
-    const found = [validatorKey, nextValidatorKey].flatMap((path) => {
-      const key = loadValidatorKey(path)
-      return key === undefined ? [] : [describe(path, key)]
+    const { validatorKey, signerPublicKey, nextValidatorKey } = pathsOf(show)
+    const found = [validatorKey, signerPublicKey, nextValidatorKey].flatMap((path) => {
+      const publicKey = path === signerPublicKey ? loadPublicKey(path) : loadValidatorKey(path)?.publicKey
+      return publicKey === undefined ? [] : [describe(path, publicKey)]
     })
     if (found.length === 0) throw new ConfigError(`${validatorKey} does not exist: run coind init first`)
     terminal.print(found.join('\n'))
@@ -31,30 +32,30 @@ export function addConsensusKey(program: Command, _node: NodeCommands, terminal:
       'Make the key to which the validator rotates, beside the present one; the node reads it at its next start',
     )
   addConfigFlags(next).action(() => {
-    const { validatorKey, nextValidatorKey } = pathsOf(next)
-    if (loadValidatorKey(validatorKey) === undefined) {
+    const { validatorKey, signerPublicKey, nextValidatorKey } = pathsOf(next)
+    if (loadValidatorKey(validatorKey) === undefined && loadPublicKey(signerPublicKey) === undefined) {
       throw new ConfigError(`${validatorKey} does not exist: there is no key to rotate from, run coind init first`)
     }
-    const key = createValidatorKey(nextValidatorKey, randomBytes(SEED_BYTES))
-    terminal.print(`${describe(nextValidatorKey, key)}
+    const { publicKey } = createValidatorKey(nextValidatorKey, randomBytes(SEED_BYTES))
+    terminal.print(`${describe(nextValidatorKey, publicKey)}
 Restart the node, so that it has both keys. Only then:
 
-  coind tx staking rotate-cons-pub-key '${publicKeyJson(key)}' --from <operator>
+  coind tx staking rotate-cons-pub-key '${publicKeyJson(publicKey)}' --from <operator>
 `)
   })
 }
 
 /** The public key as the SDK's commands take it. */
-function publicKeyJson({ publicKey }: Pick<ValidatorKey, 'publicKey'>): string {
+function publicKeyJson(publicKey: Uint8Array): string {
   return JSON.stringify({
     '@type': '/cosmos.crypto.ed25519.PubKey',
     key: Buffer.from(publicKey).toString('base64'),
   })
 }
 
-function describe(path: string, key: Pick<ValidatorKey, 'address' | 'publicKey'>): string {
+function describe(path: string, publicKey: Uint8Array): string {
   return `${path}
-  address     ${bytesToHex(key.address).slice(2).toUpperCase()}
-  public key  ${publicKeyJson(key)}
+  address     ${bytesToHex(ed25519Address(publicKey)).slice(2).toUpperCase()}
+  public key  ${publicKeyJson(publicKey)}
 `
 }

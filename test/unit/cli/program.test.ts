@@ -21,7 +21,7 @@ import { runCommand } from '../../../src/cli/program.ts'
 import type { Config } from '../../../src/config/config.ts'
 import { ConfigError } from '../../../src/config/configError.ts'
 import { VERSION } from '../../../src/config/version.ts'
-import { createValidatorKey, loadValidatorKey } from '../../../src/consensus/validatorKey.ts'
+import { createValidatorKey, formatPublicKey, loadValidatorKey } from '../../../src/consensus/validatorKey.ts'
 import { parseAddress, toBech32 } from '../../../src/primitives/address.ts'
 import { SnapshotError } from '../../../src/snapshot/manifest.ts'
 
@@ -722,7 +722,19 @@ describe('consensus-key', () => {
       const { address } = loadValidatorKey(path)!
       expect(shown.printed).toMatch(Buffer.from(address).toString('hex').toUpperCase())
     }
-    // A key that exists is never replaced.
+    // Where a remote signer has the key, its public key is in a file.
+    rmSync(paths.validatorKey)
+    rmSync(paths.nextValidatorKey)
+    writeFileSync(paths.signerPublicKey, JSON.stringify(formatPublicKey(next.publicKey)))
+    expect((await run('consensus-key show', setting())).printed).toMatch('priv_validator_pub_key.json')
+    expect((await run('consensus-key next', setting())).code).toBe(0)
+  })
+
+  it('never replaces a key', async () => {
+    const paths = dataPaths(directory)
+    mkdirSync(paths.config)
+    createValidatorKey(paths.validatorKey, new Uint8Array(32).fill(1))
+    const next = createValidatorKey(paths.nextValidatorKey, new Uint8Array(32).fill(2))
     expect((await run('consensus-key next', setting())).errors.join()).toMatch('exists already')
     expect(loadValidatorKey(paths.nextValidatorKey)).toEqual(next)
   })
