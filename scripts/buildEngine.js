@@ -32,7 +32,7 @@ const TARGETS = [
     directory: 'assembly/bls12381',
     entry: 'index.ts',
     binary: 'dist/bls12381.wasm',
-    initialPages: 12,
+    initialPages: 16,
     shared: ['assembly/curves'],
     constants: ['IS_BN254=0'],
   },

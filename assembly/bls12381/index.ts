@@ -21,8 +21,12 @@ import { factors, multiplyByFactors, product } from '../curves/product'
 import {
   addLanesTogether,
   beginTerms,
+  FIXED_MULTIPLES,
+  FIXED_TABLE,
   fixedTables,
   makeTable,
+  MULTIPLES,
+  setFixedScalars,
   setScalars,
   sumTerms,
   sumWithTables,
@@ -36,7 +40,7 @@ import { isOne12 } from '../curves/tower'
 import { mapToG1 } from './mapToG1'
 import { mapToG2 } from './mapToG2'
 import { beta, isTwistOfOrder, lanesOfOrder, multiple } from './orders'
-import { finalExponentiation, LINES, preparedMillerLoop, prepareLines } from './pairing'
+import { finalExponentiation, preparedMillerLoop, prepareLines } from './pairing'
 import { squareRootLanes } from './roots'
 
 /** What is wrong with a point; the host has the texts. */
@@ -212,14 +216,19 @@ function setPointG1(term: usize, p: usize, lane: usize): void {
 
 const affineMultiple = memory.data(2 * i32(PAIR), 16)
 
-/** As {@link setPointG1}, of |x| times the point in a lane of those whose order was just checked. */
-function setMultipleG1(term: usize, lane: usize): void {
-  copyLane(single, 0, multiple + 2 * PAIR, lane)
+/** Makes (x, y) in the first lane of z of the projective point in a lane of p, which is not infinity. */
+function makeAffine(z: usize, p: usize, lane: usize): void {
+  copyLane(single, 0, p + 2 * PAIR, lane)
   invertFirst(single, single)
   for (let i: usize = 0; i < 2; i++) {
-    copyLane(affineMultiple + i * PAIR, 0, multiple + i * PAIR, lane)
-    multiplyLanes(affineMultiple + i * PAIR, affineMultiple + i * PAIR, single)
+    copyLane(z + i * PAIR, 0, p + i * PAIR, lane)
+    multiplyLanes(z + i * PAIR, z + i * PAIR, single)
   }
+}
+
+/** As {@link setPointG1}, of |x| times the point in a lane of those whose order was just checked. */
+function setMultipleG1(term: usize, lane: usize): void {
+  makeAffine(affineMultiple, multiple, lane)
   setPointG1(term, affineMultiple, 0)
 }
 
@@ -324,10 +333,7 @@ export function addPairs(count: usize): i32 {
       if (statusG2 != OK && statusG2 != INFINITY) return statusG2
       if (status == INFINITY || statusG2 == INFINITY) continue
       const factor = factors + used * FACTOR
-      for (let to: usize = 0; to < 2; to++) {
-        copyLane(factor, to, two, lane)
-        copyLane(factor + FACTOR_Y, to, two + PAIR, lane)
-      }
+      setPointOf(factor, two, lane)
       copy(factor + FACTOR_Q, pointG2)
       copy(factor + FACTOR_Q + PAIR, pointG2 + PAIR)
       used++
@@ -347,8 +353,6 @@ export function isProductOne(): bool {
 const proofFactors = memory.data(2 * i32(FACTOR), 16)
 const commitmentFactor = proofFactors
 const proofFactor = proofFactors + FACTOR
-const commitmentLines = memory.data(i32(LINES), 16)
-const proofLines = memory.data(i32(LINES), 16)
 /** The terms of G1's generator, negated. */
 const generatorTerms = memory.data(2 * i32(TERM), 16)
 
@@ -358,7 +362,7 @@ export function setUpProofs(): i32 {
   if (firstStatus != OK) return firstStatus
   setPointG1(generatorTerms, two, 0)
   setMultipleG1(generatorTerms + TERM, 0)
-  for (let i: usize = 0; i < 2; i++) makeTable<Lanes>(fixedTables + i * TABLE, generatorTerms + i * TERM)
+  for (let i: usize = 0; i < 2; i++) makeTable<Lanes>(fixedTables + i * FIXED_TABLE, generatorTerms + i * TERM, FIXED_MULTIPLES)
   let bytes = input + G1_BYTES
   for (let i: usize = 0; i < 2; i++) {
     const statusG2 = readG2OfOrder(bytes)
@@ -366,9 +370,9 @@ export function setUpProofs(): i32 {
     const factor = proofFactors + i * FACTOR
     copy(factor + FACTOR_Q, pointG2)
     copy(factor + FACTOR_Q + PAIR, pointG2 + PAIR)
-    prepareLines(i == 0 ? commitmentLines : proofLines, factor)
     bytes += G2_BYTES
   }
+  prepareLines(commitmentFactor, proofFactor)
   return OK
 }
 
@@ -411,17 +415,12 @@ function readTwoCompressed(bytes: usize): i32 {
   return infinities
 }
 
-/** Makes 1 / y and x / y, in both lanes, of the projective point in a lane of p: Z / Y and X / Y. It is not infinity. */
-function setRatios(factor: usize, p: usize, lane: usize): void {
+/** Makes the point (x, y) in a lane of p that of a factor. */
+function setPointOf(factor: usize, p: usize, lane: usize): void {
   for (let to: usize = 0; to < 2; to++) {
-    copyLane(factor, to, p + 2 * PAIR, lane)
-    copyLane(factor + PAIR, to, p, lane)
-    copyLane(single, to, p + PAIR, lane)
+    copyLane(factor, to, p, lane)
+    copyLane(factor + FACTOR_Y, to, p + PAIR, lane)
   }
-  invertFirst(single, single)
-  copyLane(single, 1, single, 0)
-  multiplyLanes(factor, factor, single)
-  multiplyLanes(factor + PAIR, factor + PAIR, single)
 }
 
 /**
@@ -439,11 +438,11 @@ export function isProven(): bool {
   for (let i: usize = 0; i < 2; i++) {
     const term = terms + (own + i) * TERM
     memory.copy(term, generatorTerms + i * TERM, 2 * PAIR)
-    setScalars<Lanes>(term, y + 8 * i, y + 16 + 8 * i)
+    setFixedScalars(term, y + 8 * i, y + 16 + 8 * i)
   }
   if (!isProofInfinity) {
     setShortTermsG1(terms, 1, scalars)
-    for (let i: usize = 0; i < 2; i++) makeTable<Lanes>(tables + i * TABLE, terms + i * TERM)
+    for (let i: usize = 0; i < 2; i++) makeTable<Lanes>(tables + i * TABLE, terms + i * TERM, MULTIPLES)
   }
   sumWithTables<Lanes>(total, own + 2, 2)
   addLanesTogether(total)
@@ -451,8 +450,9 @@ export function isProven(): bool {
   // a pairing is one only where one of the points is infinity
   const isLeftInfinity = (zeroLanes(total + 2 * PAIR) & 1) != 0
   if (isLeftInfinity || isProofInfinity) return isLeftInfinity && isProofInfinity
-  setRatios(commitmentFactor, total, 0)
-  setRatios(proofFactor, two, 1)
-  preparedMillerLoop(product, commitmentFactor, commitmentLines, proofFactor, proofLines)
+  setPointOf(proofFactor, two, 1)
+  makeAffine(two, total, 0)
+  setPointOf(commitmentFactor, two, 0)
+  preparedMillerLoop(product, commitmentFactor, proofFactor)
   return isProductOne()
 }

@@ -75,8 +75,13 @@ function toPlain(x: usize): void {
   for (let lane: usize = 0; lane < 2; lane++) {
     const limbs = plain + (lane << 2)
     if (isBelowModulus(limbs)) continue
-    // the product is at most the modulus
-    for (let i: usize = 0; i < LIMBS; i++) store<u32>(limbs + (i << 3), 0)
+    // the product is less than twice the modulus
+    let borrow: u32 = 0
+    for (let i: usize = 0; i < LIMBS; i++) {
+      const limb = load<u32>(limbs + (i << 3)) - load<u32>(modulusLimbs + (i << 2)) - borrow
+      store<u32>(limbs + (i << 3), limb & MASK)
+      borrow = limb >> 31
+    }
   }
 }
 

@@ -24,9 +24,12 @@ import {
 /** Bytes of a pair. */
 export const PAIR: usize = 8 * LIMBS
 
-const MASK: i64 = (1 << LIMB_BITS) - 1
+export const MASK: i64 = (1 << LIMB_BITS) - 1
 
-const modulus = memory.data(i32(PAIR), 16)
+/** Behind it is a limb of zero. */
+export const modulus = memory.data(i32(PAIR) + 16, 16)
+/** (modulus · NEGATED_INVERSE + 1) / 2^LIMB_BITS; see {@link multiplyRows}. */
+export const shifted = memory.data(i32(PAIR), 16)
 const complement = memory.data(i32(PAIR), 16)
 const minuend = memory.data(i32(PAIR), 16)
 export const squaredR = memory.data(i32(PAIR), 16)
@@ -38,6 +41,7 @@ export const oneLanes = memory.data(i32(PAIR), 16)
 export const oneFp2 = memory.data(i32(PAIR), 16)
 
 fillLanes(modulus, modulusLimbs)
+fillShifted()
 fillLanes(complement, complementLimbs)
 fillLanes(minuend, minuendLimbs)
 fillLanes(squaredR, squaredRLimbs)
@@ -50,6 +54,18 @@ function fillLanes(pair: usize, limbs: usize): void {
     const limb = load<u32>(limbs + (i << 2))
     store<u32>(pair + (i << 3), limb)
     store<u32>(pair + (i << 3), limb, 4)
+  }
+}
+
+function fillShifted(): void {
+  let carry: u64 = 1
+  for (let i: usize = 0; i <= LIMBS; i++) {
+    if (i < LIMBS) carry += u64(NEGATED_INVERSE) * u64(load<u32>(modulusLimbs + (i << 2)))
+    const limb = u32(carry) & u32(MASK)
+    carry >>= LIMB_BITS
+    if (i == 0) continue
+    store<u32>(shifted + ((i - 1) << 3), limb)
+    store<u32>(shifted + ((i - 1) << 3), limb, 4)
   }
 }
 
@@ -73,7 +89,7 @@ export function mergeLanes(z: usize, x: usize, y: usize): void {
 /** Both 64-bit words' low halves, twice: the form in which a multiplication takes them. */
 // @ts-ignore: decorator
 @inline
-function narrow(x: v128): v128 {
+export function narrow(x: v128): v128 {
   return i8x16.shuffle(x, x, 0, 1, 2, 3, 8, 9, 10, 11, 0, 1, 2, 3, 8, 9, 10, 11)
 }
 
@@ -86,7 +102,7 @@ function narrowTwo(low: v128, high: v128): v128 {
 /** Moves the carries of two columns and stores their limbs; gives the carry to the next. */
 // @ts-ignore: decorator
 @inline
-function storeColumns(z: usize, carry: v128, first: v128, second: v128): v128 {
+export function storeColumns(z: usize, carry: v128, first: v128, second: v128): v128 {
   const mask = i64x2.splat(MASK)
   const a = i64x2.add(first, carry)
   const b = i64x2.add(second, i64x2.shr_u(a, LIMB_BITS))
@@ -293,13 +309,13 @@ const conjugated = memory.data(i32(PAIR), 16)
 /** Adds a limb of the left operand times one of each right operand's two limbs at `offset` to a column: that of the lower one. */
 // @ts-ignore: decorator
 @inline
-function low(column: v128, x: v128, y: usize, offset: usize): v128 {
+export function low(column: v128, x: v128, y: usize, offset: usize): v128 {
   return i64x2.add(column, i64x2.extmul_low_i32x4_u(x, v128.load(y + offset)))
 }
 
 // @ts-ignore: decorator
 @inline
-function high(column: v128, x: v128, y: usize, offset: usize): v128 {
+export function high(column: v128, x: v128, y: usize, offset: usize): v128 {
   return i64x2.add(column, i64x2.extmul_high_i32x4_u(x, v128.load(y + offset)))
 }
 
@@ -332,8 +348,10 @@ function columnHigh(
 
 /**
  * Montgomery's multiplication of `count` pairs of operands at once, with one reduction for their sum: z = Σ x · y / R. A row takes one limb
- * of each left operand x, adds its products to the columns, makes the lowest column zero modulo 2^LIMB_BITS by adding a multiple q of the
- * modulus, and drops it. In lanes the limbs of x are those of both lanes; in Fp2 the rows of x0 and x1 (two to an operand)
+ * of each left operand x, adds its products to the columns, makes the lowest column zero modulo 2^LIMB_BITS by adding a multiple of the
+ * modulus, and drops it. In all rows but the last two that is q · NEGATED_INVERSE · modulus = q · (shifted · 2^LIMB_BITS − 1), where q
+ * is the lowest column's limb as it is; two rows of q · modulus are enough to make the result less than
+ * (1 + 2^−LIMB_BITS) times the modulus more than the product divided by R. In lanes the limbs of x are those of both lanes; in Fp2 the rows of x0 and x1 (two to an operand)
  * are c0 times y and c1 times y·u.
  */
 // @ts-ignore: decorator
@@ -369,25 +387,33 @@ function multiplyRows(count: i32, isFp2: bool, z: usize, x0: usize, y0: usize, x
     const e = count > 4 ? v128.load32_splat(x2 + i) : a
     const f = count > 4 ? v128.load32_splat(x2 + i, 4) : a
     const lowest = columnLow(count, t0, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 0)
-    const q = narrow(v128.and(i64x2.extmul_low_i32x4_u(narrow(lowest), inverse), mask))
-    const carry = i64x2.shr_u(low(lowest, q, modulus, 0), LIMB_BITS)
-    t0 = i64x2.add(carry, high(columnHigh(count, t1, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 0), q, modulus, 0))
-    t1 = low(columnLow(count, t2, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 16), q, modulus, 16)
-    t2 = high(columnHigh(count, t3, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 16), q, modulus, 16)
-    t3 = low(columnLow(count, t4, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 32), q, modulus, 32)
-    t4 = high(columnHigh(count, t5, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 32), q, modulus, 32)
-    t5 = low(columnLow(count, t6, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 48), q, modulus, 48)
-    t6 = high(columnHigh(count, t7, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 48), q, modulus, 48)
-    t7 = low(columnLow(count, t8, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 64), q, modulus, 64)
-    t8 = high(columnHigh(count, t9, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 64), q, modulus, 64)
-    if (LIMBS > 10) {
-      t9 = low(columnLow(count, t10, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 80), q, modulus, 80)
-      t10 = high(columnHigh(count, t11, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 80), q, modulus, 80)
-      t11 = low(columnLow(count, t12, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 96), q, modulus, 96)
-      t12 = high(columnHigh(count, t13, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 96), q, modulus, 96)
-      t13 = i64x2.splat(0)
+    let q = v128.and(lowest, mask)
+    let carry = i64x2.shr_u(lowest, LIMB_BITS)
+    let multiple = shifted
+    if (i < PAIR - 16) {
+      q = narrow(q)
     } else {
-      t9 = i64x2.splat(0)
+      q = narrow(v128.and(i64x2.extmul_low_i32x4_u(narrow(q), inverse), mask))
+      carry = i64x2.shr_u(low(lowest, q, modulus, 0), LIMB_BITS)
+      multiple = modulus + 8
+    }
+    t0 = i64x2.add(carry, low(columnHigh(count, t1, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 0), q, multiple, 0))
+    t1 = high(columnLow(count, t2, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 16), q, multiple, 0)
+    t2 = low(columnHigh(count, t3, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 16), q, multiple, 16)
+    t3 = high(columnLow(count, t4, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 32), q, multiple, 16)
+    t4 = low(columnHigh(count, t5, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 32), q, multiple, 32)
+    t5 = high(columnLow(count, t6, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 48), q, multiple, 32)
+    t6 = low(columnHigh(count, t7, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 48), q, multiple, 48)
+    t7 = high(columnLow(count, t8, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 64), q, multiple, 48)
+    t8 = low(columnHigh(count, t9, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 64), q, multiple, 64)
+    if (LIMBS > 10) {
+      t9 = high(columnLow(count, t10, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 80), q, multiple, 64)
+      t10 = low(columnHigh(count, t11, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 80), q, multiple, 80)
+      t11 = high(columnLow(count, t12, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 96), q, multiple, 80)
+      t12 = low(columnHigh(count, t13, a, ya, b, yb, c, yc, d, yd, e, ye, f, yf, 96), q, multiple, 96)
+      t13 = i64x2.extmul_high_i32x4_u(q, v128.load(multiple + 96))
+    } else {
+      t9 = i64x2.extmul_high_i32x4_u(q, v128.load(multiple + 64))
     }
   }
   let carry = storeColumns(z, i64x2.splat(0), t0, t1)
@@ -441,13 +467,20 @@ export function sum3(z: usize, x0: usize, y0: usize, x1: usize, y1: usize, x2: u
 const squareLeft = memory.data(i32(PAIR), 16)
 const squareRight = memory.data(i32(PAIR), 16)
 
-/** z = x² in Fp2, of limbs that are not loose: (c0 + c1)(c0 − c1) + 2·c0·c1·u. */
-export function square(z: usize, x: usize): void {
+/** Makes the operands of products in lanes that give x² in Fp2, of limbs that are not loose: (c0 + c1)(c0 − c1) + 2·c0·c1·u. */
+// @ts-ignore: decorator
+@inline
+export function prepareSquare(squareLeft: usize, squareRight: usize, x: usize): void {
   for (let i: usize = 0; i < PAIR; i += 16) {
     const v = v128.load(x + i)
     const other = swapped(v)
     v128.store(squareLeft + i, i32x4.add(merged(v, other), other))
     v128.store(squareRight + i, merged(i32x4.add(v, i32x4.sub(v128.load(minuend + i), other)), v))
   }
+}
+
+/** z = x² in Fp2, of limbs that are not loose. */
+export function square(z: usize, x: usize): void {
+  prepareSquare(squareLeft, squareRight, x)
   multiplyLanes(z, squareLeft, squareRight)
 }

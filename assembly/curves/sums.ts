@@ -30,15 +30,20 @@ export function beginTerms(count: usize, scalarBits: u32): void {
 
 /** Up to 2^6 and that of the digit 0. */
 const buckets = memory.data(65 * i32(POINT), 16)
-export const TABLE: usize = 8 * POINT
+/** Multiples in a table, for digits of 4 bits. */
+export const MULTIPLES: usize = 8
+export const TABLE: usize = MULTIPLES * POINT
 export const tables = memory.data(i32(MAX_TABLES) * i32(TABLE), 16)
-/** Of terms that are always the same; see {@link sumWithTables}. */
-export const fixedTables = memory.data(2 * i32(TABLE), 16)
+/** Of terms that are always the same, whose digits have 8 bits; see {@link sumWithTables}. */
+const FIXED_WIDTH: u32 = 8
+export const FIXED_MULTIPLES: usize = 128
+export const FIXED_TABLE: usize = FIXED_MULTIPLES * POINT
+export const fixedTables = memory.data(2 * i32(FIXED_TABLE), 16)
 const sum = memory.data(i32(POINT), 16)
 const part = memory.data(i32(POINT), 16)
 
-/** Writes the signed digits of a little-endian scalar, from −2^(width − 1) to 2^(width − 1). */
-function recode(digits: usize, scalar: usize): void {
+/** Writes the signed digits of a little-endian scalar, from −2^(width − 1) to 2^(width − 1) − 1. */
+function recode(digits: usize, scalar: usize, width: u32): void {
   const half: i32 = 1 << (width - 1)
   let carry: i32 = 0
   for (let position: u32 = 0; position <= bits; position += width) {
@@ -49,7 +54,7 @@ function recode(digits: usize, scalar: usize): void {
       value |= u32((load<u8>(scalar + (at >> 3)) >> u8(at & 7)) & 1) << k
     }
     let digit = i32(value) + carry
-    carry = digit > half ? 1 : 0
+    carry = digit >= half ? 1 : 0
     digit -= carry << width
     store<i8>(digits, i8(digit))
     digits++
@@ -59,14 +64,20 @@ function recode(digits: usize, scalar: usize): void {
 /** Prepares the term whose x and y are there, with the little-endian scalar of each lane; in Fp2 there is one. */
 export function setScalars<F>(term: usize, first: usize, second: usize): void {
   negate(term + TERM_NEGATED_Y, term + TERM_Y)
-  recode(term + TERM_DIGITS, first)
-  if (sizeof<F>() == sizeof<Lanes>()) recode(term + TERM_DIGITS + DIGITS, second)
+  recode(term + TERM_DIGITS, first, width)
+  if (sizeof<F>() == sizeof<Lanes>()) recode(term + TERM_DIGITS + DIGITS, second, width)
+}
+
+/** As {@link setScalars}, of a term in lanes that has a table in `fixedTables`. */
+export function setFixedScalars(term: usize, first: usize, second: usize): void {
+  recode(term + TERM_DIGITS, first, FIXED_WIDTH)
+  recode(term + TERM_DIGITS + DIGITS, second, FIXED_WIDTH)
 }
 
 /** z = Σ of the first `count` terms; in lanes, each its own. */
 export function sumTerms<F>(z: usize, count: usize): void {
   if (hasTables) {
-    for (let i: usize = 0; i < count; i++) makeTable<F>(tables + i * TABLE, terms + i * TERM)
+    for (let i: usize = 0; i < count; i++) makeTable<F>(tables + i * TABLE, terms + i * TERM, MULTIPLES)
     sumWithTables<F>(z, count, 0)
   } else {
     sumWithBuckets<F>(z, count)
@@ -92,11 +103,11 @@ export function addLanesTogether(z: usize): void {
 
 const negated = memory.data(i32(PAIR), 16)
 
-/** Makes the table of a term's point times 1 to 8. */
-export function makeTable<F>(table: usize, term: usize): void {
+/** Makes the table of a term's point times 1 to `multiples`. */
+export function makeTable<F>(table: usize, term: usize, multiples: usize): void {
   setInfinity<F>(table)
   addAffine<F>(table, table, term)
-  for (let k: usize = 1; k < 8; k++) addAffine<F>(table + k * POINT, table + (k - 1) * POINT, term)
+  for (let k: usize = 1; k < multiples; k++) addAffine<F>(table + k * POINT, table + (k - 1) * POINT, term)
 }
 
 /**
@@ -109,9 +120,12 @@ export function sumWithTables<F>(z: usize, count: usize, fixed: usize): void {
   setInfinity<F>(sum)
   for (let window = top; window >= 0; window--) {
     if (window < top) for (let k: u32 = 0; k < width; k++) doublePoint<F>(z, z)
-    for (let i: usize = 0; i < count; i++) {
-      const digits = terms + i * TERM + TERM_DIGITS + usize(window)
-      const table = i < count - fixed ? tables + i * TABLE : fixedTables + (i + fixed - count) * TABLE
+    // a digit of 8 bits has two windows of 4
+    const used = (window & 1) == 0 ? count : count - fixed
+    for (let i: usize = 0; i < used; i++) {
+      const isFixed = i >= count - fixed
+      const digits = terms + i * TERM + TERM_DIGITS + usize(isFixed ? window >> 1 : window)
+      const table = isFixed ? fixedTables + (i + fixed - count) * FIXED_TABLE : tables + i * TABLE
       const first = i32(load<i8>(digits))
       if (sizeof<F>() == sizeof<Lanes>()) {
         const second = i32(load<i8>(digits + DIGITS))

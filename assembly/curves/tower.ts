@@ -11,11 +11,11 @@ import {
   oneFp2,
   PAIR,
   prepare,
+  scale,
   setZero,
   square,
   subtract,
   subtractTwo,
-  sum2,
   sum3,
   timesNonResidue,
   tripleLess,
@@ -23,6 +23,7 @@ import {
 } from './field'
 import { invert } from './inversion'
 import { BYTES, sixth } from './parameters'
+import { multiplyWide6, squareWideFp4 } from './wide'
 
 const FP6: usize = 3 * PAIR
 export const FP12: usize = 6 * PAIR
@@ -40,8 +41,12 @@ const scratch = memory.data(i32(PAIR), 16)
 const scratch0 = memory.data(i32(PAIR), 16)
 const scratch1 = memory.data(i32(PAIR), 16)
 
-/** z = x · y in Fp6; y is reduced. */
+/** z = x · y in Fp6, of reduced x and y. */
 function multiply6(z: usize, x: usize, y: usize): void {
+  if (!IS_BN254) {
+    multiplyWide6(z, x, y)
+    return
+  }
   prepare(b0, y)
   prepare(b1, y + B1)
   prepare(b2, y + B2)
@@ -98,7 +103,7 @@ export function copy12(z: usize, x: usize): void {
 
 /** z = x · y in Fp12. */
 export function multiply12(z: usize, x: usize, y: usize): void {
-  add6(left, x, x + FP6)
+  addReduced6(left, x, x + FP6)
   addReduced6(right, y, y + FP6)
   multiply6(product0, x, y)
   multiply6(product1, x + FP6, y + FP6)
@@ -112,7 +117,7 @@ export function multiply12(z: usize, x: usize, y: usize): void {
 /** z = x² in Fp12: c0² + v·c1² = (c0 + c1)(c0 + v·c1) − c0·c1 − v·c0·c1, and twice c0·c1. */
 export function square12(z: usize, x: usize): void {
   multiply6(product0, x, x + FP6)
-  add6(left, x, x + FP6)
+  addReduced6(left, x, x + FP6)
   timesV(product1, x + FP6)
   addReduced6(right, x, product1)
   multiply6(left, left, right)
@@ -157,22 +162,6 @@ export function multiplyByLine(z: usize, y0: usize, y1: usize, y3: usize): void 
     const x1 = z + coefficient((k + 6 - LINE_POWER) % 6)
     const x3 = z + coefficient((k + 3) % 6)
     sum3(lineProduct + coefficient(k), x, l0, x1, k < LINE_POWER ? rotatedL1 : l1, x3, k < 3 ? rotatedL3 : l3)
-  }
-  copy12(z, lineProduct)
-}
-
-/** As {@link multiplyByLine} where y3 is 1. */
-export function multiplyByMonicLine(z: usize, y0: usize, y1: usize): void {
-  prepare(l0, y0)
-  prepare(l1, y1)
-  timesNonResidue(scratch, y1)
-  prepare(rotatedL1, scratch)
-  for (let k: usize = 0; k < 6; k++) {
-    const to = lineProduct + coefficient(k)
-    const x3 = z + coefficient((k + 3) % 6)
-    sum2(to, z + coefficient(k), l0, z + coefficient((k + 6 - LINE_POWER) % 6), k < LINE_POWER ? rotatedL1 : l1)
-    if (k < 3) addNonResidue(to, to, x3)
-    else addReduced(to, to, x3)
   }
   copy12(z, lineProduct)
 }
@@ -240,25 +229,68 @@ export function frobenius12(z: usize, x: usize): void {
   }
 }
 
-const squares = memory.data(9 * i32(PAIR), 16)
+const squares = memory.data(4 * i32(PAIR), 16)
 
-/** z = x² for x of the cyclotomic subgroup (Granger, Scott: Faster squaring in the cyclotomic subgroup of sixth degree extensions). */
+/**
+ * z = x² for x of the cyclotomic subgroup (Granger, Scott: Faster squaring in the cyclotomic subgroup of sixth degree extensions).
+ * As a + b·w + c·w² with a, b and c in Fp4 = Fp2[w³] it is (3·a² − 2·ā) + (3·c²·w³ + 2·b̄)·w + (3·b² − 2·c̄)·w².
+ */
 export function cyclotomicSquare12(z: usize, x: usize): void {
   squareFp4(squares, x, x + FP6 + B1)
-  squareFp4(squares + B2, x + FP6, x + B2)
-  squareFp4(squares + 4 * PAIR, x + B1, x + FP6 + B2)
-  timesNonResidue(squares + 5 * PAIR, squares + 5 * PAIR)
   tripleLess(z, squares, x)
-  tripleLess(z + B1, squares + B2, x + B1)
-  tripleLess(z + B2, squares + 4 * PAIR, x + B2)
-  triplePlus(z + FP6, squares + 5 * PAIR, x + FP6)
   triplePlus(z + FP6 + B1, squares + B1, x + FP6 + B1)
-  triplePlus(z + FP6 + B2, squares + 3 * PAIR, x + FP6 + B2)
+  compressedSquare12(z, x)
 }
+
+/** Makes b and c of {@link cyclotomicSquare12} only, of those of x (Karabina: Squaring in cyclotomic subgroups). */
+export function compressedSquare12(z: usize, x: usize): void {
+  squareFp4(squares, x + FP6, x + B2)
+  squareFp4(squares + B2, x + B1, x + FP6 + B2)
+  timesNonResidue(squares + 3 * PAIR, squares + 3 * PAIR)
+  tripleLess(z + B1, squares, x + B1)
+  triplePlus(z + FP6 + B2, squares + B1, x + FP6 + B2)
+  tripleLess(z + B2, squares + B2, x + B2)
+  triplePlus(z + FP6, squares + 3 * PAIR, x + FP6)
+}
+
+/** Where the coefficient of w is, by four times which {@link decompress12} divides. */
+export const DIVISOR: usize = FP6
+
+/**
+ * Makes a of b and c, (b₀, b₁) and (c₀, c₁), with the inverse of b₀, which is not 0:
+ * a₁ = (ξ·c₁² + 3·c₀² − 2·b₁) / 4b₀ and a₀ = ξ·(2·a₁² + b₀·c₁ − 3·b₁·c₀) + 1 (Karabina, theorem 3.1).
+ */
+export function decompress12(z: usize, inverseOfB0: usize): void {
+  const a1 = z + FP6 + B1
+  const c0 = z + B1
+  const b1OfZ = z + B2
+  square(scratch, c0)
+  tripleLess(scratch, scratch, b1OfZ)
+  square(scratch0, z + FP6 + B2)
+  addNonResidue(scratch, scratch, scratch0)
+  multiply(a1, scratch, inverseOfB0)
+  multiply(a1, a1, quarter)
+  square(scratch, a1)
+  addReduced(scratch, scratch, scratch)
+  multiply(scratch0, z + FP6, z + FP6 + B2)
+  addReduced(scratch, scratch, scratch0)
+  multiply(scratch0, b1OfZ, c0)
+  scale(scratch0, scratch0, 3)
+  subtract(scratch, scratch, scratch0)
+  addNonResidue(z, oneFp2, scratch)
+}
+
+const quarter = memory.data(i32(PAIR), 16)
+scale(quarter, oneFp2, 4)
+invert(quarter, quarter)
 
 /** z = a² + ξ·b², and 2·a·b behind it. */
 function squareFp4(z: usize, a: usize, b: usize): void {
   addReduced(z + B1, a, b)
+  if (!IS_BN254) {
+    squareWideFp4(z, a, b, z + B1)
+    return
+  }
   square(scratch, a)
   square(scratch0, b)
   square(z + B1, z + B1)

@@ -31,6 +31,9 @@ export { mergeLanes, scaleEach, sumAndDifference, swapLanes } from './curves/fie
 export { subtractTwo, sum2, sum3, sumLanes2, timesNonResidue, tripleLess, triplePlus } from './curves/field'
 export { powerLanes } from './curves/conversions'
 export { invert } from './curves/inversion'
+export { intoCyclotomicSubgroup, powerOfParameter } from './curves/exponentiation'
+export { compressedSquare12, cyclotomicSquare12, decompress12, multiply12, square12 } from './curves/tower'
+export { powerOfX } from './bls12381/powers'
 let end: usize = (__heap_base + 15) & ~15
 export function room(size: usize): usize { end += size; return end - size }
 `
@@ -183,6 +186,89 @@ describe.each(
       call('invert', z, x)
       expect(modulo(get(z)[0] * value)).toBe(value === 0n ? 0n : modulo(R))
     }
+  })
+
+  const FP12_BYTES = 6 * PAIR_BYTES
+  const [f, g, h] = Array.from({ length: 3 }, () => call('room', FP12_BYTES) >>> 0) as [number, number, number]
+  /** Where the coefficients of 1, w, …, w⁵ are. */
+  const PLACES = [0, 3, 1, 4, 2, 5].map((place) => place * PAIR_BYTES)
+
+  type Fp12 = readonly Pair[]
+  function putFp12(address: number, value: Fp12): void {
+    for (const [k, place] of PLACES.entries()) put(address + place, value[k]!)
+  }
+  const getFp12 = (address: number): Pair[] => PLACES.map((place) => get(address + place))
+  const plainFp12 = (address: number) => getFp12(address).map((value) => value.map(modulo))
+
+  /** The product of polynomials in w, where w⁶ is ξ, of elements in Montgomery's form. */
+  function timesFp12(left: Fp12, right: Fp12): bigint[][] {
+    const product: Pair[] = Array.from({ length: 6 }, () => [0n, 0n])
+    for (const [i, a] of left.entries()) {
+      for (const [j, b] of right.entries()) {
+        const term = i + j < 6 ? times(a, b) : times(times(a, b), XI)
+        product[(i + j) % 6] = plus(product[(i + j) % 6]!, term)
+      }
+    }
+    return product.map((value) => value.map((v) => modulo(v * INVERSE_R)))
+  }
+
+  const fp12 = fc.tuple(pair, pair, pair, pair, pair, pair)
+
+  it('multiplies and squares in Fp12 as polynomials are multiplied', () => {
+    fc.assert(
+      fc.property(fp12, fp12, (a, b) => {
+        putFp12(f, a)
+        putFp12(g, b)
+        call('multiply12', h, f, g)
+        expect(plainFp12(h)).toEqual(timesFp12(a, b))
+        call('square12', h, f)
+        expect(plainFp12(h)).toEqual(timesFp12(a, a))
+        call('multiply12', f, f, f)
+        expect(plainFp12(f)).toEqual(timesFp12(a, a))
+      }),
+      { numRuns: runs(60) },
+    )
+  })
+
+  const ONE: Fp12 = [[R % P, 0n], ...Array.from({ length: 5 }, (): Pair => [0n, 0n])]
+
+  it('squares in the cyclotomic subgroup, also without a third of the coefficients', () => {
+    fc.assert(
+      fc.property(fp12, (a) => {
+        fc.pre(a.some((value) => value.some((v) => modulo(v) !== 0n)))
+        putFp12(f, a)
+        call('intoCyclotomicSubgroup', g, f)
+        const element = getFp12(g)
+        const square = timesFp12(element, element)
+        call('cyclotomicSquare12', h, g)
+        expect(plainFp12(h)).toEqual(square)
+        putFp12(h, ONE)
+        call('compressedSquare12', h, g)
+        const divisor = h + PLACES[1]!
+        fc.pre(get(divisor).some((v) => modulo(v) !== 0n))
+        call('invert', z, divisor)
+        call('decompress12', h, z)
+        expect(plainFp12(h)).toEqual(square)
+      }),
+      { numRuns: runs(20) },
+    )
+  })
+
+  it.runIf(field.name === 'BLS12-381')('raises to the power of x, also what cannot be compressed', () => {
+    const rootOfUnity = power(2n, (P - 1n) / 3n)
+    const cubeRoot: Fp12 = ONE.map(([a, b]) => [modulo(a * rootOfUnity), b])
+    fc.assert(
+      fc.property(fc.oneof(fc.constant(ONE), fc.constant(cubeRoot), fp12), (a) => {
+        fc.pre(a.some((value) => value.some((v) => modulo(v) !== 0n)))
+        putFp12(f, a)
+        if (a === cubeRoot) putFp12(g, a)
+        else call('intoCyclotomicSubgroup', g, f)
+        call('powerOfX', f, g)
+        call('powerOfParameter', h, g)
+        expect(plainFp12(f)).toEqual(plainFp12(h))
+      }),
+      { numRuns: runs(10), examples: [[ONE], [cubeRoot]] },
+    )
   })
 
   it('raises to powers in both lanes', () => {
