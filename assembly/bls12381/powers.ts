@@ -6,7 +6,6 @@ import { invert } from '../curves/inversion'
 import {
   compressedSquare12,
   conjugate12,
-  copy12,
   cyclotomicSquare12,
   decompress12,
   DIVISOR,

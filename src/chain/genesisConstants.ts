@@ -27,5 +27,5 @@ export const STATIC_PRECOMPILES: readonly string[] = [0x400, 0x800, 0x801, 0x804
 /** Gas limit of a block's EVM transactions; native transactions have a lane of a quarter of it in addition. */
 export const DEFAULT_BLOCK_GAS_LIMIT = 100_000_000n
 
-/** Gas of a block for precompiles that take much time for their gas: at 29 Mgas a second, the slowest, it takes less than 200 ms. */
+/** Gas of a block for precompiles that take much time for their gas: at 37 Mgas a second, the slowest, it takes less than 200 ms. */
 export const DEFAULT_PRECOMPILE_GAS_LIMIT = 5_000_000n
