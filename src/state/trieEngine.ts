@@ -57,7 +57,7 @@ interface Run {
 }
 
 /** Nodes that are not in memory, each with the part of the updates that needs it. */
-interface MissingNodes {
+export interface MissingNodes {
   /** keys of LISTED_KEY_BYTES */
   readonly keys: Uint8Array
   /** PART_BYTES for each */
