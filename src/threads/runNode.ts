@@ -19,6 +19,7 @@ import {
   createProcessMetrics,
   createSignerMetrics,
   createSnapshotMetrics,
+  createTracingMetrics,
 } from '../telemetry/metrics.ts'
 import { serveMetrics } from '../telemetry/metricsServer.ts'
 import { RoundTraces } from '../telemetry/roundTraces.ts'
