@@ -28,6 +28,8 @@ const DATA_LENGTH = 1024
 const FRAME_LENGTH = 4 + DATA_LENGTH
 const TAG_LENGTH = 16
 const SEALED_LENGTH = FRAME_LENGTH + TAG_LENGTH
+/** Frames in which the other side may authenticate itself: Go and Rust take one. Decrypting more for a stranger is work that it chooses. */
+const MAX_AUTHENTICATION_FRAMES = 2
 
 /** The secrets of both directions: HKDF-SHA256 of the shared secret (p2p/conn/secret_connection.go, deriveSecrets). */
 export function deriveSecrets(
@@ -64,6 +66,7 @@ export class SecretChannel {
   #remoteKey: Uint8Array | undefined
   /** decrypted bytes of the message that authenticates the other side */
   #authentication: Uint8Array = new Uint8Array()
+  #authenticationFrames = 0
 
   /** Sends the ephemeral key at once. */
   constructor(key: Ed25519Key, write: (bytes: Uint8Array) => void) {
@@ -110,8 +113,8 @@ export class SecretChannel {
   }
 
   #take(length: number): Uint8Array {
-    const taken = this.#buffered.slice(0, length)
-    this.#buffered = this.#buffered.slice(length)
+    const taken = this.#buffered.subarray(0, length)
+    this.#buffered = this.#buffered.subarray(length)
     return taken
   }
 
@@ -145,6 +148,9 @@ export class SecretChannel {
 
   /** @returns bytes after the message that authenticates the other side; none as long as that is incomplete */
   #authenticate(data: Uint8Array): Uint8Array {
+    if (++this.#authenticationFrames > MAX_AUTHENTICATION_FRAMES) {
+      throw new SecretChannelError('its authentication is in too many frames')
+    }
     this.#authentication = concatBytes(this.#authentication, data)
     // Key and signature, each with tag and length: shorter than 128 bytes, so its length is one byte.
     const length = this.#authentication[0] ?? 0

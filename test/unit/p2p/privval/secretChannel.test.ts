@@ -1,3 +1,4 @@
+import { createCipheriv, createPublicKey, diffieHellman, generateKeyPairSync } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { MerlinTranscript } from '../../../../src/p2p/privval/merlin.ts'
 import {
@@ -107,6 +108,14 @@ describe('a handshake', () => {
     expect(() => channel.receive(message)).toThrow(SecretChannelError)
   })
 
+  it('decrypts no more of a stranger than an authentication takes', () => {
+    const { channel, emptyFrame } = stranger()
+    expect(channel.receive(emptyFrame(0))).toEqual(new Uint8Array())
+    expect(channel.receive(emptyFrame(1))).toEqual(new Uint8Array())
+    expect(() => channel.receive(emptyFrame(2))).toThrow('too many frames')
+    expect(channel.remoteKey).toBeUndefined()
+  })
+
   it('refuses what is no handshake', () => {
     const channel = new SecretChannel(KEYS[0], () => undefined)
     expect(() => channel.receive(new TextEncoder().encode('GET / HTTP/1.1\r\nHost: localhost:26659\r\n'))).toThrow(
@@ -142,6 +151,27 @@ describe('an open channel', () => {
     expect(() => b.receive(frame)).toThrow(SecretChannelError)
   })
 })
+
+/** A channel whose other side has agreed on the secrets, and does not authenticate itself. */
+function stranger() {
+  const sent: Uint8Array[] = []
+  const channel = new SecretChannel(KEYS[0], (bytes) => sent.push(bytes))
+  const { publicKey, privateKey } = generateKeyPairSync('x25519')
+  const der = publicKey.export({ format: 'der', type: 'spki' })
+  const [prefix, own] = [der.subarray(0, 12), der.subarray(12)]
+  channel.receive(concatBytes(Uint8Array.of(34, 10, 32), own))
+  const remote = sent[0]!.subarray(3)
+  const remoteKey = createPublicKey({ key: Buffer.concat([prefix, remote]), format: 'der', type: 'spki' })
+  const shared = new Uint8Array(diffieHellman({ privateKey, publicKey: remoteKey }))
+  const { send } = deriveSecrets(shared, Buffer.compare(own, remote) < 0)
+  const emptyFrame = (number: number): Uint8Array => {
+    const nonce = new Uint8Array(12)
+    nonce[4] = number
+    const cipher = createCipheriv('chacha20-poly1305', send, nonce, { authTagLength: 16 })
+    return concatBytes(cipher.update(new Uint8Array(1028)), cipher.final(), cipher.getAuthTag())
+  }
+  return { channel, emptyFrame }
+}
 
 const KEYS = [ed25519Key(new Uint8Array(32).fill(1)), ed25519Key(new Uint8Array(32).fill(2))] as const
 
