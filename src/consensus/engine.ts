@@ -229,7 +229,8 @@ export class ConsensusEngine {
 
   /** The signer does not abstain any more, or can be asked again: it now signs the messages of the present round that it did not sign. */
   resumeSigning(): void {
-    if (this.#phase !== 'running') return
+    // Once the height is decided, nobody needs them.
+    if (this.#phase !== 'running' || this.#decision.isPending) return
     this.#guarded(() => {
       for (const effect of this.#ownMessages.takeUnsigned()) this.#sign(effect)
     })

@@ -92,9 +92,11 @@ class Unanswered {
 
   /** Records a question in the log. @param before the entries before it, which have the block of a proposal */
   askedFor({ request }: AskedEntry, before: readonly WalEntry[]): void {
+    const { height } = request.kind === 'vote' ? request.vote : request.proposal
+    if (height !== this.#height) return
     if (request.kind === 'vote') {
-      const { height, round, type } = request.vote
-      if (height === this.#height) this.#asked = newer(this.#asked, { round, step: type })
+      const { round, type } = request.vote
+      this.#asked = newer(this.#asked, { round, step: type })
       return
     }
     const { proposal } = request
@@ -107,11 +109,11 @@ class Unanswered {
   /** Records an input of the log, before the reducer gets it. */
   answer(input: Input): void {
     switch (input.kind) {
+      // A late message for the height before says nothing about this one.
       case 'proposal':
-        if (input.from === undefined) this.#sign(input.proposal.round, 0)
+        if (input.from === undefined && input.proposal.height === this.#height) this.#sign(input.proposal.round, 0)
         break
       case 'vote':
-        // A late precommit for the height before says nothing about this one.
         if (input.from === undefined && input.vote.height === this.#height) {
           this.#sign(input.vote.round, input.vote.type)
         }

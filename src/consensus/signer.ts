@@ -102,8 +102,8 @@ function voteStep(vote: Pick<UnsignedVote, 'type'>): LastSigned['step'] {
 
 /**
  * Signs proposals and votes: each (height, round, step) at most once, and never an earlier one than the last (CometBFT
- * privval/file.go), whatever key the height has. The write-ahead log is its memory. A signature is appended to it at once, and must not leave the process, in a
- * message or in a decided block, before the log's next sync (outbox.ts).
+ * privval/file.go), whatever key the height has. The write-ahead log is its memory. A signature is appended to it at once, and must not
+ * leave the process, in a message or in a decided block, before the log's next sync (outbox.ts).
  *
  * A remote signer answers later. What it is asked is appended first, and must be on stable storage before it leaves: whatever becomes of
  * the answer, nothing else is ever asked for that step. The same may be asked again, in the same bytes and of the same signer.
@@ -215,6 +215,10 @@ export class Signer implements ConsensusSigner {
     return this.#foreign === undefined || comparePositions(position, this.#foreign) > 0
   }
 
+  #isWanted({ height, step }: Position): boolean {
+    return height > this.#decidedHeight || (height === this.#decidedHeight && step === SIGNED_STEPS.precommit)
+  }
+
   #logQuestion(request: Message, { signer }: PendingSignature): void {
     const entry: SignerEntry = { kind: 'asked', request, signer }
     this.#options.wal.append(entry)
@@ -223,7 +227,8 @@ export class Signer implements ConsensusSigner {
 
   /**
    * A remote signer's answer, maybe a late one: the message was right when it was asked for, and a message that arrives late is still one
-   * of its round. It is used as long as somebody may want it: a precommit for the block decided last gets into the next block's commit.
+   * of its round. It is used as long as somebody may want it: of the height decided last that is a precommit, which gets into the next
+   * block's commit.
    * @returns undefined when it is not used
    */
   #answered<M extends Message, T>(
@@ -233,7 +238,7 @@ export class Signer implements ConsensusSigner {
   ): T | undefined {
     const { chainId, key, wal, verify = verifyEd25519, onWrongAnswer } = this.#options
     const position = positionOf(message)
-    if (position.height < this.#decidedHeight || !this.#maySign(position)) return undefined
+    if (!this.#isWanted(position) || !this.#maySign(position)) return undefined
     // A signer that has signed a vote before gives it with the time of then. A proposal's time is that of its block.
     const signed = message.kind === 'vote' ? atTime(message, timestampMs) : message
     const signBytes = signBytesOf(chainId, signed)

@@ -5,7 +5,7 @@ import { createRankedSet } from '../../../src/chain/consensus/validatorSet.ts'
 import { proposalSignBytes } from '../../../src/chain/consensus/vote.ts'
 import type { Application } from '../../../src/consensus/application.ts'
 import type { Clock } from '../../../src/consensus/clock.ts'
-import { localKey } from '../../../src/consensus/consensusKey.ts'
+import { type ConsensusKey, localKey } from '../../../src/consensus/consensusKey.ts'
 import {
   type ConsensusService,
   type DecidedEvent,
@@ -60,6 +60,8 @@ export interface NodeSettings {
   readonly key: ValidatorKey
   /** to which it rotates */
   readonly nextKeys?: readonly ValidatorKey[]
+  /** in place of `key` in the node's process: a remote signer that has it */
+  readonly remoteKey?: ConsensusKey
   readonly network: TestNetwork
   readonly disk?: MemoryDisk
   readonly application?: FakeApplication
@@ -103,13 +105,13 @@ export class TestNode {
   }
 
   async open(): Promise<ConsensusService> {
-    const { network, key, nextKeys = [], segmentBytes, chain = CHAIN } = this.settings
+    const { network, key, nextKeys = [], remoteKey = localKey(key), segmentBytes, chain = CHAIN } = this.settings
     const life = ++this.#life
     const isAlive = () => this.#life === life
     this.halted = undefined
     const service = await openConsensusService({
       application: mortal(this.application, isAlive),
-      keys: new ValidatorKeys([key, ...nextKeys].map(localKey)),
+      keys: new ValidatorKeys([remoteKey, ...nextKeys.map(localKey)]),
       chain,
       clock: mortalClock(network.clock, isAlive),
       wal: {
