@@ -1,8 +1,9 @@
 import { verifyEvidence } from '../../app/evidenceCheck.ts'
 import { commitVote, decodeCommit, encodeCommit } from '../../chain/consensus/commit.ts'
 import { createDuplicateVoteEvidence, encodeEvidence } from '../../chain/consensus/evidence.ts'
-import { type Commit, equalBlockId } from '../../chain/consensus/types.ts'
+import { type Commit, equalBlockId, type Vote } from '../../chain/consensus/types.ts'
 import { ConsensusDecodingError } from '../../chain/consensus/wire.ts'
+import { bytesKey } from '../../primitives/bytes.ts'
 import { COMMIT } from '../../sync/light/cometAnswers.ts'
 import type { JsonObject } from '../format/json.ts'
 import { fieldsOf } from './json/evidence.ts'
@@ -61,30 +62,44 @@ export const attackEvidenceMethod = viewMethod(
     const validators = view.chain.validatorSetAt(height)
     const timeMs = view.chain.consensusBlock(height)?.header.timeMs
     const own = [view.chain.seenCommit(height), view.chain.consensusBlock(height + 1)?.lastCommit]
-    const pieces = new Map<number, string>()
+    const conflictingVotes = votesBySigner(conflicting)
+    const pieces = new Map<string, string>()
     let committed = 0
     for (const commit of own) {
       if (commit === undefined || validators === undefined || timeMs === undefined) continue
-      for (const index of conflicting.signatures.keys()) {
-        const vote = commitVote(conflicting, index)
-        const other = index < commit.signatures.length ? commitVote(commit, index) : undefined
-        if (vote === undefined || other === undefined || vote.round !== other.round) continue
-        if (equalBlockId(vote.blockId, other.blockId) || pieces.has(vote.validatorIndex)) continue
-        const evidence = createDuplicateVoteEvidence(other, vote, { validators, timeMs })
+      for (const index of commit.signatures.keys()) {
+        const vote = commitVote(commit, index)
+        if (vote === undefined) continue
+        const signer = bytesKey(vote.validatorAddress)
+        const other = conflictingVotes.get(signer)
+        if (other === undefined || pieces.has(signer)) continue
+        if (other.round !== vote.round || equalBlockId(other.blockId, vote.blockId)) continue
+        // The attacker's validators may be others, in another order; no signature covers the position.
+        const second = { ...other, validatorIndex: index }
+        const evidence = createDuplicateVoteEvidence(vote, second, { validators, timeMs })
         const { verdict } = verifyEvidence(evidence, {
           chain,
           head,
           reader: view.chain,
           native: { get: (key) => state.getNative(key) },
         })
-        if (verdict === 'valid')
-          pieces.set(vote.validatorIndex, Buffer.from(encodeEvidence(evidence)).toString('base64'))
+        if (verdict === 'valid') pieces.set(signer, Buffer.from(encodeEvidence(evidence)).toString('base64'))
         if (verdict === 'committed') committed++
       }
     }
     return { pieces: [...pieces.values()], committed } satisfies AttackFound as unknown as JsonObject
   },
 )
+
+/** The precommits of a commit by the addresses of their signers, one for each. */
+function votesBySigner(commit: Commit): ReadonlyMap<string, Vote> {
+  const votes = new Map<string, Vote>()
+  for (const index of commit.signatures.keys()) {
+    const vote = commitVote(commit, index)
+    if (vote !== undefined) votes.set(bytesKey(vote.validatorAddress), vote)
+  }
+  return votes
+}
 
 /** What {@link attackEvidenceMethod} found. */
 export interface AttackFound {

@@ -133,6 +133,19 @@ describe('broadcast_evidence', () => {
       expect(added).toHaveLength(3)
     })
 
+    it('finds the signers in a set of other validators, in another order', async () => {
+      const evidence = structuredClone(attack([0, 2]))
+      const commit = evidence.value.ConflictingBlock.signed_header.commit as unknown as { signatures: object[] }
+      const { address } = chain.validatorSetAt(2)!.validators[2]!
+      const stranger = { ...commit.signatures[0]!, validator_address: 'AB'.repeat(20) }
+      commit.signatures = [stranger, ...commit.signatures.reverse(), stranger]
+      const { added, submit } = setUp()
+      await submit(evidence)
+      const found = added.map((bytes) => decodeEvidence(bytes).voteB)
+      expect(found.map(({ validatorIndex }) => validatorIndex)).toEqual([0, 2])
+      expect(found[1]!.validatorAddress).toEqual(address)
+    })
+
     it.each([
       ['in another round, which proves nothing', attack([0, 1], 1)],
       ['without signatures', attack([])],
