@@ -6,12 +6,13 @@ import { proposalSignBytes, voteSignBytes } from '../chain/consensus/vote.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import type { VerifySignature } from '../primitives/ed25519.ts'
 import type { DecidedBlock, FinalizeResult } from './application.ts'
+import type { ConsensusKey } from './consensusKey.ts'
 import { advanceState, type ConsensusState, checkBlock } from './consensusState.ts'
 import { isQuorum } from './quorum.ts'
 import { comparePositions, type LastSigned, lastSignedOf } from './signer.ts'
 import type { ValidatorKeys } from './validatorKeys.ts'
 import type { WalOptions } from './wal.ts'
-import { entryHeight, isSignerEntry, type WalEntry } from './walEntry.ts'
+import { entryHeight, isSignerEntry, type SignedEntry, type WalEntry } from './walEntry.ts'
 
 /** The write-ahead log and the database do not belong together. The message tells the operator why. */
 export class RecoveryError extends Error {
@@ -256,10 +257,21 @@ function checkOwnEntries({ recovery, keys, verify }: RecoveryContext, state: Con
       entry.kind === 'proposal'
         ? [proposalSignBytes(chainId, entry.proposal), entry.proposal]
         : [voteSignBytes(chainId, entry.vote), entry.vote]
-    const { publicKey } = keys.keyIn(entryHeight(entry) === height ? state.validators : state.lastValidators)
+    const { publicKey } =
+      entryHeight(entry) === height ? keys.keyIn(state.validators) : formerKey(entry, keys, state.lastValidators)
     if (verify(publicKey, bytes, signature)) continue
     throw new RecoveryError(
       `the ${entry.kind} for height ${height} in the write-ahead log was signed with another key: use that key, or move the wal directory away`,
     )
   }
+}
+
+/** The key of a late message of the last height, which this node may not have any more when its validator has another one since. */
+function formerKey(
+  entry: SignedEntry,
+  keys: Pick<ValidatorKeys, 'keyIn'>,
+  lastValidators: ValidatorSet,
+): Pick<ConsensusKey, 'publicKey'> {
+  const named = entry.kind === 'vote' ? lastValidators.validators[entry.vote.validatorIndex] : undefined
+  return named ?? keys.keyIn(lastValidators)
 }

@@ -9,8 +9,9 @@ import { SecretChannel, SecretChannelError } from './secretChannel.ts'
 
 /*
  * Whoever reaches the port can make the node do a handshake (about a millisecond), and no more: connections are few, short-lived until
- * they have shown an allowed key, and beyond a rate of them the port is closed for a second, which costs nothing. Signers that are
- * connected do not notice.
+ * they have shown an allowed key, and beyond a rate of them they are hung up on at once. A signer that comes back is not among those, since
+ * the addresses of signers have a rate of their own. Beyond a higher rate the port is closed for a second, which
+ * costs nothing. Signers that are connected do not notice.
  */
 
 /** Connections that have not shown their key; a further one takes the place of the oldest. */
@@ -18,9 +19,13 @@ const MAX_PENDING = 32
 const HANDSHAKE_MS = 3_000
 /** Signers whose connections have no key, or share one of the allowed keys. */
 const MAX_SIGNERS = 8
+/** Handshakes in {@link WINDOW_MS} with the addresses from which signers have come, and as many with all others. */
+const MAX_HANDSHAKES = 20
 /** New connections in {@link WINDOW_MS}; then the port is closed until it is over. */
-const MAX_ACCEPTS = 40
+const MAX_ACCEPTS = 200
 const WINDOW_MS = 1_000
+/** Addresses of signers that are remembered: the newest ones. */
+const MAX_SIGNER_ADDRESSES = 16
 /** Unsent bytes of a connection whose other end does not read; a question has 300. */
 const MAX_UNSENT = 64 * 1024
 
@@ -43,7 +48,10 @@ export class SignerListener {
   readonly #sockets = new Set<Socket>()
   #server: Server | undefined
   #port: number | undefined
+  /** from which signers have come */
+  readonly #signerAddresses = new Set<string>()
   #accepts = 0
+  #handshakes = { signers: 0, others: 0 }
   #windowEnds = 0
   #warnedMs = Number.NEGATIVE_INFINITY
   #reopening: ReturnType<typeof setTimeout> | undefined
@@ -89,33 +97,49 @@ export class SignerListener {
   }
 
   #accept(socket: Socket): void {
-    this.#countAccept()
-    this.#sockets.add(socket)
-    socket.on('close', () => this.#sockets.delete(socket))
     // `close` follows, where the connection's end is handled.
     socket.on('error', () => undefined)
+    if (!this.#countAccept(socket)) {
+      socket.destroy()
+      return
+    }
+    this.#sockets.add(socket)
+    socket.on('close', () => this.#sockets.delete(socket))
     socket.setNoDelay(true)
     if (this.#options.address.kind === 'unix') this.#join(socket, 'unix', NO_IDENTITY, (bytes) => write(socket, bytes))
     else this.#shakeHands(socket)
   }
 
-  /** A flood closes the port for the rest of the second, so that it costs the thread of consensus next to nothing. */
-  #countAccept(): void {
+  /** Counts a new connection. @returns whether there is a handshake left for it */
+  #countAccept(socket: Socket): boolean {
     const nowMs = performance.now()
     if (nowMs >= this.#windowEnds) {
       this.#windowEnds = nowMs + WINDOW_MS
       this.#accepts = 0
+      this.#handshakes = { signers: 0, others: 0 }
     }
-    this.#accepts++
-    if (this.#accepts !== MAX_ACCEPTS) return
+    if (++this.#accepts === MAX_ACCEPTS) this.#closeForAWindow()
+    const { remoteAddress } = socket
+    const isSigner = remoteAddress !== undefined && this.#signerAddresses.has(remoteAddress)
+    return ++this.#handshakes[isSigner ? 'signers' : 'others'] <= MAX_HANDSHAKES
+  }
+
+  /** Connected sockets stay. */
+  #closeForAWindow(): void {
     const { log } = this.#options
     log.warn(
-      { connections: this.#accepts },
+      { connections: MAX_ACCEPTS },
       'too many connections to the port of remote signers: it is closed for a second',
     )
-    // Connected sockets stay.
     this.#server?.close()
     this.#reopening = setTimeout(() => this.#reopen(), WINDOW_MS)
+  }
+
+  #rememberAddress(address: string): void {
+    this.#signerAddresses.delete(address)
+    this.#signerAddresses.add(address)
+    const [oldest] = this.#signerAddresses
+    if (this.#signerAddresses.size > MAX_SIGNER_ADDRESSES) this.#signerAddresses.delete(oldest!)
   }
 
   #reopen(): void {
@@ -180,6 +204,7 @@ export class SignerListener {
       socket.destroy()
       return undefined
     }
+    if (socket.remoteAddress !== undefined) this.#rememberAddress(socket.remoteAddress)
     // Without a list nobody vouches for keys, and CometBFT's signer has a new one at each start.
     const identity = this.#allowed === undefined ? NO_IDENTITY : key
     return this.#join(socket, `${socket.remoteAddress}:${socket.remotePort}`, identity, (bytes) => channel.send(bytes))
