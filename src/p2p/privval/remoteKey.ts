@@ -21,7 +21,7 @@ export const SILENCE_MS = 5_000
 const PING_MS = 3_000
 /** Questions that one signer may have to answer: those of more than a block. A further one is not asked. */
 const MAX_QUESTIONS = 8
-/** Questions that were refused or badly answered, which are not asked again. */
+/** Questions that were refused, which are not asked again: the newest ones. */
 const MAX_CLOSED = 64
 
 /** A connection that may be used: its owner has checked who is at its other end. */
@@ -49,7 +49,6 @@ interface RemoteKeyOptions {
 
 interface Question {
   readonly kind: SignerAnswer['kind']
-  readonly sinceMs: number
   /** key of the sign bytes; undefined for other questions */
   readonly bytes: string | undefined
   readonly answered: (answer: SignerAnswer) => void
@@ -65,7 +64,7 @@ interface Question {
 export class RemoteKey implements ConsensusKey {
   readonly #options: RemoteKeyOptions
   readonly #signers: RemoteSigner[] = []
-  /** sign bytes of questions that must not be asked again */
+  /** sign bytes of questions that were refused */
   readonly #closed = new Set<string>()
   readonly #known = Promise.withResolvers<Uint8Array>()
   #publicKey: Uint8Array | undefined
@@ -219,8 +218,9 @@ export class RemoteKey implements ConsensusKey {
   #refused(signer: RemoteSigner, request: SigningRequest, bytes: string, reason: string): void {
     const { clock, metrics, log } = this.#options
     metrics.lost.inc({ reason: 'refused' })
-    if (this.#closed.size >= MAX_CLOSED) this.#closed.clear()
     this.#closed.add(bytes)
+    const [oldest] = this.#closed
+    if (this.#closed.size > MAX_CLOSED) this.#closed.delete(oldest!)
     const nowMs = clock.monotonicMs()
     if (this.#loggedMs !== undefined && nowMs - this.#loggedMs < 1000) return
     this.#loggedMs = nowMs
@@ -281,7 +281,6 @@ export class RemoteSigner {
     }
     const question: Question = {
       kind,
-      sinceMs: this.#clock.monotonicMs(),
       bytes,
       answered,
       isLate: false,
