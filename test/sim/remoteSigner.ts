@@ -12,8 +12,8 @@ interface Signed extends RemoteSignature {
   readonly what: string
 }
 
-/** Of an answer. */
-const LATENCY_MS = { least: 1, most: 30 }
+/** Of an answer; now and then it takes rounds and heights. */
+const LATENCY_MS = { least: 1, most: 30, mostOfSlow: 3_000 }
 
 /**
  * A signer on a machine of its own, whose memory survives every crash of its node: CometBFT's rules (privval/file.go). Its connection is lost
@@ -61,7 +61,9 @@ export class SimRemoteSigner {
     const isLost = !this.#node.simulation.isCalm && oneIn(30)
     const answer = isLost && oneIn(2) ? undefined : this.#sign(request)
     if (!isLost) {
-      if (answer !== undefined) process.later(between(LATENCY_MS.least, LATENCY_MS.most), () => done(answer))
+      const isSlow = !this.#node.simulation.isCalm && oneIn(20)
+      const most = isSlow ? LATENCY_MS.mostOfSlow : LATENCY_MS.most
+      if (answer !== undefined) process.later(between(LATENCY_MS.least, most), () => done(answer))
       return
     }
     this.#isConnected = false

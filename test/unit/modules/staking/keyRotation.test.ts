@@ -18,6 +18,7 @@ import { consensusAddressOf, getOperator, getValidatorByConsensus } from '../../
 import type { Address } from '../../../../src/primitives/address.ts'
 import { bytesToHex } from '../../../../src/primitives/bytes.ts'
 import { sha256 } from '../../../../src/primitives/hash.ts'
+import { putDelegated, putSchedule, VESTING_KINDS } from '../../../../src/state/vesting.ts'
 import { runs } from '../../../propertyRuns.ts'
 import { account, COIN, ok, StakingChain } from '../stakingChain.ts'
 
@@ -171,6 +172,32 @@ describe('a rotation', () => {
       'evidence_expiry_height=18',
       `fee_burned=${COIN}acoin`,
     ])
+  })
+
+  it('is paid from coins that are not locked', () => {
+    const net = chain()
+    const lock = (originalVesting: bigint): void => {
+      net.begin()
+      const { native } = net.context.world
+      putSchedule(native, B, {
+        kind: VESTING_KINDS.PERMANENT,
+        originalVesting,
+        startTime: 0n,
+        endTime: 0n,
+        periods: [],
+      })
+      putDelegated(native, B, { vesting: 0n, free: 0n })
+      net.end()
+      net.begin()
+    }
+    lock(1_000_000n * COIN - COIN + 1n)
+    expect(rotate(net, B, key(9))).toMatch('smaller than')
+    net.end()
+    lock(1_000_000n * COIN - COIN)
+    expect(rotate(net, B, key(9))).toBeUndefined()
+    expect(net.context.world.getBalance(B)).toBe(999_999n * COIN)
+    net.check()
+    net.end()
   })
 
   it('is refused without funds, for an unknown or jailed validator, and for keys in use', () => {
