@@ -18,7 +18,10 @@ export interface RemoteSignature {
 export interface PendingSignature {
   /** who is asked: the 32-byte key of the signer's connection; empty: one whose connection has no key */
   readonly signer: Uint8Array
-  /** Sends the request; only when the log has it on stable storage. `done` is called once, or never. */
+  /**
+   * Sends the request; only when the log has it on stable storage. `done` is called once, or never: the answer to a request that is sent
+   * again before it is answered goes to the last one.
+   */
   readonly send: (done: (answer: RemoteSignature) => void) => void
 }
 

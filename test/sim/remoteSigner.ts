@@ -33,20 +33,24 @@ export class SimRemoteSigner {
   /** The key for one life of the node's process. */
   keyFor(process: SimProcess): ConsensusKey {
     const { address, publicKey } = this.#node.key!
-    const waiting = new Set<string>()
+    /** who wanted the answer last */
+    const waiting = new Map<string, (answer: RemoteSignature) => void>()
     return {
       address,
       publicKey,
       sign: (request) => {
         const bytes = bytesKey(request.signBytes)
-        if (!this.#isConnected || waiting.has(bytes)) return undefined
+        if (!this.#isConnected) return undefined
         return {
           signer: publicKey,
           send: (done) => {
-            waiting.add(bytes)
+            const isAsked = waiting.has(bytes)
+            waiting.set(bytes, done)
+            if (isAsked) return
             this.#ask(process, request, (answer) => {
+              const last = waiting.get(bytes)
               waiting.delete(bytes)
-              if (answer !== undefined) done(answer)
+              if (answer !== undefined) last?.(answer)
             })
           },
         }

@@ -51,7 +51,7 @@ interface Question {
   readonly kind: SignerAnswer['kind']
   /** key of the sign bytes; undefined for other questions */
   readonly bytes: string | undefined
-  readonly answered: (answer: SignerAnswer) => void
+  answered: (answer: SignerAnswer) => void
   isLate: boolean
   readonly cancel: () => void
 }
@@ -105,8 +105,10 @@ export class RemoteKey implements ConsensusKey {
 
   sign(request: SigningRequest, askedBefore?: Uint8Array): PendingSignature | undefined {
     const bytes = bytesKey(request.signBytes)
-    if (this.#closed.has(bytes) || this.#signers.some((signer) => signer.isAsked(bytes))) return undefined
-    const signer = askedBefore === undefined ? this.#choose() : this.#signers.find(hasIdentity(askedBefore))
+    if (this.#closed.has(bytes)) return undefined
+    const signer =
+      this.#signers.find((one) => one.isAsked(bytes)) ??
+      (askedBefore === undefined ? this.#choose() : this.#signers.find(hasIdentity(askedBefore)))
     if (signer === undefined) {
       this.#options.metrics.lost.inc({ reason: 'disconnected' })
       return undefined
@@ -202,16 +204,20 @@ export class RemoteKey implements ConsensusKey {
     return this.#signers.find((signer) => !signer.isLate) ?? this.#signers[0]
   }
 
+  /** What the signer is asked already is not asked twice: the answer goes to whoever wanted it last. */
   #ask(signer: RemoteSigner, request: SigningRequest, bytes: string, done: (answer: RemoteSignature) => void): void {
     if (!this.#signers.includes(signer)) return
     const { clock, metrics, chainId } = this.#options
     const sinceMs = clock.monotonicMs()
-    const isAsked = signer.ask('signature', encodeSignRequest(chainId, request), bytes, (answer) => {
+    const answered = (answer: SignerAnswer): void => {
       metrics.seconds.observe((clock.monotonicMs() - sinceMs) / 1000)
       if (answer.kind === 'signature') done(answer)
       else if (answer.kind === 'refusal') this.#refused(signer, request, bytes, answer.reason)
-    })
-    if (!isAsked) metrics.lost.inc({ reason: 'timeout' })
+    }
+    if (signer.answersTo(bytes, answered)) return
+    if (!signer.ask('signature', encodeSignRequest(chainId, request), bytes, answered)) {
+      metrics.lost.inc({ reason: 'timeout' })
+    }
   }
 
   /** Nobody is asked again. A signer that refuses may do so for every vote, so the log gets a line a second at most. */
@@ -259,6 +265,14 @@ export class RemoteSigner {
 
   isAsked(bytes: string): boolean {
     return this.#questions.some((question) => question.bytes === bytes)
+  }
+
+  /** From now on the answer to this question goes there. @returns false when there is no such question */
+  answersTo(bytes: string, answered: Question['answered']): boolean {
+    const question = this.#questions.find((one) => one.bytes === bytes)
+    if (question === undefined) return false
+    question.answered = answered
+    return true
   }
 
   /** @returns false when it has too many questions to answer already */

@@ -180,7 +180,8 @@ describe('a remote signer', () => {
     world.vote(vote(1, 0, 1))
     await world.pass(ANSWER_MS + 1)
     expect(await world.lost()).toEqual({ timeout: 1 })
-    expect(world.vote(vote(1, 0, 1))).toBe(false)
+    // Nobody is asked again.
+    world.vote(vote(1, 0, 1))
     world.vote(vote(1, 0, 2))
     expect([first.asked, second.asked]).toEqual([['1/0/2'], ['1/0/3']])
     expect(world.signed.map(({ type }) => type)).toEqual([2])
@@ -206,6 +207,20 @@ describe('a remote signer', () => {
     expect(world.entries.map(({ kind }) => kind)).toEqual(['asked', 'asked', 'vote', 'vote'])
     world.restart()
     expect(() => world.signer.stageVote(vote(1, 0, 1))).toThrow(DoubleSignError)
+  })
+
+  it('answers the engine that wanted the signature last', () => {
+    const world = new World()
+    const signer = new TestSigner(KEY, CHAIN_ID)
+    world.connect(signer)
+    const got: string[] = []
+    for (const engine of ['stopped', 'present']) {
+      const staged = world.signer.stageVote(vote(1, 0, 1))
+      if (staged === undefined || !isAsked(staged)) throw new Error('nobody is asked')
+      staged.send(() => got.push(engine))
+    }
+    world.deliver()
+    expect([got, signer.asked]).toEqual([['present'], ['1/0/2']])
   })
 
   it('whose signature is wrong is not believed', async () => {
