@@ -46,8 +46,8 @@ export class WriteBatch {
   #slab = -1
   #bytes = 0
   #replaced = 0
-  /** positions of the last operations by key (`bytesKey`), for `find` */
-  #newest: Map<string, number> | undefined
+  /** by the first byte of keys (a column): positions of their last operations by key (`bytesKey`), for `find` */
+  readonly #newest = new Map<number | undefined, Map<string, number>>()
 
   /** number of operations */
   get length(): number {
@@ -165,22 +165,31 @@ export class WriteBatch {
 
   /**
    * What the batch does with a key: a copy of the new value, undefined for a delete, `'unknown'` when it has no operation on the key.
-   * The first call looks at all keys; no operation may be added after it.
+   * The first call for a column looks at all keys of the column; no operation may be added after it.
    */
   find(key: Uint8Array): Uint8Array | undefined | 'unknown' {
-    this.#newest ??= this.#positionsByKey()
-    const position = this.#newest.get(bytesKeyOf(key, 0, key.length))
+    const column = key[0]
+    let newest = this.#newest.get(column)
+    if (newest === undefined) {
+      newest = this.#positionsByKey(column)
+      this.#newest.set(column, newest)
+    }
+    const position = newest.get(bytesKeyOf(key, 0, key.length))
     return position === undefined ? 'unknown' : this.valueAt(position)
   }
 
-  /** By strings, whose hashes in a map have a secret: callers of contracts choose the keys of slots, and could choose them to collide. */
-  #positionsByKey(): Map<string, number> {
+  /**
+   * Of one column: most of a batch is in columns that the writer does not read before the batch is written. By strings, whose hashes in a
+   * map have a secret: callers of contracts choose the keys of slots, and could choose them to collide.
+   */
+  #positionsByKey(column: number | undefined): Map<string, number> {
     const operations = this.#operations
     const newest = new Map<string, number>()
     for (let position = 0; position < this.#used; position += FIELDS) {
-      if (operations[position + 3] === REPLACED) continue
+      const slab = this.#slabs[operations[position]!]!
       const at = operations[position + 1]!
-      newest.set(bytesKeyOf(this.#slabs[operations[position]!]!, at, at + operations[position + 2]!), position)
+      if (slab[at] !== column || operations[position + 3] === REPLACED) continue
+      newest.set(bytesKeyOf(slab, at, at + operations[position + 2]!), position)
     }
     return newest
   }

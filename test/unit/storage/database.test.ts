@@ -361,7 +361,7 @@ describe('WriteBatch', () => {
   }
 
   it('finds the last operation on a key, among merged batches too', () => {
-    const key = fc.uint8Array({ maxLength: 2 })
+    const key = fc.uint8Array({ minLength: 1, maxLength: 2 })
     const operation = fc.record({ key, value: fc.option(fc.uint8Array({ maxLength: 3 }), { nil: undefined }) })
     fc.assert(
       fc.property(fc.array(fc.array(operation, { maxLength: 40 }), { maxLength: 3 }), key, (batches, other) => {
