@@ -1,11 +1,11 @@
 import type { Address } from '../primitives/address.ts'
 import { EMPTY_BYTES } from '../primitives/bytes.ts'
 import { keccak256 } from '../primitives/hash.ts'
-import { keccakView } from '../primitives/keccak.ts'
 import { Column, columnKey, heightBytes } from '../storage/columns.ts'
 import type { DatabaseReader, KeyReader } from '../storage/database.ts'
 import type { EthereumHeader } from './ethereumBlock.ts'
 import type { KeptHeights } from './keptHeights.ts'
+import { LOG_DIGEST_BYTES, logDigest } from './logDigest.ts'
 import { forEachPackedEntry, logFingerprint, packableFingerprints, packedHeights } from './packedLogTerms.ts'
 import { bloomBits, bloomMayContainAny, forEachLogItem, isEmptyBloom, type Log } from './receipt.ts'
 import { indexedHeights } from './termHeights.ts'
@@ -15,7 +15,7 @@ import { indexedHeights } from './termHeights.ts'
  * address or topic. Different addresses or topics may have the same term, so a reader filters the logs themselves. Where a block has
  * thousands of terms they are packed into few entries (packedLogTerms.ts), but for the one of any log.
  */
-const TERM_BYTES = 9
+const TERM_BYTES = 1 + LOG_DIGEST_BYTES
 
 /** Kinds of terms: any log at all (0), the address, the topics at position 1 to 4 behind it. */
 const Kind = { any: 0, address: 1 } as const
@@ -27,9 +27,6 @@ export interface LogTerms {
   readonly topics: readonly (readonly Uint8Array[])[]
 }
 
-/** Bytes of a digest in a term. */
-const DIGEST_BYTES = TERM_BYTES - 1
-
 function logTerm(kind: number, bytes: Uint8Array): Uint8Array {
   return termOf(kind, keccak256(bytes), 0)
 }
@@ -38,7 +35,7 @@ function logTerm(kind: number, bytes: Uint8Array): Uint8Array {
 function termOf(kind: number, digest: Uint8Array, at: number): Uint8Array {
   const term = new Uint8Array(TERM_BYTES)
   term[0] = kind
-  for (let i = 0; i < DIGEST_BYTES; i++) term[i + 1] = digest[at + i]!
+  for (let i = 0; i < LOG_DIGEST_BYTES; i++) term[i + 1] = digest[at + i]!
   return term
 }
 
@@ -79,7 +76,7 @@ export function logIndexKeys(height: number, logs: readonly Log[]): Uint8Array[]
   const kinds: TermDigests[] = []
   forEachLogItem(logs, (position, bytes) => {
     kinds[position] ??= new TermDigests(logs.length)
-    kinds[position].add(keccakView(bytes))
+    kinds[position].add(logDigest(bytes))
   })
   const suffix = heightBytes(height)
   const keys = [columnKey(Column.logTerm, ANY_LOG, suffix)]
@@ -104,15 +101,15 @@ class TermDigests {
   }
 
   add(digest: Uint8Array): void {
-    const at = this.#count++ * DIGEST_BYTES
-    for (let i = 0; i < DIGEST_BYTES; i++) this.#bytes[at + i] = digest[i]!
+    const at = this.#count++ * LOG_DIGEST_BYTES
+    for (let i = 0; i < LOG_DIGEST_BYTES; i++) this.#bytes[at + i] = digest[i]!
   }
 
   /** Calls `visit` for each digest once, with the bytes in which it is and its place there, and forgets in which order they were added. */
   forEachDistinct(visit: (bytes: Uint8Array, at: number) => void): void {
     const numbers = this.#numbers.subarray(0, this.#count).sort()
     for (let i = 0; i < numbers.length; i++) {
-      if (i === 0 || numbers[i] !== numbers[i - 1]) visit(this.#bytes, i * DIGEST_BYTES)
+      if (i === 0 || numbers[i] !== numbers[i - 1]) visit(this.#bytes, i * LOG_DIGEST_BYTES)
     }
   }
 }

@@ -1,8 +1,8 @@
 import type { Address } from '../primitives/address.ts'
 import { equalBytes } from '../primitives/bytes.ts'
-import { type Hash, keccak256 } from '../primitives/hash.ts'
-import { keccakView } from '../primitives/keccak.ts'
+import { keccak256 } from '../primitives/hash.ts'
 import { itemLength, rlpLength, writeHeader, writeItem } from '../primitives/rlp.ts'
+import { logDigest } from './logDigest.ts'
 
 export interface Receipt {
   readonly type: 0 | 1 | 2 | 3 | 4
@@ -72,7 +72,7 @@ const EMPTY_BLOOM = new Uint8Array(BLOOM_BYTES)
 export function logsBloom(logs: readonly Log[]): Uint8Array {
   if (logs.length === 0) return EMPTY_BLOOM
   const bloom = new Uint8Array(BLOOM_BYTES)
-  forEachLogItem(logs, (_position, bytes) => setBits(bloom, keccakView(bytes)))
+  forEachLogItem(logs, (_position, bytes) => setBits(bloom, logDigest(bytes)))
   return bloom
 }
 
@@ -136,11 +136,11 @@ function hasBit(bloom: Uint8Array, bit: number): boolean {
 }
 
 /** The bit that the two bytes at `offset` of a digest stand for. */
-function bitAt(digest: Hash, offset: number): number {
+function bitAt(digest: Uint8Array, offset: number): number {
   return ((digest[offset]! << 8) | digest[offset + 1]!) & 0x7ff
 }
 
-function setBits(bloom: Uint8Array, digest: Hash): void {
+function setBits(bloom: Uint8Array, digest: Uint8Array): void {
   for (let i = 0; i < 6; i += 2) {
     const bit = bitAt(digest, i)
     bloom[BLOOM_BYTES - 1 - (bit >> 3)]! |= 1 << (bit & 7)
