@@ -102,7 +102,7 @@ describe('the documents', () => {
     expect(rows).toEqual([
       [BANK_GAS.send, BANK_GAS.multiSend, BANK_GAS.output],
       [STAKING_GAS.delegate, STAKING_GAS.undelegate, STAKING_GAS.beginRedelegate],
-      [STAKING_GAS.createValidator, STAKING_GAS.editValidator, SLASHING_GAS.unjail],
+      [STAKING_GAS.createValidator, STAKING_GAS.editValidator, STAKING_GAS.rotateConsPubKey, SLASHING_GAS.unjail],
       [withdrawRewards, withdrawCommission, setWithdrawAddress, fundCommunityPool],
       [GOV_GAS.submitProposal, GOV_GAS.deposit, GOV_GAS.vote, GOV_GAS.cancelProposal],
       [AUTHZ_GAS.grant, AUTHZ_GAS.revoke, AUTHZ_GAS.exec, AUTHZ_GAS.execMessage],
