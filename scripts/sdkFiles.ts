@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { brotliCompressSync, constants } from 'node:zlib'
@@ -13,13 +13,14 @@ import { QUERIES } from '../src/rpc/native/queries.ts'
  * Compiles the .proto files of the Cosmos SDK, of cosmos/evm and of CometBFT that declare what the node answers, with their comments, for reflection.
  * Run by hand when there is a query or message more, or another release of theirs:
  *
- *   node scripts/sdkFiles.ts COSMOS_SDK/proto COSMOS_EVM/proto COMETBFT/proto GOGOPROTO COSMOS_PROTO/proto GOOGLEAPIS
+ *   node scripts/sdkFiles.ts NEW_SDK/proto COSMOS_SDK/proto COSMOS_EVM/proto COMETBFT/proto GOGOPROTO COSMOS_PROTO/proto GOOGLEAPIS
  *
- * with directories of the releases that SOURCES names, the last with google/api, and `protoc` of Debian's package protobuf-compiler. The tests compare
+ * with directories of the releases that SOURCES names, the first for the staking module alone, the last with google/api, and `protoc` of Debian's package protobuf-compiler. The tests compare
  * the node's own tables with the file.
  */
 
 const SOURCES = {
+  'cosmos-sdk staking': 'v0.55.0',
   'cosmos-sdk': 'v0.53.4',
   'cosmos/evm': 'v0.7.3',
   cometbft: 'v0.38.17',
@@ -29,8 +30,8 @@ const SOURCES = {
 const OUT = join(import.meta.dirname, '../src/rpc/grpc/sdkFiles.json')
 
 const roots = process.argv.slice(2)
-if (roots.length !== 6) {
-  console.error(`six directories: ${Object.keys(SOURCES).join(', ')} and googleapis`)
+if (roots.length !== 7) {
+  console.error(`seven directories: ${Object.keys(SOURCES).join(', ')} and googleapis`)
   process.exit(2)
 }
 const compiled = compile(roots)
@@ -40,8 +41,8 @@ const brotli = brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUA
 writeFileSync(OUT, `${JSON.stringify({ sources: SOURCES, brotli }, undefined, 2)}\n`)
 console.log(`${kept.length} files, ${bytes.length} bytes, ${brotli.length} in base64`)
 
-/** All that is below the first three directories. */
-function compile(directories: readonly string[]): FileRegistry {
+/** All that is below the second to fourth directory, with the staking module of the first. */
+function compile([newSdk, ...directories]: readonly string[]): FileRegistry {
   const names = directories
     .slice(0, 3)
     .flatMap((root) => readdirSync(root, { recursive: true, encoding: 'utf8' }))
@@ -49,7 +50,9 @@ function compile(directories: readonly string[]): FileRegistry {
   const folder = mkdtempSync(join(tmpdir(), 'coind-protos-'))
   try {
     const out = join(folder, 'set.binpb')
-    const flags = [...directories.map((root) => `-I${root}`), '--include_imports', '--include_source_info']
+    const staking = join('cosmos', 'staking')
+    cpSync(join(newSdk!, staking), join(folder, staking), { recursive: true })
+    const flags = [...[folder, ...directories].map((root) => `-I${root}`), '--include_imports', '--include_source_info']
     const { status, stderr } = spawnSync('protoc', [...flags, `--descriptor_set_out=${out}`, ...new Set(names)], {
       encoding: 'utf8',
     })

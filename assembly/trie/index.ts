@@ -26,8 +26,7 @@ let inputRoom: u32 = 1 << 12
 /** Memory for what the next call is given. */
 export function reserveInput(length: u32): usize {
   if (length > inputRoom) {
-    heap.free(input)
-    input = heap.alloc(length)
+    input = heap.realloc(input, length)
     inputRoom = length
   }
   return input

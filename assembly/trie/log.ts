@@ -84,9 +84,8 @@ function flush(): void {
 function reserve(length: u32): usize {
   if (operationCount === MOST_OPERATIONS || (logLength > 0 && logLength + length > logRoom)) flush()
   if (length > logRoom) {
-    heap.free(log)
+    log = heap.realloc(log, usize(length))
     logRoom = length
-    log = heap.alloc(usize(length))
   }
   return log + logLength
 }
@@ -155,9 +154,6 @@ function addName(): void {
 }
 
 function growNames(): void {
-  const larger = heap.alloc(usize(namesRoom) << 1)
-  memory.copy(larger, names, namesLength)
-  heap.free(names)
-  names = larger
+  names = heap.realloc(names, usize(namesRoom) << 1)
   namesRoom <<= 1
 }

@@ -39,13 +39,13 @@ let bytes: u32 = 0
 let owner: u32 = 0
 /** Fraction of the golden ratio: a factor that mixes well. */
 const MIX: u64 = 0x9e3779b97f4a7c15
-/** An odd number that whoever chooses paths does not know. */
+/** An odd number that whoever chooses paths does not know: each trie has its own, and its nodes keep the hashes that were made with it. */
 let secret: u64 = MIX
 
-/** What is read, added and removed from now on belongs to this trie. */
+/** What is read, added and removed from now on belongs to this trie, whose seed is always the same. */
 export function useTrie(id: u32, seed: u64): void {
   owner = id
-  if (count === 0) secret = (seed << 1) ^ MIX
+  secret = (seed << 1) ^ MIX
 }
 
 /** Makes the database key of the node at the first `depth` nibbles of `path` the one of the next look-up: as `writeNodeKey` of src/state. */
@@ -125,8 +125,7 @@ let nodeInputLength: u32 = 1024
 /** Memory into which the host writes a node that it reads. */
 export function reserveNode(length: u32): usize {
   if (length > nodeInputLength) {
-    heap.free(nodeInput)
-    nodeInput = heap.alloc(length)
+    nodeInput = heap.realloc(nodeInput, length)
     nodeInputLength = length
   }
   return nodeInput
@@ -252,9 +251,8 @@ function drop(node: usize): void {
 }
 
 function growTable(): void {
-  heap.free(buckets)
+  buckets = heap.realloc(buckets, usize(bucketCount) << 3)
   bucketCount <<= 1
-  buckets = heap.alloc(usize(bucketCount) << 2)
   memory.fill(buckets, 0, usize(bucketCount) << 2)
   for (let node = usize(load<u32>(ends, NEWER)); node !== ends; node = usize(load<u32>(node, NEWER))) {
     const bucket = bucketOf(load<u32>(node, HASH))

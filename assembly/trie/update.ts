@@ -252,8 +252,7 @@ function checkPresence(update: usize, isThere: bool): void {
 function clearItems(most: u32): void {
   itemCount = 0
   if (most <= itemRoom) return
-  heap.free(items)
-  items = heap.alloc(usize(most) * ITEM)
+  items = heap.realloc(items, usize(most) * ITEM)
   itemRoom = most
 }
 

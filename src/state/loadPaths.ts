@@ -1,6 +1,7 @@
 import { LISTED_KEY_BYTES, PART_BYTES } from '../../assembly/trieLayout.ts'
+import { equalBytes } from '../primitives/bytes.ts'
 import type { BulkReader } from '../storage/database.ts'
-import type { TrieEngine, UpdateList } from './trieEngine.ts'
+import type { MissingNodes, TrieEngine, UpdateList } from './trieEngine.ts'
 
 /** A trie that is about to be updated. */
 export interface TrieToLoad {
@@ -15,8 +16,8 @@ const READS = 3
 
 /**
  * Loads the nodes that updates of tries will reach: level by level, since a node shows which nodes below it there are, and many with one
- * read, which other threads do. Several parts of a trie are loaded side by side, so that while the nodes of one are taken those of another
- * are read. What is missing in the database is left to the update.
+ * read, which other threads do. As soon as a trie has several parts, they are loaded side by side, so that while the nodes of one are taken
+ * those of another are read. What is missing in the database is left to the update.
  * @param isCurrent whether the nodes that were read are still those of the head
  */
 export async function loadPaths(
@@ -27,35 +28,47 @@ export async function loadPaths(
 ): Promise<void> {
   for (const { owner, updates } of tries) {
     if (updates.count < LEAST_UPDATES) continue
-    const whole = new Uint8Array(new Uint32Array([0, updates.count, 0]).buffer)
-    const first = engine.findMissing(owner, updates, whole)
-    const size = Math.ceil(first.count / READS)
-    const loads = Array.from({ length: READS }, async (_, part) => {
-      const low = part * size
-      const high = Math.min(low + size, first.count)
-      let { keys, parts } = first
-      keys = keys.subarray(low * LISTED_KEY_BYTES, high * LISTED_KEY_BYTES)
-      parts = parts.subarray(low * PART_BYTES, high * PART_BYTES)
-      while (updatesOf(parts) >= LEAST_UPDATES) {
-        const names = listedKeys(keys)
+    const find = (parts: Uint8Array): MissingNodes => engine.findMissing(owner, updates, parts)
+    const load = async (missing: MissingNodes, isWhole: boolean): Promise<void> => {
+      for (let at = missing; updatesOf(at) >= LEAST_UPDATES; ) {
+        if (isWhole && at.count >= READS) {
+          await Promise.all(divide(at).map((part) => load(part, false)))
+          return
+        }
+        const names = listedKeys(at)
         const nodes = await source.getMany(names)
         if (!isCurrent()) return
         for (let i = 0; i < nodes.length; i++) {
           const rlp = nodes[i]
           if (rlp !== undefined) engine.keep(names[i]!, rlp)
         }
-        const found = parts
-        ;({ keys, parts } = engine.findMissing(owner, updates, parts))
+        const next = find(at.parts)
         // What the database lacks would be asked for again and again.
-        if (parts.length === found.length && parts.every((byte, i) => byte === found[i])) return
+        if (equalBytes(next.parts, at.parts)) return
+        at = next
       }
-    })
-    await Promise.all(loads)
+    }
+    const whole = new Uint8Array(new Uint32Array([0, updates.count, 0]).buffer)
+    await load(find(whole), true)
   }
 }
 
-/** How many updates need the nodes of these parts. */
-function updatesOf(parts: Uint8Array): number {
+/** One after the other, in as many parts as there are reads at a time. */
+function divide({ keys, parts, count }: MissingNodes): MissingNodes[] {
+  const size = Math.ceil(count / READS)
+  return Array.from({ length: READS }, (_, part) => {
+    const low = Math.min(part * size, count)
+    const high = Math.min(low + size, count)
+    return {
+      keys: keys.subarray(low * LISTED_KEY_BYTES, high * LISTED_KEY_BYTES),
+      parts: parts.subarray(low * PART_BYTES, high * PART_BYTES),
+      count: high - low,
+    }
+  })
+}
+
+/** How many updates need the nodes. */
+function updatesOf({ parts }: MissingNodes): number {
   const numbers = new Uint32Array(parts.slice().buffer)
   let count = 0
   for (let i = 0; i < numbers.length; i += 3) count += numbers[i + 1]! - numbers[i]!
@@ -63,8 +76,8 @@ function updatesOf(parts: Uint8Array): number {
 }
 
 /** Views on one array, since V8 would move each small one out of its heap when it is passed to LevelDB. */
-function listedKeys(keys: Uint8Array): Uint8Array[] {
-  return Array.from({ length: keys.length / LISTED_KEY_BYTES }, (_, index) => {
+function listedKeys({ keys, count }: MissingNodes): Uint8Array[] {
+  return Array.from({ length: count }, (_, index) => {
     const start = index * LISTED_KEY_BYTES
     return keys.subarray(start, start + keys[start + LISTED_KEY_BYTES - 1]!)
   })

@@ -21,7 +21,7 @@ export interface StateRoots {
 /**
  * Roots on the state after block `height`, which `reader` shows. `snapshot` is a database snapshot whose head record is `head`; it must stay
  * open. A call looks at all changes since the stored state, and computes hashes of what has changed since the call before. `onNode` gets the
- * stored nodes that are read for it.
+ * stored nodes that are read for it. For `hashSeed` see {@link StateTrie}.
  */
 export function openStateRoots(
   snapshot: DatabaseReader,
@@ -29,6 +29,7 @@ export function openStateRoots(
   head: StateHead,
   height: number,
   onNode?: (rlp: Uint8Array) => void,
+  hashSeed = 0n,
 ): StateRoots {
   const nodes = height === head.height ? headNodes(snapshot) : formerNodes(snapshot, height)
   /** by `bytesKey` of their keys: nodes that were read, and those of earlier calls, which are stored nowhere; undefined: there is none */
@@ -43,7 +44,7 @@ export function openStateRoots(
       return node
     },
   }
-  const trie = new StateTrie(source, RESIDENT_BYTES, 0n)
+  const trie = new StateTrie(source, RESIDENT_BYTES, hashSeed)
   let known: ReadonlyMap<string, AccountChange> = new Map()
   return {
     after: async (changes, pause = async () => undefined) => {

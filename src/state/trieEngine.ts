@@ -57,7 +57,7 @@ interface Run {
 }
 
 /** Nodes that are not in memory, each with the part of the updates that needs it. */
-interface MissingNodes {
+export interface MissingNodes {
   /** keys of LISTED_KEY_BYTES */
   readonly keys: Uint8Array
   /** PART_BYTES for each */
@@ -67,8 +67,12 @@ interface MissingNodes {
 
 /** Where the owner ends in the module's input. */
 const OWNER_ROOM = 32
-/** A module whose memory has grown beyond this is made anew: the memory never shrinks. */
+/** A module whose memory has grown beyond this and the limit is made anew: the memory never shrinks. */
 const LARGEST_MEMORY = 128 << 20
+/** Bytes of nodes beyond the limit that are read before the next block is adopted: by blocks that may not be decided. */
+const SPARE_BYTES = 96 << 20
+/** The module's numbers have 32 bits. */
+const MOST_BYTES = 0xffff_ffff
 
 let wasm: Exports | undefined
 let run: Run | undefined
@@ -82,10 +86,15 @@ export class TrieEngine {
   readonly #id = ++newestId
   readonly #seed: bigint
   readonly #limit: number
+  readonly #mostBytes: number
 
-  /** Nodes of all tries take at most about `limit` bytes between blocks. `seed` hides where nodes are in the table from who chooses paths. */
+  /**
+   * Nodes of all tries take at most about `limit` bytes once a block is adopted, and SPARE_BYTES more until then. `seed` hides where nodes
+   * are in the table from who chooses paths.
+   */
   constructor(limit: number, seed: bigint) {
-    this.#limit = limit
+    this.#limit = Math.min(limit, MOST_BYTES)
+    this.#mostBytes = Math.min(limit + SPARE_BYTES, MOST_BYTES)
     this.#seed = BigInt.asUintN(63, seed)
   }
 
@@ -194,6 +203,7 @@ export class TrieEngine {
   #module(): Exports {
     wasm ??= loadBuiltModule<Exports>('trie', { readNode, takeLog, fail })
     wasm.useTrie(this.#id, this.#seed)
+    wasm.dropNodes(this.#mostBytes)
     return wasm
   }
 }

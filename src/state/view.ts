@@ -76,7 +76,7 @@ export function openView(snapshot: DatabaseReader, caches: ViewCaches): NodeView
     accounts: (options = {}) => walkAccounts(snapshot, options),
     proofAt: (height, address, slots, pause) => proofAt(snapshot, head, height, address, slots, pause),
     stateRoots: (height, onNode) =>
-      openStateRoots(snapshot, openStateAt(snapshot, caches, head, height), head, height, onNode),
+      openStateRoots(snapshot, openStateAt(snapshot, caches, head, height), head, height, onNode, caches.hashSeed),
     rangeAt: (height, options) => openStateRange(snapshot, head, height, options),
     addTouched: (height, touched) => addTouched(snapshot, height, touched),
   }
@@ -86,11 +86,13 @@ export interface StateCaches {
   readonly codes: CodeCache
   /** entries at the head */
   readonly head: HeadCache
+  /** see `SlotCache`; of the tries of simulated blocks too */
+  readonly hashSeed: bigint
 }
 
 /** @param hashSeed see `SlotCache`; it is random in a node that serves clients */
 export function createStateCaches(codeBytes = 16 << 20, headBytes = 16 << 20, hashSeed = 0n): StateCaches {
-  return { codes: new CodeCache(codeBytes), head: new HeadCache(headBytes, hashSeed) }
+  return { codes: new CodeCache(codeBytes), head: new HeadCache(headBytes, hashSeed), hashSeed }
 }
 
 /**

@@ -1,16 +1,14 @@
-import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, describe, expect, it } from 'vitest'
 import { reindex } from '../../../src/app/reindex.ts'
-import { forEachLogEntry, mayBePacked } from '../../../src/chain/logIndex.ts'
-import { openChainReader } from '../../../src/chain/store.ts'
-import { hexToBytes } from '../../../src/primitives/bytes.ts'
+import { mayBePacked } from '../../../src/chain/logIndex.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
 import { Column } from '../../../src/storage/columns.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { firstSeed, runs } from '../../propertyRuns.ts'
 import { createRandom } from '../state/randomChain.ts'
 import { contentsOf, expectSame, extend, openBusyNode, withDatabase } from './busyChain.ts'
-import { createTestChain, WALLET_KEY } from './testChain.ts'
+import { manyLogs, separateTerms } from './manyTerms.ts'
+import { createTestChain } from './testChain.ts'
 import type { NetworkNode, NodeOptions } from './testNetwork.ts'
 
 const BLOCKS = 24
@@ -85,16 +83,10 @@ async function damage(chain: NetworkNode, random: (below: number) => number) {
   )
 }
 
-/** Emits 1,100 logs whose four topics are a number that no other has. */
-const MANY_LOGS = '0x61044c5b808080805f5fa4600190038060035700'
-
-/** A stopped chain whose first block has thousands of terms of logs, and which block has them in which form. */
+/** A stopped chain whose first block has thousands of terms of logs. */
 async function stoppedWithManyTerms() {
   const chain = await createTestChain()
-  const fees = { chainId: 76287, type: 'eip1559', gas: 4_000_000n, maxFeePerGas: 10n ** 10n } as const
-  await chain.produce([
-    hexToBytes(await privateKeyToAccount(WALLET_KEY).signTransaction({ ...fees, nonce: 0, data: MANY_LOGS })),
-  ])
+  await chain.produce([await manyLogs()])
   await chain.executor.close()
   return chain
 }
@@ -129,13 +121,7 @@ describe('reindex', () => {
     expect(await run(chain)).toEqual({ packedLogTerms: { missing: 1, changed: 1, extra: 1 } })
     expectSame(await contentsOf(chain), whole)
 
-    await write((batch, database) => {
-      const logs = openChainReader(database)
-        .receipts(1)!
-        .flatMap((receipt) => receipt.logs)
-      forEachLogEntry(1, logs, true, (key) => batch.del(key))
-      forEachLogEntry(1, logs, false, (key, value) => batch.put(key, value))
-    })
+    await write(separateTerms)
     const separate = await contentsOf(chain)
     expect(await run(chain)).toEqual({})
     expectSame(await contentsOf(chain), separate)

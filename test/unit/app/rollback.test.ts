@@ -1,12 +1,16 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { checkRollback, rollback } from '../../../src/app/rollback.ts'
+import { mayBePacked } from '../../../src/chain/logIndex.ts'
 import { openChainReader } from '../../../src/chain/store.ts'
 import { createViewCaches, openView } from '../../../src/state/view.ts'
-import type { WriteBatch } from '../../../src/storage/batch.ts'
+import { WriteBatch } from '../../../src/storage/batch.ts'
+import { Column } from '../../../src/storage/columns.ts'
 import { Database } from '../../../src/storage/database.ts'
 import { firstSeed, runs } from '../../propertyRuns.ts'
 import { describeState } from '../state/randomChain.ts'
 import { type Contents, contentsOf, expectSame, extend, openBusyNode, withDatabase } from './busyChain.ts'
+import { manyLogs, separateTerms } from './manyTerms.ts'
+import { createTestChain } from './testChain.ts'
 import type { NetworkNode, NodeOptions } from './testNetwork.ts'
 
 let nodes: NetworkNode[] = []
@@ -56,6 +60,32 @@ describe('rollback', () => {
       expectSame(await contentsOf(node), await contentsOf(other))
     },
   )
+
+  it.each([true, false])('deletes the terms of thousands of logs (packed: %s)', async (isPacked) => {
+    const chain = await createTestChain()
+    const genesis = await contentsOf(chain)
+    const decided = await chain.produce([await manyLogs()])
+    const whole = await contentsOf(chain)
+    const packed = [...whole.entries.keys()].filter((key) => key.startsWith(Column.packedLogTerms.toString(16)))
+    expect(packed).toHaveLength(256)
+    await chain.executor.close()
+    await withDatabase(
+      chain,
+      async (database) => {
+        const batch = new WriteBatch()
+        if (!isPacked) separateTerms(batch, database)
+        await database.write(batch, { sync: true })
+        expect(mayBePacked(database, 1)).toBe(isPacked)
+        await rollback(database, 0)
+      },
+      false,
+    )
+    expectSame(await contentsOf(chain), genesis)
+    const again = await chain.reopen()
+    await again.executor.application.finalizeBlock(decided)
+    expectSame(await contentsOf(again), whole)
+    await again.close()
+  })
 
   it('gives every state that is still kept, when old ones were dropped', async () => {
     const node = await open(3, { pruning: 6 })

@@ -67,6 +67,21 @@ describe('loadPaths', () => {
     expect(asked.length).toBeLessThan(20)
   })
 
+  it('loads parts of a trie side by side, of which nothing is in memory', async () => {
+    let reading = 0
+    let most = 0
+    const bulk = {
+      getMany: async (keys: readonly Uint8Array[]) => {
+        most = Math.max(most, ++reading)
+        await new Promise((resolve) => setImmediate(resolve))
+        reading--
+        return keys.map((key) => stored.get(key))
+      },
+    }
+    await loadPaths([{ owner: ACCOUNT_TRIE, updates: packUpdates(changes) }], bulk, createEngine(), () => true)
+    expect(most).toBe(3)
+  })
+
   it('keeps nothing that was read of a head that is none any more', async () => {
     const engine = createEngine()
     await load(stored, engine, changes, [], () => false)

@@ -34,9 +34,18 @@ const FEW_BYTES = 700
 
 class StoredTrie {
   readonly nodes = new Map<string, Uint8Array>()
-  #engine = new TrieEngine(FEW_BYTES, 0n)
+  /** how many nodes can be read until a read fails */
+  reads = Number.POSITIVE_INFINITY
+  readonly #seed: bigint
+  #engine: TrieEngine
+
+  constructor(seed = 0n) {
+    this.#seed = seed
+    this.#engine = new TrieEngine(FEW_BYTES, seed)
+  }
 
   get(nodeKey: Uint8Array): Uint8Array | undefined {
+    if (this.reads-- === 0) throw new Error('a read fails')
     return this.nodes.get(bytesKey(nodeKey))
   }
 
@@ -79,7 +88,7 @@ class StoredTrie {
 
   /** Forgets all nodes in memory. */
   reopen(): void {
-    this.#engine = new TrieEngine(FEW_BYTES, 0n)
+    this.#engine = new TrieEngine(FEW_BYTES, this.#seed)
   }
 }
 
@@ -133,6 +142,52 @@ describe('an update of a trie', () => {
       { numRuns: runs(60) },
     )
   })
+
+  it('leaves nothing behind when a read fails in the middle, in its own trie and in another one of the same thread', () => {
+    const step = fc.record({ trie: fc.nat(1), changes: block, failing: block, reads: fc.nat(6), reopen: fc.boolean() })
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
+        const tries = [0n, 77n].map((seed) => ({ trie: new StoredTrie(seed), content: new Map<string, Uint8Array>() }))
+        for (const { trie: index, changes, failing, reads, reopen } of steps) {
+          const { trie, content } = tries[index]!
+          if (reopen) trie.reopen()
+          trie.reads = reads
+          try {
+            trie.compute(failing)
+          } catch (error) {
+            expect(error).toHaveProperty('message', 'a read fails')
+          }
+          trie.reads = Number.POSITIVE_INFINITY
+          trie.adopt(trie.compute(changes))
+          tries[index]!.content = applied(content, changes)
+        }
+        for (const { trie, content } of tries) {
+          expect(new Map([...trie.nodes].sort())).toEqual(new Map([...builtNodes(content)].sort()))
+        }
+      }),
+      { numRuns: runs(60) },
+    )
+  })
+
+  it.each([2 ** 32, Number.POSITIVE_INFINITY])(
+    'needs nothing stored where all nodes may stay in memory (%d bytes)',
+    async (limit) => {
+      const engine = new TrieEngine(limit, 0n)
+      const none = { get: () => undefined }
+      const content = new Map([7, 8, 9].map((byte) => [bytesKey(new Uint8Array(32).fill(byte)), Uint8Array.of(byte)]))
+      engine.adopt(
+        updateKeys(
+          engine,
+          none,
+          [...content].map(([key, value]) => ({ key, value })),
+        ).log,
+      )
+      const [first] = content.keys()
+      content.set(first!, Uint8Array.of(1))
+      const { rootHash } = updateKeys(engine, none, [{ key: first!, value: Uint8Array.of(1) }])
+      expect(rootHash).toEqual(await expectedRoot(content))
+    },
+  )
 
   it('writes nothing when nothing changes', () => {
     const trie = new StoredTrie()

@@ -36,12 +36,15 @@ const LAST = SEGMENT_BLOCKS - 1
 const HEAD = SEGMENT_BLOCKS + 20
 const RULES: MoveRules = { settledBlocks: 10, dropsBodies: false }
 
+/** The terms of the last block with transactions in the segment are packed. */
+const logsAt = (height: number): number => (height === LAST - 1 ? 1_100 : 1)
+
 let directory: string
 let database: Database
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'coind-segments-'))
   database = await Database.open(join(directory, 'db'))
-  await writeOldChain(database, { base: BASE, head: HEAD })
+  await writeOldChain(database, { base: BASE, head: HEAD, logsAt })
 })
 afterEach(async () => {
   await database.close()
@@ -139,16 +142,17 @@ function countOf(column: number, from = BASE, to = LAST): number {
   return count
 }
 
-/** Keys in LevelDB's indexes of terms for blocks below a height. */
+/** Keys in an index of terms in LevelDB for blocks below a height. */
+async function termsIn(column: number, height: number): Promise<Uint8Array[]> {
+  const range = { start: columnKey(column), end: columnKey(column + 1) }
+  const keys = await Array.fromAsync(database.entries(range), ([key]) => key.slice())
+  return keys.filter((key) => readHeight(key, key.length - 6) < height)
+}
+
+/** The same for all of these indexes. */
 async function termsBelow(height: number): Promise<Uint8Array[]> {
-  const keys: Uint8Array[] = []
-  for (const column of [Column.logTerm, Column.eventTerm]) {
-    const range = { start: columnKey(column), end: columnKey(column + 1) }
-    for await (const [key] of database.entries(range)) {
-      if (readHeight(key, key.length - 6) < height) keys.push(key.slice())
-    }
-  }
-  return keys
+  const keys = [Column.logTerm, Column.packedLogTerms, Column.eventTerm].map((column) => termsIn(column, height))
+  return (await Promise.all(keys)).flat()
 }
 
 /** But for those with hashes, see makeHashFiles.test.ts. */
@@ -161,6 +165,7 @@ describe('blocks that leave LevelDB for a segment', () => {
   it('are read as before at every step, also after a crash there', async () => {
     const before = await now()
     expect(before.transactions).toBe(2 * 12)
+    expect(await termsIn(Column.packedLogTerms, LAST + 1)).toHaveLength(256)
     expect([before.logs.length, before.found, before.events.length]).toEqual([12, [LAST - 1], 11])
     const cache = createBlockCache()
     const snapshot = database.snapshot()
@@ -203,6 +208,7 @@ describe('blocks that leave LevelDB for a segment', () => {
     await database.write(batch, { sync: true })
     const before = await now()
     expect(before.oldestBlock).toBe(LAST + 1)
+    expect(await termsBelow(LAST + 1)).toEqual([])
     await moveAll(drops)
     expect(await now()).toEqual(before)
   })
@@ -283,7 +289,7 @@ describe('blocks that leave LevelDB for a segment', () => {
     await database.close()
     rmSync(directory, { recursive: true })
     database = await Database.open(join(directory, 'db'))
-    await writeOldChain(database, { base: BASE, head: HEAD })
+    await writeOldChain(database, { base: BASE, head: HEAD, logsAt })
 
     await moveAll()
     expect([countSegmentsWithBodies(database), await makeNextBareSegment(database, pause), await list()]).toEqual([

