@@ -115,6 +115,16 @@ describe('a transaction in a file', () => {
     })
   })
 
+  it('is read as newer versions of those programs write it, unless it says what there is not here', async () => {
+    const unsigned = JSON.parse(readFileSync(file(await payment('alice')), 'utf8'))
+    const write = (more: object): void =>
+      writeFileSync(file('newer.json'), JSON.stringify({ ...unsigned, body: { ...unsigned.body, ...more } }))
+    write({ unordered: false, timeout_timestamp: null })
+    expect(await bytesOf('newer.json')).toEqual(await bytesOf('alice.json'))
+    write({ unordered: true, timeout_timestamp: null })
+    expect(await run('tx', 'encode', 'newer.json')).toMatchObject({ code: 64, errors: [/body\.unordered/] })
+  })
+
   it('is from whom --from names, whatever key the environment has', async () => {
     const environment = { COIND_KEYSTORE: file('keys'), COIND_PRIVATE_KEY: hex(bob.privateKey) }
     const args = ['tx', 'bank', 'send', carol.bech32, '5acoin', '--generate-only', ...TERMS]
