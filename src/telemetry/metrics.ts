@@ -224,7 +224,7 @@ export function createSnapshotMetrics(registry: Registry) {
   }
 }
 
-/** Metrics of the tracing thread. */
+/** Metrics of the tracing thread; a node without traces has them too. */
 export function createTracingMetrics(registry: Registry) {
   const registers = [registry]
   return {

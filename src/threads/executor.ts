@@ -24,7 +24,7 @@ import { type PackedVerifiedBlocks, unpackVerifiedBlocks } from './packedOlderBl
 import type { PoolService } from './pool.ts'
 import { connect, notify, serve } from './port.ts'
 import { randomSeed } from './randomSeed.ts'
-import { isPoolEmpty, type PoolFilling, type PublishedHeight, setPublishedHeight } from './sharedMemory.ts'
+import { isPoolEmpty, type PoolFilling, type PublishedHeight, raisePublishedHeight } from './sharedMemory.ts'
 import { endThread, type ThreadData } from './spawn.ts'
 import { connectSpeculators, type SpeculatorLinks } from './speculators.ts'
 import { checkPrecompiles, openThreadEngine } from './threadEngine.ts'
@@ -124,7 +124,7 @@ const executor = await openExecutor({
   onPublished: (headEvent) => {
     const height = headEvent.head.header.number
     notify<PoolService, 'headWritten'>(data.pool, 'headWritten')
-    setPublishedHeight(data.publishedHeight, height)
+    raisePublishedHeight(data.publishedHeight, height)
     record(headEvent)
     if (tracer !== undefined) traceWrite(height)
   },

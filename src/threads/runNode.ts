@@ -19,6 +19,7 @@ import {
   createProcessMetrics,
   createSignerMetrics,
   createSnapshotMetrics,
+  createTracingMetrics,
 } from '../telemetry/metrics.ts'
 import { serveMetrics } from '../telemetry/metricsServer.ts'
 import { RoundTraces } from '../telemetry/roundTraces.ts'
@@ -104,8 +105,9 @@ async function start(
   threadMetrics.registry.registerMetric(connected)
   threadMetrics.registry.registerMetric(seconds)
   threadMetrics.registry.registerMetric(lost)
-  // Without the thread that counts them they are there too, as zeros.
+  // Without the threads that count them they are there too, as zeros.
   if (config.snapshots.interval === 0) createSnapshotMetrics(threadMetrics.registry)
+  if (config.tracing === undefined) createTracingMetrics(threadMetrics.registry)
   const nodeState = createNodeState()
   const copies = createNodeCopies()
   const failure = Promise.withResolvers<never>()

@@ -8,8 +8,8 @@ import type { SyncStatus } from '../sync/syncStatus.ts'
  */
 
 /**
- * Height of the newest published block. The executor raises it when a block is in the database; a thread that reads it before
- * it answers never shows an older head than another thread has shown. Threads that want to be told of blocks wait for it; the others
+ * Height of the newest published block. The executor raises it when a block is in the database, and so does a thread that finds the block
+ * there a moment before; a thread that reads it before it answers never shows an older head than another thread has shown. Threads that want to be told of blocks wait for it; the others
  * are not woken.
  */
 export type PublishedHeight = BigInt64Array<SharedArrayBuffer>
@@ -18,9 +18,14 @@ export function createPublishedHeight(): PublishedHeight {
   return new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT))
 }
 
-export function setPublishedHeight(cell: PublishedHeight, height: number): void {
-  Atomics.store(cell, 0, BigInt(height))
-  Atomics.notify(cell, 0)
+/** Sets the published height, unless it is there already or above. */
+export function raisePublishedHeight(cell: PublishedHeight, height: number): void {
+  const value = BigInt(height)
+  for (let known = Atomics.load(cell, 0); known < value; ) {
+    const found = Atomics.compareExchange(cell, 0, known, value)
+    if (found === known) Atomics.notify(cell, 0)
+    known = found === known ? value : found
+  }
 }
 
 /** Resolves when the published height is another than `height`. Keeps neither the thread nor the process alive. */

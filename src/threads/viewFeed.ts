@@ -1,7 +1,7 @@
 import { createViewCaches, type NodeView, openView } from '../state/view.ts'
 import type { Database, DatabaseSnapshot } from '../storage/database.ts'
 import { randomSeed } from './randomSeed.ts'
-import { getPublishedHeight, type PublishedHeight, untilPublished } from './sharedMemory.ts'
+import { getPublishedHeight, type PublishedHeight, raisePublishedHeight, untilPublished } from './sharedMemory.ts'
 
 /** The right to read a view until it is released. */
 export interface ViewLease {
@@ -59,6 +59,8 @@ export function followHeads(database: Database, published: PublishedHeight, idle
     const former = current
     const snapshot = database.snapshot()
     current = { view: openView(snapshot, caches), snapshot, leases: 1 }
+    // The executor, which has just written it, is about to say so: no other thread may show an older one from here on.
+    raisePublishedHeight(published, current.view.chain.headHeight)
     if (former === undefined) closeWhenIdle()
     else release(former)
     return current

@@ -22,7 +22,7 @@ import type { NetworkData, NetworkService } from '../../../src/threads/network.t
 import { createNetworkTransport, type NetworkTransport } from '../../../src/threads/networkTransport.ts'
 import { type PackedBytes, unpackBytes } from '../../../src/threads/packedBytes.ts'
 import { connect, notify, type Remote, serve } from '../../../src/threads/port.ts'
-import { createGate, createPublishedHeight, openGate, setPublishedHeight } from '../../../src/threads/sharedMemory.ts'
+import { createGate, createPublishedHeight, openGate, raisePublishedHeight } from '../../../src/threads/sharedMemory.ts'
 import { channel, spawnThread } from '../../../src/threads/spawn.ts'
 import { createTestChain, type TestChain } from '../app/testChain.ts'
 import { policyWith, randomKey, until } from '../p2p/testNode.ts'
@@ -69,7 +69,7 @@ async function startThreadedNode(chain: TestChain, seedPeer?: { id: string; port
   const publishedHeight = createPublishedHeight()
   const copies = createNodeCopies()
   const peers = readCopies<NetInfo>(copies.network)
-  setPublishedHeight(publishedHeight, 3)
+  raisePublishedHeight(publishedHeight, 3)
   const data: NetworkData = {
     location: chain.location,
     databaseGate,

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { NodeView } from '../../../src/state/view.ts'
 import { Database } from '../../../src/storage/database.ts'
-import { createPublishedHeight, setPublishedHeight } from '../../../src/threads/sharedMemory.ts'
+import { createPublishedHeight, type PublishedHeight, raisePublishedHeight } from '../../../src/threads/sharedMemory.ts'
 import { followHeads, type ViewFeed } from '../../../src/threads/viewFeed.ts'
 import { createTestChain, type TestChain, WALLET } from '../app/testChain.ts'
 
@@ -10,12 +10,12 @@ describe('view feed', () => {
   let chain: TestChain
   let database: Database
   let feed: ViewFeed
-  const published = createPublishedHeight()
+  let published: PublishedHeight
 
   beforeEach(async () => {
     chain = await createTestChain()
     database = await Database.open(chain.location, { readOnly: true })
-    setPublishedHeight(published, 0)
+    published = createPublishedHeight()
     feed = followHeads(database, published)
   })
   afterEach(async () => {
@@ -27,7 +27,7 @@ describe('view feed', () => {
   /** As the executor does it. */
   async function publish(): Promise<void> {
     const { block } = await chain.produce()
-    setPublishedHeight(published, block.header.height)
+    raisePublishedHeight(published, block.header.height)
   }
 
   /** Asks for an account that no cache knows. */
@@ -45,6 +45,17 @@ describe('view feed', () => {
     const lease = feed.lease()
     expect(lease.view.chain.headHeight).toBe(1)
     lease.release()
+  })
+
+  it('shows no older head than another thread that found a block before it was announced', async () => {
+    await publish()
+    feed.lease().release()
+    await chain.produce()
+    const other = followHeads(database, published)
+    const leases = [other.lease(), feed.lease()]
+    expect(leases.map(({ view }) => view.chain.headHeight)).toEqual([2, 2])
+    for (const lease of leases) lease.release()
+    await other.close()
   })
 
   it('keeps a superseded view readable until its last lease is released, and no longer', async () => {
@@ -76,7 +87,7 @@ describe('view feed', () => {
     })
     await publish()
     expect(await listened.promise).toBe(0n)
-    setPublishedHeight(published, 2)
+    raisePublishedHeight(published, 2)
     await new Promise((resolve) => setTimeout(resolve, 50))
     expect(told).toEqual([1, 2])
   })
