@@ -32,6 +32,9 @@ export function addGenesisAccount(genesis: Genesis, account: NewGenesisAccount):
   if (isThere && !isAppended) {
     throw new GenesisError('', `account ${text} already exists: use --append to add coins to it`)
   }
+  if (isThere && account.vesting !== undefined) {
+    throw new GenesisError('', `account ${text} already exists: coins that are added to it cannot vest`)
+  }
   const balances = [
     ...bank.balances.filter((balance) => balance !== present),
     { address: text, coins: coinsOf(BigInt(present?.coins[0]?.amount ?? 0) + balanceAcoin) },

@@ -1,15 +1,7 @@
 import type { Address } from '../primitives/address.ts'
-import { bytesKey, concatBytes } from '../primitives/bytes.ts'
+import { bigIntToBytes, bytesKey, bytesToBigInt, concatBytes, equalBytes } from '../primitives/bytes.ts'
 import { decimalOf, divide, multiply, round } from '../primitives/decimal.ts'
-import {
-  defineMessage,
-  embedded,
-  enumeration,
-  int64,
-  integer,
-  repeated,
-  type ValueOf,
-} from '../primitives/protoSchema.ts'
+import { bytes, defineMessage, enumeration, int64, integer, type ValueOf } from '../primitives/protoSchema.ts'
 import type { NativeStore } from './world.ts'
 
 /*
@@ -24,21 +16,79 @@ import type { NativeStore } from './world.ts'
 /** Kinds of vesting accounts, as schedules have them. */
 export const VESTING_KINDS = { CONTINUOUS: 1, DELAYED: 2, PERIODIC: 3, PERMANENT: 4 } as const
 
-const Period = defineMessage('coind.vesting.Period', { length: int64(1), amount: integer(2) })
-
 const Schedule = defineMessage('coind.vesting.Schedule', {
   kind: enumeration(1, VESTING_KINDS),
   originalVesting: integer(2),
   startTime: int64(3),
   endTime: int64(4),
-  periods: repeated(embedded(5, Period)),
+  /** see {@link packReleases} */
+  releases: bytes(5),
 })
+type StoredSchedule = ValueOf<typeof Schedule>
 
 /**
  * How coins become free: `originalVesting` acoin in all, from `startTime` (0 where the kind has none) to `endTime` (0 for a permanent lock),
  * in seconds since the epoch; a period's `amount` when its `length` in seconds is over.
  */
-export type VestingSchedule = ValueOf<typeof Schedule>
+export interface VestingSchedule extends Omit<StoredSchedule, 'releases'> {
+  readonly periods: readonly VestingPeriod[]
+}
+
+interface VestingPeriod {
+  readonly length: bigint
+  readonly amount: bigint
+}
+
+/** When a period is over, and all that is free from then on. */
+const RELEASE_TIME_BYTES = 8
+const RELEASE_BYTES = RELEASE_TIME_BYTES + 32
+
+/**
+ * Periods as entries have them: the time when each is over, in seconds since the epoch, and the acoin that are free from then on, big-endian.
+ * A search finds the present one: whoever asks often, as each transfer does, reads a few of them, however many there are.
+ */
+function packReleases(startTime: bigint, periods: readonly VestingPeriod[]): Uint8Array {
+  let time = startTime
+  let free = 0n
+  const releases = periods.map(({ length, amount }) => {
+    time += length
+    free += amount
+    return concatBytes(bigIntToBytes(time, RELEASE_TIME_BYTES), bigIntToBytes(free, RELEASE_BYTES - RELEASE_TIME_BYTES))
+  })
+  return concatBytes(...releases)
+}
+
+function unpackReleases(startTime: bigint, releases: Uint8Array): readonly VestingPeriod[] {
+  const periods: VestingPeriod[] = []
+  let before = { time: startTime, free: 0n }
+  for (let index = 0; index < releases.length / RELEASE_BYTES; index++) {
+    const release = { time: releaseTime(releases, index), free: freeWith(releases, index) }
+    periods.push({ length: release.time - before.time, amount: release.free - before.free })
+    before = release
+  }
+  return periods
+}
+
+function releaseTime(releases: Uint8Array, index: number): bigint {
+  const at = index * RELEASE_BYTES
+  return bytesToBigInt(releases.subarray(at, at + RELEASE_TIME_BYTES))
+}
+
+function freeWith(releases: Uint8Array, index: number): bigint {
+  const at = index * RELEASE_BYTES
+  return bytesToBigInt(releases.subarray(at + RELEASE_TIME_BYTES, at + RELEASE_BYTES))
+}
+
+/** What is free at `time` of the periods that are over. */
+function freeAt(releases: Uint8Array, time: bigint): bigint {
+  let over = 0
+  for (let end = releases.length / RELEASE_BYTES; over < end; ) {
+    const middle = (over + end) >>> 1
+    if (releaseTime(releases, middle) <= time) over = middle + 1
+    else end = middle
+  }
+  return over === 0 ? 0n : freeWith(releases, over - 1)
+}
 
 const Delegated = defineMessage('coind.vesting.Delegated', { vesting: integer(1), free: integer(2) })
 
@@ -48,13 +98,17 @@ export type DelegatedCoins = ValueOf<typeof Delegated>
 const NOTHING_DELEGATED: DelegatedCoins = { vesting: 0n, free: 0n }
 
 const MODULE = new TextEncoder().encode('vesting/')
-/** Key of the filter of {@link VestingLocks}. Where it has no value, no account vests. */
+/**
+ * Key of the filter of {@link VestingLocks}, with the number of vesting accounts behind it: every new one changes the value. Where it has no
+ * value, no account vests.
+ */
 export const VESTING_FILTER_KEY: Uint8Array = concatBytes(MODULE, Uint8Array.of(0))
 const SCHEDULES = concatBytes(MODULE, Uint8Array.of(1))
 const DELEGATED = concatBytes(MODULE, Uint8Array.of(2))
 
 /** 2^16 bits. */
 const FILTER_BYTES = 8192
+const COUNT_BYTES = 8
 /** The filter has a bit for each two bytes of an address from here on: addresses of keys are hashes. */
 const FILTERED_FROM = 12
 
@@ -75,9 +129,20 @@ function addToFilter(filter: Uint8Array, address: Address): void {
   }
 }
 
+/** Whether the entry is the schedule of an account. */
+export function isScheduleKey(key: Uint8Array): boolean {
+  return equalBytes(key.subarray(0, SCHEDULES.length), SCHEDULES)
+}
+
+export function hasSchedule(native: Pick<NativeStore, 'get'>, address: Address): boolean {
+  return native.get(concatBytes(SCHEDULES, address)) !== undefined
+}
+
 export function getSchedule(native: Pick<NativeStore, 'get'>, address: Address): VestingSchedule | undefined {
   const value = native.get(concatBytes(SCHEDULES, address))
-  return value && Schedule.decode(value)
+  if (value === undefined) return undefined
+  const { releases, ...schedule } = Schedule.decode(value)
+  return { ...schedule, periods: unpackReleases(schedule.startTime, releases) }
 }
 
 /** Makes an account a vesting one, for ever. */
@@ -86,10 +151,16 @@ export function putSchedule(
   address: Address,
   schedule: VestingSchedule,
 ): void {
-  native.set(concatBytes(SCHEDULES, address), Schedule.encode(schedule))
-  const filter = native.get(VESTING_FILTER_KEY)?.slice() ?? new Uint8Array(FILTER_BYTES)
+  native.set(concatBytes(SCHEDULES, address), Schedule.encode(storedOf(schedule)))
+  const filter = native.get(VESTING_FILTER_KEY)?.slice() ?? new Uint8Array(FILTER_BYTES + COUNT_BYTES)
   addToFilter(filter, address)
+  const count = bytesToBigInt(filter.subarray(FILTER_BYTES)) + 1n
+  filter.set(bigIntToBytes(count, COUNT_BYTES), FILTER_BYTES)
   native.set(VESTING_FILTER_KEY, filter)
+}
+
+function storedOf({ periods, ...schedule }: VestingSchedule): StoredSchedule {
+  return { ...schedule, releases: packReleases(schedule.startTime, periods) }
 }
 
 export function getDelegated(native: Pick<NativeStore, 'get'>, address: Address): DelegatedCoins {
@@ -111,26 +182,27 @@ export function putDelegated(
  * Coins that are not free yet at `time`, delegated or not, in acoin (GetVestingCoins in x/auth/vesting/types/vesting_account.go, with its
  * decimals of 18 places).
  */
-export function vestingAt(
-  { kind, originalVesting, startTime, endTime, periods }: VestingSchedule,
+export function vestingAt(schedule: VestingSchedule, time: bigint): bigint {
+  return storedVestingAt(storedOf(schedule), time)
+}
+
+/** {@link vestingAt} of an account in the state; undefined: it is no vesting account. */
+export function getVesting(native: Pick<NativeStore, 'get'>, address: Address, time: bigint): bigint | undefined {
+  const value = native.get(concatBytes(SCHEDULES, address))
+  return value && storedVestingAt(Schedule.decode(value), time)
+}
+
+function storedVestingAt(
+  { kind, originalVesting, startTime, endTime, releases }: StoredSchedule,
   time: bigint,
 ): bigint {
   if (kind === VESTING_KINDS.PERMANENT) return originalVesting
   if (kind === VESTING_KINDS.DELAYED) return time >= endTime ? 0n : originalVesting
   if (time <= startTime) return originalVesting
   if (time >= endTime) return 0n
-  if (kind === VESTING_KINDS.CONTINUOUS) {
-    const part = divide(decimalOf(time - startTime), decimalOf(endTime - startTime))
-    return originalVesting - round(multiply(decimalOf(originalVesting), part))
-  }
-  let vesting = originalVesting
-  let end = startTime
-  for (const { length, amount } of periods) {
-    end += length
-    if (time < end) break
-    vesting -= amount
-  }
-  return vesting
+  if (kind === VESTING_KINDS.PERIODIC) return originalVesting - freeAt(releases, time)
+  const part = divide(decimalOf(time - startTime), decimalOf(endTime - startTime))
+  return originalVesting - round(multiply(decimalOf(originalVesting), part))
 }
 
 /** Of coins that vest, those that are locked: the others are delegated (LockedCoinsFromVesting). */
@@ -174,7 +246,7 @@ export class VestingLocks {
     const key = bytesKey(address)
     let vesting = this.#vesting.get(key)
     if (vesting?.entry !== entry) {
-      vesting = { entry, amount: vestingAt(Schedule.decode(entry), BigInt(this.#time)) }
+      vesting = { entry, amount: storedVestingAt(Schedule.decode(entry), BigInt(this.#time)) }
       this.#vesting.set(key, vesting)
     }
     return vesting.amount === 0n ? 0n : lockedOf(vesting.amount, getDelegated(this.#native, address))

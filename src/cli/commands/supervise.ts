@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import { ConfigError } from '../../config/configError.ts'
 import { readSettings } from '../../config/settings.ts'
 import { VARIABLES } from '../../config/variables.ts'
 import { addConfigFlags, configSources } from '../configFlags.ts'
@@ -26,6 +27,8 @@ export function addSupervise(program: Command, node: NodeCommands, terminal: Ter
       [],
     )
   addConfigFlags(command, Object.values(TABLE)).action(async (flags: readonly string[], { sha256 }: SuperviseFlags) => {
+    const misplaced = flags.find((flag) => /^--homedir(?:=|$)/.test(flag))
+    if (misplaced !== undefined) throw new ConfigError(`${misplaced} must stand before --: versions are kept there too`)
     const { homedir, logLevel, logFormat } = readSettings(TABLE, configSources(command, terminal, Object.values(TABLE)))
     await node.supervise({
       homedir: resolve(homedir.replace(/^~(?=$|\/)/, () => terminal.homeDirectory)),

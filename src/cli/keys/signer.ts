@@ -73,10 +73,10 @@ export async function openSigner(options: SignerOptions, terminal: Terminal): Pr
   return localSigner(await openSecret(keystore, key, options, terminal))
 }
 
-/** Whom a transaction that others will sign is from: no secret is needed. @throws ConfigError when nothing says it */
+/** Whom a transaction that others will sign is from: who is named, else who has the given key. No secret is needed. @throws ConfigError when nothing says it */
 export async function readSender(options: SignerOptions, terminal: Terminal): Promise<Sender> {
   const keystore = openKeystore(keystoreDirectory(options, terminal))
-  const given = await givenPrivateKey(options, terminal)
+  const given = options.from === undefined ? await givenPrivateKey(options, terminal) : undefined
   if (given !== undefined) return senderOf(localSigner(given))
   const name = nameOf(options, keystore)
   const address = keystore.addressOf(name)

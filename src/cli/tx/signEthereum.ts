@@ -5,8 +5,12 @@ import { DecodingError, decodeRLP, encodeRLP, type RLPItem } from '../../primiti
 import { compressPublicKey, recoverPublicKey } from '../../primitives/secp256k1.ts'
 import type { Signer } from '../keys/signer.ts'
 
-/** First bytes of typed transactions (EIP-2718) that one key signs: access list, dynamic fee, set code. Blobs have none here. */
-const TYPES: readonly number[] = [0x01, 0x02, 0x04]
+/** Fields of typed transactions (EIP-2718) before their signature, by their first bytes: access list, dynamic fee, set code. Blobs have none here. */
+const TYPED_FIELDS: ReadonlyMap<number, number> = new Map([
+  [0x01, 8],
+  [0x02, 9],
+  [0x04, 10],
+])
 /** Where an unsigned legacy transaction has its chain ID; two zeros follow (EIP-155). */
 const LEGACY_CHAIN_ID = 6
 
@@ -17,11 +21,15 @@ const LEGACY_CHAIN_ID = 6
  * @throws ConfigError when the bytes are no unsigned transaction, or one without replay protection
  */
 export async function signEthereum(unsigned: Uint8Array, signer: Signer): Promise<Uint8Array> {
-  const type = unsigned[0]!
-  const isTyped = TYPES.includes(type)
+  const type = unsigned[0] ?? 0
+  const typedFields = TYPED_FIELDS.get(type)
+  const isTyped = typedFields !== undefined
   const fields = readFields(isTyped ? unsigned.subarray(1) : unsigned)
   const chainId = isTyped ? undefined : fields[LEGACY_CHAIN_ID]
-  if (!isTyped && (fields.length !== LEGACY_CHAIN_ID + 3 || !(chainId instanceof Uint8Array) || chainId.length === 0)) {
+  const isUnsigned = isTyped
+    ? fields.length === typedFields
+    : fields.length === LEGACY_CHAIN_ID + 3 && chainId instanceof Uint8Array && chainId.length > 0
+  if (!isUnsigned) {
     throw new ConfigError('this is no unsigned transaction of type 0 (with its chain ID, EIP-155), 1, 2 or 4')
   }
   const signature = await signer.signEthereum(unsigned)

@@ -25,9 +25,22 @@ export function addDocumentOption(command: Command): Command {
 
 /** The transaction in a file. @param path `-` is the standard input. @throws ConfigError when it holds none */
 export function readTx(path: string, terminal: Pick<Terminal, 'workingDirectory'>): Tx {
-  const tx = readDocument(Tx, path, terminal)
+  const tx = readDocument(Tx, path, terminal, withoutYoungerMembers)
   if (tx.body !== undefined && tx.authInfo?.fee !== undefined) return tx
   throw new ConfigError(`${path} holds no transaction: it needs body and auth_info with a fee`)
+}
+
+/** What SDK 0.53 and later write beside the members of a transaction here; what is set there is another transaction. */
+const YOUNGER_MEMBERS: Readonly<Record<string, Json>> = { unordered: false, timeout_timestamp: null }
+
+/** A transaction without the members of its body that it could not have here, where they say nothing. */
+function withoutYoungerMembers(json: Json): Json {
+  const tx = json as { readonly body?: Readonly<Record<string, Json>> } | null
+  if (typeof tx?.body !== 'object' || tx.body === null) return json
+  const members = Object.entries(tx.body).filter(
+    ([name, value]) => !(Object.hasOwn(YOUNGER_MEMBERS, name) && YOUNGER_MEMBERS[name] === value),
+  )
+  return { ...tx, body: Object.fromEntries(members) }
 }
 
 /** The signatures in a file. @throws ConfigError when it holds none */
@@ -67,10 +80,11 @@ function readDocument<T>(
   type: MessageType<T>,
   path: string,
   { workingDirectory }: Pick<Terminal, 'workingDirectory'>,
+  prepare: (json: Json) => Json = (json) => json,
 ): T {
   const file = path === '-' ? '/dev/stdin' : resolve(workingDirectory, path)
   try {
-    return type.fromJson(JSON.parse(readFileSync(file, 'utf8')) as Json, JSON_TYPES_OF_ANY)
+    return type.fromJson(prepare(JSON.parse(readFileSync(file, 'utf8')) as Json), JSON_TYPES_OF_ANY)
   } catch (error) {
     if (error instanceof JsonFormError) throw new ConfigError(`${path}: ${error.message}`)
     throw new ConfigError(`${file} cannot be read as JSON (${(error as Error).message})`)

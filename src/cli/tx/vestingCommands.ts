@@ -63,8 +63,8 @@ export const VESTING_COMMANDS: readonly TxCommand[] = [
 
 /** @throws ConfigError */
 function readPeriods(json: unknown, file: string) {
-  const { start_time, periods } = json as { readonly start_time?: unknown; readonly periods?: unknown }
-  if (typeof json !== 'object' || json === null || !Array.isArray(periods)) {
+  const { start_time, periods } = (json ?? {}) as { readonly start_time?: unknown; readonly periods?: unknown }
+  if (!Array.isArray(periods)) {
     throw new ConfigError(`${file} must hold an object with start_time and periods`)
   }
   return {

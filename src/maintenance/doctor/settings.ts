@@ -48,11 +48,17 @@ function examineAddresses({
   if (exchangesPeers && !isSeed && externalAddress === undefined) {
     findings.push(warning('EXTERNAL_P2P_ADDRESS is not set: behind NAT or in a container, peers cannot find this node'))
   }
-  const own = externalAddress === undefined ? undefined : parsePeerAddress(externalAddress)
-  if (exchangesPeers && isBookStrict && own !== undefined && !isRoutable(own.host)) {
+  const named =
+    externalAddress === undefined ? [...persistentPeers, ...seeds].map(({ address }) => address) : [externalAddress]
+  const hosts = named.flatMap((address) => parsePeerAddress(address)?.host ?? [])
+  if (exchangesPeers && isBookStrict && hosts.length > 0 && !hosts.some(isRoutable)) {
+    const subject =
+      externalAddress === undefined
+        ? 'the peers in the settings have private addresses'
+        : `EXTERNAL_P2P_ADDRESS is ${externalAddress}`
     findings.push(
       warning(
-        `EXTERNAL_P2P_ADDRESS is ${externalAddress}, which nodes with ADDR_BOOK_STRICT=true do not take: a network of private addresses needs ADDR_BOOK_STRICT=false in all nodes`,
+        `${subject}, which nodes with ADDR_BOOK_STRICT=true do not take: a network of private addresses needs ADDR_BOOK_STRICT=false in all nodes`,
       ),
     )
   }

@@ -103,7 +103,9 @@ export async function superviseNode(options: SuperviseOptions): Promise<void> {
       if (name !== undefined && !versions.isInstalled(name)) {
         throw new VersionRefused(`the current version "${name}" is not in ${versions.directory}`)
       }
-      await waitForHome(paths, pace.leftoverMs, (milliseconds) => sleep(milliseconds))
+      const pause = (milliseconds: number): Promise<void> => sleep(milliseconds, undefined, { signal })
+      await unlessStopped(waitForHome(paths, pace.leftoverMs, pause), signal)
+      if (signal.aborted) return
       rmSync(paths.upgradeInfo, { force: true })
       const startMs = performance.now()
       const end = await runNode(name === undefined ? undefined : versions.program(name), options)

@@ -24,6 +24,7 @@ const FIRST_VERSIONS: ModuleVersions = new Map([
   ['slashing', 4],
   ['staking', 5],
   ['upgrade', 2],
+  ['vesting', 1],
   ['vm', 1],
 ])
 

@@ -1,5 +1,5 @@
 import type { Address } from '../../primitives/address.ts'
-import { type DelegatedCoins, getDelegated, getSchedule, putDelegated, vestingAt } from '../../state/vesting.ts'
+import { type DelegatedCoins, getDelegated, getVesting, hasSchedule, putDelegated } from '../../state/vesting.ts'
 import { type TransferResult, transfer } from '../bank/ledger.ts'
 import type { ModuleContext } from '../context.ts'
 
@@ -33,7 +33,7 @@ export function undelegateCoins(
   amount: bigint,
 ): TransferResult {
   const moved = transfer(world, pool, delegator, amount)
-  if (moved.ok && world.hasVesting() && getSchedule(world.native, delegator) !== undefined) {
+  if (moved.ok && world.hasVesting() && hasSchedule(world.native, delegator)) {
     const { vesting, free } = getDelegated(world.native, delegator)
     const ofFree = smaller(free, amount)
     const ofVesting = smaller(vesting, amount - ofFree)
@@ -44,9 +44,9 @@ export function undelegateCoins(
 
 /** TrackDelegation: of `amount`, what still vests and is not delegated counts as vesting, the rest as free. */
 function trackDelegation({ world, block }: ModuleContext, delegator: Address, amount: bigint): void {
-  const schedule = world.hasVesting() ? getSchedule(world.native, delegator) : undefined
-  if (schedule === undefined) return
-  const vesting = vestingAt(schedule, BigInt(Math.floor(block.timeMs / 1000)))
+  if (!world.hasVesting()) return
+  const vesting = getVesting(world.native, delegator, BigInt(Math.floor(block.timeMs / 1000)))
+  if (vesting === undefined) return
   putDelegated(world.native, delegator, delegatedParts(vesting, getDelegated(world.native, delegator), amount))
 }
 

@@ -1,5 +1,5 @@
 import { type Address, parseAddress } from '../../primitives/address.ts'
-import { getSchedule, putSchedule, VESTING_KINDS, type VestingSchedule } from '../../state/vesting.ts'
+import { hasSchedule, putSchedule, VESTING_KINDS, type VestingSchedule } from '../../state/vesting.ts'
 import { checkSendEnabled, payable } from '../bank/messages.ts'
 import { isBlockedAddress, sendCoins } from '../bank/send.ts'
 import { areValidCoins, type Coin, coinsText } from '../coin.ts'
@@ -24,6 +24,8 @@ export const VESTING_GAS = {
 } as const
 
 const MAX_TIME = 2n ** 63n - 1n
+/** Each transaction of such an account reads its schedule, of 40 bytes a period. The SDK has no such limit. */
+const MAX_PERIODS = 1_500
 
 /** The vesting module's messages (x/auth/vesting/msg_server.go). */
 export const VESTING_MESSAGES: readonly MessageHandler[] = [
@@ -115,7 +117,7 @@ function createAccount(
 }
 
 function isAccount({ world }: ModuleContext, address: Address): boolean {
-  return world.exists(address) || world.hasStorage(address) || getSchedule(world.native, address) !== undefined
+  return world.exists(address) || world.hasStorage(address) || hasSchedule(world.native, address)
 }
 
 /** validateAmount */
@@ -128,6 +130,9 @@ function checkPeriods(startTime: bigint, periods: readonly Period[]): SdkError |
     return sdkError('invalidRequest', `invalid start time of ${startTime}, length must be greater than 0`)
   }
   if (periods.length === 0) return sdkError('invalidRequest', 'invalid coins: ')
+  if (periods.length > MAX_PERIODS) {
+    return sdkError('invalidRequest', `${periods.length} periods: a schedule has at most ${MAX_PERIODS}`)
+  }
   let endTime = startTime
   for (const [index, { length, amount }] of periods.entries()) {
     if (length < 1n) {

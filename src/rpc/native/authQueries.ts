@@ -7,7 +7,7 @@ import { vestingAccountOf } from '../../modules/vesting/types.ts'
 import { type Address, BECH32_ACCOUNT, moduleAddress, toBech32 } from '../../primitives/address.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
 import { type AnyValue, any, bytes, int64, message, repeated, string, uint64 } from '../../primitives/protoSchema.ts'
-import { getSchedule } from '../../state/vesting.ts'
+import { getSchedule, hasSchedule } from '../../state/vesting.ts'
 import { readAccount } from './addresses.ts'
 import { addressKey, paginate } from './paginate.ts'
 import { definePagedQuery, defineParamsQuery, defineQuery, type NativeQuery, type QueryContext } from './query.ts'
@@ -135,7 +135,7 @@ function requireAccount(context: QueryContext, address: Address): AnyValue {
 
 function findAccount(context: QueryContext, address: Address): AnyValue | undefined {
   const { world } = context
-  const isVesting = world.hasVesting() && getSchedule(world.native, address) !== undefined
+  const isVesting = world.hasVesting() && hasSchedule(world.native, address)
   const isKnown = world.exists(address) || isVesting || moduleOf(address) !== undefined
   return isKnown ? accountOf(context, address) : undefined
 }

@@ -161,6 +161,7 @@ describe('coind', () => {
     ['strat', "unknown command 'strat' (Did you mean start?)"],
     ['start --rpc-port', "option '--rpc-port <value>' argument missing"],
     ['start --rpc-port x', '--rpc-port is "x": it may hold a port from 1 to 65535'],
+    ['supervise -- --homedir=/a', '--homedir=/a must stand before --: versions are kept there too'],
     ['start now', "too many arguments for 'start'. Expected 0 arguments but got 1."],
     ['export', "required option '--out <path>' not specified"],
     ['export --out f --from -1', "option '--from <height>' argument '-1' is invalid. Expected a block height."],

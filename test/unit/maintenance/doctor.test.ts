@@ -77,6 +77,18 @@ describe('settings', () => {
     ],
     ['a sentry', { PRIVATE_PEER_IDS: ID, EXTERNAL_P2P_ADDRESS: 'sentry.example:1' }, [], /^/],
     ['a node of a private network', { EXTERNAL_P2P_ADDRESS: '10.0.0.1:1' }, ['warning'], /ADDR_BOOK_STRICT=false/],
+    [
+      'one whose peers all are there',
+      { PERSISTENT_PEERS: `${ID}@10.0.0.1:1,${ID.replace(/./, 'f')}@10.0.0.2:1` },
+      ['warning', 'warning'],
+      /EXTERNAL_P2P_ADDRESS is not set|private addresses.*ADDR_BOOK_STRICT=false/,
+    ],
+    [
+      'one that has others too',
+      { PERSISTENT_PEERS: `${ID}@10.0.0.1:1`, SEEDS: `${ID.replace(/./, 'f')}@a:1` },
+      ['warning'],
+      /EXTERNAL_P2P_ADDRESS is not set/,
+    ],
     ['the same, told so', { EXTERNAL_P2P_ADDRESS: '10.0.0.1:1', ADDR_BOOK_STRICT: 'false' }, [], /^/],
     ['a node without an address', {}, ['warning'], /EXTERNAL_P2P_ADDRESS/],
     ['a seed, which nobody is told of', { SEED_MODE: 'true' }, [], /^/],

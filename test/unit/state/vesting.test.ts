@@ -5,6 +5,7 @@ import {
   getSchedule,
   putDelegated,
   putSchedule,
+  VESTING_FILTER_KEY,
   VESTING_KINDS,
   VestingLocks,
   type VestingSchedule,
@@ -81,6 +82,17 @@ describe('coins that vest', () => {
       undefined,
       { vesting: 0n, free: 0n },
     ])
+  })
+
+  it('change the entry that tells of them with each account, whatever the filter has already', () => {
+    const world = new Journal(new MemoryStateReader())
+    const schedule = { kind: VESTING_KINDS.PERMANENT, originalVesting: 1n, startTime: 0n, endTime: 0n, periods: [] }
+    const entries = [1, 2, 3].map((first) => {
+      // The filter takes the end of an address alone.
+      putSchedule(world.native, Uint8Array.of(first, ...new Uint8Array(19)), schedule)
+      return world.native.get(VESTING_FILTER_KEY)!.join()
+    })
+    expect(new Set(entries).size).toBe(3)
   })
 
   it('cost other accounts no look-up', () => {

@@ -150,6 +150,10 @@ describe('a genesis of several operators', () => {
 
   it.each([
     [`add-account ${WALLET.bech32} 1COIN`, /already exists: use --append/],
+    [
+      `add-account ${WALLET.bech32} 1COIN --append --vesting-amount 1COIN --vesting-end-time 9`,
+      /already exists: coins that are added to it cannot vest/,
+    ],
     ['add-account 0x00000000000000000000000000000000000000aa 1COIN --vesting-amount 2COIN', /cannot be greater than/],
     [
       'add-account 0x00000000000000000000000000000000000000aa 1COIN --vesting-amount 1COIN',

@@ -14,12 +14,14 @@ import { keccak256, Secp256k1 } from '@cosmjs/crypto'
 import { AminoTypes, createDefaultAminoConverters } from '@cosmjs/stargate'
 import { MultiSignature } from 'cosmjs-types/cosmos/crypto/multisig/v1beta1/multisig'
 import { AuthInfo, TxBody, TxRaw } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
+import { recoverTransactionAddress, serializeTransaction } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openKeystore } from '../../../../src/cli/keys/keystore.ts'
 import { MESSAGES } from '../../../../src/modules/messages.ts'
 import { isSdkError } from '../../../../src/modules/sdkError.ts'
 import { decodeNativeTransaction } from '../../../../src/modules/tx/decodeNativeTransaction.ts'
 import { keyOf } from '../../../../src/modules/tx/signTransaction.ts'
+import { toChecksumAddress } from '../../../../src/primitives/address.ts'
 import { COSMJS_SIGNERS, signWithCosmJs } from '../../../native/cosmJsSigners.ts'
 import { TEST_CHAIN, testAccount } from '../../../native/signTransaction.ts'
 import { type Ran, runInProcess } from '../inProcess.ts'
@@ -111,6 +113,27 @@ describe('a transaction in a file', () => {
       },
       signatures: [],
     })
+  })
+
+  it('is read as newer versions of those programs write it, unless it says what there is not here', async () => {
+    const unsigned = JSON.parse(readFileSync(file(await payment('alice')), 'utf8'))
+    const write = (more: object): void =>
+      writeFileSync(file('newer.json'), JSON.stringify({ ...unsigned, body: { ...unsigned.body, ...more } }))
+    write({ unordered: false, timeout_timestamp: null })
+    expect(await bytesOf('newer.json')).toEqual(await bytesOf('alice.json'))
+    write({ unordered: true, timeout_timestamp: null })
+    expect(await run('tx', 'encode', 'newer.json')).toMatchObject({ code: 64, errors: [/body\.unordered/] })
+  })
+
+  it('is from whom --from names, whatever key the environment has', async () => {
+    const environment = { COIND_KEYSTORE: file('keys'), COIND_PRIVATE_KEY: hex(bob.privateKey) }
+    const args = ['tx', 'bank', 'send', carol.bech32, '5acoin', '--generate-only', ...TERMS]
+    const senderOf = async (...more: string[]): Promise<string> => {
+      const { printed: text } = await runInProcess(directory, [...args, ...more], { environment })
+      return JSON.parse(text).body.messages[0].from_address
+    }
+    expect(await senderOf('--from', 'alice')).toBe(alice.bech32)
+    expect(await senderOf()).toBe(bob.bech32)
   })
 
   it.each([
@@ -278,4 +301,21 @@ describe('a multisig', () => {
   })
 
   const indexOf = (bech32: string): number => members.findIndex((member) => member.bech32 === bech32)
+
+  it('of Ethereum is signed once: what has a signature already is refused', async () => {
+    const unsigned = serializeTransaction({
+      type: 'eip1559',
+      chainId: 76287,
+      nonce: 3,
+      gas: 21_000n,
+      to: `0x${'11'.repeat(20)}`,
+    })
+    const signed = (await printed('tx', 'sign-ethereum', unsigned, '--from', 'alice')).trim()
+    expect(await recoverTransactionAddress({ serializedTransaction: signed as `0x02${string}` })).toBe(
+      toChecksumAddress(alice.address),
+    )
+    const { code, errors } = await run('tx', 'sign-ethereum', signed, '--from', 'alice')
+    expect(code).toBe(64)
+    expect(errors.join()).toMatch(/^this is no unsigned transaction of type/)
+  })
 })

@@ -15,7 +15,7 @@ import { gzipSync } from 'node:zlib'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { tarArchive, tarHeader } from '../../../../scripts/tarArchive.ts'
-import { dataPaths } from '../../../../src/app/dataDirectory.ts'
+import { dataPaths, lockHome } from '../../../../src/app/dataDirectory.ts'
 import { parseGivenChecksums } from '../../../../src/maintenance/supervise/checksums.ts'
 import { PACE, superviseNode } from '../../../../src/maintenance/supervise/superviseNode.ts'
 import { archiveOf, askFor, entry, planInfo, putArchive, sha256Of } from './fakeVersions.ts'
@@ -161,6 +161,17 @@ describe('coind supervise', () => {
     stop.abort()
     await supervision
   })
+})
+
+it('a stop ends the wait for a node that a killed supervisor has left', async () => {
+  begin(RUN)
+  const lock = await lockHome(dataPaths(homedir), process.pid)
+  const supervision = run([], { ...QUICK, leftoverMs: 3_600_000 })
+  await until(() => existsSync(join(homedir, 'versions/current')))
+  stop.abort()
+  await supervision
+  await lock.release()
+  expect(ran()).toEqual([])
 })
 
 describe('an archive', () => {

@@ -72,6 +72,28 @@ describe('messages that make vesting accounts', () => {
     expect([world.getSpendable(bob.address), world.getSpendable(carol.address)]).toEqual([60n, 0n])
   })
 
+  it('makes one with the most periods, and none with more', () => {
+    mintCoins({ world }, alice.address, 10_000n)
+    const periodic = (count: number) => {
+      const vestingPeriods = Array.from({ length: count }, (_, index) => ({
+        length: 2n,
+        amount: acoin(BigInt(1 + (index % 3))),
+      }))
+      return run(MsgCreatePeriodicVestingAccount, { ...parties, startTime: BigInt(NOW), vestingPeriods })
+    }
+    expect(periodic(1_501)).toBe('sdk/18 1501 periods: a schedule has at most 1500: invalid request')
+    expect(periodic(1_500)).toBe('')
+    expect(getSchedule(world.native, bob.address)!.periods.slice(-2)).toEqual([
+      { length: 2n, amount: 2n },
+      { length: 2n, amount: 3n },
+    ])
+    const spendable = [0, 1, 2, 5, 2_999, 3_000].map((seconds) => {
+      world.setTime(NOW + seconds)
+      return world.getSpendable(bob.address)
+    })
+    expect(spendable).toEqual([0n, 0n, 1n, 3n, 2_997n, 3_000n])
+  })
+
   it('makes a periodic one, whose gas grows with its periods', () => {
     const vestingPeriods = [
       { length: 10n, amount: acoin(5n) },
