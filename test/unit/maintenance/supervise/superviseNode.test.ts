@@ -1,3 +1,5 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import {
   existsSync,
   mkdirSync,
@@ -15,7 +17,7 @@ import { gzipSync } from 'node:zlib'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { tarArchive, tarHeader } from '../../../../scripts/tarArchive.ts'
-import { dataPaths, lockHome } from '../../../../src/app/dataDirectory.ts'
+import { dataPaths } from '../../../../src/app/dataDirectory.ts'
 import { parseGivenChecksums } from '../../../../src/maintenance/supervise/checksums.ts'
 import { PACE, superviseNode } from '../../../../src/maintenance/supervise/superviseNode.ts'
 import { archiveOf, askFor, entry, planInfo, putArchive, sha256Of } from './fakeVersions.ts'
@@ -163,14 +165,28 @@ describe('coind supervise', () => {
   })
 })
 
+/** Another process that uses the data directory, until it is killed. */
+async function holdHome(): Promise<ChildProcess> {
+  const module = new URL('../../../../src/app/dataDirectory.ts', import.meta.url).href
+  const script = `import { dataPaths, lockHome } from '${module}'
+    await lockHome(dataPaths(${JSON.stringify(homedir)}), process.pid)
+    console.log('held')
+    setInterval(() => undefined, 1_000_000)`
+  const holder = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  await once(holder.stdout, 'data')
+  return holder
+}
+
 it('a stop ends the wait for a node that a killed supervisor has left', async () => {
   begin(RUN)
-  const lock = await lockHome(dataPaths(homedir), process.pid)
+  const holder = await holdHome()
   const supervision = run([], { ...QUICK, leftoverMs: 3_600_000 })
   await until(() => existsSync(join(homedir, 'versions/current')))
   stop.abort()
   await supervision
-  await lock.release()
+  holder.kill()
   expect(ran()).toEqual([])
 })
 
