@@ -235,7 +235,7 @@ export function createTracingMetrics(registry: Registry) {
     }),
     droppedSpansTotal: new Counter({
       name: 'coind_trace_dropped_spans_total',
-      help: 'Spans of transactions that a thread left out because it had recorded too many in a second',
+      help: 'Spans that threads left out: of too many transactions in a second, or because too many waited to be sent',
       registers,
     }),
     exportFailuresTotal: new Counter({

@@ -36,6 +36,21 @@ export interface TracingChannel {
   readonly name: string
   /** the share of transactions that are followed, from 0 to 1; blocks all are */
   readonly share: number
+  /** how many posts the tracing thread has not taken yet */
+  readonly waiting: Int32Array<SharedArrayBuffer>
+}
+
+/** Posts of all threads that may wait for the tracing thread, which has the lowest priority; further spans are left out. */
+const MAX_WAITING = 10_000
+
+/** @param name of the broadcast channel, of this process alone */
+export function createTracingChannel(name: string, share: number): TracingChannel {
+  return { name, share, waiting: new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)) }
+}
+
+/** The tracing thread has taken a post. */
+export function countTaken({ waiting }: Pick<TracingChannel, 'waiting'>): void {
+  Atomics.sub(waiting, 0, 1)
 }
 
 /** Spans of transactions that one thread records in a second: hashes can be chosen so that all are followed. */
@@ -55,14 +70,16 @@ export function openTracer(channel: TracingChannel | undefined): Tracer | undefi
 export class Tracer {
   readonly #channel: BroadcastChannel
   readonly #below: number
+  readonly #waiting: TracingChannel['waiting']
   #second = 0
   #left = 0
   #dropped = 0
 
-  constructor({ name, share }: TracingChannel) {
+  constructor({ name, share, waiting }: TracingChannel) {
     this.#channel = new BroadcastChannel(name)
     this.#channel.unref()
     this.#below = share * 2 ** 32
+    this.#waiting = waiting
   }
 
   /**
@@ -103,6 +120,11 @@ export class Tracer {
   }
 
   #post(subject: TraceSubject, name: string, { startMs, endMs = epochMs(), isRoot = false, ...rest }: Ended): void {
+    if (Atomics.add(this.#waiting, 0, 1) >= MAX_WAITING) {
+      Atomics.sub(this.#waiting, 0, 1)
+      this.#dropped++
+      return
+    }
     const { attributes = {}, block } = rest
     const record: SpanRecord = { subject, name, startMs, endMs, isRoot, attributes, block }
     this.#channel.postMessage({ record, dropped: this.#dropped } satisfies SpanPost)

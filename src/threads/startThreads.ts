@@ -13,7 +13,7 @@ import type { PeerPolicy } from '../p2p/peerPolicy.ts'
 import { threadEntry } from '../primitives/location.ts'
 import type { Database } from '../storage/database.ts'
 import { columnBytes } from '../storage/diskBytes.ts'
-import type { TracingChannel } from '../telemetry/spans.ts'
+import { createTracingChannel, type TracingChannel } from '../telemetry/spans.ts'
 import type { MetricsSnapshot } from '../telemetry/threadMetrics.ts'
 import type { BackgroundData, BackgroundService } from './background.ts'
 import { type ClientThreadsOptions, startClientThreads } from './clientThreads.ts'
@@ -322,7 +322,7 @@ function wire({ rpc, tracing }: Config) {
   const instance = randomUUID()
   return {
     /** undefined: no spans are recorded */
-    tracing: tracing && { name: `coind-spans-${instance}`, share: tracing.share },
+    tracing: tracing && createTracingChannel(`coind-spans-${instance}`, tracing.share),
     /** opens when the database holds a chain */
     databaseGate: createGate(),
     publishedHeight: createPublishedHeight(),
@@ -453,7 +453,7 @@ function startTracing(
     tracing,
     identity: { chainId: chain.chainId, nodeId: identity.id },
     moniker,
-    channel: channel.name,
+    channel,
     log,
   }
   return [start('tracing', undefined, data, [])]

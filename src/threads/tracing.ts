@@ -5,7 +5,7 @@ import { VERSION } from '../config/version.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { createTracingMetrics } from '../telemetry/metrics.ts'
 import { createSpanExport, otlpExporter, type TraceIdentity } from '../telemetry/spanExport.ts'
-import type { SpanPost } from '../telemetry/spans.ts'
+import { countTaken, type SpanPost, type TracingChannel } from '../telemetry/spans.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { serve } from './port.ts'
 import { lowerPriority, type ThreadData } from './spawn.ts'
@@ -15,8 +15,8 @@ export interface TracingData {
   readonly tracing: TracingConfig
   readonly identity: TraceIdentity
   readonly moniker: string
-  /** of the broadcast channel that the spans come by */
-  readonly channel: string
+  /** that the spans come by */
+  readonly channel: TracingChannel
   readonly log: LogConfig
 }
 
@@ -59,10 +59,11 @@ const spans = createSpanExport({
   exporter: otlpExporter(data.tracing.endpoint, data.tracing.headers),
 })
 
-const channel = new BroadcastChannel(data.channel)
+const channel = new BroadcastChannel(data.channel.name)
 channel.onmessage = (event) => {
   // The channel is the node's own: only its threads post on it.
   const { record, dropped } = (event as { readonly data: SpanPost }).data
+  countTaken(data.channel)
   if (dropped > 0) metrics.droppedSpansTotal.inc(dropped)
   metrics.spansTotal.inc()
   spans.add(record)

@@ -1,7 +1,8 @@
+import { BroadcastChannel } from 'node:worker_threads'
 import { InMemorySpanExporter } from '@opentelemetry/sdk-trace'
 import { expect, it } from 'vitest'
 import { createSpanExport, rootOf } from '../../../src/telemetry/spanExport.ts'
-import { type SpanRecord, Tracer } from '../../../src/telemetry/spans.ts'
+import { createTracingChannel, type SpanRecord, Tracer } from '../../../src/telemetry/spans.ts'
 
 const HASH = 'ab'.repeat(16) + 'cd'.repeat(16)
 const NODES = ['11'.repeat(20), '22'.repeat(20)].map((nodeId) => ({ chainId: 'coin_7628-1', nodeId }))
@@ -60,10 +61,20 @@ it('gives each height of each chain a trace of its own', () => {
 it('follows the share of transactions that it is told, and the same ones everywhere', () => {
   const hashes = Array.from({ length: 256 }, (_, first) => Uint8Array.from({ length: 32 }, () => first))
   const followed = (share: number): number => {
-    const tracer = new Tracer({ name: 'spans of a test', share })
+    const tracer = new Tracer(createTracingChannel('spans of a test', share))
     const count = hashes.filter((hash) => tracer.follows(hash)).length
     tracer.close()
     return count
   }
   expect([0, 0.25, 1].map(followed)).toEqual([0, 64, 256])
+})
+
+it('leaves out what the thread that sends spans is too slow for', () => {
+  const channel = createTracingChannel('spans of a slow test', 1)
+  const tracer = new Tracer(channel)
+  const receiver = new BroadcastChannel(channel.name)
+  for (let height = 0; height < 10_005; height++) tracer.block(height, 'block', { startMs: 0 })
+  expect(channel.waiting[0]).toBe(10_000)
+  receiver.close()
+  tracer.close()
 })
