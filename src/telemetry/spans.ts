@@ -1,4 +1,5 @@
 import { BroadcastChannel } from 'node:worker_threads'
+import { bytesKey, keyBytes } from '../primitives/bytes.ts'
 
 /*
  * Spans of OpenTelemetry, as the threads record them. `src/threads/tracing.ts` makes real ones of them and sends them to a collector. One
@@ -134,3 +135,90 @@ export class Tracer {
 
 type Ended = Pick<SpanRecord, 'startMs'> &
   Partial<Pick<SpanRecord, 'endMs' | 'isRoot' | 'attributes'>> & { readonly block?: number }
+
+/** Where consensus is in a height. */
+interface Position {
+  readonly height: number
+  readonly round: number
+  /** CometBFT's name */
+  readonly step: string
+}
+
+/** The main thread's part of blocks' traces: the steps of each round, and the whole height as their root. */
+export class RoundTraces {
+  readonly #tracer: Tracer
+  #present: (Position & { readonly startMs: number }) | undefined
+  #heightMs = 0
+
+  constructor(tracer: Tracer) {
+    this.#tracer = tracer
+  }
+
+  /** Consensus is in another step than before. */
+  entered(position: Position): void {
+    const nowMs = epochMs()
+    const left = this.#present
+    if (left?.height !== position.height) this.#heightMs = nowMs
+    if (left !== undefined) {
+      const attributes = { 'coind.height': left.height, 'coind.round': left.round }
+      this.#tracer.block(left.height, `consensus.${left.step}`, { startMs: left.startMs, endMs: nowMs, attributes })
+    }
+    this.#present = { ...position, startMs: nowMs }
+  }
+
+  /** The block is decided and executed: its height is over. */
+  decided(height: number, attributes: Readonly<Record<string, string | number | boolean>>): void {
+    const present = this.#present
+    // In block sync there are no rounds.
+    if (present?.height !== height) return
+    this.#tracer.block(height, 'block', {
+      startMs: this.#heightMs,
+      isRoot: true,
+      attributes: { 'coind.height': height, ...attributes },
+    })
+  }
+}
+
+/** Transactions that are followed at the same time; the oldest ones are forgotten. */
+const MAX_FOLLOWED = 10_000
+
+/** The pool's part of transactions' traces: how long each one waited, from its admission to its block. */
+export class TransactionTraces {
+  readonly #tracer: Tracer
+  /** by `bytesKey` of the hash, in the order of admission */
+  readonly #admitted = new Map<string, { readonly startMs: number; readonly isLocal: boolean }>()
+
+  constructor(tracer: Tracer) {
+    this.#tracer = tracer
+  }
+
+  /** @param startMs when its check began; `reason`: why it was refused */
+  checked(hash: Uint8Array, startMs: number, isLocal: boolean, reason: string | undefined): void {
+    if (!this.#tracer.follows(hash)) return
+    const attributes = { 'coind.from_client': isLocal, ...(reason === undefined ? {} : { 'coind.refusal': reason }) }
+    this.#tracer.transaction(hash, 'mempool.admit', { startMs, attributes })
+    if (reason !== undefined) return
+    const key = bytesKey(hash)
+    if (this.#admitted.size === MAX_FOLLOWED) this.#admitted.delete(this.#admitted.keys().next().value!)
+    if (!this.#admitted.has(key)) this.#admitted.set(key, { startMs, isLocal })
+  }
+
+  /** The block is decided: the way of these transactions on this node is over. */
+  included(height: number, hashes: readonly Uint8Array[]): void {
+    if (this.#admitted.size === 0) return
+    for (const hash of hashes) {
+      if (!this.#tracer.follows(hash)) continue
+      const key = bytesKey(hash)
+      const admitted = this.#admitted.get(key)
+      if (admitted === undefined) continue
+      this.#admitted.delete(key)
+      const attributes = { 'coind.from_client': admitted.isLocal, 'coind.height': height }
+      this.#tracer.transaction(keyBytes(key), 'transaction', {
+        startMs: admitted.startMs,
+        isRoot: true,
+        attributes,
+        block: height,
+      })
+    }
+  }
+}

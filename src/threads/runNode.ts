@@ -22,8 +22,7 @@ import {
   createTracingMetrics,
 } from '../telemetry/metrics.ts'
 import { serveMetrics } from '../telemetry/metricsServer.ts'
-import { RoundTraces } from '../telemetry/roundTraces.ts'
-import { openTracer } from '../telemetry/spans.ts'
+import { openTracer, RoundTraces } from '../telemetry/spans.ts'
 import { createThreadMetrics, formatMetrics } from '../telemetry/threadMetrics.ts'
 import { createNodeCopies, publishRoundState } from './cometNode.ts'
 import { watchDiskUsage } from './diskUsage.ts'
