@@ -134,7 +134,8 @@ export interface Threads {
  * 3. All threads start, to load their modules at the same time: executor, speculators, pool, network, views, sockets, background, snapshots. All but the
  *    executor then wait at a gate, since there may be no database yet.
  * 4. The executor answers when the database is open and holds a chain: the gate opens, and the others open it too.
- * 5. Pool, views and network answer when they are ready, which consensus needs. The sockets are not waited for: they let clients in
+ * 5. Pool, views and network answer when they are ready, which consensus needs, and so does the thread for traces, which gets nothing of what was
+ *    recorded before. The sockets are not waited for: they let clients in
  *    once there is a first block, which consensus has yet to make (`listening`).
  *
  * The stop closes each thread before those that it asks: sockets (no more clients), network (no more peers) and snapshots, views and
@@ -210,7 +211,8 @@ async function startAll(options: ThreadsOptions): Promise<Omit<Threads, 'columnB
     openGate(wiring.databaseGate)
 
     // 5.
-    for (const { thread, remote } of [pool, network]) await unlessAborted(signal, answered(thread, remote.ready()))
+    for (const { thread, remote } of [pool, network, ...tracing])
+      await unlessAborted(signal, answered(thread, remote.ready()))
     await unlessAborted(signal, clients.viewsReady())
 
     let hasClients = false

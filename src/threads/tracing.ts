@@ -70,6 +70,8 @@ channel.onmessage = (event) => {
 }
 
 const service = {
+  /** Answered once spans are taken. */
+  ready: (): void => undefined,
   metrics: () => threadMetrics.snapshot(),
   close: async () => {
     channel.close()
