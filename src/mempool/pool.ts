@@ -36,6 +36,11 @@ import {
 /** Memory of a sender's queue and its map slots (about 900 bytes are measured). */
 const QUEUE_OVERHEAD = 1_024
 const EXPIRY_INTERVAL_MS = 60_000
+/**
+ * Vesting senders whose coins are looked at after a block: each takes look-ups in the state, anybody can make such accounts, and what became
+ * free a block ago does not come too late.
+ */
+const VESTING_PER_BLOCK = 256
 export interface PoolOptions extends PoolSources {
   readonly head: PoolHead
   /** milliseconds */
@@ -167,11 +172,7 @@ export class TransactionPool {
       if (queue !== undefined) this.#updateAccount(queue, state, included)
       for (const { entry, reason } of this.#dependencyIndex.brokenBy(key, state)) this.#dropOne(entry, reason)
     }
-    for (const [key, address] of this.#vesting) {
-      const queue = this.#queues.get(key)
-      if (queue === undefined) this.#vesting.delete(key)
-      else this.#updateAccount(queue, this.#options.readAccount(address), included)
-    }
+    this.#updateVesting(included)
     for (const entry of this.#dependencyIndex.timedOut(update.height)) this.#dropOne(entry, 'timeout')
     if (isLimitLower) this.#dropAboveGasLimit()
     this.#expire()
@@ -256,6 +257,17 @@ export class TransactionPool {
   #updateAccount(queue: SenderQueue, state: AccountState, included: ReadonlySet<string>): void {
     for (const entry of queue.setState(state)) this.#forget(entry, included.has(entry.hashKey) ? 'included' : 'stale')
     this.#queueChanged(queue)
+  }
+
+  /** Looks at the vesting senders whose turn it is; the next ones have theirs after the next block. */
+  #updateVesting(included: ReadonlySet<string>): void {
+    for (const [key, address] of this.#vesting.entries().take(VESTING_PER_BLOCK).toArray()) {
+      this.#vesting.delete(key)
+      const queue = this.#queues.get(key)
+      if (queue === undefined) continue
+      this.#vesting.set(key, address)
+      this.#updateAccount(queue, this.#options.readAccount(address), included)
+    }
   }
 
   /**

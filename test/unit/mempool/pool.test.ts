@@ -67,6 +67,27 @@ describe('a vesting account', () => {
   })
 })
 
+describe('many vesting accounts', () => {
+  it('have their turns in different blocks', () => {
+    const fixture = createPool()
+    const { pool } = fixture
+    const senders = Array.from({ length: 600 }, (_, index) => senderOf(index))
+    for (const [index, sender] of senders.entries()) {
+      fixture.setAccount(sender, { balance: 2n * COIN, isVesting: true })
+      pool.add(nonce(0, { value: COIN + BigInt(index) }), sender)
+      fixture.setAccount(sender, { balance: 0n })
+    }
+    const pending = [1, 2, 3, 4].map(() => {
+      fixture.publish([])
+      return pool.status().pending
+    })
+    expect(pending).toEqual([344, 88, 0, 0])
+    for (const sender of senders) fixture.setAccount(sender, { balance: 2n * COIN })
+    for (let block = 0; block < 3; block++) fixture.publish([])
+    expect(pool.status()).toEqual({ pending: 600, queued: 0 })
+  })
+})
+
 describe('a published block', () => {
   it('takes out what it used up', () => {
     const fixture = createPool()
