@@ -17,6 +17,12 @@ import { viewMethod } from './viewMethod.ts'
  * is taken apart into these. Precommits of different rounds prove no fault alone (CometBFT punishes none of them either).
  */
 
+/**
+ * Signatures of a conflicting commit: the attacker's validator set may be larger than any of this chain, but those of strangers prove
+ * nothing and can be left out. A body may have megabytes of them, which would keep this thread busy for long.
+ */
+const MAX_SIGNATURES = 1_000
+
 const LIGHT_CLIENT_ATTACK = 'tendermint/LightClientAttackEvidence'
 
 /** Whether this is the JSON of types.LightClientAttackEvidence, as Go writes it. */
@@ -32,6 +38,10 @@ export function readAttackJson(json: unknown): Commit {
   const { ConflictingBlock } = fieldsOf(fieldsOf(json, 'evidence')['value'], 'value')
   const path = 'value.ConflictingBlock.signed_header'
   const { commit } = fieldsOf(fieldsOf(ConflictingBlock, 'value.ConflictingBlock')['signed_header'], path)
+  const { signatures } = fieldsOf(commit, `${path}.commit`)
+  if (Array.isArray(signatures) && signatures.length > MAX_SIGNATURES) {
+    throw new CometParamError(`${path}.commit: ${signatures.length} signatures, at most ${MAX_SIGNATURES} are read`)
+  }
   const { data, error } = COMMIT.safeParse(commit)
   if (data === undefined) throw new CometParamError(`${path}.commit: ${error?.issues[0]?.message}`)
   try {

@@ -166,6 +166,19 @@ describe('broadcast_evidence', () => {
       expect(added).toEqual([])
     })
 
+    it('with more signatures than any set has is not read', async () => {
+      const { added, submit } = setUp()
+      const evidence = structuredClone(attack([0]))
+      const commit = evidence.value.ConflictingBlock.signed_header.commit as unknown as { signatures: object[] }
+      const stranger = { ...commit.signatures[0]!, validator_address: 'AB'.repeat(20) }
+      commit.signatures = [...commit.signatures, ...Array(1_001 - commit.signatures.length).fill(stranger)]
+      expect((await submit(evidence)).error.data).toContain('1001 signatures, at most 1000 are read')
+      expect(added).toEqual([])
+      commit.signatures.pop()
+      await submit(evidence)
+      expect(added).toHaveLength(1)
+    })
+
     it('that is malformed is refused', async () => {
       const { submit } = setUp()
       const short = structuredClone(attack([0]))
