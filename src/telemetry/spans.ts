@@ -181,21 +181,24 @@ export class RoundTraces {
 
 /** Transactions that are followed at the same time; the oldest ones are forgotten. */
 const MAX_FOLLOWED = 10_000
+/** Characters of a refusal that a span has: some refusals name what the transaction has, of any length. */
+const MAX_REFUSAL = 256
 
 /** The pool's part of transactions' traces: how long each one waited, from its admission to its block. */
 export class TransactionTraces {
-  readonly #tracer: Tracer
+  readonly #tracer: Pick<Tracer, 'follows' | 'transaction'>
   /** by `bytesKey` of the hash, in the order of admission */
   readonly #admitted = new Map<string, { readonly startMs: number; readonly isLocal: boolean }>()
 
-  constructor(tracer: Tracer) {
+  constructor(tracer: Pick<Tracer, 'follows' | 'transaction'>) {
     this.#tracer = tracer
   }
 
   /** @param startMs when its check began; `reason`: why it was refused */
   checked(hash: Uint8Array, startMs: number, isLocal: boolean, reason: string | undefined): void {
     if (!this.#tracer.follows(hash)) return
-    const attributes = { 'coind.from_client': isLocal, ...(reason === undefined ? {} : { 'coind.refusal': reason }) }
+    const refusal = reason === undefined ? {} : { 'coind.refusal': reason.slice(0, MAX_REFUSAL) }
+    const attributes = { 'coind.from_client': isLocal, ...refusal }
     this.#tracer.transaction(hash, 'mempool.admit', { startMs, attributes })
     if (reason !== undefined) return
     const key = bytesKey(hash)
