@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError } from '../config/configError.ts'
-import { Database, DatabaseError } from '../storage/database.ts'
+import { type DirectoryLock, isLockHeld, openDirectoryLock } from '../storage/directoryLock.ts'
 import { syncDirectory, writeFileDurably } from '../storage/writeFileDurably.ts'
 
 const LOCK_POLL_MS = 200
@@ -90,9 +90,7 @@ export interface HomeLock {
 }
 
 /**
- * Makes this process the only one that uses the data directory, until `release` or the end of the process. The lock is that of an
- * empty LevelDB: the kernel releases it with the process, also after a crash, and it works between containers that share a volume,
- * where process IDs are of no use.
+ * Makes this process the only one that uses the data directory, until `release` or the end of the process.
  * @throws ConfigError when another process holds it
  */
 export async function lockHome(
@@ -138,11 +136,11 @@ export async function waitForHome(
   }
 }
 
-async function openLock(paths: Pick<DataPaths, 'homedir' | 'lock' | 'pid'>): Promise<Database> {
+async function openLock(paths: Pick<DataPaths, 'homedir' | 'lock' | 'pid'>): Promise<DirectoryLock> {
   try {
-    return await Database.open(paths.lock, { cacheBytes: 0, writeBufferBytes: 64 << 10 })
+    return await openDirectoryLock(paths.lock)
   } catch (error) {
-    if (!(error instanceof DatabaseError) || error.code !== 'locked') throw error
+    if (!isLockHeld(error)) throw error
     throw new ConfigError(`another coind${holder(paths.pid)} is using HOMEDIR ${paths.homedir}: stop it first`)
   }
 }

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Database, DatabaseError } from '../storage/database.ts'
+import { DatabaseError } from '../storage/database.ts'
+import { type DirectoryLock, isLockHeld, openDirectoryLock } from '../storage/directoryLock.ts'
 
 /*
  * Directories `copy-…` in HOMEDIR where commands put what they need for a while: links to the files of a database, which a node that runs
@@ -40,11 +41,11 @@ export async function makeWorkDirectory(homedir: string): Promise<WorkDirectory>
 }
 
 /** undefined: another process has locked the directory, and removes it or has done so */
-async function lockNew(directory: string): Promise<Database | undefined> {
+async function lockNew(directory: string): Promise<DirectoryLock | undefined> {
   try {
     return await openLock(directory)
   } catch (error) {
-    if (!existsSync(directory) || isHeld(error)) return undefined
+    if (!existsSync(directory) || isLockHeld(error)) return undefined
     await rm(directory, { recursive: true, force: true })
     throw error
   }
@@ -61,7 +62,7 @@ async function removeLeft(directory: string): Promise<void> {
 }
 
 /** The lock is given back last, so that nobody takes a half of the directory for his own. */
-async function removeLocked(directory: string, lock: Database): Promise<void> {
+async function removeLocked(directory: string, lock: DirectoryLock): Promise<void> {
   try {
     await rm(directory, { recursive: true })
   } finally {
@@ -69,10 +70,6 @@ async function removeLocked(directory: string, lock: Database): Promise<void> {
   }
 }
 
-function openLock(directory: string): Promise<Database> {
-  return Database.open(join(directory, 'lock'), { cacheBytes: 0, writeBufferBytes: 64 << 10 })
-}
-
-function isHeld(error: unknown): boolean {
-  return error instanceof DatabaseError && error.code === 'locked'
+function openLock(directory: string): Promise<DirectoryLock> {
+  return openDirectoryLock(join(directory, 'lock'))
 }

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { type DataPaths, waitForHome } from '../../app/dataDirectory.ts'
 import { ConfigError } from '../../config/configError.ts'
 import { PACKAGE_ROOT } from '../../primitives/location.ts'
-import { Database, DatabaseError } from '../../storage/database.ts'
+import { type DirectoryLock, isLockHeld, openDirectoryLock } from '../../storage/directoryLock.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { acceptedChecksums, type GivenChecksums, planPlatform } from './checksums.ts'
 import {
@@ -133,12 +133,12 @@ export async function superviseNode(options: SuperviseOptions): Promise<void> {
 }
 
 /** Two of them would unpack over each other. @throws ConfigError */
-async function lockVersions(directory: string): Promise<Pick<Database, 'close'>> {
+async function lockVersions(directory: string): Promise<DirectoryLock> {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   try {
-    return await Database.open(join(directory, 'lock'), { cacheBytes: 0, writeBufferBytes: 64 << 10 })
+    return await openDirectoryLock(join(directory, 'lock'))
   } catch (error) {
-    if (!(error instanceof DatabaseError) || error.code !== 'locked') throw error
+    if (!isLockHeld(error)) throw error
     throw new ConfigError(`another coind supervise is using ${directory}: stop it first`)
   }
 }
