@@ -1,5 +1,5 @@
 import { withBalances } from '../chain/addGenesisAccount.ts'
-import { consensusRecord, selfDelegation, stakingRecord } from '../chain/createGenesis.ts'
+import { consensusRecord, genesisCoins, selfDelegation, stakingRecord } from '../chain/createGenesis.ts'
 import { canonicalJson } from '../chain/genesis.ts'
 import { BASE_DENOM, BONDED_POOL } from '../chain/genesisConstants.ts'
 import { checkGenesis } from '../chain/genesisRules.ts'
@@ -104,7 +104,7 @@ function withoutValidators(genesis: Genesis): Genesis {
         staking: { ...staking, validators: [], delegations: [] },
       },
     },
-    [...balances].map(([address, amount]) => ({ address, coins: [coinOf(amount)] })),
+    [...balances].map(([address, amount]) => ({ address, coins: genesisCoins(amount) })),
   )
 }
 
@@ -182,7 +182,10 @@ function withValidator(genesis: Genesis, declared: Declared, name: string): Gene
   const bonded = staking.validators.reduce((sum, { tokens }) => sum + BigInt(tokens), amount)
   const balances = bank.balances
     .filter((entry) => entry !== held && entry.address !== POOL)
-    .concat({ address: delegator, coins: [coinOf(balance - amount)] }, { address: POOL, coins: [coinOf(bonded)] })
+    .concat(
+      { address: delegator, coins: genesisCoins(balance - amount) },
+      { address: POOL, coins: genesisCoins(bonded) },
+    )
   return withBalances(
     {
       ...genesis,
@@ -240,15 +243,11 @@ function withDelegated(
   entry: GenesisVestingAccount,
   { vesting, free }: { readonly vesting: bigint; readonly free: bigint },
 ): GenesisVestingAccount {
-  const coins = (amount: bigint) => (amount === 0n ? [] : [coinOf(amount)])
+  const coins = (amount: bigint) => (amount === 0n ? [] : genesisCoins(amount))
   const base_vesting_account = {
     ...entry.base_vesting_account,
     delegated_free: coins(free),
     delegated_vesting: coins(vesting),
   }
   return { ...entry, base_vesting_account }
-}
-
-function coinOf(acoin: bigint): { readonly denom: string; readonly amount: string } {
-  return { denom: BASE_DENOM, amount: acoin.toString() }
 }

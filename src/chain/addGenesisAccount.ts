@@ -1,6 +1,6 @@
 import { type Address, parseAddress, toBech32 } from '../primitives/address.ts'
 import { compareBytes } from '../primitives/bytes.ts'
-import { BASE_DENOM } from './genesisConstants.ts'
+import { genesisCoins } from './createGenesis.ts'
 import { accountAddress, checkGenesis } from './genesisRules.ts'
 import { type Genesis, GenesisError } from './genesisSchema.ts'
 
@@ -37,7 +37,7 @@ export function addGenesisAccount(genesis: Genesis, account: NewGenesisAccount):
   }
   const balances = [
     ...bank.balances.filter((balance) => balance !== present),
-    { address: text, coins: coinsOf(BigInt(present?.coins[0]?.amount ?? 0) + balanceAcoin) },
+    { address: text, coins: genesisCoins(BigInt(present?.coins[0]?.amount ?? 0) + balanceAcoin) },
   ]
   const accounts = isThere ? auth.accounts : [...auth.accounts, accountOf(text, account)]
   const added = withBalances({ ...genesis, app_state: { ...genesis.app_state, auth: { ...auth, accounts } } }, balances)
@@ -48,7 +48,7 @@ export function addGenesisAccount(genesis: Genesis, account: NewGenesisAccount):
 /** The genesis with these balances, in order of addresses, and the supply that is their sum. */
 export function withBalances(genesis: Genesis, balances: Genesis['app_state']['bank']['balances']): Genesis {
   const supply = balances.reduce((sum, { coins }) => sum + BigInt(coins[0]!.amount), 0n)
-  const bank = { ...genesis.app_state.bank, balances: sorted(balances), supply: coinsOf(supply) }
+  const bank = { ...genesis.app_state.bank, balances: sorted(balances), supply: genesisCoins(supply) }
   return { ...genesis, app_state: { ...genesis.app_state, bank } }
 }
 
@@ -66,7 +66,7 @@ function accountOf(address: string, { balanceAcoin, vesting }: NewGenesisAccount
   if (amountAcoin > balanceAcoin) throw new GenesisError('', 'vesting amount cannot be greater than total amount')
   const base_vesting_account = {
     base_account: base,
-    original_vesting: coinsOf(amountAcoin),
+    original_vesting: genesisCoins(amountAcoin),
     delegated_free: [],
     delegated_vesting: [],
     end_time: endTime.toString(),
@@ -77,8 +77,4 @@ function accountOf(address: string, { balanceAcoin, vesting }: NewGenesisAccount
   if (startTime === 0n) return { '@type': '/cosmos.vesting.v1beta1.DelayedVestingAccount', base_vesting_account }
   const start_time = startTime.toString()
   return { '@type': '/cosmos.vesting.v1beta1.ContinuousVestingAccount', base_vesting_account, start_time }
-}
-
-function coinsOf(acoin: bigint): Genesis['app_state']['bank']['supply'] {
-  return [{ denom: BASE_DENOM, amount: acoin.toString() }]
 }

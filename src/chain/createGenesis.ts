@@ -186,9 +186,9 @@ function bankSection(holders: readonly FundedAccount[]): Genesis['app_state']['b
     ...MODULE_DEFAULTS.bank,
     balances: sorted.map(({ address, balanceAcoin }) => ({
       address: toBech32(address),
-      coins: [{ denom: BASE_DENOM, amount: balanceAcoin.toString() }],
+      coins: genesisCoins(balanceAcoin),
     })),
-    supply: [{ denom: BASE_DENOM, amount: supply.toString() }],
+    supply: genesisCoins(supply),
   }
 }
 
@@ -198,6 +198,11 @@ function stakingSection(validators: readonly GenesisValidatorInput[], genesisTim
     validators: validators.map((validator) => stakingRecord(validator, genesisTime)),
     delegations: validators.map(selfDelegation),
   }
+}
+
+/** An amount of acoin as balances and the supply of a genesis have it, 0 too. */
+export function genesisCoins(acoin: bigint): Genesis['app_state']['bank']['supply'] {
+  return [{ denom: BASE_DENOM, amount: acoin.toString() }]
 }
 
 type StakingSection = Genesis['app_state']['staking']

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { type DataPaths, dataPaths } from '../../app/dataDirectory.ts'
 import { ConfigError } from '../../config/configError.ts'
 import { createValidatorKey, loadPublicKey, loadValidatorKey } from '../../consensus/validatorKey.ts'
+import { Ed25519PubKey } from '../../modules/tx/publicKey.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
 import { ed25519Address } from '../../primitives/ed25519.ts'
 import { addConfigFlags, configOf } from '../configFlags.ts'
@@ -45,12 +46,9 @@ Restart the node, so that it has both keys. Only then:
   })
 }
 
-/** The public key as the SDK's commands take it. */
-function publicKeyJson(publicKey: Uint8Array): string {
-  return JSON.stringify({
-    '@type': '/cosmos.crypto.ed25519.PubKey',
-    key: Buffer.from(publicKey).toString('base64'),
-  })
+/** A public consensus key as the SDK's commands print and take it. */
+export function publicKeyJson(publicKey: Uint8Array): string {
+  return JSON.stringify({ '@type': Ed25519PubKey.typeUrl, key: Buffer.from(publicKey).toString('base64') })
 }
 
 function describe(path: string, publicKey: Uint8Array): string {

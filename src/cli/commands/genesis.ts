@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type DataPaths, dataPaths } from '../../app/dataDirectory.ts'
@@ -29,7 +29,7 @@ import { openKeystore } from '../keys/keystore.ts'
 import { createNodeClient } from '../nodeClient.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
 import { CREATE_VALIDATOR } from '../tx/stakingCommands.ts'
-import { parseAmount } from '../tx/txCommand.ts'
+import { parseAmount, readJsonFile } from '../tx/txCommand.ts'
 
 /*
  * `coind genesis`: a network of several operators begins with a draft (`init`), to which accounts are added (`add-genesis-account`). Each
@@ -218,7 +218,7 @@ function addCollect(group: Command, terminal: Terminal): void {
     const directory = gentxDir === undefined ? gentxDirectory(paths) : resolve(terminal.workingDirectory, gentxDir)
     const { collectGentxs } = await import('../../app/collectGentxs.ts')
     const { JSON_TYPES_OF_ANY } = await import('../../rpc/native/anyTypes.ts')
-    const { genesis, peers } = collectGentxs(draft, readGentxs(directory), JSON_TYPES_OF_ANY)
+    const { genesis, peers } = collectGentxs(draft, readGentxs(directory, terminal), JSON_TYPES_OF_ANY)
     writeGenesis(paths, genesis)
     const own = loadNodeKey(paths.nodeKey)?.id ?? ''
     const others = peers.filter((address) => !address.startsWith(`${own}@`)).sort()
@@ -230,16 +230,10 @@ Set for this node: PERSISTENT_PEERS=${others.join(',')}
 }
 
 /** In the order of the files' names. @throws ConfigError */
-function readGentxs(directory: string): readonly { readonly name: string; readonly json: Json }[] {
+function readGentxs(directory: string, terminal: Terminal): readonly { readonly name: string; readonly json: Json }[] {
   const names = existsSync(directory) ? readdirSync(directory).filter((name) => name.endsWith('.json')) : []
-  return names.sort().map((name) => {
-    const file = join(directory, name)
-    try {
-      return { name: file, json: JSON.parse(readFileSync(file, 'utf8')) as Json }
-    } catch (error) {
-      throw new ConfigError(`${file} cannot be read as JSON (${(error as Error).message})`)
-    }
-  })
+  const files = names.sort().map((name) => join(directory, name))
+  return files.map((file) => ({ name: file, json: readJsonFile(file, terminal) as Json }))
 }
 
 /** The node's keys, which are made where there are none. */

@@ -4,10 +4,10 @@ import { dataPaths, lockHome, partsToReset, resetHome } from '../../app/dataDire
 import type { Config } from '../../config/config.ts'
 import { ConfigError } from '../../config/configError.ts'
 import { loadValidatorKey, type ValidatorKey } from '../../consensus/validatorKey.ts'
-import { Ed25519PubKey } from '../../modules/tx/publicKey.ts'
 import { BECH32_CONSENSUS, toBech32 } from '../../primitives/address.ts'
 import { addConfigFlags, configOf } from '../configFlags.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
+import { publicKeyJson } from './consensusKey.ts'
 
 /*
  * The commands on a data directory that run no node: `init` creates it, `reset` removes the chain in it, `show-node-id` and
@@ -76,8 +76,7 @@ export function addComet(program: Command, node: NodeCommands, terminal: Termina
   })
   const validator = group.command('show-validator').description('Print the public key of the validator key, in JSON')
   addConfigFlags(validator).action(() => {
-    const key = Buffer.from(validatorKeyOf(configOf(validator, terminal)).publicKey).toString('base64')
-    terminal.print(`${JSON.stringify({ '@type': Ed25519PubKey.typeUrl, key })}\n`)
+    terminal.print(`${publicKeyJson(validatorKeyOf(configOf(validator, terminal)).publicKey)}\n`)
   })
 }
 

@@ -168,9 +168,7 @@ function addBroadcast(root: Command, terminal: Terminal): void {
     )
   addOutputOption(addBroadcastOptions(addNodeOption(command))).action(
     async (transaction: string, options: BroadcastOptions) => {
-      const raw = /^(0x)?([0-9a-fA-F]{2})+$/.test(transaction)
-        ? Buffer.from(transaction.replace(/^0x/, ''), 'hex')
-        : Tx.encode(readTx(transaction, terminal))
+      const raw = hexBytes(transaction) ?? Tx.encode(readTx(transaction, terminal))
       const answer = await send(raw, options.broadcastMode!, connectNode(options, terminal), terminal.now)
       terminal.print(formatAnswer(answer, options))
     },
@@ -215,12 +213,18 @@ function addSignEthereum(root: Command, terminal: Terminal): void {
 
 /** @throws ConfigError when it is neither base64 nor hex digits */
 function readBytes(text: string, isHex: boolean): Uint8Array {
-  if (isHex || /^0x/.test(text)) {
-    const digits = text.replace(/^0x/, '')
-    if (/^([0-9a-fA-F]{2})+$/.test(digits)) return Buffer.from(digits, 'hex')
-    throw new ConfigError('the transaction must be given as hex digits')
+  if (isHex || text.startsWith('0x')) {
+    const bytes = hexBytes(text)
+    if (bytes === undefined) throw new ConfigError('the transaction must be given as hex digits')
+    return bytes
   }
   const bytes = Buffer.from(text, 'base64')
   if (bytes.length > 0 && bytes.toString('base64') === text) return bytes
   throw new ConfigError('the transaction must be given as base64, or as hex digits with 0x or --hex')
+}
+
+/** With or without 0x; undefined when the text is anything else. */
+function hexBytes(text: string): Uint8Array | undefined {
+  const digits = /^(?:0x)?((?:[0-9a-fA-F]{2})+)$/.exec(text)?.[1]
+  return digits === undefined ? undefined : Buffer.from(digits, 'hex')
 }

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { ConfigError } from '../../config/configError.ts'
@@ -9,6 +9,7 @@ import type { MessageType } from '../../primitives/protoSchema.ts'
 import { JSON_TYPES_OF_ANY } from '../../rpc/native/anyTypes.ts'
 import { formatYaml, type OutputOption } from '../output.ts'
 import type { Terminal } from '../ports.ts'
+import { readJsonFile } from './txCommand.ts'
 
 /*
  * Files of transactions and of signatures, as the Cosmos SDK's programs write them: the JSON of cosmos.tx.v1beta1.Tx and of
@@ -79,14 +80,14 @@ function writeDocument(json: Json, { output, outputDocument }: DocumentOptions, 
 function readDocument<T>(
   type: MessageType<T>,
   path: string,
-  { workingDirectory }: Pick<Terminal, 'workingDirectory'>,
+  terminal: Pick<Terminal, 'workingDirectory'>,
   prepare: (json: Json) => Json = (json) => json,
 ): T {
-  const file = path === '-' ? '/dev/stdin' : resolve(workingDirectory, path)
+  const json = readJsonFile(path === '-' ? '/dev/stdin' : path, terminal) as Json
   try {
-    return type.fromJson(prepare(JSON.parse(readFileSync(file, 'utf8')) as Json), JSON_TYPES_OF_ANY)
+    return type.fromJson(prepare(json), JSON_TYPES_OF_ANY)
   } catch (error) {
     if (error instanceof JsonFormError) throw new ConfigError(`${path}: ${error.message}`)
-    throw new ConfigError(`${file} cannot be read as JSON (${(error as Error).message})`)
+    throw error
   }
 }
