@@ -79,10 +79,7 @@ export function checkJoining(config: Pick<Config, 'joining' | 'p2p'>): string {
       'SEED_NODE_URL is not set: JOIN_NETWORK=true needs the RPC address of a node to take the genesis from',
     )
   }
-  const { username, password } = new URL(seedNodeUrl)
-  if (username !== '' || password !== '') {
-    throw new ConfigError('SEED_NODE_URL has a user name or password in it: it must be a public address')
-  }
+  checkSeedUrl(seedNodeUrl)
   const { persistentPeers, seeds, isSeed } = config.p2p
   if (!isSeed && seedNodeId === undefined && persistentPeers.length === 0 && seeds.length === 0) {
     throw new ConfigError(
@@ -90,6 +87,13 @@ export function checkJoining(config: Pick<Config, 'joining' | 'p2p'>): string {
     )
   }
   return seedNodeUrl
+}
+
+/** @throws ConfigError when the address has a secret in it, which others could read */
+export function checkSeedUrl(seedNodeUrl: string): void {
+  const { username, password } = new URL(seedNodeUrl)
+  if (username === '' && password === '') return
+  throw new ConfigError('SEED_NODE_URL has a user name or password in it: it must be a public address')
 }
 
 /** Whether a node with this configuration may have to restore a snapshot, if it has no database or was told to replace it. */

@@ -42,16 +42,10 @@ export class OwnMessages {
     this.#unsigned = []
     if (!isAsked(signed)) return signed
     this.#unsigned.push(effect)
-    return {
-      send: (done) =>
-        signed.send((complete) =>
-          done(() => {
-            const inputs = complete()
-            if (inputs !== undefined) this.#unsigned = this.#unsigned.filter((unsigned) => unsigned !== effect)
-            return inputs
-          }),
-        ),
-    }
+    return mapAsked(signed, (inputs) => {
+      this.#unsigned = this.#unsigned.filter((unsigned) => unsigned !== effect)
+      return inputs
+    })
   }
 
   /** The parts are logged first, so that a log with the proposal also has its block, wherever a crash has cut it off. */
@@ -97,13 +91,17 @@ function asInputs<T extends object>(
   toInputs: (signed: T) => readonly Input[],
 ): SignedInputs | undefined {
   if (staged === undefined) return undefined
-  if (!isAsked(staged)) return toInputs(staged)
+  return isAsked(staged) ? mapAsked(staged, toInputs) : toInputs(staged)
+}
+
+/** The same question, whose answer, if there is one, goes through `map` when it is taken. */
+export function mapAsked<T, R>(asked: AskedSignature<T>, map: (signed: T) => R): AskedSignature<R> {
   return {
     send: (done) =>
-      staged.send((complete) =>
+      asked.send((complete) =>
         done(() => {
           const signed = complete()
-          return signed && toInputs(signed)
+          return signed === undefined ? undefined : map(signed)
         }),
       ),
   }

@@ -1,5 +1,5 @@
 import type { AskedSignature } from '../../src/consensus/environment.ts'
-import { isAsked } from '../../src/consensus/ownMessages.ts'
+import { isAsked, mapAsked } from '../../src/consensus/ownMessages.ts'
 
 /** What the signer gave, with `seen` called for the message once it is signed. */
 export function whenSigned<T extends object>(
@@ -7,18 +7,9 @@ export function whenSigned<T extends object>(
   seen: (signed: T) => void,
 ): T | AskedSignature<T> | undefined {
   if (staged === undefined) return undefined
-  if (!isAsked(staged)) {
-    seen(staged)
-    return staged
+  const tell = (signed: T): T => {
+    seen(signed)
+    return signed
   }
-  return {
-    send: (done) =>
-      staged.send((complete) =>
-        done(() => {
-          const signed = complete()
-          if (signed !== undefined) seen(signed)
-          return signed
-        }),
-      ),
-  }
+  return isAsked(staged) ? mapAsked(staged, tell) : tell(staged)
 }

@@ -1,8 +1,10 @@
 import { createConnection, createServer } from 'node:net'
 import type { Config } from '../../config/config.ts'
+import { checkSeedUrl } from '../../config/startRules.ts'
 import type { PeerAddress } from '../../config/valueKind.ts'
 import { parsePeerAddress } from '../../p2p/peerAddress.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
+import { refusalOf } from './settings.ts'
 
 /* Ports of the node, its way to peers, and its clock beside that of another machine. */
 
@@ -86,10 +88,9 @@ export async function examineClock(seedUrl: string | undefined, now: () => numbe
       'not compared: SEED_NODE_URL is not set. The running node does (coind_clock_offset_seconds); run NTP',
     )
   }
-  const { username, password, host } = new URL(seedUrl)
-  if (username !== '' || password !== '') {
-    return problem('SEED_NODE_URL has a user name or password in it: it must be a public address')
-  }
+  const refusal = refusalOf(() => checkSeedUrl(seedUrl))
+  if (refusal !== undefined) return refusal
+  const { host } = new URL(seedUrl)
   try {
     // The first request opens the connection, whose time would count as the clock's.
     await timeOf(seedUrl, now)

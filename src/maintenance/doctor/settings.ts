@@ -110,7 +110,8 @@ function readKey<Key>(name: string, path: string, load: (path: string) => Key | 
   return { key, finding: refusal ?? ok(found) }
 }
 
-function refusalOf(check: () => void): Finding | undefined {
+/** The problem for which a check of a start throws. */
+export function refusalOf(check: () => void): Finding | undefined {
   try {
     check()
     return undefined

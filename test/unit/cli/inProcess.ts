@@ -8,11 +8,12 @@ export interface Ran {
   readonly errors: readonly string[]
 }
 
-/** Runs a command line that needs no node of its own, as a person in `directory` would. */
+/** Runs a command line as a person in `directory` would. @param node for commands that need one */
 export async function runInProcess(
   directory: string,
   args: readonly string[],
   terminal: Partial<Terminal> = {},
+  node: NodeCommands = {} as NodeCommands,
 ): Promise<Ran> {
   let printed = ''
   const errors: string[] = []
@@ -40,6 +41,6 @@ export async function runInProcess(
     },
     ...terminal,
   }
-  const code = await runCommand(args, {} as NodeCommands, whole, (line) => errors.push(line))
+  const code = await runCommand(args, node, whole, (line) => errors.push(line))
   return { code, printed, errors }
 }

@@ -17,13 +17,13 @@ import { exampleGenesis } from '../../../scripts/exampleGenesis.ts'
 import { dataPaths } from '../../../src/app/dataDirectory.ts'
 import { DEVNET_ACCOUNTS } from '../../../src/cli/devnetAccounts.ts'
 import type { NodeCommands, RunningNode, StartOptions, Terminal } from '../../../src/cli/ports.ts'
-import { runCommand } from '../../../src/cli/program.ts'
 import type { Config } from '../../../src/config/config.ts'
 import { ConfigError } from '../../../src/config/configError.ts'
 import { VERSION } from '../../../src/config/version.ts'
 import { createValidatorKey, formatPublicKey, loadValidatorKey } from '../../../src/consensus/validatorKey.ts'
 import { parseAddress, toBech32 } from '../../../src/primitives/address.ts'
 import { SnapshotError } from '../../../src/snapshot/manifest.ts'
+import { type Ran, runInProcess } from './inProcess.ts'
 
 let directory: string
 beforeEach(() => {
@@ -39,10 +39,7 @@ interface Call {
   readonly options: unknown
 }
 
-interface Outcome {
-  readonly code: number
-  readonly printed: string
-  readonly errors: readonly string[]
+interface Outcome extends Ran {
   readonly calls: readonly Call[]
 }
 
@@ -110,35 +107,9 @@ async function run(args: string, setting: Setting = {}): Promise<Outcome> {
     checkInvariants: record('check-invariants', { height: 7, accounts: 3, problems: setting.problems ?? [] }),
     ...setting.node,
   }
-  let printed = ''
-  const errors: string[] = []
-  const terminal: Terminal = {
-    environment: setting.environment ?? {},
-    workingDirectory: directory,
-    homeDirectory: '/home/someone',
-    processId: process.pid,
-    platform: 'linux-x64',
-    print: (text) => {
-      printed += text
-    },
-    announce: (text) => {
-      printed += text
-    },
-    readSecret: async (question) => {
-      throw new ConfigError(question)
-    },
-    openLedger: async () => {
-      throw new ConfigError('no Ledger')
-    },
-    now: () => 0,
-    onStopSignal: () => undefined,
-    exitNow: () => {
-      throw new Error('exit')
-    },
-    ...setting.terminal,
-  }
-  const code = await runCommand(args.split(' '), node, terminal, (line) => errors.push(line))
-  return { code, printed, errors, calls }
+  const { environment = {}, terminal } = setting
+  const ran = await runInProcess(directory, args.split(' '), { environment, ...terminal }, node)
+  return { ...ran, calls }
 }
 
 describe('coind', () => {
