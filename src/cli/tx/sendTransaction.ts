@@ -73,7 +73,7 @@ export async function send(
   now?: () => number,
 ): Promise<Json> {
   if (mode === 'async') {
-    const { hash } = (await broadcastRaw('broadcast_tx_async', raw, client)) as { readonly hash: string }
+    const { hash } = await sendRaw('broadcast_tx_async', raw, client)
     return { txhash: hash }
   }
   const hash = await broadcast(raw, client)
@@ -87,17 +87,9 @@ export async function send(
  * @throws NodeRequestError when it does not answer, or fails. It may still have the transaction, so the message has the hash
  */
 export async function broadcast(raw: Uint8Array, client: NodeClient): Promise<string> {
-  const answer = await sendRaw(raw, client)
+  const answer = await sendRaw('broadcast_tx_sync', raw, client)
   if (answer.code !== 0) throw new TransactionFailed(`refused: ${answer.log} (${answer.codespace}/${answer.code})`)
   return answer.hash
-}
-
-function broadcastRaw(
-  method: 'broadcast_tx_sync' | 'broadcast_tx_async',
-  raw: Uint8Array,
-  client: NodeClient,
-): Promise<Json> {
-  return client.comet(method, { tx: Buffer.from(raw).toString('base64') })
 }
 
 interface BroadcastAnswer {
@@ -107,9 +99,13 @@ interface BroadcastAnswer {
   readonly hash: string
 }
 
-async function sendRaw(raw: Uint8Array, client: NodeClient): Promise<BroadcastAnswer> {
+async function sendRaw(
+  method: 'broadcast_tx_sync' | 'broadcast_tx_async',
+  raw: Uint8Array,
+  client: NodeClient,
+): Promise<BroadcastAnswer> {
   try {
-    return (await broadcastRaw('broadcast_tx_sync', raw, client)) as unknown as BroadcastAnswer
+    return (await client.comet(method, { tx: Buffer.from(raw).toString('base64') })) as unknown as BroadcastAnswer
   } catch (error) {
     const hash = bytesToHex(entryHash(raw)).slice(2).toUpperCase()
     const isRefused = error instanceof NodeRequestError && error.status !== undefined && error.status < 500

@@ -1,4 +1,4 @@
-import { bigIntToBytes, bytesToBigInt } from '../../primitives/bytes.ts'
+import { bigIntToBytes, bytesToBigInt, concatBytes } from '../../primitives/bytes.ts'
 import type { NativeStore } from '../../state/world.ts'
 import type { ModuleContext } from '../context.ts'
 import { moduleStoreKey } from '../storeKey.ts'
@@ -51,8 +51,7 @@ export function moduleVersions(native: Pick<NativeStore, 'range'>): ModuleVersio
 
 function setModuleVersions(native: Pick<NativeStore, 'set'>, versions: ModuleVersions): void {
   for (const [name, version] of versions) {
-    const key = moduleStoreKey('upgrade', Uint8Array.of(0x02), new TextEncoder().encode(name))
-    native.set(key, bigIntToBytes(BigInt(version), 8))
+    native.set(concatBytes(VERSION_PREFIX, new TextEncoder().encode(name)), bigIntToBytes(BigInt(version), 8))
   }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type NodeClient, NodeRequestError } from '../../../../src/cli/nodeClient.ts'
-import { broadcast } from '../../../../src/cli/tx/sendTransaction.ts'
+import { BROADCAST_MODES, broadcast, send } from '../../../../src/cli/tx/sendTransaction.ts'
 import { waitForBlock } from '../../../../src/cli/tx/waitForBlock.ts'
 import { bytesToHex } from '../../../../src/primitives/bytes.ts'
 import { keccak256, sha256 } from '../../../../src/primitives/hash.ts'
@@ -34,6 +34,10 @@ describe('a node that falls silent', () => {
       name: 'NodeUnreachable',
       message: expect.stringMatching(`^no answer\\. ${hash} may have arrived.*coind query tx ${hash}$`),
     })
+  })
+
+  it.each(BROADCAST_MODES)('may have the transaction in each mode (%s)', async (mode) => {
+    await expect(send(Uint8Array.of(0x0a, 1), mode, node(SILENCE))).rejects.toThrow(/ may have arrived/)
   })
 
   it('while the transaction is awaited may come back', async () => {
