@@ -8,10 +8,10 @@ import { addGenesisAccount } from '../../chain/addGenesisAccount.ts'
 import { createDraftGenesis } from '../../chain/createGenesis.ts'
 import { formatGenesis, genesisHash } from '../../chain/genesis.ts'
 import type { Genesis } from '../../chain/genesisSchema.ts'
-import { loadConfig } from '../../config/config.ts'
+import { type Config, loadConfig } from '../../config/config.ts'
 import { ConfigError } from '../../config/configError.ts'
 import { VARIABLES } from '../../config/variables.ts'
-import { createValidatorKey, loadValidatorKey, type ValidatorKey } from '../../consensus/validatorKey.ts'
+import { createValidatorKey, loadPublicKey, loadValidatorKey, type ValidatorKey } from '../../consensus/validatorKey.ts'
 import { createNodeKey, loadNodeKey, type NodeKey } from '../../p2p/nodeKey.ts'
 import { toBech32 } from '../../primitives/address.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
@@ -38,6 +38,7 @@ import { parseAmount, readJsonFile } from '../tx/txCommand.ts'
  */
 
 const { network, chainId, evmChainId, homedir, moniker, externalP2pAddress } = VARIABLES
+const SEED_BYTES = 32
 const HOME_FLAGS = [homedir, network, chainId, evmChainId]
 
 export function addGenesis(program: Command, _node: NodeCommands, terminal: Terminal): void {
@@ -92,7 +93,8 @@ function addDraft(group: Command, terminal: Terminal): void {
     const paths = dataPaths(config.homedir)
     if (existsSync(paths.genesis)) throw new ConfigError(`${paths.genesis} exists already`)
     const genesis = createDraftGenesis({ chainId: config.chainId, genesisTimeMs: genesisTime ?? Date.now() })
-    const { nodeKey } = keysOf(paths)
+    const nodeKey = nodeKeyOf(paths)
+    if (config.signer === undefined) validatorKeyOf(paths)
     writeGenesis(paths, genesis)
     terminal.print(`Created ${paths.genesis}\n  chain ID  ${config.chainId}\n  node ID   ${nodeKey.id}\n`)
   })
@@ -175,8 +177,8 @@ function addGentx(group: Command, terminal: Terminal): void {
       const config = loadConfig(configSources(command, terminal, flags), terminal.homeDirectory)
       const paths = dataPaths(config.homedir)
       const genesis = readGenesisFile(paths.genesis, true)
-      const keys = keysOf(paths)
-      const nodeId = options.nodeId ?? keys.nodeKey.id
+      const nodeId = options.nodeId ?? nodeKeyOf(paths).id
+      const pubkey = options.pubkey ?? Buffer.from(consensusKeyOf(config, paths)).toString('base64')
       const host = options.ip === undefined ? config.p2p.externalAddress : `${options.ip}:${options.p2pPort}`
       if (host === undefined) {
         throw new ConfigError('say where other nodes reach this one: --ip, or EXTERNAL_P2P_ADDRESS')
@@ -184,7 +186,6 @@ function addGentx(group: Command, terminal: Terminal): void {
       const { openSigner } = await import('../keys/signer.ts')
       const { signGentx } = await import('../tx/signGentx.ts')
       const signer = await openSigner({ ...options, from: key }, terminal)
-      const pubkey = options.pubkey ?? Buffer.from(keys.validatorKey.publicKey).toString('base64')
       const messages = await CREATE_VALIDATOR.build({
         from: toBech32(signer.key.address),
         args: [amount],
@@ -236,13 +237,24 @@ function readGentxs(directory: string, terminal: Terminal): readonly { readonly 
   return files.map((file) => ({ name: file, json: readJsonFile(file, terminal) as Json }))
 }
 
-/** The node's keys, which are made where there are none. */
-function keysOf(paths: DataPaths): { readonly validatorKey: ValidatorKey; readonly nodeKey: NodeKey } {
+/** The node's key, which is made where there is none. */
+function nodeKeyOf(paths: DataPaths): NodeKey {
   mkdirSync(paths.config, { recursive: true, mode: 0o700 })
-  return {
-    validatorKey: loadValidatorKey(paths.validatorKey) ?? createValidatorKey(paths.validatorKey, randomBytes(32)),
-    nodeKey: loadNodeKey(paths.nodeKey) ?? createNodeKey(paths.nodeKey, randomBytes(32)),
-  }
+  return loadNodeKey(paths.nodeKey) ?? createNodeKey(paths.nodeKey, randomBytes(SEED_BYTES))
+}
+
+/** The key of its validator, which is made where there is none. */
+function validatorKeyOf(paths: DataPaths): ValidatorKey {
+  mkdirSync(paths.config, { recursive: true, mode: 0o700 })
+  return loadValidatorKey(paths.validatorKey) ?? createValidatorKey(paths.validatorKey, randomBytes(SEED_BYTES))
+}
+
+/** The public key of its validator. @throws ConfigError when a remote signer has it, and has not connected yet */
+function consensusKeyOf({ signer }: Config, paths: DataPaths): Uint8Array {
+  if (signer === undefined) return validatorKeyOf(paths).publicKey
+  const publicKey = loadPublicKey(paths.signerPublicKey)
+  if (publicKey !== undefined) return publicKey
+  throw new ConfigError('the consensus key is in a remote signer (PRIV_VALIDATOR_LADDR): give it with --pubkey')
 }
 
 function genesisPath(command: Command, file: string | undefined, terminal: Terminal): string {

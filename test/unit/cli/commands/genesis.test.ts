@@ -2,11 +2,10 @@ import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, wri
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { NodeCommands, Terminal } from '../../../../src/cli/ports.ts'
-import { runCommand } from '../../../../src/cli/program.ts'
 import { parseAddress, toBech32 } from '../../../../src/primitives/address.ts'
 import { bytesToHex } from '../../../../src/primitives/bytes.ts'
 import { testAccount } from '../../../native/signTransaction.ts'
+import { type Ran, runInProcess } from '../inProcess.ts'
 
 const OPERATORS = [1, 2, 3, 4].map((number) => testAccount(number))
 const WALLET = testAccount(9)
@@ -16,27 +15,9 @@ let directory: string
 const home = (index: number): string => join(directory, `node${index}`)
 const genesisFile = (index: number): string => join(home(index), 'config', 'genesis.json')
 
-interface Outcome {
-  readonly code: number
-  readonly printed: string
-  readonly errors: readonly string[]
-}
-
-async function run(index: number, args: string): Promise<Outcome> {
-  let printed = ''
-  const errors: string[] = []
-  const terminal = {
-    workingDirectory: directory,
-    homeDirectory: directory,
-    environment: {},
-    platform: 'test',
-    print: (text: string) => {
-      printed += text
-    },
-  } as unknown as Terminal
+function run(index: number, args: string, environment: Readonly<Record<string, string>> = {}): Promise<Ran> {
   const given = [...args.split(' '), '--homedir', home(index), '--network', 'testnet']
-  const code = await runCommand(given, {} as NodeCommands, terminal, (line) => void errors.push(line))
-  return { code, printed, errors }
+  return runInProcess(directory, given, { environment })
 }
 
 async function ok(index: number, args: string): Promise<string> {
@@ -175,5 +156,22 @@ describe('a genesis of several operators', () => {
   it('has addresses as the SDK writes them', () => {
     const [, account] = collected().app_state.auth.accounts
     expect(account.address).toBe(toBech32(OPERATORS[0]!.address))
+  })
+})
+
+describe('a validator whose key is in a remote signer', () => {
+  const REMOTE = { PRIV_VALIDATOR_LADDR: 'tcp://127.0.0.1:26659' }
+  const keyFile = (index: number): string => join(home(index), 'config', 'priv_validator_key.json')
+
+  it('gets no key in the data directory: --pubkey names it', async () => {
+    expect((await run(7, 'genesis init', REMOTE)).code).toBe(0)
+    cpSync(genesisFile(0), genesisFile(7))
+    const signed = (more: string) =>
+      run(7, gentx(3, ` --output-document ${join(directory, 'remote.json')}${more}`), REMOTE)
+    expect(await signed('')).toMatchObject({ code: 64, errors: [expect.stringContaining('--pubkey')] })
+    const key = Buffer.alloc(32, 7).toString('base64')
+    expect(await signed(` --pubkey ${key}`)).toMatchObject({ code: 0, errors: [] })
+    expect(readFileSync(join(directory, 'remote.json'), 'utf8')).toContain(key)
+    expect(existsSync(keyFile(7))).toBe(false)
   })
 })
