@@ -3,8 +3,9 @@ import type { Command } from 'commander'
 import { dataPaths, lockHome, partsToReset, resetHome } from '../../app/dataDirectory.ts'
 import type { Config } from '../../config/config.ts'
 import { ConfigError } from '../../config/configError.ts'
-import { loadValidatorKey, type ValidatorKey } from '../../consensus/validatorKey.ts'
+import { loadPublicKey, loadValidatorKey } from '../../consensus/validatorKey.ts'
 import { BECH32_CONSENSUS, toBech32 } from '../../primitives/address.ts'
+import { ed25519Address } from '../../primitives/ed25519.ts'
 import { addConfigFlags, configOf } from '../configFlags.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
 import { publicKeyJson } from './consensusKey.ts'
@@ -72,21 +73,22 @@ export function addComet(program: Command, node: NodeCommands, terminal: Termina
   addShowNodeId(group, node, terminal)
   const address = group.command('show-address').description('Print the address of the validator key, coinvalcons1…')
   addConfigFlags(address).action(() => {
-    terminal.print(`${toBech32(validatorKeyOf(configOf(address, terminal)).address, BECH32_CONSENSUS)}\n`)
+    terminal.print(`${toBech32(ed25519Address(publicKeyOf(configOf(address, terminal))), BECH32_CONSENSUS)}\n`)
   })
   const validator = group.command('show-validator').description('Print the public key of the validator key, in JSON')
   addConfigFlags(validator).action(() => {
-    terminal.print(`${publicKeyJson(validatorKeyOf(configOf(validator, terminal)).publicKey)}\n`)
+    terminal.print(`${publicKeyJson(publicKeyOf(configOf(validator, terminal)))}\n`)
   })
 }
 
-/** @throws ConfigError when there is none */
-function validatorKeyOf({ homedir }: Config): ValidatorKey {
-  const path = dataPaths(homedir).validatorKey
-  const key = loadValidatorKey(path)
-  if (key === undefined)
-    throw new ConfigError(`${path} does not exist: coind init makes it, or a remote signer has the key`)
-  return key
+/** The public consensus key of the data directory, or of its remote signer. @throws ConfigError when neither is known */
+function publicKeyOf({ homedir }: Config): Uint8Array {
+  const { validatorKey, signerPublicKey } = dataPaths(homedir)
+  const publicKey = loadValidatorKey(validatorKey)?.publicKey ?? loadPublicKey(signerPublicKey)
+  if (publicKey !== undefined) return publicKey
+  throw new ConfigError(
+    `${validatorKey} does not exist: coind init makes it, or a remote signer has yet to say its key`,
+  )
 }
 
 /** The state breaks its own rules. Each broken rule has been printed before this is thrown. */

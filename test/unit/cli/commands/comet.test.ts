@@ -1,9 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { dataPaths } from '../../../../src/app/dataDirectory.ts'
-import { createValidatorKey } from '../../../../src/consensus/validatorKey.ts'
+import { createValidatorKey, formatPublicKey } from '../../../../src/consensus/validatorKey.ts'
 import { toBech32 } from '../../../../src/primitives/address.ts'
 import { runInProcess } from '../inProcess.ts'
 
@@ -24,4 +24,13 @@ it.each(['comet', 'cometbft', 'tendermint'])('coind %s shows the validator key o
     '@type': '/cosmos.crypto.ed25519.PubKey',
     key: Buffer.from(key.publicKey).toString('base64'),
   })
+})
+
+it('shows the key that a remote signer has said', async () => {
+  const { publicKey } = createValidatorKey(join(directory, 'elsewhere.json'), new Uint8Array(32).fill(8))
+  const path = dataPaths(directory).signerPublicKey
+  mkdirSync(dirname(path))
+  writeFileSync(path, JSON.stringify(formatPublicKey(publicKey)))
+  const { printed } = await runInProcess(directory, ['comet', 'show-validator', '--homedir', directory])
+  expect(JSON.parse(printed).key).toBe(Buffer.from(publicKey).toString('base64'))
 })
