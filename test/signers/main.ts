@@ -72,14 +72,17 @@ async function killInTurn(seed: NetworkNode, signers: readonly RealSigner[]): Pr
 }
 
 /** Heights whose commit lacks a validator's precommit, by validator. */
-async function missedHeights(seed: NetworkNode, validators: readonly string[]): Promise<readonly number[]> {
-  const missed = validators.map(() => 0)
+async function missedHeights(
+  seed: NetworkNode,
+  validators: readonly string[],
+): Promise<readonly (readonly number[])[]> {
+  const missed = validators.map((): number[] => [])
   for (let height = 2; height <= blocks; height++) {
     const { signed_header } = await seed.comet<CommitAnswer>(`commit?height=${height}`)
     const signed = new Set(
       signed_header.commit.signatures.filter((each) => each.block_id_flag === 2).map((each) => each.validator_address),
     )
-    for (const [index, address] of validators.entries()) if (!signed.has(address)) missed[index]!++
+    for (const [index, address] of validators.entries()) if (!signed.has(address)) missed[index]!.push(height)
   }
   return missed
 }
@@ -119,7 +122,8 @@ try {
   const missed = await missedHeights(network.seed, addresses)
   console.log(`${blocks} blocks in ${seconds.toFixed(0)} s, each signer killed and started again ${kills} times`)
   for (const [index, signer] of signers.entries()) {
-    console.log(`${signer.name}: ${missed[index]} of ${blocks - 1} commits lack its precommit`)
+    const heights = missed[index]!
+    console.log(`${signer.name}: ${heights.length} of ${blocks - 1} commits lack its precommit: ${heights.join(', ')}`)
     console.log((await metricLines(network.validators[index]!)).map((line) => `  ${line}`).join('\n'))
   }
   const different = await differences(network.validators)
