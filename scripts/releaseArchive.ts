@@ -22,14 +22,14 @@ export const NODE_PACKAGE = `node-${process.platform}-${process.arch}`
 
 /**
  * A version of the software as one gzipped tar archive, for machines without Node.js: the pinned Node.js, the bundle, what that loads of
- * packages, WebAssembly, the explorer's pages, and `bin/coind`, where cosmovisor looks for it. The same sources, packages and time give
- * the same bytes.
+ * packages, WebAssembly, the explorer's pages, `bin/coind`, where cosmovisor looks for it, and what an operator reads and copies. The same
+ * sources, packages and time give the same bytes.
  */
 export function releaseArchive({ bundle = join(ROOT, 'dist/node'), timeSeconds, level = 9 }: ReleaseOptions): Buffer {
   const entries: readonly ArchiveEntry[] = [
     { path: 'bin/coind', isExecutable: true, contents: readFileSync(join(ROOT, LAUNCHER)) },
     ...globSync('bin/*.js', { cwd: ROOT }).map((file) => entryOf(ROOT, file)),
-    ...['package.json', 'LICENSE'].map((file) => entryOf(ROOT, file)),
+    ...['package.json', 'LICENSE', ...operatorFiles()].map((file) => entryOf(ROOT, file)),
     ...filesBelow(ROOT, 'dist')
       .filter((file) => !file.startsWith('dist/node/'))
       .map((file) => entryOf(ROOT, file)),
@@ -41,6 +41,11 @@ export function releaseArchive({ bundle = join(ROOT, 'dist/node'), timeSeconds, 
     ...[...runtimePackageFiles(), ...nodeFiles()].map((file) => entryOf(ROOT, `node_modules/${file}`)),
   ]
   return gzipSync(tarArchive(entries, timeSeconds), { level })
+}
+
+/** Services of systemd, the settings that a file for them begins with, and the documentation. */
+export function operatorFiles(): readonly string[] {
+  return ['.env.example', ...globSync(['deploy/systemd/*.service', 'docs/*.md'], { cwd: ROOT })]
 }
 
 function nodeFiles(): readonly string[] {

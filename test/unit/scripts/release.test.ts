@@ -1,13 +1,24 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { NODE_PACKAGE } from '../../../scripts/releaseArchive.ts'
+import { NODE_PACKAGE, operatorFiles } from '../../../scripts/releaseArchive.ts'
 import { runtimePackageFiles } from '../../../scripts/runtimeFiles.js'
 import { tarArchive } from '../../../scripts/tarArchive.ts'
 
-const LAUNCHER = join(import.meta.dirname, '../../../scripts/releasedCoind.sh')
+const ROOT = join(import.meta.dirname, '../../..')
+const LAUNCHER = join(ROOT, 'scripts/releasedCoind.sh')
 
 let directory: string
 beforeEach(() => {
@@ -37,6 +48,16 @@ describe('the archive of a release', () => {
     const entries = ['b', 'a/c', 'a'].map((path) => ({ path, isExecutable: false, contents: Buffer.from(path) }))
     expect(tarArchive(entries, 5)).toEqual(tarArchive(entries.toReversed(), 5))
     expect(tarArchive(entries, 5)).not.toEqual(tarArchive(entries, 6))
+  })
+
+  it('has each file that a service of systemd, or its head, names below /opt/coind', () => {
+    const services = globSync('deploy/systemd/*.service', { cwd: ROOT })
+    const files = ['bin/coind', ...operatorFiles()]
+    expect(files).toEqual(expect.arrayContaining(services))
+    for (const service of services) {
+      const named = readFileSync(join(ROOT, service), 'utf8').matchAll(/\/opt\/coind\/([\w./-]+)/g)
+      expect(files, service).toEqual(expect.arrayContaining([...named].map(([, path]) => path)))
+    }
   })
 
   it('has the packages that the bundle loads, with binaries for this system, and no sources of theirs', () => {
