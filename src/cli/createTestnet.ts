@@ -143,13 +143,17 @@ export interface EditedTestnet {
 /**
  * Gives all nodes of a test network that was written before an edited genesis, and its hash to their `.env` and to `join.env`.
  * @param directory that of the network
- * @param genesisFile the edited one, which may be that of a node
+ * @param genesisFile the edited one; by default that of the first node
  * @throws ConfigError when there is no network, one of its nodes has begun its chain already, or the genesis is not valid
  */
-export function editTestnet(directory: string, genesisFile: string): EditedTestnet {
-  const genesis = readGenesisFile(genesisFile)
+export function editTestnet(directory: string, genesisFile?: string): EditedTestnet {
   const variables = existsSync(directory)
-    ? [directory, ...readdirSync(directory).map((name) => join(directory, name))]
+    ? [
+        directory,
+        ...readdirSync(directory)
+          .sort()
+          .map((name) => join(directory, name)),
+      ]
         .flatMap((path) => [join(path, '.env'), join(path, 'join.env')])
         .filter((path) => existsSync(path))
     : []
@@ -157,8 +161,9 @@ export function editTestnet(directory: string, genesisFile: string): EditedTestn
   if (homes.length === 0) throw new ConfigError(`${directory} holds no test network: coind testnet writes one`)
   const begun = homes.find((home) => existsSync(dataPaths(home).db))
   if (begun !== undefined) throw new ConfigError(`${begun} has begun its chain: coind reset removes it`)
-  const hash = bytesToHex(genesisHash(genesis)).slice(2)
   const geneses = homes.map((home) => dataPaths(home).genesis)
+  const genesis = readGenesisFile(genesisFile ?? geneses[0]!)
+  const hash = bytesToHex(genesisHash(genesis)).slice(2)
   for (const path of geneses) writeFileDurably(path, formatGenesis(genesis), 0o644)
   for (const path of variables) {
     const text = readFileSync(path, 'utf8').replace(/^GENESIS_HASH=.*$/m, `GENESIS_HASH=${hash}`)

@@ -31,7 +31,7 @@ import { createRandom } from '../unit/state/randomChain.ts'
 import { describeChain, readChain } from './compareChains.ts'
 
 /** For each kind of restore; fifty in all in the long run. */
-const USUAL_KILLS = 2
+const USUAL_KILLS = 1
 const KILLS = PROPERTY_RUNS > 1 ? 25 : USUAL_KILLS
 /** So that the little state of a new chain has many chunks. */
 const SIZES = { chunkBytes: 1_000 }

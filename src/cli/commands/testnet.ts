@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { join, resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
-import { dataPaths } from '../../app/dataDirectory.ts'
 import { loadConfig } from '../../config/config.ts'
 import { VARIABLES } from '../../config/variables.ts'
 import { addConfigFlags, configSources } from '../configFlags.ts'
-import { createTestnet, editTestnet, PORTS_A_NODE, type Testnet } from '../createTestnet.ts'
+import { createTestnet, editTestnet, PORTS_A_NODE, type Testnet, type TestnetNode } from '../createTestnet.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
 
 interface Options {
@@ -45,8 +44,7 @@ export function addTestnet(program: Command, _node: NodeCommands, terminal: Term
     (options: Options) => {
       const directory = resolve(terminal.workingDirectory, options.outputDir)
       if (options.edit !== undefined) {
-        const file =
-          options.edit === true ? firstGenesis(directory, options) : resolve(terminal.workingDirectory, options.edit)
+        const file = options.edit === true ? undefined : resolve(terminal.workingDirectory, options.edit)
         const { genesisHash, files } = editTestnet(directory, file)
         terminal.print(`The genesis hash is ${genesisHash} now\nWritten: ${files.join(', ')}\n`)
         return
@@ -73,10 +71,6 @@ export function addTestnet(program: Command, _node: NodeCommands, terminal: Term
   )
 }
 
-function firstGenesis(directory: string, { hostnamePrefix = 'node' }: Options): string {
-  return dataPaths(join(directory, `${hostnamePrefix}0`)).genesis
-}
-
 function describe({ nodes, genesisHash, walletFile, joinFile }: Testnet, chainId: string): string {
   const lines = nodes.map(
     ({ name, isValidator, nodeId, rpcUrl }) =>
@@ -89,9 +83,15 @@ ${walletFile === undefined ? '' : `  wallet key    ${walletFile}\n`}  for joiner
 
 ${lines.join('\n')}
 
-Start each node with the variables in its .env:
-  cd ${nodes[0]!.home} && coind start
+${howToStart(nodes[0]!)}
 `
+}
+
+function howToStart({ home, variables }: TestnetNode): string {
+  if (variables['HOMEDIR'] !== undefined)
+    return `Start each node with the variables in its .env:\n  cd ${home} && coind start`
+  return `Start each node on its host, with a copy of its directory and the variables in the .env of that:
+  cd ${basename(home)} && HOMEDIR=$PWD coind start`
 }
 
 function integer(min: number, max: number): (text: string) => number {

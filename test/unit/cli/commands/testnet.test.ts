@@ -61,6 +61,8 @@ describe('coind testnet', () => {
     ])
     expect(existsSync(join(directory, 'net/wallet.json'))).toBe(false)
     expect(printed).toContain('host2    full node  http://host2:8080  ')
+    expect(printed).toContain('  cd host0 && HOMEDIR=$PWD coind start\n')
+    expect(await run('--edit --output-dir net')).toContain('net/host0/config/genesis.json')
   })
 
   it('gives the operators that it makes coins for their fees', async () => {
@@ -91,7 +93,7 @@ describe('coind testnet', () => {
     expect(readFileSync(join(directory, 'net/join.env'), 'utf8')).toContain(`\nGENESIS_HASH=${hash}\n`)
     writeFileSync(join(directory, 'other.json'), JSON.stringify({ ...genesis, chain_id: 'x' }))
     await expect(run('--edit other.json --output-dir net')).rejects.toThrow(/other\.json|chain_id/)
-    await expect(run('--edit --output-dir elsewhere')).rejects.toThrow('cannot be read')
+    await expect(run('--edit --output-dir elsewhere')).rejects.toThrow('elsewhere holds no test network')
     mkdirSync(join(directory, 'net/node1/db'))
     await expect(run('--edit --output-dir net')).rejects.toThrow('has begun its chain')
   })
