@@ -4,10 +4,11 @@ import type { JsonContext } from '../../primitives/protoScalars.ts'
 import type { ModuleContext } from '../context.ts'
 import { afterDelegationModified, afterValidatorCreated, beforeDelegationCreated } from '../distribution/hooks.ts'
 import { afterValidatorBonded } from '../slashing/signingInfo.ts'
+import { Ed25519PubKey } from '../tx/publicKey.ts'
 import { type Delegation, putDelegation } from './delegations.ts'
 import { STAKING_PARAMS } from './params.ts'
 import { validatorFromSdk } from './sdkForms.ts'
-import { Ed25519PubKey, Params, SdkDelegation, SdkValidator } from './types.ts'
+import { Params, SdkDelegation, SdkValidator } from './types.ts'
 import {
   consensusAddressOf,
   getOperator,

@@ -18,6 +18,7 @@ import { areValidCoins, BASE_DENOM, Coin } from '../coin.ts'
 import type { ModuleContext } from '../context.ts'
 import { defineHandler, EMPTY_RESPONSE, type MessageHandler } from '../message.ts'
 import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
+import { Ed25519PubKey } from '../tx/publicKey.ts'
 import { updateParamsHandler } from '../updateParams.ts'
 import { sharesToGiveBack } from './changeDelegation.ts'
 import { beginRedelegate, cancelUnbonding, delegate, type StakeAmount, undelegate } from './delegatorActions.ts'
@@ -32,7 +33,7 @@ import {
   editValidator,
 } from './operatorActions.ts'
 import { setStakingParams, validateStakingParams } from './params.ts'
-import { CommissionRates, Description, Ed25519PubKey, Params } from './types.ts'
+import { CommissionRates, Description, Params } from './types.ts'
 import { getValidator } from './validators.ts'
 
 // Messages of cosmos/staking/v1beta1/tx.proto and their answers

@@ -1,13 +1,13 @@
 import { type Address, BECH32_OPERATOR, parseAddress, toBech32 } from '../../primitives/address.ts'
 import { truncate } from '../../primitives/decimal.ts'
 import { BASE_DENOM } from '../coin.ts'
+import { Ed25519PubKey } from '../tx/publicKey.ts'
 import type { Delegation } from './delegations.ts'
 import type { Redelegation } from './redelegations.ts'
 import { type SharePrice, tokensFromShares } from './shares.ts'
 import {
   BOND_STATUSES,
   type DelegationResponse,
-  Ed25519PubKey,
   type RedelegationResponse,
   type SdkUnbondingDelegation,
   type SdkValidator,

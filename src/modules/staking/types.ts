@@ -3,7 +3,6 @@ import type { Json } from '../../primitives/protoScalars.ts'
 import {
   any,
   bool,
-  bytes,
   decimal,
   defineMessage,
   duration,
@@ -30,9 +29,6 @@ export const BOND_STATUSES = {
   BOND_STATUS_UNBONDING: 2,
   BOND_STATUS_BONDED: 3,
 } as const
-
-/** cosmos.crypto.ed25519.PubKey */
-export const Ed25519PubKey = defineMessage('cosmos.crypto.ed25519.PubKey', { key: bytes(1) })
 
 export const Description = defineMessage('cosmos.staking.v1beta1.Description', {
   moniker: string(1),

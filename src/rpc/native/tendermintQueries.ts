@@ -1,5 +1,5 @@
 import { PageRequest, PageResponse } from '../../modules/pagination.ts'
-import { Ed25519PubKey } from '../../modules/staking/types.ts'
+import { Ed25519PubKey } from '../../modules/tx/publicKey.ts'
 import { EMPTY_BYTES } from '../../primitives/bytes.ts'
 import { bool, bytes, defineMessage, int64, message, repeated, string, uint32 } from '../../primitives/protoSchema.ts'
 import { latestValidators } from '../comet/consensus.ts'

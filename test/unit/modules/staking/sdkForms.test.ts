@@ -9,8 +9,9 @@ import {
   validatorFromSdk,
   validatorToSdk,
 } from '../../../../src/modules/staking/sdkForms.ts'
-import { Ed25519PubKey, SdkValidator } from '../../../../src/modules/staking/types.ts'
+import { SdkValidator } from '../../../../src/modules/staking/types.ts'
 import type { BondStatus, Validator } from '../../../../src/modules/staking/validators.ts'
+import { Ed25519PubKey } from '../../../../src/modules/tx/publicKey.ts'
 import { BECH32_OPERATOR, toBech32 } from '../../../../src/primitives/address.ts'
 import { decimalOf, ONE } from '../../../../src/primitives/decimal.ts'
 import { account, COIN } from '../stakingChain.ts'

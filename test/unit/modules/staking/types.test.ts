@@ -5,6 +5,7 @@ import { expect, it } from 'vitest'
 import * as messages from '../../../../src/modules/staking/messages.ts'
 import { STAKING_MESSAGES } from '../../../../src/modules/staking/messages.ts'
 import * as types from '../../../../src/modules/staking/types.ts'
+import { Ed25519PubKey } from '../../../../src/modules/tx/publicKey.ts'
 import { coin, count, decimals, expectSameWire, text, wireCase } from '../wireCases.ts'
 
 const any = fc.record({ typeUrl: text, value: fc.uint8Array({ minLength: 1 }) })
@@ -150,7 +151,7 @@ it('a rotation of a key has the wire format of the SDK', () => {
   const key = Uint8Array.from({ length: 32 }, (_, index) => index)
   const written = messages.MsgRotateConsPubKey.encode({
     validatorAddress: 'coinvaloper1gxa5mpjruyz65c2dfxd890k0nqwu66k9r8yjft',
-    newPubkey: { typeUrl: types.Ed25519PubKey.typeUrl, value: types.Ed25519PubKey.encode({ key }) },
+    newPubkey: { typeUrl: Ed25519PubKey.typeUrl, value: Ed25519PubKey.encode({ key }) },
   })
   expect(Buffer.from(written).toString('hex')).toBe(
     '0a32636f696e76616c6f70657231677861356d706a7275797a36356332646678643839306b306e71777536366b397238796a667412430a1d2f' +
