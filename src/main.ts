@@ -1,11 +1,10 @@
-import { mkdir } from 'node:fs/promises'
 import { dataPaths } from './app/dataDirectory.ts'
 import type { InitReport, RunningNode, StartOptions, SuperviseCommand } from './cli/ports.ts'
 import type { Config } from './config/config.ts'
 import { bytesToHex } from './primitives/bytes.ts'
 import { createStartServer } from './rpc/startServer.ts'
 import { createLogger } from './telemetry/logger.ts'
-import { loadOrCreateNodeKey, openHome } from './threads/openHome.ts'
+import { openHome } from './threads/openHome.ts'
 
 /**
  * Starts the node in the configured data directory; resolves when it serves its ports.
@@ -58,7 +57,6 @@ export async function initNode(config: Config, options: StartOptions): Promise<I
 
 /** The node ID that peers and /rpc/status show; the key is created when it is absent. */
 export async function showNodeId(config: Config): Promise<string> {
-  const paths = dataPaths(config.homedir)
-  await mkdir(paths.config, { recursive: true, mode: 0o700 })
-  return loadOrCreateNodeKey(paths).id
+  const { loadOrCreateNodeKey } = await import('./p2p/nodeKey.ts')
+  return loadOrCreateNodeKey(dataPaths(config.homedir).nodeKey).id
 }

@@ -12,10 +12,10 @@ import { createValidatorKey } from '../consensus/validatorKey.ts'
 import { createNodeKey } from '../p2p/nodeKey.ts'
 import { type Address, toBech32, toChecksumAddress } from '../primitives/address.ts'
 import { bytesToHex } from '../primitives/bytes.ts'
+import { ED25519_KEY_LENGTH } from '../primitives/ed25519.ts'
 import { publicKeyToAddress } from '../primitives/secp256k1.ts'
 import { writeFileDurably } from '../storage/writeFileDurably.ts'
 
-const ED25519_SEED_BYTES = 32
 const ACCOUNT_SEED_BYTES = 48
 
 export interface TestnetOptions {
@@ -190,8 +190,8 @@ function makeHome(
   const path = join(directory, place.name)
   const paths = dataPaths(path)
   mkdirSync(paths.config, { recursive: true, mode: 0o700 })
-  const { publicKey: consensusPublicKey } = createValidatorKey(paths.validatorKey, randomBytes(ED25519_SEED_BYTES))
-  const { id: nodeId } = createNodeKey(paths.nodeKey, randomBytes(ED25519_SEED_BYTES))
+  const { publicKey: consensusPublicKey } = createValidatorKey(paths.validatorKey, randomBytes(ED25519_KEY_LENGTH))
+  const { id: nodeId } = createNodeKey(paths.nodeKey, randomBytes(ED25519_KEY_LENGTH))
   const operator = hasOperator ? accountKey(randomBytes(ACCOUNT_SEED_BYTES)) : undefined
   if (operator !== undefined) {
     writeFileDurably(join(paths.config, 'operator_key.json'), formatAccountKey(operator), 0o600)

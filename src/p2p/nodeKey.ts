@@ -1,3 +1,6 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { z } from 'zod'
 import {
   privateKeyFromJSON,
@@ -7,7 +10,7 @@ import {
   writeKeyFile,
 } from '../consensus/keyFile.ts'
 import { bytesToHex } from '../primitives/bytes.ts'
-import { type Ed25519Key, ed25519Address, ed25519Key } from '../primitives/ed25519.ts'
+import { ED25519_KEY_LENGTH, type Ed25519Key, ed25519Address, ed25519Key } from '../primitives/ed25519.ts'
 
 /** The key that identifies a node in the network. */
 export interface NodeKey extends Ed25519Key {
@@ -36,6 +39,17 @@ export function createNodeKey(path: string, seed: Uint8Array): NodeKey {
   const key = withId(ed25519Key(seed))
   writeKeyFile(path, formatNodeKey(key))
   return key
+}
+
+/**
+ * The node's identity towards peers; it is made, with its directory, where there is no file.
+ * @throws ConfigError for a file that is malformed, or that other users may read
+ */
+export function loadOrCreateNodeKey(path: string): NodeKey {
+  const key = loadNodeKey(path)
+  if (key !== undefined) return key
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  return createNodeKey(path, randomBytes(ED25519_KEY_LENGTH))
 }
 
 /** The file's text, as CometBFT writes it. */

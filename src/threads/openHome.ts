@@ -30,8 +30,8 @@ import { type ConsensusKey, localKey } from '../consensus/consensusKey.ts'
 import { setLogAside } from '../consensus/setLogAside.ts'
 import { createValidatorKey, loadPublicKey, loadValidatorKey, type ValidatorKey } from '../consensus/validatorKey.ts'
 import { ValidatorKeys } from '../consensus/validatorKeys.ts'
-import { createNodeKey, loadNodeKey, type NodeKey } from '../p2p/nodeKey.ts'
-import { ed25519Address } from '../primitives/ed25519.ts'
+import { loadOrCreateNodeKey, type NodeKey } from '../p2p/nodeKey.ts'
+import { ED25519_KEY_LENGTH, ed25519Address } from '../primitives/ed25519.ts'
 import { damagedContents } from '../storage/damage.ts'
 import { Database } from '../storage/database.ts'
 import { START_BYTES, scrubTables, tableBytes } from '../storage/verifyFiles.ts'
@@ -40,9 +40,6 @@ import { genesisTimes } from '../sync/light/openLightClient.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { type Progress, startProgress } from '../telemetry/progress.ts'
 import { openSignerPort, type SignerPort } from './openSigner.ts'
-
-/** Bytes of an ed25519 seed. */
-const SEED_BYTES = 32
 
 /** What a conversion of the database is at, for the log. */
 const CONVERSION_STEPS = {
@@ -136,7 +133,7 @@ async function open(
     if (config.signer !== undefined && logger !== undefined) {
       mkdirSync(paths.config, { recursive: true, mode: 0o700 })
       const log = logger.child({ part: 'signer' })
-      signerPort = await openSignerPort(config.signer, config, paths, loadOrCreateNodeKey(paths), log, signal)
+      signerPort = await openSignerPort(config.signer, config, paths, loadOrCreateNodeKey(paths.nodeKey), log, signal)
     }
     const keyFile = keyFileOf(config, paths)
     const joined = needsGenesis(config, paths) ? await genesisToJoin(config, signal, logger) : undefined
@@ -171,7 +168,7 @@ async function open(
       ]),
       ownKey,
       signerPort,
-      nodeKey: loadOrCreateNodeKey(paths),
+      nodeKey: loadOrCreateNodeKey(paths.nodeKey),
     }
   } catch (error) {
     signerPort?.close()
@@ -190,7 +187,7 @@ function keyFileOf(config: Config, paths: DataPaths): ConsensusKeyFile {
   if (config.signer === undefined) {
     return {
       load: () => loadValidatorKey(paths.validatorKey)?.publicKey,
-      create: () => createValidatorKey(paths.validatorKey, randomBytes(SEED_BYTES)).publicKey,
+      create: () => createValidatorKey(paths.validatorKey, randomBytes(ED25519_KEY_LENGTH)).publicKey,
     }
   }
   const known = (): Uint8Array => {
@@ -296,11 +293,6 @@ function conversionProgress(database: string, logger: Pick<Logger, 'info'>) {
     progress?.update(at.share)
   }
   return { update, end: () => progress?.end(), hasBegun: () => step !== undefined }
-}
-
-/** This node's identity towards peers; created when the file is missing. */
-export function loadOrCreateNodeKey(paths: DataPaths): NodeKey {
-  return loadNodeKey(paths.nodeKey) ?? createNodeKey(paths.nodeKey, randomBytes(SEED_BYTES))
 }
 
 /** More than this is not read before a start: half a minute or so. */

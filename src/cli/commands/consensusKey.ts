@@ -5,11 +5,9 @@ import { ConfigError } from '../../config/configError.ts'
 import { createValidatorKey, loadPublicKey, loadValidatorKey } from '../../consensus/validatorKey.ts'
 import { Ed25519PubKey } from '../../modules/tx/publicKey.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
-import { ed25519Address } from '../../primitives/ed25519.ts'
+import { ED25519_KEY_LENGTH, ed25519Address } from '../../primitives/ed25519.ts'
 import { addConfigFlags, configOf } from '../configFlags.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
-
-const SEED_BYTES = 32
 
 /** `consensus-key`: the keys with which the node's validator signs, and the one to which it rotates. */
 export function addConsensusKey(program: Command, _node: NodeCommands, terminal: Terminal): void {
@@ -37,7 +35,7 @@ export function addConsensusKey(program: Command, _node: NodeCommands, terminal:
     if (loadValidatorKey(validatorKey) === undefined && loadPublicKey(signerPublicKey) === undefined) {
       throw new ConfigError(`${validatorKey} does not exist: there is no key to rotate from, run coind init first`)
     }
-    const { publicKey } = createValidatorKey(nextValidatorKey, randomBytes(SEED_BYTES))
+    const { publicKey } = createValidatorKey(nextValidatorKey, randomBytes(ED25519_KEY_LENGTH))
     terminal.print(`${describe(nextValidatorKey, publicKey)}
 Restart the node, so that it has both keys. Only then:
 

@@ -12,9 +12,10 @@ import { type Config, loadConfig } from '../../config/config.ts'
 import { ConfigError } from '../../config/configError.ts'
 import { VARIABLES } from '../../config/variables.ts'
 import { createValidatorKey, loadPublicKey, loadValidatorKey, type ValidatorKey } from '../../consensus/validatorKey.ts'
-import { createNodeKey, loadNodeKey, type NodeKey } from '../../p2p/nodeKey.ts'
+import { loadNodeKey, loadOrCreateNodeKey } from '../../p2p/nodeKey.ts'
 import { toBech32 } from '../../primitives/address.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
+import { ED25519_KEY_LENGTH } from '../../primitives/ed25519.ts'
 import type { Json } from '../../primitives/protoScalars.ts'
 import { writeFileDurably } from '../../storage/writeFileDurably.ts'
 import { addConfigFlags, configOf, configSources } from '../configFlags.ts'
@@ -38,7 +39,6 @@ import { parseAmount, readJsonFile } from '../tx/txCommand.ts'
  */
 
 const { network, chainId, evmChainId, homedir, moniker, externalP2pAddress } = VARIABLES
-const SEED_BYTES = 32
 const HOME_FLAGS = [homedir, network, chainId, evmChainId]
 
 export function addGenesis(program: Command, _node: NodeCommands, terminal: Terminal): void {
@@ -93,7 +93,7 @@ function addDraft(group: Command, terminal: Terminal): void {
     const paths = dataPaths(config.homedir)
     if (existsSync(paths.genesis)) throw new ConfigError(`${paths.genesis} exists already`)
     const genesis = createDraftGenesis({ chainId: config.chainId, genesisTimeMs: genesisTime ?? Date.now() })
-    const nodeKey = nodeKeyOf(paths)
+    const nodeKey = loadOrCreateNodeKey(paths.nodeKey)
     if (config.signer === undefined) validatorKeyOf(paths)
     writeGenesis(paths, genesis)
     terminal.print(`Created ${paths.genesis}\n  chain ID  ${config.chainId}\n  node ID   ${nodeKey.id}\n`)
@@ -177,7 +177,7 @@ function addGentx(group: Command, terminal: Terminal): void {
       const config = loadConfig(configSources(command, terminal, flags), terminal.homeDirectory)
       const paths = dataPaths(config.homedir)
       const genesis = readGenesisFile(paths.genesis, true)
-      const nodeId = options.nodeId ?? nodeKeyOf(paths).id
+      const nodeId = options.nodeId ?? loadOrCreateNodeKey(paths.nodeKey).id
       const pubkey = options.pubkey ?? Buffer.from(consensusKeyOf(config, paths)).toString('base64')
       const host = options.ip === undefined ? config.p2p.externalAddress : `${options.ip}:${options.p2pPort}`
       if (host === undefined) {
@@ -237,16 +237,10 @@ function readGentxs(directory: string, terminal: Terminal): readonly { readonly 
   return files.map((file) => ({ name: file, json: readJsonFile(file, terminal) as Json }))
 }
 
-/** The node's key, which is made where there is none. */
-function nodeKeyOf(paths: DataPaths): NodeKey {
-  mkdirSync(paths.config, { recursive: true, mode: 0o700 })
-  return loadNodeKey(paths.nodeKey) ?? createNodeKey(paths.nodeKey, randomBytes(SEED_BYTES))
-}
-
 /** The key of its validator, which is made where there is none. */
 function validatorKeyOf(paths: DataPaths): ValidatorKey {
   mkdirSync(paths.config, { recursive: true, mode: 0o700 })
-  return loadValidatorKey(paths.validatorKey) ?? createValidatorKey(paths.validatorKey, randomBytes(SEED_BYTES))
+  return loadValidatorKey(paths.validatorKey) ?? createValidatorKey(paths.validatorKey, randomBytes(ED25519_KEY_LENGTH))
 }
 
 /** The public key of its validator. @throws ConfigError when a remote signer has it, and has not connected yet */

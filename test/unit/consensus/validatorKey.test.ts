@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { ConfigError } from '../../../src/config/configError.ts'
 import { createValidatorKey, loadValidatorKey } from '../../../src/consensus/validatorKey.ts'
-import { createNodeKey, loadNodeKey } from '../../../src/p2p/nodeKey.ts'
+import { createNodeKey, loadNodeKey, loadOrCreateNodeKey } from '../../../src/p2p/nodeKey.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { loadVectors } from '../chain/consensus/goldenVectors.ts'
 import { removeDirectories, temporaryDirectory } from './temporaryDirectories.ts'
@@ -105,6 +105,13 @@ describe('node_key.json', () => {
     expect(readFileSync(path, 'utf8')).toBe(vector.nodeKey)
     expect(loadNodeKey(path)?.id).toBe(vector.nodeId)
     expect(statSync(path).mode & 0o777).toBe(0o600)
+  })
+
+  it('is made once, with its directory', () => {
+    const path = join(temporaryDirectory(), 'config', 'node_key.json')
+    const { id } = loadOrCreateNodeKey(path)
+    expect(loadOrCreateNodeKey(path).id).toBe(id)
+    expect(statSync(join(path, '..')).mode & 0o777).toBe(0o700)
   })
 
   it('that is malformed or open is refused', () => {
