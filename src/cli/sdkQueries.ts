@@ -93,18 +93,12 @@ export const SDK_QUERIES: readonly SdkQuery[] = [
   { command: 'evidence list', query: 'evidence all-evidence' },
   { command: 'tx', query: 'tx tx', arguments: ['hash'] },
   { command: 'txs', query: 'tx txs-event' },
-  {
-    command: 'comet-validator-set',
+  ...['comet-validator-set', 'tendermint-validator-set'].map((command) => ({
+    command,
     query: 'tendermint latest-validator-set',
     arguments: ['height?'],
     narrowed: 'tendermint validator-set-by-height',
-  },
-  {
-    command: 'tendermint-validator-set',
-    query: 'tendermint latest-validator-set',
-    arguments: ['height?'],
-    narrowed: 'tendermint validator-set-by-height',
-  },
+  })),
 ]
 
 /** Other names of groups of queries. */

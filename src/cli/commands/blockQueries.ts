@@ -5,12 +5,20 @@ import { addNodeOption, connectNode, type NodeClient, type NodeOptions } from '.
 import { addOutputOption, formatAnswer, type OutputOption } from '../output.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
 import { waitForBlock } from '../tx/waitForBlock.ts'
+import { wholeNumber } from '../wholeNumber.ts'
 
 /*
  * What is asked of a node's consensus, by CometBFT's RPC: its status, blocks, and the block of a transaction.
  */
 
 type Options = NodeOptions & OutputOption
+
+interface BlockSearch {
+  readonly query: string
+  readonly page: number
+  readonly limit: number
+  readonly order_by: string
+}
 
 export function addStatus(program: Command, _node: NodeCommands, terminal: Terminal): void {
   const command = program.command('status').description('Ask a node for its status: its height, whether it catches up')
@@ -25,9 +33,9 @@ export function addBlockQueries(root: Command, terminal: Terminal): void {
     addOutputOption(addNodeOption(root.command(name).description(description)))
 
   add('block', 'A block, by its height or hash (default: the newest)')
-    .argument('[block]', 'height, or hash')
+    .argument('[block]', 'height, or hash', readBlock)
     .addOption(new Option('--type <type>', 'what the argument is (default: as it looks)').choices(['height', 'hash']))
-    .action(async (block: string | undefined, options: Options & { readonly type?: 'height' | 'hash' }) => {
+    .action(async (block: NamedBlock | undefined, options: Options & { readonly type?: 'height' | 'hash' }) => {
       const client = connectNode(options, terminal)
       const height = await heightOf(block, options.type, client)
       const answer = await client.get(`/cosmos/base/tendermint/v1beta1/blocks/${height}`)
@@ -35,20 +43,20 @@ export function addBlockQueries(root: Command, terminal: Terminal): void {
     })
 
   add('block-results', 'What the transactions of a block did (default: the newest)')
-    .argument('[height]', 'height of the block')
-    .action(async (height: string | undefined, options: Options) => {
-      const params = height === undefined ? {} : { height: wholeNumber(height) }
+    .argument('[height]', 'height of the block', wholeNumber(1))
+    .action(async (height: number | undefined, options: Options) => {
+      const params = height === undefined ? {} : { height: String(height) }
       terminal.print(formatAnswer(await connectNode(options, terminal).comet('block_results', params), options))
     })
 
   add('blocks', 'Blocks by their events')
     .requiredOption('--query <query>', 'such as "block.height > 5"')
-    .option('--page <n>', 'number of the page', '1')
-    .option('--limit <n>', 'blocks of a page', '30')
+    .option('--page <n>', 'number of the page', wholeNumber(1), 1)
+    .option('--limit <n>', 'blocks of a page', wholeNumber(1), 30)
     .option('--order_by <order>', 'asc or desc', 'asc')
-    .action(async (options: Options & Readonly<Record<'query' | 'page' | 'limit' | 'order_by', string>>) => {
+    .action(async (options: Options & BlockSearch) => {
       const { query, page, limit, order_by } = options
-      const params = { query, page: wholeNumber(page), per_page: wholeNumber(limit), order_by }
+      const params = { query, page: String(page), per_page: String(limit), order_by }
       terminal.print(formatAnswer(await connectNode(options, terminal).comet('block_search', params), options))
     })
 
@@ -61,24 +69,25 @@ export function addBlockQueries(root: Command, terminal: Terminal): void {
     })
 }
 
-/** The height that a text means, or `latest`. */
+/** A block by its height, or by its hash: 64 hex digits. */
+type NamedBlock = { readonly height: number } | { readonly hash: string }
+
+function readBlock(text: string): NamedBlock {
+  const hash = /^(?:0x)?([0-9a-fA-F]{64})$/.exec(text)?.[1]
+  return hash === undefined ? { height: wholeNumber(1)(text) } : { hash }
+}
+
+/** The height of the block, or `latest`. @throws ConfigError when it is not of that type, or the node does not have it */
 async function heightOf(
-  block: string | undefined,
+  block: NamedBlock | undefined,
   type: 'height' | 'hash' | undefined,
   client: NodeClient,
 ): Promise<string> {
   if (block === undefined) return 'latest'
-  const hash = /^(?:0x)?([0-9a-fA-F]{64})$/.exec(block)?.[1]
-  if (type === 'height' || (type === undefined && hash === undefined)) return wholeNumber(block)
-  if (hash === undefined) throw new ConfigError(`${block} is not the hash of a block: expected 64 hex digits`)
-  const found = await client.comet('block_by_hash', { hash: Buffer.from(hash, 'hex').toString('base64') })
+  if (type !== undefined && !(type in block)) throw new ConfigError(`the block is not given by its ${type}`)
+  if ('height' in block) return String(block.height)
+  const found = await client.comet('block_by_hash', { hash: Buffer.from(block.hash, 'hex').toString('base64') })
   const { block: at } = found as { readonly block: { readonly header: { readonly height: string } } | null }
-  if (at === null) throw new ConfigError(`the node has no block ${block}`)
+  if (at === null) throw new ConfigError(`the node has no block ${block.hash}`)
   return at.header.height
-}
-
-/** @throws ConfigError when the text is not one */
-function wholeNumber(text: string): string {
-  if (/^[1-9][0-9]{0,14}$/.test(text)) return text
-  throw new ConfigError(`${text} is not a whole number from 1`)
 }

@@ -4,6 +4,7 @@ import { ConfigError } from '../../config/configError.ts'
 import { addConfigFlags, configOf } from '../configFlags.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
 import { abortOnStop, Interrupted, orInterrupted } from '../stopSignal.ts'
+import { wholeNumber } from '../wholeNumber.ts'
 
 interface ExportFlags {
   readonly out: string
@@ -20,11 +21,11 @@ export function addExport(program: Command, node: NodeCommands, terminal: Termin
     .description('Write blocks to a file, from a stopped node; or to a directory for web servers, from any')
     .requiredOption('--out <path>', 'file to write, or directory')
     .option('--directory', 'write a directory of files with a manifest; a later export adds the blocks since')
-    .option('--from <height>', 'first block (default: the oldest)', blockHeight)
+    .option('--from <height>', 'first block (default: the oldest)', wholeNumber(0))
     .option(
       '--to <height>',
       'last block (default: the newest; in a directory the last one that makes a multiple of 8,192 with block 0)',
-      blockHeight,
+      wholeNumber(0),
     )
   addMirrors(command)
   addConfigFlags(command).action(async (options: ExportFlags) => {
@@ -88,12 +89,4 @@ export function placeOf(text: string, { workingDirectory }: Pick<Terminal, 'work
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return resolve(workingDirectory, text)
   if (/^https?:/i.test(text) && URL.canParse(text)) return new URL(text)
   throw new ConfigError(`${text} is no address: it begins with http:// or https://, or is a path`)
-}
-
-/** A height of an option. @throws InvalidArgumentError, which commander shows with the option */
-export function blockHeight(text: string): number {
-  const height = Number(text)
-  if (!/^[0-9]+$/.test(text) || !Number.isSafeInteger(height))
-    throw new InvalidArgumentError('Expected a block height.')
-  return height
 }

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { addConfigFlags, configOf } from '../configFlags.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
 import { abortOnStop, Interrupted, unlessStopped } from '../stopSignal.ts'
-import { blockHeight } from './blocks.ts'
+import { wholeNumber } from '../wholeNumber.ts'
 
 interface RollbackFlags {
   readonly to: number
@@ -15,7 +15,7 @@ export function addRollback(program: Command, node: NodeCommands, terminal: Term
   const command = program
     .command('rollback')
     .description('Undo the newest blocks of a stopped node, which executes them again or gets them from its peers')
-    .requiredOption('--to <height>', 'block that becomes the newest', blockHeight)
+    .requiredOption('--to <height>', 'block that becomes the newest', wholeNumber(0))
     .option('--save <file>', 'first write the blocks above it to this file, for import')
   addConfigFlags(command).action(async ({ to: target, save }: RollbackFlags) => {
     const config = configOf(command, terminal)

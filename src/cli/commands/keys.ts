@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, Option } from 'commander'
 import { ConfigError } from '../../config/configError.ts'
 import { LegacyAminoPubKey, publicKeyToAny } from '../../modules/tx/publicKey.ts'
 import { keyOf } from '../../modules/tx/signTransaction.ts'
@@ -37,6 +37,7 @@ import { createMnemonic, keyOfMnemonic } from '../keys/mnemonic.ts'
 import { openSecret } from '../keys/signer.ts'
 import { formatYaml, OUTPUTS, type OutputOption } from '../output.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
+import { wholeNumber } from '../wholeNumber.ts'
 
 interface AddOptions extends KeystoreOptions, SecretOptions, FormOptions {
   readonly recover?: true
@@ -68,7 +69,7 @@ export function addKeys(program: Command, _node: NodeCommands, terminal: Termina
     .option('--no-backup', 'do not show the mnemonic')
     .option('--ledger', 'the key is on the Ledger that is connected')
     .option('--multisig <keys>', 'a multisig of these keys: names, with commas between them')
-    .option('--multisig-threshold <n>', 'signatures that the multisig needs', readThreshold, 1)
+    .option('--multisig-threshold <n>', 'signatures that the multisig needs', wholeNumber(1, MAX_MEMBERS), 1)
     .option('--nosort', 'keep the keys of the multisig in the order given, not in that of their addresses')
     .option('--pubkey <json>', 'only the public key is known: as keys show --pubkey prints it')
   addForm(addMnemonicOptions(create)).action(async (name: string, options: AddOptions) => {
@@ -228,12 +229,6 @@ function addForm(command: Command): Command {
   return command
     .option('--json', 'print JSON with all encodings of addresses')
     .addOption(new Option('-o, --output <form>', 'text, or the JSON of the SDK').choices(OUTPUTS).default('text'))
-}
-
-function readThreshold(text: string): number {
-  const threshold = /^\d{1,3}$/.test(text) ? Number(text) : 0
-  if (threshold >= 1 && threshold <= MAX_MEMBERS) return threshold
-  throw new InvalidArgumentError(`It may hold a whole number from 1 to ${MAX_MEMBERS}.`)
 }
 
 /** A key whose secret is elsewhere: on a Ledger, with the members of a multisig, or on another machine. */

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { BECH32_OPERATOR } from '../../primitives/address.ts'
 import type { NativeQuery, QueryTable } from '../../rpc/native/query.ts'
 import { addNodeOption, connectNode, type NodeOptions } from '../nodeClient.ts'
@@ -6,6 +6,7 @@ import { addOutputOption, formatAnswer, type OutputOption } from '../output.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
 import { ENUM_PREFIXES, SDK_GROUPS, SDK_QUERIES, type SdkQuery } from '../sdkQueries.ts'
 import { addSpelling } from '../spelling.ts'
+import { wholeNumber } from '../wholeNumber.ts'
 import { addBlockQueries } from './blockQueries.ts'
 
 /** Options of paged queries and the names that the gateway has for them. */
@@ -81,7 +82,9 @@ function addSpelled(
   if (entry.isPaged) for (const [flags, field, description] of PAGE_OPTIONS) addField(flags, field, description)
   // A query may have a field of that name itself.
   if (!fields.has('height')) {
-    command.addOption(new Option('--height <n>', 'state after this block (default: the newest)').argParser(readHeight))
+    command.addOption(
+      new Option('--height <n>', 'state after this block (default: the newest)').argParser(wholeNumber(1)),
+    )
   }
   addOutputOption(addNodeOption(command)).action(async () => {
     const options = command.opts<NodeOptions & OutputOption & Readonly<Record<string, unknown>>>()
@@ -126,11 +129,6 @@ function enumValue(field: string, value: string): string {
   if (prefix === undefined || /^\d*$/.test(value)) return value
   const name = value.toUpperCase().replaceAll('-', '_')
   return name.startsWith(prefix) ? name : `${prefix}${name}`
-}
-
-function readHeight(text: string): number {
-  if (!/^[1-9][0-9]{0,14}$/.test(text)) throw new InvalidArgumentError('It may hold the number of a block.')
-  return Number(text)
 }
 
 /** A query as a command: `coind query <group> <name> <arguments…>`. */

@@ -4,7 +4,8 @@ import { bytesToUpperHex } from '../../primitives/bytes.ts'
 import { addConfigFlags, configOf } from '../configFlags.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
 import { abortOnStop, orInterrupted } from '../stopSignal.ts'
-import { addMirrors, blockHeight, placeOf } from './blocks.ts'
+import { wholeNumber } from '../wholeNumber.ts'
+import { addMirrors, placeOf } from './blocks.ts'
 
 interface CreateFlags {
   readonly out: string
@@ -25,7 +26,7 @@ function addCreate(group: Command, node: NodeCommands, terminal: Terminal): void
     .command('create')
     .description('Make a snapshot, from which other nodes can start; the node may be running')
     .requiredOption('--out <directory>', 'directory to make, which must not exist')
-    .option('--height <height>', 'block after which the state is taken (default: 3 below the newest)', blockHeight)
+    .option('--height <height>', 'block after which the state is taken (default: 3 below the newest)', wholeNumber(0))
   addMirrors(command)
   addConfigFlags(command).action(async (options: CreateFlags) => {
     const config = configOf(command, terminal)

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { basename, resolve } from 'node:path'
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { loadConfig } from '../../config/config.ts'
 import { VARIABLES } from '../../config/variables.ts'
 import { addConfigFlags, configSources } from '../configFlags.ts'
 import { createTestnet, editTestnet, PORTS_A_NODE, type Testnet, type TestnetNode } from '../createTestnet.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
+import { wholeNumber } from '../wholeNumber.ts'
 
 interface Options {
   readonly validators: number
@@ -24,13 +25,13 @@ export function addTestnet(program: Command, _node: NodeCommands, terminal: Term
   const command = program
     .command('testnet')
     .description('Write the data directories of a new network of several nodes, and stop')
-    .option('--validators <n>', 'number of validators', integer(1, MAX_VALIDATORS), 4)
-    .option('--full-nodes <n>', 'number of further nodes without a vote', integer(0, MAX_FULL_NODES), 0)
+    .option('--validators <n>', 'number of validators', wholeNumber(1, MAX_VALIDATORS), 4)
+    .option('--full-nodes <n>', 'number of further nodes without a vote', wholeNumber(0, MAX_FULL_NODES), 0)
     .option('--output-dir <path>', 'directory to write, absent or empty', 'testnet')
     .option(
       '--starting-port <port>',
       `RPC port of the first node on this machine; its peer port is one higher, the next node's ${PORTS_A_NODE}`,
-      integer(1, MAX_STARTING_PORT),
+      wholeNumber(1, MAX_STARTING_PORT),
       26_600,
     )
     .option('--hostname-prefix <name>', 'each node has a host of its own, <name>0 and on, with the usual ports')
@@ -88,16 +89,8 @@ ${howToStart(nodes[0]!)}
 }
 
 function howToStart({ home, variables }: TestnetNode): string {
-  if (variables['HOMEDIR'] !== undefined)
-    return `Start each node with the variables in its .env:\n  cd ${home} && coind start`
+  const isHere = variables['HOMEDIR'] !== undefined
+  if (isHere) return `Start each node with the variables in its .env:\n  cd ${home} && coind start`
   return `Start each node on its host, with a copy of its directory and the variables in the .env of that:
   cd ${basename(home)} && HOMEDIR=$PWD coind start`
-}
-
-function integer(min: number, max: number): (text: string) => number {
-  return (text) => {
-    const value = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN
-    if (value >= min && value <= max) return value
-    throw new InvalidArgumentError(`It may hold a whole number from ${min} to ${max}.`)
-  }
 }

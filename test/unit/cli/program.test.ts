@@ -135,7 +135,10 @@ describe('coind', () => {
     ['supervise -- --homedir=/a', '--homedir=/a must stand before --: versions are kept there too'],
     ['start now', "too many arguments for 'start'. Expected 0 arguments but got 1."],
     ['export', "required option '--out <path>' not specified"],
-    ['export --out f --from -1', "option '--from <height>' argument '-1' is invalid. Expected a block height."],
+    [
+      'export --out f --from -1',
+      "option '--from <height>' argument '-1' is invalid. It may hold a whole number from 0.",
+    ],
     ['genesis hash missing.json', expect.stringMatching(/missing\.json cannot be read \(ENOENT\)$/)],
   ])('%s is answered with one line', async (args, line) => {
     const { code, errors, calls } = await run(args)

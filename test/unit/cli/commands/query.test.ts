@@ -84,6 +84,7 @@ describe('commands below coind query', () => {
     ['evm params', '/cosmos/evm/vm/v1/params'],
     ['comet latest-block', '/cosmos/base/tendermint/v1beta1/blocks/latest'],
     ['comet-validator-set 5', '/cosmos/base/tendermint/v1beta1/validatorsets/5'],
+    ['tendermint-validator-set', '/cosmos/base/tendermint/v1beta1/validatorsets/latest'],
     ['block', '/cosmos/base/tendermint/v1beta1/blocks/latest'],
     ['block --type=height 5', '/cosmos/base/tendermint/v1beta1/blocks/5'],
     [`block --type=hash ${'AB'.repeat(32)}`, '/cosmos/base/tendermint/v1beta1/blocks/9'],
@@ -102,6 +103,21 @@ describe('commands below coind query', () => {
       await new Promise((resolve) => server.close(resolve))
       expect({ errors, paths }).toEqual({ errors: [], paths: [path] })
     }
+  })
+
+  it.each([
+    ['block 0', "command-argument value '0' is invalid for argument 'block'. It may hold a whole number from 1."],
+    [
+      'block-results -- -1',
+      "command-argument value '-1' is invalid for argument 'height'. It may hold a whole number from 1.",
+    ],
+    ['blocks --query a=1 --page x', "option '--page <n>' argument 'x' is invalid. It may hold a whole number from 1."],
+    ['bank total --height 1e3', "option '--height <n>' argument '1e3' is invalid. It may hold a whole number from 1."],
+    ['block --type=hash 5', 'the block is not given by its hash'],
+    [`block --type=height ${'AB'.repeat(32)}`, 'the block is not given by its height'],
+  ])('coind query %s is refused', async (args, line) => {
+    const { code, errors } = await runInProcess('/', ['query', ...args.split(' ')])
+    expect({ code, errors }).toEqual({ code: 64, errors: [expect.stringContaining(line)] })
   })
 
   it.each([
