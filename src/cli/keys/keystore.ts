@@ -10,7 +10,7 @@ import { type Address, parseAddress } from '../../primitives/address.ts'
 import { bytesToHex, equalBytes } from '../../primitives/bytes.ts'
 import { type Json, type JsonContext, JsonFormError } from '../../primitives/protoScalars.ts'
 import { type AnyValue, anyCodec } from '../../primitives/protoSchema.ts'
-import { writeFileDurably } from '../../storage/writeFileDurably.ts'
+import { syncDirectory, writeFileDurably } from '../../storage/writeFileDurably.ts'
 
 /** What can sign for a key: the secret in its file, a Ledger, members of a multisig, or nothing that this machine knows of. */
 type KeyKind = 'local' | 'ledger' | 'multi' | 'offline'
@@ -190,9 +190,13 @@ export function openKeystore(directory: string, scryptRounds = SCRYPT_ROUNDS): K
     rename: (key, name) => {
       keystore.checkName(name)
       renameSync(pathOf(key), pathOf({ name }))
+      syncDirectory(directory)
     },
 
-    remove: (key) => rmSync(pathOf(key)),
+    remove: (key) => {
+      rmSync(pathOf(key))
+      syncDirectory(directory)
+    },
   }
 
   function checkNew({ name, address }: StoredKey): void {

@@ -1,4 +1,5 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import fs, { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DirectEthSecp256k1HdWallet } from '@cosmjs/proto-signing'
@@ -58,6 +59,13 @@ describe('a keystore', () => {
     await expect(keystore.add('../bob', other, 'correct horse')).rejects.toThrow('cannot name a key')
   })
 
+  it('has new names of keys, and that they are gone, on stable storage', async () => {
+    const keystore = openKeystore(directory, FEW_ROUNDS)
+    const key = await keystore.add('alice', KEY, 'correct horse')
+    expect(syncedNames(() => keystore.rename(key, 'bob'))).toEqual(['bob.json'])
+    expect(syncedNames(() => keystore.remove(keystore.find('bob')))).toEqual([])
+  })
+
   it('has the format of other wallets', async () => {
     const keystore = openKeystore(directory, FEW_ROUNDS)
     await keystore.add('alice', KEY, 'correct horse')
@@ -94,6 +102,26 @@ describe('a keystore', () => {
     expect(() => keystore.checkName('bob')).not.toThrow()
   })
 })
+
+/** The names that the keystore's directory has when it is synced last; undefined when it is not synced. */
+function syncedNames(act: () => void): readonly string[] | undefined {
+  const real = fs.fsyncSync
+  let names: readonly string[] | undefined
+  const replace = (fsyncSync: typeof real): void => {
+    Object.assign(fs, { fsyncSync })
+    syncBuiltinESMExports()
+  }
+  replace((file) => {
+    if (fs.fstatSync(file).ino === fs.statSync(directory).ino) names = fs.readdirSync(directory)
+    real(file)
+  })
+  try {
+    act()
+  } finally {
+    replace(real)
+  }
+  return names
+}
 
 describe('mnemonics', () => {
   it('give the keys that other wallets derive', async () => {
