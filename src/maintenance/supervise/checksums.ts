@@ -38,6 +38,7 @@ export function parseGivenChecksums(texts: readonly string[]): GivenChecksums {
  * The checksums that an archive may have: what the operator has given by a flag, and the plan's for this platform. Only where the plan has
  * none, a file as `sha256sum` writes it counts, which lies beside the archive: who fetched one wrong file may have fetched both from there.
  * @param info of the plan; undefined: there is no plan, as for the first version
+ * @returns also what the plan has for this platform when that is no SHA-256
  */
 export function acceptedChecksums(
   {
@@ -46,21 +47,25 @@ export function acceptedChecksums(
     checksumFile,
   }: { readonly given: string | undefined; readonly info: string | undefined; readonly checksumFile: string },
   platform: string,
-): readonly Checksum[] {
-  const found: Checksum[] = []
-  if (given !== undefined) found.push({ sha256: given, source: '--sha256' })
+): { readonly accepted: readonly Checksum[]; readonly unusable?: string } {
+  const accepted: Checksum[] = []
+  if (given !== undefined) accepted.push({ sha256: given, source: '--sha256' })
   const planned = info === undefined ? undefined : plannedChecksum(info, platform)
-  if (planned !== undefined) found.push({ sha256: planned, source: "the plan's info" })
-  else if (existsSync(checksumFile)) {
+  if (planned !== undefined) {
+    const [, sha256] = /^sha256:([0-9a-f]{64})$/i.exec(planned) ?? []
+    if (sha256 === undefined) return { accepted, unusable: planned }
+    accepted.push({ sha256: sha256.toLowerCase(), source: "the plan's info" })
+  } else if (existsSync(checksumFile)) {
     const [sha256 = ''] = readFileSync(checksumFile, 'utf8').trim().split(/\s/, 1)
-    if (SHA256.test(sha256)) found.push({ sha256: sha256.toLowerCase(), source: checksumFile })
+    if (SHA256.test(sha256)) accepted.push({ sha256: sha256.toLowerCase(), source: checksumFile })
   }
-  return found
+  return { accepted }
 }
 
 /**
- * The SHA-256 that a plan's info gives for a platform: `{"binaries":{"linux/amd64":"https://…?checksum=sha256:…"}}`, where `any` stands for
- * every platform (tools/cosmovisor of the SDK, UpgradeConfig). undefined: it gives none.
+ * The checksum that a plan's info gives for a platform, as it stands there, `sha256:…` where it is well-formed:
+ * `{"binaries":{"linux/amd64":"https://…?checksum=sha256:…"}}`, where `any` stands for every platform (tools/cosmovisor of the SDK,
+ * UpgradeConfig). undefined: it gives none.
  */
 export function plannedChecksum(info: string, platform: string): string | undefined {
   let parsed: { readonly binaries?: Readonly<Record<string, unknown>> | null } | null
@@ -77,7 +82,8 @@ export function plannedChecksum(info: string, platform: string): string | undefi
     : Object.hasOwn(binaries, 'any')
       ? binaries.any
       : undefined
-  if (typeof url !== 'string' || !URL.canParse(url)) return undefined
-  const [kind, sha256 = ''] = (new URL(url).searchParams.get('checksum') ?? '').split(':')
-  return kind === 'sha256' && SHA256.test(sha256) ? sha256.toLowerCase() : undefined
+  if (typeof url !== 'string') return undefined
+  // What makes no URL may have a checksum too.
+  const query = /\?([^#]*)/.exec(url)?.[1]
+  return new URLSearchParams(query).get('checksum') ?? undefined
 }

@@ -197,7 +197,13 @@ async function install(
   let wrong: string | undefined
   for (;;) {
     const checksumFile = `${archive}.sha256`
-    const accepted = acceptedChecksums({ given: checksums.get(name), info, checksumFile }, platform)
+    const { accepted, unusable } = acceptedChecksums({ given: checksums.get(name), info, checksumFile }, platform)
+    if (accepted.length === 0 && unusable !== undefined) {
+      throw new VersionRefused(
+        `the plan's info has the checksum ${JSON.stringify(unusable)} for ${platform}, and it must be sha256: and 64 hex digits. Compare ` +
+          `the checksum of ${archive} with that of its makers, and give it by --sha256 ${name}=…`,
+      )
+    }
     if (accepted.length === 0) {
       throw new VersionRefused(
         `nobody says which checksum ${archive} must have: the plan's info has none for ${platform}. Compare it with that of its makers, and ` +

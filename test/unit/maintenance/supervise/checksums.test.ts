@@ -18,14 +18,18 @@ describe("a plan's checksum", () => {
     {
       name: 'of this platform',
       info: infoOf({ 'linux/amd64': url(`sha256:${A}`), any: url(`sha256:${B}`) }),
-      found: A,
+      found: `sha256:${A}`,
     },
-    { name: 'of any', info: infoOf({ 'linux/arm64': url(`sha256:${A}`), any: url(`sha256:${B}`) }), found: B },
-    { name: 'in capital letters', info: infoOf({ any: url(`sha256:${A.toUpperCase()}`) }), found: A },
+    {
+      name: 'of any',
+      info: infoOf({ 'linux/arm64': url(`sha256:${A}`), any: url(`sha256:${B}`) }),
+      found: `sha256:${B}`,
+    },
+    { name: 'of what is no URL', info: infoOf({ any: `v2.tar.gz?checksum=sha256:${A}#x` }), found: `sha256:${A}` },
+    { name: 'in any form', info: infoOf({ any: url('md5:aa') }), found: 'md5:aa' },
+    { name: 'that is empty', info: infoOf({ any: url('') }), found: '' },
     { name: 'of another platform', info: infoOf({ 'linux/arm64': url(`sha256:${A}`) }), found: undefined },
-    { name: 'by another function', info: infoOf({ any: url(`md5:${'a'.repeat(32)}`) }), found: undefined },
-    { name: 'too short', info: infoOf({ any: url('sha256:aa') }), found: undefined },
-    { name: 'without a URL', info: infoOf({ any: `sha256:${A}` }), found: undefined },
+    { name: 'without a query', info: infoOf({ any: `sha256:${A}` }), found: undefined },
     { name: 'of a number', info: infoOf({ any: 5 }), found: undefined },
     { name: 'inherited', info: JSON.stringify({ binaries: {} }), found: undefined },
     { name: 'in no object', info: '[]', found: undefined },
@@ -55,17 +59,34 @@ describe('the checksums of an archive', () => {
   it.each<{ name: string; given: string | undefined; info: string | undefined; found: readonly string[] }>([
     { name: "are the plan's, not those of a file beside it", given: undefined, info: PLAN, found: [B] },
     { name: 'are the given one and the plan’s', given: A, info: PLAN, found: [A, B] },
+    {
+      name: 'may be in capital letters',
+      given: undefined,
+      info: infoOf({ any: url(`sha256:${B.toUpperCase()}`) }),
+      found: [B],
+    },
     { name: 'are in a file where the plan has none', given: undefined, info: 'see the forum', found: [C] },
     { name: 'are in a file for a first version', given: undefined, info: undefined, found: [C] },
   ])('$name', ({ given, info, found }) => {
-    const accepted = acceptedChecksums({ given, info, checksumFile }, 'linux/amd64')
+    const { accepted, unusable } = acceptedChecksums({ given, info, checksumFile }, 'linux/amd64')
+    expect(unusable).toBeUndefined()
     expect(accepted.map(({ sha256 }) => sha256)).toEqual(found)
   })
 
   it('are none where nobody says one', () => {
     const absent = { given: undefined, info: '', checksumFile: join(directory, 'absent') }
-    expect(acceptedChecksums(absent, 'linux/amd64')).toEqual([])
+    expect(acceptedChecksums(absent, 'linux/amd64')).toEqual({ accepted: [] })
   })
+
+  it.each(['', A, 'sha256:aa', `sha256:${A}a`, `sha256:${'g'.repeat(64)}`, `md5:${'a'.repeat(32)}`, `sha512:${A}${A}`])(
+    'are not in a file where the plan has %j, only given',
+    (unusable) => {
+      const plan = { info: infoOf({ any: url(unusable) }), checksumFile }
+      expect(acceptedChecksums({ ...plan, given: undefined }, 'linux/amd64')).toEqual({ accepted: [], unusable })
+      const { accepted } = acceptedChecksums({ ...plan, given: A }, 'linux/amd64')
+      expect(accepted.map(({ sha256 }) => sha256)).toEqual([A])
+    },
+  )
 
   it('are given as NAME=HEX', () => {
     expect(parseGivenChecksums([`v2=${A.toUpperCase()}`, `v3=${B}`])).toEqual(

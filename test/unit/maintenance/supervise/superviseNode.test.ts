@@ -233,8 +233,14 @@ describe('an archive', () => {
     expect(current()).toBe('genesis')
   })
 
-  it.each<{ name: string; plan: string; archive?: Buffer; problem: RegExp }>([
+  it.each<{ name: string; plan: string; archive?: Buffer; problem: RegExp; beside?: string }>([
     { name: 'without a checksum', plan: '', problem: /nobody says which checksum .*--sha256 v2=/ },
+    {
+      name: 'with a checksum that is none, and a file that has its own,',
+      plan: JSON.stringify({ binaries: { any: 'https://example.org/coind.tar.gz?checksum=sha256:abc' } }),
+      problem: /the plan's info has the checksum "sha256:abc" for .*64 hex digits.*--sha256 v2=/,
+      beside: `${sha256Of(V2)}  v2.tar.gz\n`,
+    },
     {
       name: 'with a link',
       plan: 'own',
@@ -249,12 +255,14 @@ describe('an archive', () => {
       archive: gzipSync(tarArchive([entry('bin/coind', 'text')], 0)),
       problem: /no program bin\/coind/,
     },
-  ])('$name is refused', async ({ plan, archive = V2, problem }) => {
+  ])('$name is refused', async ({ plan, archive = V2, problem, beside }) => {
     begin(askFor('v2', plan === 'own' ? planInfo(archive) : plan))
-    putArchive(homedir, 'v2', archive)
+    const path = putArchive(homedir, 'v2', archive)
+    if (beside !== undefined) writeFileSync(`${path}.sha256`, beside)
+    const files = versionFiles()
     await expect(run()).rejects.toMatchObject({ name: 'VersionRefused', message: expect.stringMatching(problem) })
     expect(current()).toBe('genesis')
-    expect(versionFiles()).toEqual(['current', 'genesis', 'genesis.tar.gz', 'lock', 'v2.tar.gz'])
+    expect(versionFiles()).toEqual([...files, 'current', 'genesis', 'lock'].toSorted())
   })
 
   it.each(['..', '.', '', 'a/b', '../../etc', 'v 2', 'v2~', 'current', 'lock', 'v2.tar.gz', 'ü', 'a'.repeat(65)])(
