@@ -5,6 +5,7 @@ import { govInvariants } from '../modules/gov/state.ts'
 import { slashingInvariants } from '../modules/slashing/invariants.ts'
 import { stakingInvariants } from '../modules/staking/invariants.ts'
 import { getValidator, lastPowers } from '../modules/staking/validators.ts'
+import { vestingInvariants } from '../modules/vesting/invariants.ts'
 import { bytesToHex } from '../primitives/bytes.ts'
 import { Journal } from '../state/journal.ts'
 import type { NodeView } from '../state/view.ts'
@@ -24,6 +25,7 @@ const MODULE_INVARIANTS: readonly ((context: ReadContext) => Iterable<string>)[]
   distributionInvariants,
   slashingInvariants,
   govInvariants,
+  vestingInvariants,
 ]
 
 /** Checks the whole state of the newest block: every account, validator, delegation, deposit and signing record. */

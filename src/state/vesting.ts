@@ -115,18 +115,30 @@ const FILTERED_FROM = 12
 /**
  * Whether an account may be a vesting one. The filter (a Bloom filter with four bits an address) spares all other accounts a look-up: of them
  * some 0.5 % have one with 5,000 vesting accounts. It never misses a vesting account.
+ * @param filter value of {@link VESTING_FILTER_KEY}
  */
-function mayVest(filter: Uint8Array, address: Address): boolean {
+export function mayVest(filter: Uint8Array, address: Address): boolean {
   for (let i = FILTERED_FROM; i < address.length; i += 2) {
     if ((filter[(address[i]! << 5) | (address[i + 1]! >> 3)]! & (1 << (address[i + 1]! & 7))) === 0) return false
   }
   return true
 }
 
+/** Changes the filter by a vesting account more. */
 function addToFilter(filter: Uint8Array, address: Address): void {
   for (let i = FILTERED_FROM; i < address.length; i += 2) {
     filter[(address[i]! << 5) | (address[i + 1]! >> 3)]! |= 1 << (address[i + 1]! & 7)
   }
+  const count = bytesToBigInt(filter.subarray(FILTER_BYTES)) + 1n
+  filter.set(bigIntToBytes(count, COUNT_BYTES), FILTER_BYTES)
+}
+
+/** The filter of exactly these vesting accounts; undefined: of none. */
+export function vestingFilterOf(addresses: readonly Address[]): Uint8Array | undefined {
+  if (addresses.length === 0) return undefined
+  const filter = new Uint8Array(FILTER_BYTES + COUNT_BYTES)
+  for (const address of addresses) addToFilter(filter, address)
+  return filter
 }
 
 /** Whether the entry is the schedule of an account. */
@@ -140,7 +152,17 @@ export function hasSchedule(native: Pick<NativeStore, 'get'>, address: Address):
 
 export function getSchedule(native: Pick<NativeStore, 'get'>, address: Address): VestingSchedule | undefined {
   const value = native.get(concatBytes(SCHEDULES, address))
-  if (value === undefined) return undefined
+  return value && scheduleIn(value)
+}
+
+/** The schedules of all vesting accounts, in order of their addresses. */
+export function* allSchedules(
+  native: Pick<NativeStore, 'range'>,
+): IterableIterator<readonly [address: Address, schedule: VestingSchedule]> {
+  for (const [key, value] of native.range(SCHEDULES)) yield [key.subarray(SCHEDULES.length), scheduleIn(value)]
+}
+
+function scheduleIn(value: Uint8Array): VestingSchedule {
   const { releases, ...schedule } = Schedule.decode(value)
   return { ...schedule, periods: unpackReleases(schedule.startTime, releases) }
 }
@@ -154,8 +176,6 @@ export function putSchedule(
   native.set(concatBytes(SCHEDULES, address), Schedule.encode(storedOf(schedule)))
   const filter = native.get(VESTING_FILTER_KEY)?.slice() ?? new Uint8Array(FILTER_BYTES + COUNT_BYTES)
   addToFilter(filter, address)
-  const count = bytesToBigInt(filter.subarray(FILTER_BYTES)) + 1n
-  filter.set(bigIntToBytes(count, COUNT_BYTES), FILTER_BYTES)
   native.set(VESTING_FILTER_KEY, filter)
 }
 
@@ -166,6 +186,13 @@ function storedOf({ periods, ...schedule }: VestingSchedule): StoredSchedule {
 export function getDelegated(native: Pick<NativeStore, 'get'>, address: Address): DelegatedCoins {
   const value = native.get(concatBytes(DELEGATED, address))
   return value === undefined ? NOTHING_DELEGATED : Delegated.decode(value)
+}
+
+/** What accounts have delegated that have any of it, in order of their addresses. */
+export function* allDelegated(
+  native: Pick<NativeStore, 'range'>,
+): IterableIterator<readonly [address: Address, delegated: DelegatedCoins]> {
+  for (const [key, value] of native.range(DELEGATED)) yield [key.subarray(DELEGATED.length), Delegated.decode(value)]
 }
 
 export function putDelegated(

@@ -100,7 +100,9 @@ export function addDebug(program: Command, node: NodeCommands, terminal: Termina
   const debug = program.command('debug').description('Look into a data directory')
   const command = debug
     .command('invariants')
-    .description('Check supply, pools, delegations, rewards and deposits in the newest state; the node may be running')
+    .description(
+      'Check supply, pools, delegations, rewards, deposits and vesting in the newest state; the node may be running',
+    )
   addConfigFlags(command).action(async () => {
     const config = configOf(command, terminal)
     const { height, accounts, problems } = await node.checkInvariants(config)

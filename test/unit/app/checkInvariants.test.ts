@@ -5,9 +5,11 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { checkInvariants, type InvariantReport } from '../../../src/app/checkInvariants.ts'
 import { copyDatabase } from '../../../src/app/copyDatabase.ts'
 import { MsgSend } from '../../../src/modules/bank/messages.ts'
+import { MsgCreateVestingAccount } from '../../../src/modules/vesting/types.ts'
 import { toBech32 } from '../../../src/primitives/address.ts'
 import { hexToBytes } from '../../../src/primitives/bytes.ts'
-import { accountKey, decodeAccount, encodeAccount } from '../../../src/state/flatState.ts'
+import { accountKey, decodeAccount, encodeAccount, nativeKey } from '../../../src/state/flatState.ts'
+import { VESTING_FILTER_KEY, vestingFilterOf } from '../../../src/state/vesting.ts'
 import { createViewCaches, openView } from '../../../src/state/view.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
 import { Database } from '../../../src/storage/database.ts'
@@ -79,6 +81,21 @@ it.each([1n, -1n])('finds %i acoin that came from nowhere or went there', async 
     await copy.write(batch, { sync: false })
   })
   expect(report.problems).toEqual([expect.stringMatching(/^bank: the supply is \d+acoin, all balances are \d+acoin$/)])
+})
+
+it('finds that the locked coins of a vesting account could leave', async () => {
+  const toAddress = toBech32(new Uint8Array(20).fill(9))
+  const amount = [{ denom: 'acoin', amount: 5n }]
+  const message = { fromAddress: toBech32(WALLET), toAddress, amount, endTime: 2_000_000_000n }
+  const signer = { privateKey: hexToBytes(WALLET_KEY), sequence: 0 }
+  await chain.produce([signTestTransaction({ messages: [anyOf(MsgCreateVestingAccount, message)], signers: [signer] })])
+  expect((await checkCopy()).problems).toEqual([])
+  const { problems } = await checkCopy(async (copy) => {
+    const batch = new WriteBatch()
+    batch.put(nativeKey(VESTING_FILTER_KEY), vestingFilterOf([WALLET])!)
+    await copy.write(batch, { sync: false })
+  })
+  expect(problems).toEqual([`vesting account ${toAddress} is not in the filter: nothing of it is locked`])
 })
 
 it('is of the right number of accounts', async () => {

@@ -13,6 +13,7 @@ import {
 } from '../../../../src/modules/staking/delegatorActions.ts'
 import { slash } from '../../../../src/modules/staking/slash.ts'
 import { getUnbonding } from '../../../../src/modules/staking/unbonding.ts'
+import { vestingInvariants } from '../../../../src/modules/vesting/invariants.ts'
 import { nativeToken } from '../../../../src/precompiles/nativeToken.ts'
 import { precompileTable } from '../../../../src/precompiles/registry.ts'
 import { staking } from '../../../../src/precompiles/staking/staking.ts'
@@ -120,6 +121,8 @@ class Pair {
     this.model = new VestingModel(given)
     putSchedule(this.world.native, HOLDER, scheduleOf(given, this.model.original))
     mint(this.world, HOLDER, this.model.original)
+    // It has signed what it delegates.
+    this.world.setNonce(HOLDER, 1n)
     this.chain.begin()
     this.world.setTime(this.now)
   }
@@ -281,6 +284,7 @@ class Pair {
       vesting: model.delegatedVesting,
       free: model.delegatedFree,
     })
+    expect(vestingInvariants(this.chain.context)).toEqual([])
   }
 }
 
