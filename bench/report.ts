@@ -26,9 +26,11 @@ type Column = ReadonlyMap<string, number>
 export class Report {
   readonly #lines = new Map<string, Line>()
 
+  /** @throws Error (a bug) when a name has two units */
   add(target: string, rows: readonly Row[]): void {
     for (const { name, unit, value, note } of rows) {
       const line = this.#lines.get(name) ?? { unit, byTarget: new Map<string, number[]>() }
+      if (line.unit !== unit) throw new Error(`${name} is in ${line.unit}, and in ${unit}`)
       this.#lines.set(name, line)
       line.byTarget.set(target, [...(line.byTarget.get(target) ?? []), value])
       console.log(`${target.padEnd(17)} ${name}: ${format(value)} ${unit}${note === undefined ? '' : `   [${note}]`}`)

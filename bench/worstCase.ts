@@ -1,11 +1,7 @@
 /**
  * Looks for the contract that executes the least gas a second, under Osaka's rules, on a state in LevelDB: loops of every
  * opcode with its costliest operands, calls, creations, precompiles, and programs that a random search finds. Each program
- * fills transactions (2^24 gas each). Times are of this thread's processor, so other load hardly changes them.
- *
- *   node bench/worstCase.ts [--engine wasm|reference] [--parts opcodes,memory,state,calls,creation,precompiles,native,search]
- *     [--only text] [--seconds 0.3] [--home DIR] [--accounts 200000] [--slots 200000] [--contracts 4096]
- *     [--search-seconds 60] [--seed 1] [--without EXP,MULMOD] [--index-traces]
+ * fills transactions (2^24 gas each). Times are of this thread's processor, so other load hardly changes them. `--help` lists the flags.
  */
 import { parseArgs } from 'node:util'
 import { callPrograms } from './worstCase/callPrograms.ts'
@@ -22,10 +18,27 @@ import { statePrograms } from './worstCase/statePrograms.ts'
 import { createMeasure, type Measure, TRANSACTION_GAS } from './worstCase/testBed.ts'
 import { openTestState } from './worstCase/testState.ts'
 
+const PARTS = 'opcodes,memory,state,calls,creation,precompiles,native,search'
+const HELP = `node bench/worstCase.ts [flags]
+  --engine wasm         or reference
+  --parts a,b           of ${PARTS} (all)
+  --only text           only programs whose names contain it
+  --seconds 0.3         that each program is measured
+  --home DIR            keeps the state there, and takes it from there when it exists
+  --accounts 200000     of the state
+  --slots 200000
+  --contracts 4096
+  --search-seconds 60   of the part search
+  --seed 1              of its random programs
+  --without EXP,MULMOD  opcodes that they do not use
+  --index-traces        with what INDEX_TRACES collects
+`
+
 const { values: flags } = parseArgs({
   options: {
+    help: { type: 'boolean', default: false },
     engine: { type: 'string', default: 'wasm' },
-    parts: { type: 'string', default: 'opcodes,memory,state,calls,creation,precompiles,native,search' },
+    parts: { type: 'string', default: PARTS },
     only: { type: 'string', default: '' },
     seconds: { type: 'string', default: '0.3' },
     home: { type: 'string' },
@@ -38,9 +51,13 @@ const { values: flags } = parseArgs({
     'index-traces': { type: 'boolean', default: false },
   },
 })
+if (flags.help) {
+  console.log(HELP)
+  process.exit()
+}
 const contracts = Number(flags.contracts)
 
-const PARTS: Readonly<Record<string, () => readonly Program[]>> = {
+const PROGRAMS: Readonly<Record<string, () => readonly Program[]>> = {
   opcodes: opcodePrograms,
   memory: memoryPrograms,
   state: statePrograms,
@@ -97,7 +114,7 @@ const measure = createMeasure(state.store, await engineNamed(flags.engine), flag
 const warmUpEnds = performance.now() + WARM_UP_MS
 while (performance.now() < warmUpEnds) for (const program of opcodePrograms()) await measure(program, TRIAL_GAS, 1)
 const results: Result[] = []
-for (const [name, programs] of Object.entries(PARTS)) {
+for (const [name, programs] of Object.entries(PROGRAMS)) {
   if (!flags.parts.split(',').includes(name)) continue
   for (const program of programs()) {
     if (!program.name.includes(flags.only)) continue

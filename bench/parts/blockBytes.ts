@@ -145,7 +145,7 @@ async function answer(url: string, label: string, method: string, params: unknow
   const refusal = text.length < 1_000 ? /"message":"([^"]*)"/.exec(text)?.[1] : undefined
   const note = refusal === undefined ? {} : { note: refusal }
   return [
-    { name: `${label}: ${method}`, unit: 'MB', value: text.length / 1e6, ...note },
-    { name: `${label}: ${method}`, unit: 'ms', value: ms },
+    { name: `${label}: bytes of ${method}`, unit: 'MB', value: text.length / 1e6, ...note },
+    { name: `${label}: time of ${method}`, unit: 'ms', value: ms },
   ]
 }
