@@ -6,9 +6,10 @@ import type { SignedEntry } from '../../src/consensus/walEntry.ts'
 import { readSegment } from '../../src/consensus/walSegment.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
 
-/** What a validator's key has signed, over the whole life of a chain. */
+/** What a validator has signed, with one key or several, over the whole life of a chain. */
 export class SignedMessages {
   readonly #blocks = new Map<string, string>()
+  readonly #heights = new Map<string, Set<number>>()
 
   get size(): number {
     return this.#blocks.size
@@ -19,8 +20,13 @@ export class SignedMessages {
     return this.#blocks.get(`precommit ${height}/0`)
   }
 
+  /** Heights whose votes the key with this address has signed. @param address 20 bytes */
+  heightsOf(address: Uint8Array): ReadonlySet<number> {
+    return this.#heights.get(bytesToHex(address)) ?? new Set()
+  }
+
   /**
-   * Adds what the write-ahead log of a node that does not run holds.
+   * Adds what the write-ahead log of a node holds, which may be running.
    * @throws Error when two different messages of one height, round and kind are signed
    */
   addFrom(homedir: string): void {
@@ -42,5 +48,8 @@ export class SignedMessages {
     const known = this.#blocks.get(key)
     if (known !== undefined && known !== block) throw new Error(`${key} is signed for ${known} and for ${block}`)
     this.#blocks.set(key, block)
+    if (entry.kind !== 'vote') return
+    const address = bytesToHex(entry.vote.validatorAddress)
+    this.#heights.set(address, (this.#heights.get(address) ?? new Set()).add(height))
   }
 }

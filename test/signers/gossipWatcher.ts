@@ -10,6 +10,8 @@ export interface GossipWatcher {
   readonly count: number
   /** steps for which one validator has made two different signatures */
   readonly contradictions: readonly string[]
+  /** heights of which a vote of the validator has left it. @param address of its key, 20 bytes */
+  heightsOf(address: Uint8Array): ReadonlySet<number>
   close(): Promise<void>
 }
 
@@ -21,6 +23,7 @@ export async function watchGossip(
   /** by validator, height, round and step: sign bytes and signature */
   const seen = new Map<string, string>()
   const contradictions: string[] = []
+  const heights = new Map<string, Set<number>>()
   const record = (step: string, signBytes: Uint8Array, signature: Uint8Array): void => {
     const text = `${bytesToHex(signBytes)} ${bytesToHex(signature)}`
     const known = seen.get(step)
@@ -41,6 +44,8 @@ export async function watchGossip(
           const validator = bytesToHex(vote.validatorAddress)
           const step = `${validator} ${vote.height}/${vote.round}/${vote.type}`
           record(step, voteSignBytes(chainId, vote), vote.signature)
+          const known = heights.get(validator) ?? new Set()
+          heights.set(validator, known.add(vote.height))
         } else if (message.kind === 'proposal') {
           const { proposal } = message
           const step = `proposal ${proposal.height}/${proposal.round}`
@@ -54,6 +59,7 @@ export async function watchGossip(
       return seen.size
     },
     contradictions,
+    heightsOf: (address) => heights.get(bytesToHex(address)) ?? new Set(),
     close: () => node.close(),
   }
 }
