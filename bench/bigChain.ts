@@ -1,28 +1,33 @@
 /**
  * Makes the data directory of a chain with a large state and many blocks (`makeBigChain` says what is true in it), and prints how
- * long it took. A node of the testnet's chain ID opens it: `NETWORK=testnet HOMEDIR=DIR coind start`.
- *
- *   node bench/bigChain.ts --home DIR [--accounts 2000000] [--slots 1000000] [--delegations 10000] [--blocks 1000000]
- *                          [--validators 50] [--signers 1]
+ * long it took. A node of the testnet's chain ID opens it: `NETWORK=testnet HOMEDIR=DIR coind start`. `--help` lists the flags.
  */
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { dataPaths } from '../src/app/dataDirectory.ts'
 import { bytesToHex } from '../src/primitives/bytes.ts'
 import { makeBigChain } from './bigChain/makeBigChain.ts'
+import { readFlags } from './flags.ts'
 
 const number = (value: string) => ({ type: 'string', default: value }) as const
-const { values } = parseArgs({
-  options: {
-    home: { type: 'string' },
-    accounts: number('2000000'),
-    slots: number('1000000'),
-    delegations: number('10000'),
-    blocks: number('1000000'),
-    validators: number('50'),
-    signers: number('1'),
-  },
+const HELP = `node bench/bigChain.ts [flags]
+  --home DIR            to be made
+  --accounts 2000000
+  --slots 1000000
+  --delegations 10000
+  --blocks 1000000
+  --validators 50
+  --signers 1           validators that sign each block
+`
+
+const values = readFlags(HELP, {
+  home: { type: 'string' },
+  accounts: number('2000000'),
+  slots: number('1000000'),
+  delegations: number('10000'),
+  blocks: number('1000000'),
+  validators: number('50'),
+  signers: number('1'),
 })
 if (values.home === undefined) throw new Error('--home DIR is missing: the directory to be made')
 

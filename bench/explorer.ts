@@ -3,11 +3,11 @@
  * how fast it answers from a big index. It prints and asserts nothing about speed. `--help` lists the flags; docs/benchmarks.md says what
  * the parts measure.
  */
-import { parseArgs } from 'node:util'
 import { measureCatchUp } from './explorer/catchUp.ts'
 import { measureLag } from './explorer/lag.ts'
 import { measurePages } from './explorer/pages.ts'
 import { makePlace, type Place } from './explorer/runExplorer.ts'
+import { readFlags } from './flags.ts'
 import { Report, type Row } from './report.ts'
 
 const PARTS = ['catch-up', 'lag', 'pages']
@@ -29,28 +29,21 @@ const HELP = `node bench/explorer.ts [flags]
                       for its Node.js, for example --cpu-prof
 `
 
-const { values: flags } = parseArgs({
-  options: {
-    help: { type: 'boolean', default: false },
-    parts: { type: 'string', default: PARTS.join(',') },
-    postgres: { type: 'boolean', default: false },
-    database: { type: 'string' },
-    empty: { type: 'string', default: '2000' },
-    blocks: { type: 'string', default: '200' },
-    transfers: { type: 'string', default: '40000' },
-    rate: { type: 'string', default: '500' },
-    seconds: { type: 'string', default: '60' },
-    index: { type: 'string' },
-    'index-transfers': { type: 'string', default: '10000000' },
-    requests: { type: 'string', default: '200' },
-    only: { type: 'string', default: '' },
-    'explorer-flags': { type: 'string', default: '' },
-  },
+const flags = readFlags(HELP, {
+  parts: { type: 'string', default: PARTS.join(',') },
+  postgres: { type: 'boolean', default: false },
+  database: { type: 'string' },
+  empty: { type: 'string', default: '2000' },
+  blocks: { type: 'string', default: '200' },
+  transfers: { type: 'string', default: '40000' },
+  rate: { type: 'string', default: '500' },
+  seconds: { type: 'string', default: '60' },
+  index: { type: 'string' },
+  'index-transfers': { type: 'string', default: '10000000' },
+  requests: { type: 'string', default: '200' },
+  only: { type: 'string', default: '' },
+  'explorer-flags': { type: 'string', default: '' },
 })
-if (flags.help) {
-  console.log(HELP)
-  process.exit()
-}
 const explorerFlags = flags['explorer-flags'].split(' ').filter(Boolean)
 const isPostgres = flags.postgres || flags.database !== undefined
 const report = new Report()

@@ -1,21 +1,25 @@
 /**
  * Gas of work a second in each of Ethereum's precompiles, with the worst of many inputs. The best of some rounds,
- * or the CPU time of all where that is less; on a machine that does other work too the speeds are too low. Asserts nothing.
- *
- *   node bench/precompiles.ts [--only text] [--fork osaka] [--rounds 5] [--all]
+ * or the CPU time of all where that is less; on a machine that does other work too the speeds are too low. Asserts nothing. `--help` lists the
+ * flags.
  */
-import { parseArgs } from 'node:util'
 import { HARDFORKS, type Hardfork } from '../src/chain/hardfork.ts'
 import { runStandardPrecompile } from '../src/evm/standard/runStandardPrecompile.ts'
+import { readFlags } from './flags.ts'
 import { modexpInputs, type PrecompileInput, precompileInputs } from './precompileInputs.ts'
 
-const { values: flags } = parseArgs({
-  options: {
-    only: { type: 'string', default: '' },
-    fork: { type: 'string', default: 'osaka' },
-    rounds: { type: 'string', default: '5' },
-    all: { type: 'boolean', default: false },
-  },
+const HELP = `node bench/precompiles.ts [flags]
+  --only text           only precompiles whose names contain it
+  --fork osaka          whose prices count
+  --rounds 5
+  --all                 prints all inputs, not the worst alone
+`
+
+const flags = readFlags(HELP, {
+  only: { type: 'string', default: '' },
+  fork: { type: 'string', default: 'osaka' },
+  rounds: { type: 'string', default: '5' },
+  all: { type: 'boolean', default: false },
 })
 const osaka = HARDFORKS.find((name) => name === flags.fork)
 if (osaka === undefined) throw new Error(`there is no fork ${flags.fork}`)

@@ -4,15 +4,11 @@
  * that moves blocks to segments and drops bodies and headers, as in a node. Then it computes from a chain of 1 and of 50 validators what
  * such a node takes with the evidence age of a default genesis.
  *
- *   node bench/prunedNode.ts [--home DIR] [--blocks 2000000] [--every 100000] [--history 50000] [--pruning 1000] [--evidence 100000]
- *                            [--sample 24576]
- *
- * A block takes about a millisecond of processor time: 2 million take half an hour on an idle machine. DIR is made, and stays.
+ * A block takes about a millisecond of processor time: 2 million take half an hour on an idle machine. `--help` lists the flags.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { createPruner } from '../src/app/pruner.ts'
 import type { ChainConfig } from '../src/chain/chainConfig.ts'
 import type { Genesis } from '../src/chain/genesisSchema.ts'
@@ -25,18 +21,27 @@ import type { Database, WritableDatabase } from '../src/storage/database.ts'
 import { columnBytes, directoryBytes } from '../src/storage/diskBytes.ts'
 import { segmentsDirectory } from '../src/storage/segmentFile.ts'
 import { makeBigChain, type Upkeep } from './bigChain/makeBigChain.ts'
+import { readFlags } from './flags.ts'
 
 const number = (value: string) => ({ type: 'string', default: value }) as const
-const { values } = parseArgs({
-  options: {
-    home: { type: 'string' },
-    blocks: number('2000000'),
-    every: number('100000'),
-    history: number('50000'),
-    pruning: number('1000'),
-    evidence: number('100000'),
-    sample: number('24576'),
-  },
+const HELP = `node bench/prunedNode.ts [flags]
+  --home DIR            is made, and stays (a temporary one)
+  --blocks 2000000
+  --every 100000        blocks after which the bytes are printed
+  --history 50000       BLOCK_HISTORY
+  --pruning 1000        PRUNING
+  --evidence 100000     age of evidence in blocks
+  --sample 24576        blocks of the chains from which is computed what a default genesis takes
+`
+
+const values = readFlags(HELP, {
+  home: { type: 'string' },
+  blocks: number('2000000'),
+  every: number('100000'),
+  history: number('50000'),
+  pruning: number('1000'),
+  evidence: number('100000'),
+  sample: number('24576'),
 })
 const [blocks, every, blockHistory, pruning, evidenceBlocks, sample] = [
   values.blocks,

@@ -1,10 +1,7 @@
 /**
  * What a snapshot of a large state costs, on this machine alone: made by a running node, then restored by two others, from a static web
  * server and from the node as a peer. Prints times, bytes a second, memory, and the intervals of blocks meanwhile; at the end it compares
- * what was restored with the source.
- *
- *   node bench/bigChain.ts --home DIR       # once
- *   node bench/restore.ts --home DIR [--proofs 1000]
+ * what was restored with the source. `--help` lists the flags.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
@@ -13,20 +10,23 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { dataPaths } from '../src/app/dataDirectory.ts'
 import { readStateHead } from '../src/state/head.ts'
 import { proofAt } from '../src/state/proof.ts'
 import { Column, columnKey, prefixEnd } from '../src/storage/columns.ts'
 import { Database } from '../src/storage/database.ts'
+import { readFlags } from './flags.ts'
 
 const LAUNCHER = new URL('../bin/coind.js', import.meta.url).pathname
 const INTERVAL = 100
 const ADDRESS_BYTES = 20
 
-const { values } = parseArgs({
-  options: { home: { type: 'string' }, proofs: { type: 'string', default: '1000' } },
-})
+const HELP = `node bench/restore.ts [flags]
+  --home DIR            that bench/bigChain.ts has made
+  --proofs 1000         random ones that are compared with the source
+`
+
+const values = readFlags(HELP, { home: { type: 'string' }, proofs: { type: 'string', default: '1000' } })
 if (values.home === undefined) throw new Error('--home DIR is missing: the directory that bench/bigChain.ts has made')
 const home = values.home
 

@@ -2,10 +2,10 @@
  * Measures a node through its public RPC beside anvil in the same run: `npm run bench -- [flags]`. It prints and asserts
  * nothing about speed. `--help` lists the flags; docs/benchmarks.md says what the parts measure.
  */
-import { parseArgs } from 'node:util'
 import { DEFAULT_BLOCK_GAS_LIMIT } from '../src/chain/genesisConstants.ts'
 import { deployContract } from './contracts/deploy.ts'
 import { deployToken, endow, NATIVE_TOKEN } from './contracts/token.ts'
+import { readFlags } from './flags.ts'
 import type { Account } from './load/sign.ts'
 import { residentMegabytes } from './measure/processUsage.ts'
 import { benchAccounts, fund, giveTokens } from './parts/accounts.ts'
@@ -108,44 +108,37 @@ const HELP = `npm run bench -- [flags]
   --node-flags="…"     for coind's Node.js, for example --cpu-prof
 `
 
-const { values: flags } = parseArgs({
-  options: {
-    help: { type: 'boolean', default: false },
-    parts: { type: 'string', default: PARTS.join(',') },
-    targets: { type: 'string' },
-    loads: { type: 'string', default: '20000/200,100000/20000' },
-    'in-flight': { type: 'string', default: '200' },
-    pipeline: { type: 'string', default: '10' },
-    reads: { type: 'string', default: '20000' },
-    'slot-transactions': { type: 'string', default: '10000' },
-    'idle-seconds': { type: 'string', default: '60' },
-    'memory-transfers': { type: 'string', default: '100000' },
-    'memory-read-seconds': { type: 'string', default: '60' },
-    'memory-mixed-minutes': { type: 'string', default: '0' },
-    'empty-validators': { type: 'string', default: '1,4' },
-    'empty-seconds': { type: 'string', default: '60' },
-    repeat: { type: 'string', default: '1' },
-    json: { type: 'string' },
-    compare: { type: 'string' },
-    'evm-gas': { type: 'string', default: '30000000' },
-    'evm-rounds': { type: 'string', default: '5' },
-    'evm-only': { type: 'string', default: '' },
-    'worst-gas': { type: 'string', default: '100000000' },
-    worst: { type: 'string', default: WORST_PROGRAMS.join(';') },
-    'worst-transactions': { type: 'string', default: '60' },
-    'bytes-only': { type: 'string', default: '' },
-    'worst-validators': { type: 'string', default: '4' },
-    validators: { type: 'string', default: '1,4,16' },
-    'network-blocks': { type: 'string', default: '150' },
-    'join-blocks': { type: 'string', default: '4000/1000' },
-    'join-transfers': { type: 'string', default: '200000' },
-    'node-flags': { type: 'string', default: '' },
-  },
+const flags = readFlags(HELP, {
+  parts: { type: 'string', default: PARTS.join(',') },
+  targets: { type: 'string' },
+  loads: { type: 'string', default: '20000/200,100000/20000' },
+  'in-flight': { type: 'string', default: '200' },
+  pipeline: { type: 'string', default: '10' },
+  reads: { type: 'string', default: '20000' },
+  'slot-transactions': { type: 'string', default: '10000' },
+  'idle-seconds': { type: 'string', default: '60' },
+  'memory-transfers': { type: 'string', default: '100000' },
+  'memory-read-seconds': { type: 'string', default: '60' },
+  'memory-mixed-minutes': { type: 'string', default: '0' },
+  'empty-validators': { type: 'string', default: '1,4' },
+  'empty-seconds': { type: 'string', default: '60' },
+  repeat: { type: 'string', default: '1' },
+  json: { type: 'string' },
+  compare: { type: 'string' },
+  'evm-gas': { type: 'string', default: '30000000' },
+  'evm-rounds': { type: 'string', default: '5' },
+  'evm-only': { type: 'string', default: '' },
+  'worst-gas': { type: 'string', default: '100000000' },
+  worst: { type: 'string', default: WORST_PROGRAMS.join(';') },
+  'worst-transactions': { type: 'string', default: '60' },
+  'bytes-only': { type: 'string', default: '' },
+  'worst-validators': { type: 'string', default: '4' },
+  validators: { type: 'string', default: '1,4,16' },
+  'network-blocks': { type: 'string', default: '150' },
+  'join-blocks': { type: 'string', default: '4000/1000' },
+  'join-transfers': { type: 'string', default: '200000' },
+  'node-flags': { type: 'string', default: '' },
 })
-if (flags.help) {
-  console.log(HELP)
-  process.exit()
-}
 const nodeFlags = flags['node-flags'].split(' ').filter(Boolean)
 const targetNames = (flags.targets ?? 'coind,anvil').split(',')
 const parts = new Set(flags.parts.split(','))

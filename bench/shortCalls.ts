@@ -2,10 +2,8 @@
  * How long a socket thread is busy with one attempt of `eth_call` (src/rpc/eth/shortCalls.ts): each program of the search for the worst
  * contract, endless as they are, until the attempt is dropped. Prints the longest, in milliseconds of the clock: median and most of 30.
  * The state is in LevelDB, and what a program reads is new to its caches.
- *
- *   node bench/shortCalls.ts [--only text] [--rows 20]
+ * `--help` lists the flags.
  */
-import { parseArgs } from 'node:util'
 import { loadEvmModule } from '../src/evm/engines/wasm/evmModule.ts'
 import { createShortRuns } from '../src/evm/engines/wasm/wasmEngine.ts'
 import { createPrecompileGas } from '../src/evm/precompileGas.ts'
@@ -14,6 +12,7 @@ import { nativeToken } from '../src/precompiles/nativeToken.ts'
 import { bigIntToBytes, bytesKey } from '../src/primitives/bytes.ts'
 import { SHORT_CALL_LIMITS } from '../src/rpc/eth/shortCalls.ts'
 import { Journal } from '../src/state/journal.ts'
+import { readFlags } from './flags.ts'
 import { callPrograms } from './worstCase/callPrograms.ts'
 import { creationPrograms } from './worstCase/creationPrograms.ts'
 import { memoryPrograms } from './worstCase/memoryPrograms.ts'
@@ -24,9 +23,12 @@ import { statePrograms } from './worstCase/statePrograms.ts'
 import { BLOCK } from './worstCase/testBed.ts'
 import { HOARDER, openTestState } from './worstCase/testState.ts'
 
-const { values: flags } = parseArgs({
-  options: { only: { type: 'string', default: '' }, rows: { type: 'string', default: '20' } },
-})
+const HELP = `node bench/shortCalls.ts [flags]
+  --only text           only programs whose names contain it
+  --rows 20             of the table
+`
+
+const flags = readFlags(HELP, { only: { type: 'string', default: '' }, rows: { type: 'string', default: '20' } })
 const SIZE = { accounts: 20_000, slots: 20_000, contracts: 512 }
 const TRIES = 30
 const RICH = 10n ** 24n

@@ -3,7 +3,8 @@
  * opcode with its costliest operands, calls, creations, precompiles, and programs that a random search finds. Each program
  * fills transactions (2^24 gas each). Times are of this thread's processor, so other load hardly changes them. `--help` lists the flags.
  */
-import { parseArgs } from 'node:util'
+
+import { readFlags } from './flags.ts'
 import { callPrograms } from './worstCase/callPrograms.ts'
 import { creationPrograms } from './worstCase/creationPrograms.ts'
 import { engineNamed } from './worstCase/engines.ts'
@@ -34,27 +35,20 @@ const HELP = `node bench/worstCase.ts [flags]
   --index-traces        with what INDEX_TRACES collects
 `
 
-const { values: flags } = parseArgs({
-  options: {
-    help: { type: 'boolean', default: false },
-    engine: { type: 'string', default: 'wasm' },
-    parts: { type: 'string', default: PARTS },
-    only: { type: 'string', default: '' },
-    seconds: { type: 'string', default: '0.3' },
-    home: { type: 'string' },
-    accounts: { type: 'string', default: '200000' },
-    slots: { type: 'string', default: '200000' },
-    contracts: { type: 'string', default: '4096' },
-    'search-seconds': { type: 'string', default: '60' },
-    seed: { type: 'string', default: '1' },
-    without: { type: 'string', default: '' },
-    'index-traces': { type: 'boolean', default: false },
-  },
+const flags = readFlags(HELP, {
+  engine: { type: 'string', default: 'wasm' },
+  parts: { type: 'string', default: PARTS },
+  only: { type: 'string', default: '' },
+  seconds: { type: 'string', default: '0.3' },
+  home: { type: 'string' },
+  accounts: { type: 'string', default: '200000' },
+  slots: { type: 'string', default: '200000' },
+  contracts: { type: 'string', default: '4096' },
+  'search-seconds': { type: 'string', default: '60' },
+  seed: { type: 'string', default: '1' },
+  without: { type: 'string', default: '' },
+  'index-traces': { type: 'boolean', default: false },
 })
-if (flags.help) {
-  console.log(HELP)
-  process.exit()
-}
 const contracts = Number(flags.contracts)
 
 const PROGRAMS: Readonly<Record<string, () => readonly Program[]>> = {
