@@ -1,6 +1,6 @@
 // CALL, CALLCODE, DELEGATECALL and STATICCALL: a frame is pushed and the loop goes on in it, or the call ends at once.
 import {
-  accessAccount, accessAddress, accessCost, accountsChanged, codeOfAccount, currentAccount, isPrecompile,
+  WARM_ACCESS, accessAccount, accessAddress, accessCost, accountsChanged, codeOfAccount, currentAccount, isPrecompile,
   spendableOf,
 } from './accounts'
 import { clearReturnData, returnData, returnLength } from './buffer'
@@ -85,6 +85,8 @@ export function callOpcode(kind: u32): u32 {
   const value = hasValue ? sp - 2 * WORD : zero
   const carriesValue = hasValue && !isZero(value)
   if (kind === OP_CALL && carriesValue && load<u32>(caller, IS_STATIC) !== 0) return failCall(WRITE_PROTECTION)
+  // As in geth, which charges this before it looks at the memory: a range that is too large is another failure.
+  if (load<i64>(caller, GAS) < WARM_ACCESS) return failCall(OUT_OF_GAS)
   const ranges = hasValue ? sp - 3 * WORD : sp - 2 * WORD
   const inputLength = saturatedU64(ranges - WORD)
   const outputLength = saturatedU64(ranges - 3 * WORD)

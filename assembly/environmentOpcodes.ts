@@ -1,7 +1,7 @@
 // Opcodes of the yellow paper's groups "environmental information" and "block information": what they read of the frame, the
 // transaction, the block and of accounts. Those with a price of their own take the gas and give what is left, or -1 with the
 // failure set.
-import { accessAccount, accessCost, codeOfAccount, currentAccount } from './accounts'
+import { WARM_ACCESS, accessAccount, accessCost, codeOfAccount, currentAccount } from './accounts'
 import { returnLength } from './buffer'
 import {
   ENV_BASE_FEE, ENV_BLOB_BASE_FEE, ENV_BLOB_HASHES, ENV_BLOB_HASH_COUNT, ENV_CHAIN_ID, ENV_COINBASE, ENV_GAS_LIMIT,
@@ -105,6 +105,8 @@ export function extCodeHash(sp: usize, gas: i64): i64 {
 }
 
 export function extCodeCopy(frame: usize, sp: usize, gas: i64): i64 {
+  // As in geth, which charges this before it looks at the memory: a range that is too large is another failure.
+  if (gas < WARM_ACCESS) return fail(OUT_OF_GAS)
   const length = saturatedU64(sp - 3 * WORD)
   gas = expandMemory(frame, rangeEnd(saturatedU64(sp - WORD), length), gas)
   if (gas < 0) return -1

@@ -49,7 +49,7 @@ export const probePrecompile: StatefulPrecompile = {
         if (!isStatic) world.setStorage(PROBE_ADDRESS, slot, caller)
         return { status: 'failure', output: EMPTY_BYTES, gasUsed: GAS, failure: 'probe failed' }
       default:
-        return success(data.slice(0, 200), BigInt(data.length) * 300n)
+        return success(data.slice(0, 200), GAS + BigInt(data.length) * 300n)
     }
   },
 }

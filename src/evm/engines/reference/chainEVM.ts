@@ -137,7 +137,8 @@ export class ChainEVM extends EVM {
     }
     let code = world.getCode(bytes)
     const target = this.common.isActivatedEIP(7702) ? delegationTarget(code) : undefined
-    if (target !== undefined) code = world.getCode(target)
+    // A stateful precompile has a byte of code, so that contracts find some at its address.
+    if (target !== undefined) code = precompiles.has(bytesKey(target)) ? EMPTY_BYTES : world.getCode(target)
     message.code = code
     message.isCompiled = false
   }

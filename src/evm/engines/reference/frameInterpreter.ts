@@ -99,6 +99,11 @@ export class FrameInterpreter extends Stock {
     return 0n
   }
 
+  #noteUnpriced(state: FrameState, opcode: number, fee: bigint): void {
+    const isUnpriced = state.gasLeft < constantGas(opcode, fee, this.common.isActivatedEIP(2929))
+    if (isUnpriced) recordUnpriced(state)
+  }
+
   async #loop(state: FrameState, code: Uint8Array): Promise<void> {
     const { common, pause } = this
     const table = this._evm['_opcodeMap']
@@ -122,7 +127,10 @@ export class FrameInterpreter extends Stock {
           const dynamic = gasHandler(state, gas, common)
           gas = typeof dynamic === 'bigint' ? dynamic : await dynamic
         } catch (error) {
-          if (stepping && error instanceof EVMError) await this._runStepHook(gas, state.gasLeft, memoryWords)
+          if (error instanceof EVMError) {
+            this.#noteUnpriced(state, opcode, opcodeInfo.feeBigInt)
+            if (stepping) await this._runStepHook(gas, state.gasLeft, memoryWords)
+          }
           throw error
         }
       }
@@ -131,8 +139,7 @@ export class FrameInterpreter extends Stock {
       if (fault !== undefined) throw new EVMError(fault)
       if (opcodeInfo.isInvalid) throw new EVMError('invalid opcode')
       if (state.gasLeft < gas) {
-        const constant = constantGas(opcode, opcodeInfo.feeBigInt, common.isActivatedEIP(2929))
-        if (state.gasLeft < constant) recordUnpriced(state)
+        this.#noteUnpriced(state, opcode, opcodeInfo.feeBigInt)
         state.gasLeft = 0n
         throw new EVMError('out of gas')
       }

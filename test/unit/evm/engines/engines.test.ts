@@ -250,6 +250,17 @@ describe.each(ENGINES)('the $name engine', (engine) => {
       expect((await run(stateWith(`0x${code}`), { fork })).failure).toBe(failure)
     })
 
+    // geth charges the price of a warm access before it looks at the memory.
+    it.each<[string, string, bigint]>([
+      ['EXTCODECOPY', '5f195f5f5f3c', 11n],
+      ['CALL', '5f5f5f195f5f5f5ff1', 17n],
+      ['STATICCALL', '5f5f5f195f5f5ffa', 15n],
+    ])('%s with a length that overflows, and with too little gas to look', async (_name, code, pushes) => {
+      const failureWith = async (gas: bigint) =>
+        (await run(stateWith(`0x${code}`), {}, { gasLimit: 21_000n + pushes + gas })).failure
+      expect([await failureWith(99n), await failureWith(100n)]).toEqual(['out of gas', 'gas uint64 overflow'])
+    })
+
     it.each<[string, string, string]>([
       ['code that begins with 0xef', '60ef5f5360015ff3', 'invalid code: must not begin with 0xef'],
       ['code that is too long', '6160015ff3', 'max code size exceeded'],
