@@ -13,12 +13,15 @@ const IN_LONG_RUN =
     ? []
     : [
         'test/crash/blockFiles.test.ts',
+        'test/crash/catchUp.test.ts',
         'test/crash/prunedNode.test.ts',
+        'test/crash/restoreSteps.test.ts',
         'test/e2e/explorer/verifyTools.test.ts',
         'test/e2e/network/keyRotation.test.ts',
         'test/e2e/network/partitionsAndCopies.test.ts',
         'test/e2e/network/slowLinks.test.ts',
         'test/e2e/network/upgrade.test.ts',
+        'test/e2e/snapshots.test.ts',
       ]
 
 const USE_BUNDLE = 'test/useBundle.ts'

@@ -88,6 +88,8 @@ const TESTS: readonly LongTest[] = [
     command: node('test/e2e/network/sentries.ts', '--seconds', runs(60)),
     missing: namespacesMissing,
   },
+  // Says itself when there are no signers to run.
+  { name: 'signers', command: node('test/signers/main.ts', '--blocks', runs(1000), '--kills', runs(10)) },
   { name: 'docker', command: node('scripts/dockerTest.ts'), missing: dockerMissing },
 ]
 

@@ -5,10 +5,10 @@ import { type Mode, randomRun } from './randomRun.ts'
 
 /** A slice of what `npm run test:sim-full` runs, with other seeds; there the large networks have 50 validators. */
 const SLICES: readonly { readonly validators: number; readonly mode: Mode; readonly seeds: number }[] = [
-  { validators: 4, mode: 'liveness', seeds: runs(20) },
-  { validators: 4, mode: 'safety', seeds: runs(10) },
-  { validators: 7, mode: 'liveness', seeds: runs(8) },
-  { validators: 7, mode: 'safety', seeds: runs(4) },
+  { validators: 4, mode: 'liveness', seeds: runs(14) },
+  { validators: 4, mode: 'safety', seeds: runs(7) },
+  { validators: 7, mode: 'liveness', seeds: runs(5) },
+  { validators: 7, mode: 'safety', seeds: runs(3) },
   { validators: 20, mode: 'liveness', seeds: runs(1) },
 ]
 const FIRST_SEED = firstSeed(1_000_000)

@@ -50,7 +50,7 @@ beforeAll(async () => {
       node.start(index < SNAPSHOT_MAKERS ? { SNAPSHOT_INTERVAL: String(SNAPSHOT_INTERVAL) } : {}),
     ),
   )
-  transfers = startTransfers(network.validators, 400)
+  transfers = startTransfers(network.validators, 100)
   seed = network.seed
   fifth = network.nodes[4]!
   key = loadValidatorKey(dataPaths(fifth.home).validatorKey)!
