@@ -7,9 +7,8 @@ import { join } from 'node:path'
 import { dataPaths } from '../src/app/dataDirectory.ts'
 import { bytesToHex } from '../src/primitives/bytes.ts'
 import { makeBigChain } from './bigChain/makeBigChain.ts'
-import { readFlags } from './flags.ts'
+import { numberFlag, readFlags } from './flags.ts'
 
-const number = (value: string) => ({ type: 'string', default: value }) as const
 const HELP = `node bench/bigChain.ts [flags]
   --home DIR            to be made
   --accounts 2000000
@@ -22,12 +21,12 @@ const HELP = `node bench/bigChain.ts [flags]
 
 const values = readFlags(HELP, {
   home: { type: 'string' },
-  accounts: number('2000000'),
-  slots: number('1000000'),
-  delegations: number('10000'),
-  blocks: number('1000000'),
-  validators: number('50'),
-  signers: number('1'),
+  accounts: numberFlag('2000000'),
+  slots: numberFlag('1000000'),
+  delegations: numberFlag('10000'),
+  blocks: numberFlag('1000000'),
+  validators: numberFlag('50'),
+  signers: numberFlag('1'),
 })
 if (values.home === undefined) throw new Error('--home DIR is missing: the directory to be made')
 

@@ -21,9 +21,8 @@ import type { Database, WritableDatabase } from '../src/storage/database.ts'
 import { columnBytes, directoryBytes } from '../src/storage/diskBytes.ts'
 import { segmentsDirectory } from '../src/storage/segmentFile.ts'
 import { makeBigChain, type Upkeep } from './bigChain/makeBigChain.ts'
-import { readFlags } from './flags.ts'
+import { numberFlag, readFlags } from './flags.ts'
 
-const number = (value: string) => ({ type: 'string', default: value }) as const
 const HELP = `node bench/prunedNode.ts [flags]
   --home DIR            is made, and stays (a temporary one)
   --blocks 2000000
@@ -36,12 +35,12 @@ const HELP = `node bench/prunedNode.ts [flags]
 
 const values = readFlags(HELP, {
   home: { type: 'string' },
-  blocks: number('2000000'),
-  every: number('100000'),
-  history: number('50000'),
-  pruning: number('1000'),
-  evidence: number('100000'),
-  sample: number('24576'),
+  blocks: numberFlag('2000000'),
+  every: numberFlag('100000'),
+  history: numberFlag('50000'),
+  pruning: numberFlag('1000'),
+  evidence: numberFlag('100000'),
+  sample: numberFlag('24576'),
 })
 const [blocks, every, blockHistory, pruning, evidenceBlocks, sample] = [
   values.blocks,

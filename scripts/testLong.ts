@@ -2,6 +2,7 @@ import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { namespacesMissing } from '../test/e2e/network/namespaces.ts'
+import { signersMissing } from '../test/signers/realSigners.ts'
 
 /**
  * Runs the tests that take long, one after another, on seeds that nobody has run before, and prints a table of them at the end.
@@ -88,8 +89,11 @@ const TESTS: readonly LongTest[] = [
     command: node('test/e2e/network/sentries.ts', '--seconds', runs(60)),
     missing: namespacesMissing,
   },
-  // Says itself when there are no signers to run.
-  { name: 'signers', command: node('test/signers/main.ts', '--blocks', runs(1000), '--kills', runs(10)) },
+  {
+    name: 'signers',
+    command: node('test/signers/main.ts', '--blocks', runs(1000), '--kills', runs(10)),
+    missing: signersMissing,
+  },
   { name: 'docker', command: node('scripts/dockerTest.ts'), missing: dockerMissing },
 ]
 

@@ -19,7 +19,7 @@ import {
 } from '../e2e/network/localNetwork.ts'
 import { freePort } from '../e2e/startNode.ts'
 import { watchGossip } from './gossipWatcher.ts'
-import { createPrivValServer, createTmkms, findProgram, type RealSigner } from './realSigners.ts'
+import { createPrivValServer, createTmkms, findSigners, type RealSigner, signersMissing } from './realSigners.ts'
 
 const { values: flags } = parseArgs({
   options: {
@@ -31,12 +31,12 @@ const { values: flags } = parseArgs({
 const blocks = Number(flags.blocks)
 const kills = Number(flags.kills)
 
-const tmkms = findProgram('TMKMS', 'tmkms')
-const privValServer = findProgram('PRIV_VALIDATOR_SERVER', 'priv_val_server')
-if (tmkms === undefined || privValServer === undefined) {
-  console.log('skipped: it needs tmkms and priv_val_server, in PATH or named by TMKMS and PRIV_VALIDATOR_SERVER')
+const programs = findSigners()
+if (programs === undefined) {
+  console.log(`skipped: ${signersMissing()}`)
   process.exit()
 }
+const { tmkms, privValServer } = programs
 
 interface CommitAnswer {
   readonly signed_header: {
@@ -54,8 +54,8 @@ async function makeSigners(network: LocalNetwork): Promise<readonly RealSigner[]
       const keyFile = join(network.directory, `key-${index}.json`)
       renameSync(dataPaths(home).validatorKey, keyFile)
       const options = { keyFile, directory, chainId: network.chainId, port: await freePort() }
-      if (index % 2 === 0) return createTmkms(tmkms!, options)
-      return createPrivValServer(privValServer!, options, index === 1 ? 'tcp' : 'unix')
+      if (index % 2 === 0) return createTmkms(tmkms, options)
+      return createPrivValServer(privValServer, options, index === 1 ? 'tcp' : 'unix')
     }),
   )
 }

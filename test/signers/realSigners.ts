@@ -25,8 +25,21 @@ interface SignerOptions {
   readonly port: number
 }
 
+/** The paths of both programs; undefined: one is not there. */
+export function findSigners(): { readonly tmkms: string; readonly privValServer: string } | undefined {
+  const tmkms = findProgram('TMKMS', 'tmkms')
+  const privValServer = findProgram('PRIV_VALIDATOR_SERVER', 'priv_val_server')
+  return tmkms === undefined || privValServer === undefined ? undefined : { tmkms, privValServer }
+}
+
+/** Why they cannot run here; undefined: they can. */
+export function signersMissing(): string | undefined {
+  if (findSigners() !== undefined) return undefined
+  return 'it needs tmkms and priv_val_server, in PATH or named by TMKMS and PRIV_VALIDATOR_SERVER'
+}
+
 /** The program's path: in the environment variable, or in PATH; undefined: it is not there. */
-export function findProgram(variable: string, name: string): string | undefined {
+function findProgram(variable: string, name: string): string | undefined {
   const paths = (process.env['PATH'] ?? '').split(delimiter).map((directory) => join(directory, name))
   return [process.env[variable], ...paths].find((path) => path !== undefined && isExecutable(path))
 }

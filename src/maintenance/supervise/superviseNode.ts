@@ -22,6 +22,8 @@ import {
 /** What must not be done again without a person: wrong settings, and data that does not fit (exit codes of src/cli/program.ts). */
 const FINAL_CODES: readonly number[] = [64, 65]
 const PASSED_ON: readonly NodeJS.Signals[] = ['SIGHUP', 'SIGQUIT', 'SIGUSR2']
+/** Characters of a plan's checksum that an error shows: a SHA-256 with its name, and some more. */
+const SHOWN_CHECKSUM = 100
 
 /** Times in milliseconds. */
 export interface Pace {
@@ -200,7 +202,7 @@ async function install(
     const { accepted, unusable } = acceptedChecksums({ given: checksums.get(name), info, checksumFile }, platform)
     if (accepted.length === 0 && unusable !== undefined) {
       throw new VersionRefused(
-        `the plan's info has the checksum ${JSON.stringify(unusable)} for ${platform}, and it must be sha256: and 64 hex digits. Compare ` +
+        `the plan's info has the checksum ${JSON.stringify(unusable.slice(0, SHOWN_CHECKSUM))} for ${platform}, and it must be sha256: and 64 hex digits. Compare ` +
           `the checksum of ${archive} with that of its makers, and give it by --sha256 ${name}=…`,
       )
     }

@@ -33,7 +33,7 @@ afterAll(async () => {
 
 const cli = (...args: string[]): Promise<CliResult> => runCli(node.url, args, environment)
 
-/** Its keys take scrypt milliseconds, and commands read them as any others. */
+/** Encrypts its keys with few rounds of scrypt, so that each command that reads one is quick. */
 const weakKeystore = () => openKeystore(join(directory, 'keys'), 1024)
 
 /** What a command prints. @throws Error with what it said instead */

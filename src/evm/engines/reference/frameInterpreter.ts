@@ -99,9 +99,10 @@ export class FrameInterpreter extends Stock {
     return 0n
   }
 
+  /** To be called for an opcode that fails: whether it could pay the fixed part of its price decides what geth calls the failure. */
   #noteUnpriced(state: FrameState, opcode: number, fee: bigint): void {
-    const isUnpriced = state.gasLeft < constantGas(opcode, fee, this.common.isActivatedEIP(2929))
-    if (isUnpriced) recordUnpriced(state)
+    const constant = constantGas(opcode, fee, this.common.isActivatedEIP(2929))
+    if (state.gasLeft < constant) recordUnpriced(state)
   }
 
   async #loop(state: FrameState, code: Uint8Array): Promise<void> {
