@@ -147,7 +147,12 @@ async function fromOutside(
       unit: 'blocks',
       value: heights.filter(({ round }) => round > 0).length,
     },
-    { name: `${label}: largest block`, unit: 'Mgas', value: Math.max(...gas) / 1e6 },
+    {
+      name: `${label}: largest block`,
+      unit: 'Mgas',
+      value: Math.max(...gas) / 1e6,
+      note: `Mgas/ms to the next: ${gas.map((one, index) => `${Math.round(one / 1e6)}/${heights[index]!.intervalMs}`).join(' ')}`,
+    },
     { name: `${label}: budget for building, lowest at the end`, unit: 'ms', value: Math.min(...budgets) },
     {
       name: `${label}: processor time, all nodes`,

@@ -1,4 +1,4 @@
-import { logsBloom, type Receipt } from '../chain/receipt.ts'
+import { encodeLogs, logsBloom, type Receipt } from '../chain/receipt.ts'
 import type { SignedTransaction } from '../chain/transaction.ts'
 import type { AppliedTransaction } from '../evm/transition.ts'
 
@@ -26,6 +26,8 @@ export function receiptOf(
   block: { readonly gasUsed: bigint; readonly blobBaseFee: bigint },
 ): Receipt {
   const hasBlobs = transaction.type === 3
+  // The receipts root takes it, and then the stored results.
+  let encodedLogs: Uint8Array | undefined
   return {
     type: transaction.type,
     status: status === 'success' ? 1 : 0,
@@ -33,6 +35,10 @@ export function receiptOf(
     cumulativeGasUsed: block.gasUsed,
     effectiveGasPrice,
     logs,
+    get encodedLogs() {
+      encodedLogs ??= encodeLogs(logs)
+      return encodedLogs
+    },
     logsBloom: bloom,
     contractAddress: createdAddress,
     blobGasUsed: hasBlobs ? blobGasUsed : undefined,

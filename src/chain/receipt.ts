@@ -12,6 +12,8 @@ export interface Receipt {
   readonly cumulativeGasUsed: bigint
   readonly effectiveGasPrice: bigint
   readonly logs: readonly Log[]
+  /** what {@link encodeLogs} makes of the logs, where that is known */
+  readonly encodedLogs?: Uint8Array
   /** 256 bytes */
   readonly logsBloom: Uint8Array
   /** address of the created contract (set for a failed creation too, as geth does) */
@@ -30,13 +32,11 @@ export interface Log {
 
 /** The consensus encoding, which the receipts root covers (EIP-658, EIP-2718). */
 export function encodeReceipt(
-  receipt: Pick<Receipt, 'type' | 'status' | 'cumulativeGasUsed' | 'logsBloom' | 'logs'>,
+  receipt: Pick<Receipt, 'type' | 'status' | 'cumulativeGasUsed' | 'logsBloom' | 'logs' | 'encodedLogs'>,
 ): Uint8Array {
-  const { type, cumulativeGasUsed, logsBloom, logs } = receipt
+  const { type, cumulativeGasUsed, logsBloom, logs, encodedLogs = encodeLogs(logs) } = receipt
   const status = typeof receipt.status === 'number' ? BigInt(receipt.status) : receipt.status
-  let logsLength = 0
-  for (const log of logs) logsLength += rlpLength(logContentLength(log))
-  const length = itemLength(status) + itemLength(cumulativeGasUsed) + itemLength(logsBloom) + rlpLength(logsLength)
+  const length = itemLength(status) + itemLength(cumulativeGasUsed) + itemLength(logsBloom) + encodedLogs.length
   const typeLength = type === 0 ? 0 : 1
   const out = new Uint8Array(typeLength + rlpLength(length))
   if (type !== 0) out[0] = type
@@ -44,7 +44,21 @@ export function encodeReceipt(
   at = writeItem(out, at, status)
   at = writeItem(out, at, cumulativeGasUsed)
   at = writeItem(out, at, logsBloom)
-  at = writeHeader(out, at, 0xc0, logsLength)
+  if (encodedLogs.length === 1) out[at] = EMPTY_LIST
+  else out.set(encodedLogs, at)
+  return out
+}
+
+const EMPTY_LIST = 0xc0
+const NO_LOGS = Uint8Array.of(EMPTY_LIST)
+
+/** RLP of the list of logs. */
+export function encodeLogs(logs: readonly Log[]): Uint8Array {
+  if (logs.length === 0) return NO_LOGS
+  let length = 0
+  for (const log of logs) length += rlpLength(logContentLength(log))
+  const out = new Uint8Array(rlpLength(length))
+  let at = writeHeader(out, 0, 0xc0, length)
   for (const log of logs) {
     at = writeHeader(out, at, 0xc0, logContentLength(log))
     at = writeItem(out, at, log.address)

@@ -1,5 +1,5 @@
 import { bytesToBigInt, EMPTY_BYTES } from '../primitives/bytes.ts'
-import { decodeRLP, encodeRLP, itemAt, type RLPInput, type RLPItem } from '../primitives/rlp.ts'
+import { decodeRLP, EncodedItem, encodeRLP, itemAt, type RLPInput, type RLPItem } from '../primitives/rlp.ts'
 import {
   type BlockEvents,
   type NativeEvent,
@@ -9,7 +9,7 @@ import {
   type StoredEntry,
   type ValueTransfer,
 } from './entries.ts'
-import { type Log, logsBloom, type Receipt } from './receipt.ts'
+import { encodeLogs, type Log, logsBloom, type Receipt } from './receipt.ts'
 
 /**
  * The stored results of a consensus block: its EVM transactions (by position in data.txs, with sender and receipt), its native
@@ -62,7 +62,7 @@ export function encodeResults(entries: readonly StoredEntry[], blockEvents: Bloc
         receipt.gasUsed,
         receipt.effectiveGasPrice,
         receipt.contractAddress ?? EMPTY_BYTES,
-        receipt.logs.map((log) => [log.address, [...log.topics], log.data]),
+        new EncodedItem(receipt.encodedLogs ?? encodeLogs(receipt.logs)),
       ]
       if (transfers.length + events.length > 0) {
         fields.push(transfers.map(({ from, to, amountAcoin }) => [from, to, amountAcoin]))
@@ -85,19 +85,20 @@ export function encodeResults(entries: readonly StoredEntry[], blockEvents: Bloc
   return encodeRLP([executed, skipped, ...rest])
 }
 
+/** In so many lists are those of logs, transfers and events of a transaction, and each event of a block. */
+const LISTS_AROUND_LOGS = 3
+
 /**
- * @param maxItems of their RLP, where strangers gave the bytes
+ * Logs are decoded when they are asked for: those of a full block take longer than all the rest.
  * @throws Error when the bytes are not what {@link encodeResults} made (a damaged database)
  */
-export function decodeResults(bytes: Uint8Array, maxItems?: number): StoredResults {
-  const [executed, skipped, native = [], ofBlock = [], encodedTexts = []] = list(decodeRLP(bytes, maxItems))
+export function decodeResults(bytes: Uint8Array): StoredResults {
+  const parts = list(decodeRLP(bytes, LISTS_AROUND_LOGS))
+  const [executed, skipped, native = [], ofBlock = [], encodedTexts = []] = parts
   const texts = list(encodedTexts).map((item) => text.decode.decode(bytesOf(item)))
-  const events = (value: RLPItem = []): NativeEvent[] =>
-    decodeEvents(
-      list(value).map((event) => list(event).map(number)),
-      texts,
-    )
-  const [begin, end] = list(ofBlock)
+  const eventOf = (event: RLPItem): NativeEvent => decodeEvent(list(event).map(number), texts)
+  const events = (encoded: RLPItem | undefined): NativeEvent[] => encodedList(encoded).map(eventOf)
+  const [begin = [], end = []] = list(ofBlock).map((of) => list(of).map((event) => eventOf(encodedList(event))))
   return {
     executed: decodeExecuted(list(executed), events),
     native: list(native).map((item) => {
@@ -125,7 +126,7 @@ export function decodeResults(bytes: Uint8Array, maxItems?: number): StoredResul
         gasWanted: integer(gasWanted),
       }
     }),
-    events: { begin: events(begin), end: events(end) },
+    events: { begin, end },
   }
 }
 
@@ -140,16 +141,19 @@ export function countExecuted(bytes: Uint8Array): number {
   return count
 }
 
+const NO_LOGS: readonly Log[] = []
+const EMPTY_LIST_BYTES = 1
+
 function decodeExecuted(
   items: readonly RLPItem[],
   eventsOf: (value: RLPItem | undefined) => NativeEvent[],
 ): StoredExecution[] {
   let cumulativeGasUsed = 0n
   return items.map((item) => {
-    const [position, sender, type, status, gasUsed, price, contract, logs, transfers = [], events] = list(item)
+    const [position, sender, type, status, gasUsed, price, contract, encodedLogs, transfers, events] = list(item)
     cumulativeGasUsed += integer(gasUsed)
-    const decodedLogs = list(logs).map(decodeLog)
-    // Of many logs it takes longer than all the rest, and few ask for it.
+    let encoded: RLPItem | undefined = encodedLogs
+    let logs = encodedLogs?.length === EMPTY_LIST_BYTES ? NO_LOGS : undefined
     let bloom: Uint8Array | undefined
     return {
       position: number(position),
@@ -160,16 +164,20 @@ function decodeExecuted(
         gasUsed: integer(gasUsed),
         cumulativeGasUsed,
         effectiveGasPrice: integer(price),
-        logs: decodedLogs,
+        get logs() {
+          logs ??= encodedList(encoded).map(decodeLog)
+          encoded = undefined
+          return logs
+        },
         get logsBloom() {
-          bloom ??= logsBloom(decodedLogs)
+          bloom ??= logsBloom(this.logs)
           return bloom
         },
         contractAddress: bytesOf(contract).length === 0 ? undefined : bytesOf(contract),
         blobGasUsed: undefined,
         blobGasPrice: undefined,
       },
-      transfers: list(transfers).map((moved) => {
+      transfers: encodedList(transfers).map((moved) => {
         const [from, to, amount] = list(moved)
         return { from: bytesOf(from), to: bytesOf(to), amountAcoin: integer(amount) }
       }),
@@ -181,6 +189,11 @@ function decodeExecuted(
 function decodeLog(item: RLPItem): Log {
   const [address, topics, data] = list(item)
   return { address: bytesOf(address), topics: list(topics).map(bytesOf), data: bytesOf(data) }
+}
+
+/** The items of a list that stayed encoded, none of one that was left out. */
+function encodedList(value: RLPItem | undefined): readonly RLPItem[] {
+  return value === undefined ? [] : list(decodeRLP(bytesOf(value)))
 }
 
 function list(value: RLPItem | undefined): readonly RLPItem[] {
@@ -230,17 +243,13 @@ function encodeEvents(events: readonly NativeEvent[], table: TextTable): bigint[
 }
 
 /** @throws Error when a number has no text (a damaged database) */
-function decodeEvents(events: readonly (readonly number[])[], texts: readonly string[]): NativeEvent[] {
+function decodeEvent([type, ...rest]: readonly number[], texts: readonly string[]): NativeEvent {
   const textOf = (number: number | undefined): string => {
     const text = number === undefined ? undefined : texts[number]
     if (text === undefined) throw new Error('damaged block results: an event has no text')
     return text
   }
-  return events.map(([type, ...rest]) => {
-    const attributes = []
-    for (let at = 0; at < rest.length; at += 2) {
-      attributes.push({ key: textOf(rest[at]), value: textOf(rest[at + 1]) })
-    }
-    return { type: textOf(type), attributes }
-  })
+  const attributes = []
+  for (let at = 0; at < rest.length; at += 2) attributes.push({ key: textOf(rest[at]), value: textOf(rest[at + 1]) })
+  return { type: textOf(type), attributes }
 }

@@ -168,26 +168,52 @@ export type RLPItem = Uint8Array | readonly RLPItem[]
 
 /**
  * Decodes the single value in `bytes`, for records whose parts the caller checks. Byte strings are copies.
- * @param maxItems Each takes far more memory than its bytes may be: what strangers give has a limit.
- * @throws DecodingError when `bytes` is not the canonical encoding of one value, or has more items
+ * @param depth Lists in so many lists stay encoded, and are not looked into: for those that few ask for.
+ * @throws DecodingError when `bytes` is not the canonical encoding of one value
  */
-export function decodeRLP(bytes: Uint8Array, maxItems = Number.POSITIVE_INFINITY): RLPItem {
+export function decodeRLP(bytes: Uint8Array, depth = Number.POSITIVE_INFINITY): RLPItem {
   const cursor = openRLP(bytes)
-  const item = readItem(cursor, { items: maxItems })
-  if (!atEnd(cursor)) throw new DecodingError('rlp: input contains more than one value')
+  const item = readItem(cursor, depth)
+  failUnlessAtEnd(cursor)
   return item
+}
+
+/**
+ * Checks what strangers gave before it is decoded: each item takes far more memory than its bytes may be.
+ * @throws DecodingError when `bytes` is not the canonical encoding of one value, or has more than `maxItems` items
+ */
+export function checkRLP(bytes: Uint8Array, maxItems: number): void {
+  const cursor = openRLP(bytes)
+  passItem(cursor, { items: maxItems })
+  failUnlessAtEnd(cursor)
+}
+
+function failUnlessAtEnd(cursor: RLPCursor): void {
+  if (!atEnd(cursor)) throw new DecodingError('rlp: input contains more than one value')
 }
 
 const ANY: RLPTarget = { type: 'any value', path: '' }
 
-function readItem(cursor: RLPCursor, left: { items: number }): RLPItem {
-  if (left.items-- <= 0) throw new DecodingError('rlp: input contains too many values')
+function readItem(cursor: RLPCursor, depth: number): RLPItem {
   if (!isListNext(cursor)) return readBytes(cursor, ANY).slice()
+  const start = cursor.offset
   const outerEnd = enterList(cursor, ANY)
   const items: RLPItem[] = []
-  while (!atEnd(cursor)) items.push(readItem(cursor, left))
+  if (depth === 0) cursor.offset = cursor.end
+  else while (!atEnd(cursor)) items.push(readItem(cursor, depth - 1))
   leaveList(cursor, outerEnd, ANY)
-  return items
+  return depth === 0 ? cursor.bytes.slice(start, cursor.offset) : items
+}
+
+function passItem(cursor: RLPCursor, left: { items: number }): void {
+  if (left.items-- <= 0) throw new DecodingError('rlp: input contains too many values')
+  if (!isListNext(cursor)) {
+    passString(cursor, ANY)
+    return
+  }
+  const outerEnd = enterList(cursor, ANY)
+  while (!atEnd(cursor)) passItem(cursor, left)
+  leaveList(cursor, outerEnd, ANY)
 }
 
 /**
@@ -212,12 +238,22 @@ export function itemAt(rlp: Uint8Array, at: number): { isList: boolean; start: n
   return { isList, start, end: start + length }
 }
 
+/** An item that is encoded already. */
+export class EncodedItem {
+  readonly bytes: Uint8Array
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes
+  }
+}
+
 /** What {@link encodeRLP} takes: bytes, an unsigned integer or a list. */
-export type RLPInput = Uint8Array | bigint | readonly RLPInput[]
+export type RLPInput = Uint8Array | bigint | EncodedItem | readonly RLPInput[]
 
 /** The canonical RLP of `input`. Integers are written in their minimal big-endian form. */
 export function encodeRLP(input: RLPInput): Uint8Array {
   if (input instanceof Uint8Array) return encodeString(input)
+  if (input instanceof EncodedItem) return input.bytes.slice()
   const lengths: number[] = []
   const size = measure(input, lengths)
   const out = new Uint8Array(size)
@@ -265,6 +301,7 @@ export function itemLength(item: Uint8Array | bigint): number {
 /** The encoded size. Adds the payload size of each list to `lengths`, in pre-order, for the writing that follows. */
 function measure(input: RLPInput, lengths: number[]): number {
   if (input instanceof Uint8Array || typeof input === 'bigint') return itemLength(input)
+  if (input instanceof EncodedItem) return input.bytes.length
   const index = lengths.push(0) - 1
   let length = 0
   for (const item of input) length += measure(item, lengths)
@@ -291,6 +328,11 @@ interface Position {
 function write(input: RLPInput, lengths: readonly number[], position: Position, out: Uint8Array): void {
   if (input instanceof Uint8Array || typeof input === 'bigint') {
     position.at = writeItem(out, position.at, input)
+    return
+  }
+  if (input instanceof EncodedItem) {
+    out.set(input.bytes, position.at)
+    position.at += input.bytes.length
     return
   }
   position.at = writeHeader(out, position.at, 0xc0, lengths[position.next++]!)

@@ -1,5 +1,6 @@
 import { concatBytes, equalBytes } from '../../primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, keccak256 } from '../../primitives/hash.ts'
+import { checkRLP } from '../../primitives/rlp.ts'
 import {
   type ConsensusBlock,
   type ConsensusHeader,
@@ -227,12 +228,9 @@ class FrameCoder {
     const coded = hasResults ? coder.bytes(at.results, known?.results, undefined) : undefined
     // A copy of what was read: it is cached, and a view would keep the columns of all blocks of the frame in memory.
     const results = known === undefined ? coded?.slice() : coded
-    const ethereum = this.#ethereum(
-      knownHeader,
-      number,
-      consensus,
-      results === undefined ? NO_RESULTS : decodeResults(results, MAX_RESULT_ITEMS),
-    )
+    if (results !== undefined) checkRLP(results, MAX_RESULT_ITEMS)
+    const decoded = results === undefined ? NO_RESULTS : decodeResults(results)
+    const ethereum = this.#ethereum(knownHeader, number, consensus, decoded)
 
     const stored = {
       header: known?.header ?? encodeEthereumHeader(ethereum),

@@ -107,12 +107,13 @@ export function findReceipts(chain: ChainReader, selector: BlockSelector): Block
 export function formatReceipts({ header, hash, transactions, receipts }: BlockReceipts, only?: number): JsonObject[] {
   const out: JsonObject[] = []
   let firstLogIndex = 0
-  receipts.forEach((receipt, index) => {
+  for (const [index, receipt] of receipts.entries()) {
     if (only === undefined || only === index) {
       out.push(formatReceipt(receipt, transactions[index]!, { header, hash, index, firstLogIndex }))
     }
+    if (only === index) break
     firstLogIndex += receipt.logs.length
-  })
+  }
   return out
 }
 

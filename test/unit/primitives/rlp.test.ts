@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { bytesToHex, EMPTY_BYTES, hexToBytes } from '../../../src/primitives/bytes.ts'
 import {
+  checkRLP,
   DecodingError,
   decodeRLP,
   encodeRLP,
@@ -54,11 +55,27 @@ describe('encodeRLP', () => {
   })
 })
 
+describe('checkRLP', () => {
+  it('gives up at more items than there may be, lists included', () => {
+    const encoded = encodeRLP([Uint8Array.of(1), [Uint8Array.of(2), Uint8Array.of(3)]])
+    checkRLP(encoded, 5)
+    expect(() => checkRLP(encoded, 4)).toThrow('rlp: input contains too many values')
+  })
+})
+
 describe('decodeRLP', () => {
-  it('gives up at more items than it may read, lists included', () => {
-    const items = [Uint8Array.of(1), [Uint8Array.of(2), Uint8Array.of(3)]]
-    expect(decodeRLP(encodeRLP(items), 5)).toEqual(items)
-    expect(() => decodeRLP(encodeRLP(items), 4)).toThrow('rlp: input contains too many values')
+  it('leaves lists encoded that are so deep', () => {
+    const inner = [Uint8Array.of(2), [Uint8Array.of(3)]]
+    const items = [Uint8Array.of(1), inner]
+    expect(decodeRLP(encodeRLP(items), 1)).toEqual([Uint8Array.of(1), encodeRLP(inner)])
+    expect(decodeRLP(encodeRLP(items), 2)).toEqual([
+      Uint8Array.of(1),
+      [Uint8Array.of(2), encodeRLP([Uint8Array.of(3)])],
+    ])
+    expect(decodeRLP(encodeRLP(items), 3)).toEqual(items)
+    expect(() => decodeRLP(Uint8Array.of(0xc2, 0xc2, 0x01), 1)).toThrow(
+      'rlp: value size exceeds available input length',
+    )
   })
 
   /** What @ethereumjs/rlp makes of the bytes; undefined when it refuses them. */
@@ -71,9 +88,12 @@ describe('decodeRLP', () => {
   }
   const ours = (bytes: Uint8Array): unknown => {
     try {
-      return decodeRLP(bytes)
+      const decoded = decodeRLP(bytes)
+      checkRLP(bytes, Number.POSITIVE_INFINITY)
+      return decoded
     } catch (error) {
       expect(error).toBeInstanceOf(DecodingError)
+      expect(() => checkRLP(bytes, Number.POSITIVE_INFINITY)).toThrow(error as DecodingError)
       return undefined
     }
   }

@@ -267,7 +267,10 @@ describe('a block that is executed by several threads', () => {
 
   it('takes the guesses for an account that is no vesting one, although the filter does not say so', async () => {
     const { adopted } = counts
-    await next(0, await blocks.transfers(ACCOUNTS.length - 2, 5))
+    // Where the machine is busy, none of a block's guesses may be there in time.
+    for (let round = 0; counts.adopted === adopted && round < 50; round++) {
+      await next(0, await blocks.transfers(ACCOUNTS.length - 2, 5))
+    }
     expect(counts.adopted).toBeGreaterThan(adopted)
   })
 
