@@ -45,7 +45,7 @@ const TESTS: readonly LongTest[] = [
   },
   {
     name: 'variants',
-    command: ['vitest', 'run', '--project', 'e2e', '--project', 'network', '--reporter=dot'],
+    command: ['vitest', 'run', '--project', 'e2e', '--project', 'network', '--project', 'alone', '--reporter=dot'],
     environment: { PROPERTY_RUNS: '2' },
   },
   {

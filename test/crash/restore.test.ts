@@ -26,7 +26,7 @@ import { type LocalNetwork, makeNetwork, QUICK, waitForHeight } from '../e2e/net
 import { rpc } from '../e2e/rpc.ts'
 import { runCoind } from '../e2e/runCoind.ts'
 import { startNode, type TestNode } from '../e2e/startNode.ts'
-import { firstSeed, PROPERTY_RUNS } from '../propertyRuns.ts'
+import { firstSeed, PROPERTY_RUNS, variants } from '../propertyRuns.ts'
 import { createRandom } from '../unit/state/randomChain.ts'
 import { describeChain, readChain } from './compareChains.ts'
 
@@ -243,10 +243,11 @@ describe('kill -9 in a restore', () => {
     }
   }
 
-  it.each([
-    { over: 'nothing', hadDatabase: false },
+  const BEFORE = [
     { over: 'an existing database', hadDatabase: true },
-  ])(
+    { over: 'nothing', hadDatabase: false },
+  ]
+  it.each(variants(BEFORE, 1))(
     'over $over leaves the former node or the new one, and the next start goes on',
     { timeout: 60_000 * KILLS },
     async ({ hadDatabase }) => {

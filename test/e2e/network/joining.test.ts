@@ -8,7 +8,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { dataPaths } from '../../../src/app/dataDirectory.ts'
 import { createNodeKey } from '../../../src/p2p/nodeKey.ts'
-import { PROPERTY_RUNS } from '../../propertyRuns.ts'
 import { NATIVE_TOKEN } from '../devChain.ts'
 import { rpc } from '../rpc.ts'
 import { runCoind } from '../runCoind.ts'
@@ -229,8 +228,7 @@ describe('a node that joins with a snapshot', () => {
     )
   }
 
-  // In `npm test` a fifth validator does so (fifthValidator.test.ts).
-  it.runIf(PROPERTY_RUNS > 1)('takes it from a peer that has one, and does not do it again', async () => {
+  it('takes it from a peer that has one, and does not do it again', async () => {
     const shelf = join(network.seed.running.homedir, 'snapshots')
     cpSync(snapshot, join(shelf, String(height)), { recursive: true })
     try {
