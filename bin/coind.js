@@ -17,10 +17,9 @@ const NOT_LOADED = 127
 const LIBRARY_ADVICE = 'on Linux it needs libatomic (apt-get install libatomic1, or dnf install libatomic)'
 /** See src/cli/run.ts and explorer/run.ts. */
 const NODE_COMMANDS = ['start', 'devnet', 'explorer', 'supervise']
-const entry =
-  process.argv[2] === 'explorer'
-    ? (builtEntry(EXPLORER_ENTRY) ?? new URL('../explorer/run.ts', import.meta.url))
-    : (builtEntry() ?? new URL('../src/cli/run.ts', import.meta.url))
+const isExplorer = process.argv[2] === 'explorer'
+const built = isExplorer ? builtEntry(EXPLORER_ENTRY) : builtEntry()
+const entry = built ?? new URL(isExplorer ? '../explorer/run.ts' : '../src/cli/run.ts', import.meta.url)
 // Cache of compiled sources: a start takes a third less time. Where it cannot be written, the node starts without.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/coind-compiled', import.meta.url))
 
@@ -37,9 +36,11 @@ const isProfiled = /--(cpu-)?prof\b/.test([...process.execArgv, process.env.NODE
 const major = Number(process.versions.node.split('.')[0])
 const runtime = major === NEEDED_MAJOR ? undefined : findRuntime()
 if (runtime !== undefined) {
+  warnOfSources()
   runWith(runtime)
 } else if (major >= NEEDED_MAJOR) {
   replaceProcess()
+  warnOfSources()
   module.enableCompileCache()
   // What the node takes for the end of its launcher.
   watchNpm(() => process.emit('disconnect'))
@@ -49,6 +50,14 @@ if (runtime !== undefined) {
     `coind: needs Node.js ${NEEDED_MAJOR}, this is ${process.version} and there is no bundled one for ${process.platform}-${process.arch}: install Node.js ${NEEDED_MAJOR}`,
   )
   process.exitCode = 69
+}
+
+/** After a `git pull`, say. */
+function warnOfSources() {
+  if (built !== undefined || !NODE_COMMANDS.includes(process.argv[2])) return
+  console.error(
+    'coind: runs its sources, which start more slowly than a bundle of them in dist/node: npm run build makes it',
+  )
 }
 
 /** Begins once more, in the same process, where the allocator needs other settings. It is not done where that is not possible. */
