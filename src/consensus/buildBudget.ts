@@ -6,10 +6,13 @@ const FIRST_SHARE = 0.3
 const MOST_SHARE = 0.6
 
 /**
- * The share of the interval that a height may take from the beginning of its round on. The rest is for precommits that come late, and for
- * what the way of a block from its proposer hides (see {@link BuildBudget.received}).
+ * The share of the interval that a height may take from the beginning of its round on. The rest is for precommits that come late, for
+ * what the way of a block from its proposer hides (see {@link BuildBudget.received}), and for transactions of which each takes a great
+ * part of the budget: a block that has one more than the last is as much slower.
  */
-const TARGET_SHARE = 0.9
+const TARGET_SHARE = 0.8
+/** The same of the only validator, whom nobody has to follow. */
+const ALONE_TARGET_SHARE = 0.9
 
 /**
  * The budget goes down by half of the way to what the last block asks for: two slow blocks in a row bring it there, and a single one
@@ -41,7 +44,7 @@ interface Measured {
  * purpose can lower the others' budgets to {@link LEAST_SHARE} of the interval at most.
  */
 export class BuildBudget {
-  readonly #targetMs: number
+  readonly #intervalMs: number
   readonly #leastMs: number
   readonly #mostMs: number
   #ms: number
@@ -52,7 +55,7 @@ export class BuildBudget {
   readonly #received = new Map<string, Measured>()
 
   constructor(intervalMs: number) {
-    this.#targetMs = intervalMs * TARGET_SHARE
+    this.#intervalMs = intervalMs
     this.#leastMs = intervalMs * LEAST_SHARE
     this.#mostMs = intervalMs * MOST_SHARE
     this.#ms = intervalMs * FIRST_SHARE
@@ -93,9 +96,12 @@ export class BuildBudget {
 
   /**
    * The height is over: a block was decided and executed; it may still be being stored.
-   * @param isOwn whether this node has built it
+   * @param decided whether this node has built it, and how many validators the height had
    */
-  decided({ hash, isOwn }: { readonly hash: Uint8Array; readonly isOwn: boolean }, nowMs: number): void {
+  decided(
+    { hash, isOwn, validators }: { readonly hash: Uint8Array; readonly isOwn: boolean; readonly validators: number },
+    nowMs: number,
+  ): void {
     const own = this.#own
     const block = isOwn ? own : this.#received.get(bytesKey(hash))
     this.#own = undefined
@@ -103,7 +109,8 @@ export class BuildBudget {
     // This node's block came too late for the others, or they had no time for it.
     if (own !== undefined && !isOwn) this.#moveTo(this.#leastMs, 1)
     else if (block !== undefined) {
-      const leftMs = this.#targetMs - (nowMs - block.roundMs)
+      const targetMs = this.#intervalMs * (validators === 1 ? ALONE_TARGET_SHARE : TARGET_SHARE)
+      const leftMs = targetMs - (nowMs - block.roundMs)
       this.#moveTo(block.workMs + leftMs / 2, Math.min(1, block.workMs / this.#ms))
     }
   }

@@ -474,10 +474,11 @@ class Service implements ConsensusService {
     this.startEngine()
   }
 
-  #measureHeight({ block, blockId }: DecidedBlock): void {
+  #measureHeight({ block, blockId, seenCommit }: DecidedBlock): void {
     const { clock, onBuildBudget } = this.#options
     const isOwn = this.#isOwn(block.header.proposerAddress)
-    this.#buildBudget.decided({ hash: blockId.hash, isOwn }, clock.monotonicMs())
+    const validators = seenCommit.signatures.length
+    this.#buildBudget.decided({ hash: blockId.hash, isOwn, validators }, clock.monotonicMs())
     onBuildBudget?.(this.#buildBudget.ms)
   }
 

@@ -8,6 +8,10 @@ const LEAST_MS = 40
 const FIRST_MS = 120
 const MOST_MS = 240
 
+/** A decided block: of this node, or of another one. */
+const OWN = { hash: HASH, isOwn: true, validators: 4 }
+const FOREIGN = { hash: HASH, isOwn: false, validators: 4 }
+
 interface Height {
   /** of the proposer */
   readonly workMs: number
@@ -23,22 +27,22 @@ function foreign(budget: BuildBudget, { workMs, restMs, executionMs = workMs }: 
   budget.roundBegan(1_000)
   budget.received(HASH, completeMs)
   budget.executed(HASH, completeMs, completeMs + executionMs)
-  budget.decided({ hash: HASH, isOwn: false }, 1_000 + workMs + restMs)
+  budget.decided(FOREIGN, 1_000 + workMs + restMs)
 }
 
 function own(budget: BuildBudget, { workMs, restMs }: Height): void {
   budget.roundBegan(1_000)
   budget.built(1_000, 1_000 + workMs)
-  budget.decided({ hash: HASH, isOwn: true }, 1_000 + workMs + restMs)
+  budget.decided(OWN, 1_000 + workMs + restMs)
 }
 
 describe('the budget for building a block', () => {
   it.each([
-    // 360 ms = w + L + r × w
-    { what: 'a single validator', slowness: 0, networkMs: 200, restsAt: 160 },
-    { what: 'equal validators', slowness: 1, networkMs: 80, restsAt: 140 },
-    { what: 'validators half as fast', slowness: 2, networkMs: 60, restsAt: 100 },
-    { what: 'validators a fourth as fast', slowness: 4, networkMs: 60, restsAt: 60 },
+    // 320 ms = w + L + r × w
+    { what: 'fast validators', slowness: 0, networkMs: 200, restsAt: 120 },
+    { what: 'equal validators', slowness: 1, networkMs: 80, restsAt: 120 },
+    { what: 'validators half as fast', slowness: 2, networkMs: 50, restsAt: 90 },
+    { what: 'validators a fourth as fast', slowness: 4, networkMs: 60, restsAt: 52 },
     { what: 'validators a tenth as fast', slowness: 10, networkMs: 80, restsAt: LEAST_MS },
     { what: 'nothing but the network', slowness: 0, networkMs: 30, restsAt: MOST_MS },
   ])('comes to rest where a full block fits: $what', ({ slowness, networkMs, restsAt }) => {
@@ -52,21 +56,32 @@ describe('the budget for building a block', () => {
     }
   })
 
+  it('leaves less time for others where there are none', () => {
+    const budget = new BuildBudget(INTERVAL_MS)
+    for (let i = 0; i < 300; i++) {
+      budget.roundBegan(1_000)
+      budget.built(1_000, 1_000 + budget.ms)
+      budget.decided({ ...OWN, validators: 1 }, 1_200 + budget.ms)
+    }
+    // 360 ms = w + L
+    expect(budget.ms).toBeCloseTo(160, 0)
+  })
+
   it('goes down with the first two blocks that take too long, and up slowly', () => {
     const budget = new BuildBudget(INTERVAL_MS)
-    const slow = { workMs: 120, restMs: 320 }
+    const slow = { workMs: 120, restMs: 280 }
     foreign(budget, slow)
     expect(budget.ms).toBe(100)
     foreign(budget, slow)
     expect(budget.ms).toBe(90)
-    foreign(budget, { workMs: 90, restMs: 170 })
+    foreign(budget, { workMs: 90, restMs: 130 })
     expect(budget.ms).toBe(90 + 50 / 8)
   })
 
   it('takes what hides the way of a block from its proposer for work only where its execution took as long', () => {
     const [quick, slow] = [new BuildBudget(INTERVAL_MS), new BuildBudget(INTERVAL_MS)]
-    foreign(quick, { workMs: 120, restMs: 320, executionMs: 60 })
-    foreign(slow, { workMs: 120, restMs: 320, executionMs: 500 })
+    foreign(quick, { workMs: 120, restMs: 280, executionMs: 60 })
+    foreign(slow, { workMs: 120, restMs: 280, executionMs: 500 })
     expect([quick.ms, slow.ms]).toEqual([(120 + LEAST_MS) / 2, (120 + 100) / 2])
   })
 
@@ -90,14 +105,14 @@ describe('the budget for building a block', () => {
     budget.roundBegan(800)
     budget.received(HASH, 900)
     budget.executed(HASH, 900, 901)
-    budget.decided({ hash: HASH, isOwn: false }, 1_000)
+    budget.decided(FOREIGN, 1_000)
     expect(budget.ms).toBe((FIRST_MS + LEAST_MS) / 2)
   })
 
   it('stays as it is when nothing was measured', () => {
     const budget = new BuildBudget(INTERVAL_MS)
-    budget.decided({ hash: HASH, isOwn: false }, 1_000) // of a peer, in catch-up
-    budget.decided({ hash: HASH, isOwn: true }, 2_000) // built before a restart
+    budget.decided(FOREIGN, 1_000) // of a peer, in catch-up
+    budget.decided(OWN, 2_000) // built before a restart
     expect(budget.ms).toBe(FIRST_MS)
   })
 
@@ -109,14 +124,14 @@ describe('the budget for building a block', () => {
     budget.roundBegan(700)
     budget.received(HASH, 720)
     budget.executed(HASH, 720, 721)
-    budget.decided({ hash: HASH, isOwn: false }, 760)
+    budget.decided(FOREIGN, 760)
     expect(budget.ms).toBe((FIRST_MS + LEAST_MS) / 2)
     // As if it had been built in the second round.
     const naive = new BuildBudget(INTERVAL_MS)
     naive.roundBegan(700)
     naive.received(HASH, 720)
     naive.executed(HASH, 720, 721)
-    naive.decided({ hash: HASH, isOwn: false }, 760)
+    naive.decided(FOREIGN, 760)
     expect(naive.ms).toBeGreaterThan(budget.ms)
   })
 })
