@@ -61,6 +61,7 @@ const WORST_PROGRAMS = [
   'CALL with 512 KB of input, without gas, of the native token',
   'SSTORE of new slots',
   'LOG4 of 0 bytes',
+  'LOG4 of 0 bytes, new topics',
   'p256Verify: signature',
   'bls12Pairing: 1 pairs',
 ]
