@@ -1,5 +1,13 @@
 import { bytesToBigInt, EMPTY_BYTES } from '../primitives/bytes.ts'
-import { decodeRLP, EncodedItem, encodeRLP, itemAt, type RLPInput, type RLPItem } from '../primitives/rlp.ts'
+import {
+  decodeDownTo,
+  decodeRLP,
+  EncodedItem,
+  encodeRLP,
+  itemAt,
+  type PartlyEncodedItem,
+  type RLPInput,
+} from '../primitives/rlp.ts'
 import {
   type BlockEvents,
   type NativeEvent,
@@ -93,12 +101,12 @@ const LISTS_AROUND_LOGS = 3
  * @throws Error when the bytes are not what {@link encodeResults} made (a damaged database)
  */
 export function decodeResults(bytes: Uint8Array): StoredResults {
-  const parts = list(decodeRLP(bytes, LISTS_AROUND_LOGS))
+  const parts = list(decodeDownTo(bytes, LISTS_AROUND_LOGS))
   const [executed, skipped, native = [], ofBlock = [], encodedTexts = []] = parts
   const texts = list(encodedTexts).map((item) => text.decode.decode(bytesOf(item)))
-  const eventOf = (event: RLPItem): NativeEvent => decodeEvent(list(event).map(number), texts)
-  const events = (encoded: RLPItem | undefined): NativeEvent[] => encodedList(encoded).map(eventOf)
-  const [begin = [], end = []] = list(ofBlock).map((of) => list(of).map((event) => eventOf(encodedList(event))))
+  const eventOf = (event: PartlyEncodedItem): NativeEvent => decodeEvent(list(event).map(number), texts)
+  const events = (value: PartlyEncodedItem | undefined): NativeEvent[] => list(value).map(eventOf)
+  const [begin = [], end = []] = list(ofBlock).map(events)
   return {
     executed: decodeExecuted(list(executed), events),
     native: list(native).map((item) => {
@@ -145,15 +153,17 @@ const NO_LOGS: readonly Log[] = []
 const EMPTY_LIST_BYTES = 1
 
 function decodeExecuted(
-  items: readonly RLPItem[],
-  eventsOf: (value: RLPItem | undefined) => NativeEvent[],
+  items: readonly PartlyEncodedItem[],
+  eventsOf: (value: PartlyEncodedItem | undefined) => NativeEvent[],
 ): StoredExecution[] {
   let cumulativeGasUsed = 0n
   return items.map((item) => {
-    const [position, sender, type, status, gasUsed, price, contract, encodedLogs, transfers, events] = list(item)
+    const [position, sender, type, status, gasUsed, price, contract, encodedLogs, transfers = [], events = []] =
+      list(item)
     cumulativeGasUsed += integer(gasUsed)
-    let encoded: RLPItem | undefined = encodedLogs
-    let logs = encodedLogs?.length === EMPTY_LIST_BYTES ? NO_LOGS : undefined
+    if (!(encodedLogs instanceof EncodedItem)) throw new Error('damaged block results: logs were expected')
+    let encoded: EncodedItem | undefined = encodedLogs
+    let logs = encodedLogs.bytes.length === EMPTY_LIST_BYTES ? NO_LOGS : undefined
     let bloom: Uint8Array | undefined
     return {
       position: number(position),
@@ -165,7 +175,7 @@ function decodeExecuted(
         cumulativeGasUsed,
         effectiveGasPrice: integer(price),
         get logs() {
-          logs ??= encodedList(encoded).map(decodeLog)
+          logs ??= list(encoded).map(decodeLog)
           encoded = undefined
           return logs
         },
@@ -177,7 +187,7 @@ function decodeExecuted(
         blobGasUsed: undefined,
         blobGasPrice: undefined,
       },
-      transfers: encodedList(transfers).map((moved) => {
+      transfers: list(transfers).map((moved) => {
         const [from, to, amount] = list(moved)
         return { from: bytesOf(from), to: bytesOf(to), amountAcoin: integer(amount) }
       }),
@@ -186,31 +196,28 @@ function decodeExecuted(
   })
 }
 
-function decodeLog(item: RLPItem): Log {
+function decodeLog(item: PartlyEncodedItem): Log {
   const [address, topics, data] = list(item)
   return { address: bytesOf(address), topics: list(topics).map(bytesOf), data: bytesOf(data) }
 }
 
-/** The items of a list that stayed encoded, none of one that was left out. */
-function encodedList(value: RLPItem | undefined): readonly RLPItem[] {
-  return value === undefined ? [] : list(decodeRLP(bytesOf(value)))
-}
-
-function list(value: RLPItem | undefined): readonly RLPItem[] {
+/** The items of a list, which may have stayed encoded. */
+function list(value: PartlyEncodedItem | undefined): readonly PartlyEncodedItem[] {
+  if (value instanceof EncodedItem) return list(decodeRLP(value.bytes))
   if (value === undefined || value instanceof Uint8Array) throw new Error('damaged block results: a list was expected')
   return value
 }
 
-function bytesOf(value: RLPItem | undefined): Uint8Array {
+function bytesOf(value: PartlyEncodedItem | undefined): Uint8Array {
   if (!(value instanceof Uint8Array)) throw new Error('damaged block results: bytes were expected')
   return value
 }
 
-function integer(value: RLPItem | undefined): bigint {
+function integer(value: PartlyEncodedItem | undefined): bigint {
   return bytesToBigInt(bytesOf(value))
 }
 
-function number(value: RLPItem | undefined): number {
+function number(value: PartlyEncodedItem | undefined): number {
   return Number(integer(value))
 }
 

@@ -163,15 +163,33 @@ export function leaveList(cursor: RLPCursor, outerEnd: number, target: RLPTarget
   cursor.end = outerEnd
 }
 
+/** An item that is encoded already, or still. */
+export class EncodedItem {
+  readonly bytes: Uint8Array
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes
+  }
+}
+
 /** What {@link decodeRLP} gives: a byte string or a list. */
 export type RLPItem = Uint8Array | readonly RLPItem[]
+/** The same with lists that stayed encoded. */
+export type PartlyEncodedItem = Uint8Array | EncodedItem | readonly PartlyEncodedItem[]
 
 /**
  * Decodes the single value in `bytes`, for records whose parts the caller checks. Byte strings are copies.
- * @param depth Lists in so many lists stay encoded, and are not looked into: for those that few ask for.
  * @throws DecodingError when `bytes` is not the canonical encoding of one value
  */
-export function decodeRLP(bytes: Uint8Array, depth = Number.POSITIVE_INFINITY): RLPItem {
+export function decodeRLP(bytes: Uint8Array): RLPItem {
+  return decodeDownTo(bytes, Number.POSITIVE_INFINITY) as RLPItem
+}
+
+/**
+ * As {@link decodeRLP}, but lists in `depth` lists stay encoded, and are not looked into: for those that few ask for.
+ * @throws DecodingError as {@link decodeRLP}
+ */
+export function decodeDownTo(bytes: Uint8Array, depth: number): PartlyEncodedItem {
   const cursor = openRLP(bytes)
   const item = readItem(cursor, depth)
   failUnlessAtEnd(cursor)
@@ -194,15 +212,19 @@ function failUnlessAtEnd(cursor: RLPCursor): void {
 
 const ANY: RLPTarget = { type: 'any value', path: '' }
 
-function readItem(cursor: RLPCursor, depth: number): RLPItem {
+function readItem(cursor: RLPCursor, depth: number): PartlyEncodedItem {
   if (!isListNext(cursor)) return readBytes(cursor, ANY).slice()
   const start = cursor.offset
   const outerEnd = enterList(cursor, ANY)
-  const items: RLPItem[] = []
-  if (depth === 0) cursor.offset = cursor.end
-  else while (!atEnd(cursor)) items.push(readItem(cursor, depth - 1))
+  if (depth === 0) {
+    cursor.offset = cursor.end
+    cursor.end = outerEnd
+    return new EncodedItem(cursor.bytes.slice(start, cursor.offset))
+  }
+  const items: PartlyEncodedItem[] = []
+  while (!atEnd(cursor)) items.push(readItem(cursor, depth - 1))
   leaveList(cursor, outerEnd, ANY)
-  return depth === 0 ? cursor.bytes.slice(start, cursor.offset) : items
+  return items
 }
 
 function passItem(cursor: RLPCursor, left: { items: number }): void {
@@ -236,15 +258,6 @@ export function itemAt(rlp: Uint8Array, at: number): { isList: boolean; start: n
   }
   if (!(start + length <= rlp.length)) throw new DecodingError('RLP ends too early')
   return { isList, start, end: start + length }
-}
-
-/** An item that is encoded already. */
-export class EncodedItem {
-  readonly bytes: Uint8Array
-
-  constructor(bytes: Uint8Array) {
-    this.bytes = bytes
-  }
 }
 
 /** What {@link encodeRLP} takes: bytes, an unsigned integer or a list. */

@@ -103,9 +103,8 @@ const FILE_BYTES = 16 << 20
 /** By default. The state's hot entries are cached decoded, and what else is read often is in the system's memory. */
 const CACHE_BYTES = 16 << 20
 /**
- * By default; LevelDB has up to two. With four times as many bytes as the 8 MB that were here before, LevelDB merges half as much where many
- * accounts change, which is a sixth of what such transactions take; a start reads up to as many from LevelDB's log, half a second
- * (docs/benchmarks.md).
+ * By default; LevelDB has up to two. With larger ones it merges less, but longer at a time, and a start reads more from its log: half a second
+ * for so many bytes. Where many accounts change, a fourth of them takes LevelDB twice the processor time (docs/benchmarks.md).
  */
 const WRITE_BUFFER_BYTES = 32 << 20
 
