@@ -2,11 +2,11 @@
  * Kills a node under load with SIGKILL at random instants, and prints the result of each restart. The same seed makes the same choices;
  * the instants still depend on the machine.
  *
- *   node scripts/crashTest.ts [kills] [seed] [PRUNING]
+ *   node scripts/crashTest.ts [kills] [seed] [PRUNING] [EXECUTION_THREADS]
  */
 import { killNode } from '../test/crash/killNode.ts'
 
-const [kills = '200', seed = '1', pruning = '200'] = process.argv.slice(2)
+const [kills = '200', seed = '1', pruning = '200', executionThreads = '1'] = process.argv.slice(2)
 const row = (cells: readonly (string | number)[]): void =>
   console.log(cells.map((cell) => String(cell).padStart(12)).join(''))
 
@@ -14,7 +14,7 @@ row(['kill', 'killed in', 'up in ms', 'shown block', 'at block', 'receipts'])
 const report = await killNode({
   kills: Number(kills),
   seed: Number(seed),
-  environment: { PRUNING: pruning },
+  environment: { PRUNING: pruning, EXECUTION_THREADS: executionThreads },
   onRestart: ({ kill, phase, upMs, shownHeight, height, receipts }) =>
     row([kill, phase, upMs.toFixed(0), shownHeight, height, receipts]),
 })
