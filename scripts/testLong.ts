@@ -70,6 +70,7 @@ const TESTS: readonly LongTest[] = [
   },
   { name: 'fuzz', command: node('test/fuzz/main.ts', '--runs', runs(1_000_000), '--seed', seed, '--jobs', '2') },
   { name: 'crash', command: node('scripts/crashTest.ts', runs(200), seed) },
+  { name: 'crash-threads', command: node('scripts/crashTest.ts', runs(60), seed, '200', '4') },
   { name: 'faucet', command: node('test/crash/killFaucet.ts', runs(60), seed) },
   { name: 'explorer', command: node('test/indexProof/main.ts', '--transactions', runs(200_000), '--seed', seed) },
   {

@@ -44,6 +44,7 @@ export function encodeReceipt(
   at = writeItem(out, at, status)
   at = writeItem(out, at, cumulativeGasUsed)
   at = writeItem(out, at, logsBloom)
+  // Most transactions have none, and a call of `set` costs more than the byte.
   if (encodedLogs.length === 1) out[at] = EMPTY_LIST
   else out.set(encodedLogs, at)
   return out

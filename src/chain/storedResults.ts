@@ -150,6 +150,7 @@ export function countExecuted(bytes: Uint8Array): number {
 }
 
 const NO_LOGS: readonly Log[] = []
+/** Bytes of the RLP of an empty list. */
 const EMPTY_LIST_BYTES = 1
 
 function decodeExecuted(

@@ -177,8 +177,8 @@ describe('a node that drops old blocks', () => {
     expect(await node.kill('SIGTERM')).toBe(0)
     const { db } = dataPaths(home)
     // Where the machine is busy, the chain may have got to the end of the next segment.
-    const first = segmentFiles().split(' ')[0]!
-    expect(first === '' ? 2 * SEGMENT_BLOCKS : Number.parseInt(first, 10)).toBeGreaterThanOrEqual(2 * SEGMENT_BLOCKS)
+    const first = segmentFiles().split('-')[0]!
+    expect(first === '' || Number(first) >= 2 * SEGMENT_BLOCKS, segmentFiles()).toBe(true)
     const environment = { ...ENVIRONMENT, HOMEDIR: home }
     const checked = await runCoind(['debug', 'invariants'], { environment })
     expect(checked).toMatchObject({ code: 0, output: expect.stringContaining('all invariants hold') })
