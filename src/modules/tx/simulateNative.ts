@@ -4,7 +4,7 @@ import { AUTH_PARAMS } from '../auth/params.ts'
 import { BASE_DENOM } from '../coin.ts'
 import type { NativeBlock } from '../context.ts'
 import { isSdkError, type Outcome } from '../sdkError.ts'
-import { runTransaction } from './applyNativeTransaction.ts'
+import { MAX_METERED_GAS, runTransaction } from './applyNativeTransaction.ts'
 import { type NativeRules, nativeTransactionOf } from './decodeNativeTransaction.ts'
 import { type DecodedTransaction, decodeTransaction } from './decodeTransaction.ts'
 import { findNativeInvalidity } from './findNativeInvalidity.ts'
@@ -45,12 +45,17 @@ export function simulateNative(
   const transaction = { ...given, raw: completed }
   // A wallet does not know fee and limit yet: without a fee it pays nothing, without a limit it gets all the gas it needs.
   const baseFeePerGas = given.feeAcoin === 0n ? 0n : input.baseFeePerGas
-  const gasLimit = given.gasLimit === 0n ? requiredGas(transaction, params) : given.gasLimit
-  const limited = { ...transaction, gasLimit }
+  const isUnlimited = given.gasLimit === 0n
+  const least = isUnlimited ? requiredGas(transaction, params) : given.gasLimit
+  const limited = { ...transaction, gasLimit: least }
   const reason = findNativeInvalidity({ transaction: limited, world, block, baseFeePerGas })
   if (reason !== undefined) return reason
-  const outcome = runTransaction({ transaction: limited, world, block, baseFeePerGas }, baseGas(limited, params))
-  return outcome.kind === 'skipped' ? outcome.error : outcome.result
+  // Work that depends on the state can make it use more than it has to pay in any case.
+  const run = isUnlimited ? { ...transaction, gasLimit: least + MAX_METERED_GAS } : limited
+  const outcome = runTransaction({ transaction: run, world, block, baseFeePerGas }, baseGas(limited, params))
+  if (outcome.kind === 'skipped') return outcome.error
+  const { result } = outcome
+  return isUnlimited ? { ...result, gasWanted: result.gasUsed > least ? result.gasUsed : least } : result
 }
 
 /** The bytes that the transaction will have once it is signed: with signatures, sign modes, a gas limit and a fee. */
