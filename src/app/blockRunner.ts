@@ -114,7 +114,8 @@ export function createBlockRunner(options: BlockRunnerOptions): BlockRunner {
           hooks,
           start,
           isCallIndexed,
-          poll: deadline?.poll,
+          // What the first engine has finished, the second one checks, however long it takes.
+          poll: engineOfBlock === engine ? deadline?.poll : undefined,
           // The second engine executes in order, and so checks what is executed in parallel.
           ...(engineOfBlock === engine && options.durableHeight() === head.header.number && { parallel }),
         })

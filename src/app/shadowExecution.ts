@@ -1,6 +1,6 @@
 import type { BlockEvents, NativeEvent, NativeResult, ValueTransfer } from '../chain/entries.ts'
 import type { Log } from '../chain/receipt.ts'
-import { type Engine, ExecutionTimeout } from '../evm/engine.ts'
+import type { Engine } from '../evm/engine.ts'
 import { isMachineFailure, ShadowMismatchError } from '../evm/engines/errorKinds.ts'
 import { describeStepDifference, firstDifferingStep, type TracedRun } from '../evm/engines/firstDifferingStep.ts'
 import type { Tracer } from '../evm/tracer.ts'
@@ -76,7 +76,7 @@ class ShadowedBlock {
     try {
       return await run()
     } catch (error) {
-      if (isMachineFailure(error) || error instanceof ExecutionTimeout) throw error
+      if (isMachineFailure(error)) throw error
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
       throw this.#report(what, [`${this.#engines[1].name} threw ${text}`])
     }

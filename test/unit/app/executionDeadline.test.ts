@@ -8,7 +8,8 @@ import type { PrecompileTable } from '../../../src/evm/precompile.ts'
 import { moduleStoreKey } from '../../../src/modules/storeKey.ts'
 import { precompileTable } from '../../../src/precompiles/registry.ts'
 import { bytesKey, bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
-import { createTestChain, type TestChain, WALLET_KEY } from './testChain.ts'
+import { productionEngine } from '../evm/productionEngine.ts'
+import { createTestChain, type TestChain, type TestChainOptions, WALLET_KEY } from './testChain.ts'
 
 const KEYS = [1, 2].map((last) => `0x${'00'.repeat(31)}0${last}` as const)
 const SENDERS = KEYS.map((key) => privateKeyToAccount(key))
@@ -49,7 +50,7 @@ afterEach(async () => {
 })
 
 /** A chain with a clock that the test can let run, by `step` milliseconds whenever somebody looks at it. */
-async function start() {
+async function start(options: TestChainOptions = {}) {
   let nowMs = 0
   let step = 0
   const stopped: StoppedReport[] = []
@@ -62,6 +63,7 @@ async function start() {
       precompiles: endlessPrecompile(),
       stopped: (report) => stopped.push(report),
       unexecutable: (hashes) => dropped.push(...hashes.map(bytesToHex)),
+      ...options,
     },
   )
   chains.push(chain)
@@ -126,4 +128,12 @@ it('a check that has time enough is not stopped', async () => {
   const decided = await chain.decide([await transfer(0)])
   expect(await chain.executor.application.processProposal(decided.block, 250)).toEqual({ accepted: true })
   expect(stopped).toEqual([])
+})
+
+it('an engine that checks another one may take any time', async () => {
+  const { chain, stopped, whileRunning } = await start({ engine: productionEngine, shadow: engine })
+  const raw = hexToBytes(await SENDERS[0]!.signTransaction({ ...FEES, data: LOOPS, nonce: 0, gas: 1_000_000n }))
+  // The first engine looks at the clock every 5,000,000 gas, the second one every 10,000.
+  const { block } = await whileRunning(2_000, () => chain.produce([raw]))
+  expect([block.txs.length, stopped]).toEqual([1, []])
 })
