@@ -9,13 +9,14 @@ import type { SignedTransaction } from '../../chain/transaction.ts'
 import type { Rules } from '../../evm/blockContext.ts'
 import type { Tracer } from '../../evm/tracer.ts'
 import type { Hash } from '../../primitives/hash.ts'
+import { Journal } from '../../state/journal.ts'
 import type { StateReader } from '../../state/reader.ts'
 import { serverError } from '../errors.ts'
 import { findBody, prunedHistory, readingState } from '../eth/blockLookup.ts'
 import { executionOf } from '../eth/call.ts'
 import type { RpcContext } from '../method.ts'
 import type { BlockSelector } from '../params/blockSelector.ts'
-import { openViewWorld } from '../viewWorld.ts'
+import { pollDeadline } from '../viewWorld.ts'
 import { blockNotFound } from './raw.ts'
 
 /** A block of the chain that is being executed again on its parent's state. */
@@ -67,7 +68,7 @@ export async function beginReplay(
     return view.chain.hash(height)
   }
   const execution = await beginBlockExecution({
-    world: openViewWorld(context, observer?.observe(parentState) ?? parentState),
+    world: new Journal(observer?.observe(parentState) ?? parentState),
     seed: header,
     timeMs: consensusTimeMs(header, view.chain, chain),
     rules,
@@ -76,6 +77,7 @@ export async function beginReplay(
     precompileGasLimit: chain.precompileGasLimit,
     reader: { hash: hashAt },
     yield: pause,
+    poll: pollDeadline(context),
     hooks,
     start: blockStartOf({ ...decided.header, ...decided }, lastValidators),
   })

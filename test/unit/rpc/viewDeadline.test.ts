@@ -1,6 +1,7 @@
 import { encodeFunctionData, type Hex } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Engine } from '../../../src/evm/engine.ts'
+import { traceBlockByNumber } from '../../../src/rpc/debug/traces.ts'
 import { call } from '../../../src/rpc/eth/call.ts'
 import { estimateGas } from '../../../src/rpc/eth/estimateGas.ts'
 import type { RpcContext, RpcMethod } from '../../../src/rpc/method.ts'
@@ -77,6 +78,14 @@ describe.each(['wasm', 'reference'])('a precompile that works for too long, in t
     const plain = [{ to: FORWARDER, data: '0x' }]
     expect(await withContext(engine, clockUntil(2), (context) => invoke(method, context, ...plain))).toMatch(/^0x/)
   })
+})
+
+test('a block that is executed again ends at the deadline in its native modules, before its first transaction', async () => {
+  await node.chain.produce()
+  const trace = (monotonicMs: () => number, run: typeof invoke | typeof invokeError) =>
+    withContext('wasm', monotonicMs, (context) => run(traceBlockByNumber, context, '0x1'))
+  expect(await trace(() => 0, invoke)).toEqual([])
+  expect(await trace(clockUntil(2), invokeError)).toEqual({ code: -32000, message: 'execution timeout' })
 })
 
 test('a native query ends at the deadline of its request', async () => {
