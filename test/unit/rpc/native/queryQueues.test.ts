@@ -10,13 +10,14 @@ const SHORT_LISTS = [
   '/cosmos.base.tendermint.v1beta1.Service/GetValidatorSetByHeight',
 ]
 
-/** Answers or work that grow with what strangers stored, and come without pages. */
+/** Answers or work that grow with what strangers stored, and come without pages; and the query that runs any other. */
 const LONG_ANSWERS = [
   '/cosmos.gov.v1.Query/TallyResult',
   '/cosmos.gov.v1beta1.Query/TallyResult',
   '/cosmos.distribution.v1beta1.Query/DelegationTotalRewards',
   '/cosmos.distribution.v1beta1.Query/DelegatorValidators',
   '/cosmos.tx.v1beta1.Service/Simulate',
+  '/cosmos.base.tendermint.v1beta1.Service/ABCIQuery',
 ]
 
 test('queries that may take long wait in the heavy queue: all that have pages, and those named here', () => {
