@@ -23,8 +23,8 @@ import { bytesKey } from '../primitives/bytes.ts'
 
 /** Bytes of the copies that are being read, counted for each reader. */
 const READ_BYTES = 33_554_432
-/** Readers that wait for room, and the milliseconds that one waits at most. */
-const MAX_WAITING = 256
+/** Readers that wait for room, more than calls that view threads run at a time; and the milliseconds that one waits at most. */
+const MAX_WAITING = 64
 const WAIT_MS = 5_000
 
 /** Limits of one turn of the pool thread: bytes and transactions that it copies, senders that it looks at. All take less than 0.5 ms. */
