@@ -14,7 +14,7 @@ import {
 } from '../dispatch.ts'
 import { defineTransaction, requireActor, SUCCESS } from '../nativeCall.ts'
 import { Coins, sortedCoins } from '../types.ts'
-import { isShallowJson, readProposalJson } from './proposalJson.ts'
+import { readProposalJson } from './proposalJson.ts'
 import { GOV_QUERIES } from './queries.ts'
 import { WeightedVoteOptions } from './types.ts'
 
@@ -43,7 +43,6 @@ const TRANSACTIONS: readonly PrecompileFunction[] = [
       if (jsonProposal.length === 0) return revertWith('invalid proposal json jsonBlob arg ')
       if (!context.charge(BigInt(jsonProposal.length) * PROPOSAL_BYTE_GAS)) return OUT_OF_GAS
       const text = new TextDecoder().decode(jsonProposal)
-      if (!isShallowJson(text)) return revertWith('invalid proposal json: nested too deeply')
       const proposal = readProposalJson(text, {
         typeOf: (typeUrl) => MESSAGES.get(typeUrl)?.type ?? ANY_TYPES.get(typeUrl)?.type,
       })

@@ -1,7 +1,20 @@
 import { type Coin, parseCoins } from '../../modules/coin.ts'
 import { isSdkError, type Outcome, sdkError } from '../../modules/sdkError.ts'
+import { parseBoundedJson } from '../../primitives/boundedJson.ts'
 import { type Json, type JsonContext, JsonFormError } from '../../primitives/protoScalars.ts'
 import { type AnyValue, isJsonObject } from '../../primitives/protoSchema.ts'
+
+/** Open brackets: no message that can be proposed has as many. */
+const MAX_DEPTH = 32
+/** Four times the bytes that a proposal's messages may have. */
+const MAX_LENGTH = 262_144
+
+const REFUSALS = {
+  syntax: 'the proposal is not JSON',
+  depth: 'the proposal is nested too deeply',
+  length: `the proposal has more than ${MAX_LENGTH} characters`,
+  values: 'the proposal has too many values',
+} as const
 
 /** What a proposal in JSON says. */
 interface ProposalJson {
@@ -21,13 +34,9 @@ interface ProposalJson {
  * @param types finds the types that messages, and the Anys inside them, may have
  */
 export function readProposalJson(text: string, types: JsonContext): Outcome<ProposalJson> {
-  let json: Json
-  try {
-    json = JSON.parse(text) as Json
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
-    return sdkError('invalidRequest', 'the proposal is not JSON')
-  }
+  const read = parseBoundedJson(text, { length: MAX_LENGTH, depth: MAX_DEPTH })
+  if (read.kind === 'refused') return sdkError('invalidRequest', REFUSALS[read.reason])
+  const json = read.json as Json
   if (!isJsonObject(json)) return sdkError('invalidRequest', 'the proposal is not a JSON object')
   const depositText = readText(json['deposit'])
   const [metadata, title, summary] = [json['metadata'], json['title'], json['summary']].map(readText)
@@ -67,28 +76,4 @@ function readMessages(json: Json, { typeOf }: JsonContext): Outcome<readonly Any
 function readText(json: Json | undefined): string | undefined {
   if (json === undefined || json === null) return ''
   return typeof json === 'string' ? json : undefined
-}
-
-/** Open brackets; no message that can be proposed has as many. */
-const MAX_DEPTH = 32
-
-/**
- * Whether a JSON text has nowhere more than {@link MAX_DEPTH} open brackets. Messages are read recursively, so a text of
- * brackets alone could exhaust the stack of a node.
- */
-export function isShallowJson(text: string): boolean {
-  let depth = 0
-  let inString = false
-  for (let at = 0; at < text.length; at++) {
-    const character = text[at]
-    if (inString) {
-      if (character === '\\') at++
-      else if (character === '"') inString = false
-    } else if (character === '"') inString = true
-    else if (character === '{' || character === '[') {
-      depth++
-      if (depth > MAX_DEPTH) return false
-    } else if (character === '}' || character === ']') depth--
-  }
-  return true
 }
