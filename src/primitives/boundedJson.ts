@@ -10,7 +10,12 @@ export interface JsonBounds {
 
 /** A parsed text, or which bound it exceeds; `syntax`: it is not JSON. */
 export type BoundedJson =
-  | { readonly kind: 'parsed'; readonly json: unknown }
+  | {
+      readonly kind: 'parsed'
+      readonly json: unknown
+      /** how many values it has: at most one too many for each empty array or object */
+      readonly values: number
+    }
   | { readonly kind: 'refused'; readonly reason: 'length' | 'depth' | 'values' | 'syntax' }
 
 /**
@@ -28,18 +33,18 @@ export function parseBoundedJson(
   { length, depth = MAX_JSON_DEPTH, values = Number.POSITIVE_INFINITY }: JsonBounds,
 ): BoundedJson {
   if (text.length > length) return { kind: 'refused', reason: 'length' }
-  const exceeded = exceededBound(text, depth, values)
-  if (exceeded !== undefined) return { kind: 'refused', reason: exceeded }
+  const counted = countValues(text, depth, values)
+  if (typeof counted === 'string') return { kind: 'refused', reason: counted }
   try {
-    return { kind: 'parsed', json: JSON.parse(text) }
+    return { kind: 'parsed', json: JSON.parse(text), values: counted }
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
     return { kind: 'refused', reason: 'syntax' }
   }
 }
 
-/** The first bound that a text exceeds. Each opening bracket and each comma outside a string can begin one value. */
-function exceededBound(text: string, maxDepth: number, maxValues: number): 'depth' | 'values' | undefined {
+/** Values of a text, or the first bound that it exceeds. Each opening bracket and each comma outside a string can begin one value. */
+function countValues(text: string, maxDepth: number, maxValues: number): number | 'depth' | 'values' {
   let depth = 0
   let values = 1
   let inString = false
@@ -55,7 +60,7 @@ function exceededBound(text: string, maxDepth: number, maxValues: number): 'dept
       if (++values > maxValues) return 'values'
     } else if (character === CLOSING_BRACE || character === CLOSING_BRACKET) depth--
   }
-  return undefined
+  return values
 }
 
 const QUOTE = 0x22

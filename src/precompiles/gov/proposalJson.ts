@@ -3,6 +3,7 @@ import { isSdkError, type Outcome, sdkError } from '../../modules/sdkError.ts'
 import { parseBoundedJson } from '../../primitives/boundedJson.ts'
 import { type Json, type JsonContext, JsonFormError } from '../../primitives/protoScalars.ts'
 import { type AnyValue, isJsonObject } from '../../primitives/protoSchema.ts'
+import { OUT_OF_GAS } from '../dispatch.ts'
 
 /** Open brackets: no message that can be proposed has as many. */
 const MAX_DEPTH = 32
@@ -27,15 +28,24 @@ interface ProposalJson {
   readonly deposit: readonly Coin[]
 }
 
+/** Gas of a JSON value, which is read, encoded, and decoded again where messages are checked; its bytes are paid besides. */
+const VALUE_GAS = 60n
+
 /**
  * Reads the proposal form of the SDK (x/gov/client/cli): `{"messages": [{"@type": …, …}], "metadata", "deposit": "10acoin",
  * "title", "summary", "expedited"}`. Members may be left out, and others are ignored, as Go does.
  * @param text UTF-8
  * @param types finds the types that messages, and the Anys inside them, may have
+ * @param charge takes gas for the values before they are read
  */
-export function readProposalJson(text: string, types: JsonContext): Outcome<ProposalJson> {
+export function readProposalJson(
+  text: string,
+  types: JsonContext,
+  charge: (gas: bigint) => boolean,
+): Outcome<ProposalJson> | typeof OUT_OF_GAS {
   const read = parseBoundedJson(text, { length: MAX_LENGTH, depth: MAX_DEPTH })
   if (read.kind === 'refused') return sdkError('invalidRequest', REFUSALS[read.reason])
+  if (!charge(BigInt(read.values) * VALUE_GAS)) return OUT_OF_GAS
   const json = read.json as Json
   if (!isJsonObject(json)) return sdkError('invalidRequest', 'the proposal is not a JSON object')
   const depositText = readText(json['deposit'])

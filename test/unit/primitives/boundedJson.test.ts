@@ -23,7 +23,7 @@ describe('parseBoundedJson', () => {
     { name: 'an empty object', text: '{}', bounds: { values: 2 } },
   ])('parses $name', ({ text, bounds }) => {
     const read = parseBoundedJson(text, { length: 10_000, ...bounds })
-    expect(read).toEqual({ kind: 'parsed', json: JSON.parse(text) })
+    expect(read).toMatchObject({ kind: 'parsed', json: JSON.parse(text) })
   })
 
   it.each([
@@ -47,7 +47,9 @@ describe('parseBoundedJson', () => {
         const json: unknown = JSON.parse(text)
         const depth = depthOf(json)
         const bounds = { length: text.length, depth, values: 1 + 2 * valuesOf(json) }
-        expect(parseBoundedJson(text, bounds)).toEqual({ kind: 'parsed', json })
+        const read = parseBoundedJson(text, bounds)
+        expect(read).toEqual({ kind: 'parsed', json, values: expect.any(Number) })
+        if (read.kind === 'parsed') expect(read.values).toBeGreaterThanOrEqual(valuesOf(json))
         if (depth > 0) expect(parseBoundedJson(text, { ...bounds, depth: depth - 1 }).kind).toBe('refused')
         const fewer = valuesOf(json) - 1
         if (fewer > 0) expect(parseBoundedJson(text, { ...bounds, values: fewer }).kind).toBe('refused')
