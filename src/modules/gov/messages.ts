@@ -69,10 +69,12 @@ export function govMessages(messages: () => MessageTable): readonly MessageHandl
       module: 'gov',
       signers: ({ proposer }) => [parseAddress(proposer)],
       validate: (message) => {
-        const tooDeep = checkNesting(message.messages)
-        if (tooDeep !== undefined) return tooDeep
+        // The size of the messages first, then what reads them.
+        const malformed =
+          checkInitialAmount(message.initialDeposit) ?? checkForm(message) ?? checkNesting(message.messages)
+        if (malformed !== undefined) return malformed
         const read = readAllNested(message.messages, messages())
-        return isSdkError(read) ? read : (checkForm(message) ?? checkInitialAmount(message.initialDeposit))
+        return isSdkError(read) ? read : undefined
       },
       gas: ({ messages: proposed }) => GOV_GAS.submitProposal + nestedGas(proposed, messages()),
       run: (context, { proposer, ...submission }) => {

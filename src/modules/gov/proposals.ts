@@ -41,8 +41,8 @@ export const OUT_OF_GAS: SdkError = sdkError(
   `out of gas in location: proposal; gasWanted: ${MAX_EXECUTION_GAS}, gasUsed: ${MAX_EXECUTION_GAS + 1n}`,
 )
 
-/** Gas of a byte of a message, which is decoded and validated. */
-const MESSAGE_BYTE_GAS = 10
+/** Gas of a byte of a message, which is decoded and validated: 5 bytes can be a coin. */
+const MESSAGE_BYTE_GAS = 30
 
 interface ProposalSubmission {
   readonly proposer: Address

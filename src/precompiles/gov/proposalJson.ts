@@ -29,7 +29,7 @@ interface ProposalJson {
 }
 
 /** Gas of a JSON value, which is read, encoded, and decoded again where messages are checked; its bytes are paid besides. */
-const VALUE_GAS = 60n
+const VALUE_GAS = 400n
 
 /**
  * Reads the proposal form of the SDK (x/gov/client/cli): `{"messages": [{"@type": …, …}], "metadata", "deposit": "10acoin",
