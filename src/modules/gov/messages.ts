@@ -43,11 +43,11 @@ import {
 import { checkVoteOption, checkWeightedOptions, vote, voteWeighted } from './votes.ts'
 
 /**
- * Gas of governance messages: about 20 ns of work or a tenth of a byte written for one gas. A vote also pays for the part
- * of the tally that reads and removes it, a deposit for its refund.
+ * Gas of governance messages: about 20 ns of work or a tenth of a byte written for one gas. A vote also pays for the part of the tally
+ * that reads and removes it, a deposit for its refund. The voter's delegations are counted within the budget of blocks.
  */
 export const GOV_GAS = {
-  /** besides the gas of the proposal's own messages, which run later without a meter */
+  /** besides the fixed gas of the proposal's own messages, which run later */
   submitProposal: 150_000n,
   deposit: 60_000n,
   vote: 40_000n,

@@ -302,9 +302,12 @@ export function* copiedShares(native: Pick<NativeStore, 'range'>): IterableItera
   }
 }
 
+/** The largest id of a chain's first proposal: ids, which are 64 bits, never run out. */
+const MAX_FIRST_ID = 2n ** 63n - 1n
+
 /**
  * Writes the module's part of block 0.
- * @throws Error when the genesis has invalid parameters
+ * @throws Error when the genesis has invalid parameters or an invalid first id
  */
 export function initGov(
   { world: { native } }: ModuleContext,
@@ -314,7 +317,11 @@ export function initGov(
   const problem = validateGovParams(params)
   if (problem !== undefined) throw new Error(`app_state.gov.params: ${problem.message}`)
   GOV_PARAMS.set(native, params)
-  setNextProposalId(native, BigInt(section.starting_proposal_id))
+  const firstId = BigInt(section.starting_proposal_id)
+  if (firstId < 1n || firstId > MAX_FIRST_ID) {
+    throw new Error(`app_state.gov.starting_proposal_id: ${firstId} is not between 1 and ${MAX_FIRST_ID}`)
+  }
+  setNextProposalId(native, firstId)
   if (section.constitution !== '') native.set(CONSTITUTION_KEY, new TextEncoder().encode(section.constitution))
 }
 

@@ -3,15 +3,19 @@ import { MsgSend } from '../../../../src/modules/bank/messages.ts'
 import { coinsOf } from '../../../../src/modules/coin.ts'
 import { GOV_AUTHORITY } from '../../../../src/modules/gov/authority.ts'
 import { endGov } from '../../../../src/modules/gov/endGov.ts'
+import { GOV_GAS } from '../../../../src/modules/gov/messages.ts'
 import { getProposalRecord } from '../../../../src/modules/gov/state.ts'
 import {
   FAILED,
+  MsgCancelProposal,
   MsgDeposit,
+  MsgSubmitProposal,
   MsgVote,
   MsgVoteWeighted,
   PASSED,
   VOTING_PERIOD,
 } from '../../../../src/modules/gov/types.ts'
+import { MsgSubmitProposalV1beta1, ParameterChangeProposal } from '../../../../src/modules/gov/typesV1beta1.ts'
 import type { MessageHandler, MessageTable } from '../../../../src/modules/message.ts'
 import { MESSAGES } from '../../../../src/modules/messages.ts'
 import { GOV_DEPOSITS, GOVERNANCE } from '../../../../src/modules/moduleAccounts.ts'
@@ -169,4 +173,53 @@ it('votes and deposits cost the same, whatever a proposal says', () => {
     ].map(workOf)
   })
   expect(costs[1]).toEqual(costs[0])
+})
+
+it('ordinary messages do less work than their fixed gas pays', () => {
+  const id = chain.propose({ messages: [CANCEL_UPGRADE] })
+  const depositor = toBech32(HOLDERS[1]!)
+  const options = [1, 2, 3, 4].map((option) => ({ option, weight: '0.25' }))
+  const submission = {
+    title: 'a title',
+    summary: 's'.repeat(2_000),
+    metadata: 'ipfs://CID',
+    proposer: depositor,
+    messages: [CANCEL_UPGRADE],
+    initialDeposit: coinsOf(10n * COIN),
+  }
+  const work = {
+    submitProposal: workOf(() => succeeded(chain.send(MsgSubmitProposal, submission))),
+    vote: workOf(() => succeeded(chain.send(MsgVoteWeighted, { proposalId: id, voter: depositor, options }))),
+    deposit: workOf(() => succeeded(chain.send(MsgDeposit, { proposalId: id, depositor, amount: coinsOf(COIN) }))),
+    cancelProposal: workOf(() =>
+      succeeded(chain.send(MsgCancelProposal, { proposalId: id, proposer: toBech32(HOLDERS[0]!) })),
+    ),
+  }
+  for (const [name, gas] of Object.entries(work)) {
+    expect(`${name} ${gas <= Number(GOV_GAS[name as keyof typeof work])} (${gas})`).toBe(`${name} true (${gas})`)
+  }
+})
+
+it('a submission that runs out of gas anywhere leaves nothing half done', () => {
+  const change = { subspace: 'staking', key: 'MaxValidators', value: '40' }
+  const content = anyOf(ParameterChangeProposal, { title: 'a', description: 'b', changes: [change] })
+  const { type, run } = MESSAGES.get(MsgSubmitProposalV1beta1.typeUrl)!
+  const fields = { content, initialDeposit: coinsOf(10n * COIN), proposer: toBech32(HOLDERS[0]!) }
+  const submit = (limit: bigint) => {
+    chain.world.beginTransaction()
+    chain.world.checkpoint()
+    const ran = chain.native.work.limited(limit, () => run(chain.context, type.create(fields as never)))
+    if (ran.kind === 'exceeded') chain.world.revert()
+    else chain.world.commit()
+    // It throws when a checkpoint is left open.
+    chain.world.endTransaction({ clearEmpty: true })
+    return ran.kind
+  }
+  let limit = 500n
+  for (; submit(limit) === 'exceeded'; limit += 500n) {
+    expect(getProposalRecord(chain.native, 1n)).toBeUndefined()
+    expect(chain.world.getBalance(HOLDERS[0]!)).toBe(1_000n * COIN)
+  }
+  expect(limit).toBeGreaterThan(30_000n)
+  expect(chain.proposal(1n).status).toBe(VOTING_PERIOD)
 })
