@@ -148,7 +148,7 @@ describe('a tally', () => {
         fc.array(stake, { maxLength: 8 }),
         fc.array(fc.array(cast, { minLength: 1, maxLength: 10 }), { minLength: 1, maxLength: 3 }),
         fc.array(fc.array(change, { maxLength: 5 }), { maxLength: 12 }),
-        fc.integer({ min: 1, max: 60_000 }),
+        fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 60_000 })),
         (stakes, castsOf, changes, limit) => {
           const chain = new GovChain()
           addStakes(chain, stakes)
@@ -193,6 +193,32 @@ describe('a tally', () => {
     )
     expect(blocks).toBeGreaterThan(200)
     expect(copies).toBeGreaterThan(20)
+  })
+
+  it('counts each delegation once that changes while its voter is being counted', () => {
+    const chain = new GovChain()
+    const voter = 5
+    addStakes(
+      chain,
+      VALIDATORS.map((_, validator) => ({ delegator: voter, validator, amount: 10n * COIN })),
+    )
+    const id = chain.propose()
+    castVotes(chain, id, [{ voter, options: [{ option: 1, weight: ONE }] }])
+    const expected = currentTally(chain.context, id)
+    expect(expected?.yesCount).toBe((30n * COIN).toString())
+    chain.passTime(VOTING_MS)
+    let insideVoter = 0
+    while (chain.proposal(id).status === VOTING_PERIOD) {
+      endGov(chain.context, MESSAGES, 1)
+      if ((runningTally(chain.native)?.operator.length ?? 0) > 0) insideVoter++
+      for (const operator of VALIDATORS) {
+        succeeded(delegate(chain.context, { delegator: VOTERS[voter]!, operator, amount: COIN }))
+      }
+      expect(currentTally(chain.context, id)).toEqual(expected)
+      expect(chain.problems()).toEqual([])
+    }
+    expect(insideVoter).toBeGreaterThan(2)
+    expect([...copiedShares(chain.native)]).toEqual([])
   })
 
   it('takes nothing more once it began', () => {
