@@ -43,6 +43,17 @@ function applyAuthorization(world: WorldState, authorization: Authorization, cha
   return refund
 }
 
+/**
+ * Who signed the authorizations, of those that can have an effect on the chain; invalid ones are left out. The nonces are not looked at.
+ */
+export function recoverAuthorities(authorizations: readonly Authorization[], chainId: bigint): Address[] {
+  return authorizations.flatMap((authorization) => {
+    if (authorization.nonce >= MAX_NONCE) return []
+    if (authorization.chainId !== 0n && authorization.chainId !== chainId) return []
+    return recoverAuthority(authorization) ?? []
+  })
+}
+
 /** The hash that an authority signs. */
 export function authorizationHash({ chainId, address, nonce }: Omit<Authorization, 'yParity' | 'r' | 's'>): Uint8Array {
   return keccak256(concatBytes(MAGIC, encodeRLP([chainId, address, nonce])))

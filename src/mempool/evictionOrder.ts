@@ -8,10 +8,17 @@ export interface Bid extends Pick<PoolEntry, 'nonce' | 'maxFeePerGas' | 'maxPrio
   readonly isExecutable: boolean
 }
 
+/** The share of a sender that has not paid for a transaction yet. */
+const LEAST_SHARE = 4n
+
 /**
  * Which sender loses its last transaction first when the pool is full. It is always the last nonce, so that eviction never makes a
- * gap. The order: first senders whose last transaction is not executable, then those with more than a fair share of transactions, then
- * all others; among equals by the lowest effective tip, then the longest queue, then the latest arrival.
+ * gap. The order: first senders whose last transaction is not executable or is held back, then those with more than their share of
+ * transactions, then all others; among equals by the lowest effective tip, then the longest queue, then the latest arrival.
+ *
+ * A sender's share is the number of transactions that it has paid for, its nonce, but at least {@link LEAST_SHARE} and at most
+ * `fairShare`. What is beyond a share gives way to a transaction within one at any price: coins that back many transactions can leave
+ * their account without one of them, so a price alone is no claim to the room of others.
  */
 export class EvictionOrder {
   readonly #fairShare: number
@@ -27,9 +34,13 @@ export class EvictionOrder {
     this.#queues = queues
   }
 
-  /** Tips depend on the base fee. */
+  /**
+   * Tips depend on the base fee. The order is made again when it differs by more than an eighth: that takes longer than anything else
+   * that the pool does at once, and a smaller difference seldom changes who is last.
+   */
   setBaseFee(baseFeePerGas: bigint): void {
-    if (baseFeePerGas === this.#baseFeePerGas) return
+    const change = baseFeePerGas - this.#baseFeePerGas
+    if ((change < 0n ? -change : change) * 8n <= this.#baseFeePerGas) return
     this.#baseFeePerGas = baseFeePerGas
     this.#heap = undefined
   }
@@ -59,9 +70,10 @@ export class EvictionOrder {
     const last = victim.last!
     // If the sender's earlier nonce were evicted, the new transaction would come after a gap.
     if (victim.key === bid.queue.key) return last.nonce > bid.nonce ? undefined : 'transaction underpriced'
-    const isVictimExecutable = victim.executable === victim.entries.length
-    if (!isVictimExecutable && bid.isExecutable) return undefined
-    if (isVictimExecutable && !bid.isExecutable) return 'txpool is full'
+    const isVictimWaiting = isWaiting(victim)
+    if (isVictimWaiting && bid.isExecutable) return undefined
+    if (!isVictimWaiting && !bid.isExecutable) return 'txpool is full'
+    if (bid.isExecutable && this.#isHeavy(victim) && !this.#isHeavy(bid.queue, 1)) return undefined
     const offered = effectiveTip(bid, this.#baseFeePerGas)
     const held = effectiveTip(last, this.#baseFeePerGas)
     if (offered > held) return undefined
@@ -70,11 +82,10 @@ export class EvictionOrder {
   }
 
   #losesFirst(a: SenderQueue, b: SenderQueue): boolean {
-    const isWaitingA = a.executable < a.entries.length
-    const isWaitingB = b.executable < b.entries.length
-    if (isWaitingA !== isWaitingB) return isWaitingA
-    const isHeavyA = a.entries.length > this.#fairShare
-    const isHeavyB = b.entries.length > this.#fairShare
+    const isWaitingA = isWaiting(a)
+    if (isWaitingA !== isWaiting(b)) return isWaitingA
+    const isHeavyA = this.#isHeavy(a)
+    const isHeavyB = this.#isHeavy(b)
     if (isHeavyA !== isHeavyB) return isHeavyA
     const lastA = a.last!
     const lastB = b.last!
@@ -84,4 +95,14 @@ export class EvictionOrder {
     if (a.entries.length !== b.entries.length) return a.entries.length > b.entries.length
     return lastA.arrival > lastB.arrival
   }
+  /** Whether it has more than its share, with so many more transactions. */
+  #isHeavy({ entries, state }: SenderQueue, more = 0): boolean {
+    const paid = state.nonce > LEAST_SHARE ? state.nonce : LEAST_SHARE
+    const share = paid < this.#fairShare ? Number(paid) : this.#fairShare
+    return entries.length + more > share
+  }
+}
+
+function isWaiting({ executable, entries, heldUntil }: SenderQueue): boolean {
+  return executable < entries.length || heldUntil > 0
 }

@@ -14,6 +14,8 @@ export class SenderQueue implements HeapItem {
   /** how many executable transactions of this queue the pool's totals include, and how many of them are native */
   counted = 0
   countedNative = 0
+  /** the height up to which no block of this node is to hold its next transaction; 0: any block may */
+  heldUntil = 0
   #state: AccountState
   readonly #entries: PoolEntry[] = []
   #executable = 0
@@ -55,6 +57,11 @@ export class SenderQueue implements HeapItem {
   /** The nonce after the executable transactions. */
   get nextNonce(): bigint {
     return this.#state.nonce + BigInt(this.#executable)
+  }
+
+  /** The transaction whose turn it is. */
+  get ready(): PoolEntry | undefined {
+    return this.#executable > 0 && this.heldUntil === 0 ? this.#entries[0] : undefined
   }
 
   get last(): PoolEntry | undefined {

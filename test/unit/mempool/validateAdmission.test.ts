@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Transaction } from '../../../src/chain/transaction.ts'
 import type { AccountState } from '../../../src/mempool/types.ts'
+import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { COIN, createPool, GWEI, makeTransaction, outcomeOf, senderOf } from './poolFixture.ts'
 
 const SENDER = senderOf(0)
@@ -253,5 +254,57 @@ describe('delegated accounts', () => {
     pool.add(nonce(0n), authority)
     pool.add(nonce(1n), authority)
     expect(outcomeOf(pool, delegation, SENDER)).toBe('authority already reserved')
+  })
+})
+
+describe('authorizations', () => {
+  const make = (count: number, fields = {}) =>
+    makeTransaction({
+      type: 4,
+      gasLimit: 21_000n + 25_000n * BigInt(count),
+      authorizationList: new Array(count).fill(AUTHORIZATION),
+      ...fields,
+    })
+
+  it('are asked for after all other checks, and not twice', () => {
+    const asked: Uint8Array[] = []
+    const known = new Map<string, Uint8Array[]>()
+    const fixture = createPool({
+      limits: { count: 2 },
+      authoritiesOf: ({ hash }) => {
+        asked.push(hash)
+        return known.get(bytesToHex(hash))
+      },
+    })
+    const { pool } = fixture
+    const refused = [
+      [make(65), 'too many authorizations: 65, limit 64'],
+      [make(1, { nonce: 1n }), 'gapped-nonce tx with authorizations'],
+      [make(1, { gasLimit: 30_000n }), 'intrinsic gas too low: gas 30000, minimum needed 46000'],
+      [make(1, { value: 2_000n * 10n ** 18n }), /^insufficient funds/],
+    ] as const
+    for (const [transaction, reason] of refused) expect(outcomeOf(pool, transaction, SENDER)).toMatch(reason)
+    expect(asked).toEqual([])
+
+    const transaction = make(2)
+    expect(pool.add(transaction, SENDER)).toMatchObject({ accepted: false, needsAuthorities: true })
+    expect(pool.unconfirmed(9).count).toBe(0)
+    expect(pool.check(transaction, SENDER).accepted).toBe(true)
+    known.set(bytesToHex(transaction.hash), [senderOf(1), senderOf(2)])
+    expect(outcomeOf(pool, transaction, SENDER)).toBe('accepted')
+    expect(outcomeOf(pool, transaction, SENDER)).toBe('already known')
+    expect(outcomeOf(pool, makeTransaction(), senderOf(3))).toBe('accepted')
+    // No room: asked for nothing.
+    const times = asked.length
+    const cheap = make(1, { maxPriorityFeePerGas: 1n, maxFeePerGas: 2n * GWEI })
+    expect(pool.add(cheap, senderOf(4))).toMatchObject({ accepted: false, reason: 'transaction underpriced' })
+    expect(asked.length).toBe(times + 1)
+    expect(pool.add(cheap, senderOf(4))).not.toHaveProperty('needsAuthorities')
+  })
+
+  it('have a limit in all', () => {
+    const { pool } = createPool({ limits: { authorities: 3 }, authoritiesOf: () => [senderOf(8), senderOf(9)] })
+    expect(outcomeOf(pool, make(2), SENDER)).toBe('accepted')
+    expect(outcomeOf(pool, make(2, { value: 1n }), senderOf(1))).toBe('txpool is full')
   })
 })
