@@ -8,7 +8,6 @@ import type { ChainConfig } from '../chain/chainConfig.ts'
 import { isNativeEntry } from '../chain/entries.ts'
 import { decodeTransaction } from '../chain/transaction.ts'
 import type { LogConfig } from '../config/config.ts'
-import { recoverAuthority } from '../evm/authorization.ts'
 import { checkNativeState } from '../mempool/checkNativeState.ts'
 import {
   type PackedInput,
@@ -19,6 +18,7 @@ import {
 } from '../mempool/packedMessages.ts'
 import { TransactionPool } from '../mempool/pool.ts'
 import { type PoolEntry, toPooledTransaction } from '../mempool/poolEntry.ts'
+import { RecoveredAuthorities } from '../mempool/recoveredAuthorities.ts'
 import { TransactionBroadcastQueue } from '../mempool/transactionBroadcastQueue.ts'
 import type { AccountState, Admission, PooledTransaction } from '../mempool/types.ts'
 import { AUTH_PARAMS } from '../modules/auth/params.ts'
@@ -39,7 +39,7 @@ import { createLogger } from '../telemetry/logger.ts'
 import { createPoolMetrics } from '../telemetry/metrics.ts'
 import { epochMs, openTracer, type TracingChannel, TransactionTraces } from '../telemetry/spans.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
-import { serveAdmissions } from './admissions.ts'
+import { AdmissionServer } from './admissions.ts'
 import { collectWhenIdle } from './idleCollection.ts'
 import { serve } from './port.ts'
 import { randomSeed } from './randomSeed.ts'
@@ -175,6 +175,8 @@ function announce(entry: PoolEntry): void {
   })
 }
 
+const authorities = new RecoveredAuthorities(() => performance.now())
+
 const head = view.chain.header(view.chain.headHeight)!
 const { blockGasLimit, feeMarket } = runningParams(journal.native, data.chain)
 const pool = new TransactionPool({
@@ -187,8 +189,7 @@ const pool = new TransactionPool({
     gasLimit: blockGasLimit,
   },
   readAccount,
-  authoritiesOf: ({ authorizationList }) =>
-    authorizationList.flatMap((authorization) => recoverAuthority(authorization) ?? []),
+  authoritiesOf: ({ hash }) => authorities.get(hash),
   checkNativeState: (transaction, { height, baseFeePerGas }) => {
     if (++journalChecks % CHECKS_A_JOURNAL === 0) journal = new Journal(state)
     return checkNativeState(transaction, {
@@ -220,6 +221,9 @@ const admitter =
     const admission = isNativeEntry(raw)
       ? pool.addNative(decodeNative(raw), isLocal)
       : pool.add(decodeTransaction(raw, hash), sender, isLocal)
+    if (!admission.accepted && admission.needsAuthorities === true) {
+      return authorities.ask(hash) ? admission : { accepted: false, reason: 'already known' }
+    }
     traces?.checked(hash, startMs, isLocal, admission.accepted ? undefined : admission.reason)
     if (admission.accepted) setPoolEmpty(data.filling, false)
     else metrics.rejectedTotal.inc({ reason: reasonLabel(admission.reason) })
@@ -231,6 +235,11 @@ function recordUnforeseen({ hash }: PooledTransaction, error: unknown): void {
   journal = new Journal(state)
   metrics.unforeseenTotal.inc({ place: 'pool' })
   log.error({ transaction: bytesToHex(hash), error }, 'an unforeseen error at the admission of a transaction')
+}
+
+/** After a block, in turns of the event loop: ranks that the new base fee changes. */
+function settlePool(): void {
+  if (pool.settle()) setImmediate(settlePool)
 }
 
 /** ports of the view and socket threads */
@@ -263,12 +272,15 @@ const service = {
   senders: (hashes: Uint8Array): Uint8Array => packSenders(hashes, (hash) => pool.senderOf(hash)),
   /** Takes what `packHashes` made. */
   dropUnexecutable: (hashes: Uint8Array): void => pool.dropUnexecutable(unpackHashes(hashes)),
+  /** Takes what `packHashes` made. */
+  postpone: (hashes: Uint8Array): void => pool.postpone(unpackHashes(hashes)),
   /** Takes what `packHeadUpdate` made, of a block that may not be in the database yet: the executor builds the next one. */
   headChanged: (packed: Uint8Array): void => {
     selection = undefined
     const update = unpackHeadUpdate(packed)
     for (const [address, account] of update.accounts) unwritten.set(bytesKey(address), account)
     pool.headChanged(update)
+    settlePool()
     traces?.included(update.height, update.included)
     setPoolEmpty(data.filling, pool.bytes === 0)
     toPeers.repeat()
@@ -285,8 +297,8 @@ const service = {
   },
   /** Serves a view or a socket thread, on a port for calls and one for transactions. */
   attach: (calls: MessagePort, admissions: MessagePort): void => {
-    serve(calls, service)
-    serveAdmissions(admissions, admitter(true), recordUnforeseen)
+    serve(calls, service, { before: serveExecutor })
+    admissionServer.serve(admissions, admitter(true))
     for (const port of [calls, admissions]) {
       clients.add(port)
       port.on('close', () => clients.delete(port))
@@ -311,8 +323,16 @@ function reasonLabel(reason: string): string {
 }
 
 serve(control, service)
-serve(data.executor, service)
-serveAdmissions(data.gossip.admissions, admitter(false), recordUnforeseen)
+// Blocks are made from its answers: it is served before each message of a client or a peer, and within one.
+const serveExecutor = serve(data.executor, service, { isUrgent: true })
+const admissionServer = new AdmissionServer({
+  before: serveExecutor,
+  onError: recordUnforeseen,
+  learn: (hash, packed) => authorities.put(hash, packed),
+  now: () => performance.now(),
+  defer: (work) => void setImmediate(work),
+})
+admissionServer.serve(data.gossip.admissions, admitter(false))
 
 collectWhenIdle()
 // Now, because a killed process cannot write its compile cache at the end.

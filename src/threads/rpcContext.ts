@@ -7,7 +7,7 @@ import type { KeptLogs } from '../rpc/eth/keptLogs.ts'
 import type { ExecutionHost, Retention, RpcContext } from '../rpc/method.ts'
 import type { ContextLease } from '../rpc/runMethod.ts'
 import { epochMs, type Tracer, type TracingChannel } from '../telemetry/spans.ts'
-import { connectAdmissions } from './admissions.ts'
+import { connectAdmissions, type RecoverAuthorities } from './admissions.ts'
 import type { PoolService } from './pool.ts'
 import { connect } from './port.ts'
 import { type Gate, getPeerCount, getSyncStatus, type NodeState, type PublishedHeight } from './sharedMemory.ts'
@@ -90,9 +90,13 @@ export function createContextSource({ data, feed, pool, execution, keptLogs }: C
 }
 
 /** What the pool thread offers to clients. */
-export function connectPool({ calls, admissions }: PoolPorts, tracer: Tracer | undefined): TxPort & MempoolPort {
+export function connectPool(
+  { calls, admissions }: PoolPorts,
+  tracer: Tracer | undefined,
+  recoverAuthorities: RecoverAuthorities,
+): TxPort & MempoolPort {
   const { get, pendingNonce, status, content, contentFrom, check, unconfirmed } = connect<PoolService>(calls)
-  const add = connectAdmissions(admissions)
+  const add = connectAdmissions(admissions, recoverAuthorities)
   return {
     add: tracer === undefined ? add : traceAdmissions(add, tracer),
     get,
