@@ -1,4 +1,5 @@
 import { type ChainConfig, forkAt, nativeGasLimit } from '../chain/chainConfig.ts'
+import { isNativeEntry } from '../chain/entries.ts'
 import { type Hardfork, includesFork } from '../chain/hardfork.ts'
 import type { Transaction } from '../chain/transaction.ts'
 import { UNPROTECTED } from '../chain/transactionSender.ts'
@@ -65,6 +66,11 @@ export interface Refusal {
 }
 
 const ALREADY_KNOWN: Refusal = { reason: 'already known', error: 'txInMempoolCache' }
+
+/** The refusal of a transaction that the pool has, or that another thread prepares for it. */
+export function refuseKnown(raw: Uint8Array): Admission {
+  return isNativeEntry(raw) ? refuseNative(ALREADY_KNOWN) : refuseEvm(ALREADY_KNOWN)
+}
 
 const UNDERPRICED: Refusal = { reason: 'replacement transaction underpriced', error: 'insufficientFee' }
 

@@ -21,6 +21,7 @@ import { type PoolEntry, toPooledTransaction } from '../mempool/poolEntry.ts'
 import { RecoveredAuthorities } from '../mempool/recoveredAuthorities.ts'
 import { TransactionBroadcastQueue } from '../mempool/transactionBroadcastQueue.ts'
 import type { AccountState, Admission, PooledTransaction } from '../mempool/types.ts'
+import { refuseKnown } from '../mempool/validateAdmission.ts'
 import { AUTH_PARAMS } from '../modules/auth/params.ts'
 import { MESSAGES } from '../modules/messages.ts'
 import { isSdkError } from '../modules/sdkError.ts'
@@ -218,11 +219,13 @@ const admitter =
   (isLocal: boolean) =>
   ({ raw, sender, hash }: PooledTransaction): Admission => {
     const startMs = traces === undefined ? 0 : epochMs()
+    // Before it is decoded: peers send each transaction many times.
+    if (pool.has(bytesKey(hash))) return refuseKnown(raw)
     const admission = isNativeEntry(raw)
       ? pool.addNative(decodeNative(raw), isLocal)
       : pool.add(decodeTransaction(raw, hash), sender, isLocal)
     if (!admission.accepted && admission.needsAuthorities === true) {
-      return authorities.ask(hash) ? admission : { accepted: false, reason: 'already known' }
+      return authorities.ask(hash) ? admission : refuseKnown(raw)
     }
     traces?.checked(hash, startMs, isLocal, admission.accepted ? undefined : admission.reason)
     if (admission.accepted) setPoolEmpty(data.filling, false)
