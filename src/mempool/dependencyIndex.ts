@@ -11,6 +11,9 @@ export class DependencyIndex {
   readonly #dependent = new Set<PoolEntry>()
   readonly #byTimeout = new Map<number, Set<PoolEntry>>()
 
+  /** no transaction has an earlier timeout height, or this one */
+  #timedOutUntil = 0
+
   add(entry: PoolEntry): void {
     if (entry.timeoutHeight > 0) addTo(this.#byTimeout, entry.timeoutHeight, entry)
     if (entry.dependencies.length === 0) return
@@ -48,7 +51,14 @@ export class DependencyIndex {
   /** Transactions that no block after the one at `height` may hold. */
   timedOut(height: number): PoolEntry[] {
     const found: PoolEntry[] = []
-    for (const [timeoutHeight, entries] of this.#byTimeout) if (timeoutHeight <= height) found.push(...entries)
+    if (height - this.#timedOutUntil > this.#byTimeout.size) {
+      for (const [timeoutHeight, entries] of this.#byTimeout) if (timeoutHeight <= height) found.push(...entries)
+    } else {
+      for (let passed = this.#timedOutUntil + 1; passed <= height; passed++) {
+        found.push(...(this.#byTimeout.get(passed) ?? []))
+      }
+    }
+    this.#timedOutUntil = height
     return found
   }
 

@@ -23,43 +23,62 @@ const LEAST_SHARE = 4n
 export class EvictionOrder {
   readonly #fairShare: number
   readonly #queues: Iterable<SenderQueue>
+  readonly #heap = new IndexedHeap<SenderQueue>((a, b) => this.#losesFirst(a, b))
   #baseFeePerGas: bigint
-  /** created at the first use, because only a full pool needs it; dropped when a new base fee changes the order */
-  #heap: IndexedHeap<SenderQueue> | undefined
+  /** of the last pass over all queues, or of the one that goes on */
+  #passBaseFee: bigint
+  /** the queues that a pass has not come to yet; undefined: there is no pass */
+  #pass: Iterator<SenderQueue> | undefined
 
-  /** `queues`: all queues with transactions; each iteration gives the present ones */
+  /** `queues`: all queues with transactions; an iteration sees those that are added and removed meanwhile */
   constructor(fairShare: number, baseFeePerGas: bigint, queues: Iterable<SenderQueue>) {
     this.#fairShare = fairShare
     this.#baseFeePerGas = baseFeePerGas
+    this.#passBaseFee = baseFeePerGas
     this.#queues = queues
   }
 
   /**
-   * Tips depend on the base fee. The order is made again when it differs by more than an eighth: that takes longer than anything else
-   * that the pool does at once, and a smaller difference seldom changes who is last.
+   * Tips depend on the base fee, and each queue has its place by the tip that its last transaction had when it was put there. Where the
+   * base fee differs by more than an eighth, {@link refresh} puts all in their places again, some at a time: all at once would take
+   * longer than blocks can wait.
    */
   setBaseFee(baseFeePerGas: bigint): void {
-    const change = baseFeePerGas - this.#baseFeePerGas
-    if ((change < 0n ? -change : change) * 8n <= this.#baseFeePerGas) return
     this.#baseFeePerGas = baseFeePerGas
-    this.#heap = undefined
   }
 
   /** To be called when a queue with transactions is new or has changed. */
   put(queue: SenderQueue): void {
-    if (this.#heap === undefined) queue.heapIndex = -1
-    else this.#heap.put(queue)
+    queue.evictionTip = effectiveTip(queue.last!, this.#baseFeePerGas)
+    this.#heap.put(queue)
   }
 
   /** To be called when a queue has no transactions any more. */
   remove(queue: SenderQueue): void {
-    this.#heap?.remove(queue)
-    queue.heapIndex = -1
+    this.#heap.remove(queue)
+  }
+
+  /** Puts so many queues where they belong at the present base fee. Returns whether there may be more. */
+  refresh(count: number): boolean {
+    if (this.#pass === undefined) {
+      const change = this.#baseFeePerGas - this.#passBaseFee
+      if ((change < 0n ? -change : change) * 8n <= this.#passBaseFee) return false
+      this.#passBaseFee = this.#baseFeePerGas
+      this.#pass = this.#queues[Symbol.iterator]()
+    }
+    for (let done = 0; done < count; done++) {
+      const next = this.#pass.next()
+      if (next.done === true) {
+        this.#pass = undefined
+        return true
+      }
+      this.put(next.value)
+    }
+    return true
   }
 
   /** The queue that loses its last transaction next. */
   worst(): SenderQueue | undefined {
-    this.#heap ??= new IndexedHeap((a, b) => this.#losesFirst(a, b), this.#queues)
     return this.#heap.peek()
   }
 
@@ -87,13 +106,9 @@ export class EvictionOrder {
     const isHeavyA = this.#isHeavy(a)
     const isHeavyB = this.#isHeavy(b)
     if (isHeavyA !== isHeavyB) return isHeavyA
-    const lastA = a.last!
-    const lastB = b.last!
-    const tipA = effectiveTip(lastA, this.#baseFeePerGas)
-    const tipB = effectiveTip(lastB, this.#baseFeePerGas)
-    if (tipA !== tipB) return tipA < tipB
+    if (a.evictionTip !== b.evictionTip) return a.evictionTip < b.evictionTip
     if (a.entries.length !== b.entries.length) return a.entries.length > b.entries.length
-    return lastA.arrival > lastB.arrival
+    return a.last!.arrival > b.last!.arrival
   }
   /** Whether it has more than its share, with so many more transactions. */
   #isHeavy({ entries, state }: SenderQueue, more = 0): boolean {

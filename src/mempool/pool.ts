@@ -37,6 +37,8 @@ import {
 /** Memory of a sender's queue and its map slots (about 900 bytes are measured). */
 const QUEUE_OVERHEAD = 1_024
 const EXPIRY_INTERVAL_MS = 60_000
+/** Transactions after which no further sender's are dropped in one turn because they waited for too long: a few milliseconds. */
+const EXPIRED_AT_ONCE = 1_024
 /**
  * Vesting senders whose coins are looked at after a block: each takes look-ups in the state, anybody can make such accounts, and what became
  * free a block ago does not come too late.
@@ -49,7 +51,7 @@ const MOST_HELD_BLOCKS = 64
 /** Postponed transactions that are remembered. */
 const MOST_POSTPONED = 10_000
 /** How many senders' ranks are corrected at once after a change of the base fee: about a millisecond. */
-const SETTLED_AT_ONCE = 1_024
+const SETTLED_AT_ONCE = 128
 
 export interface PoolOptions extends PoolSources {
   readonly head: PoolHead
@@ -190,6 +192,7 @@ export class TransactionPool {
     this.#head = update
     this.#evictions.setBaseFee(update.baseFeePerGas)
     this.#ready.setBaseFee(update.baseFeePerGas)
+    this.#evictions.refresh(SETTLED_AT_ONCE)
     this.#releaseHeld(update.height)
     const included = new Set(update.included.map(bytesKey))
     for (const [address, state] of update.accounts) {
@@ -245,7 +248,8 @@ export class TransactionPool {
    * called until the answer is false.
    */
   settle(): boolean {
-    return this.#ready.settle(this.#head.baseFeePerGas, SETTLED_AT_ONCE) === 0
+    if (this.#ready.settle(this.#head.baseFeePerGas, SETTLED_AT_ONCE) === 0) return true
+    return this.#evictions.refresh(SETTLED_AT_ONCE)
   }
 
   /** @param hashKey `bytesKey` of a transaction's hash */
@@ -395,14 +399,19 @@ export class TransactionPool {
   #expire(): void {
     const nowMs = this.#options.now()
     if (nowMs - this.#lastExpiryMs < EXPIRY_INTERVAL_MS) return
-    this.#lastExpiryMs = nowMs
     const { queuedLifetimeMs } = this.#limits
     for (const entry of this.#dependencyIndex.olderThan(nowMs - queuedLifetimeMs)) this.#dropOne(entry, 'expired')
+    let dropped = 0
     for (const [queue, sinceMs] of this.#waitingSince) {
-      if (nowMs - sinceMs <= queuedLifetimeMs) return
-      for (const entry of queue.entries.slice(queue.executable)) this.#drop(queue, entry, 'expired')
+      if (nowMs - sinceMs <= queuedLifetimeMs) break
+      // The others have their turn after the next block.
+      if (dropped >= EXPIRED_AT_ONCE) return
+      const waiting = queue.entries.slice(queue.executable)
+      for (const entry of waiting.reverse()) this.#drop(queue, entry, 'expired')
+      dropped += waiting.length
       this.#queueChanged(queue)
     }
+    this.#lastExpiryMs = nowMs
   }
 
   /** Puts an entry into the pool, in place of the one with its nonce, which the caller has forgotten. */

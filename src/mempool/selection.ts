@@ -21,10 +21,10 @@ const LEAST_BYTES = 64
 
 /**
  * The most senders that one selection passes over because their next transaction does not fit, and the most whose rank it corrects after
- * a change of the base fee (some 10 ms each). Both could be as many as there are senders.
+ * a change of the base fee (some 5 ms each). Both could be as many as there are senders.
  */
-const MOST_PASSED = 4_096
-const MOST_MOVES = 4_096
+const MOST_PASSED = 1_024
+const MOST_MOVES = 1_024
 
 /** EVM and native transactions each have gas of their own in a block. */
 interface KindBudget {

@@ -16,6 +16,8 @@ export class SenderQueue implements HeapItem {
   countedNative = 0
   /** the height up to which no block of this node is to hold its next transaction; 0: any block may */
   heldUntil = 0
+  /** effective tip of its last transaction when `EvictionOrder` gave it its place */
+  evictionTip = 0n
   #state: AccountState
   readonly #entries: PoolEntry[] = []
   #executable = 0

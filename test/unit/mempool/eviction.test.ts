@@ -33,6 +33,20 @@ describe('a full pool', () => {
     expect(dropped).toEqual([{ hash: bytesToHex(capped.hash), reason: 'evicted' }])
   })
 
+  it('has its order at a new base fee in turns, of a bounded number of senders each', () => {
+    const fixture = createPool({ limits: { count: 1_000 } })
+    const { pool, dropped } = fixture
+    for (let sender = 0; sender < 999; sender++) pool.add(bid(sender, 0, 8), senderOf(sender))
+    const capped = bid(999, 0, 20, { maxFeePerGas: 31n * GWEI })
+    pool.add(capped, senderOf(999))
+    fixture.publish([], { baseFeePerGas: 30n * GWEI })
+    let turns = 1
+    while (pool.settle()) turns++
+    expect(turns).toBeLessThan(12)
+    expect(outcomeOf(pool, bid(1_000, 0, 2), senderOf(1_000))).toBe('accepted')
+    expect(dropped).toEqual([{ hash: bytesToHex(capped.hash), reason: 'evicted' }])
+  })
+
   it('drops waiting transactions before executable ones, at any price', () => {
     const { pool } = createPool({ limits: { count: 3 } })
     pool.add(bid(0, 0, 1), senderOf(0))

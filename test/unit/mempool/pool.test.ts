@@ -175,4 +175,16 @@ describe('waiting transactions', () => {
     expect(noncesOf(pool, SENDER)).toEqual({ pending: [0n], queued: [] })
     expect(pool.status()).toEqual({ pending: 1, queued: 0 })
   })
+
+  it('expire in turns after several blocks, where there are many', () => {
+    const fixture = createPool()
+    const { pool, clock } = fixture
+    for (let sender = 0; sender < 1_500; sender++) pool.add(nonce(5, { value: BigInt(sender) }), senderOf(sender))
+    clock.nowMs = 3 * 60 * 60 * 1_000 + 60_000
+    const left = [1, 2, 3].map(() => {
+      fixture.publish([])
+      return pool.status().queued
+    })
+    expect(left).toEqual([476, 0, 0])
+  })
 })
