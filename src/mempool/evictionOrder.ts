@@ -25,7 +25,7 @@ export class EvictionOrder {
   readonly #queues: Iterable<SenderQueue>
   readonly #heap = new IndexedHeap<SenderQueue>((a, b) => this.#losesFirst(a, b))
   #baseFeePerGas: bigint
-  /** of the last pass over all queues, or of the one that goes on */
+  /** of the last pass over all queues, or of the current one */
   #passBaseFee: bigint
   /** the queues that a pass has not come to yet; undefined: there is no pass */
   #pass: Iterator<SenderQueue> | undefined
@@ -58,7 +58,7 @@ export class EvictionOrder {
     this.#heap.remove(queue)
   }
 
-  /** Puts so many queues where they belong at the present base fee. Returns whether there may be more. */
+  /** Puts so many queues where they belong at the current base fee. Returns whether there may be more. */
   refresh(count: number): boolean {
     if (this.#pass === undefined) {
       const change = this.#baseFeePerGas - this.#passBaseFee

@@ -412,7 +412,7 @@ function queueOf({ queues }: PoolContents, { readAccount }: PoolSources, sender:
 
 /**
  * Checks that the new transaction outbids the one with its nonce, or that the sender may have one more. A transaction that depends on
- * other accounts is its sender's last one in the pool: those behind it would wait without end if it could not start.
+ * other accounts is its sender's last one in the pool: those behind it would wait for hours if it could not start.
  */
 function checkQueue(
   perSender: number,
