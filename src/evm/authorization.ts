@@ -43,14 +43,20 @@ function applyAuthorization(world: WorldState, authorization: Authorization, cha
   return refund
 }
 
-/**
- * Who signed the authorizations, of those that can have an effect on the chain; invalid ones are left out. The nonces are not looked at.
- */
-export function recoverAuthorities(authorizations: readonly Authorization[], chainId: bigint): Address[] {
+/** Who signed an authorization, and the account's nonce with which it has an effect. */
+export interface Authority {
+  readonly address: Address
+  readonly nonce: bigint
+}
+
+/** The signers of the authorizations that can have an effect on the chain; invalid ones are left out. */
+export function recoverAuthorities(authorizations: readonly Authorization[], chainId: bigint): Authority[] {
   return authorizations.flatMap((authorization) => {
-    if (authorization.nonce >= MAX_NONCE) return []
+    const { nonce } = authorization
+    if (nonce >= MAX_NONCE) return []
     if (authorization.chainId !== 0n && authorization.chainId !== chainId) return []
-    return recoverAuthority(authorization) ?? []
+    const address = recoverAuthority(authorization)
+    return address === undefined ? [] : { address, nonce }
   })
 }
 

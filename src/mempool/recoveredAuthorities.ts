@@ -1,9 +1,10 @@
-import type { Address } from '../primitives/address.ts'
-import { bytesKey, concatBytes } from '../primitives/bytes.ts'
+import type { Authority } from '../evm/authorization.ts'
+import { bytesKey } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
 
 const ADDRESS_BYTES = 20
-/** Transactions whose authorities are cached, and transactions that are with another thread: some 5 MB at most. */
+const AUTHORITY_BYTES = ADDRESS_BYTES + 8
+/** Transactions whose authorities are cached, and transactions that are with another thread: some 8 MB at most. */
 const MOST_TRANSACTIONS = 4_096
 /** Milliseconds after which a thread that was asked for authorities is believed to have ended. */
 const PATIENCE_MS = 5_000
@@ -24,7 +25,7 @@ export class RecoveredAuthorities {
     this.#now = now
   }
 
-  get(hash: Hash): readonly Address[] | undefined {
+  get(hash: Hash): readonly Authority[] | undefined {
     const packed = this.#known.get(bytesKey(hash))
     return packed && unpackAuthorities(packed)
   }
@@ -53,13 +54,21 @@ function forgetOldest(map: Map<string, unknown>): void {
   if (map.size >= MOST_TRANSACTIONS) map.delete(map.keys().next().value!)
 }
 
-/** Addresses in one array, for another thread. */
-export function packAuthorities(authorities: readonly Address[]): Uint8Array {
-  return concatBytes(...authorities)
+/** Signers and nonces in one array, for another thread. */
+export function packAuthorities(authorities: readonly Authority[]): Uint8Array {
+  const packed = new Uint8Array(authorities.length * AUTHORITY_BYTES)
+  const view = new DataView(packed.buffer)
+  for (const [index, { address, nonce }] of authorities.entries()) {
+    packed.set(address, index * AUTHORITY_BYTES)
+    view.setBigUint64(index * AUTHORITY_BYTES + ADDRESS_BYTES, nonce)
+  }
+  return packed
 }
 
-function unpackAuthorities(packed: Uint8Array): Address[] {
-  return Array.from({ length: packed.length / ADDRESS_BYTES }, (_, index) =>
-    packed.subarray(index * ADDRESS_BYTES, (index + 1) * ADDRESS_BYTES),
-  )
+function unpackAuthorities(packed: Uint8Array): Authority[] {
+  const view = new DataView(packed.buffer, packed.byteOffset, packed.byteLength)
+  return Array.from({ length: packed.length / AUTHORITY_BYTES }, (_, index) => {
+    const at = index * AUTHORITY_BYTES
+    return { address: packed.subarray(at, at + ADDRESS_BYTES), nonce: view.getBigUint64(at + ADDRESS_BYTES) }
+  })
 }

@@ -3,6 +3,7 @@ import { isNativeEntry } from '../chain/entries.ts'
 import { type Hardfork, includesFork } from '../chain/hardfork.ts'
 import type { Transaction } from '../chain/transaction.ts'
 import { UNPROTECTED } from '../chain/transactionSender.ts'
+import type { Authority } from '../evm/authorization.ts'
 import { floorDataGas, intrinsicGas, MAX_INIT_CODE_BYTES, MAX_TRANSACTION_GAS } from '../evm/intrinsicGas.ts'
 import { type SDK_ERRORS, type SdkError, sdkError } from '../modules/sdkError.ts'
 import type { NativeTransaction } from '../modules/tx/nativeTransaction.ts'
@@ -25,7 +26,7 @@ export interface PoolSources {
    * The signers of a transaction's EIP-7702 authorizations, which another thread recovers; undefined: it has not yet. Called for type 4
    * only, after the cheaper checks.
    */
-  readonly authoritiesOf: (transaction: Transaction) => readonly Address[] | undefined
+  readonly authoritiesOf: (transaction: Transaction) => readonly Authority[] | undefined
   /**
    * Why a native transaction cannot start in the block after `head`; undefined when it can. Its signers' sequences may be later than
    * their next ones. Called after the cheaper checks.
@@ -120,14 +121,23 @@ export function admitEvm(
     checkAuthorizations(contents, queue, transaction)
   if (refusal !== undefined) return refuseEvm(refusal)
   const authorities = transaction.type === 4 ? sources.authoritiesOf(transaction) : []
-  const details = { sender: queue.address, minimumGas: check.minimumGas, authorities: authorities ?? [] }
+  const signers = (authorities ?? []).filter((authority) => canApply(authority, sources)).map(({ address }) => address)
+  const details = { sender: queue.address, minimumGas: check.minimumGas, authorities: signers }
   const entry = evmEntry(transaction, details, arrival)
   if (authorities === undefined) return { queue, entry, needsAuthorities: true }
-  const reserved = checkDelegated(contents, queue, nonce, authorities)
+  const reserved = checkDelegated(contents, queue, nonce, signers)
   return reserved === undefined ? { queue, entry } : refuseEvm(reserved)
 }
 
 const NO_DEPENDENCIES: readonly never[] = []
+
+/**
+ * Whether an authorization may still have an effect. A used one has none, and counts for nothing: others could send it again, and its
+ * signer could have one transaction in the pool only.
+ */
+function canApply({ address, nonce }: Authority, { readAccount }: PoolSources): boolean {
+  return readAccount(address).nonce <= nonce
+}
 
 function pricesOf({ maxFeePerGas, maxPriorityFeePerGas }: Transaction): Prices {
   return { maxFeePerGas, maxPriorityFeePerGas }

@@ -159,6 +159,7 @@ describe('the signers of authorizations', () => {
     const recover = createAuthorityRecovery([
       { recoverAuthorities: async (bytes) => recoverPackedAuthorities(bytes, TEST_CHAIN) },
     ])
-    expect([...(await recover(raw))]).toEqual([...alice.address, ...bob.address])
+    const nonce = (value: number) => [0, 0, 0, 0, 0, 0, 0, value]
+    expect([...(await recover(raw))]).toEqual([...alice.address, ...nonce(0), ...bob.address, ...nonce(7)])
   })
 })
