@@ -43,6 +43,23 @@ function applyAuthorization(world: WorldState, authorization: Authorization, cha
   return refund
 }
 
+/** Who signed an authorization, and the account's nonce with which it has an effect. */
+export interface Authority {
+  readonly address: Address
+  readonly nonce: bigint
+}
+
+/** The signers of the authorizations that can have an effect on the chain; invalid ones are left out. */
+export function recoverAuthorities(authorizations: readonly Authorization[], chainId: bigint): Authority[] {
+  return authorizations.flatMap((authorization) => {
+    const { nonce } = authorization
+    if (nonce >= MAX_NONCE) return []
+    if (authorization.chainId !== 0n && authorization.chainId !== chainId) return []
+    const address = recoverAuthority(authorization)
+    return address === undefined ? [] : { address, nonce }
+  })
+}
+
 /** The hash that an authority signs. */
 export function authorizationHash({ chainId, address, nonce }: Omit<Authorization, 'yParity' | 'r' | 's'>): Uint8Array {
   return keccak256(concatBytes(MAGIC, encodeRLP([chainId, address, nonce])))

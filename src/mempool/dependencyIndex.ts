@@ -8,36 +8,28 @@ import type { AccountState, DropReason } from './types.ts'
 export class DependencyIndex {
   /** transactions by the accounts that they depend on */
   readonly #byAccount = new Map<string, Set<PoolEntry>>()
-  /** acoin that the transactions take from an account that is not their sender */
-  readonly #costs = new Map<string, bigint>()
   readonly #dependent = new Set<PoolEntry>()
   readonly #byTimeout = new Map<number, Set<PoolEntry>>()
+
+  /** no transaction has an earlier timeout height, or this one */
+  #timedOutUntil = 0
 
   add(entry: PoolEntry): void {
     if (entry.timeoutHeight > 0) addTo(this.#byTimeout, entry.timeoutHeight, entry)
     if (entry.dependencies.length === 0) return
     this.#dependent.add(entry)
-    for (const { key, cost } of entry.dependencies) {
-      addTo(this.#byAccount, key, entry)
-      if (cost > 0n) this.#costs.set(key, this.costOf(key) + cost)
-    }
+    for (const { key } of entry.dependencies) addTo(this.#byAccount, key, entry)
   }
 
   delete(entry: PoolEntry): void {
     if (entry.timeoutHeight > 0) deleteFrom(this.#byTimeout, entry.timeoutHeight, entry)
     if (!this.#dependent.delete(entry)) return
-    for (const { key, cost } of entry.dependencies) {
-      deleteFrom(this.#byAccount, key, entry)
-      if (cost === 0n) continue
-      const rest = this.costOf(key) - cost
-      if (rest === 0n) this.#costs.delete(key)
-      else this.#costs.set(key, rest)
-    }
+    for (const { key } of entry.dependencies) deleteFrom(this.#byAccount, key, entry)
   }
 
-  /** acoin that an account pays for the fees of other senders' transactions */
-  costOf(key: string): bigint {
-    return this.#costs.get(key) ?? 0n
+  /** transactions of other senders that depend on an account */
+  countOf(key: string): number {
+    return this.#byAccount.get(key)?.size ?? 0
   }
 
   /** Transactions that cannot start any more, because an account that they depend on has this state now. */
@@ -59,7 +51,14 @@ export class DependencyIndex {
   /** Transactions that no block after the one at `height` may hold. */
   timedOut(height: number): PoolEntry[] {
     const found: PoolEntry[] = []
-    for (const [timeoutHeight, entries] of this.#byTimeout) if (timeoutHeight <= height) found.push(...entries)
+    if (height - this.#timedOutUntil > this.#byTimeout.size) {
+      for (const [timeoutHeight, entries] of this.#byTimeout) if (timeoutHeight <= height) found.push(...entries)
+    } else {
+      for (let passed = this.#timedOutUntil + 1; passed <= height; passed++) {
+        found.push(...(this.#byTimeout.get(passed) ?? []))
+      }
+    }
+    this.#timedOutUntil = height
     return found
   }
 

@@ -8,47 +8,77 @@ export interface Bid extends Pick<PoolEntry, 'nonce' | 'maxFeePerGas' | 'maxPrio
   readonly isExecutable: boolean
 }
 
+/** The share of a sender that has not paid for a transaction yet. */
+const LEAST_SHARE = 4n
+
 /**
  * Which sender loses its last transaction first when the pool is full. It is always the last nonce, so that eviction never makes a
- * gap. The order: first senders whose last transaction is not executable, then those with more than a fair share of transactions, then
- * all others; among equals by the lowest effective tip, then the longest queue, then the latest arrival.
+ * gap. The order: first senders whose last transaction is not executable or is held back, then those with more than their share of
+ * transactions, then all others; among equals by the lowest effective tip, then the longest queue, then the latest arrival.
+ *
+ * A sender's share is the number of transactions that it has paid for, its nonce, but at least {@link LEAST_SHARE} and at most
+ * `fairShare`. What is beyond a share gives way to a transaction within one at any price: coins that back many transactions can leave
+ * their account without one of them, so a price alone is no claim to the room of others.
  */
 export class EvictionOrder {
   readonly #fairShare: number
   readonly #queues: Iterable<SenderQueue>
+  readonly #heap = new IndexedHeap<SenderQueue>((a, b) => this.#losesFirst(a, b))
   #baseFeePerGas: bigint
-  /** created at the first use, because only a full pool needs it; dropped when a new base fee changes the order */
-  #heap: IndexedHeap<SenderQueue> | undefined
+  /** of the last pass over all queues, or of the current one */
+  #passBaseFee: bigint
+  /** the queues that a pass has not come to yet; undefined: there is no pass */
+  #pass: Iterator<SenderQueue> | undefined
 
-  /** `queues`: all queues with transactions; each iteration gives the present ones */
+  /** `queues`: all queues with transactions; an iteration sees those that are added and removed meanwhile */
   constructor(fairShare: number, baseFeePerGas: bigint, queues: Iterable<SenderQueue>) {
     this.#fairShare = fairShare
     this.#baseFeePerGas = baseFeePerGas
+    this.#passBaseFee = baseFeePerGas
     this.#queues = queues
   }
 
-  /** Tips depend on the base fee. */
+  /**
+   * Tips depend on the base fee, and each queue has its place by the tip that its last transaction had when it was put there. Where the
+   * base fee differs by more than an eighth, {@link refresh} puts all in their places again, some at a time: all at once would take
+   * longer than blocks can wait.
+   */
   setBaseFee(baseFeePerGas: bigint): void {
-    if (baseFeePerGas === this.#baseFeePerGas) return
     this.#baseFeePerGas = baseFeePerGas
-    this.#heap = undefined
   }
 
   /** To be called when a queue with transactions is new or has changed. */
   put(queue: SenderQueue): void {
-    if (this.#heap === undefined) queue.heapIndex = -1
-    else this.#heap.put(queue)
+    queue.evictionTip = effectiveTip(queue.last!, this.#baseFeePerGas)
+    this.#heap.put(queue)
   }
 
   /** To be called when a queue has no transactions any more. */
   remove(queue: SenderQueue): void {
-    this.#heap?.remove(queue)
-    queue.heapIndex = -1
+    this.#heap.remove(queue)
+  }
+
+  /** Puts so many queues where they belong at the current base fee. Returns whether there may be more. */
+  refresh(count: number): boolean {
+    if (this.#pass === undefined) {
+      const change = this.#baseFeePerGas - this.#passBaseFee
+      if ((change < 0n ? -change : change) * 8n <= this.#passBaseFee) return false
+      this.#passBaseFee = this.#baseFeePerGas
+      this.#pass = this.#queues[Symbol.iterator]()
+    }
+    for (let done = 0; done < count; done++) {
+      const next = this.#pass.next()
+      if (next.done === true) {
+        this.#pass = undefined
+        return true
+      }
+      this.put(next.value)
+    }
+    return true
   }
 
   /** The queue that loses its last transaction next. */
   worst(): SenderQueue | undefined {
-    this.#heap ??= new IndexedHeap((a, b) => this.#losesFirst(a, b), this.#queues)
     return this.#heap.peek()
   }
 
@@ -59,9 +89,10 @@ export class EvictionOrder {
     const last = victim.last!
     // If the sender's earlier nonce were evicted, the new transaction would come after a gap.
     if (victim.key === bid.queue.key) return last.nonce > bid.nonce ? undefined : 'transaction underpriced'
-    const isVictimExecutable = victim.executable === victim.entries.length
-    if (!isVictimExecutable && bid.isExecutable) return undefined
-    if (isVictimExecutable && !bid.isExecutable) return 'txpool is full'
+    const isVictimWaiting = isWaiting(victim)
+    if (isVictimWaiting && bid.isExecutable) return undefined
+    if (!isVictimWaiting && !bid.isExecutable) return 'txpool is full'
+    if (bid.isExecutable && this.#isHeavy(victim) && !this.#isHeavy(bid.queue, 1)) return undefined
     const offered = effectiveTip(bid, this.#baseFeePerGas)
     const held = effectiveTip(last, this.#baseFeePerGas)
     if (offered > held) return undefined
@@ -70,18 +101,23 @@ export class EvictionOrder {
   }
 
   #losesFirst(a: SenderQueue, b: SenderQueue): boolean {
-    const isWaitingA = a.executable < a.entries.length
-    const isWaitingB = b.executable < b.entries.length
-    if (isWaitingA !== isWaitingB) return isWaitingA
-    const isHeavyA = a.entries.length > this.#fairShare
-    const isHeavyB = b.entries.length > this.#fairShare
+    const isWaitingA = isWaiting(a)
+    if (isWaitingA !== isWaiting(b)) return isWaitingA
+    const isHeavyA = this.#isHeavy(a)
+    const isHeavyB = this.#isHeavy(b)
     if (isHeavyA !== isHeavyB) return isHeavyA
-    const lastA = a.last!
-    const lastB = b.last!
-    const tipA = effectiveTip(lastA, this.#baseFeePerGas)
-    const tipB = effectiveTip(lastB, this.#baseFeePerGas)
-    if (tipA !== tipB) return tipA < tipB
+    if (a.evictionTip !== b.evictionTip) return a.evictionTip < b.evictionTip
     if (a.entries.length !== b.entries.length) return a.entries.length > b.entries.length
-    return lastA.arrival > lastB.arrival
+    return a.last!.arrival > b.last!.arrival
   }
+  /** Whether it has more than its share, with so many more transactions. */
+  #isHeavy({ entries, state }: SenderQueue, more = 0): boolean {
+    const paid = state.nonce > LEAST_SHARE ? state.nonce : LEAST_SHARE
+    const share = paid < this.#fairShare ? Number(paid) : this.#fairShare
+    return entries.length + more > share
+  }
+}
+
+function isWaiting({ executable, entries, heldUntil }: SenderQueue): boolean {
+  return executable < entries.length || heldUntil > 0
 }

@@ -7,6 +7,7 @@ import type { Hash } from '../primitives/hash.ts'
 import { DependencyIndex } from './dependencyIndex.ts'
 import { type Bid, EvictionOrder } from './evictionOrder.ts'
 import { type Arrival, type PoolEntry, toPooledTransaction } from './poolEntry.ts'
+import { ReadyIndex } from './readyIndex.ts'
 import { type SelectionRequest, selectTransactions } from './selection.ts'
 import type { SenderQueue } from './senderQueue.ts'
 import {
@@ -39,11 +40,22 @@ import {
 /** Memory of a sender's queue and its map slots (about 900 bytes are measured). */
 const QUEUE_OVERHEAD = 1_024
 const EXPIRY_INTERVAL_MS = 60_000
+/** Transactions after which no further sender's are dropped in one turn because they waited for too long: a few milliseconds. */
+const EXPIRED_AT_ONCE = 1_024
 /**
  * Vesting senders whose coins are looked at after a block: each takes look-ups in the state, anybody can make such accounts, and what became
  * free a block ago does not come too late.
  */
 const VESTING_PER_BLOCK = 256
+/** Accounts that are remembered because they could not pay for transactions in the pool: some 15 MB at most. */
+const MOST_DEFAULTED = 100_000
+/** A transaction that was postponed waits for so many blocks of this node at most. */
+const MOST_HELD_BLOCKS = 64
+/** Postponed transactions that are remembered. */
+const MOST_POSTPONED = 10_000
+/** How many senders' ranks are corrected at once after a change of the base fee: about a millisecond. */
+const SETTLED_AT_ONCE = 128
+
 export interface PoolOptions extends PoolSources {
   readonly head: PoolHead
   /** milliseconds */
@@ -69,7 +81,15 @@ export class TransactionPool {
   readonly #queues = new Map<string, SenderQueue>()
   /** How many pooled transactions hold an authorization of an account. */
   readonly #authorities = new Map<string, number>()
+  #authorizationCount = 0
   readonly #evictions: EvictionOrder
+  readonly #ready: ReadyIndex
+  /** nonces of accounts, by `bytesKey`, when they could not pay for transactions in the pool; oldest first */
+  readonly #defaulted = new Map<string, bigint>()
+  /** how often transactions were postponed, by `bytesKey` of the hash; oldest first */
+  readonly #postponed = new Map<string, number>()
+  /** queues that are held back, see `SenderQueue.heldUntil` */
+  readonly #held = new Set<SenderQueue>()
   /** Senders with waiting transactions by the time that one of theirs last became executable, longest ago first. */
   readonly #waitingSince = new Map<SenderQueue, number>()
   /** senders of which the pool has had a transaction, and whose coins become free with the time */
@@ -91,8 +111,10 @@ export class TransactionPool {
     this.#head = options.head
     const queues = { [Symbol.iterator]: () => this.#queues.values() }
     this.#evictions = new EvictionOrder(this.#limits.fairShare, options.head.baseFeePerGas, queues)
+    this.#ready = new ReadyIndex(options.head.baseFeePerGas)
     this.#lastExpiryMs = options.now()
     const head = (): PoolHead => this.#head
+    const authorizationCount = (): number => this.#authorizationCount
     this.#contents = {
       limits: this.#limits,
       get head() {
@@ -101,7 +123,11 @@ export class TransactionPool {
       has: (hashKey) => this.#byHash.has(hashKey),
       queues: this.#queues,
       authorities: this.#authorities,
+      get authorizationCount() {
+        return authorizationCount()
+      },
       dependencyIndex: this.#dependencyIndex,
+      hasDefaulted: (account) => this.#hasDefaulted(account),
     }
   }
 
@@ -112,12 +138,17 @@ export class TransactionPool {
 
   /**
    * Admits a transaction whose signature recovers to `sender`, or says in geth's words why not. Everything is checked
-   * before anything changes.
+   * before anything changes. Where the signers of its authorizations are not known, it is refused with `needsAuthorities`.
    * @param isLocal a client of this node sent it, so this node has to announce it to peers
    */
   add(transaction: Transaction, sender: Address, isLocal = true): Admission {
     const place = admitEvm(this.#contents, this.#options, transaction, sender, this.#arrival(isLocal))
     if ('accepted' in place) return place
+    if (place.needsAuthorities === true) {
+      const crowded = this.#crowded(place)
+      if (crowded !== undefined) return refuseEvm({ reason: crowded, error: 'mempoolIsFull' })
+      return { accepted: false, reason: 'the signers of its authorizations are not known', needsAuthorities: true }
+    }
     const refusal = this.#admit(place)
     return refusal === undefined ? { accepted: true, hash: transaction.hash } : refuseEvm(refusal)
   }
@@ -130,7 +161,7 @@ export class TransactionPool {
     return refusal === undefined ? { accepted: true, hash: transaction.hash } : refuseNative(refusal)
   }
 
-  /** What {@link add} would answer if there were room. */
+  /** What {@link add} would answer if there were room, without a look at the signers of authorizations. */
   check(transaction: Transaction, sender: Address): Admission {
     const place = admitEvm(this.#contents, this.#options, transaction, sender, this.#arrival(true))
     return 'accepted' in place ? place : { accepted: true, hash: transaction.hash }
@@ -148,14 +179,9 @@ export class TransactionPool {
 
   /** Makes room and inserts the transaction. Returns the refusal, if any: then nothing has changed. */
   #admit({ queue, entry }: ValidAdmission): Refusal | undefined {
-    const { nonce, maxFeePerGas, maxPriorityFeePerGas } = entry
-    const old = queue.get(nonce)
+    const old = queue.get(entry.nonce)
     const overflow = old === undefined && queue.entries.length >= this.#limits.perSender ? queue.last! : undefined
-    const crowded = this.#makeRoom({
-      count: old === undefined ? 1 : 0,
-      bytes: entry.bytes - (old?.bytes ?? 0),
-      bid: { queue, nonce, isExecutable: nonce <= queue.nextNonce, maxFeePerGas, maxPriorityFeePerGas },
-    })
+    const crowded = this.#makeRoom(needOf({ queue, entry }))
     if (crowded !== undefined) return { reason: crowded, error: 'mempoolIsFull' }
     if (overflow !== undefined && this.#byHash.has(overflow.hashKey)) this.#drop(queue, overflow, 'evicted')
     if (old !== undefined) this.#forget(old, 'replaced')
@@ -170,6 +196,9 @@ export class TransactionPool {
     const isLimitLower = update.gasLimit < this.#head.gasLimit
     this.#head = update
     this.#evictions.setBaseFee(update.baseFeePerGas)
+    this.#ready.setBaseFee(update.baseFeePerGas)
+    this.#evictions.refresh(SETTLED_AT_ONCE)
+    this.#releaseHeld(update.height)
     const included = new Set(update.included.map(bytesKey))
     for (const [address, state] of update.accounts) {
       const key = bytesKey(address)
@@ -189,6 +218,43 @@ export class TransactionPool {
       const known = this.#byHash.get(bytesKey(hash))
       if (known !== undefined) this.#dropOne(known.entry, 'unexecutable')
     }
+  }
+
+  /**
+   * Holds back transactions that this node had to leave out of its blocks, for 1, 2, 4, … blocks each time. Meanwhile they are the first
+   * to go when the pool is full.
+   */
+  postpone(hashes: Iterable<Hash>): void {
+    for (const hash of hashes) {
+      const key = bytesKey(hash)
+      const known = this.#byHash.get(key)
+      if (known === undefined) continue
+      const { queue, entry } = known
+      const times = this.#postponed.get(key) ?? 0
+      remember(this.#postponed, key, times + 1, MOST_POSTPONED)
+      if (queue.entries[0] !== entry) continue
+      queue.heldUntil = this.#head.height + Math.min(2 ** times, MOST_HELD_BLOCKS)
+      this.#held.add(queue)
+      this.#queueChanged(queue)
+    }
+  }
+
+  #releaseHeld(height: number): void {
+    for (const queue of this.#held) {
+      if (queue.heldUntil > height) continue
+      queue.heldUntil = 0
+      this.#held.delete(queue)
+      this.#queueChanged(queue)
+    }
+  }
+
+  /**
+   * Corrects the ranks of some senders after a change of the base fee. A selection does the same, but for no longer than it has to: to be
+   * called until the answer is false.
+   */
+  settle(): boolean {
+    if (this.#ready.settle(this.#head.baseFeePerGas, SETTLED_AT_ONCE) === 0) return true
+    return this.#evictions.refresh(SETTLED_AT_ONCE)
   }
 
   /** @param hashKey `bytesKey` of a transaction's hash */
@@ -282,23 +348,35 @@ export class TransactionPool {
     return { count: this.#byHash.size, bytes: this.#rawBytes, transactions }
   }
 
-  /** The transactions for a block in the order to try them, see {@link selectTransactions}. */
+  /** The transactions for a block in the order to try them, see {@link selectTransactions}. One selection ends the one before. */
   candidates(request: SelectionRequest): Generator<PoolEntry, void, void> {
-    return selectTransactions(this.#queues.values(), request, (entry) => this.#isReady(entry))
+    return selectTransactions(this.#ready, request)
   }
 
-  /** Whether an executable transaction also has the next sequences of its further signers. */
-  #isReady({ dependencies }: PoolEntry): boolean {
-    return dependencies.every(({ key, address, sequence }) => {
-      if (sequence === undefined) return true
-      const { nonce } = this.#queues.get(key)?.state ?? this.#options.readAccount(address)
-      return nonce === sequence
-    })
-  }
-
+  /**
+   * Gives a sender its new state. Its own transactions cannot leave it with too little for those behind them, unless they move coins in
+   * another way than as their value; nor is it only they that can take its coins. Transactions that it could pay for and no longer can
+   * are dropped at once, and it may have one until it has paid for another.
+   */
   #updateAccount(queue: SenderQueue, state: AccountState, included: ReadonlySet<string>): void {
-    for (const entry of queue.setState(state)) this.#forget(entry, included.has(entry.hashKey) ? 'included' : 'stale')
+    const { executable } = queue
+    const isLater = state.nonce >= queue.state.nonce
+    const used = queue.setState(state)
+    for (const entry of used) this.#forget(entry, included.has(entry.hashKey) ? 'included' : 'stale')
+    queue.updateExecutable()
+    if (isLater && queue.executable < executable - used.length) {
+      for (const entry of queue.entries.slice(queue.executable).reverse()) this.#drop(queue, entry, 'unpaid')
+      remember(this.#defaulted, queue.key, state.nonce, MOST_DEFAULTED)
+    }
     this.#queueChanged(queue)
+  }
+
+  #hasDefaulted({ key, state }: Pick<SenderQueue, 'key' | 'state'>): boolean {
+    const nonce = this.#defaulted.get(key)
+    if (nonce === undefined) return false
+    if (state.nonce <= nonce) return true
+    this.#defaulted.delete(key)
+    return false
   }
 
   /** Looks at the vesting senders whose turn it is; the next ones have theirs after the next block. */
@@ -316,13 +394,11 @@ export class TransactionPool {
    * Drops worse transactions until the new one fits, or none at all: otherwise a bid that fails could evict others for free. Returns
    * the refusal, if any.
    */
-  #makeRoom(need: { readonly count: number; readonly bytes: number; readonly bid: Bid }): string | undefined {
-    const { count, bytes } = this.#limits
+  #makeRoom(need: Need): string | undefined {
     const taken: { readonly queue: SenderQueue; readonly entry: PoolEntry }[] = []
     let refusal: string | undefined
     for (;;) {
-      const queueBytes = this.#queues.has(need.bid.queue.key) ? 0 : QUEUE_OVERHEAD
-      if (this.#byHash.size + need.count <= count && this.#bytes + need.bytes + queueBytes <= bytes) break
+      if (this.#hasRoom(need)) break
       refusal = this.#evictions.refusal(need.bid)
       if (refusal !== undefined) break
       const queue = this.#evictions.worst()!
@@ -342,6 +418,18 @@ export class TransactionPool {
     return refusal
   }
 
+  #hasRoom({ count, bytes, bid }: Need): boolean {
+    const queueBytes = this.#queues.has(bid.queue.key) ? 0 : QUEUE_OVERHEAD
+    const isWithin = this.#byHash.size + count <= this.#limits.count
+    return isWithin && this.#bytes + bytes + queueBytes <= this.#limits.bytes
+  }
+
+  /** Why a transaction cannot have the first place that it needs in a full pool. */
+  #crowded(place: ValidAdmission): string | undefined {
+    const need = needOf(place)
+    return this.#hasRoom(need) ? undefined : this.#evictions.refusal(need.bid)
+  }
+
   #dropAboveGasLimit(): void {
     for (const queue of [...this.#queues.values()]) {
       const tooLarge = queue.entries.filter((entry) => !fitsBlock(entry, this.#head.gasLimit))
@@ -353,14 +441,19 @@ export class TransactionPool {
   #expire(): void {
     const nowMs = this.#options.now()
     if (nowMs - this.#lastExpiryMs < EXPIRY_INTERVAL_MS) return
-    this.#lastExpiryMs = nowMs
     const { queuedLifetimeMs } = this.#limits
     for (const entry of this.#dependencyIndex.olderThan(nowMs - queuedLifetimeMs)) this.#dropOne(entry, 'expired')
+    let dropped = 0
     for (const [queue, sinceMs] of this.#waitingSince) {
-      if (nowMs - sinceMs <= queuedLifetimeMs) return
-      for (const entry of queue.entries.slice(queue.executable)) this.#drop(queue, entry, 'expired')
+      if (nowMs - sinceMs <= queuedLifetimeMs) break
+      // The others have their turn after the next block.
+      if (dropped >= EXPIRED_AT_ONCE) return
+      const waiting = queue.entries.slice(queue.executable)
+      for (const entry of waiting.reverse()) this.#drop(queue, entry, 'expired')
+      dropped += waiting.length
       this.#queueChanged(queue)
     }
+    this.#lastExpiryMs = nowMs
   }
 
   /** Puts an entry into the pool, in place of the one with its nonce, which the caller has forgotten. */
@@ -379,15 +472,21 @@ export class TransactionPool {
       this.#nativeBytes += entry.raw.length
     }
     this.#dependencyIndex.add(entry)
+    this.#authorizationCount += entry.authorities.length
     for (const key of entry.authorities) this.#authorities.set(key, (this.#authorities.get(key) ?? 0) + 1)
   }
 
-  /** Drops an entry, if it is still there, and brings its queue up to date. */
+  /**
+   * Drops an entry, if it is still there, and brings its queue up to date. Where others wait behind it, its sender may have one
+   * transaction until it has paid for another: it has not paid for the room that they took.
+   */
   #dropOne({ hashKey }: PoolEntry, reason: DropReason): void {
     const known = this.#byHash.get(hashKey)
     if (known === undefined) return
-    this.#drop(known.queue, known.entry, reason)
-    this.#queueChanged(known.queue)
+    const { queue, entry } = known
+    if (queue.last !== entry) remember(this.#defaulted, queue.key, queue.state.nonce, MOST_DEFAULTED)
+    this.#drop(queue, entry, reason)
+    this.#queueChanged(queue)
   }
 
   #drop(queue: SenderQueue, entry: PoolEntry, reason: DropReason): void {
@@ -415,6 +514,7 @@ export class TransactionPool {
       this.#nativeBytes -= entry.raw.length
     }
     this.#dependencyIndex.delete(entry)
+    this.#authorizationCount -= entry.authorities.length
     for (const key of entry.authorities) {
       const count = this.#authorities.get(key)! - 1
       if (count === 0) this.#authorities.delete(key)
@@ -438,14 +538,23 @@ export class TransactionPool {
     queue.counted = executable
     queue.countedNative = executableNative
     queue.countedBytes = executableBytes
+    if (queue.heldUntil > 0 && !this.#isPostponed(entries[0])) {
+      queue.heldUntil = 0
+      this.#held.delete(queue)
+    }
     if (entries.length === 0) {
       if (this.#queues.delete(queue.key)) this.#bytes -= QUEUE_OVERHEAD
       this.#evictions.remove(queue)
     } else {
       this.#evictions.put(queue)
     }
+    this.#ready.put(queue)
     this.#recordWaiting(queue, hasGrown)
     for (const entry of queue.takeUnannounced()) this.#options.onAdmitted?.(entry)
+  }
+
+  #isPostponed(entry: PoolEntry | undefined): boolean {
+    return entry !== undefined && this.#postponed.has(entry.hashKey)
   }
 
   #recordWaiting(queue: SenderQueue, hasGrown: boolean): void {
@@ -489,4 +598,29 @@ function contentOf(queues: Iterable<SenderQueue>): PoolContent {
 /** Whether a block with this gas limit could hold the transaction. */
 function fitsBlock({ kind, gasLimit, minimumGas }: PoolEntry, blockGasLimit: bigint): boolean {
   return kind === 'evm' ? gasLimit <= blockGasLimit : minimumGas <= nativeGasLimit(blockGasLimit)
+}
+
+/** The room that a new transaction needs. */
+interface Need {
+  /** transactions more than there are */
+  readonly count: number
+  readonly bytes: number
+  readonly bid: Bid
+}
+
+function needOf({ queue, entry }: ValidAdmission): Need {
+  const { nonce, maxFeePerGas, maxPriorityFeePerGas } = entry
+  const old = queue.get(nonce)
+  return {
+    count: old === undefined ? 1 : 0,
+    bytes: entry.bytes - (old?.bytes ?? 0),
+    bid: { queue, nonce, isExecutable: nonce <= queue.nextNonce, maxFeePerGas, maxPriorityFeePerGas },
+  }
+}
+
+/** Sets a value in a map that holds so many at most; the oldest one goes. */
+function remember<V>(map: Map<string, V>, key: string, value: V, most: number): void {
+  map.delete(key)
+  if (map.size >= most) map.delete(map.keys().next().value!)
+  map.set(key, value)
 }

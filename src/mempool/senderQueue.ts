@@ -16,6 +16,10 @@ export class SenderQueue implements HeapItem {
   countedNative = 0
   /** and the length of the encodings of those that are not */
   countedBytes = 0
+  /** the height up to which no block of this node is to hold its next transaction; 0: any block may */
+  heldUntil = 0
+  /** effective tip of its last transaction when `EvictionOrder` gave it its place */
+  evictionTip = 0n
   #state: AccountState
   readonly #entries: PoolEntry[] = []
   #executable = 0
@@ -63,6 +67,11 @@ export class SenderQueue implements HeapItem {
   /** The nonce after the executable transactions. */
   get nextNonce(): bigint {
     return this.#state.nonce + BigInt(this.#executable)
+  }
+
+  /** The transaction whose turn it is. */
+  get ready(): PoolEntry | undefined {
+    return this.#executable > 0 && this.heldUntil === 0 ? this.#entries[0] : undefined
   }
 
   get last(): PoolEntry | undefined {

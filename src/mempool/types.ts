@@ -13,7 +13,13 @@ export interface ErrorCode {
  */
 export type Admission =
   | { readonly accepted: true; readonly hash: Hash }
-  | { readonly accepted: false; readonly reason: string; readonly error?: ErrorCode }
+  | {
+      readonly accepted: false
+      readonly reason: string
+      readonly error?: ErrorCode
+      /** it passes all other checks, but the pool does not know the signers of its authorizations (EIP-7702) */
+      readonly needsAuthorities?: true
+    }
 
 /** A transaction as the pool shows it. */
 export interface PooledTransaction {
@@ -130,7 +136,8 @@ export type AccountReader = (address: Address) => AccountState
 
 /**
  * Why a transaction left the pool. `stale`: another one with its nonce, or with a further signer's sequence, is in a block; `timeout`:
- * its timeout height has passed; `unpaid`: the account that pays for its sender no longer can; `unexecutable`: its turn had come, but
+ * its timeout height has passed; `unpaid`: its sender, or the account that pays for it, no
+ * longer can; `unexecutable`: its turn had come, but
  * it could not start, or came upon an unforeseen error.
  */
 export type DropReason =
@@ -153,9 +160,13 @@ export interface PoolLimits {
   readonly bytes: number
   /** length of one encoded transaction */
   readonly transactionBytes: number
+  /** EIP-7702 authorizations of one transaction: each takes 50 µs to recover */
+  readonly authorizations: number
+  /** EIP-7702 authorizations of all transactions */
+  readonly authorities: number
   /** how long transactions of a sender wait in the queue since the last one became executable */
   readonly queuedLifetimeMs: number
-  /** a sender with more transactions than this loses its last ones first when the pool is full */
+  /** a sender with more transactions than this, or than it has paid for, loses its last ones first when the pool is full */
   readonly fairShare: number
   /** wei per gas: a lower priority fee is refused */
   readonly minimumTip: bigint
@@ -169,6 +180,8 @@ export const DEFAULT_POOL_LIMITS: PoolLimits = {
   count: 200_000,
   bytes: 256 * 1_024 * 1_024,
   transactionBytes: 128 * 1_024,
+  authorizations: 64,
+  authorities: 65_536,
   queuedLifetimeMs: 3 * 60 * 60 * 1_000,
   fairShare: 64,
   minimumTip: 1n,

@@ -1,11 +1,13 @@
 import { type ChainConfig, forkAt, nativeGasLimit } from '../chain/chainConfig.ts'
+import { isNativeEntry } from '../chain/entries.ts'
 import { type Hardfork, includesFork } from '../chain/hardfork.ts'
 import type { Transaction } from '../chain/transaction.ts'
 import { UNPROTECTED } from '../chain/transactionSender.ts'
+import type { Authority } from '../evm/authorization.ts'
 import { floorDataGas, intrinsicGas, MAX_INIT_CODE_BYTES, MAX_TRANSACTION_GAS } from '../evm/intrinsicGas.ts'
 import { type SDK_ERRORS, type SdkError, sdkError } from '../modules/sdkError.ts'
 import type { NativeTransaction } from '../modules/tx/nativeTransaction.ts'
-import { type Address, toChecksumAddress } from '../primitives/address.ts'
+import { type Address, toBech32, toChecksumAddress } from '../primitives/address.ts'
 import { bytesKey } from '../primitives/bytes.ts'
 import type { DependencyIndex } from './dependencyIndex.ts'
 import { type Arrival, evmEntry, maximumCost, nativeEntry, type PoolEntry, type Prices } from './poolEntry.ts'
@@ -20,8 +22,11 @@ export interface PoolSources {
   readonly chain: Pick<ChainConfig, 'evmChainId' | 'forks' | 'allowsUnprotected'>
   /** reads the state of the pool's head, or of a later one */
   readonly readAccount: AccountReader
-  /** recovers the signers of a transaction's EIP-7702 authorizations; called for type 4 only, after the cheaper checks */
-  readonly authoritiesOf: (transaction: Transaction) => readonly Address[]
+  /**
+   * The signers of a transaction's EIP-7702 authorizations, which another thread recovers; undefined: it has not yet. Called for type 4
+   * only, after the cheaper checks.
+   */
+  readonly authoritiesOf: (transaction: Transaction) => readonly Authority[] | undefined
   /**
    * Why a native transaction cannot start in the block after `head`; undefined when it can. Its signers' sequences may be later than
    * their next ones. Called after the cheaper checks.
@@ -40,13 +45,19 @@ export interface PoolContents {
   readonly queues: ReadonlyMap<string, SenderQueue>
   /** by account: how many transactions hold an EIP-7702 authorization of it */
   readonly authorities: ReadonlyMap<string, number>
-  readonly dependencyIndex: Pick<DependencyIndex, 'costOf'>
+  /** how many authorizations that are */
+  readonly authorizationCount: number
+  readonly dependencyIndex: Pick<DependencyIndex, 'countOf'>
+  /** whether the account could not pay for transactions in the pool, and has not paid for one since */
+  hasDefaulted(account: Pick<SenderQueue, 'key' | 'state'>): boolean
 }
 
 /** A transaction that may be added, and its sender's queue; an empty queue is new and not in the pool yet. */
 export interface ValidAdmission {
   readonly queue: SenderQueue
   readonly entry: PoolEntry
+  /** it may be added once the signers of its authorizations are known; the entry is without them */
+  readonly needsAuthorities?: true
 }
 
 /** Why a transaction of either kind is refused: geth's text, and the closest error of the SDK. */
@@ -57,6 +68,11 @@ export interface Refusal {
 
 const ALREADY_KNOWN: Refusal = { reason: 'already known', error: 'txInMempoolCache' }
 
+/** The refusal of a transaction that the pool has, or that another thread prepares for it. */
+export function refuseKnown(raw: Uint8Array): Admission {
+  return isNativeEntry(raw) ? refuseNative(ALREADY_KNOWN) : refuseEvm(ALREADY_KNOWN)
+}
+
 const UNDERPRICED: Refusal = { reason: 'replacement transaction underpriced', error: 'insufficientFee' }
 
 /**
@@ -65,8 +81,9 @@ const UNDERPRICED: Refusal = { reason: 'replacement transaction underpriced', er
  * 1. Is it in the pool already?
  * 2. {@link checkTransaction}: rules that need no state.
  * 3. {@link checkNonceAndFunds}: nonce and funds, for which the sender's account is read.
- * 4. The signers of its EIP-7702 authorizations: one signature recovery each.
- * 5. The pool's content: delegations, the transaction with the same nonce, the sender's limit.
+ * 4. The pool's content: delegations, the transaction with the same nonce, the sender's limit.
+ * 5. The signers of its EIP-7702 authorizations, which need one signature recovery each: where they are not known, the caller has
+ *    another thread recover them, and offers the transaction again.
  */
 export function admitEvm(
   contents: PoolContents,
@@ -98,12 +115,50 @@ export function admitEvm(
     replaced: queue.getExecutable(nonce),
   })
   if (refused !== undefined) return { accepted: false, reason: refused }
-  const authorities = transaction.type === 4 ? sources.authoritiesOf(transaction) : []
   const refusal =
-    checkDelegated(contents, queue, nonce, authorities) ?? checkQueue(limits.perSender, queue, nonce, transaction)
+    checkDelegated(contents, queue, nonce, []) ??
+    checkQueue(limits.perSender, queue, { nonce, dependencies: NO_DEPENDENCIES, ...pricesOf(transaction) }) ??
+    checkAuthorizations(contents, queue, transaction)
   if (refusal !== undefined) return refuseEvm(refusal)
-  const details = { sender: queue.address, minimumGas: check.minimumGas, authorities }
-  return { queue, entry: evmEntry(transaction, details, arrival) }
+  const authorities = transaction.type === 4 ? sources.authoritiesOf(transaction) : []
+  const signers = (authorities ?? []).filter((authority) => canApply(authority, sources)).map(({ address }) => address)
+  const details = { sender: queue.address, minimumGas: check.minimumGas, authorities: signers }
+  const entry = evmEntry(transaction, details, arrival)
+  if (authorities === undefined) return { queue, entry, needsAuthorities: true }
+  const reserved = checkDelegated(contents, queue, nonce, signers)
+  return reserved === undefined ? { queue, entry } : refuseEvm(reserved)
+}
+
+const NO_DEPENDENCIES: readonly never[] = []
+
+/**
+ * Whether an authorization may still have an effect. A used one has none, and counts for nothing: others could send it again, and its
+ * signer could have one transaction in the pool only.
+ */
+function canApply({ address, nonce }: Authority, { readAccount }: PoolSources): boolean {
+  return readAccount(address).nonce <= nonce
+}
+
+function pricesOf({ maxFeePerGas, maxPriorityFeePerGas }: Transaction): Prices {
+  return { maxFeePerGas, maxPriorityFeePerGas }
+}
+
+/**
+ * The limits of authorizations. One that waits for an earlier nonce is refused: its signatures would be recovered for nothing if that
+ * never came.
+ */
+function checkAuthorizations(
+  { limits, authorizationCount }: PoolContents,
+  queue: SenderQueue,
+  { nonce, authorizationList: { length } }: Transaction,
+): Refusal | undefined {
+  if (length === 0) return undefined
+  if (length > limits.authorizations) {
+    return { reason: `too many authorizations: ${length}, limit ${limits.authorizations}`, error: 'txTooLarge' }
+  }
+  if (nonce > queue.nextNonce) return { reason: 'gapped-nonce tx with authorizations', error: 'wrongSequence' }
+  if (authorizationCount + length > limits.authorities) return { reason: 'txpool is full', error: 'mempoolIsFull' }
+  return undefined
 }
 
 /** The same for a native transaction. The check against the state runs its authentication and is the most expensive one. */
@@ -130,9 +185,11 @@ export function admitNative(
   const refused =
     checkPriority(entry, minimumTip) ??
     checkNativeSender(entry, { state, executableCost, replaced: queue.getExecutable(sequence) }) ??
-    checkDependencies(entry, (key, address) => dependencyContext(contents, sources, { key, address, replaced: old }))
+    checkDependencies(entry, queue, (key, address) =>
+      dependencyContext(contents, sources, { key, address, replaced: old }),
+    )
   if (refused !== undefined) return refuseWith(refused)
-  const refusal = checkDelegated(contents, queue, sequence, []) ?? checkQueue(limits.perSender, queue, sequence, entry)
+  const refusal = checkDelegated(contents, queue, sequence, []) ?? checkQueue(limits.perSender, queue, entry)
   return refusal === undefined ? { queue, entry } : refuseNative(refusal)
 }
 
@@ -296,25 +353,39 @@ function checkNativeSender(
 /** What the pool knows about an account that a transaction depends on. */
 interface DependencyContext {
   readonly state: AccountState
-  /** the nonce after its own executable transactions */
-  readonly nextNonce: bigint
-  /** acoin that it pays for other senders' transactions in the pool */
-  readonly claimed: bigint
+  /** it has executable transactions of its own */
+  readonly hasOwn: boolean
+  /** other senders' transactions in the pool that depend on it */
+  readonly dependents: number
 }
 
 /**
- * Checks the further signers and the account that pays for the sender. A sequence may be at most the one after the account's own
- * transactions in the pool: for a later one, the pool would not notice when its turn comes.
+ * Checks the further signers and the account that pays for the sender: the transaction must be able to start now. One transaction in
+ * the pool may depend on an account, because one transaction of that account, or one that takes its coins, can make all of them
+ * worthless without a fee of theirs.
  */
 function checkDependencies(
-  { dependencies }: Pick<PoolEntry, 'dependencies'>,
+  { nonce, dependencies }: Pick<PoolEntry, 'nonce' | 'dependencies'>,
+  queue: SenderQueue,
   contextOf: (key: string, address: Address) => DependencyContext,
 ): SdkError | undefined {
+  if (dependencies.length > 0 && nonce > queue.nextNonce) return sequenceMismatch(queue.nextNonce, nonce)
   for (const { key, address, sequence, cost } of dependencies) {
-    const { state, nextNonce, claimed } = contextOf(key, address)
-    if (sequence !== undefined && sequence < state.nonce) return sequenceMismatch(state.nonce, sequence)
-    if (sequence !== undefined && sequence > nextNonce) return sequenceMismatch(nextNonce, sequence)
-    if (cost > 0n && state.balance < claimed + cost) return insufficientCoins(state.balance, claimed + cost, claimed)
+    const { state, hasOwn, dependents } = contextOf(key, address)
+    if (sequence !== undefined && sequence !== state.nonce) return sequenceMismatch(state.nonce, sequence)
+    if (sequence !== undefined && hasOwn) {
+      return sdkError(
+        'mempoolIsFull',
+        `the signer ${toBech32(address)} has transactions of its own that wait for a block`,
+      )
+    }
+    if (dependents > 0) {
+      return sdkError(
+        'mempoolIsFull',
+        `another transaction that ${toBech32(address)} signs or pays for waits for a block`,
+      )
+    }
+    if (cost > 0n && state.balance < cost) return insufficientCoins(state.balance, cost, 0n)
   }
   return undefined
 }
@@ -326,9 +397,12 @@ function dependencyContext(
 ): DependencyContext {
   const { key, address, replaced } = account
   const queue = queues.get(key)
-  const state = queue?.state ?? readAccount(address)
-  const freed = replaced?.dependencies.find((dependency) => dependency.key === key)?.cost ?? 0n
-  return { state, nextNonce: queue?.nextNonce ?? state.nonce, claimed: dependencyIndex.costOf(key) - freed }
+  const isReplaced = replaced?.dependencies.some((dependency) => dependency.key === key) === true
+  return {
+    state: queue?.state ?? readAccount(address),
+    hasOwn: queue !== undefined && queue.executable > 0,
+    dependents: dependencyIndex.countOf(key) - (isReplaced ? 1 : 0),
+  }
 }
 
 /** The text in which CosmJS and Keplr look for the expected number (x/auth/ante/sigverify.go). */
@@ -346,13 +420,29 @@ function queueOf({ queues }: PoolContents, { readAccount }: PoolSources, sender:
   return queues.get(key) ?? new SenderQueue(key, new Uint8Array(sender), readAccount(sender))
 }
 
-/** Checks that the new transaction outbids the one with its nonce, or that the sender may have one more. */
-function checkQueue(perSender: number, queue: SenderQueue, nonce: bigint, prices: Prices): Refusal | undefined {
+/**
+ * Checks that the new transaction outbids the one with its nonce, or that the sender may have one more. A transaction that depends on
+ * other accounts is its sender's last one in the pool: those behind it would wait for hours if it could not start.
+ */
+function checkQueue(
+  perSender: number,
+  queue: SenderQueue,
+  { nonce, dependencies, ...prices }: Prices & Pick<PoolEntry, 'nonce' | 'dependencies'>,
+): Refusal | undefined {
+  const { last } = queue
+  if (last !== undefined && (dependencies.length > 0 ? last.nonce > nonce : isBehindDependent(last, nonce))) {
+    const reason = 'in-flight transaction limit reached for transactions that others sign or pay for'
+    return { reason, error: 'mempoolIsFull' }
+  }
   const old = queue.get(nonce)
   if (old !== undefined) return outbids(prices, old) ? undefined : UNDERPRICED
   const { length } = queue.entries
-  if (length < perSender || queue.last!.nonce > nonce) return undefined
+  if (length < perSender || last!.nonce > nonce) return undefined
   return { reason: `account limit exceeded: pooled ${length} txs`, error: 'mempoolIsFull' }
+}
+
+function isBehindDependent(last: PoolEntry, nonce: bigint): boolean {
+  return last.dependencies.length > 0 && nonce > last.nonce
 }
 
 /** A new fee must exceed the replaced one's by this many percent. */
@@ -368,13 +458,15 @@ function isBumped(next: bigint, old: bigint): boolean {
 }
 
 function checkDelegated(
-  { queues, authorities }: PoolContents,
+  contents: PoolContents,
   queue: SenderQueue,
   nonce: bigint,
   newAuthorities: readonly Address[],
 ): Refusal | undefined {
+  const { queues, authorities } = contents
   return checkDelegation(nonce, {
     state: queue.state,
+    hasDefaulted: contents.hasDefaulted(queue),
     nextNonce: queue.nextNonce,
     hasExecutable: queue.executable > 0,
     replaces: queue.getExecutable(nonce) !== undefined,
@@ -386,6 +478,8 @@ function checkDelegated(
 /** What the pool knows about delegations (EIP-7702) that concern a new transaction. */
 interface DelegationContext {
   readonly state: AccountState
+  /** see `PoolContents` */
+  readonly hasDefaulted: boolean
   /** the nonce after the sender's executable transactions */
   readonly nextNonce: bigint
   readonly hasExecutable: boolean
@@ -399,15 +493,18 @@ interface DelegationContext {
 
 /**
  * An account whose balance other transactions can spend may have only one transaction in the pool: otherwise one transaction could
- * make many others invalid (geth: legacypool `validateAuth`). Returns the refusal, if any.
+ * make many others invalid (geth: legacypool `validateAuth`). So may one that did not pay for transactions before. Returns the refusal,
+ * if any.
  */
 function checkDelegation(nonce: bigint, context: DelegationContext): Refusal | undefined {
-  if (context.state.code === 'delegation' || context.isAuthority) {
+  const isDelegated = context.state.code === 'delegation' || context.isAuthority
+  if (isDelegated || context.hasDefaulted) {
+    const accounts = isDelegated ? 'delegated accounts' : 'accounts that could not pay'
     if (!context.hasExecutable && nonce !== context.nextNonce) {
-      return { reason: 'gapped-nonce tx from delegated accounts', error: 'wrongSequence' }
+      return { reason: `gapped-nonce tx from ${accounts}`, error: 'wrongSequence' }
     }
     if (context.hasExecutable && !context.replaces) {
-      return { reason: 'in-flight transaction limit reached for delegated accounts', error: 'mempoolIsFull' }
+      return { reason: `in-flight transaction limit reached for ${accounts}`, error: 'mempoolIsFull' }
     }
   }
   for (const count of context.authorityCounts) {

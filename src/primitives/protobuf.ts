@@ -180,7 +180,10 @@ export class ProtobufFields {
   static varints(packed: Uint8Array): bigint[] {
     const cursor = { bytes: packed, at: 0, end: packed.length }
     const items: bigint[] = []
-    while (cursor.at < packed.length) items.push(readVarint(cursor))
+    while (cursor.at < packed.length) {
+      countField()
+      items.push(readVarint(cursor))
+    }
     return items
   }
 
@@ -273,9 +276,32 @@ export class ProtobufFields {
 export function visitFields(bytes: Uint8Array, visit: (field: number, value: FieldValue) => void): void {
   const cursor = { bytes, at: 0, end: bytes.length }
   while (cursor.at < cursor.end) {
+    countField()
     const tag = readTag(cursor)
     visit(Math.floor(tag / 8), readValue(cursor, tag % 8))
   }
+}
+
+/** how many fields may still be read, see {@link withFieldLimit} */
+let fieldsLeft = Number.POSITIVE_INFINITY
+
+/**
+ * Lets {@link visitFields} read so many fields at most, all messages inside messages and items of packed fields together, until `read`
+ * returns. The smallest field has two bytes, and the value that is made of it takes a hundred times as much memory.
+ * @throws ProtobufError from within `read`
+ */
+export function withFieldLimit<T>(limit: number, read: () => T): T {
+  const before = fieldsLeft
+  fieldsLeft = limit
+  try {
+    return read()
+  } finally {
+    fieldsLeft = before
+  }
+}
+
+function countField(): void {
+  if (--fieldsLeft < 0) throw new ProtobufError('too many fields')
 }
 
 interface Cursor {

@@ -5,7 +5,8 @@ import { type Admission, DEFAULT_POOL_LIMITS, type ErrorCode, type TxPort } from
 import { checkNativeSize } from '../mempool/validateAdmission.ts'
 import { MESSAGES } from '../modules/messages.ts'
 import { isSdkError, sdkError } from '../modules/sdkError.ts'
-import { decodeNativeTransaction } from '../modules/tx/decodeNativeTransaction.ts'
+import { NOT_CANONICAL } from '../modules/tx/canonicalEncoding.ts'
+import { decodeNativeTransaction, toCanonicalEncoding } from '../modules/tx/decodeNativeTransaction.ts'
 import { type Address, toChecksumAddress } from '../primitives/address.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
@@ -41,7 +42,8 @@ interface VerifyContext {
 const EVM_REFUSAL: ErrorCode = { codespace: 'evm', code: 2 }
 
 /**
- * Checks a transaction and gives it to the pool: a native TxRaw, an EVM envelope, or a native TxRaw with one. Reports a refusal, never throws one.
+ * Checks a transaction and gives it to the pool: a native TxRaw, an EVM envelope, or a native TxRaw with one. A native TxRaw that clients
+ * encode in another way than the chain accepts is encoded anew, and its hash is that of the result. Reports a refusal, never throws one.
  * @param context its `txs` is the pool
  */
 export async function submitTransaction(
@@ -108,7 +110,7 @@ function verifyTransaction(
 }
 
 function verifyNative(
-  { chain }: VerifyContext,
+  { chain, limits }: VerifyContext,
   raw: Uint8Array,
   knownSender: Address | undefined,
 ): VerifiedTransaction | CheckedTransaction {
@@ -116,11 +118,19 @@ function verifyNative(
   // Before decoding: the pool refuses it anyway, and it may have many signatures.
   const oversized = checkNativeSize(raw.length, DEFAULT_POOL_LIMITS)
   if (oversized !== undefined) return refused(raw, oversized, oversized.message)
-  const isVerified = knownSender !== undefined
-  const transaction = decodeNativeTransaction(raw, { chainId, evmChainId, messages: MESSAGES, isVerified })
+  const rules = { chainId, evmChainId, messages: MESSAGES }
+  const transaction = decodeNativeTransaction(raw, { ...rules, isVerified: knownSender !== undefined })
+  if (transaction === NOT_CANONICAL) {
+    const canonical = toCanonicalEncoding(raw, rules)
+    if (isSdkError(canonical)) return refused(raw, canonical, canonical.message)
+    // One that is not accepted either has another encoding inside of an Any.
+    return equalBytes(canonical, raw)
+      ? refused(raw, NOT_CANONICAL, NOT_CANONICAL.message)
+      : verifyNative({ chain, limits }, canonical, undefined)
+  }
   if (isSdkError(transaction)) return refused(raw, transaction, transaction.message)
   const { hash, sender, gasLimit: gasWanted, intrinsicGas: gasUsed } = transaction
-  return { raw, hash, sender, gasWanted, gasUsed }
+  return { raw: transaction.raw, hash, sender, gasWanted, gasUsed }
 }
 
 function verifyEvm(

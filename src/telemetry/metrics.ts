@@ -160,6 +160,12 @@ export function createExecutorMetrics(registry: Registry) {
     }),
     unforeseenTotal: unforeseenErrors(registers, ['build', 'check', 'decided']),
     stoppedTotal: stoppedExecutions(registers),
+    lateAnswersTotal: new Counter({
+      name: 'coind_pool_late_answers_total',
+      help: 'Questions of the executor that the pool did not answer in time, by what was asked: the block is made or checked without it',
+      labelNames: ['asked'],
+      registers,
+    }),
     speculationsTotal: new Counter({
       name: 'coind_speculations_total',
       help: 'Transactions that were offered to other threads before their turn (EXECUTION_THREADS), by outcome: adopted, conflict (executed again), or alone (executed in their turn only)',

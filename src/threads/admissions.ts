@@ -1,109 +1,237 @@
 import type { MessagePort } from 'node:worker_threads'
 import { type PackedInput, packTransactions, unpackTransactions } from '../mempool/packedMessages.ts'
 import type { Admission, PooledTransaction, TxPort } from '../mempool/types.ts'
+import type { Hash } from '../primitives/hash.ts'
 import { ThreadStopped } from './port.ts'
 
 /** undefined: admitted; a refusal as its reason alone, or with its error; `failure`: the pool threw */
-type Outcome = string | undefined | Required<Refused> | { readonly failure: string }
+type Outcome = string | undefined | Refused | { readonly failure: string } | typeof NEEDS_AUTHORITIES
 
-type Refused = Omit<Extract<Admission, { readonly accepted: false }>, 'accepted'>
+type Refused = Pick<Required<Extract<Admission, { readonly accepted: false }>>, 'reason' | 'error'>
+
+/** The pool would take the transaction, if it knew the signers of its authorizations. */
+const NEEDS_AUTHORITIES = 0
 
 /** The outcome for each transaction of a message, in order; or their number when all were admitted. */
 type AdmissionAnswer = number | readonly Outcome[]
 
-interface Waiting {
-  readonly transaction: PackedInput & { readonly hash: Uint8Array }
-  readonly resolve: (admission: Admission) => void
-  readonly reject: (error: Error) => void
+/** Transactions, made by `packTransactions`; or one transaction, and the signers of its authorizations. */
+type AdmissionMessage = Uint8Array | readonly [packed: Uint8Array, authorities: Uint8Array]
+
+/** Recovers the signers of a transaction's EIP-7702 authorizations, made by `packAuthorities`. */
+export type RecoverAuthorities = (raw: Uint8Array) => Promise<Uint8Array>
+
+type Offered = PackedInput & { readonly hash: Uint8Array }
+
+/** The asking side of one port: each message has one answer, in order. */
+interface Asker {
+  ask(message: AdmissionMessage, count: number): Promise<readonly Outcome[]>
+}
+
+function connectAsker(port: MessagePort): Asker {
+  const waiting: { readonly count: number; readonly answer: PromiseWithResolvers<readonly Outcome[]> }[] = []
+  let isClosed = false
+  port.on('message', (answer: AdmissionAnswer) => {
+    const { count, answer: asked } = waiting.shift()!
+    asked.resolve(typeof answer === 'number' ? new Array<Outcome>(count).fill(undefined) : answer)
+  })
+  port.on('close', () => {
+    isClosed = true
+    for (const { answer } of waiting) answer.reject(new ThreadStopped())
+  })
+  return {
+    ask: (message, count) => {
+      if (isClosed) return Promise.reject(new ThreadStopped())
+      const answer = Promise.withResolvers<readonly Outcome[]>()
+      waiting.push({ count, answer })
+      const packed = message instanceof Uint8Array ? message : message[0]
+      port.postMessage(message, [packed.buffer as ArrayBuffer])
+      return answer.promise
+    },
+  }
+}
+
+/** Offers a transaction again, with the signers of its authorizations. */
+async function offerWithAuthorities(asker: Asker, recover: RecoverAuthorities, transaction: Offered): Promise<Outcome> {
+  const authorities = await recover(rawBytes(transaction.raw))
+  const [outcome] = await asker.ask([packTransactions([transaction]), authorities], 1)
+  return outcome
+}
+
+function rawBytes(raw: PackedInput['raw']): Uint8Array {
+  return typeof raw === 'string' ? Buffer.from(raw, 'latin1') : raw
+}
+
+function admissionOf(outcome: Outcome, hash: Hash): Admission {
+  if (outcome === undefined) return { accepted: true, hash }
+  if (typeof outcome === 'string') return { accepted: false, reason: outcome }
+  if (outcome === NEEDS_AUTHORITIES) throw new Error('the pool has been given the authorities')
+  if ('reason' in outcome) return { accepted: false, ...outcome }
+  throw new Error(outcome.failure)
 }
 
 /**
  * The pool's `add` at the other end of `port`. The transactions of one turn of the event loop are sent in one message, in order, and
  * answered in one.
  */
-export function connectAdmissions(port: MessagePort): TxPort['add'] {
-  let next: Waiting[] = []
-  /** messages that are not answered yet */
-  const sent: Waiting[][] = []
-  let isClosed = false
-  const send = (): void => {
-    const packed = packTransactions(next.map(({ transaction }) => transaction))
-    port.postMessage(packed, [packed.buffer])
-    sent.push(next)
+export function connectAdmissions(port: MessagePort, recover: RecoverAuthorities): TxPort['add'] {
+  const asker = connectAsker(port)
+  let next: { readonly transaction: Offered; readonly outcome: PromiseWithResolvers<Outcome> }[] = []
+  const send = async (): Promise<void> => {
+    const sent = next
     next = []
-  }
-  port.on('message', (answer: AdmissionAnswer) => {
-    for (const [index, { transaction, resolve, reject }] of sent.shift()!.entries()) {
-      const outcome = typeof answer === 'number' ? undefined : answer[index]
-      if (outcome === undefined) resolve({ accepted: true, hash: transaction.hash })
-      else if (typeof outcome === 'string') resolve({ accepted: false, reason: outcome })
-      else if ('reason' in outcome) resolve({ accepted: false, ...outcome })
-      else reject(new Error(outcome.failure))
+    try {
+      const outcomes = await asker.ask(packTransactions(sent.map(({ transaction }) => transaction)), sent.length)
+      for (const [index, { outcome }] of sent.entries()) outcome.resolve(outcomes[index])
+    } catch (error) {
+      for (const { outcome } of sent) outcome.reject(error)
     }
-  })
-  port.on('close', () => {
-    isClosed = true
-    for (const { reject } of [...sent.flat(), ...next]) reject(new ThreadStopped())
-    next = []
-  })
-  return (raw, sender, hash) =>
-    new Promise((resolve, reject) => {
-      if (isClosed) return reject(new ThreadStopped())
-      next.push({ transaction: { raw, sender, hash }, resolve, reject })
-      if (next.length === 1) setImmediate(send)
-    })
+  }
+  return async (raw, sender, hash) => {
+    const transaction = { raw, sender, hash }
+    const outcome = Promise.withResolvers<Outcome>()
+    next.push({ transaction, outcome })
+    if (next.length === 1) setImmediate(send)
+    const first = await outcome.promise
+    const last = first === NEEDS_AUTHORITIES ? await offerWithAuthorities(asker, recover, transaction) : first
+    return admissionOf(last, hash)
+  }
 }
 
-/** The same for many transactions at once, made by `packTransactions`; the buffer is transferred. Resolves to how many were admitted. */
-export function connectBatchAdmissions(port: MessagePort): (packed: Uint8Array<ArrayBuffer>) => Promise<number> {
-  const waiting: PromiseWithResolvers<number>[] = []
-  let isClosed = false
-  port.on('message', (answer: AdmissionAnswer) => {
-    const isAdmitted = (outcome: Outcome): boolean => outcome === undefined
-    waiting.shift()!.resolve(typeof answer === 'number' ? answer : answer.filter(isAdmitted).length)
-  })
-  port.on('close', () => {
-    isClosed = true
-    for (const { reject } of waiting) reject(new ThreadStopped())
-  })
-  return (packed) => {
-    if (isClosed) return Promise.reject(new ThreadStopped())
-    const answer = Promise.withResolvers<number>()
-    waiting.push(answer)
-    port.postMessage(packed, [packed.buffer])
-    return answer.promise
+/** The same for many transactions at once. Resolves to how many were admitted. */
+export function connectBatchAdmissions(
+  port: MessagePort,
+  recover: RecoverAuthorities,
+): (transactions: readonly Offered[]) => Promise<number> {
+  const asker = connectAsker(port)
+  return async (transactions) => {
+    const outcomes = await asker.ask(packTransactions(transactions), transactions.length)
+    let admitted = 0
+    for (const [index, first] of outcomes.entries()) {
+      // One after the other: a batch of them takes no more than one view thread.
+      const last =
+        first === NEEDS_AUTHORITIES ? await offerWithAuthorities(asker, recover, transactions[index]!) : first
+      if (last === undefined) admitted++
+    }
+    return admitted
   }
+}
+
+/** Milliseconds for which transactions are admitted before the thread's other work has its turn. */
+const SLICE_MS = 1
+
+interface AdmissionServerOptions {
+  /** called before each transaction: serves what must not wait */
+  readonly before: () => void
+  /** takes what `admit` throws; the transaction is refused with it */
+  readonly onError: (transaction: PooledTransaction, error: unknown) => void
+  /** takes the signers of a transaction's authorizations before the transaction is admitted */
+  readonly learn: (hash: Hash, authorities: Uint8Array) => void
+  /** milliseconds, monotonic */
+  readonly now: () => number
+  /** runs the work in a later turn of the event loop */
+  readonly defer: (work: () => void) => void
+}
+
+type Admit = (transaction: PooledTransaction) => Admission
+
+/** A message that is being answered. */
+interface Task {
+  readonly transactions: readonly PooledTransaction[]
+  readonly outcomes: Outcome[]
+}
+
+/** The messages of one port that wait for an answer, oldest first. */
+interface Line {
+  readonly port: MessagePort
+  readonly admit: Admit
+  readonly messages: AdmissionMessage[]
+  task: Task | undefined
 }
 
 /**
- * Answers {@link connectAdmissions} and {@link connectBatchAdmissions}.
- * @param onError takes what `admit` throws; the transaction is refused with it
+ * Answers {@link connectAdmissions} and {@link connectBatchAdmissions}: transactions of all ports in turn, one of each, in slices of a
+ * millisecond. However much clients and peers send, the thread's other messages wait for one transaction only.
  */
-export function serveAdmissions(
-  port: MessagePort,
-  admit: (transaction: PooledTransaction) => Admission,
-  onError: (transaction: PooledTransaction, error: unknown) => void,
-): void {
-  port.on('message', (packed: Uint8Array) => {
-    const outcomes = unpackTransactions(packed).map((transaction) => outcomeOf(admit, transaction, onError))
-    const isAllAdmitted = outcomes.every((outcome) => outcome === undefined)
-    port.postMessage((isAllAdmitted ? outcomes.length : outcomes) satisfies AdmissionAnswer)
-  })
-}
+export class AdmissionServer {
+  readonly #options: AdmissionServerOptions
+  /** those with work; the first is next */
+  #busy: Line[] = []
+  #isDue = false
 
-function outcomeOf(
-  admit: (transaction: PooledTransaction) => Admission,
-  transaction: PooledTransaction,
-  onError: (transaction: PooledTransaction, error: unknown) => void,
-): Outcome {
-  try {
-    const admission = admit(transaction)
-    if (admission.accepted) return undefined
-    const { reason, error } = admission
-    return error === undefined ? reason : { reason, error }
-  } catch (error) {
-    onError(transaction, error)
-    // The thread that sent the transaction gets the error, as for every failed call; the other transactions of the message continue.
-    return { failure: error instanceof Error ? error.message : String(error) }
+  constructor(options: AdmissionServerOptions) {
+    this.#options = options
+  }
+
+  /** Serves one port. */
+  serve(port: MessagePort, admit: Admit): void {
+    const line: Line = { port, admit, messages: [], task: undefined }
+    port.on('message', (message: AdmissionMessage) => {
+      line.messages.push(message)
+      if (line.messages.length === 1 && line.task === undefined) this.#busy.push(line)
+      this.#schedule()
+    })
+    port.on('close', () => {
+      this.#busy = this.#busy.filter((other) => other !== line)
+    })
+  }
+
+  #schedule(): void {
+    if (this.#isDue || this.#busy.length === 0) return
+    this.#isDue = true
+    this.#options.defer(() => {
+      this.#isDue = false
+      this.#slice()
+      this.#schedule()
+    })
+  }
+
+  #slice(): void {
+    const { now, before } = this.#options
+    const endMs = now() + SLICE_MS
+    do {
+      before()
+      const line = this.#busy.shift()
+      if (line === undefined) return
+      if (this.#step(line)) this.#busy.push(line)
+    } while (now() < endMs)
+  }
+
+  /** Admits one transaction of a port. @returns whether there are more */
+  #step(line: Line): boolean {
+    const task = line.task ?? this.#begin(line.messages.shift()!)
+    const { transactions, outcomes } = task
+    const transaction = transactions[outcomes.length]
+    if (transaction !== undefined) outcomes.push(this.#outcomeOf(line.admit, transaction))
+    if (outcomes.length < transactions.length) {
+      line.task = task
+      return true
+    }
+    line.task = undefined
+    const isAllAdmitted = outcomes.every((outcome) => outcome === undefined)
+    line.port.postMessage((isAllAdmitted ? outcomes.length : outcomes) satisfies AdmissionAnswer)
+    return line.messages.length > 0
+  }
+
+  #begin(message: AdmissionMessage): Task {
+    if (message instanceof Uint8Array) return { transactions: unpackTransactions(message), outcomes: [] }
+    const [packed, authorities] = message
+    const transactions = unpackTransactions(packed)
+    for (const { hash } of transactions) this.#options.learn(hash, authorities)
+    return { transactions, outcomes: [] }
+  }
+
+  #outcomeOf(admit: Admit, transaction: PooledTransaction): Outcome {
+    try {
+      const admission = admit(transaction)
+      if (admission.accepted) return undefined
+      if (admission.needsAuthorities === true) return NEEDS_AUTHORITIES
+      const { reason, error } = admission
+      return error === undefined ? reason : { reason, error }
+    } catch (error) {
+      this.#options.onError(transaction, error)
+      // The thread that sent the transaction gets the error, as for every failed call; the other transactions of the message continue.
+      return { failure: error instanceof Error ? error.message : String(error) }
+    }
   }
 }

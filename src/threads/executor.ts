@@ -3,13 +3,11 @@ import { type MessagePort, workerData } from 'node:worker_threads'
 import { openExecutor } from '../app/executor.ts'
 import type { GenesisState } from '../app/genesisBlock.ts'
 import type { HeadEvent } from '../app/headEvent.ts'
-import type { CandidateRequest } from '../app/proposal.ts'
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import type { HeaderRules } from '../chain/headerRetention.ts'
 import type { Config } from '../config/config.ts'
 import type { EngineChoice } from '../evm/engines/createEngine.ts'
-import { packHashes, packHeadUpdate, unpackSenders, unpackTransactions } from '../mempool/packedMessages.ts'
-import type { PooledTransaction } from '../mempool/types.ts'
+import { packHeadUpdate } from '../mempool/packedMessages.ts'
 import { upgradeRules } from '../modules/upgrade/beginUpgrade.ts'
 import { precompileTable } from '../precompiles/registry.ts'
 import { bytesToHex } from '../primitives/bytes.ts'
@@ -18,6 +16,7 @@ import { createLogger } from '../telemetry/logger.ts'
 import { createExecutorMetrics } from '../telemetry/metrics.ts'
 import { epochMs, openTracer, type TracingChannel } from '../telemetry/spans.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
+import { createCandidateSource } from './candidateSource.ts'
 import { applicationService } from './executorApplication.ts'
 import { collectWhenIdle } from './idleCollection.ts'
 import { type PackedVerifiedBlocks, unpackVerifiedBlocks } from './packedOlderBlocks.ts'
@@ -99,13 +98,19 @@ const executor = await openExecutor({
   shadow: data.shadow === undefined ? undefined : await openThreadEngine(data.shadow),
   precompiles: precompileTable(data.chain.registeredPrecompiles),
   parallel,
-  candidates: {
-    candidates: async (request: CandidateRequest): Promise<readonly PooledTransaction[]> =>
-      isPoolEmpty(data.poolFilling) ? [] : unpackTransactions(await pool.candidates(request)),
-    senders: async (hashes) => unpackSenders(await pool.senders(packHashes(hashes))),
-    unexecutable: (hashes) =>
-      notify<PoolService, 'dropUnexecutable'>(data.pool, 'dropUnexecutable', packHashes(hashes)),
-  },
+  candidates: createCandidateSource({
+    pool,
+    isEmpty: () => isPoolEmpty(data.poolFilling),
+    notify: (method, hashes) => notify<PoolService, typeof method>(data.pool, method, hashes),
+    after: (milliseconds, work) => {
+      const timer = setTimeout(work, milliseconds)
+      return () => clearTimeout(timer)
+    },
+    onLate: (asked) => {
+      metrics.lateAnswersTotal.inc({ asked })
+      log.warn({ asked }, 'the pool did not answer in time: the block is made or checked without it')
+    },
+  }),
   pruning: data.config.pruning,
   blockHistory: data.config.blockHistory,
   headers: data.headers,

@@ -3,7 +3,7 @@ import { type MessagePort, workerData } from 'node:worker_threads'
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import type { LogConfig } from '../config/config.ts'
 import { VERSION } from '../config/version.ts'
-import { type PackedInput, packTransactions } from '../mempool/packedMessages.ts'
+import type { PackedInput } from '../mempool/packedMessages.ts'
 import { databaseBlocks } from '../p2p/blockExchange.ts'
 import { databaseOlderBlocks } from '../p2p/headerExchange.ts'
 import type { ValidatorProof } from '../p2p/hello.ts'
@@ -31,7 +31,7 @@ import { connect, connectReplaceable, serve } from './port.ts'
 import { type Gate, getPublishedHeight, type PublishedHeight, waitAtGate } from './sharedMemory.ts'
 import { endThread, type ThreadData } from './spawn.ts'
 import type { ViewService } from './view.ts'
-import { createSenderExamination } from './viewPool.ts'
+import { createAuthorityRecovery, createSenderExamination } from './viewPool.ts'
 
 /**
  * The network thread runs libp2p: connections, gossip, limits, and answers to peers that sync blocks. Consensus messages go to and
@@ -81,15 +81,16 @@ const database = await Database.open(data.location, { readOnly: true, onDamage: 
 const reports = new NetworkReports(data.reports)
 const mainEvidence = connect<EvidenceService>(data.evidence)
 const viewThreads = Array.from({ length: data.viewThreads }, () => connectReplaceable<ViewService>())
-const recoverSenders = createSenderExamination(viewThreads.map(({ remote }) => remote))
-const offerToPool = connectBatchAdmissions(data.pool.admissions)
+const remoteViews = viewThreads.map(({ remote }) => remote)
+const recoverSenders = createSenderExamination(remoteViews)
+const offerToPool = connectBatchAdmissions(data.pool.admissions, createAuthorityRecovery(remoteViews))
 const tracer = openTracer(data.tracing)
 
 /** Recovers the senders of the transactions and offers those with a valid signature to the pool. */
 async function admit(transactions: readonly HashedTransaction[]): Promise<AdmissionCounts> {
   const startMs = tracer === undefined ? 0 : epochMs()
   const senders = await recoverSenders(transactions.map(({ raw }) => raw))
-  const signed: PackedInput[] = []
+  const signed: (PackedInput & HashedTransaction)[] = []
   const invalid: HashedTransaction[] = []
   const unknown: HashedTransaction[] = []
   for (const [index, transaction] of transactions.entries()) {
@@ -98,7 +99,7 @@ async function admit(transactions: readonly HashedTransaction[]): Promise<Admiss
     else if (sender === 'unknown') unknown.push(transaction)
     else signed.push({ ...transaction, sender })
   }
-  const admitted = signed.length === 0 ? 0 : await offerToPool(packTransactions(signed))
+  const admitted = signed.length === 0 ? 0 : await offerToPool(signed)
   if (tracer !== undefined) {
     const attributes = { 'coind.batch': transactions.length }
     for (const { hash } of transactions) {

@@ -8,7 +8,6 @@ import type { ChainConfig } from '../chain/chainConfig.ts'
 import { isNativeEntry } from '../chain/entries.ts'
 import { decodeTransaction } from '../chain/transaction.ts'
 import type { LogConfig } from '../config/config.ts'
-import { recoverAuthority } from '../evm/authorization.ts'
 import { checkNativeState } from '../mempool/checkNativeState.ts'
 import {
   type PackedInput,
@@ -19,8 +18,10 @@ import {
 } from '../mempool/packedMessages.ts'
 import { TransactionPool } from '../mempool/pool.ts'
 import { type PoolEntry, toPooledTransaction } from '../mempool/poolEntry.ts'
+import { RecoveredAuthorities } from '../mempool/recoveredAuthorities.ts'
 import { TransactionBroadcastQueue } from '../mempool/transactionBroadcastQueue.ts'
 import type { AccountState, Admission, PooledTransaction } from '../mempool/types.ts'
+import { refuseKnown } from '../mempool/validateAdmission.ts'
 import { AUTH_PARAMS } from '../modules/auth/params.ts'
 import { MESSAGES } from '../modules/messages.ts'
 import { isSdkError } from '../modules/sdkError.ts'
@@ -39,7 +40,7 @@ import { createLogger } from '../telemetry/logger.ts'
 import { createPoolMetrics } from '../telemetry/metrics.ts'
 import { epochMs, openTracer, type TracingChannel, TransactionTraces } from '../telemetry/spans.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
-import { serveAdmissions } from './admissions.ts'
+import { AdmissionServer } from './admissions.ts'
 import { collectWhenIdle } from './idleCollection.ts'
 import { createPoolCopies, type PoolCopies } from './poolCopies.ts'
 import { serve } from './port.ts'
@@ -178,6 +179,8 @@ function announce(entry: PoolEntry): void {
   })
 }
 
+const authorities = new RecoveredAuthorities(() => performance.now())
+
 const head = view.chain.header(view.chain.headHeight)!
 const { blockGasLimit, feeMarket } = runningParams(journal.native, data.chain)
 const pool = new TransactionPool({
@@ -190,8 +193,7 @@ const pool = new TransactionPool({
     gasLimit: blockGasLimit,
   },
   readAccount,
-  authoritiesOf: ({ authorizationList }) =>
-    authorizationList.flatMap((authorization) => recoverAuthority(authorization) ?? []),
+  authoritiesOf: ({ hash }) => authorities.get(hash),
   checkNativeState: (transaction, { height, baseFeePerGas }) => {
     if (++journalChecks % CHECKS_A_JOURNAL === 0) journal = new Journal(state)
     return checkNativeState(transaction, {
@@ -220,9 +222,14 @@ const admitter =
   (isLocal: boolean) =>
   ({ raw, sender, hash }: PooledTransaction): Admission => {
     const startMs = traces === undefined ? 0 : epochMs()
+    // Before it is decoded: peers send each transaction many times.
+    if (pool.has(bytesKey(hash))) return refuseKnown(raw)
     const admission = isNativeEntry(raw)
       ? pool.addNative(decodeNative(raw), isLocal)
       : pool.add(decodeTransaction(raw, hash), sender, isLocal)
+    if (!admission.accepted && admission.needsAuthorities === true) {
+      return authorities.ask(hash) ? admission : refuseKnown(raw)
+    }
     traces?.checked(hash, startMs, isLocal, admission.accepted ? undefined : admission.reason)
     if (admission.accepted) setPoolEmpty(data.filling, false)
     else metrics.rejectedTotal.inc({ reason: reasonLabel(admission.reason) })
@@ -237,6 +244,11 @@ function recordUnforeseen({ hash }: PooledTransaction, error: unknown): void {
 }
 
 const copies = createPoolCopies({ pool })
+
+/** After a block, in turns of the event loop: ranks that the new base fee changes. */
+function settlePool(): void {
+  if (pool.settle()) setImmediate(settlePool)
+}
 
 /** ports of the view and socket threads */
 const clients = new Set<MessagePort>()
@@ -266,12 +278,15 @@ const service = {
   senders: (hashes: Uint8Array): Uint8Array => packSenders(hashes, (hash) => pool.senderOf(hash)),
   /** Takes what `packHashes` made. */
   dropUnexecutable: (hashes: Uint8Array): void => pool.dropUnexecutable(unpackHashes(hashes)),
+  /** Takes what `packHashes` made. */
+  postpone: (hashes: Uint8Array): void => pool.postpone(unpackHashes(hashes)),
   /** Takes what `packHeadUpdate` made, of a block that may not be in the database yet: the executor builds the next one. */
   headChanged: (packed: Uint8Array): void => {
     selection = undefined
     const update = unpackHeadUpdate(packed)
     for (const [address, account] of update.accounts) unwritten.set(bytesKey(address), account)
     pool.headChanged(update)
+    settlePool()
     traces?.included(update.height, update.included)
     setPoolEmpty(data.filling, pool.bytes === 0)
     toPeers.repeat()
@@ -289,9 +304,10 @@ const service = {
   /** Serves a view or a socket thread, on a port for calls and one for transactions. */
   attach: (calls: MessagePort, admissions: MessagePort): void => {
     const reader = copies.createReader()
-    serve<PoolClientService>(calls, { ...service, takeCopy: reader.takeCopy, releaseCopy: reader.releaseCopy })
+    const offered = { ...service, takeCopy: reader.takeCopy, releaseCopy: reader.releaseCopy }
+    serve<PoolClientService>(calls, offered, { before: serveExecutor })
     calls.on('close', reader.close)
-    serveAdmissions(admissions, admitter(true), recordUnforeseen)
+    admissionServer.serve(admissions, admitter(true))
     for (const port of [calls, admissions]) {
       clients.add(port)
       port.on('close', () => clients.delete(port))
@@ -316,8 +332,16 @@ function reasonLabel(reason: string): string {
 }
 
 serve(control, service)
-serve(data.executor, service)
-serveAdmissions(data.gossip.admissions, admitter(false), recordUnforeseen)
+// Blocks are made from its answers: it is served before each message of a client or a peer, and within one.
+const serveExecutor = serve(data.executor, service, { isUrgent: true })
+const admissionServer = new AdmissionServer({
+  before: serveExecutor,
+  onError: recordUnforeseen,
+  learn: (hash, packed) => authorities.put(hash, packed),
+  now: () => performance.now(),
+  defer: (work) => void setImmediate(work),
+})
+admissionServer.serve(data.gossip.admissions, admitter(false))
 
 collectWhenIdle()
 // Now, because a killed process cannot write its compile cache at the end.

@@ -1,4 +1,4 @@
-import { MessagePort } from 'node:worker_threads'
+import { MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 
 /**
  * Functions that one thread offers to another: structured-clonable arguments and results. The last argument may be an `AbortSignal`: when
@@ -54,6 +54,10 @@ function batchingSender<T>(port: MessagePort): (message: T, buffer?: ArrayBuffer
   }
 }
 
+function sendNow<T>(port: MessagePort): (message: T, buffer?: ArrayBuffer) => void {
+  return (message, buffer) => port.postMessage([message], buffer === undefined ? [] : [buffer])
+}
+
 const movedBuffers = new WeakSet<ArrayBuffer>()
 
 /** Lets a function of a service give these bytes away: as its answer they move to the other thread and are not copied. They have a buffer of their own. */
@@ -80,9 +84,20 @@ function fromWireError(wire: WireError): Error {
   return Object.assign(new Error(wire.message, options), wire.fields, { name: wire.name })
 }
 
-/** Answers the calls that arrive on `port` with the functions of `service`. */
-export function serve<S extends Service>(port: MessagePort, service: S): void {
-  const send = batchingSender<WireResponse>(port)
+interface ServeOptions {
+  /** each answer is sent at once, not with others at the end of this turn of the event loop */
+  readonly isUrgent?: boolean
+  /** called before each message is looked at */
+  readonly before?: () => void
+}
+
+/**
+ * Answers the calls that arrive on `port` with the functions of `service`.
+ * @returns answers the calls that have arrived by now, without waiting for the event loop: work in slices calls it between them
+ */
+export function serve<S extends Service>(port: MessagePort, service: S, options: ServeOptions = {}): () => void {
+  const { isUrgent = false, before } = options
+  const send = isUrgent ? sendNow<WireResponse>(port) : batchingSender<WireResponse>(port)
   /** of the calls that run */
   const controllers = new Map<number, AbortController>()
   const signalFor = (id: number): AbortSignal => {
@@ -90,29 +105,51 @@ export function serve<S extends Service>(port: MessagePort, service: S): void {
     controllers.set(id, controller)
     return controller.signal
   }
-  const answer = async ([id, method, args, takesSignal]: WireRequest): Promise<void> => {
+  const succeed = (id: number, value: unknown): void => {
+    controllers.delete(id)
+    if (id !== 0) send([id, true, value], bufferToMove(value))
+  }
+  const fail = (id: number, error: unknown): void => {
+    controllers.delete(id)
+    send([id, false, toWireError(error)])
+  }
+  const settle = async (id: number, result: Promise<unknown>): Promise<void> => {
+    try {
+      succeed(id, await result)
+    } catch (error) {
+      if (id === 0) throw error
+      fail(id, error)
+    }
+  }
+  const answer = ([id, method, args, takesSignal]: WireRequest): void => {
     try {
       const run = service[method] as ((...args: readonly unknown[]) => unknown) | undefined
       if (run === undefined) throw new Error(`no such function: ${method}`)
-      const value = await (takesSignal ? run(...args, signalFor(id)) : run(...args))
-      if (id !== 0) send([id, true, value], bufferToMove(value))
+      const result = takesSignal ? run(...args, signalFor(id)) : run(...args)
+      if (result instanceof Promise) void settle(id, result)
+      else succeed(id, result)
     } catch (error) {
       if (id === 0) throw error
-      send([id, false, toWireError(error)])
-    } finally {
-      controllers.delete(id)
+      fail(id, error)
     }
   }
-  port.on('message', (batch: readonly (WireRequest | WireAbort)[]) => {
+  const take = (batch: readonly (WireRequest | WireAbort)[]): void => {
     for (const message of batch) {
+      before?.()
       if (message.length === 1) controllers.get(message[0])?.abort()
-      else void answer(message)
+      else answer(message)
     }
-  })
+  }
+  port.on('message', take)
   // The caller's thread has ended.
   port.on('close', () => {
     for (const controller of controllers.values()) controller.abort()
   })
+  return () => {
+    for (let waiting = receiveMessageOnPort(port); waiting !== undefined; waiting = receiveMessageOnPort(port)) {
+      take(waiting.message)
+    }
+  }
 }
 
 /**

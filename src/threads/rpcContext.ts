@@ -7,7 +7,7 @@ import type { KeptLogs } from '../rpc/eth/keptLogs.ts'
 import type { ExecutionHost, Retention, RpcContext } from '../rpc/method.ts'
 import type { ContextLease } from '../rpc/runMethod.ts'
 import { epochMs, type Tracer, type TracingChannel } from '../telemetry/spans.ts'
-import { connectAdmissions } from './admissions.ts'
+import { connectAdmissions, type RecoverAuthorities } from './admissions.ts'
 import type { PoolClientService } from './pool.ts'
 import { readCopies } from './poolCopies.ts'
 import { connect, notify } from './port.ts'
@@ -91,9 +91,13 @@ export function createContextSource({ data, feed, pool, execution, keptLogs }: C
 }
 
 /** What the pool thread offers to clients. */
-export function connectPool({ calls, admissions }: PoolPorts, tracer: Tracer | undefined): TxPort & MempoolPort {
+export function connectPool(
+  { calls, admissions }: PoolPorts,
+  tracer: Tracer | undefined,
+  recoverAuthorities: RecoverAuthorities,
+): TxPort & MempoolPort {
   const { get, pendingNonce, status, takeCopy, check, unconfirmed } = connect<PoolClientService>(calls)
-  const add = connectAdmissions(admissions)
+  const add = connectAdmissions(admissions, recoverAuthorities)
   return {
     add: tracer === undefined ? add : traceAdmissions(add, tracer),
     get,

@@ -56,7 +56,7 @@ import { openShortEngine } from './threadEngine.ts'
 import { watchSilence } from './threadSilence.ts'
 import type { ViewService } from './view.ts'
 import { followHeads } from './viewFeed.ts'
-import { createSenderRecovery, createViewPool } from './viewPool.ts'
+import { createAuthorityRecovery, createSenderRecovery, createViewPool } from './viewPool.ts'
 
 /**
  * A socket thread serves clients: HTTP and WebSocket, JSON-RPC, CometBFT's RPC and REST. It answers short reads itself, hands
@@ -174,10 +174,10 @@ function withView<T>(read: (view: NodeView) => T): T {
   }
 }
 
-const pool = connectPool(data.pool, openTracer(data.tracing))
-const contexts = createContextSource({ data, feed, pool })
 const viewThreads = Array.from({ length: data.viewThreads }, () => connectReplaceable<ViewService>())
 const remoteViews = viewThreads.map(({ remote }) => remote)
+const pool = connectPool(data.pool, openTracer(data.tracing), createAuthorityRecovery(remoteViews))
+const contexts = createContextSource({ data, feed, pool })
 const views = createViewPool(remoteViews)
 const node = connectCometNode(data.copies, data.main)
 const threadSilence = watchSilence(data.copies.silence, () => performance.now())

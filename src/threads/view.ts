@@ -33,7 +33,7 @@ import { waitAtGate } from './sharedMemory.ts'
 import { endThread, lowerPriority, type ThreadData } from './spawn.ts'
 import { openThreadEngine } from './threadEngine.ts'
 import { followHeads } from './viewFeed.ts'
-import { type CallDue, recoverPackedSenders } from './viewPool.ts'
+import { type CallDue, recoverPackedAuthorities, recoverPackedSenders } from './viewPool.ts'
 import { createViewTasks } from './viewTasks.ts'
 
 /**
@@ -71,7 +71,7 @@ const hooks = moduleHooks(upgradeRules(data.skipUpgrades))
 const contexts = createContextSource({
   data,
   feed,
-  pool: connectPool(data.pool, openTracer(data.tracing)),
+  pool: connectPool(data.pool, openTracer(data.tracing), async (raw) => recoverPackedAuthorities(raw, data.chain)),
   execution: (scope) => ({
     engine,
     precompiles,
@@ -129,6 +129,8 @@ const service = {
       metrics.unforeseenTotal.inc({ place: 'senders' })
       log.error({ error }, 'an unforeseen error at the recovery of a sender')
     }),
+  /** see `createAuthorityRecovery` */
+  recoverAuthorities: (raw: Uint8Array): Uint8Array => recoverPackedAuthorities(raw, data.chain),
   checkCommits: (packed: PackedCommitChecks) => checkPackedCommits(packed),
   /** Serves another thread: a socket thread, the network thread or the main thread. */
   attach: (client: MessagePort): void => {

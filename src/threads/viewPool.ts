@@ -1,7 +1,10 @@
 import { recoverEntrySender } from '../app/entry.ts'
 import { endsNode } from '../app/unforeseenError.ts'
 import type { ChainConfig } from '../chain/chainConfig.ts'
+import { decodeTransaction } from '../chain/transaction.ts'
+import { recoverAuthorities } from '../evm/authorization.ts'
 import { unpackSenders } from '../mempool/packedMessages.ts'
+import { packAuthorities } from '../mempool/recoveredAuthorities.ts'
 import type { Address } from '../primitives/address.ts'
 import type { CallScope } from '../rpc/callScope.ts'
 import { RPC_CODES, RpcError } from '../rpc/errors.ts'
@@ -10,6 +13,7 @@ import type { NativeAnswer, NativeCall, NativePort } from '../rpc/native/query.t
 import { isOldBlock } from '../rpc/newestBlocks.ts'
 import type { ResultText } from '../rpc/resultText.ts'
 import type { ViewPool, ViewQueue } from '../rpc/runMethod.ts'
+import type { RecoverAuthorities } from './admissions.ts'
 import { type PackedBytes, packBytes, unpackBytes } from './packedBytes.ts'
 import { despiteStops, ThreadStopped } from './port.ts'
 
@@ -143,6 +147,23 @@ export function recoverPackedSenders(
     }
   }
   return out
+}
+
+/** The part of a view thread that recovers the signers of authorizations; see {@link recoverPackedAuthorities}. */
+interface AuthorityRecoverer {
+  recoverAuthorities(raw: Uint8Array): Promise<Uint8Array>
+}
+
+/** Recovers the signers of a transaction's EIP-7702 authorizations in the least busy of the threads. */
+export function createAuthorityRecovery(threads: readonly AuthorityRecoverer[]): RecoverAuthorities {
+  if (threads.length === 0) throw new Error('there is no thread to recover authorities in')
+  const run = leastBusy(threads)
+  return (raw) => despiteStops(() => run((thread) => thread.recoverAuthorities(raw)))
+}
+
+/** The view thread's side of {@link createAuthorityRecovery}. @param raw a transaction that the pool has decoded */
+export function recoverPackedAuthorities(raw: Uint8Array, { evmChainId }: Pick<ChainConfig, 'evmChainId'>): Uint8Array {
+  return packAuthorities(recoverAuthorities(decodeTransaction(raw).authorizationList, evmChainId))
 }
 
 /** Runs each task with the thread that has the fewest tasks under way. */

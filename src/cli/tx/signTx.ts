@@ -106,7 +106,8 @@ export function combineSignatures(
   if (byMember.size < multisig.threshold) {
     throw new ConfigError(`the multisig needs ${multisig.threshold} signatures, and ${byMember.size} are given`)
   }
-  const indexes = [...byMember.keys()].sort((a, b) => a - b)
+  // The chain takes as many as the multisig needs: more would let others leave some of them out.
+  const indexes = [...byMember.keys()].sort((a, b) => a - b).slice(0, multisig.threshold)
   const bitarray = compactBitArray(multisig.keys.length, indexes)
   const multi = { bitarray, signatures: indexes.map((index) => byMember.get(index)!) }
   return { publicKey, data: { single: undefined, multi }, sequence }

@@ -159,7 +159,12 @@ export function countKeys(key: PublicKey): number {
 }
 
 /** The key as this chain stores and shows it. */
-export function publicKeyToAny(key: SingleKey): AnyValue {
+export function publicKeyToAny(key: PublicKey): AnyValue {
+  if (key.kind === 'multisig') {
+    const { threshold, keys } = key
+    const value = LegacyAminoPubKey.encode({ threshold, publicKeys: keys.map(publicKeyToAny) })
+    return { typeUrl: LegacyAminoPubKey.typeUrl, value }
+  }
   const type = key.kind === 'ethSecp256k1' ? EthSecp256k1PubKey : Secp256k1PubKey
   return { typeUrl: type.typeUrl, value: type.encode({ key: key.key }) }
 }

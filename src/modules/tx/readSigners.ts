@@ -25,7 +25,7 @@ import {
 } from './publicKey.ts'
 import { ACCOUNT_NUMBER, createSignDocuments, type SignDocuments, type SigningChain } from './signDocuments.ts'
 import { typedDataDigest } from './typedData.ts'
-import { type CompactBitArray, type ModeInfo, MultiSignature, type SignerInfo } from './types.ts'
+import { type CompactBitArray, type ModeInfo, MultiSignature, SIGN_MODES, type SignerInfo } from './types.ts'
 
 /** How signatures are checked; none of this needs state. */
 type SignatureCheck =
@@ -40,6 +40,16 @@ export interface ReadSigners {
   readonly signers: readonly NativeSigner[]
   readonly signatureCounts: SignatureCounts
   readonly keyCount: number
+  /** what verified signatures leave of the ways to encode the transaction; undefined where none were verified */
+  readonly signed: SignedEncoding | undefined
+}
+
+/** The parts of a transaction that signatures do not cover themselves, in the one form that is accepted. */
+export interface SignedEncoding {
+  /** in the order of the signers */
+  readonly signatures: readonly Uint8Array[]
+  /** in the order of the signers; undefined where a signature covers the bytes of body and AuthInfo (SIGN_MODE_DIRECT) */
+  readonly signerInfos: readonly SignerInfo[] | undefined
 }
 
 interface SignerContext {
@@ -55,6 +65,16 @@ interface SignerContext {
 interface SignatureSet {
   readonly keys: readonly SingleKey[]
   readonly signatures: readonly Uint8Array[]
+  readonly form: SignatureForm
+}
+
+/** What verified signatures of one signer are in the form that is accepted. */
+interface SignatureForm {
+  /** as TxRaw, or the MultiSignature around it, has it */
+  readonly signature: Uint8Array
+  readonly modeInfo: ModeInfo
+  /** one of them is over the bytes of body and AuthInfo */
+  readonly coversBytes: boolean
 }
 
 /** Reads and checks every signer's key and signatures. Errors: 8 for a key, 4 for a signature. */
@@ -65,6 +85,7 @@ export function readSigners(
   check: SignatureCheck,
 ): Outcome<ReadSigners> {
   const signers: NativeSigner[] = []
+  const forms: SignatureForm[] = []
   const counts = { ethSecp256k1: 0, secp256k1: 0 }
   let keyCount = 0
   const documents = createSignDocuments(decoded, chain, messages)
@@ -79,8 +100,21 @@ export function readSigners(
     for (const { kind } of signer.keys) counts[kind]++
     keyCount += signer.keyCount
     signers.push({ address, sequence: info.sequence, publicKey: signer.publicKey, signatures: signer.signatures })
+    forms.push(signer.form)
   }
-  return { signers, signatureCounts: counts, keyCount }
+  const signed = check === 'verify' ? signedEncoding(signers, forms) : undefined
+  return { signers, signatureCounts: counts, keyCount, signed }
+}
+
+function signedEncoding(signers: readonly NativeSigner[], forms: readonly SignatureForm[]): SignedEncoding {
+  const signatures = forms.map(({ signature }) => signature)
+  if (forms.some(({ coversBytes }) => coversBytes)) return { signatures, signerInfos: undefined }
+  const signerInfos = signers.map(({ publicKey, sequence }, index) => ({
+    publicKey,
+    modeInfo: forms[index]!.modeInfo,
+    sequence,
+  }))
+  return { signatures, signerInfos }
 }
 
 type ReadSigner = SignatureSet & Pick<NativeSigner, 'publicKey'> & { readonly keyCount: number }
@@ -105,8 +139,7 @@ function readWithKey(
       ? readMultisig(context, key, info.modeInfo, signature)
       : readSingle(context, key, info.modeInfo, signature)
   if (isSdkError(set)) return set
-  const publicKey = key.kind === 'multisig' ? info.publicKey : publicKeyToAny(key)
-  return { ...set, publicKey, keyCount: countKeys(key) }
+  return { ...set, publicKey: publicKeyToAny(key), keyCount: countKeys(key) }
 }
 
 function readSingle(
@@ -117,10 +150,16 @@ function readSingle(
 ): Outcome<SignatureSet> {
   if (single === undefined) return sdkError('unauthorized', 'expected one signature, not those of a multisig')
   const set = { keys: [key], signatures: [signature] }
-  if (context.check !== 'verify') return set
+  if (context.check !== 'verify') return { ...set, form: formOf(single.mode, signature) }
   const bytes = context.documents.bytes(single.mode, context.sequence)
   if (isSdkError(bytes)) return bytes
-  return isSignatureOf(key, { ...context, bytes, mode: single.mode }, signature) ? set : verificationFailed(context)
+  const mode = signedMode(key, { ...context, bytes, mode: single.mode }, signature)
+  return mode === undefined ? verificationFailed(context) : { ...set, form: formOf(mode, compactSignature(signature)) }
+}
+
+function formOf(mode: number, signature: Uint8Array): SignatureForm {
+  const modeInfo = { single: { mode }, multi: undefined }
+  return { signature, modeInfo, coversBytes: mode === SIGN_MODES.SIGN_MODE_DIRECT }
 }
 
 /** What a key may have signed. */
@@ -134,14 +173,25 @@ interface Signed {
 
 /** Whether a key made the signature over a transaction's bytes, or over its typed data. */
 export function isSignatureOf(key: SingleKey, signed: Signed, signature: Uint8Array): boolean {
+  return signedMode(key, signed, signature) !== undefined
+}
+
+/** The sign mode of what the key has signed: typed data shows the amino JSON. Undefined when it did not make the signature. */
+function signedMode(key: SingleKey, signed: Signed, signature: Uint8Array): number | undefined {
   const { bytes, mode, sequence, documents } = signed
-  if (key.kind === 'secp256k1') return verifySignature(sha256(bytes), signature, key.key)
-  // The recovery ID of a signature of 65 bytes is ignored.
-  const compact = signature.length === 65 ? signature.subarray(0, 64) : signature
-  if (verifySignature(keccak256(bytes), compact, key.key)) return true
+  if (key.kind === 'secp256k1') return verifySignature(sha256(bytes), signature, key.key) ? mode : undefined
+  const compact = compactSignature(signature)
+  if (verifySignature(keccak256(bytes), compact, key.key)) return mode
   return documents
     .typedData(mode, sequence)
     .some((hashes) => verifySignature(typedDataDigest(hashes), compact, key.key))
+    ? SIGN_MODES.SIGN_MODE_LEGACY_AMINO_JSON
+    : undefined
+}
+
+/** Without the recovery ID that wallets of Ethereum and Go clients add; it is not looked at. */
+function compactSignature(signature: Uint8Array): Uint8Array {
+  return signature.length === 65 ? signature.subarray(0, 64) : signature
 }
 
 /** LegacyAminoPubKey.VerifyMultisignature (crypto/keys/multisig). */
@@ -165,11 +215,13 @@ function readMultisig(
   }
   const signing = signingMembers(bitarray, key.keys.length)
   if (signing === undefined) return sdkError('unauthorized', 'the bit array of a multisig has another size')
-  if (signing.length < key.threshold || signing.length !== parts.length || signing.length !== modeInfos.length) {
-    return sdkError('unauthorized', 'not as many signatures as the multisig needs and says')
+  // More would let others leave some of them out.
+  if (signing.length !== key.threshold || signing.length !== parts.length || signing.length !== modeInfos.length) {
+    return sdkError('unauthorized', `not as many signatures as the multisig needs (${key.threshold}) and says`)
   }
   const keys: SingleKey[] = []
   const signatures: Uint8Array[] = []
+  const forms: SignatureForm[] = []
   for (const [index, memberIndex] of signing.entries()) {
     const member = key.keys[memberIndex]!
     const set =
@@ -179,14 +231,22 @@ function readMultisig(
     if (isSdkError(set)) return set
     keys.push(...set.keys)
     signatures.push(...set.signatures)
+    forms.push(set.form)
   }
-  return { keys, signatures }
+  const form = {
+    signature: MultiSignature.encode({ signatures: forms.map((member) => member.signature) }),
+    modeInfo: { single: undefined, multi: { bitarray, modeInfos: forms.map(({ modeInfo }) => modeInfo) } },
+    coversBytes: forms.some(({ coversBytes }) => coversBytes),
+  }
+  return { keys, signatures, form }
 }
 
 /** Indexes of the members that signed; undefined when there are not `size` bits. */
 function signingMembers({ extraBitsStored, elems }: CompactBitArray, size: number): number[] | undefined {
   const bits = extraBitsStored === 0 ? elems.length * 8 : (elems.length - 1) * 8 + extraBitsStored
   if (extraBitsStored > 7 || bits !== size) return undefined
+  // Bits behind the last member say nothing: they are 0.
+  if (extraBitsStored > 0 && (elems.at(-1)! & (0xff >> extraBitsStored)) !== 0) return undefined
   const members: number[] = []
   for (let i = 0; i < size; i++) if ((elems[i >> 3]! & (0x80 >> (i % 8))) !== 0) members.push(i)
   return members
@@ -203,21 +263,26 @@ function readKeyless(
   if (context.check === 'simulate') {
     // The kind of key that nearly all accounts have.
     const assumed: SingleKey = { kind: 'ethSecp256k1', key: new Uint8Array(33), address }
-    return { keys: [assumed], signatures: [signature], publicKey: undefined, keyCount: 1 }
+    const form = formOf(single?.mode ?? SIGN_MODES.SIGN_MODE_DIRECT, signature)
+    return { keys: [assumed], signatures: [signature], publicKey: undefined, keyCount: 1, form }
   }
   if (single === undefined) return sdkError('invalidPubKey', 'a multisig must give its public key')
   if (context.budget.keys-- === 0) return sdkError('tooManySignatures')
   const bytes = context.documents.bytes(single.mode, context.sequence)
   if (isSdkError(bytes)) return bytes
-  const key =
+  const ofDocument =
     recoverKey('ethSecp256k1', keccak256(bytes), signature, address) ??
-    recoverKey('secp256k1', sha256(bytes), signature, address) ??
+    recoverKey('secp256k1', sha256(bytes), signature, address)
+  const key =
+    ofDocument ??
     context.documents
       .typedData(single.mode, context.sequence)
       .map((hashes) => recoverKey('ethSecp256k1', typedDataDigest(hashes), signature, address))
       .find((found) => found !== undefined)
   if (key === undefined) return verificationFailed(context)
-  return { keys: [key], signatures: [signature], publicKey: publicKeyToAny(key), keyCount: 1 }
+  const mode = ofDocument === undefined ? SIGN_MODES.SIGN_MODE_LEGACY_AMINO_JSON : single.mode
+  const form = formOf(mode, compactSignature(signature))
+  return { keys: [key], signatures: [signature], publicKey: publicKeyToAny(key), keyCount: 1, form }
 }
 
 function recoverKey(

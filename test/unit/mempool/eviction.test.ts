@@ -33,6 +33,20 @@ describe('a full pool', () => {
     expect(dropped).toEqual([{ hash: bytesToHex(capped.hash), reason: 'evicted' }])
   })
 
+  it('has its order at a new base fee in turns, of a bounded number of senders each', () => {
+    const fixture = createPool({ limits: { count: 1_000 } })
+    const { pool, dropped } = fixture
+    for (let sender = 0; sender < 999; sender++) pool.add(bid(sender, 0, 8), senderOf(sender))
+    const capped = bid(999, 0, 20, { maxFeePerGas: 31n * GWEI })
+    pool.add(capped, senderOf(999))
+    fixture.publish([], { baseFeePerGas: 30n * GWEI })
+    let turns = 1
+    while (pool.settle()) turns++
+    expect(turns).toBeLessThan(12)
+    expect(outcomeOf(pool, bid(1_000, 0, 2), senderOf(1_000))).toBe('accepted')
+    expect(dropped).toEqual([{ hash: bytesToHex(capped.hash), reason: 'evicted' }])
+  })
+
   it('drops waiting transactions before executable ones, at any price', () => {
     const { pool } = createPool({ limits: { count: 3 } })
     pool.add(bid(0, 0, 1), senderOf(0))
@@ -83,6 +97,35 @@ describe('a full pool', () => {
     expect(dropped.length).toBeGreaterThan(1)
     expect(dropped.every(({ reason }) => reason === 'evicted')).toBe(true)
     expect(pool.bytes).toBeLessThanOrEqual(24_000)
+  })
+})
+
+describe('a share of a full pool', () => {
+  it('is what the sender has paid for, at least 4 and at most the fair share; more gives way at any price', () => {
+    const fixture = createPool({ limits: { count: 32, fairShare: 16 } })
+    const { pool } = fixture
+    const nonces = [0, 9, 500]
+    for (const [sender, nonce] of nonces.entries()) fixture.setAccount(senderOf(sender), { nonce: BigInt(nonce) })
+    const held = () => nonces.map((_, sender) => noncesOf(pool, senderOf(sender)).pending.length)
+    for (const [sender, nonce] of nonces.entries()) {
+      for (let more = 0; more < 10 + (sender % 2); more++) pool.add(bid(sender, nonce + more, 50), senderOf(sender))
+    }
+    pool.add(bid(3, 0, 50), senderOf(3))
+    expect(held()).toEqual([10, 11, 10])
+    // Beyond the shares of 4, 9 and 16: 6 and 2.
+    for (let sender = 10; sender < 18; sender++) {
+      expect(outcomeOf(pool, bid(sender, 0, 1), senderOf(sender))).toBe('accepted')
+    }
+    expect(held()).toEqual([4, 9, 10])
+    expect(outcomeOf(pool, bid(18, 0, 1), senderOf(18))).toBe('transaction underpriced')
+    expect(outcomeOf(pool, bid(18, 0, 2), senderOf(18))).toBe('accepted')
+  })
+
+  it('is no claim for one with more itself', () => {
+    const { pool } = createPool({ limits: { count: 12 } })
+    for (const sender of [0, 1]) for (let n = 0; n < 6; n++) pool.add(bid(sender, n, 5), senderOf(sender))
+    expect(outcomeOf(pool, bid(0, 6, 5), senderOf(0))).toBe('transaction underpriced')
+    expect(outcomeOf(pool, bid(2, 0, 1), senderOf(2))).toBe('accepted')
   })
 })
 

@@ -32,9 +32,13 @@ interface NaiveEntry {
   readonly isNative: boolean
 }
 
+const IN_FLIGHT = 'in-flight transaction limit reached for accounts that could not pay'
+
 /** Every rule written the slow and obvious way: one list, everything derived from it when asked. */
 class NaivePool {
   transactions: NaiveEntry[] = []
+  /** nonces of senders when they could not pay */
+  readonly defaulted = new Map<number, bigint>()
   readonly accounts: AccountState[] = Array.from({ length: SENDERS }, () => ({
     nonce: 0n,
     balance: 100n * PRICE,
@@ -63,6 +67,10 @@ class NaivePool {
     const spent = executable.reduce((sum, { cost }) => sum + cost, 0n)
     const replaced = executable.find((other) => other.nonce === entry.nonce)
     if (entry.cost > balance || spent - (replaced?.cost ?? 0n) + entry.cost > balance) return 'insufficient funds'
+    if (nonce <= (this.defaulted.get(entry.sender) ?? -1n)) {
+      if (executable.length === 0 && entry.nonce !== nonce) return 'gapped-nonce tx from accounts that could not pay'
+      if (executable.length > 0 && replaced === undefined) return IN_FLIGHT
+    }
     const old = this.of(entry.sender).find((other) => other.nonce === entry.nonce)
     if (old !== undefined) {
       const isHigher = (next: bigint, before: bigint) => next > before && next * 100n >= before * 110n
@@ -74,8 +82,13 @@ class NaivePool {
   }
 
   setAccount(sender: number, state: AccountState): void {
+    const covered = this.executable(sender).filter(({ nonce }) => nonce >= state.nonce).length
     this.accounts[sender] = state
     this.transactions = this.transactions.filter((entry) => entry.sender !== sender || entry.nonce >= state.nonce)
+    const left = this.executable(sender)
+    if (left.length >= covered) return
+    this.transactions = this.transactions.filter((entry) => entry.sender !== sender || left.includes(entry))
+    this.defaulted.set(sender, state.nonce)
   }
 
   /** The next transactions in order, one decision at a time over all senders. */
@@ -121,7 +134,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       kind: fc.constant('add' as const),
       isNative: fc.boolean(),
       sender,
-      nonce: fc.nat(7),
+      nonce: fc.oneof({ weight: 3, arbitrary: fc.nat(2) }, fc.nat(7)),
       cap: fc.constantFrom(1, 9, 20, 22, 40),
       tip: fc.constantFrom(1, 2, 3, 12),
     }),
@@ -131,7 +144,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant('account' as const),
       sender,
-      nonces: fc.nat(2),
+      nonces: fc.constantFrom(0, 0, 0, 1, 2),
       balance: fc.integer({ min: 0, max: 120 }),
     }),
   },
@@ -181,6 +194,9 @@ function addToBoth(pool: TransactionPool, model: NaivePool, one: Add): readonly 
   const isPoor = outcome.startsWith('sdk/5 spendable balance')
   const texts: Readonly<Record<string, string>> = {
     'sdk/19 already known: tx already in mempool': 'already known',
+    [`sdk/20 ${IN_FLIGHT}: mempool is full`]: IN_FLIGHT,
+    'sdk/32 gapped-nonce tx from accounts that could not pay: incorrect account sequence':
+      'gapped-nonce tx from accounts that could not pay',
     'sdk/13 replacement transaction underpriced: insufficient fee': 'replacement transaction underpriced',
   }
   if (/^sdk\/32 account sequence mismatch, expected \d+, got \d+: incorrect account sequence$/.test(outcome)) {
@@ -197,7 +213,7 @@ describe('the pool', () => {
   it('agrees with a naive model in outcomes, content, pending nonces and selection', () => {
     const outcomes = new Set<string>()
     fc.assert(
-      fc.property(fc.array(step, { minLength: 1, maxLength: 40 }), (steps) => {
+      fc.property(fc.array(step, { minLength: 30, maxLength: 60 }), (steps) => {
         const fixture = createPool()
         const { pool } = fixture
         const model = new NaivePool()
@@ -257,6 +273,8 @@ describe('the pool', () => {
     expect([...outcomes].sort()).toEqual([
       'accepted',
       'already known',
+      'gapped-nonce tx from accounts that could not pay',
+      IN_FLIGHT,
       'insufficient funds',
       'nonce too low',
       'replacement transaction underpriced',

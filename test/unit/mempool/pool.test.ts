@@ -53,14 +53,11 @@ describe('a vesting account', () => {
     const fixture = createPool()
     const { pool } = fixture
     fixture.setAccount(SENDER, { balance: 2n * COIN, isVesting: true })
-    expect(outcomeOf(pool, nonce(0, { value: COIN }), SENDER)).toBe('accepted')
-    expect(outcomeOf(pool, nonce(1, { value: COIN }), SENDER)).toMatch(/^insufficient funds .* queued cost/)
-    fixture.setAccount(SENDER, { balance: 3n * COIN })
-    fixture.publish([])
     expect(outcomeOf(pool, nonce(1, { value: COIN }), SENDER)).toBe('accepted')
-    fixture.setAccount(SENDER, { balance: COIN })
+    expect(outcomeOf(pool, nonce(0, { value: COIN }), SENDER)).toBe('accepted')
+    expect(noncesOf(pool, SENDER)).toEqual({ pending: [0n], queued: [1n] })
     fixture.publish([])
-    expect(noncesOf(pool, SENDER)).toEqual({ pending: [], queued: [0n, 1n] })
+    expect(noncesOf(pool, SENDER)).toEqual({ pending: [0n], queued: [1n] })
     fixture.setAccount(SENDER, { balance: 3n * COIN })
     fixture.publish([])
     expect(noncesOf(pool, SENDER)).toEqual({ pending: [0n, 1n], queued: [] })
@@ -74,17 +71,14 @@ describe('many vesting accounts', () => {
     const senders = Array.from({ length: 600 }, (_, index) => senderOf(index))
     for (const [index, sender] of senders.entries()) {
       fixture.setAccount(sender, { balance: 2n * COIN, isVesting: true })
-      pool.add(nonce(0, { value: COIN + BigInt(index) }), sender)
-      fixture.setAccount(sender, { balance: 0n })
+      for (const value of [1, 0]) pool.add(nonce(value, { value: COIN + BigInt(index) }), sender)
     }
+    for (const sender of senders) fixture.setAccount(sender, { balance: 3n * COIN })
     const pending = [1, 2, 3, 4].map(() => {
       fixture.publish([])
       return pool.status().pending
     })
-    expect(pending).toEqual([344, 88, 0, 0])
-    for (const sender of senders) fixture.setAccount(sender, { balance: 2n * COIN })
-    for (let block = 0; block < 3; block++) fixture.publish([])
-    expect(pool.status()).toEqual({ pending: 600, queued: 0 })
+    expect(pending).toEqual([856, 1_112, 1_200, 1_200])
   })
 })
 
@@ -106,18 +100,35 @@ describe('a published block', () => {
     expect(pool.bytes).toBe(0)
   })
 
-  it('makes transactions wait that the balance no longer covers, and brings them back', () => {
+  it('drops at once what its sender no longer can pay, who may have one until it has paid for another', () => {
     const fixture = createPool()
-    const { pool, admitted } = fixture
-    for (const value of [0, 1, 2]) pool.add(nonce(value, { value: COIN }), SENDER)
+    const { pool, dropped } = fixture
+    for (const value of [0, 1, 2, 4]) pool.add(nonce(value, { value: COIN }), SENDER)
     fixture.publish([[SENDER, { balance: 2n * COIN }]])
-    expect(noncesOf(pool, SENDER)).toEqual({ pending: [0n], queued: [1n, 2n] })
+    expect(dropped.map(({ reason }) => reason)).toEqual(['unpaid', 'unpaid', 'unpaid'])
+    expect(noncesOf(pool, SENDER)).toEqual({ pending: [0n], queued: [] })
+    fixture.publish([[SENDER, { balance: 100n * COIN }]])
+    const limit = 'in-flight transaction limit reached for accounts that could not pay'
+    expect(outcomeOf(pool, nonce(1, { value: COIN }), SENDER)).toBe(limit)
     fixture.publish([[SENDER, { balance: 0n }]])
-    expect(noncesOf(pool, SENDER)).toEqual({ pending: [], queued: [0n, 1n, 2n] })
-    expect(pool.pendingNonce(SENDER)).toBe(0n)
-    fixture.publish([[SENDER, { balance: 10n * COIN }]])
-    expect(noncesOf(pool, SENDER)).toEqual({ pending: [0n, 1n, 2n], queued: [] })
-    expect(admitted).toHaveLength(3)
+    expect(pool.pendingNonce(SENDER)).toBeUndefined()
+    fixture.publish([[SENDER, { balance: 100n * COIN }]])
+    expect(outcomeOf(pool, nonce(1), SENDER)).toBe('gapped-nonce tx from accounts that could not pay')
+    expect(outcomeOf(pool, nonce(0), SENDER)).toBe('accepted')
+    expect(outcomeOf(pool, nonce(1), SENDER)).toBe(limit)
+    fixture.publish([[SENDER, { nonce: 1n }]])
+    for (const value of [1, 2, 3]) expect(outcomeOf(pool, nonce(value), SENDER)).toBe('accepted')
+  })
+
+  it('that an own transaction emptied does the same; one that it paid as the pool knew drops nothing', () => {
+    const fixture = createPool()
+    const { pool, dropped } = fixture
+    fixture.setAccount(SENDER, { balance: 4n * COIN })
+    for (const value of [0, 1, 2]) pool.add(nonce(value, { value: COIN }), SENDER)
+    fixture.publish([[SENDER, { nonce: 1n, balance: 3n * COIN - COIN / 2n }]])
+    expect(dropped.map(({ reason }) => reason)).toEqual(['stale'])
+    fixture.publish([[SENDER, { nonce: 2n, balance: COIN / 2n }]])
+    expect(dropped.map(({ reason }) => reason)).toEqual(['stale', 'stale', 'unpaid'])
   })
 
   it('drops what a lower gas limit shuts out', () => {
@@ -163,5 +174,17 @@ describe('waiting transactions', () => {
     fixture.publish([])
     expect(noncesOf(pool, SENDER)).toEqual({ pending: [0n], queued: [] })
     expect(pool.status()).toEqual({ pending: 1, queued: 0 })
+  })
+
+  it('expire in turns after several blocks, where there are many', () => {
+    const fixture = createPool()
+    const { pool, clock } = fixture
+    for (let sender = 0; sender < 1_500; sender++) pool.add(nonce(5, { value: BigInt(sender) }), senderOf(sender))
+    clock.nowMs = 3 * 60 * 60 * 1_000 + 60_000
+    const left = [1, 2, 3].map(() => {
+      fixture.publish([])
+      return pool.status().queued
+    })
+    expect(left).toEqual([476, 0, 0])
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { decodeTransaction } from '../../../src/chain/transaction.ts'
 import { type PoolEntry, toPooledTransaction } from '../../../src/mempool/poolEntry.ts'
-import { createPool, GWEI, makeTransaction, senderOf } from './poolFixture.ts'
+import { createPool, GWEI, makeTransaction, noncesOf, senderOf } from './poolFixture.ts'
 
 const ROOM = { baseFeePerGas: GWEI, gasLimit: 30_000_000n, nativeGasLimit: 7_500_000n, maxBytes: 1_000_000 }
 
@@ -69,6 +69,75 @@ describe('selection', () => {
     expect(names([selection.next().value!])).toEqual(['0/0'])
     pool.add(bid(2, 0, 20, { value: 22n, maxFeePerGas: 200n * GWEI }), senderOf(2))
     fixture.publish([[senderOf(1), { nonce: 1n }]])
-    expect(names(selection)).toEqual(['0/1', '22/0'])
+    expect(names(selection)).toEqual(['22/0', '0/1'])
+  })
+
+  it('looks at as many senders as it takes, whatever the number of senders and the base fee', () => {
+    const fixture = createPool()
+    const { pool } = fixture
+    for (let sender = 0; sender < 3_000; sender++) {
+      // Every other one loses its rank at a base fee of 50 gwei.
+      const cap = sender % 2 === 0 ? 1_000n : 51n
+      const fields = { maxFeePerGas: cap * GWEI, maxPriorityFeePerGas: BigInt(1 + (sender % 40)) * GWEI }
+      pool.add(makeTransaction({ value: BigInt(sender), ...fields }), senderOf(sender))
+    }
+    const tipAt = (entry: PoolEntry, baseFee: bigint) => {
+      const room = entry.maxFeePerGas - baseFee
+      return room < entry.maxPriorityFeePerGas ? room : entry.maxPriorityFeePerGas
+    }
+    for (const baseFee of [GWEI, 50n * GWEI, 52n * GWEI, 3n * GWEI, 50n * GWEI]) {
+      fixture.publish([], { baseFeePerGas: baseFee })
+      let turns = 1
+      while (pool.settle()) turns++
+      expect(turns).toBeLessThan(60)
+      const chosen = [...pool.candidates({ ...ROOM, baseFeePerGas: baseFee, gasLimit: 100n * 21_000n })]
+      const tips = chosen.map((entry) => tipAt(entry, baseFee))
+      expect(tips.length).toBe(100)
+      expect(tips).toEqual([...tips].sort((a, b) => (a > b ? -1 : a < b ? 1 : 0)))
+      expect(tips[0]).toBe((baseFee < 12n * GWEI ? 40n : 39n) * GWEI)
+    }
+  })
+
+  it('corrects a bounded number of ranks at once; the others before the next one', () => {
+    const { pool } = createPool()
+    for (let sender = 0; sender < 1_500; sender++) {
+      pool.add(bid(sender, 0, 20, { maxFeePerGas: 60n * GWEI }), senderOf(sender))
+    }
+    pool.add(bid(5_001, 0, 11), senderOf(5_001))
+    const request = { ...ROOM, baseFeePerGas: 50n * GWEI, gasLimit: 21_000n }
+    expect(names(pool.candidates(request))).toEqual([])
+    expect(names(pool.candidates(request))).toEqual(['5001/0'])
+  })
+
+  it('passes over a bounded number of transactions that do not fit', () => {
+    const { pool } = createPool()
+    const large = { data: new Uint8Array(100), gasLimit: 100_000n }
+    for (let sender = 0; sender < 1_100; sender++) pool.add(bid(sender, 0, 20, large), senderOf(sender))
+    pool.add(bid(5_001, 0, 1), senderOf(5_001))
+    expect(names(pool.candidates({ ...ROOM, gasLimit: 21_000n }))).toEqual([])
+  })
+
+  it('leaves out what was postponed, for a growing number of blocks', () => {
+    const fixture = createPool()
+    const { pool } = fixture
+    const slow = bid(0, 0, 9)
+    pool.add(slow, senderOf(0))
+    pool.add(bid(0, 1, 9), senderOf(0))
+    pool.add(bid(1, 0, 5), senderOf(1))
+    const offered: number[] = []
+    for (let block = 0; block < 16; block++) {
+      const chosen = names(pool.candidates(ROOM))
+      expect(chosen).toContain('1/0')
+      if (chosen.includes('0/0')) {
+        offered.push(block)
+        pool.postpone([slow.hash])
+        expect(names(pool.candidates(ROOM))).toEqual(['1/0'])
+      }
+      fixture.publish([])
+    }
+    expect(offered).toEqual([0, 1, 3, 7, 15])
+    expect(noncesOf(pool, senderOf(0)).pending).toEqual([0n, 1n])
+    pool.add(bid(0, 0, 20, { maxFeePerGas: 200n * GWEI }), senderOf(0))
+    expect(names(pool.candidates(ROOM))).toEqual(['0/0', '0/1', '1/0'])
   })
 })

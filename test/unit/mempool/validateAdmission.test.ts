@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Transaction } from '../../../src/chain/transaction.ts'
+import type { Authority } from '../../../src/evm/authorization.ts'
 import type { AccountState } from '../../../src/mempool/types.ts'
+import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { COIN, createPool, GWEI, makeTransaction, outcomeOf, senderOf } from './poolFixture.ts'
 
 const SENDER = senderOf(0)
@@ -229,7 +231,7 @@ describe('delegated accounts', () => {
 
   it('are those too whose authorization is pooled', () => {
     const authority = senderOf(1)
-    const { pool } = createPool({ authoritiesOf: () => [authority] })
+    const { pool } = createPool({ authoritiesOf: () => [{ address: authority, nonce: 0n }] })
     const delegation = makeTransaction({ type: 4, gasLimit: 46_000n, authorizationList: [AUTHORIZATION] })
     expect(outcomeOf(pool, delegation, SENDER)).toBe('accepted')
     expect(outcomeOf(pool, nonce(0n), authority)).toBe('accepted')
@@ -238,7 +240,7 @@ describe('delegated accounts', () => {
 
   it('are free again when the authorization is gone', () => {
     const authority = senderOf(1)
-    const fixture = createPool({ authoritiesOf: () => [authority] })
+    const fixture = createPool({ authoritiesOf: () => [{ address: authority, nonce: 0n }] })
     const delegation = makeTransaction({ type: 4, gasLimit: 46_000n, authorizationList: [AUTHORIZATION] })
     fixture.pool.add(delegation, SENDER)
     fixture.publish([[SENDER, { nonce: 1n }]], { included: [delegation.hash] })
@@ -246,12 +248,80 @@ describe('delegated accounts', () => {
     expect(outcomeOf(fixture.pool, nonce(1n), authority)).toBe('accepted')
   })
 
+  it('are not those whose authorization was used before, which anybody can send again', () => {
+    const authority = senderOf(1)
+    const fixture = createPool({ authoritiesOf: () => [{ address: authority, nonce: 4n }] })
+    fixture.setAccount(authority, { nonce: 5n })
+    const delegation = makeTransaction({ type: 4, gasLimit: 46_000n, authorizationList: [AUTHORIZATION] })
+    for (const value of [5n, 6n]) expect(outcomeOf(fixture.pool, nonce(value), authority)).toBe('accepted')
+    expect(outcomeOf(fixture.pool, delegation, SENDER)).toBe('accepted')
+    expect(outcomeOf(fixture.pool, nonce(7n), authority)).toBe('accepted')
+  })
+
   it('cannot come from accounts with more than one pooled transaction', () => {
     const authority = senderOf(1)
-    const { pool } = createPool({ authoritiesOf: () => [authority] })
+    const { pool } = createPool({ authoritiesOf: () => [{ address: authority, nonce: 0n }] })
     const delegation = makeTransaction({ type: 4, gasLimit: 46_000n, authorizationList: [AUTHORIZATION] })
     pool.add(nonce(0n), authority)
     pool.add(nonce(1n), authority)
     expect(outcomeOf(pool, delegation, SENDER)).toBe('authority already reserved')
+  })
+})
+
+describe('authorizations', () => {
+  const make = (count: number, fields = {}) =>
+    makeTransaction({
+      type: 4,
+      gasLimit: 21_000n + 25_000n * BigInt(count),
+      authorizationList: new Array(count).fill(AUTHORIZATION),
+      ...fields,
+    })
+
+  it('are asked for after all other checks, and not twice', () => {
+    const asked: Uint8Array[] = []
+    const known = new Map<string, Authority[]>()
+    const fixture = createPool({
+      limits: { count: 2 },
+      authoritiesOf: ({ hash }) => {
+        asked.push(hash)
+        return known.get(bytesToHex(hash))
+      },
+    })
+    const { pool } = fixture
+    const refused = [
+      [make(65), 'too many authorizations: 65, limit 64'],
+      [make(1, { nonce: 1n }), 'gapped-nonce tx with authorizations'],
+      [make(1, { gasLimit: 30_000n }), 'intrinsic gas too low: gas 30000, minimum needed 46000'],
+      [make(1, { value: 2_000n * 10n ** 18n }), /^insufficient funds/],
+    ] as const
+    for (const [transaction, reason] of refused) expect(outcomeOf(pool, transaction, SENDER)).toMatch(reason)
+    expect(asked).toEqual([])
+
+    const transaction = make(2)
+    expect(pool.add(transaction, SENDER)).toMatchObject({ accepted: false, needsAuthorities: true })
+    expect(pool.unconfirmed(9).count).toBe(0)
+    expect(pool.check(transaction, SENDER).accepted).toBe(true)
+    known.set(
+      bytesToHex(transaction.hash),
+      [1, 2].map((n) => ({ address: senderOf(n), nonce: 0n })),
+    )
+    expect(outcomeOf(pool, transaction, SENDER)).toBe('accepted')
+    expect(outcomeOf(pool, transaction, SENDER)).toBe('already known')
+    expect(outcomeOf(pool, makeTransaction(), senderOf(3))).toBe('accepted')
+    // No room: asked for nothing.
+    const times = asked.length
+    const cheap = make(1, { maxPriorityFeePerGas: 1n, maxFeePerGas: 2n * GWEI })
+    expect(pool.add(cheap, senderOf(4))).toMatchObject({ accepted: false, reason: 'transaction underpriced' })
+    expect(asked.length).toBe(times + 1)
+    expect(pool.add(cheap, senderOf(4))).not.toHaveProperty('needsAuthorities')
+  })
+
+  it('have a limit in all', () => {
+    const { pool } = createPool({
+      limits: { authorities: 3 },
+      authoritiesOf: () => [8, 9].map((n) => ({ address: senderOf(n), nonce: 0n })),
+    })
+    expect(outcomeOf(pool, make(2), SENDER)).toBe('accepted')
+    expect(outcomeOf(pool, make(2, { value: 1n }), senderOf(1))).toBe('txpool is full')
   })
 })

@@ -1,10 +1,22 @@
 import { MessageChannel } from 'node:worker_threads'
 import { afterEach, describe, expect, it } from 'vitest'
-import { packTransactions } from '../../../src/mempool/packedMessages.ts'
 import type { Admission, PooledTransaction } from '../../../src/mempool/types.ts'
-import { connectAdmissions, connectBatchAdmissions, serveAdmissions } from '../../../src/threads/admissions.ts'
+import { AdmissionServer, connectAdmissions, connectBatchAdmissions } from '../../../src/threads/admissions.ts'
 
 let channels: MessageChannel[] = []
+
+const noAuthorities = async (): Promise<Uint8Array> => expect.unreachable('no transaction has authorizations')
+
+function serverOf(options: Partial<ConstructorParameters<typeof AdmissionServer>[0]> = {}): AdmissionServer {
+  return new AdmissionServer({
+    before: () => undefined,
+    onError: (_, error) => expect.unreachable(String(error)),
+    learn: () => expect.unreachable('no transaction has authorizations'),
+    now: () => performance.now(),
+    defer: (work) => void setImmediate(work),
+    ...options,
+  })
+}
 
 /** A pool that refuses what ends in 1 and, with a number, what ends in 4, fails at what ends in 2 and takes the rest; and what it was offered, by message. */
 function connected() {
@@ -21,8 +33,8 @@ function connected() {
     if (raw[0]! % 10 === 2) throw new Error(`${raw[0]} fails`)
     return { accepted: true, hash }
   }
-  serveAdmissions(channel.port2, admit, ({ raw }, error) => failures.push([raw[0], error]))
-  const add = connectAdmissions(channel.port1)
+  serverOf({ onError: ({ raw }, error) => void failures.push([raw[0], error]) }).serve(channel.port2, admit)
+  const add = connectAdmissions(channel.port1, noAuthorities)
   const offer = (n: number) => add(Uint8Array.of(n), new Uint8Array(20).fill(n), new Uint8Array(32).fill(n))
   return { offer, offered, failures, messages: () => messages, ...channel }
 }
@@ -67,12 +79,10 @@ describe('admissions', () => {
       if (raw[0] === 2) return { accepted: false, reason: 'used', error: { codespace: 'sdk', code: 32 } }
       return { accepted: true, hash }
     }
-    serveAdmissions(port2, admit, (_, error) => expect.unreachable(String(error)))
-    const offer = connectBatchAdmissions(port1)
+    serverOf().serve(port2, admit)
+    const offer = connectBatchAdmissions(port1, noAuthorities)
     const batchOf = (kinds: readonly number[]) =>
-      packTransactions(
-        kinds.map((kind) => ({ raw: Uint8Array.of(kind), hash: new Uint8Array(32), sender: new Uint8Array(20) })),
-      )
+      kinds.map((kind) => ({ raw: Uint8Array.of(kind), hash: new Uint8Array(32), sender: new Uint8Array(20) }))
     expect(
       await Promise.all(
         [
@@ -87,7 +97,7 @@ describe('admissions', () => {
 
   it('fail when the pool has stopped, those under way and later ones', async () => {
     const { port1, port2 } = new MessageChannel()
-    const add = connectAdmissions(port1)
+    const add = connectAdmissions(port1, noAuthorities)
     const offer = () => add(Uint8Array.of(1), new Uint8Array(20), new Uint8Array(32))
     const closed = new Promise((resolve) => port1.once('close', resolve))
     const sent = offer()
@@ -98,5 +108,93 @@ describe('admissions', () => {
     await expect(unsent).rejects.toThrow('the thread has stopped')
     await closed
     await expect(offer()).rejects.toThrow('the thread has stopped')
+  })
+
+  it('are made in slices, one of each port in turn, and what must not wait is served before each', async () => {
+    const [a, b] = [new MessageChannel(), new MessageChannel()]
+    channels.push(a, b)
+    const order: string[] = []
+    const deferred: (() => void)[] = []
+    let nowMs = 0
+    const server = serverOf({
+      before: () => void order.push('executor'),
+      now: () => nowMs,
+      defer: (work) => void deferred.push(work),
+    })
+    for (const [name, port] of Object.entries({ a: a.port2, b: b.port2 })) {
+      server.serve(port, ({ raw, hash }) => {
+        order.push(`${name}${raw[0]}`)
+        nowMs += 0.5
+        return { accepted: true, hash }
+      })
+    }
+    const batch = [1, 2, 3].map((n) => ({
+      raw: Uint8Array.of(n),
+      sender: new Uint8Array(20),
+      hash: new Uint8Array(32).fill(n),
+    }))
+    const offers = [a, b].map(({ port1 }) => connectBatchAdmissions(port1, noAuthorities)(batch))
+    await expect.poll(() => deferred.length).toBe(1)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(order).toEqual([])
+    const slices: string[][] = []
+    for (let work = deferred.shift(); work !== undefined; work = deferred.shift()) {
+      order.length = 0
+      work()
+      slices.push([...order])
+    }
+    expect(slices.slice(0, 3)).toEqual([
+      ['executor', 'a1', 'executor', 'b1'],
+      ['executor', 'a2', 'executor', 'b2'],
+      ['executor', 'a3', 'executor', 'b3'],
+    ])
+    expect(await Promise.all(offers)).toEqual([3, 3])
+  })
+
+  it('of authorizations are asked for again with their signers, which another thread recovers once', async () => {
+    const channel = new MessageChannel()
+    channels.push(channel)
+    const known = new Map<number, Uint8Array>()
+    const recovered: number[] = []
+    const recover = async (raw: Uint8Array): Promise<Uint8Array> => {
+      recovered.push(raw[0]!)
+      return new Uint8Array(40).fill(raw[0]!)
+    }
+    const learnt: [number, number][] = []
+    serverOf({
+      learn: (hash, authorities) => {
+        known.set(hash[0]!, authorities)
+        learnt.push([hash[0]!, authorities.length])
+      },
+    }).serve(channel.port2, ({ raw, hash }) => {
+      if (raw[0]! < 10 || known.has(hash[0]!)) return { accepted: true, hash }
+      return { accepted: false, reason: 'not known', needsAuthorities: true }
+    })
+    const add = connectAdmissions(channel.port1, recover)
+    const offer = (n: number) => add(Uint8Array.of(n), new Uint8Array(20), new Uint8Array(32).fill(n))
+    const outcomes = await Promise.all([1, 10, 2, 11].map(offer))
+    expect(outcomes.every(({ accepted }) => accepted)).toBe(true)
+    expect(recovered).toEqual([10, 11])
+    expect(learnt).toEqual([
+      [10, 40],
+      [11, 40],
+    ])
+    const batches = new MessageChannel()
+    channels.push(batches)
+    serverOf({ learn: (hash, authorities) => void known.set(hash[0]!, authorities) }).serve(
+      batches.port2,
+      ({ raw, hash }) => {
+        if (raw[0] === 3) return { accepted: false, reason: 'full' }
+        if (known.has(hash[0]!)) return { accepted: true, hash }
+        return { accepted: false, reason: 'not known', needsAuthorities: true }
+      },
+    )
+    const batch = [3, 20, 21].map((n) => ({
+      raw: Uint8Array.of(n),
+      sender: new Uint8Array(20),
+      hash: new Uint8Array(32).fill(n),
+    }))
+    expect(await connectBatchAdmissions(batches.port1, recover)(batch)).toBe(2)
+    expect(recovered).toEqual([10, 11, 20, 21])
   })
 })

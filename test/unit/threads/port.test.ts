@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events'
-import { MessageChannel } from 'node:worker_threads'
+import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads'
 import { afterEach, describe, expect, it } from 'vitest'
 import { connect, connectReplaceable, despiteStops, serve, ThreadStopped } from '../../../src/threads/port.ts'
 
@@ -158,5 +158,37 @@ describe('a port to a thread that may be replaced', () => {
     expect(attempts).toBe(3)
     await expect(despiteStops(failing(new TypeError('bug')))).rejects.toThrow('bug')
     expect(attempts).toBe(4)
+  })
+})
+
+describe('an urgent port', () => {
+  it('is answered in the midst of other work, before the next turn of the event loop', () => {
+    const { port1, port2 } = new MessageChannel()
+    const serveWaiting = serve(port2, service, { isUrgent: true })
+    port1.postMessage([[1, 'double', [4]]])
+    port1.postMessage([
+      [2, 'double', [5]],
+      [3, 'fail', []],
+    ])
+    serveWaiting()
+    const answers = [receiveMessageOnPort(port1), receiveMessageOnPort(port1), receiveMessageOnPort(port1)]
+    expect(answers.map((answer) => answer?.message)).toEqual([
+      [[1, true, 8]],
+      [[2, true, 10]],
+      [[3, false, expect.objectContaining({ name: 'RangeError', message: 'too far' })]],
+    ])
+    port1.close()
+  })
+
+  it('is looked at before each message of another one', async () => {
+    const { port1, port2 } = new MessageChannel()
+    const order: string[] = []
+    serve(port2, { note: (name: string) => void order.push(name) }, { before: () => void order.push('urgent') })
+    port1.postMessage([
+      [0, 'note', ['a']],
+      [0, 'note', ['b']],
+    ])
+    await expect.poll(() => order).toEqual(['urgent', 'a', 'urgent', 'b'])
+    port1.close()
   })
 })

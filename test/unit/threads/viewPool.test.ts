@@ -1,15 +1,19 @@
 import { describe, expect, it, vi } from 'vitest'
-import { buildTransaction } from '../../../src/chain/transaction.ts'
+import { type Authorization, buildTransaction } from '../../../src/chain/transaction.ts'
+import { authorizationHash } from '../../../src/evm/authorization.ts'
 import { MsgSend } from '../../../src/modules/bank/messages.ts'
 import { coinsOf } from '../../../src/modules/coin.ts'
 import { MESSAGES } from '../../../src/modules/messages.ts'
+import { signDigest } from '../../../src/primitives/secp256k1.ts'
 import { OWN_SCOPE } from '../../../src/rpc/callScope.ts'
 import { CANCELLED } from '../../../src/rpc/native/nativeCall.ts'
 import { type PackedBytes, unpackBytes } from '../../../src/threads/packedBytes.ts'
 import {
+  createAuthorityRecovery,
   createSenderExamination,
   createSenderRecovery,
   createViewPool,
+  recoverPackedAuthorities,
   recoverPackedSenders,
 } from '../../../src/threads/viewPool.ts'
 import {
@@ -123,5 +127,39 @@ describe('sender recovery', () => {
     const senders = await recover(raws)
     expect(senders).toEqual(raws.map((raw) => (raw === good ? alice.address : undefined)))
     expect(calls).toEqual([[64, 22], [64]])
+  })
+})
+
+describe('the signers of authorizations', () => {
+  const authorize = (privateKey: Uint8Array, fields: Partial<Authorization> = {}): Authorization => {
+    const terms = { chainId: TEST_CHAIN.evmChainId, address: bob.address, nonce: 0n, ...fields }
+    const { r, s, yParity } = signDigest(authorizationHash(terms), privateKey)
+    return { ...terms, r, s, yParity: BigInt(yParity) }
+  }
+
+  it('are recovered in a view thread, where they can have an effect', async () => {
+    const good = authorize(alice.privateKey)
+    const authorizationList = [
+      good,
+      authorize(bob.privateKey, { chainId: 0n, nonce: 7n }),
+      authorize(bob.privateKey, { chainId: 5n }),
+      authorize(bob.privateKey, { nonce: 2n ** 64n - 1n }),
+      { ...good, yParity: 2n },
+    ]
+    const unsigned = buildTransaction({
+      type: 4,
+      chainId: TEST_CHAIN.evmChainId,
+      gasLimit: 200_000n,
+      to: bob.address,
+      maxFeePerGas: 2n,
+      maxPriorityFeePerGas: 1n,
+      authorizationList,
+    })
+    const { raw } = signEvm(unsigned, alice.privateKey)
+    const recover = createAuthorityRecovery([
+      { recoverAuthorities: async (bytes) => recoverPackedAuthorities(bytes, TEST_CHAIN) },
+    ])
+    const nonce = (value: number) => [0, 0, 0, 0, 0, 0, 0, value]
+    expect([...(await recover(raw))]).toEqual([...alice.address, ...nonce(0), ...bob.address, ...nonce(7)])
   })
 })

@@ -276,6 +276,21 @@ describe('a multisig', () => {
     expect(MultiSignature.decode(bytes[0]!).signatures.map(hex)).toEqual(inOrder)
   })
 
+  it('takes no more signatures than are needed', async () => {
+    const unsigned = await payment('three')
+    const files: string[] = []
+    for (const name of ['carol', 'alice', 'bob']) {
+      const sign = ['tx', 'sign', unsigned, '--from', name, '--multisig', 'three', ...OFFLINE]
+      await printed(...sign, '--output-document', `${name}-of-three.json`)
+      files.push(`${name}-of-three.json`)
+    }
+    await printed('tx', 'multisign', unsigned, 'three', ...files, ...OFFLINE, '--output-document', 'two-of-three.json')
+    expect(check(await bytesOf('two-of-three.json'))).toMatchObject({
+      keyCount: 3,
+      signers: [{ signatures: [{}, {}] }],
+    })
+  })
+
   it('does not with too few, with wrong signatures or with those of others', async () => {
     const unsigned = await payment('three')
     const sign = async (name: string, ...more: string[]): Promise<string> => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { MsgExec, MsgGrant } from '../../../../src/modules/authz/types.ts'
-import { MsgSend } from '../../../../src/modules/bank/messages.ts'
+import { MsgMultiSend, MsgSend } from '../../../../src/modules/bank/messages.ts'
 import { coinsOf } from '../../../../src/modules/coin.ts'
 import { AllowedMsgAllowance, MsgGrantAllowance } from '../../../../src/modules/feegrant/types.ts'
 import { MsgSubmitProposal } from '../../../../src/modules/gov/types.ts'
@@ -358,7 +358,7 @@ describe('many signers', () => {
 
   it('are counted while the messages are read: nobody compares thousands with each other', () => {
     const from = (number: number) => `0x${number.toString(16).padStart(40, '0')}`
-    const messages = Array.from({ length: 8_000 }, (_, index) => send(coinsOf(1n), from(index + 1)))
+    const messages = Array.from({ length: 800 }, (_, index) => send(coinsOf(1n), from(index + 1)))
     expect(decode(assemble({ body: { messages } }))).toMatchObject({ codespace: 'sdk', code: 14 })
   })
 })
@@ -413,6 +413,47 @@ describe('bytes that nobody wrote', () => {
       const other = raw.slice()
       other[at]! ^= 1
       expect(decode(other)).toBeInstanceOf(SdkError)
+    }
+  })
+})
+
+describe('the fields of a transaction', () => {
+  const repeated = (bytes: Uint8Array, field: readonly number[], count: number): Uint8Array =>
+    concatBytes(
+      bytes,
+      Uint8Array.from({ length: count * field.length }, (_, index) => field[index % field.length]!),
+    )
+  const { bodyBytes, authInfoBytes } = TxRaw.decode(SIGNED)
+  const sendValue = MsgSend.encode(MsgSend.create())
+  const withCoins = TxBody.encode(
+    TxBody.create({ messages: [{ typeUrl: MsgSend.typeUrl, value: repeated(sendValue, [26, 0], 60_000) }] }),
+  )
+
+  it.each<[string, Partial<TxRaw>]>([
+    ['signatures', { signatures: new Array<Uint8Array>(60_000).fill(new Uint8Array()) }],
+    ['messages', { bodyBytes: repeated(bodyBytes, [10, 0], 60_000) }],
+    ['options', { bodyBytes: repeated(bodyBytes, [0xfa, 0x7f, 0], 40_000) }],
+    ['signers', { authInfoBytes: repeated(authInfoBytes, [10, 0], 60_000) }],
+    ['coins of a message', { bodyBytes: withCoins }],
+  ])('are no more than 10,000: %s', (_, tx) => {
+    expect(decode(assemble({ tx }))).toEqual(new SdkError('sdk', 2, 'too many fields: tx parse error'))
+  })
+
+  it('are enough for a message to 1,500 accounts', () => {
+    const outputs = Array.from({ length: 1_500 }, () => ({ address: bob.bech32, coins: coinsOf(1n) }))
+    const inputs = [{ address: alice.bech32, coins: coinsOf(1_500n) }]
+    const raw = sign({ messages: [anyOf(MsgMultiSend, { inputs, outputs })] })
+    const transaction = decode(raw)
+    expect(transaction).toMatchObject({ sender: alice.address })
+    // Nor does it matter whether it is read for the first time.
+    expect(decodeNativeTransaction(raw, { ...rules, isVerified: true })).toEqual(transaction)
+  })
+
+  it('of signers and signatures are no more than keys', () => {
+    const signatures = new Array<Uint8Array>(101).fill(new Uint8Array(64))
+    const signerInfos = new Array<AuthInfo['signerInfos'][number]>(101).fill(signedInfo.signerInfos[0]!)
+    for (const wrong of [assemble({ tx: { signatures } }), assemble({ info: { signerInfos } })]) {
+      expect(decode(wrong)).toMatchObject({ code: 14 })
     }
   })
 })

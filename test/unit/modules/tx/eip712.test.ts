@@ -6,7 +6,8 @@ import { coinsOf } from '../../../../src/modules/coin.ts'
 import { MsgVoteV1beta1 as MsgVote } from '../../../../src/modules/gov/typesV1beta1.ts'
 import { MESSAGES } from '../../../../src/modules/messages.ts'
 import { MsgCreateValidator, MsgDelegate } from '../../../../src/modules/staking/messages.ts'
-import { decodeNativeTransaction } from '../../../../src/modules/tx/decodeNativeTransaction.ts'
+import { NOT_CANONICAL } from '../../../../src/modules/tx/canonicalEncoding.ts'
+import { decodeNativeTransaction, toCanonicalEncoding } from '../../../../src/modules/tx/decodeNativeTransaction.ts'
 import { Ed25519PubKey, publicKeyToAny } from '../../../../src/modules/tx/publicKey.ts'
 import { keyOf } from '../../../../src/modules/tx/signTransaction.ts'
 import { AuthInfo, SIGN_MODES, TxBody, TxRaw } from '../../../../src/modules/tx/types.ts'
@@ -307,14 +308,20 @@ function signWithEthers({ types, message }: Pick<Case, 'types' | 'message'>): Ui
 const MODES = ['SIGN_MODE_LEGACY_AMINO_JSON', 'SIGN_MODE_DIRECT'] as const
 
 describe('EIP-712 signatures', () => {
-  it.each(Object.entries(CASES))('over %s are accepted', async (_, given) => {
-    for (const signature of [await signWithViem(given), signWithEthers(given)]) {
+  it.each(Object.entries(CASES))('over %s are accepted, in one encoding', async (_, given) => {
+    const signatures = [await signWithViem(given), signWithEthers(given)]
+    const canonical = assemble(given.messages, signatures[0]!.subarray(0, 64), 'SIGN_MODE_LEGACY_AMINO_JSON')
+    expect(decodeNativeTransaction(canonical, rules)).toMatchObject({
+      sender: alice.address,
+      signers: [{ publicKey: publicKeyToAny(keyOf(alice)) }],
+    })
+    for (const signature of signatures) {
       expect(signature.length).toBe(65)
       for (const mode of MODES) {
         for (const keyless of [false, true]) {
           const raw = assemble(given.messages, signature, mode, { keyless })
-          const read = decodeNativeTransaction(raw, rules)
-          expect(read).toMatchObject({ sender: alice.address, signers: [{ publicKey: publicKeyToAny(keyOf(alice)) }] })
+          expect(decodeNativeTransaction(raw, rules)).toBe(NOT_CANONICAL)
+          expect(toCanonicalEncoding(raw, rules)).toEqual(canonical)
         }
       }
     }
@@ -395,7 +402,10 @@ describe('EIP-712 signatures', () => {
       message: { ...head, fee, ...Object.fromEntries(Array.from({ length: count }, (_, i) => [`msg${i}`, sendJson])) },
     })
     const read = async (data: Case) =>
-      decodeNativeTransaction(assemble(data.messages, await signWithViem(data), 'SIGN_MODE_LEGACY_AMINO_JSON'), rules)
+      decodeNativeTransaction(
+        assemble(data.messages, (await signWithViem(data)).subarray(0, 64), 'SIGN_MODE_LEGACY_AMINO_JSON'),
+        rules,
+      )
     expect(await read(sends(100))).toMatchObject({ sender: alice.address })
     expect(await read(sends(200))).toMatchObject({ codespace: 'sdk', code: 4 })
   })

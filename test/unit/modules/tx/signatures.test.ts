@@ -10,17 +10,21 @@ import { SigningStargateClient } from '@cosmjs/stargate'
 import { MultiSignature } from 'cosmjs-types/cosmos/crypto/multisig/v1beta1/multisig'
 import { AuthInfo as AuthInfoMessage } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
 import { describe, expect, it } from 'vitest'
+import { MsgExec } from '../../../../src/modules/authz/types.ts'
 import { MsgSend } from '../../../../src/modules/bank/messages.ts'
 import { coinsOf } from '../../../../src/modules/coin.ts'
 import { MESSAGES } from '../../../../src/modules/messages.ts'
 import { isSdkError, SdkError } from '../../../../src/modules/sdkError.ts'
-import { decodeNativeTransaction } from '../../../../src/modules/tx/decodeNativeTransaction.ts'
-import { countKeys, hasAddress, readPublicKey } from '../../../../src/modules/tx/publicKey.ts'
+import { isCanonical, NOT_CANONICAL } from '../../../../src/modules/tx/canonicalEncoding.ts'
+import { decodeNativeTransaction, toCanonicalEncoding } from '../../../../src/modules/tx/decodeNativeTransaction.ts'
+import { decodeTransaction } from '../../../../src/modules/tx/decodeTransaction.ts'
+import { countKeys, hasAddress, LegacyAminoPubKey, readPublicKey } from '../../../../src/modules/tx/publicKey.ts'
 import { keyOf } from '../../../../src/modules/tx/signTransaction.ts'
-import { AuthInfo, TxBody, TxRaw } from '../../../../src/modules/tx/types.ts'
+import { AuthInfo, SignDoc, TxBody, TxRaw } from '../../../../src/modules/tx/types.ts'
 import { parseAddress, toBech32 } from '../../../../src/primitives/address.ts'
 import { bigIntToBytes, bytesToBigInt, concatBytes, hexToBytes } from '../../../../src/primitives/bytes.ts'
-import { SECP256K1_ORDER } from '../../../../src/primitives/secp256k1.ts'
+import { keccak256 } from '../../../../src/primitives/hash.ts'
+import { SECP256K1_ORDER, signDigest } from '../../../../src/primitives/secp256k1.ts'
 import { COSMJS_SIGNERS, signWithCosmJs, testFee } from '../../../native/cosmJsSigners.ts'
 import { anyOf, signTestTransaction, TEST_CHAIN, testAccount } from '../../../native/signTransaction.ts'
 
@@ -114,8 +118,12 @@ describe('signatures of CosmJS', () => {
         authInfoBytes: AuthInfo.encode({ ...info, signerInfos: [{ ...info.signerInfos[0]!, publicKey: undefined }] }),
       }))
       // The key is part of what SIGN_MODE_DIRECT signs.
-      if (name.startsWith('direct')) expect(decode(keyless)).toEqual(UNVERIFIED)
-      else expect(decode(keyless)).toMatchObject({ signers: (decode(raw) as { signers: unknown }).signers })
+      if (name.startsWith('direct')) {
+        expect(decode(keyless)).toEqual(UNVERIFIED)
+      } else {
+        expect(decode(keyless)).toBe(NOT_CANONICAL)
+        expect(toCanonicalEncoding(keyless, rules)).toEqual(raw)
+      }
       // The same key would be recovered from it, so that one transaction had two hashes.
       expect(decode(altered(keyless, ({ signatures }) => ({ signatures: [highS(signatures[0]!)] })))).toEqual(
         UNVERIFIED,
@@ -176,25 +184,57 @@ function keyAny(kind: 'ethSecp256k1' | 'secp256k1', number: number) {
 describe('keys of eth_secp256k1', () => {
   const alice = testAccount(1)
 
-  it.each([
-    '/cosmos.evm.crypto.v1.ethsecp256k1.PubKey',
-    '/ethermint.crypto.v1.ethsecp256k1.PubKey',
-    '/injective.crypto.v1beta1.ethsecp256k1.PubKey',
-  ])('come as %s and are kept under one name', async (typeUrl) => {
-    const raw = await signWithCosmJs(await COSMJS_SIGNERS.aminoEthSecp256k1(alice.privateKey), [sendOf(alice.bech32)])
-    const renamed = altered(raw, (_tx, info) => ({
-      authInfoBytes: AuthInfo.encode({
-        ...info,
-        signerInfos: info.signerInfos.map((signer) => ({ ...signer, publicKey: { ...signer.publicKey!, typeUrl } })),
-      }),
-    }))
-    expect(decode(renamed)).toMatchObject({ signers: [{ publicKey: keyAny('ethSecp256k1', 1) }] })
+  const sequence = 0n
+  const named = (typeUrl: string) => (_tx: TxRaw, info: AuthInfo) => ({
+    authInfoBytes: AuthInfo.encode({
+      ...info,
+      signerInfos: info.signerInfos.map((signer) => ({ ...signer, publicKey: { ...signer.publicKey!, typeUrl } })),
+    }),
   })
 
-  it('may have a recovery byte in the signature', async () => {
-    const raw = await signWithCosmJs(await COSMJS_SIGNERS.directEthSecp256k1(alice.privateKey), [sendOf(alice.bech32)])
-    const longer = altered(raw, ({ signatures }) => ({ signatures: [concatBytes(signatures[0]!, Uint8Array.of(27))] }))
-    expect(decode(longer)).toMatchObject({ sender: alice.address })
+  it.each(['/ethermint.crypto.v1.ethsecp256k1.PubKey', '/injective.crypto.v1beta1.ethsecp256k1.PubKey'])(
+    'come as %s too: where nobody signs that, under the chain’s own name',
+    async (typeUrl) => {
+      const raw = await signWithCosmJs(await COSMJS_SIGNERS.aminoEthSecp256k1(alice.privateKey), [sendOf(alice.bech32)])
+      const renamed = altered(raw, named(typeUrl))
+      expect(decode(renamed)).toBe(NOT_CANONICAL)
+      expect(toCanonicalEncoding(renamed, rules)).toEqual(raw)
+      expect(decode(raw)).toMatchObject({ signers: [{ publicKey: keyAny('ethSecp256k1', 1) }] })
+
+      const direct = altered(
+        signTestTransaction({
+          messages: [
+            anyOf(MsgSend, {
+              fromAddress: alice.bech32,
+              toAddress: bob.bech32,
+              amount: coinsOf(1n),
+            }),
+          ],
+          signers: [alice],
+        }),
+        named(typeUrl),
+      )
+      const { bodyBytes, authInfoBytes } = TxRaw.decode(direct)
+      const { r, s } = signDigest(
+        keccak256(SignDoc.encode({ bodyBytes, authInfoBytes, chainId: TEST_CHAIN.chainId, accountNumber: 0n })),
+        alice.privateKey,
+      )
+      const signed = altered(direct, () => ({ signatures: [concatBytes(bigIntToBytes(r, 32), bigIntToBytes(s, 32))] }))
+      expect(decode(signed)).toMatchObject({ sequence, signers: [{ publicKey: keyAny('ethSecp256k1', 1) }] })
+    },
+  )
+
+  it('may have no recovery byte in the signature, which is taken off', async () => {
+    for (const signer of [COSMJS_SIGNERS.directEthSecp256k1, COSMJS_SIGNERS.aminoEthSecp256k1]) {
+      const raw = await signWithCosmJs(await signer(alice.privateKey), [sendOf(alice.bech32)])
+      for (const byte of [0, 1, 27, 255]) {
+        const longer = altered(raw, ({ signatures }) => ({
+          signatures: [concatBytes(signatures[0]!, Uint8Array.of(byte))],
+        }))
+        expect(decode(longer)).toBe(NOT_CANONICAL)
+        expect(toCanonicalEncoding(longer, rules)).toEqual(raw)
+      }
+    }
   })
 
   it('of the other kind may not', async () => {
@@ -300,11 +340,13 @@ describe('multisigs', () => {
       signers: [{ signatures: [{ length: 64 }, { length: 64 }] }],
     })
     expect(decode(await sign([1, 2]))).toMatchObject({ signatureCounts: { ethSecp256k1: 1, secp256k1: 1 } })
-    expect(decode(await sign([0, 1, 2]))).toMatchObject({ signatureCounts: { ethSecp256k1: 1, secp256k1: 2 } })
+    // Others could leave one of three out.
+    const surplus = 'not as many signatures as the multisig needs (2) and says: unauthorized'
+    expect(decode(await sign([0, 1, 2]))).toEqual(new SdkError('sdk', 4, surplus))
   })
 
   it('do not with fewer, or for another chain', async () => {
-    const tooFew = 'not as many signatures as the multisig needs and says: unauthorized'
+    const tooFew = 'not as many signatures as the multisig needs (2) and says: unauthorized'
     expect(decode(await sign([0]))).toEqual(new SdkError('sdk', 4, tooFew))
     expect(decode(await sign([0, 2], 'coin_7628-1'))).toEqual(UNVERIFIED)
   })
@@ -326,10 +368,46 @@ describe('multisigs', () => {
       [0, [0xa0]],
       [3, [0x80]],
       [3, [0xc0]],
+      [3, [0xa1]],
+      [3, [0xb0]],
       [11, [0xa0]],
       [0xffff_ffff, [0xa0, 0xa0]],
     ] as const) {
       expect(decode(withBits(extra, Uint8Array.from(elems)))).toMatchObject({ code: 4 })
+    }
+  })
+
+  it('have one encoding', async () => {
+    const raw = await sign([1, 2])
+    const withInfo = (change: (signer: AuthInfo['signerInfos'][number]) => object) =>
+      altered(raw, (_tx, info) => ({
+        authInfoBytes: AuthInfo.encode({
+          ...info,
+          signerInfos: info.signerInfos.map((signer) => ({ ...signer, ...change(signer) })),
+        }),
+      }))
+    const others = [
+      altered(raw, ({ signatures }) => {
+        const parts = MultiSignature.decode(signatures[0]!).signatures
+        const longer = [concatBytes(parts[0]!, Uint8Array.of(1)), parts[1]!]
+        return { signatures: [MultiSignature.encode({ signatures: longer }).finish()] }
+      }),
+      withInfo(({ publicKey }) => {
+        const { threshold, publicKeys: members } = LegacyAminoPubKey.decode(publicKey!.value)
+        const renamed = members.map(({ typeUrl, value }) => ({
+          typeUrl: typeUrl.replace('cosmos.evm.crypto.v1', 'ethermint.crypto.v1'),
+          value,
+        }))
+        return {
+          publicKey: { ...publicKey!, value: LegacyAminoPubKey.encode({ threshold, publicKeys: renamed }) },
+        }
+      }),
+    ]
+    expect(isSdkError(decode(raw))).toBe(false)
+    for (const other of others) {
+      expect(other).not.toEqual(raw)
+      expect(decode(other)).toBe(NOT_CANONICAL)
+      expect(toCanonicalEncoding(other, rules)).toEqual(raw)
     }
   })
 
@@ -386,5 +464,58 @@ describe('sign modes', () => {
       }),
     }))
     expect(decode(other)).toEqual(new SdkError('sdk', 37, `the sign mode ${name}: feature not supported`))
+  })
+})
+
+describe('bytes that nobody signed in SIGN_MODE_LEGACY_AMINO_JSON', () => {
+  const alice = testAccount(1)
+  const sign = async () =>
+    signWithCosmJs(await COSMJS_SIGNERS.aminoEthSecp256k1(alice.privateKey), [sendOf(alice.bech32)])
+  /** an empty text field more than the canonical encoding has, which means the same */
+  const withEmpty = (bytes: Uint8Array, field: number) => concatBytes(bytes, Uint8Array.of(field * 8 + 2, 0))
+
+  it('are encoded as the chain does it, at every depth', async () => {
+    const raw = await sign()
+    expect(isSdkError(decode(raw))).toBe(false)
+    const body = altered(raw, ({ bodyBytes }) => ({ bodyBytes: withEmpty(bodyBytes, 2) }))
+    // A key's message with its one field twice.
+    const key = altered(raw, (_tx, info) => ({
+      authInfoBytes: AuthInfo.encode({
+        ...info,
+        signerInfos: info.signerInfos.map((signer) => ({
+          ...signer,
+          publicKey: { ...signer.publicKey!, value: concatBytes(Uint8Array.of(10, 0), signer.publicKey!.value) },
+        })),
+      }),
+    }))
+    const message = altered(raw, ({ bodyBytes }) => {
+      const { messages, ...rest } = TxBody.decode(bodyBytes)
+      return {
+        bodyBytes: TxBody.encode({
+          ...rest,
+          messages: messages.map(({ typeUrl, value }) => ({
+            typeUrl,
+            value: concatBytes(Uint8Array.of(10, 0), value),
+          })),
+        }),
+      }
+    })
+    for (const other of [body, message, key]) {
+      expect(decode(other)).toBe(NOT_CANONICAL)
+      expect(toCanonicalEncoding(other, rules)).toEqual(raw)
+    }
+  })
+
+  it('are so inside of an Any', () => {
+    const sendBytes = MsgSend.encode({ fromAddress: alice.bech32, toAddress: bob.bech32, amount: coinsOf(5n) })
+    const isCanonicalWith = (value: Uint8Array): boolean => {
+      const exec = anyOf(MsgExec, { grantee: alice.bech32, msgs: [{ typeUrl: MsgSend.typeUrl, value }] })
+      const decoded = decodeTransaction(signTestTransaction({ messages: [exec], signers: [alice] }), MESSAGES)
+      if (isSdkError(decoded)) throw new Error(decoded.message)
+      const { signerInfos } = decoded.authInfo
+      return isCanonical(decoded, { signatures: decoded.txRaw.signatures, signerInfos }, MESSAGES)
+    }
+    expect(isCanonicalWith(sendBytes)).toBe(true)
+    expect(isCanonicalWith(concatBytes(Uint8Array.of(10, 0), sendBytes))).toBe(false)
   })
 })

@@ -11,7 +11,7 @@ import { MESSAGES } from '../../../../src/modules/messages.ts'
 import { isSdkError } from '../../../../src/modules/sdkError.ts'
 import { decodeNativeTransaction } from '../../../../src/modules/tx/decodeNativeTransaction.ts'
 import type { NativeTransaction } from '../../../../src/modules/tx/nativeTransaction.ts'
-import { Tx } from '../../../../src/modules/tx/types.ts'
+import { Tx, TxRaw } from '../../../../src/modules/tx/types.ts'
 import { bytesToHex, concatBytes, toBuffer } from '../../../../src/primitives/bytes.ts'
 import { OWN_SCOPE } from '../../../../src/rpc/callScope.ts'
 import { answerCometGet, answerCometPost } from '../../../../src/rpc/comet/answer.ts'
@@ -218,6 +218,16 @@ describe('broadcast_tx_sync', () => {
     const answer = await submit('broadcast_tx_sync', Tx.encode(wrapEthereumTx(raw, alice.address)))
     expect(answer).toMatchObject({ code: 0, hash: hashText(raw) })
     expect(pool.unconfirmed(9).transactions).toEqual([raw])
+  })
+
+  it('takes a native transaction in another encoding as the chain accepts it, and answers with its hash', async () => {
+    const raw = native(0n)
+    const { signatures, ...rest } = TxRaw.decode(raw)
+    const longer = TxRaw.encode({ ...rest, signatures: [concatBytes(signatures[0]!, Uint8Array.of(28))] })
+    expect(await submit('broadcast_tx_sync', longer)).toMatchObject({ code: 0, hash: hashText(raw) })
+    expect(pool.unconfirmed(9).transactions).toEqual([raw])
+    const wrong = TxRaw.encode({ ...rest, signatures: [new Uint8Array(65)] })
+    expect(await submit('broadcast_tx_sync', wrong)).toMatchObject({ code: 4, hash: hashText(wrong) })
   })
 
   it('takes none from a native one that names another sender', async () => {
