@@ -261,3 +261,12 @@ export function onValidated(
     else candidate.markInvalid(`the application refuses it: ${reason}`)
   }
 }
+
+/** The application did not finish its check in time: it is asked again if a later round needs the block. */
+export function onUnchecked(
+  rs: RoundState,
+  { height, blockHash }: Extract<Input, { readonly kind: 'unchecked' }>,
+): void {
+  if (height !== rs.height) return
+  for (const candidate of rs.candidates()) if (candidate.isAwaited(blockHash)) candidate.markUnchecked()
+}

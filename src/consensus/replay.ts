@@ -203,6 +203,7 @@ function keyOf(effect: Effect): string | undefined {
     case 'finalize':
     case 'halt':
       return effect.kind
+    case 'refused':
     case 'accepted':
     case 'entered':
     case 'misbehaviour':

@@ -88,6 +88,8 @@ export class RoundState implements RoundStateView {
   prevoteTimeoutScheduled = false
   /** whether this round's timeoutPrecommit was scheduled [L47] */
   precommitTimeoutScheduled = false
+  /** whether it was reported that others did not accept this round's proposal of this node */
+  refusalReported = false
   halted = false
 
   /** position of this node's validator at this height; −1: none */
@@ -236,6 +238,7 @@ export class RoundState implements RoundStateView {
     this.built = undefined
     this.prevoteTimeoutScheduled = false
     this.precommitTimeoutScheduled = false
+    this.refusalReported = false
   }
 }
 

@@ -76,6 +76,17 @@ describe('a decision', () => {
     expect(scene.all('halt')).toEqual([])
   })
 
+  it('needs no check of the block that the application has stopped', () => {
+    const scene = new Scene({ me: ME, validate: false })
+    scene.start()
+    const block = scene.candidate(0)
+    scene.proposeWhole(block, 0)
+    scene.input({ kind: 'unchecked', height: 1, blockHash: block.blockId.hash })
+    scene.precommits(0, block.blockId, 0, 1, 2)
+    expect(scene.all('validate')).toHaveLength(1)
+    expect(scene.all('finalize')).toHaveLength(1)
+  })
+
   it('of one block in two rounds has the commit of the first that was known', () => {
     const scene = new Scene({ me: 'none' })
     const block = scene.candidate(0)

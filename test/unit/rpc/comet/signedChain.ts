@@ -112,6 +112,7 @@ export function createSignedChain(plans: readonly HeightPlan[]): SignedChain {
     hash: (height) => new Uint8Array(32).fill(height),
     header: (height) => (height <= plans.length ? GENESIS_LIMITS : undefined),
     consensusBlock: (height) => blocks[height - 1],
+    blockTimeMs: (height) => blocks[height - 1]?.header.timeMs,
     blockId: (height) => ids[height - 1],
     seenCommit: (height) => commits[height - 1],
     lightBlock: (height) => {
