@@ -1,5 +1,5 @@
 import { type ConsensusBlock, decodeBlock, headerHash } from '../chain/consensus/block.ts'
-import { decodeCommit } from '../chain/consensus/commit.ts'
+import { contradictions, decodeCommit } from '../chain/consensus/commit.ts'
 import type { Evidence, Vote } from '../chain/consensus/types.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import { verifyEd25519 } from '../primitives/ed25519.ts'
@@ -274,6 +274,11 @@ class Service implements ConsensusService {
 
   #synced(decided: DecidedBlock, result: FinalizeResult, finalizeMs: number): void {
     const { block, seenCommit } = decided
+    const { lastSeenCommit, lastValidators } = this.#state
+    for (const [first, second] of contradictions(lastSeenCommit, block.lastCommit)) {
+      const evidence = this.#evidence.addEquivocation(first, second, lastValidators)
+      if (evidence !== undefined) this.#options.transport.publishEvidence(evidence)
+    }
     this.#guard.inspect(block.lastCommit)
     this.#guard.inspect(seenCommit)
     this.#copy?.inspect(block.lastCommit)

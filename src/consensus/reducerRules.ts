@@ -1,4 +1,5 @@
-import { encodeBlock } from '../chain/consensus/block.ts'
+import { type ConsensusBlock, encodeBlock } from '../chain/consensus/block.ts'
+import { commitVote } from '../chain/consensus/commit.ts'
 import {
   EMPTY_COMMIT,
   equalBlockId,
@@ -90,7 +91,23 @@ export function examineCandidate(rs: RoundState): boolean {
   const { candidate } = rs
   if (candidate?.status !== 'unchecked') return false
   candidate.examine(rs.state.params.maxBytes, (block) => rs.checkBlock(block))
+  if (candidate.reason === undefined && candidate.block !== undefined) compareLastCommit(rs, candidate.block)
   return true
+}
+
+/**
+ * Compares the last commit in a block, whose signatures were verified, with the precommits that this node has: a validator that sent
+ * different ones to different nodes is found out here, whoever proposes the block.
+ */
+function compareLastCommit(rs: RoundState, { lastCommit }: ConsensusBlock): void {
+  const { lastPrecommits } = rs
+  if (lastPrecommits === undefined || lastCommit.round !== lastPrecommits.round) return
+  for (const index of lastCommit.signatures.keys()) {
+    const vote = commitVote(lastCommit, index)
+    if (vote === undefined || !lastPrecommits.has(index) || !lastPrecommits.isNew(vote)) continue
+    const { contradicts } = lastPrecommits.add(vote)
+    if (contradicts !== undefined) rs.emit({ kind: 'equivocation', first: contradicts, second: vote })
+  }
 }
 
 /**

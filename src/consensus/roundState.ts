@@ -82,6 +82,7 @@ export class RoundState implements RoundStateView {
   decided: DecidedBlock | undefined
   heightVotes: HeightVotes
   lastPrecommits: VoteSet | undefined
+  lastPrevotes: VoteSet | undefined
   early: EarlyMessages
 
   /** whether this round's timeoutPrevote was scheduled [L34] */
@@ -213,6 +214,7 @@ export class RoundState implements RoundStateView {
     this.height = state.lastHeight + 1
     this.round = 0
     this.step = STEPS.newHeight
+    this.lastPrevotes = this.heightVotes.prevotes(this.commitRound)
     this.clearRound()
     this.upcoming = undefined
     this.lockedRound = -1
