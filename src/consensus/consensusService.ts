@@ -156,6 +156,9 @@ export async function openConsensusService(options: ConsensusServiceOptions): Pr
   }
 }
 
+/** Checks of evidence from peers at a time: the thread that does them executes blocks, and a block waits for those before it. */
+const MAX_EVIDENCE_CHECKS = 4
+
 class Service implements ConsensusService {
   readonly events: TransportEvents
   readonly #options: ConsensusServiceOptions
@@ -176,6 +179,8 @@ class Service implements ConsensusService {
   #engine: ConsensusEngine | undefined
   #whenIdle: PromiseWithResolvers<void> | undefined
   #hasHalted = false
+  /** of evidence from peers, under way in the application */
+  #evidenceChecks = 0
   /** the first height at which this process took part in consensus */
   #firstHeight: number | undefined
   #timings = { buildMs: 0, logMs: 0 }
@@ -337,7 +342,9 @@ class Service implements ConsensusService {
       },
       message: (from, message) => this.#engine?.receive(from, message),
       evidence: async (_from, evidence) => {
-        const verdict = await this.#options.application.checkEvidence(evidence)
+        if (this.#evidenceChecks >= MAX_EVIDENCE_CHECKS || !this.#evidence.wants(evidence)) return 'ignore'
+        this.#evidenceChecks++
+        const verdict = await this.#options.application.checkEvidence(evidence).finally(() => this.#evidenceChecks--)
         if (verdict.verdict === 'invalid') return 'reject'
         if (verdict.verdict !== 'valid') return 'ignore'
         this.#evidence.addFromPeer(evidence)

@@ -110,6 +110,11 @@ export class EvidencePool {
     return this.#add({ kind: isPair ? 'pair' : 'evidence', evidence }) && !isPair ? evidence : undefined
   }
 
+  /** Whether evidence from a peer would be added if it is valid: to be asked before the application, which does the costly checks. */
+  wants(evidence: Evidence): boolean {
+    return !this.#isExpired(evidence) && !this.#isKnown(evidence) && this.#hasRoom(evidence)
+  }
+
   /** Adds evidence from a peer that the application found valid. @returns whether it is new */
   addFromPeer(evidence: Evidence): boolean {
     return !this.#isExpired(evidence) && this.#add({ kind: 'evidence', evidence })
@@ -165,13 +170,17 @@ export class EvidencePool {
 
   #add(record: EvidenceRecord): boolean {
     const key = entryKey(record.evidence)
-    if (this.#entries.has(key) || this.#reported.has(bytesKey(record.evidence.voteA.validatorAddress))) return false
+    if (this.#isKnown(record.evidence)) return false
     if (!this.#hasRoom(record.evidence)) {
       this.#options.warn('no room for more evidence', { key })
       return false
     }
     this.#put({ ...record, key, isSaved: false, refusals: 0, notBefore: 0 })
     return true
+  }
+
+  #isKnown(evidence: Evidence): boolean {
+    return this.#entries.has(entryKey(evidence)) || this.#reported.has(bytesKey(evidence.voteA.validatorAddress))
   }
 
   #put(entry: Entry): void {

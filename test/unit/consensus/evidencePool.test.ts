@@ -173,6 +173,20 @@ describe('pending evidence', () => {
     expect(pool.size).toBe(1)
   })
 
+  it('of peers is wanted only where it would be added', () => {
+    const pool = open(new MemoryStore())
+    expect(pool.wants(evidenceOf(1, 4))).toBe(true)
+    for (const height of [2, 3]) pool.addFromPeer(evidenceOf(1, height))
+    pool.decided(heightAt(5), [evidenceOf(3, 4)])
+    // Known, no room for a third, reported; and of another validator.
+    const wanted = [evidenceOf(1, 2), evidenceOf(1, 4), evidenceOf(3, 3), evidenceOf(2, 3)].map((each) =>
+      pool.wants(each),
+    )
+    expect(wanted).toEqual([false, false, false, true])
+    pool.decided({ height: 100, timeMs: timeOf(100) }, [])
+    expect(pool.wants(evidenceOf(2, 3))).toBe(false)
+  })
+
   it('is left out for a growing time after blocks with it were not accepted', () => {
     const pool = open(new MemoryStore(), { params: { maxAgeBlocks: 1e6, maxAgeMs: 1e9 } })
     pool.addFromPeer(evidenceOf(1, 3))
