@@ -1,10 +1,10 @@
 import type { Address } from '../primitives/address.ts'
 import type { Hash } from '../primitives/hash.ts'
+import { WorkStopped } from '../state/workMeter.ts'
 import type { WorldState } from '../state/world.ts'
 import type { BlockContext, Rules } from './blockContext.ts'
 import type { PrecompileTable } from './precompile.ts'
 import type { PrecompileGas } from './precompileGas.ts'
-
 import type { Tracer } from './tracer.ts'
 
 /**
@@ -80,6 +80,7 @@ export interface ExecutionResult {
   readonly createdAddress?: Address
 }
 
-export class ExecutionTimeout extends Error {
+/** Execution took too long for the one who waits for it. Nothing that a block depends on. */
+export class ExecutionTimeout extends WorkStopped {
   override readonly name = 'ExecutionTimeout'
 }

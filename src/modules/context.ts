@@ -20,7 +20,7 @@ export type ReadContext = {
     WorldState,
     'getBalance' | 'getSpendable' | 'getNonce' | 'getCode' | 'getCodeHash' | 'exists'
   > & {
-    readonly native: Pick<WorldState['native'], 'get' | 'iterate' | 'range'>
+    readonly native: Pick<WorldState['native'], 'get' | 'range' | 'work'>
   }
   readonly block: NativeBlock
 }

@@ -132,6 +132,8 @@ export function defineFunction<const I extends AbiFields, const O extends AbiFie
  * 3. no writes under STATICCALL;
  * 4. value only for payable functions;
  * 5. arguments that decode. Without 4 or 5 the call reverts without data, as with compiled Solidity.
+ *
+ * A call uses the larger of its charges and of the work that it did on native entries (`WorkMeter`), whatever its outcome.
  */
 export function createPrecompile(
   address: Address,
@@ -162,11 +164,15 @@ export function createPrecompile(
         charge: (gas) => meter.charge(gas),
         emit: (event, values) => call.world.emitLog(event.log(address, values)),
       }
-      const outcome = entry === undefined ? fallback.run(context, data) : entry.run(context, data.subarray(4)) // 5
-      if (outcome === OUT_OF_GAS) return outOfGas(gasLimit)
-      if (outcome instanceof Revert) return reverted(meter.used, outcome.data)
-      if (isSdkError(outcome)) return reverted(meter.used, encodeErrorString(outcome.message))
-      return { status: 'success', output: outcome, gasUsed: meter.used }
+      const ran = call.world.native.work.limited(gasLimit, () =>
+        entry === undefined ? fallback.run(context, data) : entry.run(context, data.subarray(4)),
+      ) // 5
+      if (ran.kind === 'exceeded' || ran.value === OUT_OF_GAS) return outOfGas(gasLimit)
+      const outcome = ran.value
+      const gasUsed = ran.gas > meter.used ? ran.gas : meter.used
+      if (outcome instanceof Revert) return reverted(gasUsed, outcome.data)
+      if (isSdkError(outcome)) return reverted(gasUsed, encodeErrorString(outcome.message))
+      return { status: 'success', output: outcome, gasUsed }
     },
   }
 }

@@ -3,19 +3,23 @@ import type { NativeChange } from './changes.ts'
 import type { StateReader } from './reader.ts'
 import { SortedKeys } from './sortedKeys.ts'
 import type { UndoLog } from './undoLog.ts'
+import { WORK_GAS, WorkMeter } from './workMeter.ts'
 import type { NativeStore } from './world.ts'
 
+/** What all entries of a journal share, so that an undo, which has only its entry, can follow up a change. */
+interface Shared {
+  /** How many changes were made or undone; a walk that finds another number than at its beginning cannot continue. */
+  writes: number
+  /** keys that the reader does not have and that have a value now */
+  readonly added: SortedKeys
+}
+
 interface NativeEntry {
+  readonly name: string
   /** value in the state below the journal */
   readonly base: Uint8Array | undefined
   value: Uint8Array | undefined
-  /** the journal's, so that undoing a change counts as one too */
-  readonly writes: WriteCount
-}
-
-/** How many changes were made or undone; a walk that finds another number than at its beginning can not go on. */
-interface WriteCount {
-  value: number
+  readonly shared: Shared
 }
 
 /** The native modules' part of the journal: changed entries by raw key, on top of those of a reader. */
@@ -23,9 +27,8 @@ export class NativeJournal implements NativeStore {
   readonly #reader: Pick<StateReader, 'getNative' | 'nativeRange'>
   readonly #undo: UndoLog
   readonly #entries = new Map<string, NativeEntry>()
-  /** keys that the reader does not have and that were set at least once */
-  readonly #added = new SortedKeys()
-  readonly #writes: WriteCount = { value: 0 }
+  readonly #shared: Shared = { writes: 0, added: new SortedKeys() }
+  readonly work = new WorkMeter()
 
   constructor(reader: Pick<StateReader, 'getNative' | 'nativeRange'>, undo: UndoLog) {
     this.#reader = reader
@@ -33,7 +36,10 @@ export class NativeJournal implements NativeStore {
   }
 
   get(key: Uint8Array): Uint8Array | undefined {
-    return this.#entry(bytesKey(key)).value
+    this.work.add(WORK_GAS.read)
+    const { value } = this.#entry(bytesKey(key))
+    if (value !== undefined) this.work.add(value.length * WORK_GAS.readByte)
+    return value
   }
 
   watch(key: Uint8Array): { readonly value: Uint8Array | undefined } {
@@ -49,36 +55,32 @@ export class NativeJournal implements NativeStore {
   /** @throws Error (a bug) when `value` is empty: an empty leaf could not be distinguished from an absent one */
   set(key: Uint8Array, value: Uint8Array): void {
     if (value.length === 0) throw new Error('a native entry is never empty')
-    const name = bytesKey(key)
-    const entry = this.#entry(name)
-    if (entry.base === undefined) this.#added.add(name)
-    this.#write(entry, new Uint8Array(value))
+    this.work.add(WORK_GAS.write + (key.length + value.length) * WORK_GAS.writeByte)
+    this.#write(this.#entry(bytesKey(key)), new Uint8Array(value))
   }
 
   delete(key: Uint8Array): void {
+    this.work.add(WORK_GAS.write)
     this.#write(this.#entry(bytesKey(key)), undefined)
-  }
-
-  iterate(prefix: Uint8Array): IterableIterator<readonly [Uint8Array, Uint8Array]> {
-    const found: { key: Uint8Array; value: Uint8Array | undefined }[] = []
-    for (const name of this.#merged(prefix, undefined, false)) {
-      const entry = this.#entries.get(name)
-      if (entry === undefined || entry.value !== undefined) found.push({ key: keyBytes(name), value: entry?.value })
-    }
-    return this.#walk(found)
   }
 
   *range(
     prefix: Uint8Array,
     { start, reverse = false }: { readonly start?: Uint8Array; readonly reverse?: boolean } = {},
   ): Generator<readonly [Uint8Array, Uint8Array], void, void> {
-    const writes = this.#writes.value
+    const shared = this.#shared
+    const { writes } = shared
+    this.work.add(WORK_GAS.range)
     for (const name of this.#merged(prefix, start, reverse)) {
+      this.work.add(WORK_GAS.step)
       const entry = this.#entries.get(name)
+      if (entry !== undefined && entry.value === undefined) continue
+      this.work.add(WORK_GAS.read)
       const key = keyBytes(name)
-      if (entry === undefined) yield [key, this.#stored(key)]
-      else if (entry.value !== undefined) yield [key, entry.value]
-      if (this.#writes.value !== writes) throw new Error('a native entry was written during a walk over entries')
+      const value = entry?.value ?? this.#stored(key)
+      this.work.add(value.length * WORK_GAS.readByte)
+      yield [key, value]
+      if (shared.writes !== writes) throw new Error('a native entry was written during a walk over entries')
     }
   }
 
@@ -92,18 +94,9 @@ export class NativeJournal implements NativeStore {
     return out
   }
 
-  /** An entry of `found` without a value had not changed when the iteration began, so it has the reader's value. */
-  *#walk(
-    found: readonly { key: Uint8Array; value: Uint8Array | undefined }[],
-  ): IterableIterator<readonly [Uint8Array, Uint8Array]> {
-    for (const { key, value } of found) {
-      yield [key, value ?? this.#stored(key)]
-    }
-  }
-
-  /** Keys of the reader and added keys, in order. Added keys may have been deleted again. */
+  /** Keys of the reader and added keys, in order. Keys of the reader may have been deleted. */
   *#merged(prefix: Uint8Array, start: Uint8Array | undefined, reverse: boolean): Generator<string, void, void> {
-    const added = this.#added.walk(bytesKey(prefix), start && bytesKey(start), reverse)
+    const added = this.#shared.added.walk(bytesKey(prefix), start && bytesKey(start), reverse)
     let next = added.next()
     for (const key of this.#reader.nativeRange(prefix, start, reverse)) {
       const stored = bytesKey(key)
@@ -125,22 +118,27 @@ export class NativeJournal implements NativeStore {
     let entry = this.#entries.get(name)
     if (entry === undefined) {
       const base = this.#reader.getNative(keyBytes(name))
-      entry = { base, value: base, writes: this.#writes }
+      entry = { name, base, value: base, shared: this.#shared }
       this.#entries.set(name, entry)
     }
     return entry
   }
 
   #write(entry: NativeEntry, value: Uint8Array | undefined): void {
-    this.#undo.record(restoreValue, entry, entry.value)
-    entry.value = value
-    entry.writes.value++
+    this.#undo.record(setValue, entry, entry.value)
+    setValue(entry, value)
   }
 }
 
-function restoreValue(entry: NativeEntry, previous: Uint8Array | undefined): void {
-  entry.value = previous
-  entry.writes.value++
+/** Also the undo of a change: a key that is added and reverted again costs later walks nothing. */
+function setValue(entry: NativeEntry, value: Uint8Array | undefined): void {
+  const { name, base, shared } = entry
+  if (base === undefined && (entry.value === undefined) !== (value === undefined)) {
+    if (value === undefined) shared.added.remove(name)
+    else shared.added.add(name)
+  }
+  entry.value = value
+  shared.writes++
 }
 
 function equalOptional(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {

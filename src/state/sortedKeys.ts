@@ -2,14 +2,14 @@
 const CHUNK_SIZE = 256
 
 /**
- * A growing sorted set of keys. It consists of chunks of bounded size, so that adding a key is cheap also with many keys. A B-tree
+ * A sorted set of keys. It consists of chunks of bounded size, so that adding a key is cheap also with many keys. A B-tree
  * would not be faster for up to millions of keys.
  */
 export class SortedKeys {
   /** none is empty, except that an empty set has one empty chunk */
   readonly #chunks: string[][] = [[]]
-  /** how many keys were added; a walk that finds another number than at its beginning may have lost its place */
-  #additions = 0
+  /** how many keys were added or removed; a walk that finds another number than at its beginning may have lost its place */
+  #changes = 0
 
   /** Does nothing when the key is there. */
   add(key: string): void {
@@ -18,18 +18,30 @@ export class SortedKeys {
     const chunk = chunks[index]!
     const at = lowerBound(chunk, key)
     if (chunk[at] === key) return
-    this.#additions++
+    this.#changes++
     chunk.splice(at, 0, key)
     if (chunk.length > CHUNK_SIZE) chunks.splice(index + 1, 0, chunk.splice(CHUNK_SIZE >> 1))
   }
 
+  /** Does nothing when the key is not there. */
+  remove(key: string): void {
+    const chunks = this.#chunks
+    const index = Math.min(lowerBoundOf(chunks, key, lastOf), chunks.length - 1)
+    const chunk = chunks[index]!
+    const at = lowerBound(chunk, key)
+    if (chunk[at] !== key) return
+    this.#changes++
+    chunk.splice(at, 1)
+    if (chunk.length === 0 && chunks.length > 1) chunks.splice(index, 1)
+  }
+
   /**
    * Keys with `prefix` from `start` on, or with `reverse` down from it, as in `NativeStore.range`.
-   * @throws Error (a bug) when it goes on after a key was added: it could skip or repeat keys
+   * @throws Error (a bug) when it continues after a key was added or removed: it could skip or repeat keys
    */
   *walk(prefix: string, start: string | undefined, reverse: boolean): Generator<string, void, void> {
     const chunks = this.#chunks
-    const additions = this.#additions
+    const changes = this.#changes
     const step = reverse ? -1 : 1
     // The first chunk that may hold a key of the walk; a walk in reverse may begin in the chunk before.
     const from = Math.min(lowerBoundOf(chunks, walkBound(prefix, start, reverse), lastOf), chunks.length - 1)
@@ -39,7 +51,7 @@ export class SortedKeys {
         const key = chunk[at]!
         if (!key.startsWith(prefix)) return
         yield key
-        if (this.#additions !== additions) throw new Error('a key was added during a walk over the keys')
+        if (this.#changes !== changes) throw new Error('the keys changed during a walk over them')
       }
     }
   }

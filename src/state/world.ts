@@ -3,6 +3,7 @@ import type { Log } from '../chain/receipt.ts'
 import type { Address } from '../primitives/address.ts'
 import type { Hash } from '../primitives/hash.ts'
 import type { SlotWords } from './slotWords.ts'
+import type { WorkMeter } from './workMeter.ts'
 
 /**
  * The one journaled world state into which EVM engines, precompiles and native modules write, so that a revert covers all of them.
@@ -93,14 +94,14 @@ export interface WorldState {
 
 /** Entries of the native modules: raw keys and values, one Merkle leaf each. */
 export interface NativeStore {
+  /** Counts all calls of the methods below, except `watch`. */
+  readonly work: WorkMeter
   get(key: Uint8Array): Uint8Array | undefined
   /** An object that always has the entry's present value: for one that is looked up very often. */
   watch(key: Uint8Array): { readonly value: Uint8Array | undefined }
   /** `value` is never empty */
   set(key: Uint8Array, value: Uint8Array): void
   delete(key: Uint8Array): void
-  /** Entries with `prefix` in ascending key order, as of the call. */
-  iterate(prefix: Uint8Array): IterableIterator<readonly [Uint8Array, Uint8Array]>
   /**
    * Entries with `prefix` from `start` on, in ascending key order (with `reverse` from `start` down, in descending order); read
    * lazily, so the first of millions costs only a few look-ups. Nothing may be written before the walk ends, under no prefix: a walk

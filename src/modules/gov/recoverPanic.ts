@@ -1,4 +1,5 @@
 import { isMachineFailure } from '../../evm/engines/errorKinds.ts'
+import { WorkStopped } from '../../state/workMeter.ts'
 import { SdkError } from '../sdkError.ts'
 
 /** V8's message where the stack of this machine ends; another machine may have a longer one. */
@@ -22,14 +23,14 @@ class Defect extends SdkError {
  * (safeExecuteHandler of x/gov/abci.go). This is the one place where an unforeseen error is an outcome: the end of a block executes the
  * proposal, so no proposer can leave it out, and nobody could make a block any more. A node that alone has the error computes another
  * state, and stops at the next block, whose application hash says so.
- * Failures of this machine, its disk, its memory or its stack, are still thrown.
+ * Failures of this machine, its disk, its memory or its stack, are still thrown, and so is the end of a run with a limit or deadline.
  * The caller undoes the effects, and `work` leaves no checkpoint open when it throws.
  */
 export function recoverPanic<T>(work: () => T): T | SdkError {
   try {
     return work()
   } catch (error) {
-    if (isMachineFailure(error)) throw error
+    if (isMachineFailure(error) || error instanceof WorkStopped) throw error
     if (error instanceof RangeError && STACK_OVERFLOW.test(error.message)) throw error
     return new Defect(error)
   }

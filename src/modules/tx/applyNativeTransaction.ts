@@ -146,8 +146,21 @@ type MessagesOutcome =
   /** the caller undoes the effects of all messages */
   | { readonly kind: 'failed'; readonly gasUsed: bigint; readonly error: SdkError }
 
+/** Most gas that a transaction uses beyond what its messages have to pay in any case, as EIP-7825 limits an EVM transaction. */
+export const MAX_METERED_GAS = 16_777_216n
+
+function meteredGasLimit(
+  { messageGas, gasLimit }: Pick<NativeTransaction, 'messageGas' | 'gasLimit'>,
+  gasBefore: bigint,
+): bigint {
+  const required = messageGas.reduce((sum, gas) => sum + gas, gasBefore)
+  const most = required > MAX_METERED_GAS ? required : MAX_METERED_GAS
+  return gasLimit < most ? gasLimit : most
+}
+
 /**
- * Runs messages one after the other until one fails (baseapp's runMsgs).
+ * Runs messages one after the other until one fails (baseapp's runMsgs). A message uses the larger of its fixed gas and of the work that it
+ * did on native entries (`WorkMeter`).
  * @param gasBefore used by the transaction before its first message
  */
 function runMessages(
@@ -159,13 +172,18 @@ function runMessages(
   const responses: AnyValue[] = []
   const events: NativeEvent[] = []
   let gasUsed = gasBefore
+  const limit = meteredGasLimit({ messageGas, gasLimit }, gasBefore)
   for (const [index, message] of messages.entries()) {
     const { handler, value } = message
     const exhausted = outOfGas(handler.type.name, gasLimit, gasUsed + messageGas[index]!)
     if (exhausted !== undefined) return { kind: 'failed', gasUsed: gasLimit, error: exhausted }
-    gasUsed += messageGas[index]!
     const before = world.events().length
-    const response = handler.run(context, value)
+    const ran = world.native.work.limited(limit - gasUsed, () => handler.run(context, value))
+    if (ran.kind === 'exceeded') {
+      return { kind: 'failed', gasUsed: limit, error: outOfGas(handler.type.name, limit, limit + 1n)! }
+    }
+    gasUsed += ran.gas > messageGas[index]! ? ran.gas : messageGas[index]!
+    const response = ran.value
     if (isSdkError(response)) {
       const { codespace, code } = response
       const message = failureText(index, response.message)

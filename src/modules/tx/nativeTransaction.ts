@@ -91,7 +91,10 @@ export function requiredGas(transaction: Priced & Pick<NativeTransaction, 'messa
   return transaction.messageGas.reduce((sum, gas) => sum + gas, baseGas(transaction, params))
 }
 
-/** What a transaction takes of the block's gas for native ones: what all of it would use, even if it fails before its end. */
+/**
+ * What a transaction takes of the block's gas for native ones before it has run: what all of it has to pay, even if it fails before its end.
+ * Work that depends on the state can make it use more.
+ */
 export function laneGas(
   transaction: Parameters<typeof requiredGas>[0] & Pick<NativeTransaction, 'gasLimit'>,
   params: GasParams,

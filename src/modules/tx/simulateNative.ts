@@ -4,10 +4,10 @@ import { AUTH_PARAMS } from '../auth/params.ts'
 import { BASE_DENOM } from '../coin.ts'
 import type { NativeBlock } from '../context.ts'
 import { isSdkError, type Outcome } from '../sdkError.ts'
-import { runTransaction } from './applyNativeTransaction.ts'
+import { MAX_METERED_GAS, runTransaction } from './applyNativeTransaction.ts'
 import { type NativeRules, nativeTransactionOf } from './decodeNativeTransaction.ts'
 import { type DecodedTransaction, decodeTransaction } from './decodeTransaction.ts'
-import { findNativeInvalidity } from './findNativeInvalidity.ts'
+import { findNativeInvalidity, outOfGas } from './findNativeInvalidity.ts'
 import { baseGas, type NativeSigner, type NativeTransaction, requiredGas } from './nativeTransaction.ts'
 import { EthSecp256k1PubKey } from './publicKey.ts'
 import { readSigners } from './readSigners.ts'
@@ -16,9 +16,17 @@ import { AuthInfo, SIGN_MODES, type SignerInfo, TxRaw } from './types.ts'
 /** The length of a signature, which wallets leave empty when they simulate. */
 const SIGNATURE_BYTES = 64
 
+/** Limits of a simulation. */
+export interface SimulationGas {
+  /** gas that a block has for native transactions: one that has to pay more is never in a block */
+  readonly lane: bigint
+  /** gas that a client's call may use */
+  readonly call: bigint
+}
+
 /**
  * Runs a transaction as it would run in `block`; signatures, gas limit and fee may be missing. Its gas is what the signed
- * transaction will use: what is missing is counted as if it were there.
+ * transaction will use: what is missing is counted as if it were there. It uses no more than a block and a client's call allow.
  * @param input.world is thrown away afterwards
  */
 export function simulateNative(
@@ -27,10 +35,11 @@ export function simulateNative(
     readonly world: TransactionWorld
     readonly block: NativeBlock
     readonly baseFeePerGas: bigint
+    readonly gasCap: SimulationGas
     readonly rules: NativeRules
   },
 ): Outcome<NativeResult> {
-  const { world, block, rules } = input
+  const { world, block, rules, gasCap } = input
   world.setTime(Math.floor(block.timeMs / 1000))
   const decoded = decodeTransaction(raw, rules.messages)
   if (isSdkError(decoded)) return decoded
@@ -39,18 +48,27 @@ export function simulateNative(
   const params = AUTH_PARAMS.get(world.native)
   const given = nativeTransactionOf(raw, decoded, signers)
   // The gas depends on the number of digits of the fee, and the fee on the gas: two rounds are enough.
-  const first = completeTransaction(decoded, given, requiredGas(given, params), input.baseFeePerGas)
+  const estimated = requiredGas(given, params)
+  const tooMuch = outOfGas('simulation', gasCap.lane < gasCap.call ? gasCap.lane : gasCap.call, estimated)
+  if (tooMuch !== undefined) return tooMuch
+  const first = completeTransaction(decoded, given, estimated, input.baseFeePerGas)
   const estimate = requiredGas({ ...given, raw: first }, params)
   const completed = completeTransaction(decoded, given, estimate, input.baseFeePerGas)
   const transaction = { ...given, raw: completed }
   // A wallet does not know fee and limit yet: without a fee it pays nothing, without a limit it gets all the gas it needs.
   const baseFeePerGas = given.feeAcoin === 0n ? 0n : input.baseFeePerGas
-  const gasLimit = given.gasLimit === 0n ? requiredGas(transaction, params) : given.gasLimit
-  const limited = { ...transaction, gasLimit }
+  const isUnlimited = given.gasLimit === 0n
+  const least = isUnlimited ? requiredGas(transaction, params) : given.gasLimit
+  const limited = { ...transaction, gasLimit: least }
   const reason = findNativeInvalidity({ transaction: limited, world, block, baseFeePerGas })
   if (reason !== undefined) return reason
-  const outcome = runTransaction({ transaction: limited, world, block, baseFeePerGas }, baseGas(limited, params))
-  return outcome.kind === 'skipped' ? outcome.error : outcome.result
+  // Work that depends on the state can make it use more than it has to pay in any case.
+  const wanted = isUnlimited ? least + MAX_METERED_GAS : least
+  const run = { ...transaction, gasLimit: wanted < gasCap.call ? wanted : gasCap.call }
+  const outcome = runTransaction({ transaction: run, world, block, baseFeePerGas }, baseGas(limited, params))
+  if (outcome.kind === 'skipped') return outcome.error
+  const { result } = outcome
+  return { ...result, gasWanted: isUnlimited && result.gasUsed > least ? result.gasUsed : least }
 }
 
 /** The bytes that the transaction will have once it is signed: with signatures, sign modes, a gas limit and a fee. */

@@ -304,7 +304,7 @@ export class NativeChain {
     for (const { address, account } of this.state.accounts()) {
       entries.set(bytesToHex(address), `${account.nonce} ${account.balance}`)
     }
-    for (const [key, value] of this.context.world.native.iterate(new Uint8Array(0))) {
+    for (const [key, value] of this.context.world.native.range(new Uint8Array(0))) {
       entries.set(`native ${bytesToHex(key)}`, bytesToHex(value))
     }
     return entries

@@ -18,7 +18,7 @@ describe('a walk over sorted keys', () => {
       const walk = keys.walk('0', undefined, reverse)
       for (let i = 0; i < 5; i++) expect(walk.next().done).toBe(false)
       keys.add(key)
-      expect(() => walk.next()).toThrow('a key was added during a walk over the keys')
+      expect(() => walk.next()).toThrow('the keys changed during a walk over them')
     }
   })
 

@@ -70,7 +70,7 @@ function snapshot() {
   const accounts = [alice.address, bob.address, carol.address, FEE_COLLECTOR]
   return {
     accounts: accounts.map((address) => [world.getBalance(address), world.getNonce(address), world.exists(address)]),
-    native: [...world.native.iterate(new Uint8Array(0))].map(([key, value]) => [
+    native: [...world.native.range(new Uint8Array(0))].map(([key, value]) => [
       Buffer.from(key).toString('latin1'),
       value,
     ]),
