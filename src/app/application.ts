@@ -16,7 +16,13 @@ import { Journal } from '../state/journal.ts'
 import { type RunningParams, runningParams } from './blockContext.ts'
 import { type BlockRunnerOptions, createBlockRunner } from './blockRunner.ts'
 import { type Entry, readEntries, readEntry } from './entry.ts'
-import { checkBlockEvidence, chooseEvidence, type EvidenceChain, verifyEvidence } from './evidenceCheck.ts'
+import {
+  checkBlockEvidence,
+  chooseEvidence,
+  type EvidenceChain,
+  KnownEvidence,
+  verifyEvidence,
+} from './evidenceCheck.ts'
 import type { ExecutedBlock, ExecutionInput } from './executedBlock.ts'
 import { ExecutionDeadline, type StoppedReport } from './executionDeadline.ts'
 import {
@@ -31,7 +37,7 @@ import {
 import { DecidedBlockError, endsNode, reportOf, type UnforeseenReport } from './unforeseenError.ts'
 
 interface ApplicationOptions extends BlockRunnerOptions {
-  readonly chainReader: () => Pick<ChainReader, 'base' | 'oldestBlock' | 'hash' | 'consensusBlock' | 'validatorSetAt'>
+  readonly chainReader: () => Pick<ChainReader, 'base' | 'oldestBlock' | 'hash' | 'blockTimeMs' | 'validatorSetAt'>
   readonly candidates: CandidateSource
   /** Stores a decided block with its state and announces it; in catch-up it may buffer it for a moment. */
   readonly publish: (decided: DecidedBlock, executed: ExecutedBlock) => Promise<void>
@@ -63,6 +69,7 @@ export function createApplication(options: ApplicationOptions): Application {
   const defective = new DefectiveTransactions()
   const slow = new SlowTransactions()
   const fillTime = new FillTime()
+  const known = new KnownEvidence()
 
   /** Reports an unforeseen error. @throws one that ends the node */
   const report = (
@@ -84,6 +91,7 @@ export function createApplication(options: ApplicationOptions): Application {
       head: { height: header.number, timeMs },
       reader: options.chainReader(),
       native: new Journal(options.state.reader()).native,
+      known,
     }
   }
   /** Why the next block may not report this evidence; undefined when it may. Nearly all blocks have none. */

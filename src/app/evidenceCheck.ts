@@ -1,53 +1,98 @@
 import type { ChainConfig } from '../chain/chainConfig.ts'
-import { checkDuplicateVote, evidenceSize } from '../chain/consensus/evidence.ts'
+import { checkDuplicateVote, encodeEvidence, evidenceSize, MAX_BLOCK_EVIDENCE } from '../chain/consensus/evidence.ts'
 import type { Evidence } from '../chain/consensus/types.ts'
 import { isEvidenceExpired } from '../chain/headerRetention.ts'
 import type { ChainReader } from '../chain/store.ts'
 import type { EvidenceVerdict } from '../consensus/application.ts'
 import { isCommitted } from '../modules/evidence/evidence.ts'
+import { punishable } from '../modules/slashing/jail.ts'
 import { bytesKey } from '../primitives/bytes.ts'
 import { verifyEd25519 } from '../primitives/ed25519.ts'
+import { sha256 } from '../primitives/hash.ts'
 import type { NativeStore } from '../state/world.ts'
 
 /** The chain data against which evidence for the block after `head` is checked. */
 export interface EvidenceChain {
   readonly chain: Pick<ChainConfig, 'chainId' | 'genesisTimeMs' | 'evidence'>
   readonly head: { readonly height: number; readonly timeMs: number }
-  readonly reader: Pick<ChainReader, 'base' | 'consensusBlock' | 'validatorSetAt'>
+  readonly reader: Pick<ChainReader, 'base' | 'blockTimeMs' | 'validatorSetAt'>
   /** native state after `head` */
   readonly native: Pick<NativeStore, 'get'>
+  /** by default nothing is remembered */
+  readonly known?: KnownEvidence
+}
+
+/** Pieces that are remembered: many times what wait for a block. */
+const MAX_KNOWN = 1_024
+
+/**
+ * Evidence whose votes, powers and time were found right. That never changes, so rounds and heights in which it is proposed again do not
+ * verify it again.
+ */
+export class KnownEvidence {
+  readonly #hashes = new Set<string>()
+
+  has(key: string): boolean {
+    return this.#hashes.has(key)
+  }
+
+  add(key: string): void {
+    if (this.#hashes.size >= MAX_KNOWN) this.#hashes.delete(this.#hashes.values().next().value!)
+    this.#hashes.add(key)
+  }
 }
 
 /**
- * The verdict on a piece of evidence. It depends on chain state alone, so that all nodes agree. Evidence expires when it is older than
- * both maximum ages (CometBFT evidence/verify.go). Votes from before the genesis belong to another network where the validator's key
- * was used: no fault here. The block of the votes is read last: to read an old one takes milliseconds of the thread that executes blocks,
- * and only who has the signatures of a validator gets so far.
+ * The verdict on a piece of evidence. It depends on chain state alone, so that all nodes agree. Evidence expires by its age
+ * (`isEvidenceExpired`). Votes from before the genesis belong to another network where the validator's key was used: no fault here.
+ *
+ * The checks are in the order of what they cost, because a stranger can make the votes up:
+ * 1. heights and times in the evidence itself,
+ * 2. a few records: whether the fault is reported already, and whether somebody can still be punished for it,
+ * 3. the validators of its height, then both signatures,
+ * 4. the time of its block. Only evidence with a validator's signatures gets so far.
  */
-export function verifyEvidence(evidence: Evidence, { chain, head, reader, native }: EvidenceChain): EvidenceVerdict {
+export function verifyEvidence(evidence: Evidence, from: EvidenceChain): EvidenceVerdict {
+  const { chain, head, reader, native, known } = from
   const { voteA, voteB, timestampMs } = evidence
-  const { height } = voteA
+  const { height, validatorAddress } = voteA
+  // 1.
   if (height > head.height) return { verdict: 'early' }
   if (voteA.timestampMs < chain.genesisTimeMs || voteB.timestampMs < chain.genesisTimeMs) {
     return { verdict: 'invalid', reason: 'a vote is older than the chain' }
   }
-  const validators = height < reader.base ? undefined : reader.validatorSetAt(height)
-  if (validators !== undefined) {
-    if (isCommitted(native, voteA.validatorAddress, height)) return { verdict: 'committed' }
-    const reason = checkDuplicateVote(evidence, { chainId: chain.chainId, validators }, verifyEd25519)
-    if (reason !== undefined) return { verdict: 'invalid', reason }
-  }
-  // Of a block below the base only this is known: it is older than the base. One that was dropped is older than both ages in any case.
-  const timeMs = reader.consensusBlock(Math.max(height, reader.base))?.header.timeMs
-  if (timeMs === undefined) return { verdict: 'early' }
-  if (isEvidenceExpired({ height, timeMs }, head, chain.evidence)) return { verdict: 'expired' }
+  // With another time than its own it would be invalid.
+  if (isEvidenceExpired({ height, timeMs: timestampMs }, head, chain.evidence)) return { verdict: 'expired' }
+  // 2.
+  if (isCommitted(native, validatorAddress, height)) return { verdict: 'committed' }
+  if (punishable(native, validatorAddress) === undefined) return { verdict: 'unpunishable' }
+  // 3.
+  if (height < reader.base) return belowBase(from)
+  const key = known && bytesKey(sha256(encodeEvidence(evidence)))
+  if (key !== undefined && known?.has(key)) return { verdict: 'valid' }
+  const validators = reader.validatorSetAt(height)
   if (validators === undefined) return { verdict: 'early' }
-  if (timestampMs !== timeMs) return { verdict: 'invalid', reason: 'the time is not that of the block at its height' }
+  const reason = checkDuplicateVote(evidence, { chainId: chain.chainId, validators }, verifyEd25519)
+  if (reason !== undefined) return { verdict: 'invalid', reason }
+  // 4.
+  if (timestampMs !== reader.blockTimeMs(height)) {
+    return { verdict: 'invalid', reason: 'the time is not that of the block at its height' }
+  }
+  if (key !== undefined) known?.add(key)
   return { verdict: 'valid' }
 }
 
+/** Of a block below the base only this is known: it is older than the base. One that was dropped has expired in any case. */
+function belowBase({ chain, head, reader }: EvidenceChain): EvidenceVerdict {
+  const height = reader.base
+  const timeMs = reader.blockTimeMs(height)
+  const isExpired = timeMs !== undefined && isEvidenceExpired({ height, timeMs }, head, chain.evidence)
+  return { verdict: isExpired ? 'expired' : 'early' }
+}
+
 /**
- * Why a block after `head` may not report this evidence; undefined when it may.
+ * Why a block after `head` may not report this evidence; undefined when it may. It reports at most {@link MAX_BLOCK_EVIDENCE} pieces, and
+ * one for a validator: further ones would change nothing.
  * @param isDecided More than two thirds of the power have decided the block. Evidence of an old block that this node
  * does not have, because its chain began with a snapshot, is then taken as judged: those who have the block have judged it. Otherwise this
  * node would halt on what every other one accepts. In a proposal such evidence is refused.
@@ -57,6 +102,9 @@ export function checkBlockEvidence(
   from: EvidenceChain,
   isDecided: boolean,
 ): string | undefined {
+  if (evidence.length > MAX_BLOCK_EVIDENCE) {
+    return `there are ${evidence.length} pieces of evidence, at most ${MAX_BLOCK_EVIDENCE} may be`
+  }
   const { maxBytes } = from.chain.evidence
   const bytes = evidenceSize(evidence)
   if (bytes > maxBytes) return `evidence takes ${bytes} bytes, at most ${maxBytes} may`
@@ -64,29 +112,30 @@ export function checkBlockEvidence(
   for (const [position, item] of evidence.entries()) {
     const own = verifyEvidence(item, from)
     const isUnknown = own.verdict === 'early' && item.voteA.height <= from.head.height
-    const found = isDecided && isUnknown ? judged(item, from) : own
+    const found: EvidenceVerdict = isDecided && isUnknown ? { verdict: 'valid' } : own
     if (found.verdict !== 'valid') {
       return `evidence ${position} is ${found.verdict}${'reason' in found ? `: ${found.reason}` : ''}`
     }
-    if (seen.size === seen.add(misbehaviourKey(item)).size) return `evidence ${position} is there twice`
+    if (seen.size === seen.add(culpritKey(item, from)).size)
+      return `evidence ${position} is of a validator named before`
   }
   return undefined
 }
 
-/** What this node can still say of evidence whose block it does not have: whether a block has reported the same fault. */
-function judged({ voteA }: Evidence, { native }: EvidenceChain): EvidenceVerdict {
-  return { verdict: isCommitted(native, voteA.validatorAddress, voteA.height) ? 'committed' : 'valid' }
-}
-
-/** Chooses from the pending evidence what the block after `head` reports: valid pieces in their order, as many as fit. */
+/**
+ * Chooses from the pending evidence what the block after `head` reports: valid pieces in their order, as many as fit, one for a
+ * validator.
+ */
 export function chooseEvidence(pending: readonly Evidence[], from: EvidenceChain): readonly Evidence[] {
   const chosen: Evidence[] = []
   const seen = new Set<string>()
   let room = from.chain.evidence.maxBytes
   for (const item of pending) {
+    if (chosen.length === MAX_BLOCK_EVIDENCE) break
     const size = evidenceSize([item])
-    const key = misbehaviourKey(item)
-    if (size > room || seen.has(key) || verifyEvidence(item, from).verdict !== 'valid') continue
+    if (size > room || verifyEvidence(item, from).verdict !== 'valid') continue
+    const key = culpritKey(item, from)
+    if (seen.has(key)) continue
     seen.add(key)
     room -= size
     chosen.push(item)
@@ -94,7 +143,7 @@ export function chooseEvidence(pending: readonly Evidence[], from: EvidenceChain
   return chosen
 }
 
-/** Two faults of one validator at one height count as one, see `recordEvidence`. */
-function misbehaviourKey({ voteA }: Evidence): string {
-  return `${voteA.height} ${bytesKey(voteA.validatorAddress)}`
+/** The validator that evidence would punish, by its present key: it may have signed with a former one. */
+function culpritKey({ voteA: { validatorAddress } }: Evidence, { native }: EvidenceChain): string {
+  return bytesKey(punishable(native, validatorAddress)?.consensusAddress ?? validatorAddress)
 }

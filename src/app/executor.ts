@@ -222,7 +222,7 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
 }
 
 /** The chain data that the execution of a block reads. */
-type ExecutionReader = Pick<ChainReader, 'base' | 'oldestBlock' | 'hash' | 'consensusBlock' | 'validatorSetAt'>
+type ExecutionReader = Pick<ChainReader, 'base' | 'oldestBlock' | 'hash' | 'blockTimeMs' | 'validatorSetAt'>
 
 /**
  * Opens the reader, which decodes the head record, at the first read: most blocks read no block hash and have no evidence. A class,
@@ -248,8 +248,8 @@ class LazyChainReader implements ExecutionReader {
     return this.#reader().hash(height)
   }
 
-  consensusBlock(height: number): ReturnType<ExecutionReader['consensusBlock']> {
-    return this.#reader().consensusBlock(height)
+  blockTimeMs(height: number): ReturnType<ExecutionReader['blockTimeMs']> {
+    return this.#reader().blockTimeMs(height)
   }
 
   validatorSetAt(height: number): ReturnType<ExecutionReader['validatorSetAt']> {

@@ -61,11 +61,21 @@ export function isHeaderNeeded({ height, timeMs }: BlockAge, head: BlockAge, rul
   )
 }
 
-/** Evidence about a block expires when it is older than both maximum ages (CometBFT evidence/verify.go). */
+/**
+ * However few blocks there are, evidence expires at this many times its maximum age in time: what was staked at the fault can have left
+ * long ago, and nodes need not keep headers for longer.
+ */
+const LONGEST_AGE = 2
+
+/**
+ * Evidence about a block expires when it is older than both maximum ages (CometBFT evidence/verify.go), or than twice the one in time:
+ * on a chain that is slower than planned, the one in blocks comes far later.
+ */
 export function isEvidenceExpired(
   { height, timeMs }: BlockAge,
   head: BlockAge,
   { maxAgeBlocks, maxAgeMs }: HeaderRules['evidence'],
 ): boolean {
-  return head.height - height > maxAgeBlocks && head.timeMs - timeMs > maxAgeMs
+  const ageMs = head.timeMs - timeMs
+  return (head.height - height > maxAgeBlocks && ageMs > maxAgeMs) || ageMs > LONGEST_AGE * maxAgeMs
 }

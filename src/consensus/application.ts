@@ -40,6 +40,11 @@ export interface ProposalRequest {
   readonly lastCommit: Commit
   /** pending evidence, oldest first; the application leaves out pieces that are expired, committed, or do not fit */
   readonly evidence: readonly Evidence[]
+  /**
+   * How many blocks of this node in a row more than a third of the power did not accept, probably because they took too long. The
+   * budget is halved for each; the application may leave out more. By default 0.
+   */
+  readonly refusals?: number
 }
 
 /** The content of a proposed block. */
@@ -103,11 +108,12 @@ export interface FinalizeResult {
 /**
  * - `valid`: may be put into a block
  * - `committed`, `expired`: may not be put into a block any more; the sender is not to blame
- * - `early`: its height is not decided on this node yet, or its block is not stored any more
+ * - `unpunishable`: nothing is left to punish: the validator is tombstoned, unbonded or gone
+ * - `early`: its height is not decided on this node yet, or the block or its validators are not stored here
  * - `invalid`: no honest node sends it
  */
 export type EvidenceVerdict =
-  | { readonly verdict: 'valid' | 'committed' | 'expired' | 'early' }
+  | { readonly verdict: 'valid' | 'committed' | 'expired' | 'unpunishable' | 'early' }
   | { readonly verdict: 'invalid'; readonly reason: string }
 
 /** What the application says of a proposed block. */
@@ -128,10 +134,11 @@ export interface Application {
   /** The verdict on evidence that a peer sent or this node found. */
   checkEvidence(evidence: Evidence): Promise<EvidenceVerdict>
   /**
-   * Checks everything that needs no execution, evidence included, and executes the block. Undefined: it came upon an unforeseen error,
-   * which it has reported. The node does not vote for such a block, but the block may be valid: if the others decide it,
-   * `finalizeBlock` tries again.
-   * @param budgetMs milliseconds after which the check is stopped, and its answer is undefined; by default it has no end
+   * Checks everything that needs no execution, evidence included, and executes the block. Undefined: there is no verdict, because the
+   * budget was used up, or because of an unforeseen error, which the application has reported. The node does not vote for such a block,
+   * but the block may be valid: it is checked again when a later round proposes it, and `finalizeBlock` executes it if it is decided.
+   * @param budgetMs milliseconds from the call after which the check is stopped; by default there is no limit. A verdict does not depend
+   * on it.
    */
   processProposal(block: ConsensusBlock, budgetMs?: number): Promise<ProposalVerdict | undefined>
   /**

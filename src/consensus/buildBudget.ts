@@ -22,6 +22,9 @@ const ALONE_TARGET_SHARE = 0.9
 const DOWN = 1 / 2
 const UP = 1 / 8
 
+/** Each block of this node that others did not accept halves the budget, down to this share of what the measured times ask for. */
+const LEAST_ACCEPTED_SHARE = 1 / 64
+
 interface Measured {
   /** monotonic milliseconds at which its round began here */
   readonly roundMs: number
@@ -48,6 +51,9 @@ export class BuildBudget {
   readonly #leastMs: number
   readonly #mostMs: number
   #ms: number
+  /** of the budget that is used: what others accepted lately */
+  #acceptedShare = 1
+  #refusals = 0
   #roundMs = 0
   /** the newest block that this node has built for the open height */
   #own: Measured | undefined
@@ -63,7 +69,21 @@ export class BuildBudget {
 
   /** milliseconds, from the request for a block to its being ready to be proposed */
   get ms(): number {
-    return this.#ms
+    return this.#ms * this.#acceptedShare
+  }
+
+  /** How many blocks of this node in a row others did not accept. */
+  get refusals(): number {
+    return this.#refusals
+  }
+
+  /**
+   * Others did not accept a block of this node. What it took them does not show in the times: a check that was stopped has none. Each of
+   * this node's blocks that is decided takes back an eighth.
+   */
+  refused(): void {
+    this.#refusals++
+    this.#acceptedShare = Math.max(LEAST_ACCEPTED_SHARE, this.#acceptedShare / 2)
   }
 
   /** A round begins here. */
@@ -106,12 +126,16 @@ export class BuildBudget {
     const block = isOwn ? own : this.#received.get(bytesKey(hash))
     this.#own = undefined
     this.#received.clear()
+    if (isOwn) {
+      this.#refusals = 0
+      this.#acceptedShare = Math.min(1, this.#acceptedShare * (1 + UP))
+    }
     // This node's block came too late for the others, or they had no time for it.
     if (own !== undefined && !isOwn) this.#moveTo(this.#leastMs, 1)
     else if (block !== undefined) {
       const targetMs = this.#intervalMs * (validators === 1 ? ALONE_TARGET_SHARE : TARGET_SHARE)
       const leftMs = targetMs - (nowMs - block.roundMs)
-      this.#moveTo(block.workMs + leftMs / 2, Math.min(1, block.workMs / this.#ms))
+      this.#moveTo(block.workMs + leftMs / 2, Math.min(1, block.workMs / this.ms))
     }
   }
 

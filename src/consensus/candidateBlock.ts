@@ -24,6 +24,7 @@ export class CandidateBlock implements PartsView {
   #block: ConsensusBlock | undefined
   #status: BlockStatus = 'incomplete'
   #reason: string | undefined
+  #askedRound = -1
 
   /** @param blockId one for which {@link isCandidateId} is true */
   constructor(blockId: BlockId) {
@@ -114,8 +115,20 @@ export class CandidateBlock implements PartsView {
     return (this.#status === 'asked' || this.#status === 'possible') && equalBytes(this.blockId.hash, hash)
   }
 
-  markAsked(): void {
-    if (this.#status === 'possible') this.#status = 'asked'
+  /** The newest round in which the application was asked; −1: it was not asked yet. */
+  get askedRound(): number {
+    return this.#askedRound
+  }
+
+  markAsked(round: number): void {
+    if (this.#status !== 'possible') return
+    this.#status = 'asked'
+    this.#askedRound = round
+  }
+
+  /** The application did not answer in time. */
+  markUnchecked(): void {
+    if (this.#status === 'asked') this.#status = 'possible'
   }
 
   /** To be called when this node built the block, or the application accepts it. */

@@ -1,5 +1,5 @@
 import { type ConsensusBlock, decodeBlock, headerHash } from '../chain/consensus/block.ts'
-import { decodeCommit } from '../chain/consensus/commit.ts'
+import { contradictions, decodeCommit } from '../chain/consensus/commit.ts'
 import type { Evidence, Vote } from '../chain/consensus/types.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import { verifyEd25519 } from '../primitives/ed25519.ts'
@@ -24,6 +24,7 @@ import type { EvidenceStore } from './evidenceStore.ts'
 import { checkRecovery, Recovery, replayDecided } from './recovery.ts'
 import { STEPS, type Step } from './roundStateView.ts'
 import { Signer } from './signer.ts'
+import { timeoutMs } from './timing.ts'
 import type { PeerDescription, PeerId, Transport, TransportEvents } from './transport.ts'
 import type { ValidatorKeys } from './validatorKeys.ts'
 import { openWal, type Wal, type WalOptions } from './wal.ts'
@@ -155,6 +156,9 @@ export async function openConsensusService(options: ConsensusServiceOptions): Pr
   }
 }
 
+/** Checks of evidence from peers at a time: the thread that does them executes blocks, and a block waits for those before it. */
+const MAX_EVIDENCE_CHECKS = 4
+
 class Service implements ConsensusService {
   readonly events: TransportEvents
   readonly #options: ConsensusServiceOptions
@@ -175,9 +179,12 @@ class Service implements ConsensusService {
   #engine: ConsensusEngine | undefined
   #whenIdle: PromiseWithResolvers<void> | undefined
   #hasHalted = false
+  /** of evidence from peers, under way in the application */
+  #evidenceChecks = 0
   /** the first height at which this process took part in consensus */
   #firstHeight: number | undefined
   #timings = { buildMs: 0, logMs: 0 }
+  #roundBeganMs: number
 
   constructor(
     options: ConsensusServiceOptions,
@@ -199,6 +206,7 @@ class Service implements ConsensusService {
     this.#finalizeRun =
       application.finalizeRun?.bind(application) ?? runsOf((decided) => application.finalizeBlock(decided))
     this.#buildBudget = new BuildBudget(chain.intervalMs)
+    this.#roundBeganMs = options.clock.monotonicMs()
     this.#environment = this.#createEnvironment()
     this.#signer = new Signer({
       key: keys,
@@ -271,6 +279,11 @@ class Service implements ConsensusService {
 
   #synced(decided: DecidedBlock, result: FinalizeResult, finalizeMs: number): void {
     const { block, seenCommit } = decided
+    const { lastSeenCommit, lastValidators } = this.#state
+    for (const [first, second] of contradictions(lastSeenCommit, block.lastCommit)) {
+      const evidence = this.#evidence.addEquivocation(first, second, lastValidators)
+      if (evidence !== undefined) this.#options.transport.publishEvidence(evidence)
+    }
     this.#guard.inspect(block.lastCommit)
     this.#guard.inspect(seenCommit)
     this.#copy?.inspect(block.lastCommit)
@@ -329,7 +342,9 @@ class Service implements ConsensusService {
       },
       message: (from, message) => this.#engine?.receive(from, message),
       evidence: async (_from, evidence) => {
-        const verdict = await this.#options.application.checkEvidence(evidence)
+        if (this.#evidenceChecks >= MAX_EVIDENCE_CHECKS || !this.#evidence.wants(evidence)) return 'ignore'
+        this.#evidenceChecks++
+        const verdict = await this.#options.application.checkEvidence(evidence).finally(() => this.#evidenceChecks--)
         if (verdict.verdict === 'invalid') return 'reject'
         if (verdict.verdict !== 'valid') return 'ignore'
         this.#evidence.addFromPeer(evidence)
@@ -384,7 +399,14 @@ class Service implements ConsensusService {
       punish: (peer, what, reason) => transport.punish(peer, what, reason),
       fetchDecided: (from, height) => void this.#fetchDecided(from, height),
       ...(onStep === undefined ? {} : { onStep }),
-      onRoundBegan: () => this.#buildBudget.roundBegan(clock.monotonicMs()),
+      onRoundBegan: () => {
+        this.#roundBeganMs = clock.monotonicMs()
+        this.#buildBudget.roundBegan(this.#roundBeganMs)
+      },
+      onRefused: (height, round) => {
+        this.#buildBudget.refused()
+        log('a third of the power did not accept the block of this node', { height, round })
+      },
       build: (request, round) => this.#ask(request.height, (engine) => this.#build(engine, request, round)),
       validate: (block) => {
         this.#buildBudget.received(headerHash(block.header), clock.monotonicMs())
@@ -411,7 +433,8 @@ class Service implements ConsensusService {
     if (present.round !== round || present.step > STEPS.propose) return
     const { clock, application } = this.#options
     const beginMs = clock.monotonicMs()
-    const data = await application.prepareProposal(request, this.#buildBudget.ms)
+    const { ms: budgetMs, refusals } = this.#buildBudget
+    const data = await application.prepareProposal({ ...request, refusals }, budgetMs)
     const endMs = clock.monotonicMs()
     this.#timings.buildMs = endMs - beginMs
     if (data !== undefined) this.#buildBudget.built(beginMs, endMs)
@@ -423,12 +446,32 @@ class Service implements ConsensusService {
     const { application, clock } = this.#options
     const { height } = block.header
     const hash = headerHash(block.header)
+    // The round may be over, while the executor was busy with another block: the present round's comes first.
+    if (!engine.awaits(height, hash)) {
+      engine.unchecked(height, hash)
+      return
+    }
     const beginMs = clock.monotonicMs()
-    const verdict = await application.processProposal(block)
-    this.#buildBudget.executed(hash, beginMs, clock.monotonicMs())
+    const verdict = await application.processProposal(block, this.#checkBudgetMs(engine))
     // Without a verdict the block stays one that the application has not answered for: the timeout prevotes nil.
-    if (verdict === undefined) engine.unanswered(height)
-    else engine.validated(height, hash, verdict.accepted ? undefined : verdict.reason)
+    if (verdict === undefined) {
+      engine.unchecked(height, hash)
+      return
+    }
+    this.#buildBudget.executed(hash, beginMs, clock.monotonicMs())
+    engine.validated(height, hash, verdict.accepted ? undefined : verdict.reason)
+  }
+
+  /**
+   * How long a check may take: until its round is over, by the round's own timeouts for proposal and prevotes. Until then a verdict
+   * leads to a prevote, or, where the others were faster, to a precommit; and a block that they decide is executed already.
+   */
+  #checkBudgetMs({ roundState: { round } }: ConsensusEngine): number {
+    const { clock, chain } = this.#options
+    const voteMs = timeoutMs('prevote', round, chain.timing)
+    const endMs = this.#roundBeganMs + timeoutMs('propose', round, chain.timing) + voteMs
+    // A block that comes late has its majority of prevotes already.
+    return Math.max(voteMs, endMs - clock.monotonicMs())
   }
 
   #finalize(engine: ConsensusEngine, decided: DecidedBlock): void {

@@ -29,7 +29,7 @@ export interface EngineOptions {
   readonly verify: VerifySignature
   /** the log's entries of the open height, oldest first */
   readonly replay: readonly WalEntry[]
-  readonly evidence: Pick<EvidencePool, 'pending' | 'addEquivocation' | 'decided'>
+  readonly evidence: Pick<EvidencePool, 'pending' | 'addEquivocation' | 'decided' | 'postpone'>
   readonly environment: ConsensusEnvironment
 }
 
@@ -196,6 +196,20 @@ export class ConsensusEngine {
   }
 
   /**
+   * `environment.validate` of this block will not be answered: the application had no time, or failed. The round continues by its
+   * timeout; a later round that needs the block has it checked again.
+   */
+  unchecked(height: number, blockHash: Uint8Array): void {
+    this.unanswered(height)
+    this.#input({ kind: 'unchecked', height, blockHash })
+  }
+
+  /** Whether the present round waits for the application's answer about this block. */
+  awaits(height: number, blockHash: Uint8Array): boolean {
+    return this.isOpen(height) && this.#rounds.candidate?.isAwaited(blockHash) === true
+  }
+
+  /**
    * `environment.build` or `validate` of this height will not be answered. The round goes on by its timeout, which the only validator
    * gets now.
    */
@@ -319,6 +333,10 @@ export class ConsensusEngine {
         break
       case 'equivocation':
         this.#equivocation(effect)
+        break
+      case 'refused':
+        this.#options.evidence.postpone(effect.block.evidence)
+        this.#environment.onRefused(effect.height, effect.round)
         break
       case 'accepted':
         this.#accepted(effect.input)

@@ -54,9 +54,11 @@ export interface ConsensusEnvironment extends Clock {
   onStep?(height: number, round: number, step: Step): void
   /** A round begins on this node: its proposer may build a block now. */
   onRoundBegan(): void
-  /** answered by `engine.built` */
+  /** More than a third of the power prevoted nil in a round in which this node proposed a new block. */
+  onRefused(height: number, round: number): void
+  /** answered by `engine.built`, or by `engine.unanswered` */
   build(request: ProposalRequest, round: number): void
-  /** answered by `engine.validated` */
+  /** answered by `engine.validated`, or by `engine.unchecked` */
   validate(block: ConsensusBlock): void
   /** answered by `engine.finalized` */
   finalize(decided: DecidedBlock): void

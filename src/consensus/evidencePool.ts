@@ -1,7 +1,8 @@
 import type { EvidenceParams } from '../chain/chainConfig.ts'
 import { createDuplicateVoteEvidence, evidenceSize } from '../chain/consensus/evidence.ts'
 import type { Evidence, ValidatorSet, Vote } from '../chain/consensus/types.ts'
-import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
+import { isEvidenceExpired } from '../chain/headerRetention.ts'
+import { bytesKey, bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import { decodeEvidenceRecord, type EvidenceRecord, type EvidenceStore, encodeEvidenceRecord } from './evidenceStore.ts'
 
 export interface EvidencePoolOptions {
@@ -30,27 +31,36 @@ interface DecidedHeight {
 interface Entry extends EvidenceRecord {
   readonly key: string
   isSaved: boolean
+  /** how often a block of this node with it was not accepted */
+  refusals: number
+  /** It is not proposed below this height. */
+  notBefore: number
 }
 
-/** The most pieces for one validator. It is jailed for the first one; more pieces only take room. */
-const MAX_PER_VALIDATOR = 16
+/** The most pieces for one validator, which is tombstoned for the first one. The second is there in case others cannot check the first. */
+const MAX_PER_VALIDATOR = 2
 const MAX_TOTAL = 512
 
-/** How many committed pieces are remembered: a piece that was being checked when a block reported it must not be added again. */
-const MAX_COMMITTED = 1024
+/** How many validators that a block has reported are remembered: a piece that was being checked meanwhile must not be added again. */
+const MAX_REPORTED = 1024
+
+/** Heights for which a piece is left out after the first block with it that was not accepted, and at most; each time twice as many. */
+const FIRST_PAUSE = 8
+const LONGEST_PAUSE = 8_192
 
 /** How many decided heights are remembered, because late votes may still come. */
 const MAX_HEIGHTS = 4
 
 /**
- * Evidence of conflicting votes, until a block reports it: one piece for each validator and height. Votes that this node saw are on
- * disk when `addEquivocation` returns, so a crash before the height is decided does not lose them.
+ * Evidence of conflicting votes, until a block reports it: one piece for each validator and height, and few for each validator. Once a
+ * block reports a validator, all of its pieces go: it is punished once. Votes that this node saw are on disk when `addEquivocation`
+ * returns, so a crash before the height is decided does not lose them.
  */
 export class EvidencePool {
   readonly #options: EvidencePoolOptions
   readonly #entries = new Map<string, Entry>()
-  /** oldest first */
-  readonly #committed = new Set<string>()
+  /** addresses of validators that blocks have reported, oldest first */
+  readonly #reported = new Set<string>()
   /** oldest first */
   readonly #heights: DecidedHeight[]
 
@@ -61,7 +71,7 @@ export class EvidencePool {
     for (const { name, text } of options.store.read()) {
       const record = decodeEvidenceRecord(text, options.genesisHash)
       if (record !== undefined && entryKey(record.evidence) === name && this.#hasRoom(record.evidence)) {
-        this.#entries.set(name, { ...record, key: name, isSaved: true })
+        this.#entries.set(name, { ...record, key: name, isSaved: true, refusals: 0, notBefore: 0 })
         continue
       }
       options.warn('evidence on disk is damaged or of another network, and dropped', { file: name, text })
@@ -100,6 +110,11 @@ export class EvidencePool {
     return this.#add({ kind: isPair ? 'pair' : 'evidence', evidence }) && !isPair ? evidence : undefined
   }
 
+  /** Whether evidence from a peer would be added if it is valid: to be asked before the application, which does the costly checks. */
+  wants(evidence: Evidence): boolean {
+    return !this.#isExpired(evidence) && !this.#isKnown(evidence) && this.#hasRoom(evidence)
+  }
+
   /** Adds evidence from a peer that the application found valid. @returns whether it is new */
   addFromPeer(evidence: Evidence): boolean {
     return !this.#isExpired(evidence) && this.#add({ kind: 'evidence', evidence })
@@ -119,14 +134,29 @@ export class EvidencePool {
     return this.#update()
   }
 
+  /**
+   * A block of this node with these pieces was not accepted: it does not report them again for a growing number of heights. Others may
+   * lack the blocks by which they are judged (a node that began with a snapshot), or the time.
+   */
+  postpone(evidence: readonly Evidence[]): void {
+    for (const item of evidence) {
+      const entry = this.#entries.get(entryKey(item))
+      if (entry === undefined) continue
+      const pause = Math.min(FIRST_PAUSE * 2 ** entry.refusals, LONGEST_PAUSE)
+      entry.refusals++
+      entry.notBefore = this.#last().height + 1 + pause
+    }
+  }
+
   /** Drops evidence that the application says is committed, expired or invalid. */
   remove(evidence: Evidence): void {
     this.#drop(entryKey(evidence))
   }
 
-  /** The evidence for a proposal, oldest first; as many pieces as fit `maxBytes`. */
+  /** The evidence for a proposal of the next height, oldest first; as many pieces as fit `maxBytes`. */
   pending(maxBytes: number): readonly Evidence[] {
-    const ready = [...this.#entries.values()].filter(({ kind }) => kind === 'evidence')
+    const next = this.#last().height + 1
+    const ready = [...this.#entries.values()].filter((entry) => entry.kind === 'evidence' && entry.notBefore <= next)
     ready.sort((a, b) => (a.key < b.key ? -1 : 1))
     const fitting: Evidence[] = []
     let bytes = 0
@@ -140,13 +170,17 @@ export class EvidencePool {
 
   #add(record: EvidenceRecord): boolean {
     const key = entryKey(record.evidence)
-    if (this.#entries.has(key) || this.#committed.has(key)) return false
+    if (this.#isKnown(record.evidence)) return false
     if (!this.#hasRoom(record.evidence)) {
       this.#options.warn('no room for more evidence', { key })
       return false
     }
-    this.#put({ ...record, key, isSaved: false })
+    this.#put({ ...record, key, isSaved: false, refusals: 0, notBefore: 0 })
     return true
+  }
+
+  #isKnown(evidence: Evidence): boolean {
+    return this.#entries.has(entryKey(evidence)) || this.#reported.has(bytesKey(evidence.voteA.validatorAddress))
   }
 
   #put(entry: Entry): void {
@@ -163,11 +197,12 @@ export class EvidencePool {
     return ofValidator < MAX_PER_VALIDATOR
   }
 
-  #commit(evidence: Evidence): void {
-    const key = entryKey(evidence)
-    this.#committed.add(key)
-    if (this.#committed.size > MAX_COMMITTED) this.#committed.delete(this.#committed.keys().next().value!)
-    this.#drop(key)
+  #commit({ voteA: { validatorAddress } }: Evidence): void {
+    this.#reported.add(bytesKey(validatorAddress))
+    if (this.#reported.size > MAX_REPORTED) this.#reported.delete(this.#reported.keys().next().value!)
+    for (const { key, evidence } of [...this.#entries.values()]) {
+      if (equalBytes(evidence.voteA.validatorAddress, validatorAddress)) this.#drop(key)
+    }
   }
 
   /**
@@ -179,7 +214,8 @@ export class EvidencePool {
     for (const entry of [...this.#entries.values()]) {
       const { evidence, key, kind } = entry
       const { height } = evidence.voteA
-      if (this.#isExpired(evidence)) {
+      // A pair has no time yet, and does not expire by itself.
+      if (kind === 'evidence' && this.#isExpired(evidence)) {
         this.#drop(key)
       } else if (kind === 'pair' && height <= this.#last().height) {
         const timeMs = this.#heights.find((decided) => decided.height === height)?.timeMs
@@ -189,7 +225,7 @@ export class EvidencePool {
           continue
         }
         const timed = { ...evidence, timestampMs: timeMs }
-        this.#put({ kind: 'evidence', evidence: timed, key, isSaved: false })
+        this.#put({ ...entry, kind: 'evidence', evidence: timed, isSaved: false })
         made.push(timed)
       } else if (!entry.isSaved) {
         this.#save(entry)
@@ -198,11 +234,8 @@ export class EvidencePool {
     return made
   }
 
-  /** Older than both ages (CometBFT evidence/pool.go, isExpired); a pair has no time yet and does not expire by itself. */
-  #isExpired({ voteA, timestampMs }: Evidence): boolean {
-    const { maxAgeBlocks, maxAgeMs } = this.#options.params
-    const { height, timeMs } = this.#last()
-    return height - voteA.height > maxAgeBlocks && timeMs - timestampMs > maxAgeMs
+  #isExpired({ voteA: { height }, timestampMs: timeMs }: Evidence): boolean {
+    return isEvidenceExpired({ height, timeMs }, this.#last(), this.#options.params)
   }
 
   #last(): DecidedHeight {

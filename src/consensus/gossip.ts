@@ -1,13 +1,13 @@
 import { type BlockId, SIGNED_MESSAGE_TYPES, type Validator } from '../chain/consensus/types.ts'
 import { createProposerLookup, validatorIndexOf } from '../chain/consensus/validatorSet.ts'
 import { equalBytes } from '../primitives/bytes.ts'
-import { addBit, type BitSet, copyBitSet, createBitSet, hasBit } from './bitSet.ts'
+import { addBit, type BitSet, bitDifference, bitIndices, copyBitSet, createBitSet, hasBit } from './bitSet.ts'
 import { type Behind, CatchUpPeerSelector, networkHeight } from './catchUp.ts'
 import { GossipPeer, PROPOSAL, setKey } from './gossipPeer.ts'
 import { Arrivals, LAST_PRECOMMITS, missingMessages, PARTS, partBits } from './gossipServe.ts'
 import type { Input } from './inputsAndEffects.ts'
-import { type ConsensusMessage, encodeStatus, type StatusMessage } from './messages.ts'
-import { type RoundStateView, STEPS } from './roundStateView.ts'
+import { type ConsensusMessage, encodeStatus, type LastCommitStatus, type StatusMessage } from './messages.ts'
+import { type RoundStateView, STEPS, type VoteSetView } from './roundStateView.ts'
 import type { PeerId } from './transport.ts'
 
 /** How often `sweep` is to be called. Gossip counts time in these ticks. */
@@ -93,7 +93,7 @@ export class Gossip {
     peer.receiveStatus(status, this.#tick)
     peer.absorb(view, this.#tick, this.#validatorsSince)
     peer.recordLead(status.height - view.height, this.#tick)
-    return this.#serve(peer, view)
+    return [...contradictions(peer, status, view), ...this.#serve(peer, view)]
   }
 
   /** Relays a new message. Own messages must be given in the order in which peers need them. */
@@ -298,6 +298,30 @@ export class Gossip {
   }
 }
 
+/**
+ * A validator may send one vote to some nodes and another one to others, and in a full mesh nobody relays either. So a peer that has another
+ * vote than that for the decided block is sent this one, once: together they are evidence.
+ */
+function contradictions(peer: GossipPeer, { height, lastCommit }: StatusMessage, view: RoundStateView): Send[] {
+  const { lastPrecommits, lastPrevotes } = view
+  const decided = lastPrecommits?.majority()
+  if (height !== view.height || decided === undefined || lastCommit?.round !== lastPrecommits?.round) return []
+  const sends: Send[] = []
+  const others = [
+    [lastPrevotes, lastCommit!.otherPrevotes],
+    [lastPrecommits, lastCommit!.otherPrecommits],
+  ] as const
+  for (const [votes, bits] of others) {
+    if (votes === undefined || bits.size !== votes.bits().size) continue
+    for (const index of bitIndices(bits)) {
+      const vote = votes.voteFor(index, decided)
+      if (vote === undefined || !peer.startContradiction(votes.type, index)) continue
+      sends.push({ to: [peer.id], message: { kind: 'vote', vote } })
+    }
+  }
+  return sends
+}
+
 function noProposer(): never {
   throw new Error('gossip has not been shown a height')
 }
@@ -343,9 +367,19 @@ function statusOf(view: RoundStateView, directValidators: BitSet): StatusMessage
     prevotes: bits(round, prevote),
     precommits: bits(round, precommit),
     pol: pol && { round: pol.polRound, prevotes: prevotesFor(view, pol.polRound, pol.blockId) },
-    lastCommit: last === undefined ? undefined : { round: last.round, precommits: copyBitSet(last.bits()) },
+    lastCommit: last && lastCommitStatus(last, view.lastPrevotes),
     directValidators: copyBitSet(directValidators),
   }
+}
+
+function lastCommitStatus(last: VoteSetView, lastPrevotes: VoteSetView | undefined): LastCommitStatus {
+  const precommits = copyBitSet(last.bits())
+  const decided = last.majority()
+  const others = (votes: VoteSetView | undefined): BitSet =>
+    votes === undefined || decided === undefined
+      ? createBitSet(precommits.size)
+      : createBitSet(precommits.size, bitDifference(votes.bits(), votes.bitsFor(decided)))
+  return { round: last.round, precommits, otherPrevotes: others(lastPrevotes), otherPrecommits: others(last) }
 }
 
 /** Only the prevotes for the block of the proof of lock, because a faulty validator may have sent another prevote to other nodes. */

@@ -25,6 +25,9 @@ const MAX_DELIVERIES = 24
 const MESSAGES_PER_TICK = 256
 const BYTES_PER_TICK = 512 * 1024
 
+/** More than a vote has. */
+const CONTRADICTION_BYTES = 256
+
 /** A peer that sent nothing for this long is considered dead. */
 const DEAD_TICKS = 5
 
@@ -52,6 +55,8 @@ export class GossipPeer {
   #parts: { readonly hash: Uint8Array; readonly delivery: Delivery } | undefined
   /** precommits of the height before */
   #last: Delivery | undefined
+  /** votes of the height before that were sent because they contradict one of the peer's */
+  readonly #contradicted = new Set<number>()
   #messagesLeft = MESSAGES_PER_TICK
   #bytesLeft = BYTES_PER_TICK
 
@@ -64,6 +69,7 @@ export class GossipPeer {
   enterHeight(height: number, lastRound: number | undefined): void {
     this.#last = lastRound === undefined ? undefined : this.#deliveries.get(setKey(lastRound, 2))
     this.#deliveries.clear()
+    this.#contradicted.clear()
     this.#parts = undefined
     if (this.status !== undefined && this.status.height <= height) this.#aheadTick = undefined
   }
@@ -105,6 +111,14 @@ export class GossipPeer {
   lastDelivery(size: number, tick: number): Delivery {
     if (this.#last?.size !== size) this.#last = new Delivery(size, tick)
     return this.#last
+  }
+
+  /** Whether this vote of the height before may be sent now because it contradicts one of the peer's: once, within its limits. */
+  startContradiction(type: VoteType, index: number): boolean {
+    const key = index * 4 + type
+    if (this.#contradicted.has(key) || !this.spend(CONTRADICTION_BYTES)) return false
+    this.#contradicted.add(key)
+    return true
   }
 
   /** Whether messages still come from the peer: it may take long until a dead connection is closed. */

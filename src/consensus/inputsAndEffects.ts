@@ -45,6 +45,8 @@ export type Input =
       readonly blockHash: Uint8Array
       readonly reason: string | undefined
     }
+  /** a `validate` effect has no answer: the application did not finish in time. The block may be checked again in a later round. */
+  | { readonly kind: 'unchecked'; readonly height: number; readonly blockHash: Uint8Array }
   /** a decided block of the present height that a peer had */
   | {
       readonly kind: 'decision'
@@ -78,6 +80,8 @@ export type Effect =
   | { readonly kind: 'finalize'; readonly decided: DecidedBlock; readonly parts: readonly Part[] }
   /** two conflicting votes of one validator, both verified */
   | { readonly kind: 'equivocation'; readonly first: Vote; readonly second: Vote }
+  /** more than a third of the power prevoted nil in the round of a new block that this node proposed */
+  | { readonly kind: 'refused'; readonly height: number; readonly round: number; readonly block: ConsensusBlock }
   /** a proposal, part or vote was new and valid: log it and relay it to peers */
   | { readonly kind: 'accepted'; readonly input: Extract<Input, { readonly kind: 'proposal' | 'part' | 'vote' }> }
   /** height, round or step changed: announce it to peers */

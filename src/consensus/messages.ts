@@ -28,10 +28,22 @@ export interface StatusMessage {
   readonly precommits: BitSet
   /** round of the proof of lock that its proposal names, and which of that round's prevotes for the block it has; undefined: none */
   readonly pol: { readonly round: number; readonly prevotes: BitSet } | undefined
-  /** precommits of the previous height, in the round of its commit; undefined at the first height */
-  readonly lastCommit: { readonly round: number; readonly precommits: BitSet } | undefined
+  /** votes of the previous height, in the round of its commit; undefined at the first height */
+  readonly lastCommit: LastCommitStatus | undefined
   /** indices of this height's validators with which this node exchanges messages directly, itself included */
   readonly directValidators: BitSet
+}
+
+/** Which votes of the previous height's commit round a node has; the three sets have the same size. */
+export interface LastCommitStatus {
+  readonly round: number
+  readonly precommits: BitSet
+  /**
+   * Validators of which it has a prevote, or a precommit, but none for the decided block. A node that has one for that block sends it: the
+   * two votes are evidence.
+   */
+  readonly otherPrevotes: BitSet
+  readonly otherPrecommits: BitSet
 }
 
 /** kind (1 byte) | height (6, big-endian) | body */
@@ -58,7 +70,7 @@ const FIXED = { status: 8, parts: 2 + HASH_LENGTH, pol: 4, lastCommit: 6 } as co
 
 /** The longest encoded status. */
 const MAX_STATUS_LENGTH =
-  FIXED.status + FIXED.parts + Math.ceil(MAX_PARTS / 8) + FIXED.pol + FIXED.lastCommit + 5 * MAX_SET_LENGTH
+  FIXED.status + FIXED.parts + Math.ceil(MAX_PARTS / 8) + FIXED.pol + FIXED.lastCommit + 7 * MAX_SET_LENGTH
 
 /** The number of each kind on the wire, and its longest body, which is checked before decoding. */
 const KINDS = {
@@ -196,8 +208,9 @@ function readHeight(bytes: Uint8Array): number {
 
 /**
  * A status without its height: round u32 | step u8 | flags u8 | validators u16 | prevotes | precommits | direct validators | parts:
- * total u16, hash, bits | proof of lock: round u32, prevotes | last commit: round u32, validators u16, precommits. Integers are
- * big-endian; a set takes as many bytes as its size needs. The flags show which of the last three groups are present.
+ * total u16, hash, bits | proof of lock: round u32, prevotes | last commit: round u32, validators u16, precommits, other prevotes, other
+ * precommits. Integers are big-endian; a set takes as many bytes as its size needs. The flags show which of the last three groups are
+ * present.
  * @throws RangeError when the sets of the same validators, or the number and set of parts, differ in size
  */
 export function encodeStatus(status: StatusMessage): Uint8Array {
@@ -205,6 +218,10 @@ export function encodeStatus(status: StatusMessage): Uint8Array {
   const { size } = prevotes
   if (precommits.size !== size || directValidators.size !== size || (pol?.prevotes.size ?? size) !== size) {
     throw new RangeError('sets of one status differ in size')
+  }
+  const last = lastCommit && [lastCommit.precommits, lastCommit.otherPrevotes, lastCommit.otherPrecommits]
+  if (last?.some((set) => set.size !== lastCommit!.precommits.size)) {
+    throw new RangeError('sets of a last commit differ in size')
   }
   if (parts !== undefined && parts.have.size !== parts.total) throw new RangeError('parts of a status are miscounted')
   const bytes = new Uint8Array(encodedLength(status))
@@ -237,7 +254,7 @@ export function encodeStatus(status: StatusMessage): Uint8Array {
   if (lastCommit !== undefined) {
     at = buffer.writeUInt32BE(lastCommit.round, at)
     at = buffer.writeUInt16BE(lastCommit.precommits.size, at)
-    put(lastCommit.precommits.bytes)
+    for (const set of last!) put(set.bytes)
   }
   return bytes
 }
@@ -247,7 +264,7 @@ function encodedLength({ prevotes, parts, pol, lastCommit }: StatusMessage): num
   let length = FIXED.status + 3 * setLength
   if (parts !== undefined) length += FIXED.parts + parts.have.bytes.length
   if (pol !== undefined) length += FIXED.pol + setLength
-  if (lastCommit !== undefined) length += FIXED.lastCommit + lastCommit.precommits.bytes.length
+  if (lastCommit !== undefined) length += FIXED.lastCommit + 3 * lastCommit.precommits.bytes.length
   return length
 }
 
@@ -285,9 +302,11 @@ function readParts(reader: StatusReader): NonNullable<StatusMessage['parts']> {
   return { total, hash: reader.bytes(HASH_LENGTH), have: reader.bits(total) }
 }
 
-function readLastCommit(reader: StatusReader): NonNullable<StatusMessage['lastCommit']> {
+function readLastCommit(reader: StatusReader): LastCommitStatus {
   const round = reader.round()
-  return { round, precommits: reader.bits(reader.count(MAX_VALIDATORS, 'validators')) }
+  const size = reader.count(MAX_VALIDATORS, 'validators')
+  const precommits = reader.bits(size)
+  return { round, precommits, otherPrevotes: reader.bits(size), otherPrecommits: reader.bits(size) }
 }
 
 function toStep(step: number): Step {

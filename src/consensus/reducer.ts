@@ -1,5 +1,5 @@
 import type { Effect, Input } from './inputsAndEffects.ts'
-import { onDecision, onPart, onProposal, onValidated, onVote } from './reducerMessages.ts'
+import { onDecision, onPart, onProposal, onUnchecked, onValidated, onVote } from './reducerMessages.ts'
 import {
   acceptPrevoted,
   awaitPrecommits,
@@ -14,6 +14,7 @@ import {
   precommitNil,
   prevoteProposal,
   refuseInvalid,
+  reportRefusal,
   skipRounds,
   validateCandidate,
 } from './reducerRules.ts'
@@ -41,6 +42,7 @@ const RULES: readonly Rule[] = [
   prevoteProposal, // L22, L28
   acceptPrevoted, // L36
   precommitNil, // L44
+  reportRefusal,
   // 4.
   awaitPrevotes, // L34
   awaitPrecommits, // L47
@@ -88,6 +90,9 @@ function take(rs: RoundState, input: Input): void {
       return
     case 'validated':
       onValidated(rs, input)
+      return
+    case 'unchecked':
+      onUnchecked(rs, input)
       return
     case 'decision':
       onDecision(rs, input)

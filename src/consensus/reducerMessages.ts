@@ -136,15 +136,20 @@ function onPresentVote(rs: RoundState, input: VoteInput): void {
 
 /**
  * A late precommit is for the last commit of the next block, which this node may propose as soon as the wait ends (CometBFT
- * consensus/state.go, addVote).
+ * consensus/state.go, addVote). Afterwards, and of prevotes, only a vote that contradicts a known one is of use: as evidence.
  */
 function onLateVote(rs: RoundState, input: VoteInput): void {
   const { vote } = input
-  const { lastPrecommits, state, step } = rs
-  if (step !== STEPS.newHeight || vote.type !== SIGNED_MESSAGE_TYPES.precommit) return
-  if (lastPrecommits === undefined || vote.round !== lastPrecommits.round) return
-  if (!isSoundVote(rs, input, state.lastValidators) || !lastPrecommits.isNew(vote)) return
-  if (isSignedVote(rs, input, state.lastValidators)) takeVote(rs, input, lastPrecommits.add(vote))
+  const { lastPrecommits, lastPrevotes, state, step } = rs
+  const isPrecommit = vote.type === SIGNED_MESSAGE_TYPES.precommit
+  const votes = isPrecommit ? lastPrecommits : lastPrevotes
+  if (votes === undefined || vote.round !== votes.round) return
+  const isForCommit = isPrecommit && step === STEPS.newHeight
+  if (!isSoundVote(rs, input, state.lastValidators) || !votes.isNew(vote)) return
+  if (!isForCommit && !votes.has(vote.validatorIndex)) return
+  if (!isSignedVote(rs, input, state.lastValidators)) return
+  const added = votes.add(vote)
+  takeVote(rs, input, isForCommit ? added : { ...added, counted: false })
 }
 
 function onEarlyVote(rs: RoundState, input: VoteInput): void {
@@ -260,4 +265,13 @@ export function onValidated(
     if (reason === undefined) candidate.markValid()
     else candidate.markInvalid(`the application refuses it: ${reason}`)
   }
+}
+
+/** The application did not finish its check in time: it is asked again if a later round needs the block. */
+export function onUnchecked(
+  rs: RoundState,
+  { height, blockHash }: Extract<Input, { readonly kind: 'unchecked' }>,
+): void {
+  if (height !== rs.height) return
+  for (const candidate of rs.candidates()) if (candidate.isAwaited(blockHash)) candidate.markUnchecked()
 }

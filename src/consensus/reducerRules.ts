@@ -1,4 +1,5 @@
-import { encodeBlock } from '../chain/consensus/block.ts'
+import { type ConsensusBlock, encodeBlock } from '../chain/consensus/block.ts'
+import { commitVote } from '../chain/consensus/commit.ts'
 import {
   EMPTY_COMMIT,
   equalBlockId,
@@ -10,6 +11,7 @@ import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import { type CandidateBlock, candidateOf } from './candidateBlock.ts'
 import { advanceState, type ConsensusState } from './consensusState.ts'
 import type { Input, MessageInput, Timeout } from './inputsAndEffects.ts'
+import { exceedsThird } from './quorum.ts'
 import type { ReceivedProposal, RoundState } from './roundState.ts'
 import { STEPS } from './roundStateView.ts'
 import { isTimely, timeoutMs } from './timing.ts'
@@ -89,22 +91,39 @@ export function examineCandidate(rs: RoundState): boolean {
   const { candidate } = rs
   if (candidate?.status !== 'unchecked') return false
   candidate.examine(rs.state.params.maxBytes, (block) => rs.checkBlock(block))
+  if (candidate.reason === undefined && candidate.block !== undefined) compareLastCommit(rs, candidate.block)
   return true
 }
 
 /**
+ * Compares the last commit in a block, whose signatures were verified, with the precommits that this node has: a validator that sent
+ * different ones to different nodes is found out here, whoever proposes the block.
+ */
+function compareLastCommit(rs: RoundState, { lastCommit }: ConsensusBlock): void {
+  const { lastPrecommits } = rs
+  if (lastPrecommits === undefined || lastCommit.round !== lastPrecommits.round) return
+  for (const index of lastCommit.signatures.keys()) {
+    const vote = commitVote(lastCommit, index)
+    if (vote === undefined || !lastPrecommits.has(index) || !lastPrecommits.isNew(vote)) continue
+    const { contradicts } = lastPrecommits.add(vote)
+    if (contradicts !== undefined) rs.emit({ kind: 'equivocation', first: contradicts, second: vote })
+  }
+}
+
+/**
  * Asks the application about the block, which also starts its execution while votes are exchanged. A new block that this node built
- * itself is not asked about.
+ * itself is not asked about. A check that did not end in time is made again in a later round that proposes the same block: timeouts
+ * grow from round to round, and validators that are locked on the block vote for no other one.
  */
 export function validateCandidate(rs: RoundState): boolean {
   const { candidate, received, step } = rs
-  if (candidate?.status !== 'possible' || step === STEPS.commit) return false
+  if (candidate?.status !== 'possible' || step === STEPS.commit || candidate.askedRound >= rs.round) return false
   const proposal = received?.proposal
   if (received?.own && proposal!.polRound < 0 && equalBlockId(proposal!.blockId, candidate.blockId)) {
     candidate.markValid()
     return true
   }
-  candidate.markAsked()
+  candidate.markAsked(rs.round)
   rs.emit({ kind: 'validate', block: candidate.block!, blockId: candidate.blockId })
   return true
 }
@@ -254,6 +273,21 @@ export function precommitNil(rs: RoundState): boolean {
   if (rs.step !== STEPS.prevote || !rs.heightVotes.prevotes(rs.round)?.hasNilMajority()) return false
   rs.log('precommit is nil', { reason: 'two thirds of the prevotes are nil' })
   castPrecommit(rs, undefined)
+  return true
+}
+
+/**
+ * More than a third of the power prevoted nil although this node proposed a new block: it came too late, or took too long to check.
+ * The proposer makes smaller blocks then. This changes nothing else.
+ */
+export function reportRefusal(rs: RoundState): boolean {
+  const { height, round, received, candidate } = rs
+  if (rs.refusalReported || received?.own !== true || received.proposal.polRound >= 0) return false
+  const prevotes = rs.heightVotes.prevotes(round)
+  if (prevotes === undefined || !exceedsThird(prevotes.powerFor(NIL_BLOCK_ID), rs.validators)) return false
+  if (candidate?.block === undefined || !equalBlockId(candidate.blockId, received.proposal.blockId)) return false
+  rs.refusalReported = true
+  rs.emit({ kind: 'refused', height, round, block: candidate.block })
   return true
 }
 

@@ -196,13 +196,14 @@ function keyOf(effect: Effect): string | undefined {
     case 'signVote':
       return `vote/${effect.vote.round}/${effect.vote.type}`
     case 'equivocation': {
-      const { validatorIndex, round, type } = effect.second
-      return `equivocation/${validatorIndex}/${round}/${type}`
+      const { validatorIndex, height, round, type } = effect.second
+      return `equivocation/${validatorIndex}/${height}/${round}/${type}`
     }
     case 'build':
     case 'finalize':
     case 'halt':
       return effect.kind
+    case 'refused':
     case 'accepted':
     case 'entered':
     case 'misbehaviour':

@@ -82,12 +82,15 @@ export class RoundState implements RoundStateView {
   decided: DecidedBlock | undefined
   heightVotes: HeightVotes
   lastPrecommits: VoteSet | undefined
+  lastPrevotes: VoteSet | undefined
   early: EarlyMessages
 
   /** whether this round's timeoutPrevote was scheduled [L34] */
   prevoteTimeoutScheduled = false
   /** whether this round's timeoutPrecommit was scheduled [L47] */
   precommitTimeoutScheduled = false
+  /** whether it was reported that others did not accept this round's proposal of this node */
+  refusalReported = false
   halted = false
 
   /** position of this node's validator at this height; −1: none */
@@ -211,6 +214,7 @@ export class RoundState implements RoundStateView {
     this.height = state.lastHeight + 1
     this.round = 0
     this.step = STEPS.newHeight
+    this.lastPrevotes = this.heightVotes.prevotes(this.commitRound)
     this.clearRound()
     this.upcoming = undefined
     this.lockedRound = -1
@@ -236,6 +240,7 @@ export class RoundState implements RoundStateView {
     this.built = undefined
     this.prevoteTimeoutScheduled = false
     this.precommitTimeoutScheduled = false
+    this.refusalReported = false
   }
 }
 

@@ -57,4 +57,6 @@ export interface RoundStateView {
   readonly validBlockId: BlockId | undefined
   /** precommits of the previous height; undefined at the first height */
   readonly lastPrecommits: VoteSetView | undefined
+  /** prevotes of the round that decided it; undefined where this node did not take part */
+  readonly lastPrevotes: VoteSetView | undefined
 }

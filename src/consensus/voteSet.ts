@@ -124,6 +124,11 @@ export class VoteSet implements VoteSetView {
     return this.#majority?.blockId
   }
 
+  /** Voting power of the votes for a block, or for nil. */
+  powerFor(blockId: BlockId): bigint {
+    return this.#tallies.get(blockKey(blockId))?.power ?? 0n
+  }
+
   /** The block, not nil, that has the majority. */
   majorityBlock(): BlockId | undefined {
     const blockId = this.majority()

@@ -3,7 +3,7 @@ export const PROTOCOLS = {
   /** the handshake of a connection: identity and chain of each side (connections.ts) */
   hello: '/coind/hello/1',
   /** votes, proposals and statuses; each side opens one stream and only writes to it */
-  consensus: '/coind/consensus/1',
+  consensus: '/coind/consensus/2',
   /** parts of blocks; separate, so that votes need not wait for them */
   parts: '/coind/parts/1',
   blocks: '/coind/blocks/1',

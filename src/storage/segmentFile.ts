@@ -65,7 +65,7 @@ export interface SegmentContent {
 }
 
 /** Where a frame is. */
-interface FramePlace {
+export interface FramePlace {
   readonly first: number
   readonly count: number
   readonly offset: number

@@ -23,6 +23,17 @@ const HEDGE_FACTOR = 4
 const RUN_BLOCKS = 64
 const RUN_BYTES = 128 << 10
 
+/** While it waits for peers, a sync that catches up gains this many times the time that passes: else consensus follows as fast. */
+const LEAST_GAIN = 2
+
+/** What more than a third of the voting power, or a proof, says of heights. */
+export interface KnownHeights {
+  /** whether this node is a validator */
+  readonly isValidator: boolean
+  /** that validators with more than a third of the power claim; undefined: too few of them are connected */
+  readonly agreed: number | undefined
+}
+
 /** What has to be done for block sync. Answers come back through its functions. */
 export type SyncEffect =
   /** answered by `answered` or `failed` */
@@ -49,7 +60,8 @@ export type SyncEffect =
  *
  * A peer that lies is banned for this sync and reported with the effect `punish`: it claimed a false height (`misbehaviourIn`), or
  * sent a block that cannot be decoded (`#take`) or a wrong block or commit (BlockBuffer). A peer that does not answer is asked less
- * and less often (SyncPeers); after some failures its claimed height is not believed, and each further one is reported.
+ * and less often (SyncPeers); after some failures its claimed height is not believed, and each further one is reported. An answer that is
+ * slow beside those of others is no better than none.
  */
 export class BlockSync {
   readonly #limits: SyncLimits
@@ -62,14 +74,23 @@ export class BlockSync {
   #halted = false
   readonly #nextId: () => number
   #progressMs: number
+  readonly #provenHeight: number
+  #tickedMs: number
+  /** since when, and from which block on, it is measured whether the sync gains on the chain */
+  #gain: { waitedMs: number; blockTimeMs: number }
+  #isTooSlow = false
   #nearHeadMs: number | undefined
   #effects: SyncEffect[] = []
 
   /**
    * @param state after the newest executed block
    * @param nextId returns a number that no other request or check has
+   * @param provenHeight that the network has reached for certain; 0: nothing was proved
    */
-  constructor(state: ConsensusState, limits: SyncLimits, nowMs: number, nextId: () => number) {
+  constructor(state: ConsensusState, limits: SyncLimits, nowMs: number, nextId: () => number, provenHeight = 0) {
+    this.#provenHeight = provenHeight
+    this.#tickedMs = nowMs
+    this.#gain = { waitedMs: 0, blockTimeMs: state.lastBlockTimeMs }
     this.#nextId = nextId
     this.#state = state
     this.#limits = limits
@@ -178,20 +199,27 @@ export class BlockSync {
     this.#hedge(nowMs)
     this.#schedule(nowMs)
     this.#recordNearHead(nowMs)
+    this.#recordGain(nowMs)
     return this.#flush()
   }
 
   /**
-   * Whether consensus can take over: this node is at most one block behind the best believed peer. A peer with a false claim can delay
-   * this only for a while. Sync also ends
-   * - when that peer has let requests time out and so is not believed any more,
-   * - when no block came for `stallMs`,
+   * Whether consensus can take over. What strangers claim has no weight for a validator where validators with more than a third of the
+   * power are connected: an honest one is among them, so it is done when it is at most one block behind the height that these have.
+   *
+   * Otherwise this node is at most one block behind the best believed peer. A peer with a false claim can delay this only for a while.
+   * Sync also ends
+   * - when that peer has let requests time out, or answered slowly, and so is not believed any more,
+   * - when it is stalled ({@link isStalled}),
    * - when the node has been near the height of a peer that delivered blocks for `stallMs`.
    */
-  isDone(nowMs: number): boolean {
+  isDone(nowMs: number, { agreed, isValidator }: KnownHeights): boolean {
     if (this.#applying || this.#halted) return false
     const { stallMs } = this.#limits
-    if (this.isStalled(nowMs)) return !this.isStranded()
+    if (this.isStalled(nowMs, isValidator)) return isValidator || !this.isStranded()
+    if (this.height + 1 < this.#provenHeight) return false
+    // Validators that were restarted with older blocks may all have less than what was proved.
+    if (isValidator && agreed !== undefined && agreed >= this.#provenHeight) return this.height + 1 >= agreed
     if (this.#nearHeadMs !== undefined && nowMs - this.#nearHeadMs >= stallMs) return true
     if (this.bestHeight > this.height + 1) return false
     // A peer that is ahead but does not answer, or has pruned the next block, may have told the truth about its height. Then only a
@@ -200,9 +228,14 @@ export class BlockSync {
     return isAnyAhead ? isAnyNear : hasPeers
   }
 
-  /** No valid block came for `stallMs`. */
-  isStalled(nowMs: number): boolean {
-    return nowMs - this.#progressMs >= this.#limits.stallMs
+  /**
+   * Peers hold the sync up: no valid block came for `stallMs`; or, of a validator, while it waited that long in all it gained so little that
+   * consensus follows as fast.
+   */
+  isStalled(nowMs: number, isValidator: boolean): boolean {
+    const { stallMs, validatorStallMs } = this.#limits
+    if (isValidator && this.#isTooSlow) return true
+    return nowMs - this.#progressMs >= (isValidator ? validatorStallMs : stallMs)
   }
 
   /** Whether every peer that is ahead has pruned the next block, and no peer is near. Then the node can only wait for other peers. */
@@ -225,6 +258,18 @@ export class BlockSync {
       if (height > this.height) lowest = Math.min(lowest ?? base, base)
     }
     return lowest
+  }
+
+  /** Time in which blocks are executed, or wait for it, is not the peers'. */
+  #recordGain(nowMs: number): void {
+    const passedMs = nowMs - this.#tickedMs
+    this.#tickedMs = nowMs
+    if (!this.#applying && !this.#buffer.has(this.height + 1)) this.#gain.waitedMs += passedMs
+    const { waitedMs, blockTimeMs } = this.#gain
+    if (waitedMs < this.#limits.stallMs) return
+    const { lastBlockTimeMs } = this.#state
+    this.#isTooSlow = lastBlockTimeMs - blockTimeMs < LEAST_GAIN * waitedMs
+    this.#gain = { waitedMs: 0, blockTimeMs: lastBlockTimeMs }
   }
 
   #recordNearHead(nowMs: number): void {
@@ -309,7 +354,12 @@ export class BlockSync {
     if (newest === undefined || asked.length >= MAX_ASKED) return
     const waitedMs = nowMs - newest.sentMs
     if (waitedMs < this.#limits.hedgeMs) return
-    const other = this.#peers.choose(height, nowMs, new Set(asked.map(({ peer }) => peer)))
+    const except = new Set(asked.map(({ peer }) => peer))
+    // One that has delivered comes first, and the last place is for such a one: unknown peers may hold a block up together.
+    const isLast = asked.length === MAX_ASKED - 1 && this.#peers.hasKnown()
+    const other =
+      this.#peers.choose(height, nowMs, except, true) ??
+      (isLast ? undefined : this.#peers.choose(height, nowMs, except))
     if (other === undefined) return
     const count = Math.min(newest.from + newest.count, other.height + 1) - height
     if (waitedMs < HEDGE_FACTOR * count * (other.blockMs ?? 0)) return

@@ -2,7 +2,7 @@ import type { DecidedBlock, DecidedRun } from '../consensus/application.ts'
 import type { ConsensusState } from '../consensus/consensusState.ts'
 import type { ConsensusMessage } from '../consensus/messages.ts'
 import type { PeerDescription, PeerId, Transport } from '../consensus/transport.ts'
-import type { CommitCheck } from './commitChecks.ts'
+import { type CommitCheck, checkCommits } from './commitChecks.ts'
 import { Follower, type FollowerEnvironment } from './follower.ts'
 import type { SyncStatus } from './syncStatus.ts'
 
@@ -24,7 +24,9 @@ export interface FollowNodeOptions {
   readonly ownAddress: Uint8Array | undefined
   /** Checks commits, in other threads if possible. Returns for each why it is invalid. */
   readonly verifyCommits: (checks: readonly CommitCheck[]) => Promise<readonly (string | undefined)[]>
-  /** Recovers senders in other threads; without it the application does. */
+  /** One commit, in this thread: where the others do not answer in time, because clients keep them busy. By default `checkCommits`. */
+  readonly checkCommit?: (check: CommitCheck) => string | undefined
+  /** Recovers senders in other threads; without it, and where these do not answer in time, the application does. */
   readonly recoverSenders?: RecoverSenders
   readonly nowMs: () => number
   readonly setTimer: FollowerEnvironment['setTimer']
@@ -55,10 +57,24 @@ export class SyncError extends Error {
   override readonly name = 'SyncError'
 }
 
+/** How long block sync waits for other threads, which clients can keep busy. Idle ones take some milliseconds. */
+const HELP_MS = 1_000
+
 /** Connects a {@link Follower} with consensus and network. */
 export function followNode(options: FollowNodeOptions): NodeFollower {
-  const { consensus, transport } = options
-  const prepared = new SenderPreparation(options.recoverSenders)
+  const { consensus, transport, setTimer, checkCommit = (check) => checkCommits([check])[0] } = options
+  const prepared = new SenderPreparation(options.recoverSenders, setTimer)
+  /** One after the other, so that this thread can do other work in between. */
+  const checkHere = async (checks: readonly CommitCheck[]): Promise<readonly (string | undefined)[]> => {
+    const reasons: (string | undefined)[] = []
+    for (const check of checks) {
+      reasons.push(checkCommit(check))
+      await new Promise<void>((resolve) => void setTimer(0, resolve))
+    }
+    return reasons
+  }
+  const verifyCommits = async (checks: readonly CommitCheck[]): Promise<readonly (string | undefined)[]> =>
+    (await inTime(options.verifyCommits(checks), setTimer)) ?? checkHere(checks)
   let applying: Promise<void> = Promise.resolve()
   const fail = (error: unknown): void => {
     follower.stop()
@@ -79,7 +95,7 @@ export function followNode(options: FollowNodeOptions): NodeFollower {
   }
   const environment: FollowerEnvironment = {
     nowMs: options.nowMs,
-    setTimer: options.setTimer,
+    setTimer,
     request: (id, peer, request) => {
       transport
         .fetchBlocks(peer, request)
@@ -91,7 +107,7 @@ export function followNode(options: FollowNodeOptions): NodeFollower {
         .catch(fail)
     },
     verify: (id, checks) => {
-      options.verifyCommits(checks).then((reasons) => follower.verified(id, reasons), fail)
+      verifyCommits(checks).then((reasons) => follower.verified(id, reasons), fail)
     },
     prepare: (decided) => prepared.add(decided),
     apply: (run) => {
@@ -140,6 +156,14 @@ export function followNode(options: FollowNodeOptions): NodeFollower {
   }
 }
 
+/** What the promise resolves to, or undefined after {@link HELP_MS}. What becomes of it later is ignored. */
+function inTime<T>(work: Promise<T>, setTimer: FollowerEnvironment['setTimer']): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const cancel = setTimer(HELP_MS, () => resolve(undefined))
+    work.then(resolve, reject).finally(cancel)
+  })
+}
+
 /** Recovers the senders of a block's transactions, in another thread; by position, undefined where there is none. */
 type RecoverSenders = (txs: readonly Uint8Array[]) => Promise<readonly (Uint8Array | undefined)[]>
 
@@ -152,12 +176,14 @@ const AHEAD = 16
 /** Starts to recover the senders of decided blocks a little before the blocks are executed, so that execution takes less time. */
 class SenderPreparation {
   readonly #recover: RecoverSenders | undefined
+  readonly #setTimer: FollowerEnvironment['setTimer']
   readonly #waiting = new Map<number, DecidedBlock>()
   readonly #begun = new Map<number, ReturnType<RecoverSenders>>()
 
   /** @param recover undefined: blocks are executed as they are */
-  constructor(recover: RecoverSenders | undefined) {
+  constructor(recover: RecoverSenders | undefined, setTimer: FollowerEnvironment['setTimer']) {
     this.#recover = recover
+    this.#setTimer = setTimer
   }
 
   /** The block will be executed later. Blocks may come in any order. */
@@ -184,7 +210,8 @@ class SenderPreparation {
     return Promise.all(
       blocks.map(async (decided) => {
         const own = this.#begun.get(decided.block.header.height)
-        return own === undefined ? decided : { ...decided, senders: await own }
+        const senders = own && (await inTime(own, this.#setTimer))
+        return senders === undefined ? decided : { ...decided, senders }
       }),
     )
   }

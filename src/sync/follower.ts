@@ -1,11 +1,11 @@
 import type { DecidedBlock, DecidedRun } from '../consensus/application.ts'
 import type { ConsensusState } from '../consensus/consensusState.ts'
-import { isQuorum } from '../consensus/quorum.ts'
+import { exceedsThird, isQuorum } from '../consensus/quorum.ts'
 import type { BlockRequest, FetchedBlocks, Misbehaviour, PeerDescription, PeerId } from '../consensus/transport.ts'
-import { equalBytes } from '../primitives/bytes.ts'
+import { bytesKey, equalBytes } from '../primitives/bytes.ts'
 import type { VerifySignature } from '../primitives/ed25519.ts'
 import { SmoothedRate, secondsLeft } from '../telemetry/progress.ts'
-import { BlockSync, type SyncEffect } from './blockSync.ts'
+import { BlockSync, type KnownHeights, type SyncEffect } from './blockSync.ts'
 import type { CommitCheck } from './commitChecks.ts'
 import { LagSearch, PROOF_DISTANCE } from './lagSearch.ts'
 import { SYNC_LIMITS, type SyncLimits } from './syncLimits.ts'
@@ -52,6 +52,8 @@ type Phase = 'idle' | 'waiting' | 'syncing' | 'consensus' | 'stopping' | 'stoppe
 interface KnownPeer {
   readonly base: number
   readonly height: number
+  /** that it has proved to be */
+  readonly validatorAddress: Uint8Array | undefined
 }
 
 const TICK_MS = 100
@@ -71,7 +73,8 @@ const MAX_RETRY_MS = 300_000
  *   not wait, because no block can have been decided without it.
  * - A node leaves consensus only with a proof that it is behind, which no peer can invent (lagSearch.ts): otherwise lying peers could
  *   keep validators from voting.
- * - It returns to consensus when {@link BlockSync.isDone}. Peers that lied are ignored until they connect again.
+ * - It returns to consensus when {@link BlockSync.isDone}: what more than a third of the power claims, or a proof has shown, decides on
+ *   that, where it is known, and not what strangers claim. Peers that lied are ignored until they connect again.
  */
 export class Follower {
   readonly #environment: FollowerEnvironment
@@ -98,6 +101,8 @@ export class Follower {
   #polledMs = Number.NEGATIVE_INFINITY
   #decidedMs: number
   #notBeforeMs = 0
+  /** that the last proof has shown */
+  #provenHeight = 0
   #retryMs = RETRY_MS
 
   constructor(options: FollowerOptions) {
@@ -123,7 +128,8 @@ export class Follower {
     let highestHeight = currentHeight
     // In consensus, the peers' claims are not checked.
     if (this.#phase !== 'consensus') {
-      highestHeight = Math.max(highestHeight, this.#sync?.bestHeight ?? this.#bestClaim())
+      const { agreed } = this.#knownHeights()
+      highestHeight = Math.max(highestHeight, agreed ?? this.#sync?.bestHeight ?? this.#bestClaim())
     }
     return { mode: modes[this.#phase], startingHeight: this.#startingHeight, currentHeight, highestHeight }
   }
@@ -158,9 +164,9 @@ export class Follower {
 
   // What peers do
 
-  peerJoined({ id, base, height }: Pick<PeerDescription, 'id' | 'base' | 'height'>): void {
+  peerJoined({ id, base, height, validatorAddress }: PeerDescription): void {
     this.#liars.delete(id)
-    this.#peers.set(id, { base, height })
+    this.#peers.set(id, { base, height, validatorAddress })
     this.#firstPeerMs ??= this.#environment.nowMs()
     this.#onClaim(id)
   }
@@ -177,7 +183,7 @@ export class Follower {
   peerAt(id: PeerId, height: number): void {
     const peer = this.#peers.get(id)
     if (peer === undefined || height <= peer.height) return
-    this.#peers.set(id, { base: peer.base, height })
+    this.#peers.set(id, { ...peer, height })
     this.#onClaim(id)
   }
 
@@ -189,7 +195,8 @@ export class Follower {
       return
     }
     if (this.#search?.isOpen(id) === true) {
-      if (this.#search.answered(id, answer, this.#state)) this.#leaveConsensus(answer.height)
+      const proven = this.#search.answered(id, answer, this.#state)
+      if (proven !== undefined) this.#leaveConsensus(proven, answer.height)
     } else if (this.#sync !== undefined) this.#carryOut(this.#sync.answered(id, answer, this.#environment.nowMs()))
   }
 
@@ -270,7 +277,8 @@ export class Follower {
     this.#publish()
   }
 
-  #leaveConsensus(peerHeight: number): void {
+  #leaveConsensus(provenHeight: number, peerHeight: number): void {
+    this.#provenHeight = provenHeight
     this.#search = undefined
     this.#phase = 'stopping'
     const { lastHeight } = this.#state
@@ -284,7 +292,7 @@ export class Follower {
     this.#phase = 'syncing'
     this.#startingHeight = this.#state.lastHeight
     this.#progress = new SyncProgress(this.#state.lastHeight, nowMs)
-    const sync = new BlockSync(this.#state, this.#limits, nowMs, () => ++this.#lastId)
+    const sync = new BlockSync(this.#state, this.#limits, nowMs, () => ++this.#lastId, this.#provenHeight)
     this.#sync = sync
     this.#environment.log('info', 'syncing blocks', { height: this.#state.lastHeight, best: this.#bestClaim() })
     for (const [id, { base, height }] of this.#peers) {
@@ -296,13 +304,14 @@ export class Follower {
 
   #endSync(nowMs: number): void {
     const sync = this.#sync
-    if (sync === undefined || this.#isDraining || !sync.isDone(nowMs)) return
+    const known = this.#knownHeights()
+    if (sync === undefined || this.#isDraining || !sync.isDone(nowMs, known)) return
     const blocks = this.#state.lastHeight - this.#startingHeight
     this.#retryMs = blocks > 0 ? RETRY_MS : Math.min(this.#retryMs * 2, MAX_RETRY_MS)
     this.#notBeforeMs = nowMs + this.#retryMs
     const fields = { height: this.#state.lastHeight, blocks, ...this.#progress?.total(this.#state.lastHeight, nowMs) }
-    if (sync.isStalled(nowMs)) {
-      this.#environment.log('warn', 'no peer serves a next block: sync ends', {
+    if (sync.isStalled(nowMs, known.isValidator)) {
+      this.#environment.log('warn', 'no peer serves a next block in time: sync ends', {
         ...fields,
         claimed: sync.bestHeight,
         ...sync.countPeers(),
@@ -350,6 +359,30 @@ export class Follower {
 
   // Peers' heights
 
+  /** What weighs more than a stranger's claim: see {@link KnownHeights}. */
+  #knownHeights(): KnownHeights {
+    const { validators } = this.#state
+    const { ownAddress } = this.#options
+    const isOwn = (address: Uint8Array) => ownAddress !== undefined && equalBytes(address, ownAddress)
+    if (!validators.validators.some(({ address }) => isOwn(address))) return { isValidator: false, agreed: undefined }
+    const heights = new Map<string, number>()
+    for (const { validatorAddress, height } of this.#peers.values()) {
+      if (validatorAddress === undefined || isOwn(validatorAddress)) continue
+      const key = bytesKey(validatorAddress)
+      heights.set(key, Math.max(heights.get(key) ?? 0, height))
+    }
+    const claims = validators.validators.flatMap(({ address, power }) => {
+      const height = heights.get(bytesKey(address))
+      return height === undefined ? [] : [{ height, power }]
+    })
+    let power = 0n
+    for (const claim of claims.sort((a, b) => b.height - a.height)) {
+      power += claim.power
+      if (exceedsThird(power, validators)) return { isValidator: true, agreed: claim.height }
+    }
+    return { isValidator: true, agreed: undefined }
+  }
+
   #bestClaim(): number {
     let best = 0
     for (const [id, { height }] of this.#peers) if (!this.#liars.has(id)) best = Math.max(best, height)
@@ -383,7 +416,7 @@ export class Follower {
   #onPoll(id: PeerId, { base, height }: FetchedBlocks): void {
     const known = this.#peers.get(id)
     if (known === undefined) return
-    this.#peers.set(id, { base, height: Math.max(height, known.height) })
+    this.#peers.set(id, { ...known, base, height: Math.max(height, known.height) })
     this.#onClaim(id)
   }
 

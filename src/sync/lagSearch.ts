@@ -65,15 +65,12 @@ export class LagSearch {
     return [...this.#open.values()]
   }
 
-  /** @returns whether the answer proves that the network is ahead of `state` */
-  answered(id: number, answer: FetchedBlocks, state: ConsensusState): boolean {
+  /** @returns the height above that of `state` which the answer proves that the network has reached; undefined: it proves nothing */
+  answered(id: number, answer: FetchedBlocks, state: ConsensusState): number | undefined {
     const request = this.#open.get(id)
     this.#open.delete(id)
-    return (
-      request !== undefined &&
-      request.height > state.lastHeight &&
-      isLagProof(state, request.height, answer, this.#verify)
-    )
+    if (request === undefined || request.height <= state.lastHeight) return undefined
+    return isLagProof(state, request.height, answer, this.#verify) ? request.height : undefined
   }
 
   /** @returns the peer that did not answer; undefined: the request is not of this search */

@@ -19,8 +19,10 @@ export interface SyncLimits {
   /** first and longest pause of a peer after a failed request */
   readonly pauseMs: number
   readonly maxPauseMs: number
-  /** the sync ends when it gets no block in this time, whatever heights peers claim */
+  /** the sync ends when peers hold it up for this time, whatever heights they claim (see `BlockSync.isStalled`) */
   readonly stallMs: number
+  /** the same for a validator, without which the others may be too few */
+  readonly validatorStallMs: number
 }
 
 export const SYNC_LIMITS: SyncLimits = {
@@ -35,4 +37,5 @@ export const SYNC_LIMITS: SyncLimits = {
   pauseMs: 1_000,
   maxPauseMs: 60_000,
   stallMs: 30_000,
+  validatorStallMs: 10_000,
 }

@@ -39,6 +39,10 @@ export interface SyncPeer {
 
 const MAX_STRIKES = 16
 
+/** An answer is slow that took this long, and this many times as long for each block as the fastest other peer takes. */
+const SLOW_MS = 2_000
+const SLOW_FACTOR = 8
+
 /** The peers that serve blocks: which may be asked for a height, and which will probably answer first. */
 export class SyncPeers {
   readonly #limits: SyncLimits
@@ -87,7 +91,7 @@ export class SyncPeers {
     this.#peers.delete(id)
   }
 
-  /** Whether the height that the peer claims is believed. */
+  /** Whether the height that the peer claims is believed: not after requests in a row that ran out, or were answered slowly. */
   isBelieved(peer: SyncPeer): boolean {
     return peer.failures < this.#limits.failures
   }
@@ -101,14 +105,18 @@ export class SyncPeers {
     return best
   }
 
-  /** The peer that will probably answer a request for `height` first; undefined when no peer may be asked now. */
-  choose(height: number, nowMs: number, except?: ReadonlySet<PeerId>): SyncPeer | undefined {
+  /**
+   * The peer that will probably answer a request for `height` first; undefined when no peer may be asked now.
+   * @param isKnown only one that has delivered blocks
+   */
+  choose(height: number, nowMs: number, except?: ReadonlySet<PeerId>, isKnown = false): SyncPeer | undefined {
     let best: SyncPeer | undefined
     let bestScore = Number.POSITIVE_INFINITY
-    const unknown = this.#fastest()
+    const unknown = this.#fastest() ?? 1
     for (const peer of this.#peers.values()) {
       if (peer.base > height || peer.height < height || peer.pausedUntilMs > nowMs) continue
       if (peer.requests.size >= peer.window || except?.has(peer.id) === true) continue
+      if (isKnown && !this.#isKnown(peer)) continue
       let waiting = 1
       for (const { count } of peer.requests.values()) waiting += count
       const score = waiting * (peer.blockMs ?? unknown)
@@ -120,21 +128,41 @@ export class SyncPeers {
     return best
   }
 
-  /** Milliseconds per block of the fastest peer; a new peer is assumed to be as fast. */
-  #fastest(): number {
-    let fastest = Number.POSITIVE_INFINITY
-    for (const { blockMs } of this.#peers.values()) if (blockMs !== undefined) fastest = Math.min(fastest, blockMs)
-    return Number.isFinite(fastest) ? fastest : 1
+  #isKnown(peer: SyncPeer): boolean {
+    return peer.delivered > 0 && this.isBelieved(peer)
   }
 
+  /** Whether there is a peer that has delivered blocks, and is believed. */
+  hasKnown(): boolean {
+    for (const peer of this.#peers.values()) if (this.#isKnown(peer)) return true
+    return false
+  }
+
+  /** Milliseconds per block of the fastest peer; a new peer is assumed to be as fast. */
+  #fastest(except?: SyncPeer): number | undefined {
+    let fastest: number | undefined
+    for (const peer of this.#peers.values()) {
+      if (peer === except || peer.blockMs === undefined) continue
+      fastest = Math.min(fastest ?? peer.blockMs, peer.blockMs)
+    }
+    return fastest
+  }
+
+  /** The peer has answered. An answer that is slow beside those of others counts as a failure all the same, though no honest one. */
   succeeded(peer: SyncPeer, request: OpenRequest, blocks: number, nowMs: number): void {
     const elapsedMs = nowMs - request.sentMs
+    const measured = Math.max(elapsedMs, 1) / Math.max(blocks, 1)
+    const fastest = this.#fastest(peer)
+    peer.blockMs = peer.blockMs === undefined ? measured : (peer.blockMs * 3 + measured) / 4
+    if (fastest !== undefined && elapsedMs >= SLOW_MS && measured > SLOW_FACTOR * fastest) {
+      peer.failures++
+      this.pause(peer, nowMs)
+      return
+    }
     peer.failures = 0
     if (!request.hedged) peer.strikes = 0
     peer.window = Math.min(peer.window + 1, this.#limits.peerRequests)
     peer.batch = Math.min(peer.batch * 2, this.#limits.requestBlocks)
-    const measured = Math.max(elapsedMs, 1) / Math.max(blocks, 1)
-    peer.blockMs = peer.blockMs === undefined ? measured : (peer.blockMs * 3 + measured) / 4
   }
 
   /** The peer did not answer in time. */

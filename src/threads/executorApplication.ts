@@ -41,11 +41,12 @@ export function executorApplication(executor: Remote<ApplicationService>): Appli
       return { ...proposed, txs }
     },
     checkEvidence: (evidence) => executor.checkEvidence(evidence),
-    processProposal: (block) => {
+    processProposal: (block, budgetMs) => {
+      const packed = packBlockWithoutTransactions(block)
       const number = numberOf(block.txs)
-      if (number !== undefined) return executor.processProposal(packBlockWithoutTransactions(block), number, undefined)
+      if (number !== undefined) return executor.processProposal(packed, budgetMs, number, undefined)
       numbers.set(block.txs, ++lastNumber)
-      return executor.processProposal(packBlockWithoutTransactions(block), lastNumber, packBytes(block.txs))
+      return executor.processProposal(packed, budgetMs, lastNumber, packBytes(block.txs))
     },
     finalizeBlock: (decided) => {
       const { block } = decided
@@ -114,10 +115,15 @@ export function applicationService(application: Application) {
       keep(number, txs)
       return { ...proposed, packed: packBytes(txs) }
     },
-    processProposal: (block: BlockWithoutTransactions, number: number, packed: PackedBytes | undefined) => {
+    processProposal: (
+      block: BlockWithoutTransactions,
+      budgetMs: number | undefined,
+      number: number,
+      packed: PackedBytes | undefined,
+    ) => {
       const txs = listOf(number, packed)
       keep(number, txs)
-      return application.processProposal({ ...decodeBlock(block), txs })
+      return application.processProposal({ ...decodeBlock(block), txs }, budgetMs)
     },
     finalizeBlock: (
       { seenCommit, ...rest }: PackedDecision,

@@ -27,9 +27,9 @@ export function traceApplication(application: Application, tracer: Tracer): Appl
       record('block.build', startMs, request.height, built?.txs ?? [], { 'coind.built': built !== undefined })
       return built
     },
-    processProposal: async (block) => {
+    processProposal: async (block, budgetMs) => {
       const startMs = epochMs()
-      const verdict = await application.processProposal(block)
+      const verdict = await application.processProposal(block, budgetMs)
       const attributes = { 'coind.accepted': verdict?.accepted ?? false }
       record('block.check', startMs, block.header.height, block.txs, attributes)
       return verdict

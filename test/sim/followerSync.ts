@@ -45,9 +45,9 @@ export class FollowerSync {
   }
 
   joined(peer: number): void {
-    const { id, application, byzantine } = this.#node.simulation.nodes[peer]!
+    const { id, key, application, byzantine } = this.#node.simulation.nodes[peer]!
     const height = byzantine?.claims?.(application.height) ?? application.height
-    this.#follower.peerJoined({ id, base: 1, height })
+    this.#follower.peerJoined({ id, base: 1, height, validatorAddress: key?.address })
   }
 
   left(peer: number): void {

@@ -45,6 +45,7 @@ function livingEnvironment(process: SimProcess): ConsensusEnvironment {
     fetchDecided: (from, height) => fetchDecided(process, from, height),
     punish: (peer, what, reason) => simulation.punished(node, peer, what, reason),
     onRoundBegan: () => undefined,
+    onRefused: () => undefined,
     build: (request, round) => {
       const data = application.prepareProposal(request)
       answer(work.buildMs, (engine) => engine.built(request.height, round, data))

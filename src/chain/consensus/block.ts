@@ -163,6 +163,11 @@ export function decodeBlock(bytes: Uint8Array): ConsensusBlock {
   return decodeMessage(BLOCK_CODEC, bytes)
 }
 
+/** The header in the bytes of a block that was checked before, for less work than the whole block. @throws ConsensusDecodingError */
+export function decodeBlockHeader(bytes: Uint8Array): ConsensusHeader {
+  return decodeCheckedMessage(BLOCK_HEADER_CODEC, bytes)
+}
+
 /** See {@link decodeCheckedMessage}. */
 export function decodeCheckedBlock(bytes: Uint8Array): ConsensusBlock {
   return decodeCheckedMessage(BLOCK_CODEC, bytes)
@@ -191,6 +196,12 @@ const BLOCK_CODEC: MessageCodec<ConsensusBlock> = {
     evidence: fields.message(3, (list) => list.repeatedMessage(1, EVIDENCE_CODEC.read)),
     lastCommit: fields.message(LAST_COMMIT, COMMIT_CODEC.read),
   }),
+}
+
+const BLOCK_HEADER_CODEC: MessageCodec<ConsensusHeader> = {
+  name: 'header in a block',
+  write: (writer, header) => writer.message(1, HEADER_CODEC.write, header),
+  read: (fields) => fields.message(1, HEADER_CODEC.read),
 }
 
 function writeData(writer: ProtobufWriter, txs: readonly Uint8Array[]): void {

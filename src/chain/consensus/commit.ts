@@ -169,6 +169,21 @@ export function commitVote({ height, round, blockId, signatures }: Commit, index
   }
 }
 
+/**
+ * Pairs of precommits in two commits for the same block that contradict each other: one for the block, one for nil. Both were signed by
+ * one validator in one round.
+ */
+export function contradictions(a: Commit, b: Commit): readonly (readonly [Vote, Vote])[] {
+  if (a.height !== b.height || a.round !== b.round || !equalBlockId(a.blockId, b.blockId)) return []
+  const pairs: [Vote, Vote][] = []
+  for (const [index, { flag }] of a.signatures.entries()) {
+    if (flag === b.signatures[index]?.flag) continue
+    const [first, second] = [commitVote(a, index), b.signatures[index] && commitVote(b, index)]
+    if (first !== undefined && second !== undefined) pairs.push([first, second])
+  }
+  return pairs
+}
+
 /** The form in which a commit holds a precommit, for the decided block or nil. */
 export function commitSigOf({ blockId, validatorAddress, timestampMs, signature }: Vote): CommitSig {
   const flag = isNilBlockId(blockId) ? BLOCK_ID_FLAGS.nil : BLOCK_ID_FLAGS.commit

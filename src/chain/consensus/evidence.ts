@@ -94,6 +94,9 @@ export function evidenceHash(evidence: readonly Evidence[]): Hash {
   return merkleRoot(evidence.map(encodeEvidence))
 }
 
+/** The most pieces of evidence that a block reports: a check of each verifies two signatures and reads an old block's time. */
+export const MAX_BLOCK_EVIDENCE = 4
+
 /** Bytes that these items take in a block; the consensus parameters limit them (CometBFT types/evidence.go, ByteSize). */
 export function evidenceSize(evidence: readonly Evidence[]): number {
   return evidence.reduce((sum, item) => sum + encodedTxSize(encodeMessage(EVIDENCE_CODEC, item).length), 0)

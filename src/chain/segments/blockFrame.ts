@@ -179,6 +179,26 @@ export function decodeFrame(
   return blocks
 }
 
+/**
+ * The times of a frame's blocks (header.time in milliseconds), by their order: undefined for one without a consensus block. They have
+ * columns of their own, so no block is rebuilt.
+ * @throws ColumnError when the bytes are no such frame
+ */
+export function decodeFrameTimes(
+  bytes: Uint8Array,
+  count: number,
+  dictionary: Uint8Array,
+): readonly (number | undefined)[] {
+  if (count > FRAME_BLOCKS) throw new ColumnError(`a frame of ${count} blocks`)
+  const reader = new ColumnReader(LAYOUT, bytes, dictionary)
+  const times: (number | undefined)[] = []
+  for (let i = 0; i < count; i++) {
+    const hasBlock = reader.number(at.hasBlock, undefined, 1) === 1
+    times.push(hasBlock ? reader.number(at.time, undefined, times.at(-1) ?? 0) : undefined)
+  }
+  return times
+}
+
 /** What a block says about the one after it. */
 interface Previous {
   readonly ethereum: EthereumHeader

@@ -6,6 +6,7 @@ import { damagedFile, damagedIn } from '../../storage/damage.ts'
 import { DatabaseError, type DatabaseReader, type KeyReader } from '../../storage/database.ts'
 import {
   createSegmentFile,
+  type FramePlace,
   frameOf,
   readFrame,
   readSegmentIndex,
@@ -18,7 +19,7 @@ import {
 } from '../../storage/segmentFile.ts'
 import { encodeCommit } from '../consensus/commit.ts'
 import type { Commit } from '../consensus/types.ts'
-import { decodeFrame, encodeFrame, FRAME_BLOCKS, type StoredBlock } from './blockFrame.ts'
+import { decodeFrame, decodeFrameTimes, encodeFrame, FRAME_BLOCKS, type StoredBlock } from './blockFrame.ts'
 import { ColumnError, NO_DICTIONARY } from './columns.ts'
 
 /*
@@ -257,11 +258,43 @@ export class BlockUnavailable extends Error {
  * @throws DatabaseError when the segment is damaged; BlockUnavailable when the database does not list it any more
  */
 export function readFromSegment(
-  db: Pick<DatabaseReader, 'location' | 'get' | 'newest' | 'onDamage'>,
+  db: SegmentDatabase,
   cache: SegmentCache,
   height: number,
   beforeDecoding?: (height: number) => void,
 ): StoredBlock | undefined {
+  return fromSegment(db, cache, height, beforeDecoding, (index) => readFromIndex(index, cache, height, beforeDecoding))
+}
+
+/**
+ * header.time of a block in its segment, in milliseconds; undefined when no segment has it. For far less work than the block.
+ * @param beforeDecoding see {@link readFromSegment}
+ * @throws what that throws
+ */
+export function readTimeFromSegment(
+  db: SegmentDatabase,
+  cache: SegmentCache,
+  height: number,
+  beforeDecoding?: (height: number) => void,
+): number | undefined {
+  return fromSegment(db, cache, height, beforeDecoding, (index) => {
+    const frame = requireFrame(index, height)
+    beforeDecoding?.(height)
+    const bytes = readFrame(index, frame)
+    const times = wholeFrame(index, frame, () => decodeFrameTimes(bytes, frame.count, index.dictionary))
+    return times[height - frame.first]
+  })
+}
+
+type SegmentDatabase = Pick<DatabaseReader, 'location' | 'get' | 'newest' | 'onDamage'>
+
+function fromSegment<T>(
+  db: SegmentDatabase,
+  cache: SegmentCache,
+  height: number,
+  beforeDecoding: ((height: number) => void) | undefined,
+  read: (index: SegmentIndex) => T,
+): T | undefined {
   const segment = findSegment(db, height)
   if (segment === undefined) return undefined
   const path = segmentPath(db.location, segment)
@@ -271,7 +304,7 @@ export function readFromSegment(
       return readSegmentIndex(path)
     })
     checkListed(index, segment)
-    return readFromIndex(index, cache, height, beforeDecoding)
+    return read(index)
   } catch (error) {
     if (!(error instanceof DatabaseError && error.code === 'corrupt')) throw error
     // A file that is in no list any more may be removed, while snapshots still have it in their list.
@@ -289,21 +322,30 @@ export function readFromIndex(
   height: number,
   beforeDecoding?: (height: number) => void,
 ): StoredBlock {
-  const { path, dictionary } = index
-  const frame = frameOf(index, height)
-  if (frame === undefined) throw damagedFile(path, undefined, `it does not have block ${height}`)
-  const { first, count, offset } = frame
-  const blocks = remember(frames, mostFrames, `${path} ${first}`, () => {
+  const frame = requireFrame(index, height)
+  const { first, count } = frame
+  const blocks = remember(frames, mostFrames, `${index.path} ${first}`, () => {
     beforeDecoding?.(height)
     const bytes = readFrame(index, frame)
-    try {
-      return decodeFrame(bytes, first, count, dictionary)
-    } catch (error) {
-      if (!(error instanceof ColumnError)) throw error
-      throw damagedFile(path, offset, `a frame cannot be decoded: ${error.message}`, error)
-    }
+    return wholeFrame(index, frame, () => decodeFrame(bytes, first, count, index.dictionary))
   })
   return blocks[height - first]!
+}
+
+function requireFrame(index: SegmentIndex, height: number): FramePlace {
+  const frame = frameOf(index, height)
+  if (frame === undefined) throw damagedFile(index.path, undefined, `it does not have block ${height}`)
+  return frame
+}
+
+/** @throws DatabaseError when the frame cannot be decoded */
+function wholeFrame<T>({ path }: SegmentIndex, { offset }: FramePlace, decode: () => T): T {
+  try {
+    return decode()
+  } catch (error) {
+    if (!(error instanceof ColumnError)) throw error
+    throw damagedFile(path, offset, `a frame cannot be decoded: ${error.message}`, error)
+  }
 }
 
 /** The value under a key; at most `most` are kept, of which the oldest goes first. */

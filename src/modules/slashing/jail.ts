@@ -2,6 +2,7 @@ import type { NativeEvent } from '../../chain/entries.ts'
 import { type Address, BECH32_CONSENSUS, toBech32 } from '../../primitives/address.ts'
 import { bytesKey, equalBytes } from '../../primitives/bytes.ts'
 import { truncate } from '../../primitives/decimal.ts'
+import type { NativeStore } from '../../state/world.ts'
 import { type CommitVote, event, type LastCommitInfo, type ModuleContext } from '../context.ts'
 import type { SdkError } from '../sdkError.ts'
 import { getDelegation } from '../staking/delegations.ts'
@@ -9,7 +10,14 @@ import { stakingError } from '../staking/errors.ts'
 import { formerHolderOf } from '../staking/keyRotation.ts'
 import { tokensFromShares } from '../staking/shares.ts'
 import { type Infraction, slash } from '../staking/slash.ts'
-import { consensusAddressOf, getValidator, getValidatorByConsensus, jail, unjail } from '../staking/validators.ts'
+import {
+  consensusAddressOf,
+  getValidator,
+  getValidatorByConsensus,
+  jail,
+  unjail,
+  type Validator,
+} from '../staking/validators.ts'
 import { slashingError } from './errors.ts'
 import { maxMissed, SLASHING_PARAMS } from './params.ts'
 import {
@@ -20,6 +28,7 @@ import {
   missedCount,
   missingValidators,
   putSigningRecord,
+  type SigningRecord,
   windowIndex,
 } from './signingInfo.ts'
 
@@ -99,13 +108,9 @@ export function punishDoubleSign(
 ): void {
   const { world } = context
   const { native } = world
-  const validator = getValidatorByConsensus(native, signer) ?? formerHolderOf(native, signer)
-  if (validator === undefined || validator.status === 'unbonded') return
-  const consensusAddress = consensusAddressOf(validator)
-  const record = getSigningRecord(native, consensusAddress)
-  if (record === undefined) throw new Error('a validator that signed has no signing info')
-  if (record.tombstoned) return
-
+  const found = punishable(native, signer)
+  if (found === undefined) return
+  const { validator, consensusAddress, record } = found
   const { slashFractionDoubleSign: fraction } = SLASHING_PARAMS.get(native)
   const burnt = slash(context, { consensusAddress, power, height: height - VOTE_POWER_DELAY, fraction })
   const address = toBech32(consensusAddress, BECH32_CONSENSUS)
@@ -117,6 +122,23 @@ export function punishDoubleSign(
   const tombstone = { ...record, jailedUntil: DOUBLE_SIGN_JAIL_END, tombstoned: true }
   putSigningRecord(native, consensusAddress, tombstone)
   if (!equalBytes(signer, consensusAddress)) putSigningRecord(native, signer, tombstone)
+}
+
+/** A validator that can be punished for two votes. */
+interface Punishable {
+  readonly validator: Validator
+  /** of its present key */
+  readonly consensusAddress: Uint8Array
+  readonly record: SigningRecord
+}
+
+/** The validator that {@link punishDoubleSign} would punish for votes of this key; undefined when it would do nothing. */
+export function punishable(native: Pick<NativeStore, 'get'>, signer: Uint8Array): Punishable | undefined {
+  const validator = getValidatorByConsensus(native, signer) ?? formerHolderOf(native, signer)
+  if (validator === undefined || validator.status === 'unbonded') return undefined
+  const consensusAddress = consensusAddressOf(validator)
+  const record = getSigningRecord(native, consensusAddress)
+  return record === undefined || record.tombstoned ? undefined : { validator, consensusAddress, record }
 }
 
 /**

@@ -29,7 +29,7 @@ const SigningRecord = defineMessage('coind.slashing.SigningRecord', {
   jailedUntil: timestamp(2),
   tombstoned: bool(3),
 })
-type SigningRecord = ValueOf<typeof SigningRecord>
+export type SigningRecord = ValueOf<typeof SigningRecord>
 
 export function getSigningRecord(
   native: Pick<NativeStore, 'get'>,

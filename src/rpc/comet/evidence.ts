@@ -134,6 +134,8 @@ function reasonAgainst({ voteA: { height } }: Evidence, found: EvidenceVerdict):
       return undefined
     case 'expired':
       return `evidence from height ${height} is too old`
+    case 'unpunishable':
+      return 'the validator is tombstoned, unbonded or gone: nothing is left to punish'
     case 'early':
       return `don't have header #${height}`
     case 'invalid':

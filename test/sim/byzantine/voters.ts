@@ -30,8 +30,8 @@ export function slow(mostMs: number): Byzantine {
   }
 }
 
-/** Votes for two values: every peer gets one of them, some both. */
-export function equivocatingVoter(types: readonly number[] = [PREVOTE, PRECOMMIT]): Byzantine {
+/** Votes for two values: every peer gets one of them, some both; none gets both of one that is `isCautious`. */
+export function equivocatingVoter(types: readonly number[] = [PREVOTE, PRECOMMIT], isCautious = false): Byzantine {
   return {
     name: 'equivocatingVoter',
     send(node, to, message) {
@@ -46,7 +46,8 @@ export function equivocatingVoter(types: readonly number[] = [PREVOTE, PRECOMMIT
       const rest = to.filter((peer) => peer % 2 === 1)
       node.transmit(half, message)
       node.transmit(rest, { kind: 'vote', vote: other })
-      // A peer that gets both has the proof. A cautious equivocator would avoid that, but relays deliver both anyway.
+      if (isCautious) return
+      // A peer that gets both has the proof.
       if (node.random.oneIn(2)) node.transmit(to, { kind: 'vote', vote: other })
       if (node.random.oneIn(2)) node.transmit(rest, message)
     },

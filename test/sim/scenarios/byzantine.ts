@@ -113,6 +113,19 @@ export const byzantineScenarios: readonly Scenario[] = [
       }
     },
   })),
+  ...[PREVOTE, 2].map((type) => ({
+    number: 8,
+    name: `votes twice (${type}), but sends no node both votes: one evidence on chain all the same`,
+    run: () => {
+      for (const validators of [4, 7]) {
+        const strategy = one(equivocatingVoter([type], true))
+        const simulation = world({ validators, byzantine: strategy, jails: true })
+        expectHeight(simulation, 16, 60_000)
+        expect(simulation.equivocations.length).toBeGreaterThan(0)
+        for (const { application } of simulation.honest) expect(application.offences.size).toBe(1)
+      }
+    },
+  })),
   {
     number: 9,
     name: 'all who saw the votes crash before the height is decided: the evidence is found all the same',

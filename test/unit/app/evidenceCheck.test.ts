@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { verifyEvidence } from '../../../src/app/evidenceCheck.ts'
+import { checkBlockEvidence, chooseEvidence, KnownEvidence, verifyEvidence } from '../../../src/app/evidenceCheck.ts'
 import { type ConsensusBlock, dataHash } from '../../../src/chain/consensus/block.ts'
 import {
   blockIdKey,
@@ -12,9 +12,12 @@ import { writeOldestBlocks } from '../../../src/chain/store.ts'
 import type { EvidenceVerdict } from '../../../src/consensus/application.ts'
 import { advanceState, type ConsensusState, makeBlock } from '../../../src/consensus/consensusState.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
+import { Journal } from '../../../src/state/journal.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
 import { Database } from '../../../src/storage/database.ts'
+import { makePunishable } from '../modules/slashing/makePunishable.ts'
 import { setPower } from '../modules/staking/setPower.ts'
+import { MemoryStateReader } from '../state/memoryReader.ts'
 import { GENESIS_TIME_MS } from './testChain.ts'
 import {
   blockTimeMs,
@@ -84,6 +87,7 @@ describe('verdict on evidence', () => {
     ],
     ['of a far block', () => ({ ...good(), ...atHeight(good(), 10 ** 9) }), { verdict: 'early' }],
     ['that a block has reported', () => made(10, 1), { verdict: 'committed' }],
+    ['of another height against a validator that is tombstoned', () => made(9, 1), { verdict: 'unpunishable' }],
     [
       'other votes of that validator and height',
       () => made(10, 1, { round: 2, names: ['x', 'y'] }),
@@ -177,11 +181,11 @@ describe('evidence in a block', () => {
       () => [equivocation(CHAIN_ID, states[HEIGHTS]!.validators, { height: HEIGHTS + 1, index: 0 })],
       /evidence 0 is early/,
     ],
-    ['is there twice', () => [good(), good()], /evidence 1 is there twice/],
+    ['is there twice', () => [good(), good()], /evidence 1 is of a validator named before/],
     [
-      'is of a validator and height that is there already',
-      () => [good(), made(9, 0, { round: 5 })],
-      /evidence 1 is there twice/,
+      'is of a validator that is there already',
+      () => [good(), made(8, 0)],
+      /evidence 1 is of a validator named before/,
     ],
   ])('that %s makes a proposal invalid, and halts a node that is told it was decided', async (_, make, reason) => {
     const block = await blockWith(make())
@@ -195,7 +199,7 @@ describe('evidence in a block', () => {
     expect((await application.info()).height).toBe(HEIGHTS)
   })
 
-  it('is chosen by a proposer in order, without what is not valid, as far as it fits', async () => {
+  it('is chosen by a proposer in order, one piece for a validator, without what is not valid, as far as it fits', async () => {
     const state = states.at(-1)!
     const pending = [
       made(4, 0),
@@ -204,10 +208,12 @@ describe('evidence in a block', () => {
       made(9, 0, { round: 1 }),
       withSignature('voteA'),
       made(7, 1),
+      made(7, 2),
       made(10, 1),
     ]
     const { block } = await proposeBlock(node, state, { evidence: pending })
-    const chosen = [pending[1], pending[2], pending[5]] as Evidence[]
+    // Validator 1 is tombstoned.
+    const chosen = [pending[1], pending[6]] as Evidence[]
     expect(block.evidence).toEqual(chosen)
     expect(block.header.evidenceHash).toEqual(evidenceHash(chosen))
     expect(await node.executor.application.processProposal(block)).toEqual({ accepted: true })
@@ -304,51 +310,80 @@ describe('evidence of a block below the base of the chain', () => {
   })
 })
 
-describe('what a sender of evidence makes a node do', () => {
-  it('no old block is read for votes that no validator of their height has signed, however old they are', () => {
-    const read: number[] = []
-    const from = {
-      chain: { chainId: CHAIN_ID, genesisTimeMs: GENESIS_TIME_MS, evidence: { ...MAX_AGE, maxBytes: 1 << 20 } },
-      head: { height: HEIGHTS, timeMs: blockTimeMs(HEIGHTS) },
-      reader: {
-        base: 0,
-        consensusBlock: (height: number) => {
-          read.push(height)
-          return { header: { timeMs: blockTimeMs(height) } } as ConsensusBlock
-        },
-        validatorSetAt: validatorsAt,
+describe('the work for evidence', () => {
+  /** A chain that counts what is read; the validator of `index` can be punished unless it is in `tombstoned`. */
+  function countedChain(base = 0) {
+    const reads = { sets: 0, times: [] as number[] }
+    const native = new Journal(new MemoryStateReader()).native
+    for (let index = 0; index < 4; index++) makePunishable(native, validatorsAt(9).validators[index]!)
+    const reader = {
+      base,
+      blockTimeMs: (height: number) => {
+        reads.times.push(height)
+        return height < base ? undefined : blockTimeMs(height)
       },
-      native: { get: () => undefined },
+      validatorSetAt: (height: number) => {
+        reads.sets++
+        return height < base ? undefined : validatorsAt(height)
+      },
     }
-    for (let height = 2; height <= HEIGHTS; height++) {
+    const chain = { chainId: CHAIN_ID, genesisTimeMs: GENESIS_TIME_MS, evidence: { ...MAX_AGE, maxBytes: 1 << 20 } }
+    const head = { height: HEIGHTS, timeMs: blockTimeMs(HEIGHTS) }
+    return { from: { chain, head, reader, native, known: new KnownEvidence() }, reads }
+  }
+
+  it('ends before a block is read for votes that no validator has signed, and before anything for what has expired', () => {
+    const { from, reads } = countedChain()
+    for (let height = 5; height <= HEIGHTS; height++) {
       const evidence = made(height, 1)
       const forged = { ...evidence, voteB: { ...evidence.voteB, signature: new Uint8Array(64).fill(7) } }
       expect(verifyEvidence(forged, from)).toEqual(invalid(/signature is wrong/))
     }
-    expect(read).toEqual([])
+    expect(reads.times).toEqual([])
+    reads.sets = 0
     expect(verifyEvidence(made(4, 1), from)).toEqual({ verdict: 'expired' })
-    expect(read).toEqual([4])
+    expect(reads).toEqual({ sets: 0, times: [] })
   })
-})
 
-describe('evidence of a block that is not kept', () => {
-  const head = { height: 20, timeMs: blockTimeMs(20) }
-  const chain = { chainId: CHAIN_ID, genesisTimeMs: GENESIS_TIME_MS, evidence: { ...MAX_AGE, maxBytes: 1 << 20 } }
-  const dropped = (base: number) => ({
-    base,
-    consensusBlock: (height: number) =>
-      height < base ? undefined : ({ header: { timeMs: blockTimeMs(height) } } as ConsensusBlock),
-    validatorSetAt: () => undefined,
+  it('is some records for a validator that cannot be punished: tombstoned, unbonded or unknown', () => {
+    const { from, reads } = countedChain()
+    makePunishable(from.native, validatorsAt(9).validators[0]!, { tombstoned: true })
+    makePunishable(from.native, validatorsAt(9).validators[1]!, { status: 'unbonded' })
+    for (const index of [0, 1]) expect(verifyEvidence(made(9, index), from)).toEqual({ verdict: 'unpunishable' })
+    const stranger = { ...good(), voteA: { ...good().voteA, validatorAddress: new Uint8Array(20).fill(9) } }
+    expect(verifyEvidence(stranger, from)).toEqual({ verdict: 'unpunishable' })
+    expect(reads).toEqual({ sets: 0, times: [] })
   })
-  const verdictOf = (height: number, base: number) =>
-    verifyEvidence(made(height, 0), { chain, head, reader: dropped(base), native: { get: () => undefined } }).verdict
 
-  it('is expired when even the oldest block that is kept is too old, and otherwise nobody can say', () => {
-    // Of 400 ms: block 12 is 3,200 ms old, block 13 2,800 ms.
-    expect(verdictOf(9, 12)).toBe('expired')
-    expect(verdictOf(9, 13)).toBe('early')
-    expect(verdictOf(12, 12)).toBe('expired')
-    expect(verdictOf(12, 13)).toBe('early')
+  it('is done once for a piece, however often it is proposed', () => {
+    const { from, reads } = countedChain()
+    for (let round = 0; round < 10; round++) expect(checkBlockEvidence([good()], from, false)).toBeUndefined()
+    expect(reads).toEqual({ sets: 1, times: [9] })
+    expect(verifyEvidence({ ...good(), timestampMs: blockTimeMs(9) + 1 }, from)).toEqual(invalid(/time is not that/))
+    // What was wrong is not remembered.
+    expect(verifyEvidence({ ...good(), timestampMs: blockTimeMs(9) + 1 }, from)).toEqual(invalid(/time is not that/))
+  })
+
+  it('is bounded in a block: few pieces, one for a validator', () => {
+    const { from, reads } = countedChain()
+    const pieces = [6, 7, 8, 9, 10].flatMap((height) => [1, 2, 3].map((index) => made(height, index)))
+    expect(checkBlockEvidence(pieces, from, false)).toMatch(/there are 15 pieces of evidence, at most 4 may be/)
+    expect(reads).toEqual({ sets: 0, times: [] })
+    expect(chooseEvidence(pieces, from)).toEqual(pieces.slice(0, 3))
+    expect(checkBlockEvidence(pieces.slice(0, 3), from, false)).toBeUndefined()
+    expect(checkBlockEvidence([pieces[0]!, pieces[3]!], from, false)).toMatch(
+      /evidence 1 is of a validator named before/,
+    )
+  })
+
+  it('is none for a block below the base but the time of the base', () => {
+    // Of 400 ms: block 4 is 3,200 ms old and 8 blocks below the head, block 5 2,800 ms.
+    const { from, reads } = countedChain(5)
+    const below = { ...made(4, 0), timestampMs: blockTimeMs(12) }
+    expect(verifyEvidence(below, from)).toEqual({ verdict: 'early' })
+    expect(reads).toEqual({ sets: 0, times: [5] })
+    expect(checkBlockEvidence([below], from, false)).toBe('evidence 0 is early')
+    expect(checkBlockEvidence([below], from, true)).toBeUndefined()
   })
 })
 

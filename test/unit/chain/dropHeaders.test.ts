@@ -247,7 +247,7 @@ it('nothing goes while anything of the first block after the segment is needed',
   await withCopy(async (database) => {
     // The block after the segment is the 32nd before the head.
     for (const other of [
-      { evidence: { maxAgeBlocks: 32, maxAgeMs: 1 } },
+      { evidence: { maxAgeBlocks: 32, maxAgeMs: 20 * 400 } },
       { evidence: { maxAgeBlocks: 1, maxAgeMs: 32 * 400 } },
       { trustPeriodMs: 32 * 400 },
       { ownBlocks: 32 },

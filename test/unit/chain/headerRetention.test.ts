@@ -29,7 +29,12 @@ describe('headers are needed as long as', () => {
   it.each<[string, Partial<Parameters<typeof headerRules>[0]>, number]>([
     ['evidence about them', {}, 100_000],
     ['evidence, of slow blocks by time', { evidence: { maxAgeBlocks: 10, maxAgeMs: 70_000 * BLOCK_MS } }, 70_000],
-    ['evidence, of fast blocks by height', { evidence: { maxAgeBlocks: 80_000, maxAgeMs: 10 } }, 80_000],
+    ['evidence, of fast blocks by height', { evidence: { maxAgeBlocks: 80_000, maxAgeMs: 50_000 * BLOCK_MS } }, 80_000],
+    [
+      'evidence, of very slow blocks by twice the time',
+      { evidence: { maxAgeBlocks: 1e9, maxAgeMs: 40_000 * BLOCK_MS } },
+      80_000,
+    ],
     ['the trust of light clients', { trustPeriodMs: 200_000 * BLOCK_MS }, 200_000],
     ['the blocks themselves', { blockHistory: 300_000 }, 300_000],
     ['the states of the blocks', { pruning: 400_000 }, 400_000],

@@ -175,3 +175,26 @@ describe('a network under full load', () => {
     for (const { application } of network.nodes) expect(application.budgetMs).toBeGreaterThan(LEAST_MS)
   })
 })
+
+describe('blocks of this node that others did not accept', () => {
+  it('halve the budget, which comes back by an eighth with each that is decided', () => {
+    const budget = new BuildBudget(INTERVAL_MS)
+    for (const [refusals, share] of [
+      [1, 1 / 2],
+      [2, 1 / 4],
+      [3, 1 / 8],
+    ] as const) {
+      budget.refused()
+      expect([budget.refusals, budget.ms]).toEqual([refusals, FIRST_MS * share])
+    }
+    for (let i = 0; i < 10; i++) budget.refused()
+    expect(budget.ms).toBe(FIRST_MS / 64)
+    // Those of others say nothing about it.
+    budget.decided(FOREIGN, 1_000)
+    expect(budget.ms).toBe(FIRST_MS / 64)
+    budget.decided(OWN, 2_000)
+    expect([budget.refusals, budget.ms]).toEqual([0, (FIRST_MS / 64) * (9 / 8)])
+    for (let i = 0; i < 40; i++) budget.decided(OWN, 2_000)
+    expect(budget.ms).toBe(FIRST_MS)
+  })
+})

@@ -53,7 +53,10 @@ export const statuses: fc.Arbitrary<StatusMessage> = fc
       prevotes: bitSets(validators),
       precommits: bitSets(validators),
       pol: fc.option(fc.record({ round: fc.constant(0), prevotes: bitSets(validators) }), { nil: undefined }),
-      lastCommit: fc.option(fc.record({ round, precommits: bitSets(last) }), { nil: undefined }),
+      lastCommit: fc.option(
+        fc.record({ round, precommits: bitSets(last), otherPrevotes: bitSets(last), otherPrecommits: bitSets(last) }),
+        { nil: undefined },
+      ),
       directValidators: bitSets(validators),
     }),
   )

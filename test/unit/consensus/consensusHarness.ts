@@ -202,7 +202,7 @@ function mortal(application: FakeApplication, isAlive: () => boolean): Applicati
     info: () => application.info(),
     prepareProposal: (request, budgetMs) => alive(() => application.prepareProposal(request, budgetMs)),
     checkEvidence: (evidence) => alive(() => application.checkEvidence(evidence)),
-    processProposal: (block) => alive(() => application.processProposal(block)),
+    processProposal: (block, budgetMs) => alive(() => application.processProposal(block, budgetMs)),
     finalizeBlock: (decided) => alive(() => application.finalizeBlock(decided)),
   }
 }

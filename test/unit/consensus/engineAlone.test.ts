@@ -60,6 +60,7 @@ describe('blocks of one validator', () => {
         maxBytes: CHAIN.params.maxBytes,
         lastCommit: block.lastCommit,
         evidence: [],
+        refusals: 0,
       })),
     )
   })

@@ -159,7 +159,56 @@ describe('pending evidence', () => {
     expect([pool.size, store.texts.size]).toEqual([0, 0])
   })
 
-  it('ends when it is older than both ages', () => {
+  it('ends with all pieces of a validator when a block reports one of them', () => {
+    const store = new MemoryStore()
+    const pool = open(store)
+    pool.addFromPeer(evidenceOf(1, 3))
+    pool.addEquivocation(...pairOf(1, 6), validators)
+    pool.addFromPeer(evidenceOf(2, 3))
+    pool.decided(heightAt(5), [evidenceOf(1, 4)])
+    expect(pool.pending(ALL)).toEqual([evidenceOf(2, 3)])
+    expect([pool.size, store.texts.size]).toEqual([1, 1])
+    expect(pool.addFromPeer(evidenceOf(1, 2))).toBe(false)
+    expect(pool.addEquivocation(...pairOf(1, 6), validators)).toBeUndefined()
+    expect(pool.size).toBe(1)
+  })
+
+  it('of peers is wanted only where it would be added', () => {
+    const pool = open(new MemoryStore())
+    expect(pool.wants(evidenceOf(1, 4))).toBe(true)
+    for (const height of [2, 3]) pool.addFromPeer(evidenceOf(1, height))
+    pool.decided(heightAt(5), [evidenceOf(3, 4)])
+    // Known, no room for a third, reported; and of another validator.
+    const wanted = [evidenceOf(1, 2), evidenceOf(1, 4), evidenceOf(3, 3), evidenceOf(2, 3)].map((each) =>
+      pool.wants(each),
+    )
+    expect(wanted).toEqual([false, false, false, true])
+    pool.decided({ height: 100, timeMs: timeOf(100) }, [])
+    expect(pool.wants(evidenceOf(2, 3))).toBe(false)
+  })
+
+  it('is left out for a growing time after blocks with it were not accepted', () => {
+    const pool = open(new MemoryStore(), { params: { maxAgeBlocks: 1e6, maxAgeMs: 1e9 } })
+    pool.addFromPeer(evidenceOf(1, 3))
+    pool.addFromPeer(evidenceOf(2, 3))
+    const proposedAt: number[] = []
+    for (let height = 5; height < 200; height++) {
+      const pending = pool.pending(ALL)
+      expect(pending).toContainEqual(evidenceOf(2, 3))
+      if (pending.length > 1) {
+        proposedAt.push(height)
+        pool.postpone([evidenceOf(1, 3)])
+        // Nor in later rounds of the height.
+        expect(pool.pending(ALL)).toEqual([evidenceOf(2, 3)])
+      }
+      pool.decided(heightAt(height), [])
+    }
+    expect(proposedAt).toEqual([5, 13, 29, 61, 125])
+    pool.postpone([evidenceOf(6, 4)])
+    expect(pool.size).toBe(2)
+  })
+
+  it('ends when it is older than both ages, or than twice the one in time', () => {
     const params = { maxAgeBlocks: 10, maxAgeMs: 6000 }
     const pool = open(new MemoryStore(), { params })
     pool.addFromPeer(evidenceOf(1, 4))
@@ -170,17 +219,19 @@ describe('pending evidence', () => {
     expect(pool.addFromPeer(evidenceOf(1, 4))).toBe(false)
     const slow = open(new MemoryStore(), { params })
     slow.addFromPeer(evidenceOf(1, 4))
-    slow.decided({ height: 14, timeMs: timeOf(4) + 1e6 }, [])
+    slow.decided({ height: 13, timeMs: timeOf(4) + 12_000 }, [])
     expect(slow.size).toBe(1)
+    slow.decided({ height: 14, timeMs: timeOf(4) + 12_001 }, [])
+    expect(slow.size).toBe(0)
   })
 
   it('is bounded for each validator and in all', () => {
-    const many = createValidators(60)
+    const many = createValidators(300)
     const pool = open(new MemoryStore())
     for (let height = 5; height < 30; height++) pool.addEquivocation(...pairOf(1, height), validators)
-    expect(pool.size).toBe(16)
-    for (let height = 5; height < 30; height++) {
-      for (let index = 0; index < 60; index++) {
+    expect(pool.size).toBe(2)
+    for (let height = 5; height < 8; height++) {
+      for (let index = 0; index < 300; index++) {
         const vote = { ...voteOf(many, index, { height }), timestampMs: timeOf(height) }
         pool.addEquivocation({ ...vote, blockId: blockOf(2, 1).blockId }, vote, many)
       }
@@ -237,21 +288,23 @@ describe('after a crash', () => {
         let pool = open(store, { params })
         let height = 4
         const waiting = new Map<string, Evidence>()
-        const committed = new Set<string>()
+        const reported = new Set<number>()
         const keyOf = ({ voteA }: Evidence) => `${String(voteA.height).padStart(3, '0')}/${voteA.validatorIndex}`
+        const ofValidator = (index: number) => [...waiting].filter(([, { voteA }]) => voteA.validatorIndex === index)
         for (const step of script) {
           if (step.do === 'equivocate') {
             const evidence = evidenceOf(step.index, height + step.ahead)
             pool.addEquivocation(...pairOf(step.index, height + step.ahead), validators)
-            if (!committed.has(keyOf(evidence))) waiting.set(keyOf(evidence), evidence)
+            const hasRoom = ofValidator(step.index).length < 2
+            if (!reported.has(step.index) && hasRoom) waiting.set(keyOf(evidence), evidence)
           } else if (step.do === 'decide') {
             height++
-            const reported = step.reports ? pool.pending(700) : []
-            for (const evidence of reported) {
-              committed.add(keyOf(evidence))
-              waiting.delete(keyOf(evidence))
+            const pieces = step.reports ? pool.pending(700) : []
+            for (const { voteA } of pieces) {
+              reported.add(voteA.validatorIndex)
+              for (const [key] of ofValidator(voteA.validatorIndex)) waiting.delete(key)
             }
-            pool.decided(heightAt(height), reported)
+            pool.decided(heightAt(height), pieces)
           } else if (step.do === 'crash') {
             // What a broken disk did not take is lost with the process, and not promised; so it recovers first.
             store.isBroken = false
@@ -262,8 +315,9 @@ describe('after a crash', () => {
           }
           const ready = [...waiting.values()].filter(({ voteA }) => voteA.height <= height)
           const pending = pool.pending(ALL)
-          expect(pending.map(keyOf).filter((key) => !committed.has(key))).toEqual(ready.map(keyOf).sort())
-          // A disk that failed to remove a file, and a crash: the application refuses it then, being committed.
+          const unreported = pending.filter(({ voteA }) => !reported.has(voteA.validatorIndex))
+          expect(unreported.map(keyOf)).toEqual(ready.map(keyOf).sort())
+          // A disk that failed to remove a file, and a crash: the application refuses it then, as there is nothing left to punish.
           if (!script.some((each) => each.do === 'disk')) expect(pending).toHaveLength(ready.length)
         }
       }),

@@ -40,6 +40,12 @@ export class FakeApplication implements Application {
   durableLag = 1
   /** runs before a step is carried out; may throw or wait */
   before: (step: ApplicationStep, height: number) => void | Promise<void> = () => {}
+  /** what a check takes: waits for the time, or for the budget if that is less; by default nothing */
+  checkFor: (block: ConsensusBlock, budgetMs: number) => Promise<'checked' | 'stopped'> = async () => 'checked'
+  /** height and budget of every check */
+  readonly checks: { readonly height: number; readonly budgetMs: number }[] = []
+  /** how many blocks others had not accepted when a proposal was asked for, by height */
+  readonly refusals = new Map<number, number>()
   /** whether it comes upon an unforeseen error when it builds a block */
   cannotBuild: (request: ProposalRequest) => boolean = () => false
   /** the same when it checks one */
@@ -107,6 +113,7 @@ export class FakeApplication implements Application {
   prepareProposal(request: ProposalRequest, budgetMs: number): Promise<ProposedData | undefined> {
     this.budgetMs = budgetMs
     this.built.push(request.height)
+    this.refusals.set(request.height, request.refusals ?? 0)
     return this.#alone(async () => {
       await this.before('prepareProposal', request.height)
       if (request.height !== this.blocks.length + 1) throw new Error(`a proposal for ${request.height}`)
@@ -120,10 +127,12 @@ export class FakeApplication implements Application {
     return Promise.resolve(this.evidenceVerdict(evidence))
   }
 
-  processProposal(block: ConsensusBlock): Promise<{ accepted: true } | undefined> {
+  processProposal(block: ConsensusBlock, budgetMs = Number.POSITIVE_INFINITY): Promise<{ accepted: true } | undefined> {
     return this.#alone(async () => {
+      this.checks.push({ height: block.header.height, budgetMs })
       await this.before('processProposal', block.header.height)
       if (block.header.height !== this.blocks.length + 1) throw new Error(`a check of ${block.header.height}`)
+      if ((await this.checkFor(block, budgetMs)) === 'stopped') return undefined
       return this.cannotCheck(block) ? undefined : { accepted: true }
     })
   }

@@ -158,7 +158,12 @@ describe('messages of others', () => {
     for (let index = 1; index < 5; index++) view.votes(0, precommit).byIndex[index] = voteOf(validators, index)
     for (const id of ['a', 'b', 'c', 'd']) join(id)
     view.enterHeight(2, 0)
-    const lastCommit = { round: 0, precommits: createBitSet(SIZE, [5]) }
+    const lastCommit = {
+      round: 0,
+      precommits: createBitSet(SIZE, [5]),
+      otherPrevotes: createBitSet(SIZE),
+      otherPrecommits: createBitSet(SIZE),
+    }
     gossip.onStatus('a', statusOf({ height: 2, lastCommit }), view)
     gossip.onStatus('b', statusOf({ height: 1, precommits: createBitSet(SIZE, [5]) }), view)
     gossip.onStatus('c', statusOf({ height: 2 }), view)
@@ -541,7 +546,12 @@ describe('hostile peers', () => {
           precommits: createBitSet(size, [0]),
           directValidators: createBitSet(size, [0]),
           pol: { round: i, prevotes: createBitSet(size, [0]) },
-          lastCommit: { round: i, precommits: createBitSet(size) },
+          lastCommit: {
+            round: i,
+            precommits: createBitSet(size),
+            otherPrevotes: createBitSet(size, [i % size]),
+            otherPrecommits: createBitSet(size, [i % size]),
+          },
           parts: { total: size, hash: new Uint8Array(32).fill(i), have: createBitSet(size) },
         }),
         view,
@@ -555,5 +565,51 @@ describe('hostile peers', () => {
     expect(queryObjects(Delivery, { format: 'count' }) - before).toBeLessThan(40)
     expect(gossip.onStatus('unknown', statusOf(), view)).toEqual([])
     expect(told(gossip.onStatus('good', statusOf(), view))).toEqual({ good: ['prevote:1/0/1'] })
+  })
+})
+
+describe('a peer that has another vote than that for the decided block', () => {
+  it('is sent this one, once for each type, and no other vote', () => {
+    const silent = statusOf({})
+    join('a', 1)
+    for (const type of [prevote, precommit]) {
+      for (let index = 0; index < SIZE; index++) {
+        const vote = { ...voteOf(validators, index), type, blockId: index === 4 ? NIL_BLOCK_ID : block.blockId }
+        view.votes(0, type).byIndex[index] = vote
+      }
+    }
+    view.enterHeight(2, 0)
+    gossip.onEntered(view)
+    // It has nil of 5; of 4 this node has nil itself.
+    const others = createBitSet(SIZE, [4, 5])
+    const have = createBitSet(
+      SIZE,
+      Array.from({ length: SIZE }, (_, index) => index),
+    )
+    const lastCommit = { round: 0, precommits: have, otherPrevotes: others, otherPrecommits: others }
+    const status = { ...silent, height: 2, lastCommit }
+    expect(told(gossip.onStatus('a', status, view))).toEqual({ a: ['prevote:1/0/5', 'precommit:1/0/5'] })
+    expect(gossip.onStatus('a', status, view)).toEqual([])
+    // Of another round, or height, these say nothing.
+    join('b', 2)
+    expect(gossip.onStatus('b', { ...status, height: 3 }, view)).toEqual([])
+    expect(gossip.onStatus('b', { ...status, lastCommit: { ...lastCommit, round: 1 } }, view)).toEqual([])
+    expect(told(gossip.onStatus('b', status, view))).toEqual({ b: ['prevote:1/0/5', 'precommit:1/0/5'] })
+  })
+
+  it('is shown by its status', () => {
+    for (const type of [prevote, precommit]) {
+      for (let index = 0; index < SIZE; index++) {
+        const isNil = index === (type === prevote ? 2 : 6)
+        const vote = { ...voteOf(validators, index), type, blockId: isNil ? NIL_BLOCK_ID : block.blockId }
+        view.votes(0, type).byIndex[index] = vote
+      }
+    }
+    join('a')
+    view.enterHeight(2, 0)
+    const [{ message }] = gossip.onEntered(view) as [Send]
+    expect(message).toMatchObject({
+      lastCommit: { otherPrevotes: createBitSet(SIZE, [2]), otherPrecommits: createBitSet(SIZE, [6]) },
+    })
   })
 })

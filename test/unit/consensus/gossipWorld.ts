@@ -127,6 +127,7 @@ export class FakeView implements RoundStateView {
   validRound = -1
   validBlockId: BlockId | undefined
   lastPrecommits: FakeVotes | undefined
+  lastPrevotes: FakeVotes | undefined
   #votes = new Map<string, FakeVotes>()
 
   constructor(validators: RankedValidatorSet) {
@@ -145,6 +146,7 @@ export class FakeView implements RoundStateView {
 
   enterHeight(height: number, lastRound: number): void {
     this.lastPrecommits = height === this.height + 1 ? this.votes(lastRound, precommit) : undefined
+    this.lastPrevotes = height === this.height + 1 ? this.votes(lastRound, prevote) : undefined
     this.height = height
     this.#votes = new Map()
     this.step = STEPS.newHeight

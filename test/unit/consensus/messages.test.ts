@@ -25,11 +25,19 @@ const status: StatusMessage = {
   prevotes: createBitSet(4, [0, 3]),
   precommits: createBitSet(4, [1]),
   pol: { round: 2, prevotes: createBitSet(4, [0, 1, 2]) },
-  lastCommit: { round: 7, precommits: createBitSet(9, [8]) },
+  lastCommit: {
+    round: 7,
+    precommits: createBitSet(9, [8]),
+    otherPrevotes: createBitSet(9, [0]),
+    otherPrecommits: createBitSet(9, [1]),
+  },
   directValidators: createBitSet(4, [2]),
 }
 const statusHex =
-  `0x0100123456789a000000030 60f0004090204000 2${'aa'.repeat(32)}02000000020700000007000900 01`.replaceAll(' ', '')
+  `0x0100123456789a000000030 60f0004090204000 2${'aa'.repeat(32)}02000000020700000007000900 01 0100 0200`.replaceAll(
+    ' ',
+    '',
+  )
 
 /** What the decoder makes of bytes: a message, or undefined when it refuses them as it should. */
 function decode(bytes: Uint8Array) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { verifyCommit } from '../../../src/chain/consensus/commit.ts'
-import { BLOCK_ID_FLAGS, type Commit, EMPTY_COMMIT } from '../../../src/chain/consensus/types.ts'
+import { BLOCK_ID_FLAGS, type Commit, EMPTY_COMMIT, NIL_BLOCK_ID } from '../../../src/chain/consensus/types.ts'
 import { STEPS } from '../../../src/consensus/roundStateView.ts'
 import {
   CHAIN,
@@ -74,6 +74,17 @@ describe('a decision', () => {
     expect(scene.all('finalize')).toHaveLength(1)
     scene.validated(block.blockId, 'too late')
     expect(scene.all('halt')).toEqual([])
+  })
+
+  it('needs no check of the block that the application has stopped', () => {
+    const scene = new Scene({ me: ME, validate: false })
+    scene.start()
+    const block = scene.candidate(0)
+    scene.proposeWhole(block, 0)
+    scene.input({ kind: 'unchecked', height: 1, blockHash: block.blockId.hash })
+    scene.precommits(0, block.blockId, 0, 1, 2)
+    expect(scene.all('validate')).toHaveLength(1)
+    expect(scene.all('finalize')).toHaveLength(1)
   })
 
   it('of one block in two rounds has the commit of the first that was known', () => {
@@ -239,6 +250,52 @@ describe('the height after', () => {
     scene.receive({ ...late, type: PREVOTE })
     scene.start()
     scene.receive(late)
+    expect(scene.all('accepted')).toEqual([])
+  })
+
+  it('finds a validator out whose precommit in the last commit of a block is another one than it sent here', () => {
+    const scene = started()
+    const block = scene.candidate(0)
+    scene.proposeWhole(block, 0)
+    scene.prevotes(0, block.blockId, 0, 1)
+    scene.precommits(0, undefined, 2)
+    scene.precommits(0, block.blockId, 0, 1)
+    const ofOthers = scene.commitOf(block, 0, 0, 1, 2)
+    scene.finalized()
+    expect(flags(scene.rs.lastPrecommits!.commit())).toEqual([forBlock, forBlock, nil, forBlock])
+    scene.clear()
+    scene.start()
+    scene.proposeBlock(scene.block({ proposer: scene.proposer(0), lastCommit: ofOthers }), 0)
+    expect(scene.all('equivocation')).toMatchObject([
+      { first: { validatorIndex: 2, height: 1, blockId: NIL_BLOCK_ID }, second: { blockId: block.blockId } },
+    ])
+    // Known by now.
+    scene.proposeBlock(scene.block({ proposer: scene.proposer(1), lastCommit: ofOthers, tag: 2 }), 1)
+    expect(scene.all('equivocation')).toHaveLength(1)
+    expect(scene.all('misbehaviour')).toEqual([])
+  })
+
+  it('takes later votes of the height before only where they contradict known ones', () => {
+    const scene = started()
+    const block = scene.candidate(0)
+    scene.proposeWhole(block, 0)
+    scene.prevotes(0, block.blockId, 0, 1)
+    scene.prevotes(0, undefined, 2)
+    scene.precommits(0, block.blockId, 0, 1)
+    scene.precommits(0, undefined, 2)
+    const late = [PREVOTE, PRECOMMIT].map((type) => scene.vote(2, type, 0, block.blockId))
+    const again = scene.vote(0, PREVOTE, 0, block.blockId)
+    scene.finalized()
+    scene.start()
+    scene.clear()
+    scene.receive(again)
+    scene.receive({ ...late[0]!, signature: new Uint8Array(64) }, 'liar')
+    expect(scene.all('misbehaviour')).toMatchObject([{ peer: 'liar', what: 'bad signature' }])
+    for (const vote of late) for (const _ of [1, 2]) scene.receive(vote)
+    expect(scene.all('equivocation').map(({ first, second }) => [first.type, second])).toEqual([
+      [PREVOTE, late[0]],
+      [PRECOMMIT, late[1]],
+    ])
     expect(scene.all('accepted')).toEqual([])
   })
 

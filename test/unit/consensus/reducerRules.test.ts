@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { STEPS } from '../../../src/consensus/roundStateView.ts'
-import { GENESIS_TIME_MS, PRECOMMIT, PREVOTE, Scene } from './reducerHarness.ts'
+import { candidateFor, GENESIS_TIME_MS, PRECOMMIT, PREVOTE, Scene } from './reducerHarness.ts'
 
 /** At height 1 validator i proposes in round i, then in turn again. The node under test is 3, unless it is to propose. */
 const ME = 3
@@ -247,6 +247,70 @@ describe('an own proposal from the log', () => {
     scene.parts(block)
     expect(scene.all('validate')).toHaveLength(1)
     expect(scene.votes()).toEqual(['prevote 0 nil'])
+  })
+})
+
+describe('a block whose check was stopped', () => {
+  it('gets no vote in its round, and is checked again when a later round proposes it', () => {
+    const scene = new Scene({ me: ME, validate: false })
+    scene.start()
+    const block = scene.candidate(0)
+    const { hash } = block.blockId
+    scene.proposeWhole(block, 0)
+    expect(scene.all('validate')).toHaveLength(1)
+    scene.input({ kind: 'unchecked', height: 1, blockHash: hash })
+    expect(scene.all('validate')).toHaveLength(1)
+    scene.prevotes(0, block.blockId, 0, 1, 2)
+    scene.timeout('propose')
+    scene.timeout('prevote')
+    expect(scene.votes()).toEqual(['prevote 0 nil', 'precommit 0 nil'])
+    scene.precommits(0, undefined, 0, 1, 2)
+    scene.proposeWhole(block, 1, { polRound: 0 })
+    expect(scene.all('validate')).toHaveLength(2)
+    scene.validated(block.blockId)
+    scene.prevotes(1, block.blockId, 0, 1, 2)
+    expect(scene.votes().slice(2)).toEqual(['prevote 1 block', 'precommit 1 block'])
+  })
+
+  it('is not asked about twice when the answer of an earlier round comes late', () => {
+    const scene = new Scene({ me: ME, validate: false })
+    scene.start()
+    const block = scene.candidate(0)
+    scene.proposeWhole(block, 0)
+    scene.prevotes(0, block.blockId, 0, 1, 2)
+    scene.timeout('propose')
+    scene.timeout('prevote')
+    scene.precommits(0, undefined, 0, 1, 2)
+    scene.proposeWhole(block, 1, { polRound: 0 })
+    expect(scene.all('validate')).toHaveLength(1)
+    // Of round 0, which had less time.
+    scene.input({ kind: 'unchecked', height: 1, blockHash: block.blockId.hash })
+    expect(scene.all('validate')).toHaveLength(2)
+    scene.input({ kind: 'unchecked', height: 1, blockHash: block.blockId.hash })
+    scene.input({ kind: 'unchecked', height: 2, blockHash: block.blockId.hash })
+    expect(scene.all('validate')).toHaveLength(2)
+  })
+})
+
+describe('a new block of this node', () => {
+  it('is reported as refused once more than a third of the power has prevoted nil, once a round', () => {
+    const scene = started(0)
+    expect(scene.all('signProposal')).toHaveLength(1)
+    // 13 + 12 + 11 + 10: more than a third is above 15.
+    scene.prevotes(0, undefined, 1)
+    expect(scene.all('refused')).toEqual([])
+    scene.prevotes(0, undefined, 2)
+    scene.prevotes(0, undefined, 3)
+    const { blockId } = scene.rs.proposal!
+    expect(scene.all('refused')).toMatchObject([{ height: 1, round: 0, block: { header: { height: 1 } } }])
+    expect(candidateFor(scene.all('refused')[0]!.block).blockId).toEqual(blockId)
+  })
+
+  it('of another node is not', () => {
+    const scene = started(1)
+    scene.proposeWhole(scene.candidate(0), 0)
+    scene.prevotes(0, undefined, 0, 2, 3)
+    expect(scene.all('refused')).toEqual([])
   })
 })
 

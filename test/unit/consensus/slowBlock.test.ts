@@ -75,3 +75,65 @@ describe('a block that takes the validators far longer than its proposer', () =>
     }
   })
 })
+
+describe('a check that takes longer than its round', () => {
+  /** A network whose application stops checks as it is told; the first blocks of `slowHeight` take `checkMs`. */
+  function stoppingNetwork(checkMs: (txs: number) => number, txsFor: (height: number) => number): TestNetwork {
+    const network = createNetwork(4)
+    const takes = (ms: number): Promise<void> => new Promise((resolve) => void network.clock.setTimer(ms, resolve))
+    for (const { application } of network.nodes) {
+      application.txsFor = ({ height }) => {
+        const txs = Math.ceil(txsFor(height) * Math.min(1, application.budgetMs / (INTERVAL_MS * 0.3)))
+        return Array.from({ length: txs }, (_, index) => Uint8Array.of(height, index))
+      }
+      application.before = () => takes(5)
+      application.checkFor = async ({ txs }, budgetMs) => {
+        const neededMs = checkMs(txs.length)
+        await takes(Math.min(neededMs, budgetMs))
+        return neededMs > budgetMs ? 'stopped' : 'checked'
+      }
+    }
+    return network
+  }
+
+  it('is stopped by the timeouts of the round, and its proposer makes smaller blocks until they fit', async () => {
+    // Sixteen transactions of 100 ms: four of them fit into the 700 ms for a proposal.
+    const network = stoppingNetwork(
+      (txs) => 100 * txs,
+      (height) => (height >= SLOW_HEIGHT ? 16 : 0),
+    )
+    for (const node of network.nodes) await node.start()
+    await network.until(() => network.nodes.every(({ height }) => height >= LAST_HEIGHT), 120_000)
+    expect(network.signed.conflicts).toEqual([])
+    for (const { application } of network.nodes) {
+      // Timeouts of the first rounds for the proposal and for prevotes.
+      const early = application.checks.filter(({ height }) => height < SLOW_HEIGHT)
+      for (const { budgetMs } of early) expect(budgetMs).toBeLessThanOrEqual(700 + 200)
+      // Now and then a proposer tries whether a larger one fits again.
+      const failed = application.blocks
+        .slice(SLOW_HEIGHT + 8, LAST_HEIGHT)
+        .filter(({ seenCommit }) => seenCommit.round > 0)
+      expect(failed.length).toBeLessThanOrEqual(2)
+    }
+    const sizes = network.nodes[0]!.application.blocks.map(({ block }) => block.txs.length)
+    // Sixteen were never accepted.
+    expect(Math.max(...sizes)).toBeLessThan(12)
+    expect(Math.max(...sizes.slice(SLOW_HEIGHT + 8))).toBeGreaterThan(0)
+  })
+
+  it('does not halt the chain where it never ends', async () => {
+    const network = stoppingNetwork(
+      (txs) => (txs > 0 ? Number.POSITIVE_INFINITY : 5),
+      () => 0,
+    )
+    for (const { application } of network.nodes) {
+      // A proposer leaves out what was not accepted.
+      application.txsFor = ({ height, refusals = 0 }) => (height === SLOW_HEIGHT && refusals === 0 ? [MARK] : [])
+    }
+    for (const node of network.nodes) await node.start()
+    await network.until(() => network.nodes.every(({ height }) => height >= SLOW_HEIGHT + 3), 120_000)
+    const { blocks } = network.nodes[0]!.application
+    expect(blocks[SLOW_HEIGHT - 1]!.block.txs).toEqual([])
+    expect(network.signed.conflicts).toEqual([])
+  })
+})

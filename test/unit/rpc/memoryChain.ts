@@ -54,6 +54,8 @@ export function memoryChainReader(blocks: readonly MemoryBlock[], oldestBlock = 
     heightOfConsensusHash: () => undefined,
     encodedBlock: () => undefined,
     storedBlock: () => undefined,
+    blockTimeMs: (height) =>
+      blocks[height] && height > 0 ? consensusBlockOf(blocks[height]).header.timeMs : undefined,
     consensusBlock: (height) => (height === 0 ? undefined : blocks[height] && consensusBlockOf(blocks[height])),
     validatorsAt: () => undefined,
     validatorSetAt: () => ({ validators: [], totalPower: 0n }),

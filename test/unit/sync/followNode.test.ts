@@ -101,6 +101,32 @@ describe('followNode', () => {
     await follower.stop()
   })
 
+  it('syncs without the threads that clients feed when these do not answer', async () => {
+    const checked: number[] = []
+    const { follower, consensus, inConsensus, punished } = node({
+      // A hundred times as fast.
+      nowMs: () => performance.now() * 100,
+      setTimer: (delayMs, run) => {
+        const timer = setTimeout(run, delayMs / 100)
+        return () => clearTimeout(timer)
+      },
+      verifyCommits: () => new Promise(() => undefined),
+      checkCommit: (check) => {
+        checked.push(check.height)
+        return checkCommits([check], verifyFake)[0]
+      },
+      recoverSenders: () => new Promise(() => undefined),
+    })
+    follower.peerJoined({ ...PEER, height: 60 })
+    follower.start()
+    await inConsensus
+    expect(consensus.applied).toHaveLength(60)
+    expect(consensus.applied.every(({ senders }) => senders === undefined)).toBe(true)
+    expect(new Set(checked)).toEqual(new Set(Array.from({ length: 60 }, (_, index) => index + 1)))
+    expect(punished).toEqual([])
+    await follower.stop()
+  })
+
   it('learns from status messages that a peer has decided the height before the one it works on', async () => {
     const { follower, consensus, inConsensus } = node()
     follower.peerJoined(PEER)

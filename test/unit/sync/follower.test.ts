@@ -381,7 +381,7 @@ describe('a joiner whose peers all hold its requests', () => {
     world.run(40_000)
     expect(world.logs).toContainEqual([
       'warn',
-      'no peer serves a next block: sync ends',
+      'no peer serves a next block in time: sync ends',
       expect.objectContaining({ height: 0, peers: 12, silent: 12 }),
     ])
     world.connect(honestPeer('honest', chain, () => BLOCKS))
@@ -483,7 +483,7 @@ describe('a lie about a height', () => {
   })
 
   it('of one peer beside others is not believed when two of its requests have run out', () => {
-    const world = new SyncWorld({ chain, state: chain.states[280]!, ownAddress: addressOf(0) })
+    const world = new SyncWorld({ chain, state: chain.states[280]! })
     world.connect(honestPeer('honest', chain, () => 281))
     world.connect({ id: 'liar', height: () => 1e6, react: silent })
     syncedWorld(world, 25_000)
@@ -495,7 +495,105 @@ describe('a lie about a height', () => {
     world.connect({ id: 'liar', height: () => 1e6, react: silent })
     syncedWorld(world)
     expect(world.nowMs).toBeLessThanOrEqual(31_000)
-    expect(world.logs.map(([, message]) => message)).toContain('no peer serves a next block: sync ends')
+    expect(world.logs.map(([, message]) => message)).toContain('no peer serves a next block in time: sync ends')
+  })
+})
+
+describe('peers that give blocks late, but before their time is over', () => {
+  /** It has each block of the growing chain when it answers, and claims so many that it never claims a false height. */
+  function late(id: string, head: () => number, afterMs = 9_300): FakePeer {
+    const soon = () => Math.min(BLOCKS, head() + Math.floor(afterMs / 400))
+    return {
+      id,
+      height: soon,
+      react: (request) =>
+        request.count === 0
+          ? reply(chain.serve(request, soon()), 20)
+          : { afterMs, answer: chain.serve(request, soon()) },
+    }
+  }
+
+  /** The chain grows by a block in 400 ms from `head` on; `honest` are told of each. */
+  function growing(world: SyncWorld, head: number, honest: readonly string[]): () => number {
+    let height = head
+    const grow = (): void => {
+      if (height < BLOCKS) height++
+      for (const id of honest) world.follower.peerAt(id, height)
+      world.at(400, grow)
+    }
+    world.at(400, grow)
+    return () => height
+  }
+
+  const validatorPeers = (head: () => number, indices: readonly number[]): FakePeer[] =>
+    indices.map((index) => ({ ...honestPeer(`validator-${index}`, chain, head), validatorAddress: addressOf(index) }))
+
+  it('do not keep a validator from consensus that has what a third of the power claims', () => {
+    const world = new SyncWorld({ chain, state: chain.states[90]!, ownAddress: addressOf(0) })
+    const head = growing(world, 100, ['validator-1', 'validator-2', 'validator-3'])
+    for (const peer of validatorPeers(head, [1, 2, 3])) world.connect(peer)
+    for (let index = 0; index < 6; index++) world.connect(late(`late-${index}`, head))
+    syncedWorld(world, 3_000)
+    expect(head() - world.state.lastHeight).toBeLessThanOrEqual(1)
+    expect(world.follower.status.highestHeight).toBeLessThanOrEqual(head())
+  })
+
+  it.each<[string, readonly number[], number]>([
+    ['validators with a third of the power at most', [1], 1e6],
+    ['a validator beside honest ones', [3], 1e6],
+  ])('%s that claim a great height do not either', (_, liars, claim) => {
+    const world = new SyncWorld({ chain, state: chain.states[90]!, ownAddress: addressOf(0) })
+    const head = growing(world, 100, [])
+    const honest = [1, 2, 3].filter((index) => !liars.includes(index))
+    for (const peer of validatorPeers(head, honest)) world.connect(peer)
+    for (const peer of validatorPeers(() => claim, liars)) world.connect({ ...peer, react: silent })
+    syncedWorld(world, 4_000)
+  })
+
+  it('do not keep it where it has no other peers: it follows by consensus', () => {
+    const world = new SyncWorld({ chain, state: chain.states[90]!, ownAddress: addressOf(0) })
+    const head = growing(world, 100, [])
+    for (let index = 0; index < 6; index++) world.connect(late(`late-${index}`, head))
+    syncedWorld(world, 45_000)
+  })
+
+  it.each<[string, FakePeer['react'], number]>([
+    [
+      'one block for each request',
+      (request) => reply(chain.serve({ ...request, count: 1 }), request.count === 0 ? 1 : 9_900),
+      60_000,
+    ],
+    ['nothing', silent, 12_000],
+  ])('or %s, do not keep a validator that is far behind in a sync that gains nothing', (_, react, limitMs) => {
+    const world = new SyncWorld({ chain, state: chain.states[10]!, ownAddress: addressOf(0) })
+    for (let index = 0; index < 6; index++) world.connect({ id: `late-${index}`, height: () => BLOCKS, react })
+    syncedWorld(world, limitMs)
+    expect(world.logs.map(([, message]) => message)).toContain('no peer serves a next block in time: sync ends')
+  })
+
+  it('are not believed where others are far quicker', () => {
+    // No validator: it has no better word than that of its peers.
+    const world = new SyncWorld({ chain, state: chain.states[90]! })
+    const head = growing(world, 100, ['quick-0', 'quick-1'])
+    for (const index of [0, 1]) world.connect(honestPeer(`quick-${index}`, chain, head))
+    for (let index = 0; index < 6; index++) world.connect(late(`late-${index}`, head))
+    syncedWorld(world, 33_000)
+    expect(head() - world.state.lastHeight).toBeLessThanOrEqual(1)
+    expect(world.punished).toEqual([])
+  })
+
+  it('let a validator sync that a proof has shown to be behind, though validators that are restarted too have no more', () => {
+    const world = new SyncWorld({ chain, state: chain.states[50]!, ownAddress: addressOf(0) })
+    for (const peer of validatorPeers(() => 50, [1, 2, 3])) world.connect(peer)
+    syncedWorld(world, 2_000)
+    world.connect(honestPeer('far', chain, () => 200))
+    const behind = (): void => {
+      world.follower.onBehind(200)
+      world.at(1_000, behind)
+    }
+    behind()
+    world.run(30_000, () => world.engine.length === 3)
+    expect(world.state.lastHeight).toBe(200)
   })
 })
 

@@ -17,6 +17,8 @@ export interface FakePeer {
   readonly id: string
   /** what it says when it connects */
   readonly base?: number
+  /** of the validator that it has proved to be */
+  readonly validatorAddress?: Uint8Array
   readonly height: () => number
   readonly react: (request: BlockRequest, nowMs: number) => Reaction
 }
@@ -110,7 +112,8 @@ export class SyncWorld {
 
   connect(peer: FakePeer): void {
     this.#peers.set(peer.id, peer)
-    this.follower.peerJoined({ id: peer.id, base: peer.base ?? 1, height: peer.height() })
+    const { id, base = 1, validatorAddress } = peer
+    this.follower.peerJoined({ id, base, height: peer.height(), validatorAddress })
   }
 
   disconnect(id: string): void {

@@ -197,9 +197,7 @@ describe('copies of the pool', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const late = Array.from({ length: 300 }, () => reader.takeCopy(ALL))
     // Those for whom there is not even a place to wait hear it at once.
-    expect((await Promise.all(late.slice(64))).every((copy) => 'refused' in copy && copy.refused === 'busy')).toBe(
-      true,
-    )
+    expect((await Promise.all(late.slice(64))).every((copy) => 'refused' in copy && copy.refused === 'busy')).toBe(true)
     vi.advanceTimersByTime(5_000)
     expect(await Promise.all(late)).toEqual(Array(300).fill(expect.objectContaining({ refused: 'busy' })))
   })

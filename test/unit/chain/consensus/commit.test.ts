@@ -1,12 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import {
   commitSignBytes,
+  commitVote,
+  contradictions,
   decodeCommit,
   encodeCommit,
   verifyCommit,
   verifyCommitLight,
 } from '../../../../src/chain/consensus/commit.ts'
-import { BLOCK_ID_FLAGS } from '../../../../src/chain/consensus/types.ts'
+import {
+  ABSENT_COMMIT_SIG,
+  BLOCK_ID_FLAGS,
+  type Commit,
+  type CommitSig,
+} from '../../../../src/chain/consensus/types.ts'
 import { createValidatorSet } from '../../../../src/chain/consensus/validatorSet.ts'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { loadVectors, toBlockId, toCommit } from './goldenVectors.ts'
@@ -67,5 +74,36 @@ describe('commits', () => {
     const renamed = { ...commit, signatures: [{ ...first!, validatorAddress: new Uint8Array(20) }, ...rest] }
     expect(verifyCommit(target, commit).valid).toBe(true)
     expect(verifyCommit(target, renamed)).toEqual({ valid: false, reason: 'signature 0 names another validator' })
+  })
+})
+
+describe('two commits for one block', () => {
+  const signature = new Uint8Array(64).fill(1)
+  const sig = (flag: CommitSig['flag'], index: number): CommitSig =>
+    flag === BLOCK_ID_FLAGS.absent
+      ? ABSENT_COMMIT_SIG
+      : { flag, validatorAddress: new Uint8Array(20).fill(index), timestampMs: 1_000, signature }
+  const hash = new Uint8Array(32).fill(2)
+  const blockId = { hash, partSetHeader: { total: 1, hash } }
+  const { absent, commit: forBlock, nil } = BLOCK_ID_FLAGS
+  const commitOf = (...flags: CommitSig['flag'][]): Commit => ({
+    height: 5,
+    round: 1,
+    blockId,
+    signatures: flags.map(sig),
+  })
+
+  it('contradict each other where a validator signed for the block in one and for nil in the other', () => {
+    const [a, b] = [commitOf(forBlock, nil, forBlock, absent, nil), commitOf(forBlock, nil, nil, forBlock, forBlock)]
+    expect(contradictions(a, b)).toEqual([2, 4].map((index) => [commitVote(a, index), commitVote(b, index)]))
+    expect(contradictions(a, a)).toEqual([])
+  })
+
+  it('prove nothing in different rounds, or for different blocks', () => {
+    const [a, b] = [commitOf(forBlock), commitOf(nil)]
+    const other = { ...blockId, hash: new Uint8Array(32).fill(3) }
+    for (const change of [{ round: 2 }, { height: 6 }, { blockId: other }]) {
+      expect(contradictions(a, { ...b, ...change })).toEqual([])
+    }
   })
 })

@@ -1,7 +1,7 @@
 import { zstdCompressSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { dataHash, encodeBlock, headerHash } from '../../../../src/chain/consensus/block.ts'
+import { dataHash, decodeBlock, encodeBlock, headerHash } from '../../../../src/chain/consensus/block.ts'
 import { commitHash } from '../../../../src/chain/consensus/commit.ts'
 import { evidenceHash } from '../../../../src/chain/consensus/evidence.ts'
 import { createPartSet } from '../../../../src/chain/consensus/partSet.ts'
@@ -16,7 +16,12 @@ import {
   SIGNED_MESSAGE_TYPES,
 } from '../../../../src/chain/consensus/types.ts'
 import { decodeEthereumHeader, type EthereumHeader, encodeEthereumHeader } from '../../../../src/chain/ethereumBlock.ts'
-import { decodeFrame, encodeFrame, type StoredBlock } from '../../../../src/chain/segments/blockFrame.ts'
+import {
+  decodeFrame,
+  decodeFrameTimes,
+  encodeFrame,
+  type StoredBlock,
+} from '../../../../src/chain/segments/blockFrame.ts'
 import { ByteSource, ColumnError, NO_DICTIONARY } from '../../../../src/chain/segments/columns.ts'
 import { encodeResults } from '../../../../src/chain/storedResults.ts'
 import { concatBytes, writeVarint } from '../../../../src/primitives/bytes.ts'
@@ -195,6 +200,8 @@ describe('a frame of blocks', () => {
         const { bytes: packed } = encodeFrame(blocks, dictionary)
         const decoded = decodeFrame(packed, first, blocks.length, dictionary)
         expect(decoded).toEqual(blocks)
+        const times = blocks.map(({ block }) => block && decodeBlock(block).header.timeMs)
+        expect(decodeFrameTimes(packed, blocks.length, dictionary)).toEqual(times)
         // One block in a cache does not keep the others.
         for (const { results } of decoded) expect(results?.buffer.byteLength).toBe(results?.length)
       }),

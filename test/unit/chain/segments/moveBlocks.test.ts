@@ -96,6 +96,7 @@ async function describeChain(chain: ChainReader) {
     transactions += located.filter((place) => place !== undefined).length
     const described = {
       height,
+      timeMs: chain.blockTimeMs(height),
       header: chain.header(height),
       hash,
       heightOf: hash && chain.heightOf(hash),

@@ -1,11 +1,15 @@
 import { createDuplicateVoteEvidence } from '../../../../src/chain/consensus/evidence.ts'
 import { type Evidence, SIGNED_MESSAGE_TYPES, type Vote } from '../../../../src/chain/consensus/types.ts'
 import { voteSignBytes } from '../../../../src/chain/consensus/vote.ts'
+import { recordEvidence } from '../../../../src/modules/evidence/evidence.ts'
 import { bytesKey } from '../../../../src/primitives/bytes.ts'
 import { signEd25519 } from '../../../../src/primitives/ed25519.ts'
 import { COMET_VIEW_TABLE } from '../../../../src/rpc/comet/results.ts'
 import type { RpcContext } from '../../../../src/rpc/method.ts'
 import { serveViewCall, type ViewPool } from '../../../../src/rpc/runMethod.ts'
+import { Journal } from '../../../../src/state/journal.ts'
+import { makePunishable } from '../../modules/slashing/makePunishable.ts'
+import { MemoryStateReader } from '../../state/memoryReader.ts'
 import { TEST_CHAIN } from '../memoryNode.ts'
 import { CHAIN_ID, type SignedChain, testKey } from './signedChain.ts'
 
@@ -34,8 +38,12 @@ export function duplicateVote(chain: SignedChain, height: number, index = 0, nam
 
 /** View threads that check evidence on this chain, whose blocks have reported the `reported` pieces. Evidence expires after 5 blocks. */
 export function evidenceViews(chain: SignedChain, reported: readonly Evidence[] = []): ViewPool {
-  const isReported = (key: Uint8Array): boolean =>
-    reported.some(({ voteA }) => bytesKey(key).includes(bytesKey(voteA.validatorAddress)))
+  const { native } = new Journal(new MemoryStateReader())
+  for (const validator of chain.validatorsAt(1)!.validators) makePunishable(native, validator)
+  for (const { voteA } of reported) {
+    const hash = new Uint8Array(32).fill(1)
+    recordEvidence(native, { hash, bytes: hash, address: voteA.validatorAddress, height: voteA.height })
+  }
   const context = {
     chain: {
       ...TEST_CHAIN,
@@ -45,7 +53,7 @@ export function evidenceViews(chain: SignedChain, reported: readonly Evidence[] 
     },
     view: {
       chain,
-      stateAt: () => ({ getNative: (key: Uint8Array) => (isReported(key) ? Uint8Array.of(1) : undefined) }),
+      stateAt: () => ({ getNative: (key: Uint8Array) => native.get(key) }),
     },
     limits: { responseBytes: 1_000_000 },
   } as unknown as RpcContext

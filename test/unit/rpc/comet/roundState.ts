@@ -52,6 +52,7 @@ export function roundStateView(chain: SignedChain, changes: Partial<RoundStateVi
     validRound: -1,
     validBlockId: undefined,
     lastPrecommits: undefined,
+    lastPrevotes: undefined,
     ...changes,
   }
 }

@@ -15,6 +15,7 @@ import {
 import { createRankedSet, proposerAt } from '../../../../src/chain/consensus/validatorSet.ts'
 import { voteSignBytes } from '../../../../src/chain/consensus/vote.ts'
 import type { EthereumHeader } from '../../../../src/chain/ethereumBlock.ts'
+import type { ChainReader } from '../../../../src/chain/store.ts'
 import type { ValidatorUpdate } from '../../../../src/consensus/application.ts'
 import { advanceState, type ConsensusState, makeBlock } from '../../../../src/consensus/consensusState.ts'
 import { bytesKey, equalBytes } from '../../../../src/primitives/bytes.ts'
@@ -36,6 +37,7 @@ interface HeightPlan {
 }
 
 export interface SignedChain extends CometChain {
+  readonly blockTimeMs: ChainReader['blockTimeMs']
   base: number
   oldestBlock: number
   readonly keys: readonly Ed25519Key[]
@@ -112,6 +114,7 @@ export function createSignedChain(plans: readonly HeightPlan[]): SignedChain {
     hash: (height) => new Uint8Array(32).fill(height),
     header: (height) => (height <= plans.length ? GENESIS_LIMITS : undefined),
     consensusBlock: (height) => blocks[height - 1],
+    blockTimeMs: (height) => blocks[height - 1]?.header.timeMs,
     blockId: (height) => ids[height - 1],
     seenCommit: (height) => commits[height - 1],
     lightBlock: (height) => {
