@@ -3,7 +3,7 @@ import { equalBytes } from '../../primitives/bytes.ts'
 import { truncate } from '../../primitives/decimal.ts'
 import { ProtobufError } from '../../primitives/protobuf.ts'
 import type { AnyMessageType } from '../../primitives/protoScalars.ts'
-import { type AnyValue, anyCodec } from '../../primitives/protoSchema.ts'
+import { type AnyValue, anyCodec, decodeContent } from '../../primitives/protoSchema.ts'
 import { MAX_KEYS } from '../auth/params.ts'
 import { acoinOf } from '../coin.ts'
 import type { MessageHandler, MessageTable } from '../message.ts'
@@ -64,10 +64,11 @@ export function decodeUnsigned(raw: Uint8Array, table: MessageTable): Outcome<De
  * Decodes one message; its contents are not validated.
  * @throws ProtobufError
  */
-function decodeMessage({ typeUrl, value }: AnyValue, table: MessageTable): Outcome<NativeMessage> {
+function decodeMessage(any: AnyValue, table: MessageTable): Outcome<NativeMessage> {
+  const { typeUrl } = any
   const handler = table.get(typeUrl)
   if (handler === undefined) return sdkError('txDecode', `unable to resolve type URL ${typeUrl}`)
-  const message = { handler, value: handler.type.decode(value) }
+  const message = { handler, value: decodeContent(handler.type, any) }
   checkAnys(handler.type, message.value, table)
   return message
 }
@@ -220,10 +221,11 @@ function checkAnys(type: AnyMessageType, value: unknown, messages: MessageTable,
   }
 }
 
-function checkAny({ typeUrl, value }: AnyValue, messages: MessageTable, depth: number): void {
-  const type: AnyMessageType | undefined = messages.get(typeUrl)?.type ?? AMINO_TYPES.get(typeUrl)?.type
+function checkAny(any: AnyValue, messages: MessageTable, depth: number): void {
+  const { typeUrl } = any
+  const type = messages.get(typeUrl)?.type ?? AMINO_TYPES.get(typeUrl)?.type
   if (type === undefined) throw new ProtobufError(`unable to resolve type URL ${typeUrl}`)
-  checkAnys(type, type.decode(value), messages, depth)
+  checkAnys(type, decodeContent(type, any), messages, depth)
 }
 
 function fieldsWithAny(type: AnyMessageType): readonly Field[] {
