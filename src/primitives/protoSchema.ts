@@ -1,3 +1,4 @@
+import { EMPTY_BYTES } from './bytes.ts'
 import { type FieldValue, ProtobufError, ProtobufFields, ProtobufWriter, visitFields } from './protobuf.ts'
 import {
   type AnyMessageType,
@@ -167,6 +168,27 @@ function nested<T>(decode: () => T): T {
   }
 }
 
+let valuesLeft = Number.POSITIVE_INFINITY
+
+function countValue(): void {
+  if (--valuesLeft < 0) throw new ProtobufError('too many values')
+}
+
+/**
+ * Decodes messages of strangers, which together may have so many values, nested ones included: the shortest take two bytes, and decoding
+ * one takes as long as copying hundreds.
+ * @throws ProtobufError beyond the bound
+ */
+export function withBoundedValues<T>(most: number, decode: () => T): T {
+  const outer = valuesLeft
+  valuesLeft = Math.min(outer, most)
+  try {
+    return decode()
+  } finally {
+    valuesLeft = outer
+  }
+}
+
 /** In JSON an Any is an object with the message's fields and `@type`. */
 export const anyCodec: ValueCodec<AnyValue> = {
   protoType: { message: 'google.protobuf.Any' },
@@ -226,9 +248,15 @@ export function decodeContent<T>(type: { readonly decode: (bytes: Uint8Array) =>
 export const Any: Pick<MessageType<AnyValue>, 'encode' | 'decode'> = {
   encode: ({ typeUrl, value }) => new ProtobufWriter().string(1, typeUrl).bytes(2, value).finish(),
   decode: (raw) => {
-    const fields = new ProtobufFields(raw)
-    for (const number of fields.numbers()) if (number > 2) throw new ProtobufError(`unknown field ${number} in an Any`)
-    return { typeUrl: fields.string(1), value: fields.bytes(2).slice() }
+    let typeUrl: FieldValue = EMPTY_BYTES
+    let value: FieldValue = EMPTY_BYTES
+    visitFields(raw, (number, field) => {
+      countValue()
+      if (number === 1) typeUrl = field
+      else if (number === 2) value = field
+      else throw new ProtobufError(`unknown field ${number} in an Any`)
+    })
+    return { typeUrl: stringCodec.read(typeUrl), value: bytesCodec.read(value) }
   },
 }
 
@@ -271,6 +299,7 @@ export function defineMessage<const F extends Readonly<Record<string, Field<any>
       visitFields(raw, (number, value) => {
         const position = positions.get(number)
         if (position === undefined) throw new ProtobufError(`unknown field ${number} in ${name}`)
+        countValue()
         const values = found[position]
         if (values === undefined) found[position] = [value]
         else values.push(value)
@@ -338,7 +367,12 @@ function readField(values: readonly FieldValue[], { number, codec, presence }: N
     if (presence === 'repeated') {
       if (!codec.isPacked) return values.map((value) => codec.read(value))
       return values.flatMap((value) =>
-        typeof value === 'bigint' ? [codec.read(value)] : ProtobufFields.varints(value).map((item) => codec.read(item)),
+        typeof value === 'bigint'
+          ? [codec.read(value)]
+          : ProtobufFields.varints(value).map((item) => {
+              countValue()
+              return codec.read(item)
+            }),
       )
     }
     return codec.read(values.at(-1)!)

@@ -3,7 +3,7 @@ import { equalBytes } from '../../primitives/bytes.ts'
 import { truncate } from '../../primitives/decimal.ts'
 import { ProtobufError } from '../../primitives/protobuf.ts'
 import type { AnyMessageType } from '../../primitives/protoScalars.ts'
-import { type AnyValue, anyCodec, decodeContent } from '../../primitives/protoSchema.ts'
+import { type AnyValue, anyCodec, decodeContent, withBoundedValues } from '../../primitives/protoSchema.ts'
 import { MAX_KEYS } from '../auth/params.ts'
 import { acoinOf } from '../coin.ts'
 import type { MessageHandler, MessageTable } from '../message.ts'
@@ -27,6 +27,13 @@ export interface DecodedTransaction {
   readonly maxPriorityPrice: bigint | undefined
 }
 
+/**
+ * A transaction has at most one value (a field, an element of a list) for so many of its bytes, and these in any case: a byte pays 10 gas,
+ * and decoding a value takes up to a microsecond. Lists of the shortest useful values have 5 bytes for each.
+ */
+const BYTES_PER_VALUE = 4
+const BASE_VALUES = 256
+
 /** The highest gas limit that the SDK accepts. */
 const MAX_GAS_WANTED = 2n ** 63n - 1n
 
@@ -42,22 +49,27 @@ export function decodeTransaction(raw: Uint8Array, table: MessageTable): Outcome
 /** Like `decodeTransaction`, for a transaction that none or not all of its signers have signed yet. */
 export function decodeUnsigned(raw: Uint8Array, table: MessageTable): Outcome<DecodedTransaction> {
   try {
-    const txRaw = TxRaw.decode(raw)
-    if (!equalBytes(TxRaw.encode(txRaw), raw)) return sdkError('txDecode', 'not the canonical encoding (ADR-027)')
-    const body = TxBody.decode(txRaw.bodyBytes)
-    const authInfo = AuthInfo.decode(txRaw.authInfoBytes)
-    const messages: NativeMessage[] = []
-    for (const message of body.messages) {
-      const decoded = decodeMessage(message, table)
-      if (isSdkError(decoded)) return decoded
-      messages.push(decoded)
-    }
-    checkNonCriticalOptions(body)
-    return check(txRaw, body, authInfo, messages)
+    return withBoundedValues(BASE_VALUES + Math.floor(raw.length / BYTES_PER_VALUE), () => decodeParts(raw, table))
   } catch (error) {
     if (!(error instanceof ProtobufError)) throw error
     return sdkError('txDecode', error.message)
   }
+}
+
+/** @throws ProtobufError */
+function decodeParts(raw: Uint8Array, table: MessageTable): Outcome<DecodedTransaction> {
+  const txRaw = TxRaw.decode(raw)
+  if (!equalBytes(TxRaw.encode(txRaw), raw)) return sdkError('txDecode', 'not the canonical encoding (ADR-027)')
+  const body = TxBody.decode(txRaw.bodyBytes)
+  const authInfo = AuthInfo.decode(txRaw.authInfoBytes)
+  const messages: NativeMessage[] = []
+  for (const message of body.messages) {
+    const decoded = decodeMessage(message, table)
+    if (isSdkError(decoded)) return decoded
+    messages.push(decoded)
+  }
+  checkNonCriticalOptions(body)
+  return check(txRaw, body, authInfo, messages)
 }
 
 /**
