@@ -12,6 +12,7 @@ const ENTRIES = [
     'executor',
     'joiner',
     'network',
+    'offlineExecutor',
     'pool',
     'background',
     'snapshots',

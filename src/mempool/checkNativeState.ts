@@ -1,8 +1,9 @@
+import { AUTH_PARAMS } from '../modules/auth/params.ts'
 import type { ModuleContext } from '../modules/context.ts'
-import type { SdkError } from '../modules/sdkError.ts'
+import { isSdkError, type SdkError } from '../modules/sdkError.ts'
 import { chargeFee } from '../modules/tx/applyNativeTransaction.ts'
 import { chargedFee, checkGasLimit, findNativeInvalidity } from '../modules/tx/findNativeInvalidity.ts'
-import type { NativeTransaction } from '../modules/tx/nativeTransaction.ts'
+import { type NativeTransaction, requiredGas } from '../modules/tx/nativeTransaction.ts'
 
 interface NativeStateContext extends ModuleContext {
   /** acoin */
@@ -32,7 +33,9 @@ function checkAllowance(
   if (transaction.feeGranter === undefined) return undefined
   world.checkpoint()
   try {
-    return chargeFee({ world, block }, transaction, chargedFee(transaction, baseFeePerGas))
+    const room = transaction.gasLimit - requiredGas(transaction, AUTH_PARAMS.get(world.native))
+    const charged = chargeFee({ world, block }, transaction, chargedFee(transaction, baseFeePerGas), room)
+    return isSdkError(charged) ? charged : undefined
   } finally {
     world.revert()
   }

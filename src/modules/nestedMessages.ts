@@ -1,6 +1,6 @@
 import { type Address, AddressError } from '../primitives/address.ts'
 import { ProtobufError } from '../primitives/protobuf.ts'
-import type { AnyValue } from '../primitives/protoSchema.ts'
+import { type AnyValue, decodeContent } from '../primitives/protoSchema.ts'
 import type { MessageHandler, MessageTable } from './message.ts'
 import { isSdkError, type Outcome, type SdkError, sdkError } from './sdkError.ts'
 
@@ -11,11 +11,12 @@ export interface NestedMessage {
 }
 
 /** Decodes a message that another one carries; errors as the SDK has them when it decodes a transaction. */
-export function readNested({ typeUrl, value }: AnyValue, messages: MessageTable): Outcome<NestedMessage> {
+export function readNested(message: AnyValue, messages: MessageTable): Outcome<NestedMessage> {
+  const { typeUrl } = message
   const handler = messages.get(typeUrl)
   if (handler === undefined) return sdkError('txDecode', `unable to resolve type URL ${typeUrl}`)
   try {
-    return { handler, value: handler.type.decode(value) }
+    return { handler, value: decodeContent(handler.type, message) }
   } catch (error) {
     if (!(error instanceof ProtobufError)) throw error
     return sdkError('txDecode', `${typeUrl}: ${error.message}`)
@@ -38,9 +39,16 @@ export function nestedSigners({ handler, value }: NestedMessage): Outcome<readon
   return orInvalidAddress(() => handler.signers(value))
 }
 
-/** What is wrong with a message in any state. */
+/** Outcomes of {@link validateNested} by the decoded message: every level of nesting asks again. */
+const validated = new WeakMap<object, { readonly handler: MessageHandler; readonly problem: SdkError | undefined }>()
+
+/** What is wrong with a message in any state. The same decoded message is checked once. */
 export function validateNested({ handler, value }: NestedMessage): SdkError | undefined {
-  return orInvalidAddress(() => handler.validate(value))
+  const known = validated.get(value as object)
+  if (known?.handler === handler) return known.problem
+  const problem = orInvalidAddress(() => handler.validate(value))
+  validated.set(value as object, { handler, problem })
+  return problem
 }
 
 /** Sum of the gas of messages that another one carries; what does not decode counts nothing, it is refused anyway. */

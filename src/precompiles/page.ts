@@ -28,9 +28,12 @@ interface Pages<T> {
   readonly itemGas: bigint
 }
 
-/** Reads a page of a list by the SDK's rules; gas is taken for each entry before anything is made of it. */
+/**
+ * Reads a page of a list by the SDK's rules; gas is taken for each entry before anything is made of it, also for those before `offset`. It
+ * counts as work, too, in addition to the reads: a call pays the larger of its charges and its work.
+ */
 export function readPage<T>(
-  { charge }: Pick<FunctionContext, 'charge'>,
+  { charge, world }: Pick<FunctionContext, 'charge' | 'world'>,
   request: Request,
   { walk, isKey, matches = () => true, entryGas = () => ENTRY_GAS, itemGas }: Pages<T>,
 ): { readonly items: readonly T[]; readonly pageResponse: AbiValue<typeof PageResponse> } | FunctionFailure {
@@ -47,12 +50,16 @@ export function readPage<T>(
   const items: T[] = []
   let nextKey: Uint8Array = EMPTY_BYTES
   let total = 0n
+  const pay = (gas: bigint): boolean => {
+    world.native.work.add(Number(gas))
+    return charge(gas)
+  }
   for (const [itemKey, item] of walk(key, reverse)) {
-    if (!charge(entryGas(item))) return OUT_OF_GAS
+    if (!pay(entryGas(item))) return OUT_OF_GAS
     if (!matches(item)) continue
     total++
     if (total > offset && total <= offset + limit) {
-      if (!charge(itemGas)) return OUT_OF_GAS
+      if (!pay(itemGas)) return OUT_OF_GAS
       items.push(item)
     } else if (total === offset + limit + 1n) {
       nextKey = itemKey
@@ -69,7 +76,7 @@ function isNone(key: Uint8Array): boolean {
 
 /** The outputs of a function that returns a page of a list: its tuples as the output `name`, and the page response. */
 export function answerPage<const N extends string, T, U>(
-  context: Pick<FunctionContext, 'charge'>,
+  context: Pick<FunctionContext, 'charge' | 'world'>,
   request: Request,
   name: N,
   pages: Pages<T> & { toTuple(item: T): U },

@@ -60,19 +60,34 @@ export class AddressError extends TypeError {}
  * @throws AddressError
  */
 export function parseAddress(text: string, prefix: string = BECH32_ACCOUNT): Address {
+  const address = readAddress(text, prefix)
+  if (typeof address === 'string') throw new AddressError(address)
+  return address
+}
+
+/** As {@link parseAddress}; undefined for other texts. For lists, in which an exception for each text would take long. */
+export function findAddress(text: string, prefix: string = BECH32_ACCOUNT): Address | undefined {
+  const address = readAddress(text, prefix)
+  return typeof address === 'string' ? undefined : address
+}
+
+/** The address, or what is wrong with the text. */
+function readAddress(text: string, prefix: string): Address | string {
   if (/^0x/i.test(text)) {
-    if (!/^0x[0-9a-f]{40}$/i.test(text)) throw new AddressError('expected 0x and 40 hex digits')
-    return toAddress(hexToBytes(text))
+    return /^0x[0-9a-f]{40}$/i.test(text) ? toAddress(hexToBytes(text)) : 'expected 0x and 40 hex digits'
   }
   // Only ASCII: some other characters, like the Kelvin sign, become ASCII in lower case.
-  const decoded = /^[!-~]*$/.test(text) ? bech32.decodeUnsafe(text) : undefined
-  if (decoded === undefined) throw new AddressError(`expected 0x and 40 hex digits, or a ${prefix}1… address`)
-  if (decoded.prefix !== prefix) throw new AddressError(`expected the prefix ${prefix}, not ${decoded.prefix}`)
+  const decoded = text.length <= MAX_BECH32 && /^[!-~]*$/.test(text) ? bech32.decodeUnsafe(text) : undefined
+  if (decoded === undefined) return `expected 0x and 40 hex digits, or a ${prefix}1… address`
+  if (decoded.prefix !== prefix) return `expected the prefix ${prefix}, not ${decoded.prefix}`
   const bytes = bech32.fromWordsUnsafe(decoded.words)
-  if (bytes === undefined) throw new AddressError('the characters do not make whole bytes')
-  if (bytes.length !== 20) throw new AddressError(`an address is 20 bytes, not ${bytes.length}`)
+  if (bytes === undefined) return 'the characters do not make whole bytes'
+  if (bytes.length !== 20) return `an address is 20 bytes, not ${bytes.length}`
   return Uint8Array.from(bytes)
 }
+
+/** Characters of a bech32 text (BIP-173). */
+const MAX_BECH32 = 90
 
 /** The text has the form of an address, but the checksum in its characters (bech32) or capital letters (EIP-55) does not fit. */
 export class AddressChecksumError extends AddressError {}

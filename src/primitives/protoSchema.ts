@@ -1,3 +1,4 @@
+import { EMPTY_BYTES } from './bytes.ts'
 import { type FieldValue, ProtobufError, ProtobufFields, ProtobufWriter, visitFields } from './protobuf.ts'
 import {
   type AnyMessageType,
@@ -204,13 +205,36 @@ function decodedOrUndefined(type: AnyMessageType, value: Uint8Array): unknown {
   }
 }
 
+/**
+ * Decoded contents by their Any. The checks of a transaction, its gas and its execution read the same messages: each is decoded once, however
+ * deeply it is nested.
+ */
+const decodedContents = new WeakMap<AnyValue, { readonly type: object; readonly value: unknown }>()
+
+/**
+ * Decodes what an Any holds. The same object is decoded once.
+ * @throws ProtobufError
+ */
+export function decodeContent<T>(type: { readonly decode: (bytes: Uint8Array) => T }, any: AnyValue): T {
+  const known = decodedContents.get(any)
+  if (known?.type === type) return known.value as T
+  const value = type.decode(any.value)
+  decodedContents.set(any, { type, value })
+  return value
+}
+
 /** The wire form of {@link AnyValue} itself. */
 export const Any: Pick<MessageType<AnyValue>, 'encode' | 'decode'> = {
   encode: ({ typeUrl, value }) => new ProtobufWriter().string(1, typeUrl).bytes(2, value).finish(),
   decode: (raw) => {
-    const fields = new ProtobufFields(raw)
-    for (const number of fields.numbers()) if (number > 2) throw new ProtobufError(`unknown field ${number} in an Any`)
-    return { typeUrl: fields.string(1), value: fields.bytes(2).slice() }
+    let typeUrl: FieldValue = EMPTY_BYTES
+    let value: FieldValue = EMPTY_BYTES
+    visitFields(raw, (number, field) => {
+      if (number === 1) typeUrl = field
+      else if (number === 2) value = field
+      else throw new ProtobufError(`unknown field ${number} in an Any`)
+    })
+    return { typeUrl: stringCodec.read(typeUrl), value: bytesCodec.read(value) }
   },
 }
 

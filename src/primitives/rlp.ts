@@ -177,6 +177,9 @@ export type RLPItem = Uint8Array | readonly RLPItem[]
 /** The same with lists that stayed encoded. */
 export type PartlyEncodedItem = Uint8Array | EncodedItem | readonly PartlyEncodedItem[]
 
+/** The most lists in one another that are read: readers are recursive, and what they read must not depend on a thread's stack. */
+const MAX_DEPTH = 64
+
 /**
  * Decodes the single value in `bytes`, for records whose parts the caller checks. Byte strings are copies.
  * @throws DecodingError when `bytes` is not the canonical encoding of one value
@@ -212,8 +215,13 @@ function failUnlessAtEnd(cursor: RLPCursor): void {
 
 const ANY: RLPTarget = { type: 'any value', path: '' }
 
-function readItem(cursor: RLPCursor, depth: number): PartlyEncodedItem {
+function failIfTooDeep(level: number): void {
+  if (level >= MAX_DEPTH) throw new DecodingError(`rlp: more than ${MAX_DEPTH} lists in one another`)
+}
+
+function readItem(cursor: RLPCursor, depth: number, level = 0): PartlyEncodedItem {
   if (!isListNext(cursor)) return readBytes(cursor, ANY).slice()
+  failIfTooDeep(level)
   const start = cursor.offset
   const outerEnd = enterList(cursor, ANY)
   if (depth === 0) {
@@ -222,19 +230,20 @@ function readItem(cursor: RLPCursor, depth: number): PartlyEncodedItem {
     return new EncodedItem(cursor.bytes.slice(start, cursor.offset))
   }
   const items: PartlyEncodedItem[] = []
-  while (!atEnd(cursor)) items.push(readItem(cursor, depth - 1))
+  while (!atEnd(cursor)) items.push(readItem(cursor, depth - 1, level + 1))
   leaveList(cursor, outerEnd, ANY)
   return items
 }
 
-function passItem(cursor: RLPCursor, left: { items: number }): void {
+function passItem(cursor: RLPCursor, left: { items: number }, level = 0): void {
   if (left.items-- <= 0) throw new DecodingError('rlp: input contains too many values')
   if (!isListNext(cursor)) {
     passString(cursor, ANY)
     return
   }
+  failIfTooDeep(level)
   const outerEnd = enterList(cursor, ANY)
-  while (!atEnd(cursor)) passItem(cursor, left)
+  while (!atEnd(cursor)) passItem(cursor, left, level + 1)
   leaveList(cursor, outerEnd, ANY)
 }
 

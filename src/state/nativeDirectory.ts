@@ -1,5 +1,4 @@
 import { compareBytes, EMPTY_BYTES } from '../primitives/bytes.ts'
-import { prefixEnd } from '../storage/columns.ts'
 import { damagedContents } from '../storage/damage.ts'
 import { ByteWriter, readKey, sharedPrefix, VarintReader, writeKey } from './varint.ts'
 
@@ -30,7 +29,8 @@ interface Page {
 type PageReader = (page: number) => Uint8Array | undefined
 
 /**
- * Raw keys with `prefix` from `start` on, ascending, or with `reverse` from `start` down. Each page is read when it is reached.
+ * Raw keys with `prefix` from `start` on, ascending, or with `reverse` from `start` down. Each page is read when it is reached, and searched
+ * as it is encoded: a walk that finds no keys takes one pass over the bytes of a page for each level.
  * @param start included; by default the first key with the prefix (with `reverse` the last one)
  */
 export function* walkKeys(
@@ -39,38 +39,151 @@ export function* walkKeys(
   start?: Uint8Array,
   reverse = false,
 ): Generator<Uint8Array, void, void> {
-  const bound = prefixEnd(prefix)
   const low = reverse || start === undefined || compareBytes(start, prefix) < 0 ? prefix : start
-  const isBelow = (key: Uint8Array) => compareBytes(key, low) < 0
-  const isAbove = (key: Uint8Array) =>
-    (bound !== undefined && compareBytes(key, bound) >= 0) ||
-    (reverse && start !== undefined && compareBytes(key, start) > 0)
-
-  function* walk(number: number): Generator<Uint8Array, void, void> {
-    const { height, keys, children } = loadPage(readPage, number)
-    // A child's keys are from its own bound (which may be below its first key) up to the bound of the next child.
-    const first =
-      height === 0 ? countWhile(keys, isBelow) : Math.max(countWhile(keys, (key) => compareBytes(key, low) <= 0) - 1, 0)
-    const end = countWhile(keys, (key) => !isAbove(key))
-    for (let step = 0; step < end - first; step++) {
-      const i = reverse ? end - 1 - step : first + step
-      if (height === 0) yield keys[i]!
-      else yield* walk(children[i]!)
-    }
-  }
-  yield* walk(ROOT)
+  const high = reverse ? start : undefined
+  const limits: Limits = { prefix, low, high }
+  yield* reverse ? walkDown(readPage, ROOT, limits) : walkUp(readPage, ROOT, limits)
 }
 
-/** The number of leading keys that meet a condition, which no later key meets. */
-function countWhile(keys: readonly Uint8Array[], meets: (key: Uint8Array) => boolean): number {
-  let low = 0
-  let high = keys.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (meets(keys[middle]!)) low = middle + 1
-    else high = middle
+/** The keys that a walk returns: from `low` on, those with `prefix` that are not above `high`. */
+interface Limits {
+  readonly prefix: Uint8Array
+  readonly low: Uint8Array
+  readonly high: Uint8Array | undefined
+}
+
+function* walkUp(readPage: PageReader, number: number, limits: Limits): Generator<Uint8Array, void, void> {
+  const page = openPage(readPage, number, limits)
+  // A child's keys are from its own bound (which may be below its first key) up to the bound of the next child.
+  let child: number | undefined
+  while (page?.next() && !page.isAbove()) {
+    if (page.height === 0) {
+      if (!page.isBelow()) yield page.key()
+      continue
+    }
+    if (child !== undefined && page.isAfterLow()) yield* walkUp(readPage, child, limits)
+    child = page.child
   }
-  return low
+  if (child !== undefined) yield* walkUp(readPage, child, limits)
+}
+
+function* walkDown(readPage: PageReader, number: number, limits: Limits): Generator<Uint8Array, void, void> {
+  const page = openPage(readPage, number, limits)
+  if (page === undefined) return
+  let children: number[] = []
+  const keys: Uint8Array[] = []
+  while (page.next() && !page.isAbove()) {
+    if (page.height > 0) {
+      if (!page.isAfterLow()) children = []
+      children.push(page.child)
+    } else if (!page.isBelow()) {
+      keys.push(page.key())
+    }
+  }
+  yield* keys.reverse()
+  for (const child of children.reverse()) yield* walkDown(readPage, child, limits)
+}
+
+/** How the current one of several ascending keys compares to a fixed one; the bytes that it shares with the key before are not compared again. */
+class Comparison {
+  readonly #with: Uint8Array
+  /** how many bytes the current key shares with the fixed one */
+  #same = 0
+  /** below 0, 0 or above 0, as the current key is below the fixed one, equal to it or above */
+  order = -1
+
+  constructor(fixed: Uint8Array) {
+    this.#with = fixed
+  }
+
+  /** @param shared how many bytes the key shares with the key before */
+  next(key: Uint8Array, length: number, shared: number): void {
+    // Where the key before differed, this key is the same.
+    if (shared > this.#same) return
+    const other = this.#with
+    const end = Math.min(length, other.length)
+    let at = shared
+    while (at < end && key[at] === other[at]) at++
+    this.#same = at
+    this.order = at < end ? key[at]! - other[at]! : length - other.length
+  }
+}
+
+/** An encoded page whose keys are read one after another. */
+class PageCursor {
+  readonly height: number
+  /** of the current key; of a page above the leaves */
+  child = 0
+  readonly #reader: VarintReader
+  readonly #prefix: Uint8Array
+  readonly #low: Comparison
+  readonly #high: Comparison | undefined
+  #key = new Uint8Array(SCRATCH_BYTES)
+  #length = 0
+  /** how many bytes of the prefix the current key has */
+  #prefixed = 0
+
+  constructor(bytes: Uint8Array, { prefix, low, high }: Limits) {
+    this.#reader = new VarintReader(bytes)
+    this.height = this.#reader.next()
+    this.#reader.next() // the number of the next page
+    this.#prefix = prefix
+    this.#low = new Comparison(low)
+    this.#high = high && new Comparison(high)
+  }
+
+  /** Moves to the next key. @returns false after the last one */
+  next(): boolean {
+    const reader = this.#reader
+    if (reader.done) return false
+    const shared = reader.next()
+    const length = shared + reader.next()
+    const end = reader.offset + length - shared
+    if (shared > this.#length || end > reader.bytes.length) throw damagedContents('a page of the native directory')
+    if (length > this.#key.length) {
+      const longer = new Uint8Array(length * 2)
+      longer.set(this.#key)
+      this.#key = longer
+    }
+    for (let at = shared; at < length; at++) this.#key[at] = reader.bytes[reader.offset++]!
+    this.#length = length
+    if (this.height > 0) this.child = reader.next()
+    this.#low.next(this.#key, length, shared)
+    this.#high?.next(this.#key, length, shared)
+    this.#prefixed = Math.min(this.#prefixed, shared)
+    const most = Math.min(length, this.#prefix.length)
+    while (this.#prefixed < most && this.#key[this.#prefixed] === this.#prefix[this.#prefixed]) this.#prefixed++
+    return true
+  }
+
+  /** A copy of the current key. */
+  key(): Uint8Array {
+    return this.#key.slice(0, this.#length)
+  }
+
+  isBelow(): boolean {
+    return this.#low.order < 0
+  }
+
+  isAfterLow(): boolean {
+    return this.#low.order > 0
+  }
+
+  /** Whether no key from the current one on is within the limits. */
+  isAbove(): boolean {
+    if (this.#high !== undefined && this.#high.order > 0) return true
+    // Keys from `low` on that lack the prefix are above all that have it.
+    return this.#low.order >= 0 && this.#prefixed < this.#prefix.length
+  }
+}
+
+/** Most keys are shorter. */
+const SCRATCH_BYTES = 96
+
+/** Undefined for the root of an empty set. */
+function openPage(readPage: PageReader, number: number, limits: Limits): PageCursor | undefined {
+  const bytes = pageBytes(readPage, number)
+  return bytes && new PageCursor(bytes, limits)
 }
 
 /** A raw key that is new in the set, or removed from it. */
@@ -235,10 +348,16 @@ export class DirectoryBuilder {
 }
 
 function loadPage(readPage: PageReader, number: number): Page {
+  const bytes = pageBytes(readPage, number)
+  return bytes === undefined ? { height: 0, keys: [], children: [], nextPage: 1 } : decodePage(bytes)
+}
+
+/** Undefined for the root of an empty set. */
+function pageBytes(readPage: PageReader, number: number): Uint8Array | undefined {
   const bytes = readPage(number)
-  if (bytes !== undefined && bytes.length > 0) return decodePage(bytes)
+  if (bytes !== undefined && bytes.length > 0) return bytes
   if (number !== ROOT) throw damagedContents('a page of the native directory is missing')
-  return { height: 0, keys: [], children: [], nextPage: 1 }
+  return undefined
 }
 
 /** Height, next page number, then each key as `writeKey` writes it; above the leaves each with its child. */
@@ -255,14 +374,7 @@ function encodePage(page: Page): Uint8Array {
   return out.finish()
 }
 
-/** The pages that were decoded last, by their bytes (caches return the same array). Most walks read the same few pages. */
-const decoded = new Map<Uint8Array, Page>()
-/** About 3 MB in all. */
-const MAX_DECODED = 256
-
 function decodePage(bytes: Uint8Array): Page {
-  const known = decoded.get(bytes)
-  if (known !== undefined) return known
   const reader = new VarintReader(bytes)
   const height = reader.next()
   const nextPage = reader.next()
@@ -275,8 +387,5 @@ function decodePage(bytes: Uint8Array): Page {
     if (height > 0) children.push(reader.next())
     previous = key
   }
-  const page: Page = { height, keys, children, nextPage }
-  if (decoded.size === MAX_DECODED) decoded.delete(decoded.keys().next().value!)
-  decoded.set(bytes, page)
-  return page
+  return { height, keys, children, nextPage }
 }

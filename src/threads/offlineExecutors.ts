@@ -1,40 +1,68 @@
-import type { Executor } from '../app/executor.ts'
 import type { Config } from '../config/config.ts'
+import type { Application } from '../consensus/application.ts'
+import { threadEntry } from '../primitives/location.ts'
+import { executorApplication } from './executorApplication.ts'
+import type { OfflineExecutorData, OfflineExecutorService } from './offlineExecutor.ts'
 import type { Home } from './openHome.ts'
+import { connect, type Remote } from './port.ts'
+import { answered, spawnThread, type Thread } from './spawn.ts'
 
-/** Opens databases, while no other thread has them, to execute blocks that are decided. */
+/** Executes blocks that are decided. */
+interface OfflineExecutor {
+  readonly application: Application
+  /** Writes what is buffered, closes the database and ends the thread. */
+  close(): Promise<void>
+}
+
+/**
+ * Opens databases, while no other thread has them, to execute blocks that are decided. Each is opened in a thread of its own, which has the
+ * stack that the executor thread of a node has: a block must not succeed in the one and overflow in the other.
+ */
 export async function offlineExecutors(
   config: Config,
   { chain, genesis, headers }: Home,
-): Promise<(location: string) => Promise<Executor>> {
-  const { openExecutor } = await import('../app/executor.ts')
+): Promise<(location: string) => Promise<OfflineExecutor>> {
   const { chooseEngine } = await import('../evm/engines/createEngine.ts')
-  const { checkPrecompiles, chooseShadow, openThreadEngine } = await import('./threadEngine.ts')
-  const { upgradeRules } = await import('../modules/upgrade/beginUpgrade.ts')
-  const { precompileTable } = await import('../precompiles/registry.ts')
-  const kind = await chooseEngine(config.evmEngine)
-  await checkPrecompiles(kind)
-  const shadowKind = await chooseShadow(config)
-  const engine = await openThreadEngine(kind)
-  const shadow = shadowKind === undefined ? undefined : await openThreadEngine(shadowKind)
-  return (location) =>
-    openExecutor({
+  const { chooseShadow } = await import('./threadEngine.ts')
+  const engine = await chooseEngine(config.evmEngine)
+  const shadow = await chooseShadow(config)
+  const { pruning, blockHistory, index, indexTraces, skipUpgrades } = config
+  return async (location) => {
+    const data: OfflineExecutorData = {
+      config: { pruning, blockHistory, index, indexTraces, skipUpgrades },
       location,
       chain,
-      genesis: genesis.state,
+      genesis: genesis.state(),
+      headers,
       engine,
       shadow,
-      precompiles: precompileTable(chain.registeredPrecompiles),
-      candidates: { candidates: async () => [] },
-      pruning: config.pruning,
-      blockHistory: config.blockHistory,
-      headers,
-      index: config.index,
-      indexTraces: config.indexTraces,
-      upgrades: upgradeRules(config.skipUpgrades),
-      defer: (work) => work(),
-      now: () => performance.now(),
-      later: () => undefined,
-      onPublished: () => undefined,
-    })
+    }
+    const thread = spawnThread('executor', threadEntry('offlineExecutor'), data, [])
+    const remote = whileLiving(thread, connect<OfflineExecutorService>(thread.control))
+    try {
+      await remote.open()
+    } catch (error) {
+      await thread.stop()
+      throw error
+    }
+    return {
+      application: executorApplication(remote),
+      close: async () => {
+        try {
+          await remote.close()
+        } finally {
+          await thread.stop()
+        }
+      },
+    }
+  }
+}
+
+/** The same functions; where the thread dies, they reject with its own error. */
+function whileLiving(thread: Thread, remote: Remote<OfflineExecutorService>): Remote<OfflineExecutorService> {
+  const call =
+    <K extends keyof OfflineExecutorService>(name: K) =>
+    (...args: Parameters<OfflineExecutorService[K]>) =>
+      answered(thread, (remote[name] as (...all: unknown[]) => Promise<unknown>)(...args))
+  return new Proxy(remote, { get: (_, name) => call(name as keyof OfflineExecutorService) })
 }

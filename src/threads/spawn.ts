@@ -37,6 +37,12 @@ const LIMITS: Readonly<Record<string, ResourceLimits>> = {
   tracing: { maxYoungGenerationSizeMb: 12, maxOldGenerationSizeMb: OLD_MEGABYTES },
 }
 
+/**
+ * The stack of every thread, MiB. Blocks are executed in threads alone, also while no node runs: the main thread's stack is smaller, and how
+ * large it is depends on the system.
+ */
+const STACK_MEGABYTES = 4
+
 /** What the names of threads have of which there are several. */
 const INDEX = /-\d+$/
 
@@ -47,7 +53,7 @@ export function spawnThread<T>(name: string, entry: URL, data: T, transfer: read
     name,
     workerData: { control: port2, data } satisfies ThreadData<T>,
     transferList: [port2, ...transfer],
-    resourceLimits: LIMITS[name.replace(INDEX, '')] ?? {},
+    resourceLimits: { stackSizeMb: STACK_MEGABYTES, ...LIMITS[name.replace(INDEX, '')] },
   })
   let stopping = false
   const died = new Promise<never>((_, reject) => {

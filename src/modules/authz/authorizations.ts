@@ -1,7 +1,7 @@
-import { type Address, AddressError, BECH32_OPERATOR, parseAddress } from '../../primitives/address.ts'
-import { equalBytes } from '../../primitives/bytes.ts'
+import { BECH32_ACCOUNT, BECH32_OPERATOR, findAddress, toBech32 } from '../../primitives/address.ts'
+import { bytesToHex } from '../../primitives/bytes.ts'
 import { ProtobufError } from '../../primitives/protobuf.ts'
-import type { AnyValue, MessageType } from '../../primitives/protoSchema.ts'
+import { type AnyValue, decodeContent, type MessageType } from '../../primitives/protoSchema.ts'
 import { bankError } from '../bank/errors.ts'
 import { type Coin, coinsText, isValidDenom, subtractCoins } from '../coin.ts'
 import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
@@ -12,6 +12,8 @@ import { GenericAuthorization, SendAuthorization, StakeAuthorization } from './t
 interface Authorization {
   /** the type of messages that it allows */
   readonly msgTypeUrl: string
+  /** in its lists, which every use reads */
+  readonly entries: number
   /** What is wrong with the authorization whatever the state is (ValidateBasic). */
   validate(): SdkError | undefined
   /** The authorization after a message that it allows, undefined when it is used up; an error when it does not allow it. */
@@ -21,14 +23,16 @@ interface Authorization {
 /** The most bytes of an authorization: every use of it reads and may write it. The SDK has no such bound. */
 const MAX_AUTHORIZATION_BYTES = 4_096
 
+/** The most coins, or addresses, in a list of an authorization: every use of it reads them all. The SDK has no such bound. */
+const MAX_ENTRIES = 64
+
 /** What is wrong with an authorization that is to be granted, whatever the state is. */
 export function checkAuthorization(granted: AnyValue | undefined): SdkError | undefined {
-  const authorization = readAuthorization(granted)
-  if (isSdkError(authorization)) return authorization
-  if (granted!.value.length > MAX_AUTHORIZATION_BYTES) {
+  if (granted !== undefined && granted.value.length > MAX_AUTHORIZATION_BYTES) {
     return sdkError('invalidRequest', `the authorization has more than ${MAX_AUTHORIZATION_BYTES} bytes`)
   }
-  return authorization.validate()
+  const authorization = readAuthorization(granted)
+  return isSdkError(authorization) ? authorization : authorization.validate()
 }
 
 /** Reads a granted authorization. */
@@ -37,25 +41,26 @@ export function readAuthorization(granted: AnyValue | undefined): Outcome<Author
   const read = AUTHORIZATIONS.get(granted.typeUrl)
   if (read === undefined) return sdkError('txDecode', `unable to resolve type URL ${granted.typeUrl}`)
   try {
-    return read(granted.value)
+    return read(granted)
   } catch (error) {
     if (!(error instanceof ProtobufError)) throw error
     return sdkError('txDecode', `${granted.typeUrl}: ${error.message}`)
   }
 }
 
-const AUTHORIZATIONS = new Map<string, (value: Uint8Array) => Outcome<Authorization>>([
-  [GenericAuthorization.typeUrl, (value) => generic(value)],
-  [SendAuthorization.typeUrl, (value) => send(SendAuthorization.decode(value))],
-  [StakeAuthorization.typeUrl, (value) => stake(StakeAuthorization.decode(value))],
+const AUTHORIZATIONS = new Map<string, (granted: AnyValue) => Outcome<Authorization>>([
+  [GenericAuthorization.typeUrl, generic],
+  [SendAuthorization.typeUrl, (granted) => send(decodeContent(SendAuthorization, granted))],
+  [StakeAuthorization.typeUrl, (granted) => stake(decodeContent(StakeAuthorization, granted))],
 ])
 
 /** x/authz/generic_authorization.go */
-function generic(value: Uint8Array): Authorization {
+function generic(granted: AnyValue): Authorization {
   return {
-    msgTypeUrl: GenericAuthorization.decode(value).msg,
+    msgTypeUrl: decodeContent(GenericAuthorization, granted).msg,
+    entries: 0,
     validate: () => undefined,
-    accept: () => ({ typeUrl: GenericAuthorization.typeUrl, value }),
+    accept: () => granted,
   }
 }
 
@@ -64,8 +69,11 @@ function send(granted: SendAuthorization): Authorization {
   const { spendLimit, allowList } = granted
   return {
     msgTypeUrl: '/cosmos.bank.v1beta1.MsgSend',
+    entries: spendLimit.length + allowList.length,
     validate: () => {
       if (spendLimit.length === 0) return sdkError('invalidCoins', 'spend limit cannot be nil')
+      const unusable = checkLength(spendLimit) ?? checkAddresses(allowList, BECH32_ACCOUNT)
+      if (unusable !== undefined) return unusable
       if (!areSpendable(spendLimit)) return sdkError('invalidCoins', 'spend limit must be positive')
       if (new Set(allowList).size !== allowList.length) return bankError('duplicateEntry')
       return undefined
@@ -74,7 +82,7 @@ function send(granted: SendAuthorization): Authorization {
       const { toAddress, amount } = message as { readonly toAddress: string; readonly amount: readonly Coin[] }
       const left = subtractCoins(spendLimit, amount)
       if (left === undefined) return sdkError('insufficientFunds', 'requested amount is more than spend limit')
-      if (allowList.length > 0 && !includes(allowList, toAddress)) {
+      if (allowList.length > 0 && !includes(allowList, toAddress, BECH32_ACCOUNT)) {
         return sdkError('unauthorized', `cannot send to ${toAddress} address`)
       }
       return left.length === 0 ? undefined : pack(SendAuthorization, { spendLimit: left, allowList })
@@ -97,11 +105,14 @@ function stake(granted: StakeAuthorization): Outcome<Authorization> {
   const { maxTokens, allowList, denyList } = granted
   return {
     msgTypeUrl,
+    entries: (allowList?.address.length ?? 0) + (denyList?.address.length ?? 0),
     validate: () => {
       // Members of one oneof: a client that reads the grant would find only one of them, or none.
       if (allowList !== undefined && denyList !== undefined) {
         return sdkError('invalidRequest', 'validators are either allowed or denied')
       }
+      const unusable = checkAddresses((allowList ?? denyList)?.address ?? [], BECH32_OPERATOR)
+      if (unusable !== undefined) return unusable
       if (maxTokens === undefined || maxTokens.amount >= 0n) return undefined
       return authzError('negativeMaxTokens', `negative coin amount: ${coinsText([maxTokens])}`)
     },
@@ -133,22 +144,26 @@ function areSpendable(coins: readonly Coin[]): boolean {
   return coins.every(({ denom, amount }) => isValidDenom(denom) && amount > 0n)
 }
 
-/** Whether a list of addresses has one, whatever encodings they are in. */
-function includes(list: readonly string[], address: string, prefix?: string): boolean {
-  const bytes = addressOf(address, prefix)
-  return list.some((entry) => {
-    if (entry === address) return true
-    const other = addressOf(entry, prefix)
-    return bytes !== undefined && other !== undefined && equalBytes(bytes, other)
-  })
+function checkLength(list: readonly unknown[]): SdkError | undefined {
+  if (list.length <= MAX_ENTRIES) return undefined
+  return sdkError('invalidRequest', `a list of an authorization has ${list.length} entries, at most ${MAX_ENTRIES}`)
 }
 
-/** Lists may hold any texts; one that is no address matches nobody. */
-function addressOf(text: string, prefix: string | undefined): Address | undefined {
-  try {
-    return parseAddress(text, prefix)
-  } catch (error) {
-    if (!(error instanceof AddressError)) throw error
-    return undefined
-  }
+/** The SDK allows any texts; here an entry that can never match is refused when it is granted. */
+function checkAddresses(list: readonly string[], prefix: string): SdkError | undefined {
+  const tooLong = checkLength(list)
+  if (tooLong !== undefined) return tooLong
+  const invalid = list.find((entry) => findAddress(entry, prefix) === undefined)
+  return invalid === undefined ? undefined : sdkError('invalidAddress', `${invalid} is not an address of the list`)
+}
+
+/** Whether a list of addresses has one, whatever encodings they are in. An address has one bech32 and one hex text in lower case. */
+function includes(list: readonly string[], text: string, prefix: string): boolean {
+  const address = findAddress(text, prefix)
+  if (address === undefined) return false
+  const [words, digits] = [toBech32(address, prefix), bytesToHex(address)]
+  return list.some((entry) => {
+    const lower = entry.toLowerCase()
+    return lower === words || lower === digits
+  })
 }

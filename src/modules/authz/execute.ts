@@ -34,6 +34,9 @@ export function execute(
   return results
 }
 
+/** Work of an entry of an authorization's lists: it is decoded, compared and written again. */
+const ENTRY_GAS = 100
+
 /** Why `grantee` may not send a message; otherwise its grant is reduced, or removed when it is used up. */
 function useGrant(context: ModuleContext, grantee: Address, message: NestedMessage): SdkError | undefined {
   const signers = nestedSigners(message)
@@ -51,6 +54,7 @@ function useGrant(context: ModuleContext, grantee: Address, message: NestedMessa
   if (isExpired(grant, context.block.timeMs)) return authzError('expired')
   const authorization = readAuthorization(grant.authorization)
   if (isSdkError(authorization)) return authorization
+  native.work.add(authorization.entries * ENTRY_GAS)
   const left = authorization.accept(message.value)
   if (isSdkError(left)) return left
   if (left === undefined) {
@@ -66,11 +70,22 @@ function isSame(a: AnyValue, b: AnyValue | undefined): boolean {
   return b !== undefined && a.typeUrl === b.typeUrl && equalBytes(a.value, b.value)
 }
 
+interface IndexedWorld {
+  readonly world: WorldState
+  /** what events get, the innermost message's index first */
+  readonly indexes: readonly { readonly key: string; readonly value: string }[]
+}
+
+/** Worlds that {@link withMessageIndex} has made: a message of nested MsgExec works on the world itself, not through a proxy for each level. */
+const indexedWorlds = new WeakMap<WorldState, IndexedWorld>()
+
 /** The context with a world that adds the message's index to every event. */
 function withMessageIndex(context: ModuleContext, index: number): ModuleContext {
-  const { world } = context
+  const outer: IndexedWorld = indexedWorlds.get(context.world) ?? { world: context.world, indexes: [] }
+  const { world } = outer
+  const indexes = [{ key: 'authz_msg_index', value: index.toString() }, ...outer.indexes]
   const emitEvent: WorldState['emitEvent'] = ({ type, attributes }) =>
-    world.emitEvent({ type, attributes: [...attributes, { key: 'authz_msg_index', value: index.toString() }] })
+    world.emitEvent({ type, attributes: [...attributes, ...indexes] })
   const wrapped = new Proxy(world, {
     get: (target, name) => {
       if (name === 'emitEvent') return emitEvent
@@ -78,6 +93,7 @@ function withMessageIndex(context: ModuleContext, index: number): ModuleContext 
       return typeof member === 'function' ? member.bind(target) : member
     },
   })
+  indexedWorlds.set(wrapped, { world, indexes })
   return { ...context, world: wrapped }
 }
 

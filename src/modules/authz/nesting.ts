@@ -1,5 +1,5 @@
 import { ProtobufError } from '../../primitives/protobuf.ts'
-import type { AnyValue } from '../../primitives/protoSchema.ts'
+import { type AnyValue, decodeContent } from '../../primitives/protoSchema.ts'
 import { MsgSubmitProposal } from '../gov/types.ts'
 import { type SdkError, sdkError } from '../sdkError.ts'
 import { MsgExec } from './types.ts'
@@ -21,10 +21,10 @@ function exceeds(messages: readonly AnyValue[], level: number): boolean {
 }
 
 /** The inner messages of a message. One that does not decode is refused elsewhere. */
-function carriedBy({ typeUrl, value }: AnyValue): readonly AnyValue[] {
+function carriedBy(message: AnyValue): readonly AnyValue[] {
   try {
-    if (typeUrl === MsgExec.typeUrl) return MsgExec.decode(value).msgs
-    if (typeUrl === MsgSubmitProposal.typeUrl) return MsgSubmitProposal.decode(value).messages
+    if (message.typeUrl === MsgExec.typeUrl) return decodeContent(MsgExec, message).msgs
+    if (message.typeUrl === MsgSubmitProposal.typeUrl) return decodeContent(MsgSubmitProposal, message).messages
     return []
   } catch (error) {
     if (!(error instanceof ProtobufError)) throw error

@@ -1,5 +1,5 @@
 import { ProtobufError } from '../../primitives/protobuf.ts'
-import type { AnyValue, MessageType } from '../../primitives/protoSchema.ts'
+import { type AnyValue, decodeContent, type MessageType } from '../../primitives/protoSchema.ts'
 import { areValidCoins, type Coin, coinsText, subtractCoins } from '../coin.ts'
 import { defineErrors, isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
 import { AllowedMsgAllowance, BasicAllowance, PeriodicAllowance } from './types.ts'
@@ -27,6 +27,8 @@ interface FeeUse {
 interface Allowance {
   /** nanoseconds; undefined: for ever */
   readonly expiration: bigint | undefined
+  /** in its lists and those of the allowance inside it, which every use reads */
+  readonly entries: number
   /** What is wrong with the allowance whatever the state is (ValidateBasic). */
   validate(): SdkError | undefined
   /** The allowance after it has paid, undefined when it is used up; an error when it does not pay. */
@@ -41,12 +43,18 @@ const MAX_DEPTH = 4
 /** The most bytes of an allowance: every transaction that it pays for reads and writes it. The SDK has no such bound. */
 const MAX_ALLOWANCE_BYTES = 4_096
 
+/** The most coins and allowed messages of an allowance in all: every use of it reads them. The SDK has no such bound. */
+const MAX_ENTRIES = 64
+
 /** What is wrong with an allowance that is to be granted, whatever the state is. */
 export function checkAllowance(granted: AnyValue | undefined): SdkError | undefined {
+  if (granted !== undefined && granted.value.length > MAX_ALLOWANCE_BYTES) {
+    return sdkError('invalidRequest', `the allowance has more than ${MAX_ALLOWANCE_BYTES} bytes`)
+  }
   const allowance = readAllowance(granted)
   if (isSdkError(allowance)) return allowance
-  if (granted!.value.length > MAX_ALLOWANCE_BYTES) {
-    return sdkError('invalidRequest', `the allowance has more than ${MAX_ALLOWANCE_BYTES} bytes`)
+  if (allowance.entries > MAX_ENTRIES) {
+    return sdkError('invalidRequest', `the lists of the allowance have more than ${MAX_ENTRIES} entries`)
   }
   return allowance.validate()
 }
@@ -54,12 +62,12 @@ export function checkAllowance(granted: AnyValue | undefined): SdkError | undefi
 /** Reads a granted allowance. */
 export function readAllowance(granted: AnyValue | undefined, depth = 0): Outcome<Allowance> {
   if (granted === undefined) return feegrantError('noAllowance', 'allowance should not be empty')
-  const { typeUrl, value } = granted
+  const { typeUrl } = granted
   try {
-    if (typeUrl === BasicAllowance.typeUrl) return basic(BasicAllowance.decode(value))
-    if (typeUrl === PeriodicAllowance.typeUrl) return periodic(PeriodicAllowance.decode(value))
+    if (typeUrl === BasicAllowance.typeUrl) return basic(decodeContent(BasicAllowance, granted))
+    if (typeUrl === PeriodicAllowance.typeUrl) return periodic(decodeContent(PeriodicAllowance, granted))
     if (typeUrl === AllowedMsgAllowance.typeUrl && depth < MAX_DEPTH) {
-      return allowedMessages(AllowedMsgAllowance.decode(value), depth)
+      return allowedMessages(decodeContent(AllowedMsgAllowance, granted), depth)
     }
   } catch (error) {
     if (!(error instanceof ProtobufError)) throw error
@@ -72,6 +80,7 @@ export function readAllowance(granted: AnyValue | undefined, depth = 0): Outcome
 function basic(allowance: BasicAllowance): Allowance {
   return {
     expiration: allowance.expiration,
+    entries: allowance.spendLimit.length,
     validate: () => checkBasic(allowance),
     accept: ({ fee, now }) => {
       if (isOver(allowance, now)) return feegrantError('expired', 'basic allowance')
@@ -87,6 +96,7 @@ function basic(allowance: BasicAllowance): Allowance {
 function periodic(allowance: PeriodicAllowance): Allowance {
   return {
     expiration: allowance.basic.expiration,
+    entries: allowance.basic.spendLimit.length + allowance.periodSpendLimit.length + allowance.periodCanSpend.length,
     validate: () => checkPeriodic(allowance),
     accept: ({ fee, now }) => {
       const { basic: limits } = allowance
@@ -112,6 +122,7 @@ function allowedMessages(
   if (isSdkError(inner)) return inner
   return {
     expiration: inner.expiration,
+    entries: allowed.length + inner.entries,
     validate: () =>
       allowed.length === 0 ? feegrantError('noMessages', "allowed messages shouldn't be empty") : inner.validate(),
     accept: (use) => {

@@ -54,12 +54,15 @@ export function removeExpiredAllowances({ world: { native }, block }: ModuleCont
   removeExpired(native, { queue: QUEUE_PREFIX, entries: GRANTS_PREFIX }, block.timeMs, limit)
 }
 
+/** Work of an entry of an allowance's lists: it is decoded, compared and written again. */
+const ENTRY_GAS = 100
+
 /** A fee that the granter pays for the grantee. */
 interface GrantedFee {
   readonly granter: Address
   readonly grantee: Address
   readonly feeAcoin: bigint
-  /** type URLs of the transaction's messages */
+  /** type URLs of the transaction's messages, without repetition */
   readonly typeUrls: readonly string[]
 }
 
@@ -83,7 +86,7 @@ export function useFeeAllowance({ world, block }: ModuleContext, fee: GrantedFee
 }
 
 function spend(
-  native: Pick<ReadContext['world']['native'], 'get'>,
+  native: Pick<ReadContext['world']['native'], 'get' | 'work'>,
   { timeMs }: NativeBlock,
   { granter, grantee, feeAcoin, typeUrls }: GrantedFee,
 ): Outcome<{ readonly left: AnyValue | undefined; readonly expiration: bigint | undefined }> {
@@ -97,6 +100,7 @@ function spend(
   if (grant === undefined) return refuse(sdkError('notFound', 'fee-grant not found'))
   const allowance = readAllowance(grant.allowance)
   if (isSdkError(allowance)) return refuse(allowance)
+  native.work.add(allowance.entries * ENTRY_GAS)
   const left = allowance.accept({ fee: coinsOf(feeAcoin), typeUrls, now: BigInt(timeMs) * 1_000_000n })
   return isSdkError(left) ? refuse(left) : { left, expiration: allowance.expiration }
 }

@@ -16,9 +16,9 @@ import {
   MsgRevokeAllowanceResponse,
 } from './types.ts'
 
-/** The most allowances that one MsgPruneAllowances removes; its gas pays for as many. */
+/** The most allowances that one MsgPruneAllowances removes, as in the SDK. It pays for each by the counted work. */
 const PRUNED_BY_MESSAGE = 75
-export const FEEGRANT_GAS = { grant: 30_000n, revoke: 20_000n, prune: 150_000n } as const
+export const FEEGRANT_GAS = { grant: 30_000n, revoke: 20_000n, prune: 20_000n } as const
 
 /** The feegrant module's messages (x/feegrant/keeper/msg_server.go). */
 export const FEEGRANT_MESSAGES: readonly MessageHandler[] = [

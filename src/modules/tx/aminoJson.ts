@@ -12,7 +12,7 @@ import {
   uint64Codec,
   type ValueCodec,
 } from '../../primitives/protoScalars.ts'
-import { type AnyValue, anyCodec } from '../../primitives/protoSchema.ts'
+import { type AnyValue, anyCodec, decodeContent } from '../../primitives/protoSchema.ts'
 import { formatTimestamp } from '../../primitives/timeText.ts'
 import { Coin } from '../coin.ts'
 import type { MessageTable } from '../message.ts'
@@ -92,11 +92,12 @@ function valueToAmino(codec: ValueCodec<unknown>, value: unknown, { messages, de
 }
 
 /** A message with its amino name around it. */
-export function anyToAmino({ typeUrl, value }: AnyValue, messages: MessageTable, depth = 0): Json {
+export function anyToAmino(any: AnyValue, messages: MessageTable, depth = 0): Json {
+  const { typeUrl } = any
   const handler = messages.get(typeUrl)
   const known = handler === undefined ? AMINO_TYPES.get(typeUrl) : { type: handler.type, aminoName: handler.aminoName }
   if (known?.aminoName === undefined) throw new ProtobufError(`${typeUrl} has no amino name`)
-  return { type: known.aminoName, value: valueInAny(known.type, known.type.decode(value), messages, depth) }
+  return { type: known.aminoName, value: valueInAny(known.type, decodeContent(known.type, any), messages, depth) }
 }
 
 /** The value inside an Any; public keys have forms of their own. */

@@ -9,9 +9,9 @@ import { coinsOf, coinsText } from '../coin.ts'
 import { event, type ModuleContext, type NativeBlock } from '../context.ts'
 import { useFeeAllowance } from '../feegrant/grants.ts'
 import { FEE_COLLECTOR } from '../moduleAccounts.ts'
-import { isSdkError, type SdkError, sdkError } from '../sdkError.ts'
+import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
 import { chargedFee, findNativeInvalidity, outOfGas } from './findNativeInvalidity.ts'
-import { baseGas, laneGas, type NativeMessage, type NativeTransaction } from './nativeTransaction.ts'
+import { baseGas, FEE_ALLOWANCE_GAS, laneGas, type NativeMessage, type NativeTransaction } from './nativeTransaction.ts'
 import { TxMsgData } from './types.ts'
 
 /** What a native transaction runs in. */
@@ -68,11 +68,16 @@ export function runTransaction(
   world.beginTransaction()
   // 2
   world.checkpoint()
-  const unpaid = chargeFee(context, transaction, chargedFee(transaction, baseFeePerGas))
-  if (unpaid !== undefined) {
+  const allowanceGas = chargeFee(
+    context,
+    transaction,
+    chargedFee(transaction, baseFeePerGas),
+    transaction.gasLimit - gasBefore,
+  )
+  if (isSdkError(allowanceGas)) {
     world.revert()
     world.endTransaction({ clearEmpty: true })
-    return { kind: 'skipped', error: unpaid }
+    return { kind: 'skipped', error: allowanceGas }
   }
   world.commit()
   useSequences(world, transaction) // 3
@@ -80,7 +85,7 @@ export function runTransaction(
 
   // 4
   world.checkpoint()
-  const outcome = runMessages(context, transaction, gasBefore)
+  const outcome = runMessages(context, transaction, gasBefore + allowanceGas)
   if (outcome.kind === 'succeeded') world.commit()
   else world.revert()
   world.endTransaction({ clearEmpty: true })
@@ -102,25 +107,41 @@ export function runTransaction(
 /**
  * Moves the fee to the fee collector, from the fee payer or from the granter of an allowance, which it reduces
  * (x/auth/ante/fee.go). An error leaves effects that the caller undoes.
+ * @param room gas that the transaction has beyond its base gas
+ * @returns what the allowance costs beyond the base gas
  */
 export function chargeFee(
   context: ModuleContext,
-  { feePayer, feeGranter, messages }: Pick<NativeTransaction, 'feePayer' | 'feeGranter' | 'messages'>,
+  transaction: Pick<NativeTransaction, 'feePayer' | 'feeGranter' | 'messages'>,
   feeAcoin: bigint,
-): SdkError | undefined {
-  if (feeGranter !== undefined) {
-    const typeUrls = messages.map(({ handler }) => handler.type.typeUrl)
-    const use = { granter: feeGranter, grantee: feePayer, feeAcoin, typeUrls }
-    const error = useFeeAllowance(context, use)
-    if (error !== undefined) return error
-  }
+  room: bigint,
+): Outcome<bigint> {
+  const { feePayer, feeGranter } = transaction
+  const allowanceGas = feeGranter === undefined ? 0n : chargeAllowance(context, transaction, feeAcoin, room)
+  if (isSdkError(allowanceGas)) return allowanceGas
   const payer = feeGranter ?? feePayer
   if (feeAcoin > 0n) {
     const error = sendCoins(context, payer, FEE_COLLECTOR, feeAcoin)
     if (error !== undefined) return error
   }
   context.world.emitEvent(event('tx', { fee: coinsText(coinsOf(feeAcoin)), fee_payer: toBech32(payer) }))
-  return undefined
+  return allowanceGas
+}
+
+/** Reduces the granter's allowance, within the gas that the transaction has for it. @returns the gas beyond {@link FEE_ALLOWANCE_GAS} */
+function chargeAllowance(
+  context: ModuleContext,
+  { feePayer, feeGranter, messages }: Pick<NativeTransaction, 'feePayer' | 'feeGranter' | 'messages'>,
+  feeAcoin: bigint,
+  room: bigint,
+): Outcome<bigint> {
+  const typeUrls = [...new Set(messages.map(({ handler }) => handler.type.typeUrl))]
+  const use = { granter: feeGranter!, grantee: feePayer, feeAcoin, typeUrls }
+  const limit = room + FEE_ALLOWANCE_GAS
+  const ran = context.world.native.work.limited(limit, () => useFeeAllowance(context, use))
+  if (ran.kind === 'exceeded') return outOfGas('feeAllowance', limit, limit + 1n)!
+  if (ran.value !== undefined) return ran.value
+  return ran.gas > FEE_ALLOWANCE_GAS ? ran.gas - FEE_ALLOWANCE_GAS : 0n
 }
 
 /** Stores the signers' public keys and increments their sequences (x/auth/ante/sigverify.go). */

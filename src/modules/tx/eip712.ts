@@ -14,7 +14,7 @@ import {
   uint32Codec,
   uint64Codec,
 } from '../../primitives/protoScalars.ts'
-import { type AnyValue, anyCodec } from '../../primitives/protoSchema.ts'
+import { type AnyValue, anyCodec, decodeContent } from '../../primitives/protoSchema.ts'
 import type { MessageTable } from '../message.ts'
 import { AMINO_TYPES, aminoFieldName, KEY_TYPES } from './aminoJson.ts'
 import type { DecodedTransaction } from './decodeTransaction.ts'
@@ -271,7 +271,8 @@ function typeOf(collector: Collector, path: string, { codec }: Field, value: unk
     return name
   }
   if ((codec as unknown) !== anyCodec) return 'int32' // an enum
-  const { typeUrl, value: encoded } = value as AnyValue
+  const any = value as AnyValue
+  const { typeUrl } = any
   const inner = collector.messages.get(typeUrl)?.type ?? AMINO_TYPES.get(typeUrl)?.type
   const members: { name: string; type: string }[] = [{ name: 'type', type: 'string' }]
   collector.types.set(name, members)
@@ -280,7 +281,7 @@ function typeOf(collector: Collector, path: string, { codec }: Field, value: unk
     members.push({ name: 'value', type: 'string' })
   } else {
     members.push({ name: 'value', type: typeName(`${path}.value`) })
-    collect(collector, typeName(`${path}.value`), `${path}.value`, inner, inner.decode(encoded))
+    collect(collector, typeName(`${path}.value`), `${path}.value`, inner, decodeContent(inner, any))
   }
   return name
 }

@@ -64,14 +64,17 @@ export interface SignatureCounts {
   readonly secp256k1: number
 }
 
-/** Verifying a signature over keccak-256: what ecrecover costs in the EVM. */
-const ETH_SIGNATURE_GAS = 3000n
+/**
+ * Verifying a signature: what ecrecover costs in the EVM. It is the least for keys of the Cosmos SDK's kind, whose parameter has the
+ * SDK's default of 1,000: both kinds are checked by the same code.
+ */
+const SIGNATURE_GAS = 3000n
 
 /** The parameters of the state that gas depends on. */
 export type GasParams = Pick<AuthParams, 'txSizeCostPerByte' | 'sigVerifyCostSecp256k1'>
 
-/** Using a fee allowance: the entries that it reads and writes. */
-const FEE_ALLOWANCE_GAS = 5000n
+/** Using a fee allowance: the entries that it reads and writes, unless these are large. */
+export const FEE_ALLOWANCE_GAS = 5000n
 
 type Priced = Pick<NativeTransaction, 'raw' | 'signatureCounts' | 'feeGranter'>
 
@@ -80,8 +83,9 @@ export function baseGas({ raw, signatureCounts, feeGranter }: Priced, params: Ga
   const { txSizeCostPerByte, sigVerifyCostSecp256k1 } = params
   return (
     BigInt(raw.length) * txSizeCostPerByte +
-    BigInt(signatureCounts.ethSecp256k1) * ETH_SIGNATURE_GAS +
-    BigInt(signatureCounts.secp256k1) * sigVerifyCostSecp256k1 +
+    BigInt(signatureCounts.ethSecp256k1) * SIGNATURE_GAS +
+    BigInt(signatureCounts.secp256k1) *
+      (sigVerifyCostSecp256k1 > SIGNATURE_GAS ? sigVerifyCostSecp256k1 : SIGNATURE_GAS) +
     (feeGranter === undefined ? 0n : FEE_ALLOWANCE_GAS)
   )
 }

@@ -24,6 +24,13 @@ export const ACCOUNT_NUMBER = 0n
  */
 const MAX_TYPED_BODY_BYTES = 16_384
 
+/**
+ * The most JSON values of messages that are signed as typed data: one for so many bytes of the body, and these in any case. Each takes up to
+ * 3 µs, for which the gas of its bytes pays. A transfer has 15 bytes for each value, and its other gas.
+ */
+const BYTES_PER_TYPED_VALUE = 12
+const BASE_TYPED_VALUES = 64
+
 /** What the keys of one transaction sign, for each sign mode. Each document is made once, when it is first needed. */
 export interface SignDocuments {
   /** The bytes that a key signs in a mode; how they are hashed depends on the kind of key. */
@@ -58,9 +65,11 @@ export function createSignDocuments(
       return sdkError('notSupported', `the sign mode ${name}`)
     }),
     typedData: remembered((mode, sequence) => {
-      if (decoded.txRaw.bodyBytes.length > MAX_TYPED_BODY_BYTES) return []
+      const { length } = decoded.txRaw.bodyBytes
+      if (length > MAX_TYPED_BODY_BYTES) return []
       const document = amino()
       if (isSdkError(document)) return []
+      if (countValues(document.msgs) > BASE_TYPED_VALUES + Math.floor(length / BYTES_PER_TYPED_VALUE)) return []
       return eip712Hashes(decoded, document, { mode, sequence, evmChainId: chain.evmChainId, messages })
     }),
   }
@@ -76,6 +85,8 @@ function remembered<T>(make: (mode: number, sequence: bigint) => T): (mode: numb
 
 /** The StdSignDoc of a transaction, by the signer's sequence: the rest of it is the same for every signer. */
 interface AminoSignDoc {
+  /** the messages in amino JSON */
+  readonly msgs: readonly Json[]
   readonly json: (sequence: bigint) => { readonly [name: string]: Json }
   /** what SIGN_MODE_LEGACY_AMINO_JSON signs */
   readonly bytes: (sequence: bigint) => Uint8Array
@@ -110,12 +121,19 @@ export function createAminoSignDoc(
   let head: string | undefined
   const tail = 'timeout_height' in timeout ? `","timeout_height":"${timeout.timeout_height}"}` : '"}'
   return {
+    msgs,
     json: (sequence) => ({ ...common, sequence: sequence.toString(), ...timeout }),
     bytes: (sequence) => {
       head ??= `${sortedJson(common).slice(0, -1)},"sequence":"`
       return new TextEncoder().encode(`${head}${sequence}${tail}`)
     },
   }
+}
+
+/** Values of a JSON, those inside others included; amino JSON has at most some 50 levels (`messageToAmino`). */
+function countValues(json: Json): number {
+  if (typeof json !== 'object' || json === null) return 1
+  return Object.values(json).reduce((sum: number, member) => sum + countValues(member as Json), 1)
 }
 
 function messagesToAmino(decoded: DecodedTransaction, messages: MessageTable): Outcome<readonly Json[]> {

@@ -52,8 +52,9 @@ export function typedDataHashes(
   const hasEmptyType = [...types.values()].some((members) => members.length === 0)
   const forms = hasEmptyType ? ['()', ')'] : ['()']
   return forms.flatMap((noMembers) => {
-    const separator = hashStruct('EIP712Domain', domain, { types, noMembers })
-    const message = hashStruct('Tx', data.message, { types, noMembers })
+    const encoding = { types, noMembers, typeHashes: new Map() }
+    const separator = hashStruct('EIP712Domain', domain, encoding)
+    const message = hashStruct('Tx', data.message, encoding)
     if (separator === undefined || message === undefined) return []
     return [{ domain: separator, message }]
   })
@@ -63,19 +64,30 @@ interface Encoding {
   readonly types: ReadonlyMap<string, StructType>
   /** what follows the name of a type without members */
   readonly noMembers: string
+  /** hashes of the types that were met so far: a list has many values of one type */
+  readonly typeHashes: Map<string, Hash>
 }
 
 function hashStruct(name: string, value: Json | undefined, encoding: Encoding): Hash | undefined {
   const members = encoding.types.get(name)
   if (members === undefined || !isObject(value)) return undefined
   if (Object.keys(value).length > members.length) return undefined
-  const parts = [keccak256(utf8.encode(encodeType(name, encoding)))]
+  const parts = [typeHash(name, encoding)]
   for (const member of members) {
     const part = Object.hasOwn(value, member.name) ? encodeValue(member.type, value[member.name], encoding) : undefined
     if (part === undefined) return undefined
     parts.push(part)
   }
   return keccak256(concatBytes(...parts))
+}
+
+function typeHash(name: string, encoding: Encoding): Hash {
+  let hash = encoding.typeHashes.get(name)
+  if (hash === undefined) {
+    hash = keccak256(utf8.encode(encodeType(name, encoding)))
+    encoding.typeHashes.set(name, hash)
+  }
+  return hash
 }
 
 function isObject(value: Json | undefined): value is { readonly [name: string]: Json } {

@@ -90,6 +90,23 @@ describe('checkRLP', () => {
   })
 })
 
+describe('lists in one another', () => {
+  const nested = (levels: number) => {
+    let item = encodeRLP([])
+    for (let level = 1; level < levels; level++) item = encodeRLPList([item])
+    return item
+  }
+
+  it('are read down to 64 levels, whatever the stack would allow', () => {
+    expect(() => decodeRLP(nested(64))).not.toThrow()
+    expect(() => checkRLP(nested(64), 100)).not.toThrow()
+    for (const levels of [65, 10_000]) {
+      expect(() => decodeRLP(nested(levels))).toThrow(DecodingError)
+      expect(() => checkRLP(nested(levels), 20_000)).toThrow(DecodingError)
+    }
+  })
+})
+
 describe('decodeRLP', () => {
   /** What @ethereumjs/rlp makes of the bytes; undefined when it refuses them. */
   const secondOpinion = (bytes: Uint8Array): unknown => {

@@ -46,7 +46,9 @@ class Directory {
   check(prefix: string): void {
     const expected = [...this.keys].filter((name) => name.startsWith(prefix)).sort(compareKeys)
     expect(this.walk(prefix)).toEqual(expected)
-    for (const start of [undefined, expected[1], expected.at(-2), prefix, `${prefix}\x08`, '\x01\x05']) {
+    const outside = [...this.keys].filter((name) => !name.startsWith(prefix))
+    const starts = [expected[1], expected.at(-2), outside[0], outside.at(-1), prefix, `${prefix}\x08`, '\x01\x05']
+    for (const start of [undefined, ...starts]) {
       const isIn = (name: string) => start === undefined || name >= start
       expect(this.walk(prefix, start)).toEqual(expected.filter(isIn))
       const down = expected.filter((name) => start === undefined || name <= start).toReversed()
@@ -110,6 +112,32 @@ describe('native directory', () => {
     directory.rebuild()
     expect(directory.pages.size).toBe(0)
     directory.check('')
+  })
+
+  it('finds no key among 300,000 with one page for each level, searched as it is encoded', () => {
+    const pages = new Map<number, Uint8Array>()
+    const builder = new DirectoryBuilder((page, bytes) => void pages.set(page, bytes))
+    const random = createRandom(2)
+    for (let i = 0; i < 300_000; i++) {
+      builder.add(Uint8Array.from({ length: 44 }, (_, at) => (at < 4 ? i >> (8 * (3 - at)) : random(256))))
+    }
+    builder.finish()
+    const levels = pages.get(0)![0]! + 1
+    expect(levels).toBe(4)
+    for (const reverse of [false, true]) {
+      for (let i = 0; i < 1_000; i++) {
+        const read: number[] = []
+        const counting = (page: number) => {
+          read.push(page)
+          return pages.get(page)
+        }
+        const prefix = Uint8Array.of(0, random(4), random(256), random(256), 1, random(256), 3, 4)
+        for (const key of walkKeys(counting, prefix, undefined, reverse)) expect(key.length).toBe(44)
+        // A page below a bound that is just above the keys that are sought is read, too.
+        expect(read.length).toBeLessThanOrEqual(2 * levels)
+        expect(new Set(read).size).toBe(read.length)
+      }
+    }
   })
 
   it('grows to three levels of pages and shrinks to one', () => {

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { GRANTS_PREFIX, type GrantId, getGrant, grantIdOf } from '../../../../src/modules/authz/grants.ts'
 import {
   AUTHORIZATION_TYPE_NAMES,
@@ -218,9 +218,26 @@ describe('a SendAuthorization', () => {
   })
 
   it('may name receivers, in either encoding', () => {
-    succeeded(grant(sends(9n * COIN, [toChecksumAddress(CAROL), 'nobody'])))
-    expect(codeOf(exec(send(ALICE, BOB, COIN)))).toBe('sdk/4')
-    expect(codeOf(exec(send(ALICE, CAROL, COIN)))).toBe('no error')
+    for (const text of [toChecksumAddress(CAROL), toBech32(CAROL).toUpperCase()]) {
+      succeeded(grant(sends(9n * COIN, [toBech32(ALICE), text])))
+      expect(codeOf(exec(send(ALICE, BOB, COIN)))).toBe('sdk/4')
+      expect(codeOf(exec(send(ALICE, CAROL, COIN)))).toBe('no error')
+    }
+  })
+
+  it('has at most 64 receivers and coins, and only addresses among the receivers', () => {
+    const receivers = Array.from({ length: 65 }, (_, index) => toBech32(new Uint8Array(20).fill(index)))
+    const coins = Array.from({ length: 65 }, (_, index) => ({
+      denom: `c${String(index).padStart(3, '0')}`,
+      amount: 1n,
+    }))
+    expect(codeOf(grant(sends(COIN, receivers)))).toBe('sdk/18')
+    expect(codeOf(grant(sends(COIN, receivers.slice(1))))).toBe('no error')
+    expect(codeOf(grant(anyOf(SendAuthorization, { spendLimit: coins })))).toBe('sdk/18')
+    expect(codeOf(grant(anyOf(SendAuthorization, { spendLimit: coins.slice(1) })))).toBe('no error')
+    for (const text of ['', 'x', toBech32(CAROL, BECH32_OPERATOR), `${toBech32(CAROL)}a`]) {
+      expect(codeOf(grant(sends(COIN, [toBech32(BOB), text])))).toBe('sdk/7')
+    }
   })
 })
 
@@ -244,6 +261,27 @@ describe('a StakeAuthorization', () => {
   ])('$name validators', ({ list, operators, codes }) => {
     succeeded(grant(stakes({ [list]: lists(...operators) })))
     expect(VALIDATORS.slice(0, 2).map((operator) => codeOf(exec(delegation(COIN, operator))))).toEqual(codes)
+  })
+
+  it.each(['allowList', 'denyList'])('has at most 64 validators in its %s, all of them addresses', (list) => {
+    const operators = Array.from({ length: 65 }, (_, index) => new Uint8Array(20).fill(index))
+    expect(codeOf(grant(stakes({ [list]: lists(...operators) })))).toBe('sdk/18')
+    expect(codeOf(grant(stakes({ [list]: lists(...operators.slice(1)) })))).toBe('no error')
+    expect(codeOf(grant(stakes({ [list]: { address: [toBech32(CAROL)] } })))).toBe('sdk/7')
+  })
+
+  it('pays for each entry of its lists when it is used', () => {
+    const work = (length: number) => {
+      const operators = [VALIDATORS[0], ...Array.from({ length }, (_, index) => new Uint8Array(20).fill(index))]
+      succeeded(grant(stakes({ allowList: lists(...operators) })))
+      const before = chain.native.work.done
+      succeeded(exec(delegation(COIN)))
+      return chain.native.work.done - before
+    }
+    work(0)
+    const few = work(3)
+    const many = work(63)
+    expect(many - few).toBeGreaterThanOrEqual(60 * 100)
   })
 })
 
@@ -288,6 +326,32 @@ describe('MsgExec', () => {
       messages: [message],
     })
     expect(codeOf(proposed)).toBe(code === 'no error' ? 'gov/13' : code)
+  })
+
+  it.each([1, 3, 6])('decodes and checks a message in %i levels of others once', (levels) => {
+    let message = send(BOB, CAROL, COIN)
+    for (let level = 1; level < levels; level++) message = anyOf(MsgExec, { grantee: toBech32(BOB), msgs: [message] })
+    const decode = vi.spyOn(MsgSend, 'decode')
+    const validate = vi.spyOn(MESSAGES.get(SEND)!, 'validate')
+    try {
+      expect(codeOf(exec(message))).toBe('no error')
+      expect(decode).toHaveBeenCalledTimes(1)
+      expect(validate).toHaveBeenCalledTimes(1)
+    } finally {
+      vi.restoreAllMocks()
+    }
+  })
+
+  it('adds the index of each level to the events, the innermost first', () => {
+    const inner = anyOf(MsgExec, { grantee: toBech32(BOB), msgs: [send(BOB, CAROL, 1n), send(BOB, CAROL, 2n)] })
+    const { events } = succeeded(exec(send(BOB, CAROL, 3n), send(BOB, CAROL, 4n), inner))
+    const transfers = eventTexts(events).filter((text) => text.startsWith('transfer: '))
+    expect(transfers.map((text) => text.replace(/^.*acoin/, ''))).toEqual([
+      ', authz_msg_index=0',
+      ', authz_msg_index=1',
+      ', authz_msg_index=0, authz_msg_index=2',
+      ', authz_msg_index=1, authz_msg_index=2',
+    ])
   })
 
   it('costs the gas of its messages, too', () => {

@@ -112,6 +112,23 @@ describe('an allowance', () => {
     expect(() => chain.send(MsgPruneAllowances, { pruner: '' })).toThrow(TypeError)
   })
 
+  it('has at most 64 coins and allowed messages in all', () => {
+    const coins = (length: number) =>
+      Array.from({ length }, (_, index) => ({ denom: `c${String(index).padStart(3, '0')}`, amount: 5n }))
+    const basicOf = (length: number) => anyOf(BasicAllowance, { spendLimit: coins(length) })
+    const periodicOf = (length: number) => periodic({ periodSpendLimit: coins(length), periodCanSpend: coins(length) })
+    const allowing = (length: number, allowance: AnyValue) =>
+      anyOf(AllowedMsgAllowance, { allowance, allowedMessages: new Array(length).fill('a') })
+    const unlimited = { basic: { spendLimit: [], expiration: undefined } }
+    for (const tooLong of [basicOf(65), periodicOf(33), allowing(65, basicOf(0)), allowing(33, basicOf(32))]) {
+      expect(codeOf(grant(tooLong))).toBe('sdk/18')
+    }
+    expect(codeOf(grant(allowing(32, allowing(16, basicOf(16)))))).toBe('no error')
+    expect(codeOf(grant(periodic({ ...unlimited, periodSpendLimit: coins(32), periodCanSpend: coins(32) })))).toBe(
+      'sdk/18',
+    )
+  })
+
   it('is not granted twice, unless the one before is over', () => {
     succeeded(grant(basic(10n, NOW + SECOND)))
     expect(codeOf(grant(basic(10n)))).toBe('sdk/18')

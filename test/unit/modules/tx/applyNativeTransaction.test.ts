@@ -5,7 +5,8 @@ import { getPublicKey } from '../../../../src/modules/auth/publicKeys.ts'
 import { MsgSend } from '../../../../src/modules/bank/messages.ts'
 import { BANK_PARAMS } from '../../../../src/modules/bank/params.ts'
 import { coinsOf } from '../../../../src/modules/coin.ts'
-import { BasicAllowance, MsgGrantAllowance } from '../../../../src/modules/feegrant/types.ts'
+import { putFeeGrant } from '../../../../src/modules/feegrant/grants.ts'
+import { AllowedMsgAllowance, BasicAllowance, MsgGrantAllowance } from '../../../../src/modules/feegrant/types.ts'
 import { MESSAGES } from '../../../../src/modules/messages.ts'
 import { FEE_COLLECTOR } from '../../../../src/modules/moduleAccounts.ts'
 import { isSdkError, type SdkError } from '../../../../src/modules/sdkError.ts'
@@ -76,6 +77,35 @@ function snapshot() {
     ]),
   }
 }
+
+describe('a fee allowance', () => {
+  const allow = (messages: number): void => {
+    const allowance = anyOf(AllowedMsgAllowance, {
+      allowance: anyOf(BasicAllowance, { spendLimit: coinsOf(COIN) }),
+      allowedMessages: [
+        MsgSend.typeUrl,
+        ...Array.from({ length: messages }, (_, index) => `/${'a'.repeat(50)}${index}`),
+      ],
+    })
+    putFeeGrant(world.native, { granter: bob.bech32, grantee: alice.bech32, allowance }, undefined)
+    world.setBalance(bob.address, COIN)
+  }
+
+  it('pays for what it reads and writes beyond its base gas, and is not used without gas for that', () => {
+    allow(60)
+    const transaction = sign({ feeGranter: bob.bech32 })
+    const before = world.native.work.done
+    const outcome = apply(transaction)
+    if (outcome.kind !== 'native') throw new Error(outcome.error.message)
+    const { gasUsed } = outcome.result
+    expect(gasUsed).toBeGreaterThan(transaction.intrinsicGas + 10_000n)
+    expect(Number(gasUsed)).toBeGreaterThan((world.native.work.done - before) / 2)
+    const gasLimit = transaction.intrinsicGas + 1_000n
+    const short = sign({ feeGranter: bob.bech32, gasLimit, signers: [{ ...alice, sequence: 1 }] })
+    expect(apply(short)).toMatchObject({ kind: 'skipped', error: { codespace: 'sdk', code: 11 } })
+    expect(world.getNonce(alice.address)).toBe(1n)
+  })
+})
 
 describe('a transaction that succeeds', () => {
   it('moves coins, takes the fee, counts the sequence up and keeps the public key', () => {

@@ -196,6 +196,39 @@ describe('encodings', () => {
   })
 })
 
+describe('values', () => {
+  /** `count` fields of no bytes in a message */
+  const empties = (type: { readonly typeUrl: string }, field: number, count: number): AnyValue => {
+    const value = new Uint8Array(2 * count)
+    for (let at = 0; at < value.length; at += 2) value[at] = 8 * field + 2
+    return { typeUrl: type.typeUrl, value }
+  }
+
+  it.each([
+    ['coins', (count: number) => empties(MsgSend, 3, count)],
+    ['messages', (count: number) => empties(MsgExec, 2, count)],
+    ['messages inside', (count: number) => anyOf(MsgExec, { grantee: '', msgs: [empties(MsgSend, 3, count)] })],
+  ])('are decoded as far as the bytes pay for: %s', (_, message) => {
+    const error = decode(sign({ messages: [message(10_000)] })) as SdkError
+    expect(error.message).toMatch(/too many fields/)
+    expect((decode(sign({ messages: [message(100)] })) as SdkError).message).not.toMatch(/too many fields/)
+  })
+
+  it('may be as many as useful lists of the shortest entries have', () => {
+    const { type } = MESSAGES.get('/cosmos.vesting.v1beta1.MsgCreatePeriodicVestingAccount')!
+    const coinsJson = [{ denom: 'acoin', amount: '1000000' }]
+    const message = {
+      from_address: alice.bech32,
+      to_address: bob.bech32,
+      start_time: '1700000000',
+      vesting_periods: new Array(1_000).fill({ length: '2592000', amount: coinsJson }),
+    }
+    const value = type.encode(type.fromJson(message, { typeOf: () => undefined }))
+    const transaction = decode(sign({ messages: [{ typeUrl: type.typeUrl, value }], gasLimit: 10_000_000_000n }))
+    expect(transaction).toMatchObject({ sender: alice.address })
+  })
+})
+
 describe('what no state could start', () => {
   const bytes = (length: number) => new Uint8Array(length)
   const negative = [{ denom: 'acoin', amount: -1n }]
