@@ -196,6 +196,9 @@ const application = createApplication({
   onUnforeseen: ({ error }) => {
     throw error
   },
+  onStopped: ({ place }) => {
+    throw new Error(`stopped: ${place}`)
+  },
   chainReader: () => openChainReader(database),
   engine: createReferenceEngine(),
   precompiles: precompileTable(chain.registeredPrecompiles),

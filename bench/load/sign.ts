@@ -1,10 +1,12 @@
 import { createRequire } from 'node:module'
 import {
+  type Authorization,
   buildTransaction,
   encodeForSigning,
   encodeTransaction,
   type UnsignedTransaction,
 } from '../../src/chain/transaction.ts'
+import { authorizationHash } from '../../src/evm/authorization.ts'
 import type { Address } from '../../src/primitives/address.ts'
 import { bytesToBigInt, bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
 import { keccak256 } from '../../src/primitives/hash.ts'
@@ -50,6 +52,17 @@ export function publicKeyOf({ key }: Account): Uint8Array {
 /** r and s of a signature over a digest. */
 export function signDigest({ key }: Account, digest: Uint8Array): Uint8Array {
   return native.ecdsaSign(digest, key).signature
+}
+
+/** An EIP-7702 authorization, signed. */
+export function signAuthorization(
+  account: Account,
+  { chainId, address, nonce }: Pick<Authorization, 'chainId' | 'address' | 'nonce'>,
+): Authorization {
+  const digest = authorizationHash({ chainId, address, nonce })
+  const { signature, recid } = native.ecdsaSign(digest, account.key)
+  const [r, s] = [signature.subarray(0, 32), signature.subarray(32)].map(bytesToBigInt) as [bigint, bigint]
+  return { chainId, address, nonce, yParity: BigInt(recid), r, s }
 }
 
 /** Signs a type 2 transaction; the fees are enough for a full chain. */

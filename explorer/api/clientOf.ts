@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { createClientAddresses } from '../../src/config/clientAddress.ts'
+import { createClientAddresses, forwardedFor } from '../../src/config/clientAddress.ts'
 import type { Logger } from '../../src/telemetry/logger.ts'
 import type { ExplorerConfig } from '../config/config.ts'
 
@@ -14,11 +14,13 @@ export function createClientOf(
   const clients = createClientAddresses(trustedProxies, (address) =>
     logger.warn(
       { address },
-      'a request has X-Forwarded-For, but TRUSTED_PROXIES does not have the address that it comes from',
+      'a request has been forwarded (X-Forwarded-For or a header like it), but TRUSTED_PROXIES does not have the address that it comes from',
     ),
   )
   return ({ headers, socket }) => {
-    const forwarded = headers['x-forwarded-for']
-    return clients.of(socket.remoteAddress, Array.isArray(forwarded) ? forwarded.join(',') : forwarded)
+    return clients.of(
+      socket.remoteAddress,
+      forwardedFor((name) => headers[name]),
+    )
   }
 }

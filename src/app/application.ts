@@ -8,6 +8,7 @@ import type {
   FinalizeResult,
   ProposalVerdict,
 } from '../consensus/application.ts'
+import { ExecutionTimeout } from '../evm/engine.ts'
 import { AUTH_PARAMS } from '../modules/auth/params.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
@@ -17,6 +18,7 @@ import { type BlockRunnerOptions, createBlockRunner } from './blockRunner.ts'
 import { type Entry, readEntries, readEntry } from './entry.ts'
 import { checkBlockEvidence, chooseEvidence, type EvidenceChain, verifyEvidence } from './evidenceCheck.ts'
 import type { ExecutedBlock, ExecutionInput } from './executedBlock.ts'
+import { ExecutionDeadline, type StoppedReport } from './executionDeadline.ts'
 import {
   type CandidateSource,
   checkEntries,
@@ -24,6 +26,7 @@ import {
   FillTime,
   fillBlock,
   PostponedTransactions,
+  SlowTransactions,
 } from './proposal.ts'
 import { DecidedBlockError, endsNode, reportOf, type UnforeseenReport } from './unforeseenError.ts'
 
@@ -40,6 +43,8 @@ interface ApplicationOptions extends BlockRunnerOptions {
   readonly onExecuted: (milliseconds: number) => void
   /** Takes an error that nobody has foreseen: it costs this node a transaction or a vote, or a decided block stops it. */
   readonly onUnforeseen: (report: UnforeseenReport) => void
+  /** Reports an execution that was stopped because it took too long. */
+  readonly onStopped: (report: StoppedReport) => void
   /** Runs work whose result nobody waits for, after the work that somebody waits for. */
   readonly defer: (work: () => void) => void
   /** milliseconds, monotonic */
@@ -56,6 +61,7 @@ export function createApplication(options: ApplicationOptions): Application {
   const runner = createBlockRunner(options)
   const postponed = new PostponedTransactions(chain.precompileGasLimit)
   const defective = new DefectiveTransactions()
+  const slow = new SlowTransactions()
   const fillTime = new FillTime()
 
   /** Reports an unforeseen error. @throws one that ends the node */
@@ -91,9 +97,13 @@ export function createApplication(options: ApplicationOptions): Application {
     const parentConsensusHash = options.head().consensusHash
     return { height, timeMs, proposerAddress, parentConsensusHash, lastCommit, evidence, txs }
   }
-  const execute = async (input: ExecutionInput, entries: readonly Entry[]): Promise<ExecutedBlock> => {
+  const execute = async (
+    input: ExecutionInput,
+    entries: readonly Entry[],
+    deadline?: ExecutionDeadline,
+  ): Promise<ExecutedBlock> => {
     const beginMs = now()
-    const executed = await runner.run(input, entries)
+    const executed = await runner.run(input, entries, deadline)
     options.onExecuted(now() - beginMs)
     return executed
   }
@@ -115,23 +125,26 @@ export function createApplication(options: ApplicationOptions): Application {
    * that execute read the database, and can only after the write.
    */
   const settle = options.parallel === undefined ? options.flush : options.written
-  const entriesOf = ({ block: { txs }, senders }: Pick<DecidedBlock, 'block' | 'senders'>) =>
+  const entriesOf = (
+    { block: { txs }, senders }: Pick<DecidedBlock, 'block' | 'senders'>,
+    deadline?: ExecutionDeadline,
+  ) =>
     senders === undefined
-      ? readEntries(txs, chain, options.candidates.senders)
+      ? readEntries(txs, chain, options.candidates.senders, deadline?.poll)
       : txs.map((raw, index) => readEntry(raw, chain, { sender: senders[index] }))
 
-  const judge = async (block: ConsensusBlock): Promise<ProposalVerdict> => {
+  const judge = async (block: ConsensusBlock, deadline: ExecutionDeadline): Promise<ProposalVerdict> => {
     const wrongEvidence = refuseEvidence(block, false)
     if (wrongEvidence !== undefined) return { accepted: false, reason: wrongEvidence }
     const input = inputOf(block)
     // It was executed already: this node built it, or an earlier round proposed it.
     if (runner.find(input) !== undefined) return { accepted: true }
-    const entries = await entriesOf({ block })
+    const entries = await entriesOf({ block }, deadline)
     const { native } = new Journal(options.state.reader())
     const { blockGasLimit } = runningParams(native, chain)
     const reason = checkEntries(entries, block.header.height, { ...chain, blockGasLimit }, AUTH_PARAMS.find(native))
     if (reason !== undefined) return { accepted: false, reason }
-    keep(input, await execute(input, entries))
+    keep(input, await execute(input, entries, deadline))
     return { accepted: true }
   }
 
@@ -159,7 +172,8 @@ export function createApplication(options: ApplicationOptions): Application {
       try {
         const beginMs = now()
         const evidence = pending.length === 0 ? [] : chooseEvidence(pending, evidenceChain())
-        const execution = await runner.begin({ ...request, evidence })
+        const executionDeadline = new ExecutionDeadline(now)
+        const execution = await runner.begin({ ...request, evidence }, executionDeadline)
         const txs = await fillBlock(
           execution,
           options.candidates,
@@ -169,7 +183,10 @@ export function createApplication(options: ApplicationOptions): Application {
             now,
             postponed,
             defective,
+            slow,
+            executionDeadline,
             onError: (hash, error) => report('build', height, error, hash),
+            onStopped: (transaction) => options.onStopped({ place: 'build', height, transaction }),
           },
           chain,
         )
@@ -190,11 +207,17 @@ export function createApplication(options: ApplicationOptions): Application {
       return verifyEvidence(evidence, evidenceChain())
     },
 
-    async processProposal(block) {
+    async processProposal(block, budgetMs = Number.POSITIVE_INFINITY) {
+      const deadline = new ExecutionDeadline(now)
+      deadline.setIn(budgetMs)
       await settle()
       try {
-        return await judge(block)
+        return await judge(block, deadline)
       } catch (error) {
+        if (error instanceof ExecutionTimeout) {
+          options.onStopped({ place: 'check', height: block.header.height, transaction: undefined })
+          return undefined
+        }
         report('check', block.header.height, error)
         return undefined
       }

@@ -57,6 +57,8 @@ interface BlockExecutionInput {
   readonly reader: Pick<ChainReader, 'hash'>
   /** see `ExecutionEnvironment.yield` */
   readonly yield?: () => Promise<void>
+  /** throws `ExecutionTimeout` when the execution takes too long; see `ExecutionDeadline` */
+  readonly poll?: (() => void) | undefined
   /** what native modules do before and after the entries, and what they learn about the block */
   readonly hooks: BlockHooks
   readonly start: BlockStart
@@ -114,7 +116,9 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
   const { world, seed, timeMs, rules, engine, precompiles, hooks } = input
   const context = blockContextOf(seed, timeMs, input.reader, rules)
   const nativeBlock: NativeBlock = { height: seed.number, timeMs }
-  const pause = input.yield === undefined ? {} : { yield: input.yield }
+  const { poll } = input
+  const onSlice = input.yield ?? (poll && (async () => poll()))
+  const pause = onSlice === undefined ? {} : { yield: onSlice }
   const precompileGas = createPrecompileGas(input.precompileGasLimit)
   const results: EntryResult[] = []
   /** of the block, and of the transaction that runs: one that is left out of the block has no calls */
@@ -126,6 +130,7 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
   let nativeGasLeft = nativeGasLimit(seed.gasLimit)
 
   world.setTime(context.timestamp)
+  world.native.work.pollWith(poll)
   await applyBlockStart({
     world,
     engine,
@@ -150,6 +155,7 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
     collectsParties: input.isCallIndexed === true,
     seed,
     timeMs,
+    poll,
   })
 
   const record = (result: EntryResult): EntryResult => {

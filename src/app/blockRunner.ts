@@ -1,7 +1,7 @@
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import { ethereumHeaderHash } from '../chain/ethereumBlock.ts'
 import type { ChainReader } from '../chain/store.ts'
-import type { Engine } from '../evm/engine.ts'
+import { type Engine, ExecutionTimeout } from '../evm/engine.ts'
 import type { PrecompileTable } from '../evm/precompile.ts'
 import { recordRanks } from '../modules/consensus/validatorRanks.ts'
 import { getOperator } from '../modules/staking/validators.ts'
@@ -15,6 +15,7 @@ import { type BlockHooks, blockStartOf } from './blockHooks.ts'
 import { advanceValidators, type ChainHead } from './chainHead.ts'
 import type { Entry } from './entry.ts'
 import { type ExecutedBlock, type ExecutionInput, executionKey, resultsHashOf } from './executedBlock.ts'
+import type { ExecutionDeadline } from './executionDeadline.ts'
 import type { ParallelExecution } from './parallel/parallelExecution.ts'
 import { beginShadowed, type CheckedExecution } from './shadowExecution.ts'
 import { withTransaction } from './unforeseenError.ts'
@@ -53,12 +54,20 @@ export interface BlockRunnerOptions {
 
 /** Executes candidates for the block after the head, and keeps results until one of them is decided. */
 interface BlockRunner {
-  /** Starts a block. @throws Error when it does not follow the head or its proposer is unknown */
-  begin(input: Omit<ExecutionInput, 'txs'>): Promise<CheckedExecution>
+  /**
+   * Starts a block.
+   * @param deadline without one the execution may take any time
+   * @throws Error when it does not follow the head or its proposer is unknown
+   */
+  begin(input: Omit<ExecutionInput, 'txs'>, deadline?: ExecutionDeadline): Promise<CheckedExecution>
   /** Ends a block whose entries were applied: computes its state and header. */
   finish(execution: CheckedExecution): Promise<ExecutedBlock>
-  /** Executes a whole block. @param entries what its `txs` are */
-  run(input: ExecutionInput, entries: readonly Entry[]): Promise<ExecutedBlock>
+  /**
+   * Executes a whole block.
+   * @param entries what its `txs` are
+   * @throws ExecutionTimeout (rejects) at the deadline
+   */
+  run(input: ExecutionInput, entries: readonly Entry[], deadline?: ExecutionDeadline): Promise<ExecutedBlock>
   /** Keeps a result until another block is the head. */
   keep(input: ExecutionInput, executed: ExecutedBlock): void
   /** A kept result for this input. */
@@ -74,7 +83,7 @@ export function createBlockRunner(options: BlockRunnerOptions): BlockRunner {
   const executions = new Map<string, ExecutedBlock>()
 
   const runner: BlockRunner = {
-    begin: async (input) => {
+    begin: async (input, deadline) => {
       const head = options.head()
       if (input.height !== head.header.number + 1) {
         throw new Error(`block ${input.height} does not follow block ${head.header.number}`)
@@ -105,6 +114,8 @@ export function createBlockRunner(options: BlockRunnerOptions): BlockRunner {
           hooks,
           start,
           isCallIndexed,
+          // What the first engine has finished, the second one checks, however long it takes.
+          poll: engineOfBlock === engine ? deadline?.poll : undefined,
           // The second engine executes in order, and so checks what is executed in parallel.
           ...(engineOfBlock === engine && options.durableHeight() === head.header.number && { parallel }),
         })
@@ -142,13 +153,14 @@ export function createBlockRunner(options: BlockRunnerOptions): BlockRunner {
       }
     },
 
-    run: async (input, entries) => {
-      const execution = await runner.begin(input)
+    run: async (input, entries, deadline) => {
+      const execution = await runner.begin(input, deadline)
       execution.announce(entries)
       for (const [index, entry] of entries.entries()) {
         try {
           await execution.apply(entry)
         } catch (error) {
+          if (error instanceof ExecutionTimeout) throw error
           throw withTransaction(input.txs[index]!, error)
         }
       }

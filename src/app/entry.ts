@@ -69,17 +69,25 @@ export function readNativeEntry(
   return isSdkError(native) ? { reason: native.message } : { native }
 }
 
-/** All entries of a block. Senders that the look-up knows are not recovered again. */
+/**
+ * All entries of a block. Senders that the look-up knows are not recovered again.
+ * @param poll called before each entry: what it throws ends the reading
+ */
 export async function readEntries(
   txs: readonly Uint8Array[],
   chain: Chain,
   lookup: SenderLookup | undefined,
+  poll?: () => void,
 ): Promise<readonly Entry[]> {
-  if (lookup === undefined || txs.length === 0) return txs.map((raw) => readEntry(raw, chain))
+  const read = (raw: Uint8Array, known?: KnownOfEntry): Entry => {
+    poll?.()
+    return readEntry(raw, chain, known)
+  }
+  if (lookup === undefined || txs.length === 0) return txs.map((raw) => read(raw))
   // An entry's hash is that of its bytes, also when they are not a valid transaction.
   const hashes = txs.map(entryHash)
   const senders = await lookup(hashes)
-  return txs.map((raw, index) => readEntry(raw, chain, { hash: hashes[index], sender: senders[index] }))
+  return txs.map((raw, index) => read(raw, { hash: hashes[index], sender: senders[index] }))
 }
 
 /**

@@ -25,6 +25,7 @@ import { createApplication } from './application.ts'
 import { type Backfill, createBackfill } from './backfill.ts'
 import { type BlockHooks, moduleHooks } from './blockHooks.ts'
 import type { ChainHead } from './chainHead.ts'
+import type { StoppedReport } from './executionDeadline.ts'
 import type { GenesisState } from './genesisBlock.ts'
 import type { HeadEvent } from './headEvent.ts'
 import { openChain } from './openChain.ts'
@@ -92,6 +93,8 @@ interface ExecutorObserver {
   readonly written: (milliseconds: number, bytes: number) => void
   /** an error that nobody has foreseen */
   readonly unforeseen: (report: UnforeseenReport) => void
+  /** an execution that took too long */
+  readonly stopped: (report: StoppedReport) => void
 }
 
 export interface Executor {
@@ -194,6 +197,7 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
       durableHeight: publisher.durableHeight,
       onExecuted: (milliseconds) => observer?.executed(milliseconds),
       onUnforeseen: (report) => observer?.unforeseen(report),
+      onStopped: (report) => observer?.stopped(report),
       now,
       defer: options.defer,
     })

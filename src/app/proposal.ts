@@ -1,6 +1,7 @@
 import { type ChainConfig, forkAt, nativeGasLimit } from '../chain/chainConfig.ts'
 import { encodedTxSize } from '../chain/consensus/wire.ts'
 import { isNativeEntry } from '../chain/entries.ts'
+import { ExecutionTimeout } from '../evm/engine.ts'
 import { floorDataGas, intrinsicGas } from '../evm/intrinsicGas.ts'
 import type { PooledTransaction } from '../mempool/types.ts'
 import { DEFAULT_AUTH_PARAMS } from '../modules/auth/params.ts'
@@ -12,6 +13,7 @@ import type { Hash } from '../primitives/hash.ts'
 import { type BlockExecution, POSTPONED } from './blockExecution.ts'
 import { type Entry, readEntry, type SenderLookup } from './entry.ts'
 import type { EntryResult } from './executedBlock.ts'
+import type { ExecutionDeadline } from './executionDeadline.ts'
 import { endsNode } from './unforeseenError.ts'
 
 /** What the application needs of the mempool, which lives in another thread. */
@@ -57,6 +59,12 @@ interface BuildLimits {
   readonly postponed: PostponedTransactions
   /** transactions that came upon unforeseen errors in this block and earlier ones */
   readonly defective: DefectiveTransactions
+  /** transactions that took too long in this block and earlier ones */
+  readonly slow: SlowTransactions
+  /** takes a transaction that was stopped */
+  readonly onStopped: (hash: Hash) => void
+  /** stops the execution that it is set for */
+  readonly executionDeadline: Pick<ExecutionDeadline, 'setIn'>
   /** takes an error in a transaction; it throws one that ends the node */
   readonly onError: (hash: Hash, error: unknown) => void
   /** milliseconds, monotonic */
@@ -71,9 +79,10 @@ const PASSING_CODES: ReadonlySet<number> = new Set(
 /**
  * Fills a block with the mempool's candidates of both kinds, in their order, and executes each as it is chosen, until gas, bytes, time
  * or candidates run out. When a transaction cannot start, too little gas of its kind or for precompiles is left, it may take far longer
- * than there is time ({@link isTooLong}), or it comes upon an unforeseen error, its sender's later ones are left out of this block too;
- * after an unforeseen error it is never tried again. The time budget only limits what the proposer puts into the block; every node
- * computes the result from the block alone.
+ * than there is time ({@link isTooLong}), it is stopped because it does, or it hits an unforeseen error, its sender's later ones are left
+ * out of this block too. One that was stopped waits some blocks ({@link SlowTransactions}), and the block gets time for others; after an
+ * unforeseen error it is never tried again. The time budget only limits what the proposer puts into the block; every node computes the
+ * result from the block alone.
  * @returns the block's data.txs
  */
 export async function fillBlock(
@@ -82,7 +91,8 @@ export async function fillBlock(
   limits: BuildLimits,
   chain: Pick<ChainConfig, 'chainId' | 'evmChainId' | 'allowsUnprotected'>,
 ): Promise<Uint8Array[]> {
-  const deadline = limits.now() + limits.budgetMs
+  let deadline = limits.now() + limits.budgetMs
+  const height = execution.seed.number
   const stoppedSenders = new Set<string>()
   const txs: Uint8Array[] = []
   const unexecutable: Hash[] = []
@@ -94,12 +104,15 @@ export async function fillBlock(
   let isFirst = true
   const isFull = (): boolean => execution.gasLeft() < MINIMUM_GAS && execution.nativeGasLeft() < MINIMUM_NATIVE_GAS
   let hasTried = false
+  let hasStopped = false
+  /** for transactions that were undone because too little precompile gas was left */
+  let undoneMs = 0
   // One is tried in any case: where the mempool's answer alone takes the budget, blocks would stay empty and never show that there is time.
   const isLate = (nowMs: number): boolean => hasTried && nowMs >= deadline
   while (!isFull() && !isLate(limits.now())) {
     const candidates = await source.candidates({
       baseFeePerGas: execution.seed.baseFeePerGas ?? 0n,
-      height: execution.seed.number,
+      height,
       isFirst,
       gasLimit: execution.gasLeft(),
       nativeGasLimit: execution.nativeGasLeft(),
@@ -122,7 +135,7 @@ export async function fillBlock(
       }
       const precompileGas = execution.precompileGas()
       const isFutile = !precompileGas.isFresh && !limits.postponed.shouldRetry(hash, precompileGas.left)
-      if (isFutile || isStopped || size > bytesLeft) {
+      if (isFutile || isStopped || size > bytesLeft || limits.slow.isWaiting(hash, height)) {
         stopSender()
         continue
       }
@@ -131,18 +144,33 @@ export async function fillBlock(
         const entry = known?.get(raw) ?? readEntry(raw, chain, { hash, sender })
         const pace = { gas: fullGas - execution.gasLeft(), ms: spentMs }
         const latestMs = deadline - beginMs + limits.budgetMs * OVERRUN_SHARE
-        if (hasRoom(entry, execution) && !isTooLong(entry, pace, latestMs)) {
+        const mayBeUndone = undoneMs > limits.budgetMs * UNDONE_SHARE && canUseMoreThan(precompileGas, entry)
+        if (hasRoom(entry, execution) && !mayBeUndone && !isTooLong(entry, pace, latestMs)) {
+          limits.executionDeadline.setIn(hasTried ? latestMs : limits.budgetMs * (1 + OVERRUN_SHARE))
           hasTried = true
           result = await execution.tryApply(entry)
           spentMs += limits.now() - beginMs
         }
       } catch (error) {
-        limits.onError(hash, error)
-        limits.defective.add(hash)
-        unexecutable.push(hash)
+        if (error instanceof ExecutionTimeout) {
+          limits.onStopped(hash)
+          if (limits.slow.add(hash, height) === 'hopeless') unexecutable.push(hash)
+          // It has used up the time of the others, which pay for theirs.
+          if (!hasStopped) deadline = Math.max(deadline, limits.now() + limits.budgetMs * SECOND_SHARE)
+          hasStopped = true
+        } else {
+          limits.onError(hash, error)
+          limits.defective.add(hash)
+          unexecutable.push(hash)
+        }
+      } finally {
+        limits.executionDeadline.setIn(Number.POSITIVE_INFINITY)
       }
       if (result === undefined || result.kind === 'skipped') {
-        if (result?.reason === POSTPONED) limits.postponed.add(hash, precompileGas.left)
+        if (result?.reason === POSTPONED) {
+          limits.postponed.add(hash, precompileGas.left)
+          undoneMs += limits.now() - beginMs
+        }
         if (
           result !== undefined &&
           isNativeEntry(raw) &&
@@ -154,6 +182,7 @@ export async function fillBlock(
         continue
       }
       limits.postponed.delete(hash)
+      limits.slow.delete(hash)
       bytesLeft -= size
       txs.push(raw)
     }
@@ -192,15 +221,27 @@ function hasRoom(entry: Entry, execution: BlockExecution): boolean {
   return 'native' in entry || execution.gasLeft() >= MINIMUM_GAS
 }
 
-/** How far a transaction may be expected to go beyond the time budget, as a share of it. */
+/** How far a transaction may go beyond the time budget, as a share of it. */
 const OVERRUN_SHARE = 0.25
+/** Share of the time budget for the rest of a block in which a transaction was stopped. */
+const SECOND_SHARE = 0.5
+/**
+ * Share of the time budget that transactions may take which are undone because too little precompile gas is left. Beyond it, only those are
+ * tried that cannot use more.
+ */
+const UNDONE_SHARE = 0.1
+
+/** Whether an entry has gas for more than the precompile gas that is left, after others used some. */
+function canUseMoreThan({ left, isFresh }: ReturnType<BlockExecution['precompileGas']>, entry: Entry): boolean {
+  return !isFresh && 'transaction' in entry && entry.transaction.gasLimit > left
+}
 /** So much gas shows the pace of a block. */
 const PACE_GAS = 1_000_000n
 
 /**
- * Whether an EVM transaction would end later than in `latestMs` if it used all its gas at the pace of the block's transactions so far:
- * nothing stops a transaction once it runs, and one may have a sixth of a block's gas. The first transactions of a block are always
- * tried, so a proposer whose budget is small still includes any that pays most.
+ * Whether an EVM transaction would end later than in `latestMs` if it used all its gas at the pace of the block's transactions so far: it
+ * would be stopped then, and one may have a sixth of a block's gas. The first transactions of a block are always tried, so a proposer whose
+ * budget is small still includes any that pays most.
  */
 export function isTooLong(
   entry: Entry,
@@ -274,6 +315,41 @@ export class PostponedTransactions {
 
   delete(hash: Hash): void {
     if (this.#leftWhenTried.size > 0) this.#leftWhenTried.delete(bytesKey(hash))
+  }
+}
+
+/** After so many stops a transaction is hopeless. */
+const MOST_STOPS = 4
+/** Blocks for which a transaction waits after its first stop; twice as many after each further one. */
+const FIRST_WAIT = 4
+const MOST_SLOW = 10_000
+
+/**
+ * Transactions that were stopped because they took longer than there was time. A stop costs the proposer time that no fee pays for, so each
+ * waits longer after each stop, and finally the pool drops it; sent again, it waits on. A busy machine may stop an ordinary transaction,
+ * which is why one stop is not enough. Lives as long as the process; the oldest are forgotten.
+ */
+export class SlowTransactions {
+  readonly #stops = new Map<string, { readonly count: number; readonly retryHeight: number }>()
+
+  isWaiting(hash: Hash, height: number): boolean {
+    const stops = this.#stops.size === 0 ? undefined : this.#stops.get(bytesKey(hash))
+    return stops !== undefined && height < stops.retryHeight
+  }
+
+  /** Takes a transaction that was stopped in the block at `height`. */
+  add(hash: Hash, height: number): 'waits' | 'hopeless' {
+    const key = bytesKey(hash)
+    const count = (this.#stops.get(key)?.count ?? 0) + 1
+    this.#stops.delete(key)
+    if (this.#stops.size >= MOST_SLOW) this.#stops.delete(this.#stops.keys().next().value!)
+    this.#stops.set(key, { count, retryHeight: height + FIRST_WAIT * 2 ** (count - 1) })
+    return count < MOST_STOPS ? 'waits' : 'hopeless'
+  }
+
+  /** Takes a transaction that is in a block. */
+  delete(hash: Hash): void {
+    if (this.#stops.size > 0) this.#stops.delete(bytesKey(hash))
   }
 }
 

@@ -7,7 +7,7 @@ export interface ClientAddresses {
   /**
    * Whom a request counts for.
    * @param remoteAddress of the connection; undefined when it is closed already
-   * @param forwardedFor the header X-Forwarded-For
+   * @param forwardedFor the hops that {@link forwardedFor} finds; undefined only when no header says that the request was forwarded
    */
   of(remoteAddress: string | undefined, forwardedFor: string | undefined): string
   /** Whom a connection counts for, whatever is sent over it; undefined: it is a trusted proxy's, for several clients. */
@@ -16,11 +16,39 @@ export interface ClientAddresses {
 
 /** All connections whose address is not known: they were closed before they were looked at. */
 const UNKNOWN = 'unknown'
+/** Before the loopback address of a request that a proxy forwarded: it is not a request of this machine. */
+const PROXIED = 'proxied '
+
+/** Headers by which proxies name their clients, or themselves. */
+const FORWARDING_HEADERS = [
+  'forwarded',
+  'x-forwarded',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-real-ip',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'true-client-ip',
+  'cf-connecting-ip',
+  'via',
+] as const
+
+/**
+ * The hops of a request that came through proxies: all its lines of X-Forwarded-For in one. An empty text when only another header says that
+ * it was forwarded; undefined when none does.
+ * @param header the value of a header, by its name in lower case
+ */
+export function forwardedFor(header: (name: string) => string | readonly string[] | undefined): string | undefined {
+  const lines = header('x-forwarded-for')
+  if (lines !== undefined) return typeof lines === 'string' ? lines : lines.join(',')
+  return FORWARDING_HEADERS.some((name) => header(name) !== undefined) ? '' : undefined
+}
 
 /**
  * Makes keys of clients (see `budgetKeyOf`). A proxy names the client in X-Forwarded-For. Everybody can send that header, so it is read
  * only where the connection comes from a trusted proxy; then the client is the last address in it that is not a trusted proxy itself. A
- * header that cannot be read changes nothing.
+ * header that cannot be read names no client. A forwarded request never counts for this machine itself, whose requests have no limits:
+ * behind a proxy on the same machine every connection is a loopback one.
  * @param onUntrusted called with the first address that sends the header without being trusted
  */
 export function createClientAddresses(
@@ -38,10 +66,10 @@ export function createClientAddresses(
       const own = remoteAddress === undefined ? undefined : readNetworkAddress(remoteAddress)
       if (own === undefined) return UNKNOWN
       if (forwardedFor === undefined) return budgetKeyOf(own)
-      if (isTrusted(own)) return budgetKeyOf(lastUntrusted(forwardedFor.split(','), isTrusted) ?? own)
+      if (isTrusted(own)) return forwardedKeyOf(lastUntrusted(forwardedFor.split(','), isTrusted) ?? own)
       if (!hasTold) onUntrusted?.(own)
       hasTold = true
-      return budgetKeyOf(own)
+      return forwardedKeyOf(own)
     },
     ofConnection: (remoteAddress) => {
       const own = remoteAddress === undefined ? undefined : readNetworkAddress(remoteAddress)
@@ -51,7 +79,12 @@ export function createClientAddresses(
   }
 }
 
-/** Whether the client runs on the node's own machine. */
+function forwardedKeyOf(address: string): string {
+  const key = budgetKeyOf(address)
+  return isLoopback(key) ? `${PROXIED}${key}` : key
+}
+
+/** Whether the client runs on the node's own machine, and comes without a proxy. */
 export function isLoopback(client: string): boolean {
   return client === LOOPBACK_IPV6 || client.startsWith('127.')
 }

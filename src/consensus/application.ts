@@ -131,8 +131,9 @@ export interface Application {
    * Checks everything that needs no execution, evidence included, and executes the block. Undefined: it came upon an unforeseen error,
    * which it has reported. The node does not vote for such a block, but the block may be valid: if the others decide it,
    * `finalizeBlock` tries again.
+   * @param budgetMs milliseconds after which the check is stopped, and its answer is undefined; by default it has no end
    */
-  processProposal(block: ConsensusBlock): Promise<ProposalVerdict | undefined>
+  processProposal(block: ConsensusBlock, budgetMs?: number): Promise<ProposalVerdict | undefined>
   /**
    * Executes a decided block (or uses the kept result), writes and publishes it. Heights come in order. When it resolves, the next height
    * can begin; what is on stable storage then, `durableHeight` says. If the write fails later, a later call throws.

@@ -112,23 +112,36 @@ export interface PackedInput {
 }
 
 const LENGTH_BYTES = 4
-const OVERHEAD_BYTES = LENGTH_BYTES + ADDRESS_BYTES + HASH_BYTES
+/** Bytes of a packed transaction besides its encoding. */
+export const PACKED_OVERHEAD = LENGTH_BYTES + ADDRESS_BYTES + HASH_BYTES
 
 /**
  * Writes transactions one after the other into one buffer, as (length of the encoding, sender, hash, encoding), so that one object is
  * sent to another thread instead of three for each transaction.
  */
 export function packTransactions(transactions: readonly PackedInput[]): Uint8Array<ArrayBuffer> {
+  return packInto(Buffer.from(new ArrayBuffer(packedLength(transactions))), transactions)
+}
+
+/** What {@link packTransactions} writes, in memory that threads share. */
+export function packShared(transactions: readonly PackedInput[]): Uint8Array<SharedArrayBuffer> {
+  return packInto(Buffer.from(new SharedArrayBuffer(packedLength(transactions))), transactions)
+}
+
+function packedLength(transactions: readonly PackedInput[]): number {
   let size = 0
-  for (const { raw } of transactions) size += OVERHEAD_BYTES + raw.length
-  const out = Buffer.from(new ArrayBuffer(size))
+  for (const { raw } of transactions) size += PACKED_OVERHEAD + raw.length
+  return size
+}
+
+function packInto<B extends ArrayBufferLike>(out: Buffer<B>, transactions: readonly PackedInput[]): Buffer<B> {
   let at = 0
   for (const { raw, hash, sender } of transactions) {
     out.writeUInt32LE(raw.length, at)
     out.set(sender, at + LENGTH_BYTES)
     put(out, hash, at + LENGTH_BYTES + ADDRESS_BYTES)
-    put(out, raw, at + OVERHEAD_BYTES)
-    at += OVERHEAD_BYTES + raw.length
+    put(out, raw, at + PACKED_OVERHEAD)
+    at += PACKED_OVERHEAD + raw.length
   }
   return out
 }
@@ -139,7 +152,7 @@ export function unpackTransactions(packed: Uint8Array): PooledTransaction[] {
   const transactions: PooledTransaction[] = []
   for (let at = 0; at < packed.length; ) {
     const hash = at + LENGTH_BYTES + ADDRESS_BYTES
-    const raw = at + OVERHEAD_BYTES
+    const raw = at + PACKED_OVERHEAD
     const end = raw + view.getUint32(at, true)
     transactions.push({
       raw: packed.subarray(raw, end),

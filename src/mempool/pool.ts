@@ -12,6 +12,8 @@ import type { SenderQueue } from './senderQueue.ts'
 import {
   type AccountState,
   type Admission,
+  type ContentScope,
+  type ContentSize,
   DEFAULT_POOL_LIMITS,
   type DropReason,
   type PoolContent,
@@ -19,6 +21,7 @@ import {
   type PoolHeadUpdate,
   type PoolLimits,
   type PoolStatus,
+  UNCONFIRMED_BYTES,
   type UnconfirmedTransactions,
 } from './types.ts'
 import {
@@ -72,11 +75,13 @@ export class TransactionPool {
   /** senders of which the pool has had a transaction, and whose coins become free with the time */
   readonly #vesting = new Map<string, Address>()
   readonly #dependencyIndex = new DependencyIndex()
-  readonly #executable = { all: 0, native: 0 }
+  readonly #executable = { all: 0, native: 0, evmBytes: 0 }
   #native = 0
   #bytes = 0
-  /** of all encodings */
+  /** of all encodings, and of those of native transactions */
   #rawBytes = 0
+  #nativeBytes = 0
+  #revision = 0
   #arrivals = 0
   #lastExpiryMs: number
 
@@ -219,12 +224,47 @@ export class TransactionPool {
     return { pending, queued: this.#native - pending }
   }
 
-  /** The EVM transactions. */
+  /** Differs from what it was when the content has changed. */
+  get revision(): number {
+    return this.#revision
+  }
+
+  /** How much {@link contentParts} has now. */
+  contentSize(of: ContentScope): ContentSize {
+    if (of === 'all') {
+      return { transactions: this.#byHash.size - this.#native, bytes: this.#rawBytes - this.#nativeBytes }
+    }
+    if (of === 'pending') return { transactions: this.status().pending, bytes: this.#executable.evmBytes }
+    let [transactions, bytes] = [0, 0]
+    for (const { kind, raw } of this.#queues.get(bytesKey(of))?.entries ?? []) {
+      if (kind !== 'evm') continue
+      transactions++
+      bytes += raw.length
+    }
+    return { transactions, bytes }
+  }
+
+  /**
+   * EVM transactions, sender after sender; a part may be empty. The pool may change between two parts: each sender is shown once, as it is
+   * when its part is taken.
+   */
+  *contentParts(of: ContentScope): Generator<ContentPart, void, void> {
+    const shown = new Set<string>()
+    const own = typeof of === 'string' ? undefined : this.#queues.get(bytesKey(of))
+    // A queue that is removed and comes again is at the end of the map.
+    for (const queue of typeof of === 'string' ? this.#queues.values() : own === undefined ? [] : [own]) {
+      const part = shown.has(queue.key) ? EMPTY_PART : partOf(queue, of === 'pending')
+      if (part !== EMPTY_PART) shown.add(queue.key)
+      yield part
+    }
+  }
+
+  /** The EVM transactions, however many; `contentParts` is for answers to clients. */
   content(): PoolContent {
     return contentOf(this.#queues.values())
   }
 
-  /** The EVM transactions of one sender. */
+  /** The EVM transactions of one sender, however many. */
   contentFrom(sender: Address): PoolContent {
     const queue = this.#queues.get(bytesKey(sender))
     return contentOf(queue === undefined ? [] : [queue])
@@ -233,9 +273,11 @@ export class TransactionPool {
   /** Transactions of both kinds, in the order of their arrival. */
   unconfirmed(limit: number): UnconfirmedTransactions {
     const transactions: Uint8Array[] = []
+    let bytes = 0
     for (const { entry } of this.#byHash.values()) {
-      if (transactions.length >= limit) break
+      if (transactions.length >= limit || bytes >= UNCONFIRMED_BYTES) break
       transactions.push(keyBytes(entry.raw))
+      bytes += entry.raw.length
     }
     return { count: this.#byHash.size, bytes: this.#rawBytes, transactions }
   }
@@ -332,7 +374,10 @@ export class TransactionPool {
     this.#byHash.set(entry.hashKey, { entry, queue })
     this.#bytes += entry.bytes
     this.#rawBytes += entry.raw.length
-    if (entry.kind === 'native') this.#native++
+    if (entry.kind === 'native') {
+      this.#native++
+      this.#nativeBytes += entry.raw.length
+    }
     this.#dependencyIndex.add(entry)
     for (const key of entry.authorities) this.#authorities.set(key, (this.#authorities.get(key) ?? 0) + 1)
   }
@@ -365,7 +410,10 @@ export class TransactionPool {
     this.#byHash.delete(entry.hashKey)
     this.#bytes -= entry.bytes
     this.#rawBytes -= entry.raw.length
-    if (entry.kind === 'native') this.#native--
+    if (entry.kind === 'native') {
+      this.#native--
+      this.#nativeBytes -= entry.raw.length
+    }
     this.#dependencyIndex.delete(entry)
     for (const key of entry.authorities) {
       const count = this.#authorities.get(key)! - 1
@@ -381,12 +429,15 @@ export class TransactionPool {
   /** Brings everything that depends on a queue up to date after it changed, and announces what became executable. */
   #queueChanged(queue: SenderQueue): void {
     queue.updateExecutable()
-    const { entries, executable, executableNative } = queue
+    const { entries, executable, executableNative, executableBytes } = queue
+    this.#revision++
     this.#executable.all += executable - queue.counted
     this.#executable.native += executableNative - queue.countedNative
+    this.#executable.evmBytes += executableBytes - queue.countedBytes
     const hasGrown = executable > queue.counted
     queue.counted = executable
     queue.countedNative = executableNative
+    queue.countedBytes = executableBytes
     if (entries.length === 0) {
       if (this.#queues.delete(queue.key)) this.#bytes -= QUEUE_OVERHEAD
       this.#evictions.remove(queue)
@@ -405,6 +456,21 @@ export class TransactionPool {
       this.#waitingSince.set(queue, this.#options.now())
     }
   }
+}
+
+/** EVM transactions of one sender. */
+export interface ContentPart {
+  readonly pending: readonly PoolEntry[]
+  readonly queued: readonly PoolEntry[]
+}
+
+const EMPTY_PART: ContentPart = { pending: [], queued: [] }
+
+function partOf({ entries, executable }: SenderQueue, isPendingOnly: boolean): ContentPart {
+  const isEvm = ({ kind }: PoolEntry): boolean => kind === 'evm'
+  const pending = entries.slice(0, executable).filter(isEvm)
+  const queued = isPendingOnly ? [] : entries.slice(executable).filter(isEvm)
+  return pending.length + queued.length === 0 ? EMPTY_PART : { pending, queued }
 }
 
 function contentOf(queues: Iterable<SenderQueue>): PoolContent {

@@ -14,11 +14,14 @@ export class SenderQueue implements HeapItem {
   /** how many executable transactions of this queue the pool's totals include, and how many of them are native */
   counted = 0
   countedNative = 0
+  /** and the length of the encodings of those that are not */
+  countedBytes = 0
   #state: AccountState
   readonly #entries: PoolEntry[] = []
   #executable = 0
   #executableCost = 0n
   #executableNative = 0
+  #executableBytes = 0
   /** entries that were not announced yet */
   #unannounced = 0
 
@@ -50,6 +53,11 @@ export class SenderQueue implements HeapItem {
   /** how many of the executable transactions are native */
   get executableNative(): number {
     return this.#executableNative
+  }
+
+  /** length of the encodings of the executable EVM transactions */
+  get executableBytes(): number {
+    return this.#executableBytes
   }
 
   /** The nonce after the executable transactions. */
@@ -143,9 +151,10 @@ export class SenderQueue implements HeapItem {
   }
 
   /** An entry becomes executable (1) or no longer is (-1). */
-  #count({ kind, cost }: PoolEntry, change: 1 | -1): void {
+  #count({ kind, cost, raw }: PoolEntry, change: 1 | -1): void {
     this.#executableCost += change === 1 ? cost : -cost
     if (kind === 'native') this.#executableNative += change
+    else this.#executableBytes += change * raw.length
   }
 
   /** Index of the first entry whose nonce is at least `nonce`. */

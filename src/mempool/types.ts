@@ -28,6 +28,38 @@ export interface PoolContent {
   readonly queued: readonly PooledTransaction[]
 }
 
+/** Which EVM transactions: all, those that are executable, or those of one sender. */
+export type ContentScope = 'all' | 'pending' | Address
+
+/** How much there is of a {@link ContentScope}. */
+export interface ContentSize {
+  readonly transactions: number
+  /** of their encodings */
+  readonly bytes: number
+}
+
+/** What a client wants to read, and the most that its answer has room for. */
+export interface ContentRequest {
+  readonly of: ContentScope
+  readonly most: ContentSize
+}
+
+/**
+ * A copy of content, which counts against a limit of all such copies until it is released. The transactions of a sender come one after the
+ * other; each walk unpacks them anew.
+ */
+export interface ContentLease {
+  readonly pending: Iterable<PooledTransaction>
+  readonly queued: Iterable<PooledTransaction>
+  release(): void
+}
+
+/** Nothing was copied: there is more than the request has room for, or too much is being read at the moment. */
+export interface ContentRefusal {
+  readonly refused: 'size' | 'busy'
+  readonly size: ContentSize
+}
+
 /** What the Ethereum RPC methods use of the pool, which runs in another thread. It shows EVM transactions only. */
 export interface TxPort {
   /**
@@ -39,8 +71,7 @@ export interface TxPort {
   /** nonce after the contiguous pending transactions of `sender`, of both kinds; where there is none, of the state of the newest block */
   pendingNonce(sender: Address): Promise<bigint | undefined>
   status(): Promise<PoolStatus>
-  content(): Promise<PoolContent>
-  contentFrom(sender: Address): Promise<PoolContent>
+  content(request: ContentRequest): Promise<ContentLease | ContentRefusal>
 }
 
 export interface PoolStatus {
@@ -53,9 +84,12 @@ export interface PoolStatus {
 export interface MempoolPort extends Pick<TxPort, 'add'> {
   /** Whether the pool would accept it now if it had room. */
   check(raw: Uint8Array, sender: Address, hash: Hash): Promise<Admission>
-  /** The oldest `limit` transactions. */
+  /** The oldest transactions: at most `limit`, and not many more bytes than `UNCONFIRMED_BYTES`. */
   unconfirmed(limit: number): Promise<UnconfirmedTransactions>
 }
+
+/** Bytes of encodings in an answer of `MempoolPort.unconfirmed`, besides its last transaction: a small part of a millisecond to copy. */
+export const UNCONFIRMED_BYTES = 262_144
 
 export interface UnconfirmedTransactions {
   /** all transactions in the pool, and the length of their encodings together */

@@ -12,6 +12,7 @@ export const MODULE_ACCOUNT_NAMES = [
   'gov',
   'mint',
   'key_rotation_fee_pool',
+  'gov_deposits',
 ] as const
 
 /** Collects base fees and tips of a block until the distribution module takes them. */
@@ -22,8 +23,10 @@ export const BONDED_POOL: Address = moduleAddress('bonded_tokens_pool')
 export const NOT_BONDED_POOL: Address = moduleAddress('not_bonded_tokens_pool')
 /** Holds rewards, commissions and the community pool. */
 export const DISTRIBUTION: Address = moduleAddress('distribution')
-/** Holds deposits of proposals, and is the authority that parameter changes need. */
+/** The authority that parameter changes need. Proposals may spend its coins, and so may those to whom they grant it. */
 export const GOVERNANCE: Address = moduleAddress('gov')
+/** Holds deposits of proposals. No message has it as its signer, so that no proposal and no grant can spend what it holds. */
+export const GOV_DEPOSITS: Address = moduleAddress('gov_deposits')
 /** Receives minted coins before they go to the fee collector. */
 export const MINT: Address = moduleAddress('mint')
 /** Receives the fees of key rotations, which are burnt there. */

@@ -65,7 +65,7 @@ export async function runBatch(
   calls: readonly BatchCall[],
   { maxBytes, scope, quota }: BatchLimits,
 ): Promise<string[]> {
-  const answers: (string | undefined)[] = []
+  const answers = createAnswerList(maxBytes)
   const running = createRunningCount()
   let bytes = 0
   /** bytes reserved for the answers of the pipelined calls that are running */
@@ -75,7 +75,7 @@ export async function runBatch(
   const start = (call: BatchCall, index: number): void => {
     running.add()
     void call.answer().then((answer) => {
-      answers[index] = answer
+      answers.put(index, answer)
       bytes += answer === undefined ? 0 : Buffer.byteLength(answer)
       running.remove()
     })
@@ -134,20 +134,47 @@ function createRunningCount() {
   }
 }
 
+interface AnswerList {
+  put(index: number, answer: string | undefined): void
+  /** undefined for a call that has none, and for those that are cut off */
+  get(index: number): string | undefined
+  /** the first call whose answer was too much; those after it are too */
+  readonly end: number
+}
+
+/** Holds answers of at most `maxBytes`: of more than that the last calls get none, and their answers are dropped as they come. */
+export function createAnswerList(maxBytes: number): AnswerList {
+  const answers: (string | undefined)[] = []
+  let bytes = 0
+  let end = Number.POSITIVE_INFINITY
+  return {
+    put: (index, answer) => {
+      if (index >= end || answer === undefined) return
+      answers[index] = answer
+      bytes += Buffer.byteLength(answer)
+      while (bytes > maxBytes) {
+        const last = answers.pop()
+        if (last === undefined) continue
+        bytes -= Buffer.byteLength(last)
+        end = answers.length
+      }
+    },
+    get: (index) => answers[index],
+    get end() {
+      return end
+    },
+  }
+}
+
 /** The answers in order. Their total size is counted in order too, so that the limit does not depend on which call ended first. */
-function assemble(
-  calls: readonly BatchCall[],
-  answers: readonly (string | undefined)[],
-  started: number,
-  maxBytes: number,
-): string[] {
+function assemble(calls: readonly BatchCall[], answers: AnswerList, started: number, maxBytes: number): string[] {
   const out: string[] = []
   let bytes = 0
   for (const [index, call] of calls.entries()) {
     if (!call.expectsAnswer) continue
-    const answer = index < started ? answers[index] : undefined
+    const answer = index < started ? answers.get(index) : undefined
     if (bytes <= maxBytes && answer !== undefined) bytes += Buffer.byteLength(answer)
-    if (bytes > maxBytes) out.push(errorResponse(call.id, responseTooLarge()))
+    if (bytes > maxBytes || index >= answers.end) out.push(errorResponse(call.id, responseTooLarge()))
     else out.push(answer ?? errorResponse(call.id, timedOut()))
   }
   return out

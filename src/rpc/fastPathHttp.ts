@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { ClientAddresses } from '../config/clientAddress.ts'
+import { type ClientAddresses, forwardedFor } from '../config/clientAddress.ts'
 import { type CallScope, createCaller, monotonicMs, scopeOf } from './callScope.ts'
 import { JSON_TYPES, mediaType } from './httpMessages.ts'
 import type { PendingResponses } from './pendingResponses.ts'
@@ -424,7 +424,7 @@ function readHead(text: string): RequestHead | undefined {
     text,
     contentLength: Number(length),
     acceptEncoding: values.get('accept-encoding'),
-    forwardedFor: values.get('x-forwarded-for'),
+    forwardedFor: forwardedFor((name) => values.get(name)),
   }
 }
 

@@ -22,9 +22,9 @@ import {
   announcedBytes,
   bodyText,
   bodyTooLarge,
+  clientOf,
   corsHeaders,
   EXPOSED_HEADERS,
-  forwardedFor,
   isGzip,
   METHOD_NOT_ALLOWED,
   NOT_GZIP,
@@ -319,7 +319,7 @@ function addRoutes(
   app.addHook('onRequest', async (request, reply) => {
     const problem = await access?.check(request.headers)
     if (problem !== undefined) return refuse(reply, problem)
-    request.client = clients.of(request.raw.socket.remoteAddress, forwardedFor(request.headers))
+    request.client = clientOf(clients, request.raw.socket.remoteAddress, request.headers)
     reply.headers(corsHeaders(allowedOrigins, request.headers))
     if (request.method === 'OPTIONS') return reply.code(204).headers(preflightHeaders(request.headers)).send()
     const path = request.url.split('?', 1)[0]!

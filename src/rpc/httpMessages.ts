@@ -1,12 +1,19 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type ClientAddresses, forwardedFor } from '../config/clientAddress.ts'
 import { type CallScope, createCaller, scopeOf } from './callScope.ts'
 import { type AnswerText, answerBuffer } from './resultText.ts'
 
-/** The hops of a request that came through proxies, all its lines of X-Forwarded-For in one. */
-export function forwardedFor(headers: IncomingHttpHeaders): string | undefined {
-  const lines = headers['x-forwarded-for']
-  return Array.isArray(lines) ? lines.join(',') : lines
+/** Whom a request counts for. */
+export function clientOf(
+  clients: Pick<ClientAddresses, 'of'>,
+  remoteAddress: string | undefined,
+  headers: IncomingHttpHeaders,
+): string {
+  return clients.of(
+    remoteAddress,
+    forwardedFor((name) => headers[name]),
+  )
 }
 
 /** Web origins that may use the node; `*` alone allows every origin. */

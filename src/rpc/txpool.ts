@@ -1,8 +1,8 @@
 import { decodeTransaction, type Transaction } from '../chain/transaction.ts'
-import type { PooledTransaction } from '../mempool/types.ts'
+import type { ContentLease, ContentRefusal, ContentScope, ContentSize, PooledTransaction } from '../mempool/types.ts'
 import { type Address, toChecksumAddress } from '../primitives/address.ts'
-import { bytesKey } from '../primitives/bytes.ts'
-import { responseTooLarge } from './errors.ts'
+import { equalBytes } from '../primitives/bytes.ts'
+import { RPC_CODES, RpcError, responseTooLarge } from './errors.ts'
 import { toQuantity } from './format/json.ts'
 import { formatPendingTransaction } from './format/transaction.ts'
 import { defineMethod, RawJson, type RpcContext, type RpcMethod } from './method.ts'
@@ -20,52 +20,89 @@ export const status = defineMethod({
 /** No object or summary of a transaction is shorter in JSON. */
 const SHORTEST_OBJECT = 400
 const SHORTEST_SUMMARY = 40
+/** Of each byte of a transaction an object has two hexadecimal digits. */
+const DIGITS_PER_BYTE = 2
 
 export const content = defineMethod({
   name: 'txpool_content',
   queue: 'heavy',
-  run: (context) => wholePool(context, formatPendingTransaction, SHORTEST_OBJECT),
+  run: (context) => readContent(context, 'all', objectsIn(context), (pool) => contentJson(context, pool)),
 })
 
 export const inspect = defineMethod({
   name: 'txpool_inspect',
   queue: 'heavy',
-  run: (context) => wholePool(context, summarize, SHORTEST_SUMMARY),
+  run: (context) => {
+    const most = { transactions: context.limits.responseBytes / SHORTEST_SUMMARY, bytes: Number.POSITIVE_INFINITY }
+    return readContent(context, 'all', most, (pool) => contentJson(context, pool, summarize))
+  },
 })
 
 export const contentFrom = defineMethod({
   name: 'txpool_contentFrom',
-  queue: 'cheap',
+  queue: 'heavy',
   params: [readAddress],
-  run: async (context, sender) => {
-    const { pending, queued } = await context.txs.contentFrom(sender)
-    const writer = writerFor(context, formatPendingTransaction)
-    return new RawJson(`{"pending":${await writer.byNonce(pending)},"queued":${await writer.byNonce(queued)}}`)
-  },
+  run: (context, sender) =>
+    readContent(context, sender, objectsIn(context), async ({ pending, queued }) => {
+      const writer = writerFor(context, formatPendingTransaction)
+      return `{"pending":${await writer.byNonce(pending)},"queued":${await writer.byNonce(queued)}}`
+    }),
 })
 
 /** All transactions that could be in the next block, by sender and nonce (`eth_pendingTransactions` of Nethermind and cosmos/evm). */
 export const pendingTransactions = defineMethod({
   name: 'eth_pendingTransactions',
   queue: 'heavy',
-  run: async (context) => {
-    const counts = await context.txs.status()
-    if (counts.pending * SHORTEST_OBJECT > context.limits.responseBytes) throw responseTooLarge()
-    const { pending } = await context.txs.content()
-    return new RawJson(await writerFor(context, formatPendingTransaction).list(pending))
-  },
+  run: (context) =>
+    readContent(context, 'pending', objectsIn(context), ({ pending }) =>
+      writerFor(context, formatPendingTransaction).list(pending),
+    ),
 })
 
 /** The `txpool` namespace. */
 export const txpoolMethods: readonly RpcMethod[] = [status, content, contentFrom, inspect]
 
-async function wholePool(context: RpcContext, write: WriteTransaction, shortest: number): Promise<RawJson> {
-  const counts = await context.txs.status()
-  // A pool that does not fit the answer is not copied from its thread at all.
-  if ((counts.pending + counts.queued) * shortest > context.limits.responseBytes) throw responseTooLarge()
-  const { pending, queued } = await context.txs.content()
+/** The most that an answer has room for. */
+function objectsIn({ limits }: RpcContext): ContentSize {
+  return { transactions: limits.responseBytes / SHORTEST_OBJECT, bytes: limits.responseBytes / DIGITS_PER_BYTE }
+}
+
+/**
+ * Writes an answer from a copy of the pool's content.
+ * @throws RpcError (rejects), before anything is copied, when it would be too long
+ */
+async function readContent(
+  { txs }: RpcContext,
+  of: ContentScope,
+  most: ContentSize,
+  write: (pool: ContentLease) => Promise<string>,
+): Promise<RawJson> {
+  const found = await txs.content({ of, most })
+  if ('refused' in found) throw poolRefusal(found)
+  try {
+    return new RawJson(await write(found))
+  } finally {
+    found.release()
+  }
+}
+
+/** The error for a client whose request would have copied too much. */
+export function poolRefusal({ refused, size: { transactions, bytes } }: ContentRefusal): RpcError {
+  if (refused === 'busy')
+    return new RpcError(RPC_CODES.limitExceeded, 'too many requests read the pool, try again later')
+  return new RpcError(
+    RPC_CODES.responseTooLarge,
+    `response too large: ${transactions} transactions of ${bytes} bytes in all; ask for the transactions of one sender (txpool_contentFrom) or for single ones (eth_getTransactionByHash)`,
+  )
+}
+
+async function contentJson(
+  context: RpcContext,
+  { pending, queued }: ContentLease,
+  write: WriteTransaction = formatPendingTransaction,
+): Promise<string> {
   const writer = writerFor(context, write)
-  return new RawJson(`{"pending":${await writer.bySender(pending)},"queued":${await writer.bySender(queued)}}`)
+  return `{"pending":${await writer.bySender(pending)},"queued":${await writer.bySender(queued)}}`
 }
 
 function writerFor({ limits, execution, monotonicMs }: RpcContext, write: WriteTransaction): PoolWriter {
@@ -92,52 +129,56 @@ interface PoolWriterOptions {
 
 /** Writes parts of one answer, whose size they share. */
 interface PoolWriter {
-  list(transactions: readonly PooledTransaction[]): Promise<string>
+  list(transactions: Iterable<PooledTransaction>): Promise<string>
   /** JSON object of transactions of one sender by decimal nonce. */
-  byNonce(transactions: readonly PooledTransaction[]): Promise<string>
-  /** JSON object of {@link byNonce} by checksummed sender. */
-  bySender(transactions: readonly PooledTransaction[]): Promise<string>
+  byNonce(transactions: Iterable<PooledTransaction>): Promise<string>
+  /** JSON object of {@link byNonce} by checksummed sender. Those of a sender follow one another. */
+  bySender(transactions: Iterable<PooledTransaction>): Promise<string>
 }
-
-/** Quotes, colon and comma around a nonce. */
-const PUNCTUATION = 6
 
 function createPoolWriter({ write, maxBytes, pause }: PoolWriterOptions): PoolWriter {
   let bytes = 0
+  /** The texts of all transactions, one after the other. */
   const writeAll = async (
-    transactions: readonly PooledTransaction[],
-    toEntry: (transaction: Transaction, sender: Address) => string,
+    transactions: Iterable<PooledTransaction>,
+    toText: (transaction: Transaction, sender: Address, isFirst: boolean) => string,
   ): Promise<string> => {
-    const entries: string[] = []
+    const texts: string[] = []
     for (const { raw, sender } of transactions) {
       await pause?.()
-      const entry = toEntry(decodeTransaction(raw), sender)
-      bytes += entry.length + PUNCTUATION
+      const text = toText(decodeTransaction(raw), sender, texts.length === 0)
+      bytes += text.length
       if (bytes > maxBytes) throw responseTooLarge()
-      entries.push(entry)
+      texts.push(text)
     }
-    return entries.join(',')
+    return texts.join('')
   }
-  const byNonce = async (transactions: readonly PooledTransaction[]): Promise<string> => {
-    const entries = await writeAll(
-      transactions,
-      (transaction, sender) => `"${transaction.nonce}":${JSON.stringify(write(transaction, sender))}`,
-    )
-    return `{${entries}}`
-  }
+  const entry = (transaction: Transaction, sender: Address): string =>
+    `"${transaction.nonce}":${JSON.stringify(write(transaction, sender))}`
   return {
     list: async (transactions) => {
-      const entries = await writeAll(transactions, (transaction, sender) => JSON.stringify(write(transaction, sender)))
-      return `[${entries}]`
+      const items = await writeAll(
+        transactions,
+        (transaction, sender, isFirst) => `${isFirst ? '' : ','}${JSON.stringify(write(transaction, sender))}`,
+      )
+      return `[${items}]`
     },
-    byNonce,
+    byNonce: async (transactions) => {
+      const entries = await writeAll(
+        transactions,
+        (transaction, sender, isFirst) => `${isFirst ? '' : ','}${entry(transaction, sender)}`,
+      )
+      return `{${entries}}`
+    },
     bySender: async (transactions) => {
-      const senders = Map.groupBy(transactions, ({ sender }) => bytesKey(sender))
-      const entries: string[] = []
-      for (const own of senders.values()) {
-        entries.push(`"${toChecksumAddress(own[0]!.sender)}":${await byNonce(own)}`)
-      }
-      return `{${entries.join(',')}}`
+      let last: Address | undefined
+      const entries = await writeAll(transactions, (transaction, sender) => {
+        if (last !== undefined && equalBytes(last, sender)) return `,${entry(transaction, sender)}`
+        const end = last === undefined ? '' : '},'
+        last = sender
+        return `${end}"${toChecksumAddress(sender)}":{${entry(transaction, sender)}`
+      })
+      return last === undefined ? '{}' : `{${entries}}}`
     },
   }
 }

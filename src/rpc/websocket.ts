@@ -5,7 +5,7 @@ import type { ClientAddresses } from '../config/clientAddress.ts'
 import type { SocketMetrics } from '../telemetry/metrics.ts'
 import { type CallScope, createCaller, monotonicMs, scopeOf } from './callScope.ts'
 import { type ClientBudget, createClientBudget } from './clientBudget.ts'
-import { type AllowedOrigins, forwardedFor, isOriginAllowed } from './httpMessages.ts'
+import { type AllowedOrigins, clientOf, isOriginAllowed } from './httpMessages.ts'
 import type { Access } from './privateAccess.ts'
 import type { RateLimit } from './rateLimit.ts'
 import { type AnswerText, answerBuffer } from './resultText.ts'
@@ -151,7 +151,7 @@ export function createWebSocketEndpoint(options: WebSocketEndpointOptions): WebS
   return {
     upgrade: (request, socket, head) => {
       const protocol = protocols.get(request.url?.split('?', 1)[0] ?? '')
-      const client = clients.of(request.socket.remoteAddress, forwardedFor(request.headers))
+      const client = clientOf(clients, request.socket.remoteAddress, request.headers)
       const refuse = (status: string): void => {
         socket.on('error', () => socket.destroy())
         // Node.js does not check this connection any more: a client that never ends its side would keep its place for good.

@@ -7,11 +7,11 @@ export const WORK_GAS = {
   read: 600,
   /** per byte of a value that is read */
   readByte: 1,
-  write: 2_500,
+  write: 2_000,
   /** per byte of key and value that is written */
   writeByte: 4,
   /** to find the first key of a range */
-  range: 5_000,
+  range: 4_000,
   /** per key that a range passes, also one that was deleted in this block */
   step: 100,
 } as const

@@ -126,6 +126,17 @@ function unforeseenErrors(registers: Registry[], places: readonly string[]) {
   return counter
 }
 
+function stoppedExecutions(registers: Registry[]) {
+  const counter = new Counter({
+    name: 'coind_stopped_executions_total',
+    help: 'Executions that were stopped because they took too long, by place: build (a transaction) or check (a block)',
+    labelNames: ['place'],
+    registers,
+  })
+  for (const place of ['build', 'check']) counter.inc({ place }, 0)
+  return counter
+}
+
 /** Metrics of the executor thread: building, execution and commit of blocks. */
 export function createExecutorMetrics(registry: Registry) {
   const registers = [registry]
@@ -148,6 +159,7 @@ export function createExecutorMetrics(registry: Registry) {
       registers,
     }),
     unforeseenTotal: unforeseenErrors(registers, ['build', 'check', 'decided']),
+    stoppedTotal: stoppedExecutions(registers),
     speculationsTotal: new Counter({
       name: 'coind_speculations_total',
       help: 'Transactions that were offered to other threads before their turn (EXECUTION_THREADS), by outcome: adopted, conflict (executed again), or alone (executed in their turn only)',

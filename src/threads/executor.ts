@@ -140,6 +140,11 @@ const executor = await openExecutor({
       metrics.dbBatchSeconds.observe(milliseconds / 1000)
       metrics.dbBatchBytes.observe(bytes)
     },
+    stopped: ({ place, height, transaction }) => {
+      metrics.stoppedTotal.inc({ place })
+      const hash = transaction === undefined ? {} : { transaction: bytesToHex(transaction) }
+      log.warn({ place, height, ...hash }, 'execution was stopped because it takes too long')
+    },
     unforeseen: ({ place, height, transaction, error }) => {
       metrics.unforeseenTotal.inc({ place })
       const hash = transaction === undefined ? {} : { transaction: bytesToHex(transaction) }

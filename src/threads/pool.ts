@@ -41,6 +41,7 @@ import { epochMs, openTracer, type TracingChannel, TransactionTraces } from '../
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { serveAdmissions } from './admissions.ts'
 import { collectWhenIdle } from './idleCollection.ts'
+import { createPoolCopies, type PoolCopies } from './poolCopies.ts'
 import { serve } from './port.ts'
 import { randomSeed } from './randomSeed.ts'
 import {
@@ -92,6 +93,8 @@ export interface PoolData {
 }
 
 export type PoolService = typeof service
+/** What view and socket threads are served with. */
+export type PoolClientService = PoolService & PoolCopies
 
 const { control, data } = workerData as ThreadData<PoolData>
 checkKnownAnswers(PRIMITIVE_ANSWERS)
@@ -233,6 +236,8 @@ function recordUnforeseen({ hash }: PooledTransaction, error: unknown): void {
   log.error({ transaction: bytesToHex(hash), error }, 'an unforeseen error at the admission of a transaction')
 }
 
+const copies = createPoolCopies({ pool })
+
 /** ports of the view and socket threads */
 const clients = new Set<MessagePort>()
 
@@ -241,8 +246,6 @@ const service = {
   // Of a sender whose transactions are all in blocks, it is the state's: the asking thread may not have that block yet.
   pendingNonce: (sender: Address) => pool.pendingNonce(sender) ?? readAccount(sender).nonce,
   status: () => pool.status(),
-  content: () => pool.content(),
-  contentFrom: (sender: Address) => pool.contentFrom(sender),
   check: (raw: Uint8Array, sender: Address, hash: Hash): Admission =>
     isNativeEntry(raw) ? pool.checkNative(decodeNative(raw)) : pool.check(decodeTransaction(raw, hash), sender),
   unconfirmed: (limit: number) => pool.unconfirmed(limit),
@@ -285,7 +288,9 @@ const service = {
   },
   /** Serves a view or a socket thread, on a port for calls and one for transactions. */
   attach: (calls: MessagePort, admissions: MessagePort): void => {
-    serve(calls, service)
+    const reader = copies.createReader()
+    serve<PoolClientService>(calls, { ...service, takeCopy: reader.takeCopy, releaseCopy: reader.releaseCopy })
+    calls.on('close', reader.close)
     serveAdmissions(admissions, admitter(true), recordUnforeseen)
     for (const port of [calls, admissions]) {
       clients.add(port)

@@ -8,8 +8,9 @@ import type { ExecutionHost, Retention, RpcContext } from '../rpc/method.ts'
 import type { ContextLease } from '../rpc/runMethod.ts'
 import { epochMs, type Tracer, type TracingChannel } from '../telemetry/spans.ts'
 import { connectAdmissions } from './admissions.ts'
-import type { PoolService } from './pool.ts'
-import { connect } from './port.ts'
+import type { PoolClientService } from './pool.ts'
+import { readCopies } from './poolCopies.ts'
+import { connect, notify } from './port.ts'
 import { type Gate, getPeerCount, getSyncStatus, type NodeState, type PublishedHeight } from './sharedMemory.ts'
 import type { ViewFeed, ViewLease } from './viewFeed.ts'
 
@@ -91,15 +92,14 @@ export function createContextSource({ data, feed, pool, execution, keptLogs }: C
 
 /** What the pool thread offers to clients. */
 export function connectPool({ calls, admissions }: PoolPorts, tracer: Tracer | undefined): TxPort & MempoolPort {
-  const { get, pendingNonce, status, content, contentFrom, check, unconfirmed } = connect<PoolService>(calls)
+  const { get, pendingNonce, status, takeCopy, check, unconfirmed } = connect<PoolClientService>(calls)
   const add = connectAdmissions(admissions)
   return {
     add: tracer === undefined ? add : traceAdmissions(add, tracer),
     get,
     pendingNonce,
     status,
-    content,
-    contentFrom,
+    content: readCopies(takeCopy, (id) => notify<PoolClientService, 'releaseCopy'>(calls, 'releaseCopy', id)),
     check,
     unconfirmed,
   }

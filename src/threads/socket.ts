@@ -272,6 +272,13 @@ function listenerOptions(namespaces: readonly Namespace[], rights: CallRights, r
   }
 }
 
+const clientAddresses = createClientAddresses(data.trustedProxies, (address) =>
+  log.warn(
+    { address },
+    'a request has been forwarded (X-Forwarded-For or a header like it), but TRUSTED_PROXIES does not have the address that it comes from',
+  ),
+)
+
 /** Loaded where somebody calls by gRPC. */
 const loadGrpcServices = async () => {
   const { grpcServices } = await import('../rpc/grpc/services.ts')
@@ -322,12 +329,7 @@ const server = await createRpcServer({
   host: data.host,
   port: data.port,
   reusePort: data.sharesPort,
-  clients: createClientAddresses(data.trustedProxies, (address) =>
-    log.warn(
-      { address },
-      'a request has X-Forwarded-For, but TRUSTED_PROXIES does not have the address that it comes from',
-    ),
-  ),
+  clients: clientAddresses,
   connectionRate,
   allowedOrigins: data.corsOrigins,
 })
@@ -339,8 +341,7 @@ async function startGrpcServer(port: number) {
     host: data.host,
     port,
     reusePort: data.sharesPort,
-    // gRPC comes without proxies that name its clients.
-    clients: createClientAddresses([]),
+    clients: clientAddresses,
     rateLimit,
     connectionRate,
     requestBytes: data.limits.requestBytes,

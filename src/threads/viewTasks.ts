@@ -1,11 +1,12 @@
 import type { HeavyCallLimits } from '../config/config.ts'
 import { ExecutionTimeout } from '../evm/engine.ts'
+import { bytesOf } from '../primitives/valueBytes.ts'
 import { type CallScope, REQUEST_TIMEOUT_MS } from '../rpc/callScope.ts'
 import type { RpcContext } from '../rpc/method.ts'
 import { unpackedBlocksOf } from '../rpc/newestBlocks.ts'
 import type { ContextLease, ViewQueue } from '../rpc/runMethod.ts'
 import type { ViewMetrics } from '../telemetry/metrics.ts'
-import { bytesOf, createHeavyQueue, PLACE_BYTES, TaskDropped } from './heavyQueue.ts'
+import { createHeavyQueue, PLACE_BYTES, TaskDropped } from './heavyQueue.ts'
 
 interface ViewTasksOptions {
   /** a context on the newest head */

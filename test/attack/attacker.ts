@@ -8,10 +8,13 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Run, Target } from './attack.ts'
 import { ATTACKS } from './attacks.ts'
+import { STOP_ATTACKS } from './stopAttacks.ts'
 
 export interface AttackerOptions {
   readonly attack: string
   readonly size: number
+  /** niceness: an attacker on another machine takes no processor time of the node */
+  readonly niceness: number
   readonly target: Target
 }
 
@@ -21,15 +24,14 @@ export interface AttackerReport {
   readonly processorShare: number
 }
 
-const LOWEST_PRIORITY = 19
 /** Milliseconds for what is under way when the attack ends. */
 const END_MS = 1_000
 
-setPriority(LOWEST_PRIORITY)
 const input = createInterface(process.stdin)
 const [firstLine] = (await once(input, 'line')) as [string]
-const { attack: name, size, target } = JSON.parse(firstLine) as AttackerOptions
-const attack = ATTACKS.find((candidate) => candidate.name === name)!
+const { attack: name, size, niceness, target } = JSON.parse(firstLine) as AttackerOptions
+setPriority(niceness)
+const attack = [...ATTACKS, ...STOP_ATTACKS].find((candidate) => candidate.name === name)!
 const counts = new Map<string, number>()
 const stopping = new AbortController()
 const run: Run = {

@@ -25,9 +25,11 @@ import type { Attack, Target } from './attack.ts'
 import type { AttackerOptions, AttackerReport } from './attacker.ts'
 import { ATTACKS } from './attacks.ts'
 import { type ClientReport, latency, startGoodClient } from './goodClient.ts'
+import { OUTSIDERS, STOP_ATTACKS } from './stopAttacks.ts'
 import { attackerAccount } from './transactionAttacks.ts'
 
 const HELP = `npm run test:attack -- [flags] [words of the names of attacks]
+npm run test:attack -- stop [flags] [words]   what strangers with 100 COIN have tried to stop the chain, at the node's own priority
   --seconds 40     how long each attack goes on
   --rest 15        seconds after each attack, until memory is read again
   --share 1        of the usual size of each attack
@@ -50,6 +52,11 @@ const { values: flags, positionals } = parseArgs({
     loopback: { type: 'boolean', default: false },
   },
 })
+const [firstWord] = positionals
+const isStop = firstWord === 'stop'
+const words = isStop ? positionals.slice(1) : positionals
+const OFFERED = isStop ? STOP_ATTACKS : ATTACKS
+const LOWEST_PRIORITY = 19
 const ATTACKER = new URL('attacker.ts', import.meta.url).pathname
 const SENDERS = 50_001
 const SENDER_BALANCE_ACOIN = 10n ** 18n
@@ -63,12 +70,18 @@ const LOOPBACK = { host: '127.0.0.1', from: '127.0.0.66' } as const
 const ENDLESS = hexToBytes('0x5b600056')
 /** The share of the quiet interval's p99, the milliseconds and the share of the memory that an attack should not cost more than. */
 const AIMS = { intervalShare: 1.25, latencyMs: 250, memoryShare: 1.1 }
+/** Of what is to stop the chain: milliseconds of intervals (p99) meanwhile and ten seconds later, and megabytes of memory. */
+const STOP_AIMS = { intervalMs: 1_500, laterMs: 500, megabytes: 1_500 }
+const STOP_BALANCE_ACOIN = 100n * 10n ** 18n
+const CALM_MS = 10_000
 
 interface Row {
   readonly name: string
   readonly what: string
   readonly processorShare: number
   readonly intervals: BlockIntervals
+  /** from ten seconds after the attack on */
+  readonly later: BlockIntervals
   readonly client: ClientReport
   /** megabytes of the attacked node before, at most, and after the rest */
   readonly memory: readonly [number, number, number]
@@ -86,7 +99,12 @@ const described = (attack: Attack): string => attack.what.replace('#', sized(att
 
 /** Starts the process of an attack, which prepares and waits. */
 async function startAttacker(attack: Attack, target: Target): Promise<Attacker> {
-  const options: AttackerOptions = { attack: attack.name, size: sized(attack), target }
+  const options: AttackerOptions = {
+    attack: attack.name,
+    size: sized(attack),
+    niceness: isStop ? 0 : LOWEST_PRIORITY,
+    target,
+  }
   const child = spawn(process.execPath, [ATTACKER], { stdio: ['pipe', 'pipe', 'inherit'] })
   child.stdin.write(`${JSON.stringify(options)}\n`)
   const lines: Interface = createInterface(child.stdout)
@@ -133,11 +151,15 @@ async function measure(
   const report = await client.stop()
   await intervals.follow()
   const reports = await Promise.all(attackers.map((attacker) => attacker.end()))
-  await sleep(Number(flags.rest) * 1_000)
+  await sleep(Math.min(CALM_MS, Number(flags.rest) * 1_000))
+  const later = new BlockIntervals(seed, await seed.height())
+  await sleep(Math.max(0, Number(flags.rest) * 1_000 - CALM_MS))
+  await later.follow()
   const processorShare = reports.reduce((sum, { processorShare }) => sum + processorShare, 0)
   return {
     processorShare,
     intervals,
+    later,
     client: report,
     memory: [before, most, megabytes(attacked)],
     counts: reports.length > 1 ? '' : countsText(reports[0]?.counts ?? {}),
@@ -206,9 +228,7 @@ async function run(network: LocalNetwork): Promise<boolean> {
   }
   console.log(`attackers from ${target.from} to ${target.host}\n\n${HEAD}`)
   add({ name: 'quiet', what: 'no attack', ...(await measure(nodes, [], target)) })
-  const chosen = ATTACKS.filter(
-    ({ name }) => positionals.length === 0 || positionals.some((word) => name.includes(word)),
-  )
+  const chosen = OFFERED.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)))
   if (!flags['only-together']) {
     for (const attack of chosen) {
       add({ name: attack.name, what: described(attack), ...(await measure(nodes, [attack], target)) })
@@ -231,11 +251,11 @@ async function run(network: LocalNetwork): Promise<boolean> {
   return different.length === 0
 }
 
-const HEAD = `| attack | processor | interval p50 | p99 | client p50 | p99 | failed | MB before, most, after | what it did |
-|---|---|---|---|---|---|---|---|---|`
+const HEAD = `| attack | processor | interval p50 | p99 | p99 later | client p50 | p99 | failed | MB before, most, after | what it did |
+|---|---|---|---|---|---|---|---|---|---|`
 
 /** A row of the table; what misses its aim is bold. */
-function lineOf({ name, what, processorShare, intervals, client, memory, counts }: Row, quiet: Row): string {
+function lineOf({ name, what, processorShare, intervals, later, client, memory, counts }: Row, quiet: Row): string {
   const aimed = (text: string, isMet: boolean): string => (isMet ? text : `**${text}**`)
   const p99 = intervals.percentile(99)
   const latencyMs = latency(client, 99)
@@ -244,11 +264,14 @@ function lineOf({ name, what, processorShare, intervals, client, memory, counts 
     name,
     processorShare.toFixed(2),
     String(intervals.percentile(50)),
-    aimed(String(p99), p99 <= quiet.intervals.percentile(99) * AIMS.intervalShare),
+    aimed(String(p99), p99 <= (isStop ? STOP_AIMS.intervalMs : quiet.intervals.percentile(99) * AIMS.intervalShare)),
+    aimed(String(later.percentile(99)), !isStop || later.percentile(99) <= STOP_AIMS.laterMs),
     latency(client, 50).toFixed(1),
     aimed(latencyMs.toFixed(1), latencyMs <= AIMS.latencyMs),
     aimed(failuresText(client), client.failures.length === 0),
-    `${before}, ${most}, ${aimed(String(after), after <= before * AIMS.memoryShare)}`,
+    isStop
+      ? `${before}, ${aimed(String(most), most <= STOP_AIMS.megabytes)}, ${after}`
+      : `${before}, ${most}, ${aimed(String(after), after <= before * AIMS.memoryShare)}`,
     counts === '' ? what : `${what}: ${counts}`,
   ]
   return `| ${cells.join(' | ')} |`
@@ -260,16 +283,18 @@ function failuresText({ latenciesMs, failures }: ClientReport): string {
 }
 
 if (flags.help || flags.list) {
-  console.log(flags.help ? HELP : ATTACKS.map((attack) => `${attack.name}: ${described(attack)}`).join('\n'))
+  console.log(flags.help ? HELP : OFFERED.map((attack) => `${attack.name}: ${described(attack)}`).join('\n'))
   process.exit()
 }
 const network = await makeNetwork({
   validators: Number(flags.validators),
   environment: { RPC_HOST: '0.0.0.0', P2P_HOST: '0.0.0.0' },
-  fundedAccounts: Array.from({ length: SENDERS }, (_, index) => ({
-    address: attackerAccount(index).address,
-    balanceAcoin: SENDER_BALANCE_ACOIN,
-  })),
+  fundedAccounts: isStop
+    ? OUTSIDERS.map(({ address }) => ({ address, balanceAcoin: STOP_BALANCE_ACOIN }))
+    : Array.from({ length: SENDERS }, (_, index) => ({
+        address: attackerAccount(index).address,
+        balanceAcoin: SENDER_BALANCE_ACOIN,
+      })),
 })
 try {
   if (!(await run(network))) process.exitCode = 1

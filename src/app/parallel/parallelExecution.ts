@@ -69,6 +69,8 @@ interface ParallelBlockInput extends Pick<Offer, 'seed' | 'timeMs' | 'rules' | '
   /** the parent's */
   readonly state: Pick<StateReader, 'getAccount'>
   readonly precompiles: PrecompileTable
+  /** throws when the block takes too long; no wait for another thread outlasts that */
+  readonly poll?: (() => void) | undefined
 }
 
 /** Executes transactions of one block after the other in several threads. */
@@ -143,7 +145,7 @@ function beginBlock(
   input: ParallelBlockInput,
   { send, areAlive, pause, observe, now, isForced = false }: ParallelOptions,
 ): ParallelBlock {
-  const { seed, timeMs, rules, precompileGas, collectsParties } = input
+  const { seed, timeMs, rules, precompileGas, collectsParties, poll } = input
   const counts: ParallelCounts = { adopted: 0, conflicts: 0, alone: 0 }
   const places = new Map<Entry, Place>()
   const offered: SignedTransaction[] = []
@@ -180,7 +182,12 @@ function beginBlock(
     table.withhold(index)
     if (table.state(index) === STATES.running) {
       table.withholdNext(leadOf(place))
-      if (!table.settledSoon(index) && !(await table.settled(index, () => pause().then(areAlive)))) return false
+      const isWorthWaiting = async (): Promise<boolean> => {
+        poll?.()
+        await pause()
+        return areAlive()
+      }
+      if (!table.settledSoon(index) && !(await table.settled(index, isWorthWaiting))) return false
     }
     return table.state(index) === STATES.done
   }

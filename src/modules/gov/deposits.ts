@@ -2,33 +2,34 @@ import { type Address, parseAddress, toBech32 } from '../../primitives/address.t
 import { equalBytes } from '../../primitives/bytes.ts'
 import { type Decimal, decimalOf, multiply, truncate } from '../../primitives/decimal.ts'
 import { bytes, decimal, defineMessage, uint32 } from '../../primitives/protoSchema.ts'
+import { WORK_GAS } from '../../state/workMeter.ts'
 import { burnCoins, sendCoins } from '../bank/send.ts'
 import { acoinOf, areValidCoins, BASE_DENOM, type Coin, coinsOf, coinsText } from '../coin.ts'
 import { event, type ModuleContext } from '../context.ts'
 import { fundCommunityPool } from '../distribution/feePool.ts'
-import { DISTRIBUTION, GOVERNANCE } from '../moduleAccounts.ts'
+import { DISTRIBUTION, GOV_DEPOSITS } from '../moduleAccounts.ts'
 import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
+import { type Budget, isSpent } from './budget.ts'
 import { govError } from './errors.ts'
 import { GOV_PARAMS, minDepositAcoin, minSingleDepositAcoin, periodMs } from './params.ts'
 import {
   activeQueueKey,
-  changeTotalDeposits,
   deleteDeposit,
   deleteVote,
   depositsOf,
   getDeposit,
-  getProposal,
-  getTally,
+  getProposalRecord,
   inactiveQueueKey,
   nanosOf,
+  type ProposalRecord,
   proposalTimeMs,
   putDeposit,
-  putProposal,
+  putProposalRecord,
   totalOf,
   votesOf,
 } from './state.ts'
-import { DEPOSIT_PERIOD, type Proposal, VOTING_PERIOD } from './types.ts'
-import type { Budget } from './votes.ts'
+import { isVotedOn } from './tally.ts'
+import { DEPOSIT_PERIOD, VOTING_PERIOD } from './types.ts'
 
 interface DepositInput {
   readonly proposalId: bigint
@@ -51,12 +52,12 @@ export function deposit(context: ModuleContext, { proposalId, depositor, amount 
  * @returns whether the voting period started; the caller emits the event of that
  */
 export function addDeposit(context: ModuleContext, { proposalId, depositor, amount }: DepositInput): Outcome<boolean> {
-  const { world } = context
+  const { world, block } = context
   const { native } = world
-  const proposal = getProposal(native, proposalId)
+  const proposal = getProposalRecord(native, proposalId)
   if (proposal === undefined) return proposalNotFound(proposalId)
-  const isOpen = proposal.status === DEPOSIT_PERIOD || proposal.status === VOTING_PERIOD
-  if (!isOpen || getTally(native, proposalId) !== undefined) return govError('inactiveProposal', proposalId.toString())
+  const isOpen = proposal.status === DEPOSIT_PERIOD || isVotedOn(native, proposal, block.timeMs)
+  if (!isOpen) return govError('inactiveProposal', proposalId.toString())
   const params = GOV_PARAMS.get(native)
   const acoin = acoinOf(amount)
   if (acoin === undefined) return wrongDenomination(amount)
@@ -67,14 +68,13 @@ export function addDeposit(context: ModuleContext, { proposalId, depositor, amou
       `received ${coinsText(amount)} but need at least one of the following: ${least}${BASE_DENOM}`,
     )
   }
-  const sent = sendCoins(context, depositor, GOVERNANCE, acoin)
+  const sent = sendCoins(context, depositor, GOV_DEPOSITS, acoin)
   if (sent !== undefined) return sent
-  changeTotalDeposits(native, acoin)
   const total = totalOf(proposal.totalDeposit) + acoin
-  const updated: Proposal = { ...proposal, totalDeposit: coinsOf(total) }
+  const updated: ProposalRecord = { ...proposal, totalDeposit: coinsOf(total) }
   const isEnough = proposal.status === DEPOSIT_PERIOD && total >= minDepositAcoin(params, proposal.expedited)
   if (isEnough) startVotingPeriod(context, updated)
-  else putProposal(native, updated)
+  else putProposalRecord(native, updated)
   const before = getDeposit(native, proposalId, depositor)
   putDeposit(native, {
     proposalId,
@@ -114,10 +114,10 @@ export function proposalNotFound(id: bigint): SdkError {
 }
 
 /** ActivateVotingPeriod of x/gov/keeper/proposal.go. */
-function startVotingPeriod({ world: { native }, block }: ModuleContext, proposal: Proposal): void {
+function startVotingPeriod({ world: { native }, block }: ModuleContext, proposal: ProposalRecord): void {
   const params = GOV_PARAMS.get(native)
   const endMs = block.timeMs + periodMs(proposal.expedited ? params.expeditedVotingPeriod : params.votingPeriod)
-  putProposal(native, {
+  putProposalRecord(native, {
     ...proposal,
     status: VOTING_PERIOD,
     votingStartTime: nanosOf(block.timeMs),
@@ -143,29 +143,25 @@ const Cleanup = defineMessage('coind.gov.Cleanup', {
   destination: bytes(3),
 })
 
+/** Gas of a deposit's return besides its entry: two accounts change, and there are four events with addresses. */
+const RETURN_GAS = 10_000
+/** Gas of work outside the native store: to decode a vote and its voter's address. */
+const VOTE_GAS = 1_000
+
 /**
- * Charges and refunds the deposits of a proposal that ended, then removes votes that were not counted. What the budget
- * does not allow waits in the queue of inactive proposals for later blocks, so that a proposal with many depositors makes
- * no block slow.
+ * Charges and refunds the deposits of a proposal that ended, then removes votes that were not counted. What the budget does not allow
+ * waits in the queue of inactive proposals for later blocks, so that a proposal with many depositors makes no block slow. At least one
+ * deposit or vote is handled, so that this ends.
  */
 export function cleanUp(context: ModuleContext, id: bigint, rule: DepositRule, budget: Budget): void {
   const { native } = context.world
-  closeDeposits(context, id, rule, budget)
-  const voters: Address[] = []
-  if (budget.left > 0) {
-    for (const { voter } of votesOf(native, id)) {
-      if (budget.left-- <= 0) break
-      voters.push(parseAddress(voter))
-    }
-  }
-  for (const voter of voters) deleteVote(native, id, voter)
   const queued = inactiveQueueKey(0, id)
-  if (isClean(context, id)) {
+  if (closeDeposits(context, id, rule, budget) && removeVotes(native, id, budget)) {
     if (native.get(queued) !== undefined) native.delete(queued)
-  } else {
-    const { charge, destination } = rule
-    native.set(queued, Cleanup.encode({ version: 1, charge, destination: destination ?? new Uint8Array(0) }))
+    return
   }
+  const { charge, destination } = rule
+  native.set(queued, Cleanup.encode({ version: 1, charge, destination: destination ?? new Uint8Array(0) }))
 }
 
 /**
@@ -177,35 +173,68 @@ export function continueCleanUp(context: ModuleContext, id: bigint, value: Uint8
   cleanUp(context, id, { charge, destination: destination.length === 0 ? undefined : destination }, budget)
 }
 
-/** DeleteAndBurnDeposits, RefundAndDeleteDeposits and ChargeDeposit of x/gov/keeper/deposit.go. */
-function closeDeposits(context: ModuleContext, id: bigint, { charge, destination }: DepositRule, budget: Budget): void {
+/**
+ * DeleteAndBurnDeposits, RefundAndDeleteDeposits and ChargeDeposit of x/gov/keeper/deposit.go.
+ * @returns whether there are no deposits left
+ */
+function closeDeposits(
+  context: ModuleContext,
+  id: bigint,
+  { charge, destination }: DepositRule,
+  budget: Budget,
+): boolean {
   const { native } = context.world
   const closed: { readonly depositor: Address; readonly amount: bigint }[] = []
+  let isComplete = true
   for (const { depositor, amount } of depositsOf(native, id)) {
-    if (budget.left-- <= 0) break
+    if (closed.length > 0 && isSpent(native, budget, closed.length * WORK_GAS.write)) {
+      isComplete = false
+      break
+    }
+    native.work.add(RETURN_GAS)
     closed.push({ depositor: parseAddress(depositor), amount: totalOf(amount) })
   }
-  changeTotalDeposits(native, -closed.reduce((sum, { amount }) => sum + amount, 0n))
   let charged = 0n
   for (const { depositor, amount } of closed) {
     const part = truncate(multiply(decimalOf(amount), charge))
     charged += part
-    if (amount > part) mustMove(sendCoins(context, GOVERNANCE, depositor, amount - part))
     deleteDeposit(native, id, depositor)
+    if (amount > part)
+      move(context, id, amount - part, () => sendCoins(context, GOV_DEPOSITS, depositor, amount - part))
   }
-  if (charged === 0n) return
-  if (destination === undefined) mustMove(burnCoins(context, GOVERNANCE, charged))
-  else if (equalBytes(destination, DISTRIBUTION)) mustMove(fundCommunityPool(context, GOVERNANCE, charged))
-  else mustMove(sendCoins(context, GOVERNANCE, destination, charged))
+  if (charged > 0n) move(context, id, charged, () => takeCharge(context, destination, charged))
+  return isComplete
 }
 
-function isClean({ world: { native } }: ModuleContext, id: bigint): boolean {
-  for (const _ of depositsOf(native, id)) return false
-  for (const _ of votesOf(native, id)) return false
-  return true
+function takeCharge(context: ModuleContext, destination: Address | undefined, charged: bigint): SdkError | undefined {
+  if (destination === undefined) return burnCoins(context, GOV_DEPOSITS, charged)
+  if (equalBytes(destination, DISTRIBUTION)) return fundCommunityPool(context, GOV_DEPOSITS, charged)
+  return sendCoins(context, GOV_DEPOSITS, destination, charged)
 }
 
-/** @throws Error for a failed transfer, which is a bug: the governance account holds all deposits */
-function mustMove(error: SdkError | undefined): void {
-  if (error !== undefined) throw new Error(`a deposit could not be moved: ${error.message}`)
+/**
+ * Moves coins of deposits. The account holds all of them, since no message can spend them. If it held less, the end of a block could not
+ * fail: the coins stay where they are, and an event says so.
+ */
+function move({ world }: ModuleContext, id: bigint, acoin: bigint, transfer: () => SdkError | undefined): void {
+  const failure = transfer()
+  if (failure === undefined) return
+  const attributes = { proposal_id: id.toString(), amount: coinsText(coinsOf(acoin)), reason: failure.message }
+  world.emitEvent(event('deposit_not_moved', attributes))
+}
+
+/** @returns whether there are no votes left */
+function removeVotes(native: ModuleContext['world']['native'], id: bigint, budget: Budget): boolean {
+  const voters: Address[] = []
+  let isComplete = true
+  for (const { voter } of votesOf(native, id)) {
+    if (voters.length > 0 && isSpent(native, budget, voters.length * WORK_GAS.write)) {
+      isComplete = false
+      break
+    }
+    native.work.add(VOTE_GAS)
+    voters.push(parseAddress(voter))
+  }
+  for (const voter of voters) deleteVote(native, id, voter)
+  return isComplete
 }

@@ -1,30 +1,36 @@
-import { bytesToBigInt } from '../../primitives/bytes.ts'
+import { bytesToBigInt, concatBytes } from '../../primitives/bytes.ts'
 import { ONE } from '../../primitives/decimal.ts'
 import type { NativeStore } from '../../state/world.ts'
 import { event, type ModuleContext } from '../context.ts'
 import type { MessageTable } from '../message.ts'
+import { type Budget, budgetOf, isSpent } from './budget.ts'
 import { cleanUp, continueCleanUp, type DepositRule } from './deposits.ts'
 import { GOV_PARAMS, periodMs } from './params.ts'
-import { executeProposal } from './proposals.ts'
+import { executeProposal, MAX_EXECUTION_GAS, OUT_OF_GAS } from './proposals.ts'
 import { reasonWithCause } from './recoverPanic.ts'
 import {
   ACTIVE_QUEUE_PREFIX,
   activeQueueKey,
   deleteProposal,
-  deleteTally,
-  getProposal,
-  getTally,
+  deleteRunningTally,
+  getProposalRecord,
   INACTIVE_QUEUE_PREFIX,
   nanosOf,
+  type ProposalRecord,
   proposalTimeMs,
-  putProposal,
-  putTally,
+  putProposalRecord,
+  putRunningTally,
+  runningTally,
+  withContent,
 } from './state.ts'
-import { FAILED, PASSED, type Proposal, REJECTED } from './types.ts'
-import { type Budget, beginTally, countVotes, type TallyOutcome, tallyOutcome } from './votes.ts'
+import { countVotes, type TallyOutcome, tallyOf, tallyOutcome } from './tally.ts'
+import { FAILED, PASSED, REJECTED } from './types.ts'
 
-/** Votes, delegations of voters and deposits that one block handles, about 50 microseconds each. */
-const BLOCK_BUDGET = 2_000
+/** Gas of work that one block does for governance, some 30 ms, besides the messages of a proposal that passed. */
+const BLOCK_GAS = 2_000_000
+
+/** Most bytes of the reason why a proposal failed: errors can repeat texts of its messages. */
+const MAX_FAILED_REASON = 1_024
 
 const BURN: DepositRule = { charge: ONE, destination: undefined }
 const REFUND: DepositRule = { charge: 0n, destination: undefined }
@@ -37,48 +43,82 @@ interface Due {
 }
 
 /**
- * The end of a block (EndBlocker of x/gov/abci.go). A block in which nothing is due costs two look-ups.
+ * The end of a block (EndBlocker of x/gov/abci.go). A block in which nothing is due costs three look-ups.
  *
  * 1. Proposals that ended earlier, with deposits or votes left: these are refunded, charged or removed first (their entries
  *    have time 0 in the queue of inactive proposals), so that old work cannot pile up behind new work.
- * 2. Proposals whose deposit period is over are dropped.
+ * 2. Proposals whose deposit period is over are dropped. These two steps have half of the budget, so that proposals that only
+ *    wait for deposits cannot delay those that are voted on.
  * 3. Proposals whose voting period is over are tallied and, if they pass, executed, in the order in which the periods ended:
- *    one that passes may change or cancel those after it.
+ *    one that passes may change or cancel those after it. A tally that is under way comes first.
  *
- * Unlike in the SDK, a block reads only about {@link BLOCK_BUDGET} votes, delegations and deposits. What is left waits for
- * the next block; a longer tally continues there with the voting powers that it began with.
+ * Unlike in the SDK, a block does about {@link BLOCK_GAS} of work, and the messages of the proposal that it executes last. What is left
+ * waits for the next block; a longer tally continues there with the voting powers that it began with. Each of the two queues gets on by one
+ * step at least.
  */
-export function endGov(context: ModuleContext, messages: MessageTable, limit: number = BLOCK_BUDGET): void {
+export function endGov(context: ModuleContext, messages: MessageTable, limit: number = BLOCK_GAS): void {
   const { native } = context.world
-  const budget: Budget = { left: limit }
-  for (const { key, timeMs, id, value } of dueOf(native, INACTIVE_QUEUE_PREFIX, context.block.timeMs, budget)) {
-    if (budget.left <= 0) return
-    budget.left--
+  const nowMs = context.block.timeMs
+  const whole = budgetOf(native, limit)
+  const half = budgetOf(native, limit / 2)
+  handleDue(native, INACTIVE_QUEUE_PREFIX, nowMs, half, ({ key, timeMs, id, value }) => {
     if (timeMs === 0)
-      continueCleanUp(context, id, value, budget) // 1
-    else drop(context, key, id, budget) // 2
+      continueCleanUp(context, id, value, half) // 1
+    else drop(context, key, id, half) // 2
+  })
+  // 3
+  const running = runningTally(native)
+  if (running !== undefined) {
+    endVotingPeriod(context, messages, running.proposalId, whole)
+    if (isSpent(native, whole)) return
   }
-  for (const { key, id } of dueOf(native, ACTIVE_QUEUE_PREFIX, context.block.timeMs, budget)) {
-    if (budget.left <= 0) return
-    // A proposal executed before this one may have cancelled it.
-    if (native.get(key) === undefined) continue
-    budget.left--
-    endVotingPeriod(context, messages, key, id, budget) // 3
+  handleDue(native, ACTIVE_QUEUE_PREFIX, nowMs, whole, ({ id }) => endVotingPeriod(context, messages, id, whole))
+}
+
+/** Entries of a queue that one range reads. */
+const DUE_AT_ONCE = 16
+
+/** Handles the entries of a queue up to a time, in order, until the budget is spent; the first one in any case. */
+function handleDue(
+  native: Pick<NativeStore, 'get' | 'range' | 'work'>,
+  prefix: Uint8Array,
+  nowMs: number,
+  budget: Budget,
+  handle: (due: Due) => void,
+): void {
+  let handled = 0
+  let start: Uint8Array | undefined
+  for (;;) {
+    const due = nextDue(native, prefix, nowMs, start)
+    for (const entry of due) {
+      if (handled > 0 && isSpent(native, budget)) return
+      // A proposal executed before this one may have cancelled it.
+      if (native.get(entry.key) === undefined) continue
+      handle(entry)
+      handled++
+    }
+    if (due.length < DUE_AT_ONCE) return
+    start = concatBytes(due.at(-1)!.key, Uint8Array.of(0))
   }
 }
 
-/** Entries of a queue up to a time, in order, no more than the budget has room for. */
-function dueOf(native: Pick<NativeStore, 'range'>, prefix: Uint8Array, nowMs: number, budget: Budget): readonly Due[] {
+/** The next entries of a queue up to a time, a few of them. */
+function nextDue(
+  native: Pick<NativeStore, 'range'>,
+  prefix: Uint8Array,
+  nowMs: number,
+  start: Uint8Array | undefined,
+): readonly Due[] {
   const due: Due[] = []
-  for (const [key, value] of native.range(prefix)) {
+  for (const [key, value] of native.range(prefix, start && { start })) {
     const timeMs = Number(bytesToBigInt(key.subarray(prefix.length, prefix.length + 8)))
-    if (timeMs > nowMs || due.length >= budget.left) break
+    if (timeMs > nowMs || due.length >= DUE_AT_ONCE) break
     due.push({ key, timeMs, id: bytesToBigInt(key.subarray(prefix.length + 8)), value })
   }
   return due
 }
 
-/** Removes a proposal that did not get its deposit in time. */
+/** Removes a proposal that did not get its deposit in time. @param queued its key in the queue */
 function drop(context: ModuleContext, queued: Uint8Array, id: bigint, budget: Budget): void {
   const { native } = context.world
   native.delete(queued)
@@ -91,30 +131,23 @@ function drop(context: ModuleContext, queued: Uint8Array, id: bigint, budget: Bu
 /**
  * Decides a proposal whose voting period is over.
  *
- * 1. The votes are counted. When the budget is used up, the tally is stored and the next block continues here.
+ * 1. The votes are counted. When the budget is spent, the tally is stored and the next block continues here.
  * 2. The proposal leaves the queue before anything is executed, so that nothing can decide it twice.
  * 3. An expedited proposal that did not pass is voted on again as a regular one, so its deposits stay.
  * 4. Deposits are refunded or burnt before the messages run, as in the SDK: the messages work on the balances after that.
  * 5. The messages of a proposal that passed run.
  * 6. The result is stored last, since it depends on how they ended.
  */
-function endVotingPeriod(
-  context: ModuleContext,
-  messages: MessageTable,
-  queued: Uint8Array,
-  id: bigint,
-  budget: Budget,
-): void {
+function endVotingPeriod(context: ModuleContext, messages: MessageTable, id: bigint, budget: Budget): void {
   const { native } = context.world
   const proposal = mustGet(native, id)
-  const begun = getTally(native, id)
-  const counted = countVotes(native, id, begun ?? beginTally(native), budget) // 1
+  const counted = countVotes(native, tallyOf(native, id), budget) // 1
   if (!counted.isComplete) {
-    putTally(native, id, counted.tally)
+    putRunningTally(native, counted.position, counted.tally)
     return
   }
-  if (begun !== undefined) deleteTally(native, id)
-  native.delete(queued) // 2
+  if (runningTally(native) !== undefined) deleteRunningTally(native)
+  native.delete(activeQueueKey(proposalTimeMs(proposal.votingEndTime), id)) // 2
   const outcome = tallyOutcome(counted.tally, GOV_PARAMS.get(native), proposal.expedited)
   if (!outcome.passes && proposal.expedited) {
     becomeRegular(context, proposal, outcome) // 3
@@ -129,15 +162,15 @@ function endVotingPeriod(
         result: 'proposal_rejected',
         log: 'rejected',
       }
-  putProposal(native, { ...proposal, ...changes, finalTallyResult: outcome.result }) // 6
+  putProposalRecord(native, { ...proposal, ...changes, finalTallyResult: outcome.result }) // 6
   emitResult(context, id, result, log)
 }
 
 /** An expedited proposal that did not pass gets a regular voting period, counted from the start of its vote. */
-function becomeRegular(context: ModuleContext, proposal: Proposal, { result }: TallyOutcome): void {
+function becomeRegular(context: ModuleContext, proposal: ProposalRecord, { result }: TallyOutcome): void {
   const { native } = context.world
   const endMs = proposalTimeMs(proposal.votingStartTime) + periodMs(GOV_PARAMS.get(native).votingPeriod)
-  putProposal(native, { ...proposal, expedited: false, votingEndTime: nanosOf(endMs), finalTallyResult: result })
+  putProposalRecord(native, { ...proposal, expedited: false, votingEndTime: nanosOf(endMs), finalTallyResult: result })
   native.set(activeQueueKey(endMs, proposal.id), Uint8Array.of(1))
   emitResult(context, proposal.id, 'expedited_proposal_rejected', 'expedited proposal converted to regular')
 }
@@ -149,23 +182,31 @@ function emitResult({ world }: ModuleContext, id: bigint, result: string, log: s
 function execute(
   context: ModuleContext,
   messages: MessageTable,
-  proposal: Proposal,
-): Pick<Proposal, 'status' | 'failedReason'> & { readonly result: string; readonly log: string } {
+  proposal: ProposalRecord,
+): Pick<ProposalRecord, 'status' | 'failedReason'> & { readonly result: string; readonly log: string } {
+  const { native } = context.world
   // Stored as passed while its messages run: none of them can deposit to it, vote on it or cancel it.
-  putProposal(context.world.native, { ...proposal, status: PASSED })
-  const failure = executeProposal(context, messages, proposal.messages)
+  putProposalRecord(native, { ...proposal, status: PASSED })
+  const ran = native.work.limited(MAX_EXECUTION_GAS, () =>
+    executeProposal(context, messages, withContent(native, proposal).messages),
+  )
+  if (ran.kind === 'exceeded') {
+    const log = `passed, but its messages need more than ${MAX_EXECUTION_GAS} gas`
+    return { status: FAILED, failedReason: OUT_OF_GAS.message, result: 'proposal_failed', log }
+  }
+  const failure = ran.value
   if (failure === undefined) return { status: PASSED, failedReason: '', result: 'proposal_passed', log: 'passed' }
   const { index, typeUrl, error } = failure
   return {
     status: FAILED,
-    failedReason: error.message,
+    failedReason: error.message.slice(0, MAX_FAILED_REASON),
     result: 'proposal_failed',
     log: `passed, but msg ${index} (${typeUrl}) failed on execution: ${reasonWithCause(error)}`,
   }
 }
 
-function mustGet(native: Pick<NativeStore, 'get'>, id: bigint): Proposal {
-  const proposal = getProposal(native, id)
+function mustGet(native: Pick<NativeStore, 'get'>, id: bigint): ProposalRecord {
+  const proposal = getProposalRecord(native, id)
   if (proposal === undefined) throw new Error(`proposal ${id} is in the queue but not there`)
   return proposal
 }

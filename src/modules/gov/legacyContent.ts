@@ -1,7 +1,7 @@
 import { ProtobufError } from '../../primitives/protobuf.ts'
 import type { AnyValue, MessageType } from '../../primitives/protoSchema.ts'
+import type { NativeStore } from '../../state/world.ts'
 import { areValidCoins, coinsText } from '../coin.ts'
-import type { ReadContext } from '../context.ts'
 import { distributionError } from '../distribution/errors.ts'
 import type { MessageTable } from '../message.ts'
 import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
@@ -9,7 +9,7 @@ import { MsgCancelUpgrade, MsgSoftwareUpgrade } from '../upgrade/messages.ts'
 import { checkPlan } from '../upgrade/plan.ts'
 import { GOV_AUTHORITY } from './authority.ts'
 import { govError } from './errors.ts'
-import { messagesOfChanges, paramsError } from './parameterChange.ts'
+import { checkChange, MAX_CHANGES, messagesOfChanges, paramsError } from './parameterChange.ts'
 import {
   CancelSoftwareUpgradeProposal,
   CommunityPoolSpendProposal,
@@ -23,7 +23,7 @@ interface LegacyContent {
   readonly title: string
   readonly description: string
   /** @param native for the current values of parameters that the content does not change */
-  messages(native: Pick<ReadContext['world']['native'], 'get'>, messages: MessageTable): Outcome<readonly AnyValue[]>
+  messages(native: Pick<NativeStore, 'get' | 'work'>, messages: MessageTable): Outcome<readonly AnyValue[]>
 }
 
 /** The longest texts (x/gov/types/v1beta1/content.go), bytes. */
@@ -114,15 +114,15 @@ function checkTexts({ title, description }: LegacyContent): SdkError | undefined
   return undefined
 }
 
-/** ValidateChanges of x/params/types/proposal/proposal.go, with the errors of its codespace. */
+/** ValidateChanges of x/params/types/proposal/proposal.go, with the errors of its codespace; the SDK has no bounds. */
 function checkChanges(
   changes: readonly { readonly subspace: string; readonly key: string; readonly value: string }[],
 ): SdkError | undefined {
   if (changes.length === 0) return paramsError('emptyChanges')
-  for (const { subspace, key, value } of changes) {
-    if (subspace === '') return paramsError('emptySubspace')
-    if (key === '') return paramsError('emptyKey')
-    if (value === '') return paramsError('emptyValue')
+  if (changes.length > MAX_CHANGES) return paramsError('settingParameter', `more than ${MAX_CHANGES} changes`)
+  for (const change of changes) {
+    const problem = checkChange(change)
+    if (problem !== undefined) return problem
   }
   return undefined
 }

@@ -43,11 +43,11 @@ import {
 import { checkVoteOption, checkWeightedOptions, vote, voteWeighted } from './votes.ts'
 
 /**
- * Gas of governance messages: about 20 ns of work or a tenth of a byte written for one gas. A vote also pays for the part
- * of the tally that reads and removes it, a deposit for its refund.
+ * Gas of governance messages: about 20 ns of work or a tenth of a byte written for one gas. A vote also pays for the part of the tally
+ * that reads and removes it, a deposit for its refund. The voter's delegations are counted within the budget of blocks.
  */
 export const GOV_GAS = {
-  /** besides the gas of the proposal's own messages, which run later without a meter */
+  /** besides the fixed gas of the proposal's own messages, which run later */
   submitProposal: 150_000n,
   deposit: 60_000n,
   vote: 40_000n,
@@ -69,10 +69,12 @@ export function govMessages(messages: () => MessageTable): readonly MessageHandl
       module: 'gov',
       signers: ({ proposer }) => [parseAddress(proposer)],
       validate: (message) => {
-        const tooDeep = checkNesting(message.messages)
-        if (tooDeep !== undefined) return tooDeep
+        // The size of the messages first, then what reads them.
+        const malformed =
+          checkInitialAmount(message.initialDeposit) ?? checkForm(message) ?? checkNesting(message.messages)
+        if (malformed !== undefined) return malformed
         const read = readAllNested(message.messages, messages())
-        return isSdkError(read) ? read : (checkForm(message) ?? checkInitialAmount(message.initialDeposit))
+        return isSdkError(read) ? read : undefined
       },
       gas: ({ messages: proposed }) => GOV_GAS.submitProposal + nestedGas(proposed, messages()),
       run: (context, { proposer, ...submission }) => {

@@ -1,3 +1,4 @@
+import { parseBoundedJson } from '../../primitives/boundedJson.ts'
 import type { SdkError } from '../sdkError.ts'
 import { govError } from './errors.ts'
 
@@ -35,13 +36,9 @@ export function checkMetadataForm(metadata: string, title: string, summary: stri
 }
 
 function metadataForm(metadata: string): { readonly title: string; readonly summary: string } | undefined {
-  let json: unknown
-  try {
-    json = JSON.parse(metadata)
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
-    return undefined
-  }
+  const read = parseBoundedJson(metadata, { length: MAX_METADATA })
+  if (read.kind === 'refused') return undefined
+  const { json } = read
   if (typeof json !== 'object' || Array.isArray(json)) return undefined
   const form = new Map(TEXTS.map((name) => [name, '']))
   for (const [key, value] of Object.entries(json ?? {})) {

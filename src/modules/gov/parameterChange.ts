@@ -1,4 +1,5 @@
-import { type Json, JsonFormError } from '../../primitives/protoScalars.ts'
+import { parseBoundedJson } from '../../primitives/boundedJson.ts'
+import { type AnyMessageType, durationCodec, type Json, JsonFormError } from '../../primitives/protoScalars.ts'
 import { type AnyValue, isJsonObject } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
 import { AUTH_PARAMS } from '../auth/params.ts'
@@ -9,7 +10,7 @@ import { FEEMARKET_PARAMS } from '../feemarket/params.ts'
 import type { MessageTable } from '../message.ts'
 import { MINT_PARAMS } from '../mint/params.ts'
 import type { ParamsStore } from '../params.ts'
-import { defineErrors, isSdkError, type Outcome } from '../sdkError.ts'
+import { defineErrors, isSdkError, type Outcome, type SdkError } from '../sdkError.ts'
 import { SLASHING_PARAMS } from '../slashing/params.ts'
 import { STAKING_PARAMS } from '../staking/params.ts'
 import { GOV_AUTHORITY } from './authority.ts'
@@ -37,11 +38,26 @@ interface ParameterChange {
 }
 
 type JsonObject = { readonly [name: string]: Json }
-type Native = Pick<NativeStore, 'get'>
+type Native = Pick<NativeStore, 'get' | 'work'>
+
+/** Most changes of a proposal: there are fewer parameters. */
+export const MAX_CHANGES = 64
+/** Most characters of names in a change. */
+const MAX_NAME = 64
+/** Bounds of a value: no parameter of today comes near them. */
+const VALUE_BOUNDS = { length: 4_096, depth: 8, values: 256 } as const
+
+/** Gas of work outside the native store: a change, and its parameters once to JSON and back. */
+const CHANGE_GAS = 1_000
+const SUBSPACE_GAS = 5_000
+/** A character of a change, which is parsed and converted. */
+const CHARACTER_GAS = 10
 
 /** The present parameters of a subspace, and the message that sets all of them. */
 interface Subspace {
   readonly typeUrl: string
+  /** of its parameters: only their names may be changed */
+  readonly type: AnyMessageType
   current(native: Native): JsonObject
   /** the message's members besides its authority */
   message(params: JsonObject): JsonObject
@@ -52,6 +68,7 @@ const NO_ANY = { typeOf: () => undefined }
 function subspace<T>(typeUrl: string, store: ParamsStore<T>): Subspace {
   return {
     typeUrl,
+    type: store.type as AnyMessageType,
     current: (native) => store.type.toJson(store.get(native) as never, NO_ANY) as JsonObject,
     message: (params) => ({ params }),
   }
@@ -86,9 +103,14 @@ export function messagesOfChanges(
 ): Outcome<readonly AnyValue[]> {
   const changed = new Map<Subspace, JsonObject>()
   for (const change of changes) {
-    const found = SUBSPACES.get(change.subspace)
-    if (found === undefined) return paramsError('unknownSubspace', change.subspace)
-    const params = withChange(changed.get(found) ?? found.current(native), change)
+    const refused = checkChange(change)
+    if (refused !== undefined) return refused
+    const { subspace: name, key, value } = change
+    native.work.add(CHANGE_GAS + (name.length + key.length + value.length) * CHARACTER_GAS)
+    const found = SUBSPACES.get(name)
+    if (found === undefined) return paramsError('unknownSubspace', name)
+    if (!changed.has(found)) native.work.add(SUBSPACE_GAS)
+    const params = withChange(found.type, changed.get(found) ?? found.current(native), change)
     if (isSdkError(params)) return params
     changed.set(found, params)
   }
@@ -110,53 +132,82 @@ export function messagesOfChanges(
 /** Names of the subspaces. */
 export const SUBSPACE_NAMES: readonly string[] = [...SUBSPACES.keys()]
 
+/** What is wrong with the size of a change, or with a part that it lacks (ValidateChanges of x/params/types/proposal/proposal.go). */
+export function checkChange({ subspace, key, value }: ParameterChange): SdkError | undefined {
+  if (subspace === '') return paramsError('emptySubspace')
+  if (key === '') return paramsError('emptyKey')
+  if (value === '') return paramsError('emptyValue')
+  if (subspace.length > MAX_NAME) return paramsError('unknownSubspace', `more than ${MAX_NAME} characters`)
+  if (key.length > MAX_NAME) return paramsError('settingParameter', `a key of more than ${MAX_NAME} characters`)
+  if (value.length <= VALUE_BOUNDS.length) return undefined
+  return paramsError(
+    'settingParameter',
+    `${subspace}/${key}: the value has more than ${VALUE_BOUNDS.length} characters`,
+  )
+}
+
 /** Names of a subspace's parameters; undefined when there is no such subspace. */
-export function parameterNames(native: Native, subspaceName: string): readonly string[] | undefined {
-  const found = SUBSPACES.get(subspaceName)
-  return found && Object.keys(found.current(native))
+export function parameterNames(subspaceName: string): readonly string[] | undefined {
+  return SUBSPACES.get(subspaceName)?.type.fields.map(({ jsonName }) => jsonName)
 }
 
 /** The JSON of a parameter under one of its names; undefined when there is none. */
 export function parameterValue(native: Native, subspaceName: string, key: string): Json | undefined {
-  const params = SUBSPACES.get(subspaceName)?.current(native)
-  const name = params && nameIn(params, plain(key))
-  return name === undefined ? undefined : params?.[name]
+  const found = SUBSPACES.get(subspaceName)
+  const field = found && fieldIn(found.type, plain(key))
+  return field && found.current(native)[field.jsonName]
 }
 
-function withChange(params: JsonObject, { subspace: name, key, value }: ParameterChange): Outcome<JsonObject> {
-  let json: Json
-  try {
-    json = JSON.parse(value) as Json
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
-    return paramsError('settingParameter', `${name}/${key}: the value is not JSON`)
-  }
-  return withValue(params, key, json) ?? paramsError('settingParameter', `${name} has no parameter ${key}`)
+const REFUSALS = {
+  syntax: 'the value is not JSON',
+  length: 'the value is too long',
+  depth: 'the value is nested too deeply',
+  values: `the value has more than ${VALUE_BOUNDS.values} values`,
+} as const
+
+function withChange(
+  type: AnyMessageType,
+  params: JsonObject,
+  { subspace: name, key, value }: ParameterChange,
+): Outcome<JsonObject> {
+  const read = parseBoundedJson(value, VALUE_BOUNDS)
+  if (read.kind === 'refused') return paramsError('settingParameter', `${name}/${key}: ${REFUSALS[read.reason]}`)
+  const changed = withValue(type, params, key, read.json as Json)
+  return changed ?? paramsError('settingParameter', `${name} has no parameter ${key}, or it has no such members`)
 }
 
-/** `params` with one changed; undefined when there is none with this name. */
-function withValue(params: JsonObject, key: string, value: Json, isMember = false): JsonObject | undefined {
-  const name = nameIn(params, plain(key)) ?? nameIn(params, plain(key).replace(/params$/, ''))
-  if (name !== undefined) return { ...params, [name]: merged(params[name]!, value) }
+/** `params` with one changed; undefined when there is none with this name, or the value names members that it does not have. */
+function withValue(type: AnyMessageType, params: JsonObject, key: string, value: Json): JsonObject | undefined {
+  const field = fieldIn(type, plain(key)) ?? fieldIn(type, plain(key).replace(/params$/, ''))
+  if (field !== undefined) return withField(params, field, value)
   // The subspace gov had three parameters that were objects; their members are parameters of their own now.
-  if (isMember || !isJsonObject(value)) return undefined
+  return isJsonObject(value) ? withMembers(type, params, value) : undefined
+}
+
+/** `params` with the members of an object; undefined when one of them is no name of the type. */
+function withMembers(type: AnyMessageType, params: JsonObject, members: JsonObject): JsonObject | undefined {
   let changed: JsonObject | undefined = params
-  for (const [member, of] of Object.entries(value)) changed = changed && withValue(changed, member, of, true)
+  for (const [name, value] of Object.entries(members)) {
+    const field = fieldIn(type, plain(name))
+    changed = field && withField(changed, field, value)
+    if (changed === undefined) return undefined
+  }
   return changed
 }
 
-function merged(current: Json, value: Json): Json {
-  if (isJsonObject(current) && isJsonObject(value)) {
-    // A map: the value may have thousands of members, and any names.
-    const changed = new Map(Object.entries(current))
-    for (const [member, of] of Object.entries(value)) {
-      const name = nameIn(current, plain(member)) ?? member
-      changed.set(name, merged(Object.hasOwn(current, name) ? current[name]! : null, of))
-    }
-    return Object.fromEntries(changed)
+type Field = AnyMessageType['fields'][number]
+
+function withField(params: JsonObject, { jsonName, codec, presence }: Field, value: Json): JsonObject | undefined {
+  const changed = (json: Json): JsonObject => ({ ...params, [jsonName]: json })
+  if (presence === 'repeated') return changed(value)
+  const type = codec.messageType?.()
+  if (type !== undefined && isJsonObject(value)) {
+    const current = params[jsonName]
+    const merged = withMembers(type, isJsonObject(current) ? current : {}, value)
+    return merged && changed(merged)
   }
-  const isDuration = typeof current === 'string' && /^\d+(\.\d+)?s$/.test(current)
-  return isDuration && (typeof value === 'string' || typeof value === 'number') ? durationText(value) : value
+  const isDuration = codec === durationCodec && (typeof value === 'string' || typeof value === 'number')
+  return changed(isDuration ? durationText(value) : value)
 }
 
 /** A duration in seconds. Digits alone are nanoseconds, as amino JSON had durations; other texts stay as they are. */
@@ -172,6 +223,14 @@ function plain(name: string): string {
   return name.replaceAll('_', '').toLowerCase()
 }
 
-function nameIn(params: JsonObject, plainName: string): string | undefined {
-  return Object.keys(params).find((name) => plain(name) === plainName)
+const FIELDS = new Map<AnyMessageType, ReadonlyMap<string, Field>>()
+
+/** The field of a type with this plain name, by one look-up: a value may name thousands. */
+function fieldIn(type: AnyMessageType, plainName: string): Field | undefined {
+  let fields = FIELDS.get(type)
+  if (fields === undefined) {
+    fields = new Map(type.fields.map((field) => [plain(field.jsonName), field]))
+    FIELDS.set(type, fields)
+  }
+  return fields.get(plainName)
 }

@@ -1,13 +1,14 @@
 import { type Address, parseAddress, toBech32 } from '../../primitives/address.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
 import type { AnyValue } from '../../primitives/protoSchema.ts'
-import { isBlockedAddress } from '../bank/send.ts'
+import { insufficientFunds, isBlockedAddress } from '../bank/send.ts'
 import { acoinOf, BASE_DENOM, type Coin, coinsText } from '../coin.ts'
 import { event, type ModuleContext } from '../context.ts'
 import type { MessageTable } from '../message.ts'
 import { DISTRIBUTION, GOVERNANCE } from '../moduleAccounts.ts'
 import { type NestedMessage, nestedSigners, readAllNested, readNested, validateNested } from '../nestedMessages.ts'
 import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
+import { budgetOf } from './budget.ts'
 import { addDeposit, checkInitialAmount, cleanUp, proposalNotFound, wrongDenomination } from './deposits.ts'
 import { govError } from './errors.ts'
 import { checkMetadata, checkMetadataForm, checkSummary } from './metadata.ts'
@@ -15,21 +16,33 @@ import { GOV_PARAMS, minInitialDepositAcoin, periodMs, ratio } from './params.ts
 import { recoverPanic } from './recoverPanic.ts'
 import {
   activeQueueKey,
+  addProposal,
   deleteProposal,
-  getProposal,
-  getTally,
+  getProposalRecord,
   inactiveQueueKey,
   nanosOf,
   nextProposalId,
+  type ProposalRecord,
   proposalTimeMs,
-  putProposal,
+  runningTally,
   setNextProposalId,
-  totalDeposits,
 } from './state.ts'
-import { DEPOSIT_PERIOD, MsgExecLegacyContent, type Proposal, VOTING_PERIOD } from './types.ts'
+import { DEPOSIT_PERIOD, MsgExecLegacyContent, VOTING_PERIOD } from './types.ts'
 
-/** Most bytes of all messages of a proposal: every deposit reads and writes them. The SDK has no such bound. */
+/** Most bytes of all messages of a proposal. The SDK has no such bound. */
 const MAX_MESSAGE_BYTES = 65_536
+
+/** Most gas that the messages of a proposal use together, as EIP-7825 limits a transaction: they run at the end of one block. */
+export const MAX_EXECUTION_GAS = 16_777_216n
+
+/** Why a proposal fails whose messages need more. */
+export const OUT_OF_GAS: SdkError = sdkError(
+  'outOfGas',
+  `out of gas in location: proposal; gasWanted: ${MAX_EXECUTION_GAS}, gasUsed: ${MAX_EXECUTION_GAS + 1n}`,
+)
+
+/** Gas of a byte of a message, which is decoded and validated: 5 bytes can be a coin. */
+const MESSAGE_BYTE_GAS = 30
 
 interface ProposalSubmission {
   readonly proposer: Address
@@ -43,7 +56,8 @@ interface ProposalSubmission {
 }
 
 /**
- * Creates a proposal with its first deposit (SubmitProposal of x/gov/keeper/{msg_server,proposal}.go).
+ * Creates a proposal with its first deposit (SubmitProposal of x/gov/keeper/{msg_server,proposal}.go). The deposit, which is cheap to
+ * check, is checked before the messages.
  * @param messages the table of all messages
  * @returns its id
  */
@@ -52,13 +66,18 @@ export function submitProposal(
   messages: MessageTable,
   submission: ProposalSubmission,
 ): Outcome<bigint> {
-  const refused = checkForm(submission) ?? checkInitialDeposit(context, submission)
+  const refused = checkInitialDeposit(context, submission) ?? checkForm(submission)
   if (refused !== undefined) return refused
+  context.world.native.work.add(messageBytes(submission.messages) * MESSAGE_BYTE_GAS)
   const proposed = readAllNested(submission.messages, messages)
   if (isSdkError(proposed)) return proposed
   for (const message of proposed) {
     const error = checkMessage(context, message)
     if (error !== undefined) return error
+  }
+  const gas = proposed.reduce((sum, { handler, value }) => sum + handler.gas(value), 0n)
+  if (gas > MAX_EXECUTION_GAS) {
+    return sdkError('invalidRequest', `the messages need ${gas} gas, and at most ${MAX_EXECUTION_GAS} is allowed`)
   }
   return createProposal(context, submission)
 }
@@ -73,7 +92,7 @@ export function checkForm(
   if (messages.length === 0 && metadata === '') {
     return govError('noMessages', 'either metadata or Msgs length must be non-nil')
   }
-  if (messages.reduce((sum, { typeUrl, value }) => sum + typeUrl.length + value.length, 0) > MAX_MESSAGE_BYTES) {
+  if (messageBytes(messages) > MAX_MESSAGE_BYTES) {
     return sdkError('invalidRequest', `the messages have more than ${MAX_MESSAGE_BYTES} bytes`)
   }
   return (
@@ -84,9 +103,13 @@ export function checkForm(
   )
 }
 
+function messageBytes(messages: readonly AnyValue[]): number {
+  return messages.reduce((sum, { typeUrl, value }) => sum + typeUrl.length + value.length, 0)
+}
+
 function checkInitialDeposit(
   { world }: ModuleContext,
-  { initialDeposit, expedited }: Pick<ProposalSubmission, 'initialDeposit' | 'expedited'>,
+  { proposer, initialDeposit, expedited }: Pick<ProposalSubmission, 'proposer' | 'initialDeposit' | 'expedited'>,
 ): SdkError | undefined {
   const invalid = checkInitialAmount(initialDeposit)
   if (invalid !== undefined) return invalid
@@ -95,7 +118,9 @@ function checkInitialDeposit(
   if (acoin < least) {
     return govError('depositTooSmall', `was (${coinsText(initialDeposit)}), need (${least}${BASE_DENOM})`)
   }
-  return acoinOf(initialDeposit) === undefined ? wrongDenomination(initialDeposit) : undefined
+  if (acoinOf(initialDeposit) === undefined) return wrongDenomination(initialDeposit)
+  const spendable = world.getSpendable(proposer)
+  return spendable < acoin ? insufficientFunds(spendable, acoin) : undefined
 }
 
 /** A proposal's message must be valid, and its only signer must be governance. */
@@ -129,7 +154,7 @@ function createProposal(context: ModuleContext, submission: ProposalSubmission):
   const id = nextProposalId(native)
   const depositEndMs = block.timeMs + periodMs(GOV_PARAMS.get(native).maxDepositPeriod)
   setNextProposalId(native, id + 1n)
-  putProposal(native, {
+  addProposal(native, {
     id,
     messages,
     status: DEPOSIT_PERIOD,
@@ -161,8 +186,8 @@ function createProposal(context: ModuleContext, submission: ProposalSubmission):
   return id
 }
 
-/** Deposits and votes that the message itself handles; its gas pays for them. The end of blocks handles the rest. */
-const CANCEL_BUDGET = 20
+/** Gas of work on deposits and votes that the message itself does. The end of blocks does the rest. */
+const CANCEL_BUDGET = 40_000
 
 /**
  * Withdraws a proposal before voting ends (CancelProposal of x/gov/keeper/proposal.go); a part of its deposits is burnt or goes
@@ -174,7 +199,7 @@ export function cancelProposal(
 ): SdkError | undefined {
   const { world } = context
   const { native } = world
-  const proposal = getProposal(native, proposalId)
+  const proposal = getProposalRecord(native, proposalId)
   if (proposal === undefined) return proposalNotFound(proposalId)
   const refused = checkCancel(context, proposal, proposer)
   if (refused !== undefined) return refused
@@ -189,7 +214,8 @@ export function cancelProposal(
     native.delete(activeQueueKey(proposalTimeMs(proposal.votingEndTime), proposalId))
   }
   deleteProposal(native, proposalId)
-  cleanUp(context, proposalId, { charge: ratio(proposalCancelRatio), destination }, { left: CANCEL_BUDGET })
+  const rule = { charge: ratio(proposalCancelRatio), destination }
+  cleanUp(context, proposalId, rule, budgetOf(native, CANCEL_BUDGET))
   const { proposer: sender } = proposal
   world.emitEvent(event('cancel_proposal', { sender, proposal_id: proposalId.toString() }))
   return undefined
@@ -197,7 +223,7 @@ export function cancelProposal(
 
 function checkCancel(
   { world: { native }, block }: ModuleContext,
-  proposal: Proposal,
+  proposal: ProposalRecord,
   by: Address,
 ): SdkError | undefined {
   if (!equalBytes(parseAddress(proposal.proposer), by)) {
@@ -207,7 +233,7 @@ function checkCancel(
     return govError('invalidProposal', 'proposal should be in the deposit or voting period')
   }
   const isOver = proposal.votingEndTime !== undefined && proposalTimeMs(proposal.votingEndTime) < block.timeMs
-  if (isOver || getTally(native, proposal.id) !== undefined) {
+  if (isOver || runningTally(native)?.proposalId === proposal.id) {
     return govError('votingPeriodEnded', `voting period is already ended for this proposal ${proposal.id}`)
   }
   return undefined
@@ -226,39 +252,44 @@ interface ExecutionFailure {
  *
  * 1. A checkpoint is opened first: it is what undoes the messages before one that fails.
  * 2. Each message is read and validated again, then run. A message that panics fails like one that returns an error.
- * 3. After each message the account must still hold all deposits: they are in governance's account, but belong to others.
- * 4. Only when all have succeeded, their effects stay.
+ * 3. Only when all have succeeded, their effects stay. An error that is thrown, such as the end of the gas, undoes them too.
+ *
+ * Deposits are in an account of their own, so that messages cannot spend them.
  */
 export function executeProposal(
   context: ModuleContext,
   messages: MessageTable,
   proposed: readonly AnyValue[],
 ): ExecutionFailure | undefined {
-  context.world.checkpoint() // 1
-  for (const [index, message] of proposed.entries()) {
-    const error = recoverPanic(() => executeMessage(context, messages, message)) ?? checkDeposits(context) // 2, 3
-    if (error === undefined) continue
-    context.world.revert()
-    return { index, typeUrl: message.typeUrl, error }
+  const { world } = context
+  world.checkpoint() // 1
+  let succeeded = false
+  try {
+    for (const [index, message] of proposed.entries()) {
+      const error = recoverPanic(() => executeMessage(context, messages, message)) // 2
+      if (error !== undefined) return { index, typeUrl: message.typeUrl, error }
+    }
+    succeeded = true
+    return undefined
+  } finally {
+    if (succeeded) world.commit()
+    else world.revert() // 3
   }
-  context.world.commit() // 4
-  return undefined
 }
 
+/** Counts the larger of the message's fixed gas and the work that it does, as in a transaction. */
 function executeMessage(context: ModuleContext, messages: MessageTable, message: AnyValue): SdkError | undefined {
+  const { work } = context.world.native
+  work.add(messageBytes([message]) * MESSAGE_BYTE_GAS)
   if (!messages.has(message.typeUrl)) return govError('unroutableMessage', message.typeUrl)
   // It was valid when it was proposed, but a newer version of the software may have other rules.
   const nested = readNested(message, messages)
   if (isSdkError(nested)) return nested
   const invalid = validateNested(nested)
   if (invalid !== undefined) return invalid
-  const result = nested.handler.run(context, nested.value)
+  const { handler, value } = nested
+  const end = work.done + Number(handler.gas(value))
+  const result = handler.run(context, value)
+  if (work.done < end) work.add(end - work.done)
   return isSdkError(result) ? result : undefined
-}
-
-/** Governance may send coins of its account, but not those that are deposits. */
-function checkDeposits({ world }: ModuleContext): SdkError | undefined {
-  const deposits = totalDeposits(world.native)
-  if (world.getBalance(GOVERNANCE) >= deposits) return undefined
-  return sdkError('insufficientFunds', `${deposits}${BASE_DENOM} of the governance account are deposits`)
 }

@@ -1,7 +1,9 @@
 import type { Genesis } from '../../chain/genesisSchema.ts'
-import { type Address, parseAddress } from '../../primitives/address.ts'
+import { type Address, parseAddress, toBech32 } from '../../primitives/address.ts'
 import { bigIntToBytes, bigIntToMinimalBytes, bytesToBigInt } from '../../primitives/bytes.ts'
+import type { Decimal } from '../../primitives/decimal.ts'
 import {
+  any,
   bytes,
   decimal,
   defineMessage,
@@ -9,19 +11,21 @@ import {
   integer,
   message,
   repeated,
+  string,
+  uint64,
   type ValueOf,
 } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
 import { BASE_DENOM, type Coin } from '../coin.ts'
 import type { ModuleContext, ReadContext } from '../context.ts'
-import { GOVERNANCE } from '../moduleAccounts.ts'
-import { addressesKey, moduleStoreKey } from '../storeKey.ts'
+import { GOV_DEPOSITS } from '../moduleAccounts.ts'
+import { addressEntries, addressesKey, moduleStoreKey } from '../storeKey.ts'
 import { GOV_PARAMS, validateGovParams } from './params.ts'
 import { DEPOSIT_PERIOD, Deposit, Params, Proposal, VOTING_PERIOD, Vote, WeightedVoteOption } from './types.ts'
 
 /**
- * The entries of the gov module: proposals, their deposits and votes, the queues of their ends, tallies. Keys have the
- * prefixes of x/gov/types/keys.go; times in keys are milliseconds, 8 bytes.
+ * The entries of the gov module: proposals, their deposits and votes, the queues of their ends, the tally that is under way. Keys have
+ * the prefixes of x/gov/types/keys.go, and 0x05 to 0x08 are this chain's own. Times in keys are milliseconds, 8 bytes.
  */
 
 const key = (prefix: number, ...parts: Uint8Array[]): Uint8Array =>
@@ -35,34 +39,90 @@ export const ACTIVE_QUEUE_PREFIX = key(0x01)
 /** Ends of deposit periods, and (at time 0) proposals that ended but have deposits or votes left: time | id. */
 export const INACTIVE_QUEUE_PREFIX = key(0x02)
 const NEXT_PROPOSAL_ID_KEY = key(0x03)
-/** Tallies that go on over several blocks: id. */
-const TALLIES_PREFIX = key(0x05)
-/** Sum of all deposits. */
-const TOTAL_DEPOSITS_KEY = key(0x06)
+/** Which proposal is being tallied, and how far. */
+const RUNNING_TALLY_KEY = key(0x05)
+/** What the running tally has counted. */
+const TALLY_KEY = key(0x06)
+/** Shares at the begin of the running tally, of delegations that changed since: voter | operator. */
+const COPIED_SHARES_PREFIX = key(0x07)
 const DEPOSITS_PREFIX = key(0x10)
 const CONSTITUTION_KEY = key(0x31)
 
 export const proposalKey = (id: bigint): Uint8Array => key(0x00, idBytes(id))
 export const activeQueueKey = (endMs: number, id: bigint): Uint8Array => key(0x01, timeBytes(endMs), idBytes(id))
 export const inactiveQueueKey = (endMs: number, id: bigint): Uint8Array => key(0x02, timeBytes(endMs), idBytes(id))
-const tallyKey = (id: bigint): Uint8Array => key(0x05, idBytes(id))
+/** What a proposal says: it may be large, so that it is apart from what deposits, votes and tallies read and write. */
+const contentKey = (id: bigint): Uint8Array => key(0x08, idBytes(id))
 const depositsKey = (id: bigint): Uint8Array => key(0x10, idBytes(id))
 const depositKey = (id: bigint, depositor: Address): Uint8Array => addressesKey(depositsKey(id), depositor)
 const votesKey = (id: bigint): Uint8Array => key(0x20, idBytes(id))
 const voteKey = (id: bigint, voter: Address): Uint8Array => addressesKey(votesKey(id), voter)
 
-/** The proposal with this id; undefined when there never was one, it was cancelled, or it expired in deposit. */
-export function getProposal(native: Pick<NativeStore, 'get'>, id: bigint): Proposal | undefined {
+/** What a proposal says. It never changes. */
+const ProposalContent = defineMessage('coind.gov.ProposalContent', {
+  messages: repeated(any(1)),
+  metadata: string(2),
+  title: string(3),
+  summary: string(4),
+})
+type ProposalContent = ValueOf<typeof ProposalContent>
+
+/** Where a proposal stands: some 300 bytes, whatever it says. */
+export type ProposalRecord = Omit<Proposal, keyof ProposalContent>
+
+const NO_CONTENT = ProposalContent.create()
+
+/**
+ * Gas of a content's byte, besides the read: it is decoded, and a view encodes it once more. Messages are 83 bytes at least, with
+ * type and authority, which take 3 µs.
+ */
+const CONTENT_BYTE_GAS = 3
+
+/** Where a proposal stands; undefined when there never was one with this id, it was cancelled, or it expired in deposit. */
+export function getProposalRecord(native: Pick<NativeStore, 'get'>, id: bigint): ProposalRecord | undefined {
   const value = id >= 0n && id < 2n ** 64n ? native.get(proposalKey(id)) : undefined
-  return value && Proposal.decode(value)
+  return value && readProposalRecord(value)
 }
 
-export function putProposal(native: Pick<NativeStore, 'set'>, proposal: Proposal): void {
-  native.set(proposalKey(proposal.id), Proposal.encode(proposal))
+/** @param value of an entry under {@link PROPOSALS_PREFIX} */
+export function readProposalRecord(value: Uint8Array): ProposalRecord {
+  const {
+    messages: _messages,
+    metadata: _metadata,
+    title: _title,
+    summary: _summary,
+    ...record
+  } = Proposal.decode(value)
+  return record
+}
+
+/** A record with what the proposal says. */
+export function withContent(native: Pick<NativeStore, 'get' | 'work'>, record: ProposalRecord): Proposal {
+  const value = native.get(contentKey(record.id))
+  if (value === undefined) throw new Error(`proposal ${record.id} has no content`)
+  native.work.add(value.length * CONTENT_BYTE_GAS)
+  return { ...record, ...ProposalContent.decode(value) }
+}
+
+/** The whole proposal with this id. */
+export function getProposal(native: Pick<NativeStore, 'get' | 'work'>, id: bigint): Proposal | undefined {
+  const record = getProposalRecord(native, id)
+  return record && withContent(native, record)
+}
+
+/** Stores a new proposal. */
+export function addProposal(native: Pick<NativeStore, 'set'>, proposal: Proposal): void {
+  native.set(contentKey(proposal.id), ProposalContent.encode(proposal))
+  putProposalRecord(native, proposal)
+}
+
+export function putProposalRecord(native: Pick<NativeStore, 'set'>, record: ProposalRecord): void {
+  native.set(proposalKey(record.id), Proposal.encode({ ...record, ...NO_CONTENT }))
 }
 
 export function deleteProposal(native: Pick<NativeStore, 'delete'>, id: bigint): void {
   native.delete(proposalKey(id))
+  native.delete(contentKey(id))
 }
 
 /** The id that the next proposal gets. */
@@ -111,22 +171,6 @@ export function* depositsOf(
   for (const [, value] of native.range(depositsKey(id), range)) yield Deposit.decode(value)
 }
 
-/**
- * Sum of all deposits, acoin: the governance account never holds less (see `executeProposal`). It is an entry of its own,
- * so that reading it costs one look-up.
- */
-export function totalDeposits(native: Pick<NativeStore, 'get'>): bigint {
-  const value = native.get(TOTAL_DEPOSITS_KEY)
-  return value === undefined ? 0n : bytesToBigInt(value)
-}
-
-export function changeTotalDeposits(native: Pick<NativeStore, 'get' | 'set' | 'delete'>, change: bigint): void {
-  const total = totalDeposits(native) + change
-  if (total < 0n) throw new Error('more deposits were given back than there were')
-  if (total === 0n) native.delete(TOTAL_DEPOSITS_KEY)
-  else native.set(TOTAL_DEPOSITS_KEY, bigIntToMinimalBytes(total))
-}
-
 /** Acoin of a stored deposit. */
 export function totalOf(coins: readonly Coin[]): bigint {
   return coins.reduce((sum, { amount }) => sum + amount, 0n)
@@ -135,6 +179,10 @@ export function totalOf(coins: readonly Coin[]): bigint {
 export function getVote(native: Pick<NativeStore, 'get'>, id: bigint, voter: Address): Vote | undefined {
   const value = native.get(voteKey(id, voter))
   return value && Vote.decode(value)
+}
+
+export function hasVote(native: Pick<NativeStore, 'get'>, id: bigint, voter: Address): boolean {
+  return native.get(voteKey(id, voter)) !== undefined
 }
 
 export function putVote(native: Pick<NativeStore, 'set'>, vote: Vote): void {
@@ -168,8 +216,8 @@ const TallyValidator = defineMessage('coind.gov.TallyValidator', {
 })
 
 /**
- * A tally that has not counted all votes yet. Voting powers are those of the block in which it began: validators are
- * copied here, and the vote of a delegator is counted before one of its delegations changes (see `beforeStakeChanges`).
+ * What a tally has counted. Voting powers are those of the block in which it began: validators are copied here, and of a delegation
+ * that changes before it is counted the shares are copied, see `beforeStakeChanges`.
  */
 export const Tally = defineMessage('coind.gov.Tally', {
   validators: repeated(embedded(1, TallyValidator)),
@@ -185,31 +233,81 @@ export const Tally = defineMessage('coind.gov.Tally', {
 export type Tally = ValueOf<typeof Tally>
 export type TallyValidator = ValueOf<typeof TallyValidator>
 
-/** The tally of a proposal while it goes on over several blocks; undefined before voting ended. */
-export function getTally(native: Pick<NativeStore, 'get'>, id: bigint): Tally | undefined {
-  const value = native.get(tallyKey(id))
-  return value && Tally.decode(value)
+/**
+ * How far a tally is. Voters are counted in order, and a vote is removed once it is counted. `voter` and `operator`: the delegation
+ * with which it continues; no bytes when it continues with a new voter.
+ */
+const TallyPosition = defineMessage('coind.gov.TallyPosition', {
+  proposalId: uint64(1),
+  voter: bytes(2),
+  operator: bytes(3),
+})
+export type TallyPosition = ValueOf<typeof TallyPosition>
+
+/**
+ * The tally that is under way over several blocks. There is one at most: other proposals whose voting is over wait. A small entry,
+ * since each change of a delegation reads it.
+ */
+export function runningTally(native: Pick<NativeStore, 'get'>): TallyPosition | undefined {
+  const value = native.get(RUNNING_TALLY_KEY)
+  return value && TallyPosition.decode(value)
 }
 
-export function putTally(native: Pick<NativeStore, 'set'>, id: bigint, tally: Tally): void {
-  native.set(tallyKey(id), Tally.encode(tally))
+/** What the running tally has counted. @throws Error (a bug) when there is none */
+export function countedSoFar(native: Pick<NativeStore, 'get'>): Tally {
+  const value = native.get(TALLY_KEY)
+  if (value === undefined) throw new Error('the running tally has no counts')
+  return Tally.decode(value)
 }
 
-/** All tallies that go on over several blocks. */
-export function tallies(native: Pick<NativeStore, 'range'>): readonly { readonly id: bigint; readonly tally: Tally }[] {
-  return [...native.range(TALLIES_PREFIX)].map(([key, value]) => ({
-    id: bytesToBigInt(key.subarray(TALLIES_PREFIX.length)),
-    tally: Tally.decode(value),
-  }))
+export function putRunningTally(native: Pick<NativeStore, 'set'>, position: TallyPosition, tally: Tally): void {
+  native.set(RUNNING_TALLY_KEY, TallyPosition.encode(position))
+  native.set(TALLY_KEY, Tally.encode(tally))
 }
 
-export function deleteTally(native: Pick<NativeStore, 'delete'>, id: bigint): void {
-  native.delete(tallyKey(id))
+export function deleteRunningTally(native: Pick<NativeStore, 'delete'>): void {
+  native.delete(RUNNING_TALLY_KEY)
+  native.delete(TALLY_KEY)
 }
+
+/** Shares that a voter had at a validator when the running tally began; 0 for a delegation that did not exist. */
+export interface CopiedShares {
+  readonly voter: Address
+  readonly operator: Address
+  readonly shares: Decimal
+}
+
+const copiedSharesKey = (voter: Address, operator: Address): Uint8Array =>
+  addressesKey(COPIED_SHARES_PREFIX, voter, operator)
+
+export function hasCopiedShares(native: Pick<NativeStore, 'get'>, voter: Address, operator: Address): boolean {
+  return native.get(copiedSharesKey(voter, operator)) !== undefined
+}
+
+export function putCopiedShares(native: Pick<NativeStore, 'set'>, { voter, operator, shares }: CopiedShares): void {
+  native.set(copiedSharesKey(voter, operator), shares === 0n ? Uint8Array.of(0) : bigIntToMinimalBytes(shares))
+}
+
+export function deleteCopiedShares(
+  native: Pick<NativeStore, 'delete'>,
+  { voter, operator }: Pick<CopiedShares, 'voter' | 'operator'>,
+): void {
+  native.delete(copiedSharesKey(voter, operator))
+}
+
+/** All of them, in order of voters and then operators. */
+export function* copiedShares(native: Pick<NativeStore, 'range'>): IterableIterator<CopiedShares> {
+  for (const [[voter, operator], value] of addressEntries(native, COPIED_SHARES_PREFIX)) {
+    yield { voter: voter!, operator: operator!, shares: bytesToBigInt(value) }
+  }
+}
+
+/** The largest id of a chain's first proposal: ids, which are 64 bits, never run out. */
+const MAX_FIRST_ID = 2n ** 63n - 1n
 
 /**
  * Writes the module's part of block 0.
- * @throws Error when the genesis has invalid parameters
+ * @throws Error when the genesis has invalid parameters or an invalid first id
  */
 export function initGov(
   { world: { native } }: ModuleContext,
@@ -219,7 +317,11 @@ export function initGov(
   const problem = validateGovParams(params)
   if (problem !== undefined) throw new Error(`app_state.gov.params: ${problem.message}`)
   GOV_PARAMS.set(native, params)
-  setNextProposalId(native, BigInt(section.starting_proposal_id))
+  const firstId = BigInt(section.starting_proposal_id)
+  if (firstId < 1n || firstId > MAX_FIRST_ID) {
+    throw new Error(`app_state.gov.starting_proposal_id: ${firstId} is not between 1 and ${MAX_FIRST_ID}`)
+  }
+  setNextProposalId(native, firstId)
   if (section.constitution !== '') native.set(CONSTITUTION_KEY, new TextEncoder().encode(section.constitution))
 }
 
@@ -229,9 +331,10 @@ export function getConstitution(native: Pick<NativeStore, 'get'>): string {
 }
 
 /**
- * What must hold of governance in every state (ModuleAccountInvariant of x/gov/keeper/invariants.go): its account has at
- * least the coins of all deposits (others may have sent it more), the stored sum of deposits is right, and an open
- * proposal's total is the sum of its deposits. For tests and `coind debug invariants`: it reads every deposit.
+ * What must hold of governance in every state (ModuleAccountInvariant of x/gov/keeper/invariants.go): the account of deposits has at
+ * least the coins of all (contracts that destroy themselves may have sent it more), an open proposal's total is the sum of its deposits,
+ * and shares are copied only of voters that the running tally has not counted. For tests and `coind debug invariants`: it reads every
+ * deposit.
  * @returns what does not hold
  */
 export function* govInvariants({ world }: Pick<ReadContext, 'world'>): IterableIterator<string> {
@@ -244,15 +347,18 @@ export function* govInvariants({ world }: Pick<ReadContext, 'world'>): IterableI
     byProposal.set(proposalId, (byProposal.get(proposalId) ?? 0n) + acoin)
     sum += acoin
   }
-  const stored = totalDeposits(world.native)
-  if (stored !== sum) yield `gov: deposits are ${sum}${BASE_DENOM}, but ${stored} are counted`
-  const balance = world.getBalance(GOVERNANCE)
-  if (balance < sum) yield `gov: the account holds ${balance}${BASE_DENOM} of ${sum} that are deposits`
+  const balance = world.getBalance(GOV_DEPOSITS)
+  if (balance < sum) yield `gov: the account of deposits holds ${balance}${BASE_DENOM} of ${sum}`
   for (const [, value] of world.native.range(PROPOSALS_PREFIX)) {
-    const { id, status, totalDeposit } = Proposal.decode(value)
+    const { id, status, totalDeposit } = readProposalRecord(value)
     if (status !== DEPOSIT_PERIOD && status !== VOTING_PERIOD) continue
     const total = totalOf(totalDeposit)
     const deposited = byProposal.get(id) ?? 0n
     if (total !== deposited) yield `gov: proposal ${id} has deposits of ${deposited}, but says ${total}`
+  }
+  const running = runningTally(world.native)
+  for (const { voter, operator } of copiedShares(world.native)) {
+    if (running !== undefined && hasVote(world.native, running.proposalId, voter)) continue
+    yield `gov: shares of ${toBech32(voter)} at ${toBech32(operator)} are copied for no tally`
   }
 }

@@ -10,7 +10,7 @@ import {
   beforeDelegationCreated,
   beforeDelegationSharesModified,
 } from '../distribution/hooks.ts'
-import { beforeStakeChanges } from '../gov/votes.ts'
+import { beforeStakeChanges } from '../gov/tally.ts'
 import { type Outcome, sdkError } from '../sdkError.ts'
 import { deleteDelegation, getDelegation, putDelegation } from './delegations.ts'
 import { stakingError } from './errors.ts'
@@ -48,7 +48,7 @@ const MAX_SHARES: Decimal = 2n ** 256n
 
 /**
  * Buys shares of a validator (x/staking/keeper/delegation.go, Delegate).
- * 1. Governance counts the delegator's vote in tallies that are under way, with the stake that it had when they began.
+ * 1. Governance notes the delegation's shares for a tally that is under way, which counts what they were when it began.
  * 2. Distribution pays the delegation's rewards, which the old shares earned, or ends the period for a new delegation.
  * 3. The coins move, which is the last step that can fail.
  * 4. The shares are issued, in both records.
@@ -70,7 +70,7 @@ export function addDelegation(
     return isShort ? insufficientFunds(balance, amount) : stakingError('delegatorShareExRateInvalid')
   }
 
-  beforeStakeChanges(context, delegator) // 1
+  beforeStakeChanges(context, delegator, operator) // 1
   const present = getDelegation(native, delegator, operator)
   // 2
   if (present === undefined) beforeDelegationCreated(context, delegator, operator)
@@ -115,7 +115,7 @@ export function sharesToGiveBack(
 /**
  * Gives shares back (x/staking/keeper/delegation.go, Unbond). The coins stay in the pool of the validator's status for the caller to
  * move.
- * 1. Governance counts the delegator's vote in tallies that are under way, with the stake that it had when they began.
+ * 1. Governance notes the delegation's shares for a tally that is under way, which counts what they were when it began.
  * 2. Distribution pays the delegation's rewards, which the old shares earned.
  * 3. A validator whose operator keeps less than its minimum self-delegation is jailed, at the price before the shares are removed.
  * 4. The delegation gets its new shares, and what is left begins to earn.
@@ -132,7 +132,7 @@ export function removeDelegation(
   const { native } = context.world
   const delegation = getDelegation(native, delegator, operator)
   if (delegation === undefined) return stakingError('noDelegation')
-  beforeStakeChanges(context, delegator) // 1
+  beforeStakeChanges(context, delegator, operator) // 1
   const failure = beforeDelegationSharesModified(context, delegator, operator) // 2
   if (failure !== undefined) return failure
   if (delegation.shares < shares) return stakingError('notEnoughDelegationShares', formatDecimal(delegation.shares))

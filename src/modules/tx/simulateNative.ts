@@ -7,7 +7,7 @@ import { isSdkError, type Outcome } from '../sdkError.ts'
 import { MAX_METERED_GAS, runTransaction } from './applyNativeTransaction.ts'
 import { type NativeRules, nativeTransactionOf } from './decodeNativeTransaction.ts'
 import { type DecodedTransaction, decodeTransaction } from './decodeTransaction.ts'
-import { findNativeInvalidity } from './findNativeInvalidity.ts'
+import { findNativeInvalidity, outOfGas } from './findNativeInvalidity.ts'
 import { baseGas, type NativeSigner, type NativeTransaction, requiredGas } from './nativeTransaction.ts'
 import { EthSecp256k1PubKey } from './publicKey.ts'
 import { readSigners } from './readSigners.ts'
@@ -16,9 +16,17 @@ import { AuthInfo, SIGN_MODES, type SignerInfo, TxRaw } from './types.ts'
 /** The length of a signature, which wallets leave empty when they simulate. */
 const SIGNATURE_BYTES = 64
 
+/** Limits of a simulation. */
+export interface SimulationGas {
+  /** gas that a block has for native transactions: one that has to pay more is never in a block */
+  readonly lane: bigint
+  /** gas that a client's call may use */
+  readonly call: bigint
+}
+
 /**
  * Runs a transaction as it would run in `block`; signatures, gas limit and fee may be missing. Its gas is what the signed
- * transaction will use: what is missing is counted as if it were there.
+ * transaction will use: what is missing is counted as if it were there. It uses no more than a block and a client's call allow.
  * @param input.world is thrown away afterwards
  */
 export function simulateNative(
@@ -27,10 +35,11 @@ export function simulateNative(
     readonly world: TransactionWorld
     readonly block: NativeBlock
     readonly baseFeePerGas: bigint
+    readonly gasCap: SimulationGas
     readonly rules: NativeRules
   },
 ): Outcome<NativeResult> {
-  const { world, block, rules } = input
+  const { world, block, rules, gasCap } = input
   world.setTime(Math.floor(block.timeMs / 1000))
   const decoded = decodeTransaction(raw, rules.messages)
   if (isSdkError(decoded)) return decoded
@@ -39,7 +48,10 @@ export function simulateNative(
   const params = AUTH_PARAMS.get(world.native)
   const given = nativeTransactionOf(raw, decoded, signers)
   // The gas depends on the number of digits of the fee, and the fee on the gas: two rounds are enough.
-  const first = completeTransaction(decoded, given, requiredGas(given, params), input.baseFeePerGas)
+  const estimated = requiredGas(given, params)
+  const tooMuch = outOfGas('simulation', gasCap.lane < gasCap.call ? gasCap.lane : gasCap.call, estimated)
+  if (tooMuch !== undefined) return tooMuch
+  const first = completeTransaction(decoded, given, estimated, input.baseFeePerGas)
   const estimate = requiredGas({ ...given, raw: first }, params)
   const completed = completeTransaction(decoded, given, estimate, input.baseFeePerGas)
   const transaction = { ...given, raw: completed }
@@ -51,11 +63,12 @@ export function simulateNative(
   const reason = findNativeInvalidity({ transaction: limited, world, block, baseFeePerGas })
   if (reason !== undefined) return reason
   // Work that depends on the state can make it use more than it has to pay in any case.
-  const run = isUnlimited ? { ...transaction, gasLimit: least + MAX_METERED_GAS } : limited
+  const wanted = isUnlimited ? least + MAX_METERED_GAS : least
+  const run = { ...transaction, gasLimit: wanted < gasCap.call ? wanted : gasCap.call }
   const outcome = runTransaction({ transaction: run, world, block, baseFeePerGas }, baseGas(limited, params))
   if (outcome.kind === 'skipped') return outcome.error
   const { result } = outcome
-  return isUnlimited ? { ...result, gasWanted: result.gasUsed > least ? result.gasUsed : least } : result
+  return { ...result, gasWanted: isUnlimited && result.gasUsed > least ? result.gasUsed : least }
 }
 
 /** The bytes that the transaction will have once it is signed: with signatures, sign modes, a gas limit and a fee. */

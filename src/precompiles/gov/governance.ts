@@ -1,11 +1,15 @@
+import { insufficientFunds } from '../../modules/bank/send.ts'
+import { acoinOf } from '../../modules/coin.ts'
 import * as messages from '../../modules/gov/types.ts'
 import { ANY_TYPES, MESSAGES } from '../../modules/messages.ts'
-import { isSdkError } from '../../modules/sdkError.ts'
-import { toBech32 } from '../../primitives/address.ts'
+import { type Address, toBech32 } from '../../primitives/address.ts'
 import { defineEvents } from '../abi/codec.ts'
 import { address, bool, bytes, string, uint8, uint64 } from '../abi/types.ts'
 import {
   createPrecompile,
+  type FunctionContext,
+  type FunctionFailure,
+  isFailure,
   lowAddress,
   OUT_OF_GAS,
   type PrecompileFunction,
@@ -14,7 +18,7 @@ import {
 } from '../dispatch.ts'
 import { defineTransaction, requireActor, SUCCESS } from '../nativeCall.ts'
 import { Coins, sortedCoins } from '../types.ts'
-import { isShallowJson, readProposalJson } from './proposalJson.ts'
+import { readProposalJson } from './proposalJson.ts'
 import { GOV_QUERIES } from './queries.ts'
 import { WeightedVoteOptions } from './types.ts'
 
@@ -29,6 +33,17 @@ const EVENTS = defineEvents({
 /** Gas of a byte of a proposal, which is parsed and stays in the state. */
 const PROPOSAL_BYTE_GAS = 20n
 
+/** A failure when the proposer does not have the deposit. */
+function checkFunds(
+  { world }: Pick<FunctionContext, 'world'>,
+  proposer: Address,
+  deposit: readonly { readonly denom: string; readonly amount: bigint }[],
+): FunctionFailure | undefined {
+  const needed = acoinOf(deposit) ?? 0n
+  const spendable = world.getSpendable(proposer)
+  return spendable < needed ? insufficientFunds(spendable, needed) : undefined
+}
+
 /** The functions of IGov that change something. */
 const TRANSACTIONS: readonly PrecompileFunction[] = [
   defineTransaction({
@@ -41,13 +56,14 @@ const TRANSACTIONS: readonly PrecompileFunction[] = [
       const refusal = requireActor(context, proposer, 'invalid proposer')
       if (refusal !== undefined) return refusal
       if (jsonProposal.length === 0) return revertWith('invalid proposal json jsonBlob arg ')
+      // Before the proposal is read, which is the larger part of the work.
+      const unfunded = checkFunds(context, proposer, deposit)
+      if (unfunded !== undefined) return unfunded
       if (!context.charge(BigInt(jsonProposal.length) * PROPOSAL_BYTE_GAS)) return OUT_OF_GAS
       const text = new TextDecoder().decode(jsonProposal)
-      if (!isShallowJson(text)) return revertWith('invalid proposal json: nested too deeply')
-      const proposal = readProposalJson(text, {
-        typeOf: (typeUrl) => MESSAGES.get(typeUrl)?.type ?? ANY_TYPES.get(typeUrl)?.type,
-      })
-      if (isSdkError(proposal)) return proposal
+      const types = { typeOf: (typeUrl: string) => MESSAGES.get(typeUrl)?.type ?? ANY_TYPES.get(typeUrl)?.type }
+      const proposal = readProposalJson(text, types, context.charge)
+      if (isFailure(proposal)) return proposal
       const { deposit: _unused, ...submission } = proposal
       return { message: { ...submission, initialDeposit: sortedCoins(deposit), proposer: toBech32(proposer) } }
     },

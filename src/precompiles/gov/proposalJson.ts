@@ -1,7 +1,21 @@
 import { type Coin, parseCoins } from '../../modules/coin.ts'
 import { isSdkError, type Outcome, sdkError } from '../../modules/sdkError.ts'
+import { parseBoundedJson } from '../../primitives/boundedJson.ts'
 import { type Json, type JsonContext, JsonFormError } from '../../primitives/protoScalars.ts'
 import { type AnyValue, isJsonObject } from '../../primitives/protoSchema.ts'
+import { OUT_OF_GAS } from '../dispatch.ts'
+
+/** Open brackets: no message that can be proposed has as many. */
+const MAX_DEPTH = 32
+/** Four times the bytes that a proposal's messages may have. */
+const MAX_LENGTH = 262_144
+
+const REFUSALS = {
+  syntax: 'the proposal is not JSON',
+  depth: 'the proposal is nested too deeply',
+  length: `the proposal has more than ${MAX_LENGTH} characters`,
+  values: 'the proposal has too many values',
+} as const
 
 /** What a proposal in JSON says. */
 interface ProposalJson {
@@ -14,20 +28,25 @@ interface ProposalJson {
   readonly deposit: readonly Coin[]
 }
 
+/** Gas of a JSON value, which is read, encoded, and decoded again where messages are checked; its bytes are paid besides. */
+const VALUE_GAS = 400n
+
 /**
  * Reads the proposal form of the SDK (x/gov/client/cli): `{"messages": [{"@type": …, …}], "metadata", "deposit": "10acoin",
  * "title", "summary", "expedited"}`. Members may be left out, and others are ignored, as Go does.
  * @param text UTF-8
  * @param types finds the types that messages, and the Anys inside them, may have
+ * @param charge takes gas for the values before they are read
  */
-export function readProposalJson(text: string, types: JsonContext): Outcome<ProposalJson> {
-  let json: Json
-  try {
-    json = JSON.parse(text) as Json
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
-    return sdkError('invalidRequest', 'the proposal is not JSON')
-  }
+export function readProposalJson(
+  text: string,
+  types: JsonContext,
+  charge: (gas: bigint) => boolean,
+): Outcome<ProposalJson> | typeof OUT_OF_GAS {
+  const read = parseBoundedJson(text, { length: MAX_LENGTH, depth: MAX_DEPTH })
+  if (read.kind === 'refused') return sdkError('invalidRequest', REFUSALS[read.reason])
+  if (!charge(BigInt(read.values) * VALUE_GAS)) return OUT_OF_GAS
+  const json = read.json as Json
   if (!isJsonObject(json)) return sdkError('invalidRequest', 'the proposal is not a JSON object')
   const depositText = readText(json['deposit'])
   const [metadata, title, summary] = [json['metadata'], json['title'], json['summary']].map(readText)
@@ -67,28 +86,4 @@ function readMessages(json: Json, { typeOf }: JsonContext): Outcome<readonly Any
 function readText(json: Json | undefined): string | undefined {
   if (json === undefined || json === null) return ''
   return typeof json === 'string' ? json : undefined
-}
-
-/** Open brackets; no message that can be proposed has as many. */
-const MAX_DEPTH = 32
-
-/**
- * Whether a JSON text has nowhere more than {@link MAX_DEPTH} open brackets. Messages are read recursively, so a text of
- * brackets alone could exhaust the stack of a node.
- */
-export function isShallowJson(text: string): boolean {
-  let depth = 0
-  let inString = false
-  for (let at = 0; at < text.length; at++) {
-    const character = text[at]
-    if (inString) {
-      if (character === '\\') at++
-      else if (character === '"') inString = false
-    } else if (character === '"') inString = true
-    else if (character === '{' || character === '[') {
-      depth++
-      if (depth > MAX_DEPTH) return false
-    } else if (character === '}' || character === ']') depth--
-  }
-  return true
 }

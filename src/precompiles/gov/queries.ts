@@ -3,14 +3,16 @@ import {
   depositsOf,
   getConstitution,
   getDeposit,
+  getProposal,
   getVote,
   PROPOSALS_PREFIX,
   proposalKey,
+  readProposalRecord,
   votesOf,
+  withContent,
 } from '../../modules/gov/state.ts'
-import { DEPOSIT_PERIOD, FAILED, Proposal, VOTING_PERIOD } from '../../modules/gov/types.ts'
-import { runningTally } from '../../modules/gov/votes.ts'
-import { lastPowers } from '../../modules/staking/validators.ts'
+import { currentTally } from '../../modules/gov/tally.ts'
+import { DEPOSIT_PERIOD, FAILED, type Proposal } from '../../modules/gov/types.ts'
 import { type Address, parseAddress, toBech32 } from '../../primitives/address.ts'
 import { address, array, string, uint32, uint64 } from '../abi/types.ts'
 import {
@@ -18,7 +20,6 @@ import {
   type FunctionContext,
   type FunctionFailure,
   isFailure,
-  OUT_OF_GAS,
   type PrecompileFunction,
 } from '../dispatch.ts'
 import { moduleContext, queryError } from '../nativeCall.ts'
@@ -41,11 +42,10 @@ import {
 const READ_GAS = 3_000n
 /** A vote or deposit in a page. */
 const SMALL_ITEM_GAS = 2_000n
-const PROPOSAL_ITEM_GAS = 3_000n
-/** A validator, a vote, or a delegation of a voter, in the tally of a proposal that is voted on. */
-const TALLY_UNIT_GAS = 1_000n
-/** For each 32 bytes of a stored proposal, which may hold long messages. */
-const PROPOSAL_WORD_GAS = 10n
+/** To decode where a proposal stands, and for the two look-ups that a filter may need. */
+const PROPOSAL_ENTRY_GAS = 6_000n
+/** To read what it says, besides its bytes. */
+const PROPOSAL_ITEM_GAS = 6_000n
 const ID_BYTES = 8
 /** Ids begin at 1; 0 in a request stands for no id. */
 const NO_PROPOSAL_ID = queryError('InvalidArgument', 'proposal id can not be 0')
@@ -121,14 +121,10 @@ export const GOV_QUERIES: readonly PrecompileFunction[] = [
     gas: READ_GAS,
     mutability: 'view',
     run: (context, { proposalId }) => {
-      const proposal = readProposal(context, proposalId)
-      if (isFailure(proposal)) return proposal
-      const charge = (units: number) => context.charge(BigInt(units) * TALLY_UNIT_GAS)
-      if (proposal.status === VOTING_PERIOD) {
-        for (const _ of lastPowers(context.world.native)) if (!charge(1)) return OUT_OF_GAS
-      }
-      const result = runningTally(moduleContext(context), proposalId, charge)
-      return result === undefined ? OUT_OF_GAS : { tallyResult: tallyTuple(result) }
+      if (proposalId === 0n) return NO_PROPOSAL_ID
+      // The work that it takes is counted while it is done.
+      const result = currentTally(moduleContext(context), proposalId)
+      return result === undefined ? noProposal(proposalId) : { tallyResult: tallyTuple(result) }
     },
   }),
   defineFunction({
@@ -158,15 +154,16 @@ export const GOV_QUERIES: readonly PrecompileFunction[] = [
           for (const [key, stored] of native.range(PROPOSALS_PREFIX, range)) yield [key.slice(-ID_BYTES), stored]
         },
         isKey: (key) => key.length === ID_BYTES,
-        entryGas: proposalGas,
+        entryGas: () => PROPOSAL_ENTRY_GAS,
         matches: (stored) => {
-          const { id, status } = Proposal.decode(stored)
+          const { id, status } = readProposalRecord(stored)
           if (hasStatus && BigInt(status) !== proposalStatus) return false
           if (isSomebody(voter) && getVote(native, id, voter) === undefined) return false
           return !isSomebody(depositor) || getDeposit(native, id, depositor) !== undefined
         },
         itemGas: PROPOSAL_ITEM_GAS,
-        toTuple: (stored) => proposalTuple(Proposal.decode(stored)),
+        // The gas of what it says is counted while it is read.
+        toTuple: (stored) => proposalTuple(withContent(native, readProposalRecord(stored))),
       })
     },
   }),
@@ -188,17 +185,14 @@ export const GOV_QUERIES: readonly PrecompileFunction[] = [
   }),
 ]
 
-/** Reads a proposal that must exist; takes gas for its size first. */
-function readProposal({ world, charge }: FunctionContext, id: bigint): Proposal | FunctionFailure {
+/** Reads a proposal that must exist. */
+function readProposal({ world }: FunctionContext, id: bigint): Proposal | FunctionFailure {
   if (id === 0n) return NO_PROPOSAL_ID
-  const stored = world.native.get(proposalKey(id))
-  if (stored === undefined) return queryError('NotFound', `proposal ${id} doesn't exist`)
-  return charge(proposalGas(stored)) ? Proposal.decode(stored) : OUT_OF_GAS
+  return getProposal(world.native, id) ?? noProposal(id)
 }
 
-/** Gas of a stored proposal: to decode it at most twice, and for the two look-ups that a filter may need. */
-function proposalGas(stored: Uint8Array): bigint {
-  return 2n * READ_GAS + BigInt(Math.ceil(stored.length / 32)) * PROPOSAL_WORD_GAS
+function noProposal(id: bigint): FunctionFailure {
+  return queryError('NotFound', `proposal ${id} doesn't exist`)
 }
 
 /** The address 0 stands for none. */

@@ -1,4 +1,6 @@
+import { bytesOf } from '../../primitives/valueBytes.ts'
 import type { CallScope } from '../callScope.ts'
+import { responseTooLarge } from '../errors.ts'
 import { parseEventQuery } from '../events/eventQuery.ts'
 import { findBlocks, findTransactions, locateTransaction } from '../events/search.ts'
 import type { JsonObject } from '../format/json.ts'
@@ -108,12 +110,12 @@ export const COMET_VIEW_TABLE: MethodTable = createMethodTable([
     const found = await findTransactions(chain, parseEventQuery(request.query), { pause })
     const ordered = isDescending ? found.toReversed() : found
     const { start, end } = readPage(request.page, request.perPage, ordered.length)
-    const txs: JsonObject[] = []
+    const txs = createBoundedList(context.limits.responseBytes)
     for (const each of ordered.slice(start, end)) {
       await pause()
       txs.push(txJson(chain, each, request.prove))
     }
-    return { txs, total_count: String(ordered.length) }
+    return { txs: txs.items, total_count: String(ordered.length) }
   }),
 
   viewMethod(COMET_VIEW_METHODS.blockSearch, 'heavy', async (context, request: SearchRequest) => {
@@ -124,13 +126,13 @@ export const COMET_VIEW_TABLE: MethodTable = createMethodTable([
     const found = await findBlocks(chain, parseEventQuery(request.query), { pause })
     const { count } = found
     const { start, end } = readPage(request.page, request.perPage, count)
-    const blocks: JsonObject[] = []
+    const blocks = createBoundedList(context.limits.responseBytes)
     for (let index = start; index < end; index++) {
       await pause()
       const height = found.heightAt(isDescending ? count - 1 - index : index)
       blocks.push({ block_id: blockIdJson(chain.blockId(height)!), block: blockJson(chain.consensusBlock(height)!) })
     }
-    return { blocks, total_count: String(count) }
+    return { blocks: blocks.items, total_count: String(count) }
   }),
 ])
 
@@ -140,6 +142,20 @@ function readOrder(order: string, isDescendingByDefault: boolean): boolean {
   if (order === 'asc') return false
   if (order === 'desc') return true
   throw cometFailure('expected order_by to be either `asc` or `desc` or empty')
+}
+
+/** Items of an answer, which is refused as soon as it is too long: the items of a page may be a block each. */
+function createBoundedList(maxBytes: number): { readonly items: readonly JsonObject[]; push(item: JsonObject): void } {
+  const items: JsonObject[] = []
+  let bytes = 0
+  return {
+    items,
+    push: (item) => {
+      bytes += bytesOf(item)
+      if (bytes > maxBytes) throw responseTooLarge()
+      items.push(item)
+    },
+  }
 }
 
 /** Lets other calls run between the parts of a search; throws when the time of the call is over. */

@@ -16,6 +16,7 @@ import { findBody, prunedHistory, readingState } from '../eth/blockLookup.ts'
 import { executionOf } from '../eth/call.ts'
 import type { RpcContext } from '../method.ts'
 import type { BlockSelector } from '../params/blockSelector.ts'
+import { pollDeadline } from '../viewWorld.ts'
 import { blockNotFound } from './raw.ts'
 
 /** A block of the chain that is being executed again on its parent's state. */
@@ -76,6 +77,7 @@ export async function beginReplay(
     precompileGasLimit: chain.precompileGasLimit,
     reader: { hash: hashAt },
     yield: pause,
+    poll: pollDeadline(context),
     hooks,
     start: blockStartOf({ ...decided.header, ...decided }, lastValidators),
   })

@@ -373,7 +373,7 @@ export async function runTrace<T>(
     })
   } catch (error) {
     // A call reports its deadline with another text.
-    if (isLate) throw serverError('execution timeout')
+    if (isLate || error instanceof ExecutionTimeout) throw serverError('execution timeout')
     if (!(error instanceof TraceError)) throw error
     throw new RpcError(error.isTooLarge ? RPC_CODES.responseTooLarge : RPC_CODES.server, error.message)
   }

@@ -8,7 +8,7 @@ import type { SkippedChecks } from '../../evm/transactionChecks.ts'
 import { type AppliedTransaction, applyCall, type CallMessage, effectiveGasPrice } from '../../evm/transition.ts'
 import { ZERO_ADDRESS } from '../../primitives/address.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
-import { Journal } from '../../state/journal.ts'
+import type { Journal } from '../../state/journal.ts'
 import { RPC_CODES, RpcError, serverError } from '../errors.ts'
 import { defineMethod, type ExecutionHost, type RpcContext } from '../method.ts'
 import { type BlockSelector, LATEST, readBlockNumberOrHash } from '../params/blockSelector.ts'
@@ -21,6 +21,7 @@ import {
   readStateOverrides,
   type StateOverrides,
 } from '../params/callRequest.ts'
+import { openViewWorld } from '../viewWorld.ts'
 import { prunedHistory, selectState } from './blockLookup.ts'
 import { nextHeader } from './nextBlock.ts'
 import { applyStateOverrides, type PrecompileTables } from './stateOverrides.ts'
@@ -83,7 +84,7 @@ export function openCall(context: RpcContext, selector: BlockSelector, overrides
   const { engine, precompiles, yieldUntil } = executionOf(context)
   const { callTimeoutMs: timeoutMs } = context.limits
   const rules = rulesAt(context.chain, header.number)
-  const world = new Journal(state)
+  const world = openViewWorld(context, state)
   const timeMs = consensusTimeMs(header, chain, context.chain)
   const block = overrideBlock(blockContextOf(header, timeMs, chain, rules), overrides.block ?? {})
   const { precompileGasLimit } = context.chain

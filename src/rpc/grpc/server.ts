@@ -13,6 +13,7 @@ import type { ClientAddresses } from '../../config/clientAddress.ts'
 import type { SocketMetrics } from '../../telemetry/metrics.ts'
 import { createClientBudget } from '../clientBudget.ts'
 import { createConnectionGate } from '../connectionGate.ts'
+import { clientOf } from '../httpMessages.ts'
 import { MAX_QUERY_BYTES } from '../native/query.ts'
 import { createPendingResponses } from '../pendingResponses.ts'
 import type { RateLimit } from '../rateLimit.ts'
@@ -108,7 +109,7 @@ export async function createGrpcServer(options: GrpcServerOptions): Promise<Grpc
     writeMaxBytes: responseBytes,
     shutdownSignal: shutdown.signal,
     contextValues: (request) => {
-      const client = clients.of(request.socket.remoteAddress, undefined)
+      const client = clientOf(clients, request.socket.remoteAddress, request.headers)
       const { stream } = request as Http2ServerRequest
       const releases: (() => void)[] = []
       stream.once('close', () => {
@@ -130,7 +131,7 @@ export async function createGrpcServer(options: GrpcServerOptions): Promise<Grpc
     settings: { maxConcurrentStreams: limits.streams, maxHeaderListSize: MAX_HEADER_BYTES },
   })
   server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) => {
-    const client = clients.of(request.socket.remoteAddress, undefined)
+    const client = clientOf(clients, request.socket.remoteAddress, request.headers)
     // Here and not in the adapter, which counts no request for a method that is not there.
     const seconds = rateLimit.admit(client, 0)
     if (seconds > 0) return refuse(response, Code.ResourceExhausted, tooManyRequests(seconds).rawMessage)

@@ -27,6 +27,7 @@ const PERMISSIONS: Readonly<Record<ModuleAccountName, readonly string[]>> = {
   gov: ['burner'],
   mint: ['minter'],
   key_rotation_fee_pool: ['burner'],
+  gov_deposits: ['burner'],
 }
 
 const MODULE_ACCOUNTS = MODULE_ACCOUNT_NAMES.map((name) => ({ name, address: moduleAddress(name) }))

@@ -122,6 +122,7 @@ export const BANK_QUERIES: readonly NativeQuery[] = [
     service: SERVICE,
     name: 'DenomOwners',
     get: [`${BASE}/denom_owners/{denom=**}`],
+    queue: 'heavy',
     request: ownersRequest,
     response: ownersResponse,
     run: denomOwners,
@@ -130,6 +131,7 @@ export const BANK_QUERIES: readonly NativeQuery[] = [
     service: SERVICE,
     name: 'DenomOwnersByQuery',
     get: [`${BASE}/denom_owners_by_query`],
+    queue: 'heavy',
     request: ownersRequest,
     response: ownersResponse,
     run: denomOwners,
@@ -138,6 +140,7 @@ export const BANK_QUERIES: readonly NativeQuery[] = [
     service: SERVICE,
     name: 'SendEnabled',
     get: [`${BASE}/send_enabled`],
+    queue: 'heavy',
     request: { denoms: repeated(string(1)), pagination: message(99, PageRequest) },
     response: { sendEnabled: repeated(message(1, SendEnabled)), pagination: message(99, PageResponse) },
     run: async (context, { denoms, pagination: page }) => {

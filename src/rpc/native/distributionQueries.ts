@@ -125,6 +125,7 @@ export const DISTRIBUTION_QUERIES: readonly NativeQuery[] = [
     service: SERVICE,
     name: 'DelegationTotalRewards',
     get: [`${BASE}/delegators/{delegator_address}/rewards`],
+    queue: 'heavy',
     request: OF_DELEGATOR,
     response: {
       rewards: repeated(embedded(1, DelegationDelegatorReward)),
@@ -147,6 +148,7 @@ export const DISTRIBUTION_QUERIES: readonly NativeQuery[] = [
     service: SERVICE,
     name: 'DelegatorValidators',
     get: [`${BASE}/delegators/{delegator_address}/validators`],
+    queue: 'heavy',
     request: OF_DELEGATOR,
     response: { validators: repeated(string(1)) },
     run: ({ world }, { delegatorAddress }) => ({

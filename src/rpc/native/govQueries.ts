@@ -1,14 +1,17 @@
+import { budgetOf } from '../../modules/gov/budget.ts'
 import { GOV_PARAMS, ratio } from '../../modules/gov/params.ts'
 import {
   depositsOf,
   getConstitution,
   getDeposit,
   getProposal,
-  getTally,
   getVote,
   PROPOSALS_PREFIX,
+  readProposalRecord,
   votesOf,
+  withContent,
 } from '../../modules/gov/state.ts'
+import { countVotes, tallyOf, tallyOutcome } from '../../modules/gov/tally.ts'
 import {
   DEPOSIT_PERIOD,
   Deposit,
@@ -32,7 +35,6 @@ import {
   VoteV1beta1,
   VotingParamsV1beta1,
 } from '../../modules/gov/typesV1beta1.ts'
-import { beginTally, countVotes, tallyOutcome } from '../../modules/gov/votes.ts'
 import { PageRequest } from '../../modules/pagination.ts'
 import { parseAddress } from '../../primitives/address.ts'
 import { ONE } from '../../primitives/decimal.ts'
@@ -148,6 +150,7 @@ function sharedQueries<P, V, D, T>(version: GovVersion<P, V, D, T>): readonly Na
       service,
       name: 'TallyResult',
       get: [`${base}/proposals/{proposal_id}/tally`],
+      queue: 'heavy',
       request: PROPOSAL_ID,
       response: { tally: tally[0] },
       run: async (context, { proposalId }) => ({
@@ -255,12 +258,12 @@ function proposalsPage<T>(
   const { proposalStatus, pagination } = filter
   const voter = filter.voter === '' ? undefined : readAccount(filter.voter)
   const depositor = filter.depositor === '' ? undefined : readAccount(filter.depositor)
-  const walk = storeWalk(native, PROPOSALS_PREFIX, (_, value) => Proposal.decode(value))
+  const walk = storeWalk(native, PROPOSALS_PREFIX, (_, value) => readProposalRecord(value))
   return paginate(context, pagination, walk, (proposal) => {
     if (proposalStatus !== 0 && proposal.status !== proposalStatus) return undefined
     if (voter !== undefined && getVote(native, proposal.id, voter) === undefined) return undefined
     if (depositor !== undefined && getDeposit(native, proposal.id, depositor) === undefined) return undefined
-    return show(proposal)
+    return show(withContent(native, proposal))
   })
 }
 
@@ -292,8 +295,8 @@ function checkId(id: bigint): void {
   if (id === 0n) throw invalidArgument('proposal id can not be 0')
 }
 
-/** Votes and delegations that are counted between two turns of the event loop. */
-const COUNTED_PER_TURN = 500
+/** Gas of work between two turns of the event loop, some 10 ms. */
+const TURN_GAS = 700_000
 
 const NO_VOTES: TallyResult = { yesCount: '0', abstainCount: '0', noCount: '0', noWithVetoCount: '0' }
 
@@ -307,12 +310,12 @@ async function currentTally(context: QueryContext, proposal: Proposal): Promise<
   const { rpc, world } = context
   const { native } = world
   const pause = pauseUntilDeadline(rpc)
-  let tally = getTally(native, proposal.id) ?? beginTally(native)
+  let state = tallyOf(native, proposal.id)
   for (;;) {
     // Votes are removed once they are counted: the query has the state for itself.
-    const counted = countVotes(native, proposal.id, tally, { left: COUNTED_PER_TURN })
-    tally = counted.tally
-    if (counted.isComplete) return tallyOutcome(tally, GOV_PARAMS.get(native), proposal.expedited).result
+    const counted = countVotes(native, state, budgetOf(native, TURN_GAS))
+    if (counted.isComplete) return tallyOutcome(counted.tally, GOV_PARAMS.get(native), proposal.expedited).result
+    state = counted
     await pause()
   }
 }

@@ -4,10 +4,10 @@ import { SDK_ERRORS } from '../../modules/sdkError.ts'
 import { ProtobufError } from '../../primitives/protobuf.ts'
 import { type Json, JsonFormError } from '../../primitives/protoScalars.ts'
 import { StateUnavailable } from '../../state/head.ts'
-import { Journal } from '../../state/journal.ts'
 import { RpcError, type RpcLog } from '../errors.ts'
 import type { RpcContext } from '../method.ts'
 import { isOldBlock } from '../newestBlocks.ts'
+import { openViewWorld } from '../viewWorld.ts'
 import { JSON_TYPES_OF_ANY } from './anyTypes.ts'
 import type {
   NativeAnswer,
@@ -18,7 +18,7 @@ import type {
   QueryContext,
   QueryTable,
 } from './query.ts'
-import { GRPC_CODES, invalidArgument, QueryError } from './queryError.ts'
+import { GRPC_CODES, invalidArgument, QueryError, tooLarge } from './queryError.ts'
 
 /** The answer of an overloaded thread. */
 export const TOO_BUSY = {
@@ -115,7 +115,7 @@ function openQuery(options: NativeCallOptions, context: RpcContext, requested: n
     throw new QueryError(GRPC_CODES.invalidArgument, reason, abci)
   }
   const height = requested === 0 ? chain.headHeight : requested
-  const world = new Journal(view.stateAt(height))
+  const world = openViewWorld(context, view.stateAt(height))
   let timeMs: number | undefined
   const block = {
     height,
@@ -146,8 +146,4 @@ function toQueryError(error: unknown, log: Pick<RpcLog, 'error'>, path: string):
   if (error instanceof RpcError) return new QueryError(GRPC_CODES.unknown, error.message)
   log.error({ error, path }, 'a native query failed')
   return new QueryError(GRPC_CODES.internal, 'internal error')
-}
-
-function tooLarge(): QueryError {
-  return new QueryError(GRPC_CODES.resourceExhausted, 'the response is too large; ask for smaller pages')
 }

@@ -1,9 +1,10 @@
 import type { PageRequest } from '../../modules/pagination.ts'
 import type { Address } from '../../primitives/address.ts'
 import { compareBytes, EMPTY_BYTES } from '../../primitives/bytes.ts'
+import { bytesOf } from '../../primitives/valueBytes.ts'
 import type { NativeStore } from '../../state/world.ts'
 import { type Page, pauseUntilDeadline, type QueryContext } from './query.ts'
-import { invalidArgument } from './queryError.ts'
+import { GRPC_CODES, invalidArgument, QueryError } from './queryError.ts'
 
 /** An item of a list with the key that says where a next page begins. */
 type Keyed<T> = readonly [key: Uint8Array, item: T]
@@ -16,17 +17,25 @@ export type Walk<T> = (options: {
 
 const DEFAULT_LIMIT = 100n
 const ADDRESS_BYTES = 20
-/** Items between two turns of the event loop: a page may be long, and counting reads the whole list. */
-const ITEMS_A_TURN = 1_000
+/** Bytes of the items of a page, as `bytesOf` counts them. The item that exceeds it is the page's last. */
+const PAGE_BYTES = 1_048_576
+/**
+ * Gas of the work for one page (`WorkMeter`; an item counts for at least {@link ITEM_GAS}), what is skipped and counted included: some
+ * 1.5 s, or 100,000 small items. And the gas between two turns of the event loop: some 2 ms.
+ */
+const WALK_GAS = 100_000_000
+const TURN_GAS = 100_000
+const ITEM_GAS = 1_000
 
 /**
  * One page of a list by the SDK's rules (types/query/pagination.go and filtered_pagination.go): from a key or an offset on, 100 items
- * by default; the total is counted when it is asked for or no limit is given, and never from a key on.
+ * by default; the total is counted when it is asked for or no limit is given, and never from a key on. Unlike the SDK's, a page ends
+ * before its limit where its items are long, or where the list has too many items that are not shown: the next key continues it.
  * @param pick what to show of an entry; undefined: the entry is not part of the list
- * @throws QueryError when both key and offset are given, or the list is too long to count in time
+ * @throws QueryError when both key and offset are given, or when the offset is too far or the list too long to be counted
  */
 export async function paginate<T, R>(
-  { rpc }: Pick<QueryContext, 'rpc'>,
+  { rpc, world }: Pick<QueryContext, 'rpc'> & { readonly world: { readonly native: Pick<NativeStore, 'work'> } },
   request: PageRequest | undefined,
   walk: Walk<T>,
   pick: (item: T) => R | undefined,
@@ -36,27 +45,70 @@ export async function paginate<T, R>(
     throw invalidArgument('invalid request, either offset or key is expected, got both')
   }
   const limit = requested === 0n ? DEFAULT_LIMIT : requested
-  const counts = key.length === 0 && (requested === 0n || countTotal)
+  let counts = key.length === 0 && (requested === 0n || countTotal)
   const items: R[] = []
   let hits = 0n
   let nextKey = EMPTY_BYTES
-  let steps = 0
-  const pause = pauseUntilDeadline(rpc)
+  let bytes = 0
+  const effort = createEffort(world.native, pauseUntilDeadline(rpc))
   for await (const [itemKey, item] of walk({ start: key.length > 0 ? key : undefined, reverse })) {
-    if (++steps % ITEMS_A_TURN === 0) await pause()
-    // From a key on, the next key is simply the next one, whether it will be a hit or not.
-    if (key.length > 0 && hits === limit) {
-      nextKey = itemKey
+    const isTooMuch = effort.count()
+    await effort.turn()
+    const isFull = nextKey.length > 0
+    if (isTooMuch) {
+      if (countTotal && counts) throw tooLong('the list is too long to be counted; ask without count_total')
+      if (hits < offset) throw tooLong(`offset ${offset} is too far; ask for pages by key`)
+      if (!isFull) nextKey = itemKey
+      counts = false
       break
+    }
+    // From a key on, the next key is simply the next one, whether it will be a hit or not.
+    const isEnd = (key.length > 0 && hits === limit) || bytes >= PAGE_BYTES
+    if (isEnd && !isFull) {
+      nextKey = itemKey
+      if (!counts) break
     }
     const shown = pick(item)
     if (shown === undefined) continue
     hits += 1n
-    if (hits > offset && hits <= offset + limit) items.push(shown)
-    if (hits === offset + limit + 1n) nextKey = itemKey
-    if (hits > offset + limit && !counts) break
+    if (nextKey.length > 0) continue
+    if (hits === offset + limit + 1n) {
+      nextKey = itemKey
+      if (!counts) break
+    } else if (hits > offset) {
+      items.push(shown)
+      bytes += bytesOf(shown)
+    }
   }
   return { items, pagination: { nextKey, total: counts ? hits : 0n } }
+}
+
+/** Counts the work for one page. */
+function createEffort({ work }: Pick<NativeStore, 'work'>, pause: () => Promise<void>) {
+  let left = WALK_GAS
+  let turn = TURN_GAS
+  let seen = work.done
+  return {
+    /** Counts an item, which has been read. @returns whether there is too much for one page; never at the first item */
+    count: (): boolean => {
+      const isFirst = left === WALK_GAS
+      const gas = ITEM_GAS + work.done - seen
+      seen = work.done
+      left -= gas
+      turn -= gas
+      return left < 0 && !isFirst
+    },
+    /** Gives others a turn when it is time. */
+    turn: async (): Promise<void> => {
+      if (turn > 0) return
+      turn = TURN_GAS
+      await pause()
+    },
+  }
+}
+
+function tooLong(message: string): QueryError {
+  return new QueryError(GRPC_CODES.resourceExhausted, message)
 }
 
 /** The entries of the native store with `prefix`; keys are what follows the prefix, as in the SDK's prefix stores. */

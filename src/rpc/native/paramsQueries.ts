@@ -31,8 +31,8 @@ export const PARAMS_QUERIES: readonly NativeQuery[] = [
     get: [`${BASE}/subspaces`],
     request: {},
     response: { subspaces: repeated(message(1, Subspace)) },
-    run: ({ world }) => ({
-      subspaces: SUBSPACE_NAMES.map((subspace) => ({ subspace, keys: parameterNames(world.native, subspace) ?? [] })),
+    run: () => ({
+      subspaces: SUBSPACE_NAMES.map((subspace) => ({ subspace, keys: parameterNames(subspace) ?? [] })),
     }),
   }),
   // x/consensus/keeper/keeper.go

@@ -152,11 +152,12 @@ interface PagedQueryDefinition<Q extends Fields, T> extends Omit<QueryDefinition
   ) => Promise<Page<NonNullable<T>> | SingleItem<NonNullable<T>>>
 }
 
-/** Declares a query that answers with a page of a list: the list is the response's field 1, `pagination` its field 2. */
+/** Declares a query that answers with a page of a list, in the heavy queue, as pages may be long: the list is the response's field 1, `pagination` its field 2. */
 export function definePagedQuery<const Q extends Fields, T>(definition: PagedQueryDefinition<Q, T>): NativeQuery {
   const { list, run, ...query } = definition
   const [name, item] = list
   return defineQuery({
+    queue: 'heavy',
     ...query,
     response: { [name]: repeated(item), pagination: message(2, PageResponse) },
     run: async (context, request) => {

@@ -72,6 +72,10 @@ export function notFound(message: string): QueryError {
   return new QueryError(GRPC_CODES.notFound, message)
 }
 
+export function tooLarge(): QueryError {
+  return new QueryError(GRPC_CODES.resourceExhausted, 'the response is too large; ask for smaller pages')
+}
+
 /** A module's error as gRPC shows it (cosmossdk.io/errors, GRPCStatus): codespace and code are in the text, gRPC's code is only a rough class. */
 export function fromSdkError({ codespace, code, message }: SdkError): QueryError {
   const isAbsent = codespace === 'sdk' && (code === SDK_ERRORS.notFound[0] || code === SDK_ERRORS.keyNotFound[0])

@@ -25,7 +25,7 @@ import { type Address, toBech32 } from '../../primitives/address.ts'
 import { concatBytes } from '../../primitives/bytes.ts'
 import { ONE } from '../../primitives/decimal.ts'
 import { defineMessage, embedded, int64, message, repeated, string } from '../../primitives/protoSchema.ts'
-import { Journal } from '../../state/journal.ts'
+import { openViewWorld } from '../viewWorld.ts'
 import { operatorText, readAccount, readOperator } from './addresses.ts'
 import { Header, headerFields } from './blockMessages.ts'
 import { addressKey, addressWalk, paginate, type Walk } from './paginate.ts'
@@ -243,7 +243,7 @@ export const STAKING_QUERIES: readonly NativeQuery[] = [
       const header = isKept ? chain.consensusBlock(Number(requested))?.header : undefined
       const set = isKept ? chain.validatorSetAt(Number(requested)) : undefined
       if (header === undefined || set === undefined) throw notFound(`historical info for height ${requested} not found`)
-      const { native } = new Journal(rpc.view.stateAt(Number(requested)))
+      const { native } = openViewWorld(rpc, rpc.view.stateAt(Number(requested)))
       const valset = set.validators.flatMap(({ address }) => getValidatorByConsensus(native, address) ?? [])
       return {
         hist: {

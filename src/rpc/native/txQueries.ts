@@ -1,14 +1,17 @@
+import { runningParams } from '../../app/blockContext.ts'
+import { nativeGasLimit } from '../../chain/chainConfig.ts'
 import { DEFAULT_POOL_LIMITS } from '../../mempool/types.ts'
 import { checkNativeSize } from '../../mempool/validateAdmission.ts'
 import { MESSAGES } from '../../modules/messages.ts'
 import { PageRequest, PageResponse } from '../../modules/pagination.ts'
 import { isSdkError, SDK_ERRORS } from '../../modules/sdkError.ts'
 import { decodeTransaction } from '../../modules/tx/decodeTransaction.ts'
-import { simulateNative } from '../../modules/tx/simulateNative.ts'
+import { type SimulationGas, simulateNative } from '../../modules/tx/simulateNative.ts'
 import { Tx, TxMsgData } from '../../modules/tx/types.ts'
 import { ProtobufError } from '../../primitives/protobuf.ts'
 import { JsonFormError } from '../../primitives/protoScalars.ts'
 import { bytes, enumeration, int64, message, repeated, string, uint64 } from '../../primitives/protoSchema.ts'
+import { bytesOf } from '../../primitives/valueBytes.ts'
 import { upperHex } from '../comet/json/values.ts'
 import { EventQueryError, parseEventQuery } from '../events/eventQuery.ts'
 import { findTransactions, locateTransaction, SearchError } from '../events/search.ts'
@@ -19,7 +22,15 @@ import { unwrapEthereumTx } from './ethereumTx.ts'
 import { baseFeeAfter } from './feemarketQueries.ts'
 import { paginate, positionWalk } from './paginate.ts'
 import { defineQuery, type NativeQuery, pauseUntilDeadline, type QueryContext } from './query.ts'
-import { failedSimulation, fromSdkError, GRPC_CODES, invalidArgument, notFound, QueryError } from './queryError.ts'
+import {
+  failedSimulation,
+  fromSdkError,
+  GRPC_CODES,
+  invalidArgument,
+  notFound,
+  QueryError,
+  tooLarge,
+} from './queryError.ts'
 import { simulateEthereumTx } from './simulateEthereumTx.ts'
 import { GasInfo, Result, type ShownTransaction, showTransaction, TxResponse, toAbciEvent } from './txResponse.ts'
 
@@ -50,7 +61,6 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
     run: (context, { tx, txBytes }) => {
       const raw = txBytes.length === 0 && tx !== undefined ? Tx.encode(tx) : txBytes
       if (raw.length === 0) throw invalidArgument('empty txBytes is not allowed')
-      // It runs without a gas limit: its messages, which are its bytes, bound the work.
       const oversized = checkNativeSize(raw.length, DEFAULT_POOL_LIMITS)
       if (oversized !== undefined) throw failedSimulation(oversized.message, 0n)
       const wrapped = unwrapEthereumTx(raw)
@@ -62,6 +72,7 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
         world,
         block: { height: block.height + 1, timeMs: block.timeMs + rpc.chain.blockIntervalMs },
         baseFeePerGas: baseFeeAfter(context),
+        gasCap: simulationGas(context),
         rules: { chainId, evmChainId, messages: MESSAGES },
       })
       if (isSdkError(outcome)) throw failedSimulation(outcome.message, 0n)
@@ -136,10 +147,15 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
       const start = (page - 1n) * limit
       const onPage = start < ordered.length ? ordered.slice(Number(start), Number(start + limit)) : []
       const shown: ShownTransaction[] = []
+      let bytes = 0
       for (const position of onPage) {
         await pause()
         const transaction = showTransaction(context.chain, position)
-        if (transaction !== undefined) shown.push(transaction)
+        if (transaction === undefined) continue
+        // Each is there twice, and in other forms: what is too large is so before all of it is read.
+        bytes += bytesOf(transaction)
+        if (bytes > context.rpc.limits.responseBytes) throw tooLarge()
+        shown.push(transaction)
       }
       return {
         txs: shown.map(({ tx }) => tx),
@@ -153,6 +169,7 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
     service: SERVICE,
     name: 'GetBlockWithTxs',
     get: [`${BASE}/txs/block/{height}`],
+    queue: 'heavy',
     request: { height: int64(1), pagination: message(2, PageRequest) },
     response: {
       txs: repeated(message(1, Tx)),
@@ -233,6 +250,12 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
     },
   }),
 ]
+
+/** What a transaction can use in a block, and a client in one call. */
+function simulationGas({ world, rpc }: QueryContext): SimulationGas {
+  const { chain, limits } = rpc
+  return { lane: nativeGasLimit(runningParams(world.native, chain).blockGasLimit), call: limits.callGas }
+}
 
 function readingAmino<T>(read: () => T): T {
   try {

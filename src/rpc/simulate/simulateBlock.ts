@@ -15,7 +15,7 @@ import { type AppliedTransaction, applyCall } from '../../evm/transition.ts'
 import { ZERO_ADDRESS } from '../../primitives/address.ts'
 import { bytesToHex, EMPTY_BYTES } from '../../primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, type Hash, ZERO_HASH } from '../../primitives/hash.ts'
-import { Journal } from '../../state/journal.ts'
+import type { Journal } from '../../state/journal.ts'
 import type { StateRoots } from '../../state/stateRoots.ts'
 import { RPC_CODES, RpcError, responseTooLarge } from '../errors.ts'
 import { findHeader, prunedHistory, readingState, selectState } from '../eth/blockLookup.ts'
@@ -27,6 +27,7 @@ import { formatLog } from '../format/receipt.ts'
 import type { ExecutionHost, RpcContext } from '../method.ts'
 import { type BlockSelector, byNumber } from '../params/blockSelector.ts'
 import type { CallRequest } from '../params/callRequest.ts'
+import { openViewWorld } from '../viewWorld.ts'
 import type { BlockPlan } from './blockPlans.ts'
 import { type CallLogs, collectCallLogs } from './callLogs.ts'
 import { cannotStart, toTransaction } from './simulatedCall.ts'
@@ -70,7 +71,7 @@ export function openGround(
   const base = findHeader(view.chain, byNumber(height))
   if (base === undefined) throw prunedHistory(view.chain)
   const ground = {
-    world: new Journal(state),
+    world: openViewWorld(context, state),
     roots: readingState(() => view.stateRoots(height)),
     chain,
     execution: executionOf(context),

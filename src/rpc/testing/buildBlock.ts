@@ -15,6 +15,7 @@ import { defineMethod, type ParamReader, type RpcContext, type RpcMethod } from 
 import { LATEST } from '../params/blockSelector.ts'
 import { listReader, objectReader, readAddress, readData, readHash, readUint64 } from '../params/values.ts'
 import { closeBlock, type OpenBlock, openBlock, openGround, type SimulationGround } from '../simulate/simulateBlock.ts'
+import { poolRefusal } from '../txpool.ts'
 
 const readAttributes = objectReader('PayloadAttributes', 'engine.PayloadAttributes', {
   timestamp: readUint64,
@@ -166,8 +167,14 @@ function readSigned({ chain, limits }: RpcContext, raw: Uint8Array): SignedTrans
 }
 
 async function poolTransactions({ txs }: RpcContext): Promise<readonly SignedTransaction[]> {
-  const { pending } = await txs.content()
-  return pending.map(({ raw, sender }) => ({ transaction: decodeTransaction(raw), sender }))
+  const most = { transactions: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY }
+  const found = await txs.content({ of: 'pending', most })
+  if ('refused' in found) throw poolRefusal(found)
+  try {
+    return Array.from(found.pending, ({ raw, sender }) => ({ transaction: decodeTransaction(raw), sender }))
+  } finally {
+    found.release()
+  }
 }
 
 /** Engine API: ExecutionPayloadV3 in the answer of engine_getPayloadV4. */

@@ -20,7 +20,7 @@ import { createRateLimit } from '../../../src/rpc/rateLimit.ts'
 import { createSubscriptionHub } from '../../../src/rpc/subscriptions.ts'
 import { connect, serve } from '../../../src/threads/port.ts'
 import { createViewPool } from '../../../src/threads/viewPool.ts'
-import { createMemoryPool } from '../../unit/rpc/memoryPool.ts'
+import { createMemoryPool, type MemoryPool } from '../../unit/rpc/memoryPool.ts'
 import { importSuite, SUITE_LIMITS, suiteContext } from './rpcCompatNode.ts'
 import type { PoolService, SuiteViewData, SuiteViewService } from './viewThread.ts'
 
@@ -99,13 +99,14 @@ export async function startSuiteServer(directory: string): Promise<SuiteServer> 
 const BLOB_TRANSACTION = 0x03
 
 /** geth has blob transactions in a pool of their own, which txpool_content does not show. */
-function createSuitePool(): PoolService {
+function createSuitePool(): MemoryPool & PoolService {
   const pool = createMemoryPool()
   return {
     ...pool,
-    content: async () => {
-      const { pending, queued } = await pool.content()
-      return { pending: pending.filter(({ raw }) => raw[0] !== BLOB_TRANSACTION), queued }
+    transactions: async (request) => {
+      const found = await pool.content(request)
+      if ('refused' in found) throw new Error('a pool in memory refuses nothing')
+      return [...found.pending].filter(({ raw }) => raw[0] !== BLOB_TRANSACTION)
     },
   }
 }

@@ -1,5 +1,6 @@
 import { type MessagePort, workerData } from 'node:worker_threads'
 import { Registry } from 'prom-client'
+import type { ContentRequest, PooledTransaction } from '../../../src/mempool/types.ts'
 import { monotonicMs } from '../../../src/rpc/callScope.ts'
 import { METHODS } from '../../../src/rpc/methods.ts'
 import { serveViewCall, type ViewQueue } from '../../../src/rpc/runMethod.ts'
@@ -19,12 +20,21 @@ export interface SuiteViewData {
 }
 
 /** The pool as another thread sees it. */
-export type PoolService = Pick<MemoryPool, keyof MemoryPool>
+export type PoolService = Pick<MemoryPool, Exclude<keyof MemoryPool, 'content'>> & {
+  readonly transactions: (request: ContentRequest) => Promise<readonly PooledTransaction[]>
+}
 
 export type SuiteViewService = typeof service
 
 const { directory, calls, pool } = workerData as SuiteViewData
-const context = suiteContext(await importSuite(directory), connect<PoolService>(pool))
+const { add, get, pendingNonce, status, transactions } = connect<PoolService>(pool)
+const context = suiteContext(await importSuite(directory), {
+  add,
+  get,
+  pendingNonce,
+  status,
+  content: async (request) => ({ pending: await transactions(request), queued: [], release: () => undefined }),
+})
 const tasks = createViewTasks({
   lease: (scope) => ({
     context: {

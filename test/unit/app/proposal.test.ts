@@ -7,6 +7,7 @@ import {
   fillBlock,
   isTooLong,
   PostponedTransactions,
+  SlowTransactions,
 } from '../../../src/app/proposal.ts'
 import { entryHash } from '../../../src/chain/entries.ts'
 import type { Address } from '../../../src/primitives/address.ts'
@@ -91,6 +92,11 @@ async function filled(gasLimits: readonly bigint[], gasPerMs: bigint, poolMs = 0
       budgetMs: BUDGET_MS,
       postponed: new PostponedTransactions(2_000_000n),
       defective: new DefectiveTransactions(),
+      slow: new SlowTransactions(),
+      executionDeadline: { setIn: () => undefined },
+      onStopped: () => {
+        throw new Error('nothing is stopped')
+      },
       onError: (_, error) => {
         throw error
       },

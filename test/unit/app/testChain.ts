@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { BlockHooks } from '../../../src/app/blockHooks.ts'
 import { readEntry } from '../../../src/app/entry.ts'
+import type { StoppedReport } from '../../../src/app/executionDeadline.ts'
 import { type Executor, openExecutor } from '../../../src/app/executor.ts'
 import { genesisStateOf } from '../../../src/app/genesisBlock.ts'
 import type { ParallelCounts } from '../../../src/app/parallel/parallelExecution.ts'
@@ -79,6 +80,10 @@ export interface TestChainOptions {
   readonly precompiles?: PrecompileTable
   /** takes reports of unforeseen errors */
   readonly unforeseen?: (report: UnforeseenReport) => void
+  /** takes reports of executions that took too long; by default an error */
+  readonly stopped?: (report: StoppedReport) => void
+  /** milliseconds, monotonic; by default those of the machine */
+  readonly now?: () => number
   /** takes what a proposer tells its mempool, see `CandidateSource` */
   /** threads that execute, 1 by default; see `startTestSpeculators` */
   readonly executionThreads?: number
@@ -134,12 +139,17 @@ async function openTestChain(
     index: options.index ?? 'all',
     indexTraces: options.indexTraces ?? false,
     defer: (work) => work(),
-    now: () => performance.now(),
+    now: options.now ?? (() => performance.now()),
     later: () => undefined,
     onPublished: () => undefined,
     observer: {
       executed: () => undefined,
       written: () => undefined,
+      stopped:
+        options.stopped ??
+        (({ place }) => {
+          throw new Error(`stopped: ${place}`)
+        }),
       unforeseen:
         options.unforeseen ??
         (({ error }) => {

@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
-import { createClientAddresses } from '../../../src/config/clientAddress.ts'
+import { createClientAddresses, forwardedFor, isLoopback } from '../../../src/config/clientAddress.ts'
 import type { AddressRange } from '../../../src/config/valueKind.ts'
 import { createCometTable, defineCometMethod } from '../../../src/rpc/comet/method.ts'
 import { defineMethod } from '../../../src/rpc/method.ts'
@@ -33,7 +33,10 @@ describe('the client of a connection', () => {
     [undefined, 'unknown'],
   ])('%s is %s', (address, client) => {
     expect(clients.of(address, undefined)).toBe(client)
-    expect(clients.of(address, '198.51.100.1')).toBe(client)
+    // A forwarded request is never the machine's own, which has no limits.
+    const forwarded = client === '127.0.0.1' || client === '::1' ? `proxied ${client}` : client
+    expect(clients.of(address, '198.51.100.1')).toBe(forwarded)
+    expect(clients.of(address, '')).toBe(forwarded)
   })
 })
 
@@ -56,6 +59,32 @@ describe('the client of a connection through proxies', () => {
     ['an empty hop', '10.0.0.1', '198.51.100.1,', '10.0.0.1'],
   ])('%s', (_, address, header, client) => {
     expect(clients.of(address, header)).toBe(client)
+  })
+})
+
+describe('no forwarded request counts for the machine itself', () => {
+  test.each([
+    ['a trusted proxy names itself', PROXIES, '127.0.0.1', '127.0.0.1'],
+    ['a trusted proxy names no address', PROXIES, '127.0.0.1', 'unix:'],
+    ['a trusted proxy on another machine names loopback', PROXIES, '10.0.0.1', '::1'],
+    ['a proxy that is not trusted', [], '127.0.0.1', '198.51.100.1'],
+    ['a client that names loopback itself', [], '::ffff:127.0.0.1', '127.0.0.1'],
+  ])('%s', (_, proxies, address, header) => {
+    const client = createClientAddresses(proxies).of(address, header)
+    expect(client).toMatch(/^proxied /)
+    expect(isLoopback(client)).toBe(false)
+  })
+
+  test.each(['x-forwarded-for', 'forwarded', 'x-forwarded-proto', 'x-real-ip', 'via', 'cf-connecting-ip'])(
+    '%s shows that a request was forwarded',
+    (header) => {
+      expect(forwardedFor((name) => (name === header ? 'x' : undefined))).toBe(header === 'x-forwarded-for' ? 'x' : '')
+    },
+  )
+
+  test('the lines of X-Forwarded-For are one list, and no such header is none', () => {
+    expect(forwardedFor((name) => (name === 'x-forwarded-for' ? ['a', 'b'] : undefined))).toBe('a,b')
+    expect(forwardedFor(() => undefined)).toBeUndefined()
   })
 })
 
@@ -124,5 +153,17 @@ describe('every transport knows its client', () => {
     comet.once('open', () => comet.send('{"jsonrpc":"2.0","id":1,"method":"client"}'))
     expect(JSON.parse(String(await answer))).toMatchObject({ result: '198.51.100.6' })
     comet.close()
+  })
+
+  test('a request that any header shows to be forwarded is not the own machine’s, whatever it came by', async () => {
+    const headers = { forwarded: 'for=127.0.0.1' }
+    const client = 'proxied 127.0.0.1'
+    expect(await post('/', 'test_client', headers)).toMatchObject({ result: client })
+    const slow = { 'x-real-ip': '127.0.0.1', origin: 'https://app.example' }
+    expect(await post('/', 'test_client', slow)).toMatchObject({ result: client })
+    expect(await post('/rpc', 'client', { via: '1.1 proxy' })).toMatchObject({ result: client })
+    const { socket, ask } = await openTestSocket(server.wsUrl, { 'x-forwarded-for': '127.0.0.1' })
+    expect(await ask('test_client')).toMatchObject({ result: client })
+    socket.close()
   })
 })

@@ -4,7 +4,7 @@ import { entryHash } from '../../../src/chain/entries.ts'
 import { decodeTransaction, type Transaction } from '../../../src/chain/transaction.ts'
 import type { TransactionPool } from '../../../src/mempool/pool.ts'
 import { toPooledTransaction } from '../../../src/mempool/poolEntry.ts'
-import type { AccountState } from '../../../src/mempool/types.ts'
+import type { AccountState, ContentScope, PooledTransaction } from '../../../src/mempool/types.ts'
 import type { NativeTransaction } from '../../../src/modules/tx/nativeTransaction.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { runs } from '../../propertyRuns.ts'
@@ -228,6 +228,7 @@ describe('the pool', () => {
             const content = pool.contentFrom(senderOf(i))
             expect(hashesOf(content.pending)).toEqual(evmHashes(executable))
             expect(hashesOf(content.queued)).toEqual(evmHashes(all.slice(executable.length)))
+            expectSizes(pool, senderOf(i))
             expect(pool.pendingNonce(senderOf(i))).toBe(
               all.length === 0 ? undefined : model.accounts[i]!.nonce + BigInt(executable.length),
             )
@@ -300,6 +301,7 @@ describe('the pool', () => {
           expect(pool.unconfirmed(0).count).toBe(pooled().length)
           expect(pool.status().pending).toBe(pool.content().pending.length)
           expect(pool.status().queued).toBe(pool.content().queued.length)
+          for (const of of ['all', 'pending'] as const) expectSizes(pool, of)
         }
         const everything = Array.from({ length: SENDERS }, (_, i) => i)
         fixture.publish(everything.map((i) => [senderOf(i), { nonce: 100n }] as const))
@@ -325,3 +327,16 @@ describe('the pool', () => {
     expect(pool.content().pending.map((one) => one.raw)).toEqual([raw])
   })
 })
+
+/** The parts of the content, which are as large as the pool says without them. */
+function expectSizes(pool: PoolFixture['pool'], of: ContentScope): void {
+  const parts = [...pool.contentParts(of)]
+  const whole = typeof of === 'string' ? pool.content() : pool.contentFrom(of)
+  const [pending, queued] = (['pending', 'queued'] as const).map((list) =>
+    parts.flatMap((part) => part[list]).map(toPooledTransaction),
+  ) as [PooledTransaction[], PooledTransaction[]]
+  expect({ pending, queued }).toEqual(of === 'pending' ? { ...whole, queued: [] } : whole)
+  const all = [...pending, ...queued]
+  const bytes = all.reduce((sum, { raw }) => sum + raw.length, 0)
+  expect(pool.contentSize(of)).toEqual({ transactions: all.length, bytes })
+}

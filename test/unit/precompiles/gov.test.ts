@@ -142,6 +142,23 @@ describe('a proposal', () => {
     expect((await used('s'.repeat(5001))) - short).toBeGreaterThan(20n * 5_000n)
   })
 
+  it('is not read when its deposit is not there', async () => {
+    const outcome = await submit(ALICE, '{"title"', coins(10n ** 30n))
+    expect(outcome.reason).toMatch(/insufficient funds/)
+  })
+
+  it('is shown for gas of its messages', async () => {
+    const messages = Array(100).fill(spend)
+    await submit(ALICE, { ...TEXT, messages: [spend] })
+    await submit(ALICE, { ...TEXT, messages })
+    const used = async (id: bigint) => (await chain.send(ALICE, 'gov', 'getProposal', [id])).applied.gasUsed - 21_000n
+    // Each message has more than 150 bytes.
+    expect((await used(2n)) - (await used(1n))).toBeGreaterThan(4n * 99n * 150n)
+    const list = async (status: number) =>
+      (await chain.send(ALICE, 'gov', 'getProposals', [status, zeroAddress, zeroAddress, NO_PAGE])).applied.gasUsed
+    expect((await list(0)) - (await list(5))).toBeGreaterThan(4n * 100n * 150n)
+  })
+
   it.each([
     ['no JSON', '{"title"', /is not JSON/],
     ['nothing', '', /^invalid proposal json jsonBlob arg $/],

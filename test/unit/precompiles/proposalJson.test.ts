@@ -5,13 +5,16 @@ import { GOV_AUTHORITY } from '../../../src/modules/gov/authority.ts'
 import { MsgExecLegacyContent } from '../../../src/modules/gov/types.ts'
 import { TextProposal } from '../../../src/modules/gov/typesV1beta1.ts'
 import { ANY_TYPES, MESSAGES } from '../../../src/modules/messages.ts'
-import { isSdkError } from '../../../src/modules/sdkError.ts'
+import { isSdkError, type Outcome } from '../../../src/modules/sdkError.ts'
 import { MsgSoftwareUpgrade } from '../../../src/modules/upgrade/messages.ts'
 import { Plan } from '../../../src/modules/upgrade/plan.ts'
+import { OUT_OF_GAS } from '../../../src/precompiles/dispatch.ts'
 import { readProposalJson } from '../../../src/precompiles/gov/proposalJson.ts'
 import { anyOf, codeOf } from '../modules/gov/govChain.ts'
 
 const TYPES = { typeOf: (url: string) => MESSAGES.get(url)?.type ?? ANY_TYPES.get(url)?.type }
+
+const PAID = () => true
 
 describe('the JSON form of proposals', () => {
   it('holds messages, which may hold others, texts and a deposit', () => {
@@ -35,7 +38,7 @@ describe('the JSON form of proposals', () => {
       expedited: true,
       unknown: 1,
     })
-    expect(readProposalJson(text, TYPES)).toEqual({
+    expect(readProposalJson(text, TYPES, PAID)).toEqual({
       messages: [
         anyOf(MsgSoftwareUpgrade, {
           authority: GOV_AUTHORITY,
@@ -56,8 +59,10 @@ describe('the JSON form of proposals', () => {
 
   it('may leave everything out', () => {
     const nothing = { messages: [], metadata: '', title: '', summary: '', expedited: false, deposit: [] }
-    expect(readProposalJson('{}', TYPES)).toEqual(nothing)
-    expect(readProposalJson('{"messages":null,"title":null,"deposit":null,"expedited":null}', TYPES)).toEqual(nothing)
+    expect(readProposalJson('{}', TYPES, PAID)).toEqual(nothing)
+    expect(readProposalJson('{"messages":null,"title":null,"deposit":null,"expedited":null}', TYPES, PAID)).toEqual(
+      nothing,
+    )
   })
 
   it.each([
@@ -79,14 +84,22 @@ describe('the JSON form of proposals', () => {
       code: 'sdk/18',
     },
   ])('$text is refused', ({ text, code }) => {
-    expect(codeOf(readProposalJson(text, TYPES))).toBe(code)
+    expect(codeOf(readProposalJson(text, TYPES, PAID) as Outcome<unknown>)).toBe(code)
+  })
+
+  it('is not read when its values are not paid', () => {
+    const charged: bigint[] = []
+    const charge = (gas: bigint) => charged.push(gas) < 1
+    const text = `{"messages":[${Array(1_000).fill('{}')}]}`
+    expect(readProposalJson(text, TYPES, charge)).toBe(OUT_OF_GAS)
+    expect(charged[0]).toBeGreaterThan(50n * 1_000n)
   })
 
   it('is read or refused, whatever the JSON', () => {
     fc.assert(
       fc.property(fc.json(), (text) => {
-        const read = readProposalJson(text, TYPES)
-        return isSdkError(read) || read.messages.length === 0
+        const read = readProposalJson(text, TYPES, PAID)
+        return isSdkError(read) || (typeof read !== 'symbol' && read.messages.length === 0)
       }),
     )
   })

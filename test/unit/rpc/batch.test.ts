@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type BatchCall, type BatchLimits, runBatch } from '../../../src/rpc/batch.ts'
+import { type BatchCall, type BatchLimits, createAnswerList, runBatch } from '../../../src/rpc/batch.ts'
 import { OWN_SCOPE } from '../../../src/rpc/callScope.ts'
 import { createEventLoopQuota } from '../../../src/rpc/eventLoopQuota.ts'
 
@@ -98,5 +98,50 @@ describe('the quota of a turn', () => {
       expect([turn.take(), turn.take(), turn.take(), turn.take()]).toEqual([true, true, false, false])
       await new Promise((resolve) => setImmediate(resolve))
     }
+  })
+})
+
+describe('answers that are too long together', () => {
+  /** Calls whose answers come in the given order. */
+  const answered = async (
+    lengths: readonly number[],
+    order: readonly number[],
+    maxBytes: number,
+  ): Promise<string[]> => {
+    const waiting = lengths.map(() => Promise.withResolvers<void>())
+    const calls = lengths.map(
+      (length, index): BatchCall => ({
+        id: String(index),
+        order: 'free',
+        expectsAnswer: true,
+        answer: async () => {
+          await waiting[index]!.promise
+          return 'x'.repeat(length)
+        },
+      }),
+    )
+    const running = run(calls, { maxBytes })
+    for (const index of order) {
+      waiting[index]!.resolve()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    return running
+  }
+
+  test.each([
+    ['in order', [0, 1, 2, 3]],
+    ['in the reverse order', [3, 2, 1, 0]],
+    ['mixed', [2, 0, 3, 1]],
+  ])('are cut off at the same call, whichever ends first: %s', async (_, order) => {
+    const out = await answered([40, 50, 30, 5], order, 100)
+    expect(out.slice(0, 2)).toEqual(['x'.repeat(40), 'x'.repeat(50)])
+    for (const late of out.slice(2)) expect(JSON.parse(late)).toMatchObject({ error: { code: -32003 } })
+  })
+
+  test('are dropped as they come: no more than the limit is held', () => {
+    const answers = createAnswerList(100)
+    for (const index of [5, 4, 3, 2, 1]) answers.put(index, 'x'.repeat(60))
+    const held = [0, 1, 2, 3, 4, 5].filter((index) => answers.get(index) !== undefined)
+    expect({ held, end: answers.end }).toEqual({ held: [1], end: 2 })
   })
 })

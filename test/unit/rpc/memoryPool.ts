@@ -14,6 +14,8 @@ export function createMemoryPool(): MemoryPool {
   const entries = new Map<string, PooledTransaction>()
   const nonceOf = (entry: PooledTransaction): bigint => decodeTransaction(entry.raw).nonce
   const sorted = (): PooledTransaction[] => [...entries.values()].sort((a, b) => Number(nonceOf(a) - nonceOf(b)))
+  const bySender = (all: PooledTransaction[]): PooledTransaction[] =>
+    [...Map.groupBy(all, ({ sender }) => bytesKey(sender)).values()].flat()
   return {
     async add(raw, sender) {
       const { hash } = decodeTransaction(raw)
@@ -27,10 +29,10 @@ export function createMemoryPool(): MemoryPool {
       return own.length === 0 ? undefined : nonceOf(own.at(-1)!) + 1n
     },
     status: async () => ({ pending: entries.size, queued: 0 }),
-    content: async () => ({ pending: sorted(), queued: [] }),
-    contentFrom: async (sender) => ({
-      pending: sorted().filter((entry) => equalBytes(entry.sender, sender)),
+    content: async ({ of }) => ({
+      pending: bySender(sorted().filter(({ sender }) => typeof of === 'string' || equalBytes(sender, of))),
       queued: [],
+      release: () => undefined,
     }),
     drain() {
       const all = sorted()

@@ -90,6 +90,28 @@ describe('a rate limit', () => {
   })
 })
 
+test('clients behind a proxy on the same machine have a limit, even where TRUSTED_PROXIES does not name it', async () => {
+  const node = await createMemoryNode()
+  const rateLimit = createRateLimit({ perSecond: 1, now: () => 0 })
+  const thread = createTestThread(node, { rateLimit })
+  const server = await startTestServer(node, thread, { clients: createClientAddresses([]), rateLimit })
+  const statusOf = async (headers: Record<string, string>): Promise<number> => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId' })
+    const answer = await fetch(server.url, {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json', ...headers },
+    })
+    await answer.text()
+    return answer.status
+  }
+  for (let i = 0; i < 10; i++) expect(await statusOf({ 'x-forwarded-for': `127.0.0.1, 198.51.100.${i}` })).toBe(200)
+  expect(await statusOf({ 'x-forwarded-for': '198.51.100.77' })).toBe(429)
+  expect(await statusOf({ forwarded: 'for=127.0.0.1' })).toBe(429)
+  expect(await statusOf({})).toBe(200)
+  await server.close()
+})
+
 describe('a server with a rate limit', () => {
   const comet = createCometTable([defineCometMethod({ name: 'one', params: [], run: () => 1 })])
   const from = (address: string) => ({ 'x-forwarded-for': address })

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { PooledTransaction, TxPort } from '../../../src/mempool/types.ts'
+import type { ContentSize, PooledTransaction, TxPort } from '../../../src/mempool/types.ts'
 import { toChecksumAddress } from '../../../src/primitives/address.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { RawJson, type RpcContext, type RpcMethod, readArguments } from '../../../src/rpc/method.ts'
@@ -18,11 +18,20 @@ beforeAll(async () => {
 describe('txpool', () => {
   const [alice, bob] = [testAccount('alice'), testAccount('bob')]
   const to = new Uint8Array(20).fill(0xab)
+  let released = 0
+  const sizeOf = (all: readonly PooledTransaction[]): ContentSize => ({
+    transactions: all.length,
+    bytes: all.reduce((sum, { raw }) => sum + raw.length, 0),
+  })
   const pool = (...pending: PooledTransaction[]): TxPort => ({
     ...node.pool,
     status: async () => ({ pending: pending.length, queued: 1 }),
-    content: async () => ({ pending, queued: [queued] }),
-    contentFrom: async () => ({ pending: pending.slice(0, 2), queued: [] }),
+    content: async ({ of, most }) => {
+      const found = { pending, queued: of === 'all' ? [queued] : [], release: () => void released++ }
+      const size = sizeOf([...found.pending, ...found.queued])
+      const fits = size.transactions <= most.transactions && size.bytes <= most.bytes
+      return fits ? found : { refused: 'size', size }
+    },
   })
   const pooled = ({ transaction, sender }: ReturnType<typeof alice.sign>): PooledTransaction => {
     return { raw: transaction.raw, hash: transaction.hash, sender }
@@ -89,11 +98,35 @@ describe('txpool', () => {
     expect(await run(contentFrom, node.context(), alice.hex)).toEqual({ pending: {}, queued: {} })
   })
 
-  test('a pool that does not fit an answer is refused, if possible before it is copied', async () => {
+  test('what does not fit an answer is refused by its size, or where the answer becomes too long', async () => {
     const error = { code: -32003, message: 'response too large' }
     const limits = { ...TEST_LIMITS, responseBytes: 1_300 }
+    const long = {
+      ...error,
+      message: expect.stringMatching(/^response too large: 4 transactions of \d+ bytes in all; ask for/),
+    }
+    released = 0
     expect(await invokeError(content, node.context({ txs: pool(first, second), limits }))).toEqual(error)
-    const untouchable = { ...pool(first, second, second, second), content: () => Promise.reject(new Error('copied')) }
-    expect(await invokeError(content, node.context({ txs: untouchable, limits }))).toEqual(error)
+    expect(released).toBe(1)
+    expect(await invokeError(content, node.context({ txs: pool(first, second, second), limits }))).toEqual(long)
+    expect(released).toBe(1)
+  })
+
+  test('the digits of data count before anything is copied', async () => {
+    const large = pooled(alice.sign({ nonce: 11n, to, data: new Uint8Array(50_000) }))
+    const limits = { ...TEST_LIMITS, responseBytes: 100_000 }
+    for (const [method, ...params] of [[content], [contentFrom, alice.hex], [pendingTransactions]] as const) {
+      const found = await invokeError(method, node.context({ txs: pool(large), limits }), ...params)
+      expect(found).toMatchObject({ code: -32003, message: expect.stringContaining('bytes in all') })
+    }
+  })
+
+  test('a client hears that too many read the pool', async () => {
+    const busy: TxPort = { ...node.pool, content: async () => ({ refused: 'busy', size: sizeOf([]) }) }
+    expect(await invokeError(contentFrom, node.context({ txs: busy }), alice.hex)).toMatchObject({ code: -32005 })
+  })
+
+  test('what reads the pool waits its turn among heavy calls', () => {
+    for (const { queue } of [content, contentFrom, inspect, pendingTransactions]) expect(queue).toBe('heavy')
   })
 })

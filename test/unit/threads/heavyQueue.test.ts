@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { bytesOf, createHeavyQueue, type HeavyTask, PLACE_BYTES } from '../../../src/threads/heavyQueue.ts'
+import { bytesOf } from '../../../src/primitives/valueBytes.ts'
+import { createHeavyQueue, type HeavyTask, PLACE_BYTES } from '../../../src/threads/heavyQueue.ts'
 
 const DEADLINE_MS = 30_000
 

@@ -4,7 +4,7 @@ import { getSupply } from '../../../../src/modules/bank/ledger.ts'
 import { coinsOf } from '../../../../src/modules/coin.ts'
 import { communityPool } from '../../../../src/modules/distribution/feePool.ts'
 import { MsgCancelProposal, MsgDeposit, MsgSubmitProposal, MsgVote } from '../../../../src/modules/gov/types.ts'
-import { GOVERNANCE } from '../../../../src/modules/moduleAccounts.ts'
+import { GOV_DEPOSITS } from '../../../../src/modules/moduleAccounts.ts'
 import { toBech32 } from '../../../../src/primitives/address.ts'
 import { truncate } from '../../../../src/primitives/decimal.ts'
 import { runs } from '../../../propertyRuns.ts'
@@ -69,11 +69,11 @@ it('deposits are conserved whatever happens to proposals', () => {
         take(chain, next)
         expect(chain.problems()).toEqual([])
         expect(getSupply(chain.world) - owned(chain)).toBe(others)
-        if (chain.world.getBalance(GOVERNANCE) > 0n) held++
+        if (chain.world.getBalance(GOV_DEPOSITS) > 0n) held++
       }
       // Everything comes to an end.
       for (let period = 0; period < 4; period++) chain.endBlock(VOTING_MS)
-      expect(chain.world.getBalance(GOVERNANCE)).toBe(0n)
+      expect(chain.world.getBalance(GOV_DEPOSITS)).toBe(0n)
       expect(chain.problems()).toEqual([])
       emptied++
     }),
@@ -85,6 +85,6 @@ it('deposits are conserved whatever happens to proposals', () => {
 
 /** Acoin of the holders, of governance and of the community. */
 function owned(chain: GovChain): bigint {
-  const balances = [...HOLDERS, GOVERNANCE].map((address) => chain.world.getBalance(address))
+  const balances = [...HOLDERS, GOV_DEPOSITS].map((address) => chain.world.getBalance(address))
   return balances.reduce((sum, balance) => sum + balance, truncate(communityPool(chain.native)))
 }

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { GenericAuthorization, MsgExec, MsgGrant } from '../../../../src/modules/authz/types.ts'
 import { MsgSend } from '../../../../src/modules/bank/messages.ts'
 import { type Coin, coinsOf } from '../../../../src/modules/coin.ts'
 import { GOV_AUTHORITY } from '../../../../src/modules/gov/authority.ts'
@@ -11,6 +12,7 @@ import {
   MsgVote,
   MsgVoteWeighted,
   PASSED,
+  REJECTED,
   VOTING_PERIOD,
 } from '../../../../src/modules/gov/types.ts'
 import {
@@ -21,7 +23,7 @@ import {
   TextProposal,
 } from '../../../../src/modules/gov/typesV1beta1.ts'
 import { MESSAGES } from '../../../../src/modules/messages.ts'
-import { GOVERNANCE } from '../../../../src/modules/moduleAccounts.ts'
+import { GOV_DEPOSITS, GOVERNANCE } from '../../../../src/modules/moduleAccounts.ts'
 import { MsgCancelUpgrade, MsgSoftwareUpgrade } from '../../../../src/modules/upgrade/messages.ts'
 import { type Address, toBech32, toChecksumAddress } from '../../../../src/primitives/address.ts'
 import { ONE } from '../../../../src/primitives/decimal.ts'
@@ -88,7 +90,7 @@ describe('MsgSubmitProposal', () => {
       expedited: false,
       failedReason: '',
     })
-    expect(chain.world.getBalance(GOVERNANCE)).toBe(10n * COIN)
+    expect(chain.world.getBalance(GOV_DEPOSITS)).toBe(10n * COIN)
     expect(chain.problems()).toEqual([])
   })
 
@@ -394,10 +396,34 @@ describe("governance's own coins", () => {
     chain.endBlock(VOTING_MS - 1)
     succeeded(chain.send(MsgDeposit, { proposalId: other, depositor: toBech32(BOB), amount: coinsOf(5n * COIN) }))
     chain.endBlock(1)
-    expect(chain.proposal(steals).failedReason).toMatch(/of the governance account are deposits: insufficient funds/)
+    expect(chain.proposal(steals).failedReason).toMatch(/insufficient funds/)
     expect(chain.proposal(sends)).toMatchObject({ status: PASSED, failedReason: '' })
-    expect(chain.world.getBalance(GOVERNANCE)).toBe(10n * COIN)
+    expect(chain.world.getBalance(GOVERNANCE)).toBe(0n)
+    expect(chain.world.getBalance(GOV_DEPOSITS)).toBe(10n * COIN)
     expect(chain.problems()).toEqual([])
+  })
+
+  it('are what a grant of governance gives away, without the deposits', () => {
+    const authorization = anyOf(GenericAuthorization, { msg: MsgSend.typeUrl })
+    const grant = anyOf(MsgGrant, {
+      granter: GOV_AUTHORITY,
+      grantee: toBech32(BOB),
+      grant: { authorization, expiration: undefined },
+    })
+    succeeded(chain.run(grant))
+    chain.world.addBalance(GOVERNANCE, COIN)
+    const id = chain.propose()
+    const take = (amount: bigint) =>
+      chain.send(MsgExec, {
+        grantee: toBech32(BOB),
+        msgs: [anyOf(MsgSend, { fromAddress: GOV_AUTHORITY, toAddress: toBech32(BOB), amount: coinsOf(amount) })],
+      })
+    expect(codeOf(take(COIN + 1n))).toBe('sdk/5')
+    succeeded(take(COIN))
+    expect(chain.problems()).toEqual([])
+    chain.endBlock(VOTING_MS)
+    expect(chain.proposal(id).status).toBe(REJECTED)
+    expect(chain.world.getBalance(ALICE)).toBe(1_000n * COIN)
   })
 
   it('may not be its deposit', () => {

@@ -17,7 +17,7 @@ import {
   VOTE_OPTIONS,
   VOTING_PERIOD,
 } from '../../../../src/modules/gov/types.ts'
-import { DISTRIBUTION, GOVERNANCE } from '../../../../src/modules/moduleAccounts.ts'
+import { DISTRIBUTION, GOV_DEPOSITS } from '../../../../src/modules/moduleAccounts.ts'
 import { type Address, toBech32 } from '../../../../src/primitives/address.ts'
 import { decimalOf } from '../../../../src/primitives/decimal.ts'
 import {
@@ -214,7 +214,7 @@ describe('a proposal', () => {
       `active_proposal: proposal_id=1, proposal_result=${result}, proposal_log=${status === PASSED ? 'passed' : 'rejected'}`,
     )
     expect([...votesOf(chain.native, id)]).toEqual([])
-    expect(chain.world.getBalance(GOVERNANCE)).toBe(0n)
+    expect(chain.world.getBalance(GOV_DEPOSITS)).toBe(0n)
     expect(supply - getSupply(chain.world)).toBe(burns ? 11n * COIN : 0n)
     expect(before - chain.world.getBalance(ALICE)).toBe(burns ? 10n * COIN : 0n)
     expect(chain.world.getBalance(BOB) - bob).toBe((burns ? 0n : COIN) + (status === PASSED ? 5n * COIN : 0n))
@@ -331,7 +331,7 @@ describe('a proposal', () => {
       'active_proposal: proposal_id=1, proposal_result=expedited_proposal_rejected, proposal_log=expedited proposal converted to regular',
     ])
     expect(chain.proposal(id)).toMatchObject({ status: VOTING_PERIOD, expedited: false, failedReason: '' })
-    expect(chain.world.getBalance(GOVERNANCE)).toBe(50n * COIN)
+    expect(chain.world.getBalance(GOV_DEPOSITS)).toBe(50n * COIN)
     expect(chain.problems()).toEqual([])
     vote(id, A, YES)
     vote(id, B, NO)

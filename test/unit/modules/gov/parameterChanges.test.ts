@@ -255,9 +255,27 @@ describe('a ParameterChangeProposal', () => {
 
   it('is refused when its value has members of no parameter, however many', () => {
     const members = Array.from({ length: 7_000 }, (_, index) => `"${index.toString(36)}x":1`)
-    const names = ['"__proto__":{"max_gas":"1"}', ...members]
-    expect(propose([{ subspace: 'baseapp', key: 'BlockParams', value: `{${names.join()}}` }])).toBe('gov/5')
-    expect(propose([{ subspace: 'baseapp', key: 'BlockParams', value: `{${names[0]}}` }])).toBe('gov/5')
+    const change = (names: readonly string[]) => [
+      { subspace: 'baseapp', key: 'BlockParams', value: `{${names.join()}}` },
+    ]
+    expect(propose(change(members))).toBe('params/3')
+    expect(propose(change(members.slice(0, 300)))).toBe('gov/5')
+    expect(propose(change(['"__proto__":{"max_gas":"1"}']))).toBe('gov/5')
+    expect(propose(change(['"max_gas":"20000000"', members[0]!]))).toBe('gov/5')
+    expect(propose([{ subspace: 'gov', key: 'tallyparams', value: '{"quorum":"0.4","other":1}' }])).toBe('gov/5')
+  })
+
+  it('pays for its bytes before they are read', () => {
+    const workOf = (value: string) => {
+      const { work } = chain.native
+      const before = work.done
+      expect(propose([{ subspace: 'auth', key: 'TxSigLimit', value }])).toBe('gov/5')
+      return work.done - before
+    }
+    // Twice as many characters cost their own part more, nothing quadratic.
+    const [short, middle, long] = [1_000, 2_000, 4_000].map((length) => workOf(`"${'x'.repeat(length - 2)}"`))
+    expect(middle! - short!).toBeGreaterThanOrEqual(10 * 1_000)
+    expect(long! - middle!).toBe(2 * (middle! - short!))
   })
 
   it('changes all parameters or none', () => {
@@ -276,6 +294,17 @@ describe('a ParameterChangeProposal', () => {
 
   it.each([
     { name: 'no changes', changes: [], code: 'params/4' },
+    {
+      name: 'more changes than parameters',
+      changes: Array(65).fill({ subspace: 'auth', key: 'TxSigLimit', value: '"5"' }),
+      code: 'params/3',
+    },
+    { name: 'a long key', changes: [{ subspace: 'auth', key: 'a'.repeat(65), value: '1' }], code: 'params/3' },
+    {
+      name: 'a value with many values',
+      changes: [{ subspace: 'auth', key: 'TxSigLimit', value: `[${'0,'.repeat(300)}0]` }],
+      code: 'gov/5',
+    },
     { name: 'no subspace', changes: [{ subspace: '', key: 'a', value: '1' }], code: 'params/5' },
     { name: 'no key', changes: [{ subspace: 'auth', key: '', value: '1' }], code: 'params/6' },
     { name: 'no value', changes: [{ subspace: 'auth', key: 'a', value: '' }], code: 'params/7' },
@@ -284,7 +313,7 @@ describe('a ParameterChangeProposal', () => {
     { name: 'a value that is not JSON', changes: [{ subspace: 'auth', key: 'TxSigLimit', value: '{' }], code: 'gov/5' },
     {
       name: 'a value that is nested very deeply',
-      changes: [{ subspace: 'gov', key: 'tallyparams', value: `${'{"a":'.repeat(10_500)}1${'}'.repeat(10_500)}` }],
+      changes: [{ subspace: 'gov', key: 'tallyparams', value: `${'{"a":'.repeat(9)}1${'}'.repeat(9)}` }],
       code: 'gov/5',
     },
     {
@@ -311,8 +340,14 @@ describe('validation of governance parameters', () => {
     { change: { expedited_min_deposit: [{ denom: 'acoin', amount: '1' }] }, because: /greater than minimum deposit/ },
     { change: { max_deposit_period: '0s' }, because: /deposit period must be positive/ },
     { change: { max_deposit_period: null }, because: /must not be nil/ },
-    { change: { voting_period: '0.0000001s' }, because: /whole milliseconds/ },
-    { change: { voting_period: '300000000000s' }, because: /100 years/ },
+    { change: { voting_period: '1.0000001s' }, because: /whole milliseconds/ },
+    { change: { expedited_voting_period: '0.999s' }, because: /shorter than a second/ },
+    { change: { min_deposit: [{ denom: 'acoin', amount: `1${'0'.repeat(34)}` }] }, because: /at most 10*acoin/ },
+    { change: { quorum: '0.95' }, because: /quorum too large/ },
+    { change: { threshold: '1' }, because: /threshold too large/ },
+    { change: { expedited_threshold: '1' }, because: /threshold too large/ },
+    { change: { veto_threshold: '0.001' }, because: /veto threshold must be at least 0.01/ },
+    { change: { voting_period: '300000000000s' }, because: /366 days/ },
     { change: { expedited_voting_period: '172800s' }, because: /less than the regular/ },
     { change: { quorum: '1.1' }, because: /quorum too large/ },
     { change: { quorum: 'half' }, because: /invalid quorum/ },

@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { coinsOf } from '../../../../src/modules/coin.ts'
 import { endGov } from '../../../../src/modules/gov/endGov.ts'
-import { getTally, votesOf } from '../../../../src/modules/gov/state.ts'
+import { copiedShares, getProposalRecord, runningTally, votesOf } from '../../../../src/modules/gov/state.ts'
+import { beforeStakeChanges, currentTally } from '../../../../src/modules/gov/tally.ts'
 import {
   MsgCancelProposal,
   MsgDeposit,
@@ -12,10 +13,9 @@ import {
   type TallyResult,
   VOTING_PERIOD,
 } from '../../../../src/modules/gov/types.ts'
-import { runningTally } from '../../../../src/modules/gov/votes.ts'
 import { MESSAGES } from '../../../../src/modules/messages.ts'
 import { BONDED_POOL } from '../../../../src/modules/moduleAccounts.ts'
-import { allDelegations, delegationsOf } from '../../../../src/modules/staking/delegations.ts'
+import { allDelegations, putDelegation } from '../../../../src/modules/staking/delegations.ts'
 import { beginRedelegate, delegate, undelegate } from '../../../../src/modules/staking/delegatorActions.ts'
 import { getValidator, putValidator } from '../../../../src/modules/staking/validators.ts'
 import { type Address, toBech32 } from '../../../../src/primitives/address.ts'
@@ -126,7 +126,7 @@ describe('a tally', () => {
         const id = chain.propose()
         castVotes(chain, id, casts)
         const expected = expectedResult(chain, casts)
-        const running = runningTally(chain.context, id)!
+        const running = currentTally(chain.context, id)!
         expect([...votesOf(chain.native, id)]).toHaveLength(new Set(casts.map(({ voter }) => voter)).size)
         chain.endBlock(VOTING_MS)
         const result = chain.proposal(id).finalTallyResult!
@@ -140,31 +140,50 @@ describe('a tally', () => {
     )
   })
 
-  it('that goes on over blocks counts the powers of the block in which it began', () => {
+  it('counts the powers of the block in which it began, of several proposals one after the other', () => {
+    let blocks = 0
+    let copies = 0
     fc.assert(
       fc.property(
         fc.array(stake, { maxLength: 8 }),
-        fc.array(cast, { minLength: 1, maxLength: 10 }),
-        fc.array(fc.array(change, { maxLength: 4 }), { maxLength: 6 }),
-        fc.integer({ min: 2, max: 6 }),
-        (stakes, casts, changes, limit) => {
+        fc.array(fc.array(cast, { minLength: 1, maxLength: 10 }), { minLength: 1, maxLength: 3 }),
+        fc.array(fc.array(change, { maxLength: 5 }), { maxLength: 12 }),
+        fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 60_000 })),
+        (stakes, castsOf, changes, limit) => {
           const chain = new GovChain()
           addStakes(chain, stakes)
-          const id = chain.propose()
-          castVotes(chain, id, casts)
-          const expected = runningTally(chain.context, id)
+          const ids = castsOf.map(() => chain.propose())
+          for (const [index, casts] of castsOf.entries()) castVotes(chain, ids[index]!, casts)
           chain.passTime(VOTING_MS)
-          let block = 0
-          for (; chain.proposal(id).status === VOTING_PERIOD; block++) {
-            // One vote is counted at least, so that it ends.
-            expect(block).toBeLessThan(30)
+          const expected = new Map<bigint, TallyResult>()
+          const isOpen = (id: bigint) => getProposalRecord(chain.native, id)!.status === VOTING_PERIOD
+          for (let block = 0; ids.some(isOpen); block++) {
+            // Each block counts a delegation at least.
+            expect(block).toBeLessThan(200)
+            // What would be counted if all tallies were done in this block, by the code and by hand.
+            const atOnce = ids.map((id) => currentTally(chain.context, id)!)
+            const byHand = castsOf.map((casts) => expectedResult(chain, casts))
+            const waiting = ids.filter((id) => isOpen(id) && runningTally(chain.native)?.proposalId !== id)
             endGov(chain.context, MESSAGES, limit)
+            blocks++
+            for (const [index, id] of ids.entries()) {
+              const hasBegun = !isOpen(id) || runningTally(chain.native)?.proposalId === id
+              if (!waiting.includes(id) || !hasBegun) continue
+              expected.set(id, atOnce[index]!)
+              counts(atOnce[index]!).forEach((count, option) => {
+                expect(Math.abs(count - byHand[index]![option]!)).toBeLessThan(1e-9 * 1e21)
+              })
+            }
             for (const next of changes[block] ?? []) changeStake(chain, next)
-            if (chain.proposal(id).status === VOTING_PERIOD) expect(runningTally(chain.context, id)).toEqual(expected)
+            copies += [...copiedShares(chain.native)].length
+            for (const id of ids)
+              if (expected.has(id)) expect(currentTally(chain.context, id)).toEqual(expected.get(id))
+            expect(chain.problems()).toEqual([])
           }
-          expect(chain.proposal(id).finalTallyResult).toEqual(expected)
-          expect(getTally(chain.native, id)).toBeUndefined()
-          for (; [...votesOf(chain.native, id)].length > 0 || chain.problems().length > 0; block++) {
+          expect(ids.map((id) => chain.proposal(id).finalTallyResult)).toEqual(ids.map((id) => expected.get(id)))
+          expect(runningTally(chain.native)).toBeUndefined()
+          expect([...copiedShares(chain.native)]).toEqual([])
+          for (let block = 0; ids.some((id) => [...votesOf(chain.native, id)].length > 0); block++) {
             expect(block).toBeLessThan(40)
             endGov(chain.context, MESSAGES, limit)
           }
@@ -172,6 +191,34 @@ describe('a tally', () => {
       ),
       { numRuns: runs(60) },
     )
+    expect(blocks).toBeGreaterThan(200)
+    expect(copies).toBeGreaterThan(20)
+  })
+
+  it('counts each delegation once that changes while its voter is being counted', () => {
+    const chain = new GovChain()
+    const voter = 5
+    addStakes(
+      chain,
+      VALIDATORS.map((_, validator) => ({ delegator: voter, validator, amount: 10n * COIN })),
+    )
+    const id = chain.propose()
+    castVotes(chain, id, [{ voter, options: [{ option: 1, weight: ONE }] }])
+    const expected = currentTally(chain.context, id)
+    expect(expected?.yesCount).toBe((30n * COIN).toString())
+    chain.passTime(VOTING_MS)
+    let insideVoter = 0
+    while (chain.proposal(id).status === VOTING_PERIOD) {
+      endGov(chain.context, MESSAGES, 1)
+      if ((runningTally(chain.native)?.operator.length ?? 0) > 0) insideVoter++
+      for (const operator of VALIDATORS) {
+        succeeded(delegate(chain.context, { delegator: VOTERS[voter]!, operator, amount: COIN }))
+      }
+      expect(currentTally(chain.context, id)).toEqual(expected)
+      expect(chain.problems()).toEqual([])
+    }
+    expect(insideVoter).toBeGreaterThan(2)
+    expect([...copiedShares(chain.native)]).toEqual([])
   })
 
   it('takes nothing more once it began', () => {
@@ -180,20 +227,41 @@ describe('a tally', () => {
     const voters = VALIDATORS.map((address) => toBech32(address))
     for (const voter of voters) succeeded(chain.send(MsgVote, { proposalId: id, voter, option: 1 }))
     chain.passTime(VOTING_MS)
-    endGov(chain.context, MESSAGES, 3)
+    endGov(chain.context, MESSAGES, 1)
     expect(chain.proposal(id).status).toBe(VOTING_PERIOD)
-    expect(getTally(chain.native, id)).toBeDefined()
-    expect(codeOf(chain.send(MsgVote, { proposalId: id, voter: voters[0]!, option: 3 }))).toBe('gov/3')
-    const deposit = { proposalId: id, depositor: toBech32(HOLDERS[1]!), amount: coinsOf(COIN) }
-    expect(codeOf(chain.send(MsgDeposit, deposit))).toBe('gov/3')
-    const cancel = { proposalId: id, proposer: toBech32(HOLDERS[0]!) }
-    expect(codeOf(chain.send(MsgCancelProposal, cancel))).toBe('gov/20')
-    for (let block = 0; block < 5; block++) endGov(chain.context, MESSAGES, 3)
+    expect(runningTally(chain.native)?.proposalId).toBe(id)
+    expectClosed(chain, id)
+    for (let block = 0; block < 12; block++) endGov(chain.context, MESSAGES, 1)
     expect(chain.proposal(id)).toMatchObject({
       status: PASSED,
       finalTallyResult: { yesCount: (200n * COIN).toString() },
     })
   })
+
+  it('takes nothing more while it waits for another one', () => {
+    const chain = new GovChain()
+    const first = chain.propose()
+    const second = chain.propose()
+    for (const voter of VALIDATORS) {
+      succeeded(chain.send(MsgVote, { proposalId: first, voter: toBech32(voter), option: 1 }))
+    }
+    chain.passTime(VOTING_MS)
+    // In the block in which its period ends it is open until the end.
+    succeeded(chain.send(MsgVote, { proposalId: second, voter: toBech32(VALIDATORS[0]), option: 3 }))
+    endGov(chain.context, MESSAGES, 1)
+    chain.passTime(400)
+    expect(runningTally(chain.native)?.proposalId).toBe(first)
+    expectClosed(chain, second)
+  })
+
+  /** What the first voter of a voter, the first depositor and the proposer send is refused. */
+  function expectClosed(chain: GovChain, id: bigint): void {
+    expect(codeOf(chain.send(MsgVote, { proposalId: id, voter: toBech32(VALIDATORS[0]), option: 3 }))).toBe('gov/3')
+    const deposit = { proposalId: id, depositor: toBech32(HOLDERS[1]!), amount: coinsOf(COIN) }
+    expect(codeOf(chain.send(MsgDeposit, deposit))).toBe('gov/3')
+    const cancel = { proposalId: id, proposer: toBech32(HOLDERS[0]!) }
+    expect(codeOf(chain.send(MsgCancelProposal, cancel))).toBe('gov/20')
+  }
 
   it('leaves a validator out that nobody has delegated to any more, although it is bonded until the end of the block', () => {
     const chain = new GovChain()
@@ -221,7 +289,7 @@ describe('a tally', () => {
       HOLDERS.map((holder) => chain.world.getBalance(holder)).filter((balance) => balance === 1_000n * COIN)
     const returned: number[] = []
     for (let block = 0; block < 6; block++) {
-      endGov(chain.context, MESSAGES, 3)
+      endGov(chain.context, MESSAGES, 30_000)
       returned.push(balances().length)
       expect(chain.problems()).toEqual([])
     }
@@ -230,24 +298,71 @@ describe('a tally', () => {
     expect(returned).toEqual([...returned].sort((a, b) => a - b))
   })
 
-  it('costs no more than what is charged for', () => {
+  it('of a voter with many delegations takes many blocks, each with a bounded amount of work', () => {
     const chain = new GovChain()
-    addStakes(chain, [
-      { delegator: 3, validator: 0, amount: COIN },
-      { delegator: 3, validator: 1, amount: COIN },
-    ])
+    const voter = HOLDERS[2]!
+    stakeWidely(chain, voter, 5_000)
+    addStakes(chain, [{ delegator: 5, validator: 1, amount: COIN }])
+    const id = chain.propose()
+    castVotes(chain, id, [{ voter: 5, options: [{ option: 1, weight: ONE }] }])
+    const expected = currentTally(chain.context, id)
+    expect(expected?.yesCount).toBe(COIN.toString())
+    chain.passTime(VOTING_MS)
+    let blocks = 0
+    for (; chain.proposal(id).status === VOTING_PERIOD; blocks++) {
+      const before = chain.native.work.done
+      endGov(chain.context, MESSAGES)
+      expect(chain.native.work.done - before).toBeLessThan(2_100_000)
+    }
+    expect(blocks).toBeGreaterThan(2)
+    expect(chain.proposal(id).finalTallyResult).toEqual(expected)
+  })
+
+  it('costs a change of stake the same, however many delegations its voters have', () => {
+    const costs = [1, 2_000].map((delegations) => {
+      const chain = new GovChain()
+      const voter = HOLDERS[4]!
+      stakeWidely(chain, voter, delegations)
+      addStakes(chain, [{ delegator: 7, validator: 1, amount: COIN }])
+      const id = chain.propose()
+      for (const first of VALIDATORS) {
+        succeeded(chain.send(MsgVote, { proposalId: id, voter: toBech32(first), option: 1 }))
+      }
+      castVotes(chain, id, [{ voter: 7, options: [{ option: 2, weight: ONE }] }])
+      chain.passTime(VOTING_MS)
+      endGov(chain.context, MESSAGES, 1)
+      expect(runningTally(chain.native)?.proposalId).toBe(id)
+      return [VALIDATORS[1], VALIDATORS[1], VALIDATORS[2]].map((operator) => {
+        const before = chain.native.work.done
+        beforeStakeChanges(chain.context, voter, operator)
+        return chain.native.work.done - before
+      })
+    })
+    const [first, again, other] = costs[0]!
+    expect(costs[1]).toEqual(costs[0])
+    expect(first).toBeLessThan(6_000)
+    expect(again).toBeLessThan(2_500)
+    expect(other).toBeLessThan(6_000)
+  })
+
+  it('stops at the gas of who asks for it', () => {
+    const chain = new GovChain()
+    stakeWidely(chain, HOLDERS[0]!, 100)
     const id = chain.propose()
     castVotes(chain, id, [{ voter: 3, options: [{ option: 1, weight: ONE }] }])
-    expect([...delegationsOf(chain.native, VOTERS[3]!)]).toHaveLength(2)
-    const runWith = (limit: number) => {
-      let left = limit
-      return runningTally(chain.context, id, (units) => {
-        left -= units
-        return left >= 0
-      })
-    }
-    expect([2, 3].map((limit) => runWith(limit)?.yesCount)).toEqual([undefined, (2n * COIN).toString()])
-    expect(runningTally(chain.context, 99n)).toBeUndefined()
-    expect(runningTally(chain.context, chain.propose({ initialDeposit: coinsOf(COIN) }))?.yesCount).toBe('0')
+    const run = (limit: bigint) => chain.native.work.limited(limit, () => currentTally(chain.context, id)).kind
+    expect(run(50_000n)).toBe('exceeded')
+    expect(run(200_000n)).toBe('done')
+    expect(currentTally(chain.context, 99n)).toBeUndefined()
+    expect(currentTally(chain.context, chain.propose({ initialDeposit: coinsOf(COIN) }))?.yesCount).toBe('0')
   })
 })
+
+/** Delegations to validators that do not exist, which only cost work. */
+function stakeWidely(chain: GovChain, delegator: Address, count: number): void {
+  for (let index = 0; index < count; index++) {
+    const operator = new Uint8Array(20).fill(0x50)
+    new DataView(operator.buffer).setUint32(1, index)
+    putDelegation(chain.native, { delegator, operator, shares: ONE })
+  }
+}

@@ -12,7 +12,7 @@ import { isSdkError } from '../../../../src/modules/sdkError.ts'
 import { applyNativeTransaction } from '../../../../src/modules/tx/applyNativeTransaction.ts'
 import { decodeNativeTransaction } from '../../../../src/modules/tx/decodeNativeTransaction.ts'
 import { keyOf } from '../../../../src/modules/tx/signTransaction.ts'
-import { simulateNative } from '../../../../src/modules/tx/simulateNative.ts'
+import { type SimulationGas, simulateNative } from '../../../../src/modules/tx/simulateNative.ts'
 import type { AnyValue } from '../../../../src/primitives/protoSchema.ts'
 import { Journal } from '../../../../src/state/journal.ts'
 import { anyOf, signTestTransaction, TEST_CHAIN, testAccount } from '../../../native/signTransaction.ts'
@@ -40,7 +40,8 @@ beforeEach(() => {
 const send = (amount: bigint) =>
   anyOf(MsgSend, { fromAddress: alice.bech32, toAddress: bob.bech32, amount: coinsOf(amount) })
 
-const simulate = (raw: Uint8Array) => simulateNative(raw, { world, block, baseFeePerGas, rules })
+const simulate = (raw: Uint8Array, gasCap: SimulationGas = { lane: 7_500_000n, call: 50_000_000n }) =>
+  simulateNative(raw, { world, block, baseFeePerGas, gasCap, rules })
 
 /** What CosmJS asks a node to simulate (@cosmjs/stargate modules/tx/queries): no fee, no gas, no mode, an empty signature. */
 function cosmJsRequest(messages: readonly AnyValue[], sequence = 0n): Uint8Array {
@@ -118,5 +119,32 @@ describe('simulateNative', () => {
       signatures: [new Uint8Array(64).fill(1)],
     }).finish()
     expect(simulate(raw)).toMatchObject({ code: 0 })
+  })
+})
+
+describe('the gas of a simulation', () => {
+  const GAS = { lane: 7_500_000n, call: 50_000_000n }
+  const gasOf = (outcome: ReturnType<typeof simulate>): { gasUsed: bigint; gasWanted: bigint } => {
+    if (isSdkError(outcome)) throw new Error(outcome.message)
+    expect(outcome.code).toBe(0)
+    return { gasUsed: outcome.gasUsed, gasWanted: outcome.gasWanted }
+  }
+
+  it.each([
+    ['what native transactions have in a block', (most: bigint) => ({ ...GAS, lane: most })],
+    ['what a call may use', (most: bigint) => ({ ...GAS, call: most })],
+  ])('is at most %s: what has to pay more is refused before it runs', (_, gasCap) => {
+    const many = cosmJsRequest(Array.from({ length: 20 }, () => send(1n)))
+    const { gasUsed } = gasOf(simulate(many, gasCap(GAS.lane)))
+    world = freshWorld()
+    const before = world.native.work.done
+    const refused = simulate(many, gasCap(gasUsed / 2n))
+    expect(refused).toMatchObject({ codespace: 'sdk', code: 11 })
+    expect(isSdkError(refused) && refused.message).toMatch(
+      /^out of gas in location: simulation; gasWanted: \d+, gasUsed: \d+: out of gas$/,
+    )
+    // Parameters and accounts were looked at, nothing was executed.
+    expect(world.native.work.done - before).toBeLessThan(20_000)
+    expect(world.getBalance(bob.address)).toBe(0n)
   })
 })

@@ -103,6 +103,5 @@ function poolPort(pool: { submitted: Uint8Array[]; answer: Admission | undefined
     pendingNonce: unexpected,
     status: unexpected,
     content: unexpected,
-    contentFrom: unexpected,
   }
 }
