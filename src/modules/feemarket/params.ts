@@ -68,7 +68,8 @@ export function validateFeeMarketParams(params: FeeMarketParams, current?: FeeMa
     }
     if (baseFee < 0n) return `initial base fee cannot be negative: ${baseFee}`
     if (minGasPrice < 0n) return `value cannot be negative: ${minGasPrice}`
-    if (minGasPrice > MAX_MIN_GAS_PRICE) return `min_gas_price cannot be more than ${MAX_MIN_GAS_PRICE / ONE} acoin per gas`
+    if (minGasPrice > MAX_MIN_GAS_PRICE)
+      return `min_gas_price cannot be more than ${MAX_MIN_GAS_PRICE / ONE} acoin per gas`
     if (baseFee > MAX_BASE_FEE) return `base_fee cannot be more than ${MAX_BASE_FEE / ONE} acoin per gas`
     if (minGasPrice % ONE !== 0n) return 'min_gas_price must be whole acoin per gas'
     if (params.noBaseFee) return 'no_base_fee must be false: this chain always has a base fee'

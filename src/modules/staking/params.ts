@@ -41,7 +41,15 @@ export function unbondingTimeMs(native: Pick<NativeStore, 'get'>): number {
 
 /** Params.Validate of x/staking/types/params.go, and this chain's own bounds. */
 export function validateStakingParams(params: Params): SdkError | undefined {
-  const { unbondingTime, maxValidators, maxEntries, historicalEntries, bondDenom, minCommissionRate, keyRotationFee: fee } = params
+  const {
+    unbondingTime,
+    maxValidators,
+    maxEntries,
+    historicalEntries,
+    bondDenom,
+    minCommissionRate,
+    keyRotationFee: fee,
+  } = params
   if (unbondingTime < NANOS_PER_MS) {
     return sdkError('invalidRequest', `unbonding time must be positive: ${unbondingTime}`)
   }
