@@ -72,6 +72,7 @@ export function putRedelegation(native: Pick<NativeStore, 'get' | 'set' | 'delet
     return
   }
   native.set(key, encode({ entries, settledTo }))
+  if (before.length > 0) return
   for (const each of indexKeys) native.set(each, PRESENT)
 }
 

@@ -63,7 +63,7 @@ export function putUnbonding(
     return
   }
   native.set(key, encode({ entries, settledTo }))
-  native.set(indexKey, PRESENT)
+  if (before.length === 0) native.set(indexKey, PRESENT)
 }
 
 /**
