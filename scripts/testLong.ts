@@ -69,6 +69,7 @@ const TESTS: readonly LongTest[] = [
     command: node('test/sim/full.ts', '--small', runs(10_000), '--large', runs(500), '--seed', seed),
   },
   { name: 'fuzz', command: node('test/fuzz/main.ts', '--runs', runs(1_000_000), '--seed', seed, '--jobs', '2') },
+  { name: 'parameters', command: node('test/parameters/main.ts', '--seeds', runs(40), '--seed', seed) },
   { name: 'crash', command: node('scripts/crashTest.ts', runs(200), seed) },
   { name: 'crash-threads', command: node('scripts/crashTest.ts', runs(60), seed, '200', '4') },
   { name: 'faucet', command: node('test/crash/killFaucet.ts', runs(60), seed) },

@@ -4,23 +4,27 @@ import { type GenesisAccount, type GenesisValidator, genesisAllocations, genesis
 import type { Genesis } from '../chain/genesisSchema.ts'
 import { includesFork } from '../chain/hardfork.ts'
 import { logsBloom } from '../chain/receipt.ts'
-import { AUTH_PARAMS, initAuth } from '../modules/auth/params.ts'
+import { AUTH_PARAMS, initAuth, validateAuthParams } from '../modules/auth/params.ts'
 import { mint } from '../modules/bank/ledger.ts'
 import { BANK_PARAMS, initBank, Metadata } from '../modules/bank/params.ts'
 import { initConsensus } from '../modules/consensus/params.ts'
-import { DISTRIBUTION_PARAMS } from '../modules/distribution/params.ts'
+import { DISTRIBUTION_PARAMS, validateDistributionParams } from '../modules/distribution/params.ts'
 import { initErc20 } from '../modules/erc20/tokenPairs.ts'
 import { initFeemarket } from '../modules/feemarket/params.ts'
 import { initGov } from '../modules/gov/state.ts'
 import { initMint } from '../modules/mint/minter.ts'
-import { MINT_PARAMS } from '../modules/mint/params.ts'
-import { SLASHING_PARAMS } from '../modules/slashing/params.ts'
+import { MINT_PARAMS, validateMintParams } from '../modules/mint/params.ts'
+import type { ParamsStore } from '../modules/params.ts'
+import type { SdkError } from '../modules/sdkError.ts'
+import { SLASHING_PARAMS, validateSlashingParams } from '../modules/slashing/params.ts'
 import { initStaking, stakingGenesisOf } from '../modules/staking/initStaking.ts'
+import { validateStakingParams } from '../modules/staking/params.ts'
 import { initModuleVersions } from '../modules/upgrade/moduleVersions.ts'
 import { initVesting } from '../modules/vesting/initVesting.ts'
 import { ZERO_ADDRESS } from '../primitives/address.ts'
 import { parseDecimal } from '../primitives/decimal.ts'
 import { EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, type Hash, ZERO_HASH } from '../primitives/hash.ts'
+import type { Json } from '../primitives/protoScalars.ts'
 import { NATIVE_ACCOUNT } from '../state/prepareChanges.ts'
 import type { WorldState } from '../state/world.ts'
 import { nextMixHash } from './blockContext.ts'
@@ -62,7 +66,7 @@ export function applyGenesis(world: WorldState, { accounts, timeMs, modules, con
     if (nonce > 0n) world.setNonce(address, nonce)
     if (code.length > 0) world.setCode(address, code)
   }
-  initAuth(world.native, AUTH_PARAMS.type.fromJson(modules.auth.params, NO_TYPES))
+  initAuth(world.native, readParams('auth', AUTH_PARAMS, modules.auth.params, validateAuthParams))
   initVesting(
     world.native,
     modules.auth.accounts.filter((entry) => 'base_vesting_account' in entry),
@@ -72,19 +76,44 @@ export function applyGenesis(world: WorldState, { accounts, timeMs, modules, con
     sendEnabled: [],
     metadata: modules.bank.denom_metadata.map((metadata) => Metadata.fromJson(metadata, NO_TYPES)),
   })
-  DISTRIBUTION_PARAMS.set(world.native, DISTRIBUTION_PARAMS.type.fromJson(modules.distribution.params, NO_TYPES))
-  SLASHING_PARAMS.set(world.native, SLASHING_PARAMS.type.fromJson(modules.slashing.params, NO_TYPES))
+  const { distribution, slashing } = modules
+  const distributionParams = readParams(
+    'distribution',
+    DISTRIBUTION_PARAMS,
+    distribution.params,
+    validateDistributionParams,
+  )
+  DISTRIBUTION_PARAMS.set(world.native, distributionParams)
+  SLASHING_PARAMS.set(world.native, readParams('slashing', SLASHING_PARAMS, slashing.params, validateSlashingParams))
   initMint(world.native, {
-    params: MINT_PARAMS.type.fromJson(modules.mint.params, NO_TYPES),
+    params: readParams('mint', MINT_PARAMS, modules.mint.params, validateMintParams),
     inflation: parseDecimal(modules.mint.minter.inflation)!,
   })
   initGov(context, modules.gov)
   initFeemarket(context, modules.feemarket)
   initErc20(context, modules.erc20)
   initConsensus(context, consensus)
-  initStaking(context, stakingGenesisOf(modules.staking))
+  const staking = stakingGenesisOf(modules.staking)
+  requireValid('staking', validateStakingParams(staking.params))
+  initStaking(context, staking)
   initModuleVersions(world.native)
   world.setNonce(NATIVE_ACCOUNT, 1n)
+}
+
+/** Parameters of a genesis, with the bounds that governance has. @throws Error when they are invalid */
+function readParams<T>(
+  module: string,
+  { type }: ParamsStore<T>,
+  json: Json,
+  validate: (params: T) => SdkError | undefined,
+): T {
+  const params = type.fromJson(json, NO_TYPES)
+  requireValid(module, validate(params))
+  return params
+}
+
+function requireValid(module: string, problem: SdkError | undefined): void {
+  if (problem !== undefined) throw new Error(`app_state.${module}.params: ${problem.message}`)
 }
 
 /** Header of block 0, whose state is what the genesis writes. It commits to the genesis hash. */

@@ -12,7 +12,7 @@ const MAX_BLOCK_BYTES = 104_857_600n
 /** A block must be able to hold the largest transaction that EIP-7825 allows. */
 const MIN_BLOCK_GAS = 2n ** 24n
 /** Far below what 64-bit gas counters hold. */
-const MAX_BLOCK_GAS = 10n ** 12n
+const MAX_BLOCK_GAS = 2n ** 30n
 /** The precompile gas of a block must be enough for a check of four bn254 pairings (EIP-1108), which verifiers of proofs make. */
 const MIN_PRECOMPILE_GAS = 45_000n + 4n * 34_000n
 

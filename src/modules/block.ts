@@ -8,6 +8,7 @@ import { MESSAGES } from './messages.ts'
 import { beginMint } from './mint/minter.ts'
 import { beginSlashing } from './slashing/jail.ts'
 import { endStaking } from './staking/endStaking.ts'
+import { SLASH_BUDGET_GAS, settleSlashes } from './staking/settle.ts'
 import type { PowerUpdate } from './staking/validatorUpdates.ts'
 import { beginUpgrade, type UpgradeRules } from './upgrade/beginUpgrade.ts'
 
@@ -25,20 +26,26 @@ interface BlockInfo {
  * 3. distribution: divides them by the powers of the last commit, before a slash can remove or jail a validator that earned them.
  * 4. slashing: counts the missed blocks of the last commit and punishes downtime.
  * 5. evidence: punishes double signing. A validator that step 4 jailed is not jailed a second time, but slashed and tombstoned.
- * 6. authz: removes expired grants; no other step reads them.
+ * 6. staking: slashes of earlier blocks go on where this block's have left work.
+ * 7. authz: removes expired grants; no other step reads them.
+ * @param slashBudget work that slashes of stake that left may do, in gas
  * @throws UpgradeNeeded when this version cannot go on, see `beginUpgrade`
  */
 export function beginBlock(
   context: ModuleContext,
   { lastCommit, misbehaviour }: BlockInfo,
   upgrades?: UpgradeRules,
+  slashBudget: number = SLASH_BUDGET_GAS,
 ): void {
   beginUpgrade(context, upgrades) // 1
   beginMint(context) // 2
   beginDistribution(context, lastCommit) // 3
-  beginSlashing(context, lastCommit) // 4
-  for (const found of misbehaviour) handleEvidence(context, found) // 5
-  beginAuthz(context) // 6
+  const { work } = context.world.native
+  const settleUntil = work.done + slashBudget
+  beginSlashing(context, lastCommit, settleUntil) // 4
+  for (const found of misbehaviour) handleEvidence(context, found, settleUntil) // 5
+  settleSlashes(context, settleUntil) // 6
+  beginAuthz(context) // 7
 }
 
 /**

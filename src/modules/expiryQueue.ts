@@ -4,18 +4,22 @@ import type { NativeStore } from '../state/world.ts'
 const TIME_BYTES = 8
 /** The most entries that one block removes, as in the SDK: the others wait for the next blocks. */
 const REMOVED_PER_BLOCK = 200
+/** Work that removals may do in a block, in gas: about 30 ms. */
+const REMOVAL_BUDGET_GAS = 2_000_000
 
 /**
  * Removes up to `limit` entries that expired before this block: from a queue with keys `queue | time (8 bytes, ms) | id`, and from
- * the entries with keys `entries | id`. When none is due it costs one look-up.
+ * the entries with keys `entries | id`. An entry's value counts as read, since the journal and the history hold it; what exceeds the
+ * budget of a block waits for the next one. When none is due it costs one look-up.
  */
 export function removeExpired(
-  native: Pick<NativeStore, 'range' | 'delete'>,
+  native: Pick<NativeStore, 'range' | 'get' | 'delete' | 'work'>,
   prefixes: { readonly queue: Uint8Array; readonly entries: Uint8Array },
   timeMs: number,
   limit: number = REMOVED_PER_BLOCK,
 ): void {
   const { queue, entries } = prefixes
+  const until = native.work.done + REMOVAL_BUDGET_GAS
   const due: Uint8Array[] = []
   for (const [key] of native.range(queue)) {
     const expiresMs = new DataView(key.buffer, key.byteOffset + queue.length).getBigUint64(0)
@@ -23,7 +27,10 @@ export function removeExpired(
     due.push(key)
   }
   for (const key of due) {
+    if (native.work.done >= until) return
+    const entry = concatBytes(entries, key.subarray(queue.length + TIME_BYTES))
+    native.get(entry)
     native.delete(key)
-    native.delete(concatBytes(entries, key.subarray(queue.length + TIME_BYTES)))
+    native.delete(entry)
   }
 }

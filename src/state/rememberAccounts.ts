@@ -1,7 +1,7 @@
-import { bytesKey, equalBytes } from '../primitives/bytes.ts'
+import { bytesKey } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
 import type { Account, StateReader } from './reader.ts'
-import { VESTING_FILTER_KEY } from './vesting.ts'
+import { isFilterKey } from './vesting.ts'
 
 /** All that is remembered is forgotten when one of these is reached. */
 const MAX_ACCOUNTS = 1_024
@@ -16,7 +16,8 @@ export function rememberAccounts(state: StateReader): StateReader {
   /** by the object of the hash, which a remembered account keeps */
   const codes = new Map<Hash, Uint8Array>()
   let codeBytes = 0
-  let filter: { readonly value: Uint8Array | undefined } | undefined
+  /** by key, at most 257 entries */
+  const filter = new Map<string, Uint8Array | undefined>()
   const forget = (): void => {
     accounts.clear()
     codes.clear()
@@ -45,10 +46,11 @@ export function rememberAccounts(state: StateReader): StateReader {
     knownSlot: state.knownSlot?.bind(state),
     storageCount: (address) => state.storageCount(address),
     getNative: (key) => {
-      if (!equalBytes(key, VESTING_FILTER_KEY)) return state.getNative(key)
+      if (!isFilterKey(key)) return state.getNative(key)
       // Each run asks whether there are vesting accounts.
-      filter ??= { value: state.getNative(key) }
-      return filter.value
+      const name = bytesKey(key)
+      if (!filter.has(name)) filter.set(name, state.getNative(key))
+      return filter.get(name)
     },
     nativeRange: (prefix, start, reverse) => state.nativeRange(prefix, start, reverse),
   }

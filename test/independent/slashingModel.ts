@@ -26,22 +26,31 @@ function slash(state: ModelState, modules: ModuleNames, validator: ModelValidato
   const isSlashed = (entry: ModelUnbonding | ModelRedelegation) =>
     height < state.height && entry.height >= height && entry.timeMs > state.timeMs
 
+  let left = 0n
   for (const entry of state.unbondings) {
     if (entry.operator !== validator.operator || !isSlashed(entry)) continue
-    const owes = (fraction * entry.initial) / UNIT
-    const burnt = minimum(owes, entry.balance)
+    left += entry.initial
+    const burnt = minimum((fraction * entry.initial) / UNIT, entry.balance)
     entry.balance -= burnt
     issue(state, modules.notBonded, -burnt)
-    owed -= owes
   }
-  const redelegations = state.redelegations
-    .filter((entry) => entry.source === validator.operator && isSlashed(entry))
-    .sort((a, b) => order(a.delegator, b.delegator) || order(a.destination, b.destination))
+  const redelegations = state.redelegations.filter((entry) => entry.source === validator.operator && isSlashed(entry))
+  const pairOf = ({ delegator, destination }: ModelRedelegation) => `${delegator} ${destination}`
+  // Pairs in order of their first height, then of their addresses.
+  const firsts = new Map<string, number>()
   for (const entry of redelegations) {
-    const owes = (fraction * entry.initial) / UNIT
-    owed -= owes
-    collect(state, modules, entry, { owes, fraction, isSlashed })
+    const pair = pairOf(entry)
+    firsts.set(pair, Math.min(entry.height, firsts.get(pair) ?? entry.height))
   }
+  redelegations.sort((a, b) => {
+    const [first, second] = [pairOf(a), pairOf(b)]
+    return firsts.get(first)! - firsts.get(second)! || order(first, second)
+  })
+  for (const entry of redelegations) {
+    left += entry.initial
+    collect(state, modules, entry, { owes: (fraction * entry.initial) / UNIT, fraction, isSlashed })
+  }
+  owed -= (fraction * left) / UNIT
   const burnt = minimum(owed, validator.tokens)
   if (burnt <= 0n) return
   const period = endPeriod(state, validator)
@@ -90,16 +99,14 @@ export function countMissed(
   const votes = [...lastCommit].sort(([a, p], [b, q]) => Number(q - p) || order(a, b))
   for (const [key, power] of votes) {
     const validator = validatorOfKey(state, key)
-    if (validator === undefined || validator.jailed) continue
+    if (validator === undefined || validator.jailed || validator.status === 'unbonded') continue
     const signing = state.signing.get(key)!
     const place = (state.height - signing.startHeight) % window
     if (absent.has(key)) signing.missed.add(place)
     else signing.missed.delete(place)
     const allowed = BigInt(window) - half(minSigned * BigInt(window), UNIT)
     if (state.height <= signing.startHeight + window || BigInt(signing.missed.size) <= allowed) continue
-    if (validator.status !== 'unbonded') {
-      slash(state, modules, validator, { fraction: downtime, power, height: state.height - 2 })
-    }
+    slash(state, modules, validator, { fraction: downtime, power, height: state.height - 2 })
     validator.jailed = true
     signing.jailedUntilNs = BigInt(state.timeMs) * 1_000_000n + jailNs
     signing.missed.clear()

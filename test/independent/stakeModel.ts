@@ -97,6 +97,7 @@ export function endStakeBlock(state: ModelState, modules: ModuleNames): void {
   for (const validator of [...state.validators.values()]) {
     if (validator.status === 'unbonding' && validator.unbondingTimeMs <= timeMs) {
       validator.status = 'unbonded'
+      state.signing.get(validator.key)?.missed.clear()
       removeIfEmpty(state, modules, validator)
     }
   }

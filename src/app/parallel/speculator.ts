@@ -10,7 +10,7 @@ import { bytesKey, EMPTY_BYTES, equalBytes } from '../../primitives/bytes.ts'
 import { EMPTY_CODE_HASH, type Hash } from '../../primitives/hash.ts'
 import { Journal, type JournalVisitor } from '../../state/journal.ts'
 import { type Account, equalAccounts, type StateReader } from '../../state/reader.ts'
-import { isScheduleKey, VESTING_FILTER_KEY } from '../../state/vesting.ts'
+import { isFilterKey, isScheduleKey } from '../../state/vesting.ts'
 import { writeSpeculation } from './speculation.ts'
 import { FLAGS, type VersionTable } from './versionTable.ts'
 
@@ -170,7 +170,7 @@ class VersionedReader implements StateReader, JournalVisitor {
 
   /** Of the native state, only whether there are vesting accounts, and that an account is none: `adoptSpeculation` sees if there are others. */
   getNative(key: Uint8Array): Uint8Array | undefined {
-    if (equalBytes(key, VESTING_FILTER_KEY)) return this.#parent.getNative(key)
+    if (isFilterKey(key)) return this.#parent.getNative(key)
     if (isScheduleKey(key) && this.#parent.getNative(key) === undefined) return undefined
     throw new Error('the native state is not in the table')
   }

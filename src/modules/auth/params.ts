@@ -28,7 +28,19 @@ export const MAX_KEYS = 100
 /** Under the SDK's ParamsKey 0x00 (x/auth/types/keys.go). */
 export const AUTH_PARAMS: ParamsStore<AuthParams> = defineParams('auth', Uint8Array.of(0x00), AuthParams)
 
-/** What the SDK's Params.Validate finds wrong. */
+/**
+ * Ranges beyond the SDK's. Checks of signatures must not be cheaper than their work, and a transaction of governance must stay possible:
+ * one of 1,000 bytes with one signature costs at most 1,100,000 gas.
+ */
+const RANGES: Readonly<Record<keyof AuthParams, readonly [minimum: bigint, maximum: bigint]>> = {
+  maxMemoCharacters: [1n, 10_000n],
+  txSigLimit: [1n, BigInt(MAX_KEYS)],
+  txSizeCostPerByte: [1n, 1_000n],
+  sigVerifyCostEd25519: [DEFAULT_AUTH_PARAMS.sigVerifyCostEd25519, 100_000n],
+  sigVerifyCostSecp256k1: [DEFAULT_AUTH_PARAMS.sigVerifyCostSecp256k1, 100_000n],
+}
+
+/** What the SDK's Params.Validate finds wrong, and this chain's own bounds. */
 export function validateAuthParams(params: AuthParams): SdkError | undefined {
   const names = {
     txSigLimit: 'tx signature limit',
@@ -41,8 +53,11 @@ export function validateAuthParams(params: AuthParams): SdkError | undefined {
     const value = params[field as keyof typeof names]
     if (value === 0n) return sdkError('invalidRequest', `invalid ${name}: ${value}`)
   }
-  if (params.txSigLimit > BigInt(MAX_KEYS)) {
-    return sdkError('invalidRequest', `invalid tx signature limit: ${params.txSigLimit}, at most ${MAX_KEYS}`)
+  for (const [field, name] of Object.entries(names)) {
+    const value = params[field as keyof typeof names]
+    const [minimum, maximum] = RANGES[field as keyof typeof names]
+    if (value > maximum) return sdkError('invalidRequest', `invalid ${name}: ${value}, at most ${maximum}`)
+    if (value < minimum) return sdkError('invalidRequest', `invalid ${name}: ${value}, at least ${minimum}`)
   }
   return undefined
 }

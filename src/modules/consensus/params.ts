@@ -43,7 +43,7 @@ export const CONSENSUS_PARAMS: ParamsStore<ConsensusParams> = defineParams(
 
 /** The genesis has the same bounds. A block can hold the largest transaction of EIP-7825; gas fits 64-bit counters easily. */
 const MIN_BLOCK_GAS = 2n ** 24n
-const MAX_BLOCK_GAS = 10n ** 12n
+const MAX_BLOCK_GAS = 2n ** 30n
 
 /** Gas limit for the EVM transactions of the block after the one whose state this is; native ones have a lane of their own. */
 export function maxBlockGas(native: Pick<NativeStore, 'get'>): bigint {

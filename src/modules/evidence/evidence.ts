@@ -18,11 +18,14 @@ const MISBEHAVIOUR_PREFIX = moduleStoreKey('evidence', Uint8Array.of(0x01))
 /**
  * Records proven misbehaviour and punishes it (x/evidence/keeper/infraction.go). How old evidence may be is consensus' rule: a
  * block with older evidence is invalid.
+ * @param settleUntil see `slash`
  */
-export function handleEvidence(context: ModuleContext, misbehaviour: Misbehaviour): void {
-  recordEvidence(context.world.native, misbehaviour)
+export function handleEvidence(context: ModuleContext, misbehaviour: Misbehaviour, settleUntil?: number): void {
   const { address: consensusAddress, power, height } = misbehaviour
-  punishDoubleSign(context, { consensusAddress, power, height })
+  // Such a block is invalid, so no block has it; it would not be punished twice.
+  if (isCommitted(context.world.native, consensusAddress, height)) return
+  recordEvidence(context.world.native, misbehaviour)
+  punishDoubleSign(context, { consensusAddress, power, height }, settleUntil)
 }
 
 /**

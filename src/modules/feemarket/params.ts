@@ -28,8 +28,12 @@ export const FEEMARKET_PARAMS: ParamsStore<FeeMarketParams> = defineParams(
   FeeMarketParams,
 )
 
-/** The highest price: the genesis supply for one unit of gas. */
-const MAX_GAS_PRICE = 10n ** 27n * ONE
+/** The highest prices, acoin per gas. With such a minimum a transfer costs 0.21 coins, so that governance can still lower it. */
+const MAX_MIN_GAS_PRICE = 10n ** 13n * ONE
+const MAX_BASE_FEE = 10n ** 18n * ONE
+/** The base fee must fall again after it rose: by half within some 7,000 blocks, and it rises by at most 31 times in a block. */
+const MAX_CHANGE_DENOMINATOR = 10_000
+const MAX_ELASTICITY = 32
 
 /**
  * The fee market of the block after the one whose state this is.
@@ -55,10 +59,18 @@ export function validateFeeMarketParams(params: FeeMarketParams, current?: FeeMa
   const { baseFee, minGasPrice } = params
   const problem = (() => {
     if (params.baseFeeChangeDenominator === 0) return 'base fee change denominator cannot be 0'
+    if (params.baseFeeChangeDenominator > MAX_CHANGE_DENOMINATOR) {
+      return `base fee change denominator cannot be more than ${MAX_CHANGE_DENOMINATOR}: ${params.baseFeeChangeDenominator}`
+    }
     if (params.elasticityMultiplier === 0) return 'elasticity multiplier cannot be 0'
+    if (params.elasticityMultiplier > MAX_ELASTICITY) {
+      return `elasticity multiplier cannot be more than ${MAX_ELASTICITY}: ${params.elasticityMultiplier}`
+    }
     if (baseFee < 0n) return `initial base fee cannot be negative: ${baseFee}`
     if (minGasPrice < 0n) return `value cannot be negative: ${minGasPrice}`
-    if (minGasPrice > MAX_GAS_PRICE) return 'min_gas_price is out of range'
+    if (minGasPrice > MAX_MIN_GAS_PRICE)
+      return `min_gas_price cannot be more than ${MAX_MIN_GAS_PRICE / ONE} acoin per gas`
+    if (baseFee > MAX_BASE_FEE) return `base_fee cannot be more than ${MAX_BASE_FEE / ONE} acoin per gas`
     if (minGasPrice % ONE !== 0n) return 'min_gas_price must be whole acoin per gas'
     if (params.noBaseFee) return 'no_base_fee must be false: this chain always has a base fee'
     if (params.enableHeight !== 0n) return 'enable_height must be 0: the base fee is there from the first block on'

@@ -22,6 +22,12 @@ export function initMint(
 }
 
 /**
+ * Minting ends at this supply, some 3.4 x 10^20 coins. Legal parameters can double the supply in every block, if blocks come faster than
+ * they were planned: without an end it would exceed the 256 bits of a balance, and no block could be made any more.
+ */
+export const MAX_MINTED_SUPPLY_ACOIN: bigint = 2n ** 128n
+
+/**
  * Mints a block's part of the year's coins and gives them to the fee collector (x/mint/abci.go). Without inflation nothing is
  * written.
  */
@@ -34,7 +40,9 @@ export function beginMint(context: ModuleContext): void {
   const inflation = nextInflation(before, params, bonded)
   if (inflation !== before) putInflation(world.native, inflation)
   const provisions = annualProvisions(context)
-  const amount = truncate(provisions / params.blocksPerYear)
+  const room = MAX_MINTED_SUPPLY_ACOIN - getSupply(world)
+  const due = truncate(provisions / params.blocksPerYear)
+  const amount = due < room ? due : room > 0n ? room : 0n
   if (amount === 0n) return
   mintCoins(context, MINT, amount)
   const failure = sendCoins(context, MINT, FEE_COLLECTOR, amount)

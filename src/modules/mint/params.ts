@@ -18,7 +18,11 @@ export type MintParams = ValueOf<typeof MintParams>
 /** Under the SDK's ParamsKey (x/mint/types/keys.go). */
 export const MINT_PARAMS = defineParams('mint', Uint8Array.of(0x01), MintParams)
 
-/** Validate of x/mint/types/params.go. */
+/** From a block in 9 hours, to one each 3 ms. */
+const MIN_BLOCKS_PER_YEAR = 1_000n
+const MAX_BLOCKS_PER_YEAR = 10n ** 10n
+
+/** Validate of x/mint/types/params.go, and this chain's own bounds. */
 export function validateMintParams(params: MintParams): SdkError | undefined {
   const { mintDenom, inflationMax, inflationMin, goalBonded, blocksPerYear } = params
   if (mintDenom !== BASE_DENOM) return wrong(`only ${BASE_DENOM} can be minted`)
@@ -27,7 +31,10 @@ export function validateMintParams(params: MintParams): SdkError | undefined {
   }
   if (goalBonded <= 0n || goalBonded > ONE) return wrong('goalBonded must be above 0 and at most 1')
   if (inflationMax < inflationMin) return wrong('inflationMax must not be below inflationMin')
-  if (blocksPerYear === 0n || blocksPerYear >= 2n ** 63n) return wrong('blocksPerYear must be positive')
+  if (blocksPerYear === 0n) return wrong('blocksPerYear must be positive')
+  if (blocksPerYear < MIN_BLOCKS_PER_YEAR || blocksPerYear > MAX_BLOCKS_PER_YEAR) {
+    return wrong(`blocksPerYear must be from ${MIN_BLOCKS_PER_YEAR} to ${MAX_BLOCKS_PER_YEAR}`)
+  }
   return undefined
 }
 

@@ -49,19 +49,25 @@ const DOUBLE_SIGN_JAIL_END = 253_402_300_799n * 1_000_000_000n
 /**
  * Counts the validators that missed the previous block, and slashes and jails those that missed too many blocks of their window
  * (x/slashing/keeper/infractions.go). A vote for nil is a signature. A validator that signs and has missed nothing costs no look-up.
+ * @param settleUntil see `slash`
  */
-export function beginSlashing(context: ModuleContext, { votes }: LastCommitInfo): void {
+export function beginSlashing(context: ModuleContext, { votes }: LastCommitInfo, settleUntil?: number): void {
   const missing = missingValidators(context.world.native)
   for (const vote of votes) {
-    if (vote.vote === 'absent' || missing.has(bytesKey(vote.address))) countVote(context, vote)
+    if (vote.vote === 'absent' || missing.has(bytesKey(vote.address))) countVote(context, vote, settleUntil)
   }
 }
 
-function countVote(context: ModuleContext, { address, power, vote }: CommitVote): void {
+function countVote(
+  context: ModuleContext,
+  { address, power, vote }: CommitVote,
+  settleUntil: number | undefined,
+): void {
   const { world, block } = context
   const { native } = world
   const validator = getValidatorByConsensus(native, address)
-  if (validator === undefined || validator.jailed) return
+  // Its last votes count while it unbonds; what it missed is forgotten when it is unbonded.
+  if (validator === undefined || validator.jailed || validator.status === 'unbonded') return
   const record = getSigningRecord(native, address)
   if (record === undefined) throw new Error('a bonded validator has no signing info')
   const params = SLASHING_PARAMS.get(native)
@@ -78,7 +84,8 @@ function countVote(context: ModuleContext, { address, power, vote }: CommitVote)
   if (!isWindowOver || BigInt(count) <= maxMissed(params)) return
 
   const height = block.height - COMMIT_POWER_DELAY
-  const burnt = slash(context, { consensusAddress: address, power, height, fraction: params.slashFractionDowntime })
+  const fault = { consensusAddress: address, power, height, fraction: params.slashFractionDowntime }
+  const burnt = slash(context, fault, settleUntil)
   world.emitEvent(
     slashEvent({
       address: bech32,
@@ -100,11 +107,13 @@ function countVote(context: ModuleContext, { address, power, vote }: CommitVote)
  * (x/evidence/keeper/infraction.go). A tombstoned validator is not punished again, nor is one that is unbonded. One that has another key
  * now is punished for its former key too, and both keys are tombstoned: in the SDK the present one alone, so that somebody could take
  * the other later.
+ * @param settleUntil see `slash`
  * @param infraction `consensusAddress`: of the key that signed; `power`: what the validator had at that height
  */
 export function punishDoubleSign(
   context: ModuleContext,
   { consensusAddress: signer, power, height }: Omit<Infraction, 'fraction'>,
+  settleUntil?: number,
 ): void {
   const { world } = context
   const { native } = world
@@ -112,7 +121,8 @@ export function punishDoubleSign(
   if (found === undefined) return
   const { validator, consensusAddress, record } = found
   const { slashFractionDoubleSign: fraction } = SLASHING_PARAMS.get(native)
-  const burnt = slash(context, { consensusAddress, power, height: height - VOTE_POWER_DELAY, fraction })
+  const fault = { consensusAddress, power, height: height - VOTE_POWER_DELAY, fraction }
+  const burnt = slash(context, fault, settleUntil)
   const address = toBech32(consensusAddress, BECH32_CONSENSUS)
   world.emitEvent(slashEvent({ address, power: `${power}`, reason: 'double_sign', burned_coins: `${burnt}` }))
   if (!validator.jailed) {

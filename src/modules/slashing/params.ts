@@ -22,12 +22,15 @@ export function maxMissed({ signedBlocksWindow, minSignedPerWindow }: SlashingPa
   return signedBlocksWindow - round(minSignedPerWindow * signedBlocksWindow)
 }
 
+/** Missed blocks are a bit each, which a jailing deletes: in at most 489 records. */
+const MAX_WINDOW = 500_000n
 /** Go's time.Duration is an int64; the end of a longer jail could not be stored as a time. */
 const MAX_DURATION = 2n ** 63n - 1n
 
 /** Validate of x/slashing/types/params.go. */
 export function validateSlashingParams(params: SlashingParams): SdkError | undefined {
   if (params.signedBlocksWindow <= 0n) return wrong('signed blocks window must be positive')
+  if (params.signedBlocksWindow > MAX_WINDOW) return wrong(`signed blocks window cannot be more than ${MAX_WINDOW}`)
   if (params.downtimeJailDuration <= 0n) return wrong('downtime jail duration must be positive')
   if (params.downtimeJailDuration > MAX_DURATION) return wrong('downtime jail duration is out of range')
   for (const name of ['minSignedPerWindow', 'slashFractionDoubleSign', 'slashFractionDowntime'] as const) {

@@ -70,6 +70,12 @@ export function afterValidatorBonded(
   putSigningRecord(native, consensusAddress, { ...known, startHeight: BigInt(block.height) })
 }
 
+/** Hook of staking: a validator is unbonded. What it missed is forgotten, so that only validators that may be bonded have such records. */
+export function afterValidatorUnbonded({ world: { native } }: ModuleContext, consensusAddress: Uint8Array): void {
+  if (native.get(addressesKey(MISSED_COUNT_PREFIX, consensusAddress)) !== undefined)
+    clearMissed(native, consensusAddress)
+}
+
 /**
  * Hook of staking: a validator has another consensus key, and goes on with its signing info and what it missed
  * (x/slashing/keeper/hooks.go, AfterValidatorConsKeyUpdated). One that was never bonded has none. A tombstone stays with the old key too.

@@ -11,6 +11,7 @@ import { STAKING_PARAMS, unbondingTimeMs } from './params.ts'
 import { moveBetweenPools, poolOf } from './pools.ts'
 import { addRedelegationEntry, getRedelegation, hasReceivingRedelegation } from './redelegations.ts'
 import { operatorText, timeText } from './sdkForms.ts'
+import { settleStake } from './settle.ts'
 import { hasInvalidPrice } from './shares.ts'
 import { addUnbondingEntry, getUnbonding, putUnbonding } from './unbonding.ts'
 import { getValidator, type Validator } from './validators.ts'
@@ -29,6 +30,7 @@ export interface StakeAmount {
 export function delegate(context: ModuleContext, stake: StakeAmount): Outcome<{ readonly newShares: Decimal }> {
   const { delegator, operator, amount } = stake
   if (amount <= 0n) return sdkError('invalidRequest', 'invalid delegation amount')
+  settleStake(context, delegator, operator)
   const newShares = addDelegation(context, { ...stake, from: 'delegator' })
   if (isSdkError(newShares)) return newShares
   context.world.emitEvent(
@@ -55,6 +57,7 @@ export function undelegate(context: ModuleContext, { delegator, operator, amount
   const { world, block } = context
   const { native } = world
   if (amount <= 0n) return sdkError('invalidRequest', 'invalid shares amount')
+  settleStake(context, delegator, operator)
   const shares = sharesToGiveBack(native, delegator, operator, amount)
   if (isSdkError(shares)) return shares
   const entries = getUnbonding(native, delegator, operator)?.entries.length ?? 0
@@ -90,6 +93,7 @@ export function cancelUnbonding(
   const { native } = world
   if (amount <= 0n) return sdkError('invalidRequest', 'invalid amount')
   if (creationHeight <= 0) return sdkError('invalidRequest', 'invalid height')
+  settleStake(context, delegator, operator)
   const validator = getValidator(native, operator)
   if (validator === undefined) return stakingError('noValidatorFound')
   if (hasInvalidPrice(validator)) return stakingError('delegatorShareExRateInvalid')
@@ -99,7 +103,7 @@ export function cancelUnbonding(
     const where = `delegator ${toBech32(delegator)} not found for validator ${operatorText(operator)}`
     return sdkError('notFound', `unbonding delegation with ${where}`)
   }
-  const { entries } = unbonding
+  const { entries, settledTo } = unbonding
   const found = entries.find((entry) => entry.creationHeight === creationHeight)
   if (found === undefined) {
     return sdkError('notFound', `unbonding delegation entry is not found at block height ${creationHeight}`)
@@ -116,7 +120,7 @@ export function cancelUnbonding(
   if (isSdkError(added)) return added
   const left = { ...found, balance: found.balance - amount, initialBalance: found.initialBalance - amount }
   const rest = entries.flatMap((entry) => (entry !== found ? [entry] : left.balance === 0n ? [] : [left]))
-  putUnbonding(native, { delegator, operator, entries: rest })
+  putUnbonding(native, { delegator, operator, entries: rest, settledTo })
   world.emitEvent(
     event('cancel_unbonding_delegation', {
       amount: coinText(amount),
@@ -149,6 +153,8 @@ export function beginRedelegate(
 ): Outcome<{ readonly completionTimeMs: number }> {
   const { native } = context.world
   if (amount <= 0n) return sdkError('invalidRequest', 'invalid shares amount')
+  settleStake(context, delegator, source)
+  settleStake(context, delegator, destination)
   const shares = sharesToGiveBack(native, delegator, source, amount)
   if (isSdkError(shares)) return shares
   if (equalBytes(source, destination)) return stakingError('selfRedelegation')

@@ -2,36 +2,65 @@ import { type Address, toBech32 } from '../../primitives/address.ts'
 import { coinsOf, coinsText } from '../coin.ts'
 import { event, type ModuleContext } from '../context.ts'
 import { NOT_BONDED_POOL } from '../moduleAccounts.ts'
+import { afterValidatorUnbonded } from '../slashing/signingInfo.ts'
 import { removeValidator } from './changeDelegation.ts'
 import { endRotation, releaseFormerKey } from './keyRotation.ts'
 import { payStakedCoins } from './pools.ts'
-import { type Due, takeDue } from './queue.ts'
+import { type Due, dequeue, dueEntries } from './queue.ts'
 import { getRedelegation, putRedelegation } from './redelegations.ts'
 import { operatorText } from './sdkForms.ts'
+import { settleStake } from './settle.ts'
 import { getUnbonding, putUnbonding } from './unbonding.ts'
-import { getValidator, putValidator } from './validators.ts'
+import { consensusAddressOf, getValidator, putValidator } from './validators.ts'
 import { type PowerUpdate, takeValidatorUpdates } from './validatorUpdates.ts'
+
+/** Work that what is due may do in a block, in gas: about 30 ms. */
+export const DUE_BUDGET_GAS = 2_000_000
+/** Entries of the queue that are read at once: entries cannot be written during a walk. */
+const BATCH = 100
+
+/** How each kind ends, in the SDK's order. */
+const COMPLETIONS: readonly (readonly [
+  Due['kind'],
+  (context: ModuleContext, addresses: readonly Address[]) => void,
+])[] = [
+  ['validator', completeValidator],
+  ['unbonding', completeUnbonding],
+  ['redelegation', completeRedelegation],
+  ['rotation', ({ world }, [operator]) => endRotation(world.native, operator!)],
+  ['formerKey', (context, [consensusAddress]) => releaseFormerKey(context, consensusAddress!)],
+]
 
 /**
  * The end of a block (x/staking/keeper/val_state_change.go, BlockValidatorUpdates). When nothing changed and nothing is due, it costs
  * two look-ups. The order is the SDK's:
  * 1. The validator set changes: a validator that can be bonded again leaves the queue before step 2 would make it unbonded.
- * 2. Validators whose time has come are unbonded; those without delegations are removed.
- * 3. Unbonding coins whose time has come are paid.
- * 4. Redelegations whose time has come are deleted.
- * 5. Operators may rotate their keys again, and former keys are free, where the time for that has come.
+ * 2. What is due ends: validators whose time has come are unbonded, and those without delegations are removed; unbonding coins are paid;
+ *    redelegations are deleted; operators may rotate their keys again, and former keys are free. The SDK has no bound for it; here entries
+ *    beyond the block's budget wait in the queue, in order of time, for the next blocks.
  */
-export function endStaking(context: ModuleContext): readonly PowerUpdate[] {
-  const { world, block } = context
+export function endStaking(context: ModuleContext, dueBudget: number = DUE_BUDGET_GAS): readonly PowerUpdate[] {
   const updates = takeValidatorUpdates(context) // 1
-  const due = takeDue(world.native, block.timeMs)
-  const of = (kind: Due['kind']) => due.filter((one) => one.kind === kind)
-  for (const { addresses } of of('validator')) completeValidator(context, addresses) // 2
-  for (const { addresses } of of('unbonding')) completeUnbonding(context, addresses) // 3
-  for (const { addresses } of of('redelegation')) completeRedelegation(context, addresses) // 4
-  for (const { addresses } of of('rotation')) endRotation(world.native, addresses[0]!) // 5
-  for (const { addresses } of of('formerKey')) releaseFormerKey(context, addresses[0]!)
+  endDue(context, dueBudget) // 2
   return updates
+}
+
+function endDue(context: ModuleContext, budget: number): void {
+  const { world, block } = context
+  const { native } = world
+  const until = native.work.done + budget
+  for (;;) {
+    const batch = dueEntries(native, block.timeMs, BATCH)
+    for (const [kind, complete] of COMPLETIONS) {
+      for (const due of batch) {
+        if (due.kind !== kind) continue
+        if (native.work.done >= until) return
+        dequeue(native, due)
+        complete(context, due.addresses)
+      }
+    }
+    if (batch.length < BATCH) return
+  }
 }
 
 function completeValidator(context: ModuleContext, [operator]: readonly Address[]): void {
@@ -40,12 +69,14 @@ function completeValidator(context: ModuleContext, [operator]: readonly Address[
   if (validator?.status !== 'unbonding') throw new Error('a validator that is not unbonding is due to be unbonded')
   const unbonded = { ...validator, status: 'unbonded', unbondingIds: [] } as const
   putValidator(native, unbonded)
+  afterValidatorUnbonded(context, consensusAddressOf(unbonded))
   if (unbonded.delegatorShares === 0n) removeValidator(context, unbonded)
 }
 
 /** Pays what is due (CompleteUnbonding); does nothing when it was cancelled. */
 function completeUnbonding(context: ModuleContext, [delegator, operator]: readonly Address[]): void {
   const { world, block } = context
+  settleStake(context, delegator!, operator!)
   const unbonding = getUnbonding(world.native, delegator!, operator!)
   if (unbonding === undefined) return
   const matured = unbonding.entries.filter(({ completionTimeMs }) => completionTimeMs <= block.timeMs)
@@ -69,6 +100,7 @@ function completeUnbonding(context: ModuleContext, [delegator, operator]: readon
 function completeRedelegation(context: ModuleContext, addresses: readonly Address[]): void {
   const { world, block } = context
   const [delegator, source, destination] = addresses
+  settleStake(context, delegator!, destination!)
   const redelegation = getRedelegation(world.native, delegator!, source!, destination!)
   const matured = redelegation?.entries.filter(({ completionTimeMs }) => completionTimeMs <= block.timeMs) ?? []
   if (redelegation === undefined || matured.length === 0) return

@@ -4,12 +4,14 @@ import { formatDecimal } from '../../primitives/decimal.ts'
 import type { ReadContext } from '../context.ts'
 import { BONDED_POOL, NOT_BONDED_POOL } from '../moduleAccounts.ts'
 import { allDelegations, delegationsTo } from './delegations.ts'
+import { branchOf, departedSums } from './departures.ts'
 import { heightKey, indexedHeights } from './heightIndex.ts'
 import { lockedKeys, pendingRotations } from './keyRotation.ts'
 import { POWER_INDEX, REDELEGATIONS_BY_HEIGHT, UNBONDING_BY_HEIGHT } from './keys.ts'
 import { type Due, queued } from './queue.ts'
 import { allRedelegations, hasReceivingRedelegation, redelegationsFrom } from './redelegations.ts'
 import { operatorText } from './sdkForms.ts'
+import { pendingSlashes } from './settle.ts'
 import { allUnbondings, unbondingsFrom } from './unbonding.ts'
 import {
   consensusAddressOf,
@@ -37,6 +39,8 @@ export function stakingInvariants(context: ReadContext): readonly string[] {
     ...unbondingRecords(context),
     ...redelegationRecords(context),
     ...heights(context),
+    ...departures(context),
+    ...slashes(context),
     ...queues(context, all),
     ...rotations(context),
   ]
@@ -174,6 +178,46 @@ function* heights({ world: { native } }: ReadContext): Iterable<string> {
     }
   }
   if (expected.size > 0) yield `${expected.size} heights at which something left a validator are not indexed`
+}
+
+/** The sums of stake that left, which slashes take the validators' part from, are those of all entries. */
+function* departures({ world: { native } }: ReadContext): Iterable<string> {
+  const expected = new Map<string, { readonly operator: Address; readonly byHeight: Map<number, bigint> }>()
+  const add = (operator: Address, entries: readonly { creationHeight: number; initialBalance: bigint }[]) => {
+    const key = bytesKey(operator)
+    const of = expected.get(key) ?? { operator, byHeight: new Map<number, bigint>() }
+    expected.set(key, of)
+    for (const { creationHeight, initialBalance } of entries) {
+      if (initialBalance === 0n) continue
+      of.byHeight.set(creationHeight, (of.byHeight.get(creationHeight) ?? 0n) + initialBalance)
+    }
+  }
+  for (const { operator } of validators(native)) add(operator, [])
+  for (const { operator, entries } of allUnbondings(native)) add(operator, entries)
+  for (const { source, entries } of allRedelegations(native)) add(source, entries)
+  for (const { operator, byHeight } of expected.values()) {
+    const byBranch = new Map<number, bigint>()
+    for (const [height, sum] of byHeight) {
+      byBranch.set(branchOf(height), (byBranch.get(branchOf(height)) ?? 0n) + sum)
+    }
+    const found = departedSums(native, operator)
+    if (!equalSums(found.byHeight, byHeight) || !equalSums(found.byBranch, byBranch)) {
+      yield `${operatorText(operator)} has other sums of stake that left than its entries`
+    }
+  }
+}
+
+function equalSums(a: ReadonlyMap<number, bigint>, b: ReadonlyMap<number, bigint>): boolean {
+  return a.size === b.size && [...a].every(([key, sum]) => b.get(key) === sum)
+}
+
+/** Pending slashes are in order, and no record is further than the last ID. */
+function* slashes({ world: { native } }: ReadContext): Iterable<string> {
+  let last = 0n
+  for (const { id, operator } of pendingSlashes(native)) {
+    if (id <= last) yield `the slash ${id} of ${operatorText(operator)} is not in order`
+    last = id
+  }
 }
 
 /** A validator is in the queue exactly while it is unbonding. */

@@ -37,6 +37,8 @@ import {
 const CONSENSUS_UPDATE_DELAY = 2
 
 const NANOS_PER_MS = 1_000_000n
+/** Times in the queue have 48 bits. */
+const MAX_WAIT_MS = 365 * 86_400_000
 
 /** Why a key is locked; the numbers are the SDK's (ConsAddrLockType). */
 const LOCKS = { rotatedFrom: 1, pendingTo: 2, pendingFrom: 3 } as const
@@ -180,13 +182,22 @@ export function endRotation(native: Pick<NativeStore, 'delete'>, operator: Addre
   native.delete(addressesKey(ROTATED_OPERATORS, operator))
 }
 
-/** The time for evidence against a former key is over: it is free when the number of blocks is, too. */
+/** How soon blocks can follow one another, for the next look at a key whose number of blocks is not over. */
+const SHORT_INTERVAL_MS = 100
+
+/**
+ * The time for evidence against a former key is over: it is free when the number of blocks is, too. If it is not, the key is looked at
+ * again when so many blocks could have passed: a few times in all, however slow blocks are.
+ */
 export function releaseFormerKey({ world: { native }, block }: ModuleContext, consensusAddress: Uint8Array): void {
-  if (BigInt(block.height) > requireLock(native, consensusAddress).expiryHeight) {
+  const { expiryHeight } = requireLock(native, consensusAddress)
+  const blocksLeft = expiryHeight - BigInt(block.height) + 1n
+  if (blocksLeft <= 0n) {
     native.delete(addressesKey(LOCKED_KEYS, consensusAddress))
-  } else {
-    enqueue(native, { kind: 'formerKey', timeMs: block.timeMs + 1, addresses: [consensusAddress] })
+    return
   }
+  const waitMs = Math.min(Number(blocksLeft) * SHORT_INTERVAL_MS, MAX_WAIT_MS)
+  enqueue(native, { kind: 'formerKey', timeMs: block.timeMs + waitMs, addresses: [consensusAddress] })
 }
 
 /**

@@ -50,6 +50,13 @@ export const UNBONDING_BY_HEIGHT = prefix(0x72)
 /** source, height, delegator, destination */
 export const REDELEGATIONS_BY_HEIGHT = prefix(0x73)
 
+/** operator, height / 64 -> sums of stake that left; see departures.ts */
+export const DEPARTED_LEAVES = prefix(0x74)
+/** operator, height / 16,384 -> their sum */
+export const DEPARTED_BRANCHES = prefix(0x75)
+/** -> slashes that some unbondings and redelegations do not have yet; see settle.ts */
+export const PENDING_SLASHES = prefix(0x76)
+
 /** The value of entries that only need a key: indexes, queues and flags. */
 export const PRESENT: Uint8Array = Uint8Array.of(1)
 

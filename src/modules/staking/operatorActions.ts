@@ -11,6 +11,7 @@ import { stakingError } from './errors.ts'
 import { isLockedKey } from './keyRotation.ts'
 import { STAKING_PARAMS } from './params.ts'
 import { operatorText } from './sdkForms.ts'
+import { settleStake } from './settle.ts'
 import type { CommissionRates, Description } from './types.ts'
 import {
   consensusAddressOf,
@@ -111,6 +112,8 @@ export function createValidator(context: ModuleContext, created: NewValidator): 
     unbondingIds: [],
   })
   afterValidatorCreated(context, operator)
+  // Of stake that the operator redelegated to its former validator, nothing is there any more.
+  settleStake(context, operator, operator)
   const added = addDelegation(context, { delegator: operator, operator, amount, from: 'delegator' })
   if (isSdkError(added)) return added
   world.emitEvent(event('create_validator', { validator: operatorText(operator), amount: coinText(amount) }))

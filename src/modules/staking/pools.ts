@@ -17,9 +17,13 @@ export function moveBetweenPools(context: ModuleContext, from: Address, to: Addr
   mustSucceed(sendCoins(context, from, to, amount))
 }
 
+/** Changing an account, with its events: work that is not in the native store, in gas. */
+const ACCOUNT_GAS = 2_500
+
 /** Destroys slashed coins. @throws Error (a bug) when the pool holds too little */
 export function burnFromPool(context: ModuleContext, pool: Address, amount: bigint): void {
   if (amount === 0n) return
+  context.world.native.work.add(ACCOUNT_GAS)
   mustSucceed(burnCoins(context, pool, amount))
 }
 
@@ -38,6 +42,7 @@ export function stakeCoins(
 
 /** Pays coins of a pool back to their account, with the events of UndelegateCoins. @throws Error (a bug) when the pool holds too little */
 export function payStakedCoins(context: ModuleContext, pool: Address, delegator: Address, amount: bigint): void {
+  context.world.native.work.add(2 * ACCOUNT_GAS)
   const moved = undelegateCoins(context, pool, delegator, amount)
   mustSucceed(moved.ok ? undefined : transferError(moved, amount))
   emitMove(context, pool, delegator, amount)

@@ -19,7 +19,7 @@ export interface Due {
   readonly addresses: readonly Address[]
 }
 
-/** Adds an entry, which {@link takeDue} returns once the consensus time is `timeMs` or more. An entry added twice counts once. */
+/** Adds an entry, which {@link dueEntries} returns once the consensus time is `timeMs` or more. An entry added twice counts once. */
 export function enqueue(native: Pick<NativeStore, 'set'>, due: Due): void {
   native.set(queueKey(due), PRESENT)
 }
@@ -29,24 +29,18 @@ export function dequeue(native: Pick<NativeStore, 'delete'>, due: Due): void {
 }
 
 /**
- * The most entries that one block completes, about 50 microseconds each; other due entries wait for the next blocks. The SDK has no such
- * bound, but all redelegations from a validator that unbonds end together, however many there are.
+ * What is due, at most `limit` entries, in order of time; it stays in the queue until {@link dequeue}. All kinds share one queue, so that
+ * a block in which nothing is due makes one look-up. Each operation has its own entry (the SDK has one list for each time), so that it
+ * costs the same however many end together.
  */
-export const DUE_PER_BLOCK = 4_000
-
-/**
- * Takes what is due, in order of time. All kinds share one queue, so that a block in which nothing is due makes one look-up.
- * Each operation has its own entry (the SDK has one list for each time), so that it costs the same however many end together.
- */
-export function takeDue(native: Pick<NativeStore, 'range' | 'delete'>, nowMs: number): readonly Due[] {
-  const found: { readonly key: Uint8Array; readonly due: Due }[] = []
+export function dueEntries(native: Pick<NativeStore, 'range'>, nowMs: number, limit: number): readonly Due[] {
+  const found: Due[] = []
   for (const [key] of native.range(QUEUE)) {
     const due = readKey(key)
-    if (due.timeMs > nowMs || found.length >= DUE_PER_BLOCK) break
-    found.push({ key, due })
+    if (due.timeMs > nowMs || found.length >= limit) break
+    found.push(due)
   }
-  for (const { key } of found) native.delete(key)
-  return found.map(({ due }) => due)
+  return found
 }
 
 /** All that is in the queue, for checks. */

@@ -3,7 +3,7 @@ import type { Decimal } from '../../primitives/decimal.ts'
 import { decimal, defineMessage, embedded, integer, repeated, uint64 } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
 import { type AddressWalk, addressEntries, addressesKey } from '../storeKey.ts'
-import { indexHeights, recordsSince } from './heightIndex.ts'
+import { indexHeights } from './heightIndex.ts'
 import {
   PRESENT,
   REDELEGATIONS,
@@ -20,6 +20,8 @@ export interface Redelegation {
   readonly destination: Address
   /** at least one, in order of creation */
   readonly entries: readonly RedelegationEntry[]
+  /** ID of the last slash that was taken of it, while slashes are pending; see settle.ts */
+  readonly settledTo: bigint
 }
 
 interface RedelegationEntry {
@@ -39,7 +41,10 @@ const StoredEntry = defineMessage('coind.staking.RedelegationEntry', {
   sharesDestination: decimal(4),
   id: uint64(5),
 })
-const StoredRedelegation = defineMessage('coind.staking.Redelegation', { entries: repeated(embedded(1, StoredEntry)) })
+const StoredRedelegation = defineMessage('coind.staking.Redelegation', {
+  entries: repeated(embedded(1, StoredEntry)),
+  settledTo: uint64(2),
+})
 
 export function getRedelegation(
   native: Pick<NativeStore, 'get'>,
@@ -48,12 +53,12 @@ export function getRedelegation(
   destination: Address,
 ): Redelegation | undefined {
   const value = native.get(addressesKey(REDELEGATIONS, delegator, source, destination))
-  return value && { delegator, source, destination, entries: decodeEntries(value) }
+  return value && { delegator, source, destination, ...decode(value) }
 }
 
 /** Writes it; without entries it is removed. */
 export function putRedelegation(native: Pick<NativeStore, 'get' | 'set' | 'delete'>, redelegation: Redelegation): void {
-  const { delegator, source, destination, entries } = redelegation
+  const { delegator, source, destination, entries, settledTo } = redelegation
   const before = getRedelegation(native, delegator, source, destination)?.entries ?? []
   const index = { prefix: REDELEGATIONS_BY_HEIGHT, operator: source }
   indexHeights(native, index, [delegator, destination], { before, after: entries })
@@ -66,19 +71,21 @@ export function putRedelegation(native: Pick<NativeStore, 'get' | 'set' | 'delet
     for (const each of [key, ...indexKeys]) native.delete(each)
     return
   }
-  native.set(key, encodeEntries(entries))
+  native.set(key, encode({ entries, settledTo }))
+  if (before.length > 0) return
   for (const each of indexKeys) native.set(each, PRESENT)
 }
 
 /** Records until `completionTimeMs` where stake came from. */
 export function addRedelegationEntry(
   native: Pick<NativeStore, 'get' | 'set' | 'delete'>,
-  { delegator, source, destination }: Omit<Redelegation, 'entries'>,
+  { delegator, source, destination }: Omit<Redelegation, 'entries' | 'settledTo'>,
   added: Omit<RedelegationEntry, 'id'>,
 ): void {
   const id = nextUnbondingId(native)
-  const entries = getRedelegation(native, delegator, source, destination)?.entries ?? []
-  putRedelegation(native, { delegator, source, destination, entries: [...entries, { ...added, id }] })
+  const present = getRedelegation(native, delegator, source, destination) ?? { entries: [], settledTo: 0n }
+  const entries = [...present.entries, { ...added, id }]
+  putRedelegation(native, { delegator, source, destination, entries, settledTo: present.settledTo })
   const { completionTimeMs } = added
   enqueue(native, { kind: 'redelegation', timeMs: completionTimeMs, addresses: [delegator, source, destination] })
 }
@@ -105,7 +112,7 @@ export function* redelegationsOf(
 ): IterableIterator<Redelegation> {
   for (const [addresses, value] of addressEntries(native, addressesKey(REDELEGATIONS, delegator), walk)) {
     const [source, destination] = addresses
-    yield { delegator, source: source!, destination: destination!, entries: decodeEntries(value) }
+    yield { delegator, source: source!, destination: destination!, ...decode(value) }
   }
 }
 
@@ -123,41 +130,34 @@ export function* redelegationsFrom(
   }
 }
 
-/** The redelegations from a validator with an entry that began at `height` or later, in order of delegators and then destinations. */
-export function redelegationsSince(
-  native: Pick<NativeStore, 'get' | 'range'>,
-  source: Address,
-  height: number,
-): readonly Redelegation[] {
-  const index = { prefix: REDELEGATIONS_BY_HEIGHT, operator: source }
-  return recordsSince(native, index, height).map(([delegator, destination]) => {
-    const redelegation = getRedelegation(native, delegator!, source, destination!)
-    if (redelegation === undefined) throw new Error('the heights of redelegations name one that is not there')
-    return redelegation
-  })
-}
-
 /** All of them, in order of delegators, sources and destinations. */
 export function* allRedelegations(native: Pick<NativeStore, 'range'>): IterableIterator<Redelegation> {
   for (const [[delegator, source, destination], value] of addressEntries(native, REDELEGATIONS)) {
-    yield { delegator: delegator!, source: source!, destination: destination!, entries: decodeEntries(value) }
+    yield { delegator: delegator!, source: source!, destination: destination!, ...decode(value) }
   }
 }
 
-function encodeEntries(entries: readonly RedelegationEntry[]): Uint8Array {
+type Stored = Pick<Redelegation, 'entries' | 'settledTo'>
+
+function encode({ entries, settledTo }: Stored): Uint8Array {
   return StoredRedelegation.encode({
     entries: entries.map((entry) => ({
       ...entry,
       creationHeight: BigInt(entry.creationHeight),
       completionTimeMs: BigInt(entry.completionTimeMs),
     })),
+    settledTo,
   })
 }
 
-function decodeEntries(value: Uint8Array): readonly RedelegationEntry[] {
-  return StoredRedelegation.decode(value).entries.map((entry) => ({
-    ...entry,
-    creationHeight: Number(entry.creationHeight),
-    completionTimeMs: Number(entry.completionTimeMs),
-  }))
+function decode(value: Uint8Array): Stored {
+  const { entries, settledTo } = StoredRedelegation.decode(value)
+  return {
+    entries: entries.map((entry) => ({
+      ...entry,
+      creationHeight: Number(entry.creationHeight),
+      completionTimeMs: Number(entry.completionTimeMs),
+    })),
+    settledTo,
+  }
 }

@@ -79,7 +79,11 @@ export function delegationToSdk(delegation: Delegation, validator: SharePrice): 
   }
 }
 
-export function unbondingToSdk({ delegator, operator, entries }: UnbondingDelegation): SdkUnbondingDelegation {
+export function unbondingToSdk({
+  delegator,
+  operator,
+  entries,
+}: Omit<UnbondingDelegation, 'settledTo'>): SdkUnbondingDelegation {
   return {
     delegatorAddress: toBech32(delegator),
     validatorAddress: operatorText(operator),
@@ -95,7 +99,10 @@ export function unbondingToSdk({ delegator, operator, entries }: UnbondingDelega
 }
 
 /** @param destination the validator that has the stake now */
-export function redelegationToSdk(redelegation: Redelegation, destination: SharePrice): RedelegationResponse {
+export function redelegationToSdk(
+  redelegation: Omit<Redelegation, 'settledTo'>,
+  destination: SharePrice,
+): RedelegationResponse {
   const entries = redelegation.entries.map((entry) => ({
     creationHeight: BigInt(entry.creationHeight),
     completionTime: nanosOf(entry.completionTimeMs),

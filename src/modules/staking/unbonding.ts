@@ -2,7 +2,7 @@ import type { Address } from '../../primitives/address.ts'
 import { defineMessage, embedded, integer, repeated, uint64 } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
 import { type AddressWalk, addressEntries, addressesKey } from '../storeKey.ts'
-import { indexHeights, recordsSince } from './heightIndex.ts'
+import { indexHeights } from './heightIndex.ts'
 import { PRESENT, UNBONDING_BY_HEIGHT, UNBONDING_DELEGATIONS, UNBONDING_DELEGATIONS_BY_VALIDATOR } from './keys.ts'
 import { enqueue, nextUnbondingId } from './queue.ts'
 
@@ -12,9 +12,11 @@ export interface UnbondingDelegation {
   readonly operator: Address
   /** at least one, in order of creation */
   readonly entries: readonly UnbondingEntry[]
+  /** ID of the last slash that the balances have, while slashes are pending; see settle.ts */
+  readonly settledTo: bigint
 }
 
-interface UnbondingEntry {
+export interface UnbondingEntry {
   readonly creationHeight: number
   readonly completionTimeMs: number
   /** acoin that were undelegated */
@@ -31,7 +33,10 @@ const StoredEntry = defineMessage('coind.staking.UnbondingEntry', {
   balance: integer(4),
   id: uint64(5),
 })
-const StoredUnbonding = defineMessage('coind.staking.Unbonding', { entries: repeated(embedded(1, StoredEntry)) })
+const StoredUnbonding = defineMessage('coind.staking.Unbonding', {
+  entries: repeated(embedded(1, StoredEntry)),
+  settledTo: uint64(2),
+})
 
 export function getUnbonding(
   native: Pick<NativeStore, 'get'>,
@@ -39,7 +44,7 @@ export function getUnbonding(
   operator: Address,
 ): UnbondingDelegation | undefined {
   const value = native.get(addressesKey(UNBONDING_DELEGATIONS, delegator, operator))
-  return value && { delegator, operator, entries: decodeEntries(value) }
+  return value && { delegator, operator, ...decode(value) }
 }
 
 /** Writes it; without entries it is removed. */
@@ -47,7 +52,7 @@ export function putUnbonding(
   native: Pick<NativeStore, 'get' | 'set' | 'delete'>,
   unbonding: UnbondingDelegation,
 ): void {
-  const { delegator, operator, entries } = unbonding
+  const { delegator, operator, entries, settledTo } = unbonding
   const before = getUnbonding(native, delegator, operator)?.entries ?? []
   indexHeights(native, { prefix: UNBONDING_BY_HEIGHT, operator }, [delegator], { before, after: entries })
   const key = addressesKey(UNBONDING_DELEGATIONS, delegator, operator)
@@ -57,8 +62,8 @@ export function putUnbonding(
     native.delete(indexKey)
     return
   }
-  native.set(key, encodeEntries(entries))
-  native.set(indexKey, PRESENT)
+  native.set(key, encode({ entries, settledTo }))
+  if (before.length === 0) native.set(indexKey, PRESENT)
 }
 
 /**
@@ -72,7 +77,7 @@ export function addUnbondingEntry(
   added: Pick<UnbondingEntry, 'creationHeight' | 'completionTimeMs' | 'balance'>,
 ): void {
   const id = nextUnbondingId(native)
-  const entries = getUnbonding(native, delegator, operator)?.entries ?? []
+  const { entries, settledTo } = getUnbonding(native, delegator, operator) ?? { entries: [], settledTo: 0n }
   const { creationHeight, completionTimeMs, balance } = added
   const same = entries.findIndex(
     (entry) => entry.creationHeight === creationHeight && entry.completionTimeMs === completionTimeMs,
@@ -83,7 +88,7 @@ export function addUnbondingEntry(
       : entry,
   )
   if (same < 0) merged.push({ ...added, initialBalance: balance, id })
-  putUnbonding(native, { delegator, operator, entries: merged })
+  putUnbonding(native, { delegator, operator, entries: merged, settledTo })
   enqueue(native, { kind: 'unbonding', timeMs: completionTimeMs, addresses: [delegator, operator] })
 }
 
@@ -94,7 +99,7 @@ export function* unbondingsOf(
   walk?: AddressWalk,
 ): IterableIterator<UnbondingDelegation> {
   for (const [[operator], value] of addressEntries(native, addressesKey(UNBONDING_DELEGATIONS, delegator), walk)) {
-    yield { delegator, operator: operator!, entries: decodeEntries(value) }
+    yield { delegator, operator: operator!, ...decode(value) }
   }
 }
 
@@ -112,40 +117,34 @@ export function* unbondingsFrom(
   }
 }
 
-/** The unbondings from a validator with an entry that began at `height` or later, in order of delegators. */
-export function unbondingsSince(
-  native: Pick<NativeStore, 'get' | 'range'>,
-  operator: Address,
-  height: number,
-): readonly UnbondingDelegation[] {
-  return recordsSince(native, { prefix: UNBONDING_BY_HEIGHT, operator }, height).map(([delegator]) => {
-    const unbonding = getUnbonding(native, delegator!, operator)
-    if (unbonding === undefined) throw new Error('the heights of unbonding delegations name one that is not there')
-    return unbonding
-  })
-}
-
 /** All of them, in order of delegators and then operators. */
 export function* allUnbondings(native: Pick<NativeStore, 'range'>): IterableIterator<UnbondingDelegation> {
   for (const [[delegator, operator], value] of addressEntries(native, UNBONDING_DELEGATIONS)) {
-    yield { delegator: delegator!, operator: operator!, entries: decodeEntries(value) }
+    yield { delegator: delegator!, operator: operator!, ...decode(value) }
   }
 }
 
-function encodeEntries(entries: readonly UnbondingEntry[]): Uint8Array {
+type Stored = Pick<UnbondingDelegation, 'entries' | 'settledTo'>
+
+function encode({ entries, settledTo }: Stored): Uint8Array {
   return StoredUnbonding.encode({
     entries: entries.map((entry) => ({
       ...entry,
       creationHeight: BigInt(entry.creationHeight),
       completionTimeMs: BigInt(entry.completionTimeMs),
     })),
+    settledTo,
   })
 }
 
-function decodeEntries(value: Uint8Array): readonly UnbondingEntry[] {
-  return StoredUnbonding.decode(value).entries.map((entry) => ({
-    ...entry,
-    creationHeight: Number(entry.creationHeight),
-    completionTimeMs: Number(entry.completionTimeMs),
-  }))
+function decode(value: Uint8Array): Stored {
+  const { entries, settledTo } = StoredUnbonding.decode(value)
+  return {
+    entries: entries.map((entry) => ({
+      ...entry,
+      creationHeight: Number(entry.creationHeight),
+      completionTimeMs: Number(entry.completionTimeMs),
+    })),
+    settledTo,
+  }
 }

@@ -6,9 +6,9 @@ import {
   allDelegated,
   allSchedules,
   type DelegatedCoins,
+  filterEntries,
   getDelegated,
   mayVest,
-  VESTING_FILTER_KEY,
   VESTING_KINDS,
   type VestingSchedule,
   vestingFilterOf,
@@ -59,12 +59,14 @@ export function vestingInvariants(context: ReadContext): readonly string[] {
 
 /** The filter is that of exactly the accounts with a schedule: the journal locks nothing of one that it does not have. */
 function* filterProblems({ world: { native } }: ReadContext, accounts: readonly Address[]): Iterable<string> {
-  const filter = native.get(VESTING_FILTER_KEY)
-  const missed = accounts.filter((address) => filter === undefined || !mayVest(filter, address))
+  const missed = accounts.filter((address) => !mayVest((key) => native.get(key), address))
   for (const address of missed)
     yield `vesting account ${toBech32(address)} is not in the filter: nothing of it is locked`
   const expected = vestingFilterOf(accounts)
-  const isExact = filter === undefined || expected === undefined ? filter === expected : equalBytes(filter, expected)
+  const found = filterEntries(native)
+  const isExact =
+    found.length === expected.length &&
+    found.every(([key, value], at) => equalBytes(key, expected[at]![0]) && equalBytes(value, expected[at]![1]))
   if (missed.length === 0 && !isExact)
     yield `the filter of vesting accounts is not that of the ${accounts.length} that there are`
 }

@@ -7,6 +7,7 @@ import {
   redelegationsFrom,
   redelegationsOf,
 } from '../../modules/staking/redelegations.ts'
+import { settledDelegation, settledUnbonding } from '../../modules/staking/settle.ts'
 import { tokensFromShares } from '../../modules/staking/shares.ts'
 import { BOND_STATUSES } from '../../modules/staking/types.ts'
 import { getUnbonding } from '../../modules/staking/unbonding.ts'
@@ -63,7 +64,8 @@ export const STAKING_QUERIES: readonly PrecompileFunction[] = [
       if (zero !== undefined) return zero
       const operator = readOperator(validatorAddress)
       if (isSdkError(operator)) return operator
-      const shares = getDelegation(native, delegatorAddress, operator)?.shares ?? 0n
+      const delegation = getDelegation(native, delegatorAddress, operator)
+      const shares = delegation === undefined ? 0n : settledDelegation(native, delegation).shares
       return { shares, balance: { denom: BASE_DENOM, amount: worthOf(getValidator(native, operator), shares) } }
     },
   }),
@@ -83,11 +85,12 @@ export const STAKING_QUERIES: readonly PrecompileFunction[] = [
         return { unbondingDelegation: { delegatorAddress: '', validatorAddress: '', entries: [] } }
       }
       if (!charge(BigInt(unbonding.entries.length) * ENTRY_GAS)) return OUT_OF_GAS
+      const { entries } = settledUnbonding(native, unbonding)
       return {
         unbondingDelegation: {
           delegatorAddress: toBech32(delegatorAddress),
           validatorAddress: toBech32(operator, BECH32_OPERATOR),
-          entries: unbonding.entries.map(({ creationHeight, completionTimeMs, initialBalance, balance, id }) => ({
+          entries: entries.map(({ creationHeight, completionTimeMs, initialBalance, balance, id }) => ({
             creationHeight: BigInt(creationHeight),
             completionTime: wholeSeconds(completionTimeMs),
             initialBalance,

@@ -3,6 +3,7 @@ import { BASE_DENOM } from '../../modules/coin.ts'
 import { sdkError } from '../../modules/sdkError.ts'
 import { getDelegation } from '../../modules/staking/delegations.ts'
 import * as messages from '../../modules/staking/messages.ts'
+import { settledDelegation } from '../../modules/staking/settle.ts'
 import { Ed25519PubKey } from '../../modules/tx/publicKey.ts'
 import { type Address, BECH32_OPERATOR, toBech32 } from '../../primitives/address.ts'
 import { defineEvents } from '../abi/codec.ts'
@@ -135,7 +136,9 @@ const TRANSACTIONS: readonly PrecompileFunction[] = [
     prepare: (context, stake) => {
       const operator = readStake(context, stake)
       if (isFailure(operator)) return operator
-      const sharesBefore = getDelegation(context.world.native, stake.delegatorAddress, operator)?.shares ?? 0n
+      const present = getDelegation(context.world.native, stake.delegatorAddress, operator)
+      // The message lets pending slashes act on the delegation before it adds to it.
+      const sharesBefore = present === undefined ? 0n : settledDelegation(context.world.native, present).shares
       return { message: stakeMessage(stake), operator, sharesBefore }
     },
     finish: ({ world, emit }, { delegatorAddress, amount }, _response, { operator, sharesBefore }) => {

@@ -10,6 +10,7 @@ import {
   redelegationsOf,
 } from '../../modules/staking/redelegations.ts'
 import { delegationToSdk, redelegationToSdk, unbondingToSdk, validatorToSdk } from '../../modules/staking/sdkForms.ts'
+import { settledDelegation, settledUnbonding } from '../../modules/staking/settle.ts'
 import {
   type BOND_STATUSES,
   DelegationResponse,
@@ -81,7 +82,9 @@ export const STAKING_QUERIES: readonly NativeQuery[] = [
         (options) => delegationsTo(context.world.native, validator.operator, options),
         delegatorOf,
       )
-      return paginate(context, pagination, walk, (delegation) => delegationToSdk(delegation, validator))
+      return paginate(context, pagination, walk, (delegation) =>
+        delegationToSdk(settledDelegation(context.world.native, delegation), validator),
+      )
     },
   }),
   definePagedQuery({
@@ -93,7 +96,9 @@ export const STAKING_QUERIES: readonly NativeQuery[] = [
     run: (context, { validatorAddr, pagination }) => {
       const operator = readOperator(validatorAddr)
       const walk = addressWalk((options) => unbondingsFrom(context.world.native, operator, options), delegatorOf)
-      return paginate(context, pagination, walk, unbondingToSdk)
+      return paginate(context, pagination, walk, (unbonding) =>
+        unbondingToSdk(settledUnbonding(context.world.native, unbonding)),
+      )
     },
   }),
   defineQuery({
@@ -106,7 +111,8 @@ export const STAKING_QUERIES: readonly NativeQuery[] = [
       const { delegator, operator } = readBoth(request)
       const delegation = getDelegation(context.world.native, delegator, operator)
       if (delegation === undefined) throw noneFound('delegation', delegator, operator)
-      return { delegationResponse: delegationToSdk(delegation, requireValidator(context, operator)) }
+      const settled = settledDelegation(context.world.native, delegation)
+      return { delegationResponse: delegationToSdk(settled, requireValidator(context, operator)) }
     },
   }),
   defineQuery({
@@ -119,7 +125,7 @@ export const STAKING_QUERIES: readonly NativeQuery[] = [
       const { delegator, operator } = readBoth(request)
       const unbonding = getUnbonding(context.world.native, delegator, operator)
       if (unbonding === undefined) throw noneFound('unbonding delegation', delegator, operator)
-      return { unbond: unbondingToSdk(unbonding) }
+      return { unbond: unbondingToSdk(settledUnbonding(context.world.native, unbonding)) }
     },
   }),
   definePagedQuery({
@@ -131,7 +137,10 @@ export const STAKING_QUERIES: readonly NativeQuery[] = [
     run: (context, { delegatorAddr, pagination }) => {
       const delegator = readAccount(delegatorAddr)
       return paginate(context, pagination, ofDelegator(context, delegator), (delegation) =>
-        delegationToSdk(delegation, requireValidator(context, delegation.operator)),
+        delegationToSdk(
+          settledDelegation(context.world.native, delegation),
+          requireValidator(context, delegation.operator),
+        ),
       )
     },
   }),
@@ -144,7 +153,9 @@ export const STAKING_QUERIES: readonly NativeQuery[] = [
     run: (context, { delegatorAddr, pagination }) => {
       const delegator = readAccount(delegatorAddr)
       const walk = addressWalk((options) => unbondingsOf(context.world.native, delegator, options), operatorOf)
-      return paginate(context, pagination, walk, unbondingToSdk)
+      return paginate(context, pagination, walk, (unbonding) =>
+        unbondingToSdk(settledUnbonding(context.world.native, unbonding)),
+      )
     },
   }),
   // Redelegations of a delegator, those between two validators, or all away from one validator.

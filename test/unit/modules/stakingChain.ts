@@ -51,6 +51,8 @@ interface ChainOptions {
   readonly slashing?: Partial<SlashingParams>
   readonly staking?: Partial<StakingParams>
   readonly mint?: Partial<MintParams>
+  /** work that slashes may do at a block's beginning, in gas; by default as in production */
+  readonly slashBudget?: number
 }
 
 /** How a block begins. */
@@ -71,11 +73,13 @@ export class StakingChain {
   readonly #reader = new MemoryStateReader()
   #world = new Journal(this.#reader)
   #height = 0
+  readonly #slashBudget: number | undefined
   #timeMs = GENESIS_MS
   /** powers by consensus address, as of the block at the height */
   readonly #sets: Map<string, { readonly address: Uint8Array; readonly power: bigint }>[] = []
 
   constructor(options: ChainOptions) {
+    this.#slashBudget = options.slashBudget
     const { context } = this
     const { native } = context.world
     initMint(native, {
@@ -163,7 +167,7 @@ export class StakingChain {
     ok(sendCoins(this.context, PAYER, FEE_COLLECTOR, fees))
     this.#world.beginTransaction()
     const lastCommit = { round: 0, votes: this.#height === 1 ? [] : votes }
-    beginBlock(this.context, { lastCommit, misbehaviour })
+    beginBlock(this.context, { lastCommit, misbehaviour }, undefined, this.#slashBudget)
     this.#world.endTransaction({ clearEmpty: true })
   }
 

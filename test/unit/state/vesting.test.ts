@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { sha256 } from '../../../src/primitives/hash.ts'
 import { Journal } from '../../../src/state/journal.ts'
 import {
   getDelegated,
   getSchedule,
+  mayVest,
   putDelegated,
   putSchedule,
   VESTING_FILTER_KEY,
@@ -121,5 +123,22 @@ describe('coins that vest', () => {
     }
     expect(read).toEqual([])
     expect(locks.locked(new Uint8Array(20).map((_, at) => (41 + at * 7) & 255))).toBe(1n)
+  })
+
+  it('write the same few entries, however many accounts there are, and let hardly any other account pass', () => {
+    const world = new Journal(new MemoryStateReader())
+    const schedule = { kind: VESTING_KINDS.PERMANENT, originalVesting: 1n, startTime: 0n, endTime: 0n, periods: [] }
+    const addressOf = (number: number) => sha256(Uint8Array.of(number >> 16, number >> 8, number)).slice(0, 20)
+    const works: number[] = []
+    for (let number = 0; number < 20_000; number++) {
+      const before = world.native.work.done
+      putSchedule(world.native, addressOf(number), schedule)
+      works.push(world.native.work.done - before)
+    }
+    expect(Math.max(...works)).toBeLessThan(20_000)
+    let passed = 0
+    const read = (key: Uint8Array) => world.native.get(key)
+    for (let number = 20_000; number < 40_000; number++) if (mayVest(read, addressOf(number))) passed++
+    expect(passed).toBeLessThan(10)
   })
 })

@@ -6,7 +6,13 @@ import { getSupply } from '../../../../src/modules/bank/ledger.ts'
 import { communityPool } from '../../../../src/modules/distribution/feePool.ts'
 import { GOV_AUTHORITY } from '../../../../src/modules/gov/authority.ts'
 import { MINT_MESSAGES, MsgUpdateParams, MsgUpdateParamsResponse } from '../../../../src/modules/mint/messages.ts'
-import { annualProvisions, bondedRatio, getInflation, nextInflation } from '../../../../src/modules/mint/minter.ts'
+import {
+  annualProvisions,
+  bondedRatio,
+  getInflation,
+  MAX_MINTED_SUPPLY_ACOIN,
+  nextInflation,
+} from '../../../../src/modules/mint/minter.ts'
 import { MINT_PARAMS, MintParams } from '../../../../src/modules/mint/params.ts'
 import { DISTRIBUTION, MINT } from '../../../../src/modules/moduleAccounts.ts'
 import { decimalOf, ONE } from '../../../../src/primitives/decimal.ts'
@@ -117,4 +123,11 @@ it('takes parameters from governance alone', () => {
   expect(update!.run(net.context, { authority: `0x${'01'.repeat(20)}`, params: PARAMS })).toMatchObject({ code: 13 })
   expect(update!.run(net.context, { authority: GOV_AUTHORITY, params: PARAMS })).toEqual(new Uint8Array(0))
   expect(MINT_PARAMS.get(net.context.world.native)).toEqual(PARAMS)
+})
+
+it('ends at its largest supply, so that no parameters can end the chain', () => {
+  const net = chain({ inflationMax: ONE, inflationMin: ONE, blocksPerYear: 1n })
+  for (let blocks = 0; blocks < 60; blocks++) net.block()
+  expect(getSupply(net.context.world)).toBe(MAX_MINTED_SUPPLY_ACOIN)
+  net.check()
 })

@@ -1,7 +1,13 @@
 import { expect, it } from 'vitest'
 import { unjailValidator } from '../../../../src/modules/slashing/jail.ts'
-import { missedCount, signingInfo, signingInfos } from '../../../../src/modules/slashing/signingInfo.ts'
+import {
+  missedCount,
+  missingValidators,
+  signingInfo,
+  signingInfos,
+} from '../../../../src/modules/slashing/signingInfo.ts'
 import { undelegate } from '../../../../src/modules/staking/delegatorActions.ts'
+import { STAKING_PARAMS, setStakingParams } from '../../../../src/modules/staking/params.ts'
 import { consensusAddressOf, putValidator } from '../../../../src/modules/staking/validators.ts'
 import { BECH32_CONSENSUS, toBech32 } from '../../../../src/primitives/address.ts'
 import { account, BLOCK_MS, COIN, ok, StakingChain } from '../stakingChain.ts'
@@ -175,5 +181,23 @@ it('keeps bits of long windows in chunks', () => {
   for (let height = 1; height <= 2500; height++) net.block({ absent: height % 3 === 0 ? [B] : [] })
   const address = consensusAddressOf(net.validator(B))
   expect(missedCount(net.context.world.native, address)).toBe(833)
+  net.check()
+})
+
+it('forgets what a validator missed when it is unbonded, so that blocks read nothing of validators that left', () => {
+  const net = chain()
+  for (let blocks = 0; blocks < 4; blocks++) net.block({ absent: [A] })
+  expect(missedCount(net.context.world.native, consensusAddressOf(net.validator(A)))).toBe(3)
+  net.begin()
+  const { native } = net.context.world
+  setStakingParams(native, { ...STAKING_PARAMS.get(native), maxValidators: 2 })
+  ok(undelegate(net.context, { delegator: A, operator: A, amount: COIN }))
+  net.end()
+  net.block()
+  expect(net.validator(A).status).toBe('unbonding')
+  net.wait(5_000)
+  net.block()
+  expect(net.validator(A).status).toBe('unbonded')
+  expect(missingValidators(net.context.world.native).size).toBe(0)
   net.check()
 })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { CONSENSUS_PARAMS } from '../../../../src/modules/consensus/params.ts'
 import { getFeePool } from '../../../../src/modules/distribution/feePool.ts'
 import { accruedRewards } from '../../../../src/modules/distribution/rewards.ts'
 import { unjailValidator } from '../../../../src/modules/slashing/jail.ts'
@@ -13,6 +14,7 @@ import {
 } from '../../../../src/modules/staking/keyRotation.ts'
 import { checkCreation } from '../../../../src/modules/staking/operatorActions.ts'
 import { STAKING_PARAMS, setStakingParams, validateStakingParams } from '../../../../src/modules/staking/params.ts'
+import { queued } from '../../../../src/modules/staking/queue.ts'
 import { Params } from '../../../../src/modules/staking/types.ts'
 import { consensusAddressOf, getOperator, getValidatorByConsensus } from '../../../../src/modules/staking/validators.ts'
 import type { Address } from '../../../../src/primitives/address.ts'
@@ -445,4 +447,26 @@ it('holds all invariants under random rotations, stakes, faults and absences', (
     }
   })
   fc.assert(property, { numRuns: runs(20) })
+})
+
+it('looks at a former key a few times only where blocks come later than they were planned', () => {
+  const net = new StakingChain({ validators: [{ operator: account(1), stake: 10n * COIN }], holders: [account(1)] })
+  net.begin()
+  const { native } = net.context.world
+  const params = CONSENSUS_PARAMS.get(native)
+  CONSENSUS_PARAMS.set(native, { ...params, evidence: { ...params.evidence!, maxAgeNumBlocks: 400n } })
+  expect(rotateConsensusKey(net.context, { operator: account(1), publicKey: sha256(account(99)) })).toBeUndefined()
+  net.end()
+  const waiting = () => [...queued(net.context.world.native)].map(({ timeMs }) => timeMs).join()
+  let changes = 0
+  let blocks = 0
+  // Both ages of evidence must be over: 2 seconds, and 400 blocks.
+  while (lockedKeys(net.context.world.native).length > 0) {
+    const before = waiting()
+    net.block()
+    if (waiting() !== before) changes++
+    expect(++blocks).toBeLessThan(410)
+  }
+  expect(blocks).toBeGreaterThan(399)
+  expect(changes).toBeLessThan(40)
 })

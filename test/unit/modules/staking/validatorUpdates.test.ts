@@ -198,6 +198,7 @@ describe('validator updates', () => {
     let lookUps = 0
     const { native } = context.world
     const counted = {
+      work: native.work,
       get: (key: Uint8Array) => {
         lookUps++
         return native.get(key)
