@@ -8,18 +8,19 @@ import {
 } from '@libp2p/gossipsub'
 import { type Identify, identify } from '@libp2p/identify'
 import type { ConnectionGater, Libp2p } from '@libp2p/interface'
-import { noise } from '@libp2p/noise'
 import { tcp } from '@libp2p/tcp'
 import { createLibp2p } from 'libp2p'
 import { sha256 } from '../primitives/hash.ts'
+import { ConnectionMeters, type MetersOptions } from './connectionMeter.ts'
 import type { GossipStreams } from './gossipStreams.ts'
 import { guardedTcp } from './guardedTcp.ts'
 import type { HandshakePlaces } from './handshakePlaces.ts'
 import { LIMITS } from './limits.ts'
 import { meteredYamux } from './meteredMuxer.ts'
+import { meteredNoise, meteredTransport } from './meteredTransport.ts'
 import { type PeerAddress, toMultiaddr } from './peerAddress.ts'
 
-interface HostOptions {
+interface HostOptions extends MetersOptions {
   /** 32 bytes, the seed of the node key */
   readonly seed: Uint8Array
   readonly listen: PeerAddress
@@ -32,8 +33,6 @@ interface HostOptions {
   readonly places?: HandshakePlaces
   /** stands between gossip and its streams; by default nothing does */
   readonly gossipStreams?: GossipStreams
-  /** milliseconds, monotonic */
-  readonly now: () => number
 }
 
 const TCP = {
@@ -54,14 +53,16 @@ export type Host = Libp2p<{ readonly identify: Identify; readonly pubsub: Gossip
  * so libp2p's limits per address are turned off.
  */
 export async function createHost(options: HostOptions): Promise<Host> {
+  const meters = new ConnectionMeters(options)
+  const transport = options.places === undefined ? tcp(TCP) : guardedTcp(TCP, options.places)
   return createLibp2p({
     start: false,
     privateKey: await generateKeyPairFromSeed('Ed25519', options.seed),
     nodeInfo: { userAgent: 'coind' },
     addresses: { listen: [toListenAddress(options.listen)] },
-    transports: [options.places === undefined ? tcp(TCP) : guardedTcp(TCP, options.places)],
-    connectionEncrypters: [noise()],
-    streamMuxers: [meteredYamux(options.now)],
+    transports: [meteredTransport(transport, meters)],
+    connectionEncrypters: [meteredNoise(meters)],
+    streamMuxers: [meteredYamux(meters, options.now)],
     connectionGater: options.gater,
     connectionManager: {
       maxConnections: options.maxConnections,

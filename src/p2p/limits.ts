@@ -59,12 +59,25 @@ export const LIMITS = {
   failures: { perSecond: 0.02, burst: 5 },
   /** relayed batches that repeat known transactions, from all peers together */
   repeatedBatches: { perSecond: 5, burst: 20 },
-  /** bytes on a connection before its hello; a connection with more is closed */
+  /** bytes and streams on a connection before its hello; a connection with more is closed */
   bytesBeforeHello: 256 * KIB,
+  streamsBeforeHello: 32,
+  /** bytes of a message in the handshake of noise; ours have 250 at most */
+  noiseHandshakeBytes: 512,
   /** bytes of a peer on all its streams; more have to wait */
   connection: { perSecond: 16 * MIB, burst: 48 * MIB },
   /** streams that a peer opens, one for each request; a peer that opens more is disconnected */
   streams: { perSecond: 60, burst: 300 },
+  /** pings and answers to pings, of which there are two in `keepAliveMs`; a peer that sends more is disconnected */
+  pings: { perSecond: 1, burst: 10 },
+  /** times that a peer asks who this node is, once for a connection; a peer that asks more is disconnected */
+  identifies: { perSecond: 0.1, burst: 4 },
+  /** lines with which a peer chooses the protocol of a stream: two, and one for each protocol that this node does not know */
+  protocolLines: 8,
+  /** bytes that wait for a connection's socket; a peer that does not read them is disconnected */
+  unsentBytes: 8 * MIB,
+  /** bytes that wait on all streams of a connection to be read; a peer that sends more is disconnected */
+  unreadBytes: 8 * MIB,
   /** bytes that wait for a slow peer before its oldest, least important messages are dropped */
   queuedMessages: MIB,
   queuedParts: 8 * MIB,
@@ -86,6 +99,32 @@ export const LIMITS = {
   /** time for a request to be answered in full */
   answerMs: 20_000,
   dialMs: 8_000,
+} as const
+
+/**
+ * Work of the network thread for what arrives on connections, whatever its content: one unit is about 10 µs. It bounds frames, of which
+ * 12 bytes are enough, as `LIMITS.connection` bounds bytes. A peer that is above its budget has to wait; one without a hello is
+ * disconnected.
+ */
+export const WORK = {
+  /** an encrypted message, without content too */
+  message: 0.25,
+  /** a frame that is not one of the following */
+  frame: 0.5,
+  /** data, which is answered with a larger window */
+  data: 2,
+  ping: 2,
+  /** a new stream, whose protocol is negotiated */
+  stream: 20,
+  /** a window of so few bytes that this node sends them in many frames */
+  smallWindow: 16,
+  /** of a connection in all */
+  beforeHello: 2_000,
+  /** of each connection, and of all those together that need more; a relayed vote takes 2.25 */
+  connection: { perSecond: 600, burst: 1_200 },
+  shared: { perSecond: 12_000, burst: 12_000 },
+  /** of a connection to a peer with a reserved place, in place of both */
+  reserved: { perSecond: 6_000, burst: 12_000 },
 } as const
 
 /**
