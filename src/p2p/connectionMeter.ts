@@ -1,6 +1,6 @@
 import type { Connection, MessageStream, MultiaddrConnection, StreamMuxer } from '@libp2p/interface'
 import type { NetworkMetrics } from '../telemetry/metrics.ts'
-import { LIMITS, TokenBucket, WORK } from './limits.ts'
+import { LIMITS, RESERVED_WORK, STRANGERS, TokenBucket, WORK } from './limits.ts'
 import { ReadingPause } from './readingPause.ts'
 import { SocketFrames, TransportFault } from './socketFrames.ts'
 
@@ -13,6 +13,18 @@ export interface MetersOptions {
   /** milliseconds, monotonic */
   readonly now: () => number
   readonly metrics?: Pick<NetworkMetrics, 'connectionsEndedTotal'>
+}
+
+interface Budgets {
+  readonly bytes: TokenBucket
+  readonly work: TokenBucket
+}
+
+function budgets(whose: 'own' | 'shared', nowMs: number): Budgets {
+  return {
+    bytes: new TokenBucket(STRANGERS.bytes[whose], nowMs),
+    work: new TokenBucket(STRANGERS.work[whose], nowMs),
+  }
 }
 
 /**
@@ -36,16 +48,16 @@ export class ConnectionMeter {
   readonly #raw: MultiaddrConnection
   readonly #frames: SocketFrames
   readonly #bytes: TokenBucket
-  readonly #own: TokenBucket
-  readonly #reserved: TokenBucket
-  readonly #shared: TokenBucket
+  readonly #reservedWork: TokenBucket
+  readonly #own: Budgets
+  readonly #shared: Budgets
   #encrypted: MessageStream | undefined
   #muxer: StreamMuxer | undefined
   #pause: ReadingPause | undefined
   #isEnded = false
 
-  /** @param shared work of all connections without a reserved place */
-  constructor(raw: MultiaddrConnection, shared: TokenBucket, options: MetersOptions) {
+  /** @param shared by all connections without a reserved place */
+  constructor(raw: MultiaddrConnection, shared: Budgets, options: MetersOptions) {
     const startMs = options.now()
     this.openedMs = startMs
     this.lastReceivedMs = startMs
@@ -53,8 +65,8 @@ export class ConnectionMeter {
     this.#raw = raw
     this.#frames = new SocketFrames(raw.direction === 'inbound')
     this.#bytes = new TokenBucket(LIMITS.connection, startMs)
-    this.#own = new TokenBucket(WORK.connection, startMs)
-    this.#reserved = new TokenBucket(WORK.reserved, startMs)
+    this.#reservedWork = new TokenBucket(RESERVED_WORK, startMs)
+    this.#own = budgets('own', startMs)
     this.#shared = shared
     this.#watch()
   }
@@ -123,9 +135,18 @@ export class ConnectionMeter {
 
   #workWaitMs(work: number): number {
     const nowMs = this.#options.now()
-    if (this.isReserved()) return this.#reserved.draw(work, nowMs)
-    if (this.#own.take(work, nowMs) || this.#shared.take(work, nowMs)) return 0
-    return this.#own.draw(work, nowMs)
+    return this.isReserved() ? this.#reservedWork.draw(work, nowMs) : this.#drawAsStranger('work', work, nowMs)
+  }
+
+  #bytesWaitMs(bytes: number): number {
+    const nowMs = this.#options.now()
+    const waitMs = this.#bytes.draw(bytes, nowMs)
+    return this.isReserved() ? waitMs : Math.max(waitMs, this.#drawAsStranger('bytes', bytes, nowMs))
+  }
+
+  #drawAsStranger(what: keyof Budgets, count: number, nowMs: number): number {
+    if (this.#own[what].take(count, nowMs) || this.#shared[what].take(count, nowMs)) return 0
+    return this.#own[what].draw(count, nowMs)
   }
 
   #waits(waitMs: number): boolean {
@@ -157,7 +178,7 @@ export class ConnectionMeter {
     if (!this.isKnown && this.received > LIMITS.bytesBeforeHello)
       throw new OverBudget('it sends too much before its hello')
     const messages = this.#frames.follow(bytes)
-    this.#waits(this.#bytes.draw(bytes.length, this.#options.now()))
+    this.#waits(this.#bytesWaitMs(bytes.length))
     if (messages > 0) this.charge(messages * WORK.message)
   }
 }
@@ -165,13 +186,13 @@ export class ConnectionMeter {
 /** The meters of a host's connections. */
 export class ConnectionMeters {
   readonly #options: MetersOptions
-  readonly #shared: TokenBucket
+  readonly #shared: Budgets
   /** by the connection's socket, and by what the handshake has made of it */
   readonly #meters = new WeakMap<MessageStream, ConnectionMeter>()
 
   constructor(options: MetersOptions) {
     this.#options = options
-    this.#shared = new TokenBucket(WORK.shared, options.now())
+    this.#shared = budgets('shared', options.now())
   }
 
   /** To be called before anything is read from the socket. */

@@ -16,7 +16,7 @@ export interface Visit {
   readonly connection: Connection
 }
 
-interface VisitOptions {
+export interface VisitOptions {
   readonly target: PeerAddress
   readonly chain: { readonly id: string; readonly genesisHash: Uint8Array }
   /** the visitor's newest block, as it says */
@@ -54,7 +54,8 @@ export async function visitNode(options: VisitOptions, attack: (visit: Visit) =>
   }
 }
 
-function createHello({ chain, height }: VisitOptions): Hello {
+/** What a visitor says of itself. */
+export function createHello({ chain, height }: Pick<VisitOptions, 'chain' | 'height'>): Hello {
   return {
     protocolVersion: PROTOCOL_VERSION,
     genesisHash: chain.genesisHash,

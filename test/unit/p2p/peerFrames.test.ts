@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { encodeHandshakeMessage } from '../../../src/p2p/hello.ts'
-import { LIMITS, WORK } from '../../../src/p2p/limits.ts'
+import { LIMITS, STRANGERS, WORK } from '../../../src/p2p/limits.ts'
 import { PROTOCOLS } from '../../../src/p2p/protocols.ts'
 import { PRIORITIES } from '../../../src/p2p/sendQueue.ts'
 import { FLAG, FRAME } from '../../../src/p2p/yamuxFrames.ts'
@@ -167,7 +167,7 @@ describe('frames that are answered one by one have a rate', () => {
 
 describe('what arrives costs work, whatever is in it', () => {
   /** what a stranger's connection may cause while the clock stands still */
-  const budget = WORK.connection.burst + WORK.shared.burst
+  const budget = STRANGERS.work.own.burst + STRANGERS.work.shared.burst
 
   test.each([
     ['window updates', frame({ type: FRAME.windowUpdate, streamId: 99 }), WORK.frame],
@@ -248,9 +248,11 @@ describe('what a peer does not read', () => {
     expect(node.log.some(({ reason }) => reason === 'it sends more than is read')).toBe(true)
   })
 
-  test('and what is said after a farewell is not answered', async () => {
+  test('is not even written after a farewell', async () => {
     const node = await startNode()
-    const peer = await join(node)
+    // Before the hello, since a session ends with its streams.
+    const peer = await connectTo(node)
+    await until('the node has spoken', () => peer.frames.length > 0)
     send(peer, frame({ type: FRAME.goAway }))
     const ping = frame({ type: FRAME.ping, flags: FLAG.syn })
     for (let sent = 0; sent < 5; sent++) {
@@ -322,8 +324,34 @@ describe('honest nodes', () => {
       const { meter } = node.sessions.get(peer.network.id)!
       expect([await endedFor(node, 'fault'), await endedFor(node, 'budget')]).toEqual([0, 0])
       // What waits is bytes above their own rate; work is far below its budget.
-      expect(meter.work).toBeLessThan(WORK.shared.burst / 2)
+      expect(meter.work).toBeLessThan(STRANGERS.work.shared.burst / 2)
     }
+  })
+
+  test('lose nothing while they wait, because others have used up what all share', async () => {
+    const [a, b] = await connectedPair()
+    const peer = await join(a)
+    a.frozenMs = performance.now()
+    const updates = repeated(frame({ type: FRAME.windowUpdate, streamId: 99 }), 1_000)
+    for (let sent = 0; sent < 100; sent++) send(peer, updates)
+    await until('the shared work is used up', () => a.sessions.get(peer.id)!.meter.isPaused)
+
+    const { handle } = b.sessions.get(a.network.id)!
+    const { meter } = a.sessions.get(b.network.id)!
+    const votes = Array.from({ length: LIMITS.messages.burst - 20 }, (_, round) => encodedVote(11, round))
+    let waited = false
+    for (const vote of votes) {
+      b.network.send([handle], vote, PRIORITIES.relayedVote)
+      await new Promise((resolve) => setImmediate(resolve))
+      waited ||= meter.isPaused
+    }
+    await until('the honest node has to wait', () => waited || meter.isPaused)
+    a.frozenMs = undefined
+    await until('all votes arrive', () => a.messages.length === votes.length)
+    expect(a.messages.map(({ body }) => Buffer.from(body).toString('hex'))).toEqual(
+      votes.map((vote) => Buffer.from(vote).toString('hex')),
+    )
+    expect(await endedFor(a, 'budget')).toBe(0)
   })
 })
 
