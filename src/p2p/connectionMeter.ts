@@ -105,9 +105,7 @@ export class ConnectionMeter {
   /** Charges work of the network thread. Returns whether the peer may cause more now; otherwise nothing is read for a while. */
   charge(work: number): boolean {
     this.work += work
-    if (!this.isKnown) {
-      if (this.work > WORK.beforeHello) throw new OverBudget('it sends too many frames before its hello')
-    }
+    if (!this.isKnown && this.work > WORK.beforeHello) throw new OverBudget('it sends too many frames before its hello')
     return this.#waits(this.#workWaitMs(work))
   }
 

@@ -7,7 +7,7 @@ import {
   StrictNoSign,
 } from '@libp2p/gossipsub'
 import { type Identify, identify } from '@libp2p/identify'
-import type { ConnectionGater, Libp2p } from '@libp2p/interface'
+import type { ConnectionGater, Libp2p, PeerId } from '@libp2p/interface'
 import { tcp } from '@libp2p/tcp'
 import { createLibp2p } from 'libp2p'
 import { sha256 } from '../primitives/hash.ts'
@@ -43,6 +43,9 @@ const TCP = {
   outboundSocketInactivityTimeout: LIMITS.silentMs,
 } as const
 
+/** libp2p's identify takes at most half as long. */
+const FORGET_MS = 10_000
+
 /** Bytes of gossip that may come in one frame. */
 export const MAX_GOSSIP_FRAME = 4 * LIMITS.batchBytes
 
@@ -55,7 +58,7 @@ export type Host = Libp2p<{ readonly identify: Identify; readonly pubsub: Gossip
 export async function createHost(options: HostOptions): Promise<Host> {
   const meters = new ConnectionMeters(options)
   const transport = options.places === undefined ? tcp(TCP) : guardedTcp(TCP, options.places)
-  return createLibp2p({
+  const host: Host = await createLibp2p({
     start: false,
     privateKey: await generateKeyPairFromSeed('Ed25519', options.seed),
     nodeInfo: { userAgent: 'coind' },
@@ -120,6 +123,21 @@ export async function createHost(options: HostOptions): Promise<Host> {
       }),
     },
   })
+  host.addEventListener('peer:disconnect', ({ detail }) => forget(host, detail))
+  return host
+}
+
+/**
+ * Deletes what libp2p stores of a peer that has left: its addresses, protocols and signed record, up to 8 KiB, which it would keep for each
+ * identity that was ever connected.
+ */
+function forget(host: Host, peer: PeerId): void {
+  const remove = async (): Promise<void> => {
+    if (host.status === 'started' && host.getConnections(peer).length === 0) await host.peerStore.delete(peer)
+  }
+  void remove()
+  // What the peer has said of itself may still be under way.
+  setTimeout(remove, FORGET_MS).unref()
 }
 
 function createGossip(

@@ -64,7 +64,7 @@ export const LIMITS = {
   streamsBeforeHello: 32,
   /** bytes of a message in the handshake of noise; ours have 250 at most */
   noiseHandshakeBytes: 512,
-  /** bytes of a peer on all its streams; more have to wait */
+  /** bytes of a connection's socket; more have to wait */
   connection: { perSecond: 16 * MIB, burst: 48 * MIB },
   /** streams that a peer opens, one for each request; a peer that opens more is disconnected */
   streams: { perSecond: 60, burst: 300 },

@@ -129,6 +129,8 @@ class FrameGate {
     // While a pause ends, libp2p delivers what it has buffered even if the next pause has begun.
     if (this.#meter.isPaused) return 0
     this.#meter.lastReceivedMs = this.#now()
+    // Not later: streams that are opened in these bytes are not known to yamux yet.
+    if (this.#negotiations.size >= REMEMBERED_STREAMS) this.#forgetStreams()
     this.#checkUnread()
     return this.#frames.follow(bytes, {
       header: (header) => this.#meter.charge(this.#check(header)),
@@ -177,10 +179,6 @@ class FrameGate {
     if (!this.#meter.isKnown && ++this.#streamsBeforeHello > LIMITS.streamsBeforeHello)
       throw new OverBudget('it opens too many streams before its hello')
     if (!this.#streamRate.take(1, this.#now())) throw new OverBudget('it opens too many streams')
-    if (this.#negotiations.size >= REMEMBERED_STREAMS) {
-      const open = new Set(this.streams().map((stream) => stream.streamId))
-      this.#negotiations.prune((id) => open.has(id))
-    }
     this.#negotiations.open(streamId, false)
   }
 
@@ -198,8 +196,19 @@ class FrameGate {
 
   /** A paused stream takes a window; one without a reader, and one in negotiation, take more than that. */
   #checkUnread(): void {
-    let bytes = this.#negotiations.early
-    for (const stream of this.streams()) bytes += stream.readBufferLength
-    if (bytes > LIMITS.unreadBytes) throw new OverBudget('it sends more than is read')
+    if (this.#unread() <= LIMITS.unreadBytes) return
+    this.#forgetStreams()
+    if (this.#unread() > LIMITS.unreadBytes) throw new OverBudget('it sends more than is read')
+  }
+
+  /** Those that have ended, or that libp2p has passed on, since their last data came. */
+  #forgetStreams(): void {
+    const pending = this.streams().filter(({ protocol }) => protocol === '')
+    const ids = new Set(pending.map(({ streamId }) => streamId))
+    this.#negotiations.prune((id) => ids.has(id))
+  }
+
+  #unread(): number {
+    return this.streams().reduce((sum, { readBufferLength }) => sum + readBufferLength, this.#negotiations.early)
   }
 }

@@ -97,6 +97,8 @@ async function flood(run: Run, peer: RawPeer, send: Send, { reads = true, greets
 const PINGS = filled(frame({ type: FRAME.ping, flags: FLAG.syn }))
 const SMALL_DATA = filled(frame({ type: FRAME.data, streamId: 3 }, Uint8Array.of(0)))
 const UPDATES = filled(frame({ type: FRAME.windowUpdate, streamId: 3, length: 1 }))
+/** A part that takes long to come, a byte a frame. */
+const PART_LENGTH = Uint8Array.of(0, 1, 0, 0)
 const LARGE_DATA = frame({ type: FRAME.data, streamId: 99 }, new Uint8Array(CHUNK))
 const ANNOUNCED = frame({ type: FRAME.data, streamId: 99, length: 2 ** 32 - 1 })
 const LISTS = filled(line('ls'))
@@ -136,7 +138,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
   byPeers(
     'data of one byte',
     'send data of one byte and read nothing',
-    bytesOf((stream) => (stream() === 3 ? opening(3, PROTOCOLS.status) : SMALL_DATA)),
+    bytesOf((stream) => (stream() === 3 ? opening(3, PROTOCOLS.parts, PART_LENGTH) : SMALL_DATA)),
     { reads: false },
   ),
   byPeers(
