@@ -4,6 +4,7 @@ import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import { ProtobufError } from '../primitives/protobuf.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { NetworkMetrics } from '../telemetry/metrics.ts'
+import { meterOf } from './connectionMeter.ts'
 import { sendFrame } from './frames.ts'
 import type { GossipStreams } from './gossipStreams.ts'
 import { HandshakePlaces } from './handshakePlaces.ts'
@@ -17,7 +18,6 @@ import {
 } from './hello.ts'
 import { createHost, type Host } from './host.ts'
 import { LIMITS } from './limits.ts'
-import { meterOf } from './meteredMuxer.ts'
 import { BAN_MS, Bans, isMalformed } from './misbehaviour.ts'
 import { isOwnDefect } from './ownDefect.ts'
 import {
@@ -30,6 +30,7 @@ import {
 } from './peerAddress.ts'
 import { PROTOCOLS } from './protocols.ts'
 import { createBudgets, type Session } from './session.ts'
+import { TransportFault } from './socketFrames.ts'
 
 /** Two dials within this time are simultaneous. A connected peer that dials later has lost its connection. */
 const SIMULTANEOUS_MS = 15_000
@@ -62,6 +63,8 @@ interface ConnectionsOptions {
   /** opens the streams to the peer of a new session; the connection is closed when this fails */
   readonly onEstablished: (session: Session) => Promise<void>
   readonly onLeft: (session: Session) => void
+  /** whether a session is a persistent peer's or a validator's */
+  readonly isReserved: (session: Session) => boolean
   /** called with a bug of this software that handling a peer has brought to light: the node does not go on with it */
   readonly onDefect: (error: Error) => void
   /** called with the peers that a node names when it has no slot for this one */
@@ -300,6 +303,7 @@ export class Connections {
 
   #closed(connection: Connection, error: Error | undefined): void {
     this.#endHandshake(connection, undefined)
+    if (error instanceof TransportFault) this.#ban(connection, error.message)
     const session = this.#find(connection)
     if (session === undefined) return
     const reason = error === undefined ? 'the peer has closed the connection' : error.message
@@ -449,6 +453,7 @@ export class Connections {
     const former = this.#sessions.get(id)
     this.#sessions.set(id, session)
     session.meter.isKnown = true
+    session.meter.isReserved = () => this.#options.isReserved(session)
     if (former !== undefined) {
       this.#options.onLeft(former)
       this.#end(former.connection, 'replaced by another connection')

@@ -7,19 +7,20 @@ import {
   StrictNoSign,
 } from '@libp2p/gossipsub'
 import { type Identify, identify } from '@libp2p/identify'
-import type { ConnectionGater, Libp2p } from '@libp2p/interface'
-import { noise } from '@libp2p/noise'
+import type { ConnectionGater, Libp2p, PeerId } from '@libp2p/interface'
 import { tcp } from '@libp2p/tcp'
 import { createLibp2p } from 'libp2p'
 import { sha256 } from '../primitives/hash.ts'
+import { ConnectionMeters, type MetersOptions } from './connectionMeter.ts'
 import type { GossipStreams } from './gossipStreams.ts'
 import { guardedTcp } from './guardedTcp.ts'
 import type { HandshakePlaces } from './handshakePlaces.ts'
 import { LIMITS } from './limits.ts'
 import { meteredYamux } from './meteredMuxer.ts'
+import { meteredNoise, meteredTransport } from './meteredTransport.ts'
 import { type PeerAddress, toMultiaddr } from './peerAddress.ts'
 
-interface HostOptions {
+interface HostOptions extends MetersOptions {
   /** 32 bytes, the seed of the node key */
   readonly seed: Uint8Array
   readonly listen: PeerAddress
@@ -32,8 +33,6 @@ interface HostOptions {
   readonly places?: HandshakePlaces
   /** stands between gossip and its streams; by default nothing does */
   readonly gossipStreams?: GossipStreams
-  /** milliseconds, monotonic */
-  readonly now: () => number
 }
 
 const TCP = {
@@ -43,6 +42,9 @@ const TCP = {
   inboundSocketInactivityTimeout: LIMITS.silentMs,
   outboundSocketInactivityTimeout: LIMITS.silentMs,
 } as const
+
+/** libp2p's identify takes at most half as long. */
+const FORGET_MS = 10_000
 
 /** Bytes of gossip that may come in one frame. */
 export const MAX_GOSSIP_FRAME = 4 * LIMITS.batchBytes
@@ -54,14 +56,16 @@ export type Host = Libp2p<{ readonly identify: Identify; readonly pubsub: Gossip
  * so libp2p's limits per address are turned off.
  */
 export async function createHost(options: HostOptions): Promise<Host> {
-  return createLibp2p({
+  const meters = new ConnectionMeters(options)
+  const transport = options.places === undefined ? tcp(TCP) : guardedTcp(TCP, options.places)
+  const host: Host = await createLibp2p({
     start: false,
     privateKey: await generateKeyPairFromSeed('Ed25519', options.seed),
     nodeInfo: { userAgent: 'coind' },
     addresses: { listen: [toListenAddress(options.listen)] },
-    transports: [options.places === undefined ? tcp(TCP) : guardedTcp(TCP, options.places)],
-    connectionEncrypters: [noise()],
-    streamMuxers: [meteredYamux(options.now)],
+    transports: [meteredTransport(transport, meters)],
+    connectionEncrypters: [meteredNoise(meters)],
+    streamMuxers: [meteredYamux(meters, options.now)],
     connectionGater: options.gater,
     connectionManager: {
       maxConnections: options.maxConnections,
@@ -119,6 +123,21 @@ export async function createHost(options: HostOptions): Promise<Host> {
       }),
     },
   })
+  host.addEventListener('peer:disconnect', ({ detail }) => forget(host, detail))
+  return host
+}
+
+/**
+ * Deletes what libp2p stores of a peer that has left: its addresses, protocols and signed record, up to 8 KiB, which it would keep for each
+ * identity that was ever connected.
+ */
+function forget(host: Host, peer: PeerId): void {
+  const remove = async (): Promise<void> => {
+    if (host.status === 'started' && host.getConnections(peer).length === 0) await host.peerStore.delete(peer)
+  }
+  void remove()
+  // What the peer has said of itself may still be under way.
+  setTimeout(remove, FORGET_MS).unref()
 }
 
 function createGossip(

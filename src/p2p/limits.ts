@@ -59,12 +59,25 @@ export const LIMITS = {
   failures: { perSecond: 0.02, burst: 5 },
   /** relayed batches that repeat known transactions, from all peers together */
   repeatedBatches: { perSecond: 5, burst: 20 },
-  /** bytes on a connection before its hello; a connection with more is closed */
+  /** bytes and streams on a connection before its hello; a connection with more is closed */
   bytesBeforeHello: 256 * KIB,
-  /** bytes of a peer on all its streams; more have to wait */
+  streamsBeforeHello: 32,
+  /** bytes of a message in the handshake of noise; ours have 250 at most */
+  noiseHandshakeBytes: 512,
+  /** bytes of a connection's socket; more have to wait */
   connection: { perSecond: 16 * MIB, burst: 48 * MIB },
   /** streams that a peer opens, one for each request; a peer that opens more is disconnected */
   streams: { perSecond: 60, burst: 300 },
+  /** pings and answers to pings, of which there are two in `keepAliveMs`; a peer that sends more is disconnected */
+  pings: { perSecond: 1, burst: 10 },
+  /** times that a peer asks who this node is, once for a connection; a peer that asks more is disconnected */
+  identifies: { perSecond: 0.1, burst: 4 },
+  /** lines with which a peer chooses the protocol of a stream: two, and one for each protocol that this node does not know */
+  protocolLines: 8,
+  /** bytes that wait for a connection's socket; a peer that does not read them is disconnected */
+  unsentBytes: 8 * MIB,
+  /** bytes that wait on all streams of a connection to be read; a peer that sends more is disconnected */
+  unreadBytes: 8 * MIB,
   /** bytes that wait for a slow peer before its oldest, least important messages are dropped */
   queuedMessages: MIB,
   queuedParts: 8 * MIB,
@@ -87,6 +100,39 @@ export const LIMITS = {
   answerMs: 20_000,
   dialMs: 8_000,
 } as const
+
+/**
+ * Work of the network thread for what arrives on connections, whatever its content: one unit is about 10 µs. It bounds frames, of which
+ * 12 bytes are enough. A connection without a hello is closed above `beforeHello`.
+ */
+export const WORK = {
+  /** an encrypted message, without content too */
+  message: 0.4,
+  /** a frame that is not one of the following */
+  frame: 0.25,
+  /** data, which is answered with a larger window */
+  data: 1.5,
+  ping: 1,
+  /** a new stream, whose protocol is negotiated */
+  stream: 20,
+  /** a window of so few bytes that this node sends them in many frames */
+  smallWindow: 16,
+  /** of a connection in all */
+  beforeHello: 800,
+} as const
+
+/**
+ * What arrives on connections to peers without a reserved place: `own` is each one's, `shared` is for all of them that need more. A peer
+ * with neither has to wait. So the peers that flood a node slow one another, but not those that send little. A mebibyte takes about
+ * 6 ms, a relayed vote 1.9 units.
+ */
+export const STRANGERS = {
+  bytes: { own: { perSecond: MIB, burst: 8 * MIB }, shared: { perSecond: 32 * MIB, burst: 64 * MIB } },
+  work: { own: { perSecond: 600, burst: 1_200 }, shared: { perSecond: 12_000, burst: 12_000 } },
+} as const
+
+/** What arrives on the connection to a peer with a reserved place, in place of both; its bytes are those of `LIMITS.connection`. */
+export const RESERVED_WORK = { perSecond: 6_000, burst: 12_000 } as const
 
 /**
  * Inbound connections without a session: at the same time, and how many may start, since each costs about 2 ms. `known` and `strangers`

@@ -1,41 +1,51 @@
-import type { Connection, MessageStream, StreamMuxer, StreamMuxerFactory } from '@libp2p/interface'
+import {
+  type MessageStream,
+  type Stream,
+  StreamMessageEvent,
+  type StreamMuxer,
+  type StreamMuxerFactory,
+} from '@libp2p/interface'
 import { yamux } from '@libp2p/yamux'
-import { LIMITS, TokenBucket } from './limits.ts'
-import { ReadingPause } from './readingPause.ts'
+import { type ConnectionMeter, type ConnectionMeters, OverBudget } from './connectionMeter.ts'
+import { LIMITS, TokenBucket, WORK } from './limits.ts'
+import { TransportFault } from './socketFrames.ts'
+import { StreamNegotiations } from './streamNegotiations.ts'
+import { FLAG, FRAME, type FrameHeader, YamuxFrames } from './yamuxFrames.ts'
 
-/** Counts the traffic of a connection. */
-export interface ConnectionMeter {
-  readonly openedMs: number
-  received: number
-  sent: number
-  /** when anything last arrived, answers to pings included */
-  lastReceivedMs: number
-  /** set when a session is established: before that the other side may send only little */
-  isKnown: boolean
+/** A yamux stream, with what libp2p does not name in its types. */
+interface WindowedStream extends Stream {
+  readonly streamId: number
+  /** bytes that the other side may send, and that this node may send */
+  readonly recvWindowCapacity: number
+  readonly sendWindowCapacity: number
 }
 
-const meters = new WeakMap<StreamMuxer, ConnectionMeter>()
-
-/** The meter of a connection whose muxer {@link meteredYamux} made. */
-export function meterOf(connection: Connection): ConnectionMeter {
-  // libp2p exposes the muxer of a connection for tests only, but there is no other way to find the meter of a connection.
-  const { muxer } = connection as Connection & { readonly muxer?: StreamMuxer }
-  const meter = muxer && meters.get(muxer)
-  if (meter === undefined) throw new Error('the connection has no meter')
-  return meter
+interface MuxerComponents {
+  /** libp2p has it only after it has made its multiplexers */
+  readonly registrar: { getProtocols(): string[] }
 }
+
+/** The protocol with which libp2p asks who a node is. Each answer takes a signature, and a node asks once. */
+const IDENTIFY = '/ipfs/id/1.0.0'
+/** A stream with a smaller window than this sends one frame for every few bytes of it. */
+const SMALL_WINDOW = 4 << 10
+/** Ended streams are looked for when so many are remembered. */
+const REMEMBERED_STREAMS = 128
 
 /**
- * Yamux that counts and limits the traffic of a connection: bytes above the budget wait in the other side's socket, and a peer that
- * opens too many streams is disconnected, whatever their protocols are.
+ * Yamux whose frames are checked and charged before it has them. It buffers a frame by the length that its header announces, and answers
+ * pings, new streams and data one by one, whether the other side reads the answers or not.
  */
-export function meteredYamux(now: () => number): () => StreamMuxerFactory {
+export function meteredYamux(
+  meters: ConnectionMeters,
+  now: () => number,
+): (components: MuxerComponents) => StreamMuxerFactory {
   const create = yamux({
     enableKeepAlive: true,
     keepAliveInterval: LIMITS.keepAliveMs,
     maxInboundStreams: 64,
     maxOutboundStreams: 256,
-    maxEarlyStreams: 16,
+    maxEarlyStreams: LIMITS.streamsBeforeHello,
     streamOptions: {
       maxStreamWindowSize: LIMITS.streamWindow,
       maxReadBufferLength: 2 * LIMITS.streamWindow,
@@ -43,57 +53,162 @@ export function meteredYamux(now: () => number): () => StreamMuxerFactory {
       inactivityTimeout: Number.MAX_SAFE_INTEGER,
     },
   })
-  return () => {
+  return (components) => {
     const factory = create()
     return {
       protocol: factory.protocol,
       createStreamMuxer: (connection: MessageStream): StreamMuxer => {
-        const muxer = factory.createStreamMuxer(connection)
-        meters.set(muxer, meter(connection, muxer, now))
+        const meter = meters.of(connection)
+        // Before yamux listens, so that it hears of nothing else than what the gate passes on.
+        const gate = new FrameGate(connection, meter, () => components.registrar.getProtocols(), now)
+        const muxer: StreamMuxer = factory.createStreamMuxer(connection)
+        gate.streams = () => muxer.streams as WindowedStream[]
+        meters.muxed(connection, muxer)
         return muxer
       },
     }
   }
 }
 
-function meter(connection: MessageStream, muxer: StreamMuxer, now: () => number): ConnectionMeter {
-  const startMs = now()
-  const counted: ConnectionMeter = { openedMs: startMs, received: 0, sent: 0, lastReceivedMs: startMs, isKnown: false }
-  const bytes = new TokenBucket(LIMITS.connection, startMs)
-  const streams = new TokenBucket(LIMITS.streams, startMs)
-  const pause = new ReadingPause(connection)
-  const end = (error: Error): void => {
-    muxer.abort(error)
-    connection.abort(error)
-  }
+/** Stands before the muxer of a connection. */
+class FrameGate {
+  streams: () => readonly WindowedStream[] = () => []
+  readonly #connection: MessageStream
+  readonly #meter: ConnectionMeter
+  readonly #now: () => number
+  readonly #frames = new YamuxFrames()
+  readonly #negotiations: StreamNegotiations
+  readonly #streamRate: TokenBucket
+  readonly #pingRate: TokenBucket
+  readonly #identifyRate: TokenBucket
+  #streamsBeforeHello = 0
+  /** the stream of the frame whose data comes, and its number */
+  #stream: WindowedStream | undefined
+  #streamId = 0
+  /** The other side has said that it leaves. Yamux would answer it further. */
+  #hasLeft = false
+  #isPassing = false
 
-  connection.addEventListener('message', ({ data }) => {
+  constructor(connection: MessageStream, meter: ConnectionMeter, protocols: () => string[], now: () => number) {
     const nowMs = now()
-    counted.received += data.byteLength
-    counted.lastReceivedMs = nowMs
-    if (!counted.isKnown && counted.received > LIMITS.bytesBeforeHello)
-      return end(new Error('it sends too much before its hello'))
-    const waitMs = bytes.draw(data.byteLength, nowMs)
-    if (waitMs > 0) pause.pauseFor(waitMs)
-  })
-  connection.addEventListener('close', () => pause.stop())
-
-  const send = connection.send.bind(connection)
-  connection.send = (data) => {
-    // Yamux sends its last frame also on closed connections, and libp2p would not handle the error.
-    if (connection.status !== 'open') return false
-    counted.sent += data.byteLength
-    return send(data)
+    this.#connection = connection
+    this.#meter = meter
+    this.#now = now
+    this.#negotiations = new StreamNegotiations(protocols)
+    this.#streamRate = new TokenBucket(LIMITS.streams, nowMs)
+    this.#pingRate = new TokenBucket(LIMITS.pings, nowMs)
+    this.#identifyRate = new TokenBucket(LIMITS.identifies, nowMs)
+    connection.addEventListener('message', (event) => {
+      if (!this.#isPassing) this.#receive(event)
+    })
   }
 
-  // Only few streams can come before libp2p listens for them (maxEarlyStreams); they are counted when libp2p gets them.
-  const dispatch = muxer.dispatchEvent.bind(muxer)
-  muxer.dispatchEvent = (event) => {
-    if (event.type === 'stream' && !streams.take(1, now())) {
-      end(new Error('it opens too many streams'))
-      return false
+  #receive(event: StreamMessageEvent): void {
+    if (this.#meter.isEnded || this.#hasLeft) {
+      event.stopImmediatePropagation()
+      return
     }
-    return dispatch(event)
+    const bytes = event.data.subarray()
+    const passed = this.#meter.guard(() => this.#follow(bytes))
+    if (passed === bytes.length) return
+    event.stopImmediatePropagation()
+    if (passed === undefined) return
+    // The rest comes again when the pause is over.
+    this.#connection.unshift(bytes.subarray(passed))
+    if (passed === 0) return
+    this.#isPassing = true
+    try {
+      this.#connection.dispatchEvent(new StreamMessageEvent(bytes.subarray(0, passed)))
+    } finally {
+      this.#isPassing = false
+    }
   }
-  return counted
+
+  /** Returns how many bytes may pass now. */
+  #follow(bytes: Uint8Array): number {
+    // While a pause ends, libp2p delivers what it has buffered even if the next pause has begun.
+    if (this.#meter.isPaused) return 0
+    this.#meter.lastReceivedMs = this.#now()
+    // Not later: streams that are opened in these bytes are not known to yamux yet.
+    if (this.#negotiations.size >= REMEMBERED_STREAMS) this.#forgetStreams()
+    this.#checkUnread()
+    return this.#frames.follow(bytes, {
+      header: (header) => this.#meter.charge(this.#check(header)),
+      data: (data) => this.#readData(data),
+    })
+  }
+
+  /** Checks a frame and returns the work that it causes. @throws TransportFault, OverBudget */
+  #check(header: FrameHeader): number {
+    switch (header.type) {
+      case FRAME.ping:
+        if (!this.#pingRate.take(1, this.#now())) throw new OverBudget('it pings too often')
+        return WORK.ping
+      case FRAME.goAway:
+        // Yamux still gets this frame, and what came with it.
+        queueMicrotask(() => {
+          this.#hasLeft = true
+        })
+        return WORK.frame
+      default:
+        return this.#checkStream(header)
+    }
+  }
+
+  #checkStream({ type, flags, streamId, length }: FrameHeader): number {
+    const isOpening = (flags & FLAG.syn) !== 0
+    const stream = this.streams().find((one) => one.streamId === streamId)
+    this.#stream = stream
+    this.#streamId = streamId
+    if (isOpening) this.#open(streamId)
+    if ((flags & FLAG.rst) !== 0) this.#negotiations.delete(streamId)
+    const opening = isOpening ? WORK.stream : 0
+    if (type === FRAME.windowUpdate) {
+      const isDribble = stream !== undefined && stream.sendWindowCapacity + length < SMALL_WINDOW
+      return opening + (isDribble ? WORK.smallWindow : WORK.frame)
+    }
+    // Data of a stream that has just ended here may be under way still, as much as its window.
+    const window = stream?.recvWindowCapacity ?? LIMITS.streamWindow
+    if (length > window)
+      throw new TransportFault(`a frame of ${length} bytes for a stream that may send ${window} bytes`)
+    if (stream?.protocol === '' && stream.direction === 'outbound') this.#negotiations.open(streamId, true)
+    return opening + WORK.data
+  }
+
+  #open(streamId: number): void {
+    if (!this.#meter.isKnown && ++this.#streamsBeforeHello > LIMITS.streamsBeforeHello)
+      throw new OverBudget('it opens too many streams before its hello')
+    if (!this.#streamRate.take(1, this.#now())) throw new OverBudget('it opens too many streams')
+    this.#negotiations.open(streamId, false)
+  }
+
+  #readData(data: Uint8Array): void {
+    if (!this.#negotiations.has(this.#streamId)) return
+    if (this.#stream !== undefined && this.#stream.protocol !== '') {
+      this.#negotiations.delete(this.#streamId)
+      return
+    }
+    const protocol = this.#negotiations.read(this.#streamId, data)
+    if (protocol === false) throw new OverBudget('it negotiates protocols without end')
+    if (protocol === IDENTIFY && !this.#identifyRate.take(1, this.#now()))
+      throw new OverBudget('it asks too often who this node is')
+  }
+
+  /** A paused stream takes a window; one without a reader, and one in negotiation, take more than that. */
+  #checkUnread(): void {
+    if (this.#unread() <= LIMITS.unreadBytes) return
+    this.#forgetStreams()
+    if (this.#unread() > LIMITS.unreadBytes) throw new OverBudget('it sends more than is read')
+  }
+
+  /** Those that have ended, or that libp2p has passed on, since their last data came. */
+  #forgetStreams(): void {
+    const pending = this.streams().filter(({ protocol }) => protocol === '')
+    const ids = new Set(pending.map(({ streamId }) => streamId))
+    this.#negotiations.prune((id) => ids.has(id))
+  }
+
+  #unread(): number {
+    return this.streams().reduce((sum, { readBufferLength }) => sum + readBufferLength, this.#negotiations.early)
+  }
 }

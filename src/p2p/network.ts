@@ -210,6 +210,7 @@ export class Network {
       others: (host) => network.#peers.known(PEERS_IN_REFUSAL, host),
       onEstablished: (session) => network.#established(session),
       onLeft: (session) => network.#left(session),
+      isReserved: (session) => network.#peers.isReserved(session),
       onDefect: options.onDefect,
       onPeersNamed: (peers, source) => network.#peers.named(peers, source),
     })

@@ -1,7 +1,7 @@
 import type { Connection } from '@libp2p/interface'
+import type { ConnectionMeter } from './connectionMeter.ts'
 import type { Hello } from './hello.ts'
 import { LIMITS, TokenBucket } from './limits.ts'
-import type { ConnectionMeter } from './meteredMuxer.ts'
 import type { PeerAddress } from './peerAddress.ts'
 import type { SendQueue } from './sendQueue.ts'
 

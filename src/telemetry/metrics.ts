@@ -339,6 +339,13 @@ export function createNetworkMetrics(registry: Registry) {
       labelNames: ['queue'],
       registers,
     }),
+    /** `reason` is `fault` or `budget` */
+    connectionsEndedTotal: new Counter({
+      name: 'coind_p2p_connections_ended_total',
+      help: 'Connections that were ended below the protocols: bytes that no node sends (fault), or more than a peer may cause (budget)',
+      labelNames: ['reason'],
+      registers,
+    }),
     bansTotal: new Counter({
       name: 'coind_p2p_bans_total',
       help: 'Peers that were banned for breaking the rules',

@@ -1,7 +1,8 @@
 import type { Attack } from './attack.ts'
 import { CLIENT_ATTACKS } from './clientAttacks.ts'
+import { FRAME_ATTACKS } from './frameAttacks.ts'
 import { PEER_ATTACKS } from './peerAttacks.ts'
 import { TRANSACTION_ATTACKS } from './transactionAttacks.ts'
 
 /** All attacks, in the order of the table. */
-export const ATTACKS: readonly Attack[] = [...CLIENT_ATTACKS, ...TRANSACTION_ATTACKS, ...PEER_ATTACKS]
+export const ATTACKS: readonly Attack[] = [...CLIENT_ATTACKS, ...TRANSACTION_ATTACKS, ...PEER_ATTACKS, ...FRAME_ATTACKS]

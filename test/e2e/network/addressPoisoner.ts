@@ -7,10 +7,10 @@ import { randomBytes, randomInt } from 'node:crypto'
 import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Connection, Stream } from '@libp2p/interface'
+import { meterOf } from '../../../src/p2p/connectionMeter.ts'
 import { encodeFrame } from '../../../src/p2p/frames.ts'
 import { encodeHandshakeMessage, type Hello, readHandshakeMessage } from '../../../src/p2p/hello.ts'
 import { createHost, type Host } from '../../../src/p2p/host.ts'
-import { meterOf } from '../../../src/p2p/meteredMuxer.ts'
 import { nodeId } from '../../../src/p2p/nodeKey.ts'
 import {
   type KnownPeer,

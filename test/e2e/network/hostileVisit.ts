@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { Connection } from '@libp2p/interface'
+import { meterOf } from '../../../src/p2p/connectionMeter.ts'
 import { encodeFrame } from '../../../src/p2p/frames.ts'
 import { encodeHandshakeMessage, type Hello, readHandshakeMessage } from '../../../src/p2p/hello.ts'
 import { createHost, type Host } from '../../../src/p2p/host.ts'
 import { LIMITS } from '../../../src/p2p/limits.ts'
-import { meterOf } from '../../../src/p2p/meteredMuxer.ts'
 import { type PeerAddress, toMultiaddr } from '../../../src/p2p/peerAddress.ts'
 import { PROTOCOL_VERSION, PROTOCOLS } from '../../../src/p2p/protocols.ts'
 import { ed25519Key } from '../../../src/primitives/ed25519.ts'
@@ -16,7 +16,7 @@ export interface Visit {
   readonly connection: Connection
 }
 
-interface VisitOptions {
+export interface VisitOptions {
   readonly target: PeerAddress
   readonly chain: { readonly id: string; readonly genesisHash: Uint8Array }
   /** the visitor's newest block, as it says */
@@ -54,7 +54,8 @@ export async function visitNode(options: VisitOptions, attack: (visit: Visit) =>
   }
 }
 
-function createHello({ chain, height }: VisitOptions): Hello {
+/** What a visitor says of itself. */
+export function createHello({ chain, height }: Pick<VisitOptions, 'chain' | 'height'>): Hello {
   return {
     protocolVersion: PROTOCOL_VERSION,
     genesisHash: chain.genesisHash,

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Connection, Stream } from '@libp2p/interface'
+import { meterOf } from '../../../src/p2p/connectionMeter.ts'
 import { encodeFrame } from '../../../src/p2p/frames.ts'
 import {
   decodeHandshakeMessage,
@@ -8,7 +9,6 @@ import {
   type Hello,
 } from '../../../src/p2p/hello.ts'
 import { createHost, type Host } from '../../../src/p2p/host.ts'
-import { meterOf } from '../../../src/p2p/meteredMuxer.ts'
 import { nodeId } from '../../../src/p2p/nodeKey.ts'
 import { toMultiaddr } from '../../../src/p2p/peerAddress.ts'
 import { PROTOCOLS } from '../../../src/p2p/protocols.ts'
