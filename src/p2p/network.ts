@@ -191,6 +191,7 @@ export class Network {
     const instance = new Uint8Array(randomBytes(16))
     const configured = configuredIds(options.policy)
     const { counts } = options
+    const seeds = new Set(options.policy.seeds.map((seed) => seed.id))
     const known = new KnownAddresses()
     const gossipStreams = new GossipStreams(MAX_GOSSIP_FRAME)
     const connections = await Connections.create({
@@ -205,6 +206,7 @@ export class Network {
       metrics: options.metrics,
       hello: (peer) => network.#hello(instance, configured.has(peer)),
       isConfigured: (peer) => configured.has(peer),
+      isNamed: (peer) => configured.has(peer) || seeds.has(peer),
       isKnownAddress: (host) => known.has(host),
       refuse: (peer) => network.#peers.refuse(peer),
       others: (host) => network.#peers.known(PEERS_IN_REFUSAL, host),
@@ -285,7 +287,7 @@ export class Network {
     const session = this.#connections.sessions.get(id)
     if (session === undefined) return
     if (what !== 'unresponsive') this.#connections.ban(session, `${what}: ${reason}`)
-    else if (!session.budgets.failures.take(1, this.#options.now()) && !session.isConfigured) {
+    else if (!session.budgets.failures.take(1, this.#options.now()) && !this.#peers.isReserved(session)) {
       this.#connections.disconnect(session, reason)
     }
   }
