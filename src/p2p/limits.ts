@@ -1,5 +1,5 @@
 /** The rate of a budget: tokens per second, and the most that can be saved up. See {@link TokenBucket}. */
-interface Rate {
+export interface Rate {
   readonly perSecond: number
   readonly burst: number
 }
