@@ -77,6 +77,11 @@ export class FairQueue {
     }
   }
 
+  /** Adds to the cost of work that has started, where that is known only afterwards. */
+  charge(owner: string, cost: number): void {
+    this.#charge(this.#ownerOf(owner), cost)
+  }
+
   #canStart(): boolean {
     return this.#options.isReady?.() !== false && this.#bucket.draw(0, this.#options.now()) === 0
   }

@@ -124,8 +124,18 @@ export const REQUEST_LIMITS = {
   snapshots: { rate: { perSecond: 20, burst: 60 }, inFlight: 4 },
 } as const satisfies Readonly<Record<string, RequestLimits>>
 
-/** Answers with blocks that are sent at the same time: in all, to peers without a reserved slot, and to one peer. */
-export const BLOCK_ANSWERS = { total: 8, strangers: 6, perPeer: 2 } as const
+/**
+ * Answers with blocks that are sent at the same time: in all, to peers without a reserved slot, and to one peer. An answer that has waited
+ * for its peer for `graceMs` and was taken at less than these rates (bytes a second) makes room for others, see `AnswerSlots`.
+ */
+export const BLOCK_ANSWERS = {
+  total: 8,
+  strangers: 6,
+  perPeer: 2,
+  graceMs: 1_000,
+  stalledRate: 64 * KIB,
+  slowRate: 512 * KIB,
+} as const
 
 /**
  * Milliseconds of the network thread in which blocks and light blocks are read for peers that take long: for all together, and for one.

@@ -6,6 +6,7 @@ import type { OfferedSnapshot, SnapshotSource } from '../snapshot/offeredSnapsho
 import type { Logger } from '../telemetry/logger.ts'
 import type { NetworkMetrics } from '../telemetry/metrics.ts'
 import { AddressBook } from './addressBook.ts'
+import { AnswerSlots } from './answerSlots.ts'
 import { type BlockSource, blockHandler, fetchBlocks } from './blockExchange.ts'
 import { Connections } from './connections.ts'
 import { ConsensusStreams } from './consensusStreams.ts'
@@ -350,13 +351,12 @@ export class Network {
   async #serve(): Promise<void> {
     const { metrics, now, blocks, snapshots, lightBlocks, olderBlocks } = this.#options
     const context = { connections: this.#connections, metrics, now }
-    const reading = new ReadingTime(now, metrics)
+    const isReserved = (session: Session): boolean => this.#peers.isReserved(session)
+    const ownerOf = (session: Session): string => this.#peers.ownerOf(session)
+    const reading = new ReadingTime(now, metrics, ownerOf)
     this.#gossip.prepare()
     await this.#streams.start()
-    await serveRequests(
-      context,
-      blockHandler(blocks, (session) => this.#peers.isReserved(session), reading),
-    )
+    await serveRequests(context, blockHandler(blocks, new AnswerSlots({ isReserved, ownerOf, now }), reading))
     if (this.#options.policy.exchangesPeers) {
       const answered = (session: Session): void => this.#peers.answered(session)
       await serveRequests(

@@ -153,6 +153,11 @@ export class PeerManager {
     return session.isConfigured || this.#isValidator(session.validatorAddress)
   }
 
+  /** For whom a session's share of this node's work counts: a peer with a reserved slot for itself, others for their network. */
+  ownerOf(session: Session): string {
+    return this.isReserved(session) ? session.id : sourceGroupOf(session.remote.host)
+  }
+
   joined(session: Session): void {
     this.#attempts.delete(session.id)
     this.#announce(session)
