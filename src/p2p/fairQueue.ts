@@ -15,7 +15,7 @@ interface FairQueueOptions {
 }
 
 interface Waiting {
-  readonly cost: number
+  readonly cost: () => number
   readonly start: () => void
 }
 
@@ -60,10 +60,11 @@ export class FairQueue {
 
   /**
    * Lets work wait for its turn.
+   * @param cost asked when it is its turn
    * @param start called once, later, when it is its turn
    * @returns takes the work back
    */
-  wait(owner: string, cost: number, start: () => void): () => void {
+  wait(owner: string, cost: () => number, start: () => void): () => void {
     const waiting = { cost, start }
     const { waiting: queue } = this.#ownerOf(owner)
     queue.push(waiting)
@@ -124,7 +125,7 @@ export class FairQueue {
       const owner = this.#next()
       const { cost, start } = owner.waiting.shift()!
       this.#waiting--
-      this.#charge(owner, cost)
+      this.#charge(owner, cost())
       start()
     }
     this.#schedule()

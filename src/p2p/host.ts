@@ -115,7 +115,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
           maxControlMessages: 512,
           maxPeerInfos: 0,
         },
-        scoreParams: { IPColocationFactorWeight: 0 },
+        // No penalty for late answers either: this node may have read them late itself.
+        scoreParams: { IPColocationFactorWeight: 0, behaviourPenaltyWeight: 0 },
       }),
     },
   })

@@ -12,6 +12,7 @@ import { Connections } from './connections.ts'
 import { ConsensusStreams } from './consensusStreams.ts'
 import { Gossip, TOPICS, type Topic, topicName } from './gossip.ts'
 import { GossipStreams } from './gossipStreams.ts'
+import { GossipWork } from './gossipWork.ts'
 import { fetchOlderBlocks, headerHandler, type OlderBlocksRequest, type OlderBlocksSource } from './headerExchange.ts'
 import type { Hello, ValidatorProof } from './hello.ts'
 import { MAX_GOSSIP_FRAME } from './host.ts'
@@ -134,6 +135,14 @@ export class Network {
       metrics,
       now,
       admit: (transactions) => events.transactions(transactions),
+      refused: (session, cost) => gossipWork.refused(session, cost),
+    })
+    const gossipWork = new GossipWork({
+      isReserved: (session) => this.#peers.isReserved(session),
+      ownerOf: (session) => this.#peers.ownerOf(session),
+      hasRoom: (isReserved) => this.#transactions.hasRoom(isReserved),
+      metrics,
+      now,
     })
     this.#gossip = new Gossip({
       connections,
@@ -149,11 +158,7 @@ export class Network {
           return verdict === 'reject' ? { ban: 'wrong evidence' } : verdict
         },
       },
-      refusal: {
-        transactions: (session) => this.#transactions.refusal(session),
-        evidence: (session, messages) =>
-          session.budgets.evidence.take(messages, now()) ? undefined : 'too much evidence',
-      },
+      work: gossipWork,
     })
     this.#book = new AddressBook({
       path: options.addressBookPath,

@@ -46,7 +46,7 @@ export class ReadingTime {
         }
       }
       if (this.#all.take(owner, 0)) start()
-      else this.#all.wait(owner, 0, start)
+      else this.#all.wait(owner, () => 0, start)
     })
     // Votes that have come meanwhile go first.
     if (isLong) await setImmediate()

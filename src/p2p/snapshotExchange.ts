@@ -125,10 +125,14 @@ export class ServingRates {
   #takeTurn(network: string): Promise<boolean> | true {
     if (this.#total.take(network, PIECE_BYTES)) return true
     return new Promise((resolve) => {
-      const cancel = this.#total.wait(network, PIECE_BYTES, () => {
-        clearTimeout(timer)
-        resolve(true)
-      })
+      const cancel = this.#total.wait(
+        network,
+        () => PIECE_BYTES,
+        () => {
+          clearTimeout(timer)
+          resolve(true)
+        },
+      )
       const timer = setTimeout(() => {
         cancel()
         resolve(false)

@@ -19,10 +19,14 @@ const createQueue = (isReady?: () => boolean) =>
 function press(queue: FairQueue, owner: string, cost: number, pieces: number): { done: number } {
   const counted = { done: 0 }
   const add = (): void => {
-    queue.wait(owner, cost, () => {
-      counted.done += cost
-      add()
-    })
+    queue.wait(
+      owner,
+      () => cost,
+      () => {
+        counted.done += cost
+        add()
+      },
+    )
   }
   for (let piece = 0; piece < pieces; piece++) add()
   return counted
@@ -32,7 +36,12 @@ test('work starts at once within the rate, then waits for it', async () => {
   const queue = createQueue()
   expect([4, 4, 4, 1].map((cost) => queue.take('a', cost))).toEqual([true, true, true, false])
   const started: string[] = []
-  for (const name of ['first', 'second']) queue.wait('a', 10, () => started.push(name))
+  for (const name of ['first', 'second'])
+    queue.wait(
+      'a',
+      () => 10,
+      () => started.push(name),
+    )
   expect(queue.take('b', 1)).toBe(false)
   await vi.advanceTimersByTimeAsync(20)
   expect(started).toEqual(['first'])
@@ -60,7 +69,11 @@ test('an owner that comes now and then is next, before those that always have wo
   const waits: number[] = []
   for (let visit = 0; visit < 10; visit++) {
     const beginMs = performance.now()
-    queue.wait('rare', 1, () => waits.push(performance.now() - beginMs))
+    queue.wait(
+      'rare',
+      () => 1,
+      () => waits.push(performance.now() - beginMs),
+    )
     await vi.advanceTimersByTimeAsync(1_000)
   }
   // Not behind the work of the twenty, which takes 200 ms for one piece of each.
@@ -85,8 +98,16 @@ test('work that is taken back does not start, and nothing starts while the queue
   const queue = createQueue(() => isReady)
   expect(queue.take('a', 1)).toBe(false)
   const started: string[] = []
-  const cancel = queue.wait('a', 1, () => started.push('a'))
-  queue.wait('b', 1, () => started.push('b'))
+  const cancel = queue.wait(
+    'a',
+    () => 1,
+    () => started.push('a'),
+  )
+  queue.wait(
+    'b',
+    () => 1,
+    () => started.push('b'),
+  )
   cancel()
   cancel()
   await vi.advanceTimersByTimeAsync(1_000)

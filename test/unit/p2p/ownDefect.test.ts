@@ -177,6 +177,7 @@ describe('whatever bytes a peer sends, they bring no bug to light', () => {
     metrics,
     now: () => 0,
     admit: async (transactions) => ({ admitted: transactions.length, refused: 0, invalid: [], unknown: [] }),
+    refused: () => undefined,
   })
   const asked = { from: 1, count: 2, maxBytes: 1_000 }
 
