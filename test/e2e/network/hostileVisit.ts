@@ -23,6 +23,8 @@ interface VisitOptions {
   readonly height: number
   /** of gossip */
   readonly topic: string
+  /** host:port that the visitor announces as its own; undefined: none */
+  readonly externalAddress?: string
 }
 
 /** Connects as a new peer and attacks, until `attack` ends or the peer is banned. Never throws. */
@@ -54,14 +56,14 @@ export async function visitNode(options: VisitOptions, attack: (visit: Visit) =>
   }
 }
 
-function createHello({ chain, height }: VisitOptions): Hello {
+function createHello({ chain, height, externalAddress = '' }: VisitOptions): Hello {
   return {
     protocolVersion: PROTOCOL_VERSION,
     genesisHash: chain.genesisHash,
     chainId: chain.id,
     version: '0',
     moniker: 'hostile',
-    externalAddress: '',
+    externalAddress,
     listenPort: 0,
     rpcAddress: '',
     base: 1,
