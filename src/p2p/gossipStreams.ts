@@ -18,7 +18,7 @@ const MAX_HELD = LIMITS.batchBytes
 const MAX_PREFIX = 4
 
 /** A message in a frame of gossipsub; `data` is a view on the frame. */
-export interface GossipMessage {
+interface GossipMessage {
   readonly topic: string
   readonly data: Uint8Array
 }

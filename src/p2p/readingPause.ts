@@ -59,7 +59,7 @@ export class ReadingPause {
 /**
  * libp2p throws for a stream that cannot be read any more. That error needs no handling, because the end of the stream is an event.
  */
-export function whileReadable(change: () => void): void {
+function whileReadable(change: () => void): void {
   try {
     change()
   } catch (error) {
