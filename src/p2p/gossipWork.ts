@@ -35,7 +35,7 @@ interface GossipWorkOptions {
 }
 
 /**
- * The work of this node for gossip. Who has made a message cannot be proved, since nodes relay those of others, and what one honest node
+ * The work of this node for gossip. The author of a message cannot be proved, since nodes relay those of others, and what one honest node
  * accepts another one may have to refuse. So no peer is cut off for the amount of its gossip, or for transactions that are refused: what
  * is above the rates waits unread in the peer's own buffers, in fair turns by network. Peers with a reserved slot have rates of their own.
  *

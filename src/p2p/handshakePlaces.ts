@@ -62,9 +62,9 @@ const ADDRESSES = 1_024
  * 1. A place, until its session is established. There are few. One that has had some time makes room for a new connection, and so does
  *    one of the address that holds the most places, if the new connection's address holds fewer.
  * 2. What is left of its address's share.
- * 3. What is left of the handshakes that may start in a second, which bounds the time that all of them take. Who has started more of
- *    them lately needs more left: an address or network that has started none gets one as long as there is any. So a flood from a few
- *    dozen addresses gets the rate that they share, and leaves others theirs.
+ * 3. What is left of the handshakes that may start per second, which bounds the time that all of them take. An address or network that
+ *    has started none lately gets one as long as there is any; the more it has started, the more must be left. So a flood from a few
+ *    dozen addresses leaves others theirs.
  */
 export class HandshakePlaces {
   readonly #options: HandshakePlacesOptions

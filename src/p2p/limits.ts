@@ -140,7 +140,7 @@ export const GOSSIP_WORK = {
 
 /**
  * Answers with blocks that are sent at the same time: in all, to peers without a reserved slot, and to one peer. An answer that has waited
- * for its peer for `graceMs` and was taken at less than these rates (bytes a second) makes room for others, see `AnswerSlots`.
+ * for its peer for `graceMs` and was taken at less than these rates (bytes per second) makes room for others, see `AnswerSlots`.
  */
 export const BLOCK_ANSWERS = {
   total: 8,

@@ -8,7 +8,7 @@ type ReadingMetrics = Pick<NetworkMetrics, 'readSecondsTotal'>
 
 /**
  * The time of this thread that reading old blocks for peers may take. A block in a segment takes some milliseconds, since 64 are decoded
- * to read it: peers that ask for blocks here and there would otherwise keep votes waiting. Those who ask have to wait, in fair turns.
+ * to read it: peers that ask for blocks here and there would otherwise keep votes waiting. Such peers wait, in fair turns.
  */
 export class ReadingTime {
   readonly #now: () => number

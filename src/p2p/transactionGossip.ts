@@ -54,7 +54,7 @@ interface TransactionGossipOptions {
  * 2. It contains no transaction that is known to be invalid. Other nodes would ban this node for relaying it.
  * 3. It contains new transactions, or it is a repetition, which peers that connected later may need.
  * 4. View threads recover the senders of new transactions, and the pool accepts or refuses them. For an invalid one the peer is
- *    banned. A refused one is no fault: honest nodes have different pools, and somebody may send them conflicting transactions.
+ *    banned. A refused one is no fault: honest nodes have different pools, which an attacker can fill with conflicting transactions.
  * 5. It is relayed when the pool accepted at least as many of them as it refused, and all others are known to be valid, from this batch
  *    or from another one that is being validated. So few accepted transactions carry no mass of refused ones through the network.
  */
