@@ -6,6 +6,7 @@ import type { BlockRequest, FetchedBlock, FetchedBlocks } from '../consensus/tra
 import { ProtobufError, ProtobufFields, ProtobufWriter } from '../primitives/protobuf.ts'
 import type { Database } from '../storage/database.ts'
 import type { NetworkMetrics } from '../telemetry/metrics.ts'
+import type { AnswerSlots } from './answerSlots.ts'
 import { BLOCK_ANSWERS, LIMITS, REQUEST_LIMITS } from './limits.ts'
 import type { ReadingTime } from './readingTime.ts'
 import { type RequestHandler, type Respond, request } from './requests.ts'
@@ -14,26 +15,19 @@ import type { Session } from './session.ts'
 /** How many blocks are read before other work of the thread gets its turn. */
 const BLOCKS_PER_TURN = 16
 
-/**
- * Serves blocks with their commits to peers that sync, a few answers at a time. Peers request them by {@link fetchBlocks}.
- * @param isReserved whether a session is a persistent peer's or a validator's
- */
-export function blockHandler(
-  source: BlockSource,
-  isReserved: (session: Session) => boolean,
-  time: ReadingTime,
-): RequestHandler {
-  const slots = new AnswerSlots(isReserved)
+/** Serves blocks with their commits to peers that sync, a few answers at a time. Peers request them by {@link fetchBlocks}. */
+export function blockHandler(source: BlockSource, slots: AnswerSlots, time: ReadingTime): RequestHandler {
   return {
     protocol: 'blocks',
     limits: REQUEST_LIMITS.blocks,
-    answer: async (session, body, respond) => {
+    answer: async (session, body, respond, unsent) => {
       const asked = decodeBlockRequest(body)
-      const release = await slots.take(session)
+      const slot = await slots.take(session, unsent)
+      const send: Respond = (frame) => slot.send(frame, respond)
       try {
-        await answer(source(), asked, respond, (read) => time.spend(session, read))
+        await answer(source(), asked, send, (read) => time.spend(session, read))
       } finally {
-        release()
+        slot.release()
       }
     },
   }
@@ -139,72 +133,6 @@ export function databaseBlocks(database: Database): BlockSource {
       },
       close: () => snapshot.close(),
     }
-  }
-}
-
-interface Waiting {
-  readonly session: Session
-  readonly start: () => void
-}
-
-/**
- * Slots for answers with blocks, which take long and need much memory. There are few: a peer that already has its share of them has to
- * wait, and some are reserved for persistent peers and validators (see {@link BLOCK_ANSWERS}).
- */
-export class AnswerSlots {
-  readonly #isReserved: (session: Session) => boolean
-  readonly #running: Session[] = []
-  #waiting: readonly Waiting[] = []
-
-  constructor(isReserved: (session: Session) => boolean) {
-    this.#isReserved = isReserved
-  }
-
-  /**
-   * Waits for a slot.
-   * @returns a function that releases it
-   * @throws Error when no slot is free within the time that a peer waits for an answer
-   */
-  async take(session: Session): Promise<() => void> {
-    if (this.#hasSlot(session)) this.#running.push(session)
-    else await this.#wait(session)
-    return () => {
-      this.#running.splice(this.#running.indexOf(session), 1)
-      this.#startNext()
-    }
-  }
-
-  #wait(session: Session): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.#waiting = this.#waiting.filter((other) => other !== waiting)
-        reject(new Error('too many answers under way'))
-      }, LIMITS.requestMs)
-      const start = (): void => {
-        clearTimeout(timer)
-        this.#running.push(session)
-        resolve()
-      }
-      const waiting = { session, start }
-      this.#waiting = [...this.#waiting, waiting]
-    })
-  }
-
-  /** One answer has ended, so at most one can start. */
-  #startNext(): void {
-    const next = this.#waiting.find(({ session }) => this.#hasSlot(session))
-    if (next === undefined) return
-    this.#waiting = this.#waiting.filter((other) => other !== next)
-    next.start()
-  }
-
-  #hasSlot(session: Session): boolean {
-    const running = this.#running
-    if (running.length >= BLOCK_ANSWERS.total) return false
-    if (running.filter(({ id }) => id === session.id).length >= BLOCK_ANSWERS.perPeer) return false
-    return (
-      this.#isReserved(session) || running.filter((other) => !this.#isReserved(other)).length < BLOCK_ANSWERS.strangers
-    )
   }
 }
 

@@ -29,6 +29,7 @@ import {
   toMultiaddr,
 } from './peerAddress.ts'
 import { PROTOCOLS } from './protocols.ts'
+import { ProvenAddresses } from './provenAddresses.ts'
 import { createBudgets, type Session } from './session.ts'
 import { TransportFault } from './socketFrames.ts'
 
@@ -54,6 +55,8 @@ interface ConnectionsOptions {
   readonly hello: (id: string) => Hello
   /** whether the operator has named the peer */
   readonly isConfigured: (id: string) => boolean
+  /** whether the operator has named the peer with its address, so that a dial there needs no other reason */
+  readonly isNamed: (id: string) => boolean
   /** whether peers that this node needs are expected from this IP address */
   readonly isKnownAddress: (host: string) => boolean
   /** Why there is no slot for a peer that connects; undefined: there is one. */
@@ -120,6 +123,9 @@ export class Connections {
   readonly #handshakes = new WeakMap<Connection, PromiseWithResolvers<Session | undefined>>()
   /** peers that are being dialled, each with a promise for the end of the dial */
   readonly #dialling = new Map<string, Promise<void>>()
+  /** addresses that are being dialled, each with a promise for the end of the newest dial */
+  readonly #dialledAddresses = new Map<string, Promise<void>>()
+  readonly #proven: ProvenAddresses
   readonly #ending = new WeakSet<Connection>()
   #host: Host | undefined
   #lastHandle = 0
@@ -127,6 +133,7 @@ export class Connections {
   private constructor(options: ConnectionsOptions) {
     this.#options = options
     this.bans = new Bans(options.now)
+    this.#proven = new ProvenAddresses(options.now)
     this.#places = new HandshakePlaces({
       isBanned: (host) => this.bans.isAddressBanned(host),
       isKnown: options.isKnownAddress,
@@ -196,7 +203,16 @@ export class Connections {
   }
 
   /**
-   * Dials a peer and makes the handshake.
+   * Whether a claim that the node `id` is at this address is false as far as this node knows: it has reached another node there. Always
+   * false for a peer that the operator has named with its address.
+   */
+  isFalseAddress(id: string, address: PeerAddress): boolean {
+    return !this.#options.isNamed(id) && this.#proven.contradicts(address, id)
+  }
+
+  /**
+   * Dials a peer and makes the handshake. An address is dialled by one call at a time, since libp2p would give two calls one connection;
+   * so what this call closes when it fails is its own connection.
    * @returns true: the peer was reached at this address; undefined: the peer was faster and has dialled this node
    * @throws DialError
    */
@@ -204,17 +220,39 @@ export class Connections {
     if (this.isConnected(id)) return undefined
     const ended = Promise.withResolvers<void>()
     this.#dialling.set(id, ended.promise)
+    const key = formatPeerAddress(address)
+    const former = this.#dialledAddresses.get(key)
+    this.#dialledAddresses.set(key, ended.promise)
+    try {
+      await former
+      return await this.#dialAlone(id, address)
+    } finally {
+      this.#dialling.delete(id)
+      if (this.#dialledAddresses.get(key) === ended.promise) this.#dialledAddresses.delete(key)
+      ended.resolve()
+    }
+  }
+
+  async #dialAlone(id: string, address: PeerAddress): Promise<true | undefined> {
+    if (this.#sessions.has(id)) return undefined
+    if (this.isFalseAddress(id, address)) {
+      throw new DialError(`another node than ${id} is at ${formatPeerAddress(address)}`, 'wrong')
+    }
     let connection: Connection | undefined
     try {
       // 1.
-      connection = await this.#connect(address)
-      const found = nodeIdOfPeer(connection.remotePeer)
+      const dialled = await this.#connect(address)
+      const found = nodeIdOfPeer(dialled.remotePeer)
+      if (found !== undefined) this.#proven.proved(address, found)
+      // Never the connection of a session, which has other owners.
+      if (this.#find(dialled) === undefined) connection = dialled
       if (found !== id) {
         throw new DialError(
           `the node at ${formatPeerAddress(address)} is ${found ?? 'of another kind'}, not ${id}`,
           'wrong',
         )
       }
+      if (connection === undefined) return undefined
       await this.#sayHello(connection, id)
       return true
     } catch (error) {
@@ -222,14 +260,12 @@ export class Connections {
       connection?.abort(error instanceof Error ? error : new Error(String(error)))
       if (this.#sessions.has(id)) return undefined
       if (error instanceof DialError) throw error
+      this.#proven.failed(address, id)
       throw new DialError(
         `${formatPeerAddress(address)}: ${error instanceof Error ? error.message : error}`,
         'failed',
         { cause: error },
       )
-    } finally {
-      this.#dialling.delete(id)
-      ended.resolve()
     }
   }
 
@@ -272,8 +308,9 @@ export class Connections {
     connection.abort(new Error(reason))
   }
 
+  /** Always a connection of its own: without `force`, libp2p returns one that there is to the same address. */
   #connect(address: PeerAddress): Promise<Connection> {
-    return this.host.dial(toMultiaddr(address), { signal: AbortSignal.timeout(LIMITS.dialMs) })
+    return this.host.dial(toMultiaddr(address), { force: true, signal: AbortSignal.timeout(LIMITS.dialMs) })
   }
 
   #find(connection: Connection): Session | undefined {

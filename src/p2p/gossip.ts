@@ -1,13 +1,15 @@
 import { TopicValidatorResult } from '@libp2p/gossipsub'
-import type { PeerId } from '@libp2p/interface'
-import { bytesToHex } from '../primitives/bytes.ts'
+import type { Connection, PeerId } from '@libp2p/interface'
+import { bytesKey, bytesToHex } from '../primitives/bytes.ts'
+import { sha256 } from '../primitives/hash.ts'
 import type { NetworkMetrics } from '../telemetry/metrics.ts'
 import type { Connections } from './connections.ts'
-import type { GossipStreams } from './gossipStreams.ts'
-import { LIMITS } from './limits.ts'
+import type { GossipFrame, GossipStreams } from './gossipStreams.ts'
+import type { GossipWork } from './gossipWork.ts'
+import { GOSSIP_WORK, LIMITS } from './limits.ts'
 import { nodeIdOfPeer } from './peerAddress.ts'
 import type { Session } from './session.ts'
-import type { Verdict } from './transactionGossip.ts'
+import { countTransactions, SeenHashes, type Verdict } from './transactionGossip.ts'
 
 export const TOPICS = ['transactions', 'evidence'] as const
 
@@ -26,8 +28,7 @@ interface GossipOptions {
   readonly metrics: NetworkMetrics
   readonly now: () => number
   readonly validate: Readonly<Record<Topic, (session: Session, data: Uint8Array) => Promise<Verdict>>>
-  /** why so many messages of a peer are dropped before they are looked at; undefined: they are not */
-  readonly refusal: Readonly<Record<Topic, (session: Session, messages: number) => string | undefined>>
+  readonly work: Pick<GossipWork, 'take' | 'checking'>
 }
 
 /** Age at which a session without a gossip stream gets one. */
@@ -41,34 +42,35 @@ interface HeldMessage {
   readonly atMs: number
 }
 
+/** Messages that gossipsub has. It forgets them after as long. */
+const SEEN = { maxSize: 200_000, lifetimeMs: 60_000 }
+
 /**
- * Gossip of transactions and evidence, which every node of the chain should get. Messages of peers are counted against their budget
- * and validated before they are relayed.
+ * Gossip of transactions and evidence, which every node of the chain should get. Messages of peers wait for their turn ({@link GossipWork})
+ * and are validated before they are relayed.
  */
 export class Gossip {
   readonly #options: GossipOptions
   /** published when no neighbour could be told; oldest first */
   #held: HeldMessage[] = []
+  /** by the hash of their data */
+  readonly #seen: SeenHashes
+  readonly #topics: ReadonlyMap<string, Topic>
 
   constructor(options: GossipOptions) {
     this.#options = options
+    this.#seen = new SeenHashes(SEEN, options.now())
+    this.#topics = new Map(TOPICS.map((topic) => [topicName(topic, options.genesisHash), topic]))
   }
 
   /** Installs the validation; called before the host listens, so that no message bypasses it. */
   prepare(): void {
-    const { connections, streams, validate } = this.#options
+    const { connections, streams, validate, metrics } = this.#options
     const { pubsub } = connections.host.services
-    const names = new Map(TOPICS.map((topic) => [topicName(topic, this.#options.genesisHash), topic]))
     streams.guard = {
       opens: async (connection) => (await connections.sessionOf(connection)) !== undefined,
-      passes: (connection, topics) => {
-        const session = this.#sessionOf(connection.remotePeer)
-        if (session === undefined) return false
-        return this.#passes(
-          session,
-          topics.map((name) => names.get(name)),
-        )
-      },
+      admit: (connection, frame, proceed) => this.#admit(connection, frame, proceed),
+      dropped: (messages) => metrics.droppedTotal.inc({ reason: 'slow peer' }, messages),
       failed: (error) => connections.endOnDefect(error),
     }
     for (const topic of TOPICS) {
@@ -110,7 +112,8 @@ export class Gossip {
   }
 
   async #send(topic: Topic, data: Uint8Array): Promise<void> {
-    const { connections, metrics, genesisHash } = this.#options
+    const { connections, metrics, genesisHash, now } = this.#options
+    this.#seen.add(idOf(data), now())
     const { recipients } = await connections.host.services.pubsub.publish(topicName(topic, genesisHash), data)
     metrics.sentBytesTotal.inc({ protocol: topic }, data.length * recipients.length)
   }
@@ -161,26 +164,32 @@ export class Gossip {
   }
 
   /**
-   * Whether gossipsub may read a frame of a peer. It is counted with its messages, also those that gossipsub knows already or that are
-   * not for it; what is dropped here gossipsub takes from another peer.
+   * Decides on a frame of a peer. Frames with nothing but messages that gossipsub has already are dropped. What is dropped or waits
+   * here, gossipsub may take from another peer meanwhile.
    */
-  #passes(session: Session, topics: readonly (Topic | undefined)[]): boolean {
-    const { metrics, connections, now, refusal } = this.#options
-    const nowMs = now()
-    const count = Math.max(1, topics.length)
-    if (!session.budgets.gossip.take(count, nowMs)) {
-      metrics.droppedTotal.inc({ reason: 'too much gossip' }, count)
-      if (!session.budgets.gossipDropped.take(count, nowMs)) connections.disconnect(session, 'too much gossip')
-      return false
+  #admit(
+    connection: Connection,
+    frame: GossipFrame,
+    proceed: (passes: boolean) => void,
+  ): 'pass' | 'drop' | (() => void) {
+    const session = this.#sessionOf(connection.remotePeer)
+    if (session === undefined) return 'drop'
+    const messages = frame.messages.flatMap(({ topic: name, data }) => {
+      const topic = this.#topics.get(name)
+      return topic === undefined ? [] : { topic, data, id: idOf(data) }
+    })
+    const fresh = (): typeof messages => {
+      this.#seen.expire(this.#options.now())
+      return messages.filter(({ id }) => !this.#seen.has(id))
     }
-    for (const topic of TOPICS) {
-      const messages = topics.filter((name) => name === topic).length
-      const reason = messages === 0 ? undefined : refusal[topic](session, messages)
-      if (reason === undefined) continue
-      metrics.droppedTotal.inc({ reason }, count)
-      return false
-    }
-    return true
+    const passes = (): boolean => frame.hasMore || fresh().length > 0
+    const work = this.#options.work.take(
+      session,
+      () => costOf(frame, fresh()),
+      () => proceed(passes()),
+    )
+    if (work !== true) return work
+    return passes() ? 'pass' : 'drop'
   }
 
   async #validate(
@@ -190,16 +199,20 @@ export class Gossip {
     validate: (session: Session, data: Uint8Array) => Promise<Verdict>,
   ): Promise<'accept' | 'ignore' | 'unread' | 'ban'> {
     const { connections, metrics } = this.#options
+    this.#seen.add(idOf(data), this.#options.now())
     const session = this.#sessionOf(peer)
     if (session === undefined) return 'unread'
     metrics.receivedMessagesTotal.inc({ protocol: topic })
     metrics.receivedBytesTotal.inc({ protocol: topic }, data.length)
+    const checked = this.#options.work.checking(session, topic === 'transactions' ? countTransactions(data) : 0)
     let verdict: Verdict
     try {
       verdict = await validate(session, data)
     } catch (error) {
       connections.endOnDefect(error)
       throw error
+    } finally {
+      checked()
     }
     if (typeof verdict === 'string') return verdict
     connections.ban(session, verdict.ban)
@@ -210,4 +223,23 @@ export class Gossip {
     const id = nodeIdOfPeer(peer)
     return id === undefined ? undefined : this.#options.connections.sessions.get(id)
   }
+}
+
+/** Not of the whole message: gossipsub tells messages apart by their data alone (`msgIdFn` in host.ts). */
+function idOf(data: Uint8Array): string {
+  return bytesKey(sha256(data))
+}
+
+/** The work for a frame with these new messages, in units of {@link GOSSIP_WORK}. */
+function costOf(
+  { bytes }: GossipFrame,
+  fresh: readonly { readonly topic: Topic; readonly data: Uint8Array }[],
+): number {
+  const { frame, message, transaction, evidence } = GOSSIP_WORK
+  let cost = frame.each + (bytes / 1_024) * frame.perKib
+  for (const { topic, data } of fresh) {
+    cost += message.each + (data.length / 1_024) * message.perKib
+    cost += topic === 'evidence' ? evidence : countTransactions(data) * transaction
+  }
+  return cost
 }

@@ -3,24 +3,52 @@ import type { Connection, Stream, StreamHandler, Topology } from '@libp2p/interf
 import { StreamMessageEvent } from '@libp2p/interface'
 import { concatBytes, EMPTY_BYTES } from '../primitives/bytes.ts'
 import { ProtobufError, visitFields } from '../primitives/protobuf.ts'
-import { whileReadable } from './readingPause.ts'
+import { LIMITS } from './limits.ts'
+import { ReadingPause } from './readingPause.ts'
 
 type Registrar = GossipSubComponents['registrar']
 
-/** Fields of gossipsub's protobuf: messages of an RPC, and the topic of a message (libp2p/specs, pubsub/README.md). */
+/** Fields of gossipsub's protobuf: messages of an RPC, data and topic of a message (libp2p/specs, pubsub/README.md). */
 const RPC_MESSAGES = 2
+const MESSAGE_DATA = 2
 const MESSAGE_TOPIC = 4
+/** More unread bytes than this pause a stream until they are read. */
+const MAX_HELD = LIMITS.batchBytes
 /** More bytes of a length than that are no length of a frame that is taken. */
 const MAX_PREFIX = 4
 
-/** Decides what gossipsub may read. */
+/** A message in a frame of gossipsub; `data` is a view on the frame. */
+interface GossipMessage {
+  readonly topic: string
+  readonly data: Uint8Array
+}
+
+/** What a frame of gossipsub contains. */
+export interface GossipFrame {
+  readonly messages: readonly GossipMessage[]
+  /** whether it contains anything else, such as subscriptions and control messages, or cannot be decoded */
+  readonly hasMore: boolean
+  /** in all */
+  readonly bytes: number
+}
+
+/** Decides what gossipsub may read, and when. */
 export interface GossipGuard {
   /** Resolves to whether this connection may gossip at all; nothing is read before. */
   readonly opens: (connection: Connection) => Promise<boolean>
-  /** @param topics of the messages in a frame, one for each; a frame without messages has only subscriptions or control messages */
-  readonly passes: (connection: Connection, topics: readonly string[]) => boolean
+  /**
+   * Decides on a frame. When it has to wait, nothing more is read from its stream: `proceed` is called later, with whether it passes, and
+   * the function that is returned takes the frame back.
+   */
+  readonly admit: (
+    connection: Connection,
+    frame: GossipFrame,
+    proceed: (passes: boolean) => void,
+  ) => 'pass' | 'drop' | (() => void)
   /** Called with what these functions throw, which ends the stream. */
   readonly failed: (error: unknown) => void
+  /** Called when messages are not sent, because the peer reads too slowly. */
+  readonly dropped: (messages: number) => void
 }
 
 /**
@@ -91,6 +119,7 @@ export class GossipStreams {
     const newStream: Connection['newStream'] = async (protocols, options) => {
       const stream = await connection.newStream(protocols, options)
       if (stream.status !== 'open') throw new Error(`the stream was ${stream.status} at once`)
+      limitUnsent(stream, (messages) => this.guard?.dropped(messages))
       this.#opened.set(connection, stream)
       setImmediate(() => this.onOpened())
       return stream
@@ -105,42 +134,98 @@ export class GossipStreams {
   }
 }
 
-/** Makes the stream deliver only frames that pass, and none before it is known whose they are. */
+/**
+ * Sends no messages while many bytes wait for a slow peer. Gossipsub has a limit of its own, but ends the stream there. What is not sent,
+ * the peer gets from others.
+ */
+function limitUnsent(stream: Stream, dropped: (messages: number) => void): void {
+  const send = stream.send.bind(stream)
+  stream.send = (data) => {
+    if (stream.writeBufferLength > LIMITS.unsentGossip) {
+      const frames = new RpcFrames(Number.POSITIVE_INFINITY)
+      frames.push(data.subarray())
+      const content = frames.next()?.content
+      // Subscriptions and control messages are few, and are not sent again.
+      if (content?.hasMore === false) {
+        dropped(content.messages.length)
+        return false
+      }
+    }
+    return send(data)
+  }
+}
+
+/** Makes the stream deliver only frames that pass, in their order, and none before it is known whose they are. */
 function guardStream(stream: Stream, connection: Connection, guard: GossipGuard, maxFrameBytes: number): void {
   const frames = new RpcFrames(maxFrameBytes)
   const dispatch = stream.dispatchEvent.bind(stream)
+  /** takes the frame back that waits */
+  let cancel: (() => void) | undefined
   const fail = (error: unknown): void => {
     guard.failed(error)
     stream.abort(error instanceof Error ? error : new Error(String(error)))
   }
-  const nextThatPasses = (): RpcFrame | undefined => {
-    let frame = frames.next()
-    while (frame?.topics !== undefined && !guard.passes(connection, frame.topics)) frame = frames.next()
-    return frame
+  /** whether the rest waits for the next turn of the event loop */
+  let isHeld = false
+  const deliver = ({ bytes, content }: RpcFrame): void => {
+    dispatch(new StreamMessageEvent(bytes))
+    // One frame with messages in a turn: then it is known what gossipsub makes of it, and votes that have come meanwhile go first.
+    if (content === undefined || content.messages.length === 0) return
+    isHeld = true
+    setImmediate(() => {
+      isHeld = false
+      if (cancel !== undefined) return
+      if (pause.isPaused) pause.resume()
+      else tryToRead()
+    })
   }
-  stream.dispatchEvent = (event) => {
-    if (event.type !== 'message') return dispatch(event)
-    try {
-      frames.push((event as StreamMessageEvent).data.subarray())
-      for (let frame = nextThatPasses(); frame !== undefined; frame = nextThatPasses()) {
-        dispatch(new StreamMessageEvent(frame.bytes))
+  const read = (): void => {
+    while (!isHeld) {
+      const frame = frames.next()
+      if (frame === undefined) return
+      const proceed = (passes: boolean): void => {
+        cancel = undefined
+        if (stream.status !== 'open') return
+        if (passes) deliver(frame)
+        if (!isHeld) pause.resume()
       }
+      const admission = frame.content === undefined ? 'pass' : guard.admit(connection, frame.content, proceed)
+      if (typeof admission === 'function') {
+        cancel = admission
+        pause.pause()
+        return
+      }
+      if (admission === 'pass') deliver(frame)
+    }
+    if (frames.unreadBytes > MAX_HELD) pause.pause()
+  }
+  const tryToRead = (): void => {
+    try {
+      read()
     } catch (error) {
       fail(error)
     }
+  }
+  // What was read before the pause goes first.
+  const pause = new ReadingPause(stream, tryToRead)
+  stream.dispatchEvent = (event) => {
+    if (event.type === 'close') cancel?.()
+    if (event.type !== 'message') return dispatch(event)
+    frames.push((event as StreamMessageEvent).data.subarray())
+    if (!pause.isPaused) tryToRead()
     return true
   }
-  whileReadable(() => stream.pause())
+  pause.pause()
   guard.opens(connection).then((isOpen) => {
-    if (isOpen) whileReadable(() => stream.resume())
+    if (isOpen) pause.resume()
     else stream.abort(new Error('no hello on this connection'))
   }, fail)
 }
 
-/** A frame as it came, its length included; `topics` undefined: it is too long, and so are all bytes after it. */
+/** A frame as it came, its length included; `content` undefined: it is too long, and so are all bytes after it. */
 interface RpcFrame {
   readonly bytes: Uint8Array
-  readonly topics: readonly string[] | undefined
+  readonly content: GossipFrame | undefined
 }
 
 /** The place of a frame: bytes of its length, and all of it. */
@@ -172,7 +257,11 @@ class RpcFrames {
     this.#maxBytes = maxBytes
   }
 
-  /** To be called when {@link next} gives no more. */
+  /** bytes that came and are not in a frame yet */
+  get unreadBytes(): number {
+    return this.#chunk.length
+  }
+
   push(chunk: Uint8Array): void {
     this.#chunk = this.#chunk.length === 0 ? chunk : concatBytes(this.#chunk, chunk)
   }
@@ -183,7 +272,7 @@ class RpcFrames {
     const extent = this.#isTooLong ? undefined : this.#extent()
     if (this.#isTooLong) {
       const bytes = this.#take(this.#chunk.length)
-      return bytes.length === 0 ? undefined : { bytes, topics: undefined }
+      return bytes.length === 0 ? undefined : { bytes, content: undefined }
     }
     // Less than a length: it is put before the next bytes.
     if (extent === undefined) return undefined
@@ -223,25 +312,33 @@ class RpcFrames {
 }
 
 function frameOf({ prefix }: Extent, bytes: Uint8Array): RpcFrame {
-  return { bytes, topics: topicsOf(bytes.subarray(prefix)) }
+  return { bytes, content: contentOf(bytes.subarray(prefix)) }
 }
 
 const UTF8 = new TextDecoder()
 
-/** The topic of each message in an RPC; none for what gossipsub will not be able to decode either. */
-function topicsOf(rpc: Uint8Array): readonly string[] {
-  const topics: string[] = []
+/** What an RPC contains; no messages for what gossipsub will not be able to decode either. */
+function contentOf(rpc: Uint8Array): GossipFrame {
+  const messages: GossipMessage[] = []
+  let hasMore = false
   try {
     visitFields(rpc, (field, value) => {
-      if (field !== RPC_MESSAGES || typeof value === 'bigint') return
+      if (field !== RPC_MESSAGES || typeof value === 'bigint') {
+        hasMore = true
+        return
+      }
       let topic = ''
-      visitFields(value, (inner, text) => {
-        if (inner === MESSAGE_TOPIC && typeof text !== 'bigint') topic = UTF8.decode(text)
+      let data = EMPTY_BYTES
+      visitFields(value, (inner, content) => {
+        if (typeof content === 'bigint') return
+        if (inner === MESSAGE_TOPIC) topic = UTF8.decode(content)
+        if (inner === MESSAGE_DATA) data = content
       })
-      topics.push(topic)
+      messages.push({ topic, data })
     })
   } catch (error) {
     if (!(error instanceof ProtobufError)) throw error
+    return { messages: [], hasMore: true, bytes: rpc.length }
   }
-  return topics
+  return { messages, hasMore, bytes: rpc.length }
 }

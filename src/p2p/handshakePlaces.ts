@@ -1,16 +1,33 @@
 import { budgetKeyOf, readNetworkAddress } from '../primitives/networkAddress.ts'
 import type { NetworkMetrics } from '../telemetry/metrics.ts'
+import { sourceGroupOf } from './addressBook.ts'
 import { HANDSHAKE_LIMITS, LIMITS, TokenBucket } from './limits.ts'
 import { type PeerAddress, reachOf } from './peerAddress.ts'
+
+/** A started handshake counts half after this time. See {@link HandshakePlaces}, 3. */
+const RECENT_HALF_MS = 4_000
+/** So many of the handshakes that may start are left for addresses that have started none lately. */
+const RESERVE = 8
+/** For each recent handshake of an address, so many more are left for others. */
+const RESERVE_PER_RECENT = 0.5
+/** A network has as much as so many addresses. */
+const NETWORK_ADDRESSES = 8
+/** A smaller part of a handshake counts nothing. */
+const FORGOTTEN = 0.01
 
 /** Known peers have places of their own, so that no flood from elsewhere keeps them out. */
 type Lane = 'known' | 'strangers'
 
-/** What one address (IPv6: one /64) takes. */
-interface AddressShare {
+/** What one address (IPv6: one /64) or one network (/16, IPv6: /48) uses. */
+interface Usage {
+  /** handshakes that it started lately: each counts less as time passes */
+  readonly recent: RecentCount
+  pending: number
+}
+
+interface AddressShare extends Usage {
   readonly limits: (typeof HANDSHAKE_LIMITS)['publicAddress' | 'privateAddress']
   readonly started: TokenBucket
-  pending: number
 }
 
 /** A connection that has not shown yet who is at its other side. */
@@ -19,6 +36,7 @@ interface Pending {
   readonly key: string
   readonly lane: Lane
   readonly share: AddressShare
+  readonly network: Usage
   readonly beganMs: number
   readonly deadline: NodeJS.Timeout
   readonly close: () => void
@@ -33,7 +51,7 @@ interface HandshakePlacesOptions {
   readonly now: () => number
 }
 
-/** With more addresses, those that use nothing of their share are forgotten. */
+/** With more addresses, or networks, those that use nothing of their share are forgotten. */
 const ADDRESSES = 1_024
 
 /**
@@ -41,10 +59,12 @@ const ADDRESSES = 1_024
  * hundred times as much as closing the connection, and without its other work no block is decided. A connection has to find three
  * things, or it is closed:
  *
- * 1. A place, until its session is established. There are few; the oldest one that has had some time makes room for a new one, so that
- *    connections which say nothing do not hold the places until the deadline.
+ * 1. A place, until its session is established. There are few. One that has had some time makes room for a new connection, and so does
+ *    one of the address that holds the most places, if the new connection's address holds fewer.
  * 2. What is left of its address's share.
- * 3. What is left of the handshakes that may start in a second, which bounds the time that all of them take.
+ * 3. What is left of the handshakes that may start per second, which bounds the time that all of them take. An address or network that
+ *    has started none lately gets one as long as there is any; the more it has started, the more must be left. So a flood from a few
+ *    dozen addresses leaves others theirs.
  */
 export class HandshakePlaces {
   readonly #options: HandshakePlacesOptions
@@ -52,6 +72,7 @@ export class HandshakePlaces {
   readonly #pending: Readonly<Record<Lane, Map<string, Pending>>> = { known: new Map(), strangers: new Map() }
   readonly #started: Readonly<Record<Lane, TokenBucket>>
   readonly #shares = new Map<string, AddressShare>()
+  readonly #networks = new Map<string, Usage>()
 
   constructor(options: HandshakePlacesOptions) {
     this.#options = options
@@ -95,22 +116,29 @@ export class HandshakePlaces {
     if (lane === 'strangers' && isBanned(host)) return 'banned'
     const places = this.#pending[lane]
     const started = this.#started[lane]
-    // Nothing is remembered of an address, and nothing is taken from its share, before it is sure that it gets a place.
-    const oldest = places.size < HANDSHAKE_LIMITS[lane].pending ? undefined : places.values().next().value
-    if (oldest !== undefined && nowMs - oldest.beganMs < LIMITS.handshakeGraceMs) return 'full'
     if (!started.has(1, nowMs)) return 'rate'
-    const share = this.#shareOf(host, nowMs)
-    if (share.pending >= share.limits.pending || !share.started.take(1, nowMs)) return 'share'
+    // Nothing is remembered of an address before it gets a place.
+    const [address, group] = [budgetKeyOf(host), sourceGroupOf(host)]
+    const share = this.#shares.get(address) ?? newShare(host, nowMs)
+    const network = this.#networks.get(group) ?? { recent: new RecentCount(nowMs), pending: 0 }
+    if (share.pending >= share.limits.pending || !share.started.has(1, nowMs)) return 'share'
+    if (!started.has(1 + reserveFor(share, network, nowMs), nowMs)) return 'rate'
+    const victim = places.size < HANDSHAKE_LIMITS[lane].pending ? undefined : victimFor(places.values(), share, nowMs)
+    if (victim === 'none') return 'full'
+    share.started.take(1, nowMs)
     started.take(1, nowMs)
-    if (oldest !== undefined) this.#expel(oldest, 'evicted')
+    remember(this.#shares, address, share, nowMs)
+    remember(this.#networks, group, network, nowMs)
+    for (const usage of [share, network]) usage.recent.add(nowMs)
+    if (victim !== undefined) this.#expel(victim, 'evicted')
 
     const deadline = setTimeout(() => this.#expel(pending, 'late'), LIMITS.helloMs)
-    const pending: Pending = { key: keyOf(remote), lane, share, beganMs: nowMs, deadline, close }
+    const pending: Pending = { key: keyOf(remote), lane, share, network, beganMs: nowMs, deadline, close }
     // Its port may be used anew before the end of its former connection is heard of here.
     const former = places.get(pending.key)
     if (former !== undefined) this.#leave(former)
     places.set(pending.key, pending)
-    share.pending++
+    for (const usage of [share, network]) usage.pending++
     this.#count(lane)
     return pending
   }
@@ -122,36 +150,71 @@ export class HandshakePlaces {
   }
 
   #leave(pending: Pending): void {
-    const { key, lane, share, deadline } = pending
+    const { key, lane, share, network, deadline } = pending
     const places = this.#pending[lane]
     // It may have left before, also because another connection has come from its port.
     if (places.get(key) !== pending) return
     clearTimeout(deadline)
     places.delete(key)
-    share.pending--
+    for (const usage of [share, network]) usage.pending--
     this.#count(lane)
   }
 
   #count(lane: Lane): void {
     this.#options.metrics.pendingHandshakes.set({ from: lane }, this.#pending[lane].size)
   }
+}
 
-  #shareOf(host: string, nowMs: number): AddressShare {
-    const key = budgetKeyOf(host)
-    const known = this.#shares.get(key)
-    if (known !== undefined) return known
-    if (this.#shares.size >= ADDRESSES) this.#forgetIdle(nowMs)
-    const limits = HANDSHAKE_LIMITS[reachOf(host) === 'public' ? 'publicAddress' : 'privateAddress']
-    const share = { limits, started: new TokenBucket(limits.started, nowMs), pending: 0 }
-    this.#shares.set(key, share)
-    return share
+function newShare(host: string, nowMs: number): AddressShare {
+  const limits = HANDSHAKE_LIMITS[reachOf(host) === 'public' ? 'publicAddress' : 'privateAddress']
+  return { limits, started: new TokenBucket(limits.started, nowMs), recent: new RecentCount(nowMs), pending: 0 }
+}
+
+/** How many handshakes that may start are left for others than this address. */
+function reserveFor(share: AddressShare, network: Usage, nowMs: number): number {
+  const recent = Math.max(share.recent.at(nowMs), network.recent.at(nowMs) / NETWORK_ADDRESSES)
+  return recent < FORGOTTEN ? 0 : RESERVE + recent * RESERVE_PER_RECENT
+}
+
+/** Few stay: only so many handshakes start in the time in which one is forgotten. */
+function remember<U extends Usage>(usages: Map<string, U>, key: string, usage: U, nowMs: number): void {
+  if (!usages.has(key) && usages.size >= ADDRESSES) {
+    for (const [other, { recent, pending }] of usages) {
+      if (pending === 0 && recent.at(nowMs) < FORGOTTEN) usages.delete(other)
+    }
+  }
+  usages.set(key, usage)
+}
+
+/** The connection that makes room for one more of an address with this share; 'none': each has had too little time. */
+function victimFor(places: Iterable<Pending>, share: AddressShare, nowMs: number): Pending | 'none' {
+  let oldest: Pending | undefined
+  let greediest: Pending | undefined
+  for (const pending of places) {
+    oldest ??= pending
+    if (pending.share.pending > (greediest?.share.pending ?? share.pending + 1)) greediest = pending
+  }
+  if (greediest !== undefined) return greediest
+  return oldest !== undefined && nowMs - oldest.beganMs >= LIMITS.handshakeGraceMs ? oldest : 'none'
+}
+
+/** A count of events that halves every so many milliseconds. */
+class RecentCount {
+  #count = 0
+  #atMs: number
+
+  constructor(nowMs: number) {
+    this.#atMs = nowMs
   }
 
-  /** Few addresses stay: only so many handshakes start in the time in which a share is filled again. */
-  #forgetIdle(nowMs: number): void {
-    for (const [key, { limits, started, pending }] of this.#shares) {
-      if (pending === 0 && started.has(limits.started.burst, nowMs)) this.#shares.delete(key)
-    }
+  at(nowMs: number): number {
+    this.#count *= 0.5 ** ((nowMs - this.#atMs) / RECENT_HALF_MS)
+    this.#atMs = nowMs
+    return this.#count
+  }
+
+  add(nowMs: number): void {
+    this.#count = this.at(nowMs) + 1
   }
 }
 

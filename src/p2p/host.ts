@@ -119,7 +119,9 @@ export async function createHost(options: HostOptions): Promise<Host> {
           maxControlMessages: 512,
           maxPeerInfos: 0,
         },
-        scoreParams: { IPColocationFactorWeight: 0 },
+        // An honest peer announces messages twice per second at most, once for each topic, so its penalties for answers that this
+        // node reads late stay below 2.5. A peer that announces more than it sends is pruned.
+        scoreParams: { IPColocationFactorWeight: 0, behaviourPenaltyThreshold: 4 },
       }),
     },
   })

@@ -1,5 +1,5 @@
 /** The rate of a budget: tokens per second, and the most that can be saved up. See {@link TokenBucket}. */
-interface Rate {
+export interface Rate {
   readonly perSecond: number
   readonly burst: number
 }
@@ -48,12 +48,7 @@ export const LIMITS = {
   offHeightMessages: { perSecond: 50, burst: 200 },
   /** messages of a peer that the main thread has not handled yet; more have to wait */
   unhandled: 256,
-  /** gossiped messages of a peer; more are dropped, and a peer that goes on is disconnected */
-  gossip: { perSecond: 500, burst: 2_000 },
-  gossipDropped: { perSecond: 100, burst: 5_000 },
-  /** transactions of a peer that the pool refuses; more batches of it are dropped */
-  refusedTransactions: { perSecond: 200, burst: 5_000 },
-  /** pieces of evidence of a peer */
+  /** pieces of evidence that clients of the RPC server submit */
   evidence: { perSecond: 2, burst: 20 },
   /** unanswered requests; a peer with more is disconnected */
   failures: { perSecond: 0.02, burst: 5 },
@@ -81,7 +76,9 @@ export const LIMITS = {
   /** bytes that wait for a slow peer before its oldest, least important messages are dropped */
   queuedMessages: MIB,
   queuedParts: 8 * MIB,
-  /** bytes of gossiped transactions that wait for their senders to be recovered */
+  /** bytes of gossip that wait for a slow peer before messages are dropped */
+  unsentGossip: MIB,
+  /** bytes of gossiped transactions that wait for their senders to be recovered; half of them may be of peers without a reserved slot */
   queuedTransactions: 16 * MIB,
   /** bytes that a stream may send before the receiver has read some */
   streamWindow: MIB,
@@ -170,8 +167,35 @@ export const REQUEST_LIMITS = {
   snapshots: { rate: { perSecond: 20, burst: 60 }, inFlight: 4 },
 } as const satisfies Readonly<Record<string, RequestLimits>>
 
-/** Answers with blocks that are sent at the same time: in all, to peers without a reserved slot, and to one peer. */
-export const BLOCK_ANSWERS = { total: 8, strangers: 6, perPeer: 2 } as const
+/**
+ * Work for gossip, in units of about 0.1 ms of the network thread: of all peers with a reserved slot and of all others together, and what
+ * a frame and its new messages cost. A message costs so much because it is relayed to some eight neighbours. `refused` counts
+ * transactions that the pool refused, one more for each KiB of them; each of the two kinds of peers has it. While more than `checked`
+ * transactions of one peer or network are being checked, no more of it are read. See `GossipWork`.
+ */
+export const GOSSIP_WORK = {
+  reserved: { perSecond: 3_000, burst: 12_000 },
+  strangers: { perSecond: 2_000, burst: 8_000 },
+  refused: { perSecond: 1_000, burst: 5_000 },
+  checked: 1_000,
+  frame: { each: 0.15, perKib: 0.02 },
+  message: { each: 4, perKib: 0.25 },
+  transaction: 0.25,
+  evidence: 25,
+} as const
+
+/**
+ * Answers with blocks that are sent at the same time: in all, to peers without a reserved slot, and to one peer. An answer that has waited
+ * for its peer for `graceMs` and was taken at less than these rates (bytes per second) makes room for others, see `AnswerSlots`.
+ */
+export const BLOCK_ANSWERS = {
+  total: 8,
+  strangers: 6,
+  perPeer: 2,
+  graceMs: 1_000,
+  stalledRate: 64 * KIB,
+  slowRate: 512 * KIB,
+} as const
 
 /**
  * Milliseconds of the network thread in which blocks and light blocks are read for peers that take long: for all together, and for one.

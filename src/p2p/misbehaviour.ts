@@ -8,18 +8,22 @@ import { reachOf } from './peerAddress.ts'
  *
  * 1. It has to wait. When it is above its budget, this node stops reading its streams, so that its sends block: messages and parts
  *    (consensusStreams.ts), all bytes and frames of the connection (connectionMeter.ts), requests (requests.ts), messages that the
- *    main thread has not handled yet.
- * 2. Its messages are dropped: votes and proposals of other heights (consensusStreams.ts), gossip above its budget (gossip.ts),
- *    batches of transactions after the pool has refused too many (transactionGossip.ts).
- * 3. It is disconnected and may connect again: it stays above its budgets, opens too many streams, pings too often, reads nothing, is
- *    silent, or does not answer requests. A new connection is closed in the same way if there are too many pending ones or its hello does not
- *    come in time.
+ *    main thread has not handled yet. Gossip waits for the turn of the peer's network (gossipWork.ts), also after the pool has refused
+ *    its transactions.
+ * 2. Its messages are dropped: votes and proposals of other heights (consensusStreams.ts).
+ * 3. It is disconnected and may connect again: it stays above its budgets of messages and parts, opens too many streams, pings too
+ *    often, reads nothing, is silent, or does not answer requests. A new connection is closed in the same way if there are too many
+ *    pending ones or its hello does not come in time.
  * 4. It is banned (`Connections.ban`): it sent something that no honest node sends: bytes that cannot be decoded, a frame that its
- *    stream may not send, wrong signatures, wrong evidence, an invalid block or a false height. The main thread reports what consensus and block sync find through
+ *    stream may not send, wrong signatures, wrong evidence, an invalid block or a false height. The main thread reports what consensus
+ *    and block sync find through
  *    `Network.punish`; evidence, transactions and bytes are banned where they are found.
  *
- * All limits are in limits.ts. A peer that the operator has named or a validator of the present set only has to wait when it sends too many messages or
- * parts.
+ * Only what a peer has provably done itself has the consequences 3 and 4. The amount of its gossip does not count, nor do
+ * transactions that this node refuses: honest nodes relay what others made, and have different pools.
+ *
+ * All limits are in limits.ts. A peer that the operator has named or a validator of the present set only has to wait when it sends too
+ * many messages or parts, and is not disconnected for requests that it does not answer.
  */
 
 const MINUTE_MS = 60_000

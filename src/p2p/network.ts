@@ -6,11 +6,13 @@ import type { OfferedSnapshot, SnapshotSource } from '../snapshot/offeredSnapsho
 import type { Logger } from '../telemetry/logger.ts'
 import type { NetworkMetrics } from '../telemetry/metrics.ts'
 import { AddressBook } from './addressBook.ts'
+import { AnswerSlots } from './answerSlots.ts'
 import { type BlockSource, blockHandler, fetchBlocks } from './blockExchange.ts'
 import { Connections } from './connections.ts'
 import { ConsensusStreams } from './consensusStreams.ts'
 import { Gossip, TOPICS, type Topic, topicName } from './gossip.ts'
 import { GossipStreams } from './gossipStreams.ts'
+import { GossipWork } from './gossipWork.ts'
 import { fetchOlderBlocks, headerHandler, type OlderBlocksRequest, type OlderBlocksSource } from './headerExchange.ts'
 import type { Hello, ValidatorProof } from './hello.ts'
 import { MAX_GOSSIP_FRAME } from './host.ts'
@@ -133,6 +135,14 @@ export class Network {
       metrics,
       now,
       admit: (transactions) => events.transactions(transactions),
+      refused: (session, cost) => gossipWork.refused(session, cost),
+    })
+    const gossipWork = new GossipWork({
+      isReserved: (session) => this.#peers.isReserved(session),
+      ownerOf: (session) => this.#peers.ownerOf(session),
+      hasRoom: (isReserved) => this.#transactions.hasRoom(isReserved),
+      metrics,
+      now,
     })
     this.#gossip = new Gossip({
       connections,
@@ -148,11 +158,7 @@ export class Network {
           return verdict === 'reject' ? { ban: 'wrong evidence' } : verdict
         },
       },
-      refusal: {
-        transactions: (session) => this.#transactions.refusal(session),
-        evidence: (session, messages) =>
-          session.budgets.evidence.take(messages, now()) ? undefined : 'too much evidence',
-      },
+      work: gossipWork,
     })
     this.#book = new AddressBook({
       path: options.addressBookPath,
@@ -191,6 +197,7 @@ export class Network {
     const instance = new Uint8Array(randomBytes(16))
     const configured = configuredIds(options.policy)
     const { counts } = options
+    const seeds = new Set(options.policy.seeds.map((seed) => seed.id))
     const known = new KnownAddresses()
     const gossipStreams = new GossipStreams(MAX_GOSSIP_FRAME)
     const connections = await Connections.create({
@@ -205,6 +212,7 @@ export class Network {
       metrics: options.metrics,
       hello: (peer) => network.#hello(instance, configured.has(peer)),
       isConfigured: (peer) => configured.has(peer),
+      isNamed: (peer) => configured.has(peer) || seeds.has(peer),
       isKnownAddress: (host) => known.has(host),
       refuse: (peer) => network.#peers.refuse(peer),
       others: (host) => network.#peers.known(PEERS_IN_REFUSAL, host),
@@ -286,7 +294,7 @@ export class Network {
     const session = this.#connections.sessions.get(id)
     if (session === undefined) return
     if (what !== 'unresponsive') this.#connections.ban(session, `${what}: ${reason}`)
-    else if (!session.budgets.failures.take(1, this.#options.now()) && !session.isConfigured) {
+    else if (!session.budgets.failures.take(1, this.#options.now()) && !this.#peers.isReserved(session)) {
       this.#connections.disconnect(session, reason)
     }
   }
@@ -349,13 +357,12 @@ export class Network {
   async #serve(): Promise<void> {
     const { metrics, now, blocks, snapshots, lightBlocks, olderBlocks } = this.#options
     const context = { connections: this.#connections, metrics, now }
-    const reading = new ReadingTime(now, metrics)
+    const isReserved = (session: Session): boolean => this.#peers.isReserved(session)
+    const ownerOf = (session: Session): string => this.#peers.ownerOf(session)
+    const reading = new ReadingTime(now, metrics, ownerOf)
     this.#gossip.prepare()
     await this.#streams.start()
-    await serveRequests(
-      context,
-      blockHandler(blocks, (session) => this.#peers.isReserved(session), reading),
-    )
+    await serveRequests(context, blockHandler(blocks, new AnswerSlots({ isReserved, ownerOf, now }), reading))
     if (this.#options.policy.exchangesPeers) {
       const answered = (session: Session): void => this.#peers.answered(session)
       await serveRequests(

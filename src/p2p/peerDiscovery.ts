@@ -76,9 +76,12 @@ export class PeerDiscovery {
 
   /** A peer at the address `source` has named others. */
   named(peers: readonly KnownPeer[], source: string): void {
-    const { book, policy, metrics } = this.#options
+    const { book, policy, metrics, connections } = this.#options
     if (!policy.exchangesPeers) return
-    const added = book.learn(peers.slice(0, PEERS_PER_ANSWER), source)
+    const credible = peers
+      .slice(0, PEERS_PER_ANSWER)
+      .filter(({ id, address }) => !connections.isFalseAddress(id, parsePeerAddress(address)!))
+    const added = book.learn(credible, source)
     metrics.namedAddressesTotal.inc({ result: 'added' }, added)
     metrics.namedAddressesTotal.inc({ result: 'left out' }, peers.length - added)
   }

@@ -153,6 +153,11 @@ export class PeerManager {
     return session.isConfigured || this.#isValidator(session.validatorAddress)
   }
 
+  /** For whom a session's share of this node's work counts: a peer with a reserved slot for itself, others for their network. */
+  ownerOf(session: Session): string {
+    return this.isReserved(session) ? session.id : sourceGroupOf(session.remote.host)
+  }
+
   joined(session: Session): void {
     this.#attempts.delete(session.id)
     this.#announce(session)
@@ -209,13 +214,14 @@ export class PeerManager {
   }
 
   /**
-   * Where a connected peer can be dialled: the address that it announces, else that of the connection. Undefined for one that announces
-   * nothing, and for one of which nobody may know.
+   * Where a connected peer can be dialled: the address that it announces, else that of the connection. Undefined for a peer that announces
+   * nothing or an address at which another node is, and for a private peer.
    */
   #announced({ id, hello, remote, validatorAddress }: Session): KnownPeer | undefined {
-    if (this.#options.policy.privateIds.has(id)) return undefined
+    const { policy, connections } = this.#options
+    if (policy.privateIds.has(id)) return undefined
     const address = parsePeerAddress(hello.externalAddress) ?? { host: remote.host, port: hello.listenPort }
-    if (address.port === 0) return undefined
+    if (address.port === 0 || connections.isFalseAddress(id, address)) return undefined
     return { id, address: formatPeerAddress(address), isValidator: this.#isValidator(validatorAddress) }
   }
 

@@ -10,6 +10,7 @@ export class ReadingPause {
   readonly #stream: Pick<MessageStream, 'pause' | 'resume'>
   readonly #beforeResume: (() => void) | undefined
   #timer: NodeJS.Timeout | undefined
+  #isPaused = false
   #isResuming = false
 
   /** @param beforeResume may pause again */
@@ -19,35 +20,46 @@ export class ReadingPause {
   }
 
   get isPaused(): boolean {
-    return this.#timer !== undefined
+    return this.#isPaused
   }
 
   pauseFor(milliseconds: number): void {
-    if (this.#timer !== undefined) return
-    this.#timer = setTimeout(() => this.#resume(), milliseconds)
+    if (this.#isPaused) return
+    this.#timer = setTimeout(() => this.resume(), milliseconds)
+    this.pause()
+  }
+
+  /** Until {@link resume} is called. */
+  pause(): void {
+    if (this.#isPaused) return
+    this.#isPaused = true
     if (!this.#isResuming) whileReadable(() => this.#stream.pause())
+  }
+
+  /** Ends a pause; not to be called while the stream delivers bytes. */
+  resume(): void {
+    if (!this.#isPaused) return
+    this.stop()
+    this.#isPaused = false
+    this.#beforeResume?.()
+    if (this.#isPaused) return
+    this.#isResuming = true
+    whileReadable(() => this.#stream.resume())
+    this.#isResuming = false
+    if (this.#isPaused) whileReadable(() => this.#stream.pause())
   }
 
   /** For a stream that has ended. */
   stop(): void {
     clearTimeout(this.#timer)
-  }
-
-  #resume(): void {
     this.#timer = undefined
-    this.#beforeResume?.()
-    if (this.isPaused) return
-    this.#isResuming = true
-    whileReadable(() => this.#stream.resume())
-    this.#isResuming = false
-    if (this.isPaused) whileReadable(() => this.#stream.pause())
   }
 }
 
 /**
  * libp2p throws for a stream that cannot be read any more. That error needs no handling, because the end of the stream is an event.
  */
-export function whileReadable(change: () => void): void {
+function whileReadable(change: () => void): void {
   try {
     change()
   } catch (error) {

@@ -1,5 +1,6 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import type { NetworkMetrics } from '../telemetry/metrics.ts'
+import { FairQueue } from './fairQueue.ts'
 import { READING_TIME, TokenBucket } from './limits.ts'
 import type { Session } from './session.ts'
 
@@ -7,39 +8,62 @@ type ReadingMetrics = Pick<NetworkMetrics, 'readSecondsTotal'>
 
 /**
  * The time of this thread that reading old blocks for peers may take. A block in a segment takes some milliseconds, since 64 are decoded
- * to read it: peers that ask for blocks here and there would otherwise keep votes waiting. Those who ask have to wait, never longer than
- * others have read before.
+ * to read it: peers that ask for blocks here and there would otherwise keep votes waiting. Such peers wait, in fair turns.
  */
 export class ReadingTime {
   readonly #now: () => number
   readonly #metrics: ReadingMetrics
-  readonly #all: TokenBucket
+  readonly #ownerOf: (session: Session) => string
+  readonly #all: FairQueue
   readonly #peers = new WeakMap<Session, TokenBucket>()
 
-  /** @param now milliseconds, monotonic */
-  constructor(now: () => number, metrics: ReadingMetrics) {
+  /**
+   * @param now milliseconds, monotonic
+   * @param ownerOf for whom a session's reads count: itself, or its network
+   */
+  constructor(now: () => number, metrics: ReadingMetrics, ownerOf: (session: Session) => string) {
     this.#now = now
     this.#metrics = metrics
-    this.#all = new TokenBucket(READING_TIME.all, now())
+    this.#ownerOf = ownerOf
+    this.#all = new FairQueue({ rate: READING_TIME.all, now })
   }
 
   /** What `read` gives, once there is time for it. */
   async spend<T>(session: Session, read: () => T): Promise<T> {
     const own = this.#bucketOf(session)
-    const wait = (nowMs: number): number => Math.max(own.draw(0, nowMs), this.#all.draw(0, nowMs))
-    // Meanwhile others may have taken the time.
-    for (let ms = wait(this.#now()); ms > 0; ms = wait(this.#now())) await sleep(ms, undefined, { ref: false })
+    // Meanwhile other requests of the peer may have taken the time.
+    for (let ms = own.draw(0, this.#now()); ms > 0; ms = own.draw(0, this.#now())) {
+      await sleep(ms, undefined, { ref: false })
+    }
+    const owner = this.#ownerOf(session)
+    const { result, isLong } = await new Promise<{ result: T; isLong: boolean }>((resolve, reject) => {
+      // Not after the turn, when the next one would have begun.
+      const start = (): void => {
+        try {
+          resolve(this.#read(owner, own, read))
+        } catch (error) {
+          reject(error)
+        }
+      }
+      if (this.#all.take(owner, 0)) start()
+      else this.#all.wait(owner, () => 0, start)
+    })
+    // Votes that have come meanwhile go first.
+    if (isLong) await setImmediate()
+    return result
+  }
+
+  #read<T>(owner: string, own: TokenBucket, read: () => T): { result: T; isLong: boolean } {
     const beginMs = this.#now()
     try {
-      return read()
+      return { result: read(), isLong: this.#now() - beginMs >= READING_TIME.longMs }
     } finally {
       const endMs = this.#now()
       const ms = endMs - beginMs
       this.#metrics.readSecondsTotal.inc(ms / 1000)
       if (ms >= READING_TIME.longMs) {
-        for (const bucket of [own, this.#all]) bucket.draw(ms, endMs)
-        // Votes that have come meanwhile go first.
-        await setImmediate()
+        own.draw(ms, endMs)
+        this.#all.charge(owner, ms)
       }
     }
   }

@@ -13,8 +13,11 @@ export type Respond = (body: Uint8Array) => Promise<void>
 export interface RequestHandler {
   readonly protocol: ProtocolName
   readonly limits: RequestLimits
-  /** @throws ProtobufError for a request that no honest node makes */
-  readonly answer: (session: Session, request: Uint8Array, respond: Respond) => Promise<void>
+  /**
+   * @param unsent bytes of the answer that the peer has not taken yet
+   * @throws ProtobufError for a request that no honest node makes
+   */
+  readonly answer: (session: Session, request: Uint8Array, respond: Respond, unsent: () => number) => Promise<void>
 }
 
 interface RequestContext {
@@ -63,7 +66,7 @@ export async function serveRequests(context: RequestContext, handler: RequestHan
         metrics.receivedMessagesTotal.inc({ protocol })
         metrics.receivedBytesTotal.inc({ protocol }, request.length)
         const sender = new FrameSender(stream, LIMITS.requestMs)
-        await handler.answer(session, request, respondOn(sender))
+        await handler.answer(session, request, respondOn(sender), () => stream.writeBufferLength)
         await sender.finish()
         await stream.close({ signal: AbortSignal.timeout(LIMITS.requestMs) })
       } catch (error) {

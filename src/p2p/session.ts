@@ -36,10 +36,6 @@ interface SessionBudgets {
   readonly parts: TokenBucket
   readonly offHeightMessages: TokenBucket
   readonly waiting: TokenBucket
-  readonly gossip: TokenBucket
-  readonly gossipDropped: TokenBucket
-  readonly refusedTransactions: TokenBucket
-  readonly evidence: TokenBucket
   /** requests that it did not answer in time */
   readonly failures: TokenBucket
 }
@@ -50,10 +46,6 @@ export function createBudgets(nowMs: number): SessionBudgets {
     parts: new TokenBucket(LIMITS.parts, nowMs),
     offHeightMessages: new TokenBucket(LIMITS.offHeightMessages, nowMs),
     waiting: new TokenBucket(LIMITS.waiting, nowMs),
-    gossip: new TokenBucket(LIMITS.gossip, nowMs),
-    gossipDropped: new TokenBucket(LIMITS.gossipDropped, nowMs),
-    refusedTransactions: new TokenBucket(LIMITS.refusedTransactions, nowMs),
-    evidence: new TokenBucket(LIMITS.evidence, nowMs),
     failures: new TokenBucket(LIMITS.failures, nowMs),
   }
 }

@@ -1,8 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { budgetKeyOf, readNetworkAddress } from '../primitives/networkAddress.ts'
 import { ProtobufError, ProtobufFields, ProtobufWriter } from '../primitives/protobuf.ts'
 import type { FilePiece, OfferedSnapshot, SnapshotSource } from '../snapshot/offeredSnapshots.ts'
 import type { NetworkMetrics } from '../telemetry/metrics.ts'
+import { sourceGroupOf } from './addressBook.ts'
+import { FairQueue } from './fairQueue.ts'
 import { LIMITS, REQUEST_LIMITS, SNAPSHOT_SERVING, TokenBucket } from './limits.ts'
 import { type RequestHandler, request } from './requests.ts'
 import type { Session } from './session.ts'
@@ -33,9 +34,7 @@ export function snapshotHandler(source: SnapshotSource, now: () => number): Requ
         await respond(encodeOffers((await source.offers()).slice(0, OFFERS_PER_ANSWER)))
         return
       }
-      const waitMs = rates.draw(session.remote.host)
-      if (waitMs === undefined) throw new Error('snapshots are served as fast as they may be')
-      if (waitMs > 0) await sleep(waitMs, undefined, { ref: false })
+      if (!(await rates.take(session.remote.host))) throw new Error('snapshots are served as fast as they may be')
       const former = reading.get(session)
       const read = (async () => {
         await former
@@ -100,27 +99,45 @@ export async function fetchPiece(
 /** Bytes a second that this node serves of snapshots, in all and to each address (IPv6: to each /64). */
 export class ServingRates {
   readonly #now: () => number
-  readonly #total: TokenBucket
+  readonly #total: FairQueue
   readonly #addresses = new Map<string, TokenBucket>()
 
   constructor(now: () => number) {
     this.#now = now
-    this.#total = new TokenBucket(SNAPSHOT_SERVING.total, now())
+    this.#total = new FairQueue({ rate: SNAPSHOT_SERVING.total, now })
   }
 
   /**
-   * Takes one piece from the rates.
-   * @returns milliseconds until it may be sent; undefined: that would be too long, and nothing was taken
+   * Takes one piece from the rates, when it is its turn.
+   * @returns false: that would take too long
    */
-  draw(host: string): number | undefined {
+  async take(host: string): Promise<boolean> {
     const nowMs = this.#now()
     const own = this.#bucketOf(host, nowMs)
-    const { total, address, longestWait } = SNAPSHOT_SERVING
+    const { address, longestWait } = SNAPSHOT_SERVING
     // What is drawn beyond a bucket's tokens is its debt, which takes time to pay.
-    if (!own.has(-address.perSecond * longestWait, nowMs) || !this.#total.has(-total.perSecond * longestWait, nowMs)) {
-      return undefined
-    }
-    return Math.max(own.draw(PIECE_BYTES, nowMs), this.#total.draw(PIECE_BYTES, nowMs))
+    if (!own.has(-address.perSecond * longestWait, nowMs)) return false
+    const waitMs = own.draw(PIECE_BYTES, nowMs)
+    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs).unref())
+    return this.#takeTurn(sourceGroupOf(readNetworkAddress(host) ?? host))
+  }
+
+  #takeTurn(network: string): Promise<boolean> | true {
+    if (this.#total.take(network, PIECE_BYTES)) return true
+    return new Promise((resolve) => {
+      const cancel = this.#total.wait(
+        network,
+        () => PIECE_BYTES,
+        () => {
+          clearTimeout(timer)
+          resolve(true)
+        },
+      )
+      const timer = setTimeout(() => {
+        cancel()
+        resolve(false)
+      }, SNAPSHOT_SERVING.longestWait * 1_000)
+    })
   }
 
   #bucketOf(host: string, nowMs: number): TokenBucket {

@@ -6,8 +6,8 @@ import { LIMITS, TokenBucket } from './limits.ts'
 import type { Session } from './session.ts'
 
 /**
- * What happens to a gossiped message. `accept`: it is relayed; `ignore`: it is not; `unread`: it was not examined, because its sender
- * is above its budget or this node is overloaded, so nothing in it counts as known; `ban`: no honest node sends it.
+ * What happens to a gossiped message. `accept`: it is relayed; `ignore`: it is not; `unread`: it was not examined, because this node is
+ * overloaded, so nothing in it counts as known; `ban`: no honest node sends it.
  */
 export type Verdict = 'accept' | 'ignore' | 'unread' | { readonly ban: string }
 
@@ -43,19 +43,20 @@ interface TransactionGossipOptions {
   readonly now: () => number
   /** recovers senders and offers the transactions to the pool */
   readonly admit: (transactions: readonly HashedTransaction[]) => Promise<AdmissionCounts>
+  /** called with the cost of a peer's transactions that the pool refused, or that were known to be invalid */
+  readonly refused: (session: Session, cost: number) => void
 }
 
 /**
  * Validates batches of transactions from peers, in this order, so that cheap checks avoid expensive ones:
  *
  * 1. The batch can be decoded and is within the size limits; otherwise its sender is banned.
- * 2. The sender is within its budget of refused transactions; otherwise the batch is not examined.
- * 3. It contains no transaction that is known to be invalid. Other nodes would ban this node for relaying it.
- * 4. It contains new transactions, or it is a repetition, which peers that connected later may need.
- * 5. View threads recover the senders of new transactions, and the pool accepts or refuses them. For an invalid one the peer is
- *    banned.
- * 6. It is relayed when the pool accepted any of them and all others are known to be valid, from this batch or from another one that
- *    is being validated.
+ * 2. It contains no transaction that is known to be invalid. Other nodes would ban this node for relaying it.
+ * 3. It contains new transactions, or it is a repetition, which peers that connected later may need.
+ * 4. View threads recover the senders of new transactions, and the pool accepts or refuses them. For an invalid one the peer is
+ *    banned. A refused one is no fault: honest nodes have different pools, which an attacker can fill with conflicting transactions.
+ * 5. It is relayed when the pool accepted at least as many of them as it refused, and all others are known to be valid, from this batch
+ *    or from another one that is being validated. So few accepted transactions carry no mass of refused ones through the network.
  */
 export class TransactionGossip {
   readonly #options: TransactionGossipOptions
@@ -81,12 +82,12 @@ export class TransactionGossip {
   }
 
   /**
-   * Why batches of this peer are not read at all now; undefined: they are. Asked before gossipsub gets a batch, which then remembers
-   * its bytes for a minute: otherwise a peer above its budget could suppress batches by sending them first.
+   * Whether batches may be read, of peers with a reserved slot or of others. Asked before gossipsub gets one, which then remembers its
+   * bytes for a minute: otherwise a peer could suppress batches by sending them while none can be examined.
    */
-  refusal(session: Session): string | undefined {
-    if (!session.budgets.refusedTransactions.take(0, this.#options.now())) return 'refused transactions'
-    return this.#queuedBytes > LIMITS.queuedTransactions - LIMITS.batchBytes ? 'transactions wait' : undefined
+  hasRoom(isReserved: boolean): boolean {
+    const { queuedTransactions, batchBytes } = LIMITS
+    return this.#queuedBytes <= (isReserved ? queuedTransactions - 2 * batchBytes : queuedTransactions / 2)
   }
 
   async validate(session: Session, data: Uint8Array): Promise<Verdict> {
@@ -101,30 +102,30 @@ export class TransactionGossip {
     const maxBytes = batch.transactions.length > 1 ? LIMITS.batchBytes : LIMITS.transactionBytes + BATCH_OVERHEAD
     if (data.length > maxBytes) return { ban: `a batch of ${data.length} bytes` }
     // 2.
-    const nowMs = this.#options.now()
-    if (!session.budgets.refusedTransactions.take(0, nowMs)) return this.#drop('refused transactions', 'unread')
-    // 3.
     const batched = new Map(batch.transactions.map((raw) => withKey({ raw, hash: entryHash(raw) })))
     const invalid = this.#countInvalid(batched.keys())
     if (invalid > 0) {
       // The peer that sent it first was banned; this peer may have relayed it before it was known to be invalid.
-      session.budgets.refusedTransactions.draw(invalid, nowMs)
+      this.#options.refused(session, invalid)
       return this.#drop('invalid transactions', 'ignore')
     }
-    // 4.
+    // 3.
+    const nowMs = this.#options.now()
     const fresh = new Map([...batched].filter(([key]) => !this.#seen.has(key) && !this.#validating.has(key)))
     const others = [...batched.keys()].flatMap((key) => this.#validating.get(key) ?? [])
     if (fresh.size === 0) {
       return batch.isRepeated && others.length === 0 && this.#repeated.take(1, nowMs) ? 'accept' : 'ignore'
     }
-    // 5.
+    // 4.
     if (this.#queuedBytes + data.length > LIMITS.queuedTransactions) return this.#drop('transactions wait', 'unread')
     const counts = await this.#admit(fresh, data.length)
     if (counts.invalid.length > 0) return { ban: 'a transaction with a wrong signature' }
-    session.budgets.refusedTransactions.draw(refusedCost(counts.refused, batched), this.#options.now())
-    // 6.
+    this.#options.refused(session, refusedCost(counts.refused, batched))
+    // 5.
     await Promise.all(others)
-    return counts.admitted > 0 && this.#areSeen(batched.keys()) ? 'accept' : 'ignore'
+    return counts.admitted > 0 && counts.admitted >= counts.refused && this.#areSeen(batched.keys())
+      ? 'accept'
+      : 'ignore'
   }
 
   #countInvalid(keys: Iterable<string>): number {
@@ -169,7 +170,7 @@ export class TransactionGossip {
 }
 
 /**
- * How many tokens the refused transactions of a batch cost its sender: one for each, and one for each KiB of them (by the batch's
+ * What the refused transactions of a batch cost: one for each, and one for each KiB of them (by the batch's
  * average size). A native transaction may have a hundred signatures, which were verified before it was refused, and its size grows
  * with them.
  */
@@ -218,6 +219,16 @@ export function encodeBatch({ isRepeated, number, transactions }: TransactionBat
   return bytes
 }
 
+/** The number of transactions in a batch, as far as it can be decoded. */
+export function countTransactions(bytes: Uint8Array): number {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  let count = 0
+  for (let at = HEADER; at + BATCH_PREFIX_BYTES <= bytes.length && count <= LIMITS.transactionsPerBatch; count++) {
+    at += BATCH_PREFIX_BYTES + view.getUint32(at)
+  }
+  return count
+}
+
 /**
  * The transactions are views on `bytes`.
  * @throws BatchError
@@ -254,6 +265,14 @@ export class SeenHashes {
 
   has(key: string): boolean {
     return this.#newer.has(key) || this.#older.has(key)
+  }
+
+  /** Forgets what is too old, also if nothing is added. */
+  expire(nowMs: number): void {
+    if (nowMs - this.#sinceMs <= this.#lifetimeMs) return
+    this.#older = nowMs - this.#sinceMs > 2 * this.#lifetimeMs ? new Set() : this.#newer
+    this.#newer = new Set()
+    this.#sinceMs = nowMs
   }
 
   add(key: string, nowMs: number): void {

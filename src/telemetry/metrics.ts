@@ -333,6 +333,12 @@ export function createNetworkMetrics(registry: Registry) {
       labelNames: ['reason'],
       registers,
     }),
+    gossipWaitsTotal: new Counter({
+      name: 'coind_p2p_gossip_waits_total',
+      help: 'Frames of gossip that had to wait for their turn, by kind of peer (reserved, strangers)',
+      labelNames: ['from'],
+      registers,
+    }),
     queuedBytes: new Gauge({
       name: 'coind_p2p_queued_bytes',
       help: 'Bytes that wait to be sent to slow peers (consensus, parts) or to be checked (transactions), by queue',

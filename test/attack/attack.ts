@@ -5,6 +5,8 @@ export interface Target {
   readonly from: string
   readonly rpcPort: number
   readonly peerPort: number
+  /** host:port of the other nodes of its network */
+  readonly otherPeers: readonly string[]
   readonly chainId: string
   /** 64 hex digits */
   readonly genesisHash: string

@@ -215,6 +215,7 @@ async function run(network: LocalNetwork): Promise<boolean> {
     ...attackersPlace(),
     rpcPort: attacked.rpcPort,
     peerPort: Number(attacked.peerAddress.split(':')[1]),
+    otherPeers: network.nodes.filter((node) => node !== attacked).map(({ peerAddress }) => peerAddress),
     chainId: network.chainId,
     genesisHash: network.genesisHash,
     fundedSenders: SENDERS,

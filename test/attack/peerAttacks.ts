@@ -1,8 +1,11 @@
 import { randomBytes, randomInt } from 'node:crypto'
+import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { accountOf, sign } from '../../bench/load/sign.ts'
+import { encodeBlockRequest } from '../../src/p2p/blockExchange.ts'
 import { encodeFrame } from '../../src/p2p/frames.ts'
 import { topicName } from '../../src/p2p/gossip.ts'
+import { LIMITS, REQUEST_LIMITS } from '../../src/p2p/limits.ts'
 import { PROTOCOLS } from '../../src/p2p/protocols.ts'
 import { encodeBatch } from '../../src/p2p/transactionGossip.ts'
 import { toAddress } from '../../src/primitives/address.ts'
@@ -10,9 +13,12 @@ import { concatBytes, hexToBytes } from '../../src/primitives/bytes.ts'
 import { type Visit, visitNode } from '../e2e/network/hostileVisit.ts'
 import type { Attack, Run } from './attack.ts'
 import { openSocket } from './load.ts'
+import { attackerAccount } from './transactionAttacks.ts'
 
 const RECEIVER = toAddress(new Uint8Array(20).fill(0xdd))
 const BURST_MS = 20
+/** Addresses of the flood of connections. */
+const FLOOD_ADDRESSES = 29
 const PEERS = 4
 const BATCH = 50
 /** A peer with more refused transactions is not read any more; the attacker comes back under another name. */
@@ -83,7 +89,101 @@ export const PEER_ATTACKS: readonly Attack[] = [
       await Promise.all(Array.from({ length: run.size }, () => keepVisiting(run, attack)))
     },
   },
+  {
+    name: 'false addresses',
+    what: '# peers at a time that announce the address of another node, and leave',
+    size: 8,
+    prepare: async (run) => async () => {
+      const { otherPeers } = run.target
+      const attack = async (): Promise<void> => {
+        run.count('claims')
+        await sleep(BURST_MS)
+      }
+      const claim = () => otherPeers[randomInt(otherPeers.length)]!
+      await Promise.all(Array.from({ length: run.size }, () => keepVisiting(run, attack, claim)))
+    },
+  },
+  {
+    name: 'connection flood',
+    what: `# connections a second from ${FLOOD_ADDRESSES} addresses, each with half a handshake`,
+    size: 300,
+    prepare: async (run) => () => floodConnections(run),
+  },
+  {
+    name: 'unread answers',
+    what: '# peers that ask for blocks and do not read them',
+    size: 5,
+    prepare: async (run) => async () => {
+      await Promise.all(Array.from({ length: run.size }, () => keepVisiting(run, (visit) => holdAnswers(run, visit))))
+    },
+  },
+  {
+    name: 'single messages',
+    what: `${PEERS} peers that send # messages a second, each with one valid transaction`,
+    size: 1_130,
+    prepare: async (run) => {
+      const transactions: Uint8Array[] = []
+      for (let index = 1; index < run.target.fundedSenders && !run.signal.aborted; index++) {
+        const { raw } = sign(attackerAccount(index), { nonce: 0n, to: RECEIVER, value: 1n })
+        transactions.push(hexToBytes(raw))
+        if (index % 1_000 === 0) await sleep(0)
+      }
+      return () => sendSingly(run, transactions)
+    },
+  },
 ]
+
+/** Raw connections from many addresses, where the attacker has a whole loopback network; else from its own one. */
+async function floodConnections({ target, signal, size, count }: Run): Promise<void> {
+  const isLoopback = target.host.startsWith('127.')
+  for (let opened = 0; !signal.aborted; opened++) {
+    const localAddress = isLoopback ? `127.0.2.${1 + (opened % FLOOD_ADDRESSES)}` : target.from
+    const socket = connect({ host: target.host, port: target.peerPort, localAddress })
+    socket.on('error', () => count('broken'))
+    socket.on('connect', () => {
+      count('connections')
+      socket.write(NOISE_START)
+    })
+    socket.resume()
+    await sleep(1_000 / size)
+  }
+}
+
+/** Asks for blocks on as many streams as a peer may have, and reads nothing. */
+async function holdAnswers(run: Run, { connection }: Visit): Promise<void> {
+  run.count('peers')
+  const hold = async (): Promise<void> => {
+    while (!run.signal.aborted && connection.status === 'open') {
+      const stream = await connection.newStream(PROTOCOLS.blocks)
+      stream.pause()
+      stream.send(encodeFrame(encodeBlockRequest({ from: 1, count: 512, maxBytes: LIMITS.bytesPerAnswer })))
+      run.count('requests')
+      while (stream.status === 'open' && !run.signal.aborted) await sleep(BURST_MS)
+    }
+  }
+  await Promise.all(Array.from({ length: REQUEST_LIMITS.blocks.inFlight }, hold))
+}
+
+/** Each message has one transaction that the pool accepts. */
+async function sendSingly(run: Run, transactions: readonly Uint8Array[]): Promise<void> {
+  const topic = topicOf(run)
+  let next = 0
+  const attack = async ({ host }: Visit): Promise<void> => {
+    const { pubsub } = host.services
+    run.count('peers')
+    while (!run.signal.aborted && pubsub.getSubscribers(topic).length === 0) await sleep(BURST_MS)
+    const beginMs = performance.now()
+    for (let sent = 0; !run.signal.aborted && pubsub.getSubscribers(topic).length > 0; sent++) {
+      const transaction = transactions[next++ % transactions.length]!
+      const data = encodeBatch({ isRepeated: false, number: randomInt(2 ** 32), transactions: [transaction] })
+      await pubsub.publish(topic, data)
+      run.count('messages')
+      const aheadMs = (sent * 1_000 * PEERS) / run.size - (performance.now() - beginMs)
+      if (aheadMs > 1) await sleep(aheadMs)
+    }
+  }
+  await Promise.all(Array.from({ length: PEERS }, () => keepVisiting(run, attack)))
+}
 
 /** Signed rightly by accounts that have nothing: a node must recover each sender before it knows. */
 async function pennilessTransactions(run: Run, count: number): Promise<readonly Uint8Array[]> {
@@ -118,7 +218,12 @@ async function sendInvalid(run: Run, penniless: readonly Uint8Array[]): Promise<
   await Promise.all(Array.from({ length: PEERS }, () => keepVisiting(run, attack)))
 }
 
-async function keepVisiting(run: Run, attack: (visit: Visit) => Promise<void>): Promise<void> {
+/** @param claim the address that the next visitor announces as its own */
+async function keepVisiting(
+  run: Run,
+  attack: (visit: Visit) => Promise<void>,
+  claim: () => string = () => '',
+): Promise<void> {
   const { host, peerPort, chainId, genesisHash } = run.target
   const options = {
     target: { host, port: peerPort },
@@ -127,7 +232,7 @@ async function keepVisiting(run: Run, attack: (visit: Visit) => Promise<void>): 
     topic: topicOf(run),
   }
   while (!run.signal.aborted) {
-    await visitNode(options, attack)
+    await visitNode({ ...options, externalAddress: claim() }, attack)
     run.count('visits')
     await sleep(BURST_MS)
   }

@@ -23,6 +23,8 @@ export interface VisitOptions {
   readonly height: number
   /** of gossip */
   readonly topic: string
+  /** host:port that the visitor announces as its own; undefined: none */
+  readonly externalAddress?: string
 }
 
 /** Connects as a new peer and attacks, until `attack` ends or the peer is banned. Never throws. */
@@ -55,14 +57,18 @@ export async function visitNode(options: VisitOptions, attack: (visit: Visit) =>
 }
 
 /** What a visitor says of itself. */
-export function createHello({ chain, height }: Pick<VisitOptions, 'chain' | 'height'>): Hello {
+export function createHello({
+  chain,
+  height,
+  externalAddress = '',
+}: Pick<VisitOptions, 'chain' | 'height' | 'externalAddress'>): Hello {
   return {
     protocolVersion: PROTOCOL_VERSION,
     genesisHash: chain.genesisHash,
     chainId: chain.id,
     version: '0',
     moniker: 'hostile',
-    externalAddress: '',
+    externalAddress,
     listenPort: 0,
     rpcAddress: '',
     base: 1,

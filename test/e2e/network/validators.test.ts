@@ -178,6 +178,7 @@ const QUIET_METRICS: ReadonlySet<string> = new Set([
   'coind_p2p_bans_total',
   'coind_p2p_dropped_total',
   'coind_p2p_errors_total',
+  'coind_p2p_gossip_waits_total',
   'coind_p2p_pending_handshakes',
   'coind_p2p_queued_bytes',
   'coind_p2p_read_seconds_total',

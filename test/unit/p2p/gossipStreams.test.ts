@@ -1,12 +1,20 @@
 import type { GossipSubComponents } from '@libp2p/gossipsub'
-import { type Connection, type Stream, type StreamHandler, StreamMessageEvent } from '@libp2p/interface'
+import {
+  type Connection,
+  type PeerId,
+  type Stream,
+  type StreamHandler,
+  StreamMessageEvent,
+  type Topology,
+} from '@libp2p/interface'
 import fc from 'fast-check'
 import { Registry } from 'prom-client'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { Connections } from '../../../src/p2p/connections.ts'
 import { Gossip, topicName } from '../../../src/p2p/gossip.ts'
-import { type GossipGuard, GossipStreams } from '../../../src/p2p/gossipStreams.ts'
+import { type GossipFrame, type GossipGuard, GossipStreams } from '../../../src/p2p/gossipStreams.ts'
 import { createHost, type Host } from '../../../src/p2p/host.ts'
+import { LIMITS } from '../../../src/p2p/limits.ts'
 import { concatBytes } from '../../../src/primitives/bytes.ts'
 import { ProtobufWriter } from '../../../src/primitives/protobuf.ts'
 import { createNetworkMetrics } from '../../../src/telemetry/metrics.ts'
@@ -20,6 +28,13 @@ const CONNECTION = {} as Connection
 /** An RPC with a subscription and messages of these topics, with its length before it. */
 function frame(topics: readonly string[], bytes = 10): Uint8Array {
   const rpc = new ProtobufWriter().message(1, (writer) => writer.varint(1, 1).string(2, 'any'), undefined)
+  return withMessages(rpc, topics, bytes)
+}
+
+/** The same without a subscription. */
+const messageFrame = (topics: readonly string[]): Uint8Array => withMessages(new ProtobufWriter(), topics, 10)
+
+function withMessages(rpc: ProtobufWriter, topics: readonly string[], bytes: number): Uint8Array {
   for (const topic of topics) {
     rpc.message(2, (writer) => writer.bytes(2, new Uint8Array(bytes).fill(0x22)).string(4, topic), undefined)
   }
@@ -28,10 +43,10 @@ function frame(topics: readonly string[], bytes = 10): Uint8Array {
 }
 
 /** A stream that was accepted for gossip, and what it delivers. */
-function accept(given: Omit<GossipGuard, 'failed'>) {
+function accept(given: Pick<GossipGuard, 'opens' | 'admit'>) {
   const streams = new GossipStreams(MAX_FRAME)
   const failures: unknown[] = []
-  streams.guard = { ...given, failed: (error) => failures.push(error) }
+  streams.guard = { ...given, failed: (error) => failures.push(error), dropped: () => undefined }
   let handler: StreamHandler | undefined
   const registrar = {
     handle: async (_: string, wrapped: StreamHandler) => {
@@ -45,19 +60,31 @@ function accept(given: Omit<GossipGuard, 'failed'>) {
   const calls: string[] = []
   const note = (name: string) => () => void calls.push(name)
   const stream = Object.assign(new EventTarget(), {
+    status: 'open',
     pause: note('pause'),
     resume: note('resume'),
     abort: note('abort'),
   })
   void handler!(stream as unknown as Stream, CONNECTION)
   const send = (bytes: Uint8Array) => void stream.dispatchEvent(new StreamMessageEvent(bytes))
-  return { delivered, calls, send, failures }
+  const close = () => void stream.dispatchEvent(new Event('close'))
+  return { delivered, calls, send, failures, close }
 }
 
 const opens = async (): Promise<boolean> => true
 
+/** The same, of a stream whose connection may gossip, once that is known. */
+async function acceptOpen(admit: GossipGuard['admit']) {
+  const accepted = accept({ opens, admit })
+  await vi.waitFor(() => expect(accepted.calls).toEqual(['pause', 'resume']))
+  return accepted
+}
+
+const pass = (): 'pass' => 'pass'
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
+
 describe('what stands between gossipsub and its streams', () => {
-  test('counts the messages of each frame, and delivers the frames that pass as they came, however the bytes are cut', () => {
+  test('looks at the messages of each frame, and delivers the frames that pass as they came, however the bytes are cut', async () => {
     const frames = fc.array(
       fc.record({
         topics: fc.array(fc.constantFrom('a', 'b', ''), { maxLength: 3 }),
@@ -66,11 +93,14 @@ describe('what stands between gossipsub and its streams', () => {
       }),
       { minLength: 1, maxLength: 6 },
     )
-    fc.assert(
-      fc.property(frames, fc.array(fc.integer({ min: 1, max: 30_000 })), (wanted, cuts) => {
+    await fc.assert(
+      fc.asyncProperty(frames, fc.array(fc.integer({ min: 1, max: 30_000 })), async (wanted, cuts) => {
         const seen: (readonly string[])[] = []
-        const passes = (_: Connection, topics: readonly string[]) => wanted[seen.push(topics) - 1]!.isWanted
-        const { delivered, send } = accept({ opens, passes })
+        const admit = (_: Connection, { messages, hasMore, bytes }: GossipFrame) => {
+          expect([hasMore, bytes > 0]).toEqual([true, true])
+          return wanted[seen.push(messages.map(({ topic }) => topic)) - 1]!.isWanted ? 'pass' : 'drop'
+        }
+        const { delivered, send } = await acceptOpen(admit)
         const encoded = wanted.map(({ topics, bytes }) => frame(topics, bytes))
         let rest = concatBytes(...encoded)
         for (const cut of cuts) {
@@ -79,6 +109,8 @@ describe('what stands between gossipsub and its streams', () => {
         }
         for (const byte of rest.subarray(0, 10)) send(Uint8Array.of(byte))
         send(rest.subarray(10))
+        // A frame with messages a turn.
+        for (let turn = 0; turn < wanted.length; turn++) await nextTurn()
         expect(seen).toEqual(wanted.map(({ topics }) => topics))
         const expected = encoded.filter((_, index) => wanted[index]!.isWanted)
         expect(delivered.map(({ length }) => length)).toEqual(expected.map(({ length }) => length))
@@ -90,42 +122,126 @@ describe('what stands between gossipsub and its streams', () => {
 
   test('reads nothing before it is known whose stream it is, and ends that of a stranger', async () => {
     const known = Promise.withResolvers<boolean>()
-    const first = accept({ opens: () => known.promise, passes: () => true })
+    const first = accept({ opens: () => known.promise, admit: pass })
     expect(first.calls).toEqual(['pause'])
     known.resolve(true)
     await vi.waitFor(() => expect(first.calls).toEqual(['pause', 'resume']))
-    const second = accept({ opens: async () => false, passes: () => true })
+    const second = accept({ opens: async () => false, admit: pass })
     await vi.waitFor(() => expect(second.calls).toEqual(['pause', 'abort']))
   })
 
   test.each([
     ['too long', Uint8Array.of(0xff, 0xff, 0x7f, 1, 2, 3)],
     ['of a length without an end', new Uint8Array(20).fill(0xff)],
-  ])('leaves a frame that is %s to gossipsub, with all that follows', (_, bytes) => {
-    const passes = vi.fn(() => true)
-    const { delivered, send } = accept({ opens, passes })
+  ])('leaves a frame that is %s to gossipsub, with all that follows', async (_, bytes) => {
+    const admit = vi.fn(pass)
+    const { delivered, send } = await acceptOpen(admit)
     for (const byte of bytes) send(Uint8Array.of(byte))
     send(frame(['a']))
     expect(concatBytes(...delivered)).toEqual(concatBytes(bytes, frame(['a'])))
-    expect(passes).not.toHaveBeenCalled()
+    expect(admit).not.toHaveBeenCalled()
   })
 
-  test('ends the stream, and reports it, when it fails itself', () => {
+  test('ends the stream, and reports it, when it fails itself', async () => {
     const defect = new TypeError('not a function')
-    const passes = (): boolean => {
+    const { delivered, calls, send, failures } = await acceptOpen(() => {
       throw defect
-    }
-    const { delivered, calls, send, failures } = accept({ opens, passes })
+    })
     send(frame(['a']))
-    expect([delivered, calls, failures]).toEqual([[], ['pause', 'abort'], [defect]])
+    expect([delivered, calls, failures]).toEqual([[], ['pause', 'resume', 'abort'], [defect]])
   })
 
-  test('counts what is no RPC as a frame without messages', () => {
-    const passes = vi.fn(() => false)
-    const { delivered, send } = accept({ opens, passes })
+  test('shows what is no RPC as a frame without messages', async () => {
+    const admit = vi.fn((): 'drop' => 'drop')
+    const { delivered, send } = await acceptOpen(admit)
     send(Uint8Array.of(3, 0xff, 0xff, 0xff))
-    expect(passes).toHaveBeenCalledWith(CONNECTION, [])
+    expect(admit).toHaveBeenCalledWith(CONNECTION, { messages: [], hasMore: true, bytes: 3 }, expect.any(Function))
     expect(delivered).toEqual([])
+  })
+
+  test('reads nothing more while a frame waits, and then goes on in the order in which frames came', async () => {
+    const proceeds: ((passes: boolean) => void)[] = []
+    const { delivered, calls, send } = await acceptOpen((_, { messages }, proceed) => {
+      if (messages[0]!.topic !== 'wait') return 'pass'
+      proceeds.push(proceed)
+      return () => undefined
+    })
+    const frames = ['a', 'wait', 'b', 'wait', 'c'].map((topic) => frame([topic]))
+    const passed = (count: number) => expect(delivered).toEqual(frames.slice(0, count))
+    send(concatBytes(...frames.slice(0, 3), frames[3]!.subarray(0, 5)))
+    await nextTurn()
+    passed(1)
+    expect(calls).toEqual(['pause', 'resume', 'pause'])
+    // What the stream had buffered before it was paused.
+    send(frames[3]!.subarray(5))
+    passed(1)
+    proceeds[0]!(true)
+    for (let turn = 0; turn < 3; turn++) await nextTurn()
+    passed(3)
+    const resumed = () => calls.filter((name) => name === 'resume').length
+    expect([proceeds.length, resumed(), calls.at(-1)]).toEqual([2, 2, 'pause'])
+    proceeds[1]!(false)
+    expect([resumed(), calls.at(-1)]).toEqual([3, 'resume'])
+    send(frames[4]!)
+    expect(delivered).toEqual([frames[0], frames[1], frames[2], frames[4]])
+  })
+
+  test('delivers one frame with messages in a turn, and reads nothing more while much waits', async () => {
+    const { delivered, calls, send } = await acceptOpen(pass)
+    const frames = Array.from({ length: 4 }, () => frame(['a'], LIMITS.batchBytes / 2))
+    send(concatBytes(...frames))
+    expect([delivered.length, calls.at(-1)]).toEqual([1, 'pause'])
+    for (let count = 2; count <= 4; count++) {
+      await nextTurn()
+      expect(delivered.length).toBe(count)
+    }
+    expect(calls.at(-1)).toBe('resume')
+  })
+
+  test('takes a frame back that waits when the stream ends', async () => {
+    const cancel = vi.fn()
+    const { send, close } = await acceptOpen(() => cancel)
+    send(frame(['a']))
+    expect(cancel).not.toHaveBeenCalled()
+    close()
+    expect(cancel).toHaveBeenCalledTimes(1)
+  })
+})
+
+describe('what gossipsub sends', () => {
+  test('waits for a slow peer up to a limit, then messages are dropped, and nothing else', async () => {
+    const streams = new GossipStreams(MAX_FRAME)
+    let dropped = 0
+    streams.guard = { opens, admit: pass, failed: () => undefined, dropped: (messages) => (dropped += messages) }
+    const sent: number[] = []
+    const stream = {
+      status: 'open',
+      writeBufferLength: 0,
+      send: (bytes: Uint8Array) => sent.push(bytes.length),
+    }
+    let onConnect: Topology['onConnect']
+    const registrar = {
+      register: async (_: string, topology: Topology) => {
+        ;({ onConnect } = topology)
+        return 'id'
+      },
+    } as unknown as GossipSubComponents['registrar']
+    let opened: Stream | undefined
+    await streams.wrap(registrar).register('/meshsub/1.1.0', {
+      onConnect: async (_, connection) => {
+        opened = await connection.newStream('/meshsub/1.1.0')
+      },
+    })
+    await onConnect!({} as PeerId, { newStream: async () => stream } as unknown as Connection)
+    const [message, both] = [messageFrame(['a', 'b']), frame(['a'])]
+    opened!.send(message)
+    stream.writeBufferLength = LIMITS.unsentGossip + 1
+    opened!.send(message)
+    opened!.send(both)
+    expect([sent, dropped]).toEqual([[message.length, both.length], 2])
+    stream.writeBufferLength = 0
+    opened!.send(message)
+    expect(sent).toHaveLength(3)
   })
 })
 
@@ -173,7 +289,7 @@ describe('streams that gossipsub lacks', () => {
       metrics: createNetworkMetrics(new Registry()),
       now: () => performance.now(),
       validate: { transactions: async () => 'accept', evidence: async () => 'accept' },
-      refusal: { transactions: () => undefined, evidence: () => undefined },
+      work: { take: () => true, checking: () => () => undefined },
     })
     const known = () => b.services.pubsub.getSubscribers(TOPIC).length
     await until('they are neighbours', () => outbound(connection, a).length === 1 && known() === 1)

@@ -50,6 +50,8 @@ function setUp(needed: readonly string[] = [VALIDATOR]) {
 }
 
 const distinct = (index: number): string => `192.0.2.${index}`
+/** An address in a network of its own. */
+const elsewhere = (index: number): string => `${20 + (index % 70)}.${1 + Math.floor(index / 70)}.0.1`
 
 describe('places for handshakes', () => {
   test('are few for strangers, and known peers have their own', async () => {
@@ -131,11 +133,70 @@ describe('places for handshakes', () => {
     }
     for (let count = 0; count < 1_000; count++) knock(distinct(1))
     expect(admitted).toBe(publicAddress.started.burst)
-    for (let index = 0; index < strangers.started.burst; index++) knock(distinct(2 + index))
+    for (let index = 0; index < strangers.started.burst; index++) knock(elsewhere(index))
     expect(admitted).toBe(strangers.started.burst)
     vi.advanceTimersByTime(1_000)
-    for (let index = 0; index < 200; index++) knock(distinct(index))
+    for (let index = 0; index < 200; index++) knock(elsewhere(index))
     expect(admitted).toBe(strangers.started.burst + strangers.started.perSecond)
+  })
+
+  test.each([
+    ['say nothing', () => undefined],
+    ['leave at once', (connection: { leave: () => void } | undefined) => connection?.leave()],
+  ])('300 connections a second from 29 addresses that %s leave other strangers theirs', async (_, attack) => {
+    const { places, closed, connect } = setUp([])
+    const admitted: number[] = []
+    let knocks = 0
+    let attacks = 0
+    for (let tenth = 0; tenth < 600; tenth++) {
+      for (let count = 0; count < 30; count++) attack(connect(elsewhere(attacks++ % 29)))
+      if (tenth % 10 === 0) {
+        knocks++
+        const connection = connect(elsewhere(100 + knocks))
+        if (connection !== undefined) {
+          admitted.push(connection.remote.port)
+          // A handshake over a slow line.
+          setTimeout(() => places.established(connection.remote), 900)
+        }
+      }
+      vi.advanceTimersByTime(100)
+    }
+    expect(admitted.length).toBe(knocks)
+    expect(admitted.filter((port) => closed.includes(port))).toEqual([])
+  })
+
+  test('a network has the share of a few addresses, however many it has', () => {
+    const { connect } = setUp()
+    const flood = (count: number): number => {
+      let admitted = 0
+      for (let index = 0; index < count; index++) {
+        const connection = connect(`192.0.${index % 250}.${index % 249}`)
+        if (connection !== undefined) admitted++
+        connection?.leave()
+      }
+      return admitted
+    }
+    flood(1_000)
+    for (let tenth = 0; tenth < 300; tenth++) {
+      flood(30)
+      if (tenth % 10 === 0) {
+        const connection = connect(elsewhere(tenth))
+        expect(connection).toBeDefined()
+        connection?.leave()
+      }
+      vi.advanceTimersByTime(100)
+    }
+  })
+
+  test('an address that holds most of the places makes room for one that holds fewer', async () => {
+    const { closed, connect, results } = setUp()
+    for (let index = 0; index < strangers.pending / publicAddress.pending; index++) {
+      for (let count = 0; count < publicAddress.pending; count++) connect(elsewhere(index))
+    }
+    const others = [connect(elsewhere(200)), connect(elsewhere(201))]
+    expect(others.every((connection) => connection !== undefined)).toBe(true)
+    expect(closed).toHaveLength(2)
+    expect(await results()).toEqual({ admitted: strangers.pending + 2, evicted: 2 })
   })
 
   test('so many handshakes start in a minute of a flood from everywhere, and those of known peers besides', async () => {

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { Registry } from 'prom-client'
 import { afterAll, describe, expect, it } from 'vitest'
 import { peekMessage } from '../../../src/consensus/messages.ts'
+import { AnswerSlots } from '../../../src/p2p/answerSlots.ts'
 import { blockHandler, encodeBlockRequest, fetchBlocks } from '../../../src/p2p/blockExchange.ts'
 import { encodeFrame, FrameReader } from '../../../src/p2p/frames.ts'
 import { decodeHandshakeMessage, encodeHandshakeMessage, provenValidator } from '../../../src/p2p/hello.ts'
@@ -176,6 +177,7 @@ describe('whatever bytes a peer sends, they bring no bug to light', () => {
     metrics,
     now: () => 0,
     admit: async (transactions) => ({ admitted: transactions.length, refused: 0, invalid: [], unknown: [] }),
+    refused: () => undefined,
   })
   const asked = { from: 1, count: 2, maxBytes: 1_000 }
 
@@ -205,10 +207,19 @@ describe('whatever bytes a peer sends, they bring no bug to light', () => {
       'a request for blocks',
       encodeBlockRequest(asked),
       (bytes) =>
-        blockHandler(source, () => true, new ReadingTime(() => 0, metrics)).answer(
+        blockHandler(
+          source,
+          new AnswerSlots({ isReserved: () => true, ownerOf: ({ id }) => id, now: () => 0 }),
+          new ReadingTime(
+            () => 0,
+            metrics,
+            ({ id }) => id,
+          ),
+        ).answer(
           session,
           bytes,
           async () => undefined,
+          () => 0,
         ),
     ],
     ['an answer with peers', peers, (bytes) => fetchPeers({ metrics }, answering([bytes]))],

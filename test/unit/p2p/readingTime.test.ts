@@ -1,5 +1,6 @@
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { AnswerSlots } from '../../../src/p2p/answerSlots.ts'
 import { blockHandler, encodeBlockRequest } from '../../../src/p2p/blockExchange.ts'
 import { lightHandler } from '../../../src/p2p/lightExchange.ts'
 import { READING_TIME } from '../../../src/p2p/limits.ts'
@@ -27,10 +28,18 @@ beforeEach(() => {
     spentMs += FRAME_MS
     return { block: new Uint8Array(9), commit: new Uint8Array(9) }
   }
-  const time = new ReadingTime(() => nowMs, metrics)
+  const time = new ReadingTime(
+    () => nowMs,
+    metrics,
+    ({ id }) => id,
+  )
   const source = () => ({ base: 1, height: 1e6, read, close: async () => undefined })
   handlers = {
-    blocks: blockHandler(source, () => true, time),
+    blocks: blockHandler(
+      source,
+      new AnswerSlots({ isReserved: () => true, ownerOf: ({ id }) => id, now: () => nowMs }),
+      time,
+    ),
     light: lightHandler(() => read().block, time),
   }
 })
@@ -49,7 +58,12 @@ async function serve(asked: readonly (keyof typeof REQUESTS)[], untilMs: number)
   const peers = asked.map(async (protocol, peer) => {
     const session = { id: `peer ${peer}` } as Session
     while (nowMs < untilMs) {
-      await handlers[protocol].answer(session, REQUESTS[protocol], async () => undefined)
+      await handlers[protocol].answer(
+        session,
+        REQUESTS[protocol],
+        async () => undefined,
+        () => 0,
+      )
       answered[peer]!++
     }
   })
@@ -81,7 +95,11 @@ test.each(['blocks', 'light'] as const)(
 
 test('a peer that syncs, for which one read in 64 takes long, does not wait', async () => {
   let reads = 0
-  const time = new ReadingTime(() => nowMs, metrics)
+  const time = new ReadingTime(
+    () => nowMs,
+    metrics,
+    ({ id }) => id,
+  )
   const session = { id: 'syncing' } as Session
   while (nowMs < 60_000) {
     await time.spend(session, () => {
@@ -97,4 +115,34 @@ test('many peers have theirs of what there is for all', async () => {
   const { perSecond, burst } = READING_TIME.all
   expect(spentMs).toBeLessThanOrEqual(burst + (perSecond * untilMs) / 1_000 + 8 * FRAME_MS)
   expect(Math.min(...answered)).toBeGreaterThan(5)
+})
+
+test('a peer that syncs gets its part of the time where many peers of one network ask for all of it', async () => {
+  const time = new ReadingTime(
+    () => nowMs,
+    metrics,
+    ({ id }) => id.replace(/ .*/, ''),
+  )
+  const done = { crowd: 0, one: 0 }
+  const press = async (id: string): Promise<void> => {
+    const session = { id } as Session
+    while (nowMs < 60_000) {
+      await time.spend(session, () => {
+        nowMs += FRAME_MS
+      })
+      done[id === 'one' ? 'one' : 'crowd']++
+    }
+  }
+  let isOver = false
+  const peers = [...Array.from({ length: 20 }, (_, index) => `crowd ${index}`), 'one'].map(press)
+  const all = Promise.all(peers).then(() => {
+    isOver = true
+  })
+  while (!isOver) {
+    nowMs++
+    await vi.advanceTimersByTimeAsync(1)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await all
+  expect(done.one).toBeGreaterThan(0.6 * done.crowd)
 })

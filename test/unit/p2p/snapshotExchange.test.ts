@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { encodeFrame } from '../../../src/p2p/frames.ts'
 import { SNAPSHOT_SERVING } from '../../../src/p2p/limits.ts'
 import { PROTOCOLS } from '../../../src/p2p/protocols.ts'
@@ -125,34 +125,84 @@ describe('limits', () => {
     expect(reads).toEqual({ count: 3, most: 1 })
   })
 
-  /** How long each of `count` pieces has to wait, in milliseconds; undefined: it is refused. */
-  function waits(rates: ServingRates, host: string, count: number): readonly (number | undefined)[] {
-    return Array.from({ length: count }, () => rates.draw(host))
-  }
+  describe('of the rates', () => {
+    beforeEach(() => {
+      vi.useFakeTimers()
+    })
+    afterEach(() => {
+      vi.useRealTimers()
+    })
 
-  test('an address waits for its share, and is refused when that would take too long; so are all together', () => {
-    let nowMs = 0
-    const rates = new ServingRates(() => nowMs)
     const { address, total, longestWait } = SNAPSHOT_SERVING
-    const burst = address.burst / PIECE_BYTES
-    const pieceMs = (PIECE_BYTES / address.perSecond) * 1_000
-    expect(waits(rates, '1.2.3.4', burst)).toEqual(Array(burst).fill(0))
-    expect(waits(rates, '::ffff:1.2.3.4', 2)).toEqual([pieceMs, 2 * pieceMs])
-    // Its debt is as large as may be, and no larger.
-    const queued = waits(rates, '1.2.3.4', 1_000).filter((waitMs) => waitMs !== undefined)
-    expect(queued.at(-1)).toBeLessThanOrEqual(longestWait * 1_000 + pieceMs)
-    expect(queued.length).toBeGreaterThan((longestWait * 1_000) / pieceMs - 3)
-    nowMs += 1_000
-    expect(rates.draw('1.2.3.4')).toBeGreaterThan(0)
-    // Others, one /64 of IPv6 among them, have shares of their own until the rate of all is used up.
-    nowMs += 3_600_000
-    const most = total.burst / PIECE_BYTES
-    const all = [...waits(rates, '5.6.7.8', most / 4), ...waits(rates, '2001:db8::1', most / 4)]
-    const neighbour = waits(rates, '2001:db8::2', most / 4)
-    expect([...all, ...neighbour, ...waits(rates, '9.9.9.9', most / 4)]).toEqual(Array(most).fill(0))
-    expect(rates.draw('10.10.10.10')).toBeGreaterThan(0)
-    for (let i = 0; i < 1_000; i++) rates.draw(`10.0.${i >> 8}.${i & 255}`)
-    expect(rates.draw('11.11.11.11')).toBeUndefined()
+    const createRates = () => new ServingRates(() => performance.now())
+
+    /** Asks for `count` pieces at once; shows after how many milliseconds each is served. Refused ones are undefined. */
+    function ask(rates: ServingRates, host: string, count: number): readonly { readonly waitMs: number | undefined }[] {
+      const beginMs = performance.now()
+      return Array.from({ length: count }, () => {
+        const asked: { waitMs: number | undefined } = { waitMs: undefined }
+        void rates.take(host).then((isServed) => {
+          if (isServed) asked.waitMs = performance.now() - beginMs
+        })
+        return asked
+      })
+    }
+
+    const served = (asked: ReturnType<typeof ask>) => asked.filter(({ waitMs }) => waitMs !== undefined).length
+
+    test('an address waits for its share, and is refused when that would take too long', async () => {
+      const rates = createRates()
+      const burst = address.burst / PIECE_BYTES
+      const pieceMs = (PIECE_BYTES / address.perSecond) * 1_000
+      const first = [...ask(rates, '1.2.3.4', burst), ...ask(rates, '::ffff:1.2.3.4', 2)]
+      const more = ask(rates, '1.2.3.4', 1_000)
+      await vi.advanceTimersByTimeAsync(2 * longestWait * 1_000)
+      expect(first.map(({ waitMs }) => waitMs)).toEqual([...Array(burst).fill(0), pieceMs, 2 * pieceMs])
+      expect(served(more)).toBeGreaterThan((longestWait * 1_000) / pieceMs - 3)
+      expect(served(more)).toBeLessThanOrEqual((longestWait * 1_000) / pieceMs + 1)
+      // Others, one /64 of IPv6 among them, have shares of their own until the rate of all is used up.
+      await vi.advanceTimersByTimeAsync(3_600_000)
+      const quarter = total.burst / PIECE_BYTES / 4
+      const all = ['5.6.7.8', '2001:db8::1', '2001:db8::2', '9.9.9.9'].flatMap((host) => ask(rates, host, quarter))
+      const last = ask(rates, '10.10.10.10', 2)
+      await vi.advanceTimersByTimeAsync(1_000)
+      expect(all.map(({ waitMs }) => waitMs)).toEqual(Array(4 * quarter).fill(0))
+      expect(last[1]!.waitMs).toBeGreaterThan(0)
+    })
+
+    test('two addresses that ask for all of it leave a third one as much as each of them gets', async () => {
+      const rates = createRates()
+      const counts: Record<string, number> = { '20.1.0.1': 0, '21.1.0.1': 0, '22.1.0.1': 0 }
+      const refusals: string[] = []
+      // Each has as many requests under way as a peer may have, but for the third one, which takes a piece after the other.
+      const press = async (host: string): Promise<void> => {
+        for (;;) {
+          if (await rates.take(host)) counts[host]!++
+          else refusals.push(host)
+          await new Promise((resolve) => setTimeout(resolve, 10))
+        }
+      }
+      for (const host of ['20.1.0.1', '21.1.0.1']) for (let index = 0; index < 16; index++) void press(host)
+      await vi.advanceTimersByTimeAsync(10_000)
+      void press('22.1.0.1')
+      for (const host of Object.keys(counts)) counts[host] = 0
+      await vi.advanceTimersByTimeAsync(30_000)
+      const third = (total.perSecond * 30) / PIECE_BYTES / 3
+      expect(counts['22.1.0.1']).toBeGreaterThan(0.8 * third)
+      expect(counts['20.1.0.1']).toBeGreaterThan(0.8 * third)
+      expect(refusals).not.toContain('22.1.0.1')
+    })
+
+    test('many addresses of one network have the share of one', async () => {
+      const rates = createRates()
+      const crowd = Array.from({ length: 200 }, (_, index) => ask(rates, `20.1.0.${index}`, 4)).flat()
+      await vi.advanceTimersByTimeAsync(1_000)
+      const other = ask(rates, '21.1.0.1', 8)
+      await vi.advanceTimersByTimeAsync(2_000)
+      expect(served(other)).toBe(8)
+      await vi.advanceTimersByTimeAsync(60_000)
+      expect(served(crowd)).toBeLessThan(crowd.length)
+    })
   })
 
   test('more offers than an answer may hold are left out', async () => {

@@ -7,6 +7,7 @@ import {
   type AdmissionCounts,
   BatchError,
   batchLength,
+  countTransactions,
   decodeBatch,
   encodeBatch,
   type HashedTransaction,
@@ -28,13 +29,21 @@ const BAN = { ban: 'a transaction with a wrong signature' }
 
 let gossip: TransactionGossip
 let offered: string[]
+/** cost of what the pool refused, by peer */
+let refused: Map<Session, number>
 /** what the pool waits for */
 let pool: Promise<void>
 
 beforeEach(() => {
   offered = []
   pool = Promise.resolve()
-  gossip = new TransactionGossip({ metrics: createNetworkMetrics(new Registry()), now: () => 0, admit })
+  refused = new Map()
+  gossip = new TransactionGossip({
+    metrics: createNetworkMetrics(new Registry()),
+    now: () => 0,
+    admit,
+    refused: (session, cost) => refused.set(session, (refused.get(session) ?? 0) + cost),
+  })
 })
 
 async function admit(transactions: readonly HashedTransaction[]): Promise<AdmissionCounts> {
@@ -69,6 +78,7 @@ test('native transactions are known by their sha256, EVM ones by their keccak256
       hashes.push(...transactions.map(({ hash }) => bytesToHex(hash)))
       return { admitted: transactions.length, refused: 0, invalid: [], unknown: [] }
     },
+    refused: () => undefined,
   })
   const [native, evm] = [Uint8Array.of(0x0a, 1), Uint8Array.of(2, 1)]
   const batch = (transactions: Uint8Array[]) => encodeBatch({ isRepeated: false, number: number++, transactions })
@@ -159,43 +169,41 @@ describe('a batch with a transaction that is known to be invalid is never passed
     expect(offered).toEqual(['1.1', '9.1', '1.2'])
   })
 
-  test('and who sends many is not read any more', async () => {
-    const bad = Array.from({ length: 1_000 }, (_, i): Bytes => [9, i % 250])
-    expect(await validate(bad)).toEqual(BAN)
-    const from = peer()
-    for (let spent = 0; spent <= LIMITS.refusedTransactions.burst; spent += 250)
-      expect(await validate(bad, { from })).toBe('ignore')
-    expect(await validate([[1, 1]], { from })).toBe('unread')
+  test('and counts as refused transactions for who sends it', async () => {
+    const bad = Array.from({ length: 250 }, (_, i): Bytes => [9, i])
+    const [first, from] = [peer(), peer()]
+    expect(await validate(bad, { from: first })).toEqual(BAN)
+    expect(await validate(bad, { from })).toBe('ignore')
+    expect([...refused]).toEqual([[from, 250]])
   })
 })
 
-describe('what is not offered to the pool is not known', () => {
-  test('of a peer that has sent too much that is refused', async () => {
+test('what the pool refuses counts for who sends it, and more where it is large', async () => {
+  const costOf = async (length: number): Promise<number> => {
     const from = peer()
-    from.budgets.refusedTransactions.draw(LIMITS.refusedTransactions.burst + 1, 0)
-    expect(await validate([[1, 1]], { from })).toBe('unread')
-    expect(offered).toEqual([])
-    expect(await validate([[1, 1]])).toBe('accept')
-  })
+    const transactions = Array.from({ length: 5 }, (_, i) => new Uint8Array(length).fill(8).fill(i, 1, 5))
+    expect(await gossip.validate(from, encodeBatch({ isRepeated: false, number: number++, transactions }))).toBe(
+      'ignore',
+    )
+    return refused.get(from)!
+  }
+  expect(await costOf(200)).toBe(5)
+  // Whoever verifies a hundred signatures has more to do.
+  expect(await costOf(9 * 1_024)).toBe(50)
+})
 
-  test('sooner where those are large: whoever verifies a hundred signatures has more to do', async () => {
-    const batchesOf = async (length: number): Promise<number> => {
-      const from = peer()
-      for (let batches = 0; ; batches++) {
-        const transactions = Array.from({ length: 5 }, (_, i) => {
-          const raw = new Uint8Array(length).fill(8)
-          new DataView(raw.buffer).setUint32(1, batches * 5 + i)
-          return raw
-        })
-        const verdict = await gossip.validate(from, encodeBatch({ isRepeated: false, number: number++, transactions }))
-        if (verdict === 'unread') return batches
-      }
-    }
-    const { burst } = LIMITS.refusedTransactions
-    expect(await batchesOf(200)).toBe(burst / 5 + 1)
-    expect(await batchesOf(9 * 1_024)).toBe(burst / 50 + 1)
-  })
+test('a batch of which the pool refuses more than it accepts is not passed on', async () => {
+  const mixed = (first: number, accepted: number, others: number): readonly Bytes[] => [
+    ...Array.from({ length: accepted }, (_, i): Bytes => [1, first + i]),
+    ...Array.from({ length: others }, (_, i): Bytes => [8, first + i]),
+  ]
+  expect(await validate(mixed(0, 3, 3))).toBe('accept')
+  expect(await validate(mixed(100, 3, 4))).toBe('ignore')
+  // No more than it has not seen before counts.
+  expect(await validate([...mixed(100, 3, 4), [1, 200]])).toBe('accept')
+})
 
+describe('what is not offered to the pool is not known', () => {
   test('while too many wait', async () => {
     const waiting = Promise.withResolvers<void>()
     pool = waiting.promise
@@ -210,6 +218,7 @@ describe('what is not offered to the pool is not known', () => {
       )
     const verdicts = Array.from({ length: LIMITS.queuedTransactions / LIMITS.transactionBytes + 1 }, (_, i) => large(i))
     const last = validate([[1, 1]])
+    expect([gossip.hasRoom(false), gossip.hasRoom(true)]).toEqual([false, false])
     waiting.resolve()
     const answers = await Promise.all(verdicts)
     expect(answers.filter((answer) => answer === 'unread').length).toBeGreaterThan(0)
@@ -217,6 +226,19 @@ describe('what is not offered to the pool is not known', () => {
     expect(await last).toBe('accept')
     const late = answers.indexOf('unread')
     expect(await large(late)).toBe('accept')
+    expect([gossip.hasRoom(false), gossip.hasRoom(true)]).toEqual([true, true])
+  })
+
+  test('and half of the room is for peers with a reserved slot alone', async () => {
+    const waiting = Promise.withResolvers<void>()
+    pool = waiting.promise
+    const batches = Array.from({ length: LIMITS.queuedTransactions / LIMITS.transactionBytes / 2 + 1 }, (_, i) => {
+      const transactions = [new Uint8Array(LIMITS.transactionBytes).fill(i).fill(1, 0, 1)]
+      return gossip.validate(peer(), encodeBatch({ isRepeated: false, number: 0, transactions }))
+    })
+    expect([gossip.hasRoom(false), gossip.hasRoom(true)]).toEqual([false, true])
+    waiting.resolve()
+    expect(await Promise.all(batches)).not.toContain('unread')
   })
 })
 
@@ -253,7 +275,7 @@ test('what is known is passed on when it is repeated, and only then', async () =
 })
 
 describe('batches of transactions', () => {
-  test('come back as they were', () => {
+  test('come back as they were, and are counted', () => {
     const transactions = fc.array(fc.uint8Array({ minLength: 1, maxLength: 200 }), { minLength: 1, maxLength: 20 })
     const batches = fc.record({
       isRepeated: fc.boolean(),
@@ -265,6 +287,7 @@ describe('batches of transactions', () => {
         const bytes = encodeBatch(batch)
         expect(bytes).toHaveLength(batchLength(batch.transactions))
         expect(decodeBatch(bytes)).toEqual(batch)
+        expect(countTransactions(bytes)).toBe(batch.transactions.length)
       }),
     )
   })
@@ -273,6 +296,7 @@ describe('batches of transactions', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 100 }), (input) => {
         try {
+          expect(countTransactions(input)).toBeLessThanOrEqual(input.length / 4)
           const batch = decodeBatch(input)
           expect(encodeBatch(batch)).toEqual(input)
         } catch (error) {
