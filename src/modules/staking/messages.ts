@@ -127,7 +127,7 @@ export const MsgUpdateParamsResponse = defineMessage('cosmos.staking.v1beta1.Msg
 export const STAKING_GAS = {
   createValidator: 100_000n,
   editValidator: 25_000n,
-  rotateConsPubKey: 60_000n,
+  rotateConsPubKey: 90_000n,
   delegate: 60_000n,
   undelegate: 70_000n,
   beginRedelegate: 120_000n,
