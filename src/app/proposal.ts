@@ -30,6 +30,11 @@ export interface CandidateSource {
    * error, which only their execution shows: the mempool drops them.
    */
   readonly unexecutable?: (hashes: readonly Hash[]) => void
+  /**
+   * Called with transactions that were tried and had to be left out, because time or precompile gas did not suffice: the mempool offers each again after
+   * some blocks, and when it is full, drops them first.
+   */
+  readonly postpone?: (hashes: readonly Hash[]) => void
 }
 
 export interface CandidateRequest {
@@ -96,6 +101,7 @@ export async function fillBlock(
   const stoppedSenders = new Set<string>()
   const txs: Uint8Array[] = []
   const unexecutable: Hash[] = []
+  const postponed: Hash[] = []
   const fullLane = execution.nativeGasLeft()
   const fullGas = execution.gasLeft()
   /** that transactions took */
@@ -155,6 +161,7 @@ export async function fillBlock(
         if (error instanceof ExecutionTimeout) {
           limits.onStopped(hash)
           if (limits.slow.add(hash, height) === 'hopeless') unexecutable.push(hash)
+          else postponed.push(hash)
           // It has used up the time of the others, which pay for theirs.
           if (!hasStopped) deadline = Math.max(deadline, limits.now() + limits.budgetMs * SECOND_SHARE)
           hasStopped = true
@@ -169,6 +176,7 @@ export async function fillBlock(
       if (result === undefined || result.kind === 'skipped') {
         if (result?.reason === POSTPONED) {
           limits.postponed.add(hash, precompileGas.left)
+          postponed.push(hash)
           undoneMs += limits.now() - beginMs
         }
         if (
@@ -189,6 +197,7 @@ export async function fillBlock(
   }
   // They pay nothing: if they stayed in the mempool, each would take time again in every block.
   if (unexecutable.length > 0) source.unexecutable?.(unexecutable)
+  if (postponed.length > 0) source.postpone?.(postponed)
   return txs
 }
 

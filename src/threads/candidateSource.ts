@@ -31,11 +31,7 @@ interface CandidateSourceOptions {
 
 interface PoolSource extends CandidateSource {
   readonly senders: (hashes: readonly Hash[]) => Promise<readonly (Address | undefined)[]>
-  /**
-   * Transactions that this node has to leave out of its blocks for now: the pool offers each again after 1, 2, 4, … blocks, and when
-   * it is full, they are the first that it drops.
-   */
-  readonly postpone: (hashes: readonly Hash[]) => void
+  readonly postpone: NonNullable<CandidateSource['postpone']>
 }
 
 /** The mempool as the executor sees it. No answer is waited for longer than its deadline: strangers feed the pool's thread. */
