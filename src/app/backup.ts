@@ -6,6 +6,7 @@ import { readHeadRecord } from '../chain/writeBlock.ts'
 import { ConfigError } from '../config/configError.ts'
 import { Database } from '../storage/database.ts'
 import { segmentFiles, verifySegmentFile } from '../storage/segmentFile.ts'
+import { refuseOtherFormat } from '../storage/storedFormat.ts'
 import { scrubTables, tableBytes, verifyFiles } from '../storage/verifyFiles.ts'
 import { syncDirectory, writeFileDurably } from '../storage/writeFileDurably.ts'
 import { copyDatabase } from './copyDatabase.ts'
@@ -42,7 +43,7 @@ export interface BackupOptions {
  *
  * A backup that fails or is ended leaves nothing; one that was killed leaves `out.part`, which the next one to `out` removes.
  * @returns the height of the newest block in the copy
- * @throws ConfigError; DatabaseError when the database is damaged; `signal.reason`
+ * @throws ConfigError; DatabaseError when the database is damaged, or in another format; `signal.reason`
  */
 export async function makeBackup(options: BackupOptions): Promise<number> {
   const { homedir, out, withKeys, signal } = options
@@ -52,6 +53,7 @@ export async function makeBackup(options: BackupOptions): Promise<number> {
       throw new ConfigError(`${path} does not exist: HOMEDIR must be the data directory of a chain`)
   }
   if (isSwitching(paths)) throw new ConfigError(`a restore of ${homedir} is not finished: start the node first`)
+  refuseOtherFormat(paths.db)
   if (!existsSync(dirname(out))) {
     throw new ConfigError(
       `${dirname(out)} does not exist: make that directory, or mount the disk for the backup, first`,

@@ -3,19 +3,19 @@ import { type ConsensusBlock, decodeBlock } from '../chain/consensus/block.ts'
 import { decodeCommit } from '../chain/consensus/commit.ts'
 import type { Commit } from '../chain/consensus/types.ts'
 import { decodeFrame } from '../chain/segments/blockFrame.ts'
-import { concatBytes, EMPTY_BYTES, equalBytes } from '../primitives/bytes.ts'
+import { EMPTY_BYTES, equalBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
+import { RULES } from '../storage/format.ts'
 import { readSegmentPieces, SEGMENT_MAGIC } from '../storage/segmentFile.ts'
 
 /*
  * Files of decided blocks. An export is a segment file (src/storage/segmentFile.ts) like those of old blocks in the database, with the
- * genesis hash as its label. Former versions wrote, behind their own magic bytes and the genesis hash, for each block its protobuf encoding
- * and that of the commit that decided it, each preceded by its length (4 bytes, big-endian).
+ * genesis hash as its label. The version of the rules in its first bytes refuses files of other versions: their blocks would have other
+ * results.
  */
-const FORMER_MAGIC = new TextEncoder().encode('COINDBLOCKS1\n')
-const HASH_BYTES = 32
-/** More than any block or commit has: a larger length means that the file is damaged. */
-const MAX_RECORD_BYTES = 64 << 20
+
+/** First bytes of the files of the first versions. */
+const FIRST_MAGIC = new TextEncoder().encode('COINDBLOC')
 
 export interface BlockFileEntry {
   readonly block: ConsensusBlock
@@ -69,8 +69,21 @@ export function readBlockBytes(bytes: Uint8Array, genesisHash: Hash): AsyncItera
 async function* readBlocks(source: FileBytes, genesisHash: Hash): AsyncIterable<PlacedEntry> {
   if (source.size < SEGMENT_MAGIC.length) throw new BlockFileError('the file is too short to be an export of blocks')
   const magic = await source.read(SEGMENT_MAGIC.length)
-  if (equalBytes(magic, SEGMENT_MAGIC)) yield* readSegment(source, genesisHash)
-  else yield* readFormerFile(source, magic, genesisHash)
+  checkMagic(magic)
+  yield* readSegment(source, genesisHash)
+}
+
+/** @throws BlockFileError */
+function checkMagic(magic: Uint8Array): void {
+  if (equalBytes(magic, SEGMENT_MAGIC)) return
+  const isSegment = equalBytes(magic.subarray(0, -1), SEGMENT_MAGIC.subarray(0, -1))
+  const rules = isSegment ? magic.at(-1)! : 0
+  if (!isSegment && !equalBytes(magic, FIRST_MAGIC)) throw new BlockFileError('the file is not an export of blocks')
+  throw new BlockFileError(
+    rules < RULES
+      ? 'an older version of coind wrote the file, whose rules differ: its blocks would have other results here. Import it with that version'
+      : 'a newer version of coind wrote the file: import it with that version',
+  )
 }
 
 function fileBytes(file: FileHandle, size: number): FileBytes {
@@ -129,33 +142,6 @@ async function* readSegment(source: FileBytes, genesisHash: Hash): AsyncIterable
       yield { ...last, commit: decoded(() => decodeCommit(piece.content)) }
     }
     start = source.offset
-  }
-}
-
-async function* readFormerFile(source: FileBytes, begin: Uint8Array, genesisHash: Hash): AsyncIterable<PlacedEntry> {
-  const headerBytes = FORMER_MAGIC.length + HASH_BYTES
-  if (source.size < headerBytes) throw new BlockFileError('the file is too short to be an export of blocks')
-  const header = concatBytes(begin, await source.read(headerBytes - begin.length))
-  if (!equalBytes(header.subarray(0, FORMER_MAGIC.length), FORMER_MAGIC)) {
-    throw new BlockFileError('the file is not an export of blocks')
-  }
-  if (!equalBytes(header.subarray(FORMER_MAGIC.length), genesisHash)) throw otherGenesis()
-  const record = async (): Promise<Uint8Array> => {
-    const bytes = await source.read(4)
-    const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0)
-    if (length > MAX_RECORD_BYTES) throw new BlockFileError(`the file is damaged before byte ${source.offset}`)
-    return source.read(length)
-  }
-  while (source.offset < source.size) {
-    const start = source.offset
-    const [block, commit] = [await record(), await record()]
-    let entry: PlacedEntry
-    try {
-      entry = { block: decodeBlock(block), commit: decodeCommit(commit), offset: start }
-    } catch (cause) {
-      throw new BlockFileError(`the file is damaged at byte ${start}`, { cause })
-    }
-    yield entry
   }
 }
 

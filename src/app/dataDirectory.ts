@@ -22,10 +22,6 @@ export interface DataPaths {
   readonly nodeKey: string
   /** state, blocks and indexes; only the executor thread writes it */
   readonly db: string
-  /** the database in a new format, while it is made from `db` (src/app/convertDatabase.ts) */
-  readonly convertingDb: string
-  /** the database in the former format, from when it is replaced until it is deleted */
-  readonly replacedDb: string
   /** write-ahead log of consensus and signer; only the main thread writes it */
   readonly wal: string
   /** the database that a restore makes from a snapshot (src/app/restoreSnapshot.ts) */
@@ -65,8 +61,6 @@ export function dataPaths(homedir: string): DataPaths {
     nextValidatorKey: join(config, 'priv_validator_key.next.json'),
     nodeKey: join(config, 'node_key.json'),
     db: join(homedir, 'db'),
-    convertingDb: join(homedir, 'db.converting'),
-    replacedDb: join(homedir, 'db.replaced'),
     wal: join(homedir, 'wal'),
     restoringDb: join(homedir, 'db.restoring'),
     damagedDb: join(homedir, 'db.damaged'),
@@ -177,10 +171,10 @@ function leftByRestores({ homedir }: Pick<DataPaths, 'homedir'>): readonly strin
   return names.filter((name) => LEFT_BY_RESTORES.test(name)).map((name) => join(homedir, name))
 }
 
-/** The database, and what a conversion, a restore or a repair may have left beside it. */
+/** The database, and what a restore or a repair may have left next to it. */
 export function databaseDirectories(paths: DataPaths): readonly string[] {
-  const { databaseSwitch, db, convertingDb, replacedDb, restoringDb, damagedDb } = paths
-  return [databaseSwitch, db, convertingDb, replacedDb, restoringDb, damagedDb]
+  const { databaseSwitch, db, restoringDb, damagedDb } = paths
+  return [databaseSwitch, db, restoringDb, damagedDb]
 }
 
 /** What {@link resetHome} would remove, as paths that exist. */

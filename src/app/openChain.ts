@@ -25,7 +25,7 @@ class GenesisMismatch extends Error {
 
 /**
  * The chain in `database`; an empty database gets block 0 first, for which alone `genesis` is asked.
- * @throws GenesisMismatch; DatabaseError when blocks are missing, or the chain is not completely converted
+ * @throws GenesisMismatch; DatabaseError when blocks are missing
  */
 export async function openChain(
   database: WritableDatabase,
@@ -51,10 +51,10 @@ export async function openChain(
   return loadChainHead(openChainReader(database), record, chain)
 }
 
-/** That the format is this version's, `Database.open` has checked; a conversion writes its number last, and a repair takes its mark away. */
+/** `Database.open` has compared the number of the format, if there is one. A repair removes its mark at the end. */
 function checkComplete(database: WritableDatabase): void {
   if (database.get(FORMAT_KEY) === undefined) {
-    throw damagedContents('it holds no number of its format, so its conversion was not completed')
+    throw damagedContents('it holds no number of its format')
   }
   if (isRepairUnfinished(database)) throw damagedContents('a repair of it was not finished')
 }

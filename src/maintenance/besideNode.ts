@@ -130,12 +130,14 @@ async function withDatabaseCopy<T>(
 ): Promise<T> {
   const { Database } = await import('../storage/database.ts')
   const { verifyFiles } = await import('../storage/verifyFiles.ts')
+  const { refuseOtherFormat } = await import('../storage/storedFormat.ts')
   const { currentDatabase } = await import('../app/currentDatabase.ts')
   const { makeWorkDirectory } = await import('../app/workDirectory.ts')
   const paths = dataPaths(config.homedir)
   const { homedir } = paths
   const db = currentDatabase(paths)
   if (!existsSync(db)) throw new ConfigError(`${db} does not exist: HOMEDIR must be the data directory of a chain`)
+  refuseOtherFormat(db)
   // Runs all steps of the check.
   Array.from(check(db))
   const work = await makeWorkDirectory(homedir)

@@ -50,7 +50,7 @@ export async function importBlocks(config: Config, { place, signal }: ImportOpti
   const home = await openExistingHome(config)
   try {
     const { chain, paths } = home
-    // Before the executor opens it: the files are checked, and one in the former format is converted.
+    // Before the executor opens it, its files are checked.
     await (await openDatabase(home, createLogger(config.log), undefined)).close()
     const executor = await (await offlineExecutors(config, home))(paths.db)
     const isFile = typeof place === 'string' && !statSync(place).isDirectory()
@@ -211,7 +211,7 @@ async function withCheckedDatabase<T>(
   }
 }
 
-/** Opens the database of a stopped node, whose files are checked, and which is converted where it is in the former format. */
+/** Opens the database of a stopped node, whose files are checked as a start checks them: more of them after a crash. */
 async function withDatabase<T>(
   config: Config,
   signal: AbortSignal,

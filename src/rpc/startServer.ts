@@ -29,7 +29,7 @@ const REQUEST_MS = 10_000
 const TEXT = 'the node is starting, and does not serve requests yet: its log says how far it is\n'
 
 /**
- * A start may take hours: it waits for a seed node or a first peer, restores a snapshot, executes blocks of a web server, converts the database.
+ * A start may take hours: it waits for a seed node or a first peer, restores a snapshot, or executes blocks of a web server.
  * Whoever watches the process should not take it for one that hangs, and end it in the middle of that. So after a while its port answers
  * all requests with 503, and the probes with a JSON that says that it is starting.
  */

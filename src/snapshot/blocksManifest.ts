@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { type HeightRange, SEGMENT_BLOCKS, segmentName } from '../chain/segments/segments.ts'
 import { bytesToHex } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
+import { RULES } from '../storage/format.ts'
 import { chainId, hex, mirrors, parseManifest, unusableManifest } from './manifest.ts'
 import type { ManifestKind } from './publicFiles.ts'
 
@@ -16,7 +17,6 @@ const MAX_FILE_BYTES = 256 << 20
 export const FILE_BYTES = 64 << 20
 /** 537 million blocks, or 4 TB. */
 const MAX_FILES = 65_536
-const FORMAT = 1
 
 /** What a directory with blocks has. */
 export interface BlocksManifest {
@@ -46,7 +46,7 @@ export const BLOCKS_FILES: ManifestKind<BlocksManifest, BlocksFile> = {
 const height = z.int().min(0)
 const schema = z.strictObject({
   kind: z.literal('blocks'),
-  format: z.literal(FORMAT),
+  format: z.literal(RULES),
   chain_id: chainId,
   evm_chain_id: z.int().min(1),
   genesis_hash: hex(32),
@@ -85,7 +85,7 @@ const WHAT = 'the blocks'
 export function encodeBlocksManifest({ chainId, evmChainId, genesisHash, mirrors, files }: BlocksManifest): string {
   const json = {
     kind: 'blocks',
-    format: FORMAT,
+    format: RULES,
     chain_id: chainId,
     evm_chain_id: evmChainId,
     genesis_hash: bytesToHex(genesisHash),

@@ -4,6 +4,7 @@ import type { Address } from '../primitives/address.ts'
 import { bytesToHex, compareBytes, decodeUtf8, equalBytes, hexToBytes } from '../primitives/bytes.ts'
 import { type Hash, keccak256 } from '../primitives/hash.ts'
 import { DecodingError } from '../primitives/rlp.ts'
+import { RULES } from '../storage/format.ts'
 import { MAX_PACKED_BYTES, MAX_UNPACKED_BYTES } from './chunk.ts'
 
 /*
@@ -25,7 +26,6 @@ const SNAPSHOT_BLOCKS = 1024
 const MAX_MIRRORS = 64
 /** of base64: a light block of 10,000 validators has less than 2 MiB */
 const MAX_LIGHT_BLOCK_TEXT = 3 << 20
-const FORMAT = 1
 
 /** A manifest that cannot be used, in one line. */
 export class ManifestError extends Error {
@@ -143,7 +143,7 @@ const chunkSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('blocks'), ...file, from: height, to: height }),
 ])
 const schema = z.strictObject({
-  format: z.literal(FORMAT),
+  format: z.literal(RULES),
   chain_id: chainId,
   evm_chain_id: z.int().min(1),
   genesis_hash: hex(32),
@@ -190,10 +190,24 @@ export function parseManifest<T>(bytes: Uint8Array, form: z.ZodType<T>, what: st
   if (bytes.length > MAX_MANIFEST_BYTES) {
     throw unusableManifest(what, `it has ${bytes.length} bytes, over ${MAX_MANIFEST_BYTES}`)
   }
-  const result = form.safeParse(parseJson(bytes, what))
+  const json = parseJson(bytes, what)
+  checkRules(json, what)
+  const result = form.safeParse(json)
   if (result.success) return result.data
   const issue = result.error.issues[0]!
   throw unusableManifest(what, issue.path.length === 0 ? issue.message : `${issue.path.join('.')}: ${issue.message}`)
+}
+
+/** @throws ManifestError when another version of the program wrote the manifest */
+function checkRules(json: unknown, what: string): void {
+  const format = typeof json === 'object' && json !== null && 'format' in json ? json.format : undefined
+  if (typeof format !== 'number' || format === RULES) return
+  throw unusableManifest(
+    what,
+    format < RULES
+      ? `it has format ${format}: an older version of coind wrote it, whose rules differ. Name ${what} of a chain that this version runs`
+      : `it has format ${format}: a newer version of coind wrote it. Use that version`,
+  )
 }
 
 function parseJson(bytes: Uint8Array, what: string): unknown {
@@ -328,7 +342,7 @@ function fail(problem: string): never {
 export function encodeManifest(manifest: Manifest): Uint8Array {
   const { chainId, evmChainId, genesisHash, ethereumHeader, consensusHash, ethereumHash, stateRoot } = manifest
   const json = {
-    format: FORMAT,
+    format: RULES,
     chain_id: chainId,
     evm_chain_id: evmChainId,
     genesis_hash: bytesToHex(genesisHash),

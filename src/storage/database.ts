@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import { ClassicLevel } from 'classic-level'
-import { WriteBatch } from './batch.ts'
+import type { WriteBatch } from './batch.ts'
 import { checkedValue } from './checksum.ts'
 import { columnName } from './columns.ts'
-import { EXTENDED_FORMATS, encodeFormat, FORMAT, FORMAT_KEY, FORMER_FORMAT, formatOf } from './format.ts'
+import { FORMAT, formatOf } from './format.ts'
 
 export type Level = ClassicLevel<Uint8Array, Uint8Array>
 type LevelSnapshot = ReturnType<Level['snapshot']>
@@ -57,8 +57,8 @@ export interface WritableDatabase extends DatabaseReader {
   write(batch: WriteBatch, options: { readonly sync: boolean }): Promise<void>
 }
 
-/** `former`: a format that can be converted; `format`: one that cannot */
-export type DatabaseErrorCode = 'locked' | 'corrupt' | 'absent' | 'former' | 'format' | 'io'
+/** `format`: a chain in another format */
+export type DatabaseErrorCode = 'locked' | 'corrupt' | 'absent' | 'format' | 'io'
 
 export class DatabaseError extends Error {
   override readonly name = 'DatabaseError'
@@ -130,28 +130,21 @@ export class Database implements WritableDatabase {
   }
 
   /**
-   * Opens the directory; a writer creates it when it is absent, and gives a chain in a format that this one adds to its new number.
-   * @throws DatabaseError, also when the directory holds a chain in another format
+   * Opens the directory; a writer creates it when it is absent.
+   * @throws DatabaseError, also when the directory holds a chain in another format: LevelDB has then merged its log into a table, which
+   * `refuseOtherFormat` prevents
    */
   static async open(location: string, options: DatabaseOptions = {}): Promise<Database> {
     const { readOnly = false, mayBeDamaged = false, onDamage } = options
     const level = await openLevel(location, options)
     try {
-      const format = checkFormat(level, mayBeDamaged)
+      checkFormat(level, mayBeDamaged)
       const handle = { level, onDamage: onDamage && ((error: DatabaseError) => onDamage(error, () => level.close())) }
-      const database = new Database(level.location, readOnly, handle)
-      if (format !== undefined && format !== FORMAT && !readOnly) await database.#raiseFormat()
-      return database
+      return new Database(level.location, readOnly, handle)
     } catch (error) {
       await level.close()
       throw error
     }
-  }
-
-  async #raiseFormat(): Promise<void> {
-    const batch = new WriteBatch()
-    batch.put(FORMAT_KEY, encodeFormat())
-    await this.write(batch, { sync: true })
   }
 
   get onDamage(): KeyReader['onDamage'] {
@@ -285,26 +278,24 @@ export async function openLevel(location: string, options: DatabaseOptions): Pro
   return level
 }
 
-/**
- * @returns undefined for a database without a complete chain
- * @throws DatabaseError
- */
-function checkFormat(level: Level, mayBeDamaged: boolean): number | undefined {
+/** @throws DatabaseError */
+function checkFormat(level: Level, mayBeDamaged: boolean): void {
   const { location } = level
   const format = formatOf((key) => level.getSync(key))
-  if (format === 'damaged' && mayBeDamaged) return undefined
-  if (format === 'damaged') throw damage(location, 'the number of its format does not match its checksum', undefined)
-  if (format === undefined || format === FORMAT || EXTENDED_FORMATS.includes(format)) return format
-  const found = `${location} was written in format ${format}, and this version reads ${FORMAT}`
-  if (format === FORMER_FORMAT) {
-    throw new DatabaseError('former', `${found}: run \`coind start\`, which converts it`, undefined)
-  }
-  throw new DatabaseError(
-    'format',
-    `${found}: use the version that wrote it. To keep the chain with this one, run \`coind export --out FILE\` with that version, ` +
-      `move ${location} away, and run \`coind import FILE\` with this one`,
-    undefined,
-  )
+  if (format === undefined || format === FORMAT) return
+  if (format !== 'damaged') throw otherFormat(location, format)
+  if (!mayBeDamaged) throw damage(location, 'the number of its format does not match its checksum', undefined)
+}
+
+/** The error for a chain in another format, with what to do. */
+export function otherFormat(location: string, format: number): DatabaseError {
+  const message =
+    format < FORMAT
+      ? `${location} has format ${format}: an older version of coind wrote it, whose rules differ, and this version needs format ${FORMAT}. ` +
+        'Start a new chain with a new data directory (HOMEDIR), or run the version that wrote this one'
+      : `${location} has format ${format}: a newer version of coind wrote it, and this version needs format ${FORMAT}. Run the version ` +
+        'that wrote it'
+  return new DatabaseError('format', message, undefined)
 }
 
 function readValue({ level, onDamage }: Handle, key: Uint8Array, options: ReadOptions | undefined) {

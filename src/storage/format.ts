@@ -1,15 +1,18 @@
+import { equalBytes } from '../primitives/bytes.ts'
+import { WriteBatch } from './batch.ts'
 import { CHECKSUM_BYTES, checkedValue } from './checksum.ts'
 import { Column, columnKey } from './columns.ts'
 
-/** Version of the database's contents, module state included. It changes with each incompatible layout. */
-export const FORMAT = 5
 /**
- * The formats that this one only adds to. Such a database is read as it is; who opens it to write gives it the new number first, so that
- * older versions refuse what they would misread.
+ * Version of the database's contents, of module state and of the rules that compute it. It changes with each of them that older versions
+ * would read or compute in another way. A database in another format is refused.
  */
-export const EXTENDED_FORMATS: readonly number[] = [3, 4]
-/** The format that the start converts to this one (src/app/convertDatabase.ts). */
-export const FORMER_FORMAT = 2
+export const FORMAT = 6
+/**
+ * Version of the rules in files that outlive a database: exported blocks, which an import executes, and snapshots. It changes when the same
+ * blocks have other results, or the state another form.
+ */
+export const RULES = 2
 
 export const FORMAT_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('format'))
 export const GENESIS_HASH_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('genesis'))
@@ -37,4 +40,16 @@ export function formatOf(getStored: (key: Uint8Array) => Uint8Array | undefined)
   if (stored.length === FORMAT_BYTES) return stored[0]! <= LAST_WITHOUT_CHECKSUMS ? stored[0]! : 'damaged'
   if (stored.length !== FORMAT_BYTES + CHECKSUM_BYTES) return 'damaged'
   return checkedValue(FORMAT_KEY, stored)?.[0] ?? 'damaged'
+}
+
+/** Whether a damaged number was this version's: its first byte or its checksum still says so. Formats without checksums do not pass. */
+export function isDamagedFormat(stored: Uint8Array): boolean {
+  if (stored.length !== FORMAT_BYTES + CHECKSUM_BYTES) return false
+  const batch = new WriteBatch()
+  batch.put(FORMAT_KEY, encodeFormat())
+  let isSame = false
+  batch.forEachStored((_, right) => {
+    isSame = stored[0] === FORMAT || equalBytes(stored.subarray(FORMAT_BYTES), right!.subarray(FORMAT_BYTES))
+  })
+  return isSame
 }

@@ -63,7 +63,8 @@ export async function salvageTo(
 
 type StoredEntry = readonly [key: Uint8Array, stored: Uint8Array]
 
-function* tableEntries(path: string, first: number, last: number): Generator<StoredEntry, void, void> {
+/** What can still be read of a table, see {@link salvageEntries}. */
+export function* tableEntries(path: string, first: number, last: number): Generator<StoredEntry, void, void> {
   const descriptor = openSync(path, 'r')
   try {
     yield* readTableEntries({ path, descriptor }, first, last)
@@ -79,7 +80,8 @@ function* tableEntries(path: string, first: number, last: number): Generator<Sto
 const BATCH_HEADER_BYTES = 12
 const PUT = 1
 
-function* logEntries(path: string, name: string): Generator<StoredEntry, void, void> {
+/** What can still be read of a log; nothing where the file has another name. */
+export function* logEntries(path: string, name: string): Generator<StoredEntry, void, void> {
   if (logNumber(name) === undefined) return
   for (const { payload } of readRecords(readFileSync(path)).records) yield* batchEntries(payload)
 }

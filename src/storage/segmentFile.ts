@@ -18,6 +18,7 @@ import { bytesToBigInt, concatBytes, EMPTY_BYTES, equalBytes } from '../primitiv
 import { decodeRLP, encodeRLP } from '../primitives/rlp.ts'
 import { damagedFile } from './damage.ts'
 import { DatabaseError } from './database.ts'
+import { RULES } from './format.ts'
 import { type OpenFile, readBytes } from './levelFormat.ts'
 import { syncDirectory } from './writeFileDurably.ts'
 
@@ -34,8 +35,8 @@ import { syncDirectory } from './writeFileDurably.ts'
  * writes them.
  */
 
-/** The last byte is the version of the format. */
-export const SEGMENT_MAGIC = Uint8Array.of(...new TextEncoder().encode('COINDSEG'), 1)
+/** The last byte is the version of the rules: blocks in the file are executed by them. */
+export const SEGMENT_MAGIC = Uint8Array.of(...new TextEncoder().encode('COINDSEG'), RULES)
 /** Before the content of each frame. */
 export const PIECE_HEADER_BYTES = 12
 const SHA256_BYTES = 32

@@ -1,15 +1,11 @@
 import { type Level, openLevel, readError } from './database.ts'
-import { formatOf } from './format.ts'
 
 /** Entries of one batch, whatever their size. */
 const BATCH_ENTRIES = 20_000
-/** Below and above all keys. */
-const FIRST_KEY = Uint8Array.of(0)
-const LAST_KEY = new Uint8Array(64).fill(0xff)
 
 type StoredEntry = readonly [key: Uint8Array, stored: Uint8Array]
 
-/** What LevelDB holds in a directory of any format, with whatever that format adds to values: for a conversion. */
+/** What LevelDB holds in a directory, with the checksums of values, whether they are right or not: for a repair. */
 export class StoredEntries {
   readonly #level: Level
 
@@ -20,10 +16,6 @@ export class StoredEntries {
   /** @throws DatabaseError when there is no database, or it is damaged */
   static async open(location: string): Promise<StoredEntries> {
     return new StoredEntries(await openLevel(location, { readOnly: true }))
-  }
-
-  get format(): number | 'damaged' | undefined {
-    return formatOf((key) => this.get(key))
   }
 
   /** @throws DatabaseError */
@@ -58,12 +50,6 @@ export class StoredEntries {
     } finally {
       await iterator.close()
     }
-  }
-
-  /** Which part of the bytes in files the keys up to `key` have, from 0 to 1; what is not in a table is not counted. */
-  async shareUpTo(key: Uint8Array): Promise<number> {
-    const all = await this.#level.approximateSize(FIRST_KEY, LAST_KEY)
-    return all === 0 ? 1 : (await this.#level.approximateSize(FIRST_KEY, key)) / all
   }
 
   close(): Promise<void> {

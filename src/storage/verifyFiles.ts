@@ -1,9 +1,9 @@
-import { closeSync, existsSync, fstatSync, openSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { closeSync, existsSync, openSync, readdirSync, statSync } from 'node:fs'
 import { damagedFile } from './damage.ts'
 import { DatabaseError } from './database.ts'
-import { LevelReader, logNumber, logPath, type OpenFile, readBytes, readUint32, tablePaths } from './levelFormat.ts'
-import { type FileRecord, readRecords } from './recordFile.ts'
+import { logNumber, logPath, type OpenFile, readUint32, tablePaths } from './levelFormat.ts'
+import { type Manifest, readManifest, readWholeFile, type Table, tablesIn } from './manifestFile.ts'
+import { readRecords } from './recordFile.ts'
 import { segmentFiles, verifySegmentFile } from './segmentFile.ts'
 import { checkExtent, checkTableFrame } from './tableFile.ts'
 
@@ -11,21 +11,6 @@ import { checkExtent, checkTableFrame } from './tableFile.ts'
  * Finds damage in the files of a LevelDB directory by LevelDB's own checksums. LevelDB, as it is opened here, does not: it passes over
  * damaged records of its log, checks no checksum of a table, and begins a new database where CURRENT is lost.
  */
-
-/** A table that the database is made of. */
-interface Table {
-  readonly number: number
-  readonly size: number
-}
-
-/** What the MANIFEST says. */
-interface Manifest {
-  readonly tables: readonly Table[]
-  /** the logs from this number on are not in tables yet; 0: none was begun */
-  readonly firstLog: number
-  /** number of the newest write when that log became the first one */
-  readonly sequenceAtFirstLog: number
-}
 
 /** So many bytes of tables are read before a node answers; the background reads the others (`scrubTables`). */
 export const START_BYTES = 256 << 20
@@ -103,12 +88,6 @@ function asDamage(error: unknown): DatabaseError {
   throw error
 }
 
-/** The tables in a directory, whether the database has them or not. */
-function tablesIn(location: string): readonly Table[] {
-  const names = existsSync(location) ? readdirSync(location).filter((name) => /^\d+\.(ldb|sst)$/.test(name)) : []
-  return names.sort().map((name) => ({ number: Number.parseInt(name, 10), size: statSync(join(location, name)).size }))
-}
-
 /** The search for a damage that a read has met ends after so many bytes of tables: half a minute. */
 const SEARCH_BYTES = 8 * 2 ** 30
 
@@ -170,101 +149,6 @@ function openTable(location: string, { number }: Table): OpenFile | undefined {
   return undefined
 }
 
-const MANIFEST = /^MANIFEST-(\d+)\n$/
-
-/** Undefined when the directory holds no database; one that was being created when the process was killed is none. */
-function readManifest(location: string): Manifest | undefined {
-  const current = join(location, 'CURRENT')
-  if (!existsSync(current)) {
-    if (existsSync(location) && readdirSync(location).some(isOfDatabase)) {
-      throw damagedFile(current, undefined, 'it is missing')
-    }
-    return undefined
-  }
-  const name = readFileSync(current, 'latin1')
-  if (!MANIFEST.test(name)) throw damagedFile(current, 0, 'it does not name a MANIFEST')
-  const path = join(location, name.trim())
-  if (!existsSync(path)) throw damagedFile(path, undefined, 'CURRENT names it, but it is missing')
-  const { records, damagedAt } = readRecords(readFile(path))
-  if (damagedAt !== undefined) throw damagedFile(path, damagedAt, 'a record does not have its checksum')
-  return decodeManifest(path, records)
-}
-
-/** Files that only an existing database has: LevelDB writes the first MANIFEST before CURRENT. */
-function isOfDatabase(name: string): boolean {
-  return /\.(log|ldb|sst)$/.test(name) || (name.startsWith('MANIFEST-') && name !== 'MANIFEST-000001')
-}
-
-const Tag = {
-  comparator: 1,
-  logNumber: 2,
-  nextFileNumber: 3,
-  lastSequence: 4,
-  compactPointer: 5,
-  deletedFile: 6,
-  newFile: 7,
-  previousLogNumber: 9,
-} as const
-
-function decodeManifest(path: string, records: readonly FileRecord[]): Manifest {
-  const tables = new Map<number, Table>()
-  const numbers = new Map<number, number>()
-  let sequenceAtFirstLog: number | undefined
-  for (const { offset, payload } of records) {
-    const formerLog = numbers.get(Tag.logNumber)
-    try {
-      applyEdit(new LevelReader(payload), tables, numbers)
-    } catch (error) {
-      throw damagedFile(path, offset, `a record cannot be decoded: ${(error as Error).message}`, error)
-    }
-    if (numbers.get(Tag.logNumber) !== formerLog) sequenceAtFirstLog = numbers.get(Tag.lastSequence)
-  }
-  const firstLog = numbers.get(Tag.logNumber)
-  if (firstLog === undefined || sequenceAtFirstLog === undefined) {
-    throw damagedFile(path, undefined, 'its first records are missing')
-  }
-  return { tables: [...tables.values()].sort((a, b) => b.number - a.number), firstLog, sequenceAtFirstLog }
-}
-
-/** One record of the MANIFEST: what changed in the list of tables, and numbers that replace earlier ones. */
-function applyEdit(reader: LevelReader, tables: Map<number, Table>, numbers: Map<number, number>): void {
-  const added: Table[] = []
-  while (!reader.isDone) {
-    const tag = reader.varint()
-    switch (tag) {
-      case Tag.comparator:
-        reader.take(reader.varint())
-        break
-      case Tag.logNumber:
-      case Tag.nextFileNumber:
-      case Tag.lastSequence:
-      case Tag.previousLogNumber:
-        numbers.set(tag, reader.varint())
-        break
-      case Tag.compactPointer:
-        reader.varint()
-        reader.take(reader.varint())
-        break
-      case Tag.deletedFile:
-        reader.varint()
-        tables.delete(reader.varint())
-        break
-      case Tag.newFile: {
-        reader.varint()
-        added.push({ number: reader.varint(), size: reader.varint() })
-        // Its first and last key.
-        reader.take(reader.varint())
-        reader.take(reader.varint())
-        break
-      }
-      default:
-        throw new RangeError(`no tag ${tag}`)
-    }
-  }
-  // A table that moves to another level is deleted from one and added to the other in the same record.
-  for (const table of added) tables.set(table.number, table)
-}
-
 /**
  * Nothing is written behind a damaged or missing record: whatever follows one was written before the damage. LevelDB passes over it, and
  * what follows would become the state without what was before. Writes are numbered without gaps, which shows records that are missing
@@ -283,7 +167,7 @@ function checkLogs(location: string, { firstLog, sequenceAtFirstLog }: Manifest)
   let end: { readonly path: string; readonly offset: number; readonly isDamaged: boolean } | undefined
   for (const number of logs) {
     const path = logPath(location, number)
-    const bytes = readFile(path)
+    const bytes = readWholeFile(path)
     const { records, damagedAt } = readRecords(bytes)
     for (const { offset, payload } of records) {
       if (damagedAt !== undefined && offset >= damagedAt) throw damagedFile(path, damagedAt, MISSING_WRITES)
@@ -305,13 +189,4 @@ const BATCH_HEADER_BYTES = 12
 
 function readBatchHeader(batch: Uint8Array): { readonly first: number; readonly count: number } {
   return { first: readUint32(batch, 4) * 2 ** 32 + readUint32(batch, 0), count: readUint32(batch, 8) }
-}
-
-function readFile(path: string): Uint8Array {
-  const file: OpenFile = { path, descriptor: openSync(path, 'r') }
-  try {
-    return readBytes(file, 0, fstatSync(file.descriptor).size)
-  } finally {
-    closeSync(file.descriptor)
-  }
 }

@@ -143,9 +143,8 @@ function removeLeftovers(paths: Home['paths']): void {
 }
 
 function isWanted({ joining }: Config, paths: Home['paths'], source: string | null): boolean {
-  // A conversion that was interrupted may have left the database under this name only.
-  const hasDatabase = existsSync(currentDatabase(paths)) || existsSync(paths.replacedDb)
-  if (hasDatabase) return joining.forceSnapshotRestore && source !== null && !wasRestoredFrom(paths, source)
+  if (existsSync(currentDatabase(paths)))
+    return joining.forceSnapshotRestore && source !== null && !wasRestoredFrom(paths, source)
   return joining.isJoining || source !== null || joining.syncMode === 'snapshot'
 }
 
@@ -209,8 +208,6 @@ async function readHeight(location: string): Promise<number> {
 const READ_PROBLEMS: ReadonlyMap<DatabaseErrorCode, string> = new Map([
   ['corrupt', 'it is damaged'],
   ['absent', 'it is not complete'],
-  ['former', 'it is in the format of an earlier version'],
-  ['format', 'it is in the format of another version'],
 ])
 
 /** @returns undefined when blocks are to be taken instead */

@@ -2,9 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate, setTimeout } from 'node:timers/promises'
-import { type ConversionOptions, openConverted } from '../app/convertDatabase.ts'
 import { removeCopyMark } from '../app/copyMark.ts'
-import { finishSwitch } from '../app/currentDatabase.ts'
+import { currentDatabase, finishSwitch } from '../app/currentDatabase.ts'
 import { type DataPaths, dataPaths, type HomeLock, lockHome } from '../app/dataDirectory.ts'
 import { type GenesisState, genesisStateOf } from '../app/genesisBlock.ts'
 import {
@@ -34,18 +33,13 @@ import { loadOrCreateNodeKey, type NodeKey } from '../p2p/nodeKey.ts'
 import { ED25519_KEY_LENGTH, ed25519Address } from '../primitives/ed25519.ts'
 import { damagedContents } from '../storage/damage.ts'
 import { Database } from '../storage/database.ts'
-import { START_BYTES, scrubTables, tableBytes } from '../storage/verifyFiles.ts'
+import { refuseOtherFormat } from '../storage/storedFormat.ts'
+import { START_BYTES, scrubTables, tableBytes, verifyFiles } from '../storage/verifyFiles.ts'
 import { fetchGenesis } from '../sync/fetchGenesis.ts'
 import { genesisTimes } from '../sync/light/openLightClient.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import { type Progress, startProgress } from '../telemetry/progress.ts'
+import { startProgress } from '../telemetry/progress.ts'
 import { openSignerPort, type SignerPort } from './openSigner.ts'
-
-/** What a conversion of the database is at, for the log. */
-const CONVERSION_STEPS = {
-  checking: 'checking the database before its conversion',
-  converting: 'converting the database',
-} as const
 
 /** A genesis for as long as the start needs it: it may have a million accounts. */
 class HeldGenesis {
@@ -93,7 +87,7 @@ export interface Home {
 
 /**
  * Opens a data directory that has its genesis, for commands on an existing chain.
- * @throws ConfigError with one line for the operator
+ * @throws ConfigError with one line for the operator; DatabaseError when the database is in another format
  */
 export async function openExistingHome(config: Config): Promise<Home> {
   const { genesis } = dataPaths(config.homedir)
@@ -107,8 +101,8 @@ export async function openExistingHome(config: Config): Promise<Home> {
  * Locks the data directory and reads genesis and keys. A missing genesis is fetched from the seed node or created, as the
  * configuration says; missing keys are created where that is allowed.
  * @param logger reports when the seed node has to be waited for
- * @throws ConfigError, SeedUnavailableError or SeedRefusedError with one line for the operator; the reason of the options' signal when
- * that is aborted
+ * @throws ConfigError, SeedUnavailableError or SeedRefusedError with one line for the operator; DatabaseError when the database is in
+ * another format; the reason of the options' signal when that is aborted
  */
 export async function openHome(config: Config, options: StartOptions, logger: Logger): Promise<Home> {
   return open(config, options, logger)
@@ -126,6 +120,8 @@ async function open(
   let signerPort: SignerPort | undefined
   try {
     signal?.throwIfAborted()
+    // Before anything is changed.
+    refuseOtherFormat(currentDatabase(paths))
     if (signerMoved && existsSync(paths.copyMark)) {
       removeCopyMark(paths.copyMark)
       logger?.warn({ mark: paths.copyMark }, '--signer-moved: this directory is no copy any more, its validator signs')
@@ -254,9 +250,8 @@ export async function settleDatabase(
 }
 
 /**
- * Opens the database of a locked data directory, after a check of its files. One in the former format is converted first. Where that
- * takes long, it says how far it is.
- * @param signal ends a conversion, which the next call goes on with
+ * Opens the database of a locked data directory, after a check of its files, which reports its progress where it takes long.
+ * @param signal ends the check
  * @throws DatabaseError; `signal.reason`
  */
 export async function openDatabase(
@@ -269,30 +264,8 @@ export async function openDatabase(
     if (isLong) logger.info({ database: paths.db }, 'the last process ended without a stop: checking the database')
     await checkTables(paths.db, logger, signal)
   }
-  const progress = conversionProgress(paths.db, logger)
-  let database: Database
-  try {
-    database = await openConverted(paths, { signal, onProgress: progress.update })
-  } finally {
-    progress.end()
-  }
-  if (progress.hasBegun()) logger.info({ database: paths.db }, 'the database is converted')
-  return database
-}
-
-function conversionProgress(database: string, logger: Pick<Logger, 'info'>) {
-  let step: keyof typeof CONVERSION_STEPS | undefined
-  let progress: Progress | undefined
-  const update: ConversionOptions['onProgress'] = (at) => {
-    if (step === undefined) logger.info({ database }, 'converting the database to the format of this version')
-    if (step !== at.step) {
-      progress?.end()
-      progress = startProgress({ title: CONVERSION_STEPS[at.step], unit: 'share', total: 1, logger })
-      step = at.step
-    }
-    progress?.update(at.share)
-  }
-  return { update, end: () => progress?.end(), hasBegun: () => step !== undefined }
+  verifyFiles(paths.db, START_BYTES)
+  return Database.open(paths.db)
 }
 
 /** More than this is not read before a start: half a minute or so. */

@@ -44,7 +44,7 @@ const ANY_HOST = new Set(['0.0.0.0', '::'])
 
 /** How a node starts, and ends before its time. */
 interface NodeOptions {
-  /** ends the start: no further step is begun, and a wait or a conversion of the database ends */
+  /** ends the start: no further step is begun, and a wait or a check of the database ends */
   readonly signal: AbortSignal
   /** whether a snapshot may replace a newer database */
   readonly allowsOlder: boolean

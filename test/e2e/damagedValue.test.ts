@@ -2,35 +2,40 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
-import type { Hex } from 'viem'
+import { createWalletClient, type Hex, http } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openConverted } from '../../src/app/convertDatabase.ts'
 import { dataPaths } from '../../src/app/dataDirectory.ts'
 import { hexToBytes } from '../../src/primitives/bytes.ts'
 import { accountKey, codeKey } from '../../src/state/flatState.ts'
 import { Column, columnKey } from '../../src/storage/columns.ts'
-import { FIXTURE_ENVIRONMENT, readFixture, unpackFixture } from '../formats/fixture.ts'
 import { variants } from '../propertyRuns.ts'
-import { ACCOUNTS, CHAIN_ID, GWEI } from './devChain.ts'
-import { post } from './rpc.ts'
+import { ACCOUNTS, CHAIN_ID, GWEI, VAULT_ABI, vaultBytecode, viemChain } from './devChain.ts'
+import { mined, post, rpc } from './rpc.ts'
 import { runCoind } from './runCoind.ts'
 import { freePort, startNode } from './startNode.ts'
 
 const EXIT_DATA = 65
 const TIMEOUT_MS = 90_000
-const ENVIRONMENT = { NETWORK: 'devnet', ...FIXTURE_ENVIRONMENT }
+const ENVIRONMENT = { NETWORK: 'devnet' }
 /** It has done nothing since the genesis. */
 const IDLE = ACCOUNTS[5]!
-const fixture = readFixture(2)
 
 let directory: string
 let homes = 0
+/** in the chain */
+let contract: { readonly address: Hex; readonly codeHash: Hex }
 
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'coind-damaged-'))
   const home = join(directory, 'whole')
-  unpackFixture(fixture, home)
-  await (await openConverted(dataPaths(home), { onProgress: () => undefined })).close()
+  const node = await startNode({ homedir: home })
+  const transport = http(node.url)
+  const writer = createWalletClient({ chain: viemChain(node.url), transport, account: ACCOUNTS[1]! })
+  const created = await writer.deployContract({ abi: VAULT_ABI, bytecode: vaultBytecode(), args: [7n], value: 3n })
+  const address = (await mined(node.url, created)).contractAddress!
+  const { codeHash } = await rpc<{ readonly codeHash: Hex }>(node.url, 'eth_getProof', address, [], 'latest')
+  contract = { address, codeHash }
+  expect(await node.kill('SIGTERM')).toBe(0)
 })
 afterAll(() => rmSync(directory, { recursive: true }))
 
@@ -55,20 +60,11 @@ const isKey =
   (key: Uint8Array): boolean =>
     Buffer.compare(key, wanted) === 0
 
-/** What the node that made the fixture told of its contract. */
-function contractOfFixture(): { readonly address: Hex; readonly codeHash: Hex } {
-  const answers = fixture.answers.map(({ body = '{}', answer }) => ({ ...JSON.parse(body), answer }))
-  const address = answers.find(({ method }) => method === 'eth_call').params[0].to
-  const proof = answers.find(({ method, params }) => method === 'eth_getProof' && params[0] === address)
-  return { address, codeHash: JSON.parse(proof.answer).result.codeHash }
-}
-
 async function transfer(): Promise<Hex> {
   const fees = { gas: 21_000n, maxFeePerGas: 10n * GWEI, maxPriorityFeePerGas: GWEI }
   return IDLE.signTransaction({ type: 'eip1559', chainId: CHAIN_ID, nonce: 0, to: IDLE.address, ...fees })
 }
 
-const contract = contractOfFixture()
 const idle = accountKey(hexToBytes(IDLE.address))
 
 describe('one flipped bit of a value', () => {
@@ -76,14 +72,15 @@ describe('one flipped bit of a value', () => {
     [
       'view',
       'code',
-      codeKey(hexToBytes(contract.codeHash)),
+      () => codeKey(hexToBytes(contract.codeHash)),
       'eth_call',
       async () => [{ to: contract.address }, 'latest'],
     ],
-    ['socket', 'account', idle, 'eth_getBalance', async () => [IDLE.address, 'latest']],
-    ['pool', 'account', idle, 'eth_sendRawTransaction', async () => [await transfer()]],
+    ['socket', 'account', () => idle, 'eth_getBalance', async () => [IDLE.address, 'latest']],
+    ['pool', 'account', () => idle, 'eth_sendRawTransaction', async () => [await transfer()]],
   ] as const
-  it.each(variants(READS, 1))('ends the node when a %s thread reads it', async (_, column, key, method, params) => {
+  it.each(variants(READS, 1))('ends the node when a %s thread reads it', async (_, column, keyOf, method, params) => {
+    const key = keyOf()
     const homedir = await damagedHome(isKey(key))
     const node = await startNode({ command: 'start', homedir, environment: ENVIRONMENT })
     const exit = new Promise<number | null>((resolve) => node.process.once('exit', resolve))

@@ -25,6 +25,7 @@ import { checkedValue } from '../../storage/checksum.ts'
 import { Column, columnKey, columnName, prefixEnd, readHeight } from '../../storage/columns.ts'
 import { withoutAdvice } from '../../storage/damage.ts'
 import { Database, DatabaseError, type DatabaseReader } from '../../storage/database.ts'
+import { FORMAT_KEY, isDamagedFormat } from '../../storage/format.ts'
 import { segmentFiles, verifySegmentFile } from '../../storage/segmentFile.ts'
 import { StoredEntries } from '../../storage/storedEntries.ts'
 import { findDamagedFiles, tableBytes } from '../../storage/verifyFiles.ts'
@@ -102,7 +103,7 @@ export async function findDamage(request: InspectRequest): Promise<Damage> {
   // Values of other formats have no checksums.
   await (await Database.open(location, { readOnly: true, mayBeDamaged: true })).close()
   const values = await damagedValues(request)
-  if (!areMendable(values)) return { ...nothing, files, values }
+  if (!areMendable(values) || (await isFormatLost(location, values))) return { ...nothing, files, values }
   const database = await Database.open(location, { readOnly: true, mayBeDamaged: true })
   try {
     const keys = [...values.values()].flat()
@@ -198,6 +199,20 @@ async function damagedValues(request: InspectRequest): Promise<ReadonlyMap<numbe
   } finally {
     await entries.close()
     progress.end()
+  }
+}
+
+/**
+ * Whether the number of the format is damaged and may have been another one. Such a database is not mended where it is: its contents would
+ * be misread.
+ */
+async function isFormatLost(location: string, damaged: Damage['values']): Promise<boolean> {
+  if (damaged.get(Column.chainMeta)?.some((key) => equalBytes(key, FORMAT_KEY)) !== true) return false
+  const entries = await StoredEntries.open(location)
+  try {
+    return !isDamagedFormat(entries.get(FORMAT_KEY)!)
+  } finally {
+    await entries.close()
   }
 }
 

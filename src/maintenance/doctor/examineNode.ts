@@ -1,8 +1,12 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism, totalmem } from 'node:os'
-import { dataPaths } from '../../app/dataDirectory.ts'
+import { currentDatabase } from '../../app/currentDatabase.ts'
+import { type DataPaths, dataPaths } from '../../app/dataDirectory.ts'
 import type { Config } from '../../config/config.ts'
-import type { Finding } from './finding.ts'
+import { DatabaseError } from '../../storage/database.ts'
+import { FORMAT } from '../../storage/format.ts'
+import { refuseOtherFormat } from '../../storage/storedFormat.ts'
+import { type Finding, ok, problem } from './finding.ts'
 import { examineDisk, examineOpenFiles, examineSize, refusalOfDirectory } from './machine.ts'
 import { examineClock, examinePeers, examinePorts } from './network.ts'
 import { examineKeys, examineRuntime, examineSettings } from './settings.ts'
@@ -22,6 +26,7 @@ export async function examineNode(config: Config): Promise<ReadonlyMap<string, r
     ['settings', examineSettings(config, paths)],
     ['Node.js', [examineRuntime(process.versions.node)]],
     ['keys', keys.findings],
+    ['database', [examineDatabase(paths)]],
     ['disk', examineDisk(config.homedir, () => performance.now())],
     ['files', [examineOpenFiles(ownLimits())]],
     ['machine', examineSize(availableParallelism(), Math.min(totalmem(), process.constrainedMemory() || totalmem()))],
@@ -29,6 +34,19 @@ export async function examineNode(config: Config): Promise<ReadonlyMap<string, r
     ['clock', [await examineClock(config.joining.seedNodeUrl, () => Date.now())]],
     ['peers', await examinePeers([...config.p2p.persistentPeers, ...config.p2p.seeds])],
   ])
+}
+
+/** Whether this version can continue the chain. The files alone are read: a node may have the database open. */
+function examineDatabase(paths: DataPaths): Finding {
+  const location = currentDatabase(paths)
+  if (!existsSync(location)) return ok('there is none yet')
+  try {
+    refuseOtherFormat(location)
+    return ok(`format ${FORMAT}`)
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error
+    return problem(error.message)
+  }
 }
 
 function ownLimits(): string | undefined {

@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { privateKeyToAccount } from 'viem/accounts'
@@ -10,13 +9,15 @@ import { exportBlocks } from '../../../src/app/exportBlocks.ts'
 import { importBlocks } from '../../../src/app/importBlocks.ts'
 import { encodeBlock } from '../../../src/chain/consensus/block.ts'
 import { encodeCommit } from '../../../src/chain/consensus/commit.ts'
-import { segmentPath, writeSegment } from '../../../src/chain/segments/segments.ts'
+import { packSegment, segmentPath, writeSegment } from '../../../src/chain/segments/segments.ts'
 import { openChainReader } from '../../../src/chain/store.ts'
 import type { DecidedBlock } from '../../../src/consensus/application.ts'
 import { advanceState, type ConsensusState } from '../../../src/consensus/consensusState.ts'
 import { bytesToHex, concatBytes, equalBytes, hexToBytes } from '../../../src/primitives/bytes.ts'
 import type { WorldState } from '../../../src/state/world.ts'
 import { Database } from '../../../src/storage/database.ts'
+import { RULES } from '../../../src/storage/format.ts'
+import { encodeSegmentFile, SEGMENT_MAGIC } from '../../../src/storage/segmentFile.ts'
 import { applicationService } from '../../../src/threads/executorApplication.ts'
 import { packBytes } from '../../../src/threads/packedBytes.ts'
 import { setPower } from '../modules/staking/setPower.ts'
@@ -242,27 +243,28 @@ describe('senders', () => {
   })
 })
 
-function withLength(bytes: Uint8Array): Uint8Array {
-  const length = new Uint8Array(4)
-  new DataView(length.buffer).setUint32(0, bytes.length)
-  return concatBytes(length, bytes)
-}
-
 describe('export and import', () => {
   let directory: string
   afterEach(() => rmSync(directory, { recursive: true }))
 
-  /** A file of these blocks, as an export of a former version or a forger writes it. */
+  /** A file of these blocks, as an export or a forger writes it. */
   async function fileOf(blocks: readonly DecidedBlock[]): Promise<string> {
     directory = mkdtempSync(join(tmpdir(), 'coind-blocks-'))
     const path = join(directory, 'blocks')
-    const file = await open(path, 'w')
-    const node = await start()
-    await file.appendFile(concatBytes(new TextEncoder().encode('COINDBLOCKS1\n'), node.chain.genesisHash))
-    for (const { block, seenCommit } of blocks) {
-      await file.appendFile(concatBytes(withLength(encodeBlock(block)), withLength(encodeCommit(seenCommit))))
-    }
-    await file.close()
+    const source = await start()
+    for (const decided of decisions.slice(0, blocks.length)) await finalize(source, decided)
+    await source.reopen()
+    const database = await Database.open(source.location, { readOnly: true })
+    const chain = openChainReader(database)
+    const content = packSegment({
+      first: 1,
+      last: blocks.length,
+      genesisHash: source.chain.genesisHash,
+      lastCommit: blocks.at(-1)!.seenCommit,
+      read: (height) => ({ ...chain.storedBlock(height)!, block: encodeBlock(blocks[height - 1]!.block) }),
+    })
+    writeFileSync(path, concatBytes(...encodeSegmentFile(content)))
+    await database.close()
     return path
   }
 
@@ -301,6 +303,23 @@ describe('export and import', () => {
     const segment = { application: other.executor.application, chain: other.chain, path: segmentPath(directory, range) }
     expect(await importBlocks(segment)).toEqual({ from: 1, to: BLOCKS })
     expect(bytesToHex(other.executor.head().hash)).toBe(headHash)
+  })
+
+  it.each([
+    ['of an older version', 1, /^an older version of coind wrote the file, whose rules differ: /],
+    ['of a newer version', RULES + 1, /^a newer version of coind wrote the file: /],
+    ['of the first versions', 'COINDBLOCKS1\n', /^an older version of coind wrote the file, whose rules differ: /],
+    ['that are no exports', 'COINDELSE1234\n', /^the file is not an export of blocks$/],
+  ] as const)('refuse files %s', async (_, begin, message) => {
+    const path = await fileOf(decisions.slice(0, 2))
+    const bytes = readFileSync(path)
+    if (typeof begin === 'number') bytes[SEGMENT_MAGIC.length - 1] = begin
+    else bytes.write(begin)
+    writeFileSync(path, bytes)
+    const target = await start()
+    const { application } = target.executor
+    await expect(importBlocks({ application, chain: target.chain, path })).rejects.toThrow(message)
+    expect(target.executor.head().header.number).toBe(0)
   })
 
   it('end when they are stopped: an import after a block, an export without a file', async () => {

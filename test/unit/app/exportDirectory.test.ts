@@ -258,7 +258,8 @@ describe('an import of a directory', () => {
       ({ files, ...json }) => ({ ...json, files: [{ ...(files as [object])[0], name: '../x' }] }),
       /name/,
     ],
-    ['of a snapshot', () => ({ format: 1, height: 5, chunks: [] }), /^the manifest of the blocks cannot be used: /],
+    ['of an older version', (json) => ({ ...json, format: 1 }), /it has format 1: an older version of coind wrote it/],
+    ['of a snapshot', () => ({ format: 2, height: 5, chunks: [] }), /^the manifest of the blocks cannot be used: /],
     [
       'with a file of a terabyte',
       ({ files, ...json }) => ({ ...json, files: [{ ...(files as [object])[0], bytes: 2 ** 40 }] }),

@@ -37,7 +37,7 @@ describe('a manifest', () => {
     expect(readManifest(encodeManifest(manifest))).toEqual(manifest)
     expect(encodeManifest(readManifest(encodeManifest(manifest)))).toEqual(encodeManifest(manifest))
     const text = new TextDecoder().decode(encodeManifest(testManifest({ mirrors: [] })))
-    expect(text).toMatch(/^\{"format":1,"chain_id":"coin_76287-1","evm_chain_id":76287,"genesis_hash":"0x0101/)
+    expect(text).toMatch(/^\{"format":2,"chain_id":"coin_76287-1","evm_chain_id":76287,"genesis_hash":"0x0101/)
     expect(text).not.toContain('mirrors')
     expect(readManifest(new TextEncoder().encode(text)).mirrors).toEqual([])
     expect(chunkName(manifest.chunks[0]!)).toBe(`${'40'.repeat(32)}.zst`)
@@ -99,7 +99,17 @@ describe('a manifest', () => {
   })
 
   it.each<[string, Parameters<typeof changed>[0], RegExp]>([
-    ['another format', (json) => (json['format'] = 2), /format/],
+    [
+      'an older format',
+      (json) => (json['format'] = 1),
+      /^the manifest of the snapshot cannot be used: it has format 1: an older version of coind wrote it, whose rules differ\. Name /,
+    ],
+    [
+      'a newer format',
+      (json) => (json['format'] = 3),
+      /it has format 3: a newer version of coind wrote it\. Use that version$/,
+    ],
+    ['a format in a string', (json) => (json['format'] = '2'), /format: /],
     [
       'hex in capitals',
       (json) => (json['genesis_hash'] = `0x${'AB'.repeat(32)}`),

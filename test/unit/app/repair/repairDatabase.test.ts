@@ -16,6 +16,7 @@ import { readStateHead } from '../../../../src/state/head.ts'
 import { WriteBatch } from '../../../../src/storage/batch.ts'
 import { Column, columnKey, heightBytes } from '../../../../src/storage/columns.ts'
 import type { Database } from '../../../../src/storage/database.ts'
+import { FORMAT_KEY } from '../../../../src/storage/format.ts'
 import { firstSeed, PROPERTY_RUNS, runs, variants } from '../../../propertyRuns.ts'
 import { createRandom } from '../../state/randomChain.ts'
 import { type Contents, contentsOf, expectSame, extend, openBusyNode, withDatabase } from '../busyChain.ts'
@@ -374,6 +375,18 @@ describe('a database that is made anew from its own blocks', () => {
       )
     },
   )
+
+  it('is made where the number of the format is lost: the contents may be those of another format', async () => {
+    const lost = (key: Uint8Array, stored: Uint8Array) =>
+      Buffer.from(FORMAT_KEY).equals(key) ? stored.map((byte) => byte ^ 1) : undefined
+    expect(await damage(lost)).toBe(1)
+    const before = await storedValues()
+    const { found, steps, rebuiltTo } = await repair()
+    expect(found).toEqual([expect.stringMatching(/^chainMeta: a value does not match the checksum/)])
+    expect(steps[0]).toMatch(/^execute blocks 1 to \d+, which can be read, anew into .*new\/db$/)
+    expect(rebuiltTo).toBe(BLOCKS - 1)
+    expect(await storedValues()).toEqual(before)
+  })
 
   it('is none where a block is lost that no peer has', async () => {
     const lost = Buffer.from(columnKey(Column.consensusBlock, heightBytes(8)))
