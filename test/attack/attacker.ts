@@ -7,8 +7,7 @@ import { setPriority } from 'node:os'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Run, Target } from './attack.ts'
-import { ATTACKS } from './attacks.ts'
-import { STOP_ATTACKS } from './stopAttacks.ts'
+import { ATTACKS, STOP_ATTACKS } from './attacks.ts'
 
 export interface AttackerOptions {
   readonly attack: string

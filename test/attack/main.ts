@@ -23,9 +23,9 @@ import { mined, rpc } from '../e2e/rpc.ts'
 import { freePort } from '../e2e/startNode.ts'
 import type { Attack, Target } from './attack.ts'
 import type { AttackerOptions, AttackerReport } from './attacker.ts'
-import { ATTACKS } from './attacks.ts'
+import { ATTACKS, STOP_ATTACKS } from './attacks.ts'
 import { type ClientReport, latency, startGoodClient } from './goodClient.ts'
-import { OUTSIDERS, STOP_ATTACKS } from './stopAttacks.ts'
+import { OUTSIDERS } from './stopAttacks.ts'
 import { attackerAccount } from './transactionAttacks.ts'
 
 const HELP = `npm run test:attack -- [flags] [words of the names of attacks]

@@ -147,7 +147,7 @@ const PAGES = [
 ] as const
 
 /** By number of what they try. */
-export const STOP_ATTACKS: readonly Attack[] = [
+export const STRANGERS_ATTACKS: readonly Attack[] = [
   {
     name: '1 unknown parameters',
     what: 'full transactions that submit proposals with # unknown parameters, again and again',
