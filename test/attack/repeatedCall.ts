@@ -10,7 +10,7 @@ export const MOST_GAS = 16_777_216n
 /** More than others offer; all the gas of a transaction costs less than the limit of a node's RPC. */
 export const REPEATED_FEES = { maxFeePerGas: 20n * GWEI, maxPriorityFeePerGas: 3n * GWEI } as const
 /** Transactions of one account that wait in the pool. */
-const AHEAD = 3n
+const AHEAD = 12n
 const LOOK_MS = 200
 
 export const urlOf = ({ target }: Run): string => `http://${target.host}:${target.rpcPort}/`

@@ -173,7 +173,7 @@ export const STRANGERS_ATTACKS: readonly Attack[] = [
   {
     name: '5 views of large proposals',
     what: 'full transactions that read proposals of # messages, again and again',
-    size: 600,
+    size: 480,
     prepare: async (run) => {
       const account = outsider('5')
       const authority = toBech32(moduleAddress('gov'))
@@ -289,9 +289,14 @@ export const STRANGERS_ATTACKS: readonly Attack[] = [
       )
       const asks = PAGES.map((page) => async () => {
         while (!run.signal.aborted) {
-          const answer = await fetch(new URL(page, urlOf(run)), { signal: run.signal })
-          run.count(`HTTP ${answer.status}`)
-          await answer.arrayBuffer()
+          try {
+            const answer = await fetch(new URL(page, urlOf(run)), { signal: run.signal })
+            run.count(`HTTP ${answer.status}`)
+            await answer.arrayBuffer()
+          } catch {
+            run.count('broken')
+            await sleep(20)
+          }
         }
       })
       return async () => {
