@@ -4,6 +4,7 @@ import { join, relative } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FORMAT } from '../../src/storage/format.ts'
 import { fixtureFormats, unpackFixture } from '../formats/fixture.ts'
+import { variants } from '../propertyRuns.ts'
 import { rpc, until } from './rpc.ts'
 import { runCoind } from './runCoind.ts'
 import { startNode } from './startNode.ts'
@@ -47,35 +48,39 @@ it('has a fixture of each format since the second', () => {
   expect(fixtureFormats().toSorted((a, b) => a - b)).toEqual(FORMER)
 })
 
-it.each(FORMER)('a node and an import refuse a chain of format %d, and leave it as it is', async (format) => {
-  unpackFixture(format, homedir)
-  const before = contents()
-  writeFileSync(join(directory, 'blocks'), 'never read')
-  for (const command of [['start'], ['import', join(directory, 'blocks')]]) {
-    const { code, output } = await run(command)
-    expect(output, command.join(' ')).toContain(refusal(format))
-    expect(code, command.join(' ')).toBe(EXIT_DATA)
-    expect(contents(), command.join(' ')).toEqual(before)
-  }
-})
+it.each(variants(FORMER.toReversed(), 2))(
+  'a node and an import refuse a chain of format %d, and leave it as it is',
+  async (format) => {
+    unpackFixture(format, homedir)
+    const before = contents()
+    writeFileSync(join(directory, 'blocks'), 'never read')
+    for (const command of [['start'], ['import', join(directory, 'blocks')]]) {
+      const { code, output } = await run(command)
+      expect(output, command.join(' ')).toContain(refusal(format))
+      expect(code, command.join(' ')).toBe(EXIT_DATA)
+      expect(contents(), command.join(' ')).toEqual(before)
+    }
+  },
+)
 
 describe('of the last format', () => {
   beforeEach(() => unpackFixture(FORMAT - 1, homedir))
 
-  it.each([
-    'init',
-    'export --out blocks',
+  const commands = [
+    'backup --out copy',
+    'repair',
     'export --directory --out directory',
     'rollback --to 1',
+    'init',
+    'export --out blocks',
     'reindex',
     'prune',
     'compact',
-    'repair',
     'repair --dry-run',
-    'backup --out copy',
     'snapshot create --out snapshot',
     'debug invariants',
-  ])('coind %s refuses a chain, and leaves it as it is', async (line) => {
+  ]
+  it.each(variants(commands, 4))('coind %s refuses a chain, and leaves it as it is', async (line) => {
     const command = line.split(' ')
     const before = contents()
     const out = command.indexOf('--out') + 1

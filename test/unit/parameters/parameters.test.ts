@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { runParameters } from '../../parameters/runParameters.ts'
 import { runs } from '../../propertyRuns.ts'
 
-const BLOCKS = 80
+const BLOCKS = 40
 
 it.each(Array.from({ length: runs(1) }, (_, index) => index + 1))(
   'blocks, invariants and a second execution withstand random legal parameters (seed %i)',

@@ -136,7 +136,7 @@ describe('a tally', () => {
         })
         expect(chain.problems()).toEqual([])
       }),
-      { numRuns: runs(40) },
+      { numRuns: runs(25) },
     )
   })
 
@@ -189,7 +189,7 @@ describe('a tally', () => {
           }
         },
       ),
-      { numRuns: runs(60) },
+      { numRuns: runs(30) },
     )
     expect(blocks).toBeGreaterThan(200)
     expect(copies).toBeGreaterThan(20)
