@@ -299,7 +299,7 @@ export class Gossip {
 }
 
 /**
- * A validator may send one vote to some nodes and another one to others, and in a full mesh nobody relays either. So a peer that has another
+ * A validator may send one vote to some nodes and another one to others, and in a full mesh no peer relays either. So a peer that has another
  * vote than that for the decided block is sent this one, once: together they are evidence.
  */
 function contradictions(peer: GossipPeer, { height, lastCommit }: StatusMessage, view: RoundStateView): Send[] {

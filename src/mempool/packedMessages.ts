@@ -123,7 +123,7 @@ export function packTransactions(transactions: readonly PackedInput[]): Uint8Arr
   return packInto(Buffer.from(new ArrayBuffer(packedLength(transactions))), transactions)
 }
 
-/** What {@link packTransactions} writes, in memory that threads share. */
+/** The output of {@link packTransactions}, in memory that threads share. */
 export function packShared(transactions: readonly PackedInput[]): Uint8Array<SharedArrayBuffer> {
   return packInto(Buffer.from(new SharedArrayBuffer(packedLength(transactions))), transactions)
 }

@@ -161,7 +161,7 @@ export class TransactionPool {
     return refusal === undefined ? { accepted: true, hash: transaction.hash } : refuseNative(refusal)
   }
 
-  /** What {@link add} would answer if there were room, without a look at the signers of authorizations. */
+  /** The answer of {@link add} if there were room; it does not check the signers of authorizations. */
   check(transaction: Transaction, sender: Address): Admission {
     const place = admitEvm(this.#contents, this.#options, transaction, sender, this.#arrival(true))
     return 'accepted' in place ? place : { accepted: true, hash: transaction.hash }

@@ -44,7 +44,7 @@ export interface ContentSize {
   readonly bytes: number
 }
 
-/** What a client wants to read, and the most that its answer has room for. */
+/** A client's request for contents of the pool, with the limit of its answer. */
 export interface ContentRequest {
   readonly of: ContentScope
   readonly most: ContentSize

@@ -42,7 +42,7 @@ export function nestedSigners({ handler, value }: NestedMessage): Outcome<readon
 /** Outcomes of {@link validateNested} by the decoded message: every level of nesting asks again. */
 const validated = new WeakMap<object, { readonly handler: MessageHandler; readonly problem: SdkError | undefined }>()
 
-/** What is wrong with a message in any state. The same decoded message is checked once. */
+/** The error of a message that is invalid in any state. The same decoded message is checked once. */
 export function validateNested({ handler, value }: NestedMessage): SdkError | undefined {
   const known = validated.get(value as object)
   if (known?.handler === handler) return known.problem

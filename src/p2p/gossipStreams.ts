@@ -23,7 +23,7 @@ interface GossipMessage {
   readonly data: Uint8Array
 }
 
-/** What a frame of gossipsub contains. */
+/** The content of a gossipsub frame. */
 export interface GossipFrame {
   readonly messages: readonly GossipMessage[]
   /** whether it contains anything else, such as subscriptions and control messages, or cannot be decoded */
@@ -317,7 +317,7 @@ function frameOf({ prefix }: Extent, bytes: Uint8Array): RpcFrame {
 
 const UTF8 = new TextDecoder()
 
-/** What an RPC contains; no messages for what gossipsub will not be able to decode either. */
+/** The content of an RPC; there are no messages if gossipsub could not decode it either. */
 function contentOf(rpc: Uint8Array): GossipFrame {
   const messages: GossipMessage[] = []
   let hasMore = false

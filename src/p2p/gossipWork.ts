@@ -16,7 +16,7 @@ interface Lane {
   readonly checks: Map<string, Checks>
 }
 
-/** What of one owner is being checked. */
+/** Messages of one owner that are being checked. */
 interface Checks {
   transactions: number
   /** called when there are few enough for another frame */

@@ -18,7 +18,7 @@ const FORGOTTEN = 0.01
 /** Known peers have places of their own, so that no flood from elsewhere keeps them out. */
 type Lane = 'known' | 'strangers'
 
-/** What one address (IPv6: one /64) or one network (/16, IPv6: /48) uses. */
+/** Places that one address (IPv6: one /64) or one network (/16, IPv6: /48) uses. */
 interface Usage {
   /** handshakes that it started lately: each counts less as time passes */
   readonly recent: RecentCount

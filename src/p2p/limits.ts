@@ -128,7 +128,7 @@ export const STRANGERS = {
   work: { own: { perSecond: 600, burst: 1_200 }, shared: { perSecond: 12_000, burst: 12_000 } },
 } as const
 
-/** What arrives on the connection to a peer with a reserved place, in place of both; its bytes are those of `LIMITS.connection`. */
+/** Rate of a connection to a peer with a reserved place, instead of both; its bytes are those of `LIMITS.connection`. */
 export const RESERVED_WORK = { perSecond: 6_000, burst: 12_000 } as const
 
 /**

@@ -6,7 +6,7 @@ import type { UndoLog } from './undoLog.ts'
 import { WORK_GAS, WorkMeter } from './workMeter.ts'
 import type { NativeStore } from './world.ts'
 
-/** What all entries of a journal share, so that an undo, which has only its entry, can follow up a change. */
+/** State that all entries of a journal share: an undo has only its entry, and must update this too. */
 interface Shared {
   /** How many changes were made or undone; a walk that finds another number than at its beginning cannot continue. */
   writes: number

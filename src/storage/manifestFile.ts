@@ -16,7 +16,7 @@ export interface Table {
   readonly keys: readonly [Uint8Array, Uint8Array] | undefined
 }
 
-/** What the MANIFEST says. */
+/** Contents of the MANIFEST. */
 export interface Manifest {
   readonly tables: readonly Table[]
   /** the logs from this number on are not in tables yet; 0: none was begun */
@@ -38,7 +38,7 @@ export function tablesIn(location: string): readonly Table[] {
 const MANIFEST = /^MANIFEST-(\d+)\n$/
 
 /**
- * Undefined when the directory holds no database; one that was being created when the process was killed is none.
+ * Undefined when the directory holds no database; one whose creation was interrupted by a kill does not count.
  * @throws DatabaseError when it is damaged
  */
 export function readManifest(location: string): Manifest | undefined {

@@ -63,7 +63,7 @@ export async function salvageTo(
 
 type StoredEntry = readonly [key: Uint8Array, stored: Uint8Array]
 
-/** What can still be read of a table, see {@link salvageEntries}. */
+/** Readable entries of a damaged table, see {@link salvageEntries}. */
 export function* tableEntries(path: string, first: number, last: number): Generator<StoredEntry, void, void> {
   const descriptor = openSync(path, 'r')
   try {
@@ -80,7 +80,7 @@ export function* tableEntries(path: string, first: number, last: number): Genera
 const BATCH_HEADER_BYTES = 12
 const PUT = 1
 
-/** What can still be read of a log; nothing where the file has another name. */
+/** Readable entries of a damaged log; there are none if the file has another name. */
 export function* logEntries(path: string, name: string): Generator<StoredEntry, void, void> {
   if (logNumber(name) === undefined) return
   for (const { payload } of readRecords(readFileSync(path)).records) yield* batchEntries(payload)

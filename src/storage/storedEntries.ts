@@ -5,7 +5,7 @@ const BATCH_ENTRIES = 20_000
 
 type StoredEntry = readonly [key: Uint8Array, stored: Uint8Array]
 
-/** What LevelDB holds in a directory, with the checksums of values, whether they are right or not: for a repair. */
+/** The entries of a LevelDB directory, with the checksums of values, whether they are right or not: for a repair. */
 export class StoredEntries {
   readonly #level: Level
 

@@ -26,7 +26,7 @@ const RUN_BYTES = 128 << 10
 /** While it waits for peers, a sync that catches up gains this many times the time that passes: else consensus follows as fast. */
 const LEAST_GAIN = 2
 
-/** What more than a third of the voting power, or a proof, says of heights. */
+/** Heights that more than a third of the voting power, or a proof, confirms. */
 export interface KnownHeights {
   /** whether this node is a validator */
   readonly isValidator: boolean

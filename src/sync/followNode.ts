@@ -156,7 +156,7 @@ export function followNode(options: FollowNodeOptions): NodeFollower {
   }
 }
 
-/** What the promise resolves to, or undefined after {@link HELP_MS}. What becomes of it later is ignored. */
+/** The promise's value, or undefined after {@link HELP_MS}; a later result is ignored. */
 function inTime<T>(work: Promise<T>, setTimer: FollowerEnvironment['setTimer']): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const cancel = setTimer(HELP_MS, () => resolve(undefined))

@@ -359,7 +359,7 @@ export class Follower {
 
   // Peers' heights
 
-  /** What weighs more than a stranger's claim: see {@link KnownHeights}. */
+  /** Heights that outweigh a stranger's claim: see {@link KnownHeights}. */
   #knownHeights(): KnownHeights {
     const { validators } = this.#state
     const { ownAddress } = this.#options

@@ -13,7 +13,7 @@ import { serve } from './port.ts'
 import type { ThreadData } from './spawn.ts'
 import { checkPrecompiles, openThreadEngine } from './threadEngine.ts'
 
-/** What executes decided blocks while no node runs; see `offlineExecutors`. */
+/** The thread that executes decided blocks while no node runs; see `offlineExecutors`. */
 export interface OfflineExecutorData {
   readonly config: Pick<Config, 'pruning' | 'blockHistory' | 'index' | 'indexTraces' | 'skipUpgrades'>
   readonly location: string

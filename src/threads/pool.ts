@@ -94,7 +94,7 @@ export interface PoolData {
 }
 
 export type PoolService = typeof service
-/** What view and socket threads are served with. */
+/** The service for view and socket threads. */
 export type PoolClientService = PoolService & PoolCopies
 
 const { control, data } = workerData as ThreadData<PoolData>

@@ -45,7 +45,7 @@ interface Pages {
   readonly queued: readonly Uint8Array[]
 }
 
-/** What the pool thread offers to one that reads copies. */
+/** The pool thread's functions for a reader of copies. */
 export type PoolCopies = {
   /** Waits for room and for the copy, which counts against the limit until it is released. */
   readonly takeCopy: (request: ContentRequest) => Promise<PoolCopy | ContentRefusal>
@@ -162,7 +162,7 @@ export function createPoolCopies({ pool, readBytes = READ_BYTES, pause = pauseSh
   }
 
   return {
-    /** What counts against the limit now. */
+    /** Bytes that count against the limit now. */
     get bytes(): number {
       return bytes
     },

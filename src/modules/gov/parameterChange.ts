@@ -132,7 +132,7 @@ export function messagesOfChanges(
 /** Names of the subspaces. */
 export const SUBSPACE_NAMES: readonly string[] = [...SUBSPACES.keys()]
 
-/** What is wrong with the size of a change, or with a part that it lacks (ValidateChanges of x/params/types/proposal/proposal.go). */
+/** The error of a change that is too large or lacks a part (ValidateChanges of x/params/types/proposal/proposal.go). */
 export function checkChange({ subspace, key, value }: ParameterChange): SdkError | undefined {
   if (subspace === '') return paramsError('emptySubspace')
   if (key === '') return paramsError('emptyKey')

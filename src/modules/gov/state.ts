@@ -41,9 +41,9 @@ export const INACTIVE_QUEUE_PREFIX = key(0x02)
 const NEXT_PROPOSAL_ID_KEY = key(0x03)
 /** Which proposal is being tallied, and how far. */
 const RUNNING_TALLY_KEY = key(0x05)
-/** What the running tally has counted. */
+/** The counts of the running tally. */
 const TALLY_KEY = key(0x06)
-/** Shares at the begin of the running tally, of delegations that changed since: voter | operator. */
+/** Shares at the start of the running tally, for delegations that changed since: voter | operator. */
 const COPIED_SHARES_PREFIX = key(0x07)
 const DEPOSITS_PREFIX = key(0x10)
 const CONSTITUTION_KEY = key(0x31)
@@ -51,14 +51,14 @@ const CONSTITUTION_KEY = key(0x31)
 export const proposalKey = (id: bigint): Uint8Array => key(0x00, idBytes(id))
 export const activeQueueKey = (endMs: number, id: bigint): Uint8Array => key(0x01, timeBytes(endMs), idBytes(id))
 export const inactiveQueueKey = (endMs: number, id: bigint): Uint8Array => key(0x02, timeBytes(endMs), idBytes(id))
-/** What a proposal says: it may be large, so that it is apart from what deposits, votes and tallies read and write. */
+/** A proposal's texts and messages: large, so they are apart from the record that deposits, votes and tallies read and write. */
 const contentKey = (id: bigint): Uint8Array => key(0x08, idBytes(id))
 const depositsKey = (id: bigint): Uint8Array => key(0x10, idBytes(id))
 const depositKey = (id: bigint, depositor: Address): Uint8Array => addressesKey(depositsKey(id), depositor)
 const votesKey = (id: bigint): Uint8Array => key(0x20, idBytes(id))
 const voteKey = (id: bigint, voter: Address): Uint8Array => addressesKey(votesKey(id), voter)
 
-/** What a proposal says. It never changes. */
+/** A proposal's texts and messages, which never change. */
 const ProposalContent = defineMessage('coind.gov.ProposalContent', {
   messages: repeated(any(1)),
   metadata: string(2),
@@ -253,7 +253,7 @@ export function runningTally(native: Pick<NativeStore, 'get'>): TallyPosition | 
   return value && TallyPosition.decode(value)
 }
 
-/** What the running tally has counted. @throws Error (a bug) when there is none */
+/** The counts of the running tally. @throws Error (a bug) when there is none */
 export function countedSoFar(native: Pick<NativeStore, 'get'>): Tally {
   const value = native.get(TALLY_KEY)
   if (value === undefined) throw new Error('the running tally has no counts')

@@ -156,7 +156,7 @@ export function currentTally({ world: { native } }: ReadContext, id: bigint): Ta
   return resultOf(withValidators(toTally(counting)))
 }
 
-/** What a walk over votes did. */
+/** The result of a walk over votes. */
 interface WalkedVotes {
   /** who is counted completely */
   readonly voters: readonly Address[]

@@ -97,7 +97,7 @@ function isSlashable(
   )
 }
 
-/** What pending slashes take from the stake of a delegator at a validator. */
+/** Stake of a delegator at a validator that pending slashes will take. */
 interface Settlement {
   /** as it is then; undefined: nothing unbonds */
   readonly unbonding: UnbondingDelegation | undefined
@@ -209,7 +209,7 @@ function settle(context: ModuleContext, delegator: Address, operator: Address, p
   }
 }
 
-/** What unbonds as it is with all slashes, for queries. */
+/** An unbonding after all slashes, for queries. */
 export function settledUnbonding(
   native: Pick<NativeStore, 'get'>,
   unbonding: UnbondingDelegation,

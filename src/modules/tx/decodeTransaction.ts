@@ -63,7 +63,7 @@ export function decodeUnsigned(raw: Uint8Array, table: MessageTable, isKnown = f
 
 interface TransactionParts extends Pick<DecodedTransaction, 'txRaw' | 'body' | 'authInfo' | 'messages'> {}
 
-/** What the bytes hold. @throws ProtobufError */
+/** Decodes the parts of a transaction. @throws ProtobufError */
 function readParts(raw: Uint8Array, table: MessageTable, isKnown: boolean): Outcome<TransactionParts> {
   const txRaw = TxRaw.decode(raw)
   if (txRaw.signatures.length > MAX_KEYS) return sdkError('tooManySignatures')

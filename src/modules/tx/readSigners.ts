@@ -68,7 +68,7 @@ interface SignatureSet {
   readonly form: SignatureForm
 }
 
-/** What verified signatures of one signer are in the form that is accepted. */
+/** The verified signatures of one signer in the form that blocks accept. */
 interface SignatureForm {
   /** as TxRaw, or the MultiSignature around it, has it */
   readonly signature: Uint8Array

@@ -251,7 +251,7 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
   }),
 ]
 
-/** What a transaction can use in a block, and a client in one call. */
+/** Gas that a transaction can use in a block, and a client in one call. */
 function simulationGas({ world, rpc }: QueryContext): SimulationGas {
   const { chain, limits } = rpc
   return { lane: nativeGasLimit(runningParams(world.native, chain).blockGasLimit), call: limits.callGas }
