@@ -150,11 +150,10 @@ export async function fillBlock(
         const entry = known?.get(raw) ?? readEntry(raw, chain, { hash, sender })
         const pace = { gas: fullGas - execution.gasLeft(), ms: spentMs }
         const latestMs = deadline - beginMs + limits.budgetMs * OVERRUN_SHARE
-        const mayBeUndone = undoneMs > limits.budgetMs * UNDONE_SHARE && canUseMoreThan(precompileGas, entry)
-        if (hasRoom(entry, execution) && !mayBeUndone && !isTooLong(entry, pace, latestMs)) {
+        if (hasRoom(entry, execution) && !isTooLong(entry, pace, latestMs)) {
           limits.executionDeadline.setIn(hasTried ? latestMs : limits.budgetMs * (1 + OVERRUN_SHARE))
           hasTried = true
-          result = await execution.tryApply(entry)
+          result = await execution.tryApply(entry, undoneMs <= limits.budgetMs * undoneShareOf(entry))
           spentMs += limits.now() - beginMs
         }
       } catch (error) {
@@ -235,15 +234,17 @@ const OVERRUN_SHARE = 0.25
 /** Share of the time budget for the rest of a block in which a transaction was stopped. */
 const SECOND_SHARE = 0.5
 /**
- * Share of the time budget that transactions may take which are undone because too little precompile gas is left. Beyond it, only those are
- * tried that cannot use more.
+ * Shares of the time budget that transactions may take which are undone because too little precompile gas is left, and so pay nothing. Beyond
+ * it they are included as they are: they fail where they come upon the limit, and pay. Small ones, which take little time, have a larger share.
  */
 const UNDONE_SHARE = 0.1
+const SMALL_UNDONE_SHARE = 0.25
+const SMALL_GAS = 1_000_000n
 
-/** Whether an entry has gas for more than the precompile gas that is left, after others used some. */
-function canUseMoreThan({ left, isFresh }: ReturnType<BlockExecution['precompileGas']>, entry: Entry): boolean {
-  return !isFresh && 'transaction' in entry && entry.transaction.gasLimit > left
+function undoneShareOf(entry: Entry): number {
+  return 'transaction' in entry && entry.transaction.gasLimit <= SMALL_GAS ? SMALL_UNDONE_SHARE : UNDONE_SHARE
 }
+
 /** So much gas shows the pace of a block. */
 const PACE_GAS = 1_000_000n
 

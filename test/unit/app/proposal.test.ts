@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { BlockExecution } from '../../../src/app/blockExecution.ts'
+import { type BlockExecution, POSTPONED } from '../../../src/app/blockExecution.ts'
 import type { Entry } from '../../../src/app/entry.ts'
+import { skippedEvm } from '../../../src/app/executedBlock.ts'
 import {
   DefectiveTransactions,
   FillTime,
@@ -58,7 +59,13 @@ function transaction(number: number, gasLimit: bigint) {
  * The gas limits of the transactions that a proposer takes who has {@link BUDGET_MS}, on a clock that only transactions move: each uses
  * all its gas at this pace, and the mempool takes `poolMs` to answer.
  */
-async function filled(gasLimits: readonly bigint[], gasPerMs: bigint, poolMs = 0): Promise<readonly bigint[]> {
+async function filled(
+  gasLimits: readonly bigint[],
+  gasPerMs: bigint,
+  poolMs = 0,
+  /** precompile gas that is left, where others have used some: then those with more gas than 21,000 want more */
+  precompileGasLeft?: bigint,
+): Promise<readonly bigint[]> {
   const raws = gasLimits.map((gasLimit, index) => transaction(index + 1, gasLimit))
   const taken: bigint[] = []
   let gasLeft = 100_000_000n
@@ -69,12 +76,13 @@ async function filled(gasLimits: readonly bigint[], gasPerMs: bigint, poolMs = 0
     seed: { number: 1, baseFeePerGas: 1n },
     gasLeft: () => gasLeft,
     nativeGasLeft: () => 0n,
-    precompileGas: () => ({ left: 2_000_000n, isFresh: true }),
-    tryApply: async (entry: Entry) => {
+    precompileGas: () => ({ left: precompileGasLeft ?? 2_000_000n, isFresh: precompileGasLeft === undefined }),
+    tryApply: async (entry: Entry, mayBeUndone = true) => {
       if (!('transaction' in entry)) throw new Error('not an EVM transaction')
       const { gasLimit } = entry.transaction
-      gasLeft -= gasLimit
       nowMs += Number(gasLimit / gasPerMs)
+      if (precompileGasLeft !== undefined && gasLimit > 21_000n && mayBeUndone) return skippedEvm(POSTPONED, gasLimit)
+      gasLeft -= gasLimit
       taken.push(gasLimit)
       return { kind: 'evm' } as Awaited<ReturnType<BlockExecution['tryApply']>>
     },
@@ -135,6 +143,23 @@ describe('filling a block', () => {
 
   it('takes large ones where there is time', async () => {
     expect(await filled([21_000n, MOST, MOST, MOST], 500_000n)).toEqual([21_000n, MOST, MOST, MOST])
+  })
+})
+
+describe('transactions that are undone for want of precompile gas', () => {
+  it('keep no others out: beyond a share of the time they are included as they are, and pay', async () => {
+    // 20 ms, more than a tenth; the next large one pays.
+    expect(await filled([2_000_000n, 21_000n, 1_900_000n, 21_000n], 100_000n, 0, 0n)).toEqual([
+      21_000n,
+      1_900_000n,
+      21_000n,
+    ])
+  })
+
+  it('are small ones for longer', async () => {
+    const small = (count: number) => Array<bigint>(count).fill(600_000n)
+    expect(await filled([...small(4), 21_000n], 100_000n, 0, 0n)).toEqual([21_000n])
+    expect(await filled([...small(6), 21_000n], 100_000n, 0, 0n)).toEqual([600_000n, 21_000n])
   })
 })
 
