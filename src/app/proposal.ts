@@ -104,7 +104,7 @@ export async function fillBlock(
   const postponed: Hash[] = []
   const fullLane = execution.nativeGasLeft()
   const fullGas = execution.gasLeft()
-  /** that transactions took */
+  /** that the EVM transactions of the block took */
   let spentMs = 0
   let bytesLeft = limits.maxTxBytes
   let isFirst = true
@@ -154,7 +154,8 @@ export async function fillBlock(
           limits.executionDeadline.setIn(hasTried ? latestMs : limits.budgetMs * (1 + OVERRUN_SHARE))
           hasTried = true
           result = await execution.tryApply(entry, undoneMs <= limits.budgetMs * undoneShareOf(entry))
-          spentMs += limits.now() - beginMs
+          // Native transactions, and those that are undone, use none of the gas that the pace is measured by.
+          if (result.kind === 'evm') spentMs += limits.now() - beginMs
         }
       } catch (error) {
         if (error instanceof ExecutionTimeout) {

@@ -63,7 +63,7 @@ async function filled(
   gasLimits: readonly bigint[],
   gasPerMs: bigint,
   poolMs = 0,
-  /** precompile gas that is left, where others have used some: then those with more gas than 21,000 want more */
+  /** precompile gas that is left, where others have used some: transactions with more gas want more */
   precompileGasLeft?: bigint,
 ): Promise<readonly bigint[]> {
   const raws = gasLimits.map((gasLimit, index) => transaction(index + 1, gasLimit))
@@ -81,7 +81,8 @@ async function filled(
       if (!('transaction' in entry)) throw new Error('not an EVM transaction')
       const { gasLimit } = entry.transaction
       nowMs += Number(gasLimit / gasPerMs)
-      if (precompileGasLeft !== undefined && gasLimit > 21_000n && mayBeUndone) return skippedEvm(POSTPONED, gasLimit)
+      if (precompileGasLeft !== undefined && gasLimit > precompileGasLeft && mayBeUndone)
+        return skippedEvm(POSTPONED, gasLimit)
       gasLeft -= gasLimit
       taken.push(gasLimit)
       return { kind: 'evm' } as Awaited<ReturnType<BlockExecution['tryApply']>>
@@ -149,17 +150,25 @@ describe('filling a block', () => {
 describe('transactions that are undone for want of precompile gas', () => {
   it('keep no others out: beyond a share of the time they are included as they are, and pay', async () => {
     // 20 ms, more than a tenth; the next large one pays.
-    expect(await filled([2_000_000n, 21_000n, 1_900_000n, 21_000n], 100_000n, 0, 0n)).toEqual([
+    expect(await filled([2_000_000n, 21_000n, 1_900_000n, 21_000n], 100_000n, 0, 21_000n)).toEqual([
       21_000n,
       1_900_000n,
       21_000n,
     ])
   })
 
+  it('do not count for the pace of the others', async () => {
+    // 20 ms without gas; the third needs 50 of the 95 that are left at the pace of the second.
+    expect(await filled([2_000_000n, 1_000_000n, 5_000_000n], 100_000n, 0, 1_999_999n)).toEqual([
+      1_000_000n,
+      5_000_000n,
+    ])
+  })
+
   it('are small ones for longer', async () => {
     const small = (count: number) => Array<bigint>(count).fill(600_000n)
-    expect(await filled([...small(4), 21_000n], 100_000n, 0, 0n)).toEqual([21_000n])
-    expect(await filled([...small(6), 21_000n], 100_000n, 0, 0n)).toEqual([600_000n, 21_000n])
+    expect(await filled([...small(4), 21_000n], 100_000n, 0, 21_000n)).toEqual([21_000n])
+    expect(await filled([...small(6), 21_000n], 100_000n, 0, 21_000n)).toEqual([600_000n, 21_000n])
   })
 })
 
