@@ -146,12 +146,13 @@ export async function fillBlock(
         continue
       }
       let result: EntryResult | undefined
+      const latestMs = deadline - beginMs + limits.budgetMs * OVERRUN_SHARE
+      const endsInMs = hasTried ? latestMs : limits.budgetMs * (1 + OVERRUN_SHARE)
       try {
         const entry = known?.get(raw) ?? readEntry(raw, chain, { hash, sender })
         const pace = { gas: fullGas - execution.gasLeft(), ms: spentMs }
-        const latestMs = deadline - beginMs + limits.budgetMs * OVERRUN_SHARE
         if (hasRoom(entry, execution) && !isTooLong(entry, pace, latestMs)) {
-          limits.executionDeadline.setIn(hasTried ? latestMs : limits.budgetMs * (1 + OVERRUN_SHARE))
+          limits.executionDeadline.setIn(endsInMs)
           hasTried = true
           result = await execution.tryApply(entry, undoneMs <= limits.budgetMs * undoneShareOf(entry))
           // Native transactions, and those that are undone, use none of the gas that the pace is measured by.
@@ -160,7 +161,7 @@ export async function fillBlock(
       } catch (error) {
         if (error instanceof ExecutionTimeout) {
           limits.onStopped(hash)
-          if (limits.slow.add(hash, height) === 'hopeless') unexecutable.push(hash)
+          if (limits.slow.add(hash, height, endsInMs) === 'hopeless') unexecutable.push(hash)
           else postponed.push(hash)
           // It has used up the time of the others, which pay for theirs.
           if (!hasStopped) deadline = Math.max(deadline, limits.now() + limits.budgetMs * SECOND_SHARE)
@@ -331,6 +332,11 @@ export class PostponedTransactions {
 
 /** After so many stops a transaction is hopeless. */
 const MOST_STOPS = 4
+/**
+ * Milliseconds that a transaction must have had for its stop to count: a proposer whose blocks others do not accept, and one that comes to
+ * it late in a block, has less, and ordinary transactions need some of that.
+ */
+const FAIR_MS = 50
 /** Blocks for which a transaction waits after its first stop; twice as many after each further one. */
 const FIRST_WAIT = 4
 const MOST_SLOW = 10_000
@@ -338,7 +344,8 @@ const MOST_SLOW = 10_000
 /**
  * Transactions that were stopped because they took longer than there was time. A stop costs the proposer time that no fee pays for, so each
  * waits longer after each stop, and finally the pool drops it; sent again, it waits on. A busy machine may stop an ordinary transaction,
- * which is why one stop is not enough. Lives as long as the process; the oldest are forgotten.
+ * which is why one stop is not enough, and why one does not count that came after less than {@link FAIR_MS}. Lives as long as the process;
+ * the oldest are forgotten.
  */
 export class SlowTransactions {
   readonly #stops = new Map<string, { readonly count: number; readonly retryHeight: number }>()
@@ -348,13 +355,13 @@ export class SlowTransactions {
     return stops !== undefined && height < stops.retryHeight
   }
 
-  /** Takes a transaction that was stopped in the block at `height`. */
-  add(hash: Hash, height: number): 'waits' | 'hopeless' {
+  /** Takes a transaction that was stopped in the block at `height`, after so many milliseconds. */
+  add(hash: Hash, height: number, afterMs: number): 'waits' | 'hopeless' {
     const key = bytesKey(hash)
-    const count = (this.#stops.get(key)?.count ?? 0) + 1
+    const count = (this.#stops.get(key)?.count ?? 0) + (afterMs < FAIR_MS ? 0 : 1)
     this.#stops.delete(key)
     if (this.#stops.size >= MOST_SLOW) this.#stops.delete(this.#stops.keys().next().value!)
-    this.#stops.set(key, { count, retryHeight: height + FIRST_WAIT * 2 ** (count - 1) })
+    this.#stops.set(key, { count, retryHeight: height + FIRST_WAIT * 2 ** Math.max(0, count - 1) })
     return count < MOST_STOPS ? 'waits' : 'hopeless'
   }
 

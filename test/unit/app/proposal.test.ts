@@ -42,6 +42,16 @@ describe('postponed transactions', () => {
   })
 })
 
+describe('slow transactions', () => {
+  it('are hopeless after four stops that came after a fair time', () => {
+    const slow = new SlowTransactions()
+    const outcomes = [49, 50, 200, 10, 100, 20, 50].map((afterMs) => slow.add(hashOf(1), 100, afterMs))
+    expect(outcomes).toEqual([...Array(6).fill('waits'), 'hopeless'])
+    expect(slow.add(hashOf(2), 100, 1)).toBe('waits')
+    expect([103, 104].map((height) => slow.isWaiting(hashOf(2), height))).toEqual([true, false])
+  })
+})
+
 const CHAIN = { chainId: 'coin_76287-1', evmChainId: 76287n, allowsUnprotected: false }
 const BUDGET_MS = 100
 
