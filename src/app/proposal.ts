@@ -110,7 +110,8 @@ export async function fillBlock(
   let isFirst = true
   const isFull = (): boolean => execution.gasLeft() < MINIMUM_GAS && execution.nativeGasLeft() < MINIMUM_NATIVE_GAS
   let hasTried = false
-  let hasStopped = false
+  /** what was stopped, and the slowest pace of it, at the least */
+  const stops = { count: 0, msPerGas: 0 }
   /** for transactions that were undone because too little precompile gas was left */
   let undoneMs = 0
   // One is tried in any case: where the mempool's answer alone takes the budget, blocks would stay empty and never show that there is time.
@@ -147,11 +148,14 @@ export async function fillBlock(
       }
       let result: EntryResult | undefined
       const latestMs = deadline - beginMs + limits.budgetMs * OVERRUN_SHARE
-      const endsInMs = hasTried ? latestMs : limits.budgetMs * (1 + OVERRUN_SHARE)
+      const endsInMs = hasTried ? latestMs * AFTER_STOP_SHARE ** stops.count : limits.budgetMs * (1 + OVERRUN_SHARE)
+      let gasLimit = 0
       try {
         const entry = known?.get(raw) ?? readEntry(raw, chain, { hash, sender })
+        if ('transaction' in entry) gasLimit = Number(entry.transaction.gasLimit)
         const pace = { gas: fullGas - execution.gasLeft(), ms: spentMs }
-        if (hasRoom(entry, execution) && !isTooLong(entry, pace, latestMs)) {
+        const isAsSlow = gasLimit * stops.msPerGas > endsInMs
+        if (hasRoom(entry, execution) && !isAsSlow && !isTooLong(entry, pace, endsInMs)) {
           limits.executionDeadline.setIn(endsInMs)
           hasTried = true
           result = await execution.tryApply(entry, undoneMs <= limits.budgetMs * undoneShareOf(entry))
@@ -164,8 +168,9 @@ export async function fillBlock(
           if (limits.slow.add(hash, height, endsInMs) === 'hopeless') unexecutable.push(hash)
           else postponed.push(hash)
           // It has used up the time of the others, which pay for theirs.
-          if (!hasStopped) deadline = Math.max(deadline, limits.now() + limits.budgetMs * SECOND_SHARE)
-          hasStopped = true
+          if (stops.count === 0) deadline = Math.max(deadline, limits.now() + limits.budgetMs * SECOND_SHARE)
+          stops.count++
+          if (gasLimit > 0) stops.msPerGas = Math.max(stops.msPerGas, endsInMs / gasLimit)
         } else {
           limits.onError(hash, error)
           limits.defective.add(hash)
@@ -235,6 +240,11 @@ function hasRoom(entry: Entry, execution: BlockExecution): boolean {
 const OVERRUN_SHARE = 0.25
 /** Share of the time budget for the rest of a block in which a transaction was stopped. */
 const SECOND_SHARE = 0.5
+/**
+ * Share of the time that is left that one transaction may take after a stop, of that after two, and so on. One that would take longer at the
+ * pace of those that were stopped is not begun: several together would take the time of all others, and none of them pays.
+ */
+const AFTER_STOP_SHARE = 0.25
 /**
  * Shares of the time budget that transactions may take which are undone because too little precompile gas is left, and so pay nothing. Beyond
  * it they are included as they are: they fail where they come upon the limit, and pay. Small ones, which take little time, have a larger share.

@@ -11,6 +11,7 @@ import {
   SlowTransactions,
 } from '../../../src/app/proposal.ts'
 import { entryHash } from '../../../src/chain/entries.ts'
+import { ExecutionTimeout } from '../../../src/evm/engine.ts'
 import type { Address } from '../../../src/primitives/address.ts'
 import { sha256 } from '../../../src/primitives/hash.ts'
 import { signEvmTransaction } from '../../signEvmTransaction.ts'
@@ -75,11 +76,14 @@ async function filled(
   poolMs = 0,
   /** precompile gas that is left, where others have used some: transactions with more gas want more */
   precompileGasLeft?: bigint,
+  /** the pace of those with more than 4,000,000 gas, which are stopped where they come upon their deadline */
+  slowGasPerMs?: bigint,
 ): Promise<readonly bigint[]> {
   const raws = gasLimits.map((gasLimit, index) => transaction(index + 1, gasLimit))
   const taken: bigint[] = []
   let gasLeft = 100_000_000n
   let nowMs = 0
+  let endMs = Number.POSITIVE_INFINITY
   const execution: Pick<BlockExecution, 'gasLeft' | 'nativeGasLeft' | 'precompileGas' | 'tryApply'> & {
     readonly seed: { readonly number: number; readonly baseFeePerGas: bigint }
   } = {
@@ -90,7 +94,11 @@ async function filled(
     tryApply: async (entry: Entry, mayBeUndone = true) => {
       if (!('transaction' in entry)) throw new Error('not an EVM transaction')
       const { gasLimit } = entry.transaction
-      nowMs += Number(gasLimit / gasPerMs)
+      nowMs += Number(gasLimit / (gasLimit > 4_000_000n && slowGasPerMs !== undefined ? slowGasPerMs : gasPerMs))
+      if (slowGasPerMs !== undefined && nowMs > endMs) {
+        nowMs = endMs
+        throw new ExecutionTimeout('stopped')
+      }
       if (precompileGasLeft !== undefined && gasLimit > precompileGasLeft && mayBeUndone)
         return skippedEvm(POSTPONED, gasLimit)
       gasLeft -= gasLimit
@@ -112,10 +120,12 @@ async function filled(
       postponed: new PostponedTransactions(2_000_000n),
       defective: new DefectiveTransactions(),
       slow: new SlowTransactions(),
-      executionDeadline: { setIn: () => undefined },
-      onStopped: () => {
-        throw new Error('nothing is stopped')
+      executionDeadline: {
+        setIn: (milliseconds) => {
+          endMs = nowMs + milliseconds
+        },
       },
+      onStopped: () => undefined,
       onError: (_, error) => {
         throw error
       },
@@ -154,6 +164,23 @@ describe('filling a block', () => {
 
   it('takes large ones where there is time', async () => {
     expect(await filled([21_000n, MOST, MOST, MOST], 500_000n)).toEqual([21_000n, MOST, MOST, MOST])
+  })
+})
+
+describe('transactions that are stopped', () => {
+  const others = Array<bigint>(30).fill(100_000n)
+
+  it('leave time to the others, however many they are', async () => {
+    for (let count = 1; count <= 8; count++) {
+      const slow = Array.from({ length: count }, (_, index) => MOST - BigInt(index))
+      const taken = await filled([...slow, ...others], 100_000n, 0, undefined, 10_000n)
+      expect([count, taken.length]).toEqual([count, others.length])
+    }
+  })
+
+  it('leave some of it also where each asks for less gas than the last', async () => {
+    const slow = [MOST, 9_000_000n, 6_000_000n, 5_000_000n, 4_500_000n, 4_100_000n]
+    expect((await filled([...slow, ...others], 100_000n, 0, undefined, 10_000n)).length).toBeGreaterThan(20)
   })
 })
 
