@@ -3,6 +3,7 @@ import { type BlockExecution, POSTPONED } from '../../../src/app/blockExecution.
 import type { Entry } from '../../../src/app/entry.ts'
 import { skippedEvm } from '../../../src/app/executedBlock.ts'
 import {
+  type CandidateSource,
   DefectiveTransactions,
   FillTime,
   fillBlock,
@@ -108,32 +109,46 @@ async function filled(
   }
   await fillBlock(
     execution as unknown as BlockExecution,
+    sourceOf(raws, () => {
+      nowMs += poolMs
+    }),
     {
-      candidates: async ({ isFirst }) => {
-        nowMs += poolMs
-        return isFirst ? raws.map((raw, index) => ({ raw, hash: entryHash(raw), sender: senderOf(index) })) : []
-      },
-    },
-    {
-      maxTxBytes: 2_000_000,
-      budgetMs: BUDGET_MS,
-      postponed: new PostponedTransactions(2_000_000n),
-      defective: new DefectiveTransactions(),
-      slow: new SlowTransactions(),
+      ...limitsOn(() => nowMs),
       executionDeadline: {
         setIn: (milliseconds) => {
           endMs = nowMs + milliseconds
         },
       },
-      onStopped: () => undefined,
-      onError: (_, error) => {
-        throw error
-      },
-      now: () => nowMs,
     },
     CHAIN,
   )
   return taken
+}
+
+/** A mempool with these transactions. */
+function sourceOf(raws: readonly Uint8Array[], onAsked: () => void = () => undefined): CandidateSource {
+  return {
+    candidates: async ({ isFirst }) => {
+      onAsked()
+      return isFirst ? raws.map((raw, index) => ({ raw, hash: entryHash(raw), sender: senderOf(index) })) : []
+    },
+  }
+}
+
+function limitsOn(now: () => number): Parameters<typeof fillBlock>[2] {
+  return {
+    maxTxBytes: 2_000_000,
+    budgetMs: BUDGET_MS,
+    postponed: new PostponedTransactions(2_000_000n),
+    defective: new DefectiveTransactions(),
+    slow: new SlowTransactions(),
+    executionDeadline: { setIn: () => undefined },
+    onStopped: () => undefined,
+    onError: (_, error) => {
+      throw error
+    },
+    now,
+  }
 }
 
 const senderOf = (index: number): Address => new Uint8Array(20).fill(index + 1) as Address
@@ -181,6 +196,31 @@ describe('transactions that are stopped', () => {
   it('leave some of it also where each asks for less gas than the last', async () => {
     const slow = [MOST, 9_000_000n, 6_000_000n, 5_000_000n, 4_500_000n, 4_100_000n]
     expect((await filled([...slow, ...others], 100_000n, 0, undefined, 10_000n)).length).toBeGreaterThan(20)
+  })
+})
+
+describe('several threads', () => {
+  it('are told of EVM transactions alone: native ones are read in their turn', async () => {
+    const raws = [Uint8Array.of(0x0a, 1, 0), transaction(1, 21_000n)]
+    let announced: readonly Entry[] = []
+    const execution = {
+      seed: { number: 1, baseFeePerGas: 1n },
+      isParallel: true,
+      announce: (entries: readonly Entry[]) => {
+        announced = entries
+      },
+      gasLeft: () => 100_000_000n,
+      nativeGasLeft: () => 0n,
+      precompileGas: () => ({ left: 2_000_000n, isFresh: true }),
+      tryApply: async () => ({ kind: 'evm' }),
+    }
+    await fillBlock(
+      execution as unknown as BlockExecution,
+      sourceOf(raws),
+      limitsOn(() => 0),
+      CHAIN,
+    )
+    expect(announced.map((entry) => 'transaction' in entry)).toEqual([true])
   })
 })
 
