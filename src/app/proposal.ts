@@ -114,6 +114,8 @@ export async function fillBlock(
   const stops = { count: 0, msPerGas: 0 }
   /** for transactions that were undone because too little precompile gas was left */
   let undoneMs = 0
+  /** for large transactions that could not start */
+  let failedMs = 0
   // One is tried in any case: where the mempool's answer alone takes the budget, blocks would stay empty and never show that there is time.
   const isLate = (nowMs: number): boolean => hasTried && nowMs >= deadline
   while (!isFull() && !isLate(limits.now())) {
@@ -142,7 +144,8 @@ export async function fillBlock(
       }
       const precompileGas = execution.precompileGas()
       const isFutile = !precompileGas.isFresh && !limits.postponed.shouldRetry(hash, precompileGas.left)
-      if (isFutile || isStopped || size > bytesLeft || limits.slow.isWaiting(hash, height)) {
+      const isLarge = raw.length > LARGE_BYTES && failedMs > limits.budgetMs * FAILED_SHARE
+      if (isFutile || isStopped || isLarge || size > bytesLeft || limits.slow.isWaiting(hash, height)) {
         stopSender()
         continue
       }
@@ -184,7 +187,7 @@ export async function fillBlock(
           limits.postponed.add(hash, precompileGas.left)
           postponed.push(hash)
           undoneMs += limits.now() - beginMs
-        }
+        } else if (raw.length > LARGE_BYTES) failedMs += limits.now() - beginMs
         if (
           result !== undefined &&
           isNativeEntry(raw) &&
@@ -260,6 +263,13 @@ const SMALL_GAS = 1_000_000n
 function undoneShareOf(entry: Entry): number {
   return 'transaction' in entry && entry.transaction.gasLimit <= SMALL_GAS ? SMALL_UNDONE_SHARE : UNDONE_SHARE
 }
+
+/**
+ * Share of the time budget that large transactions may take which cannot start after those before them, and so pay nothing: to read one takes
+ * up to 10 ms. Beyond it, only small ones are tried.
+ */
+const FAILED_SHARE = 0.1
+const LARGE_BYTES = 4_096
 
 /** So much gas shows the pace of a block. */
 const PACE_GAS = 1_000_000n

@@ -199,6 +199,34 @@ describe('transactions that are stopped', () => {
   })
 })
 
+describe('large transactions that cannot start', () => {
+  it('take a tenth of the time at most, and the others the rest', async () => {
+    const large = Array.from({ length: 20 }, (_, index) => new Uint8Array(5_000).fill(index, 1).fill(0x0a, 0, 1))
+    const raws = [...large, ...Array.from({ length: 30 }, (_, index) => transaction(index + 1, 21_000n))]
+    let nowMs = 0
+    let taken = 0
+    const execution = {
+      seed: { number: 1, baseFeePerGas: 1n },
+      gasLeft: () => 100_000_000n,
+      nativeGasLeft: () => 25_000_000n,
+      precompileGas: () => ({ left: 2_000_000n, isFresh: true }),
+      tryApply: async (entry: Entry) => {
+        nowMs += 'transaction' in entry ? 1 : 9
+        if (!('transaction' in entry)) return skippedEvm('it cannot start', 0n)
+        taken++
+        return { kind: 'evm' }
+      },
+    }
+    await fillBlock(
+      execution as unknown as BlockExecution,
+      sourceOf(raws),
+      limitsOn(() => nowMs),
+      CHAIN,
+    )
+    expect([taken, nowMs]).toEqual([30, 48])
+  })
+})
+
 describe('several threads', () => {
   it('are told of EVM transactions alone: native ones are read in their turn', async () => {
     const raws = [Uint8Array.of(0x0a, 1, 0), transaction(1, 21_000n)]
