@@ -96,8 +96,9 @@ export interface BlockExecution {
   /**
    * The same while building a block: an entry that cannot start is left out, and so is (as {@link POSTPONED}) one that failed because
    * transactions before it have used up the precompile gas. When it throws, the entry has left no trace, and others may follow.
+   * @param mayBeUndone false: one that comes upon the precompile gas limit is recorded all the same, as `apply` does; true by default
    */
-  tryApply(entry: Entry): Promise<EntryResult>
+  tryApply(entry: Entry, mayBeUndone?: boolean): Promise<EntryResult>
   /** terms of who called and was called in EVM transactions, for the index of calls; empty unless they are kept */
   calls(): ReadonlySet<string>
   /** Ends the block after its last entry: runs the native modules' end of block. Call it once. */
@@ -267,9 +268,10 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
       if ('reason' in entry) return record(skippedEvm(entry.reason, 0n))
       return record('native' in entry ? runNative(entry.native) : await runEvm(entry, tracer))
     },
-    tryApply: async (entry) => {
+    tryApply: async (entry, mayBeUndone = true) => {
       if ('reason' in entry) return skippedEvm(entry.reason, 0n)
-      const run = (signed: SignedTransaction) => (isFresh() ? runEvm(signed, undefined) : runUnlessLate(signed))
+      const run = (signed: SignedTransaction) =>
+        isFresh() || !mayBeUndone ? runEvm(signed, undefined) : runUnlessLate(signed)
       const before = { precompileGas: precompileGas.left, gasUsed, nativeGasLeft }
       try {
         const result = await world.attempt(() => ('native' in entry ? runNative(entry.native) : run(entry)))

@@ -104,15 +104,18 @@ export async function fillBlock(
   const postponed: Hash[] = []
   const fullLane = execution.nativeGasLeft()
   const fullGas = execution.gasLeft()
-  /** that transactions took */
+  /** that the EVM transactions of the block took */
   let spentMs = 0
   let bytesLeft = limits.maxTxBytes
   let isFirst = true
   const isFull = (): boolean => execution.gasLeft() < MINIMUM_GAS && execution.nativeGasLeft() < MINIMUM_NATIVE_GAS
   let hasTried = false
-  let hasStopped = false
+  /** what was stopped, and the slowest pace of it, at the least */
+  const stops = { count: 0, msPerGas: 0 }
   /** for transactions that were undone because too little precompile gas was left */
   let undoneMs = 0
+  /** for large transactions that could not start */
+  let failedMs = 0
   // One is tried in any case: where the mempool's answer alone takes the budget, blocks would stay empty and never show that there is time.
   const isLate = (nowMs: number): boolean => hasTried && nowMs >= deadline
   while (!isFull() && !isLate(limits.now())) {
@@ -141,30 +144,36 @@ export async function fillBlock(
       }
       const precompileGas = execution.precompileGas()
       const isFutile = !precompileGas.isFresh && !limits.postponed.shouldRetry(hash, precompileGas.left)
-      if (isFutile || isStopped || size > bytesLeft || limits.slow.isWaiting(hash, height)) {
+      const isLarge = raw.length > LARGE_BYTES && failedMs > limits.budgetMs * FAILED_SHARE
+      if (isFutile || isStopped || isLarge || size > bytesLeft || limits.slow.isWaiting(hash, height)) {
         stopSender()
         continue
       }
       let result: EntryResult | undefined
+      const latestMs = deadline - beginMs + limits.budgetMs * OVERRUN_SHARE
+      const endsInMs = hasTried ? latestMs * AFTER_STOP_SHARE ** stops.count : limits.budgetMs * (1 + OVERRUN_SHARE)
+      let gasLimit = 0
       try {
         const entry = known?.get(raw) ?? readEntry(raw, chain, { hash, sender })
+        if ('transaction' in entry) gasLimit = Number(entry.transaction.gasLimit)
         const pace = { gas: fullGas - execution.gasLeft(), ms: spentMs }
-        const latestMs = deadline - beginMs + limits.budgetMs * OVERRUN_SHARE
-        const mayBeUndone = undoneMs > limits.budgetMs * UNDONE_SHARE && canUseMoreThan(precompileGas, entry)
-        if (hasRoom(entry, execution) && !mayBeUndone && !isTooLong(entry, pace, latestMs)) {
-          limits.executionDeadline.setIn(hasTried ? latestMs : limits.budgetMs * (1 + OVERRUN_SHARE))
+        const isAsSlow = gasLimit * stops.msPerGas > endsInMs
+        if (hasRoom(entry, execution) && !isAsSlow && !isTooLong(entry, pace, endsInMs)) {
+          limits.executionDeadline.setIn(endsInMs)
           hasTried = true
-          result = await execution.tryApply(entry)
-          spentMs += limits.now() - beginMs
+          result = await execution.tryApply(entry, undoneMs <= limits.budgetMs * undoneShareOf(entry))
+          // Native transactions, and those that are undone, use none of the gas that the pace is measured by.
+          if (result.kind === 'evm') spentMs += limits.now() - beginMs
         }
       } catch (error) {
         if (error instanceof ExecutionTimeout) {
           limits.onStopped(hash)
-          if (limits.slow.add(hash, height) === 'hopeless') unexecutable.push(hash)
+          if (limits.slow.add(hash, height, endsInMs) === 'hopeless') unexecutable.push(hash)
           else postponed.push(hash)
           // It has used up the time of the others, which pay for theirs.
-          if (!hasStopped) deadline = Math.max(deadline, limits.now() + limits.budgetMs * SECOND_SHARE)
-          hasStopped = true
+          if (stops.count === 0) deadline = Math.max(deadline, limits.now() + limits.budgetMs * SECOND_SHARE)
+          stops.count++
+          if (gasLimit > 0) stops.msPerGas = Math.max(stops.msPerGas, endsInMs / gasLimit)
         } else {
           limits.onError(hash, error)
           limits.defective.add(hash)
@@ -178,7 +187,7 @@ export async function fillBlock(
           limits.postponed.add(hash, precompileGas.left)
           postponed.push(hash)
           undoneMs += limits.now() - beginMs
-        }
+        } else if (raw.length > LARGE_BYTES) failedMs += limits.now() - beginMs
         if (
           result !== undefined &&
           isNativeEntry(raw) &&
@@ -201,13 +210,17 @@ export async function fillBlock(
   return txs
 }
 
-/** Entries by their bytes; one that comes upon an unforeseen error is not among them, and comes upon it again in its turn. */
+/**
+ * EVM transactions by their bytes. One that comes upon an unforeseen error is not among them, and comes upon it again in its turn. Native ones
+ * are executed in their turn alone, and are read then: a large one takes 10 ms, and it pays only if it comes into the block.
+ */
 function readCandidates(
   candidates: readonly PooledTransaction[],
   chain: Parameters<typeof readEntry>[1],
 ): ReadonlyMap<Uint8Array, Entry> {
   const entries = new Map<Uint8Array, Entry>()
   for (const { raw, hash, sender } of candidates) {
+    if (isNativeEntry(raw)) continue
     try {
       entries.set(raw, readEntry(raw, chain, { hash, sender }))
     } catch (error) {
@@ -235,15 +248,29 @@ const OVERRUN_SHARE = 0.25
 /** Share of the time budget for the rest of a block in which a transaction was stopped. */
 const SECOND_SHARE = 0.5
 /**
- * Share of the time budget that transactions may take which are undone because too little precompile gas is left. Beyond it, only those are
- * tried that cannot use more.
+ * Share of the time that is left that one transaction may take after a stop, of that after two, and so on. One that would take longer at the
+ * pace of those that were stopped is not begun: several together would take the time of all others, and none of them pays.
+ */
+const AFTER_STOP_SHARE = 0.25
+/**
+ * Shares of the time budget that transactions may take which are undone because too little precompile gas is left, and so pay nothing. Beyond
+ * it they are included as they are: they fail where they come upon the limit, and pay. Small ones, which take little time, have a larger share.
  */
 const UNDONE_SHARE = 0.1
+const SMALL_UNDONE_SHARE = 0.25
+const SMALL_GAS = 1_000_000n
 
-/** Whether an entry has gas for more than the precompile gas that is left, after others used some. */
-function canUseMoreThan({ left, isFresh }: ReturnType<BlockExecution['precompileGas']>, entry: Entry): boolean {
-  return !isFresh && 'transaction' in entry && entry.transaction.gasLimit > left
+function undoneShareOf(entry: Entry): number {
+  return 'transaction' in entry && entry.transaction.gasLimit <= SMALL_GAS ? SMALL_UNDONE_SHARE : UNDONE_SHARE
 }
+
+/**
+ * Share of the time budget that large transactions may take which cannot start after those before them, and so pay nothing: to read one takes
+ * up to 10 ms. Beyond it, only small ones are tried.
+ */
+const FAILED_SHARE = 0.1
+const LARGE_BYTES = 4_096
+
 /** So much gas shows the pace of a block. */
 const PACE_GAS = 1_000_000n
 
@@ -329,6 +356,11 @@ export class PostponedTransactions {
 
 /** After so many stops a transaction is hopeless. */
 const MOST_STOPS = 4
+/**
+ * Milliseconds that a transaction must have had for its stop to count: a proposer whose blocks others do not accept, and one that comes to
+ * it late in a block, has less, and ordinary transactions need some of that.
+ */
+const FAIR_MS = 50
 /** Blocks for which a transaction waits after its first stop; twice as many after each further one. */
 const FIRST_WAIT = 4
 const MOST_SLOW = 10_000
@@ -336,7 +368,8 @@ const MOST_SLOW = 10_000
 /**
  * Transactions that were stopped because they took longer than there was time. A stop costs the proposer time that no fee pays for, so each
  * waits longer after each stop, and finally the pool drops it; sent again, it waits on. A busy machine may stop an ordinary transaction,
- * which is why one stop is not enough. Lives as long as the process; the oldest are forgotten.
+ * which is why one stop is not enough, and why one does not count that came after less than {@link FAIR_MS}. Lives as long as the process;
+ * the oldest are forgotten.
  */
 export class SlowTransactions {
   readonly #stops = new Map<string, { readonly count: number; readonly retryHeight: number }>()
@@ -346,13 +379,13 @@ export class SlowTransactions {
     return stops !== undefined && height < stops.retryHeight
   }
 
-  /** Takes a transaction that was stopped in the block at `height`. */
-  add(hash: Hash, height: number): 'waits' | 'hopeless' {
+  /** Takes a transaction that was stopped in the block at `height`, after so many milliseconds. */
+  add(hash: Hash, height: number, afterMs: number): 'waits' | 'hopeless' {
     const key = bytesKey(hash)
-    const count = (this.#stops.get(key)?.count ?? 0) + 1
+    const count = (this.#stops.get(key)?.count ?? 0) + (afterMs < FAIR_MS ? 0 : 1)
     this.#stops.delete(key)
     if (this.#stops.size >= MOST_SLOW) this.#stops.delete(this.#stops.keys().next().value!)
-    this.#stops.set(key, { count, retryHeight: height + FIRST_WAIT * 2 ** (count - 1) })
+    this.#stops.set(key, { count, retryHeight: height + FIRST_WAIT * 2 ** Math.max(0, count - 1) })
     return count < MOST_STOPS ? 'waits' : 'hopeless'
   }
 

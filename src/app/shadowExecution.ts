@@ -42,7 +42,7 @@ export async function beginShadowed(
   return {
     ...primary,
     apply: (entry, tracer) => both(entry, (execution) => execution.apply(entry, tracer)),
-    tryApply: (entry) => both(entry, (execution) => execution.tryApply(entry)),
+    tryApply: (entry, mayBeUndone) => both(entry, (execution) => execution.tryApply(entry, mayBeUndone)),
     end: () => {
       shadow.end()
       return primary.end()

@@ -8,13 +8,26 @@ export interface ReadyItem extends HeapItem {
   readonly entry: PoolEntry
 }
 
+/** What has room of its own in a block: each kind, and within it what is small and what is large. */
+export const READY_CLASSES = ['evm', 'native', 'largeEvm', 'largeNative'] as const
+export type ReadyClass = (typeof READY_CLASSES)[number]
+
+/** A transaction with more bytes, or that uses more gas at least, is large: a small one finds room until the block is nearly full. */
+const SMALL_BYTES = 4_096
+const SMALL_GAS = 500_000n
+
+export function classOf({ kind, raw, minimumGas }: PoolEntry): ReadyClass {
+  if (raw.length <= SMALL_BYTES && minimumGas <= SMALL_GAS) return kind
+  return kind === 'evm' ? 'largeEvm' : 'largeNative'
+}
+
 /**
- * The next transactions of all senders whose turn it is, of one kind, by effective tip. A base fee changes all tips but not the order:
+ * The next transactions of all senders whose turn it is, of one class, by effective tip. A base fee changes all tips but not the order:
  * the tip is the priority fee where the fee cap leaves room for it (`capped`), else what the cap leaves (`floating`), and neither of
  * these orders depends on the base fee. One that is in the wrong heap has a better rank there than it deserves, so it comes to the
  * front and is moved then: nothing is sorted again when the base fee changes.
  */
-class ReadyKind {
+class ReadyOrder {
   readonly #capped = new IndexedHeap<ReadyItem>(hasHigherPriority)
   readonly #floating = new IndexedHeap<ReadyItem>(hasHigherCap)
   readonly #inFloating = new Set<ReadyItem>()
@@ -60,9 +73,14 @@ class ReadyKind {
   }
 }
 
-/** {@link ReadyKind} for the EVM and the native transactions. */
+/** {@link ReadyOrder} for each class of transactions. */
 export class ReadyIndex {
-  readonly #kinds = { evm: new ReadyKind(), native: new ReadyKind() }
+  readonly #orders: Readonly<Record<ReadyClass, ReadyOrder>> = {
+    evm: new ReadyOrder(),
+    native: new ReadyOrder(),
+    largeEvm: new ReadyOrder(),
+    largeNative: new ReadyOrder(),
+  }
   readonly #items = new Map<SenderQueue, ReadyItem>()
   /** queues that a selection has taken out: they are put back when the next one begins */
   readonly #taken = new Set<SenderQueue>()
@@ -86,7 +104,7 @@ export class ReadyIndex {
     if (entry === undefined || this.#taken.has(queue)) return
     const next = { queue, entry, heapIndex: -1 }
     this.#items.set(queue, next)
-    this.#kinds[entry.kind].put(next, this.#baseFeePerGas)
+    this.#orders[classOf(entry)].put(next, this.#baseFeePerGas)
   }
 
   /** Puts back what the selection before has taken. To be called when one begins. */
@@ -96,15 +114,16 @@ export class ReadyIndex {
     for (const queue of taken) this.put(queue)
   }
 
-  /** Brings the front of the heaps in order, see {@link ReadyKind}. Returns how many moves are left: 0 when it is not done. */
+  /** Brings the front of the heaps in order, see {@link ReadyOrder}. Returns how many moves are left: 0 when it is not done. */
   settle(baseFeePerGas: bigint, moves: number): number {
-    const left = this.#kinds.evm.settle(baseFeePerGas, moves)
-    return left === 0 ? 0 : this.#kinds.native.settle(baseFeePerGas, left)
+    let left = moves
+    for (const name of READY_CLASSES) if (left > 0) left = this.#orders[name].settle(baseFeePerGas, left)
+    return left
   }
 
-  /** The best transaction of a kind, once the index is settled for this base fee. */
-  peek(kind: PoolEntry['kind'], baseFeePerGas: bigint): ReadyItem | undefined {
-    return this.#kinds[kind].peek(baseFeePerGas)
+  /** The best transaction of a class, once the index is settled for this base fee. */
+  peek(name: ReadyClass, baseFeePerGas: bigint): ReadyItem | undefined {
+    return this.#orders[name].peek(baseFeePerGas)
   }
 
   /** Takes out a queue until the next selection begins. */
@@ -115,7 +134,7 @@ export class ReadyIndex {
 
   #remove(item: ReadyItem): void {
     this.#items.delete(item.queue)
-    this.#kinds[item.entry.kind].remove(item)
+    this.#orders[classOf(item.entry)].remove(item)
   }
 }
 

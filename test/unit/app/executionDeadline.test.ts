@@ -130,10 +130,28 @@ it('a check that has time enough is not stopped', async () => {
   expect(stopped).toEqual([])
 })
 
+it('a deadline is looked at for each million gas of code', async () => {
+  let looks = 0
+  const now = (): number => {
+    looks++
+    return 0
+  }
+  const { chain } = await start({ engine: productionEngine, now })
+  const looksFor = async (raw: Uint8Array): Promise<number> => {
+    const before = looks
+    const { block } = await chain.produce([raw])
+    expect(block.txs).toHaveLength(1)
+    return looks - before
+  }
+  const plain = await looksFor(await transfer(0))
+  const code = { ...FEES, data: LOOPS, nonce: 0, gas: GAS } as const
+  expect(await looksFor(hexToBytes(await SENDERS[0]!.signTransaction(code)))).toBeGreaterThanOrEqual(plain + 15)
+})
+
 it('an engine that checks another one may take any time', async () => {
   const { chain, stopped, whileRunning } = await start({ engine: productionEngine, shadow: engine })
   const raw = hexToBytes(await SENDERS[0]!.signTransaction({ ...FEES, data: LOOPS, nonce: 0, gas: 1_000_000n }))
-  // The first engine looks at the clock every 5,000,000 gas, the second one every 10,000.
+  // The first engine looks at the clock every 1,000,000 gas, the second one every 10,000.
   const { block } = await whileRunning(2_000, () => chain.produce([raw]))
   expect([block.txs.length, stopped]).toEqual([1, []])
 })

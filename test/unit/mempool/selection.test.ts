@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { decodeTransaction } from '../../../src/chain/transaction.ts'
 import { type PoolEntry, toPooledTransaction } from '../../../src/mempool/poolEntry.ts'
-import { createPool, GWEI, makeTransaction, noncesOf, senderOf } from './poolFixture.ts'
+import { createPool, GWEI, makeNative, makeTransaction, noncesOf, senderOf } from './poolFixture.ts'
 
 const ROOM = { baseFeePerGas: GWEI, gasLimit: 30_000_000n, nativeGasLimit: 7_500_000n, maxBytes: 1_000_000 }
 
@@ -105,7 +105,10 @@ describe('selection', () => {
     }
     pool.add(bid(5_001, 0, 11), senderOf(5_001))
     const request = { ...ROOM, baseFeePerGas: 50n * GWEI, gasLimit: 21_000n }
-    expect(names(pool.candidates(request))).toEqual([])
+    // One that has a wrong rank, rather than none.
+    const first = names(pool.candidates(request))
+    expect(first).toHaveLength(1)
+    expect(first).not.toEqual(['5001/0'])
     expect(names(pool.candidates(request))).toEqual(['5001/0'])
   })
 
@@ -115,6 +118,24 @@ describe('selection', () => {
     for (let sender = 0; sender < 1_100; sender++) pool.add(bid(sender, 0, 20, large), senderOf(sender))
     pool.add(bid(5_001, 0, 1), senderOf(5_001))
     expect(names(pool.candidates({ ...ROOM, gasLimit: 21_000n }))).toEqual([])
+  })
+
+  it('lets small transactions pass, however many large ones do not fit', () => {
+    const { pool } = createPool()
+    const large = { data: new Uint8Array(60_000), gasLimit: 700_000n }
+    for (let sender = 0; sender < 1_200; sender++) pool.add(bid(sender, 0, 20, large), senderOf(sender))
+    for (let sender = 2_000; sender < 3_200; sender++) {
+      const minimumGas = { intrinsicGas: 5_000_000n, gasLimit: 5_100_000n }
+      pool.addNative(makeNative({ from: senderOf(sender), gasPrice: 20n * GWEI, ...minimumGas }))
+    }
+    pool.add(bid(5_001, 0, 1), senderOf(5_001))
+    pool.addNative(makeNative({ from: senderOf(5_002), gasPrice: 3n * GWEI }))
+    const chosen = [...pool.candidates({ ...ROOM, maxBytes: 150_000 })].map(({ sender, kind }) => [kind, sender])
+    expect(chosen.map(([kind]) => kind)).toEqual(['evm', 'evm', 'native', 'native', 'evm'])
+    expect(chosen.slice(-2)).toEqual([
+      ['native', senderOf(5_002)],
+      ['evm', senderOf(5_001)],
+    ])
   })
 
   it('leaves out what was postponed, for a growing number of blocks', () => {

@@ -75,6 +75,8 @@ describe('hexToBech32 and bech32ToHex', () => {
       'revert',
       expect.stringContaining('no method with id: 0xdeadbeef'),
     ])
+    // 21,000, five bytes, and 500 for the text.
+    expect(unknown.gasUsed).toBe(21_580n)
     for (const data of ['0x', '0xf958a9'] as const) {
       const short = await chain.run({ from: ALICE, to: ADDRESSES.bech32, data }, false)
       expect([short.status, short.output.length]).toEqual(['revert', 0])
