@@ -9,6 +9,7 @@ import {
   PostponedTransactions,
   SlowTransactions,
 } from '../../../src/app/proposal.ts'
+import { MAX_BLOCK_TRANSACTIONS } from '../../../src/chain/consensus/block.ts'
 import { entryHash } from '../../../src/chain/entries.ts'
 import type { Address } from '../../../src/primitives/address.ts'
 import { sha256 } from '../../../src/primitives/hash.ts'
@@ -59,9 +60,16 @@ function transaction(number: number, gasLimit: bigint) {
  * all its gas at this pace, and the mempool takes `poolMs` to answer.
  */
 async function filled(gasLimits: readonly bigint[], gasPerMs: bigint, poolMs = 0): Promise<readonly bigint[]> {
-  const raws = gasLimits.map((gasLimit, index) => transaction(index + 1, gasLimit))
+  return fill(
+    gasLimits.map((gasLimit, index) => transaction(index + 1, gasLimit)),
+    gasPerMs,
+    poolMs,
+  )
+}
+
+async function fill(raws: readonly Uint8Array[], gasPerMs: bigint, poolMs = 0): Promise<readonly bigint[]> {
   const taken: bigint[] = []
-  let gasLeft = 100_000_000n
+  let gasLeft = 10n ** 9n
   let nowMs = 0
   const execution: Pick<BlockExecution, 'gasLeft' | 'nativeGasLeft' | 'precompileGas' | 'tryApply'> & {
     readonly seed: { readonly number: number; readonly baseFeePerGas: bigint }
@@ -88,7 +96,7 @@ async function filled(gasLimits: readonly bigint[], gasPerMs: bigint, poolMs = 0
       },
     },
     {
-      maxTxBytes: 2_000_000,
+      maxTxBytes: 10_000_000,
       budgetMs: BUDGET_MS,
       postponed: new PostponedTransactions(2_000_000n),
       defective: new DefectiveTransactions(),
@@ -113,6 +121,11 @@ const MOST = 2n ** 24n
 describe('filling a block', () => {
   it('ends at the time budget', async () => {
     expect(await filled(Array(20).fill(1_000_000n), 100_000n)).toHaveLength(10)
+  })
+
+  it('ends at as many transactions as a block may have', async () => {
+    const raws = Array<Uint8Array>(MAX_BLOCK_TRANSACTIONS + 1).fill(transaction(1, 21_000n))
+    expect(await fill(raws, 10n ** 9n)).toHaveLength(MAX_BLOCK_TRANSACTIONS)
   })
 
   it('takes one transaction of any gas, however slow it is, and none after it', async () => {
