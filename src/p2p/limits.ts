@@ -200,11 +200,13 @@ export const BLOCK_ANSWERS = {
 /**
  * Milliseconds of the network thread in which blocks and light blocks are read for peers that take long: for all together, and for one.
  * Shorter reads do not count. A peer that syncs reads 64 blocks in a row for one long read, so it gets some thousand blocks a second.
+ * After `turnMs` of reads of any length, the next one waits for the next turn of the event loop.
  */
 export const READING_TIME = {
   all: { perSecond: 700, burst: 3_000 },
   peer: { perSecond: 600, burst: 2_000 },
   longMs: 1,
+  turnMs: 5,
 } as const
 
 /**

@@ -117,6 +117,34 @@ test('many peers have theirs of what there is for all', async () => {
   expect(Math.min(...answered)).toBeGreaterThan(5)
 })
 
+test('requests that arrive together are read in many turns of the event loop, and all of them', async () => {
+  const time = new ReadingTime(
+    () => nowMs,
+    metrics,
+    ({ id }) => id,
+  )
+  const requests = 150
+  let reads = 0
+  let turnMs = 0
+  let longestTurnMs = 0
+  for (let index = 0; index < requests; index++) {
+    void time.spend({ id: `peer ${index % 40}` } as Session, () => {
+      const ms = index % 3 === 0 ? FRAME_MS : 0.5
+      nowMs += ms
+      turnMs += ms
+      reads++
+    })
+  }
+  for (let turn = 0; turn < requests; turn++) {
+    await new Promise((resolve) => setImmediate(resolve))
+    longestTurnMs = Math.max(longestTurnMs, turnMs)
+    turnMs = 0
+  }
+  expect(reads).toBe(requests)
+  // The first one measured has those that were read at once, too.
+  expect(longestTurnMs).toBeLessThan(2 * (READING_TIME.turnMs + FRAME_MS))
+})
+
 test('a peer that syncs gets its part of the time where many peers of one network ask for all of it', async () => {
   const time = new ReadingTime(
     () => nowMs,
