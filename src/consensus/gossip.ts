@@ -257,7 +257,7 @@ export class Gossip {
     this.#height = view.height
     this.#heightTick = this.#tick
     this.#proposer = createProposerLookup(view.validators)
-    this.#catchUp.entered(view.height)
+    this.#catchUp.entered(view.height, this.#tick)
     for (const peer of this.#peers.values()) {
       peer.enterHeight(view.height, isNext ? view.lastPrecommits?.round : undefined)
       peer.absorb(view, this.#tick, this.#validatorsSince)
