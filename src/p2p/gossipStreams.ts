@@ -2,7 +2,7 @@ import type { GossipSubComponents } from '@libp2p/gossipsub'
 import type { Connection, Stream, StreamHandler, Topology } from '@libp2p/interface'
 import { StreamMessageEvent } from '@libp2p/interface'
 import { concatBytes, EMPTY_BYTES } from '../primitives/bytes.ts'
-import { ProtobufError, visitFields } from '../primitives/protobuf.ts'
+import { ProtobufError, visitFields, withFieldLimit } from '../primitives/protobuf.ts'
 import { LIMITS } from './limits.ts'
 import { ReadingPause } from './readingPause.ts'
 
@@ -10,12 +10,21 @@ type Registrar = GossipSubComponents['registrar']
 
 /** Fields of gossipsub's protobuf: messages of an RPC, data and topic of a message (libp2p/specs, pubsub/README.md). */
 const RPC_MESSAGES = 2
+const RPC_CONTROL = 3
 const MESSAGE_DATA = 2
 const MESSAGE_TOPIC = 4
 /** More unread bytes than this pause a stream until they are read. */
 const MAX_HELD = LIMITS.batchBytes
 /** More bytes of a length than that are no length of a frame that is taken. */
 const MAX_PREFIX = 4
+
+/**
+ * Most fields of a frame. An honest frame consists of messages, topics and hashes, which have twenty bytes and more. An attacker's
+ * has fields of two bytes, which take gossipsub twenty times as long.
+ */
+const MAX_FIELDS = { each: 64, bytesPerField: 16 } as const
+/** Larger frames are not handled in the same turn of the event loop as others. */
+const SMALL_FRAME = 1_024
 
 /** A message in a frame of gossipsub; `data` is a view on the frame. */
 interface GossipMessage {
@@ -26,8 +35,10 @@ interface GossipMessage {
 /** What a frame of gossipsub contains. */
 export interface GossipFrame {
   readonly messages: readonly GossipMessage[]
-  /** whether it contains anything else, such as subscriptions and control messages, or cannot be decoded */
+  /** whether it contains anything else, such as subscriptions and control messages */
   readonly hasMore: boolean
+  /** how many fields gossipsub reads in it; undefined: no honest node sends this frame, see {@link MAX_FIELDS} */
+  readonly fields: number | undefined
   /** in all */
   readonly bytes: number
 }
@@ -170,7 +181,7 @@ function guardStream(stream: Stream, connection: Connection, guard: GossipGuard,
   const deliver = ({ bytes, content }: RpcFrame): void => {
     dispatch(new StreamMessageEvent(bytes))
     // One frame with messages in a turn: then it is known what gossipsub makes of it, and votes that have come meanwhile go first.
-    if (content === undefined || content.messages.length === 0) return
+    if (content === undefined || (content.messages.length === 0 && content.bytes <= SMALL_FRAME)) return
     isHeld = true
     setImmediate(() => {
       isHeld = false
@@ -317,28 +328,48 @@ function frameOf({ prefix }: Extent, bytes: Uint8Array): RpcFrame {
 
 const UTF8 = new TextDecoder()
 
-/** What an RPC contains; no messages for what gossipsub will not be able to decode either. */
+/** What an RPC contains; no messages for one that no honest node sends. */
 function contentOf(rpc: Uint8Array): GossipFrame {
+  const limit = MAX_FIELDS.each + Math.floor(rpc.length / MAX_FIELDS.bytesPerField)
   const messages: GossipMessage[] = []
+  let fields = 0
   let hasMore = false
   try {
-    visitFields(rpc, (field, value) => {
-      if (field !== RPC_MESSAGES || typeof value === 'bigint') {
-        hasMore = true
-        return
-      }
-      let topic = ''
-      let data = EMPTY_BYTES
-      visitFields(value, (inner, content) => {
-        if (typeof content === 'bigint') return
-        if (inner === MESSAGE_TOPIC) topic = UTF8.decode(content)
-        if (inner === MESSAGE_DATA) data = content
-      })
-      messages.push({ topic, data })
-    })
+    withFieldLimit(limit, () =>
+      visitFields(rpc, (field, value) => {
+        fields++
+        if (field !== RPC_MESSAGES || typeof value === 'bigint') {
+          hasMore = true
+          if (typeof value !== 'bigint') fields += countFields(value, field === RPC_CONTROL ? CONTROL_DEPTH : 1)
+          return
+        }
+        let topic = ''
+        let data = EMPTY_BYTES
+        visitFields(value, (inner, content) => {
+          fields++
+          if (typeof content === 'bigint') return
+          if (inner === MESSAGE_TOPIC) topic = UTF8.decode(content)
+          if (inner === MESSAGE_DATA) data = content
+        })
+        messages.push({ topic, data })
+      }),
+    )
   } catch (error) {
     if (!(error instanceof ProtobufError)) throw error
-    return { messages: [], hasMore: true, bytes: rpc.length }
+    return { messages: [], hasMore: true, fields: undefined, bytes: rpc.length }
   }
-  return { messages, hasMore, bytes: rpc.length }
+  return { messages, hasMore, fields, bytes: rpc.length }
+}
+
+/** Messages in a control message have topics and hashes. */
+const CONTROL_DEPTH = 2
+
+/** The fields of a message, and of those in it down to this depth. */
+function countFields(message: Uint8Array, depth: number): number {
+  let count = 0
+  visitFields(message, (_, value) => {
+    count++
+    if (depth > 1 && typeof value !== 'bigint') count += countFields(value, depth - 1)
+  })
+  return count
 }

@@ -178,7 +178,7 @@ export const GOSSIP_WORK = {
   strangers: { perSecond: 2_000, burst: 8_000 },
   refused: { perSecond: 1_000, burst: 5_000 },
   checked: 1_000,
-  frame: { each: 0.15, perKib: 0.02 },
+  frame: { each: 0.15, perKib: 0.02, perField: 0.003 },
   message: { each: 4, perKib: 0.25 },
   transaction: 0.25,
   evidence: 25,
