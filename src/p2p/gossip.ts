@@ -236,11 +236,11 @@ function idOf(data: Uint8Array): string {
 
 /** The work for a frame with these new messages, in units of {@link GOSSIP_WORK}. */
 function costOf(
-  { bytes, fields = 0 }: GossipFrame,
+  { bytes, fields = 0, wanted }: GossipFrame,
   fresh: readonly { readonly topic: Topic; readonly data: Uint8Array }[],
 ): number {
   const { frame, message, transaction, evidence } = GOSSIP_WORK
-  let cost = frame.each + (bytes / 1_024) * frame.perKib + fields * frame.perField
+  let cost = frame.each + (bytes / 1_024) * frame.perKib + fields * frame.perField + wanted * frame.perWanted
   for (const { topic, data } of fresh) {
     cost += message.each + (data.length / 1_024) * message.perKib
     cost += topic === 'evidence' ? evidence : countTransactions(data) * transaction

@@ -2,7 +2,7 @@ import type { GossipSubComponents } from '@libp2p/gossipsub'
 import type { Connection, Stream, StreamHandler, Topology } from '@libp2p/interface'
 import { StreamMessageEvent } from '@libp2p/interface'
 import { concatBytes, EMPTY_BYTES } from '../primitives/bytes.ts'
-import { ProtobufError, visitFields, withFieldLimit } from '../primitives/protobuf.ts'
+import { ProtobufError, ProtobufWriter, visitFields, withFieldLimit } from '../primitives/protobuf.ts'
 import { LIMITS } from './limits.ts'
 import { ReadingPause } from './readingPause.ts'
 
@@ -11,6 +11,7 @@ type Registrar = GossipSubComponents['registrar']
 /** Fields of gossipsub's protobuf: messages of an RPC, data and topic of a message (libp2p/specs, pubsub/README.md). */
 const RPC_MESSAGES = 2
 const RPC_CONTROL = 3
+const CONTROL_IWANT = 2
 const MESSAGE_DATA = 2
 const MESSAGE_TOPIC = 4
 /** More unread bytes than this pause a stream until they are read. */
@@ -39,6 +40,8 @@ export interface GossipFrame {
   readonly hasMore: boolean
   /** how many fields gossipsub reads in it; undefined: no honest node sends this frame, see {@link MAX_FIELDS} */
   readonly fields: number | undefined
+  /** how many messages the peer asks for by their hashes */
+  readonly wanted: number
   /** in all */
   readonly bytes: number
 }
@@ -146,8 +149,8 @@ export class GossipStreams {
 }
 
 /**
- * Sends no messages while many bytes wait for a slow peer. Gossipsub has a limit of its own, but ends the stream there. What is not sent,
- * the peer gets from others.
+ * Sends no messages while many bytes wait for a slow peer, and no more at once. Gossipsub has a limit of its own, but ends the stream
+ * there, and it answers a peer that asks for all recent messages with one frame. What is not sent, the peer gets from others.
  */
 function limitUnsent(stream: Stream, dropped: (messages: number) => void): void {
   const send = stream.send.bind(stream)
@@ -162,8 +165,31 @@ function limitUnsent(stream: Stream, dropped: (messages: number) => void): void 
         return false
       }
     }
-    return send(data)
+    if (data.byteLength <= LIMITS.unsentGossip) return send(data)
+    const { bytes, left } = shortened(data.subarray())
+    dropped(left)
+    return send(bytes)
   }
+}
+
+/** A frame without the messages that would make it longer than may wait. @returns it, and how many messages it leaves out */
+function shortened(frame: Uint8Array): { readonly bytes: Uint8Array; readonly left: number } {
+  const writer = new ProtobufWriter()
+  let room: number = LIMITS.unsentGossip
+  let left = 0
+  const frames = new RpcFrames(Number.POSITIVE_INFINITY)
+  frames.push(frame)
+  const body = frames.next()?.body
+  if (body === undefined) throw new Error('gossipsub sends a part of a frame')
+  visitFields(body, (field, value) => {
+    if (typeof value === 'bigint') return
+    if (field === RPC_MESSAGES && value.length > room) left++
+    else {
+      room -= value.length
+      writer.repeatedBytes(field, [value])
+    }
+  })
+  return { bytes: writer.finishDelimited(), left }
 }
 
 /** Makes the stream deliver only frames that pass, in their order, and none before it is known whose they are. */
@@ -236,6 +262,8 @@ function guardStream(stream: Stream, connection: Connection, guard: GossipGuard,
 /** A frame as it came, its length included; `content` undefined: it is too long, and so are all bytes after it. */
 interface RpcFrame {
   readonly bytes: Uint8Array
+  /** the same without the length */
+  readonly body: Uint8Array
   readonly content: GossipFrame | undefined
 }
 
@@ -283,7 +311,7 @@ class RpcFrames {
     const extent = this.#isTooLong ? undefined : this.#extent()
     if (this.#isTooLong) {
       const bytes = this.#take(this.#chunk.length)
-      return bytes.length === 0 ? undefined : { bytes, content: undefined }
+      return bytes.length === 0 ? undefined : { bytes, body: bytes, content: undefined }
     }
     // Less than a length: it is put before the next bytes.
     if (extent === undefined) return undefined
@@ -323,7 +351,8 @@ class RpcFrames {
 }
 
 function frameOf({ prefix }: Extent, bytes: Uint8Array): RpcFrame {
-  return { bytes, content: contentOf(bytes.subarray(prefix)) }
+  const body = bytes.subarray(prefix)
+  return { bytes, body, content: contentOf(body) }
 }
 
 const UTF8 = new TextDecoder()
@@ -333,6 +362,7 @@ function contentOf(rpc: Uint8Array): GossipFrame {
   const limit = MAX_FIELDS.each + Math.floor(rpc.length / MAX_FIELDS.bytesPerField)
   const messages: GossipMessage[] = []
   let fields = 0
+  let wanted = 0
   let hasMore = false
   try {
     withFieldLimit(limit, () =>
@@ -340,7 +370,14 @@ function contentOf(rpc: Uint8Array): GossipFrame {
         fields++
         if (field !== RPC_MESSAGES || typeof value === 'bigint') {
           hasMore = true
-          if (typeof value !== 'bigint') fields += countFields(value, field === RPC_CONTROL ? CONTROL_DEPTH : 1)
+          if (typeof value === 'bigint') return
+          visitFields(value, (kind, content) => {
+            fields++
+            if (field !== RPC_CONTROL || typeof content === 'bigint') return
+            const items = countFields(content)
+            fields += items
+            if (kind === CONTROL_IWANT) wanted += items
+          })
           return
         }
         let topic = ''
@@ -356,20 +393,15 @@ function contentOf(rpc: Uint8Array): GossipFrame {
     )
   } catch (error) {
     if (!(error instanceof ProtobufError)) throw error
-    return { messages: [], hasMore: true, fields: undefined, bytes: rpc.length }
+    return { messages: [], hasMore: true, fields: undefined, wanted, bytes: rpc.length }
   }
-  return { messages, hasMore, fields, bytes: rpc.length }
+  return { messages, hasMore, fields, wanted, bytes: rpc.length }
 }
 
-/** Messages in a control message have topics and hashes. */
-const CONTROL_DEPTH = 2
-
-/** The fields of a message, and of those in it down to this depth. */
-function countFields(message: Uint8Array, depth: number): number {
+function countFields(message: Uint8Array): number {
   let count = 0
-  visitFields(message, (_, value) => {
+  visitFields(message, () => {
     count++
-    if (depth > 1 && typeof value !== 'bigint') count += countFields(value, depth - 1)
   })
   return count
 }

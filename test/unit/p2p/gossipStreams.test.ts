@@ -157,21 +157,22 @@ describe('what stands between gossipsub and its streams', () => {
       .finish()
   const ids = (count: number, bytes: number): Uint8Array[] => Array<Uint8Array>(count).fill(new Uint8Array(bytes))
 
-  test.each<[string, Uint8Array, number | undefined]>([
+  test.each<[string, Uint8Array, number | undefined, number?]>([
     ['what is no RPC', Uint8Array.of(0xff, 0xff, 0xff), undefined],
     ['a control message that is none', Uint8Array.of(3 * 8 + 2, 2, 0xff, 0xff), undefined],
-    ['hashes that are asked for', control(2, ids(1_000, 20)), 1_002],
+    ['hashes that are asked for', control(2, ids(1_000, 20)), 1_002, 1_000],
+    ['hashes that are offered', control(1, ids(1_000, 20)), 1_002],
     ['ten thousand that are empty', control(2, ids(10_000, 0)), undefined],
     ['ten thousand empty control messages', new ProtobufWriter().repeatedBytes(3, ids(10_000, 0)).finish(), undefined],
     ['ten thousand unknown fields', new ProtobufWriter().repeatedBytes(9, ids(10_000, 0)).finish(), undefined],
     ['ten thousand empty messages', new ProtobufWriter().repeatedBytes(2, ids(10_000, 0)).finish(), undefined],
-  ])('counts the fields of %s', async (_, rpc, fields) => {
+  ])('counts the fields of %s', async (_, rpc, fields, wanted = 0) => {
     const admit = vi.fn((): 'drop' => 'drop')
     const { delivered, send } = await acceptOpen(admit)
     send(concatBytes(new ProtobufWriter().varint(1, rpc.length).finish().subarray(1), rpc))
     expect(admit).toHaveBeenCalledWith(
       CONNECTION,
-      { messages: [], hasMore: true, fields, bytes: rpc.length },
+      { messages: [], hasMore: true, fields, wanted, bytes: rpc.length },
       expect.any(Function),
     )
     expect(delivered).toEqual([])
@@ -260,6 +261,10 @@ describe('what gossipsub sends', () => {
     stream.writeBufferLength = 0
     opened!.send(message)
     expect(sent).toHaveLength(3)
+    // An answer to a peer that asks for all recent messages.
+    opened!.send(frame(Array(40).fill('a'), 60_000))
+    expect(sent.at(-1)).toBeLessThan(LIMITS.unsentGossip + 1_000)
+    expect(dropped).toBe(2 + 40 - Math.floor(LIMITS.unsentGossip / 60_010))
   })
 })
 
