@@ -34,7 +34,10 @@ export class ReadingTime {
     this.#all = new FairQueue({ rate: READING_TIME.all, now, isReady })
   }
 
-  /** What `read` gives, once there is time for it. */
+  /**
+   * Reads once there is time for it.
+   * @throws Error when the peer has gone meanwhile: what its requests hold must not wait for their turns
+   */
   async spend<T>(session: Session, read: () => T): Promise<T> {
     const own = this.#bucketOf(session)
     // Meanwhile other requests of the peer may have taken the time.
@@ -46,6 +49,7 @@ export class ReadingTime {
       // Not after the turn, when the next one would have begun.
       const start = (): void => {
         try {
+          if (session.connection.status !== 'open') throw new Error('the peer has gone')
           resolve(this.#read(owner, own, read))
         } catch (error) {
           reject(error)
