@@ -1,4 +1,5 @@
 import { type ChainConfig, forkAt, nativeGasLimit } from '../chain/chainConfig.ts'
+import { MAX_BLOCK_TRANSACTIONS } from '../chain/consensus/block.ts'
 import { encodedTxSize } from '../chain/consensus/wire.ts'
 import { isNativeEntry } from '../chain/entries.ts'
 import { ExecutionTimeout } from '../evm/engine.ts'
@@ -108,7 +109,9 @@ export async function fillBlock(
   let spentMs = 0
   let bytesLeft = limits.maxTxBytes
   let isFirst = true
-  const isFull = (): boolean => execution.gasLeft() < MINIMUM_GAS && execution.nativeGasLeft() < MINIMUM_NATIVE_GAS
+  const isFull = (): boolean =>
+    txs.length >= MAX_BLOCK_TRANSACTIONS ||
+    (execution.gasLeft() < MINIMUM_GAS && execution.nativeGasLeft() < MINIMUM_NATIVE_GAS)
   let hasTried = false
   /** what was stopped, and the slowest pace of it, at the least */
   const stops = { count: 0, msPerGas: 0 }

@@ -1,5 +1,6 @@
 import type { Validator } from '../chain/consensus/types.ts'
 import { validatorIndexOf } from '../chain/consensus/validatorSet.ts'
+import { bytesKey } from '../primitives/bytes.ts'
 import type { ConsensusEnvironment } from './environment.ts'
 import type { GossipPeer } from './gossipPeer.ts'
 import { exceedsThird } from './quorum.ts'
@@ -86,17 +87,35 @@ interface PeerRecord {
   retryTick: number
   /** number of the choice in which the peer was last chosen */
   chosen: number
+  /** its last block took longer than {@link SLOW_TICKS} */
+  isSlow: boolean
 }
 
-/** Chooses among the peers that are ahead, in turns. A peer that failed is not chosen for a while, longer after each failure. */
+/** A block that comes later than this keeps a node behind: others are decided meanwhile. */
+const SLOW_TICKS = 2
+
+/** More than a validator set has members and a node has peers. */
+const MAX_RECORDS = 1_024
+
+/**
+ * Chooses among the peers that are ahead, in turns. A peer that failed is not chosen for a while, longer after each failure.
+ *
+ * Validators come first, and of equal peers the quick ones: a stranger can claim to be ahead and then answer late or not at
+ * all, and it can connect again as another peer. All nodes of a validator count as one peer, which they stay when they connect again.
+ */
 export class CatchUpPeerSelector {
-  readonly #records = new Map<PeerId, PeerRecord>()
-  #choice: { readonly peer: PeerId; readonly height: number; readonly sinceTick: number } | undefined
+  /** by validator or peer; oldest first */
+  readonly #records = new Map<string, PeerRecord>()
+  #choice:
+    | { readonly peer: PeerId; readonly key: string; readonly height: number; readonly sinceTick: number }
+    | undefined
+  /** of peers that were chosen */
+  readonly #keys = new Map<PeerId, string>()
   #choices = 0
 
   /** The peer did not have the block of `height`, or sent a wrong one. */
   failed(peer: PeerId, height: number, tick: number): void {
-    const record = this.#records.get(peer)
+    const record = this.#records.get(this.#keys.get(peer) ?? peer)
     if (record === undefined) return
     if (this.#choice?.peer === peer && this.#choice.height === height) this.#choice = undefined
     record.failures++
@@ -105,15 +124,19 @@ export class CatchUpPeerSelector {
 
   left(peer: PeerId): void {
     this.#records.delete(peer)
+    this.#keys.delete(peer)
     if (this.#choice?.peer === peer) this.#choice = undefined
   }
 
   /** The height for which a peer was asked is decided, probably with the peer's block. */
-  entered(height: number): void {
+  entered(height: number, tick: number): void {
     const choice = this.#choice
     if (choice === undefined || choice.height >= height) return
-    const record = this.#records.get(choice.peer)
-    if (record !== undefined) record.failures = 0
+    const record = this.#records.get(choice.key)
+    if (record !== undefined) {
+      record.failures = 0
+      record.isSlow = tick - choice.sinceTick > SLOW_TICKS
+    }
     this.#choice = undefined
   }
 
@@ -125,35 +148,47 @@ export class CatchUpPeerSelector {
       if (tick - choice.sinceTick < ANSWER_TICKS) return choice.peer
       this.failed(choice.peer, choice.height, tick)
     }
-    let best: PeerId | undefined
-    let bestRecord: PeerRecord | undefined
+    let best: Candidate | undefined
     for (const peer of peers) {
       if (!peer.isAhead(tick)) continue
-      const record = this.#record(peer.id)
-      if (record.retryTick > tick) continue
-      if (bestRecord === undefined || isBefore(record, bestRecord)) {
-        best = peer.id
-        bestRecord = record
-      }
+      const isValidator = powerOf(view.validators.validators, peer.validatorAddress) > 0n
+      const key = isValidator ? bytesKey(peer.validatorAddress!) : peer.id
+      const candidate = { peer: peer.id, key, isValidator, record: this.#record(key) }
+      if (candidate.record.retryTick > tick) continue
+      if (best === undefined || isBefore(candidate, best)) best = candidate
     }
-    if (best === undefined || bestRecord === undefined) return undefined
-    bestRecord.chosen = ++this.#choices
-    this.#choice = { peer: best, height: view.height, sinceTick: tick }
-    return best
+    if (best === undefined) return undefined
+    const { peer, key, record } = best
+    record.chosen = ++this.#choices
+    this.#keys.set(peer, key)
+    this.#choice = { peer, key, height: view.height, sinceTick: tick }
+    return peer
   }
 
-  #record(peer: PeerId): PeerRecord {
-    let record = this.#records.get(peer)
+  #record(key: string): PeerRecord {
+    let record = this.#records.get(key)
     if (record === undefined) {
-      record = { failures: 0, retryTick: 0, chosen: 0 }
-      this.#records.set(peer, record)
+      if (this.#records.size >= MAX_RECORDS) this.#records.delete(this.#records.keys().next().value!)
+      record = { failures: 0, retryTick: 0, chosen: 0, isSlow: false }
+      this.#records.set(key, record)
     }
     return record
   }
 }
 
-function isBefore(a: PeerRecord, b: PeerRecord): boolean {
-  return a.failures !== b.failures ? a.failures < b.failures : a.chosen < b.chosen
+interface Candidate {
+  readonly peer: PeerId
+  readonly key: string
+  readonly isValidator: boolean
+  readonly record: PeerRecord
+}
+
+function isBefore(a: Candidate, b: Candidate): boolean {
+  if (a.isValidator !== b.isValidator) return a.isValidator
+  if (a.record.isSlow !== b.record.isSlow) return b.record.isSlow
+  return a.record.failures !== b.record.failures
+    ? a.record.failures < b.record.failures
+    : a.record.chosen < b.record.chosen
 }
 
 /** Whether no peer is needed, because the block is decided and complete. */
@@ -166,10 +201,15 @@ function isDecided({ step, parts }: RoundStateView): boolean {
 /** See {@link Behind}; never below the height of `view`. */
 export function networkHeight(peers: Iterable<GossipPeer>, view: RoundStateView): number {
   const { validators } = view.validators
-  const claims: { readonly height: number; readonly power: bigint }[] = []
-  for (const { status, validatorAddress } of peers) {
-    if (status !== undefined) claims.push({ height: status.height, power: powerOf(validators, validatorAddress) })
+  /** by validator or peer: a validator can have any number of nodes */
+  const heights = new Map<string, { readonly height: number; readonly power: bigint }>()
+  for (const { id, status, validatorAddress } of peers) {
+    if (status === undefined) continue
+    const power = powerOf(validators, validatorAddress)
+    const key = power > 0n ? bytesKey(validatorAddress!) : id
+    heights.set(key, { height: Math.max(heights.get(key)?.height ?? 0, status.height), power })
   }
+  const claims = [...heights.values()]
   claims.sort((a, b) => b.height - a.height)
   let power = 0n
   for (const claim of claims) {

@@ -194,6 +194,9 @@ export class Gossip {
 
   /** Adds the peers that need an accepted message and do not get it from its author. */
   #addRelays(to: PeerId[], input: AcceptedInput, view: RoundStateView): void {
+    // A validator can sign votes for any number of rounds. Their relay would use up what a peer may send in a second, and its own
+    // votes would wait behind them. Peers that have reached a round relay its votes.
+    if (input.kind === 'vote' && input.vote.height === view.height && input.vote.round > view.round + 1) return
     const author = this.#authorOf(input, view)
     const height = inputHeight(input)
     const isPrecommit = input.kind === 'vote' && input.vote.type === precommit
@@ -257,7 +260,7 @@ export class Gossip {
     this.#height = view.height
     this.#heightTick = this.#tick
     this.#proposer = createProposerLookup(view.validators)
-    this.#catchUp.entered(view.height)
+    this.#catchUp.entered(view.height, this.#tick)
     for (const peer of this.#peers.values()) {
       peer.enterHeight(view.height, isNext ? view.lastPrecommits?.round : undefined)
       peer.absorb(view, this.#tick, this.#validatorsSince)

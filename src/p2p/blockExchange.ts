@@ -152,12 +152,12 @@ export function encodeBlockRequest({ from, count, maxBytes }: BlockRequest): Uin
 }
 
 /** @throws ProtobufError */
-function decodeBlockRequest(bytes: Uint8Array): BlockRequest {
+export function decodeBlockRequest(bytes: Uint8Array): BlockRequest {
   const fields = new ProtobufFields(bytes)
   return { from: fields.natural(1), count: fields.natural(2), maxBytes: fields.natural(3) }
 }
 
-function encodeBlockFrame(frame: BlockFrame): Uint8Array {
+export function encodeBlockFrame(frame: BlockFrame): Uint8Array {
   if (frame.kind === 'end') return Uint8Array.of(KINDS.end)
   if (frame.kind === 'standing') {
     const body = new ProtobufWriter().varint(1, frame.base).varint(2, frame.height).finish()

@@ -83,6 +83,13 @@ export class FairQueue {
     this.#charge(this.#ownerOf(owner), cost)
   }
 
+  /** Work can be taken again, see `isReady`: starts what waits, which would be checked only some milliseconds later. */
+  resume(): void {
+    if (this.#waiting === 0) return
+    clearTimeout(this.#timer)
+    this.#startWaiting()
+  }
+
   #canStart(): boolean {
     return this.#options.isReady?.() !== false && this.#bucket.draw(0, this.#options.now()) === 0
   }

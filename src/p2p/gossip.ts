@@ -174,6 +174,10 @@ export class Gossip {
   ): 'pass' | 'drop' | (() => void) {
     const session = this.#sessionOf(connection.remotePeer)
     if (session === undefined) return 'drop'
+    if (frame.fields === undefined) {
+      this.#options.connections.ban(session, 'malformed gossip')
+      return 'drop'
+    }
     const messages = frame.messages.flatMap(({ topic: name, data }) => {
       const topic = this.#topics.get(name)
       return topic === undefined ? [] : { topic, data, id: idOf(data) }
@@ -232,11 +236,11 @@ function idOf(data: Uint8Array): string {
 
 /** The work for a frame with these new messages, in units of {@link GOSSIP_WORK}. */
 function costOf(
-  { bytes }: GossipFrame,
+  { bytes, fields = 0, wanted }: GossipFrame,
   fresh: readonly { readonly topic: Topic; readonly data: Uint8Array }[],
 ): number {
   const { frame, message, transaction, evidence } = GOSSIP_WORK
-  let cost = frame.each + (bytes / 1_024) * frame.perKib
+  let cost = frame.each + (bytes / 1_024) * frame.perKib + fields * frame.perField + wanted * frame.perWanted
   for (const { topic, data } of fresh) {
     cost += message.each + (data.length / 1_024) * message.perKib
     cost += topic === 'evidence' ? evidence : countTransactions(data) * transaction

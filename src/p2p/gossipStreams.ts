@@ -2,7 +2,7 @@ import type { GossipSubComponents } from '@libp2p/gossipsub'
 import type { Connection, Stream, StreamHandler, Topology } from '@libp2p/interface'
 import { StreamMessageEvent } from '@libp2p/interface'
 import { concatBytes, EMPTY_BYTES } from '../primitives/bytes.ts'
-import { ProtobufError, visitFields } from '../primitives/protobuf.ts'
+import { ProtobufError, ProtobufWriter, visitFields, withFieldLimit } from '../primitives/protobuf.ts'
 import { LIMITS } from './limits.ts'
 import { ReadingPause } from './readingPause.ts'
 
@@ -10,12 +10,22 @@ type Registrar = GossipSubComponents['registrar']
 
 /** Fields of gossipsub's protobuf: messages of an RPC, data and topic of a message (libp2p/specs, pubsub/README.md). */
 const RPC_MESSAGES = 2
+const RPC_CONTROL = 3
+const CONTROL_IWANT = 2
 const MESSAGE_DATA = 2
 const MESSAGE_TOPIC = 4
 /** More unread bytes than this pause a stream until they are read. */
 const MAX_HELD = LIMITS.batchBytes
 /** More bytes of a length than that are no length of a frame that is taken. */
 const MAX_PREFIX = 4
+
+/**
+ * Most fields of a frame. An honest frame consists of messages, topics and hashes, which have twenty bytes and more. An attacker's
+ * has fields of two bytes, which take gossipsub twenty times as long.
+ */
+const MAX_FIELDS = { each: 64, bytesPerField: 16 } as const
+/** Larger frames are not handled in the same turn of the event loop as others. */
+const SMALL_FRAME = 1_024
 
 /** A message in a frame of gossipsub; `data` is a view on the frame. */
 interface GossipMessage {
@@ -26,8 +36,12 @@ interface GossipMessage {
 /** The content of a gossipsub frame. */
 export interface GossipFrame {
   readonly messages: readonly GossipMessage[]
-  /** whether it contains anything else, such as subscriptions and control messages, or cannot be decoded */
+  /** whether it contains anything else, such as subscriptions and control messages */
   readonly hasMore: boolean
+  /** how many fields gossipsub reads in it; undefined: no honest node sends this frame, see {@link MAX_FIELDS} */
+  readonly fields: number | undefined
+  /** how many messages the peer asks for by their hashes */
+  readonly wanted: number
   /** in all */
   readonly bytes: number
 }
@@ -135,8 +149,8 @@ export class GossipStreams {
 }
 
 /**
- * Sends no messages while many bytes wait for a slow peer. Gossipsub has a limit of its own, but ends the stream there. What is not sent,
- * the peer gets from others.
+ * Sends no messages while many bytes wait for a slow peer, and no more at once. Gossipsub has a limit of its own, but ends the stream
+ * there, and it answers a peer that asks for all recent messages with one frame. What is not sent, the peer gets from others.
  */
 function limitUnsent(stream: Stream, dropped: (messages: number) => void): void {
   const send = stream.send.bind(stream)
@@ -151,8 +165,31 @@ function limitUnsent(stream: Stream, dropped: (messages: number) => void): void 
         return false
       }
     }
-    return send(data)
+    if (data.byteLength <= LIMITS.unsentGossip) return send(data)
+    const { bytes, left } = shortened(data.subarray())
+    dropped(left)
+    return send(bytes)
   }
+}
+
+/** A frame without the messages that would make it longer than may wait. @returns it, and how many messages it leaves out */
+function shortened(frame: Uint8Array): { readonly bytes: Uint8Array; readonly left: number } {
+  const writer = new ProtobufWriter()
+  let room: number = LIMITS.unsentGossip
+  let left = 0
+  const frames = new RpcFrames(Number.POSITIVE_INFINITY)
+  frames.push(frame)
+  const body = frames.next()?.body
+  if (body === undefined) throw new Error('gossipsub sends a part of a frame')
+  visitFields(body, (field, value) => {
+    if (typeof value === 'bigint') return
+    if (field === RPC_MESSAGES && value.length > room) left++
+    else {
+      room -= value.length
+      writer.repeatedBytes(field, [value])
+    }
+  })
+  return { bytes: writer.finishDelimited(), left }
 }
 
 /** Makes the stream deliver only frames that pass, in their order, and none before it is known whose they are. */
@@ -170,7 +207,7 @@ function guardStream(stream: Stream, connection: Connection, guard: GossipGuard,
   const deliver = ({ bytes, content }: RpcFrame): void => {
     dispatch(new StreamMessageEvent(bytes))
     // One frame with messages in a turn: then it is known what gossipsub makes of it, and votes that have come meanwhile go first.
-    if (content === undefined || content.messages.length === 0) return
+    if (content === undefined || (content.messages.length === 0 && content.bytes <= SMALL_FRAME)) return
     isHeld = true
     setImmediate(() => {
       isHeld = false
@@ -225,6 +262,8 @@ function guardStream(stream: Stream, connection: Connection, guard: GossipGuard,
 /** A frame as it came, its length included; `content` undefined: it is too long, and so are all bytes after it. */
 interface RpcFrame {
   readonly bytes: Uint8Array
+  /** the same without the length */
+  readonly body: Uint8Array
   readonly content: GossipFrame | undefined
 }
 
@@ -272,7 +311,7 @@ class RpcFrames {
     const extent = this.#isTooLong ? undefined : this.#extent()
     if (this.#isTooLong) {
       const bytes = this.#take(this.#chunk.length)
-      return bytes.length === 0 ? undefined : { bytes, content: undefined }
+      return bytes.length === 0 ? undefined : { bytes, body: bytes, content: undefined }
     }
     // Less than a length: it is put before the next bytes.
     if (extent === undefined) return undefined
@@ -312,33 +351,57 @@ class RpcFrames {
 }
 
 function frameOf({ prefix }: Extent, bytes: Uint8Array): RpcFrame {
-  return { bytes, content: contentOf(bytes.subarray(prefix)) }
+  const body = bytes.subarray(prefix)
+  return { bytes, body, content: contentOf(body) }
 }
 
 const UTF8 = new TextDecoder()
 
-/** The content of an RPC; there are no messages if gossipsub could not decode it either. */
+/** The content of an RPC; there are no messages in one that no honest node sends. */
 function contentOf(rpc: Uint8Array): GossipFrame {
+  const limit = MAX_FIELDS.each + Math.floor(rpc.length / MAX_FIELDS.bytesPerField)
   const messages: GossipMessage[] = []
+  let fields = 0
+  let wanted = 0
   let hasMore = false
   try {
-    visitFields(rpc, (field, value) => {
-      if (field !== RPC_MESSAGES || typeof value === 'bigint') {
-        hasMore = true
-        return
-      }
-      let topic = ''
-      let data = EMPTY_BYTES
-      visitFields(value, (inner, content) => {
-        if (typeof content === 'bigint') return
-        if (inner === MESSAGE_TOPIC) topic = UTF8.decode(content)
-        if (inner === MESSAGE_DATA) data = content
-      })
-      messages.push({ topic, data })
-    })
+    withFieldLimit(limit, () =>
+      visitFields(rpc, (field, value) => {
+        fields++
+        if (field !== RPC_MESSAGES || typeof value === 'bigint') {
+          hasMore = true
+          if (typeof value === 'bigint') return
+          visitFields(value, (kind, content) => {
+            fields++
+            if (field !== RPC_CONTROL || typeof content === 'bigint') return
+            const items = countFields(content)
+            fields += items
+            if (kind === CONTROL_IWANT) wanted += items
+          })
+          return
+        }
+        let topic = ''
+        let data = EMPTY_BYTES
+        visitFields(value, (inner, content) => {
+          fields++
+          if (typeof content === 'bigint') return
+          if (inner === MESSAGE_TOPIC) topic = UTF8.decode(content)
+          if (inner === MESSAGE_DATA) data = content
+        })
+        messages.push({ topic, data })
+      }),
+    )
   } catch (error) {
     if (!(error instanceof ProtobufError)) throw error
-    return { messages: [], hasMore: true, bytes: rpc.length }
+    return { messages: [], hasMore: true, fields: undefined, wanted, bytes: rpc.length }
   }
-  return { messages, hasMore, bytes: rpc.length }
+  return { messages, hasMore, fields, wanted, bytes: rpc.length }
+}
+
+function countFields(message: Uint8Array): number {
+  let count = 0
+  visitFields(message, () => {
+    count++
+  })
+  return count
 }

@@ -76,7 +76,7 @@ export const LIMITS = {
   /** bytes that wait for a slow peer before its oldest, least important messages are dropped */
   queuedMessages: MIB,
   queuedParts: 8 * MIB,
-  /** bytes of gossip that wait for a slow peer before messages are dropped */
+  /** bytes of gossip that wait for a slow peer, and that are sent at once, before messages are dropped */
   unsentGossip: MIB,
   /** bytes of gossiped transactions that wait for their senders to be recovered; half of them may be of peers without a reserved slot */
   queuedTransactions: 16 * MIB,
@@ -169,16 +169,16 @@ export const REQUEST_LIMITS = {
 
 /**
  * Work for gossip, in units of about 0.1 ms of the network thread: of all peers with a reserved slot and of all others together, and what
- * a frame and its new messages cost. A message costs so much because it is relayed to some eight neighbours. `refused` counts
- * transactions that the pool refused, one more for each KiB of them; each of the two kinds of peers has it. While more than `checked`
- * transactions of one peer or network are being checked, no more of it are read. See `GossipWork`.
+ * a frame and its new messages cost, or those that it asks for. A message costs so much because it is relayed to some eight
+ * neighbours. `refused` counts transactions that the pool refused, one more for each KiB of them; each of the two kinds of peers has it.
+ * While more than `checked` transactions of one peer or network are being checked, no more of it are read. See `GossipWork`.
  */
 export const GOSSIP_WORK = {
   reserved: { perSecond: 3_000, burst: 12_000 },
   strangers: { perSecond: 2_000, burst: 8_000 },
   refused: { perSecond: 1_000, burst: 5_000 },
   checked: 1_000,
-  frame: { each: 0.15, perKib: 0.02 },
+  frame: { each: 0.15, perKib: 0.02, perField: 0.003, perWanted: 4 },
   message: { each: 4, perKib: 0.25 },
   transaction: 0.25,
   evidence: 25,
@@ -200,11 +200,13 @@ export const BLOCK_ANSWERS = {
 /**
  * Milliseconds of the network thread in which blocks and light blocks are read for peers that take long: for all together, and for one.
  * Shorter reads do not count. A peer that syncs reads 64 blocks in a row for one long read, so it gets some thousand blocks a second.
+ * After `turnMs` of reads of any length, the next one waits for the next turn of the event loop.
  */
 export const READING_TIME = {
   all: { perSecond: 700, burst: 3_000 },
   peer: { perSecond: 600, burst: 2_000 },
   longMs: 1,
+  turnMs: 5,
 } as const
 
 /**

@@ -77,6 +77,8 @@ export class PeerManager {
   readonly #hintDials: TokenBucket
   #hintsDialled = 0
   #validators: ReadonlySet<string> = new Set()
+  /** sessions by the validator that they have proved to be, the oldest first */
+  readonly #byValidator = new Map<string, readonly Session[]>()
   #timer: NodeJS.Timeout | undefined
   #resolvedMs = Number.NEGATIVE_INFINITY
   #savedMs: number
@@ -138,7 +140,9 @@ export class PeerManager {
     const inbound = this.#sessions().filter((session) => !session.isOutbound && session.id !== id)
     if (validatorAddress !== undefined && this.#isValidator(validatorAddress)) {
       // One slot is reserved for each validator key: further nodes with a proof of the same key compete with other peers.
-      const isTaken = inbound.some((session) => isSameValidator(session, validatorAddress))
+      const isTaken = this.#sessions().some(
+        (session) => session.id !== id && isSameValidator(session, validatorAddress),
+      )
       if (!isTaken && inbound.filter((session) => this.isReserved(session)).length < MAX_VALIDATORS) return undefined
     }
     const taken = inbound.filter((session) => !this.isReserved(session))
@@ -148,9 +152,16 @@ export class PeerManager {
     return hasShare(hosts, remote.host, places) ? undefined : 'it has no free place for more from this network'
   }
 
-  /** Whether the peer has a reserved slot: one that the operator has named, or a validator of the present set. */
+  /**
+   * Whether the peer has a reserved slot: one that the operator has named, or a validator of the present set. Of a validator only the
+   * oldest session has it: the key can prove any number of nodes, and each reserved slot has a share of this node's work.
+   */
   isReserved(session: Session): boolean {
-    return session.isConfigured || this.#isValidator(session.validatorAddress)
+    if (session.isConfigured) return true
+    const { validatorAddress } = session
+    if (validatorAddress === undefined) return false
+    const key = bytesKey(validatorAddress)
+    return this.#validators.has(key) && this.#byValidator.get(key)?.[0] === session
   }
 
   /** For whom a session's share of this node's work counts: a peer with a reserved slot for itself, others for their network. */
@@ -160,6 +171,10 @@ export class PeerManager {
 
   joined(session: Session): void {
     this.#attempts.delete(session.id)
+    if (session.validatorAddress !== undefined) {
+      const key = bytesKey(session.validatorAddress)
+      this.#byValidator.set(key, [...(this.#byValidator.get(key) ?? []), session])
+    }
     this.#announce(session)
     this.#rememberAddress(session)
     this.#discovery.joined(session)
@@ -168,6 +183,12 @@ export class PeerManager {
 
   left(session: Session): void {
     this.#count()
+    if (session.validatorAddress !== undefined) {
+      const key = bytesKey(session.validatorAddress)
+      const others = this.#byValidator.get(key)?.filter((other) => other !== session) ?? []
+      if (others.length > 0) this.#byValidator.set(key, others)
+      else this.#byValidator.delete(key)
+    }
     const { id, isOutbound, isConfigured, meter } = session
     if (!isOutbound || isConfigured || this.#options.now() - meter.openedMs > SHORT_MS) return
     this.#postpone(id, this.#isValidator(session.validatorAddress))

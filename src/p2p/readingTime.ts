@@ -1,4 +1,4 @@
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { NetworkMetrics } from '../telemetry/metrics.ts'
 import { FairQueue } from './fairQueue.ts'
 import { READING_TIME, TokenBucket } from './limits.ts'
@@ -9,6 +9,9 @@ type ReadingMetrics = Pick<NetworkMetrics, 'readSecondsTotal'>
 /**
  * The time of this thread that reading old blocks for peers may take. A block in a segment takes some milliseconds, since 64 are decoded
  * to read it: peers that ask for blocks here and there would otherwise keep votes waiting. Such peers wait, in fair turns.
+ *
+ * In one turn of the event loop, reads end after `turnMs`. Otherwise the peers' requests that arrive together would use
+ * all saved time at once, and nothing else would happen for seconds.
  */
 export class ReadingTime {
   readonly #now: () => number
@@ -16,6 +19,8 @@ export class ReadingTime {
   readonly #ownerOf: (session: Session) => string
   readonly #all: FairQueue
   readonly #peers = new WeakMap<Session, TokenBucket>()
+  /** milliseconds of reads in this turn of the event loop; undefined: none yet */
+  #turnMs: number | undefined
 
   /**
    * @param now milliseconds, monotonic
@@ -25,10 +30,14 @@ export class ReadingTime {
     this.#now = now
     this.#metrics = metrics
     this.#ownerOf = ownerOf
-    this.#all = new FairQueue({ rate: READING_TIME.all, now })
+    const isReady = (): boolean => (this.#turnMs ?? 0) < READING_TIME.turnMs
+    this.#all = new FairQueue({ rate: READING_TIME.all, now, isReady })
   }
 
-  /** What `read` gives, once there is time for it. */
+  /**
+   * Reads once there is time for it.
+   * @throws Error when the peer has gone meanwhile: what its requests hold must not wait for their turns
+   */
   async spend<T>(session: Session, read: () => T): Promise<T> {
     const own = this.#bucketOf(session)
     // Meanwhile other requests of the peer may have taken the time.
@@ -40,6 +49,7 @@ export class ReadingTime {
       // Not after the turn, when the next one would have begun.
       const start = (): void => {
         try {
+          if (session.connection.status !== 'open') throw new Error('the peer has gone')
           resolve(this.#read(owner, own, read))
         } catch (error) {
           reject(error)
@@ -49,7 +59,7 @@ export class ReadingTime {
       else this.#all.wait(owner, () => 0, start)
     })
     // Votes that have come meanwhile go first.
-    if (isLong) await setImmediate()
+    if (isLong) await nextTurn()
     return result
   }
 
@@ -61,11 +71,19 @@ export class ReadingTime {
       const endMs = this.#now()
       const ms = endMs - beginMs
       this.#metrics.readSecondsTotal.inc(ms / 1000)
+      if (this.#turnMs === undefined) void this.#endTurn()
+      this.#turnMs = (this.#turnMs ?? 0) + ms
       if (ms >= READING_TIME.longMs) {
         own.draw(ms, endMs)
         this.#all.charge(owner, ms)
       }
     }
+  }
+
+  async #endTurn(): Promise<void> {
+    await nextTurn()
+    this.#turnMs = undefined
+    this.#all.resume()
   }
 
   #bucketOf(session: Session): TokenBucket {

@@ -143,6 +143,11 @@ export class ProtobufError extends Error {
 /** A varint as 64 unsigned bits, everything else as bytes. */
 export type FieldValue = bigint | Uint8Array
 
+/** How many fields may still be read. */
+interface FieldBudget {
+  left: number
+}
+
 /** How many numbers describe a field: its number, 1 for a varint and 0 for bytes, where its value begins, and where that ends. */
 const FIELD_NUMBERS = 4
 
@@ -154,15 +159,24 @@ export class ProtobufFields {
   readonly #bytes: Uint8Array
   /** {@link FIELD_NUMBERS} of each field: blocks have dozens of small ones, of which an object each would cost more than all else */
   readonly #fields: number[] = []
+  readonly #budget: FieldBudget
 
   /**
    * @param start where the message begins in `bytes`, `end` where it ends
+   * @param budget how many fields it may have, with those of the messages in it
    * @throws ProtobufError
    */
-  constructor(bytes: Uint8Array, start = 0, end = bytes.length) {
+  constructor(
+    bytes: Uint8Array,
+    start = 0,
+    end = bytes.length,
+    budget: FieldBudget = { left: Number.POSITIVE_INFINITY },
+  ) {
     this.#bytes = bytes
+    this.#budget = budget
     const cursor = { bytes, at: start, end }
     while (cursor.at < end) {
+      if (--budget.left < 0) throw new ProtobufError('too many fields')
       const tag = readTag(cursor)
       const isVarint = tag % 8 === 0
       const valueEnd = isVarint ? varintEnd(cursor) : valueEndOf(cursor, tag % 8)
@@ -268,7 +282,7 @@ export class ProtobufFields {
   }
 
   #nested(at: number): ProtobufFields {
-    return new ProtobufFields(this.#bytes, this.#fields[at + 2]!, this.#fields[at + 3]!)
+    return new ProtobufFields(this.#bytes, this.#fields[at + 2]!, this.#fields[at + 3]!, this.#budget)
   }
 }
 

@@ -91,15 +91,15 @@ export function trustedPower(
   verify: VerifySignature = verifyEd25519,
 ): bigint {
   let power = 0n
-  const counted = new Set<number>()
+  const checked = new Set<number>()
   for (const [index, sig] of commit.signatures.entries()) {
     if (sig.flag !== BLOCK_ID_FLAGS.commit) continue
     const at = trusted.validators.findIndex(({ address }) => equalBytes(address, sig.validatorAddress))
-    if (at === -1 || counted.has(at)) continue
+    if (at === -1 || checked.has(at)) continue
+    // Whether its signature is valid or not: a stranger's commit may repeat a wrong one as often as it likes.
+    checked.add(at)
     const validator = trusted.validators[at]!
-    if (!verify(validator.publicKey, commitSignBytes(chainId, commit, index), sig.signature)) continue
-    counted.add(at)
-    power += validator.power
+    if (verify(validator.publicKey, commitSignBytes(chainId, commit, index), sig.signature)) power += validator.power
   }
   return power
 }

@@ -7,7 +7,7 @@ import type { VerifySignature } from '../primitives/ed25519.ts'
 import { SmoothedRate, secondsLeft } from '../telemetry/progress.ts'
 import { BlockSync, type KnownHeights, type SyncEffect } from './blockSync.ts'
 import type { CommitCheck } from './commitChecks.ts'
-import { LagSearch, PROOF_DISTANCE } from './lagSearch.ts'
+import { LagSearch, PROOF_DISTANCE, type ProofPeer } from './lagSearch.ts'
 import { SYNC_LIMITS, type SyncLimits } from './syncLimits.ts'
 import type { SyncMode, SyncStatus } from './syncStatus.ts'
 
@@ -66,6 +66,8 @@ const NO_PEER_MS = 30_000
 /** Time between attempts to prove that the node is behind. It doubles after each sync that got no block. */
 const RETRY_MS = 2_000
 const MAX_RETRY_MS = 300_000
+/** How many peers are remembered that were asked for a proof. */
+const MAX_SEARCHED = 1_024
 
 /**
  * Decides whether this node takes part in consensus or syncs blocks, and runs the sync ({@link BlockSync}).
@@ -84,8 +86,8 @@ export class Follower {
   /** peers that have lied since they connected */
   readonly #liars = new Set<PeerId>()
   readonly #polls = new Map<number, PeerId>()
-  /** when a peer was last asked for a proof that this node is behind */
-  readonly #searchedMs = new Map<PeerId, number>()
+  /** when a validator, or a peer that is none, was last asked for a proof that this node is behind; the longest ago first */
+  readonly #searchedMs = new Map<string, number>()
   readonly #queue: SyncEffect[] = []
   #state: ConsensusState
   #phase: Phase = 'idle'
@@ -174,7 +176,6 @@ export class Follower {
   peerLeft(id: PeerId): void {
     this.#peers.delete(id)
     this.#liars.delete(id)
-    this.#searchedMs.delete(id)
     for (const [poll, peer] of this.#polls) if (peer === id) this.#polls.delete(poll)
     if (this.#sync !== undefined) this.#carryOut(this.#sync.onPeerGone(id, this.#environment.nowMs()))
   }
@@ -244,16 +245,43 @@ export class Follower {
     this.#search = search
     const fields = { height: this.#state.lastHeight, peerHeight }
     this.#environment.log('info', 'peers say that they are far ahead: asking for proof', fields)
-    // First those that were not asked for long: not the same ones again and again, if these do not answer.
-    const peers = [...this.#peers]
-      .filter(([id]) => !this.#liars.has(id))
-      .map(([id, peer]) => ({ id, ...peer }))
-      .sort((a, b) => (this.#searchedMs.get(a.id) ?? 0) - (this.#searchedMs.get(b.id) ?? 0))
-    const requests = search.begin(peers, () => ++this.#lastId)
+    const requests = search.begin(this.#proofPeers(), () => ++this.#lastId)
     for (const { id, peer, height } of requests) {
-      this.#searchedMs.set(peer, nowMs)
+      this.#setSearched(peer, nowMs)
       this.#environment.request(id, peer, { from: height, count: 1, maxBytes: this.#limits.requestBytes })
     }
+  }
+
+  /**
+   * The peers to ask for a proof: one node of each validator first, since strangers may only pretend to be ahead and connect again as new
+   * peers. Of equal ones those come first that were not asked for the longest time.
+   */
+  #proofPeers(): readonly ProofPeer[] {
+    const nodes = new Map<string, ProofPeer & { readonly isValidator: boolean; readonly searchedMs: number }>()
+    for (const [id, peer] of this.#peers) {
+      if (this.#liars.has(id)) continue
+      const { key, isValidator } = this.#claimantOf(id)
+      if ((nodes.get(key)?.height ?? -1) >= peer.height) continue
+      nodes.set(key, { ...peer, id, isValidator, searchedMs: this.#searchedMs.get(key) ?? Number.NEGATIVE_INFINITY })
+    }
+    return [...nodes.values()].sort((a, b) =>
+      a.isValidator === b.isValidator ? (a.searchedMs < b.searchedMs ? -1 : 1) : a.isValidator ? -1 : 1,
+    )
+  }
+
+  #setSearched(peer: PeerId, nowMs: number): void {
+    const { key } = this.#claimantOf(peer)
+    this.#searchedMs.delete(key)
+    this.#searchedMs.set(key, nowMs)
+    if (this.#searchedMs.size > MAX_SEARCHED) this.#searchedMs.delete(this.#searchedMs.keys().next().value!)
+  }
+
+  /** For whom a peer speaks: the validator that it has proved to be, or itself. */
+  #claimantOf(id: PeerId): { readonly key: string; readonly isValidator: boolean } {
+    const address = this.#peers.get(id)?.validatorAddress
+    const isValidator =
+      address !== undefined && this.#state.validators.validators.some((other) => equalBytes(other.address, address))
+    return { key: isValidator ? bytesKey(address) : id, isValidator }
   }
 
   engineStopped(state: ConsensusState): void {

@@ -13,7 +13,7 @@ interface ProofRequest {
 }
 
 /** A peer that claims to have such a block. */
-interface ProofPeer {
+export interface ProofPeer {
   readonly id: PeerId
   readonly base: number
   readonly height: number

@@ -2,8 +2,12 @@ import { randomBytes, randomInt } from 'node:crypto'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { accountOf, sign } from '../../bench/load/sign.ts'
-import { encodeBlockRequest } from '../../src/p2p/blockExchange.ts'
-import { encodeFrame } from '../../src/p2p/frames.ts'
+import { encodeBlock, headerHash } from '../../src/chain/consensus/block.ts'
+import { encodeCommit } from '../../src/chain/consensus/commit.ts'
+import { createPartSet } from '../../src/chain/consensus/partSet.ts'
+import { BLOCK_ID_FLAGS, type CommitSig, EMPTY_COMMIT, NIL_BLOCK_ID } from '../../src/chain/consensus/types.ts'
+import { decodeBlockRequest, encodeBlockFrame, encodeBlockRequest } from '../../src/p2p/blockExchange.ts'
+import { encodeFrame, readFrame } from '../../src/p2p/frames.ts'
 import { topicName } from '../../src/p2p/gossip.ts'
 import { LIMITS, REQUEST_LIMITS } from '../../src/p2p/limits.ts'
 import { PROTOCOLS } from '../../src/p2p/protocols.ts'
@@ -13,6 +17,7 @@ import { concatBytes, hexToBytes } from '../../src/primitives/bytes.ts'
 import { type Visit, visitNode } from '../e2e/network/hostileVisit.ts'
 import type { Attack, Run } from './attack.ts'
 import { openSocket } from './load.ts'
+import { urlOf } from './repeatedCall.ts'
 import { attackerAccount } from './transactionAttacks.ts'
 
 const RECEIVER = toAddress(new Uint8Array(20).fill(0xdd))
@@ -118,6 +123,28 @@ export const PEER_ATTACKS: readonly Attack[] = [
     },
   },
   {
+    name: 'false proofs',
+    what: '# peers at a time that claim a great height and prove it with a commit of 40,000 false signatures',
+    size: 8,
+    prepare: async (run) => {
+      const answer = await fetch(`${urlOf(run)}rpc/validators`)
+      const { validators } = ((await answer.json()) as { result: { validators: { address: string }[] } }).result
+      const address = hexToBytes(`0x${validators[0]!.address.toLowerCase()}`)
+      return async () => {
+        const prove = async ({ host, connection }: Visit): Promise<void> => {
+          run.count('peers')
+          await host.handle(PROTOCOLS.blocks, async (stream) => {
+            const { from } = decodeBlockRequest(await readFrame(stream, LIMITS.requestBytes, LIMITS.requestMs))
+            for (const body of falseProof(run, from, address)) stream.send(encodeFrame(body))
+            run.count('proofs')
+          })
+          for (let waitedMs = 0; waitedMs < 4_000 && connection.status === 'open'; waitedMs += 100) await sleep(100)
+        }
+        await Promise.all(Array.from({ length: run.size }, () => keepVisiting(run, prove, undefined, 1e9)))
+      }
+    },
+  },
+  {
     name: 'single messages',
     what: `${PEERS} peers that send # messages a second, each with one valid transaction`,
     size: 1_130,
@@ -132,6 +159,38 @@ export const PEER_ATTACKS: readonly Attack[] = [
     },
   },
 ]
+
+/** The answer to a request for a block: one that is encoded correctly, with a commit that names one validator again and again. */
+function falseProof({ target }: Run, from: number, validatorAddress: Uint8Array): readonly Uint8Array[] {
+  const hash = new Uint8Array(32).fill(1)
+  const hashes = {
+    lastCommitHash: hash,
+    dataHash: hash,
+    validatorsHash: hash,
+    nextValidatorsHash: hash,
+    evidenceHash: hash,
+  }
+  const header = {
+    version: { block: 11, app: 1 },
+    chainId: target.chainId,
+    height: Math.max(1, from),
+    timeMs: Date.now(),
+    lastBlockId: NIL_BLOCK_ID,
+    ...hashes,
+    consensusHash: hash,
+    appHash: hash,
+    lastResultsHash: hash,
+    proposerAddress: validatorAddress,
+  }
+  const block = encodeBlock({ header, txs: [], evidence: [], lastCommit: EMPTY_COMMIT })
+  const blockId = { hash: headerHash(header), partSetHeader: createPartSet(block).header }
+  const signature = { flag: BLOCK_ID_FLAGS.commit, validatorAddress, timestampMs: 1, signature: new Uint8Array(64) }
+  const signatures = Array<CommitSig>(from === 0 ? 1 : 40_000).fill(signature)
+  const commit = encodeCommit({ height: header.height, round: 0, blockId, signatures })
+  const standing = encodeBlockFrame({ kind: 'standing', base: 1, height: 1e9 })
+  const given = encodeBlockFrame({ kind: 'block', block: { block, commit } })
+  return [standing, ...(from === 0 ? [] : [given]), encodeBlockFrame({ kind: 'end' })]
+}
 
 /** Raw connections from many addresses, where the attacker has a whole loopback network; else from its own one. */
 async function floodConnections({ target, signal, size, count }: Run): Promise<void> {
@@ -223,12 +282,13 @@ async function keepVisiting(
   run: Run,
   attack: (visit: Visit) => Promise<void>,
   claim: () => string = () => '',
+  height = 1,
 ): Promise<void> {
   const { host, peerPort, chainId, genesisHash } = run.target
   const options = {
     target: { host, port: peerPort },
     chain: { id: chainId, genesisHash: hexToBytes(`0x${genesisHash}`) },
-    height: 1,
+    height,
     topic: topicOf(run),
   }
   while (!run.signal.aborted) {

@@ -149,6 +149,9 @@ export function maxDataBytes(
   return maxBytes - MAX_OVERHEAD_BYTES - MAX_HEADER_BYTES - commit - evidenceBytes
 }
 
+/** Most transactions of a block that this node builds. The decoder's bound on fields leaves as many for the rest of a block. */
+export const MAX_BLOCK_TRANSACTIONS = 32_768
+
 /** Protobuf bytes of tendermint.types.Block, which are cut into parts and stored. */
 export function encodeBlock(block: ConsensusBlock): Uint8Array {
   return encodeMessage(BLOCK_CODEC, block)

@@ -11,6 +11,7 @@ import {
   PostponedTransactions,
   SlowTransactions,
 } from '../../../src/app/proposal.ts'
+import { MAX_BLOCK_TRANSACTIONS } from '../../../src/chain/consensus/block.ts'
 import { entryHash } from '../../../src/chain/entries.ts'
 import { ExecutionTimeout } from '../../../src/evm/engine.ts'
 import type { Address } from '../../../src/primitives/address.ts'
@@ -71,18 +72,27 @@ function transaction(number: number, gasLimit: bigint) {
  * The gas limits of the transactions that a proposer takes who has {@link BUDGET_MS}, on a clock that only transactions move: each uses
  * all its gas at this pace, and the mempool takes `poolMs` to answer.
  */
-async function filled(
-  gasLimits: readonly bigint[],
+const filled = (gasLimits: readonly bigint[], ...rest: FillRest): Promise<readonly bigint[]> =>
+  fill(
+    gasLimits.map((gasLimit, index) => transaction(index + 1, gasLimit)),
+    ...rest,
+  )
+
+type FillRest = [
   gasPerMs: bigint,
-  poolMs = 0,
+  poolMs?: number,
   /** precompile gas that is left, where others have used some: transactions with more gas want more */
-  precompileGasLeft?: bigint,
-  /** the pace of those with more than 4,000,000 gas, which are stopped where they come upon their deadline */
+  precompileGasLeft?: bigint | undefined,
+  /** the pace of those with more than 4,000,000 gas, which are stopped at their deadline */
   slowGasPerMs?: bigint,
+]
+
+async function fill(
+  raws: readonly Uint8Array[],
+  ...[gasPerMs, poolMs = 0, precompileGasLeft, slowGasPerMs]: FillRest
 ): Promise<readonly bigint[]> {
-  const raws = gasLimits.map((gasLimit, index) => transaction(index + 1, gasLimit))
   const taken: bigint[] = []
-  let gasLeft = 100_000_000n
+  let gasLeft = 10n ** 9n
   let nowMs = 0
   let endMs = Number.POSITIVE_INFINITY
   const execution: Pick<BlockExecution, 'gasLeft' | 'nativeGasLeft' | 'precompileGas' | 'tryApply'> & {
@@ -120,6 +130,25 @@ async function filled(
         },
       },
     },
+const filled = (gasLimits: readonly bigint[], ...rest: FillRest): Promise<readonly bigint[]> =>
+  fill(
+    gasLimits.map((gasLimit, index) => transaction(index + 1, gasLimit)),
+    ...rest,
+  )
+
+type FillRest = [
+  gasPerMs: bigint,
+  poolMs?: number,
+  /** precompile gas that is left, where others have used some: transactions with more gas want more */
+  precompileGasLeft?: bigint | undefined,
+  /** the pace of those with more than 4,000,000 gas, which are stopped at their deadline */
+  slowGasPerMs?: bigint,
+]
+
+async function fill(
+  raws: readonly Uint8Array[],
+  ...[gasPerMs, poolMs = 0, precompileGasLeft, slowGasPerMs]: FillRest
+): Promise<readonly bigint[]> {
     CHAIN,
   )
   return taken
@@ -157,6 +186,11 @@ const MOST = 2n ** 24n
 describe('filling a block', () => {
   it('ends at the time budget', async () => {
     expect(await filled(Array(20).fill(1_000_000n), 100_000n)).toHaveLength(10)
+  })
+
+  it('ends at as many transactions as a block may have', async () => {
+    const raws = Array<Uint8Array>(MAX_BLOCK_TRANSACTIONS + 1).fill(transaction(1, 21_000n))
+    expect(await fill(raws, 10n ** 9n)).toHaveLength(MAX_BLOCK_TRANSACTIONS)
   })
 
   it('takes one transaction of any gas, however slow it is, and none after it', async () => {

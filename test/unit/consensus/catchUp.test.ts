@@ -143,6 +143,44 @@ describe('a node that is behind', () => {
     expect(asked()).toBe('honest')
   })
 
+  it('asks validators first, the quick ones of them, whoever claims to be ahead', () => {
+    for (const [index, id] of ['s1', 's2', 'slow', 'quick'].entries()) {
+      join(id, index < 2 ? undefined : index)
+      says(id, 100)
+    }
+    const order: (string | undefined)[] = []
+    for (let height = 0; height < 6; height++) {
+      order.push(asked())
+      if (order.at(-1) === 'slow') sweep(4)
+      view.enterHeight(view.height + 1, 0)
+    }
+    expect(order).toEqual(['slow', 'quick', 'quick', 'quick', 'quick', 'quick'])
+    gossip.fetchFailed('quick', view.height)
+    expect(asked()).toBe('slow')
+    gossip.fetchFailed('slow', view.height)
+    expect(asked()).toBe('s1')
+  })
+
+  it('is not held up by peers that connect again instead of answering', () => {
+    join('honest', 1)
+    says('honest', 100)
+    let lost = 0
+    for (let height = 0; height < 20; height++) {
+      // Strangers, and nodes of one validator.
+      for (const [index, id] of ['s1', 's2', 'v1', 'v2'].entries()) {
+        gossip.peerLeft(id)
+        join(id, index < 2 ? undefined : 2)
+        says(id, 100)
+      }
+      while (asked() !== 'honest') {
+        sweep(1)
+        lost++
+      }
+      view.enterHeight(view.height + 1, 0)
+    }
+    expect(lost).toBeLessThanOrEqual(10)
+  })
+
   it('forgets a peer that leaves', () => {
     join('a')
     says('a', 12)
@@ -185,6 +223,18 @@ describe('the height of the network', () => {
         [1, 12],
         [2, 12],
         [3, 12],
+      ],
+      expected: 12,
+    },
+    {
+      name: 'not what many nodes of two validators say',
+      peers: [
+        [1, 999],
+        [1, 999],
+        [1, 999],
+        [2, 999],
+        [3, 12],
+        [4, 12],
       ],
       expected: 12,
     },

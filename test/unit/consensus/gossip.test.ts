@@ -145,6 +145,16 @@ describe('messages of others', () => {
     expect(told(sends)).toEqual(gets ? { peer: ['prevote:5/0/3'] } : {})
   })
 
+  it('go on to others up to the next round, not of rounds that any validator may have invented', () => {
+    view.height = 5
+    view.round = 3
+    for (const id of ['peer', 'other']) join(id)
+    gossip.onStatus('peer', statusOf({ height: 5 }), view)
+    const relays = [0, 3, 4, 5, 1_000].map((round) => accept({ ...vote, height: 5, round }, 'other').length)
+    expect(relays).toEqual([1, 1, 1, 0, 0])
+    expect(accept({ ...vote, height: 5, round: 6 }, undefined)).toHaveLength(1)
+  })
+
   it('precommits also go to peers that have just entered the next height', () => {
     view.height = 5
     join('peer')

@@ -1,3 +1,4 @@
+import type { Stream } from '@libp2p/interface'
 import { afterEach, describe, expect, test } from 'vitest'
 import { topicName } from '../../../src/p2p/gossip.ts'
 import { GOSSIP_WORK, LIMITS } from '../../../src/p2p/limits.ts'
@@ -112,10 +113,7 @@ describe('honest relayers are not cut off', () => {
     const duplicates = concatBytes(
       ...Array.from({ length: 1_000 }, (_, i) => encodedRpc(TOPIC, batch(i, [numbered(i)]))),
     )
-    const stream = attacker.host
-      .getConnections()
-      .flatMap(({ streams }) => streams)
-      .find(({ direction, protocol }) => direction === 'outbound' && protocol?.startsWith('/meshsub/'))!
+    const stream = gossipStreamOf(attacker)
     for (let i = 0; i < 10; i++) stream.send(duplicates)
     await b.network.publishTransactions(batch(1_001, [numbered(1_001)]))
     await until('what is new arrives', () => a.transactions.length === 1_001)
@@ -125,6 +123,14 @@ describe('honest relayers are not cut off', () => {
     expect(disconnected(a)).toEqual([])
   })
 })
+
+/** The stream on which an attacker sends gossip. */
+function gossipStreamOf({ host }: Attacker): Stream {
+  return host
+    .getConnections()
+    .flatMap(({ streams }) => streams)
+    .find(({ direction, protocol }) => direction === 'outbound' && protocol?.startsWith('/meshsub/'))!
+}
 
 /** A frame of gossipsub with one message. */
 function encodedRpc(topic: string, data: Uint8Array): Uint8Array {
@@ -147,6 +153,17 @@ describe('hostile gossip', () => {
     expect(await counter(a, 'coind_p2p_bans_total', {})).toBe(1)
     expect([a.transactions, b.transactions, a.evidence, b.evidence]).toEqual([[], [], [], []])
     expect(a.sessions.has(b.network.id)).toBe(true)
+  })
+
+  test('a frame of ten thousand empty hashes brings a ban before gossipsub reads it', async () => {
+    const [a, , attacker] = await withAttacker()
+    const wanted = Array<Uint8Array>(10_000).fill(new Uint8Array())
+    const rpc = new ProtobufWriter()
+      .message(3, (control) => control.message(2, (iwant) => iwant.repeatedBytes(1, wanted), undefined), undefined)
+      .finish()
+    gossipStreamOf(attacker).send(concatBytes(new ProtobufWriter().varint(1, rpc.length).finish().subarray(1), rpc))
+    await until('it is banned', () => !a.sessions.has(attacker.id))
+    expect(await counter(a, 'coind_p2p_bans_total', {})).toBe(1)
   })
 
   test('a wrong signature and wrong evidence bring a ban', async () => {

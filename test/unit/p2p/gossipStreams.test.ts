@@ -96,8 +96,8 @@ describe('what stands between gossipsub and its streams', () => {
     await fc.assert(
       fc.asyncProperty(frames, fc.array(fc.integer({ min: 1, max: 30_000 })), async (wanted, cuts) => {
         const seen: (readonly string[])[] = []
-        const admit = (_: Connection, { messages, hasMore, bytes }: GossipFrame) => {
-          expect([hasMore, bytes > 0]).toEqual([true, true])
+        const admit = (_: Connection, { messages, hasMore, fields, bytes }: GossipFrame) => {
+          expect([hasMore, fields! > messages.length, bytes > 0]).toEqual([true, true, true])
           return wanted[seen.push(messages.map(({ topic }) => topic)) - 1]!.isWanted ? 'pass' : 'drop'
         }
         const { delivered, send } = await acceptOpen(admit)
@@ -151,11 +151,30 @@ describe('what stands between gossipsub and its streams', () => {
     expect([delivered, calls, failures]).toEqual([[], ['pause', 'resume', 'abort'], [defect]])
   })
 
-  test('shows what is no RPC as a frame without messages', async () => {
+  const control = (field: number, items: readonly Uint8Array[]): Uint8Array =>
+    new ProtobufWriter()
+      .message(3, (writer, all) => writer.message(field, (inner, ids) => inner.repeatedBytes(1, ids), all), items)
+      .finish()
+  const ids = (count: number, bytes: number): Uint8Array[] => Array<Uint8Array>(count).fill(new Uint8Array(bytes))
+
+  test.each<[string, Uint8Array, number | undefined, number?]>([
+    ['what is no RPC', Uint8Array.of(0xff, 0xff, 0xff), undefined],
+    ['a control message that is none', Uint8Array.of(3 * 8 + 2, 2, 0xff, 0xff), undefined],
+    ['hashes that are asked for', control(2, ids(1_000, 20)), 1_002, 1_000],
+    ['hashes that are offered', control(1, ids(1_000, 20)), 1_002],
+    ['ten thousand that are empty', control(2, ids(10_000, 0)), undefined],
+    ['ten thousand empty control messages', new ProtobufWriter().repeatedBytes(3, ids(10_000, 0)).finish(), undefined],
+    ['ten thousand unknown fields', new ProtobufWriter().repeatedBytes(9, ids(10_000, 0)).finish(), undefined],
+    ['ten thousand empty messages', new ProtobufWriter().repeatedBytes(2, ids(10_000, 0)).finish(), undefined],
+  ])('counts the fields of %s', async (_, rpc, fields, wanted = 0) => {
     const admit = vi.fn((): 'drop' => 'drop')
     const { delivered, send } = await acceptOpen(admit)
-    send(Uint8Array.of(3, 0xff, 0xff, 0xff))
-    expect(admit).toHaveBeenCalledWith(CONNECTION, { messages: [], hasMore: true, bytes: 3 }, expect.any(Function))
+    send(concatBytes(new ProtobufWriter().varint(1, rpc.length).finish().subarray(1), rpc))
+    expect(admit).toHaveBeenCalledWith(
+      CONNECTION,
+      { messages: [], hasMore: true, fields, wanted, bytes: rpc.length },
+      expect.any(Function),
+    )
     expect(delivered).toEqual([])
   })
 
@@ -242,6 +261,10 @@ describe('what gossipsub sends', () => {
     stream.writeBufferLength = 0
     opened!.send(message)
     expect(sent).toHaveLength(3)
+    // An answer to a peer that asks for all recent messages.
+    opened!.send(frame(Array(40).fill('a'), 60_000))
+    expect(sent.at(-1)).toBeLessThan(LIMITS.unsentGossip + 1_000)
+    expect(dropped).toBe(2 + 40 - Math.floor(LIMITS.unsentGossip / 60_010))
   })
 })
 

@@ -99,6 +99,29 @@ describe('a node that is no peer is told so, and both ends know why', () => {
     await until('the validator has its place', () => a.sessions.has(validator.network.id))
   })
 
+  test.concurrent('further nodes of one validator', async () => {
+    const a = await startNode({ counts: { wanted: 0, inbound: 2, outbound: 0 } })
+    const validatorKey = randomKey()
+    a.network.setValidators([ed25519Address(validatorKey.publicKey)])
+    const answers: unknown[] = []
+    for (let node = 0; node < 5; node++) {
+      const key = randomKey()
+      const attacker = await startAttacker({ key })
+      const validator = createValidatorProof(validatorKey, key.publicKey, attacker.hello.genesisHash)
+      const hello = { ...attacker.hello, validator }
+      answers.push((await attacker.greet(a, encodeHandshakeMessage({ kind: 'hello', hello }))).answer?.kind)
+      await until('it is a peer', () => a.sessions.size === Math.min(node + 1, 3))
+    }
+    // One has the validator's place, the others compete with strangers.
+    expect(answers).toEqual(['hello', 'hello', 'hello', 'refusal', 'refusal'])
+    const isReserved = [...a.sessions.values()].map(({ meter }) => meter.isReserved())
+    expect(isReserved).toEqual([true, false, false])
+    const [first] = a.sessions.values()
+    first!.connection.abort(new Error('the validator stops this node'))
+    await until('another node has its place', () => a.sessions.size === 2)
+    expect([...a.sessions.values()].map(({ meter }) => meter.isReserved())).toEqual([true, false])
+  })
+
   test.concurrent('a validator that comes back is not kept out by its own former connection', async () => {
     const a = await startNode({ counts: { wanted: 0, inbound: 0, outbound: 0 } })
     const [key, validatorKey] = [randomKey(), randomKey()]

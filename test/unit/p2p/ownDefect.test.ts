@@ -144,7 +144,7 @@ async function expectNoDefect(work: () => unknown): Promise<void> {
 
 describe('whatever bytes a peer sends, they bring no bug to light', () => {
   const metrics = createNetworkMetrics(new Registry())
-  const session = { id: 'peer', budgets: createBudgets(0) } as unknown as Session
+  const session = { id: 'peer', budgets: createBudgets(0), connection: { status: 'open' } } as unknown as Session
   const peers = new ProtobufWriter()
     .varint(1, 1)
     .repeatedMessage(2, writeKnownPeer, [{ id: '01'.repeat(20), address: '10.0.0.1:26656', isValidator: true }])

@@ -16,6 +16,8 @@ const READS = 400
 
 const metrics = createNetworkMetrics(new Registry())
 
+const sessionOf = (id: string, status = 'open') => ({ id, connection: { status } }) as Session
+
 let nowMs: number
 let spentMs: number
 let handlers: Record<'blocks' | 'light', RequestHandler>
@@ -56,7 +58,7 @@ const REQUESTS = {
 async function serve(asked: readonly (keyof typeof REQUESTS)[], untilMs: number): Promise<readonly number[]> {
   const answered = asked.map(() => 0)
   const peers = asked.map(async (protocol, peer) => {
-    const session = { id: `peer ${peer}` } as Session
+    const session = sessionOf(`peer ${peer}`)
     while (nowMs < untilMs) {
       await handlers[protocol].answer(
         session,
@@ -100,7 +102,7 @@ test('a peer that syncs, for which one read in 64 takes long, does not wait', as
     metrics,
     ({ id }) => id,
   )
-  const session = { id: 'syncing' } as Session
+  const session = sessionOf('syncing')
   while (nowMs < 60_000) {
     await time.spend(session, () => {
       nowMs += reads++ % 64 === 0 ? FRAME_MS : 0.3
@@ -117,6 +119,57 @@ test('many peers have theirs of what there is for all', async () => {
   expect(Math.min(...answered)).toBeGreaterThan(5)
 })
 
+test('requests that arrive together are read in many turns of the event loop, and all of them', async () => {
+  const time = new ReadingTime(
+    () => nowMs,
+    metrics,
+    ({ id }) => id,
+  )
+  const requests = 150
+  let reads = 0
+  let turnMs = 0
+  let longestTurnMs = 0
+  for (let index = 0; index < requests; index++) {
+    void time.spend(sessionOf(`peer ${index % 40}`), () => {
+      const ms = index % 3 === 0 ? FRAME_MS : 0.5
+      nowMs += ms
+      turnMs += ms
+      reads++
+    })
+  }
+  for (let turn = 0; turn < requests; turn++) {
+    await new Promise((resolve) => setImmediate(resolve))
+    longestTurnMs = Math.max(longestTurnMs, turnMs)
+    turnMs = 0
+  }
+  expect(reads).toBe(requests)
+  // The first one measured has those that were read at once, too.
+  expect(longestTurnMs).toBeLessThan(2 * (READING_TIME.turnMs + FRAME_MS))
+})
+
+test('requests of peers that have gone are not read, and do not wait for others', async () => {
+  const time = new ReadingTime(
+    () => nowMs,
+    metrics,
+    ({ id }) => id.replace(/ .*/, ''),
+  )
+  // The saved time is used up.
+  await time.spend(sessionOf('first'), () => {
+    nowMs += READING_TIME.all.burst + 1_000
+  })
+  const gone = Array.from({ length: 1_000 }, (_, index) =>
+    time.spend(sessionOf(`crowd ${index}`, 'closed'), () => {
+      nowMs += FRAME_MS
+    }),
+  )
+  const outcomes = Promise.allSettled(gone)
+  const begunMs = nowMs
+  nowMs += 2_000
+  await vi.advanceTimersByTimeAsync(2_000)
+  expect(new Set((await outcomes).map(({ status }) => status))).toEqual(new Set(['rejected']))
+  expect(nowMs).toBe(begunMs + 2_000)
+})
+
 test('a peer that syncs gets its part of the time where many peers of one network ask for all of it', async () => {
   const time = new ReadingTime(
     () => nowMs,
@@ -125,7 +178,7 @@ test('a peer that syncs gets its part of the time where many peers of one networ
   )
   const done = { crowd: 0, one: 0 }
   const press = async (id: string): Promise<void> => {
-    const session = { id } as Session
+    const session = sessionOf(id)
     while (nowMs < 60_000) {
       await time.spend(session, () => {
         nowMs += FRAME_MS

@@ -81,6 +81,19 @@ describe('checkCommits', () => {
     const [first] = seen(5).signatures
     expect(power({ ...seen(5), signatures: [first!, first!, first!] })).toBe(4n)
   })
+
+  it('verifies one signature for each known validator, however often a commit names it', () => {
+    const { chainId, validators } = chain.states[4]!
+    let verified = 0
+    const verify: typeof verifyFake = (...args) => {
+      verified++
+      return verifyFake(...args)
+    }
+    const wrong = { ...seen(5).signatures[0]!, signature: new Uint8Array(64) }
+    const commit = { ...seen(5), signatures: [...Array<CommitSig>(1_000).fill(wrong), ...seen(5).signatures] }
+    expect(trustedPower(chainId, commit, validators, verify)).toBe(6n)
+    expect(verified).toBe(4)
+  })
 })
 
 describe('createCommitVerifier', () => {

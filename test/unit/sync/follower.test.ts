@@ -651,6 +651,34 @@ describe('a node in consensus', () => {
     expect(world.requests.length).toBeLessThanOrEqual(2 * 60)
   })
 
+  it('asks validators for the proof before strangers, which connect again and never answer', () => {
+    const world = inConsensus(50)
+    for (const index of [1, 2, 3]) {
+      const validator = honestPeer(`validator-${index}`, chain, () => 200)
+      // It does not answer in time at first.
+      const react: FakePeer['react'] = (request, nowMs) => (nowMs < 20_000 ? undefined : validator.react(request, nowMs))
+      world.connect({ ...validator, react, validatorAddress: addressOf(index) })
+    }
+    const strangers = Array.from({ length: 30 }, (_, index) => ({
+      id: `stranger-${index}`,
+      height: () => 200,
+      react: silent,
+    }))
+    for (const peer of strangers) world.connect(peer)
+    const reconnect = (): void => {
+      for (const peer of strangers) {
+        world.disconnect(peer.id)
+        world.connect(peer)
+      }
+      world.at(1_000, reconnect)
+    }
+    reconnect()
+    behind(world, 200)
+    world.run(120_000, () => world.engine.length === 3)
+    expect(world.applied).toEqual(ALL.slice(50, 200))
+    expect(world.nowMs).toBeLessThan(45_000)
+  })
+
   it('stays while it decides blocks itself, when no more than the next block proves to be there', () => {
     const world = inConsensus(50)
     world.connect({

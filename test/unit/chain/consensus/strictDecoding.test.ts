@@ -6,6 +6,7 @@ import {
   decodeHeader,
   encodeBlock,
   encodeHeader,
+  MAX_BLOCK_TRANSACTIONS,
 } from '../../../../src/chain/consensus/block.ts'
 import { decodeCommit, encodeCommit } from '../../../../src/chain/consensus/commit.ts'
 import { decodeLightBlock, encodeLightBlock, type LightBlock } from '../../../../src/chain/consensus/lightBlock.ts'
@@ -191,6 +192,16 @@ describe('what other implementations accept', () => {
   it.each(cases)('$what is refused', (variant) => {
     expect([...bytes.slice(0, 5)]).toEqual([0x08, 0x01, 0x10, 0xac, 0x02])
     expect(() => decodeVote(variant.bytes)).toThrow(ConsensusDecodingError)
+  })
+
+  it('too many fields end in the same error, before a value is made of each', () => {
+    const bytes = encodeBlock({ ...fc.sample(block, 1)[0]!, txs: Array<Uint8Array>(1_000_000).fill(new Uint8Array()) })
+    expect(() => decodeBlock(bytes)).toThrow('block: too many fields')
+    const whole = encodeBlock({
+      ...fc.sample(block, 1)[0]!,
+      txs: Array<Uint8Array>(MAX_BLOCK_TRANSACTIONS).fill(Uint8Array.of(1)),
+    })
+    expect(decodeBlock(whole).txs).toHaveLength(MAX_BLOCK_TRANSACTIONS)
   })
 
   it('deep nesting ends in the same error', () => {
