@@ -7,7 +7,6 @@ import { removeExpiredAllowances } from './feegrant/grants.ts'
 import { endGov } from './gov/endGov.ts'
 import { MESSAGES } from './messages.ts'
 import { beginMint } from './mint/minter.ts'
-import type { SdkError } from './sdkError.ts'
 import { beginSlashing } from './slashing/jail.ts'
 import { endStaking } from './staking/endStaking.ts'
 import { SLASH_BUDGET_GAS, settleSlashes } from './staking/settle.ts'
@@ -50,9 +49,7 @@ export const BEGIN_HOOKS = {
   },
   slashes: (context, { settleUntil }) => settleSlashes(context, settleUntil()), // 6
   authz: (context) => beginAuthz(context), // 7
-} as const satisfies Readonly<
-  Record<string, (context: ModuleContext, begin: BlockBegin) => SdkError | undefined | void>
->
+} as const satisfies Readonly<Record<string, (context: ModuleContext, begin: BlockBegin) => unknown>>
 
 /**
  * What modules do after a block's transactions. The order is the SDK's:
@@ -61,10 +58,16 @@ export const BEGIN_HOOKS = {
  * 3. feegrant: removes expired allowances; no other step reads them.
  */
 export const END_HOOKS = {
-  gov: (context) => endGov(context, MESSAGES), // 1
+  gov: (context) => {
+    endGov(context, MESSAGES) // 1
+    return []
+  },
   staking: (context) => endStaking(context), // 2
-  feegrant: (context) => removeExpiredAllowances(context), // 3
-} as const satisfies Readonly<Record<string, (context: ModuleContext) => readonly PowerUpdate[] | void>>
+  feegrant: (context) => {
+    removeExpiredAllowances(context) // 3
+    return []
+  },
+} as const satisfies Readonly<Record<string, (context: ModuleContext) => readonly PowerUpdate[]>>
 
 /**
  * Runs {@link BEGIN_HOOKS}. Except for an upgrade, a hook cannot stop the block: it leaves single items alone, and what no item covers
@@ -97,6 +100,6 @@ export function beginBlock(
  */
 export function endBlock(context: ModuleContext): readonly PowerUpdate[] {
   return Object.entries(END_HOOKS).flatMap(
-    ([name, hook]) => doItem(context, { hook: `end ${name}` }, () => hook(context) ?? []) ?? [],
+    ([name, hook]) => doItem(context, { hook: `end ${name}` }, () => hook(context)) ?? [],
   )
 }
