@@ -40,9 +40,9 @@ const CONSENSUS_UPDATE_DELAY = 2
 
 /**
  * With so many rotations under way, a validator without voting power may not ask for another. Those with power, at most max_validators,
- * always may: so the end of a block applies less than twice this number.
+ * always may: so the end of a block applies some 70, each about 35,000 gas of work.
  */
-export const MAX_WAITING_ROTATIONS = 50
+export const MAX_WAITING_ROTATIONS = 20
 
 const NANOS_PER_MS = 1_000_000n
 /** Times in the queue have 48 bits. */
