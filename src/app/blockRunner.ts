@@ -1,9 +1,13 @@
 import type { ChainConfig } from '../chain/chainConfig.ts'
+import type { NativeEvent } from '../chain/entries.ts'
 import { ethereumHeaderHash } from '../chain/ethereumBlock.ts'
 import type { ChainReader } from '../chain/store.ts'
+import type { ValidatorUpdate } from '../consensus/application.ts'
 import { type Engine, ExecutionTimeout } from '../evm/engine.ts'
 import type { PrecompileTable } from '../evm/precompile.ts'
+import { ITEM_LEFT_ALONE } from '../modules/blockItem.ts'
 import { recordRanks } from '../modules/consensus/validatorRanks.ts'
+import { event } from '../modules/context.ts'
 import { getOperator } from '../modules/staking/validators.ts'
 import { bytesKey, bytesToHex } from '../primitives/bytes.ts'
 import type { StateChanges } from '../state/changes.ts'
@@ -12,7 +16,7 @@ import type { StateStore } from '../state/store.ts'
 import { rulesAt, runningParams, seedAfter } from './blockContext.ts'
 import { type BlockExecution, beginBlockExecution } from './blockExecution.ts'
 import { type BlockHooks, blockStartOf } from './blockHooks.ts'
-import { advanceValidators, type ChainHead } from './chainHead.ts'
+import { acceptedUpdates, advanceValidators, type ChainHead } from './chainHead.ts'
 import type { Entry } from './entry.ts'
 import { type ExecutedBlock, type ExecutionInput, executionKey, resultsHashOf } from './executedBlock.ts'
 import type { ExecutionDeadline } from './executionDeadline.ts'
@@ -28,6 +32,11 @@ function vestingOf(world: Journal, { accounts }: StateChanges): ReadonlyMap<stri
     if (world.isVesting(address)) found.set(bytesKey(address), world.getSpendable(address))
   }
   return found
+}
+
+/** Names an update that consensus cannot take, see {@link acceptedUpdates}. */
+function refusedUpdate({ publicKey, power }: ValidatorUpdate): NativeEvent {
+  return event(ITEM_LEFT_ALONE, { module: 'consensus', public_key: bytesToHex(publicKey), power: `${power}` })
 }
 
 /** Executed blocks that may wait for a decision at one height. */
@@ -125,9 +134,11 @@ export function createBlockRunner(options: BlockRunnerOptions): BlockRunner {
     },
 
     finish: async (execution) => {
-      const validatorUpdates = execution.end()
+      const updates = execution.end()
       await execution.check()
       // After the comparison of the engines' effects: this depends on no engine.
+      const validatorUpdates = acceptedUpdates(options.head().validators, updates)
+      const refused = updates.filter((update) => !validatorUpdates.includes(update))
       const validators = advanceValidators(options.head().validators, validatorUpdates)
       recordRanks(execution.world.native, chain.validatorRanksHeight, {
         ...validators,
@@ -137,12 +148,13 @@ export function createBlockRunner(options: BlockRunnerOptions): BlockRunner {
       const changes = execution.world.changes()
       const pending = await state.apply(changes, execution.seed.number)
       const header = execution.header(pending.root)
+      const { begin, end } = execution.blockEvents()
       return {
         header,
         hash: ethereumHeaderHash(header),
         results: execution.results,
         resultsHash: resultsHashOf(execution.results),
-        events: execution.blockEvents(),
+        events: { begin, end: [...end, ...refused.map(refusedUpdate)] },
         calls: execution.calls(),
         validatorUpdates,
         validators,

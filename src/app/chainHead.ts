@@ -67,6 +67,31 @@ export function genesisHeadValidators(
 }
 
 /**
+ * The updates that consensus can take: all of them, in any state that staking should make. Where they are contradictory, one after another
+ * is tried, new powers first: each that fits is accepted, so that no block ends in an error that every node has.
+ */
+export function acceptedUpdates(
+  { afterNext }: Pick<HeadValidators, 'afterNext'>,
+  updates: readonly ValidatorUpdate[],
+): readonly ValidatorUpdate[] {
+  const isPossible = (some: readonly ValidatorUpdate[]): boolean => {
+    try {
+      updateValidators(afterNext, some)
+      return true
+    } catch (error) {
+      if (error instanceof TypeError) return false
+      throw error
+    }
+  }
+  if (isPossible(updates)) return updates
+  const accepted: ValidatorUpdate[] = []
+  for (const update of updates.toSorted((a, b) => Number(a.power === 0n) - Number(b.power === 0n))) {
+    if (isPossible([...accepted, update])) accepted.push(update)
+  }
+  return accepted
+}
+
+/**
  * Validators after one more block, whose execution gave `updates`. These take effect two blocks later, because that block's header has
  * already named the validators of the next block (CometBFT state/execution.go, updateState).
  * @throws TypeError when the updates name a validator twice, remove an unknown one, or leave none or too much power

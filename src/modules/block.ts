@@ -1,4 +1,5 @@
 import { beginAuthz } from './authz/grants.ts'
+import { doItem } from './blockItem.ts'
 import type { LastCommitInfo, Misbehaviour, ModuleContext } from './context.ts'
 import { beginDistribution } from './distribution/rewards.ts'
 import { handleEvidence } from './evidence/evidence.ts'
@@ -18,6 +19,13 @@ interface BlockInfo {
   readonly misbehaviour: readonly Misbehaviour[]
 }
 
+/** What the begin of a block hands to modules. */
+interface BlockBegin extends BlockInfo {
+  readonly upgrades: UpgradeRules | undefined
+  /** `native.work.done` at which slashes of stake that left wait for the next block; the budget starts with the first call */
+  readonly settleUntil: () => number
+}
+
 /**
  * What modules do before a block's transactions. The order is the SDK's:
  * 1. upgrade: a version that does not know the planned upgrade must stop before it writes anything, and a migration must run
@@ -28,36 +36,70 @@ interface BlockInfo {
  * 5. evidence: punishes double signing. A validator that step 4 jailed is not jailed a second time, but slashed and tombstoned.
  * 6. staking: slashes of earlier blocks go on where this block's have left work.
  * 7. authz: removes expired grants; no other step reads them.
- * @param slashBudget work that slashes of stake that left may do, in gas
- * @throws UpgradeNeeded when this version cannot go on, see `beginUpgrade`
+ *
+ * Each hook has a row in test/metering, and a budget or a fixed bound of work.
  */
-export function beginBlock(
-  context: ModuleContext,
-  { lastCommit, misbehaviour }: BlockInfo,
-  upgrades?: UpgradeRules,
-  slashBudget: number = SLASH_BUDGET_GAS,
-): void {
-  beginUpgrade(context, upgrades) // 1
-  beginMint(context) // 2
-  beginDistribution(context, lastCommit) // 3
-  const { work } = context.world.native
-  const settleUntil = work.done + slashBudget
-  beginSlashing(context, lastCommit, settleUntil) // 4
-  for (const found of misbehaviour) handleEvidence(context, found, settleUntil) // 5
-  settleSlashes(context, settleUntil) // 6
-  beginAuthz(context) // 7
-}
+export const BEGIN_HOOKS = {
+  upgrade: (context, { upgrades }) => beginUpgrade(context, upgrades), // 1
+  mint: (context) => beginMint(context), // 2
+  distribution: (context, { lastCommit }) => beginDistribution(context, lastCommit), // 3
+  slashing: (context, { lastCommit, settleUntil }) => beginSlashing(context, lastCommit, settleUntil()), // 4
+  evidence: (context, { misbehaviour, settleUntil }) => {
+    for (const found of misbehaviour) handleEvidence(context, found, settleUntil()) // 5
+  },
+  slashes: (context, { settleUntil }) => settleSlashes(context, settleUntil()), // 6
+  authz: (context) => beginAuthz(context), // 7
+} as const satisfies Readonly<Record<string, (context: ModuleContext, begin: BlockBegin) => unknown>>
 
 /**
  * What modules do after a block's transactions. The order is the SDK's:
  * 1. governance: proposals that pass run their messages, whose changes of stake and parameters step 2 must see.
  * 2. staking: the validator set follows all stakes of this block, then unbonding that is due ends.
  * 3. feegrant: removes expired allowances; no other step reads them.
+ */
+export const END_HOOKS = {
+  gov: (context) => {
+    endGov(context, MESSAGES) // 1
+    return []
+  },
+  staking: (context) => endStaking(context), // 2
+  feegrant: (context) => {
+    removeExpiredAllowances(context) // 3
+    return []
+  },
+} as const satisfies Readonly<Record<string, (context: ModuleContext) => readonly PowerUpdate[]>>
+
+/**
+ * Runs {@link BEGIN_HOOKS}. Except for an upgrade, a hook cannot stop the block: it leaves single items alone, and what no item covers
+ * leaves the hook alone (see `doItem`). A failed migration does stop it, since only a mended version can continue.
+ * @param slashBudget work that slashes of stake that left may do, in gas
+ * @throws UpgradeNeeded when this version cannot go on, see `beginUpgrade`
+ */
+export function beginBlock(
+  context: ModuleContext,
+  info: BlockInfo,
+  upgrades?: UpgradeRules,
+  slashBudget: number = SLASH_BUDGET_GAS,
+): void {
+  const { work } = context.world.native
+  let until: number | undefined
+  const settleUntil = (): number => {
+    until ??= work.done + slashBudget
+    return until
+  }
+  for (const [name, hook] of Object.entries(BEGIN_HOOKS)) {
+    const run = () => hook(context, { ...info, upgrades, settleUntil })
+    if (hook === BEGIN_HOOKS.upgrade) run()
+    else doItem(context, { hook: `begin ${name}` }, run)
+  }
+}
+
+/**
+ * Runs {@link END_HOOKS}.
  * @returns voting powers that change, from the block after the next on
  */
 export function endBlock(context: ModuleContext): readonly PowerUpdate[] {
-  endGov(context, MESSAGES) // 1
-  const updates = endStaking(context) // 2
-  removeExpiredAllowances(context) // 3
-  return updates
+  return Object.entries(END_HOOKS).flatMap(
+    ([name, hook]) => doItem(context, { hook: `end ${name}` }, () => hook(context)) ?? [],
+  )
 }

@@ -1,13 +1,21 @@
-import { beginAuthz } from '../../src/modules/authz/grants.ts'
-import { beginBlock, endBlock } from '../../src/modules/block.ts'
+import { BEGIN_HOOKS, beginBlock, END_HOOKS, endBlock } from '../../src/modules/block.ts'
 import type { Misbehaviour, ModuleContext } from '../../src/modules/context.ts'
-import { removeExpiredAllowances } from '../../src/modules/feegrant/grants.ts'
 import { consensusAddressOf, getValidator, validators } from '../../src/modules/staking/validators.ts'
 import { VALIDATORS } from './stage.ts'
+
+type HookName = `begin ${keyof typeof BEGIN_HOOKS}` | `end ${keyof typeof END_HOOKS}`
+
+/** All hooks of blocks: each has a row. */
+export const HOOK_NAMES: readonly string[] = [
+  ...Object.keys(BEGIN_HOOKS).map((name) => `begin ${name}`),
+  ...Object.keys(END_HOOKS).map((name) => `end ${name}`),
+]
 
 /** Work that nobody pays for, because it begins or ends a block. */
 export interface BlockRow {
   readonly name: string
+  /** hooks of src/modules/block.ts whose work the row makes as large as strangers can */
+  readonly hooks: readonly HookName[]
   /** how long after the growth of the state, milliseconds */
   readonly afterMs: number
   readonly run: (context: ModuleContext) => void
@@ -41,12 +49,27 @@ function doubleSign({ world, block }: ModuleContext): Misbehaviour {
 
 /** Hooks of modules, with all that strangers can make due in one block. */
 export const BLOCK_ROWS: readonly BlockRow[] = [
-  { name: 'begin', afterMs: 400, run: (context) => begin(context, 'signed') },
-  { name: 'begin, all validators absent', afterMs: 400, run: (context) => begin(context, 'absent') },
-  { name: 'begin, evidence', afterMs: 400, run: (context) => begin(context, 'signed', [doubleSign(context)]) },
-  { name: 'begin, expired authorizations', afterMs: 2 * DAY_MS, run: beginAuthz },
-  { name: 'end', afterMs: 400, run: endBlock },
-  { name: 'end, expired allowances', afterMs: 2 * DAY_MS, run: (context) => removeExpiredAllowances(context) },
-  { name: 'end, votes and deposits are over', afterMs: 3 * DAY_MS, run: endBlock },
-  { name: 'end, unbonding is over too', afterMs: 30 * DAY_MS, run: endBlock },
+  {
+    name: 'begin',
+    hooks: ['begin upgrade', 'begin mint', 'begin distribution'],
+    afterMs: 400,
+    run: (context) => begin(context, 'signed'),
+  },
+  {
+    name: 'begin, all validators absent',
+    hooks: ['begin slashing'],
+    afterMs: 400,
+    run: (context) => begin(context, 'absent'),
+  },
+  {
+    name: 'begin, evidence',
+    hooks: ['begin evidence', 'begin slashes'],
+    afterMs: 400,
+    run: (context) => begin(context, 'signed', [doubleSign(context)]),
+  },
+  { name: 'begin, expired authorizations', hooks: ['begin authz'], afterMs: 2 * DAY_MS, run: BEGIN_HOOKS.authz },
+  { name: 'end', hooks: [], afterMs: 400, run: endBlock },
+  { name: 'end, expired allowances', hooks: ['end feegrant'], afterMs: 2 * DAY_MS, run: END_HOOKS.feegrant },
+  { name: 'end, votes and deposits are over', hooks: ['end gov'], afterMs: 3 * DAY_MS, run: endBlock },
+  { name: 'end, unbonding is over too', hooks: ['end staking'], afterMs: 30 * DAY_MS, run: endBlock },
 ]

@@ -1,6 +1,7 @@
 import { MESSAGES } from '../../src/modules/messages.ts'
 import { precompileTable } from '../../src/precompiles/registry.ts'
 import { bytesKey } from '../../src/primitives/bytes.ts'
+import { BLOCK_ROWS, HOOK_NAMES } from './blockRows.ts'
 import type { Measured } from './measure.ts'
 import { MESSAGE_ROWS } from './messageRows.ts'
 import { CALL_ROWS, CONTRACTS } from './precompileRows.ts'
@@ -33,6 +34,11 @@ export function findMissingRows(): readonly string[] {
   return [
     ...differences('message', messages, Object.keys(MESSAGE_ROWS)),
     ...differences('function', calls, Object.keys(CALL_ROWS)),
+    ...differences(
+      'hook',
+      HOOK_NAMES,
+      BLOCK_ROWS.flatMap(({ hooks }) => hooks),
+    ),
     ...tabled
       .filter((address) => !contracts.some(([, own]) => own === address))
       .map(() => 'a contract of the registry has no rows'),

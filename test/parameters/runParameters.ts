@@ -7,7 +7,9 @@ import { evidenceHash } from '../../src/chain/consensus/evidence.ts'
 import { createPartSet } from '../../src/chain/consensus/partSet.ts'
 import { BLOCK_ID_FLAGS, EMPTY_COMMIT, NIL_BLOCK_ID } from '../../src/chain/consensus/types.ts'
 import { validatorSetHash } from '../../src/chain/consensus/validatorSet.ts'
+import type { NativeEvent } from '../../src/chain/entries.ts'
 import type { DecidedBlock } from '../../src/consensus/application.ts'
+import { ITEM_LEFT_ALONE } from '../../src/modules/blockItem.ts'
 import type { CommitVote, Misbehaviour, ModuleContext } from '../../src/modules/context.ts'
 import { distributionInvariants } from '../../src/modules/distribution/invariants.ts'
 import { isCommitted } from '../../src/modules/evidence/evidence.ts'
@@ -132,6 +134,7 @@ function randomHooks(seed: number, counts: Map<string, number>): BlockHooks {
       const misbehaviour = misbehaviourOf(context, start, random)
       for (const _ of misbehaviour) count('double sign')
       MODULE_HOOKS.begin(world, { ...start, lastCommit: { ...start.lastCommit, votes }, misbehaviour })
+      checkEvents(world.events())
     },
     end: (world, block) => {
       const context = { world, block }
@@ -145,6 +148,7 @@ function randomHooks(seed: number, counts: Map<string, number>): BlockHooks {
         count(`${update.typeUrl} ${run(context, update)}`)
       }
       const updates = MODULE_HOOKS.end(world, block)
+      checkEvents(world.events())
       for (const invariants of INVARIANTS) {
         const problems = [...invariants(context)]
         if (problems.length > 0) throw new Error(`an invariant is broken: ${problems.join('; ')}`)
@@ -152,6 +156,12 @@ function randomHooks(seed: number, counts: Map<string, number>): BlockHooks {
       return updates
     },
   }
+}
+
+/** Begin and end of blocks have an answer for all that these runs make. */
+function checkEvents(events: readonly NativeEvent[]): void {
+  const found = events.find(({ type }) => type === ITEM_LEFT_ALONE)
+  if (found !== undefined) throw new Error(`an item was left alone: ${JSON.stringify(found.attributes)}`)
 }
 
 /** A validator is often absent for many blocks. */

@@ -30,7 +30,7 @@ interface NextSets<Set extends ValidatorSet> {
 }
 
 /**
- * Writes what block `height` has determined, at its end. The first block that does writes the records of both blocks after it; a later
+ * Writes what block `height` has determined, at its end. The first block that does, or finds none, writes the records of both blocks after it; a later
  * one writes only where the priorities do not follow from the records that are there.
  * @param enableHeight of the first block that does, 0 for none (`ChainConfig.validatorRanksHeight`)
  * @param isChanged members or powers of `afterNext` differ from `next`
@@ -48,7 +48,8 @@ export function recordRanks(
   if (enableHeight === 0 || height < enableHeight) return
   const isFirst = height === enableHeight
   if (!isFirst && !isRecorded(height + 2, isChanged)) return
-  const older = isFirst ? rankRecordAt(height + 1, next) : readRecords(native)[1]
+  const isWritten = !isFirst && native.get(RANKS_KEY) !== undefined
+  const older = isWritten ? readRecords(native)[1] : rankRecordAt(height + 1, next)
   const newer = rankRecordAt(height + 2, afterNext)
   native.set(RANKS_KEY, encodeRLP([older, newer].map((record) => [BigInt(record.height), ...rankFields(record)])))
 }

@@ -1,9 +1,10 @@
-import { type Address, BECH32_OPERATOR, toBech32 } from '../../primitives/address.ts'
+import { type Address, BECH32_CONSENSUS, BECH32_OPERATOR, toBech32 } from '../../primitives/address.ts'
 import { bytesKey, bytesToBigInt, equalBytes } from '../../primitives/bytes.ts'
 import { type Decimal, decimalOf, multiply, multiplyTruncated, ONE, truncate } from '../../primitives/decimal.ts'
 import { sha256 } from '../../primitives/hash.ts'
 import type { NativeStore, WorldState } from '../../state/world.ts'
 import { isBlockedAddress, sendCoins } from '../bank/send.ts'
+import { doItem } from '../blockItem.ts'
 import { BASE_DENOM, coinsOf, coinsText, decCoinsText } from '../coin.ts'
 import { type CommitVote, event, type LastCommitInfo, type ModuleContext, type ReadContext } from '../context.ts'
 import { DISTRIBUTION, FEE_COLLECTOR } from '../moduleAccounts.ts'
@@ -69,21 +70,26 @@ interface RewardShare {
 export function beginDistribution(context: ModuleContext, { votes }: LastCommitInfo): void {
   if (votes.length === 0) return
   updateRewardShares(context, votes) // 1
+  doItem(context, { module: 'distribution', item: 'fees' }, () => divideFees(context, votes)) // 2
+}
+
+/** @returns why the fees cannot be collected; they stay where they are then */
+function divideFees(context: ModuleContext, votes: readonly CommitVote[]): SdkError | undefined {
   const { world } = context
   const fees = world.getBalance(FEE_COLLECTOR)
-  if (fees === 0n) return
+  if (fees === 0n) return undefined
   const failure = sendCoins(context, FEE_COLLECTOR, DISTRIBUTION, fees)
-  if (failure !== undefined) throw new Error(`the fees cannot be collected: ${failure.message}`)
+  if (failure !== undefined) return failure
 
   const { communityTax } = DISTRIBUTION_PARAMS.get(world.native)
   const totalPower = votes.reduce((sum, { power }) => sum + power, 0n)
   const rise = accumulatorRise(multiplyTruncated(decimalOf(fees), ONE - communityTax), totalPower)
   const pool = getFeePool(world.native)
-  // 2
   putFeePool(world.native, {
     communityPool: pool.communityPool + decimalOf(fees) - spentBy(rise, totalPower),
     accumulator: pool.accumulator + rise,
   })
+  return undefined
 }
 
 /** Makes the reward shares those of the votes: one for each validator in them, with its power there. */
@@ -99,9 +105,11 @@ function updateRewardShares(context: ModuleContext, votes: readonly CommitVote[]
     const power = powers.get(bytesKey(address))
     powers.delete(bytesKey(address))
     if (power === share.power) continue
-    const validator = getValidatorByConsensus(native, address)
-    if (validator === undefined) forfeitRewardShare(context, address)
-    else accrueRewards(context, validator)
+    doItem(context, { module: 'distribution', validator: toBech32(address, BECH32_CONSENSUS) }, () => {
+      const validator = getValidatorByConsensus(native, address)
+      if (validator === undefined) forfeitRewardShare(context, address)
+      else accrueRewards(context, validator)
+    })
     if (power === undefined) native.delete(addressesKey(REWARD_SHARE_PREFIX, address))
     else putRewardShare(native, address, { power, accumulator: getFeePool(native).accumulator })
   }

@@ -14,11 +14,19 @@ interface SlashEvent {
   readonly fraction: Decimal
 }
 
+/**
+ * The most slashes of a validator that are stored: a new one removes the oldest. They are all deleted at once with their validator, which
+ * takes some 2,200 gas of work for each.
+ */
+export const MAX_SLASH_EVENTS = 100
+
 export function putSlashEvent(
-  native: Pick<NativeStore, 'set'>,
+  native: Pick<NativeStore, 'range' | 'set' | 'delete'>,
   operator: Address,
   { period, height, fraction }: SlashEvent,
 ): void {
+  const keys = [...native.range(addressesKey(SLASH_EVENT_PREFIX, operator))].map(([key]) => key)
+  for (const key of keys.slice(0, Math.max(keys.length + 1 - MAX_SLASH_EVENTS, 0))) native.delete(key)
   native.set(slashKey(operator, period), packIntegers(BigInt(height), fraction))
 }
 

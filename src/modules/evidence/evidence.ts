@@ -1,6 +1,8 @@
+import { BECH32_CONSENSUS, toBech32 } from '../../primitives/address.ts'
 import { concatBytes } from '../../primitives/bytes.ts'
 import type { NativeStore } from '../../state/world.ts'
 import { heightBytes } from '../../storage/columns.ts'
+import { doItem } from '../blockItem.ts'
 import type { Misbehaviour, ModuleContext } from '../context.ts'
 import { punishDoubleSign } from '../slashing/jail.ts'
 import { moduleStoreKey } from '../storeKey.ts'
@@ -25,7 +27,9 @@ export function handleEvidence(context: ModuleContext, misbehaviour: Misbehaviou
   // Such a block is invalid, so no block has it; it would not be punished twice.
   if (isCommitted(context.world.native, consensusAddress, height)) return
   recordEvidence(context.world.native, misbehaviour)
-  punishDoubleSign(context, { consensusAddress, power, height }, settleUntil)
+  doItem(context, { module: 'evidence', validator: toBech32(consensusAddress, BECH32_CONSENSUS) }, () =>
+    punishDoubleSign(context, { consensusAddress, power, height }, settleUntil),
+  )
 }
 
 /**

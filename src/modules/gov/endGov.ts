@@ -1,13 +1,14 @@
 import { bytesToBigInt, concatBytes } from '../../primitives/bytes.ts'
 import { ONE } from '../../primitives/decimal.ts'
 import type { NativeStore } from '../../state/world.ts'
+import { doItem } from '../blockItem.ts'
 import { event, type ModuleContext } from '../context.ts'
 import type { MessageTable } from '../message.ts'
+import { reasonWithCause } from '../recoverPanic.ts'
 import { type Budget, budgetOf, isSpent } from './budget.ts'
 import { cleanUp, continueCleanUp, type DepositRule } from './deposits.ts'
 import { GOV_PARAMS, periodMs } from './params.ts'
 import { executeProposal, MAX_EXECUTION_GAS, OUT_OF_GAS } from './proposals.ts'
-import { reasonWithCause } from './recoverPanic.ts'
 import {
   ACTIVE_QUEUE_PREFIX,
   activeQueueKey,
@@ -54,7 +55,7 @@ interface Due {
  *
  * Unlike in the SDK, a block does about {@link BLOCK_GAS} of work, and the messages of the proposal that it executes last. What is left
  * waits for the next block; a longer tally continues there with the voting powers that it began with. Each of the two queues gets on by one
- * step at least.
+ * step at least. A proposal that cannot be handled leaves its queue, and everything else stays as it is, its deposits too.
  */
 export function endGov(context: ModuleContext, messages: MessageTable, limit: number = BLOCK_GAS): void {
   const { native } = context.world
@@ -62,17 +63,37 @@ export function endGov(context: ModuleContext, messages: MessageTable, limit: nu
   const whole = budgetOf(native, limit)
   const half = budgetOf(native, limit / 2)
   handleDue(native, INACTIVE_QUEUE_PREFIX, nowMs, half, ({ key, timeMs, id, value }) => {
-    if (timeMs === 0)
-      continueCleanUp(context, id, value, half) // 1
-    else drop(context, key, id, half) // 2
+    const isDone = orLeave(context, id, () => {
+      if (timeMs === 0)
+        continueCleanUp(context, id, value, half) // 1
+      else drop(context, key, id, half) // 2
+    })
+    if (!isDone) native.delete(key)
   })
   // 3
   const running = runningTally(native)
   if (running !== undefined) {
-    endVotingPeriod(context, messages, running.proposalId, whole)
+    const { proposalId } = running
+    if (!orLeave(context, proposalId, () => endVotingPeriod(context, messages, proposalId, whole))) {
+      deleteRunningTally(native)
+      const proposal = getProposalRecord(native, proposalId)
+      if (proposal !== undefined) native.delete(activeQueueKey(proposalTimeMs(proposal.votingEndTime), proposalId))
+    }
     if (isSpent(native, whole)) return
   }
-  handleDue(native, ACTIVE_QUEUE_PREFIX, nowMs, whole, ({ id }) => endVotingPeriod(context, messages, id, whole))
+  handleDue(native, ACTIVE_QUEUE_PREFIX, nowMs, whole, ({ key, id }) => {
+    if (!orLeave(context, id, () => endVotingPeriod(context, messages, id, whole))) native.delete(key)
+  })
+}
+
+/** @returns false when the proposal is left alone */
+function orLeave(context: ModuleContext, id: bigint, run: () => void): boolean {
+  const item = { module: 'gov', proposal_id: id.toString() }
+  const isDone = doItem(context, item, () => {
+    run()
+    return true
+  })
+  return isDone === true
 }
 
 /** Entries of a queue that one range reads. */

@@ -7,13 +7,13 @@ import { event, type ModuleContext } from '../context.ts'
 import type { MessageTable } from '../message.ts'
 import { DISTRIBUTION, GOVERNANCE } from '../moduleAccounts.ts'
 import { type NestedMessage, nestedSigners, readAllNested, readNested, validateNested } from '../nestedMessages.ts'
+import { recoverPanic } from '../recoverPanic.ts'
 import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
 import { budgetOf } from './budget.ts'
 import { addDeposit, checkInitialAmount, cleanUp, proposalNotFound, wrongDenomination } from './deposits.ts'
 import { govError } from './errors.ts'
 import { checkMetadata, checkMetadataForm, checkSummary } from './metadata.ts'
 import { GOV_PARAMS, minInitialDepositAcoin, periodMs, ratio } from './params.ts'
-import { recoverPanic } from './recoverPanic.ts'
 import {
   activeQueueKey,
   addProposal,

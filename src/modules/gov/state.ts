@@ -1,6 +1,6 @@
 import type { Genesis } from '../../chain/genesisSchema.ts'
 import { type Address, parseAddress, toBech32 } from '../../primitives/address.ts'
-import { bigIntToBytes, bigIntToMinimalBytes, bytesToBigInt } from '../../primitives/bytes.ts'
+import { bigIntToBytes, bigIntToMinimalBytes, bytesToBigInt, concatBytes } from '../../primitives/bytes.ts'
 import type { Decimal } from '../../primitives/decimal.ts'
 import {
   any,
@@ -19,7 +19,7 @@ import type { NativeStore } from '../../state/world.ts'
 import { BASE_DENOM, type Coin } from '../coin.ts'
 import type { ModuleContext, ReadContext } from '../context.ts'
 import { GOV_DEPOSITS } from '../moduleAccounts.ts'
-import { addressEntries, addressesKey, moduleStoreKey } from '../storeKey.ts'
+import { addressEntries, addressesKey, addressesOf, moduleStoreKey } from '../storeKey.ts'
 import { GOV_PARAMS, validateGovParams } from './params.ts'
 import { DEPOSIT_PERIOD, Deposit, Params, Proposal, VOTING_PERIOD, Vote, WeightedVoteOption } from './types.ts'
 
@@ -43,7 +43,7 @@ const NEXT_PROPOSAL_ID_KEY = key(0x03)
 const RUNNING_TALLY_KEY = key(0x05)
 /** The counts of the running tally. */
 const TALLY_KEY = key(0x06)
-/** Shares at the start of the running tally, for delegations that changed since: voter | operator. */
+/** Shares at the start of the running tally, for delegations that changed since: id | voter | operator. */
 const COPIED_SHARES_PREFIX = key(0x07)
 const DEPOSITS_PREFIX = key(0x10)
 const CONSTITUTION_KEY = key(0x31)
@@ -277,27 +277,39 @@ export interface CopiedShares {
   readonly shares: Decimal
 }
 
-const copiedSharesKey = (voter: Address, operator: Address): Uint8Array =>
-  addressesKey(COPIED_SHARES_PREFIX, voter, operator)
+/** By proposal, since a tally that was left alone may leave some. */
+const copiedSharesOf = (id: bigint): Uint8Array => concatBytes(COPIED_SHARES_PREFIX, idBytes(id))
+const copiedSharesKey = (id: bigint, voter: Address, operator: Address): Uint8Array =>
+  addressesKey(copiedSharesOf(id), voter, operator)
 
-export function hasCopiedShares(native: Pick<NativeStore, 'get'>, voter: Address, operator: Address): boolean {
-  return native.get(copiedSharesKey(voter, operator)) !== undefined
+export function hasCopiedShares(
+  native: Pick<NativeStore, 'get'>,
+  id: bigint,
+  voter: Address,
+  operator: Address,
+): boolean {
+  return native.get(copiedSharesKey(id, voter, operator)) !== undefined
 }
 
-export function putCopiedShares(native: Pick<NativeStore, 'set'>, { voter, operator, shares }: CopiedShares): void {
-  native.set(copiedSharesKey(voter, operator), shares === 0n ? Uint8Array.of(0) : bigIntToMinimalBytes(shares))
+export function putCopiedShares(
+  native: Pick<NativeStore, 'set'>,
+  id: bigint,
+  { voter, operator, shares }: CopiedShares,
+): void {
+  native.set(copiedSharesKey(id, voter, operator), shares === 0n ? Uint8Array.of(0) : bigIntToMinimalBytes(shares))
 }
 
 export function deleteCopiedShares(
   native: Pick<NativeStore, 'delete'>,
+  id: bigint,
   { voter, operator }: Pick<CopiedShares, 'voter' | 'operator'>,
 ): void {
-  native.delete(copiedSharesKey(voter, operator))
+  native.delete(copiedSharesKey(id, voter, operator))
 }
 
-/** All of them, in order of voters and then operators. */
-export function* copiedShares(native: Pick<NativeStore, 'range'>): IterableIterator<CopiedShares> {
-  for (const [[voter, operator], value] of addressEntries(native, COPIED_SHARES_PREFIX)) {
+/** Those of a proposal's tally, in order of voters and then operators. */
+export function* copiedShares(native: Pick<NativeStore, 'range'>, id: bigint): IterableIterator<CopiedShares> {
+  for (const [[voter, operator], value] of addressEntries(native, copiedSharesOf(id))) {
     yield { voter: voter!, operator: operator!, shares: bytesToBigInt(value) }
   }
 }
@@ -357,8 +369,10 @@ export function* govInvariants({ world }: Pick<ReadContext, 'world'>): IterableI
     if (total !== deposited) yield `gov: proposal ${id} has deposits of ${deposited}, but says ${total}`
   }
   const running = runningTally(world.native)
-  for (const { voter, operator } of copiedShares(world.native)) {
-    if (running !== undefined && hasVote(world.native, running.proposalId, voter)) continue
-    yield `gov: shares of ${toBech32(voter)} at ${toBech32(operator)} are copied for no tally`
+  for (const [key] of world.native.range(COPIED_SHARES_PREFIX)) {
+    const id = bytesToBigInt(key.subarray(COPIED_SHARES_PREFIX.length, COPIED_SHARES_PREFIX.length + 8))
+    const [voter, operator] = addressesOf(key, copiedSharesOf(id))
+    if (running?.proposalId === id && hasVote(world.native, id, voter!)) continue
+    yield `gov: shares of ${toBech32(voter!)} at ${toBech32(operator!)} are copied for no tally`
   }
 }

@@ -83,7 +83,9 @@ function beginTally(native: Pick<NativeStore, 'get' | 'range' | 'work'>, proposa
   // Bonded validators are those with a power. There may be many more validators, which this does not read.
   for (const { operator } of lastPowers(native)) {
     native.work.add(VALIDATOR_GAS)
-    const { jailed, tokens, delegatorShares } = getValidator(native, operator)!
+    const validator = getValidator(native, operator)
+    if (validator === undefined) continue
+    const { jailed, tokens, delegatorShares } = validator
     bondedTokens += tokens
     // A validator jailed in this block stays bonded until its end, but has left the SDK's index of powers.
     if (jailed || delegatorShares === 0n) continue
@@ -107,7 +109,7 @@ export function countVotes(
   const counting = toCounting(tally)
   const { voters, used, next } = walkVotes(native, position, counting, budget)
   for (const voter of voters) deleteVote(native, position.proposalId, voter)
-  for (const copy of used) deleteCopiedShares(native, copy)
+  for (const copy of used) deleteCopiedShares(native, position.proposalId, copy)
   return { tally: toTally(counting), position: next ?? position, isComplete: next === undefined }
 }
 
@@ -119,9 +121,9 @@ export function beforeStakeChanges({ world: { native } }: ModuleContext, delegat
   const position = runningTally(native)
   if (position === undefined || !hasVote(native, position.proposalId, delegator)) return
   const isCounted = equalBytes(delegator, position.voter) && compareBytes(operator, position.operator) < 0
-  if (isCounted || hasCopiedShares(native, delegator, operator)) return
+  if (isCounted || hasCopiedShares(native, position.proposalId, delegator, operator)) return
   const shares = getDelegation(native, delegator, operator)?.shares ?? 0n
-  putCopiedShares(native, { voter: delegator, operator, shares })
+  putCopiedShares(native, position.proposalId, { voter: delegator, operator, shares })
 }
 
 /** The outcome of a complete tally (the rest of Tally): validators' votes count for delegators who did not vote. */
@@ -179,7 +181,8 @@ function walkVotes(
   const { proposalId } = position
   const voters: Address[] = []
   const used: CopiedShares[] = []
-  const copies = runningTally(native)?.proposalId === proposalId ? peekable(copiedShares(native)) : undefined
+  const copies =
+    runningTally(native)?.proposalId === proposalId ? peekable(copiedShares(native, proposalId)) : undefined
   let steps = 0
   const mustStop = (): boolean => {
     if (budget === undefined || steps++ === 0) return false

@@ -5,6 +5,7 @@ import { getSupply } from '../bank/ledger.ts'
 import { mintCoins, sendCoins } from '../bank/send.ts'
 import { event, type ModuleContext, type ReadContext } from '../context.ts'
 import { BONDED_POOL, FEE_COLLECTOR, MINT } from '../moduleAccounts.ts'
+import type { SdkError } from '../sdkError.ts'
 import { moduleStoreKey } from '../storeKey.ts'
 import { MINT_PARAMS, type MintParams } from './params.ts'
 
@@ -30,12 +31,13 @@ export const MAX_MINTED_SUPPLY_ACOIN: bigint = 2n ** 128n
 /**
  * Mints a block's part of the year's coins and gives them to the fee collector (x/mint/abci.go). Without inflation nothing is
  * written.
+ * @returns why the coins cannot be moved; the block mints none then
  */
-export function beginMint(context: ModuleContext): void {
+export function beginMint(context: ModuleContext): SdkError | undefined {
   const { world } = context
   const params = MINT_PARAMS.get(world.native)
   const before = getInflation(world.native)
-  if (before === 0n && params.inflationMax === 0n) return
+  if (before === 0n && params.inflationMax === 0n) return undefined
   const bonded = bondedRatio(context)
   const inflation = nextInflation(before, params, bonded)
   if (inflation !== before) putInflation(world.native, inflation)
@@ -43,10 +45,10 @@ export function beginMint(context: ModuleContext): void {
   const room = MAX_MINTED_SUPPLY_ACOIN - getSupply(world)
   const due = truncate(provisions / params.blocksPerYear)
   const amount = due < room ? due : room > 0n ? room : 0n
-  if (amount === 0n) return
+  if (amount === 0n) return undefined
   mintCoins(context, MINT, amount)
   const failure = sendCoins(context, MINT, FEE_COLLECTOR, amount)
-  if (failure !== undefined) throw new Error(`minted coins cannot be moved: ${failure.message}`)
+  if (failure !== undefined) return failure
   world.emitEvent(
     event('mint', {
       bonded_ratio: formatDecimal(bonded),
@@ -55,6 +57,7 @@ export function beginMint(context: ModuleContext): void {
       amount: `${amount}`,
     }),
   )
+  return undefined
 }
 
 /**

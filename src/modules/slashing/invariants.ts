@@ -13,11 +13,11 @@ export function slashingInvariants({ world: { native } }: ReadContext): readonly
   for (const [address, { tombstoned }] of signingRecords(native)) {
     const name = Buffer.from(address).toString('hex')
     const count = missedCount(native, address)
-    const bits = countBits(native, address)
+    const validator = getValidatorByConsensus(native, address)
+    const bits = validator === undefined ? 0 : countBits(native, validator.operator)
     if (bits !== count) problems.push(`${name} missed ${count} blocks but has ${bits} bits`)
     if (BigInt(count) > signedBlocksWindow) problems.push(`${name} missed ${count} blocks of ${signedBlocksWindow}`)
-    if (tombstoned && getValidatorByConsensus(native, address)?.jailed === false)
-      problems.push(`${name} is tombstoned and not jailed`)
+    if (tombstoned && validator?.jailed === false) problems.push(`${name} is tombstoned and not jailed`)
   }
   for (const validator of validators(native)) {
     const address = consensusAddressOf(validator)

@@ -3,6 +3,7 @@ import { type Address, BECH32_CONSENSUS, toBech32 } from '../../primitives/addre
 import { bytesKey, equalBytes } from '../../primitives/bytes.ts'
 import { truncate } from '../../primitives/decimal.ts'
 import type { NativeStore } from '../../state/world.ts'
+import { doItem } from '../blockItem.ts'
 import { type CommitVote, event, type LastCommitInfo, type ModuleContext } from '../context.ts'
 import type { SdkError } from '../sdkError.ts'
 import { getDelegation } from '../staking/delegations.ts'
@@ -43,6 +44,8 @@ import {
 const COMMIT_POWER_DELAY = 2
 /** Blocks between the stakes that made a validator's power and the vote that it signed with it. */
 const VOTE_POWER_DELAY = 1
+/** Work that punishments for downtime may do in a block, in gas: about 30 ms. A validator that is still absent is punished later. */
+const DOWNTIME_BUDGET_GAS = 2_000_000
 /** How long a tombstoned validator is jailed: to the end of the year 9999 (x/evidence/types/params.go), nanoseconds. */
 const DOUBLE_SIGN_JAIL_END = 253_402_300_799n * 1_000_000_000n
 
@@ -52,16 +55,27 @@ const DOUBLE_SIGN_JAIL_END = 253_402_300_799n * 1_000_000_000n
  * @param settleUntil see `slash`
  */
 export function beginSlashing(context: ModuleContext, { votes }: LastCommitInfo, settleUntil?: number): void {
-  const missing = missingValidators(context.world.native)
+  const { native } = context.world
+  const missing = missingValidators(native)
+  const until = native.work.done + DOWNTIME_BUDGET_GAS
   for (const vote of votes) {
-    if (vote.vote === 'absent' || missing.has(bytesKey(vote.address))) countVote(context, vote, settleUntil)
+    if (vote.vote !== 'absent' && !missing.has(bytesKey(vote.address))) continue
+    doItem(context, { module: 'slashing', validator: toBech32(vote.address, BECH32_CONSENSUS) }, () =>
+      countVote(context, vote, { until, settleUntil }),
+    )
   }
+}
+
+interface DowntimeBudget {
+  /** `native.work.done` at which validators that missed too many blocks are punished by the next block */
+  readonly until: number
+  readonly settleUntil: number | undefined
 }
 
 function countVote(
   context: ModuleContext,
   { address, power, vote }: CommitVote,
-  settleUntil: number | undefined,
+  { until, settleUntil }: DowntimeBudget,
 ): void {
   const { world, block } = context
   const { native } = world
@@ -71,21 +85,22 @@ function countVote(
   const record = getSigningRecord(native, address)
   if (record === undefined) throw new Error('a bonded validator has no signing info')
   const params = SLASHING_PARAMS.get(native)
+  const { operator } = validator
 
   const missed = vote === 'absent'
   const index = windowIndex(record, block.height, params.signedBlocksWindow)
   let count = missedCount(native, address)
-  if (isMissed(native, address, index) !== missed) count = flipMissed(native, address, index)
+  if (isMissed(native, operator, index) !== missed) count = flipMissed(native, { address, operator }, index)
   const bech32 = toBech32(address, BECH32_CONSENSUS)
   if (missed) {
     world.emitEvent(event('liveness', { address: bech32, missed_blocks: `${count}`, height: `${block.height}` }))
   }
   const isWindowOver = BigInt(block.height) > record.startHeight + params.signedBlocksWindow
-  if (!isWindowOver || BigInt(count) <= maxMissed(params)) return
+  if (!isWindowOver || BigInt(count) <= maxMissed(params) || native.work.done >= until) return
 
   const height = block.height - COMMIT_POWER_DELAY
   const fault = { consensusAddress: address, power, height, fraction: params.slashFractionDowntime }
-  const burnt = slash(context, fault, settleUntil)
+  const burnt = slashOrLeave(context, fault, settleUntil)
   world.emitEvent(
     slashEvent({
       address: bech32,
@@ -97,7 +112,7 @@ function countVote(
   )
   jail(context, address)
   // Its window begins anew when it is bonded again, without what it missed.
-  clearMissed(native, address)
+  clearMissed(native, { address, operator })
   const jailedUntil = BigInt(block.timeMs) * 1_000_000n + params.downtimeJailDuration
   putSigningRecord(native, address, { ...record, jailedUntil })
 }
@@ -122,7 +137,7 @@ export function punishDoubleSign(
   const { validator, consensusAddress, record } = found
   const { slashFractionDoubleSign: fraction } = SLASHING_PARAMS.get(native)
   const fault = { consensusAddress, power, height: height - VOTE_POWER_DELAY, fraction }
-  const burnt = slash(context, fault, settleUntil)
+  const burnt = slashOrLeave(context, fault, settleUntil)
   const address = toBech32(consensusAddress, BECH32_CONSENSUS)
   world.emitEvent(slashEvent({ address, power: `${power}`, reason: 'double_sign', burned_coins: `${burnt}` }))
   if (!validator.jailed) {
@@ -132,6 +147,12 @@ export function punishDoubleSign(
   const tombstone = { ...record, jailedUntil: DOUBLE_SIGN_JAIL_END, tombstoned: true }
   putSigningRecord(native, consensusAddress, tombstone)
   if (!equalBytes(signer, consensusAddress)) putSigningRecord(native, signer, tombstone)
+}
+
+/** Slashes, or leaves all stake as it is where that is impossible: the validator is jailed all the same. @returns acoin burnt of its own */
+function slashOrLeave(context: ModuleContext, fault: Infraction, settleUntil: number | undefined): bigint {
+  const validator = toBech32(fault.consensusAddress, BECH32_CONSENSUS)
+  return doItem(context, { module: 'slashing', slash_of: validator }, () => slash(context, fault, settleUntil)) ?? 0n
 }
 
 /** A validator that can be punished for two votes. */

@@ -3,6 +3,7 @@ import { bigIntToMinimalBytes, bytesKey, bytesToBigInt, concatBytes } from '../.
 import { bool, defineMessage, int64, string, timestamp, type ValueOf } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
 import type { ModuleContext, ReadContext } from '../context.ts'
+import { getOperator } from '../staking/validators.ts'
 import { type AddressWalk, addressEntries, addressesKey, moduleStoreKey } from '../storeKey.ts'
 import { SLASHING_PARAMS } from './params.ts'
 
@@ -13,7 +14,7 @@ import { SLASHING_PARAMS } from './params.ts'
 
 /** consensus address -> signing info */
 export const SIGNING_INFO_PREFIX: Uint8Array = moduleStoreKey('slashing', Uint8Array.of(0x01))
-/** consensus address, number of the chunk -> bits of missed blocks */
+/** operator, number of the chunk -> bits of missed blocks: many entries, which a rotation of the key does not move */
 const MISSED_CHUNK_PREFIX = moduleStoreKey('slashing', Uint8Array.of(0x02))
 /** consensus address -> number of missed blocks; absent when there are none */
 const MISSED_COUNT_PREFIX = moduleStoreKey('slashing', Uint8Array.of(0x04))
@@ -71,17 +72,17 @@ export function afterValidatorBonded(
 }
 
 /** Hook of staking: a validator is unbonded. What it missed is forgotten, so that only validators that may be bonded have such records. */
-export function afterValidatorUnbonded({ world: { native } }: ModuleContext, consensusAddress: Uint8Array): void {
-  if (native.get(addressesKey(MISSED_COUNT_PREFIX, consensusAddress)) !== undefined)
-    clearMissed(native, consensusAddress)
+export function afterValidatorUnbonded({ world: { native } }: ModuleContext, signer: Signer): void {
+  if (native.get(addressesKey(MISSED_COUNT_PREFIX, signer.address)) !== undefined) clearMissed(native, signer)
 }
 
 /**
  * Hook of staking: a validator has another consensus key, and goes on with its signing info and what it missed
- * (x/slashing/keeper/hooks.go, AfterValidatorConsKeyUpdated). One that was never bonded has none. A tombstone stays with the old key too.
+ * (x/slashing/keeper/hooks.go, AfterValidatorConsKeyUpdated). One that was never bonded has none. A tombstone stays with the old key too. What it
+ * missed is found by its operator.
  */
 export function moveSigningRecord(
-  native: Pick<NativeStore, 'get' | 'set' | 'delete' | 'range'>,
+  native: Pick<NativeStore, 'get' | 'set' | 'delete'>,
   from: Uint8Array,
   to: Uint8Array,
 ): void {
@@ -89,15 +90,10 @@ export function moveSigningRecord(
   if (record === undefined) return
   putSigningRecord(native, to, record)
   if (!record.tombstoned) native.delete(addressesKey(SIGNING_INFO_PREFIX, from))
-  // Of a validator that was removed.
-  clearMissed(native, to)
-  const bits = addressesKey(MISSED_CHUNK_PREFIX, from)
-  for (const [key, chunk] of [...native.range(bits)]) {
-    native.set(concatBytes(addressesKey(MISSED_CHUNK_PREFIX, to), key.subarray(bits.length)), chunk)
-  }
   const count = native.get(addressesKey(MISSED_COUNT_PREFIX, from))
-  if (count !== undefined) native.set(addressesKey(MISSED_COUNT_PREFIX, to), count)
-  clearMissed(native, from)
+  if (count === undefined) return
+  native.set(addressesKey(MISSED_COUNT_PREFIX, to), count)
+  native.delete(addressesKey(MISSED_COUNT_PREFIX, from))
 }
 
 /** Whether the key signed twice, so that nobody can use it any more. */
@@ -117,45 +113,55 @@ export function windowIndex({ startHeight }: SigningRecord, height: number, wind
 const CHUNK_BITS = 1024
 const CHUNK_BYTES = CHUNK_BITS / 8
 
+/** A validator whose missed blocks are counted. */
+interface Signer {
+  /** consensus address */
+  readonly address: Uint8Array
+  readonly operator: Address
+}
+
 export function missedCount(native: Pick<NativeStore, 'get'>, consensusAddress: Uint8Array): number {
   const value = native.get(addressesKey(MISSED_COUNT_PREFIX, consensusAddress))
   return value === undefined ? 0 : Number(bytesToBigInt(value))
 }
 
 /** Whether the block at `index` of the window was missed. */
-export function isMissed(native: Pick<NativeStore, 'get'>, consensusAddress: Uint8Array, index: number): boolean {
-  const chunk = native.get(chunkKey(consensusAddress, index))
+export function isMissed(native: Pick<NativeStore, 'get'>, operator: Address, index: number): boolean {
+  const chunk = native.get(chunkKey(operator, index))
   return chunk !== undefined && (chunk[byteOf(index)]! & maskOf(index)) !== 0
 }
 
 /** Changes the bit at `index` to its opposite, and the count with it. @returns how many bits are set now */
 export function flipMissed(
   native: Pick<NativeStore, 'get' | 'set' | 'delete'>,
-  consensusAddress: Uint8Array,
+  { address, operator }: Signer,
   index: number,
 ): number {
-  const key = chunkKey(consensusAddress, index)
+  const key = chunkKey(operator, index)
   const chunk = native.get(key)?.slice() ?? new Uint8Array(CHUNK_BYTES)
   const at = byteOf(index)
   chunk[at] = chunk[at]! ^ maskOf(index)
   if (chunk.every((byte) => byte === 0)) native.delete(key)
   else native.set(key, chunk)
-  const count = missedCount(native, consensusAddress) + ((chunk[at]! & maskOf(index)) === 0 ? -1 : 1)
-  const countKey = addressesKey(MISSED_COUNT_PREFIX, consensusAddress)
+  const count = missedCount(native, address) + ((chunk[at]! & maskOf(index)) === 0 ? -1 : 1)
+  const countKey = addressesKey(MISSED_COUNT_PREFIX, address)
   if (count === 0) native.delete(countKey)
   else native.set(countKey, bigIntToMinimalBytes(BigInt(count)))
   return count
 }
 
 /** Forgets what a validator missed. */
-export function clearMissed(native: Pick<NativeStore, 'delete' | 'range'>, consensusAddress: Uint8Array): void {
-  for (const [key] of [...native.range(addressesKey(MISSED_CHUNK_PREFIX, consensusAddress))]) native.delete(key)
-  native.delete(addressesKey(MISSED_COUNT_PREFIX, consensusAddress))
+export function clearMissed(native: Pick<NativeStore, 'delete' | 'range'>, { address, operator }: Signer): void {
+  for (const [key] of [...native.range(addressesKey(MISSED_CHUNK_PREFIX, operator))]) native.delete(key)
+  native.delete(addressesKey(MISSED_COUNT_PREFIX, address))
 }
 
 /** Forgets what all validators missed: bits of one window mean nothing in another. */
-export function clearAllMissed(native: Pick<NativeStore, 'delete' | 'range'>): void {
-  for (const consensusAddress of [...missingAddresses(native)]) clearMissed(native, consensusAddress)
+export function clearAllMissed(native: Pick<NativeStore, 'get' | 'delete' | 'range'>): void {
+  for (const address of [...missingAddresses(native)]) {
+    const operator = getOperator(native, address)
+    if (operator !== undefined) clearMissed(native, { address, operator })
+  }
 }
 
 /** Validators with missed blocks, as keys of their consensus addresses. */
@@ -166,9 +172,9 @@ export function missingValidators(native: Pick<NativeStore, 'range'>): ReadonlyS
 }
 
 /** The number of bits that are set, for checks. */
-export function countBits(native: Pick<NativeStore, 'range'>, consensusAddress: Uint8Array): number {
+export function countBits(native: Pick<NativeStore, 'range'>, operator: Address): number {
   let count = 0
-  for (const [, chunk] of native.range(addressesKey(MISSED_CHUNK_PREFIX, consensusAddress))) {
+  for (const [, chunk] of native.range(addressesKey(MISSED_CHUNK_PREFIX, operator))) {
     for (const byte of chunk) for (let rest = byte; rest !== 0; rest &= rest - 1) count++
   }
   return count
@@ -178,10 +184,10 @@ function* missingAddresses(native: Pick<NativeStore, 'range'>): IterableIterator
   for (const [[consensusAddress]] of addressEntries(native, MISSED_COUNT_PREFIX)) yield consensusAddress!
 }
 
-function chunkKey(consensusAddress: Uint8Array, index: number): Uint8Array {
+function chunkKey(operator: Address, index: number): Uint8Array {
   const number = new Uint8Array(8)
   new DataView(number.buffer).setBigUint64(0, BigInt(Math.floor(index / CHUNK_BITS)))
-  return concatBytes(addressesKey(MISSED_CHUNK_PREFIX, consensusAddress), number)
+  return concatBytes(addressesKey(MISSED_CHUNK_PREFIX, operator), number)
 }
 
 function byteOf(index: number): number {

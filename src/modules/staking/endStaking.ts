@@ -1,4 +1,6 @@
 import { type Address, toBech32 } from '../../primitives/address.ts'
+import { bytesToHex } from '../../primitives/bytes.ts'
+import { doItem } from '../blockItem.ts'
 import { coinsOf, coinsText } from '../coin.ts'
 import { event, type ModuleContext } from '../context.ts'
 import { NOT_BONDED_POOL } from '../moduleAccounts.ts'
@@ -6,7 +8,7 @@ import { afterValidatorUnbonded } from '../slashing/signingInfo.ts'
 import { removeValidator } from './changeDelegation.ts'
 import { endRotation, releaseFormerKey } from './keyRotation.ts'
 import { payStakedCoins } from './pools.ts'
-import { type Due, dequeue, dueEntries } from './queue.ts'
+import { dequeue, dueEntries, type QueuedDue } from './queue.ts'
 import { getRedelegation, putRedelegation } from './redelegations.ts'
 import { operatorText } from './sdkForms.ts'
 import { settleStake } from './settle.ts'
@@ -21,7 +23,7 @@ const BATCH = 100
 
 /** How each kind ends, in the SDK's order. */
 const COMPLETIONS: readonly (readonly [
-  Due['kind'],
+  QueuedDue['kind'],
   (context: ModuleContext, addresses: readonly Address[]) => void,
 ])[] = [
   ['validator', completeValidator],
@@ -29,6 +31,12 @@ const COMPLETIONS: readonly (readonly [
   ['redelegation', completeRedelegation],
   ['rotation', ({ world }, [operator]) => endRotation(world.native, operator!)],
   ['formerKey', (context, [consensusAddress]) => releaseFormerKey(context, consensusAddress!)],
+  [
+    undefined,
+    () => {
+      throw new Error('the queue has an entry of an unknown kind')
+    },
+  ],
 ]
 
 /**
@@ -37,7 +45,8 @@ const COMPLETIONS: readonly (readonly [
  * 1. The validator set changes: a validator that can be bonded again leaves the queue before step 2 would make it unbonded.
  * 2. What is due ends: validators whose time has come are unbonded, and those without delegations are removed; unbonding coins are paid;
  *    redelegations are deleted; operators may rotate their keys again, and former keys are free. The SDK has no bound for it; here entries
- *    beyond the block's budget wait in the queue, in order of time, for the next blocks.
+ *    beyond the block's budget wait in the queue, in order of time, for the next blocks. One that cannot end leaves the queue, and what
+ *    it concerns stays as it is: coins stay locked.
  */
 export function endStaking(context: ModuleContext, dueBudget: number = DUE_BUDGET_GAS): readonly PowerUpdate[] {
   const updates = takeValidatorUpdates(context) // 1
@@ -56,7 +65,7 @@ function endDue(context: ModuleContext, budget: number): void {
         if (due.kind !== kind) continue
         if (native.work.done >= until) return
         dequeue(native, due)
-        complete(context, due.addresses)
+        doItem(context, { module: 'staking', queued: bytesToHex(due.key) }, () => complete(context, due.addresses))
       }
     }
     if (batch.length < BATCH) return
@@ -69,7 +78,7 @@ function completeValidator(context: ModuleContext, [operator]: readonly Address[
   if (validator?.status !== 'unbonding') throw new Error('a validator that is not unbonding is due to be unbonded')
   const unbonded = { ...validator, status: 'unbonded', unbondingIds: [] } as const
   putValidator(native, unbonded)
-  afterValidatorUnbonded(context, consensusAddressOf(unbonded))
+  afterValidatorUnbonded(context, { address: consensusAddressOf(unbonded), operator: unbonded.operator })
   if (unbonded.delegatorShares === 0n) removeValidator(context, unbonded)
 }
 

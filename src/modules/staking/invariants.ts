@@ -8,7 +8,7 @@ import { branchOf, departedSums } from './departures.ts'
 import { heightKey, indexedHeights } from './heightIndex.ts'
 import { lockedKeys, pendingRotations } from './keyRotation.ts'
 import { POWER_INDEX, REDELEGATIONS_BY_HEIGHT, UNBONDING_BY_HEIGHT } from './keys.ts'
-import { type Due, queued } from './queue.ts'
+import { type QueuedDue, queued } from './queue.ts'
 import { allRedelegations, hasReceivingRedelegation, redelegationsFrom } from './redelegations.ts'
 import { operatorText } from './sdkForms.ts'
 import { pendingSlashes } from './settle.ts'
@@ -224,6 +224,7 @@ function* slashes({ world: { native } }: ReadContext): Iterable<string> {
 function* queues({ world: { native } }: ReadContext, all: readonly Validator[]): Iterable<string> {
   let waiting = 0
   for (const { kind, timeMs, addresses } of queued(native)) {
+    if (kind === undefined) yield `an entry of the queue at ${timeMs} has no kind`
     if (kind !== 'validator') continue
     waiting++
     const validator = getValidator(native, addresses[0]!)
@@ -258,7 +259,7 @@ function* rotations({ world: { native } }: ReadContext): Iterable<string> {
   if (former.size > 0) yield `${former.size} former keys wait for no end`
 }
 
-function dueKey({ kind, timeMs, addresses }: Due): string {
+function dueKey({ kind, timeMs, addresses }: Omit<QueuedDue, 'key'>): string {
   return `${kind} ${timeMs} ${addresses.map(bytesKey).join()}`
 }
 

@@ -2,6 +2,7 @@ import { type Address, BECH32_CONSENSUS, toBech32 } from '../../primitives/addre
 import { bytes, defineMessage, enumeration, uint64, type ValueOf } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
 import { burnCoins, sendCoins } from '../bank/send.ts'
+import { doItem } from '../blockItem.ts'
 import { coinText } from '../coin.ts'
 import { CONSENSUS_PARAMS } from '../consensus/params.ts'
 import { event, type ModuleContext } from '../context.ts'
@@ -17,6 +18,7 @@ import { enqueue } from './queue.ts'
 import { operatorText, timeText } from './sdkForms.ts'
 import {
   consensusAddressOf,
+  getLastPower,
   getValidator,
   getValidatorByConsensus,
   markSetChanged,
@@ -35,6 +37,12 @@ import {
 
 /** Blocks between a change of the validators and the first block that they decide. */
 const CONSENSUS_UPDATE_DELAY = 2
+
+/**
+ * With so many rotations under way, a validator without voting power may not ask for another. Those with power, at most max_validators,
+ * always may: so the end of a block applies some 70, each about 35,000 gas of work.
+ */
+export const MAX_WAITING_ROTATIONS = 20
 
 const NANOS_PER_MS = 1_000_000n
 /** Times in the queue have 48 bits. */
@@ -101,6 +109,10 @@ export function rotateConsensusKey(
   if (native.get(addressesKey(ROTATED_OPERATORS, operator)) !== undefined) {
     return stakingError('exceedingMaxConsPubKeyRotations')
   }
+  // Beyond the SDK. A validator that consensus knows never has to wait for others.
+  if (getLastPower(native, operator) === 0n && pendingRotations(native).length >= MAX_WAITING_ROTATIONS) {
+    return sdkError('invalidRequest', 'too many rotations are under way: try again in a few blocks')
+  }
   const fee = keyRotationFee(native)
   const unpaid =
     sendCoins(context, operator, KEY_ROTATION_FEE_POOL, fee) ?? burnCoins(context, KEY_ROTATION_FEE_POOL, fee)
@@ -149,24 +161,32 @@ export function isAnnouncedAt({ applyHeight }: PendingRotation, height: number):
   return applyHeight === height + CONSENSUS_UPDATE_DELAY
 }
 
-/** Gives validators their new keys where it is time, and what other modules keep by consensus address to these. */
+/**
+ * Gives validators their new keys where it is time, and what other modules store by consensus address to these. Votes and evidence of the
+ * next blocks have the new keys, so that this cannot wait; {@link MAX_WAITING_ROTATIONS} bounds it.
+ */
 export function applyRotations(context: ModuleContext): void {
-  const { world, block } = context
-  const { native } = world
-  for (const { operator, publicKey, applyHeight } of pendingRotations(native)) {
-    if (applyHeight > block.height) continue
-    const validator = getValidator(native, operator)
-    if (validator === undefined) throw new Error('a validator that rotates its key does not exist')
-    const from = consensusAddressOf(validator)
-    const to = consensusAddressOf({ publicKey })
-    putValidator(native, { ...validator, publicKey })
-    putLock(native, from, { ...requireLock(native, from), kind: LOCKS.rotatedFrom })
-    native.delete(addressesKey(LOCKED_KEYS, to))
+  const { native } = context.world
+  for (const rotation of pendingRotations(native)) {
+    if (rotation.applyHeight > context.block.height) continue
+    const { operator } = rotation
     native.delete(addressesKey(PENDING_ROTATIONS, operator))
-    moveSigningRecord(native, from, to)
-    moveRewardShare(native, from, to)
-    world.emitEvent(event('apply_cons_pubkey_rotation', keyAttributes(operator, from, to)))
+    doItem(context, { module: 'staking', rotation_of: operatorText(operator) }, () => applyRotation(context, rotation))
   }
+}
+
+function applyRotation({ world }: ModuleContext, { operator, publicKey }: PendingRotation): void {
+  const { native } = world
+  const validator = getValidator(native, operator)
+  if (validator === undefined) throw new Error('a validator that rotates its key does not exist')
+  const from = consensusAddressOf(validator)
+  const to = consensusAddressOf({ publicKey })
+  putValidator(native, { ...validator, publicKey })
+  putLock(native, from, { ...requireLock(native, from), kind: LOCKS.rotatedFrom })
+  native.delete(addressesKey(LOCKED_KEYS, to))
+  moveSigningRecord(native, from, to)
+  moveRewardShare(native, from, to)
+  world.emitEvent(event('apply_cons_pubkey_rotation', keyAttributes(operator, from, to)))
 }
 
 /** Drops a rotation of a validator that is removed before it is applied; consensus never knew its new key. */
@@ -190,7 +210,9 @@ const SHORT_INTERVAL_MS = 100
  * again when so many blocks could have passed: a few times in all, however slow blocks are.
  */
 export function releaseFormerKey({ world: { native }, block }: ModuleContext, consensusAddress: Uint8Array): void {
-  const { expiryHeight } = requireLock(native, consensusAddress)
+  const lock = getLock(native, consensusAddress)
+  if (lock === undefined) return
+  const { expiryHeight } = lock
   const blocksLeft = expiryHeight - BigInt(block.height) + 1n
   if (blocksLeft <= 0n) {
     native.delete(addressesKey(LOCKED_KEYS, consensusAddress))

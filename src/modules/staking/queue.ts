@@ -19,13 +19,20 @@ export interface Due {
   readonly addresses: readonly Address[]
 }
 
+/** An entry as it is in the queue. */
+export interface QueuedDue extends Omit<Due, 'kind'> {
+  readonly key: Uint8Array
+  /** undefined: this version has no such kind */
+  readonly kind: Due['kind'] | undefined
+}
+
 /** Adds an entry, which {@link dueEntries} returns once the consensus time is `timeMs` or more. An entry added twice counts once. */
 export function enqueue(native: Pick<NativeStore, 'set'>, due: Due): void {
   native.set(queueKey(due), PRESENT)
 }
 
-export function dequeue(native: Pick<NativeStore, 'delete'>, due: Due): void {
-  native.delete(queueKey(due))
+export function dequeue(native: Pick<NativeStore, 'delete'>, due: Due | QueuedDue): void {
+  native.delete('key' in due ? due.key : queueKey(due))
 }
 
 /**
@@ -33,8 +40,8 @@ export function dequeue(native: Pick<NativeStore, 'delete'>, due: Due): void {
  * a block in which nothing is due makes one look-up. Each operation has its own entry (the SDK has one list for each time), so that it
  * costs the same however many end together.
  */
-export function dueEntries(native: Pick<NativeStore, 'range'>, nowMs: number, limit: number): readonly Due[] {
-  const found: Due[] = []
+export function dueEntries(native: Pick<NativeStore, 'range'>, nowMs: number, limit: number): readonly QueuedDue[] {
+  const found: QueuedDue[] = []
   for (const [key] of native.range(QUEUE)) {
     const due = readKey(key)
     if (due.timeMs > nowMs || found.length >= limit) break
@@ -44,7 +51,7 @@ export function dueEntries(native: Pick<NativeStore, 'range'>, nowMs: number, li
 }
 
 /** All that is in the queue, for checks. */
-export function* queued(native: Pick<NativeStore, 'range'>): IterableIterator<Due> {
+export function* queued(native: Pick<NativeStore, 'range'>): IterableIterator<QueuedDue> {
   for (const [key] of native.range(QUEUE)) yield readKey(key)
 }
 
@@ -52,12 +59,11 @@ function queueKey({ kind, timeMs, addresses }: Due): Uint8Array {
   return addressesKey(concatBytes(QUEUE, heightBytes(timeMs), Uint8Array.of(KINDS[kind])), ...addresses)
 }
 
-function readKey(key: Uint8Array): Due {
+function readKey(key: Uint8Array): QueuedDue {
   const kindAt = QUEUE.length + HEIGHT_BYTES
-  const kind = (Object.keys(KINDS) as (keyof typeof KINDS)[]).find((name) => KINDS[name] === key[kindAt])
-  if (kind === undefined) throw new Error('a queue of staking has an entry of no kind')
   return {
-    kind,
+    key,
+    kind: (Object.keys(KINDS) as (keyof typeof KINDS)[]).find((name) => KINDS[name] === key[kindAt]),
     timeMs: readHeight(key, QUEUE.length),
     addresses: addressesOf(key, key.subarray(0, kindAt + 1)),
   }

@@ -1,5 +1,5 @@
 import type { Address } from '../../primitives/address.ts'
-import { bytesKey, equalBytes } from '../../primitives/bytes.ts'
+import { bytesKey, bytesToHex, equalBytes } from '../../primitives/bytes.ts'
 import { type Decimal, multiply, truncate } from '../../primitives/decimal.ts'
 import {
   bytes,
@@ -11,6 +11,7 @@ import {
   type ValueOf,
 } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
+import { doItem } from '../blockItem.ts'
 import type { ModuleContext } from '../context.ts'
 import { BONDED_POOL, NOT_BONDED_POOL } from '../moduleAccounts.ts'
 import { isSdkError } from '../sdkError.ts'
@@ -264,7 +265,9 @@ function advance(context: ModuleContext, slash: PendingSlash, until: number): Pe
   for (const [index, place] of batch.entries()) {
     if (index > 0 && native.work.done >= until) return { ...slash, position }
     const [delegator, destination] = place.others
-    settleStake(context, delegator!, destination ?? operator)
+    doItem(context, { module: 'staking', slash: `${slash.id}`, stake: bytesToHex(place.position) }, () =>
+      settleStake(context, delegator!, destination ?? operator),
+    )
     position = place.position.slice()
   }
   if (batch.length === BATCH) return { ...slash, position }

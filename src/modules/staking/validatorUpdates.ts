@@ -1,6 +1,6 @@
 import type { Address } from '../../primitives/address.ts'
 import { bytesKey } from '../../primitives/bytes.ts'
-import type { NativeStore } from '../../state/world.ts'
+import { doItem } from '../blockItem.ts'
 import type { ModuleContext } from '../context.ts'
 import { BONDED_POOL, NOT_BONDED_POOL } from '../moduleAccounts.ts'
 import { afterValidatorBonded } from '../slashing/signingInfo.ts'
@@ -9,6 +9,7 @@ import { POWER_INDEX } from './keys.ts'
 import { STAKING_PARAMS, unbondingTimeMs } from './params.ts'
 import { moveBetweenPools } from './pools.ts'
 import { dequeue, enqueue, nextUnbondingId } from './queue.ts'
+import { operatorText } from './sdkForms.ts'
 import {
   consensusAddressOf,
   getValidator,
@@ -48,7 +49,11 @@ export function takeValidatorUpdates(context: ModuleContext): readonly PowerUpda
   if (rotations.length === 0) return changes
   // They go on in the next block.
   markSetChanged(native)
-  return rotateUpdates(context, changes, { last, rotations })
+  return (
+    doItem(context, { module: 'staking', item: 'rotations' }, () =>
+      rotateUpdates(context, changes, { last, rotations }),
+    ) ?? changes
+  )
 }
 
 /** A power that changes, by the key in the validator's record. */
@@ -108,7 +113,7 @@ function swap(publicKey: Uint8Array, rotation: PendingRotation, power: bigint): 
  */
 function changePowers(context: ModuleContext, last: readonly LastPower[]): readonly PowerChange[] {
   const { native } = context.world
-  const chosen = chooseBonded(native) // 1
+  const chosen = chooseBonded(context) // 1
   if (chosen.length === 0) return []
 
   const lastPower = new Map(last.map(({ operator, power }) => [bytesKey(operator), power]))
@@ -117,12 +122,13 @@ function changePowers(context: ModuleContext, last: readonly LastPower[]): reado
   let totalPower = 0n
   // 2
   for (const { validator, power } of chosen) {
+    const name = bytesKey(validator.operator)
     if (validator.status !== 'bonded') {
-      bond(context, validator)
+      const isBonded = leavable(context, validator.operator, () => bond(context, validator))
+      if (!isBonded) continue
       toBonded += validator.tokens
     }
     totalPower += power
-    const name = bytesKey(validator.operator)
     if (lastPower.get(name) !== power) {
       setLastPower(native, validator.operator, power)
       updates.push({ operator: validator.operator, publicKey: validator.publicKey, power })
@@ -132,29 +138,46 @@ function changePowers(context: ModuleContext, last: readonly LastPower[]): reado
   // 3
   for (const { operator } of last) {
     if (!lastPower.has(bytesKey(operator))) continue
-    const validator = beginUnbonding(context, operator)
-    toBonded -= validator.tokens
-    setLastPower(native, operator, 0n)
-    updates.push({ operator, publicKey: validator.publicKey, power: 0n })
+    leavable(context, operator, () => {
+      const validator = beginUnbonding(context, operator)
+      setLastPower(native, operator, 0n)
+      toBonded -= validator.tokens
+      updates.push({ operator, publicKey: validator.publicKey, power: 0n })
+    })
   }
   // 4
-  if (toBonded > 0n) moveBetweenPools(context, NOT_BONDED_POOL, BONDED_POOL, toBonded)
-  else moveBetweenPools(context, BONDED_POOL, NOT_BONDED_POOL, -toBonded)
+  doItem(context, { module: 'staking', pools: `${toBonded}` }, () => {
+    if (toBonded > 0n) moveBetweenPools(context, NOT_BONDED_POOL, BONDED_POOL, toBonded)
+    else moveBetweenPools(context, BONDED_POOL, NOT_BONDED_POOL, -toBonded)
+  })
   if (updates.length > 0) setLastTotalPower(native, totalPower)
   return updates
 }
 
+/** Changes one validator's status. @returns false when it is left alone, with the power that consensus knows */
+function leavable(context: ModuleContext, operator: Address, run: () => void): boolean {
+  const isDone = doItem(context, { module: 'staking', validator: operatorText(operator) }, () => {
+    run()
+    return true
+  })
+  return isDone === true
+}
+
 /** The strongest validators and their powers, which are less than their tokens are worth where the total would exceed the bound. */
-function chooseBonded(
-  native: Pick<NativeStore, 'get' | 'range'>,
-): readonly { readonly validator: Validator; readonly power: bigint }[] {
+function chooseBonded(context: ModuleContext): readonly { readonly validator: Validator; readonly power: bigint }[] {
+  const { native } = context.world
   const { maxValidators } = STAKING_PARAMS.get(native)
   const chosen: { validator: Validator; power: bigint }[] = []
   let room = MAX_TOTAL_POWER
   for (const [, operator] of native.range(POWER_INDEX, { reverse: true })) {
     if (chosen.length === maxValidators || room === 0n) break
     const validator = getValidator(native, operator)
-    if (validator === undefined) throw new Error('the order of powers names a validator that is not there')
+    if (validator === undefined) {
+      leavable(context, operator, () => {
+        throw new Error('the order of powers names a validator that is not there')
+      })
+      continue
+    }
     const worth = potentialPower(validator)
     const power = worth < room ? worth : room
     chosen.push({ validator, power })

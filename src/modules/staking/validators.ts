@@ -160,6 +160,12 @@ export function setLastPower(native: Pick<NativeStore, 'set' | 'delete'>, operat
   else native.set(key, bigIntToBytes(power, 8))
 }
 
+/** The power that consensus knows of a validator; 0 for none. */
+export function getLastPower(native: Pick<NativeStore, 'get'>, operator: Address): bigint {
+  const value = native.get(addressesKey(LAST_POWERS, operator))
+  return value === undefined ? 0n : bytesToBigInt(value)
+}
+
 /** The validators that consensus has from the next block but one on, in order of their operators' addresses. */
 export function* lastPowers(
   native: Pick<NativeStore, 'range'>,

@@ -72,13 +72,13 @@ function transaction(number: number, gasLimit: bigint) {
  * The gas limits of the transactions that a proposer takes who has {@link BUDGET_MS}, on a clock that only transactions move: each uses
  * all its gas at this pace, and the mempool takes `poolMs` to answer.
  */
-const filled = (gasLimits: readonly bigint[], ...rest: FillRest): Promise<readonly bigint[]> =>
+const filled = (gasLimits: readonly bigint[], ...rest: Pace): Promise<readonly bigint[]> =>
   fill(
     gasLimits.map((gasLimit, index) => transaction(index + 1, gasLimit)),
     ...rest,
   )
 
-type FillRest = [
+type Pace = [
   gasPerMs: bigint,
   poolMs?: number,
   /** precompile gas that is left, where others have used some: transactions with more gas want more */
@@ -89,7 +89,7 @@ type FillRest = [
 
 async function fill(
   raws: readonly Uint8Array[],
-  ...[gasPerMs, poolMs = 0, precompileGasLeft, slowGasPerMs]: FillRest
+  ...[gasPerMs, poolMs = 0, precompileGasLeft, slowGasPerMs]: Pace
 ): Promise<readonly bigint[]> {
   const taken: bigint[] = []
   let gasLeft = 10n ** 9n
@@ -130,25 +130,6 @@ async function fill(
         },
       },
     },
-const filled = (gasLimits: readonly bigint[], ...rest: FillRest): Promise<readonly bigint[]> =>
-  fill(
-    gasLimits.map((gasLimit, index) => transaction(index + 1, gasLimit)),
-    ...rest,
-  )
-
-type FillRest = [
-  gasPerMs: bigint,
-  poolMs?: number,
-  /** precompile gas that is left, where others have used some: transactions with more gas want more */
-  precompileGasLeft?: bigint | undefined,
-  /** the pace of those with more than 4,000,000 gas, which are stopped at their deadline */
-  slowGasPerMs?: bigint,
-]
-
-async function fill(
-  raws: readonly Uint8Array[],
-  ...[gasPerMs, poolMs = 0, precompileGasLeft, slowGasPerMs]: FillRest
-): Promise<readonly bigint[]> {
     CHAIN,
   )
   return taken
@@ -166,7 +147,7 @@ function sourceOf(raws: readonly Uint8Array[], onAsked: () => void = () => undef
 
 function limitsOn(now: () => number): Parameters<typeof fillBlock>[2] {
   return {
-    maxTxBytes: 2_000_000,
+    maxTxBytes: 10_000_000,
     budgetMs: BUDGET_MS,
     postponed: new PostponedTransactions(2_000_000n),
     defective: new DefectiveTransactions(),

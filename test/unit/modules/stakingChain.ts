@@ -1,7 +1,9 @@
 import { expect } from 'vitest'
+import type { NativeEvent } from '../../../src/chain/entries.ts'
 import { mint } from '../../../src/modules/bank/ledger.ts'
 import { sendCoins } from '../../../src/modules/bank/send.ts'
 import { beginBlock } from '../../../src/modules/block.ts'
+import { ITEM_LEFT_ALONE } from '../../../src/modules/blockItem.ts'
 import { CONSENSUS_PARAMS, ConsensusParams } from '../../../src/modules/consensus/params.ts'
 import type { CommitVote, Misbehaviour, ModuleContext } from '../../../src/modules/context.ts'
 import { distributionInvariants } from '../../../src/modules/distribution/invariants.ts'
@@ -78,6 +80,8 @@ export class StakingChain {
   /** powers by consensus address, as of the block at the height */
   readonly #sets: Map<string, { readonly address: Uint8Array; readonly power: bigint }>[] = []
 
+  #events: readonly NativeEvent[] = []
+
   constructor(options: ChainOptions) {
     this.#slashBudget = options.slashBudget
     const { context } = this
@@ -131,6 +135,12 @@ export class StakingChain {
     return { world: this.#world, block: { height: this.#height, timeMs: this.#timeMs } }
   }
 
+  /** What the last begin or end of a block left alone, with the reason. */
+  get leftAlone(): readonly string[] {
+    const named = this.#events.filter(({ type }) => type === ITEM_LEFT_ALONE)
+    return named.map(({ attributes }) => attributes.map(({ key, value }) => `${key}: ${value}`).join(', '))
+  }
+
   get height(): number {
     return this.#height
   }
@@ -168,13 +178,18 @@ export class StakingChain {
     this.#world.beginTransaction()
     const lastCommit = { round: 0, votes: this.#height === 1 ? [] : votes }
     beginBlock(this.context, { lastCommit, misbehaviour }, undefined, this.#slashBudget)
+    this.#events = this.#world.events()
     this.#world.endTransaction({ clearEmpty: true })
   }
 
   /** Ends the block and keeps its state. @returns keys of the native records that it wrote */
   end(): readonly Uint8Array[] {
     const next = new Map(this.#sets[this.#height + 1])
-    for (const { publicKey, power } of endStaking(this.context)) {
+    this.#world.beginTransaction()
+    const updates = endStaking(this.context)
+    this.#events = this.#world.events()
+    this.#world.endTransaction({ clearEmpty: true })
+    for (const { publicKey, power } of updates) {
       const address = sha256(publicKey).slice(0, 20)
       if (power === 0n) next.delete(bytesKey(address))
       else next.set(bytesKey(address), { address, power })
@@ -205,6 +220,7 @@ export class StakingChain {
     expect(poolSurplus(this.context)).toEqual({ bonded: 0n, notBonded: 0n })
     expect(distributionInvariants(this.context)).toEqual([])
     expect(slashingInvariants(this.context)).toEqual([])
+    expect(this.leftAlone).toEqual([])
   }
 
   /** The evidence that `operator` signed twice at `height`. @param address of its key there; by default that which it has now */

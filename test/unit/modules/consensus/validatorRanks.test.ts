@@ -161,3 +161,13 @@ describe('ranksAfter', () => {
     )
   })
 })
+
+it('starts to record where the state has no record after the height of the first', () => {
+  const native = createNative()
+  const validators = advanceValidators(genesisHeadValidators(GENESIS), [])
+  recordRanks(native, 1, { ...validators, height: 62, isChanged: false })
+  expect(native.written()).toBe(1)
+  const { next, afterNext } = validators
+  const sets = { next: withoutRanks(next), afterNext: withoutRanks(afterNext) }
+  expect(ranksAfter(native, 62, sets)).toEqual({ next, afterNext })
+})

@@ -175,14 +175,14 @@ describe('a tally', () => {
               })
             }
             for (const next of changes[block] ?? []) changeStake(chain, next)
-            copies += [...copiedShares(chain.native)].length
+            copies += ids.flatMap((id) => [...copiedShares(chain.native, id)]).length
             for (const id of ids)
               if (expected.has(id)) expect(currentTally(chain.context, id)).toEqual(expected.get(id))
             expect(chain.problems()).toEqual([])
           }
           expect(ids.map((id) => chain.proposal(id).finalTallyResult)).toEqual(ids.map((id) => expected.get(id)))
           expect(runningTally(chain.native)).toBeUndefined()
-          expect([...copiedShares(chain.native)]).toEqual([])
+          expect(ids.flatMap((id) => [...copiedShares(chain.native, id)])).toEqual([])
           for (let block = 0; ids.some((id) => [...votesOf(chain.native, id)].length > 0); block++) {
             expect(block).toBeLessThan(40)
             endGov(chain.context, MESSAGES, limit)
@@ -218,7 +218,7 @@ describe('a tally', () => {
       expect(chain.problems()).toEqual([])
     }
     expect(insideVoter).toBeGreaterThan(2)
-    expect([...copiedShares(chain.native)]).toEqual([])
+    expect([...copiedShares(chain.native, id)]).toEqual([])
   })
 
   it('takes nothing more once it began', () => {

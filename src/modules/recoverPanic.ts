@@ -1,12 +1,12 @@
-import { isMachineFailure } from '../../evm/engines/errorKinds.ts'
-import { WorkStopped } from '../../state/workMeter.ts'
-import { SdkError } from '../sdkError.ts'
+import { isMachineFailure } from '../evm/engines/errorKinds.ts'
+import { WorkStopped } from '../state/workMeter.ts'
+import { SdkError } from './sdkError.ts'
 
 /** V8's message where the stack of this machine ends; another machine may have a longer one. */
 const STACK_OVERFLOW = /Maximum call stack size exceeded/
 
 /**
- * A bug of this software that a passed proposal came upon: ErrPanic of the SDK (cosmossdk.io/errors). Its message is always the
+ * A bug of this software that a passed proposal or an item of a block's begin or end hit: ErrPanic of the SDK (cosmossdk.io/errors). Its message is always the
  * same, since it gets into the state, and the text of `cause` may differ between versions of Node.js.
  */
 class Defect extends SdkError {
@@ -19,10 +19,10 @@ class Defect extends SdkError {
 }
 
 /**
- * Runs a message of a passed proposal and returns its result. A bug that it comes upon fails the proposal, as in the SDK
- * (safeExecuteHandler of x/gov/abci.go). This is the one place where an unforeseen error is an outcome: the end of a block executes the
- * proposal, so no proposer can leave it out, and nobody could make a block any more. A node that alone has the error computes another
- * state, and stops at the next block, whose application hash says so.
+ * Runs a message of a passed proposal, or an item of a block's begin or end ({@link ./blockItem.ts}), and returns its result. A bug in a
+ * message fails the proposal, as in the SDK (safeExecuteHandler of x/gov/abci.go). This is the one place where an unforeseen error is an
+ * outcome: it happens at the begin or end of a block, so no proposer can leave it out, and no block could follow. A node that alone has
+ * the error computes another state, and stops at the next block, whose application hash says so.
  * Failures of this machine, its disk, its memory or its stack, are still thrown, and so is the end of a run with a limit or deadline.
  * The caller undoes the effects, and `work` leaves no checkpoint open when it throws.
  */

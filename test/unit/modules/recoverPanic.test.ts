@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { reasonWithCause, recoverPanic } from '../../../../src/modules/gov/recoverPanic.ts'
-import { isSdkError, type SdkError, sdkError } from '../../../../src/modules/sdkError.ts'
+import { reasonWithCause, recoverPanic } from '../../../src/modules/recoverPanic.ts'
+import { isSdkError, type SdkError, sdkError } from '../../../src/modules/sdkError.ts'
 
 const failed = (cause: unknown): SdkError => {
   const outcome = recoverPanic(() => {
