@@ -656,7 +656,8 @@ describe('a node in consensus', () => {
     for (const index of [1, 2, 3]) {
       const validator = honestPeer(`validator-${index}`, chain, () => 200)
       // It does not answer in time at first.
-      const react: FakePeer['react'] = (request, nowMs) => (nowMs < 20_000 ? undefined : validator.react(request, nowMs))
+      const react: FakePeer['react'] = (request, nowMs) =>
+        nowMs < 20_000 ? undefined : validator.react(request, nowMs)
       world.connect({ ...validator, react, validatorAddress: addressOf(index) })
     }
     const strangers = Array.from({ length: 30 }, (_, index) => ({
