@@ -96,7 +96,7 @@ export interface BlockExecution {
   /**
    * The same while building a block: an entry that cannot start is left out, and so is (as {@link POSTPONED}) one that failed because
    * transactions before it have used up the precompile gas. When it throws, the entry has left no trace, and others may follow.
-   * @param mayBeUndone false: one that comes upon the precompile gas limit is recorded all the same, as `apply` does; true by default
+   * @param mayBeUndone false: one that hits the precompile gas limit is recorded as well, as `apply` does; true by default
    */
   tryApply(entry: Entry, mayBeUndone?: boolean): Promise<EntryResult>
   /** terms of who called and was called in EVM transactions, for the index of calls; empty unless they are kept */

@@ -105,7 +105,7 @@ export async function fillBlock(
   const postponed: Hash[] = []
   const fullLane = execution.nativeGasLeft()
   const fullGas = execution.gasLeft()
-  /** that the EVM transactions of the block took */
+  /** milliseconds that the EVM transactions of the block took */
   let spentMs = 0
   let bytesLeft = limits.maxTxBytes
   let isFirst = true
@@ -113,11 +113,11 @@ export async function fillBlock(
     txs.length >= MAX_BLOCK_TRANSACTIONS ||
     (execution.gasLeft() < MINIMUM_GAS && execution.nativeGasLeft() < MINIMUM_NATIVE_GAS)
   let hasTried = false
-  /** what was stopped, and the slowest pace of it, at the least */
+  /** transactions that were stopped in this block, and the least pace of the slowest one */
   const stops = { count: 0, msPerGas: 0 }
-  /** for transactions that were undone because too little precompile gas was left */
+  /** milliseconds for transactions that were undone because too little precompile gas was left */
   let undoneMs = 0
-  /** for large transactions that could not start */
+  /** milliseconds for large transactions that could not start */
   let failedMs = 0
   // One is tried in any case: where the mempool's answer alone takes the budget, blocks would stay empty and never show that there is time.
   const isLate = (nowMs: number): boolean => hasTried && nowMs >= deadline
@@ -214,8 +214,8 @@ export async function fillBlock(
 }
 
 /**
- * EVM transactions by their bytes. One that comes upon an unforeseen error is not among them, and comes upon it again in its turn. Native ones
- * are executed in their turn alone, and are read then: a large one takes 10 ms, and it pays only if it comes into the block.
+ * EVM transactions by their bytes. One that hits an unforeseen error is not among them, and hits it again in its turn. Native ones are read
+ * in their turn: reading a large one takes up to 10 ms, and it pays only if the block includes it.
  */
 function readCandidates(
   candidates: readonly PooledTransaction[],

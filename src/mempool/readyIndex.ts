@@ -8,7 +8,7 @@ export interface ReadyItem extends HeapItem {
   readonly entry: PoolEntry
 }
 
-/** What has room of its own in a block: each kind, and within it what is small and what is large. */
+/** Classes of transactions that are chosen apart: small and large ones of each kind. */
 export const READY_CLASSES = ['evm', 'native', 'largeEvm', 'largeNative'] as const
 export type ReadyClass = (typeof READY_CLASSES)[number]
 

@@ -176,7 +176,7 @@ function withChange(
   return changed ?? paramsError('settingParameter', `${name} has no parameter ${key}, or it has no such members`)
 }
 
-/** `params` with one changed; undefined when there is none with this name, or the value names members that it does not have. */
+/** `params` with one changed; undefined if there is no such name, or the value has unknown members. */
 function withValue(type: AnyMessageType, params: JsonObject, key: string, value: Json): JsonObject | undefined {
   const field = fieldIn(type, plain(key)) ?? fieldIn(type, plain(key).replace(/params$/, ''))
   if (field !== undefined) return withField(params, field, value)
