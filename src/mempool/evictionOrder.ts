@@ -8,6 +8,9 @@ export interface Bid extends Pick<PoolEntry, 'nonce' | 'maxFeePerGas' | 'maxPrio
   readonly isExecutable: boolean
 }
 
+/** Classes of queues: those of the lowest number lose first. `within`: no more than the sender's share. */
+const TIERS = { waiting: 0, heavy: 1, within: 2 }
+
 /** The share of a sender that has not paid for a transaction yet. */
 const LEAST_SHARE = 4n
 
@@ -23,7 +26,7 @@ const LEAST_SHARE = 4n
 export class EvictionOrder {
   readonly #fairShare: number
   readonly #queues: Iterable<SenderQueue>
-  readonly #heap = new IndexedHeap<SenderQueue>((a, b) => this.#losesFirst(a, b))
+  readonly #heap = new IndexedHeap<SenderQueue>(losesFirst)
   #baseFeePerGas: bigint
   /** of the last pass over all queues, or of the current one */
   #passBaseFee: bigint
@@ -49,7 +52,12 @@ export class EvictionOrder {
 
   /** To be called when a queue with transactions is new or has changed. */
   put(queue: SenderQueue): void {
-    queue.evictionTip = effectiveTip(queue.last!, this.#baseFeePerGas)
+    const { evictionRank: rank, entries } = queue
+    const last = queue.last!
+    rank.tier = isWaiting(queue) ? TIERS.waiting : this.#isHeavy(queue) ? TIERS.heavy : TIERS.within
+    rank.tip = effectiveTip(last, this.#baseFeePerGas)
+    rank.count = entries.length
+    rank.arrival = last.arrival
     this.#heap.put(queue)
   }
 
@@ -100,22 +108,19 @@ export class EvictionOrder {
     return offered === held && isLighter ? undefined : 'transaction underpriced'
   }
 
-  #losesFirst(a: SenderQueue, b: SenderQueue): boolean {
-    const isWaitingA = isWaiting(a)
-    if (isWaitingA !== isWaiting(b)) return isWaitingA
-    const isHeavyA = this.#isHeavy(a)
-    const isHeavyB = this.#isHeavy(b)
-    if (isHeavyA !== isHeavyB) return isHeavyA
-    if (a.evictionTip !== b.evictionTip) return a.evictionTip < b.evictionTip
-    if (a.entries.length !== b.entries.length) return a.entries.length > b.entries.length
-    return a.last!.arrival > b.last!.arrival
-  }
   /** Whether it has more than its share, with so many more transactions. */
   #isHeavy({ entries, state }: SenderQueue, more = 0): boolean {
     const paid = state.nonce > LEAST_SHARE ? state.nonce : LEAST_SHARE
     const share = paid < this.#fairShare ? Number(paid) : this.#fairShare
     return entries.length + more > share
   }
+}
+
+function losesFirst({ evictionRank: a }: SenderQueue, { evictionRank: b }: SenderQueue): boolean {
+  if (a.tier !== b.tier) return a.tier < b.tier
+  if (a.tip !== b.tip) return a.tip < b.tip
+  if (a.count !== b.count) return a.count > b.count
+  return a.arrival > b.arrival
 }
 
 function isWaiting({ executable, entries, heldUntil }: SenderQueue): boolean {

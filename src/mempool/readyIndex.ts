@@ -6,6 +6,12 @@ import type { SenderQueue } from './senderQueue.ts'
 export interface ReadyItem extends HeapItem {
   readonly queue: SenderQueue
   readonly entry: PoolEntry
+  readonly class: ReadyClass
+}
+
+/** The item of a sender whose next transaction is `entry`. */
+export function readyItem(queue: SenderQueue, entry: PoolEntry): ReadyItem {
+  return { queue, entry, class: classOf(entry), heapIndex: -1 }
 }
 
 /** Classes of transactions that are chosen apart: small and large ones of each kind. */
@@ -16,7 +22,7 @@ export type ReadyClass = (typeof READY_CLASSES)[number]
 const SMALL_BYTES = 4_096
 const SMALL_GAS = 500_000n
 
-export function classOf({ kind, raw, minimumGas }: PoolEntry): ReadyClass {
+function classOf({ kind, raw, minimumGas }: PoolEntry): ReadyClass {
   if (raw.length <= SMALL_BYTES && minimumGas <= SMALL_GAS) return kind
   return kind === 'evm' ? 'largeEvm' : 'largeNative'
 }
@@ -102,9 +108,9 @@ export class ReadyIndex {
     if (item !== undefined) this.#remove(item)
     if (entry === undefined) this.#taken.delete(queue)
     if (entry === undefined || this.#taken.has(queue)) return
-    const next = { queue, entry, heapIndex: -1 }
+    const next = readyItem(queue, entry)
     this.#items.set(queue, next)
-    this.#orders[classOf(entry)].put(next, this.#baseFeePerGas)
+    this.#orders[next.class].put(next, this.#baseFeePerGas)
   }
 
   /** Puts back what the selection before has taken. To be called when one begins. */
@@ -134,7 +140,7 @@ export class ReadyIndex {
 
   #remove(item: ReadyItem): void {
     this.#items.delete(item.queue)
-    this.#orders[classOf(item.entry)].remove(item)
+    this.#orders[item.class].remove(item)
   }
 }
 

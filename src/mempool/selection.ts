@@ -1,6 +1,6 @@
 import { IndexedHeap } from './indexedHeap.ts'
 import { effectiveTip, type PoolEntry } from './poolEntry.ts'
-import { classOf, precedes, READY_CLASSES, type ReadyClass, type ReadyIndex, type ReadyItem } from './readyIndex.ts'
+import { precedes, READY_CLASSES, type ReadyClass, type ReadyIndex, type ReadyItem, readyItem } from './readyIndex.ts'
 
 /** How much room a block has. */
 export interface SelectionRequest {
@@ -60,13 +60,18 @@ export function* selectTransactions(
   const order = (a: ReadyItem, b: ReadyItem): boolean => precedes(a.entry, b.entry, baseFeePerGas)
   const evm: KindBudget = { gasLeft: gasLimit, leastGas: LEAST_GAS }
   const native: KindBudget = { gasLeft: nativeGasLimit, leastGas: LEAST_NATIVE_GAS }
-  const choices: readonly Choice[] = READY_CLASSES.map((name) => ({
+  const choice = (name: ReadyClass, budget: KindBudget): Choice => ({
     name,
-    budget: name === 'evm' || name === 'largeEvm' ? evm : native,
+    budget,
     later: new IndexedHeap(order),
     passed: 0,
-  }))
-  const choiceOf = (entry: PoolEntry): Choice => choices[READY_CLASSES.indexOf(classOf(entry))]!
+  })
+  const choices: Readonly<Record<ReadyClass, Choice>> = {
+    evm: choice('evm', evm),
+    native: choice('native', native),
+    largeEvm: choice('largeEvm', evm),
+    largeNative: choice('largeNative', native),
+  }
 
   /** The best transaction of a class: the index's, or a later one of a sender who was taken out of it. */
   const bestOf = ({ name, budget, later, passed }: Choice): ReadyItem | undefined => {
@@ -78,15 +83,17 @@ export function* selectTransactions(
   }
   const findBest = (): ReadyItem | undefined => {
     let best: ReadyItem | undefined
-    for (const choice of choices) {
-      const next = bestOf(choice)
+    for (const name of READY_CLASSES) {
+      const next = bestOf(choices[name])
       if (next !== undefined && (best === undefined || order(next, best))) best = next
     }
     return best
   }
   const isBelowBaseFee = (entry: PoolEntry): boolean => effectiveTip(entry, baseFeePerGas) < 0n
   const putLater = ({ queue }: ReadyItem, entry: PoolEntry | undefined): void => {
-    if (entry !== undefined && !isBelowBaseFee(entry)) choiceOf(entry).later.put({ queue, entry, heapIndex: -1 })
+    if (entry === undefined || isBelowBaseFee(entry)) return
+    const item = readyItem(queue, entry)
+    choices[item.class].later.put(item)
   }
 
   let bytesLeft = maxBytes
@@ -98,8 +105,8 @@ export function* selectTransactions(
     const { queue, entry } = best
     // All others have lower ranks then, if no rank is wrong.
     if (isBelowBaseFee(entry) && moves > 0) return
-    const choice = choiceOf(entry)
-    if (choice.later.peek() === best) choice.later.pop()
+    const { budget, later } = choices[best.class]
+    if (later.peek() === best) later.pop()
     else index.take(best)
     const current = queue.getExecutable(entry.nonce)
     if (current !== entry) {
@@ -107,12 +114,12 @@ export function* selectTransactions(
       continue
     }
     // A transaction that does not fit holds back its sender's later ones.
-    const fits = entry.minimumGas <= choice.budget.gasLeft && entry.raw.length <= bytesLeft
+    const fits = entry.minimumGas <= budget.gasLeft && entry.raw.length <= bytesLeft
     if (!fits || (entry.kind === 'evm' && entry.gasLimit > gasLimit) || isBelowBaseFee(entry)) {
-      choice.passed++
+      choices[best.class].passed++
       continue
     }
-    choice.budget.gasLeft -= entry.minimumGas
+    budget.gasLeft -= entry.minimumGas
     bytesLeft -= entry.raw.length
     yield entry
     putLater(best, queue.getExecutable(entry.nonce + 1n))

@@ -3,6 +3,18 @@ import type { HeapItem } from './indexedHeap.ts'
 import type { PoolEntry } from './poolEntry.ts'
 import type { AccountState } from './types.ts'
 
+/** Ranks a queue among those that lose their last transaction when the pool is full. */
+interface EvictionRank {
+  /** the lowest one loses first */
+  tier: number
+  /** effective tip of its last transaction */
+  tip: bigint
+  /** of its transactions */
+  count: number
+  /** of its last transaction */
+  arrival: number
+}
+
 /**
  * The pooled transactions of one sender in nonce order. The first `executable` of them have the account's next nonces
  * without a gap, and its balance covers the most that all of them together can cost; the others wait.
@@ -18,8 +30,8 @@ export class SenderQueue implements HeapItem {
   countedBytes = 0
   /** the height up to which no block of this node is to hold its next transaction; 0: any block may */
   heldUntil = 0
-  /** effective tip of its last transaction when `EvictionOrder` gave it its place */
-  evictionTip = 0n
+  /** what `EvictionOrder` compares, as it was when the queue last changed */
+  readonly evictionRank: EvictionRank = { tier: 0, tip: 0n, count: 0, arrival: 0 }
   #state: AccountState
   readonly #entries: PoolEntry[] = []
   #executable = 0
@@ -144,14 +156,15 @@ export class SenderQueue implements HeapItem {
   /** Executable entries that were not announced yet, in order; they count as announced from now on. */
   takeUnannounced(): PoolEntry[] {
     const found: PoolEntry[] = []
-    for (let i = 0; i < this.#executable && this.#unannounced > 0; i++) {
+    // From the end: most often it is the last one alone.
+    for (let i = this.#executable - 1; i >= 0 && this.#unannounced > 0; i--) {
       const entry = this.#entries[i]!
       if (entry.announced) continue
       entry.announced = true
       this.#unannounced--
       found.push(entry)
     }
-    return found
+    return found.reverse()
   }
 
   /** Entries from `index` on are no longer executable. */

@@ -119,9 +119,11 @@ export function connectBatchAdmissions(
 
 /** Milliseconds for which transactions are admitted before the thread's other work has its turn. */
 const SLICE_MS = 1
+/** Milliseconds after which what must not wait is looked at again: a look takes as long as a part of an admission. */
+const LOOK_MS = 0.1
 
 interface AdmissionServerOptions {
-  /** called before each transaction: serves what must not wait */
+  /** called when {@link LOOK_MS} have passed, between two transactions: serves what must not wait */
   readonly before: () => void
   /** takes what `admit` throws; the transaction is refused with it */
   readonly onError: (transaction: PooledTransaction, error: unknown) => void
@@ -188,13 +190,19 @@ export class AdmissionServer {
 
   #slice(): void {
     const { now, before } = this.#options
-    const endMs = now() + SLICE_MS
+    let nowMs = now()
+    const endMs = nowMs + SLICE_MS
+    let lookMs = nowMs
     do {
-      before()
+      if (nowMs >= lookMs) {
+        before()
+        lookMs = nowMs + LOOK_MS
+      }
       const line = this.#busy.shift()
       if (line === undefined) return
       if (this.#step(line)) this.#busy.push(line)
-    } while (now() < endMs)
+      nowMs = now()
+    } while (nowMs < endMs)
   }
 
   /** Admits one transaction of a port. @returns whether there are more */
