@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import type { PooledTransaction } from '../mempool/types.ts'
 import { type ClientBudget, createClientBudget } from './clientBudget.ts'
+import { newIdentifier } from './identifier.ts'
 
 /** What a filter watches. */
 export type FilterSpec =
@@ -142,7 +142,7 @@ export function createFilterStore({
         places.giveBack(client, 1)
         return undefined
       }
-      const id = `0x${randomBytes(16).toString('hex')}`
+      const id = newIdentifier()
       const next = spec.kind === 'transactions' ? recent.next() : height + 1
       filters.set(id, { client, spec, bytes, next, polledMs: now() })
       if (spec.kind === 'transactions') {

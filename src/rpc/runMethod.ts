@@ -12,11 +12,11 @@ import {
   toRpcError,
 } from './errors.ts'
 import type { EventLoopQuota } from './eventLoopQuota.ts'
+import { readIdentifier } from './identifier.ts'
 import type { KeptAnswers } from './keptAnswers.ts'
 import {
   type MethodQueue,
   type MethodTable,
-  type ParamReader,
   type RpcContext,
   type RpcMethod,
   readArguments,
@@ -24,7 +24,6 @@ import {
 } from './method.ts'
 import { namespaceOf } from './namespaces.ts'
 import { isOldBlock, newestBlocksOf } from './newestBlocks.ts'
-import { TypeMismatch } from './params/values.ts'
 import { packText, type ResultText } from './resultText.ts'
 
 /**
@@ -224,14 +223,9 @@ function subscribe(
 }
 
 function unsubscribe(params: readonly unknown[], session: Session | undefined): string {
-  const [id] = readArguments({ params: [readSubscriptionId], required: 1 }, params)
+  const [id] = readArguments({ params: [readIdentifier], required: 1 }, params)
   if (session?.unsubscribe(id as string) !== true) throw serverError('subscription not found')
   return 'true'
-}
-
-const readSubscriptionId: ParamReader<string> = (json) => {
-  if (typeof json !== 'string') throw new TypeMismatch(Array.isArray(json) ? 'array' : typeof json, 'rpc.ID')
-  return json
 }
 
 export function noSuchSubscription(topic: string, namespace: string): RpcError {

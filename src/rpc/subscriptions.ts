@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { ChainReader } from '../chain/store.ts'
 import { decodeTransaction } from '../chain/transaction.ts'
 import type { PooledTransaction } from '../mempool/types.ts'
@@ -12,6 +11,7 @@ import { invalidParams, RPC_CODES, RpcError, type RpcLog, rateLimited, serverErr
 import { formatHeader } from './format/block.ts'
 import { toQuantity } from './format/json.ts'
 import { formatPendingTransaction } from './format/transaction.ts'
+import { newIdentifier } from './identifier.ts'
 import { createLogSubscribers, resultEnd } from './logSubscribers.ts'
 import { type ParamReader, type RpcContext, readArguments, type SyncStatus } from './method.ts'
 import {
@@ -315,7 +315,7 @@ export function createEthereumSocket(
     if (subscriptions.count >= maxSubscriptions) {
       throw new RpcError(RPC_CODES.limitExceeded, `too many subscriptions, want at most ${maxSubscriptions}`)
     }
-    const id = `0x${randomBytes(16).toString('hex')}`
+    const id = newIdentifier()
     if (!subscriptions.start(id, begin(id))) throw new RpcError(RPC_CODES.limitExceeded, 'too many subscriptions')
     return id
   }

@@ -146,7 +146,8 @@ function inPeriod(allowance: PeriodicAllowance, now: bigint): PeriodicAllowance 
   if (now < periodReset) return allowance
   const isLess = limits.spendLimit.length > 0 && subtractCoins(limits.spendLimit, periodSpendLimit) === undefined
   const next = periodReset + period
-  const reset = now > next ? now + period : next
+  // If the new period ended now, the next use in this block would begin another one.
+  const reset = now >= next ? now + period : next
   return {
     ...allowance,
     periodCanSpend: isLess ? limits.spendLimit : periodSpendLimit,
@@ -174,7 +175,17 @@ function checkPeriodic(allowance: PeriodicAllowance): SdkError | undefined {
   if (denoms.size > 0 && !periodSpendLimit.every(({ denom }) => denoms.has(denom))) {
     return sdkError('invalidCoins', 'period spend limit has different currency than basic spend limit')
   }
-  return period < 0n ? feegrantError('invalidDuration', 'negative clock step') : undefined
+  if (exceeds(periodCanSpend, periodSpendLimit)) {
+    return sdkError('invalidCoins', "can spend amount exceeds the period's spend limit")
+  }
+  if (period < 0n) return feegrantError('invalidDuration', 'negative clock step')
+  // It would be over at each use, and the limit would bound nothing.
+  return period === 0n ? feegrantError('invalidDuration', 'the period must be longer than zero') : undefined
+}
+
+/** Whether `coins` are more than `limit` in any denom. */
+function exceeds(coins: readonly Coin[], limit: readonly Coin[]): boolean {
+  return coins.length > 0 && subtractCoins(limit, coins) === undefined
 }
 
 function pack<T>(type: MessageType<T>, value: T): AnyValue {

@@ -110,7 +110,8 @@ function highestLimit(
   const { maxFeePerGas = 0n, value = 0n } = message
   if (maxFeePerGas > 0n) {
     const balance = world.getSpendable(message.sender)
-    if (value > 0n && value >= balance) throw serverError('insufficient funds for transfer')
+    // Also where both are zero, as in geth: it cannot pay for any gas.
+    if (value >= balance) throw serverError('insufficient funds for transfer')
     const affordable = (balance - value) / maxFeePerGas
     if (affordable < high) high = affordable
   }

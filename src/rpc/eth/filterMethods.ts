@@ -8,9 +8,10 @@ import { invalidParams, RPC_CODES, RpcError, serverError } from '../errors.ts'
 import type { FilterPoll, FilterPort, FilterSpec } from '../filters.ts'
 import { toQuantity } from '../format/json.ts'
 import { formatPendingTransaction } from '../format/transaction.ts'
+import { readIdentifier } from '../identifier.ts'
 import { defineMethod, type ParamReader, RawJson, type RpcContext, type RpcMethod } from '../method.ts'
 import { type LogFilter, readLogFilter } from '../params/logFilter.ts'
-import { jsonKind, readBool, TypeMismatch } from '../params/values.ts'
+import { readBool } from '../params/values.ts'
 import type { ResultText } from '../resultText.ts'
 import type { ViewPool } from '../runMethod.ts'
 import { heightOfTag } from './blockLookup.ts'
@@ -25,11 +26,6 @@ const readFilterRequest: ParamReader<{ readonly filter: LogFilter; readonly json
   filter: readLogFilter(json),
   json,
 })
-
-const readFilterId: ParamReader<string> = (json) => {
-  if (typeof json !== 'string') throw new TypeMismatch(jsonKind(json), 'rpc.ID')
-  return json
-}
 
 /** Filters of the eth namespace (geth: eth/filters/api.go). Logs are looked up as eth_getLogs does, in view threads. */
 export function createFilterMethods({ filters, views }: FilterMethodsOptions): readonly RpcMethod[] {
@@ -60,13 +56,13 @@ export function createFilterMethods({ filters, views }: FilterMethodsOptions): r
     defineMethod({
       name: 'eth_uninstallFilter',
       queue: 'socket',
-      params: [readFilterId],
+      params: [readIdentifier],
       run: (_, id) => filters.remove(id),
     }),
     defineMethod({
       name: 'eth_getFilterLogs',
       queue: 'socket',
-      params: [readFilterId],
+      params: [readIdentifier],
       run: async ({ scope }, id) => {
         const spec = await filters.describe(id)
         if (spec?.kind !== 'logs') throw serverError('filter not found')
@@ -76,7 +72,7 @@ export function createFilterMethods({ filters, views }: FilterMethodsOptions): r
     defineMethod({
       name: 'eth_getFilterChanges',
       queue: 'socket',
-      params: [readFilterId],
+      params: [readIdentifier],
       run: async ({ view, scope }, id) => {
         const { headHeight } = view.chain
         const poll = await filters.poll(id, headHeight)

@@ -65,7 +65,7 @@ describe('filters over two servers', () => {
   }
   const create = async (method: string, ...params: unknown[]): Promise<string> => {
     const { result } = await ask(method, ...params)
-    expect(result).toMatch(/^0x[0-9a-f]{32}$/)
+    expect(result).toMatch(/^0x[1-9a-f][0-9a-f]{0,31}$/)
     return result as string
   }
   const changes = async (id: string): Promise<unknown> => {

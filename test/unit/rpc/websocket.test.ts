@@ -144,7 +144,7 @@ function openGate(): void {
 
 async function subscribe(client: TestSocket, ...params: unknown[]): Promise<string> {
   const answer = (await client.ask('eth_subscribe', params)) as { result: string }
-  expect(answer.result).toMatch(/^0x[0-9a-f]{32}$/)
+  expect(answer.result).toMatch(/^0x[1-9a-f][0-9a-f]{0,31}$/)
   return answer.result
 }
 

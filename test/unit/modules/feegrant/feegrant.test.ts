@@ -175,6 +175,17 @@ describe('an allowance', () => {
     { name: 'no period limit', allowance: periodic({ periodSpendLimit: [] }), code: 'sdk/10' },
     { name: 'a negative rest of the period', allowance: periodic({ periodCanSpend: coinsOf(-1n) }), code: 'sdk/10' },
     { name: 'a negative period', allowance: periodic({ period: -SECOND }), code: 'feegrant/4' },
+    { name: 'a period of zero', allowance: periodic({ period: 0n }), code: 'feegrant/4' },
+    {
+      name: 'a period of zero, for some messages',
+      allowance: anyOf(AllowedMsgAllowance, { allowance: periodic({ period: 0n }), allowedMessages: [SEND] }),
+      code: 'feegrant/4',
+    },
+    {
+      name: 'more in the first period than in others',
+      allowance: periodic({ periodCanSpend: coinsOf(11n) }),
+      code: 'sdk/10',
+    },
     {
       name: 'a period limit of other coins',
       allowance: periodic({ periodSpendLimit: [{ denom: 'other', amount: 1n }] }),
@@ -242,6 +253,24 @@ describe('a periodic allowance', () => {
         [35, 10n, 'no error'],
         [44, 1n, 'feegrant/2'],
         [45, 10n, 'no error'],
+      ],
+    },
+    {
+      name: 'begins one period at the end of another',
+      uses: [
+        [20, 10n, 'no error'],
+        [20, 1n, 'feegrant/2'],
+        [30, 5n, 'no error'],
+      ],
+    },
+    {
+      name: 'has one period in a block, however short it is',
+      fields: { period: 1n },
+      uses: [
+        [10, 10n, 'no error'],
+        [10, 1n, 'feegrant/2'],
+        [11, 10n, 'no error'],
+        [11, 1n, 'feegrant/2'],
       ],
     },
     {

@@ -260,6 +260,14 @@ describe('eth_estimateGas', () => {
     })
   })
 
+  test('a sender without funds that offers a price', async () => {
+    const request = { from: hexOf('99'), to: hexOf('98'), gasPrice: '0x3b9aca00' }
+    expect(await invokeError(estimateGas, node.context(), request)).toEqual({
+      code: -32000,
+      message: 'insufficient funds for transfer',
+    })
+  })
+
   test('a failure that more gas would not mend, and one that it would', async () => {
     expect(await invokeError(estimateGas, node.context(), { to: broken })).toEqual({
       code: -32000,

@@ -193,6 +193,7 @@ describe('eth_fillTransaction', () => {
     [{ to: counter, chainId: '0x1' }, -32000, "chainId does not match node's (have=1, want=7628)"],
     [{ from: alice.hex, to: reverter }, 3, 'execution reverted'],
     [{ to: counter, value: '0x1' }, -32000, 'insufficient funds for transfer'],
+    [{ from: `0x${'99'.repeat(20)}`, to: counter }, -32000, 'insufficient funds for transfer'],
   ])('%j is refused', async (request, code, message) => {
     expect(await invokeError(fillTransaction, node.context(), request)).toMatchObject({ code, message })
   })
