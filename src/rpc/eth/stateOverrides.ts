@@ -19,7 +19,8 @@ export interface PrecompileTables {
 
 /**
  * Puts overrides into the state that calls will run on (geth: override.StateOverride.Apply), where they count as there before the calls.
- * A precompile whose account is overridden is none any more, or answers at the address that it is moved to.
+ * An Ethereum precompile whose account is overridden, with whatever, is none any more, or answers at the address that it is moved to. A
+ * precompile of the chain is switched off by other code or a move alone: a balance there must not make payments succeed that do nothing.
  * @param chain its stateful precompiles, and the gas of a block for Ethereum's slower ones
  * @throws RpcError with geth's text
  */
@@ -50,9 +51,10 @@ export function applyStateOverrides(
       precompiles.set(bytesKey(destination), { address: destination, isMoved: true, run })
       destinations.add(bytesKey(destination))
     }
-    precompiles.delete(key)
+    const remains = registered.has(key) && override.code === undefined && destination === undefined
+    if (!remains) precompiles.delete(key)
     if (isStandardPrecompile(address, rules.fork)) hiddenPrecompiles.add(key)
-    overrideAccount(world, address, override)
+    overrideAccount(world, address, override, remains)
   }
   world.endTransaction({ clearEmpty: false })
   return { precompiles, hiddenPrecompiles }
@@ -68,15 +70,22 @@ function standardPrecompile(
   return { run: ({ data, gasLimit }) => runStandardPrecompile(address, data, gasLimit, fork, gas) }
 }
 
-function overrideAccount(world: WorldState, address: Address, override: AccountOverride): void {
+/** @param isPrecompile whether the account remains a precompile of the chain, which reads no storage of its own */
+function overrideAccount(world: WorldState, address: Address, override: AccountOverride, isPrecompile: boolean): void {
   const { nonce, code, balance, state, stateDiff } = override
   if (state !== undefined && stateDiff !== undefined) {
     throw serverError(`account ${toChecksumAddress(address)} has both 'state' and 'stateDiff'`)
   }
-  if ((state ?? stateDiff) !== undefined && equalBytes(address, NATIVE_ACCOUNT)) {
-    throw serverError(
-      `account ${toChecksumAddress(address)} is reserved: its storage is the state of the native modules`,
-    )
+  if ((state ?? stateDiff) !== undefined) {
+    const name = toChecksumAddress(address)
+    if (equalBytes(address, NATIVE_ACCOUNT)) {
+      throw serverError(`account ${name} is reserved: its storage is the state of the native modules`)
+    }
+    if (isPrecompile) {
+      throw serverError(
+        `account ${name} is a precompile of this chain without storage: override its code too, or leave its state out`,
+      )
+    }
   }
   if (nonce !== undefined) world.setNonce(address, nonce)
   if (code !== undefined) world.setCode(address, code)

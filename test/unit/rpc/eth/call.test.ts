@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { toChecksumAddress } from '../../../../src/primitives/address.ts'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { call } from '../../../../src/rpc/eth/call.ts'
 import { createAccessList } from '../../../../src/rpc/eth/createAccessList.ts'
@@ -127,6 +128,10 @@ describe('eth_call', () => {
     const identity = '0x0000000000000000000000000000000000000004'
     expect(await run({ [constant]: { movePrecompileToAddress: identity } }, identity)).toBe('0x2a')
     expect(await run({ [constant]: { code: bytesToHex(ECHO) } }, constant)).toBe('0x01')
+    expect(await run({ [constant]: { code: bytesToHex(ECHO), stateDiff: {} } }, constant)).toBe('0x01')
+    // What does not replace its code leaves a precompile of the chain as it is.
+    expect(await run({ [constant]: {} }, constant)).toBe('0x2a')
+    expect(await run({ [constant]: { balance: '0x64', nonce: '0x1' } }, constant)).toBe('0x2a')
   })
 
   test('overrides of Ethereum’s precompiles: moved, replaced, or with a balance only they are none any more', async () => {
@@ -154,6 +159,10 @@ describe('eth_call', () => {
       { '0x00000000000000000000000000006e6174697665': { stateDiff: {} } },
       'account 0x00000000000000000000000000006e6174697665 is reserved: its storage is the state of the native modules',
     ],
+    ...['state', 'stateDiff'].map((field): [object, string] => [
+      { [constant]: { [field]: {} } },
+      `account ${toChecksumAddress(hexToBytes(constant))} is a precompile of this chain without storage: override its code too, or leave its state out`,
+    ]),
     [
       { [sha256]: { movePrecompileToAddress: echo }, [echo]: { balance: '0x1' } },
       `account ${echo} is already overridden`,
