@@ -19,7 +19,7 @@ interface BlockInfo {
   readonly misbehaviour: readonly Misbehaviour[]
 }
 
-/** Input of the hooks at a block's begin. */
+/** Input of the hooks at a block's start. */
 interface BlockBegin extends BlockInfo {
   readonly upgrades: UpgradeRules | undefined
   /** `native.work.done` at which slashes of stake that left wait for the next block; the budget starts with the first call */
