@@ -221,7 +221,7 @@ describe('import', () => {
       20,
       45,
       47,
-      ...Array.from({ length: 3 * PROPERTY_RUNS }, () => random(size - END_BYTES)).sort((a, b) => a - b),
+      ...Array.from({ length: 2 * PROPERTY_RUNS }, () => random(size - END_BYTES)).sort((a, b) => a - b),
       size - END_BYTES,
     ]) {
       const short = join(directory, 'short')
@@ -239,7 +239,7 @@ describe('import', () => {
     const random = createRandom(2)
     const home = freshHome()
     const damaged = join(directory, 'damaged')
-    const offsets = Array.from({ length: 5 * PROPERTY_RUNS }, () => random(statSync(file).size - END_BYTES)).sort(
+    const offsets = Array.from({ length: 3 * PROPERTY_RUNS }, () => random(statSync(file).size - END_BYTES)).sort(
       (a, b) => a - b,
     )
     for (const offset of [0, 13, 45, ...offsets]) {
