@@ -15,6 +15,7 @@ import type { Hash } from '../primitives/hash.ts'
 import { Journal } from '../state/journal.ts'
 import { type RunningParams, runningParams } from './blockContext.ts'
 import { type BlockRunnerOptions, createBlockRunner } from './blockRunner.ts'
+import { FillTime } from './buildTime.ts'
 import { type Entry, readEntries, readEntry } from './entry.ts'
 import {
   checkBlockEvidence,
@@ -29,7 +30,6 @@ import {
   type CandidateSource,
   checkEntries,
   DefectiveTransactions,
-  FillTime,
   fillBlock,
   PostponedTransactions,
   SlowTransactions,

@@ -12,6 +12,7 @@ import { type GasParams, laneGas } from '../modules/tx/nativeTransaction.ts'
 import { bytesKey } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
 import { type BlockExecution, POSTPONED } from './blockExecution.ts'
+import { BuildTime } from './buildTime.ts'
 import { type Entry, readEntry, type SenderLookup } from './entry.ts'
 import type { EntryResult } from './executedBlock.ts'
 import type { ExecutionDeadline } from './executionDeadline.ts'
@@ -85,7 +86,7 @@ const PASSING_CODES: ReadonlySet<number> = new Set(
 /**
  * Fills a block with the mempool's candidates of both kinds, in their order, and executes each as it is chosen, until gas, bytes, time
  * or candidates run out. When a transaction cannot start, too little gas of its kind or for precompiles is left, it may take far longer
- * than there is time ({@link isTooLong}), it is stopped because it does, or it hits an unforeseen error, its sender's later ones are left
+ * than there is time ({@link BuildTime}), it is stopped because it does, or it hits an unforeseen error, its sender's later ones are left
  * out of this block too. One that was stopped waits some blocks ({@link SlowTransactions}), and the block gets time for others; after an
  * unforeseen error it is never tried again. The time budget only limits what the proposer puts into the block; every node computes the
  * result from the block alone.
@@ -97,7 +98,7 @@ export async function fillBlock(
   limits: BuildLimits,
   chain: Pick<ChainConfig, 'chainId' | 'evmChainId' | 'allowsUnprotected'>,
 ): Promise<Uint8Array[]> {
-  let deadline = limits.now() + limits.budgetMs
+  const time = new BuildTime(limits.budgetMs, limits.now)
   const height = execution.seed.number
   const stoppedSenders = new Set<string>()
   const txs: Uint8Array[] = []
@@ -105,23 +106,12 @@ export async function fillBlock(
   const postponed: Hash[] = []
   const fullLane = execution.nativeGasLeft()
   const fullGas = execution.gasLeft()
-  /** milliseconds that the EVM transactions of the block took */
-  let spentMs = 0
   let bytesLeft = limits.maxTxBytes
   let isFirst = true
   const isFull = (): boolean =>
     txs.length >= MAX_BLOCK_TRANSACTIONS ||
     (execution.gasLeft() < MINIMUM_GAS && execution.nativeGasLeft() < MINIMUM_NATIVE_GAS)
-  let hasTried = false
-  /** transactions that were stopped in this block, and the least pace of the slowest one */
-  const stops = { count: 0, msPerGas: 0 }
-  /** milliseconds for transactions that were undone because too little precompile gas was left */
-  let undoneMs = 0
-  /** milliseconds for large transactions that could not start */
-  let failedMs = 0
-  // One is tried in any case: where the mempool's answer alone takes the budget, blocks would stay empty and never show that there is time.
-  const isLate = (nowMs: number): boolean => hasTried && nowMs >= deadline
-  while (!isFull() && !isLate(limits.now())) {
+  while (!isFull() && !time.isOver()) {
     const candidates = await source.candidates({
       baseFeePerGas: execution.seed.baseFeePerGas ?? 0n,
       height,
@@ -135,8 +125,8 @@ export async function fillBlock(
     const known = execution.isParallel ? readCandidates(candidates, chain) : undefined
     if (known !== undefined) execution.announce([...known.values()])
     for (const { raw, hash, sender } of candidates) {
-      const beginMs = limits.now()
-      if (isFull() || isLate(beginMs)) break
+      if (isFull() || time.isOver()) break
+      time.start()
       const isStopped = stoppedSenders.size > 0 && stoppedSenders.has(bytesKey(sender))
       const stopSender = () => stoppedSenders.add(bytesKey(sender))
       const size = encodedTxSize(raw.length)
@@ -147,36 +137,28 @@ export async function fillBlock(
       }
       const precompileGas = execution.precompileGas()
       const isFutile = !precompileGas.isFresh && !limits.postponed.shouldRetry(hash, precompileGas.left)
-      const isLarge = raw.length > LARGE_BYTES && failedMs > limits.budgetMs * FAILED_SHARE
-      if (isFutile || isStopped || isLarge || size > bytesLeft || limits.slow.isWaiting(hash, height)) {
+      const isLarge = raw.length > LARGE_BYTES
+      const isWaiting = limits.slow.isWaiting(hash, height) || (isLarge && !time.mayTryLarge())
+      if (isFutile || isStopped || isWaiting || size > bytesLeft) {
         stopSender()
         continue
       }
       let result: EntryResult | undefined
-      const latestMs = deadline - beginMs + limits.budgetMs * OVERRUN_SHARE
-      const endsInMs = hasTried ? latestMs * AFTER_STOP_SHARE ** stops.count : limits.budgetMs * (1 + OVERRUN_SHARE)
-      let gasLimit = 0
+      let gasLimit: bigint | undefined
       try {
         const entry = known?.get(raw) ?? readEntry(raw, chain, { hash, sender })
-        if ('transaction' in entry) gasLimit = Number(entry.transaction.gasLimit)
-        const pace = { gas: fullGas - execution.gasLeft(), ms: spentMs }
-        const isAsSlow = gasLimit * stops.msPerGas > endsInMs
-        if (hasRoom(entry, execution) && !isAsSlow && !isTooLong(entry, pace, endsInMs)) {
-          limits.executionDeadline.setIn(endsInMs)
-          hasTried = true
-          result = await execution.tryApply(entry, undoneMs <= limits.budgetMs * undoneShareOf(entry))
-          // Native transactions, and those that are undone, use none of the gas that the pace is measured by.
-          if (result.kind === 'evm') spentMs += limits.now() - beginMs
+        if ('transaction' in entry) gasLimit = entry.transaction.gasLimit
+        if (hasRoom(entry, execution) && time.suffices(gasLimit, fullGas - execution.gasLeft())) {
+          limits.executionDeadline.setIn(time.execute())
+          result = await execution.tryApply(entry, time.mayUndo(gasLimit))
+          if (result.kind === 'evm') time.included()
         }
       } catch (error) {
         if (error instanceof ExecutionTimeout) {
           limits.onStopped(hash)
-          if (limits.slow.add(hash, height, endsInMs) === 'hopeless') unexecutable.push(hash)
-          else postponed.push(hash)
-          // It has used up the time of the others, which pay for theirs.
-          if (stops.count === 0) deadline = Math.max(deadline, limits.now() + limits.budgetMs * SECOND_SHARE)
-          stops.count++
-          if (gasLimit > 0) stops.msPerGas = Math.max(stops.msPerGas, endsInMs / gasLimit)
+          const isHopeless = limits.slow.add(hash, height, time.stopped(gasLimit)) === 'hopeless'
+          const left = isHopeless ? unexecutable : postponed
+          left.push(hash)
         } else {
           limits.onError(hash, error)
           limits.defective.add(hash)
@@ -189,8 +171,8 @@ export async function fillBlock(
         if (result?.reason === POSTPONED) {
           limits.postponed.add(hash, precompileGas.left)
           postponed.push(hash)
-          undoneMs += limits.now() - beginMs
-        } else if (raw.length > LARGE_BYTES) failedMs += limits.now() - beginMs
+          time.undone()
+        } else if (isLarge) time.failed()
         if (
           result !== undefined &&
           isNativeEntry(raw) &&
@@ -246,78 +228,8 @@ function hasRoom(entry: Entry, execution: BlockExecution): boolean {
   return 'native' in entry || execution.gasLeft() >= MINIMUM_GAS
 }
 
-/** How far a transaction may go beyond the time budget, as a share of it. */
-const OVERRUN_SHARE = 0.25
-/** Share of the time budget for the rest of a block in which a transaction was stopped. */
-const SECOND_SHARE = 0.5
-/**
- * Share of the time that is left that one transaction may take after a stop, of that after two, and so on. One that would take longer at the
- * pace of those that were stopped is not begun: several together would take the time of all others, and none of them pays.
- */
-const AFTER_STOP_SHARE = 0.25
-/**
- * Shares of the time budget that transactions may take which are undone because too little precompile gas is left, and so pay nothing. Beyond
- * it they are included as they are: they fail where they come upon the limit, and pay. Small ones, which take little time, have a larger share.
- */
-const UNDONE_SHARE = 0.1
-const SMALL_UNDONE_SHARE = 0.25
-const SMALL_GAS = 1_000_000n
-
-function undoneShareOf(entry: Entry): number {
-  return 'transaction' in entry && entry.transaction.gasLimit <= SMALL_GAS ? SMALL_UNDONE_SHARE : UNDONE_SHARE
-}
-
-/**
- * Share of the time budget that large transactions may take which cannot start after those before them, and so pay nothing: to read one takes
- * up to 10 ms. Beyond it, only small ones are tried.
- */
-const FAILED_SHARE = 0.1
+/** Transactions of more bytes are large: to read one takes up to 10 ms. */
 const LARGE_BYTES = 4_096
-
-/** So much gas shows the pace of a block. */
-const PACE_GAS = 1_000_000n
-
-/**
- * Whether an EVM transaction would end later than in `latestMs` if it used all its gas at the pace of the block's transactions so far: it
- * would be stopped then, and one may have a sixth of a block's gas. The first transactions of a block are always tried, so a proposer whose
- * budget is small still includes any that pays most.
- */
-export function isTooLong(
-  entry: Entry,
-  pace: { readonly gas: bigint; readonly ms: number },
-  latestMs: number,
-): boolean {
-  if ('native' in entry || !('transaction' in entry) || pace.gas < PACE_GAS) return false
-  return Number(entry.transaction.gasLimit) * pace.ms > latestMs * Number(pace.gas)
-}
-
-/** The share of building that what follows the transactions may have taken, at most; the state root of a block of new slots is near it. */
-const MOST_FINISH_SHARE = 0.75
-/** How fast a smaller share is believed. A larger one is at once: a block that is too slow costs all validators. */
-const BELIEF = 1 / 8
-/** Blocks that took less of their budget say nothing about fuller ones. */
-const TELLING_SHARE = 1 / 8
-
-/**
- * How much of the time for building a block is left for its transactions: after them come the state root, the receipts and the header,
- * which take as long as the blocks before have shown.
- */
-export class FillTime {
-  #finishShare = 0
-
-  /** Milliseconds for the transactions of a block that should be ready in `budgetMs`. */
-  within(budgetMs: number): number {
-    return budgetMs * (1 - this.#finishShare)
-  }
-
-  /** @param times milliseconds until the transactions were chosen and executed, and until the block was ready */
-  measured(times: { readonly filledMs: number; readonly builtMs: number; readonly budgetMs: number }): void {
-    const { filledMs, builtMs, budgetMs } = times
-    if (builtMs < budgetMs * TELLING_SHARE) return
-    const share = Math.min(MOST_FINISH_SHARE, 1 - filledMs / builtMs)
-    this.#finishShare = Math.max(share, this.#finishShare + (share - this.#finishShare) * BELIEF)
-  }
-}
 
 /**
  * A postponed transaction is tried again when at least a sixteenth of the precompile gas limit more is left: this bounds the number of

@@ -1,5 +1,6 @@
 import { createCRC32 } from 'hash-wasm'
 import { concatBytes, equalBytes } from '../primitives/bytes.ts'
+import { RULES } from '../storage/format.ts'
 import { decodeWalEntry, type WalEntry } from './walEntry.ts'
 
 /** The write-ahead log cannot be used. The message tells the operator what to do. */
@@ -23,21 +24,24 @@ const MAX_RECORD_LENGTH = 1 << 20
 const HEADER_KIND = 0
 const SYNC_MARK_KIND = 1
 
-const FORMAT_VERSION = 1
+/** Of the log's records. Version 1 did not name the rules of its blocks. */
+const FORMAT_VERSION = 2
 export const SALT_LENGTH = 8
 const HASH_LENGTH = 32
 
 /** The header's own checksum uses no salt, because the salt is in the header. */
 const NO_SALT = new Uint8Array()
 
-/** Length of the header: a record with kind, version, genesis hash, salt. */
-export const HEADER_LENGTH = RECORD_OVERHEAD + 2 + HASH_LENGTH + SALT_LENGTH
+/** Kind, version, and the version of the rules that decided its blocks. */
+const VERSION_LENGTH = 3
+/** Length of the header: a record with these, genesis hash, salt. */
+export const HEADER_LENGTH = RECORD_OVERHEAD + VERSION_LENGTH + HASH_LENGTH + SALT_LENGTH
 
 /** Length of a sync mark: a record with kind and offset. */
 const SYNC_MARK_LENGTH = RECORD_OVERHEAD + 5
 
 export function encodeSegmentHeader(genesisHash: Uint8Array, salt: Uint8Array): Uint8Array {
-  return frameRecord(NO_SALT, concatBytes(Uint8Array.of(HEADER_KIND, FORMAT_VERSION), genesisHash, salt))
+  return frameRecord(NO_SALT, concatBytes(Uint8Array.of(HEADER_KIND, FORMAT_VERSION, RULES), genesisHash, salt))
 }
 
 /** A mark which says that this segment was on stable storage up to `offset` when the mark was written. */
@@ -58,7 +62,7 @@ interface SegmentContent {
  * Reads a segment's records and passes each entry to `visit`.
  * @param name for error messages
  * @returns undefined when the file ends within its header
- * @throws WalError when the segment belongs to another genesis, or records that were on stable storage are damaged
+ * @throws WalError when the segment is of another genesis, version or rules, or records that were on stable storage are damaged
  */
 export function readSegment(
   name: string,
@@ -92,20 +96,26 @@ export function damaged(name: string, offset: number): WalError {
 
 function readHeader(name: string, bytes: Uint8Array, genesisHash: Uint8Array): Uint8Array {
   const header = readRecord(bytes, 0, NO_SALT)
-  if (header === undefined || header.length !== HEADER_LENGTH - RECORD_OVERHEAD || header[0] !== HEADER_KIND) {
-    throw damaged(name, 0)
-  }
-  if (header[1] !== FORMAT_VERSION) {
-    throw new WalError(
-      `${name} has format ${header[1]}, this version reads ${FORMAT_VERSION}: use the version that wrote it`,
-    )
-  }
-  if (!equalBytes(header.subarray(2, 2 + HASH_LENGTH), genesisHash)) {
+  if (header === undefined || header.length < VERSION_LENGTH || header[0] !== HEADER_KIND) throw damaged(name, 0)
+  const [, format, rules] = header
+  if (format! < FORMAT_VERSION || (format === FORMAT_VERSION && rules! < RULES)) throw otherRules(name, 'an older')
+  if (format !== FORMAT_VERSION || rules !== RULES) throw otherRules(name, 'a newer')
+  if (header.length !== HEADER_LENGTH - RECORD_OVERHEAD) throw damaged(name, 0)
+  if (!equalBytes(header.subarray(VERSION_LENGTH, VERSION_LENGTH + HASH_LENGTH), genesisHash)) {
     throw new WalError(
       `${name} belongs to a chain with another genesis: use that genesis, or move the wal directory away`,
     )
   }
-  return header.slice(2 + HASH_LENGTH)
+  return header.slice(VERSION_LENGTH + HASH_LENGTH)
+}
+
+/** The database says the same of itself, but somebody may have removed it alone: then the log's blocks would be executed by other rules. */
+function otherRules(name: string, age: 'an older' | 'a newer'): WalError {
+  const advice =
+    age === 'an older'
+      ? 'start a new chain with a new data directory (HOMEDIR), or run the version that wrote it'
+      : 'run the version that wrote it'
+  return new WalError(`${name} was written by ${age} version of coind, whose rules differ: ${advice}`)
 }
 
 function decodeEntry(name: string, offset: number, payload: Uint8Array): WalEntry {

@@ -249,8 +249,8 @@ export class TransactionPool {
   }
 
   /**
-   * Corrects the ranks of some senders after a change of the base fee. A selection does the same, but for no longer than it has to: to be
-   * called until the answer is false.
+   * Corrects the ranks of some senders after a change of the base fee. Call it until it returns false. A selection corrects ranks too, but
+   * only those that it needs.
    */
   settle(): boolean {
     if (this.#ready.settle(this.#head.baseFeePerGas, SETTLED_AT_ONCE) === 0) return true

@@ -1,5 +1,6 @@
 import { beginAuthz } from './authz/grants.ts'
 import { doItem } from './blockItem.ts'
+import { type Budget, budgetOf } from './budget.ts'
 import type { LastCommitInfo, Misbehaviour, ModuleContext } from './context.ts'
 import { beginDistribution } from './distribution/rewards.ts'
 import { handleEvidence } from './evidence/evidence.ts'
@@ -19,11 +20,11 @@ interface BlockInfo {
   readonly misbehaviour: readonly Misbehaviour[]
 }
 
-/** Input of the hooks at a block's begin. */
+/** Input of the hooks at a block's start. */
 interface BlockBegin extends BlockInfo {
   readonly upgrades: UpgradeRules | undefined
-  /** `native.work.done` at which slashes of stake that left wait for the next block; the budget starts with the first call */
-  readonly settleUntil: () => number
+  /** for slashes of stake that left, which wait for the next block when it is spent; it starts with the first call */
+  readonly slashBudget: () => Budget
 }
 
 /**
@@ -43,11 +44,11 @@ export const BEGIN_HOOKS = {
   upgrade: (context, { upgrades }) => beginUpgrade(context, upgrades), // 1
   mint: (context) => beginMint(context), // 2
   distribution: (context, { lastCommit }) => beginDistribution(context, lastCommit), // 3
-  slashing: (context, { lastCommit, settleUntil }) => beginSlashing(context, lastCommit, settleUntil()), // 4
-  evidence: (context, { misbehaviour, settleUntil }) => {
-    for (const found of misbehaviour) handleEvidence(context, found, settleUntil()) // 5
+  slashing: (context, { lastCommit, slashBudget }) => beginSlashing(context, lastCommit, slashBudget()), // 4
+  evidence: (context, { misbehaviour, slashBudget }) => {
+    for (const found of misbehaviour) handleEvidence(context, found, slashBudget()) // 5
   },
-  slashes: (context, { settleUntil }) => settleSlashes(context, settleUntil()), // 6
+  slashes: (context, { slashBudget }) => settleSlashes(context, slashBudget()), // 6
   authz: (context) => beginAuthz(context), // 7
 } as const satisfies Readonly<Record<string, (context: ModuleContext, begin: BlockBegin) => unknown>>
 
@@ -72,23 +73,22 @@ export const END_HOOKS = {
 /**
  * Runs {@link BEGIN_HOOKS}. Except for an upgrade, a hook cannot stop the block: it leaves single items alone, and what no item covers
  * leaves the hook alone (see `doItem`). A failed migration does stop it, since only a mended version can continue.
- * @param slashBudget work that slashes of stake that left may do, in gas
+ * @param slashGas work that slashes of stake that left may do, in gas
  * @throws UpgradeNeeded when this version cannot go on, see `beginUpgrade`
  */
 export function beginBlock(
   context: ModuleContext,
   info: BlockInfo,
   upgrades?: UpgradeRules,
-  slashBudget: number = SLASH_BUDGET_GAS,
+  slashGas: number = SLASH_BUDGET_GAS,
 ): void {
-  const { work } = context.world.native
-  let until: number | undefined
-  const settleUntil = (): number => {
-    until ??= work.done + slashBudget
-    return until
+  let budget: Budget | undefined
+  const slashBudget = (): Budget => {
+    budget ??= budgetOf(context.world.native, slashGas)
+    return budget
   }
   for (const [name, hook] of Object.entries(BEGIN_HOOKS)) {
-    const run = () => hook(context, { ...info, upgrades, settleUntil })
+    const run = () => hook(context, { ...info, upgrades, slashBudget })
     if (hook === BEGIN_HOOKS.upgrade) run()
     else doItem(context, { hook: `begin ${name}` }, run)
   }

@@ -6,7 +6,7 @@ import { isSdkError, type Outcome } from './sdkError.ts'
 export const ITEM_LEFT_ALONE = 'item_left_alone'
 
 /**
- * Does an item of a block's begin or end: one validator's vote, one slash, one entry of a queue. Where it meets a state that it has no
+ * Does an item of a block's start or end: one validator's vote, one slash, one entry of a queue. Where it meets a state that it has no
  * answer for, or returns an error, all its effects are undone, an event names it, and the block continues with the next item: the
  * alternative is that no block can follow. All nodes do the same, since they have the same state. Failures of the machine are thrown, see
  * {@link recoverPanic}.

@@ -1,5 +1,6 @@
 import { concatBytes } from '../primitives/bytes.ts'
 import type { NativeStore } from '../state/world.ts'
+import { budgetOf, isSpent } from './budget.ts'
 
 const TIME_BYTES = 8
 /** The most entries that one block removes, as in the SDK: the others wait for the next blocks. */
@@ -19,7 +20,7 @@ export function removeExpired(
   limit: number = REMOVED_PER_BLOCK,
 ): void {
   const { queue, entries } = prefixes
-  const until = native.work.done + REMOVAL_BUDGET_GAS
+  const budget = budgetOf(native, REMOVAL_BUDGET_GAS)
   const due: Uint8Array[] = []
   for (const [key] of native.range(queue)) {
     const expiresMs = new DataView(key.buffer, key.byteOffset + queue.length).getBigUint64(0)
@@ -27,7 +28,7 @@ export function removeExpired(
     due.push(key)
   }
   for (const key of due) {
-    if (native.work.done >= until) return
+    if (isSpent(native, budget)) return
     const entry = concatBytes(entries, key.subarray(queue.length + TIME_BYTES))
     native.get(entry)
     native.delete(key)

@@ -6,8 +6,9 @@ import { SdkError } from './sdkError.ts'
 const STACK_OVERFLOW = /Maximum call stack size exceeded/
 
 /**
- * A bug of this software that a passed proposal or an item of a block's begin or end hit: ErrPanic of the SDK (cosmossdk.io/errors). Its message is always the
- * same, since it gets into the state, and the text of `cause` may differ between versions of Node.js.
+ * A bug of this software that a passed proposal or an item of a block's start or end hit: ErrPanic
+ * of the SDK (cosmossdk.io/errors). The message is constant because it gets into the state; the
+ * text of `cause` may differ between versions of Node.js.
  */
 class Defect extends SdkError {
   readonly cause: unknown
@@ -19,12 +20,15 @@ class Defect extends SdkError {
 }
 
 /**
- * Runs a message of a passed proposal, or an item of a block's begin or end ({@link ./blockItem.ts}), and returns its result. A bug in a
- * message fails the proposal, as in the SDK (safeExecuteHandler of x/gov/abci.go). This is the one place where an unforeseen error is an
- * outcome: it happens at the begin or end of a block, so no proposer can leave it out, and no block could follow. A node that alone has
- * the error computes another state, and stops at the next block, whose application hash says so.
- * Failures of this machine, its disk, its memory or its stack, are still thrown, and so is the end of a run with a limit or deadline.
- * The caller undoes the effects, and `work` leaves no checkpoint open when it throws.
+ * Runs a message of a passed proposal, or an item of a block's start or end
+ * ({@link ./blockItem.ts}), and returns its result. A bug in a message fails the proposal, as in
+ * the SDK (safeExecuteHandler of x/gov/abci.go). Nowhere else is an unforeseen error an outcome:
+ * no proposer can leave out the start or end of a block, so no block could follow. A node that
+ * alone has the error computes another state, and stops at the next block, whose application hash
+ * differs.
+ * Failures of this machine (its disk, memory or stack) are still thrown, and so is the end of a
+ * run with a limit or deadline. The caller undoes the effects, and `work` leaves no checkpoint open
+ * when it throws.
  */
 export function recoverPanic<T>(work: () => T): T | SdkError {
   try {

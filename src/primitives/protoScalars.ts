@@ -165,6 +165,17 @@ function longCodec(protoType: ProtoType, minimum: bigint, maximum: bigint): Valu
 
 export const uint64Codec: ValueCodec<bigint> = longCodec('uint64', 0n, MAX_UINT64)
 export const int64Codec: ValueCodec<bigint> = longCodec('int64', -MAX_INT64 - 1n, MAX_INT64)
+/** A uint64 that is exact as a number: for heights and times in milliseconds, which stay below 2^53. */
+export const safeUint64Codec: ValueCodec<number> = {
+  protoType: 'uint64',
+  zero: 0,
+  isZero: (value) => value === 0,
+  isPacked: true,
+  write: (writer, field, value) => uint64Codec.write(writer, field, BigInt(value)),
+  read: (raw) => Number(uint64Codec.read(raw)),
+  toJson: (value) => value.toString(),
+  fromJson: (json, _, path) => Number(jsonInteger(json, path, 0n, BigInt(Number.MAX_SAFE_INTEGER))),
+}
 
 function shortCodec(protoType: ProtoType, minimum: number, maximum: number): ValueCodec<number> {
   return {

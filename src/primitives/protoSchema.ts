@@ -13,6 +13,7 @@ import {
   type Json,
   type JsonContext,
   type ProtoType,
+  safeUint64Codec,
   stringCodec,
   timestampCodec,
   uint32Codec,
@@ -86,6 +87,8 @@ export const string = (number: number): Field<string> => plain(number, stringCod
 export const bytes = (number: number): Field<Uint8Array> => plain(number, bytesCodec)
 export const bool = (number: number): Field<boolean> => plain(number, boolCodec)
 export const uint64 = (number: number): Field<bigint> => plain(number, uint64Codec)
+/** a uint64 as a number: a height or a time in milliseconds */
+export const safeUint64 = (number: number): Field<number> => plain(number, safeUint64Codec)
 export const int64 = (number: number): Field<bigint> => plain(number, int64Codec)
 export const uint32 = (number: number): Field<number> => plain(number, uint32Codec)
 export const int32 = (number: number): Field<number> => plain(number, int32Codec)

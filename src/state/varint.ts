@@ -130,7 +130,7 @@ export class KeyList {
   #previous = new Uint8Array(64)
   #previousLength = 0
 
-  /** @param length of the key, which is at the begin of its array */
+  /** @param length of the key, which is at the start of its array */
   add(key: Uint8Array, length = key.length): void {
     const previous = this.#previous
     const most = Math.min(this.#previousLength, length)

@@ -7,10 +7,10 @@ const SEED = firstSeed(20_261_121)
 
 describe('generated cases', () => {
   it.each([
-    ['wasm', runs(800), false],
-    ['wasm-blocks', runs(500), false],
-    ['wasm-plain', runs(400), false],
-    ['wasm', runs(100), true],
+    ['wasm', runs(400), false],
+    ['wasm-blocks', runs(250), false],
+    ['wasm-plain', runs(200), false],
+    ['wasm', runs(50), true],
   ] as const)('%s and reference agree on %i of them (each step too: %s)', async (engine, runs, comparesSteps) => {
     const findings: Finding[] = []
     let done = 0

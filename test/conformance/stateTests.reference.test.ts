@@ -1,3 +1,3 @@
 import { stateTestSuites } from './stateTestSuites.ts'
 
-await stateTestSuites('reference', 12)
+await stateTestSuites('reference', 24)

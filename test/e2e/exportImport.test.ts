@@ -26,7 +26,7 @@ import { PROPERTY_RUNS } from '../propertyRuns.ts'
 import { createRandom } from '../unit/state/randomChain.ts'
 import { type CommandOptions, type CommandResult, runCoind } from './runCoind.ts'
 
-const BLOCKS = 240
+const BLOCKS = 140
 /** exit code for a file that does not fit */
 const EXIT_DATA = 65
 const EXIT_UNAVAILABLE = 69
@@ -144,7 +144,7 @@ describe('import', () => {
 
   it('is what a start does with BLOCKS_MANIFEST_URL; without its server, or with false blocks, peers have to give them', async () => {
     const blocks = join(directory, 'served')
-    expect((await coind(source, ['export', '--directory', '--out', blocks, '--to', '200'])).code).toBe(0)
+    expect((await coind(source, ['export', '--directory', '--out', blocks, '--to', '120'])).code).toBe(0)
     let isFalse = false
     const server = createServer((request, response) => {
       const path = join(blocks, request.url!)
@@ -162,7 +162,7 @@ describe('import', () => {
     expect((await begin(home, url))[0]).toBe('BLOCKS_MANIFEST_URL gives no more blocks: peers have to')
     isFalse = false
     expect(await begin(home, url)).toEqual(['the next blocks come from peers'])
-    expect(await readChain(home, describeChain)).toEqual(chain.slice(0, 200))
+    expect(await readChain(home, describeChain)).toEqual(chain.slice(0, 120))
     // Nobody is asked when the newest block is new.
     expect(await begin(home, `${url}/none/`, () => 0)).toEqual([])
     server.closeAllConnections()
@@ -221,7 +221,7 @@ describe('import', () => {
       20,
       45,
       47,
-      ...Array.from({ length: 3 * PROPERTY_RUNS }, () => random(size - END_BYTES)).sort((a, b) => a - b),
+      ...Array.from({ length: 2 * PROPERTY_RUNS }, () => random(size - END_BYTES)).sort((a, b) => a - b),
       size - END_BYTES,
     ]) {
       const short = join(directory, 'short')
@@ -239,7 +239,7 @@ describe('import', () => {
     const random = createRandom(2)
     const home = freshHome()
     const damaged = join(directory, 'damaged')
-    const offsets = Array.from({ length: 5 * PROPERTY_RUNS }, () => random(statSync(file).size - END_BYTES)).sort(
+    const offsets = Array.from({ length: 3 * PROPERTY_RUNS }, () => random(statSync(file).size - END_BYTES)).sort(
       (a, b) => a - b,
     )
     for (const offset of [0, 13, 45, ...offsets]) {

@@ -79,7 +79,7 @@ const STAGES = [
 ] as const
 
 describe('a stop signal during the start', () => {
-  it.each(variants(STAGES, 2))(
+  it.each(variants(STAGES, 1))(
     'stops the node cleanly when there is %s, and the next start goes on',
     async (stage, signal) => {
       const args = [LAUNCHER, 'devnet', '--homedir', homedir]

@@ -1,10 +1,20 @@
 import { describe, expect, test } from 'vitest'
-import { runs } from '../propertyRuns.ts'
+import { PROPERTY_RUNS, runs } from '../propertyRuns.ts'
 import { BROKEN_ENGINES } from './brokenEngines.ts'
 import { colluders } from './byzantine/colluders.ts'
 import { amnesiac } from './byzantine/voters.ts'
 import { randomRun } from './randomRun.ts'
 import { Simulation } from './simulation.ts'
+
+/** The first seed that shows a fault, where that is not one of the first: `npm test` starts there, and the long run with seed 1. */
+const KNOWN_SEEDS: Readonly<Record<string, number>> = {
+  'forgets its lock': 6,
+  'believes any proof of lock': 6,
+  'takes any signature': 13,
+  'forgets what it signed when it starts': 14,
+  'votes without asking the application': 66,
+  'never hears that the log has failed': 14,
+}
 
 /** First seed whose run breaks a rule, with the rule; undefined: none of them. */
 function firstViolation(seeds: number, run: (seed: number) => Simulation): { seed: number; rule: string } | undefined {
@@ -59,7 +69,8 @@ describe('the checks find', () => {
   for (const [fault, createEngine] of Object.entries(BROKEN_ENGINES)) {
     test(`an engine that ${fault}`, () => {
       let found: string | undefined
-      for (let seed = 1; seed <= 400 && found === undefined; seed++) {
+      const first = PROPERTY_RUNS > 1 ? 1 : (KNOWN_SEEDS[fault] ?? 1)
+      for (let seed = first; seed <= 400 && found === undefined; seed++) {
         found = randomRun({ seed, validators: 4, mode: 'safety', overrides: { createEngine } }).violations[0]?.rule
       }
       expect(found).toBeDefined()

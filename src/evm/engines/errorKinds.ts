@@ -9,7 +9,7 @@ import { DatabaseError } from '../../storage/database.ts'
  *   of a transaction finds wrong, which is caught where the bytes are decoded, by the decoder's own class of errors; a library's refusal
  *   of a key, a signature or a text is caught by its one form (`isRefusal`, `decodeUtf8`). The only thrown ones are `EVMError`s of
  *   `@ethereumjs/evm`, the failures of its frames. Nothing else that is thrown makes a transaction fail: neither a receipt nor a revert
- *   hides it. (One exception, with its reason: `recoverPanic`, for passed proposals and items of a block's begin and end.)
+ *   hides it. (One exception, with its reason: `recoverPanic`, for passed proposals and items of a block's start and end.)
  * - **Failures of the machine** ({@link isMachineFailure}) end the node, whether the block was being built, checked or executed.
  * - **Verdicts on this node**, `ShadowMismatchError`, `UpgradeNeeded` and `WrongVersion`, end it too: that is what they are for.
  * - **All others are unforeseen**: a `TypeError` of a bug, a trap of the engine, an overflown stack. Another node may not have them.

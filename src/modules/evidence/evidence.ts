@@ -3,6 +3,7 @@ import { concatBytes } from '../../primitives/bytes.ts'
 import type { NativeStore } from '../../state/world.ts'
 import { heightBytes } from '../../storage/columns.ts'
 import { doItem } from '../blockItem.ts'
+import type { Budget } from '../budget.ts'
 import type { Misbehaviour, ModuleContext } from '../context.ts'
 import { punishDoubleSign } from '../slashing/jail.ts'
 import { moduleStoreKey } from '../storeKey.ts'
@@ -20,15 +21,15 @@ const MISBEHAVIOUR_PREFIX = moduleStoreKey('evidence', Uint8Array.of(0x01))
 /**
  * Records proven misbehaviour and punishes it (x/evidence/keeper/infraction.go). How old evidence may be is consensus' rule: a
  * block with older evidence is invalid.
- * @param settleUntil see `slash`
+ * @param slashBudget see `slash`
  */
-export function handleEvidence(context: ModuleContext, misbehaviour: Misbehaviour, settleUntil?: number): void {
+export function handleEvidence(context: ModuleContext, misbehaviour: Misbehaviour, slashBudget?: Budget): void {
   const { address: consensusAddress, power, height } = misbehaviour
   // Such a block is invalid, so no block has it; it would not be punished twice.
   if (isCommitted(context.world.native, consensusAddress, height)) return
   recordEvidence(context.world.native, misbehaviour)
   doItem(context, { module: 'evidence', validator: toBech32(consensusAddress, BECH32_CONSENSUS) }, () =>
-    punishDoubleSign(context, { consensusAddress, power, height }, settleUntil),
+    punishDoubleSign(context, { consensusAddress, power, height }, slashBudget),
   )
 }
 

@@ -4,12 +4,12 @@ import { type Decimal, decimalOf, multiply, truncate } from '../../primitives/de
 import { bytes, decimal, defineMessage, uint32 } from '../../primitives/protoSchema.ts'
 import { WORK_GAS } from '../../state/workMeter.ts'
 import { burnCoins, sendCoins } from '../bank/send.ts'
+import { type Budget, isSpent } from '../budget.ts'
 import { acoinOf, areValidCoins, BASE_DENOM, type Coin, coinsOf, coinsText } from '../coin.ts'
 import { event, type ModuleContext } from '../context.ts'
 import { fundCommunityPool } from '../distribution/feePool.ts'
 import { DISTRIBUTION, GOV_DEPOSITS } from '../moduleAccounts.ts'
 import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
-import { type Budget, isSpent } from './budget.ts'
 import { govError } from './errors.ts'
 import { GOV_PARAMS, minDepositAcoin, minSingleDepositAcoin, periodMs } from './params.ts'
 import {

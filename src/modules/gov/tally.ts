@@ -3,10 +3,10 @@ import { bytesKey, compareBytes, EMPTY_BYTES, equalBytes } from '../../primitive
 import { type Decimal, decimalOf, divide, multiply, parseDecimal, truncate } from '../../primitives/decimal.ts'
 import { WORK_GAS } from '../../state/workMeter.ts'
 import type { NativeStore } from '../../state/world.ts'
+import { type Budget, isSpent } from '../budget.ts'
 import type { ModuleContext, ReadContext } from '../context.ts'
 import { delegationsOf, getDelegation } from '../staking/delegations.ts'
 import { getValidator, lastPowers } from '../staking/validators.ts'
-import { type Budget, isSpent } from './budget.ts'
 import { ratio } from './params.ts'
 import {
   type CopiedShares,

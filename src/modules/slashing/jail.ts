@@ -4,6 +4,7 @@ import { bytesKey, equalBytes } from '../../primitives/bytes.ts'
 import { truncate } from '../../primitives/decimal.ts'
 import type { NativeStore } from '../../state/world.ts'
 import { doItem } from '../blockItem.ts'
+import { type Budget, budgetOf, isSpent } from '../budget.ts'
 import { type CommitVote, event, type LastCommitInfo, type ModuleContext } from '../context.ts'
 import type { SdkError } from '../sdkError.ts'
 import { getDelegation } from '../staking/delegations.ts'
@@ -52,30 +53,30 @@ const DOUBLE_SIGN_JAIL_END = 253_402_300_799n * 1_000_000_000n
 /**
  * Counts the validators that missed the previous block, and slashes and jails those that missed too many blocks of their window
  * (x/slashing/keeper/infractions.go). A vote for nil is a signature. A validator that signs and has missed nothing costs no look-up.
- * @param settleUntil see `slash`
+ * @param slashBudget see `slash`
  */
-export function beginSlashing(context: ModuleContext, { votes }: LastCommitInfo, settleUntil?: number): void {
+export function beginSlashing(context: ModuleContext, { votes }: LastCommitInfo, slashBudget?: Budget): void {
   const { native } = context.world
   const missing = missingValidators(native)
-  const until = native.work.done + DOWNTIME_BUDGET_GAS
+  const downtimeBudget = budgetOf(native, DOWNTIME_BUDGET_GAS)
   for (const vote of votes) {
     if (vote.vote !== 'absent' && !missing.has(bytesKey(vote.address))) continue
     doItem(context, { module: 'slashing', validator: toBech32(vote.address, BECH32_CONSENSUS) }, () =>
-      countVote(context, vote, { until, settleUntil }),
+      countVote(context, vote, { downtimeBudget, slashBudget }),
     )
   }
 }
 
-interface DowntimeBudget {
-  /** `native.work.done` at which validators that missed too many blocks are punished by the next block */
-  readonly until: number
-  readonly settleUntil: number | undefined
+interface Budgets {
+  /** when it is spent, validators that missed too many blocks are punished by the next block */
+  readonly downtimeBudget: Budget
+  readonly slashBudget: Budget | undefined
 }
 
 function countVote(
   context: ModuleContext,
   { address, power, vote }: CommitVote,
-  { until, settleUntil }: DowntimeBudget,
+  { downtimeBudget, slashBudget }: Budgets,
 ): void {
   const { world, block } = context
   const { native } = world
@@ -96,11 +97,11 @@ function countVote(
     world.emitEvent(event('liveness', { address: bech32, missed_blocks: `${count}`, height: `${block.height}` }))
   }
   const isWindowOver = BigInt(block.height) > record.startHeight + params.signedBlocksWindow
-  if (!isWindowOver || BigInt(count) <= maxMissed(params) || native.work.done >= until) return
+  if (!isWindowOver || BigInt(count) <= maxMissed(params) || isSpent(native, downtimeBudget)) return
 
   const height = block.height - COMMIT_POWER_DELAY
   const fault = { consensusAddress: address, power, height, fraction: params.slashFractionDowntime }
-  const burnt = slashOrLeave(context, fault, settleUntil)
+  const burnt = slashOrLeave(context, fault, slashBudget)
   world.emitEvent(
     slashEvent({
       address: bech32,
@@ -122,13 +123,13 @@ function countVote(
  * (x/evidence/keeper/infraction.go). A tombstoned validator is not punished again, nor is one that is unbonded. One that has another key
  * now is punished for its former key too, and both keys are tombstoned: in the SDK the present one alone, so that somebody could take
  * the other later.
- * @param settleUntil see `slash`
+ * @param slashBudget see `slash`
  * @param infraction `consensusAddress`: of the key that signed; `power`: what the validator had at that height
  */
 export function punishDoubleSign(
   context: ModuleContext,
   { consensusAddress: signer, power, height }: Omit<Infraction, 'fraction'>,
-  settleUntil?: number,
+  slashBudget?: Budget,
 ): void {
   const { world } = context
   const { native } = world
@@ -137,7 +138,7 @@ export function punishDoubleSign(
   const { validator, consensusAddress, record } = found
   const { slashFractionDoubleSign: fraction } = SLASHING_PARAMS.get(native)
   const fault = { consensusAddress, power, height: height - VOTE_POWER_DELAY, fraction }
-  const burnt = slashOrLeave(context, fault, settleUntil)
+  const burnt = slashOrLeave(context, fault, slashBudget)
   const address = toBech32(consensusAddress, BECH32_CONSENSUS)
   world.emitEvent(slashEvent({ address, power: `${power}`, reason: 'double_sign', burned_coins: `${burnt}` }))
   if (!validator.jailed) {
@@ -150,9 +151,9 @@ export function punishDoubleSign(
 }
 
 /** Slashes, or leaves all stake as it is where that is impossible: the validator is jailed all the same. @returns acoin burnt of its own */
-function slashOrLeave(context: ModuleContext, fault: Infraction, settleUntil: number | undefined): bigint {
+function slashOrLeave(context: ModuleContext, fault: Infraction, budget: Budget | undefined): bigint {
   const validator = toBech32(fault.consensusAddress, BECH32_CONSENSUS)
-  return doItem(context, { module: 'slashing', slash_of: validator }, () => slash(context, fault, settleUntil)) ?? 0n
+  return doItem(context, { module: 'slashing', slash_of: validator }, () => slash(context, fault, budget)) ?? 0n
 }
 
 /** A validator that can be punished for two votes. */

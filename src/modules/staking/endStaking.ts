@@ -1,6 +1,7 @@
 import { type Address, toBech32 } from '../../primitives/address.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
 import { doItem } from '../blockItem.ts'
+import { budgetOf, isSpent } from '../budget.ts'
 import { coinsOf, coinsText } from '../coin.ts'
 import { event, type ModuleContext } from '../context.ts'
 import { NOT_BONDED_POOL } from '../moduleAccounts.ts'
@@ -48,22 +49,22 @@ const COMPLETIONS: readonly (readonly [
  *    beyond the block's budget wait in the queue, in order of time, for the next blocks. One that cannot end leaves the queue, and what
  *    it concerns stays as it is: coins stay locked.
  */
-export function endStaking(context: ModuleContext, dueBudget: number = DUE_BUDGET_GAS): readonly PowerUpdate[] {
+export function endStaking(context: ModuleContext, dueGas: number = DUE_BUDGET_GAS): readonly PowerUpdate[] {
   const updates = takeValidatorUpdates(context) // 1
-  endDue(context, dueBudget) // 2
+  endDue(context, dueGas) // 2
   return updates
 }
 
-function endDue(context: ModuleContext, budget: number): void {
+function endDue(context: ModuleContext, gas: number): void {
   const { world, block } = context
   const { native } = world
-  const until = native.work.done + budget
+  const budget = budgetOf(native, gas)
   for (;;) {
     const batch = dueEntries(native, block.timeMs, BATCH)
     for (const [kind, complete] of COMPLETIONS) {
       for (const due of batch) {
         if (due.kind !== kind) continue
-        if (native.work.done >= until) return
+        if (isSpent(native, budget)) return
         dequeue(native, due)
         doItem(context, { module: 'staking', queued: bytesToHex(due.key) }, () => complete(context, due.addresses))
       }

@@ -1,5 +1,5 @@
 import { type Address, BECH32_CONSENSUS, toBech32 } from '../../primitives/address.ts'
-import { bytes, defineMessage, enumeration, uint64, type ValueOf } from '../../primitives/protoSchema.ts'
+import { bytes, defineMessage, enumeration, safeUint64, uint64, type ValueOf } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
 import { burnCoins, sendCoins } from '../bank/send.ts'
 import { doItem } from '../blockItem.ts'
@@ -63,7 +63,7 @@ type KeyLock = ValueOf<typeof StoredLock>
 
 const StoredRotation = defineMessage('coind.staking.PendingRotation', {
   publicKey: bytes(1),
-  applyHeight: uint64(2),
+  applyHeight: safeUint64(2),
 })
 
 /** A rotation that consensus knows of, or is told of at the end of this block, and that is not applied yet. */
@@ -130,7 +130,7 @@ export function rotateConsensusKey(
   // The first time at which it is over.
   enqueue(native, { kind: 'formerKey', timeMs: Number(expiryTimeMs) + 1, addresses: [from] })
   putLock(native, to, { kind: LOCKS.pendingTo, operator, expiryTimeMs: 0n, expiryHeight: 0n })
-  const pending = StoredRotation.encode({ publicKey, applyHeight: BigInt(applyHeight) })
+  const pending = StoredRotation.encode({ publicKey, applyHeight })
   native.set(addressesKey(PENDING_ROTATIONS, operator), pending)
   // The new key proposes the block at whose end the validator gets it.
   setOperator(native, to, operator)
@@ -150,10 +150,10 @@ export function rotateConsensusKey(
 
 /** Rotations that are not applied yet, in order of operators. */
 export function pendingRotations(native: Pick<NativeStore, 'range'>): readonly PendingRotation[] {
-  return [...addressEntries(native, PENDING_ROTATIONS)].map(([[operator], value]) => {
-    const { publicKey, applyHeight } = StoredRotation.decode(value)
-    return { operator: operator!, publicKey, applyHeight: Number(applyHeight) }
-  })
+  return [...addressEntries(native, PENDING_ROTATIONS)].map(([[operator], value]) => ({
+    operator: operator!,
+    ...StoredRotation.decode(value),
+  }))
 }
 
 /** Whether consensus is told of the rotation at the end of this block. */

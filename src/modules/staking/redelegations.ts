@@ -1,6 +1,14 @@
 import type { Address } from '../../primitives/address.ts'
 import type { Decimal } from '../../primitives/decimal.ts'
-import { decimal, defineMessage, embedded, integer, repeated, uint64 } from '../../primitives/protoSchema.ts'
+import {
+  decimal,
+  defineMessage,
+  embedded,
+  integer,
+  repeated,
+  safeUint64,
+  uint64,
+} from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
 import { type AddressWalk, addressEntries, addressesKey } from '../storeKey.ts'
 import { indexHeights } from './heightIndex.ts'
@@ -35,8 +43,8 @@ interface RedelegationEntry {
 }
 
 const StoredEntry = defineMessage('coind.staking.RedelegationEntry', {
-  creationHeight: uint64(1),
-  completionTimeMs: uint64(2),
+  creationHeight: safeUint64(1),
+  completionTimeMs: safeUint64(2),
   initialBalance: integer(3),
   sharesDestination: decimal(4),
   id: uint64(5),
@@ -53,7 +61,7 @@ export function getRedelegation(
   destination: Address,
 ): Redelegation | undefined {
   const value = native.get(addressesKey(REDELEGATIONS, delegator, source, destination))
-  return value && { delegator, source, destination, ...decode(value) }
+  return value && { delegator, source, destination, ...StoredRedelegation.decode(value) }
 }
 
 /** Writes it; without entries it is removed. */
@@ -71,7 +79,7 @@ export function putRedelegation(native: Pick<NativeStore, 'get' | 'set' | 'delet
     for (const each of [key, ...indexKeys]) native.delete(each)
     return
   }
-  native.set(key, encode({ entries, settledTo }))
+  native.set(key, StoredRedelegation.encode({ entries, settledTo }))
   if (before.length > 0) return
   for (const each of indexKeys) native.set(each, PRESENT)
 }
@@ -112,7 +120,7 @@ export function* redelegationsOf(
 ): IterableIterator<Redelegation> {
   for (const [addresses, value] of addressEntries(native, addressesKey(REDELEGATIONS, delegator), walk)) {
     const [source, destination] = addresses
-    yield { delegator, source: source!, destination: destination!, ...decode(value) }
+    yield { delegator, source: source!, destination: destination!, ...StoredRedelegation.decode(value) }
   }
 }
 
@@ -133,31 +141,6 @@ export function* redelegationsFrom(
 /** All of them, in order of delegators, sources and destinations. */
 export function* allRedelegations(native: Pick<NativeStore, 'range'>): IterableIterator<Redelegation> {
   for (const [[delegator, source, destination], value] of addressEntries(native, REDELEGATIONS)) {
-    yield { delegator: delegator!, source: source!, destination: destination!, ...decode(value) }
-  }
-}
-
-type Stored = Pick<Redelegation, 'entries' | 'settledTo'>
-
-function encode({ entries, settledTo }: Stored): Uint8Array {
-  return StoredRedelegation.encode({
-    entries: entries.map((entry) => ({
-      ...entry,
-      creationHeight: BigInt(entry.creationHeight),
-      completionTimeMs: BigInt(entry.completionTimeMs),
-    })),
-    settledTo,
-  })
-}
-
-function decode(value: Uint8Array): Stored {
-  const { entries, settledTo } = StoredRedelegation.decode(value)
-  return {
-    entries: entries.map((entry) => ({
-      ...entry,
-      creationHeight: Number(entry.creationHeight),
-      completionTimeMs: Number(entry.completionTimeMs),
-    })),
-    settledTo,
+    yield { delegator: delegator!, source: source!, destination: destination!, ...StoredRedelegation.decode(value) }
   }
 }

@@ -12,6 +12,7 @@ import {
 } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
 import { doItem } from '../blockItem.ts'
+import { type Budget, isSpent } from '../budget.ts'
 import type { ModuleContext } from '../context.ts'
 import { BONDED_POOL, NOT_BONDED_POOL } from '../moduleAccounts.ts'
 import { isSdkError } from '../sdkError.ts'
@@ -236,20 +237,20 @@ const PHASES = [UNBONDING_BY_HEIGHT, REDELEGATIONS_BY_HEIGHT] as const
 
 /**
  * Makes pending slashes act on stake that left, in the order in which they were made: unbondings by height, then redelegations by
- * height, until `native.work.done` is `until` or nothing is left. Costs one look-up while no slash is pending.
+ * height, until the budget is spent or nothing is left. Costs one look-up while no slash is pending.
  */
-export function settleSlashes(context: ModuleContext, until: number): void {
+export function settleSlashes(context: ModuleContext, budget: Budget): void {
   const { native } = context.world
   for (;;) {
     const [slash, ...others] = pendingSlashes(native)
-    if (slash === undefined || native.work.done >= until) return
-    const next = advance(context, slash, until)
+    if (slash === undefined || isSpent(native, budget)) return
+    const next = advance(context, slash, budget)
     putPending(native, next === undefined ? others : [next, ...others])
   }
 }
 
 /** A part of a slash's walk. @returns the slash as it continues; undefined when it is complete */
-function advance(context: ModuleContext, slash: PendingSlash, until: number): PendingSlash | undefined {
+function advance(context: ModuleContext, slash: PendingSlash, budget: Budget): PendingSlash | undefined {
   const { native } = context.world
   const { operator } = slash
   const prefix = PHASES[Number(slash.phase)]
@@ -263,7 +264,7 @@ function advance(context: ModuleContext, slash: PendingSlash, until: number): Pe
   }
   let { position } = slash
   for (const [index, place] of batch.entries()) {
-    if (index > 0 && native.work.done >= until) return { ...slash, position }
+    if (index > 0 && isSpent(native, budget)) return { ...slash, position }
     const [delegator, destination] = place.others
     doItem(context, { module: 'staking', slash: `${slash.id}`, stake: bytesToHex(place.position) }, () =>
       settleStake(context, delegator!, destination ?? operator),

@@ -1,6 +1,7 @@
 import type { Address } from '../../primitives/address.ts'
 import { bytesKey, equalBytes } from '../../primitives/bytes.ts'
 import { type Decimal, decimalOf, divideRoundedUp, multiply, ONE, truncate } from '../../primitives/decimal.ts'
+import { type Budget, budgetOf } from '../budget.ts'
 import type { ModuleContext } from '../context.ts'
 import { beforeValidatorSlashed } from '../distribution/hooks.ts'
 import { departedSince } from './departures.ts'
@@ -26,17 +27,17 @@ export interface Infraction {
  * Burns `fraction` of the stake that a validator had at its fault (x/staking/keeper/slash.go, Slash). A validator that is unknown
  * (removed since) or unbonded has no such stake any more.
  * 1. Unbonding and redelegation entries that left it since the fault owe `fraction` of their initial balances. The sum of these is known;
- *    the entries pay one by one, in this block as far as `settleUntil` allows, and before their coins can move.
+ *    the entries pay one by one, in this block as far as `budget` allows, and before their coins can move.
  * 2. The validator owes the rest of its own tokens; it pays at most what it has. Distribution's hook comes before they are burnt, since
  *    it ends the period of the rewards.
- * @param settleUntil `native.work.done` at which entries are left to the next blocks
+ * @param budget entries that it does not suffice for are left to the next blocks
  * @returns acoin burnt of the validator itself
  * @throws RangeError (a bug) for a negative fraction or one above 1, or a fault in the future
  */
 export function slash(
   context: ModuleContext,
   { consensusAddress, height, power, fraction }: Infraction,
-  settleUntil: number = context.world.native.work.done + SLASH_BUDGET_GAS,
+  budget: Budget = budgetOf(context.world.native, SLASH_BUDGET_GAS),
 ): bigint {
   const { world, block } = context
   const { native } = world
@@ -52,7 +53,7 @@ export function slash(
   if (left > 0n && fraction > 0n) {
     owed -= truncate(fraction * left)
     addPendingSlash(context, operator, height, fraction)
-    settleSlashes(context, settleUntil)
+    settleSlashes(context, budget)
   }
 
   // 2. Slashes that were pending may have taken stake that came to this validator.

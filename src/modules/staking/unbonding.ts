@@ -1,5 +1,5 @@
 import type { Address } from '../../primitives/address.ts'
-import { defineMessage, embedded, integer, repeated, uint64 } from '../../primitives/protoSchema.ts'
+import { defineMessage, embedded, integer, repeated, safeUint64, uint64 } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'
 import { type AddressWalk, addressEntries, addressesKey } from '../storeKey.ts'
 import { indexHeights } from './heightIndex.ts'
@@ -27,8 +27,8 @@ export interface UnbondingEntry {
 }
 
 const StoredEntry = defineMessage('coind.staking.UnbondingEntry', {
-  creationHeight: uint64(1),
-  completionTimeMs: uint64(2),
+  creationHeight: safeUint64(1),
+  completionTimeMs: safeUint64(2),
   initialBalance: integer(3),
   balance: integer(4),
   id: uint64(5),
@@ -44,7 +44,7 @@ export function getUnbonding(
   operator: Address,
 ): UnbondingDelegation | undefined {
   const value = native.get(addressesKey(UNBONDING_DELEGATIONS, delegator, operator))
-  return value && { delegator, operator, ...decode(value) }
+  return value && { delegator, operator, ...StoredUnbonding.decode(value) }
 }
 
 /** Writes it; without entries it is removed. */
@@ -62,7 +62,7 @@ export function putUnbonding(
     native.delete(indexKey)
     return
   }
-  native.set(key, encode({ entries, settledTo }))
+  native.set(key, StoredUnbonding.encode({ entries, settledTo }))
   if (before.length === 0) native.set(indexKey, PRESENT)
 }
 
@@ -99,7 +99,7 @@ export function* unbondingsOf(
   walk?: AddressWalk,
 ): IterableIterator<UnbondingDelegation> {
   for (const [[operator], value] of addressEntries(native, addressesKey(UNBONDING_DELEGATIONS, delegator), walk)) {
-    yield { delegator, operator: operator!, ...decode(value) }
+    yield { delegator, operator: operator!, ...StoredUnbonding.decode(value) }
   }
 }
 
@@ -120,31 +120,6 @@ export function* unbondingsFrom(
 /** All of them, in order of delegators and then operators. */
 export function* allUnbondings(native: Pick<NativeStore, 'range'>): IterableIterator<UnbondingDelegation> {
   for (const [[delegator, operator], value] of addressEntries(native, UNBONDING_DELEGATIONS)) {
-    yield { delegator: delegator!, operator: operator!, ...decode(value) }
-  }
-}
-
-type Stored = Pick<UnbondingDelegation, 'entries' | 'settledTo'>
-
-function encode({ entries, settledTo }: Stored): Uint8Array {
-  return StoredUnbonding.encode({
-    entries: entries.map((entry) => ({
-      ...entry,
-      creationHeight: BigInt(entry.creationHeight),
-      completionTimeMs: BigInt(entry.completionTimeMs),
-    })),
-    settledTo,
-  })
-}
-
-function decode(value: Uint8Array): Stored {
-  const { entries, settledTo } = StoredUnbonding.decode(value)
-  return {
-    entries: entries.map((entry) => ({
-      ...entry,
-      creationHeight: Number(entry.creationHeight),
-      completionTimeMs: Number(entry.completionTimeMs),
-    })),
-    settledTo,
+    yield { delegator: delegator!, operator: operator!, ...StoredUnbonding.decode(value) }
   }
 }

@@ -10,6 +10,7 @@ import {
   embedded,
   integer,
   repeated,
+  safeUint64,
   uint32,
   uint64,
 } from '../../primitives/protoSchema.ts'
@@ -217,12 +218,12 @@ const StoredValidator = defineMessage('coind.staking.StoredValidator', {
   status: uint32(3),
   tokens: integer(4),
   delegatorShares: decimal(5),
-  unbondingHeight: uint64(6),
-  unbondingTimeMs: uint64(7),
+  unbondingHeight: safeUint64(6),
+  unbondingTimeMs: safeUint64(7),
   rate: decimal(8),
   maxRate: decimal(9),
   maxChangeRate: decimal(10),
-  updateTimeMs: uint64(11),
+  updateTimeMs: safeUint64(11),
   minSelfDelegation: integer(12),
   unbondingIds: repeated(uint64(13)),
   description: embedded(14, Description),
@@ -232,14 +233,11 @@ const StoredValidator = defineMessage('coind.staking.StoredValidator', {
 const decoded = new WeakMap<Uint8Array, Validator>()
 
 function encodeValidator(validator: Validator): Uint8Array {
-  const { status, unbondingHeight, unbondingTimeMs, commission } = validator
+  const { status, commission } = validator
   return StoredValidator.encode({
     ...validator,
     ...commission,
     status: STATUSES.indexOf(status),
-    unbondingHeight: BigInt(unbondingHeight),
-    unbondingTimeMs: BigInt(unbondingTimeMs),
-    updateTimeMs: BigInt(commission.updateTimeMs),
   })
 }
 
@@ -251,9 +249,7 @@ function decodeValidator(operator: Address, value: Uint8Array): Validator {
     ...stored,
     operator,
     status: STATUSES[stored.status]!,
-    unbondingHeight: Number(stored.unbondingHeight),
-    unbondingTimeMs: Number(stored.unbondingTimeMs),
-    commission: { rate, maxRate, maxChangeRate, updateTimeMs: Number(updateTimeMs) },
+    commission: { rate, maxRate, maxChangeRate, updateTimeMs },
   }
   decoded.set(value, validator)
   return validator

@@ -1,4 +1,4 @@
-import { budgetOf } from '../../modules/gov/budget.ts'
+import { budgetOf } from '../../modules/budget.ts'
 import { GOV_PARAMS, ratio } from '../../modules/gov/params.ts'
 import {
   depositsOf,

@@ -111,7 +111,7 @@ interface SimulatedCall {
 
 /**
  * Simulates a block on its parent, in the order of geth's simulator: overrides of the state, the system calls of each block's start, the calls.
- * What native modules do at a block's begin and end is left out.
+ * What native modules do at a block's start and end is left out.
  * @param ancestors the simulated blocks before it
  * @throws RpcError when a call cannot start, or answers are too large
  */

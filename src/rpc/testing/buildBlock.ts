@@ -33,7 +33,7 @@ const MAX_EXTRA_DATA = 32
 
 /**
  * Builds a block on the head without changing the chain (execution-apis: testing_buildBlockV1): of the given transactions in their order, or
- * of the pool's where they are null. What native modules do at a block's begin and end is left out, as in simulations.
+ * of the pool's where they are null. What native modules do at a block's start and end is left out, as in simulations.
  */
 export const buildBlockV1 = defineMethod({
   name: 'testing_buildBlockV1',

@@ -53,6 +53,7 @@ function seedVariables(): Record<string, string> {
     SEED_NODE_ID: nodeId,
     SEED_PEER_HOST: peerAddress,
     P2P_HOST: '127.0.0.1',
+    ...QUICK.environment,
   }
 }
 

@@ -1,6 +1,10 @@
 import { expect } from 'vitest'
 import { equalBlockId, isNilBlockId } from '../../../src/chain/consensus/types.ts'
+import { runs } from '../../propertyRuns.ts'
 import { emitted, expectHeight, PRECOMMIT, PREVOTE, roundOf, type Scenario, world } from './scenario.ts'
+
+/** Rounds that a node misses; a hundred more in the long run. */
+const ROUNDS_AWAY = Math.min(200, runs(100))
 
 /** Scenarios of single messages that come late or not at all. Node indices are not those of the validator set. */
 export const lockScenarios: readonly Scenario[] = [
@@ -97,7 +101,7 @@ export const lockScenarios: readonly Scenario[] = [
       simulation.rule = (_from, _to, message) => (!proposals && message.kind === 'proposal' ? 'drop' : undefined)
       simulation.network.partition([[0, 1, 2], [3]], 'silent')
       const round = (node: number): number => simulation.nodes[node]!.engine!.roundState.round
-      expect(simulation.run(3_600_000, () => round(0) >= 200)).toBe(true)
+      expect(simulation.run(3_600_000, () => round(0) >= ROUNDS_AWAY)).toBe(true)
       simulation.network.setLinks({ blocked: false })
       expect(round(3)).toBeLessThan(5)
       const begin = simulation.queue.nowMs

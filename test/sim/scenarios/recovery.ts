@@ -13,7 +13,7 @@ import { expectClean, expectHeight, restart, type Scenario, world } from './scen
 /** How many calls of its environment a node makes in the heights that the kill tests go through. */
 const CALLS = 160
 /** One of this many calls is tested; all of them in the long run. */
-const STEP = Math.max(1, Math.floor(6 / PROPERTY_RUNS))
+const STEP = Math.max(1, Math.floor(8 / PROPERTY_RUNS))
 
 /** Scenarios of processes that die at the worst moment, and of logs that are damaged. */
 export const recoveryScenarios: readonly Scenario[] = [
@@ -49,7 +49,7 @@ export const recoveryScenarios: readonly Scenario[] = [
         const tail = node.disk.tail!
         return tail.length > tail.syncedLength
       }
-      for (let attempt = 0; attempt < 6; attempt++) {
+      for (let attempt = 0; attempt < Math.min(6, runs(3)); attempt++) {
         expect(simulation.run(simulation.queue.nowMs + 10_000, hasTail)).toBe(true)
         const { name, syncedLength, length } = node.disk.tail!
         const whole = entriesOf(node.disk.copy(), simulation)

@@ -5,9 +5,7 @@ import { skippedEvm } from '../../../src/app/executedBlock.ts'
 import {
   type CandidateSource,
   DefectiveTransactions,
-  FillTime,
   fillBlock,
-  isTooLong,
   PostponedTransactions,
   SlowTransactions,
 } from '../../../src/app/proposal.ts'
@@ -289,33 +287,5 @@ describe('transactions that are undone for want of precompile gas', () => {
     const small = (count: number) => Array<bigint>(count).fill(600_000n)
     expect(await filled([...small(4), 21_000n], 100_000n, 0, 21_000n)).toEqual([21_000n])
     expect(await filled([...small(6), 21_000n], 100_000n, 0, 21_000n)).toEqual([600_000n, 21_000n])
-  })
-})
-
-describe('a transaction', () => {
-  it('is not held to a pace that too little gas has shown', () => {
-    const entry = { transaction: { gasLimit: MOST } } as Entry
-    expect(isTooLong(entry, { gas: 999_999n, ms: 50 }, 100)).toBe(false)
-    expect(isTooLong(entry, { gas: 1_000_000n, ms: 50 }, 100)).toBe(true)
-    expect(isTooLong(entry, { gas: 1_000_000n, ms: 5 }, 100)).toBe(false)
-  })
-})
-
-describe('the time for transactions', () => {
-  it('leaves out what followed them in the blocks before: more at once, less little by little', () => {
-    const time = new FillTime()
-    expect(time.within(200)).toBe(200)
-    time.measured({ filledMs: 100, builtMs: 200, budgetMs: 200 })
-    expect(time.within(200)).toBe(100)
-    time.measured({ filledMs: 90, builtMs: 100, budgetMs: 200 })
-    expect(time.within(200)).toBeCloseTo(110)
-    time.measured({ filledMs: 1, builtMs: 100, budgetMs: 200 })
-    expect(time.within(200)).toBe(50)
-  })
-
-  it('is not judged by nearly empty blocks', () => {
-    const time = new FillTime()
-    time.measured({ filledMs: 1, builtMs: 24, budgetMs: 200 })
-    expect(time.within(200)).toBe(200)
   })
 })

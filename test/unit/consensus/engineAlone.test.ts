@@ -343,6 +343,18 @@ describe('what cannot go on', () => {
     expect(node.sent).toEqual([])
   })
 
+  it('executes the blocks of the log again where the database was removed alone, or refuses a log that lacks the first ones', async () => {
+    const node = await chainOf(5)
+    const again = restarted(node, node.application.at(0))
+    await runUntil(again, 7)
+    checkChain(again.application)
+    const hashes = ({ application }: TestNode) => application.blocks.slice(0, 5).map(({ blockId }) => blockId.hash)
+    expect(hashes(again)).toEqual(hashes(node))
+
+    const longer = await chainOf(40, { segmentBytes: 2000 })
+    await expect(restarted(longer, longer.application.at(0)).open()).rejects.toThrow(/restore both from one backup/)
+  })
+
   it('refuses a log whose blocks begin after the next one', async () => {
     const node = await chainOf(40, { segmentBytes: 2000 })
     const behind = restarted(node, node.application.at(3))

@@ -14,7 +14,8 @@ import { afterAll, describe, expect, it } from 'vitest'
 import type { Vote } from '../../../src/chain/consensus/types.ts'
 import { nodeDisk, openWal, type Wal, type WalDisk, type WalFile, type WalOptions } from '../../../src/consensus/wal.ts'
 import type { WalEntry } from '../../../src/consensus/walEntry.ts'
-import { HEADER_LENGTH, WalError } from '../../../src/consensus/walSegment.ts'
+import { frameRecord, HEADER_LENGTH, WalError } from '../../../src/consensus/walSegment.ts'
+import { RULES } from '../../../src/storage/format.ts'
 import { copyDirectory, removeDirectories, temporaryDirectory } from './temporaryDirectories.ts'
 
 afterAll(removeDirectories)
@@ -167,6 +168,24 @@ describe('segments', () => {
   it('of another genesis are refused', async () => {
     const directory = await filled(2)
     await expect(openIn(directory, { genesisHash: new Uint8Array(32) })).rejects.toThrow(/another genesis/)
+  })
+
+  it.each<[string, string, (header: Uint8Array) => Uint8Array]>([
+    ['without a version of rules', 'an older', (header) => Uint8Array.of(0, 1, ...header.subarray(3))],
+    ['of older rules', 'an older', (header) => Uint8Array.of(0, 2, RULES - 1, ...header.subarray(3))],
+    ['of newer rules', 'a newer', (header) => Uint8Array.of(0, 2, RULES + 1, ...header.subarray(3))],
+    ['of a newer format', 'a newer', (header) => Uint8Array.of(0, 3, RULES - 1, ...header.subarray(3), 1)],
+  ])('%s are refused, and stay as they are', async (_, age, change) => {
+    const directory = await filled(2)
+    const path = join(directory, '00000001.wal')
+    const bytes = readFileSync(path)
+    const header = frameRecord(new Uint8Array(0), change(bytes.subarray(8, HEADER_LENGTH)))
+    const changed = Buffer.concat([header, bytes.subarray(HEADER_LENGTH)])
+    writeFileSync(path, changed)
+    await expect(openIn(directory)).rejects.toThrow(
+      `${path} was written by ${age} version of coind, whose rules differ`,
+    )
+    expect(readFileSync(path)).toEqual(changed)
   })
 
   it('with a gap in their numbers are refused', async () => {

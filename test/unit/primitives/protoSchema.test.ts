@@ -23,6 +23,7 @@ import {
   oneOf,
   optionalTimestamp,
   repeated,
+  safeUint64,
   string,
   timestamp,
   uint32,
@@ -52,6 +53,7 @@ const Everything = defineMessage('test.Everything', {
   names: repeated(string(18)),
   payload: any(19),
   payloads: repeated(any(20)),
+  height: safeUint64(21),
 })
 const Tree: MessageType<{ readonly left: unknown; readonly leaf: bigint }> = defineMessage('test.Tree', {
   left: oneOf(1, (): MessageType<unknown> => Tree as MessageType<unknown>),
@@ -84,6 +86,7 @@ const everything = fc.record({
   names: fc.array(fc.string()),
   payload: fc.option(anyValue, { nil: undefined }),
   payloads: fc.array(anyValue),
+  height: fc.maxSafeNat(),
 })
 
 describe('message tables', () => {
@@ -162,6 +165,7 @@ describe('message tables', () => {
       names: [],
       payload: { '@type': '/test.Inner', denom: 'acoin', amount: '3' },
       payloads: [],
+      height: '0',
     })
     expect(Tree.toJson({ left: undefined, leaf: 1n }, context)).toEqual({ leaf: '1' })
   })

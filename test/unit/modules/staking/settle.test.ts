@@ -101,7 +101,7 @@ function act(net: StakingChain, done: Operation, settleAtOnce: boolean): boolean
         return slash(
           context,
           { consensusAddress, height, power: 10n, fraction: done.fraction },
-          settleAtOnce ? Number.POSITIVE_INFINITY : 0,
+          { end: settleAtOnce ? Number.POSITIVE_INFINITY : 0 },
         )
       }
     }
@@ -181,7 +181,7 @@ it('makes late slashes act on every coin that left as if they had been complete 
         lazy.check()
         eager.check()
       }
-      settleSlashes(lazy.context, Number.POSITIVE_INFINITY)
+      settleSlashes(lazy.context, { end: Number.POSITIVE_INFINITY })
       expect(pendingSlashes(lazy.context.world.native)).toEqual([])
       expectClose([seen(lazy), settled(lazy)], [seen(eager), settled(eager)])
       lazy.check()
@@ -232,7 +232,7 @@ it('does the same work in a slash, and no more than its budget in a block, howev
     }
     let burnt = 0n
     const work = workOf(net, () => {
-      burnt = slash(context, fault, 0)
+      burnt = slash(context, fault, { end: 0 })
     })
     // The rest of what 1,000 coins owe.
     expect(burnt).toBe(

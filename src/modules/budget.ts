@@ -1,10 +1,12 @@
-import type { NativeStore } from '../../state/world.ts'
+import type { NativeStore } from '../state/world.ts'
 
-/** Work that may be done: up to this count of the meter (`native.work.done`). What is left waits for a later block. */
+/** Work that a part of a block's start or end may do. What is left waits for a later block. */
 export interface Budget {
+  /** count of the meter (`native.work.done`) at which it is spent */
   readonly end: number
 }
 
+/** A budget of so much gas, from now on. */
 export function budgetOf(native: Pick<NativeStore, 'work'>, gas: number): Budget {
   return { end: native.work.done + gas }
 }
