@@ -184,6 +184,7 @@ function openReader(
       known: Map<number, T>,
       read: (height: number) => T | undefined,
       transactionsIn: (value: T) => number = () => 0,
+      most = CACHED_BLOCKS,
     ) =>
     (height: number): T | undefined => {
       if (height > head.height || height < base) return undefined
@@ -192,7 +193,7 @@ function openReader(
       const value = read(height)
       if (value === undefined) return undefined
       known.set(height, value)
-      forgetOldest(known, transactionsIn)
+      forgetOldest(known, transactionsIn, most)
       return value
     }
   /** The same for parts that are dropped below the oldest block. */
@@ -295,7 +296,7 @@ function openReader(
     const found = header(height)
     return found && ethereumHeaderHash(found)
   }
-  const hashFrom = remember(cache.hashes, hashOf)
+  const hashFrom = remember(cache.hashes, hashOf, undefined, CACHED_HASHES)
   const hash = (height: number): Hash | undefined => (height === 0 ? hashOf(0) : hashFrom(height))
 
   /** Heights of blocks in segments that a hash may be of. */
@@ -442,15 +443,20 @@ export function entriesOf(
 
 /** Blocks that a thread keeps decoded: many requests ask for the newest blocks. */
 const CACHED_BLOCKS = 32
+/**
+ * Block hashes that a thread keeps: twice as many as BLOCKHASH can read. With fewer than 256, code that reads all of them in turn, for 20 gas
+ * each, would have each header read and hashed again.
+ */
+const CACHED_HASHES = 512
 /** The most transactions in them, besides those of the newest look-up. A decoded one takes 1 to 2 KB with its receipt. */
 const CACHED_TRANSACTIONS = 8_000
 
 /** Drops the oldest look-ups of a cache that has too many blocks or transactions; the newest always stays. */
-function forgetOldest<T>(known: Map<number, T>, transactionsIn: (value: T) => number): void {
+function forgetOldest<T>(known: Map<number, T>, transactionsIn: (value: T) => number, most: number): void {
   let transactions = 0
   for (const value of known.values()) transactions += transactionsIn(value)
   for (const [height, value] of known) {
-    const isSmall = known.size <= CACHED_BLOCKS && transactions <= CACHED_TRANSACTIONS
+    const isSmall = known.size <= most && transactions <= CACHED_TRANSACTIONS
     if (isSmall || known.size === 1) return
     known.delete(height)
     transactions -= transactionsIn(value)
