@@ -277,16 +277,16 @@ function openReader(
         sender,
       }))
     },
-    (included) => ({ transactions: included.length, bytes: bytesIn(included.map(({ transaction }) => transaction.raw)) }),
+    (included) => ({
+      transactions: included.length,
+      bytes: bytesIn(included.map(({ transaction }) => transaction.raw)),
+    }),
   )
-  const transactionCount = rememberBody(
-    cache.transactionCounts,
-    (height: number): number | undefined => {
-      if (height < oldestBlock) return undefined
-      const bytes = readResults(height)
-      return bytes === undefined ? results(height)?.executed.length : countExecuted(bytes)
-    },
-  )
+  const transactionCount = rememberBody(cache.transactionCounts, (height: number): number | undefined => {
+    if (height < oldestBlock) return undefined
+    const bytes = readResults(height)
+    return bytes === undefined ? results(height)?.executed.length : countExecuted(bytes)
+  })
   const entries = rememberBody(
     cache.entries,
     (height: number): readonly StoredEntry[] | undefined => {

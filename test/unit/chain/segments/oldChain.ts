@@ -96,7 +96,15 @@ interface OldChain {
 /** Writes blocks that nobody executed, as the executor writes them. Each refers to the one before. */
 export async function writeOldChain(
   database: WritableDatabase,
-  { base, head, validators = 4, keysAt, isFull = (height) => height % 10 === 0, logsAt = () => 1, logBytes = 0 }: OldChain,
+  {
+    base,
+    head,
+    validators = 4,
+    keysAt,
+    isFull = (height) => height % 10 === 0,
+    logsAt = () => 1,
+    logBytes = 0,
+  }: OldChain,
 ): Promise<void> {
   const batch = new WriteBatch()
   const strangers = Array.from({ length: validators }, (_, index) => sha256(heightBytes(index)).slice(0, 20))
