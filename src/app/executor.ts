@@ -2,7 +2,6 @@ import { switchCallIndex } from '../chain/callIndex.ts'
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import type { HeaderRules } from '../chain/headerRetention.ts'
 import { switchIndexes } from '../chain/indexCoverage.ts'
-import { createSegmentCache } from '../chain/segments/segments.ts'
 import { tidySegments } from '../chain/segments/tidySegments.ts'
 import { type ChainReader, createBlockCache, openChainReader } from '../chain/store.ts'
 import type { Application } from '../consensus/application.ts'
@@ -20,7 +19,7 @@ import {
 import { Journal } from '../state/journal.ts'
 import { StateStore } from '../state/store.ts'
 import { BufferedDatabase } from '../storage/bufferedDatabase.ts'
-import { Database, type DatabaseOptions } from '../storage/database.ts'
+import { Database, type DatabaseOptions, type DatabaseReader } from '../storage/database.ts'
 import { createApplication } from './application.ts'
 import { type Backfill, createBackfill } from './backfill.ts'
 import { type BlockHooks, moduleHooks } from './blockHooks.ts'
@@ -168,13 +167,11 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
       later,
     })
     let isClosed = false
-    const segments = createSegmentCache()
     // 5.
     const application = createApplication({
       chain,
       state,
-      // Evidence of old blocks should not decode the same frames of segments again and again.
-      chainReader: () => new LazyChainReader(() => openChainReader(database, { ...createBlockCache(), segments })),
+      chainReader: createExecutionReaders(database),
       engine,
       ...(shadow === undefined ? {} : { shadow }),
       precompiles,
@@ -223,6 +220,15 @@ export async function openExecutor(options: ExecutorOptions): Promise<Executor> 
 
 /** The chain data that the execution of a block reads. */
 type ExecutionReader = Pick<ChainReader, 'base' | 'oldestBlock' | 'hash' | 'blockTimeMs' | 'validatorSetAt'>
+
+/**
+ * Makes a reader for each block. The readers share decoded frames of segments, for evidence of old blocks, and block hashes, which BLOCKHASH
+ * reads for 20 gas. Both are of decided blocks, which never change.
+ */
+export function createExecutionReaders(database: DatabaseReader): () => ExecutionReader {
+  const { segments, hashes } = createBlockCache()
+  return () => new LazyChainReader(() => openChainReader(database, { ...createBlockCache(), segments, hashes }))
+}
 
 /**
  * Opens the reader, which decodes the head record, at the first read: most blocks read no block hash and have no evidence. A class,

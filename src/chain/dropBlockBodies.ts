@@ -4,7 +4,7 @@ import type { DatabaseReader } from '../storage/database.ts'
 import { encodeBlock } from './consensus/block.ts'
 import { NO_BLOCK_EVENTS } from './entries.ts'
 import { envelopeKeys } from './eventIndex.ts'
-import { readFilled, readMoved } from './segments/moveBlocks.ts'
+import { MOST_DECODED_BYTES, readFilled, readMoved } from './segments/moveBlocks.ts'
 import { findTerms, type ListedTerms } from './segments/segmentTerms.ts'
 import { oldestBlockEntry, openChainReader } from './store.ts'
 import { deleteTermEntries, transactionKey } from './writeBlock.ts'
@@ -27,11 +27,15 @@ export function dropBlockBodies(
   if (reader.oldestBlock >= target) return
   let height = reader.oldestBlock
   const limit = batch.bytes + DROPPED_BATCH_BYTES
+  const end = Math.min(target, reader.oldestBlock + count)
+  let decoded = 0
   let terms: ListedTerms | undefined
-  for (; height < target && height < reader.oldestBlock + count && batch.bytes < limit; height++) {
+  for (; height < end && batch.bytes < limit && decoded < MOST_DECODED_BYTES; height++) {
     const isMoved = height >= filled && height < moved
     if (terms === undefined || height > terms.last) terms = findTerms(database, height)
     if (isMoved && terms !== undefined) continue
+    const { results, block: encoded } = reader.storedBlock(height) ?? {}
+    if (results !== undefined) decoded += results.length + (encoded?.length ?? 0)
     const entries = reader.entryResults(height) ?? []
     deleteTermEntries(batch, database, { height, entries, events: reader.blockEvents(height) ?? NO_BLOCK_EVENTS })
     for (const key of envelopeKeys(height, entries)) batch.del(key)

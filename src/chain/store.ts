@@ -127,17 +127,30 @@ interface NativeLocation {
  * thread may share one; a reader whose snapshot lacks a body does not use the cached one.
  */
 export interface BlockCache {
-  readonly headers: Map<number, EthereumHeader>
-  readonly hashes: Map<number, Hash>
-  readonly consensusBlocks: Map<number, ConsensusBlock>
-  readonly results: Map<number, StoredResults>
-  readonly transactions: Map<number, readonly SignedTransaction[]>
-  readonly transactionCounts: Map<number, number>
-  readonly entries: Map<number, readonly StoredEntry[]>
+  readonly headers: Map<number, Cached<EthereumHeader>>
+  readonly hashes: Map<number, Cached<Hash>>
+  readonly consensusBlocks: Map<number, Cached<ConsensusBlock>>
+  readonly results: Map<number, Cached<StoredResults>>
+  readonly transactions: Map<number, Cached<readonly SignedTransaction[]>>
+  readonly transactionCounts: Map<number, Cached<number>>
+  readonly entries: Map<number, Cached<readonly StoredEntry[]>>
   readonly segments: SegmentCache
   /** of terms of the index of logs */
   readonly logHeights: KeptHeights
 }
+
+/** What a decoded part of a block counts against the limits of its cache. */
+interface Weight {
+  readonly transactions: number
+  /** encoded */
+  readonly bytes: number
+}
+
+interface Cached<T> extends Weight {
+  readonly value: T
+}
+
+const NO_WEIGHT: Weight = { transactions: 0, bytes: 0 }
 
 /** Memory for lists of the index of logs: 60,000 heights, or more in long lists. */
 const KEPT_HEIGHTS_BYTES = 2 * 1_048_576
@@ -181,27 +194,28 @@ function openReader(
   /** Wraps `read` with a cache of the newest look-ups; undefined above the head and below the base. */
   const remember =
     <T>(
-      known: Map<number, T>,
+      known: Map<number, Cached<T>>,
       read: (height: number) => T | undefined,
-      transactionsIn: (value: T) => number = () => 0,
+      weightOf: (value: T, height: number) => Weight = () => NO_WEIGHT,
+      most = CACHED_BLOCKS,
     ) =>
     (height: number): T | undefined => {
       if (height > head.height || height < base) return undefined
       const cached = known.get(height)
-      if (cached !== undefined) return cached
+      if (cached !== undefined) return cached.value
       const value = read(height)
       if (value === undefined) return undefined
-      known.set(height, value)
-      forgetOldest(known, transactionsIn)
+      known.set(height, { value, ...weightOf(value, height) })
+      forgetOldest(known, most)
       return value
     }
   /** The same for parts that are dropped below the oldest block. */
   const rememberBody = <T>(
-    known: Map<number, T>,
+    known: Map<number, Cached<T>>,
     read: (height: number) => T | undefined,
-    transactionsIn: (value: T) => number,
+    weightOf?: (value: T, height: number) => Weight,
   ): ((height: number) => T | undefined) => {
-    const remembered = remember(known, read, transactionsIn)
+    const remembered = remember(known, read, weightOf)
     return (height) => (height >= base && height < oldestBlock ? read(height) : remembered(height))
   }
 
@@ -237,7 +251,7 @@ function openReader(
       // Block 0 was not decided.
       return height === 0 ? undefined : decodeBlock(readPart('consensusBlock', height))
     },
-    ({ txs }) => txs.length,
+    ({ txs }) => ({ transactions: txs.length, bytes: bytesIn(txs) }),
   )
   const results = rememberBody(
     cache.results,
@@ -249,7 +263,7 @@ function openReader(
       if (entries > 0) throw damagedIn(db, `the results of block ${height} are missing`)
       return NO_RESULTS
     },
-    ({ executed, native }) => executed.length + native.length,
+    ({ executed, native, bytes }) => ({ transactions: executed.length + native.length, bytes }),
   )
   const transactions = rememberBody(
     cache.transactions,
@@ -263,17 +277,16 @@ function openReader(
         sender,
       }))
     },
-    (included) => included.length,
+    (included) => ({
+      transactions: included.length,
+      bytes: bytesIn(included.map(({ transaction }) => transaction.raw)),
+    }),
   )
-  const transactionCount = rememberBody(
-    cache.transactionCounts,
-    (height: number): number | undefined => {
-      if (height < oldestBlock) return undefined
-      const bytes = readResults(height)
-      return bytes === undefined ? results(height)?.executed.length : countExecuted(bytes)
-    },
-    () => 0,
-  )
+  const transactionCount = rememberBody(cache.transactionCounts, (height: number): number | undefined => {
+    if (height < oldestBlock) return undefined
+    const bytes = readResults(height)
+    return bytes === undefined ? results(height)?.executed.length : countExecuted(bytes)
+  })
   const entries = rememberBody(
     cache.entries,
     (height: number): readonly StoredEntry[] | undefined => {
@@ -283,7 +296,7 @@ function openReader(
       const isEmpty = stored.executed.length + stored.native.length + stored.skipped.length === 0
       return isEmpty ? [] : entriesOf(stored, included, consensusBlock(height)!.txs)
     },
-    (included) => included.length,
+    (included, height) => ({ transactions: included.length, bytes: results(height)?.bytes ?? 0 }),
   )
 
   const blockId = (height: number): BlockId | undefined => {
@@ -295,7 +308,7 @@ function openReader(
     const found = header(height)
     return found && ethereumHeaderHash(found)
   }
-  const hashFrom = remember(cache.hashes, hashOf)
+  const hashFrom = remember(cache.hashes, hashOf, undefined, CACHED_HASHES)
   const hash = (height: number): Hash | undefined => (height === 0 ? hashOf(0) : hashFrom(height))
 
   /** Heights of blocks in segments that a hash may be of. */
@@ -366,7 +379,7 @@ function openReader(
     blockTimeMs: (height) => {
       if (height < Math.max(base, 1) || height > head.height) return undefined
       const cached = cache.consensusBlocks.get(height)
-      if (cached !== undefined) return cached.header.timeMs
+      if (cached !== undefined) return cached.value.header.timeMs
       const bytes = db.get(columnKey(Column.consensusBlock, heightBytes(height)))
       if (bytes !== undefined) return decodeBlockHeader(bytes).timeMs
       const timeMs = readTimeFromSegment(db, cache.segments, height, beforeDecoding)
@@ -442,19 +455,35 @@ export function entriesOf(
 
 /** Blocks that a thread keeps decoded: many requests ask for the newest blocks. */
 const CACHED_BLOCKS = 32
+/**
+ * Block hashes that a thread keeps: twice as many as BLOCKHASH can read. With fewer than 256, code that reads all of them in turn, for 20 gas
+ * each, would have each header read and hashed again.
+ */
+const CACHED_HASHES = 512
 /** The most transactions in them, besides those of the newest look-up. A decoded one takes 1 to 2 KB with its receipt. */
 const CACHED_TRANSACTIONS = 8_000
+/** The most encoded bytes, besides those of the newest look-up: few transactions can have 12 MB of logs or 4 MB of data in a block. */
+const CACHED_BYTES = 2 << 20
 
-/** Drops the oldest look-ups of a cache that has too many blocks or transactions; the newest always stays. */
-function forgetOldest<T>(known: Map<number, T>, transactionsIn: (value: T) => number): void {
+/** Drops the oldest look-ups of a cache that has too many blocks, transactions or bytes; the newest always stays. */
+function forgetOldest<T>(known: Map<number, Cached<T>>, most: number): void {
   let transactions = 0
-  for (const value of known.values()) transactions += transactionsIn(value)
-  for (const [height, value] of known) {
-    const isSmall = known.size <= CACHED_BLOCKS && transactions <= CACHED_TRANSACTIONS
+  let bytes = 0
+  for (const cached of known.values()) {
+    transactions += cached.transactions
+    bytes += cached.bytes
+  }
+  for (const [height, cached] of known) {
+    const isSmall = known.size <= most && transactions <= CACHED_TRANSACTIONS && bytes <= CACHED_BYTES
     if (isSmall || known.size === 1) return
     known.delete(height)
-    transactions -= transactionsIn(value)
+    transactions -= cached.transactions
+    bytes -= cached.bytes
   }
+}
+
+function bytesIn(parts: readonly Uint8Array[]): number {
+  return parts.reduce((sum, { length }) => sum + length, 0)
 }
 
 /** The lowest block whose header and commit are there (see `ChainReader.base`). */

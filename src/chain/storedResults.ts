@@ -28,6 +28,8 @@ export interface StoredResults {
   readonly native: readonly { readonly position: number; readonly result: NativeResult }[]
   readonly skipped: readonly ({ readonly position: number } & Omit<SkippedEntry, 'kind'>)[]
   readonly events: BlockEvents
+  /** of their encoding */
+  readonly bytes: number
 }
 
 interface StoredExecution {
@@ -40,7 +42,7 @@ interface StoredExecution {
 
 const text = { encode: new TextEncoder(), decode: new TextDecoder() }
 
-export const NO_RESULTS: StoredResults = { executed: [], native: [], skipped: [], events: NO_BLOCK_EVENTS }
+export const NO_RESULTS: StoredResults = { executed: [], native: [], skipped: [], events: NO_BLOCK_EVENTS, bytes: 0 }
 
 /** Types and states of receipts, as strings of one byte. */
 const BYTES: readonly Uint8Array[] = [0, 1, 2, 3, 4].map((byte) => Uint8Array.of(byte))
@@ -135,6 +137,7 @@ export function decodeResults(bytes: Uint8Array): StoredResults {
       }
     }),
     events: { begin, end },
+    bytes: bytes.length,
   }
 }
 
@@ -163,8 +166,7 @@ function decodeExecuted(
       list(item)
     cumulativeGasUsed += integer(gasUsed)
     if (!(encodedLogs instanceof EncodedItem)) throw new Error('damaged block results: logs were expected')
-    let encoded: EncodedItem | undefined = encodedLogs
-    let logs = encodedLogs.bytes.length === EMPTY_LIST_BYTES ? NO_LOGS : undefined
+    const logs = encodedLogs.bytes.length === EMPTY_LIST_BYTES ? () => NO_LOGS : lazyLogs(encodedLogs)
     let bloom: Uint8Array | undefined
     return {
       position: number(position),
@@ -176,9 +178,7 @@ function decodeExecuted(
         cumulativeGasUsed,
         effectiveGasPrice: integer(price),
         get logs() {
-          logs ??= list(encoded).map(decodeLog)
-          encoded = undefined
-          return logs
+          return logs()
         },
         get logsBloom() {
           bloom ??= logsBloom(this.logs)
@@ -195,6 +195,31 @@ function decodeExecuted(
       events: eventsOf(events),
     }
   })
+}
+
+/** Decoded logs of more encoded bytes are dropped when memory is needed: a log of 24 bytes takes some 500 then. */
+const MOST_RETAINED_BYTES = 64 << 10
+
+/** Decodes logs when they are asked for, and retains short ones. */
+function lazyLogs(encoded: EncodedItem): () => readonly Log[] {
+  if (encoded.bytes.length > MOST_RETAINED_BYTES) {
+    let known: WeakRef<readonly Log[]> | undefined
+    return () => {
+      let logs = known?.deref()
+      if (logs === undefined) {
+        logs = list(encoded).map(decodeLog)
+        known = new WeakRef(logs)
+      }
+      return logs
+    }
+  }
+  let source: EncodedItem | undefined = encoded
+  let logs: readonly Log[] | undefined
+  return () => {
+    logs ??= list(source).map(decodeLog)
+    source = undefined
+    return logs
+  }
 }
 
 function decodeLog(item: PartlyEncodedItem): Log {

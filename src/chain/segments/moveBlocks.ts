@@ -235,12 +235,20 @@ export function listOlderSegment(db: KeyReader, batch: WriteBatch, segment: List
 }
 
 /**
+ * After so many bytes of blocks and results that were decoded for one batch, no further block follows. Deletes alone are no bound: a block can
+ * have 250,000 logs without topics, which take two of them and a quarter of a second.
+ */
+export const MOST_DECODED_BYTES = 512 << 10
+
+/**
  * Deletes blocks that are in a listed segment from LevelDB, as far as their hashes are in listed files: newer ones from the oldest up, then
  * those that were fetched later from the newest down.
- * @param operations after so many puts and deletes no further block follows
+ * @param operations after so many puts and deletes, or after {@link MOST_DECODED_BYTES}, no further block follows
  */
 export function moveBlocks(db: DatabaseReader, batch: WriteBatch, operations: number): void {
   const end = batch.length + operations
+  let decoded = 0
+  const isSpent = (): boolean => batch.length >= end || decoded >= MOST_DECODED_BYTES
   const moved = readMoved(db)
   const newer = findSegment(db, moved)
   const filled = readFilled(db)
@@ -254,49 +262,51 @@ export function moveBlocks(db: DatabaseReader, batch: WriteBatch, operations: nu
   if (newer !== undefined) {
     const hasTerms = findTerms(db, moved) !== undefined
     let height = moved
-    for (; height <= newer.last && batch.length < end && isHashed(height); height++) {
-      moveBlock(db, reader, batch, { height, hasTerms })
+    for (; height <= newer.last && !isSpent() && isHashed(height); height++) {
+      decoded += moveBlock(db, reader, batch, { height, hasTerms })
     }
     if (height > moved) batch.put(MOVED_KEY, heightBytes(height))
   }
-  if (older !== undefined && batch.length < end) {
+  if (older !== undefined && !isSpent()) {
     const hasTerms = findTerms(db, filled - 1) !== undefined
     let above = filled
-    for (; above > older.first && batch.length < end && isHashed(above - 1); above--) {
-      moveBlock(db, reader, batch, { height: above - 1, hasTerms })
+    for (; above > older.first && !isSpent() && isHashed(above - 1); above--) {
+      decoded += moveBlock(db, reader, batch, { height: above - 1, hasTerms })
     }
     if (above < filled) batch.put(FILLED_KEY, heightBytes(above))
   }
 }
 
-/** `hasTerms`: its terms are in a listed file. */
+/**
+ * @param block `hasTerms`: its terms are in a listed file
+ * @returns bytes that were decoded for it: none of a block without transactions
+ */
 function moveBlock(
   db: DatabaseReader,
   reader: ChainReader,
   batch: WriteBatch,
   { height, hasTerms }: { readonly height: number; readonly hasTerms: boolean },
-): void {
+): number {
   const suffix = heightBytes(height)
-  const header = db.get(columnKey(Column.header, suffix))
-  if (header === undefined) throw damagedIn(db, `a part of block ${height} is missing`)
+  const { header, block, results } = storedBlock(db, height)
   batch.del(columnKey(Column.header, suffix))
   batch.del(columnKey(Column.blockHash, keccak256(header)))
   batch.del(columnKey(Column.consensusBlock, suffix))
   const consensusHash = consensusHashOf(db, reader, height)
   // Another block's hash may begin with the same bytes.
   if (consensusHash !== undefined && isEntryOf(db, consensusHash, height)) batch.del(consensusHashKey(consensusHash))
-  const resultsKey = columnKey(Column.results, suffix)
-  if (db.get(resultsKey) === undefined) return
+  if (results === undefined) return 0
   const entries = reader.entryResults(height) ?? []
   if (hasTerms) {
     deleteTermEntries(batch, db, { height, entries, events: reader.blockEvents(height) ?? NO_BLOCK_EVENTS })
   }
-  batch.del(resultsKey)
+  batch.del(columnKey(Column.results, suffix))
   for (const key of envelopeKeys(height, entries)) batch.del(key)
   for (const entry of entries) {
     const key = transactionKey(entry)
     if (key !== undefined) batch.del(key)
   }
+  return results.length + (block?.length ?? 0)
 }
 
 /** The hash of the consensus header, which the next block names in both of its headers: the Ethereum one is decoded faster. */

@@ -38,9 +38,9 @@ describe('block cache', () => {
     rmSync(directory, { recursive: true })
   })
 
-  /** Blocks 0 to `blocks` − 1 with so many receipts each. */
-  async function fill(blocks: number, transactions: number): Promise<void> {
-    const entries = Array.from({ length: transactions }, (_, index) => entry(index))
+  /** Blocks 0 to `blocks` − 1 with so many receipts each, and so many logs without topics in each receipt. */
+  async function fill(blocks: number, transactions: number, logs = 0): Promise<void> {
+    const entries = Array.from({ length: transactions }, (_, index) => entry(index, logs))
     const batch = new WriteBatch()
     for (let number = 0; number < blocks; number++) {
       const header = { ...GENESIS, number }
@@ -67,6 +67,18 @@ describe('block cache', () => {
     const reader = openChainReader(database, cache)
     for (let height = 0; height < blocks; height++) expect(reader.receipts(height)).toHaveLength(transactions)
     expect([...cache.results.keys()]).toEqual(Array.from({ length: kept }, (_, i) => blocks - kept + i))
+  })
+
+  it('keeps few blocks with few transactions that have many logs', async () => {
+    const logs = 25_000
+    await fill(12, 1, logs)
+    const cache = createBlockCache()
+    const reader = openChainReader(database, cache)
+    for (let height = 0; height < 12; height++) expect(reader.receipts(height)![0]!.logs).toHaveLength(logs)
+    // 600 KB each.
+    expect([...cache.results.keys()]).toEqual([9, 10, 11])
+    const [receipt] = reader.receipts(11)!
+    expect(receipt!.logs).toBe(receipt!.logs)
   })
 
   it('has no block below the base of a chain that began with a snapshot', async () => {
@@ -115,7 +127,7 @@ const raw = hexToBytes(
   '0xf86c098504a817c800825208943535353535353535353535353535353535353535880de0b6b3a76400008025a028ef61340bd939bc2195fe537567866003e1a15d3c71ff63e1590620aa636276a067cbe9d8997f761aecb703304b3800ccf555c9f3dc64214b297fb1966a3b6d83',
 )
 
-function entry(index: number): EvmEntry {
+function entry(index: number, logs: number): EvmEntry {
   return {
     kind: 'evm',
     index,
@@ -126,7 +138,7 @@ function entry(index: number): EvmEntry {
       gasUsed: 21_000n,
       cumulativeGasUsed: 0n,
       effectiveGasPrice: 1n,
-      logs: [],
+      logs: Array.from({ length: logs }, () => ({ address: new Uint8Array(20), topics: [], data: new Uint8Array() })),
       logsBloom: logsBloom([]),
       contractAddress: undefined,
       blobGasUsed: undefined,

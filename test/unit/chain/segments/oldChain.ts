@@ -40,12 +40,12 @@ const EXTRA_DATA = new TextEncoder().encode('coind')
 const KEY = new Uint8Array(32).fill(7)
 
 /** An EVM transaction with logs, a native one, and one that could not start. */
-function someEntries(height: number, logCount: number): readonly StoredEntry[] {
+function someEntries(height: number, logCount: number, logBytes: number): readonly StoredEntry[] {
   const logs = Array.from({ length: logCount }, (_, index) => ({
     address: new Uint8Array(20).fill(0xcc),
     topics:
       index === 0 ? [randomBytes(32, height)] : [8, 9, 10, 11].map((kind) => randomBytes(32, height, index, kind)),
-    data: heightBytes(height),
+    data: concatBytes(heightBytes(height), new Uint8Array(logBytes)),
   }))
   const transaction = signEvmTransaction(
     buildTransaction({ type: 2, chainId: 1n, nonce: BigInt(height), to: new Uint8Array(20).fill(0xdd) }),
@@ -89,12 +89,22 @@ interface OldChain {
   readonly isFull?: (height: number) => boolean
   /** how many logs such a block has, 1 by default: one with one topic, and others with four that no other has */
   readonly logsAt?: (height: number) => number
+  /** zeros at the end of each log's data, 0 by default */
+  readonly logBytes?: number
 }
 
 /** Writes blocks that nobody executed, as the executor writes them. Each refers to the one before. */
 export async function writeOldChain(
   database: WritableDatabase,
-  { base, head, validators = 4, keysAt, isFull = (height) => height % 10 === 0, logsAt = () => 1 }: OldChain,
+  {
+    base,
+    head,
+    validators = 4,
+    keysAt,
+    isFull = (height) => height % 10 === 0,
+    logsAt = () => 1,
+    logBytes = 0,
+  }: OldChain,
 ): Promise<void> {
   const batch = new WriteBatch()
   const strangers = Array.from({ length: validators }, (_, index) => sha256(heightBytes(index)).slice(0, 20))
@@ -137,7 +147,7 @@ export async function writeOldChain(
       })
       return { ...commit, signatures }
     }
-    const entries = isFull(height) ? someEntries(height, logsAt(height)) : []
+    const entries = isFull(height) ? someEntries(height, logsAt(height), logBytes) : []
     const txs = entries.map((entry) => {
       if (entry.kind === 'native') return entry.raw
       return entry.kind === 'evm' ? entry.signed.transaction.raw : Uint8Array.of(1, 2, 3)
