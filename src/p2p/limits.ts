@@ -40,8 +40,9 @@ export const LIMITS = {
 
   /** messages of a peer on the consensus stream; more have to wait */
   messages: { perSecond: 400, burst: 800 },
-  /** bytes of a peer on the parts stream; more have to wait */
+  /** bytes of a peer on the parts stream; more have to wait. A shorter part counts as `leastPart`: only the last one of a block is short. */
   parts: { perSecond: 8 * MIB, burst: 16 * MIB },
+  leastPart: 16 * KIB,
   /** milliseconds that a peer has to wait because of its budgets; a peer that is always above them is disconnected */
   waiting: { perSecond: 300, burst: 10_000 },
   /** votes, proposals and parts of heights other than the present one; more are dropped */
@@ -93,6 +94,8 @@ export const LIMITS = {
   silentMs: 20_000,
   keepAliveMs: 5_000,
   requestMs: 10_000,
+  /** bytes that a frame of an answer counts more than it has, from the second one on: frames of a byte take as long as longer ones */
+  answerFrame: 256,
   /** time for a request to be answered in full */
   answerMs: 20_000,
   dialMs: 8_000,

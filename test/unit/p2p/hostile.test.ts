@@ -218,6 +218,22 @@ describe('peers without manners', () => {
     await expectHealthy(b, a)
   })
 
+  test.concurrent('parts of a few bytes are as many as larger ones at most', async () => {
+    const [a, b] = await connectedPair()
+    a.frozenMs = performance.now()
+    const attacker = await startAttacker()
+    const stream = await openStream(await attacker.join(a), PROTOCOLS.parts)
+    const most = LIMITS.parts.burst / LIMITS.leastPart
+    const received = () => a.messages.filter(({ from }) => from === attacker.id).length
+    const frame = encodeFrame(encodedPart(11, 1))
+    for (let sent = 0; sent < 4 * most; sent += 64) stream.send(concatBytes(...Array<Uint8Array>(64).fill(frame)))
+    await until('the first parts arrive', () => received() >= most)
+    // Each of the others waits for longer.
+    expect(received()).toBeLessThan(most + 50)
+    a.frozenMs = undefined
+    await expectHealthy(b, a)
+  })
+
   test.concurrent('requests above the budget have to wait, and none is lost', async () => {
     const blocks = () => ({ block: new Uint8Array(1_000), commit: new Uint8Array(10) })
     const [a, b] = await connectedPair({ blocks })
