@@ -55,6 +55,8 @@ export const LIMITS = {
   failures: { perSecond: 0.02, burst: 5 },
   /** relayed batches that repeat known transactions, from all peers together */
   repeatedBatches: { perSecond: 5, burst: 20 },
+  /** lines of the log about peers without a reserved place: that they come, go, are turned away or banned; more are lines for debugging */
+  peerLines: { perSecond: 1, burst: 100 },
   /** bytes and streams on a connection before its hello; a connection with more is closed */
   bytesBeforeHello: 256 * KIB,
   streamsBeforeHello: 32,
@@ -74,6 +76,8 @@ export const LIMITS = {
   unsentBytes: 8 * MIB,
   /** bytes that wait on all streams of a connection to be read; a peer that sends more is disconnected */
   unreadBytes: 8 * MIB,
+  /** what each piece of them counts besides its bytes: so much memory it takes */
+  unreadPiece: 256,
   /** bytes that wait for a slow peer before its oldest, least important messages are dropped */
   queuedMessages: MIB,
   queuedParts: 8 * MIB,
