@@ -56,7 +56,7 @@ export const LIMITS = {
   /** relayed batches that repeat known transactions, from all peers together */
   repeatedBatches: { perSecond: 5, burst: 20 },
   /** lines of the log about peers without a reserved place: that they come, go, are turned away or banned; more are lines for debugging */
-  peerLines: { perSecond: 1, burst: 100 },
+  peerLines: { perSecond: 1, burst: 40 },
   /** bytes and streams on a connection before its hello; a connection with more is closed */
   bytesBeforeHello: 256 * KIB,
   streamsBeforeHello: 32,
