@@ -18,6 +18,7 @@ import { type BlockRunnerOptions, createBlockRunner } from './blockRunner.ts'
 import { FillTime } from './buildTime.ts'
 import { type Entry, readEntries, readEntry } from './entry.ts'
 import {
+  type BlockEvidenceVerdict,
   checkBlockEvidence,
   chooseEvidence,
   type EvidenceChain,
@@ -95,8 +96,8 @@ export function createApplication(options: ApplicationOptions): Application {
     }
   }
   /** Why the next block may not report this evidence; undefined when it may. Nearly all blocks have none. */
-  const refuseEvidence = ({ evidence }: ConsensusBlock, isDecided: boolean): string | undefined =>
-    evidence.length === 0 ? undefined : checkBlockEvidence(evidence, evidenceChain(), isDecided)
+  const checkEvidenceOf = ({ evidence }: ConsensusBlock): BlockEvidenceVerdict =>
+    evidence.length === 0 ? 'valid' : checkBlockEvidence(evidence, evidenceChain())
 
   const paramsAfterHead = (): RunningParams => runningParams(new Journal(options.state.reader()).native, chain)
 
@@ -141,9 +142,11 @@ export function createApplication(options: ApplicationOptions): Application {
       ? readEntries(txs, chain, options.candidates.senders, deadline?.poll)
       : txs.map((raw, index) => readEntry(raw, chain, { sender: senders[index] }))
 
-  const judge = async (block: ConsensusBlock, deadline: ExecutionDeadline): Promise<ProposalVerdict> => {
-    const wrongEvidence = refuseEvidence(block, false)
-    if (wrongEvidence !== undefined) return { accepted: false, reason: wrongEvidence }
+  const judge = async (block: ConsensusBlock, deadline: ExecutionDeadline): Promise<ProposalVerdict | undefined> => {
+    const evidence = checkEvidenceOf(block)
+    // Not refused: consensus halts on a refused block that others decide, and those who can judge it may accept it.
+    if (evidence === 'unknown') return undefined
+    if (evidence !== 'valid') return { accepted: false, reason: evidence.refused }
     const input = inputOf(block)
     // It was executed already: this node built it, or an earlier round proposed it.
     if (runner.find(input) !== undefined) return { accepted: true }
@@ -258,10 +261,11 @@ export function createApplication(options: ApplicationOptions): Application {
       const input = inputOf(block)
       let executed = runner.find(input)
       if (executed === undefined) {
-        const wrongEvidence = refuseEvidence(block, true)
-        if (wrongEvidence !== undefined) {
+        // What is unknown here is taken as judged: more than two thirds of the power have decided the block.
+        const evidence = checkEvidenceOf(block)
+        if (typeof evidence !== 'string') {
           throw new Error(
-            `block ${header.height} was decided, but this node's chain does not bear out its evidence (${wrongEvidence}): ` +
+            `block ${header.height} was decided, but this node's chain does not bear out its evidence (${evidence.refused}): ` +
               'stop it, keep its data directory and report the block',
           )
         }

@@ -91,35 +91,34 @@ function belowBase({ chain, head, reader }: EvidenceChain): EvidenceVerdict {
 }
 
 /**
- * Why a block after `head` may not report this evidence; undefined when it may. It reports at most {@link MAX_BLOCK_EVIDENCE} pieces, and
- * one for a validator: further ones would change nothing.
- * @param isDecided More than two thirds of the power have decided the block. Evidence of an old block that this node
- * does not have, because its chain began with a snapshot, is then taken as judged: those who have the block have judged it. Otherwise this
- * node would halt on what every other one accepts. In a proposal such evidence is refused.
+ * `unknown`: the evidence is about an old block that this node does not have, because its chain began with a snapshot. Those who have the
+ * block can judge it.
  */
-export function checkBlockEvidence(
-  evidence: readonly Evidence[],
-  from: EvidenceChain,
-  isDecided: boolean,
-): string | undefined {
+export type BlockEvidenceVerdict = 'valid' | 'unknown' | { readonly refused: string }
+
+/**
+ * Whether a block after `head` may report this evidence. It reports at most {@link MAX_BLOCK_EVIDENCE} pieces, and one for a validator:
+ * further ones would change nothing.
+ */
+export function checkBlockEvidence(evidence: readonly Evidence[], from: EvidenceChain): BlockEvidenceVerdict {
   if (evidence.length > MAX_BLOCK_EVIDENCE) {
-    return `there are ${evidence.length} pieces of evidence, at most ${MAX_BLOCK_EVIDENCE} may be`
+    return { refused: `there are ${evidence.length} pieces of evidence, at most ${MAX_BLOCK_EVIDENCE} may be` }
   }
   const { maxBytes } = from.chain.evidence
   const bytes = evidenceSize(evidence)
-  if (bytes > maxBytes) return `evidence takes ${bytes} bytes, at most ${maxBytes} may`
+  if (bytes > maxBytes) return { refused: `evidence takes ${bytes} bytes, at most ${maxBytes} may` }
   const seen = new Set<string>()
+  let verdict: BlockEvidenceVerdict = 'valid'
   for (const [position, item] of evidence.entries()) {
-    const own = verifyEvidence(item, from)
-    const isUnknown = own.verdict === 'early' && item.voteA.height <= from.head.height
-    const found: EvidenceVerdict = isDecided && isUnknown ? { verdict: 'valid' } : own
-    if (found.verdict !== 'valid') {
-      return `evidence ${position} is ${found.verdict}${'reason' in found ? `: ${found.reason}` : ''}`
+    const found = verifyEvidence(item, from)
+    if (found.verdict === 'early' && item.voteA.height <= from.head.height) verdict = 'unknown'
+    else if (found.verdict !== 'valid') {
+      return { refused: `evidence ${position} is ${found.verdict}${'reason' in found ? `: ${found.reason}` : ''}` }
     }
     if (seen.size === seen.add(culpritKey(item, from)).size)
-      return `evidence ${position} is of a validator named before`
+      return { refused: `evidence ${position} is of a validator named before` }
   }
-  return undefined
+  return verdict
 }
 
 /**

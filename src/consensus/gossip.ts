@@ -1,4 +1,4 @@
-import { type BlockId, SIGNED_MESSAGE_TYPES, type Validator } from '../chain/consensus/types.ts'
+import { type BlockId, type Proposal, SIGNED_MESSAGE_TYPES, type Validator } from '../chain/consensus/types.ts'
 import { createProposerLookup, validatorIndexOf } from '../chain/consensus/validatorSet.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import { addBit, type BitSet, bitDifference, bitIndices, copyBitSet, createBitSet, hasBit } from './bitSet.ts'
@@ -104,7 +104,20 @@ export class Gossip {
     const to: PeerId[] = []
     if (input.from === undefined) to.push(...this.#peers.keys())
     else this.#addRelays(to, input, view)
-    return to.length === 0 ? [] : [{ to, message }]
+    if (to.length === 0) return []
+    const isOwnProposal = input.kind === 'proposal' && input.from === undefined
+    return [...(isOwnProposal ? this.#proofOfLock(input.proposal, to, view) : []), { to, message }]
+  }
+
+  /** The prevotes that a proposal of this node names. A peer that lacks one of them cannot accept the proposal. */
+  #proofOfLock({ polRound, blockId }: Proposal, to: readonly PeerId[], view: RoundStateView): readonly Send[] {
+    const prevotes = polRound < 0 ? undefined : view.votes(polRound, prevote)
+    if (prevotes === undefined) return []
+    return bitIndices(prevotes.bitsFor(blockId)).flatMap((index) => {
+      const vote = prevotes.voteFor(index, blockId)
+      const lacking = to.filter((id) => this.#peers.get(id)?.has(polRound, prevote, index) !== true)
+      return vote === undefined || lacking.length === 0 ? [] : [{ to: lacking, message: { kind: 'vote', vote } }]
+    })
   }
 
   /**
@@ -199,9 +212,11 @@ export class Gossip {
     if (input.kind === 'vote' && input.vote.height === view.height && input.vote.round > view.round + 1) return
     const author = this.#authorOf(input, view)
     const height = inputHeight(input)
+    const isContested = isOfContestedRound(input, view)
     const isPrecommit = input.kind === 'vote' && input.vote.type === precommit
     for (const peer of this.#peers.values()) {
-      if (peer.id === input.from || peer.status === undefined || peer.isDirect(author)) continue
+      if (peer.id === input.from || peer.status === undefined) continue
+      if (isContested ? isValidator(peer, view, author) : peer.isDirect(author)) continue
       const lead = peer.status.height - height
       if (lead > (isPrecommit ? 1 : 0) || lead < -1 || this.#hasAlready(peer, input, view)) continue
       to.push(peer.id)
@@ -323,6 +338,21 @@ function contradictions(peer: GossipPeer, { height, lastCommit }: StatusMessage,
     }
   }
   return sends
+}
+
+/** Whether a peer is the validator with this index. */
+function isValidator({ validatorAddress }: GossipPeer, { validators }: RoundStateView, index: number): boolean {
+  const address = validators.validators[index]?.address
+  return address !== undefined && validatorAddress !== undefined && equalBytes(address, validatorAddress)
+}
+
+/**
+ * Whether a vote may make a majority that a faulty validator hides: it sends its vote to one node alone, which then locks the block. So nodes
+ * relay such votes at once, also to peers that should get them from their authors.
+ */
+function isOfContestedRound(input: AcceptedInput, view: RoundStateView): boolean {
+  if (input.kind !== 'vote' || !view.isContested) return false
+  return input.vote.height === view.height && input.vote.round === view.round
 }
 
 function noProposer(): never {

@@ -163,12 +163,19 @@ function takeVote(rs: RoundState, input: VoteInput, { counted, contradicts }: Ad
   if (contradicts !== undefined) rs.emit({ kind: 'equivocation', first: contradicts, second: input.vote })
 }
 
-/** The cheap checks before the signature: index and address belong together, and a block can have this block ID. */
+/**
+ * The cheap checks before the signature: index and address belong together, a block can have this block ID, and the time is that of this
+ * chain. A vote from before its genesis is no evidence, since the key may have signed it for another chain; so it does not count either.
+ */
 function isSoundVote(rs: RoundState, { vote, from }: VoteInput, { validators }: ValidatorSet): boolean {
-  const { validatorIndex, validatorAddress, blockId, height } = vote
+  const { validatorIndex, validatorAddress, blockId, height, timestampMs } = vote
   const validator = validators[validatorIndex]
   if (validator === undefined || !equalBytes(validator.address, validatorAddress)) {
     rs.reportMisbehaviour(from, 'malformed', `vote of height ${height}: validator ${validatorIndex} is another one`)
+    return false
+  }
+  if (timestampMs < rs.chain.genesisTimeMs) {
+    rs.reportMisbehaviour(from, 'malformed', `vote of height ${height} from before the genesis`)
     return false
   }
   if (isVotableId(blockId, rs.state.params.maxBytes)) return true

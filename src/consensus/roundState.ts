@@ -134,6 +134,10 @@ export class RoundState implements RoundStateView {
     return this.heightVotes.votes(round, type)
   }
 
+  get isContested(): boolean {
+    return this.prevoteTimeoutScheduled || this.precommitTimeoutScheduled
+  }
+
   get isValidator(): boolean {
     return this.ownIndex >= 0
   }

@@ -49,6 +49,8 @@ export interface RoundStateView {
   readonly proposal: Proposal | undefined
   readonly parts: PartsView | undefined
   votes(round: number, type: VoteType): VoteSetView | undefined
+  /** more than two thirds have voted in this round, but not for the same: each further vote may make a majority */
+  readonly isContested: boolean
   /** round of the precommits that decided the block; -1 before the decision */
   readonly commitRound: number
   readonly lockedRound: number

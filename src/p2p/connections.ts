@@ -17,7 +17,7 @@ import {
   readHandshakeMessage,
 } from './hello.ts'
 import { createHost, type Host } from './host.ts'
-import { LIMITS } from './limits.ts'
+import { LIMITS, TokenBucket } from './limits.ts'
 import { BAN_MS, Bans, isMalformed } from './misbehaviour.ts'
 import { isOwnDefect } from './ownDefect.ts'
 import {
@@ -127,6 +127,7 @@ export class Connections {
   readonly #dialledAddresses = new Map<string, Promise<void>>()
   readonly #proven: ProvenAddresses
   readonly #ending = new WeakSet<Connection>()
+  readonly #lines: TokenBucket
   #host: Host | undefined
   #lastHandle = 0
 
@@ -134,6 +135,7 @@ export class Connections {
     this.#options = options
     this.bans = new Bans(options.now)
     this.#proven = new ProvenAddresses(options.now)
+    this.#lines = new TokenBucket(LIMITS.peerLines, options.now())
     this.#places = new HandshakePlaces({
       isBanned: (host) => this.bans.isAddressBanned(host),
       isKnown: options.isKnownAddress,
@@ -295,7 +297,8 @@ export class Connections {
   #ban(connection: Connection, reason: string): void {
     const id = nodeIdOfPeer(connection.remotePeer)!
     const remote = addressOf(connection)
-    this.#options.log.warn({ peer: id, address: formatPeerAddress(remote), reason }, 'peer banned')
+    const isNeeded = this.#isNeeded(id)
+    this.#report(isNeeded, 'warn', { peer: id, address: formatPeerAddress(remote), reason }, 'peer banned')
     this.#options.metrics.bansTotal.inc()
     this.bans.ban(id, remote.host, this.#options.isConfigured(id) ? BAN_MS.configured : BAN_MS.stranger)
     this.#end(connection, reason)
@@ -306,6 +309,18 @@ export class Connections {
     if (this.#ending.has(connection)) return
     this.#ending.add(connection)
     connection.abort(new Error(reason))
+  }
+
+  /** Whether the operator has named the peer, or it is a validator's. */
+  #isNeeded(id: string): boolean {
+    const session = this.#sessions.get(id)
+    return this.#options.isConfigured(id) || (session !== undefined && this.#options.isReserved(session))
+  }
+
+  /** Writes a line about a peer. Strangers come as often as they like, so their lines have a rate. */
+  #report(isNeeded: boolean, level: 'info' | 'warn', fields: object, message: string): void {
+    const isShown = isNeeded || this.#lines.take(1, this.#options.now())
+    this.#options.log[isShown ? level : 'debug'](fields, message)
   }
 
   /** Always a connection of its own: without `force`, libp2p returns one that there is to the same address. */
@@ -344,7 +359,7 @@ export class Connections {
     const session = this.#find(connection)
     if (session === undefined) return
     const reason = error === undefined ? 'the peer has closed the connection' : error.message
-    this.#options.log.info({ peer: session.id, reason }, 'peer disconnected')
+    this.#report(this.#isNeeded(session.id), 'info', { peer: session.id, reason }, 'peer disconnected')
     this.#sessions.delete(session.id)
     this.#options.onLeft(session)
   }
@@ -388,7 +403,7 @@ export class Connections {
       const own = this.#options.hello(id)
       const session = this.#compareHellos(connection, message.hello, own)
       if (typeof session === 'string') {
-        this.#options.log.warn({ peer: id, address, reason: session }, 'peer turned away')
+        this.#report(this.#isNeeded(id), 'warn', { peer: id, address, reason: session }, 'peer turned away')
         await this.#sendAndClose(stream, connection, { kind: 'hello', hello: own }, session)
         return
       }
@@ -497,7 +512,9 @@ export class Connections {
     }
     this.#endHandshake(connection, session)
     this.#places.established(session.remote)
-    this.#options.log.info(
+    this.#report(
+      this.#options.isReserved(session),
+      'info',
       {
         peer: id,
         address: formatPeerAddress(session.remote),

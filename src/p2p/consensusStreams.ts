@@ -116,7 +116,8 @@ export class ConsensusStreams {
         else metrics.droppedTotal.inc({ reason: 'other height' })
         const { messages, parts } = session.budgets
         const nowMs = this.#options.now()
-        const waitMs = role === 'parts' ? parts.draw(body.length, nowMs) : messages.draw(1, nowMs)
+        const waitMs =
+          role === 'parts' ? parts.draw(Math.max(body.length, LIMITS.leastPart), nowMs) : messages.draw(1, nowMs)
         if (waitMs > 0 && !session.budgets.waiting.take(waitMs, nowMs) && !this.#options.isReserved(session)) {
           connections.disconnect(session, 'it sends more than it may')
         }

@@ -2,6 +2,8 @@ import { type Rate, TokenBucket } from './limits.ts'
 
 /** How soon to check again whether work can be taken. */
 const READY_MS = 20
+/** Large work is paid in parts of what the rate allows in this time: others get their turns in between. */
+const PART_MS = 100
 /** With more owners, those that have used no more than others are forgotten. */
 const OWNERS = 1_024
 
@@ -17,6 +19,7 @@ interface FairQueueOptions {
 interface Waiting {
   readonly cost: () => number
   readonly start: () => void
+  paid: number
 }
 
 interface Owner {
@@ -30,11 +33,12 @@ interface Owner {
 /**
  * Divides a rate of work among owners, such as the networks of peers, so that none can take it from others: start-time fair queueing.
  * Work starts at once while the rate allows it. Otherwise it waits, and the owner that has had the least since others began to wait
- * is next. Work of one owner starts in the order in which it came.
+ * is next. Work of one owner starts in the order in which it came. Large work starts when its owner has paid all of it, a part in each turn.
  */
 export class FairQueue {
   readonly #options: FairQueueOptions
   readonly #bucket: TokenBucket
+  readonly #part: number
   readonly #owners = new Map<string, Owner>()
   #virtualTime = 0
   #starts = 0
@@ -44,6 +48,7 @@ export class FairQueue {
   constructor(options: FairQueueOptions) {
     this.#options = options
     this.#bucket = new TokenBucket(options.rate, options.now())
+    this.#part = (options.rate.perSecond * PART_MS) / 1_000
   }
 
   /** pieces of work that wait */
@@ -54,18 +59,19 @@ export class FairQueue {
   /** Takes work at once if nothing waits and the rate allows it. */
   take(owner: string, cost: number): boolean {
     if (this.#waiting > 0 || !this.#canStart()) return false
+    if (cost > this.#part && !this.#bucket.has(cost, this.#options.now())) return false
     this.#charge(this.#ownerOf(owner), cost)
     return true
   }
 
   /**
    * Lets work wait for its turn.
-   * @param cost asked when it is its turn
+   * @param cost asked in each of its turns
    * @param start called once, later, when it is its turn
    * @returns takes the work back
    */
   wait(owner: string, cost: () => number, start: () => void): () => void {
-    const waiting = { cost, start }
+    const waiting = { cost, start, paid: 0 }
     const { waiting: queue } = this.#ownerOf(owner)
     queue.push(waiting)
     this.#waiting++
@@ -130,10 +136,15 @@ export class FairQueue {
     this.#timer = undefined
     while (this.#waiting > 0 && this.#canStart()) {
       const owner = this.#next()
-      const { cost, start } = owner.waiting.shift()!
+      const work = owner.waiting[0]!
+      const cost = work.cost()
+      const part = Math.min(Math.max(0, cost - work.paid), this.#part)
+      this.#charge(owner, part)
+      work.paid += part
+      if (work.paid < cost) continue
+      owner.waiting.shift()
       this.#waiting--
-      this.#charge(owner, cost())
-      start()
+      work.start()
     }
     this.#schedule()
   }

@@ -1,4 +1,5 @@
 import type { Stream, StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'
+import { LIMITS } from './limits.ts'
 import { ReadingPause } from './readingPause.ts'
 
 /*
@@ -180,7 +181,7 @@ export function readAnswer(stream: Stream, bounds: AnswerBounds, take: (body: Ui
   listenToFrames(stream, bounds.frameBytes, {
     frame: (body) => {
       if (isDone) return 0
-      bytes += body.length
+      bytes += body.length + (bytes === 0 ? 0 : LIMITS.answerFrame)
       if (bytes > bounds.totalBytes) throw new PeerTimeout(`an answer of more than ${bounds.totalBytes} bytes`)
       idle.refresh()
       if (!take(body)) return 0

@@ -40,8 +40,9 @@ export const LIMITS = {
 
   /** messages of a peer on the consensus stream; more have to wait */
   messages: { perSecond: 400, burst: 800 },
-  /** bytes of a peer on the parts stream; more have to wait */
+  /** bytes of a peer on the parts stream; more have to wait. A shorter part counts as `leastPart`: only the last one of a block is short. */
   parts: { perSecond: 8 * MIB, burst: 16 * MIB },
+  leastPart: 16 * KIB,
   /** milliseconds that a peer has to wait because of its budgets; a peer that is always above them is disconnected */
   waiting: { perSecond: 300, burst: 10_000 },
   /** votes, proposals and parts of heights other than the present one; more are dropped */
@@ -54,6 +55,8 @@ export const LIMITS = {
   failures: { perSecond: 0.02, burst: 5 },
   /** relayed batches that repeat known transactions, from all peers together */
   repeatedBatches: { perSecond: 5, burst: 20 },
+  /** lines of the log about peers without a reserved place: that they come, go, are turned away or banned; more are lines for debugging */
+  peerLines: { perSecond: 1, burst: 40 },
   /** bytes and streams on a connection before its hello; a connection with more is closed */
   bytesBeforeHello: 256 * KIB,
   streamsBeforeHello: 32,
@@ -73,6 +76,8 @@ export const LIMITS = {
   unsentBytes: 8 * MIB,
   /** bytes that wait on all streams of a connection to be read; a peer that sends more is disconnected */
   unreadBytes: 8 * MIB,
+  /** what each piece of them counts besides its bytes: so much memory it takes */
+  unreadPiece: 256,
   /** bytes that wait for a slow peer before its oldest, least important messages are dropped */
   queuedMessages: MIB,
   queuedParts: 8 * MIB,
@@ -93,6 +98,8 @@ export const LIMITS = {
   silentMs: 20_000,
   keepAliveMs: 5_000,
   requestMs: 10_000,
+  /** bytes that a frame of an answer counts more than it has, from the second one on: frames of a byte take as long as longer ones */
+  answerFrame: 256,
   /** time for a request to be answered in full */
   answerMs: 20_000,
   dialMs: 8_000,

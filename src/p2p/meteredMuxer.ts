@@ -85,6 +85,10 @@ class FrameGate {
   /** the stream of the frame whose data comes, and its number */
   #stream: WindowedStream | undefined
   #streamId = 0
+  /** where the data of frames ends in the bytes that are followed */
+  #ends: number[] = []
+  /** by stream: the pieces in which its data came since it was last read to the end */
+  readonly #pieces = new Map<number, number>()
   /** The other side has said that it leaves. Yamux would answer it further. */
   #hasLeft = false
   #isPassing = false
@@ -110,15 +114,19 @@ class FrameGate {
     }
     const bytes = event.data.subarray()
     const passed = this.#meter.guard(() => this.#follow(bytes))
-    if (passed === bytes.length) return
+    const pieces = passed === undefined ? [] : piecesOf(bytes, [...this.#ends, passed])
+    if (passed === bytes.length && !pieces.some(holdsMore)) return
     event.stopImmediatePropagation()
     if (passed === undefined) return
     // The rest comes again when the pause is over.
-    this.#connection.unshift(bytes.subarray(passed))
-    if (passed === 0) return
+    if (passed < bytes.length) this.#connection.unshift(bytes.subarray(passed))
     this.#isPassing = true
     try {
-      this.#connection.dispatchEvent(new StreamMessageEvent(bytes.subarray(0, passed)))
+      for (const piece of pieces) {
+        // What came before has ended the connection.
+        if (this.#meter.isEnded) return
+        this.#connection.dispatchEvent(new StreamMessageEvent(holdsMore(piece) ? new Uint8Array(piece) : piece))
+      }
     } finally {
       this.#isPassing = false
     }
@@ -132,9 +140,14 @@ class FrameGate {
     // Not later: streams that are opened in these bytes are not known to yamux yet.
     if (this.#negotiations.size >= REMEMBERED_STREAMS) this.#forgetStreams()
     this.#checkUnread()
+    this.#ends = []
     return this.#frames.follow(bytes, {
       header: (header) => this.#meter.charge(this.#check(header)),
-      data: (data) => this.#readData(data),
+      data: (data) => {
+        this.#ends.push(data.byteOffset - bytes.byteOffset + data.length)
+        this.#pieces.set(this.#streamId, (this.#pieces.get(this.#streamId) ?? 0) + 1)
+        this.#readData(data)
+      },
     })
   }
 
@@ -208,7 +221,39 @@ class FrameGate {
     this.#negotiations.prune((id) => ids.has(id))
   }
 
+  /** Bytes that wait on all streams, with what each piece of them takes beside its bytes. */
   #unread(): number {
-    return this.streams().reduce((sum, { readBufferLength }) => sum + readBufferLength, this.#negotiations.early)
+    let unread = this.#negotiations.early
+    const waiting = new Set<number>()
+    for (const { streamId, readBufferLength } of this.streams()) {
+      unread += readBufferLength
+      if (readBufferLength > 0) waiting.add(streamId)
+    }
+    for (const [streamId, count] of this.#pieces) {
+      // Yamux has the pieces of the frame whose data still comes.
+      if (waiting.has(streamId) || (streamId === this.#streamId && this.#frames.isWithinData))
+        unread += count * LIMITS.unreadPiece
+      else this.#pieces.delete(streamId)
+    }
+    return unread
   }
+}
+
+/** The bytes up to each of these ends, without empty ones. */
+function piecesOf(bytes: Uint8Array, ends: readonly number[]): readonly Uint8Array[] {
+  const pieces: Uint8Array[] = []
+  let begin = 0
+  for (const end of ends) {
+    if (end > begin) pieces.push(bytes.subarray(begin, end))
+    begin = end
+  }
+  return pieces
+}
+
+/**
+ * Whether bytes keep more than twice their length in memory while they wait: yamux passes them on as views, and a byte for a stream that
+ * nothing reads would hold the whole encrypted message, or what came from the socket with it.
+ */
+function holdsMore({ length, buffer }: Uint8Array): boolean {
+  return 2 * length < buffer.byteLength
 }

@@ -29,6 +29,11 @@ export class YamuxFrames {
   /** bytes of data that are still to come */
   #rest = 0
 
+  /** whether more data of the last frame is to come */
+  get isWithinData(): boolean {
+    return this.#rest > 0
+  }
+
   /**
    * Reads the next bytes until the listener lets no more frames pass.
    * @returns how many bytes were read: those of the last frame that passes are among them

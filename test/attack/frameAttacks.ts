@@ -116,6 +116,35 @@ const emptyMessages: Send = (peer) => {
   return MESSAGES * 18
 }
 
+/** The most content of one message of the encryption. */
+const MESSAGE_BYTES = 65_519
+/** One byte for a stream that waits, in a message as long as it may be. */
+function pinning(streamId: number): Uint8Array {
+  const byte = frame({ type: FRAME.data, streamId }, Uint8Array.of(0))
+  const rest = MESSAGE_BYTES - byte.length - frame({ type: FRAME.ping }).length
+  return concatBytes(byte, frame({ type: FRAME.data, streamId: 99 }, new Uint8Array(rest)))
+}
+
+/** The second request for peers is read after five seconds, the third after ten. */
+const waitingRequests = (): Send => {
+  const opened = new WeakMap<RawPeer, number>()
+  return (peer, stream) => {
+    const first = opened.get(peer)
+    if (first === undefined) {
+      const [done, waiting] = [stream(), stream()]
+      opened.set(peer, waiting)
+      const bytes = opening(done, PROTOCOLS.peers, Uint8Array.of(0, 0, 0, 1, 0))
+      peer.encrypted.send(bytes)
+      const end = frame({ type: FRAME.windowUpdate, flags: FLAG.fin, streamId: done })
+      setTimeout(() => peer.encrypted.send(concatBytes(end, opening(waiting, PROTOCOLS.peers))), 300)
+      return bytes.length
+    }
+    const bytes = pinning(first)
+    peer.encrypted.send(bytes)
+    return bytes.length
+  }
+}
+
 /** What peers can send to port 26656 below the protocols: encrypted messages and yamux's frames that are written by hand. */
 export const FRAME_ATTACKS: readonly Attack[] = [
   byPeers(
@@ -134,6 +163,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
     bytesOf(() => PINGS),
     { reads: false },
   ),
+  byPeers('bytes that hold messages', 'send single bytes in long messages to a stream that waits', waitingRequests()),
   byPeers('surplus streams', 'open streams without a pause', surplusStreams),
   byPeers(
     'data of one byte',

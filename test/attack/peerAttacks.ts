@@ -6,6 +6,9 @@ import { encodeBlock, headerHash } from '../../src/chain/consensus/block.ts'
 import { encodeCommit } from '../../src/chain/consensus/commit.ts'
 import { createPartSet } from '../../src/chain/consensus/partSet.ts'
 import { BLOCK_ID_FLAGS, type CommitSig, EMPTY_COMMIT, NIL_BLOCK_ID } from '../../src/chain/consensus/types.ts'
+import { createBitSet } from '../../src/consensus/bitSet.ts'
+import { encodeConsensusMessage } from '../../src/consensus/messages.ts'
+import { STEPS } from '../../src/consensus/roundStateView.ts'
 import { decodeBlockRequest, encodeBlockFrame, encodeBlockRequest } from '../../src/p2p/blockExchange.ts'
 import { encodeFrame, readFrame } from '../../src/p2p/frames.ts'
 import { topicName } from '../../src/p2p/gossip.ts'
@@ -15,6 +18,7 @@ import { encodeBatch } from '../../src/p2p/transactionGossip.ts'
 import { toAddress } from '../../src/primitives/address.ts'
 import { concatBytes, hexToBytes } from '../../src/primitives/bytes.ts'
 import { type Visit, visitNode } from '../e2e/network/hostileVisit.ts'
+import { rpc } from '../e2e/rpc.ts'
 import type { Attack, Run } from './attack.ts'
 import { openSocket } from './load.ts'
 import { urlOf } from './repeatedCall.ts'
@@ -24,6 +28,8 @@ const RECEIVER = toAddress(new Uint8Array(20).fill(0xdd))
 const BURST_MS = 20
 /** Addresses of the flood of connections. */
 const FLOOD_ADDRESSES = 29
+const CHUNK = 60 << 10
+const STATUSES = 39
 const PEERS = 4
 const BATCH = 50
 /** A peer with more refused transactions is not read any more; the attacker comes back under another name. */
@@ -123,6 +129,33 @@ export const PEER_ATTACKS: readonly Attack[] = [
     },
   },
   {
+    name: 'small parts',
+    what: '# peers that send parts of a few bytes, for a height that is far away',
+    size: 4,
+    prepare: async (run) => () => sendSmall(run, PROTOCOLS.parts, () => smallPart(FAR_HEIGHT)),
+  },
+  {
+    name: 'small parts of the height',
+    what: '# peers that send parts of a byte for the height that is being decided',
+    size: 4,
+    prepare: async (run) => async () => {
+      let part = smallPart(FAR_HEIGHT)
+      const follow = async (): Promise<void> => {
+        while (!run.signal.aborted) {
+          part = smallPart(1 + Number(await rpc<string>(urlOf(run), 'eth_blockNumber').catch(() => '0x0')))
+          await sleep(100)
+        }
+      }
+      await Promise.all([follow(), sendSmall(run, PROTOCOLS.parts, () => part)])
+    },
+  },
+  {
+    name: 'statuses',
+    what: '# peers that send statuses just below their rate, of a node that has nothing',
+    size: 40,
+    prepare: async (run) => () => sendStatuses(run),
+  },
+  {
     name: 'false proofs',
     what: '# peers at a time that claim a great height and prove it with a commit of 40,000 false signatures',
     size: 8,
@@ -206,6 +239,69 @@ async function floodConnections({ target, signal, size, count }: Run): Promise<v
     socket.resume()
     await sleep(1_000 / size)
   }
+}
+
+const FAR_HEIGHT = 2 ** 40
+
+/** A part that a node can decode, of the least length. */
+function smallPart(height: number): Uint8Array {
+  const proof = { total: 1, index: 0, leafHash: new Uint8Array(32), aunts: [] }
+  const part = { index: 0, bytes: Uint8Array.of(1), proof }
+  return encodeFrame(encodeConsensusMessage({ kind: 'part', height, round: 0, part }))
+}
+
+/** Sends as many frames as are taken, many of them in each message of the connection. */
+async function sendSmall(run: Run, protocol: string, next: () => Uint8Array): Promise<void> {
+  const attack = async ({ connection }: Visit): Promise<void> => {
+    run.count('peers')
+    const stream = await connection.newStream(protocol)
+    while (!run.signal.aborted && connection.status === 'open') {
+      const one = next()
+      const many = Buffer.concat(Array<Uint8Array>(Math.floor(CHUNK / one.length)).fill(one))
+      run.count('frames', Math.floor(CHUNK / one.length))
+      if (!stream.send(many)) await stream.onDrain({ signal: run.signal })
+      await sleep(0)
+    }
+  }
+  await Promise.all(Array.from({ length: run.size }, () => keepVisiting(run, attack)))
+}
+
+async function sendStatuses(run: Run): Promise<void> {
+  const none = createBitSet(4)
+  let height = 1
+  const follow = async (): Promise<void> => {
+    while (!run.signal.aborted) {
+      height = 1 + Number(await rpc<string>(urlOf(run), 'eth_blockNumber').catch(() => '0x0'))
+      await sleep(100)
+    }
+  }
+  const attack = async ({ connection }: Visit): Promise<void> => {
+    run.count('peers')
+    const stream = await connection.newStream(PROTOCOLS.consensus)
+    const beginMs = performance.now()
+    for (let sent = 0; !run.signal.aborted && connection.status === 'open'; ) {
+      const status = encodeConsensusMessage({
+        kind: 'status',
+        height,
+        round: 0,
+        step: STEPS.propose,
+        hasProposal: false,
+        parts: undefined,
+        prevotes: none,
+        precommits: none,
+        pol: undefined,
+        lastCommit: undefined,
+        directValidators: none,
+      })
+      const frames = Buffer.concat(Array<Uint8Array>(STATUSES).fill(encodeFrame(status)))
+      if (!stream.send(frames)) await stream.onDrain({ signal: run.signal })
+      sent += STATUSES
+      run.count('statuses', STATUSES)
+      const aheadMs = (sent * 1_000) / (LIMITS.messages.perSecond - 10) - (performance.now() - beginMs)
+      if (aheadMs > 1) await sleep(aheadMs)
+    }
+  }
+  await Promise.all([follow(), ...Array.from({ length: run.size }, () => keepVisiting(run, attack))])
 }
 
 /** Asks for blocks on as many streams as a peer may have, and reads nothing. */

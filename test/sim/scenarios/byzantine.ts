@@ -4,10 +4,13 @@ import { equalBytes } from '../../../src/primitives/bytes.ts'
 import { runs } from '../../propertyRuns.ts'
 import type { Byzantine } from '../byzantine/byzantine.ts'
 import { flooder, replayer, wrongChain } from '../byzantine/floods.ts'
+import { lockSplitter } from '../byzantine/lockSplitter.ts'
 import { BLOCK_FAULTS, type BlockFault, invalidProposer, twoFacedProposer, withholder } from '../byzantine/proposers.ts'
 import { amnesiac, equivocatingVoter } from '../byzantine/voters.ts'
+import { Simulation } from '../simulation.ts'
 import { usedHeap } from '../usedHeap.ts'
 import {
+  decisionTimes,
   emitted,
   expectClean,
   expectHeight,
@@ -68,6 +71,21 @@ export const byzantineScenarios: readonly Scenario[] = [
       const simulation = world({ validators: 4, byzantine: one(invalidProposer(() => fault)) })
       expectHeight(simulation, 10, 40_000)
       if (fault !== 'falsePol') expectItsTurnsSkipped(simulation, 10)
+    },
+  })),
+  ...[5, 20, 80].map((latencyMs) => ({
+    number: 13,
+    name: `a validator shows a majority to one node alone, with ${latencyMs} ms to each: few rounds fail`,
+    run: () => {
+      const simulation = new Simulation({ seed: 3, validators: 4, byzantine: one(lockSplitter()) })
+      simulation.network.setLinks({ latencyMs })
+      simulation.startAll()
+      simulation.connectAll()
+      expectHeight(simulation, 60, 80_000)
+      const times = decisionTimes(simulation)
+      const intervals = times.slice(1).map((atMs, index) => atMs - times[index]!)
+      expect(Math.max(...intervals)).toBeLessThan(2_000)
+      expect(Math.max(...simulation.decisions.map(({ round }) => round))).toBeLessThanOrEqual(2)
     },
   })),
   {

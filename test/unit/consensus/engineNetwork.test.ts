@@ -342,7 +342,8 @@ describe('a log cut short', () => {
       const { roundState } = again.service!.engine!
       // The longer the log, the further the state.
       expect(roundState.lockedRound).toBeGreaterThanOrEqual(length > batch ? lockedRound : -1)
-      lockedRound = Math.max(lockedRound, roundState.lockedRound)
+      // The last records are cut twice: between them, then at each byte from their first one on.
+      lockedRound = length === batch ? roundState.lockedRound : Math.max(lockedRound, roundState.lockedRound)
       await pass(lone, 3000)
       expect(again.halted).toBeUndefined()
       expect(lone.signed.conflicts).toEqual([])

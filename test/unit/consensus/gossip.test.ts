@@ -109,6 +109,51 @@ describe('own messages', () => {
   })
 })
 
+describe('a round in which more than two thirds have voted without a majority', () => {
+  const vote = voteOf(validators, 3)
+
+  it('has its votes relayed to peers that are connected to their author, who may have sent them here alone', () => {
+    join('author', 3)
+    join('peer', 1)
+    join('has it', 2)
+    const direct = createBitSet(SIZE, [1, 2, 3])
+    for (const id of ['author', 'peer', 'has it']) {
+      const prevotes = createBitSet(SIZE, id === 'has it' ? [3] : [])
+      gossip.onStatus(id, statusOf({ directValidators: direct, prevotes }), view)
+    }
+    expect(told(accept(vote, 'author'))).toEqual({})
+    view.isContested = true
+    expect(told(accept(vote, 'author'))).toEqual({ peer: ['prevote:1/0/3'] })
+  })
+
+  it('has votes of other rounds relayed as always', () => {
+    join('author', 3)
+    join('peer', 1)
+    gossip.onStatus('peer', statusOf({ directValidators: createBitSet(SIZE, [1, 3]) }), view)
+    view.round = 1
+    view.isContested = true
+    expect(told(accept(vote, 'author'))).toEqual({})
+  })
+})
+
+describe('an own proposal with a proof of lock', () => {
+  it('takes the prevotes for its block to the peers that are not known to have them', () => {
+    join('a', 1)
+    join('b', 2)
+    for (const index of [0, 1, 2]) accept({ ...voteOf(validators, index), blockId: block.blockId }, undefined)
+    view.round = 1
+    gossip.onMessage('a', { kind: 'vote', vote: voteOf(validators, 1) }, view)
+    const { blockId } = block
+    const proposal = { height: 1, round: 1, polRound: 0, blockId, timestampMs: 1, signature: new Uint8Array(64) }
+    const sends = gossip.onAccepted({ kind: 'proposal', proposal, receivedMs: 0, from: undefined }, view)
+    const prevotes = ['prevote:1/0/0', 'prevote:1/0/1', 'prevote:1/0/2']
+    expect(told(sends)).toEqual({
+      a: [prevotes[0], prevotes[2], 'proposal'],
+      b: [...prevotes, 'proposal'],
+    })
+  })
+})
+
 describe('messages of others', () => {
   const vote = voteOf(validators, 3)
   const cases: { name: string; status?: Partial<StatusMessage>; index?: number; from?: string; gets: boolean }[] = [

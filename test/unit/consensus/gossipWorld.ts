@@ -121,6 +121,7 @@ export class FakeView implements RoundStateView {
   step: Step = STEPS.newHeight
   proposal: Proposal | undefined
   parts: FakeParts | undefined
+  isContested = false
   commitRound = -1
   lockedRound = -1
   lockedBlockId: BlockId | undefined

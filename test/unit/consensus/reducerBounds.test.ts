@@ -27,11 +27,13 @@ describe('a vote', () => {
       what: 'for a block with too many',
       change: { blockId: { ...blockIdOf(1), partSetHeader: { total: 32, hash: new Uint8Array(32) } } },
     },
+    { what: 'from before the genesis, which would be no evidence', change: { timestampMs: CHAIN.genesisTimeMs - 1 } },
     { what: 'for half a block ID', change: { blockId: { ...blockIdOf(1), hash: new Uint8Array() } } },
   ])('$what is malformed', ({ change }) => {
     const scene = new Scene({ me: ME })
     scene.receive({ ...scene.vote(0, PREVOTE, 0, undefined), ...change }, 'liar')
     expect(scene.all('misbehaviour')).toMatchObject([{ peer: 'liar', what: 'malformed' }])
+    expect(scene.rs.heightVotes.prevotes(0)!.power()).toBe(0n)
   })
 
   it('that is not well signed is refused, and its sender blamed', () => {

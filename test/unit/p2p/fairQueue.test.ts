@@ -81,6 +81,42 @@ test('an owner that comes now and then is next, before those that always have wo
   expect(Math.max(...waits)).toBeLessThanOrEqual(20)
 })
 
+test('large work of some owners does not hold up small work of others', async () => {
+  const queue = createQueue()
+  const greedy = Array.from({ length: 3 }, (_, index) => press(queue, `greedy ${index}`, 1_000, 1))
+  await vi.advanceTimersByTimeAsync(1_000)
+  const waits: number[] = []
+  for (let visit = 0; visit < 50; visit++) {
+    const beginMs = performance.now()
+    const counted = () => waits.push(performance.now() - beginMs)
+    if (queue.take('rare', 1)) counted()
+    else queue.wait('rare', () => 1, counted)
+    await vi.advanceTimersByTimeAsync(1_000)
+  }
+  expect(waits).toHaveLength(50)
+  // A tenth of a second's rate at a time.
+  expect(Math.max(...waits)).toBeLessThanOrEqual(110)
+  expect(greedy.reduce((sum, { done }) => sum + done, 0)).toBeGreaterThanOrEqual(3_000)
+})
+
+test('large work starts at once where it was saved up for, and is asked for its cost again in each turn', async () => {
+  const queue = new FairQueue({ rate: { perSecond: 100, burst: 50 }, now: () => performance.now() })
+  expect(queue.take('a', 40)).toBe(true)
+  expect(queue.take('a', 40)).toBe(false)
+  let cost = 1_000
+  const started: number[] = []
+  queue.wait(
+    'a',
+    () => cost,
+    () => started.push(performance.now()),
+  )
+  await vi.advanceTimersByTimeAsync(500)
+  expect(started).toEqual([])
+  cost = 0
+  await vi.advanceTimersByTimeAsync(110)
+  expect(started).toHaveLength(1)
+})
+
 test('what was idle has no claim to what it did not use', async () => {
   const queue = createQueue()
   expect(queue.take('idle', 1)).toBe(true)

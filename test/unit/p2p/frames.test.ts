@@ -1,6 +1,8 @@
+import { type Stream, StreamMessageEvent } from '@libp2p/interface'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { encodeFrame, FrameReader, FrameSender } from '../../../src/p2p/frames.ts'
+import { encodeFrame, FrameReader, FrameSender, readAnswer } from '../../../src/p2p/frames.ts'
+import { LIMITS } from '../../../src/p2p/limits.ts'
 import { concatBytes } from '../../../src/primitives/bytes.ts'
 
 /** Everything that a reader gives of a stream cut at these places. */
@@ -109,5 +111,22 @@ describe('FrameSender', () => {
       await nextTurn()
       await expect(next === 'send' ? sender.send(bodies[1]!) : sender.finish()).rejects.toThrow('closed')
     }
+  })
+})
+
+describe('an answer', () => {
+  test('ends at its bytes, for which a frame of one byte counts as more', async () => {
+    const stream = Object.assign(new EventTarget(), { pause: () => {}, resume: () => {}, abort: () => {} })
+    const bounds = { frameBytes: 100, totalBytes: 100_000, idleMs: 10_000, totalMs: 10_000 }
+    let taken = 0
+    const answer = readAnswer(stream as unknown as Stream, bounds, () => {
+      taken++
+      return false
+    })
+    const ended = expect(answer).rejects.toThrow('an answer of more than 100000 bytes')
+    const frames = concatBytes(...Array<Uint8Array>(1_000).fill(encodeFrame(Uint8Array.of(0))))
+    stream.dispatchEvent(new StreamMessageEvent(frames))
+    await ended
+    expect(taken).toBe(Math.floor((100_000 - 1) / (1 + LIMITS.answerFrame)) + 1)
   })
 })

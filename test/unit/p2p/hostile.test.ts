@@ -6,6 +6,7 @@ import { encodeBlockRequest } from '../../../src/p2p/blockExchange.ts'
 import { encodeFrame } from '../../../src/p2p/frames.ts'
 import { createValidatorProof, encodeHandshakeMessage } from '../../../src/p2p/hello.ts'
 import { LIMITS, REQUEST_LIMITS } from '../../../src/p2p/limits.ts'
+import { nodeId } from '../../../src/p2p/nodeKey.ts'
 import { PROTOCOLS } from '../../../src/p2p/protocols.ts'
 import { PRIORITIES } from '../../../src/p2p/sendQueue.ts'
 import { concatBytes } from '../../../src/primitives/bytes.ts'
@@ -215,6 +216,48 @@ describe('peers without manners', () => {
     const passed = a.messages.filter(({ from }) => from === attacker.id).length
     expect(passed).toBeGreaterThan(LIMITS.offHeightMessages.burst)
     expect(passed).toBeLessThan(LIMITS.offHeightMessages.burst + 300)
+    await expectHealthy(b, a)
+  })
+
+  test.concurrent('what strangers do fills no log, and what configured peers do is in it all the same', async () => {
+    const key = randomKey()
+    const a = await startNode({ policy: { unconditionalIds: new Set([nodeId(key.publicKey)]) } })
+    const beganMs = performance.now()
+    a.frozenMs = beganMs
+    const attacker = await startAttacker()
+    const wrong = encodeHandshakeMessage({ kind: 'hello', hello: { ...attacker.hello, chainId: 'other-1' } })
+    const { perSecond, burst } = LIMITS.peerLines
+    const visits = burst + 15
+    for (let visit = 0; visit < visits; visit++) {
+      const { connection } = await attacker.greet(a, wrong)
+      connection.abort(new Error('done'))
+      // As fast as strangers may come.
+      a.frozenMs += 100
+    }
+    const most = burst + ((a.frozenMs - beganMs) / 1_000) * perSecond
+    const named = await startAttacker({ key })
+    await named.greet(a, wrong)
+    const lines = a.log.filter(({ msg }) => msg === 'peer turned away')
+    expect(lines).toHaveLength(visits + 1)
+    const shown = lines.filter(({ level }) => Number(level) >= WARN)
+    expect(shown.at(-1)).toMatchObject({ peer: named.id })
+    expect(shown.length - 1).toBeLessThanOrEqual(most)
+    expect(shown.length - 1).toBeGreaterThanOrEqual(burst)
+  })
+
+  test.concurrent('parts of a few bytes are as many as larger ones at most', async () => {
+    const [a, b] = await connectedPair()
+    a.frozenMs = performance.now()
+    const attacker = await startAttacker()
+    const stream = await openStream(await attacker.join(a), PROTOCOLS.parts)
+    const most = LIMITS.parts.burst / LIMITS.leastPart
+    const received = () => a.messages.filter(({ from }) => from === attacker.id).length
+    const frame = encodeFrame(encodedPart(11, 1))
+    for (let sent = 0; sent < 4 * most; sent += 64) stream.send(concatBytes(...Array<Uint8Array>(64).fill(frame)))
+    await until('the first parts arrive', () => received() >= most)
+    // Each of the others waits for longer.
+    expect(received()).toBeLessThan(most + 50)
+    a.frozenMs = undefined
     await expectHealthy(b, a)
   })
 

@@ -115,6 +115,63 @@ describe('a frame that its stream may not send ends the connection before it is 
   })
 })
 
+describe('bytes that wait take their own memory only', () => {
+  /** Opens a request that is not read for some seconds, and returns the number of its stream. */
+  async function waitingRequest(node: TestNode, peer: RawPeer): Promise<number> {
+    send(peer, opening(3, PROTOCOLS.peers, Uint8Array.of(0, 0, 0, 1, 0)))
+    await until('the first is answered', () =>
+      peer.frames.some(({ streamId, flags }) => streamId === 3 && (flags & FLAG.fin) !== 0),
+    )
+    send(peer, frame({ type: FRAME.windowUpdate, flags: FLAG.fin, streamId: 3 }))
+    send(peer, opening(5, PROTOCOLS.peers))
+    await until('the second is opened', () => streamOf(node, peer, 5) !== undefined)
+    return 5
+  }
+  const streamOf = (node: TestNode, { id }: RawPeer, streamId: number) =>
+    node.sessions.get(id)!.connection.streams.find((stream) => stream.id === String(streamId) && stream.protocol !== '')
+  /** Lengths of the buffers that a stream holds, of which each is counted once. */
+  const heldBy = (stream: unknown): number => {
+    const { readBuffer } = stream as { readonly readBuffer: Iterable<Uint8Array> }
+    return [...new Set([...readBuffer].map(({ buffer }) => buffer))].reduce(
+      (sum, { byteLength }) => sum + byteLength,
+      0,
+    )
+  }
+
+  test.each([
+    ['in long messages', 60_000],
+    ['in short messages', 0],
+  ])('%s', async (_, length) => {
+    const node = await startNode()
+    const peer = await join(node)
+    const streamId = await waitingRequest(node, peer)
+    const byte = frame({ type: FRAME.data, streamId }, Uint8Array.of(0))
+    const rest = length === 0 ? new Uint8Array() : frame({ type: FRAME.data, streamId: 99 }, new Uint8Array(length))
+    for (let sent = 0; sent < 100; sent++) send(peer, concatBytes(byte, rest))
+    const stream = streamOf(node, peer, streamId)!
+    const unread = () => (stream as unknown as { readonly readBufferLength: number }).readBufferLength
+    await until('they wait', () => unread() === 100)
+    expect(heldBy(stream)).toBeLessThan(100 * 64)
+    expect(node.sessions.has(peer.id)).toBe(true)
+  })
+
+  test('and so much of it that a frame does not come in thousands of messages', async () => {
+    const node = await startNode()
+    const peer = await join(node)
+    const { meter } = node.sessions.get(peer.id)!
+    send(peer, frame({ type: FRAME.data, streamId: 99, length: MIB }))
+    const most = LIMITS.unreadBytes / LIMITS.unreadPiece
+    const before = meter.work
+    for (let sent = 0; sent < 2 * most && peer.isOpen(); sent++) {
+      peer.sendMessage(Uint8Array.of(0))
+      if (sent % 1_000 === 0) await new Promise((resolve) => setTimeout(resolve))
+    }
+    await until('the connection is ended', () => !node.sessions.has(peer.id))
+    expect(node.log.some(({ reason }) => reason === 'it sends more than is read')).toBe(true)
+    expect(meter.work - before).toBeLessThan(1.1 * most * WORK.message)
+  })
+})
+
 describe('frames that are answered one by one have a rate', () => {
   test('pings', async () => {
     const node = await startNode()

@@ -46,6 +46,7 @@ export function roundStateView(chain: SignedChain, changes: Partial<RoundStateVi
     },
     parts: { header: { total: 2, hash: new Uint8Array(32) }, has: () => true, part: () => undefined },
     votes: (round, type) => (round === 0 && type === SIGNED_MESSAGE_TYPES.prevote ? prevotes : undefined),
+    isContested: false,
     commitRound: -1,
     lockedRound: -1,
     lockedBlockId: undefined,
