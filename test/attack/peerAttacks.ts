@@ -50,11 +50,14 @@ export const PEER_ATTACKS: readonly Attack[] = [
     name: 'half handshakes',
     what: '# raw sockets on the peer port that begin a noise handshake, again and again',
     size: 3_000,
+    needs: { connections: 100 },
     isCostly: true,
     prepare: async (run) => async () => {
+      const { peerHost: host, peerPort: port } = run.target
       const knock = async (): Promise<void> => {
+        const localAddress = run.freshAddress()
         while (!run.signal.aborted) {
-          const socket = await openSocket(run, run.target.peerPort)
+          const socket = await openSocket(run, { host, port, localAddress })
           if (socket === undefined) continue
           run.count('connections')
           socket.resume()
@@ -71,6 +74,7 @@ export const PEER_ATTACKS: readonly Attack[] = [
     name: 'invalid transactions',
     what: `${PEERS} peers at a time that send # invalid transactions a second`,
     size: 10_000,
+    needs: { sessions: 4, transactions: 1_000 },
     prepare: async (run) => {
       const penniless = await pennilessTransactions(run, 60_000)
       return () => sendInvalid(run, penniless)
@@ -80,10 +84,10 @@ export const PEER_ATTACKS: readonly Attack[] = [
     name: 'garbage streams',
     what: '# peers at a time that send garbage on every protocol until they are banned',
     size: 8,
+    needs: { sessions: 8, messages: 8 },
     prepare: async (run) => async () => {
       const protocols = [PROTOCOLS.consensus, PROTOCOLS.parts, PROTOCOLS.blocks]
       const attack = async ({ connection }: Visit): Promise<void> => {
-        run.count('peers')
         const stream = await connection.newStream(protocols[randomInt(protocols.length)]!)
         while (!run.signal.aborted && connection.status === 'open') {
           stream.send(encodeFrame(randomBytes(randomInt(1, 1_000))))
@@ -98,6 +102,7 @@ export const PEER_ATTACKS: readonly Attack[] = [
     name: 'false addresses',
     what: '# peers at a time that announce the address of another node, and leave',
     size: 8,
+    needs: { claims: 8 },
     prepare: async (run) => async () => {
       const { otherPeers } = run.target
       const attack = async (): Promise<void> => {
@@ -112,12 +117,14 @@ export const PEER_ATTACKS: readonly Attack[] = [
     name: 'connection flood',
     what: `# connections a second from ${FLOOD_ADDRESSES} addresses, each with half a handshake`,
     size: 300,
+    needs: { connections: 100 },
     prepare: async (run) => () => floodConnections(run),
   },
   {
     name: 'unread answers',
     what: '# peers that ask for blocks and do not read them',
     size: 5,
+    needs: { sessions: 5, requests: 5 },
     prepare: async (run) => async () => {
       await Promise.all(Array.from({ length: run.size }, () => keepVisiting(run, (visit) => holdAnswers(run, visit))))
     },
@@ -126,13 +133,13 @@ export const PEER_ATTACKS: readonly Attack[] = [
     name: 'false proofs',
     what: '# peers at a time that claim a great height and prove it with a commit of 40,000 false signatures',
     size: 8,
+    needs: { sessions: 8, proofs: 8 },
     prepare: async (run) => {
       const answer = await fetch(`${urlOf(run)}rpc/validators`)
       const { validators } = ((await answer.json()) as { result: { validators: { address: string }[] } }).result
       const address = hexToBytes(`0x${validators[0]!.address.toLowerCase()}`)
       return async () => {
         const prove = async ({ host, connection }: Visit): Promise<void> => {
-          run.count('peers')
           await host.handle(PROTOCOLS.blocks, async (stream) => {
             const { from } = decodeBlockRequest(await readFrame(stream, LIMITS.requestBytes, LIMITS.requestMs))
             for (const body of falseProof(run, from, address)) stream.send(encodeFrame(body))
@@ -148,6 +155,7 @@ export const PEER_ATTACKS: readonly Attack[] = [
     name: 'single messages',
     what: `${PEERS} peers that send # messages a second, each with one valid transaction`,
     size: 1_130,
+    needs: { sessions: 4, messages: 1_000 },
     prepare: async (run) => {
       const transactions: Uint8Array[] = []
       for (let index = 1; index < run.target.fundedSenders && !run.signal.aborted; index++) {
@@ -192,12 +200,12 @@ function falseProof({ target }: Run, from: number, validatorAddress: Uint8Array)
   return [standing, ...(from === 0 ? [] : [given]), encodeBlockFrame({ kind: 'end' })]
 }
 
-/** Raw connections from many addresses, where the attacker has a whole loopback network; else from its own one. */
-async function floodConnections({ target, signal, size, count }: Run): Promise<void> {
-  const isLoopback = target.host.startsWith('127.')
+/** Raw connections from many addresses. */
+async function floodConnections({ target, signal, size, count, freshAddress }: Run): Promise<void> {
+  const addresses = Array.from({ length: FLOOD_ADDRESSES }, freshAddress)
   for (let opened = 0; !signal.aborted; opened++) {
-    const localAddress = isLoopback ? `127.0.2.${1 + (opened % FLOOD_ADDRESSES)}` : target.from
-    const socket = connect({ host: target.host, port: target.peerPort, localAddress })
+    const localAddress = addresses[opened % FLOOD_ADDRESSES]!
+    const socket = connect({ host: target.peerHost, port: target.peerPort, localAddress })
     socket.on('error', () => count('broken'))
     socket.on('connect', () => {
       count('connections')
@@ -210,7 +218,6 @@ async function floodConnections({ target, signal, size, count }: Run): Promise<v
 
 /** Asks for blocks on as many streams as a peer may have, and reads nothing. */
 async function holdAnswers(run: Run, { connection }: Visit): Promise<void> {
-  run.count('peers')
   const hold = async (): Promise<void> => {
     while (!run.signal.aborted && connection.status === 'open') {
       const stream = await connection.newStream(PROTOCOLS.blocks)
@@ -229,7 +236,6 @@ async function sendSingly(run: Run, transactions: readonly Uint8Array[]): Promis
   let next = 0
   const attack = async ({ host }: Visit): Promise<void> => {
     const { pubsub } = host.services
-    run.count('peers')
     while (!run.signal.aborted && pubsub.getSubscribers(topic).length === 0) await sleep(BURST_MS)
     const beginMs = performance.now()
     for (let sent = 0; !run.signal.aborted && pubsub.getSubscribers(topic).length > 0; sent++) {
@@ -261,7 +267,6 @@ async function sendInvalid(run: Run, penniless: readonly Uint8Array[]): Promise<
   const attack = async ({ host }: Visit): Promise<void> => {
     const { pubsub } = host.services
     const topic = topicOf(run)
-    run.count('peers')
     while (!run.signal.aborted && pubsub.getSubscribers(topic).length === 0) await sleep(BURST_MS)
     const beginMs = performance.now()
     for (let sent = 0; sent < PER_VISIT && !run.signal.aborted && pubsub.getSubscribers(topic).length > 0; ) {
@@ -284,16 +289,21 @@ async function keepVisiting(
   claim: () => string = () => '',
   height = 1,
 ): Promise<void> {
-  const { host, peerPort, chainId, genesisHash } = run.target
+  const { peerHost, peerPort, chainId, genesisHash } = run.target
   const options = {
-    target: { host, port: peerPort },
+    target: { host: peerHost, port: peerPort },
     chain: { id: chainId, genesisHash: hexToBytes(`0x${genesisHash}`) },
     height,
     topic: topicOf(run),
   }
   while (!run.signal.aborted) {
-    await visitNode({ ...options, externalAddress: claim() }, attack)
-    run.count('visits')
+    let isIn = false
+    await visitNode({ ...options, externalAddress: claim(), from: run.freshAddress() }, async (visit) => {
+      isIn = true
+      run.count('sessions')
+      await attack(visit)
+    })
+    if (!isIn) run.count('refused')
     await sleep(BURST_MS)
   }
 }

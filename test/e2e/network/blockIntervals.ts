@@ -34,6 +34,12 @@ export class BlockIntervals {
     }
   }
 
+  /** Counts the interval that is under way too, if it is the longest: without it, a chain that stands still looks as if nothing were wrong. */
+  countOpen(nowMs: number): void {
+    const openMs = nowMs - (this.#lastMs ?? nowMs)
+    if (openMs > this.percentile(100)) this.#all.push(openMs)
+  }
+
   /** Milliseconds below which `percent` of the intervals are; NaN without blocks. */
   percentile(percent: number): number {
     return percentile(

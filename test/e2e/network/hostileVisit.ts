@@ -25,14 +25,17 @@ export interface VisitOptions {
   readonly topic: string
   /** host:port that the visitor announces as its own; undefined: none */
   readonly externalAddress?: string
+  /** IP address that the visitor comes from; by default the system chooses one */
+  readonly from?: string
 }
 
 /** Connects as a new peer and attacks, until `attack` ends or the peer is banned. Never throws. */
 export async function visitNode(options: VisitOptions, attack: (visit: Visit) => Promise<void>): Promise<void> {
-  const { target, topic } = options
+  const { target, topic, from } = options
   const host = await createHost({
     seed: ed25519Key(new Uint8Array(randomBytes(32))).seed,
     listen: { host: '127.0.0.1', port: 0 },
+    ...(from !== undefined && { dialFrom: from }),
     maxConnections: 10,
     topics: [topic],
     gater: { denyDialMultiaddr: () => false },
