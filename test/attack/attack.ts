@@ -20,8 +20,8 @@ export interface Target {
   readonly oldTransactions: readonly string[]
   /** number of a block that takes long to execute */
   readonly heavyBlock: number
-  /** directory of the attacked node, of which an attacker with a validator's key reads that key */
-  readonly home: string
+  /** directories of the validators, the attacked one the second: an attacker with a validator's key reads it there */
+  readonly homes: readonly string[]
 }
 
 /** An attack while it runs. */
@@ -62,6 +62,8 @@ export interface Attack {
   readonly size: number
   /** whether it costs the attacker so much that the same load on a closed port belongs beside it */
   readonly isCostly?: boolean
+  /** how long it takes at least, when it is longer than the others */
+  readonly seconds?: number
   /** the least counts with which the attack has run; by default one of anything but failures */
   readonly needs?: Readonly<Record<string, number>>
   /** Makes what the attack sends, which is not measured; then resolves to the attack. */

@@ -121,7 +121,7 @@ async function attackNetwork(network: LocalNetwork, place: Place, attacks: reado
     chainId: network.chainId,
     genesisHash: network.genesisHash,
     fundedSenders: SENDERS,
-    home: attacked.home,
+    homes: network.validators.map(({ home }) => home),
     // Only attacks of clients ask for old blocks.
     ...(isStop ? { oldTransactions: [], heavyBlock: 1 } : await makeHistory(attacked)),
   }

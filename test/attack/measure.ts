@@ -147,7 +147,7 @@ export async function measure(attacks: readonly Attack[], measured: Measured): P
 async function act(attacks: readonly Attack[], { network, attacked, place, seconds }: Measured): Promise<SceneReport> {
   const meanwhile = attacks.length === 1 ? attacks[0]!.meanwhile : undefined
   if (meanwhile === undefined) {
-    await sleep(seconds * 1_000)
+    await sleep(Math.max(seconds, ...attacks.map((attack) => attack.seconds ?? 0)) * 1_000)
     return { text: '', failures: [] }
   }
   const scene: Scene = {

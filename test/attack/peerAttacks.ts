@@ -8,17 +8,17 @@ import { createPartSet } from '../../src/chain/consensus/partSet.ts'
 import { BLOCK_ID_FLAGS, type CommitSig, EMPTY_COMMIT, NIL_BLOCK_ID } from '../../src/chain/consensus/types.ts'
 import { decodeBlockRequest, encodeBlockFrame, encodeBlockRequest } from '../../src/p2p/blockExchange.ts'
 import { encodeFrame, readFrame } from '../../src/p2p/frames.ts'
-import { topicName } from '../../src/p2p/gossip.ts'
 import { LIMITS, REQUEST_LIMITS } from '../../src/p2p/limits.ts'
 import { PROTOCOLS } from '../../src/p2p/protocols.ts'
 import { encodeBatch } from '../../src/p2p/transactionGossip.ts'
 import { toAddress } from '../../src/primitives/address.ts'
 import { concatBytes, hexToBytes } from '../../src/primitives/bytes.ts'
-import { type Visit, visitNode } from '../e2e/network/hostileVisit.ts'
+import type { Visit } from '../e2e/network/hostileVisit.ts'
 import type { Attack, Run } from './attack.ts'
 import { openSocket } from './load.ts'
 import { urlOf } from './repeatedCall.ts'
-import { attackerAccount } from './transactionAttacks.ts'
+import { attackerAccount, senderRange } from './transactionAttacks.ts'
+import { keepVisiting, topicOf } from './visits.ts'
 
 const RECEIVER = toAddress(new Uint8Array(20).fill(0xdd))
 const BURST_MS = 20
@@ -110,7 +110,7 @@ export const PEER_ATTACKS: readonly Attack[] = [
         await sleep(BURST_MS)
       }
       const claim = () => otherPeers[randomInt(otherPeers.length)]!
-      await Promise.all(Array.from({ length: run.size }, () => keepVisiting(run, attack, claim)))
+      await Promise.all(Array.from({ length: run.size }, () => keepVisiting(run, attack, { claim })))
     },
   },
   {
@@ -147,7 +147,7 @@ export const PEER_ATTACKS: readonly Attack[] = [
           })
           for (let waitedMs = 0; waitedMs < 4_000 && connection.status === 'open'; waitedMs += 100) await sleep(100)
         }
-        await Promise.all(Array.from({ length: run.size }, () => keepVisiting(run, prove, undefined, 1e9)))
+        await Promise.all(Array.from({ length: run.size }, () => keepVisiting(run, prove, { height: 1e9 })))
       }
     },
   },
@@ -158,7 +158,8 @@ export const PEER_ATTACKS: readonly Attack[] = [
     needs: { sessions: 4, messages: 1_000 },
     prepare: async (run) => {
       const transactions: Uint8Array[] = []
-      for (let index = 1; index < run.target.fundedSenders && !run.signal.aborted; index++) {
+      const { from, to } = senderRange(run, 'single messages')
+      for (let index = from; index < to && !run.signal.aborted; index++) {
         const { raw } = sign(attackerAccount(index), { nonce: 0n, to: RECEIVER, value: 1n })
         transactions.push(hexToBytes(raw))
         if (index % 1_000 === 0) await sleep(0)
@@ -217,7 +218,7 @@ async function floodConnections({ target, signal, size, count, freshAddress }: R
 }
 
 /** Asks for blocks on as many streams as a peer may have, and reads nothing. */
-async function holdAnswers(run: Run, { connection }: Visit): Promise<void> {
+export async function holdAnswers(run: Run, { connection }: Visit): Promise<void> {
   const hold = async (): Promise<void> => {
     while (!run.signal.aborted && connection.status === 'open') {
       const stream = await connection.newStream(PROTOCOLS.blocks)
@@ -280,34 +281,4 @@ async function sendInvalid(run: Run, penniless: readonly Uint8Array[]): Promise<
     }
   }
   await Promise.all(Array.from({ length: PEERS }, () => keepVisiting(run, attack)))
-}
-
-/** @param claim the address that the next visitor announces as its own */
-async function keepVisiting(
-  run: Run,
-  attack: (visit: Visit) => Promise<void>,
-  claim: () => string = () => '',
-  height = 1,
-): Promise<void> {
-  const { peerHost, peerPort, chainId, genesisHash } = run.target
-  const options = {
-    target: { host: peerHost, port: peerPort },
-    chain: { id: chainId, genesisHash: hexToBytes(`0x${genesisHash}`) },
-    height,
-    topic: topicOf(run),
-  }
-  while (!run.signal.aborted) {
-    let isIn = false
-    await visitNode({ ...options, externalAddress: claim(), from: run.freshAddress() }, async (visit) => {
-      isIn = true
-      run.count('sessions')
-      await attack(visit)
-    })
-    if (!isIn) run.count('refused')
-    await sleep(BURST_MS)
-  }
-}
-
-function topicOf({ target }: Run): string {
-  return topicName('transactions', hexToBytes(`0x${target.genesisHash}`))
 }
