@@ -6,6 +6,7 @@ import { FRAME_ATTACKS } from './frameAttacks.ts'
 import { GOSSIP_ATTACKS } from './gossipAttacks.ts'
 import { PEER_ATTACKS } from './peerAttacks.ts'
 import { POOL_ATTACKS } from './poolAttacks.ts'
+import { STAKE_ATTACKS } from './stakeAttacks.ts'
 import { TRANSACTION_ATTACKS } from './transactionAttacks.ts'
 
 /** All attacks, in the order of the table. */
@@ -19,4 +20,5 @@ export const STOP_ATTACKS: readonly Attack[] = [
   ...FRAME_ATTACKS,
   ...GOSSIP_ATTACKS,
   ...CONSENSUS_ATTACKS,
+  ...STAKE_ATTACKS,
 ]

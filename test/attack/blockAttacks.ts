@@ -1,18 +1,21 @@
 import { encodeFunctionData, parseAbi } from 'viem'
-import type { Account } from '../../bench/load/sign.ts'
+import { type Account, sign } from '../../bench/load/sign.ts'
 import { AUTHORIZATION_TYPE_NAMES, MsgExec, MsgGrant, StakeAuthorization } from '../../src/modules/authz/types.ts'
 import { MsgSubmitProposal } from '../../src/modules/gov/types.ts'
-import { moduleAddress, toBech32 } from '../../src/primitives/address.ts'
+import { moduleAddress, toAddress, toBech32 } from '../../src/primitives/address.ts'
+import { hexToBytes } from '../../src/primitives/bytes.ts'
 import type { AnyValue } from '../../src/primitives/protoSchema.ts'
 import { anyOf } from '../native/signTransaction.ts'
 import type { Attack } from './attack.ts'
 import { keepBroadcasting, nativeOf, outsider, sendNative, sendOne } from './outsiders.ts'
-import { deployRepeater, keepRepeating } from './repeatedCall.ts'
-import { GOV, GOV_ABI, submission } from './unknownParameters.ts'
+import { GOV, GOV_ABI, submission, unknownNames } from './parameterProposals.ts'
+import { addressOf, deployRepeater, keepRepeating, keepSending, REPEATED_FEES } from './repeatedCall.ts'
+import { importChain } from './scenes.ts'
 
 const DISTRIBUTION = '0x0000000000000000000000000000000000000801'
 const DISTRIBUTION_ABI = parseAbi(['function delegatorValidators(address delegatorAddress) view returns (string[])'])
 const ZERO = '0x0000000000000000000000000000000000000000'
+const DEEP_GAS = 3_000_000n
 const DEPOSIT_ACOIN = 2n * 10n ** 17n
 
 /** A proposal with so many messages: 480 of them have 64 KB. */
@@ -36,7 +39,7 @@ export const BLOCK_ATTACKS: readonly Attack[] = [
     prepare: async (run) => {
       const account = outsider('1')
       const repeater = await deployRepeater(run, account, GOV)
-      return () => keepRepeating(run, [account], { repeater, data: submission(repeater, run.size) })
+      return () => keepRepeating(run, [account], { repeater, data: submission(repeater, unknownNames(run.size)) })
     },
   },
   {
@@ -98,5 +101,22 @@ export const BLOCK_ATTACKS: readonly Attack[] = [
       })
       return () => keepBroadcasting(run, account, (sequence) => nativeOf(account, sequence, [grant], 2_000_000n))
     },
+  },
+  {
+    name: '8 deep texts',
+    what: 'transactions that propose JSON of # levels inside a text; another node executes the blocks in its main thread',
+    size: 6_500,
+    needs: { accepted: 1 },
+    prepare: async (run) => {
+      const account = outsider('8')
+      const value = `${'['.repeat(run.size)}${']'.repeat(run.size)}`
+      const data = hexToBytes(submission(addressOf(account), value))
+      const to = toAddress(hexToBytes(GOV))
+      return () =>
+        keepSending(run, [account], (_, nonce) =>
+          sign(account, { nonce, to, data, gasLimit: DEEP_GAS, ...REPEATED_FEES }),
+        )
+    },
+    meanwhile: importChain,
   },
 ]

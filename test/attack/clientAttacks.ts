@@ -159,7 +159,7 @@ export const CLIENT_ATTACKS: readonly Attack[] = [
     size: CONNECTIONS,
     prepare: atOnce((run) => {
       const calls = ['net_info', 'dump_consensus_state', 'consensus_state'].map((method) => callOf(method))
-      return keepPosting(run, run.size, () => calls[randomInt(calls.length)]!, '/rpc')
+      return keepPosting(run, run.size, () => calls[randomInt(calls.length)]!, { path: '/rpc' })
     }),
   },
   {

@@ -12,8 +12,18 @@ interface Reply {
   readonly body: string
 }
 
+interface Posting {
+  readonly path?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
 /** Sends one body over a kept connection. */
-function postOnce({ target, from, signal }: Run, agent: Agent, path: string, body: string): Promise<Reply> {
+function postOnce(
+  { target, from, signal }: Run,
+  agent: Agent,
+  { path = '/', headers = {} }: Posting,
+  body: string,
+): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const sent = request(
       {
@@ -24,7 +34,7 @@ function postOnce({ target, from, signal }: Run, agent: Agent, path: string, bod
         port: target.rpcPort,
         localAddress: from,
         method: 'POST',
-        headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
+        headers: { ...headers, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
       },
       (response) => {
         const chunks: Buffer[] = []
@@ -41,12 +51,17 @@ function postOnce({ target, from, signal }: Run, agent: Agent, path: string, bod
 }
 
 /** Keeps `connections` connections busy: each sends the next body when the one before is answered. */
-export async function keepPosting(run: Run, connections: number, next: () => string, path = '/'): Promise<void> {
+export async function keepPosting(
+  run: Run,
+  connections: number,
+  next: () => string,
+  posting: Posting = {},
+): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: connections })
   const send = async (): Promise<void> => {
     while (!run.signal.aborted) {
       try {
-        const { status, body } = await postOnce(run, agent, path, next())
+        const { status, body } = await postOnce(run, agent, posting, next())
         run.count(outcomeOf(status, body))
       } catch {
         run.count('broken')

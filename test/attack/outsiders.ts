@@ -11,6 +11,10 @@ import type { Run } from './attack.ts'
 import { addressOf, keepSending, urlOf } from './repeatedCall.ts'
 
 const NAMES = ['1', '2', '4', '5', '5b', '6', '6b', '7', '8', '9', '10', '11', '12', '13'] as const
+/** Until many transactions are in blocks, and before one that was refused is sent again. */
+const MANY_MS = 120_000
+const REFUSED_MS = 200
+
 type Outsider = (typeof NAMES)[number]
 
 /** Who receives what attackers send. */
@@ -74,6 +78,41 @@ export async function sendNative(
   await broadcast(run, nativeOf(account, sequence, messages, gasLimit))
   const endMs = performance.now() + 60_000
   while ((await nonceOf(run, account)) === sequence && performance.now() < endMs) await sleep(200)
+}
+
+/**
+ * Broadcasts native transactions until the node has taken each of them, and waits until they are in blocks.
+ * @param transactions of one account in the order of their sequences
+ * @param connections by which they are sent; 1 where their order matters
+ * @returns how many are in blocks
+ */
+export async function broadcastAll(
+  run: Run,
+  transactions: readonly { readonly account: Account; readonly raw: Uint8Array }[],
+  connections = 8,
+): Promise<number> {
+  const endMs = performance.now() + MANY_MS
+  let next = 0
+  const send = async (): Promise<void> => {
+    for (let index = next++; index < transactions.length; index = next++) {
+      const { raw } = transactions[index]!
+      for (let isTaken = false; !isTaken; ) {
+        isTaken = await broadcast(run, raw).then(
+          () => true,
+          (error: unknown) => {
+            if (performance.now() > endMs) throw error
+            return false
+          },
+        )
+        if (!isTaken) await sleep(REFUSED_MS)
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: connections }, send))
+  const last = transactions.at(-1)!.account
+  const before = transactions.filter(({ account }) => account === last).length
+  while ((await nonceOf(run, last)) < BigInt(before) && performance.now() < endMs) await sleep(REFUSED_MS)
+  return transactions.length
 }
 
 /** Keeps native transactions of an account in the pool until the attack ends. */

@@ -6,10 +6,14 @@ import { signTestTransaction } from '../native/signTransaction.ts'
 import type { Attack, Run } from './attack.ts'
 import { keepPosting } from './load.ts'
 import { callOf, nonceOf, outsider, RECEIVER, sendOne } from './outsiders.ts'
+import { GOV, submission, unknownNames } from './parameterProposals.ts'
 import { addressOf, deployRepeater, MOST_GAS, REPEATED_FEES, urlOf } from './repeatedCall.ts'
-import { GOV, submission } from './unknownParameters.ts'
+import { attackerAccount, senderRange } from './transactionAttacks.ts'
 
 const CONNECTIONS = 16
+/** A sixth of a block; an account of `attackerAccount` can pay it at this fee. */
+const POSTPONED_GAS = 4_000_000n
+const LEAST_FEE = 15n * 10n ** 8n
 
 /** A transaction of 62 KB that sets hundreds of accounts' code, each with a signature of its own. */
 function authorizationsOf(account: Account, nonce: bigint, count: number): Signed {
@@ -94,7 +98,7 @@ export const POOL_ATTACKS: readonly Attack[] = [
       const repeater = await deployRepeater(run, account, GOV)
       const call = callOf(
         'eth_call',
-        { to: repeater, data: submission(repeater, run.size), gas: '0x2faf080' },
+        { to: repeater, data: submission(repeater, unknownNames(run.size)), gas: '0x2faf080' },
         'latest',
       )
       const asks = PAGES.map((page) => async () => {
@@ -133,7 +137,7 @@ export const POOL_ATTACKS: readonly Attack[] = [
         return callOf('broadcast_tx_sync', Buffer.from(raw).toString('base64'))
       })
       let next = 0
-      return () => keepPosting(run, CONNECTIONS, () => bodies[next++ % bodies.length]!, '/rpc/')
+      return () => keepPosting(run, CONNECTIONS, () => bodies[next++ % bodies.length]!, { path: '/rpc/' })
     },
   },
   {
@@ -163,6 +167,43 @@ export const POOL_ATTACKS: readonly Attack[] = [
           run.count('drained')
         }
       }
+    },
+  },
+  {
+    name: '15 postponed transactions',
+    what: 'transfers of # accounts that each reserve the most gas, of which a block has room for few',
+    size: 1_000,
+    needs: { accepted: 100 },
+    prepare: async (run) => {
+      const { from, to } = senderRange(run, 'postponed transactions')
+      const fee = { maxFeePerGas: LEAST_FEE, maxPriorityFeePerGas: LEAST_FEE, gasLimit: POSTPONED_GAS }
+      const bodies = Array.from({ length: Math.min(run.size, to - from) }, (_, index) =>
+        sign(attackerAccount(from + index), { nonce: 0n, to: RECEIVER, value: 1n, ...fee }),
+      )
+      return async () => {
+        for (const { raw } of bodies) {
+          if (run.signal.aborted) return
+          await rpc(urlOf(run), 'eth_sendRawTransaction', raw).then(
+            () => run.count('accepted'),
+            (error: unknown) =>
+              run.count(
+                String(error)
+                  .replaceAll(/[0-9]+/g, '#')
+                  .slice(0, 60),
+              ),
+          )
+        }
+      }
+    },
+  },
+  {
+    name: '15 false forwarding',
+    what: `${CONNECTIONS} connections that say by X-Forwarded-For that they are the node's own machine`,
+    size: 1,
+    needs: { answered: 1_000, 'HTTP 429': 1 },
+    prepare: async (run) => {
+      const headers = { 'x-forwarded-for': '127.0.0.1' }
+      return () => keepPosting(run, CONNECTIONS, () => callOf('eth_blockNumber'), { headers })
     },
   },
 ]

@@ -10,9 +10,13 @@ export const GOV_ABI = parseAbi([
   'function getProposals(uint32 proposalStatus, address voter, address depositor, PageRequest pagination) view returns (uint64)',
 ])
 
-/** JSON of a proposal that changes one parameter by an object with thousands of names that it does not have. */
-function unknownParameters(count: number): string {
-  const value = JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, i) => [`n${i}`, 0])))
+/** An object with names that no parameter has. */
+export function unknownNames(count: number): string {
+  return JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, i) => [`n${i}`, 0])))
+}
+
+/** JSON of a proposal that changes one parameter. */
+function parameterChange(value: string): string {
   const changes = [{ subspace: 'baseapp', key: 'block', value }]
   return JSON.stringify({
     messages: [
@@ -28,9 +32,9 @@ function unknownParameters(count: number): string {
   })
 }
 
-/** Calldata of a submission of such a proposal. @param size number of unknown names */
-export function submission(proposer: string, size: number): `0x${string}` {
-  const jsonProposal = bytesToHex(new TextEncoder().encode(unknownParameters(size)))
+/** Calldata that submits a proposal which changes a parameter to this value. @param value JSON */
+export function submission(proposer: string, value: string): `0x${string}` {
+  const jsonProposal = bytesToHex(new TextEncoder().encode(parameterChange(value)))
   return encodeFunctionData({
     abi: GOV_ABI,
     functionName: 'submitProposal',
