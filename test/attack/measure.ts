@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface, type Interface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { residentMegabytes } from '../../bench/measure/processUsage.ts'
+import { familyMs, machineMs, residentMegabytes } from '../../bench/measure/processUsage.ts'
 import { BlockIntervals } from '../e2e/network/blockIntervals.ts'
 import type { LocalNetwork, NetworkNode } from '../e2e/network/localNetwork.ts'
 import { type Attack, missingWork, type Scene, type SceneReport, type Target } from './attack.ts'
@@ -26,6 +26,8 @@ export interface Measured {
 }
 
 export interface Figures {
+  /** processors that programs other than nodes and attackers had */
+  readonly othersShare: number
   readonly processorShare: number
   readonly intervals: BlockIntervals
   /** from ten seconds after the attack on */
@@ -115,7 +117,10 @@ export async function measure(attacks: readonly Attack[], measured: Measured): P
   const watch = setInterval(() => {
     most = Math.max(most, megabytes(attacked) || 0)
   }, LOOK_MS)
+  const [machineBefore, ownBefore, fromMs] = [machineMs(), familyMs(process.pid), performance.now()]
   const scene = await act(attacks, measured)
+  const othersMs = machineMs() - machineBefore - (familyMs(process.pid) - ownBefore)
+  const othersShare = Math.max(0, othersMs / (performance.now() - fromMs))
   clearInterval(watch)
   const report = await client.stop()
   await intervals.follow()
@@ -130,7 +135,10 @@ export async function measure(attacks: readonly Attack[], measured: Measured): P
   const failures = attacks.flatMap((attack, index) =>
     missingWork(attack, reports[index]!.counts).map((what) => `attack did not run: ${what} (${attack.name})`),
   )
+  const isScene = attacks.some(({ meanwhile }) => meanwhile !== undefined)
+  if (links > 0 && !isScene) failures.push(`${links} connections between honest nodes ended`)
   return {
+    othersShare,
     processorShare: reports.reduce((sum, { processorShare }) => sum + processorShare, 0),
     intervals,
     later,

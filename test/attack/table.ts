@@ -11,12 +11,12 @@ const AIMS = { intervalShare: 1.25, latencyMs: 250, memoryShare: 1.1 }
 /** Of what is to stop the chain: milliseconds of intervals (p99) meanwhile and ten seconds later, and megabytes of memory. */
 const STOP_AIMS = { intervalMs: 1_500, laterMs: 500, megabytes: 1_500 }
 
-export const HEAD = `| attack | processor | interval p50 | p99 | longest | p99 ${CALM_MS / 1_000} s later | client p50 | p99 | failed | MB before, most, after | honest links cut | what it did |
+export const HEAD = `| attack | processor, of others | interval p50 | p99 | longest | p99 ${CALM_MS / 1_000} s later | client p50 | p99 | failed | MB before, most, after | honest links cut | what it did |
 |---|---|---|---|---|---|---|---|---|---|---|---|`
 
 /** A row of the table; what misses its aim is bold. */
 export function lineOf(row: Row, { isStop, quiet }: { readonly isStop: boolean; readonly quiet: Row }): string {
-  const { name, what, processorShare, intervals, later, client, memory, brokenLinks, counts, text } = row
+  const { name, what, processorShare, othersShare, intervals, later, client, memory, brokenLinks, counts, text } = row
   const aimed = (text: string, isMet: boolean): string => (isMet ? text : `**${text}**`)
   const p99 = intervals.percentile(99)
   const latencyMs = latency(client, 99)
@@ -24,7 +24,7 @@ export function lineOf(row: Row, { isStop, quiet }: { readonly isStop: boolean; 
   const did = [countsText(counts), text].filter((part) => part !== '').join('; ')
   const cells = [
     name,
-    processorShare.toFixed(2),
+    `${processorShare.toFixed(2)}, ${othersShare.toFixed(2)}`,
     String(intervals.percentile(50)),
     aimed(String(p99), p99 <= (isStop ? STOP_AIMS.intervalMs : quiet.intervals.percentile(99) * AIMS.intervalShare)),
     String(intervals.percentile(100)),
