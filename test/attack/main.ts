@@ -174,7 +174,8 @@ async function attackNetwork(network: LocalNetwork, place: Place, attacks: reado
   return [...(isStop ? rows.flatMap(missed) : rows.flatMap(({ failures }) => failures)), ...different]
 }
 
-async function run(place: Place, attacks: readonly Attack[]): Promise<readonly string[]> {
+/** @param stopped rejects when the run must end, after its nodes */
+async function run(place: Place, attacks: readonly Attack[], stopped: Promise<never>): Promise<readonly string[]> {
   const wrong: string[] = []
   for (const sharing of networksOf(attacks)) {
     const [{ changeGenesis, launcherOf }] = sharing as [Attack]
@@ -193,7 +194,7 @@ async function run(place: Place, attacks: readonly Attack[]): Promise<readonly s
       ],
     })
     try {
-      wrong.push(...(await attackNetwork(network, place, sharing)))
+      wrong.push(...(await Promise.race([attackNetwork(network, place, sharing), stopped])))
     } finally {
       await network.stop()
     }
@@ -212,8 +213,12 @@ const isChosen = ({ name }: Attack): boolean => {
   return words.length === 0 || words.some((word) => name.includes(word))
 }
 const place = createPlace(flags.loopback)
+const stopping = Promise.withResolvers<never>()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => stopping.reject(new Error(`ended by ${signal}`)))
+}
 try {
-  const wrong = await run(place, OFFERED.filter(isChosen))
+  const wrong = await run(place, OFFERED.filter(isChosen), stopping.promise)
   console.log(wrong.length === 0 ? '\nAll criteria are met.' : `\nMissed:\n${wrong.join('\n')}`)
   if (wrong.length > 0) process.exitCode = 1
 } finally {

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Account, accountOf, GWEI } from '../../bench/load/sign.ts'
+import { signNative } from '../../bench/load/signNative.ts'
 import { MsgSend } from '../../src/modules/bank/messages.ts'
 import { toAddress, toBech32 } from '../../src/primitives/address.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
 import { keccak256 } from '../../src/primitives/hash.ts'
 import type { AnyValue } from '../../src/primitives/protoSchema.ts'
 import { rpc } from '../e2e/rpc.ts'
-import { anyOf, signTestTransaction } from '../native/signTransaction.ts'
+import { anyOf } from '../native/signTransaction.ts'
 import type { Run } from './attack.ts'
 import { addressOf, keepSending, urlOf } from './repeatedCall.ts'
 
@@ -52,12 +53,7 @@ export function nativeOf(
   messages: readonly AnyValue[],
   gasLimit = 20_000_000n,
 ): Uint8Array {
-  return signTestTransaction({
-    messages,
-    signers: [{ privateKey: account.key, sequence }],
-    gasLimit,
-    feeAcoin: gasLimit * 3n * GWEI,
-  })
+  return signNative(account, { messages, sequence, gasLimit, feeAcoin: gasLimit * 3n * GWEI })
 }
 
 /** @throws Error with the log when the node refuses it */

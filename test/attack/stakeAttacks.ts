@@ -163,7 +163,7 @@ export const STAKE_ATTACKS: readonly Attack[] = [
   {
     name: '2 votes with many delegations',
     what: 'a vote whose only voter has # delegations, and changes his stake all the time while votes are counted',
-    size: 4_000,
+    size: 2_000,
     seconds: VOTING_SECONDS + 12,
     needs: { 'votes ended': 1, accepted: 10 },
     changeGenesis: shortVotes,
@@ -195,7 +195,7 @@ export const STAKE_ATTACKS: readonly Attack[] = [
   {
     name: '3 late evidence',
     what: 'evidence of a fault before # unbondings from the validator began',
-    size: 10_000,
+    size: 4_000,
     seconds: 8,
     needs: { evidence: 1, tombstoned: 1 },
     changeGenesis: shortVotes,
