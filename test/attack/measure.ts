@@ -124,14 +124,14 @@ export async function measure(attacks: readonly Attack[], measured: Measured): P
   clearInterval(watch)
   const report = await client.stop()
   await intervals.follow()
-  intervals.countOpen(Date.now())
+  await intervals.countOpen()
   const links = brokenLinks(network) - linksBefore
   const reports = await Promise.all(attackers.map((attacker) => attacker.end()))
   await sleep(Math.min(CALM_MS, rest * 1_000))
   const later = new BlockIntervals(seed, await seed.height())
   await sleep(Math.max(0, rest * 1_000 - CALM_MS))
   await later.follow()
-  if (rest * 1_000 > CALM_MS) later.countOpen(Date.now())
+  if (rest * 1_000 > CALM_MS) await later.countOpen()
   const failures = attacks.flatMap((attack, index) =>
     missingWork(attack, reports[index]!.counts).map((what) => `attack did not run: ${what} (${attack.name})`),
   )
