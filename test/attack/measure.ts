@@ -164,5 +164,10 @@ async function act(attacks: readonly Attack[], { network, attacked, place, secon
     signal: AbortSignal.timeout(SCENE_MS),
     start: (node) => node.start(place.variablesOf(network, node)),
   }
-  return meanwhile(scene)
+  try {
+    return await meanwhile(scene)
+  } catch (error) {
+    if (!scene.signal.aborted) throw error
+    return { text: 'the scene did not end', failures: [`the scene did not end in ${SCENE_MS} ms`] }
+  }
 }
