@@ -87,6 +87,7 @@ async function delegateWidely(run: Run, voter: Account, validators: readonly Acc
     ),
   }))
   await broadcastAll(run, delegations, 1)
+  run.count('delegations', await totalOf(run, `cosmos/staking/v1beta1/delegations/${toBech32(voter.address)}`))
 }
 
 function voteOn(voter: Account, proposalId: bigint): AnyValue {
@@ -142,6 +143,13 @@ async function evidenceAt(run: Run, height: number): Promise<string> {
   ).toString('base64')
 }
 
+/** How many records a list of the node's REST has: what an attack has prepared. */
+async function totalOf(run: Run, path: string): Promise<number> {
+  const answer = await fetch(new URL(`${path}?pagination.limit=1&pagination.count_total=true`, urlOf(run)))
+  const { pagination } = (await answer.json()) as { readonly pagination?: { readonly total?: string } }
+  return Number(pagination?.total ?? 0)
+}
+
 /** The status of a proposal, as REST names it. */
 async function statusOf(run: Run, proposal: number): Promise<string | undefined> {
   const answer = await fetch(new URL(`cosmos/gov/v1/proposals/${proposal}`, urlOf(run)))
@@ -165,7 +173,7 @@ export const STAKE_ATTACKS: readonly Attack[] = [
     what: 'a vote whose only voter has # delegations, and changes his stake all the time while votes are counted',
     size: 2_000,
     seconds: VOTING_SECONDS + 12,
-    needs: { 'votes ended': 1, accepted: 10 },
+    needs: { delegations: 1_000, 'votes ended': 1, accepted: 10 },
     changeGenesis: shortVotes,
     prepare: async (run) => {
       const voter = outsider('2')
@@ -197,7 +205,7 @@ export const STAKE_ATTACKS: readonly Attack[] = [
     what: 'evidence of a fault before # unbondings from the validator began',
     size: 4_000,
     seconds: 8,
-    needs: { evidence: 1, tombstoned: 1 },
+    needs: { unbondings: 1_000, evidence: 1, tombstoned: 1 },
     changeGenesis: shortVotes,
     prepare: async (run) => {
       const height = Number(await rpc<string>(urlOf(run), 'eth_blockNumber'))
@@ -212,6 +220,8 @@ export const STAKE_ATTACKS: readonly Attack[] = [
         return { account, raw: nativeOf(account, 0n, [delegationTo(account, operator, 2n), end], UNBONDING_GAS) }
       })
       await broadcastAll(run, unbondings)
+      const unbonding = `cosmos/staking/v1beta1/validators/${operator}/unbonding_delegations`
+      run.count('unbondings', await totalOf(run, unbonding))
       const evidence = await evidenceAt(run, height)
       return async () => {
         await rpc(`${urlOf(run)}rpc/`, 'broadcast_evidence', evidence)
@@ -230,7 +240,7 @@ export const STAKE_ATTACKS: readonly Attack[] = [
     what: `# proposals of 64 KB whose deposits end in the same seconds`,
     size: 150,
     seconds: DEPOSIT_SECONDS + 8,
-    needs: { proposals: 150 },
+    needs: { proposals: 100 },
     changeGenesis: shortVotes,
     prepare: async (run) => {
       const proposer = outsider('5b')
@@ -241,7 +251,8 @@ export const STAKE_ATTACKS: readonly Attack[] = [
           account: proposer,
           raw: nativeOf(proposer, first + BigInt(index), proposal, PROPOSAL_GAS),
         }))
-        run.count('proposals', await broadcastAll(run, submissions, 1))
+        await broadcastAll(run, submissions, 1)
+        run.count('proposals', await totalOf(run, 'cosmos/gov/v1/proposals'))
       }
     },
   },
