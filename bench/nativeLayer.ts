@@ -123,7 +123,7 @@ const delegations = (): Uint8Array[] =>
       amount: { denom: BASE_DENOM, amount: COIN },
     })
     const message = { typeUrl: MsgDelegate.typeUrl, value }
-    return signNative(account, { sequence, message, gasLimit: GAS, feeAcoin: FEE })
+    return signNative(account, { sequence, messages: [message], gasLimit: GAS, feeAcoin: FEE })
   })
 const fullBefore = await diskBytes()
 const times: number[] = []

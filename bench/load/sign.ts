@@ -37,7 +37,8 @@ export function accountOf(name: string): Account {
   return accountWithKey(keccak256(new TextEncoder().encode(name)))
 }
 
-function accountWithKey(key: Uint8Array): Account {
+/** The account of a private key. */
+export function accountWithKey(key: Uint8Array): Account {
   return { key, address: publicKeyToAddress(native.publicKeyCreate(key, false).subarray(1)) }
 }
 

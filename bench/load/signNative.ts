@@ -8,15 +8,15 @@ import { type Account, CHAIN_ID, publicKeyOf, signDigest } from './sign.ts'
 
 interface NativeFields {
   readonly sequence: bigint
-  readonly message: AnyValue
+  readonly messages: readonly AnyValue[]
   readonly gasLimit: bigint
   readonly feeAcoin: bigint
 }
 
-/** Signs a native transaction of one message in SIGN_MODE_DIRECT, with the native library. Returns the bytes of its TxRaw. */
-export function signNative(account: Account, { sequence, message, gasLimit, feeAcoin }: NativeFields): Uint8Array {
+/** Signs a native transaction in SIGN_MODE_DIRECT, with the native library. Returns the bytes of its TxRaw. */
+export function signNative(account: Account, { sequence, messages, gasLimit, feeAcoin }: NativeFields): Uint8Array {
   const value = EthSecp256k1PubKey.encode({ key: publicKeyOf(account) })
-  const bodyBytes = TxBody.encode(TxBody.create({ messages: [message] }))
+  const bodyBytes = TxBody.encode(TxBody.create({ messages }))
   const authInfoBytes = AuthInfo.encode({
     signerInfos: [
       {

@@ -21,6 +21,12 @@ export function threadTimes(pid: number): Map<string, number> {
   return times
 }
 
+/** Milliseconds of processor time of all programs on this machine. */
+export function machineMs(): number {
+  const [, user = 0, nice = 0, system = 0] = readProc('/proc/stat').split('\n', 1)[0]!.split(/\s+/).map(Number)
+  return (user + nice + system) * MILLISECONDS_PER_TICK
+}
+
 /** Milliseconds of processor time of a process and its children, also of those that have ended. */
 export function familyMs(pid: number): number {
   const fields = readProc(`/proc/${pid}/stat`).replace(/.*\) /s, '').split(' ')

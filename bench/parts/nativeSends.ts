@@ -71,7 +71,7 @@ async function signSends(
     const account: Account = accounts[sender]!
     return signNative(account, {
       sequence: BigInt(sequences[sender]!++),
-      message: { typeUrl: MsgSend.typeUrl, value: MsgSend.encode(send) },
+      messages: [{ typeUrl: MsgSend.typeUrl, value: MsgSend.encode(send) }],
       gasLimit: GAS,
       feeAcoin: FEE,
     })

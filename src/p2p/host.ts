@@ -8,7 +8,7 @@ import {
 } from '@libp2p/gossipsub'
 import { type Identify, identify } from '@libp2p/identify'
 import type { ConnectionGater, Libp2p, PeerId } from '@libp2p/interface'
-import { tcp } from '@libp2p/tcp'
+import { type TCPOptions, tcp } from '@libp2p/tcp'
 import { createLibp2p } from 'libp2p'
 import { sha256 } from '../primitives/hash.ts'
 import { ConnectionMeters, type MetersOptions } from './connectionMeter.ts'
@@ -24,6 +24,8 @@ interface HostOptions extends MetersOptions {
   /** 32 bytes, the seed of the node key */
   readonly seed: Uint8Array
   readonly listen: PeerAddress
+  /** IP address that its connections come from; by default the system chooses one */
+  readonly dialFrom?: string
   /** in all, including those before their hello */
   readonly maxConnections: number
   /** the only allowed topics of gossip */
@@ -49,6 +51,12 @@ const FORGET_MS = 10_000
 /** Bytes of gossip that may come in one frame. */
 export const MAX_GOSSIP_FRAME = 4 * LIMITS.batchBytes
 
+/** Options of libp2p's TCP with which it dials from this IP address; `net.connect` gets them, but libp2p's types do not name this one. */
+export function dialingFrom(localAddress: string): Pick<TCPOptions, 'dialOpts'> {
+  const dialOpts: object = { localAddress }
+  return { dialOpts }
+}
+
 export type Host = Libp2p<{ readonly identify: Identify; readonly pubsub: GossipSub }>
 
 /**
@@ -57,7 +65,8 @@ export type Host = Libp2p<{ readonly identify: Identify; readonly pubsub: Gossip
  */
 export async function createHost(options: HostOptions): Promise<Host> {
   const meters = new ConnectionMeters(options)
-  const transport = options.places === undefined ? tcp(TCP) : guardedTcp(TCP, options.places)
+  const tcpOptions = options.dialFrom === undefined ? TCP : { ...TCP, ...dialingFrom(options.dialFrom) }
+  const transport = options.places === undefined ? tcp(tcpOptions) : guardedTcp(tcpOptions, options.places)
   const host: Host = await createLibp2p({
     start: false,
     privateKey: await generateKeyPairFromSeed('Ed25519', options.seed),

@@ -65,7 +65,7 @@ export const CLIENT_ATTACKS: readonly Attack[] = [
     prepare: atOnce(async (run) => {
       const hold = async (): Promise<void> => {
         while (!run.signal.aborted) {
-          const socket = await openSocket(run, run.target.rpcPort)
+          const socket = await openSocket(run, { host: run.target.host, port: run.target.rpcPort })
           if (socket === undefined) continue
           run.count('connections')
           await new Promise((resolve) => socket.once('close', resolve))
@@ -159,7 +159,7 @@ export const CLIENT_ATTACKS: readonly Attack[] = [
     size: CONNECTIONS,
     prepare: atOnce((run) => {
       const calls = ['net_info', 'dump_consensus_state', 'consensus_state'].map((method) => callOf(method))
-      return keepPosting(run, run.size, () => calls[randomInt(calls.length)]!, '/rpc')
+      return keepPosting(run, run.size, () => calls[randomInt(calls.length)]!, { path: '/rpc' })
     }),
   },
   {

@@ -45,6 +45,7 @@ function byPeers(name: string, what: string, send: Send, manners: Manners = {}):
     name,
     what: `# peers at a time that ${what}`,
     size: SESSIONS,
+    needs: { sessions: SESSIONS, bytes: CHUNK },
     prepare: async (run) => () => many(run, (peer) => flood(run, peer, send, manners)),
   }
 }
@@ -59,12 +60,14 @@ async function many(run: Run, attack: (peer: RawPeer) => Promise<void>): Promise
   await Promise.all(Array.from({ length: run.size }, keepComing))
 }
 
-async function visit({ target, signal, count }: Run, attack: (peer: RawPeer) => Promise<void>): Promise<void> {
+async function visit(run: Run, attack: (peer: RawPeer) => Promise<void>): Promise<void> {
+  const { target, signal, count } = run
   const key = ed25519Key(new Uint8Array(randomBytes(32)))
-  const peer = await connectRaw({ host: target.host, port: target.peerPort }, key)
+  const address = { host: target.peerHost, port: target.peerPort }
+  const peer = await connectRaw(address, key, undefined, run.freshAddress())
   const end = (): void => void peer.stop()
   signal.addEventListener('abort', end, { once: true })
-  count('connections')
+  count('sessions')
   try {
     await attack(peer)
   } finally {

@@ -1,6 +1,7 @@
 import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { percentile } from '../../bench/measure/percentile.ts'
+import type { NetworkNode } from '../e2e/network/localNetwork.ts'
 
 /** What a wallet asks again and again, and what the view threads answer. */
 const CALLS = [
@@ -21,7 +22,7 @@ export interface ClientReport {
 }
 
 /** A client with manners, at an address that no attacker has: a few calls at a time. */
-export function startGoodClient(port: number): { stop(): Promise<ClientReport> } {
+export function startGoodClient({ rpcUrl }: Pick<NetworkNode, 'rpcUrl'>): { stop(): Promise<ClientReport> } {
   const kept = new Agent({ keepAlive: true })
   const once = new Agent({ keepAlive: false })
   const stopping = new AbortController()
@@ -33,7 +34,7 @@ export function startGoodClient(port: number): { stop(): Promise<ClientReport> }
     const beginMs = performance.now()
     try {
       const answer = await post(
-        port,
+        rpcUrl,
         index % NEW_EVERY === 0 ? once : kept,
         JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
       )
@@ -67,13 +68,12 @@ export function latency({ latenciesMs }: ClientReport, percent: number): number 
   return percentile(latenciesMs, percent)
 }
 
-function post(port: number, agent: Agent, body: string): Promise<string> {
+function post(url: string, agent: Agent, body: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const sent = request(
+      url,
       {
         agent,
-        port,
-        host: '127.0.0.1',
         method: 'POST',
         headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
         signal: AbortSignal.timeout(PATIENCE_MS),

@@ -12,8 +12,18 @@ interface Reply {
   readonly body: string
 }
 
+interface Posting {
+  readonly path?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
 /** Sends one body over a kept connection. */
-function postOnce({ target, signal }: Run, agent: Agent, path: string, body: string): Promise<Reply> {
+function postOnce(
+  { target, from, signal }: Run,
+  agent: Agent,
+  { path = '/', headers = {} }: Posting,
+  body: string,
+): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const sent = request(
       {
@@ -22,9 +32,9 @@ function postOnce({ target, signal }: Run, agent: Agent, path: string, body: str
         path,
         host: target.host,
         port: target.rpcPort,
-        localAddress: target.from,
+        localAddress: from,
         method: 'POST',
-        headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
+        headers: { ...headers, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
       },
       (response) => {
         const chunks: Buffer[] = []
@@ -41,12 +51,17 @@ function postOnce({ target, signal }: Run, agent: Agent, path: string, body: str
 }
 
 /** Keeps `connections` connections busy: each sends the next body when the one before is answered. */
-export async function keepPosting(run: Run, connections: number, next: () => string, path = '/'): Promise<void> {
+export async function keepPosting(
+  run: Run,
+  connections: number,
+  next: () => string,
+  posting: Posting = {},
+): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: connections })
   const send = async (): Promise<void> => {
     while (!run.signal.aborted) {
       try {
-        const { status, body } = await postOnce(run, agent, path, next())
+        const { status, body } = await postOnce(run, agent, posting, next())
         run.count(outcomeOf(status, body))
       } catch {
         run.count('broken')
@@ -68,7 +83,7 @@ function outcomeOf(status: number, body: string): string {
 export async function keepLeaving(run: Run, connections: number, next: () => string): Promise<void> {
   const visit = async (): Promise<void> => {
     while (!run.signal.aborted) {
-      const socket = await openSocket(run, run.target.rpcPort)
+      const socket = await openSocket(run, { host: run.target.host, port: run.target.rpcPort })
       if (socket === undefined) continue
       const body = next()
       socket.write(
@@ -82,9 +97,12 @@ export async function keepLeaving(run: Run, connections: number, next: () => str
   await Promise.all(Array.from({ length: connections }, visit))
 }
 
-/** A TCP connection; undefined when there was none, after a while. */
-export async function openSocket({ target, signal, count }: Run, port: number): Promise<Socket | undefined> {
-  const socket = connect({ host: target.host, port, localAddress: target.from })
+/** A TCP connection; undefined when there was none, after a while. @param localAddress by default that of the attack's clients */
+export async function openSocket(
+  { from, signal, count }: Run,
+  { host, port, localAddress = from }: { readonly host: string; readonly port: number; readonly localAddress?: string },
+): Promise<Socket | undefined> {
+  const socket = connect({ host, port, localAddress })
   const end = (): void => void socket.destroy()
   signal.addEventListener('abort', end, { once: true })
   socket.on('close', () => signal.removeEventListener('abort', end))
@@ -101,8 +119,11 @@ export async function openSocket({ target, signal, count }: Run, port: number): 
 }
 
 /** A WebSocket; undefined when there was none, after a while. */
-export async function openWebSocket({ target, signal, count }: Run, path: string): Promise<WebSocket | undefined> {
-  const socket = new WebSocket(`ws://${target.host}:${target.rpcPort}${path}`, { localAddress: target.from })
+export async function openWebSocket(
+  { target, from, signal, count }: Run,
+  path: string,
+): Promise<WebSocket | undefined> {
+  const socket = new WebSocket(`ws://${target.host}:${target.rpcPort}${path}`, { localAddress: from })
   const end = (): void => socket.terminate()
   signal.addEventListener('abort', end, { once: true })
   socket.on('close', () => signal.removeEventListener('abort', end))

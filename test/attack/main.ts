@@ -2,16 +2,9 @@
  * Attacks a validator of a network of four with all that clients and peers can send, one attack after another and then all at once, and
  * prints what it did to block intervals, to another client and to memory: `npm run test:attack -- [flags]`.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { networkInterfaces } from 'node:os'
-import { createInterface, type Interface } from 'node:readline'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { FUNDER, GWEI, sign } from '../../bench/load/sign.ts'
-import { residentMegabytes } from '../../bench/measure/processUsage.ts'
 import { hexToBytes } from '../../src/primitives/bytes.ts'
-import { BlockIntervals } from '../e2e/network/blockIntervals.ts'
 import {
   differences,
   type LocalNetwork,
@@ -22,20 +15,23 @@ import {
 import { mined, rpc } from '../e2e/rpc.ts'
 import { freePort } from '../e2e/startNode.ts'
 import type { Attack, Target } from './attack.ts'
-import type { AttackerOptions, AttackerReport } from './attacker.ts'
 import { ATTACKS, STOP_ATTACKS } from './attacks.ts'
-import { type ClientReport, latency, startGoodClient } from './goodClient.ts'
-import { OUTSIDERS } from './stopAttacks.ts'
+import { type Measured, measure, sizeOf } from './measure.ts'
+import { OUTSIDERS } from './outsiders.ts'
+import { createPlace, type Place } from './place.ts'
+import { HEAD, lineOf, missed, type Row } from './table.ts'
 import { attackerAccount } from './transactionAttacks.ts'
 
 const HELP = `npm run test:attack -- [flags] [words of the names of attacks]
-npm run test:attack -- stop [flags] [words]   what strangers with 100 COIN have tried to stop the chain, at the node's own priority
+npm run test:attack -- stop [flags] [words]   what strangers with 100 COIN have tried to stop the chain, at the node's own priority;
+                                              exits with 1 when a row misses the criteria or its attack did not run
+  --only NAME      the attack of this name; may be given again
   --seconds 40     how long each attack goes on
   --rest 15        seconds after each attack, until memory is read again
   --share 1        of the usual size of each attack
   --validators 4   the second one is attacked
   --only-together  no attack alone, only all at once
-  --loopback       attackers on the node's own machine, whom no budget by client bounds
+  --loopback       all on the loopback interface, without network namespaces, where no budget by client bounds attackers
   --list           prints the attacks
 `
 
@@ -44,6 +40,7 @@ const { values: flags, positionals } = parseArgs({
   options: {
     help: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
+    only: { type: 'string', multiple: true, default: [] },
     seconds: { type: 'string', default: '40' },
     rest: { type: 'string', default: '15' },
     share: { type: 'string', default: '1' },
@@ -57,120 +54,24 @@ const isStop = firstWord === 'stop'
 const words = isStop ? positionals.slice(1) : positionals
 const OFFERED = isStop ? STOP_ATTACKS : ATTACKS
 const LOWEST_PRIORITY = 19
-const ATTACKER = new URL('attacker.ts', import.meta.url).pathname
-const SENDERS = 50_001
-const SENDER_BALANCE_ACOIN = 10n ** 18n
+/** Accounts of `attackerAccount`; when the chain is to be stopped they share what one outsider has. */
+const SENDERS = isStop ? 15_000 : 50_001
+const SENDER_BALANCE_ACOIN = isStop ? 66n * 10n ** 14n : 10n ** 18n
+const OUTSIDER_BALANCE_ACOIN = 100n * 10n ** 18n
 const OLD_TRANSACTIONS = 2_000
 /** Blocks after which no cache has the old transactions any more. */
 const OLD_BLOCKS = 150
 const HEAVY_TRANSACTIONS = 4
 const HEAVY_GAS = 3_000_000n
-const LOOPBACK = { host: '127.0.0.1', from: '127.0.0.66' } as const
 /** Ends with its gas: the init code of a contract that only loops. */
 const ENDLESS = hexToBytes('0x5b600056')
-/** The share of the quiet interval's p99, the milliseconds and the share of the memory that an attack should not cost more than. */
-const AIMS = { intervalShare: 1.25, latencyMs: 250, memoryShare: 1.1 }
-/** Of what is to stop the chain: milliseconds of intervals (p99) meanwhile and ten seconds later, and megabytes of memory. */
-const STOP_AIMS = { intervalMs: 1_500, laterMs: 500, megabytes: 1_500 }
-const STOP_BALANCE_ACOIN = 100n * 10n ** 18n
-const CALM_MS = 10_000
+/** Other programs that take more of a processor change the figures. */
+const IDLE_SHARE = 0.1
+/** After the last row all nodes must decide so many blocks. */
+const END_BLOCKS = 5
 
-interface Row {
-  readonly name: string
-  readonly what: string
-  readonly processorShare: number
-  readonly intervals: BlockIntervals
-  /** from ten seconds after the attack on */
-  readonly later: BlockIntervals
-  readonly client: ClientReport
-  /** megabytes of the attacked node before, at most, and after the rest */
-  readonly memory: readonly [number, number, number]
-  readonly counts: string
-}
-
-interface Attacker {
-  readonly process: ChildProcess
-  begin(): void
-  end(): Promise<AttackerReport>
-}
-
-const sized = (attack: Attack): number => Math.max(1, Math.round(attack.size * Number(flags.share)))
-const described = (attack: Attack): string => attack.what.replace('#', sized(attack).toLocaleString('en'))
-
-/** Starts the process of an attack, which prepares and waits. */
-async function startAttacker(attack: Attack, target: Target): Promise<Attacker> {
-  const options: AttackerOptions = {
-    attack: attack.name,
-    size: sized(attack),
-    niceness: isStop ? 0 : LOWEST_PRIORITY,
-    target,
-  }
-  const child = spawn(process.execPath, [ATTACKER], { stdio: ['pipe', 'pipe', 'inherit'] })
-  child.stdin.write(`${JSON.stringify(options)}\n`)
-  const lines: Interface = createInterface(child.stdout)
-  const ended = once(child, 'exit')
-  const report = new Promise<AttackerReport>((resolve) => {
-    lines.on('line', (line) => {
-      if (line.startsWith('{')) resolve(JSON.parse(line) as AttackerReport)
-    })
-  })
-  await Promise.race([once(lines, 'line'), ended])
-  if (child.exitCode !== null) throw new Error(`the attacker of ${attack.name} ended with ${child.exitCode}`)
-  return {
-    process: child,
-    begin: () => void child.stdin.write('\n'),
-    end: async () => {
-      child.stdin.end()
-      await ended
-      return report
-    },
-  }
-}
-
-const megabytes = (node: NetworkNode): number => Math.round(residentMegabytes(node.running.process.pid!))
-
-/** Measures for a while, with these attacks. */
-async function measure(
-  { seed, attacked }: { readonly seed: NetworkNode; readonly attacked: NetworkNode },
-  attacks: readonly Attack[],
-  target: Target,
-): Promise<Omit<Row, 'name' | 'what'>> {
-  const attackers = await Promise.all(attacks.map((attack) => startAttacker(attack, target)))
-  const before = megabytes(attacked)
-  for (const attacker of attackers) attacker.begin()
-  // The first moments are those of the attackers' own connections.
-  await sleep(2_000)
-  const intervals = new BlockIntervals(seed, await seed.height())
-  const client = startGoodClient(attacked.rpcPort)
-  let most = before
-  const endMs = performance.now() + Number(flags.seconds) * 1_000
-  while (performance.now() < endMs) {
-    await sleep(1_000)
-    most = Math.max(most, megabytes(attacked))
-  }
-  const report = await client.stop()
-  await intervals.follow()
-  const reports = await Promise.all(attackers.map((attacker) => attacker.end()))
-  await sleep(Math.min(CALM_MS, Number(flags.rest) * 1_000))
-  const later = new BlockIntervals(seed, await seed.height())
-  await sleep(Math.max(0, Number(flags.rest) * 1_000 - CALM_MS))
-  await later.follow()
-  const processorShare = reports.reduce((sum, { processorShare }) => sum + processorShare, 0)
-  return {
-    processorShare,
-    intervals,
-    later,
-    client: report,
-    memory: [before, most, megabytes(attacked)],
-    counts: reports.length > 1 ? '' : countsText(reports[0]?.counts ?? {}),
-  }
-}
-
-function countsText(counts: Readonly<Record<string, number>>): string {
-  return Object.entries(counts)
-    .map(([name, count]) => `${count.toLocaleString('en')} ${name}`)
-    .join(', ')
-}
+const described = (attack: Attack): string =>
+  attack.what.replace('#', sizeOf(attack, Number(flags.share)).toLocaleString('en'))
 
 /** Blocks with transactions that are old when the attacks begin, and one that takes long to execute. */
 async function makeHistory(node: NetworkNode): Promise<Pick<Target, 'oldTransactions' | 'heavyBlock'>> {
@@ -199,106 +100,127 @@ async function makeHistory(node: NetworkNode): Promise<Pick<Target, 'oldTransact
   return { oldTransactions, heavyBlock: Number(blockNumber) }
 }
 
-/** Where attackers connect to and from: as others on the network do, where this machine has one. */
-function attackersPlace(): Pick<Target, 'host' | 'from'> {
-  const addresses = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? [])
-  const outside = flags.loopback ? undefined : addresses.find(({ internal, family }) => !internal && family === 'IPv4')
-  return outside === undefined ? LOOPBACK : { host: outside.address, from: outside.address }
+/** Those that share a network, and each of the others alone. */
+function networksOf(attacks: readonly Attack[]): readonly (readonly Attack[])[] {
+  const hasOwn = ({ changeGenesis, launcherOf }: Attack): boolean => (changeGenesis ?? launcherOf) !== undefined
+  const sharing = attacks.filter((attack) => !hasOwn(attack))
+  return [...(sharing.length > 0 ? [sharing] : []), ...attacks.filter(hasOwn).map((attack) => [attack])]
 }
 
-async function run(network: LocalNetwork): Promise<boolean> {
-  await network.start()
+/** @returns what is wrong */
+async function attackNetwork(network: LocalNetwork, place: Place, attacks: readonly Attack[]): Promise<string[]> {
+  await Promise.all(network.validators.map((node) => node.start(place.variablesOf(network, node))))
   const { seed } = network
   const attacked = network.validators[1] ?? seed
   await waitForHeight(seed, 5)
+  const [peerHost, peerPort] = attacked.peerAddress.split(':') as [string, string]
   const target: Target = {
-    ...attackersPlace(),
+    host: new URL(attacked.rpcUrl).hostname,
     rpcPort: attacked.rpcPort,
-    peerPort: Number(attacked.peerAddress.split(':')[1]),
-    otherPeers: network.nodes.filter((node) => node !== attacked).map(({ peerAddress }) => peerAddress),
+    peerHost,
+    peerPort: Number(peerPort),
+    otherPeers: network.validators.filter((node) => node !== attacked).map(({ peerAddress }) => peerAddress),
     chainId: network.chainId,
     genesisHash: network.genesisHash,
     fundedSenders: SENDERS,
-    ...(await makeHistory(attacked)),
+    homes: network.validators.map(({ home }) => home),
+    // Only attacks of clients ask for old blocks.
+    ...(isStop ? { oldTransactions: [], heavyBlock: 1 } : await makeHistory(attacked)),
   }
-  const nodes = { seed, attacked }
+  const measured: Measured = {
+    network,
+    attacked,
+    place,
+    target,
+    seconds: Number(flags.seconds),
+    rest: Number(flags.rest),
+    share: Number(flags.share),
+    niceness: isStop ? 0 : LOWEST_PRIORITY,
+  }
   const rows: Row[] = []
   const add = (row: Row): void => {
     rows.push(row)
-    console.log(lineOf(row, rows[0]!))
+    console.log(lineOf(row, { isStop, quiet: rows[0]! }))
+    for (const failure of row.failures) console.log(`  ${row.name}: ${failure}`)
   }
-  console.log(`attackers from ${target.from} to ${target.host}\n\n${HEAD}`)
-  add({ name: 'quiet', what: 'no attack', ...(await measure(nodes, [], target)) })
-  const chosen = OFFERED.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)))
+  console.log(`\n${attacks.map(({ name }) => name).join(', ')}\n\n${HEAD}`)
+  add({ name: 'quiet', what: 'no attack', ...(await measure([], measured)) })
   if (!flags['only-together']) {
-    for (const attack of chosen) {
-      add({ name: attack.name, what: described(attack), ...(await measure(nodes, [attack], target)) })
+    for (const attack of attacks) {
+      add({ name: attack.name, what: described(attack), ...(await measure([attack], measured)) })
       if (attack.isCostly !== true) continue
       const closedPort = await freePort()
-      const closed: Target = { ...target, rpcPort: closedPort, peerPort: closedPort }
-      add({
-        name: `${attack.name}, closed port`,
-        what: 'the same load, nobody listens',
-        ...(await measure(nodes, [attack], closed)),
-      })
+      const closed = { ...measured, target: { ...target, rpcPort: closedPort, peerPort: closedPort } }
+      const figures = await measure([attack], closed)
+      add({ name: `${attack.name}, closed port`, what: 'the same load, nobody listens', ...figures, failures: [] })
     }
   }
-  if (chosen.length > 1) add({ name: 'all at once', what: 'all of them', ...(await measure(nodes, chosen, target)) })
-  add({ name: 'quiet again', what: 'no attack', ...(await measure(nodes, [], target)) })
+  const joinable = attacks.filter(({ meanwhile }) => meanwhile === undefined)
+  if (joinable.length > 1) {
+    add({ name: 'all at once', what: 'all without a scene', ...(await measure(joinable, measured)) })
+  }
+  add({ name: 'quiet again', what: 'no attack', ...(await measure([], measured)) })
   const height = await seed.height()
-  await Promise.all(network.nodes.map((node) => waitForHeight(node, height + 5)))
-  const different = await differences(network.nodes)
-  console.log(`${different.length} blocks differ`)
-  return different.length === 0
+  const running = network.nodes.filter((node) => node.isRunning())
+  await Promise.all(running.map((node) => waitForHeight(node, height + END_BLOCKS)))
+  const different = await differences(running)
+  console.log(`\n${different.length} blocks differ`)
+  const othersShare = Math.max(...rows.map((row) => row.othersShare))
+  if (othersShare > IDLE_SHARE) {
+    console.log(
+      `This machine is not idle: others took up to ${othersShare.toFixed(2)} processors, so the figures say little.`,
+    )
+  }
+  return [...(isStop ? rows.flatMap(missed) : rows.flatMap(({ failures }) => failures)), ...different]
 }
 
-const HEAD = `| attack | processor | interval p50 | p99 | p99 later | client p50 | p99 | failed | MB before, most, after | what it did |
-|---|---|---|---|---|---|---|---|---|---|`
-
-/** A row of the table; what misses its aim is bold. */
-function lineOf({ name, what, processorShare, intervals, later, client, memory, counts }: Row, quiet: Row): string {
-  const aimed = (text: string, isMet: boolean): string => (isMet ? text : `**${text}**`)
-  const p99 = intervals.percentile(99)
-  const latencyMs = latency(client, 99)
-  const [before, most, after] = memory
-  const cells = [
-    name,
-    processorShare.toFixed(2),
-    String(intervals.percentile(50)),
-    aimed(String(p99), p99 <= (isStop ? STOP_AIMS.intervalMs : quiet.intervals.percentile(99) * AIMS.intervalShare)),
-    aimed(String(later.percentile(99)), !isStop || later.percentile(99) <= STOP_AIMS.laterMs),
-    latency(client, 50).toFixed(1),
-    aimed(latencyMs.toFixed(1), latencyMs <= AIMS.latencyMs),
-    aimed(failuresText(client), client.failures.length === 0),
-    isStop
-      ? `${before}, ${aimed(String(most), most <= STOP_AIMS.megabytes)}, ${after}`
-      : `${before}, ${most}, ${aimed(String(after), after <= before * AIMS.memoryShare)}`,
-    counts === '' ? what : `${what}: ${counts}`,
-  ]
-  return `| ${cells.join(' | ')} |`
-}
-
-function failuresText({ latenciesMs, failures }: ClientReport): string {
-  const first = failures[0] === undefined ? '' : ` (${failures[0].slice(0, 80)})`
-  return `${failures.length} of ${latenciesMs.length}${first}`
+/** @param stopped rejects when the run must end, after its nodes */
+async function run(place: Place, attacks: readonly Attack[], stopped: Promise<never>): Promise<readonly string[]> {
+  const wrong: string[] = []
+  for (const sharing of networksOf(attacks)) {
+    const [{ changeGenesis, launcherOf }] = sharing as [Attack]
+    const network = await makeNetwork({
+      ...place.networkOptions,
+      validators: Number(flags.validators),
+      fullNodes: 1,
+      ...(changeGenesis && { changeGenesis }),
+      ...(launcherOf && { launcherOf }),
+      fundedAccounts: [
+        ...(isStop ? OUTSIDERS.map(({ address }) => ({ address, balanceAcoin: OUTSIDER_BALANCE_ACOIN })) : []),
+        ...Array.from({ length: SENDERS }, (_, index) => ({
+          address: attackerAccount(index).address,
+          balanceAcoin: SENDER_BALANCE_ACOIN,
+        })),
+      ],
+    })
+    try {
+      wrong.push(...(await Promise.race([attackNetwork(network, place, sharing), stopped])))
+    } finally {
+      await network.stop()
+    }
+  }
+  return wrong
 }
 
 if (flags.help || flags.list) {
   console.log(flags.help ? HELP : OFFERED.map((attack) => `${attack.name}: ${described(attack)}`).join('\n'))
   process.exit()
 }
-const network = await makeNetwork({
-  validators: Number(flags.validators),
-  environment: { RPC_HOST: '0.0.0.0', P2P_HOST: '0.0.0.0' },
-  fundedAccounts: isStop
-    ? OUTSIDERS.map(({ address }) => ({ address, balanceAcoin: STOP_BALANCE_ACOIN }))
-    : Array.from({ length: SENDERS }, (_, index) => ({
-        address: attackerAccount(index).address,
-        balanceAcoin: SENDER_BALANCE_ACOIN,
-      })),
-})
+const unknown = flags.only.filter((only) => OFFERED.every(({ name }) => name !== only))
+if (unknown.length > 0) throw new Error(`no attack is named ${unknown.join(', ')}: --list prints their names`)
+const isChosen = ({ name }: Attack): boolean => {
+  if (flags.only.length > 0) return flags.only.includes(name)
+  return words.length === 0 || words.some((word) => name.includes(word))
+}
+const place = createPlace(flags.loopback)
+const stopping = Promise.withResolvers<never>()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => stopping.reject(new Error(`ended by ${signal}`)))
+}
 try {
-  if (!(await run(network))) process.exitCode = 1
+  const wrong = await run(place, OFFERED.filter(isChosen), stopping.promise)
+  console.log(wrong.length === 0 ? '\nAll criteria are met.' : `\nMissed:\n${wrong.join('\n')}`)
+  if (wrong.length > 0) process.exitCode = 1
 } finally {
-  await network.stop()
+  place.remove()
 }

@@ -11,18 +11,18 @@ import { encodeConsensusMessage } from '../../src/consensus/messages.ts'
 import { STEPS } from '../../src/consensus/roundStateView.ts'
 import { decodeBlockRequest, encodeBlockFrame, encodeBlockRequest } from '../../src/p2p/blockExchange.ts'
 import { encodeFrame, readFrame } from '../../src/p2p/frames.ts'
-import { topicName } from '../../src/p2p/gossip.ts'
 import { LIMITS, REQUEST_LIMITS } from '../../src/p2p/limits.ts'
 import { PROTOCOLS } from '../../src/p2p/protocols.ts'
 import { encodeBatch } from '../../src/p2p/transactionGossip.ts'
 import { toAddress } from '../../src/primitives/address.ts'
 import { concatBytes, hexToBytes } from '../../src/primitives/bytes.ts'
-import { type Visit, visitNode } from '../e2e/network/hostileVisit.ts'
+import type { Visit } from '../e2e/network/hostileVisit.ts'
 import { rpc } from '../e2e/rpc.ts'
 import type { Attack, Run } from './attack.ts'
 import { openSocket } from './load.ts'
 import { urlOf } from './repeatedCall.ts'
-import { attackerAccount } from './transactionAttacks.ts'
+import { attackerAccount, senderRange } from './transactionAttacks.ts'
+import { keepVisiting, topicOf } from './visits.ts'
 
 const RECEIVER = toAddress(new Uint8Array(20).fill(0xdd))
 const BURST_MS = 20
@@ -56,11 +56,14 @@ export const PEER_ATTACKS: readonly Attack[] = [
     name: 'half handshakes',
     what: '# raw sockets on the peer port that begin a noise handshake, again and again',
     size: 3_000,
+    needs: { connections: 100 },
     isCostly: true,
     prepare: async (run) => async () => {
+      const { peerHost: host, peerPort: port } = run.target
       const knock = async (): Promise<void> => {
+        const localAddress = run.freshAddress()
         while (!run.signal.aborted) {
-          const socket = await openSocket(run, run.target.peerPort)
+          const socket = await openSocket(run, { host, port, localAddress })
           if (socket === undefined) continue
           run.count('connections')
           socket.resume()
@@ -77,6 +80,7 @@ export const PEER_ATTACKS: readonly Attack[] = [
     name: 'invalid transactions',
     what: `${PEERS} peers at a time that send # invalid transactions a second`,
     size: 10_000,
+    needs: { sessions: 4, transactions: 1_000 },
     prepare: async (run) => {
       const penniless = await pennilessTransactions(run, 60_000)
       return () => sendInvalid(run, penniless)
@@ -86,10 +90,10 @@ export const PEER_ATTACKS: readonly Attack[] = [
     name: 'garbage streams',
     what: '# peers at a time that send garbage on every protocol until they are banned',
     size: 8,
+    needs: { sessions: 8, messages: 8 },
     prepare: async (run) => async () => {
       const protocols = [PROTOCOLS.consensus, PROTOCOLS.parts, PROTOCOLS.blocks]
       const attack = async ({ connection }: Visit): Promise<void> => {
-        run.count('peers')
         const stream = await connection.newStream(protocols[randomInt(protocols.length)]!)
         while (!run.signal.aborted && connection.status === 'open') {
           stream.send(encodeFrame(randomBytes(randomInt(1, 1_000))))
@@ -104,6 +108,7 @@ export const PEER_ATTACKS: readonly Attack[] = [
     name: 'false addresses',
     what: '# peers at a time that announce the address of another node, and leave',
     size: 8,
+    needs: { claims: 8 },
     prepare: async (run) => async () => {
       const { otherPeers } = run.target
       const attack = async (): Promise<void> => {
@@ -111,19 +116,21 @@ export const PEER_ATTACKS: readonly Attack[] = [
         await sleep(BURST_MS)
       }
       const claim = () => otherPeers[randomInt(otherPeers.length)]!
-      await Promise.all(Array.from({ length: run.size }, () => keepVisiting(run, attack, claim)))
+      await Promise.all(Array.from({ length: run.size }, () => keepVisiting(run, attack, { claim })))
     },
   },
   {
     name: 'connection flood',
     what: `# connections a second from ${FLOOD_ADDRESSES} addresses, each with half a handshake`,
     size: 300,
+    needs: { connections: 100 },
     prepare: async (run) => () => floodConnections(run),
   },
   {
     name: 'unread answers',
     what: '# peers that ask for blocks and do not read them',
     size: 5,
+    needs: { sessions: 5, requests: 5 },
     prepare: async (run) => async () => {
       await Promise.all(Array.from({ length: run.size }, () => keepVisiting(run, (visit) => holdAnswers(run, visit))))
     },
@@ -159,13 +166,13 @@ export const PEER_ATTACKS: readonly Attack[] = [
     name: 'false proofs',
     what: '# peers at a time that claim a great height and prove it with a commit of 40,000 false signatures',
     size: 8,
+    needs: { sessions: 8, proofs: 8 },
     prepare: async (run) => {
       const answer = await fetch(`${urlOf(run)}rpc/validators`)
       const { validators } = ((await answer.json()) as { result: { validators: { address: string }[] } }).result
       const address = hexToBytes(`0x${validators[0]!.address.toLowerCase()}`)
       return async () => {
         const prove = async ({ host, connection }: Visit): Promise<void> => {
-          run.count('peers')
           await host.handle(PROTOCOLS.blocks, async (stream) => {
             const { from } = decodeBlockRequest(await readFrame(stream, LIMITS.requestBytes, LIMITS.requestMs))
             for (const body of falseProof(run, from, address)) stream.send(encodeFrame(body))
@@ -173,7 +180,7 @@ export const PEER_ATTACKS: readonly Attack[] = [
           })
           for (let waitedMs = 0; waitedMs < 4_000 && connection.status === 'open'; waitedMs += 100) await sleep(100)
         }
-        await Promise.all(Array.from({ length: run.size }, () => keepVisiting(run, prove, undefined, 1e9)))
+        await Promise.all(Array.from({ length: run.size }, () => keepVisiting(run, prove, { height: 1e9 })))
       }
     },
   },
@@ -181,9 +188,11 @@ export const PEER_ATTACKS: readonly Attack[] = [
     name: 'single messages',
     what: `${PEERS} peers that send # messages a second, each with one valid transaction`,
     size: 1_130,
+    needs: { sessions: 4, messages: 1_000 },
     prepare: async (run) => {
       const transactions: Uint8Array[] = []
-      for (let index = 1; index < run.target.fundedSenders && !run.signal.aborted; index++) {
+      const { from, to } = senderRange(run, 'single messages')
+      for (let index = from; index < to && !run.signal.aborted; index++) {
         const { raw } = sign(attackerAccount(index), { nonce: 0n, to: RECEIVER, value: 1n })
         transactions.push(hexToBytes(raw))
         if (index % 1_000 === 0) await sleep(0)
@@ -225,12 +234,12 @@ function falseProof({ target }: Run, from: number, validatorAddress: Uint8Array)
   return [standing, ...(from === 0 ? [] : [given]), encodeBlockFrame({ kind: 'end' })]
 }
 
-/** Raw connections from many addresses, where the attacker has a whole loopback network; else from its own one. */
-async function floodConnections({ target, signal, size, count }: Run): Promise<void> {
-  const isLoopback = target.host.startsWith('127.')
+/** Raw connections from many addresses. */
+async function floodConnections({ target, signal, size, count, freshAddress }: Run): Promise<void> {
+  const addresses = Array.from({ length: FLOOD_ADDRESSES }, freshAddress)
   for (let opened = 0; !signal.aborted; opened++) {
-    const localAddress = isLoopback ? `127.0.2.${1 + (opened % FLOOD_ADDRESSES)}` : target.from
-    const socket = connect({ host: target.host, port: target.peerPort, localAddress })
+    const localAddress = addresses[opened % FLOOD_ADDRESSES]!
+    const socket = connect({ host: target.peerHost, port: target.peerPort, localAddress })
     socket.on('error', () => count('broken'))
     socket.on('connect', () => {
       count('connections')
@@ -305,8 +314,7 @@ async function sendStatuses(run: Run): Promise<void> {
 }
 
 /** Asks for blocks on as many streams as a peer may have, and reads nothing. */
-async function holdAnswers(run: Run, { connection }: Visit): Promise<void> {
-  run.count('peers')
+export async function holdAnswers(run: Run, { connection }: Visit): Promise<void> {
   const hold = async (): Promise<void> => {
     while (!run.signal.aborted && connection.status === 'open') {
       const stream = await connection.newStream(PROTOCOLS.blocks)
@@ -325,7 +333,6 @@ async function sendSingly(run: Run, transactions: readonly Uint8Array[]): Promis
   let next = 0
   const attack = async ({ host }: Visit): Promise<void> => {
     const { pubsub } = host.services
-    run.count('peers')
     while (!run.signal.aborted && pubsub.getSubscribers(topic).length === 0) await sleep(BURST_MS)
     const beginMs = performance.now()
     for (let sent = 0; !run.signal.aborted && pubsub.getSubscribers(topic).length > 0; sent++) {
@@ -357,7 +364,6 @@ async function sendInvalid(run: Run, penniless: readonly Uint8Array[]): Promise<
   const attack = async ({ host }: Visit): Promise<void> => {
     const { pubsub } = host.services
     const topic = topicOf(run)
-    run.count('peers')
     while (!run.signal.aborted && pubsub.getSubscribers(topic).length === 0) await sleep(BURST_MS)
     const beginMs = performance.now()
     for (let sent = 0; sent < PER_VISIT && !run.signal.aborted && pubsub.getSubscribers(topic).length > 0; ) {
@@ -371,29 +377,4 @@ async function sendInvalid(run: Run, penniless: readonly Uint8Array[]): Promise<
     }
   }
   await Promise.all(Array.from({ length: PEERS }, () => keepVisiting(run, attack)))
-}
-
-/** @param claim the address that the next visitor announces as its own */
-async function keepVisiting(
-  run: Run,
-  attack: (visit: Visit) => Promise<void>,
-  claim: () => string = () => '',
-  height = 1,
-): Promise<void> {
-  const { host, peerPort, chainId, genesisHash } = run.target
-  const options = {
-    target: { host, port: peerPort },
-    chain: { id: chainId, genesisHash: hexToBytes(`0x${genesisHash}`) },
-    height,
-    topic: topicOf(run),
-  }
-  while (!run.signal.aborted) {
-    await visitNode({ ...options, externalAddress: claim() }, attack)
-    run.count('visits')
-    await sleep(BURST_MS)
-  }
-}
-
-function topicOf({ target }: Run): string {
-  return topicName('transactions', hexToBytes(`0x${target.genesisHash}`))
 }

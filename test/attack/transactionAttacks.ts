@@ -17,6 +17,19 @@ export function attackerAccount(index: number): Account {
   return accountOf(`attacker ${index}`)
 }
 
+/** Shares of the accounts with coins: each of these attacks has its own, whose nonces are 0. */
+const SHARES = ['single messages', 'conflicting transactions', 'busy relayers', 'postponed transactions'] as const
+
+/** The accounts of an attack, by their numbers. */
+export function senderRange(
+  { target }: Run,
+  attack: (typeof SHARES)[number],
+): { readonly from: number; readonly to: number } {
+  const size = Math.floor(target.fundedSenders / SHARES.length)
+  const from = SHARES.indexOf(attack) * size
+  return { from, to: from + size }
+}
+
 /** Batches of `eth_sendRawTransaction`, made without keeping the thread from ending when it is told to. */
 async function batchesOf(run: Run, count: number, make: (index: number) => string): Promise<readonly string[]> {
   const batches: string[] = []

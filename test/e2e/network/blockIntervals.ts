@@ -26,12 +26,26 @@ export class BlockIntervals {
   /** Reads the blocks that the node has by now. */
   async follow(): Promise<void> {
     for (const head = await this.#node.height(); this.#height < head; this.#height++) {
-      const { signed_header } = await this.#node.comet<CommitAnswer>(`commit?height=${this.#height}`)
-      const timeMs = Date.parse(signed_header.header.time)
+      const { timeMs, round } = await this.#blockAt(this.#height)
       if (this.#lastMs !== undefined) this.#all.push(timeMs - this.#lastMs)
-      if (signed_header.commit.round > 0) this.#laterRounds++
+      if (round > 0) this.#laterRounds++
       this.#lastMs = timeMs
     }
+  }
+
+  /** Counts the head's interval, and the one under way if it is the longest: without them, a chain that stands still looks well. */
+  async countOpen(): Promise<void> {
+    const head = await this.#node.height()
+    const { timeMs } = await this.#blockAt(head)
+    // `follow` has read the block before the head.
+    if (this.#lastMs !== undefined && head === this.#height) this.#all.push(timeMs - this.#lastMs)
+    const openMs = Date.now() - timeMs
+    if (this.#all.length === 0 || openMs > this.percentile(100)) this.#all.push(openMs)
+  }
+
+  async #blockAt(height: number): Promise<{ readonly timeMs: number; readonly round: number }> {
+    const { signed_header } = await this.#node.comet<CommitAnswer>(`commit?height=${height}`)
+    return { timeMs: Date.parse(signed_header.header.time), round: signed_header.commit.round }
   }
 
   /** Milliseconds below which `percent` of the intervals are; NaN without blocks. */

@@ -25,14 +25,17 @@ export interface VisitOptions {
   readonly topic: string
   /** host:port that the visitor announces as its own; undefined: none */
   readonly externalAddress?: string
+  /** IP address that the visitor comes from; by default the system chooses one */
+  readonly from?: string
 }
 
 /** Connects as a new peer and attacks, until `attack` ends or the peer is banned. Never throws. */
 export async function visitNode(options: VisitOptions, attack: (visit: Visit) => Promise<void>): Promise<void> {
-  const { target, topic } = options
+  const { target, topic, from } = options
   const host = await createHost({
     seed: ed25519Key(new Uint8Array(randomBytes(32))).seed,
     listen: { host: '127.0.0.1', port: 0 },
+    ...(from !== undefined && { dialFrom: from }),
     maxConnections: 10,
     topics: [topic],
     gater: { denyDialMultiaddr: () => false },
@@ -42,18 +45,23 @@ export async function visitNode(options: VisitOptions, attack: (visit: Visit) =>
     for (const protocol of [PROTOCOLS.consensus, PROTOCOLS.parts]) await host.handle(protocol, () => undefined)
     await host.start()
     host.services.pubsub.subscribe(topic)
-    const connection = await host.dial(toMultiaddr(target), { signal: AbortSignal.timeout(LIMITS.dialMs) })
-    // The connection uses the node's own muxer, whose limits must not apply to an attacker.
-    meterOf(connection).isKnown = true
-    const stream = await connection.newStream(PROTOCOLS.hello)
-    stream.send(encodeFrame(encodeHandshakeMessage({ kind: 'hello', hello: createHello(options) })))
-    if ((await readHandshakeMessage(stream)).kind === 'refusal') return
-    await attack({ target, host, connection })
+    const connection = await greet(host, options)
+    if (connection !== undefined) await attack({ target, host, connection })
   } catch {
     // Being banned is the expected end.
   } finally {
     await host.stop()
   }
+}
+
+/** Connects a visitor to a node. @returns undefined when the node refuses it @throws Error when there is no connection */
+export async function greet(host: Host, options: VisitOptions): Promise<Connection | undefined> {
+  const connection = await host.dial(toMultiaddr(options.target), { signal: AbortSignal.timeout(LIMITS.dialMs) })
+  // The connection uses the node's own muxer, whose limits must not apply to an attacker.
+  meterOf(connection).isKnown = true
+  const stream = await connection.newStream(PROTOCOLS.hello)
+  stream.send(encodeFrame(encodeHandshakeMessage({ kind: 'hello', hello: createHello(options) })))
+  return (await readHandshakeMessage(stream)).kind === 'refusal' ? undefined : connection
 }
 
 /** What a visitor says of itself. */

@@ -11,7 +11,7 @@ import { parseAddress } from '../../../src/primitives/address.ts'
 import { JsonRpcError, rpc, rpcBatch } from '../rpc.ts'
 import { startNode, type TestNode } from '../startNode.ts'
 
-interface NetworkOptions {
+export interface NetworkOptions {
   readonly validators: number
   /** nodes with the same genesis and no vote */
   readonly fullNodes?: number
@@ -24,7 +24,7 @@ interface NetworkOptions {
   readonly fundedAccounts?: readonly FundedAccount[]
   /** where each node runs, by its number; all in this process's network by default */
   readonly placeOf?: (index: number) => NodeHost
-  /** what runs a node, by its number; see `NodeOptions.launcher` */
+  /** what runs a node, by its number, asked at each start; see `NodeOptions.launcher` */
   readonly launcherOf?: (index: number) => readonly string[] | undefined
   /** what a node runs by, by its number; `start` by default */
   readonly commandOf?: (index: number) => 'start' | 'supervise'
@@ -162,7 +162,6 @@ async function placeNodes(
 
 function networkNode(node: TestnetNode, index: number, options: NetworkOptions): NetworkNode {
   const within = options.placeOf?.(index)?.within ?? []
-  const launcher = options.launcherOf?.(index)
   const { hostname, port } = new URL(node.rpcUrl)
   const rpcPort = Number(port)
   const url = `${node.rpcUrl}/`
@@ -183,6 +182,7 @@ function networkNode(node: TestnetNode, index: number, options: NetworkOptions):
     },
     isRunning,
     start: async (variables = {}) => {
+      const launcher = options.launcherOf?.(index)
       running = await startNode({
         command: options.commandOf?.(index) ?? 'start',
         homedir: node.home,

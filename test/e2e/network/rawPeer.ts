@@ -4,6 +4,7 @@ import { noise } from '@libp2p/noise'
 import { tcp } from '@libp2p/tcp'
 import { createLibp2p } from 'libp2p'
 import { encodeFrame } from '../../../src/p2p/frames.ts'
+import { dialingFrom } from '../../../src/p2p/host.ts'
 import { nodeId } from '../../../src/p2p/nodeKey.ts'
 import { type PeerAddress, toMultiaddr } from '../../../src/p2p/peerAddress.ts'
 import { PROTOCOLS } from '../../../src/p2p/protocols.ts'
@@ -58,18 +59,23 @@ export function helloFrame(message: Uint8Array): Uint8Array {
   return opening(1, PROTOCOLS.hello, encodeFrame(message))
 }
 
-/** Connects up to the end of the encryption's handshake. @param muxers that the peer says it speaks */
+/**
+ * Connects up to the end of the encryption's handshake.
+ * @param muxers that the peer says it speaks
+ * @param from IP address that it comes from; by default the system chooses one
+ */
 export async function connectRaw(
   target: PeerAddress,
   key: Ed25519Key,
   muxers: readonly string[] = ['/yamux/1.0.0'],
+  from?: string,
 ): Promise<RawPeer> {
   let streams: readonly [socket: MessageStream, encrypted: MessageStream] | undefined
   const frames: FrameHeader[] = []
   const create = noise()
   const host = await createLibp2p({
     privateKey: await generateKeyPairFromSeed('Ed25519', key.seed),
-    transports: [tcp()],
+    transports: [tcp(from === undefined ? {} : dialingFrom(from))],
     connectionEncrypters: [
       (components) => {
         const encrypter = create(components)
