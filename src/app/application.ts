@@ -16,7 +16,7 @@ import { Journal } from '../state/journal.ts'
 import { type RunningParams, runningParams } from './blockContext.ts'
 import { type BlockRunnerOptions, createBlockRunner } from './blockRunner.ts'
 import { FillTime } from './buildTime.ts'
-import { type Entry, readEntries, readEntry } from './entry.ts'
+import { readEntries, readEntry } from './entry.ts'
 import {
   type BlockEvidenceVerdict,
   checkBlockEvidence,
@@ -106,13 +106,9 @@ export function createApplication(options: ApplicationOptions): Application {
     const parentConsensusHash = options.head().consensusHash
     return { height, timeMs, proposerAddress, parentConsensusHash, lastCommit, evidence, txs }
   }
-  const execute = async (
-    input: ExecutionInput,
-    entries: readonly Entry[],
-    deadline?: ExecutionDeadline,
-  ): Promise<ExecutedBlock> => {
+  const execute = async <T>(run: () => Promise<T>): Promise<T> => {
     const beginMs = now()
-    const executed = await runner.run(input, entries, deadline)
+    const executed = await run()
     options.onExecuted(now() - beginMs)
     return executed
   }
@@ -139,7 +135,7 @@ export function createApplication(options: ApplicationOptions): Application {
     deadline?: ExecutionDeadline,
   ) =>
     senders === undefined
-      ? readEntries(txs, chain, options.candidates.senders, deadline?.poll)
+      ? readEntries(txs, chain, options.candidates.senders, deadline)
       : txs.map((raw, index) => readEntry(raw, chain, { sender: senders[index] }))
 
   const judge = async (block: ConsensusBlock, deadline: ExecutionDeadline): Promise<ProposalVerdict | undefined> => {
@@ -155,7 +151,9 @@ export function createApplication(options: ApplicationOptions): Application {
     const { blockGasLimit } = runningParams(native, chain)
     const reason = checkEntries(entries, block.header.height, { ...chain, blockGasLimit }, AUTH_PARAMS.find(native))
     if (reason !== undefined) return { accepted: false, reason }
-    keep(input, await execute(input, entries, deadline))
+    const executed = await execute(() => runner.check(input, entries, deadline))
+    if ('reason' in executed) return { accepted: false, reason: executed.reason }
+    keep(input, executed)
     return { accepted: true }
   }
 
@@ -270,7 +268,8 @@ export function createApplication(options: ApplicationOptions): Application {
           )
         }
         try {
-          executed = await execute(input, await entriesOf(decided))
+          const entries = await entriesOf(decided)
+          executed = await execute(() => runner.run(input, entries))
         } catch (error) {
           throw new DecidedBlockError(report('decided', header.height, error))
         }

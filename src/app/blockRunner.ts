@@ -77,6 +77,16 @@ interface BlockRunner {
    * @throws ExecutionTimeout (rejects) at the deadline
    */
   run(input: ExecutionInput, entries: readonly Entry[], deadline?: ExecutionDeadline): Promise<ExecutedBlock>
+  /**
+   * Executes a proposed block up to its first entry that cannot start. A builder leaves such entries out, so the block is invalid.
+   * @returns why, or the executed block
+   * @throws ExecutionTimeout (rejects) at the deadline
+   */
+  check(
+    input: ExecutionInput,
+    entries: readonly Entry[],
+    deadline: ExecutionDeadline,
+  ): Promise<ExecutedBlock | { readonly reason: string }>
   /** Keeps a result until another block is the head. */
   keep(input: ExecutionInput, executed: ExecutedBlock): void
   /** A kept result for this input. */
@@ -84,6 +94,30 @@ interface BlockRunner {
   isKept(executed: ExecutedBlock): boolean
   /** Another block is the head now. */
   clear(): void
+}
+
+/**
+ * Applies a block's entries in order.
+ * @param isProposal whether to stop at the first one that cannot start
+ * @returns why that one cannot start
+ */
+async function applyAll(
+  execution: BlockExecution,
+  { txs }: Pick<ExecutionInput, 'txs'>,
+  entries: readonly Entry[],
+  isProposal: boolean,
+): Promise<string | undefined> {
+  execution.announce(entries)
+  for (const [index, entry] of entries.entries()) {
+    try {
+      const result = await execution.apply(entry)
+      if (isProposal && result.kind === 'skipped') return `transaction ${index} cannot start: ${result.reason}`
+    } catch (error) {
+      if (error instanceof ExecutionTimeout) throw error
+      throw withTransaction(txs[index]!, error)
+    }
+  }
+  return undefined
 }
 
 export function createBlockRunner(options: BlockRunnerOptions): BlockRunner {
@@ -167,16 +201,14 @@ export function createBlockRunner(options: BlockRunnerOptions): BlockRunner {
 
     run: async (input, entries, deadline) => {
       const execution = await runner.begin(input, deadline)
-      execution.announce(entries)
-      for (const [index, entry] of entries.entries()) {
-        try {
-          await execution.apply(entry)
-        } catch (error) {
-          if (error instanceof ExecutionTimeout) throw error
-          throw withTransaction(input.txs[index]!, error)
-        }
-      }
+      await applyAll(execution, input, entries, false)
       return runner.finish(execution)
+    },
+
+    check: async (input, entries, deadline) => {
+      const execution = await runner.begin(input, deadline)
+      const reason = await applyAll(execution, input, entries, true)
+      return reason === undefined ? runner.finish(execution) : { reason }
     },
 
     keep: (input, executed) => {

@@ -71,23 +71,26 @@ export function readNativeEntry(
 
 /**
  * All entries of a block. Senders that the look-up knows are not recovered again.
- * @param poll called before each entry: what it throws ends the reading
+ * @param check of a proposal: `poll` is called before each entry, and what it throws ends the reading. It also ends after the first entry
+ *   that can never start, because no such proposal is accepted
  */
 export async function readEntries(
   txs: readonly Uint8Array[],
   chain: Chain,
   lookup: SenderLookup | undefined,
-  poll?: () => void,
+  check?: { readonly poll: () => void },
 ): Promise<readonly Entry[]> {
-  const read = (raw: Uint8Array, known?: KnownOfEntry): Entry => {
-    poll?.()
-    return readEntry(raw, chain, known)
-  }
-  if (lookup === undefined || txs.length === 0) return txs.map((raw) => read(raw))
   // An entry's hash is that of its bytes, also when they are not a valid transaction.
-  const hashes = txs.map(entryHash)
-  const senders = await lookup(hashes)
-  return txs.map((raw, index) => read(raw, { hash: hashes[index], sender: senders[index] }))
+  const hashes = lookup === undefined ? [] : txs.map(entryHash)
+  const senders = hashes.length === 0 ? [] : await lookup!(hashes)
+  const entries: Entry[] = []
+  for (const [index, raw] of txs.entries()) {
+    check?.poll()
+    const entry = readEntry(raw, chain, { hash: hashes[index], sender: senders[index] })
+    entries.push(entry)
+    if (check !== undefined && 'reason' in entry) break
+  }
+  return entries
 }
 
 /**

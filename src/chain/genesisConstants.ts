@@ -16,6 +16,21 @@ export const POWER_REDUCTION_ACOIN = 10n ** 18n
 /** Name of the module account that holds bonded tokens. */
 export const BONDED_POOL = 'bonded_tokens_pool'
 
+/**
+ * Accounts that belong to a module and have no key. The names are the Cosmos SDK's (x/auth/types, x/staking/types), so
+ * the addresses are those that explorers and wallets derive.
+ */
+export const MODULE_ACCOUNT_NAMES = [
+  'fee_collector',
+  'bonded_tokens_pool',
+  'not_bonded_tokens_pool',
+  'distribution',
+  'gov',
+  'mint',
+  'key_rotation_fee_pool',
+  'gov_deposits',
+] as const
+
 /** The native token's ERC-20 contract. */
 export const NATIVE_TOKEN_ADDRESS = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'
 

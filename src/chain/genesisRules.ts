@@ -3,7 +3,13 @@ import { moduleAddress, parseAddress, toBech32, toChecksumAddress } from '../pri
 import { bytesToHex, bytesToUpperHex } from '../primitives/bytes.ts'
 import { ed25519Address } from '../primitives/ed25519.ts'
 import { MAX_TOTAL_POWER } from './consensus/validatorSet.ts'
-import { BASE_DENOM, BONDED_POOL, NATIVE_TOKEN_ADDRESS, POWER_REDUCTION_ACOIN } from './genesisConstants.ts'
+import {
+  BASE_DENOM,
+  BONDED_POOL,
+  MODULE_ACCOUNT_NAMES,
+  NATIVE_TOKEN_ADDRESS,
+  POWER_REDUCTION_ACOIN,
+} from './genesisConstants.ts'
 import { type Genesis, GenesisError, type GenesisVestingAccount } from './genesisSchema.ts'
 import { includesFork } from './hardfork.ts'
 
@@ -126,6 +132,8 @@ export function accountAddress(entry: AccountEntry): string {
 }
 
 const MAX_TIME = 2n ** 63n - 1n
+/** Precompiles, present and future ones, and the account of native entries have addresses below 2^48. */
+const RESERVED_ADDRESSES = `0x${'00'.repeat(14)}`
 
 /** Rules of x/auth/vesting/types/vesting_account.go, and that what is delegated is what the delegations say. */
 function checkVesting(genesis: Genesis, entry: GenesisVestingAccount, path: string): void {
@@ -135,6 +143,10 @@ function checkVesting(genesis: Genesis, entry: GenesisVestingAccount, path: stri
   const others = auth.accounts.filter((other) => accountAddress(other) === address)
   require(others.length === 1, path, `${address} is there twice`)
   const bytes = bytesToHex(parseAddress(address))
+  const module = MODULE_ACCOUNT_NAMES.find((name) => bytesToHex(moduleAddress(name)) === bytes)
+  require(module === undefined, path, `${address} is the account of the module ${module}: its coins cannot vest`)
+  const isReserved = bytes === NATIVE_TOKEN_ADDRESS.toLowerCase() || bytes.startsWith(RESERVED_ADDRESSES)
+  require(!isReserved, path, `${bytes} is reserved for precompiles: choose an address with a key`)
   const contracts = [
     ...evm.preinstalls.map((contract) => contract.address),
     ...evm.params.active_static_precompiles,

@@ -71,8 +71,9 @@ export interface TxPort {
   /**
    * Adds a transaction of either kind. The caller has checked its signatures: `sender` is its (first) signer, `hash` is its
    * `entryHash`.
+   * @param client for whom: see `ClientAddresses`
    */
-  add(raw: Uint8Array, sender: Address, hash: Hash): Promise<Admission>
+  add(raw: Uint8Array, sender: Address, hash: Hash, client: string): Promise<Admission>
   get(hash: Hash): Promise<PooledTransaction | undefined>
   /** nonce after the contiguous pending transactions of `sender`, of both kinds; where there is none, of the state of the newest block */
   pendingNonce(sender: Address): Promise<bigint | undefined>

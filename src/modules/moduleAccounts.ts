@@ -1,20 +1,5 @@
 import { type Address, moduleAddress } from '../primitives/address.ts'
 
-/**
- * Accounts that belong to a module and have no key. The names are the Cosmos SDK's (x/auth/types, x/staking/types), so
- * the addresses are those that explorers and wallets derive.
- */
-export const MODULE_ACCOUNT_NAMES = [
-  'fee_collector',
-  'bonded_tokens_pool',
-  'not_bonded_tokens_pool',
-  'distribution',
-  'gov',
-  'mint',
-  'key_rotation_fee_pool',
-  'gov_deposits',
-] as const
-
 /** Collects base fees and tips of a block until the distribution module takes them. */
 export const FEE_COLLECTOR: Address = moduleAddress('fee_collector')
 /** Holds the coins delegated to bonded validators. */

@@ -10,20 +10,29 @@ import type { AnswerSlots } from './answerSlots.ts'
 import { BLOCK_ANSWERS, LIMITS, REQUEST_LIMITS } from './limits.ts'
 import type { ReadingTime } from './readingTime.ts'
 import { type RequestHandler, type Respond, request } from './requests.ts'
+import type { ServedBytes } from './servedBytes.ts'
 import type { Session } from './session.ts'
 
 /** How many blocks are read before other work of the thread gets its turn. */
 const BLOCKS_PER_TURN = 16
 
 /** Serves blocks with their commits to peers that sync, a few answers at a time. Peers request them by {@link fetchBlocks}. */
-export function blockHandler(source: BlockSource, slots: AnswerSlots, time: ReadingTime): RequestHandler {
+export function blockHandler(
+  source: BlockSource,
+  slots: AnswerSlots,
+  time: ReadingTime,
+  bytes: ServedBytes,
+): RequestHandler {
   return {
     protocol: 'blocks',
     limits: REQUEST_LIMITS.blocks,
     answer: async (session, body, respond, unsent) => {
       const asked = decodeBlockRequest(body)
       const slot = await slots.take(session, unsent)
-      const send: Respond = (frame) => slot.send(frame, respond)
+      const send: Respond = async (frame) => {
+        await bytes.take(session, frame.length)
+        await slot.send(frame, respond)
+      }
       try {
         await answer(source(), asked, send, (read) => time.spend(session, read))
       } finally {

@@ -5,9 +5,11 @@ import { EMPTY_BYTES } from '../primitives/bytes.ts'
 import { ProtobufError, ProtobufFields, ProtobufWriter } from '../primitives/protobuf.ts'
 import type { Database } from '../storage/database.ts'
 import type { NetworkMetrics } from '../telemetry/metrics.ts'
+import type { AnswerSlots } from './answerSlots.ts'
 import { LIMITS, REQUEST_LIMITS } from './limits.ts'
 import type { ReadingTime } from './readingTime.ts'
-import { type RequestHandler, request } from './requests.ts'
+import { type RequestHandler, type Respond, request } from './requests.ts'
+import type { ServedBytes } from './servedBytes.ts'
 import type { Session } from './session.ts'
 
 /** `highest` and the blocks below it. */
@@ -45,31 +47,45 @@ export function databaseOlderBlocks(database: Database): OlderBlocksSource {
 const CACHED_FRAMES = 8
 
 /**
- * Serves blocks without their transactions, from a height down: a node that began with a snapshot needs those below it. No answer takes
+ * Serves blocks without their transactions, from a height down: a node that began with a snapshot needs those below it. A few answers are sent at a time ({@link AnswerSlots}), and none takes
  * this thread from its other work for long (see `ReadingTime`).
  */
-export function headerHandler(source: OlderBlocksSource, time: ReadingTime): RequestHandler {
+export function headerHandler(
+  source: OlderBlocksSource,
+  slots: AnswerSlots,
+  time: ReadingTime,
+  bytes: ServedBytes,
+): RequestHandler {
   return {
     protocol: 'headers',
     limits: REQUEST_LIMITS.headers,
-    answer: async (session, body, respond) => {
+    answer: async (session, body, respond, unsent) => {
       const { highest, count } = decodeRequest(body)
       const lowestAsked = highest - Math.min(count, LIMITS.headersPerAnswer) + 1
-      const view = source()
+      const slot = await slots.take(session, unsent)
+      const send: Respond = async (frame) => {
+        await bytes.take(session, frame.length)
+        await slot.send(frame, respond)
+      }
       try {
-        let bytes = 0
-        let height = highest
-        for (; height >= lowestAsked && bytes < LIMITS.bytesPerAnswer; height--) {
-          const block = await time.spend(session, () => view.read(height))
-          if (block === undefined) break
-          const frame = encodeBlockFrame(block)
-          bytes += frame.length
-          await respond(frame)
+        const view = source()
+        try {
+          let sent = 0
+          let height = highest
+          for (; height >= lowestAsked && sent < LIMITS.bytesPerAnswer; height--) {
+            const block = await time.spend(session, () => view.read(height))
+            if (block === undefined) break
+            const frame = encodeBlockFrame(block)
+            sent += frame.length
+            await send(frame)
+          }
+          const below = height === highest ? undefined : await time.spend(session, () => view.below(height + 1))
+          await send(encodeEndFrame(below))
+        } finally {
+          await view.close()
         }
-        const below = height === highest ? undefined : await time.spend(session, () => view.below(height + 1))
-        await respond(encodeEndFrame(below))
       } finally {
-        await view.close()
+        slot.release()
       }
     },
   }

@@ -192,7 +192,7 @@ export const GOSSIP_WORK = {
 } as const
 
 /**
- * Answers with blocks that are sent at the same time: in all, to peers without a reserved slot, and to one peer. An answer that has waited
+ * Answers with blocks that are sent at the same time, and as many with headers: in all, to peers without a reserved slot, and to one peer. An answer that has waited
  * for its peer for `graceMs` and was taken at less than these rates (bytes per second) makes room for others, see `AnswerSlots`.
  */
 export const BLOCK_ANSWERS = {
@@ -203,6 +203,9 @@ export const BLOCK_ANSWERS = {
   stalledRate: 64 * KIB,
   slowRate: 512 * KIB,
 } as const
+
+/** Bytes of blocks and headers per second that this node sends to all peers without a reserved slot together, see `ServedBytes`. */
+export const SERVED_BYTES = { perSecond: 32 * MIB, burst: 64 * MIB } as const
 
 /**
  * Milliseconds of the network thread in which blocks and light blocks are read for peers that take long: for all together, and for one.

@@ -15,8 +15,8 @@ import { reachOf } from './peerAddress.ts'
  *    often, reads nothing, is silent, or does not answer requests. A new connection is closed in the same way if there are too many
  *    pending ones or its hello does not come in time.
  * 4. It is banned (`Connections.ban`): it sent something that no honest node sends: bytes that cannot be decoded, a frame that its
- *    stream may not send, gossip with more fields than its bytes can have, wrong signatures, wrong evidence, an invalid block or a
- *    false height. The main thread reports what consensus and block sync find through `Network.punish`; evidence, transactions and bytes are banned where they are found.
+ *    stream may not send, gossip with more fields than its bytes can have, wrong signatures, wrong evidence, an invalid block, a
+ *    false height or a false proof of one. The main thread reports what consensus and block sync find through `Network.punish`; evidence, transactions and bytes are banned where they are found.
  *
  * Only what a peer has provably done itself has the consequences 3 and 4. The amount of its gossip does not count, nor do
  * transactions that this node refuses: honest nodes relay what others made, and have different pools.

@@ -30,6 +30,7 @@ import { PROTOCOL_VERSION } from './protocols.ts'
 import { ReadingTime } from './readingTime.ts'
 import { serveRequests } from './requests.ts'
 import type { Priority } from './sendQueue.ts'
+import { ServedBytes } from './servedBytes.ts'
 import type { Session } from './session.ts'
 import { fetchOffers, fetchPiece, snapshotHandler } from './snapshotExchange.ts'
 import { type AdmissionCounts, type HashedTransaction, TransactionGossip } from './transactionGossip.ts'
@@ -362,7 +363,9 @@ export class Network {
     const reading = new ReadingTime(now, metrics, ownerOf)
     this.#gossip.prepare()
     await this.#streams.start()
-    await serveRequests(context, blockHandler(blocks, new AnswerSlots({ isReserved, ownerOf, now }), reading))
+    const slots = { isReserved, ownerOf, now }
+    const served = new ServedBytes(slots)
+    await serveRequests(context, blockHandler(blocks, new AnswerSlots(slots), reading, served))
     if (this.#options.policy.exchangesPeers) {
       const answered = (session: Session): void => this.#peers.answered(session)
       await serveRequests(
@@ -376,7 +379,7 @@ export class Network {
     )
     await serveRequests(context, snapshotHandler(snapshots, now))
     await serveRequests(context, lightHandler(lightBlocks, reading))
-    await serveRequests(context, headerHandler(olderBlocks, reading))
+    await serveRequests(context, headerHandler(olderBlocks, new AnswerSlots(slots), reading, served))
   }
 
   #blockRange(): { readonly base: number; readonly height: number } {

@@ -1,5 +1,5 @@
+import { MODULE_ACCOUNT_NAMES } from '../chain/genesisConstants.ts'
 import type { PrecompileTable, StatefulPrecompile } from '../evm/precompile.ts'
-import { MODULE_ACCOUNT_NAMES } from '../modules/moduleAccounts.ts'
 import { type Address, moduleAddress, toBech32, toChecksumAddress } from '../primitives/address.ts'
 import { bytesKey, EMPTY_BYTES } from '../primitives/bytes.ts'
 import { encodeErrorString } from './abi/codec.ts'

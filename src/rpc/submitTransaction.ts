@@ -10,6 +10,7 @@ import { decodeNativeTransaction, toCanonicalEncoding } from '../modules/tx/deco
 import { type Address, toChecksumAddress } from '../primitives/address.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
+import type { CallScope } from './callScope.ts'
 import { RpcError } from './errors.ts'
 import { readRawTransaction, readSender, type TransactionLimits } from './eth/sendRawTransaction.ts'
 import type { EventLoopQuota } from './eventLoopQuota.ts'
@@ -44,15 +45,16 @@ const EVM_REFUSAL: ErrorCode = { codespace: 'evm', code: 2 }
 /**
  * Checks a transaction and gives it to the pool: a native TxRaw, an EVM envelope, or a native TxRaw with one. A native TxRaw that clients
  * encode in another way than the chain accepts is encoded anew, and its hash is that of the result. Reports a refusal, never throws one.
- * @param context its `txs` is the pool
+ * @param context its `txs` is the pool, its `scope` says for whom
  */
 export async function submitTransaction(
-  context: VerifyContext & { readonly txs: Pick<TxPort, 'add'> },
+  context: VerifyContext & { readonly txs: Pick<TxPort, 'add'>; readonly scope: Pick<CallScope, 'client'> },
   raw: Uint8Array,
 ): Promise<CheckedTransaction> {
   const verified = verifyTransaction(context, raw)
   if ('code' in verified) return verified
-  return checkedTransaction(verified, await context.txs.add(verified.raw, verified.sender, verified.hash))
+  const { raw: canonical, sender, hash } = verified
+  return checkedTransaction(verified, await context.txs.add(canonical, sender, hash, context.scope.client))
 }
 
 /** The pool's answer in ABCI's terms. */

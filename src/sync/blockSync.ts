@@ -4,15 +4,11 @@ import { claimedResult } from '../consensus/decidedRun.ts'
 import type { BlockRequest, FetchedBlocks, Misbehaviour, PeerId } from '../consensus/transport.ts'
 import { BlockBuffer } from './blockBuffer.ts'
 import type { CommitCheck } from './commitChecks.ts'
+import { misbehaviourIn } from './misbehaviourIn.ts'
 import { readBlock } from './readBlock.ts'
 import type { SyncLimits } from './syncLimits.ts'
 import { type OpenRequest, type SyncPeer, SyncPeers } from './syncPeers.ts'
 
-/**
- * The height in a peer's answer may be lower by this than an earlier one: a block is readable a moment after it is announced, and
- * answers may overtake each other.
- */
-const HEIGHT_SLACK = 2
 /** Open requests to all peers together: a limit on memory. */
 const MAX_OPEN_REQUESTS = 16
 /** The most peers that are asked for the same block at the same time. */
@@ -453,23 +449,4 @@ export class BlockSync {
     this.#applying = true
     this.#effects.push({ kind: 'apply', run: { blocks, maxGas } })
   }
-}
-
-/**
- * What is wrong with an answer that no honest peer gives: too many blocks, a height below the claimed one, or no block although the
- * peer claims to have it.
- */
-function misbehaviourIn(
-  { from, count, claimedHeight }: OpenRequest,
-  answer: FetchedBlocks,
-): readonly [Misbehaviour, string] | undefined {
-  if (answer.blocks.length > count) return ['malformed', `${answer.blocks.length} blocks for ${count} asked for`]
-  if (answer.height + HEIGHT_SLACK < claimedHeight) {
-    return ['false height', `height is ${answer.height}, was ${claimedHeight}`]
-  }
-  if (answer.blocks.length === 0 && answer.base <= from && answer.height >= from) {
-    return ['false height', `no block ${from}, but height ${answer.height} and base ${answer.base}`]
-  }
-  if (answer.base > answer.height + 1) return ['malformed', `base ${answer.base} over height ${answer.height}`]
-  return undefined
 }

@@ -83,23 +83,26 @@ function isSameSignature(sig: CommitSig, other: CommitSig | undefined): boolean 
 /**
  * Voting power of the validators of `trusted` that signed this commit for its block, whatever the commit's own validator set is (like
  * CometBFT VerifyCommitLightTrusting). If it is more than a third of `trusted`, an honest one of them signed it.
+ * @returns 'false signature' at the first one that a validator of `trusted` did not make: no honest peer serves such a commit, since all
+ *   signatures of a decided block's commit were verified
  */
 export function trustedPower(
   chainId: string,
   commit: Commit,
   trusted: ValidatorSet,
   verify: VerifySignature = verifyEd25519,
-): bigint {
+): bigint | 'false signature' {
   let power = 0n
   const checked = new Set<number>()
   for (const [index, sig] of commit.signatures.entries()) {
     if (sig.flag !== BLOCK_ID_FLAGS.commit) continue
     const at = trusted.validators.findIndex(({ address }) => equalBytes(address, sig.validatorAddress))
     if (at === -1 || checked.has(at)) continue
-    // Whether its signature is valid or not: a stranger's commit may repeat a wrong one as often as it likes.
+    // A stranger's commit may repeat one as often as it likes.
     checked.add(at)
     const validator = trusted.validators[at]!
-    if (verify(validator.publicKey, commitSignBytes(chainId, commit, index), sig.signature)) power += validator.power
+    if (!verify(validator.publicKey, commitSignBytes(chainId, commit, index), sig.signature)) return 'false signature'
+    power += validator.power
   }
   return power
 }

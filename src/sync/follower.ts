@@ -8,6 +8,7 @@ import { SmoothedRate, secondsLeft } from '../telemetry/progress.ts'
 import { BlockSync, type KnownHeights, type SyncEffect } from './blockSync.ts'
 import type { CommitCheck } from './commitChecks.ts'
 import { LagSearch, PROOF_DISTANCE, type ProofPeer } from './lagSearch.ts'
+import { misbehaviourIn } from './misbehaviourIn.ts'
 import { SYNC_LIMITS, type SyncLimits } from './syncLimits.ts'
 import type { SyncMode, SyncStatus } from './syncStatus.ts'
 
@@ -85,7 +86,8 @@ export class Follower {
   readonly #peers = new Map<PeerId, KnownPeer>()
   /** peers that have lied since they connected */
   readonly #liars = new Set<PeerId>()
-  readonly #polls = new Map<number, PeerId>()
+  /** who was asked for its height, and what it claimed then */
+  readonly #polls = new Map<number, { readonly peer: PeerId; readonly claimedHeight: number }>()
   /** when a validator, or a peer that is none, was last asked for a proof that this node is behind; the longest ago first */
   readonly #searchedMs = new Map<string, number>()
   readonly #queue: SyncEffect[] = []
@@ -176,7 +178,7 @@ export class Follower {
   peerLeft(id: PeerId): void {
     this.#peers.delete(id)
     this.#liars.delete(id)
-    for (const [poll, peer] of this.#polls) if (peer === id) this.#polls.delete(poll)
+    for (const [poll, { peer }] of this.#polls) if (peer === id) this.#polls.delete(poll)
     if (this.#sync !== undefined) this.#carryOut(this.#sync.onPeerGone(id, this.#environment.nowMs()))
   }
 
@@ -196,8 +198,9 @@ export class Follower {
       return
     }
     if (this.#search?.isOpen(id) === true) {
-      const proven = this.#search.answered(id, answer, this.#state)
-      if (proven !== undefined) this.#leaveConsensus(proven, answer.height)
+      const finding = this.#search.answered(id, answer, this.#state)
+      if (finding?.kind === 'ahead') this.#leaveConsensus(finding.height, answer.height)
+      else if (finding !== undefined) this.#punish(finding.peer, finding.what, finding.reason)
     } else if (this.#sync !== undefined) this.#carryOut(this.#sync.answered(id, answer, this.#environment.nowMs()))
   }
 
@@ -432,18 +435,27 @@ export class Follower {
   #poll(nowMs: number): void {
     if (nowMs - this.#polledMs < POLL_MS) return
     this.#polledMs = nowMs
-    const waiting = new Set(this.#polls.values())
-    for (const peer of this.#peers.keys()) {
+    const waiting = new Set([...this.#polls.values()].map(({ peer }) => peer))
+    for (const [peer, { height: claimedHeight }] of this.#peers) {
       if (waiting.has(peer) || this.#sync?.isAsked(peer) === true) continue
       const id = ++this.#lastId
-      this.#polls.set(id, peer)
+      this.#polls.set(id, { peer, claimedHeight })
       this.#environment.request(id, peer, { from: 0, count: 0, maxBytes: 0 })
     }
   }
 
-  #onPoll(id: PeerId, { base, height }: FetchedBlocks): void {
+  #onPoll(
+    { peer: id, claimedHeight }: { readonly peer: PeerId; readonly claimedHeight: number },
+    answer: FetchedBlocks,
+  ): void {
     const known = this.#peers.get(id)
     if (known === undefined) return
+    const found = misbehaviourIn({ from: 0, count: 0, claimedHeight }, answer)
+    if (found !== undefined) {
+      this.#punish(id, found[0], found[1])
+      return
+    }
+    const { base, height } = answer
     this.#peers.set(id, { ...known, base, height: Math.max(height, known.height) })
     this.#onClaim(id)
   }
@@ -477,15 +489,19 @@ export class Follower {
         this.#environment.apply(effect.run)
         break
       case 'punish':
-        // An unresponsive peer may only be slow; it has not lied.
-        if (effect.what !== 'unresponsive') this.#liars.add(effect.peer)
-        this.#environment.punish(effect.peer, effect.what, effect.reason)
+        this.#punish(effect.peer, effect.what, effect.reason)
         break
       case 'halt':
         this.stop()
         this.#environment.halt(effect.reason)
         break
     }
+  }
+
+  #punish(peer: PeerId, what: Misbehaviour, reason: string): void {
+    // An unresponsive peer may only be slow; it has not lied.
+    if (what !== 'unresponsive') this.#liars.add(peer)
+    this.#environment.punish(peer, what, reason)
   }
 
   #publish(): void {

@@ -1,7 +1,9 @@
 import type { MessagePort } from 'node:worker_threads'
+import { decodeTransaction } from '../chain/transaction.ts'
 import { type PackedInput, packTransactions, unpackTransactions } from '../mempool/packedMessages.ts'
 import type { Admission, PooledTransaction, TxPort } from '../mempool/types.ts'
 import type { Hash } from '../primitives/hash.ts'
+import { createRateLimit, type RateLimit } from '../rpc/rateLimit.ts'
 import { ThreadStopped } from './port.ts'
 
 /** undefined: admitted; a refusal as its reason alone, or with its error; `failure`: the pool threw */
@@ -71,10 +73,31 @@ function admissionOf(outcome: Outcome, hash: Hash): Admission {
 }
 
 /**
- * The pool's `add` at the other end of `port`. The transactions of one turn of the event loop are sent in one message, in order, and
- * answered in one.
+ * Authorizations whose signers one thread recovers for a client: 1,000 take 50 ms of a view thread. The pool remembers the signers of the
+ * newest transactions, so an ordinary client uses one for each authorization that it sends.
  */
-export function connectAdmissions(port: MessagePort, recover: RecoverAuthorities): TxPort['add'] {
+const RECOVERIES = { perSecond: 1_000, burstSeconds: 10 } as const
+
+/** EIP-7702 */
+const SET_CODE_TYPE = 4
+
+/** Counts {@link RECOVERIES} by client. */
+export type RecoveryBudget = Pick<RateLimit, 'admit' | 'charge'>
+
+/** @param now milliseconds, monotonic */
+export function createRecoveryBudget(now?: () => number): RecoveryBudget {
+  return createRateLimit({ ...RECOVERIES, ...(now && { now }) })
+}
+
+/**
+ * The pool's `add` at the other end of `port`. The transactions of one turn of the event loop are sent in one message, in order, and
+ * answered in one. A client whose budget of recoveries is spent has a transaction with authorizations refused.
+ */
+export function connectAdmissions(
+  port: MessagePort,
+  recover: RecoverAuthorities,
+  budget: RecoveryBudget,
+): TxPort['add'] {
   const asker = connectAsker(port)
   let next: { readonly transaction: Offered; readonly outcome: PromiseWithResolvers<Outcome> }[] = []
   const send = async (): Promise<void> => {
@@ -87,14 +110,18 @@ export function connectAdmissions(port: MessagePort, recover: RecoverAuthorities
       for (const { outcome } of sent) outcome.reject(error)
     }
   }
-  return async (raw, sender, hash) => {
+  return async (raw, sender, hash, client) => {
+    // Before the pool is asked: for some seconds it leaves the recovery to the first thread that asks.
+    const seconds = raw[0] === SET_CODE_TYPE ? budget.admit(client, 0) : 0
+    if (seconds > 0) return { accepted: false, reason: `too many authorizations: try again in ${seconds} s` }
     const transaction = { raw, sender, hash }
     const outcome = Promise.withResolvers<Outcome>()
     next.push({ transaction, outcome })
     if (next.length === 1) setImmediate(send)
     const first = await outcome.promise
-    const last = first === NEEDS_AUTHORITIES ? await offerWithAuthorities(asker, recover, transaction) : first
-    return admissionOf(last, hash)
+    if (first !== NEEDS_AUTHORITIES) return admissionOf(first, hash)
+    budget.charge(client, decodeTransaction(raw).authorizationList.length - 1)
+    return admissionOf(await offerWithAuthorities(asker, recover, transaction), hash)
   }
 }
 

@@ -7,7 +7,7 @@ import type { KeptLogs } from '../rpc/eth/keptLogs.ts'
 import type { ExecutionHost, Retention, RpcContext } from '../rpc/method.ts'
 import type { ContextLease } from '../rpc/runMethod.ts'
 import { epochMs, type Tracer, type TracingChannel } from '../telemetry/spans.ts'
-import { connectAdmissions, type RecoverAuthorities } from './admissions.ts'
+import { connectAdmissions, createRecoveryBudget, type RecoverAuthorities } from './admissions.ts'
 import type { PoolClientService } from './pool.ts'
 import { readCopies } from './poolCopies.ts'
 import { connect, notify } from './port.ts'
@@ -97,7 +97,7 @@ export function connectPool(
   recoverAuthorities: RecoverAuthorities,
 ): TxPort & MempoolPort {
   const { get, pendingNonce, status, takeCopy, check, unconfirmed } = connect<PoolClientService>(calls)
-  const add = connectAdmissions(admissions, recoverAuthorities)
+  const add = connectAdmissions(admissions, recoverAuthorities, createRecoveryBudget())
   return {
     add: tracer === undefined ? add : traceAdmissions(add, tracer),
     get,
@@ -111,9 +111,9 @@ export function connectPool(
 
 /** What a client waits for: the way to the pool, its check there, and the answer. */
 function traceAdmissions(add: TxPort['add'], tracer: Tracer): TxPort['add'] {
-  return async (raw, sender, hash) => {
+  return async (raw, sender, hash, client) => {
     const startMs = epochMs()
-    const admission = await add(raw, sender, hash)
+    const admission = await add(raw, sender, hash, client)
     if (tracer.follows(hash)) {
       tracer.transaction(hash, 'rpc.submit', { startMs, attributes: { 'coind.accepted': admission.accepted } })
     }

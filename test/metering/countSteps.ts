@@ -28,6 +28,17 @@ export class StepCounter {
   count(run: () => void): number {
     this.#take()
     run()
+    return this.#steps()
+  }
+
+  /** The same of work that waits for nothing but its own promises. */
+  async countAsync(run: () => Promise<void>): Promise<number> {
+    this.#take()
+    await run()
+    return this.#steps()
+  }
+
+  #steps(): number {
     let steps = 0
     for (const { url, functions } of this.#take()) {
       if (!url.startsWith('file:') || url.includes('/test/')) continue

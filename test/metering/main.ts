@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { StepCounter } from './countSteps.ts'
 
 /**
- * Measures every message, function of a precompile and hook of blocks on states that strangers have grown: what they do for each gas must
+ * Measures every message, function of a precompile, hook of blocks and view of the native layer on states that strangers have grown: what they do for each gas must
  * have a bound, and must not grow with the state. Prints a table, then what is wrong; exits with 1 when something is.
  *
  *   npm run test:metering                        states of 10 and 160 strangers
@@ -23,7 +23,7 @@ const { measure } = await import('./measure.ts')
 const { findMissingRows, findProblems } = await import('./findProblems.ts')
 
 const [small = 10, large = 160] = values.sizes.split(',').map(Number)
-const measured = [measure(small, counter), measure(large, counter)] as const
+const measured = [await measure(small, counter), await measure(large, counter)] as const
 counter?.close()
 if (!values.quiet) {
   for (const { size, kind, name, gas, state, steps, ms } of measured.flat()) {

@@ -4,13 +4,14 @@ import { BLOCK_ROWS } from './blockRows.ts'
 import { countedWorld, leastGas, noWork } from './countedWorld.ts'
 import type { StepCounter } from './countSteps.ts'
 import { ACTOR, grow, leaveDeadKeys } from './grow.ts'
+import { measureViews } from './measureViews.ts'
 import { MESSAGE_ROWS } from './messageRows.ts'
 import { CALL_ROWS, CONTRACTS } from './precompileRows.ts'
 import { account } from './stage.ts'
 
 /** What an operation did on a state of one size. */
 export interface Measured {
-  readonly kind: 'message' | 'call' | 'block'
+  readonly kind: 'message' | 'call' | 'block' | 'view'
   readonly name: string
   readonly size: number
   /** gas that it uses; of a block's work, what the meter counted */
@@ -23,7 +24,9 @@ export interface Measured {
   readonly ms: number | undefined
   readonly error: string | undefined
   /** whether an error is expected */
-  readonly fails: boolean
+  readonly fails: boolean | 'either'
+  /** see `ViewRow` */
+  readonly isWalk?: boolean
 }
 
 interface Operation {
@@ -40,7 +43,7 @@ const CALL_LIMIT = 16_000_000n
 const TIMED_RUNS = 7
 
 /** Runs every row on a state that strangers have grown to `size`. @param counter of steps; without one times are measured */
-export function measure(size: number, counter: StepCounter | undefined): readonly Measured[] {
+export async function measure(size: number, counter: StepCounter | undefined): Promise<readonly Measured[]> {
   const stage = grow(size)
   const work = noWork()
   const world = countedWorld(stage.state, work)
@@ -138,7 +141,7 @@ export function measure(size: number, counter: StepCounter | undefined): readonl
     }
   }
 
-  return operations.map((operation) => {
+  const measured = operations.map((operation): Measured => {
     const { kind, name, fails } = operation
     // Once before: modules that load late, and what is computed once.
     tryOnce(operation, (run) => run())
@@ -156,6 +159,9 @@ export function measure(size: number, counter: StepCounter | undefined): readonl
     const ms = counter === undefined ? leastMs(() => tryOnce(operation, timed)) : undefined
     return { ...measured, ms }
   })
+  stage.height = height
+  stage.timeMs = timeMs
+  return [...measured, ...(await measureViews({ stage, size, counter }))]
 }
 
 function timed(run: () => unknown): number {

@@ -1,11 +1,10 @@
 import type { Burn, NativeEvent } from '../../chain/entries.ts'
-import { NATIVE_TOKEN_ADDRESS, STATIC_PRECOMPILES } from '../../chain/genesisConstants.ts'
+import { MODULE_ACCOUNT_NAMES, NATIVE_TOKEN_ADDRESS, STATIC_PRECOMPILES } from '../../chain/genesisConstants.ts'
 import { type Address, moduleAddress, toBech32 } from '../../primitives/address.ts'
 import { bytesKey, hexToBytes } from '../../primitives/bytes.ts'
 import type { WorldState } from '../../state/world.ts'
 import { BASE_DENOM, coinsOf, coinsText } from '../coin.ts'
 import { event, type ModuleContext } from '../context.ts'
-import { MODULE_ACCOUNT_NAMES } from '../moduleAccounts.ts'
 import { type SdkError, sdkError } from '../sdkError.ts'
 import { burn, mint, type TransferResult, transfer } from './ledger.ts'
 

@@ -3,6 +3,7 @@ import { equalBytes } from '../../primitives/bytes.ts'
 import { type Decimal, decimalOf, multiply, truncate } from '../../primitives/decimal.ts'
 import { bytes, decimal, defineMessage, uint32 } from '../../primitives/protoSchema.ts'
 import { WORK_GAS } from '../../state/workMeter.ts'
+import type { NativeStore } from '../../state/world.ts'
 import { burnCoins, sendCoins } from '../bank/send.ts'
 import { type Budget, isSpent } from '../budget.ts'
 import { acoinOf, areValidCoins, BASE_DENOM, type Coin, coinsOf, coinsText } from '../coin.ts'
@@ -14,6 +15,9 @@ import { govError } from './errors.ts'
 import { GOV_PARAMS, minDepositAcoin, minSingleDepositAcoin, periodMs } from './params.ts'
 import {
   activeQueueKey,
+  type CopiedShares,
+  copiedShares,
+  deleteCopiedShares,
   deleteDeposit,
   deleteVote,
   depositsOf,
@@ -135,13 +139,18 @@ export interface DepositRule {
   readonly destination: Address | undefined
 }
 
-/** A rule as it is stored in the queue while deposits or votes are left. */
+/** What is left to do for a proposal that ended, as an entry of the queue. */
+const CLEANUPS = { DEPOSITS_AND_VOTES: 1, COPIED_SHARES: 2 } as const
+
+/** A rule as it is stored in the queue while deposits, votes or copied shares are left. */
 const Cleanup = defineMessage('coind.gov.Cleanup', {
-  /** 1, so that an entry is never empty */
-  version: uint32(1),
+  /** one of {@link CLEANUPS} */
+  kind: uint32(1),
   charge: decimal(2),
   destination: bytes(3),
 })
+
+const NO_RULE = { charge: 0n, destination: new Uint8Array(0) } as const
 
 /** Gas of a deposit's return besides its entry: two accounts change, and there are four events with addresses. */
 const RETURN_GAS = 10_000
@@ -161,15 +170,29 @@ export function cleanUp(context: ModuleContext, id: bigint, rule: DepositRule, b
     return
   }
   const { charge, destination } = rule
-  native.set(queued, Cleanup.encode({ version: 1, charge, destination: destination ?? new Uint8Array(0) }))
+  native.set(
+    queued,
+    Cleanup.encode({ kind: CLEANUPS.DEPOSITS_AND_VOTES, charge, destination: destination ?? new Uint8Array(0) }),
+  )
+}
+
+/** Puts a tally that was left alone into the queue: the shares that were copied for it are removed there, in later blocks. */
+export function abandonTally(native: Pick<NativeStore, 'set'>, id: bigint): void {
+  const { charge, destination } = NO_RULE
+  native.set(inactiveQueueKey(0, id), Cleanup.encode({ kind: CLEANUPS.COPIED_SHARES, charge, destination }))
 }
 
 /**
- * Continues the work that `cleanUp` left.
+ * Continues the work that `cleanUp` or `abandonTally` left.
  * @param value of the queue's entry
  */
 export function continueCleanUp(context: ModuleContext, id: bigint, value: Uint8Array, budget: Budget): void {
-  const { charge, destination } = Cleanup.decode(value)
+  const { kind, charge, destination } = Cleanup.decode(value)
+  if (kind === CLEANUPS.COPIED_SHARES) {
+    const { native } = context.world
+    if (removeCopiedShares(native, id, budget)) native.delete(inactiveQueueKey(0, id))
+    return
+  }
   cleanUp(context, id, { charge, destination: destination.length === 0 ? undefined : destination }, budget)
 }
 
@@ -236,5 +259,20 @@ function removeVotes(native: ModuleContext['world']['native'], id: bigint, budge
     voters.push(parseAddress(voter))
   }
   for (const voter of voters) deleteVote(native, id, voter)
+  return isComplete
+}
+
+/** @returns whether there are no copied shares left */
+function removeCopiedShares(native: ModuleContext['world']['native'], id: bigint, budget: Budget): boolean {
+  const copies: CopiedShares[] = []
+  let isComplete = true
+  for (const copy of copiedShares(native, id)) {
+    if (copies.length > 0 && isSpent(native, budget, copies.length * WORK_GAS.write)) {
+      isComplete = false
+      break
+    }
+    copies.push(copy)
+  }
+  for (const copy of copies) deleteCopiedShares(native, id, copy)
   return isComplete
 }

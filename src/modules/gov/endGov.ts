@@ -6,7 +6,7 @@ import { type Budget, budgetOf, isSpent } from '../budget.ts'
 import { event, type ModuleContext } from '../context.ts'
 import type { MessageTable } from '../message.ts'
 import { reasonWithCause } from '../recoverPanic.ts'
-import { cleanUp, continueCleanUp, type DepositRule } from './deposits.ts'
+import { abandonTally, cleanUp, continueCleanUp, type DepositRule } from './deposits.ts'
 import { GOV_PARAMS, periodMs } from './params.ts'
 import { executeProposal, MAX_EXECUTION_GAS, OUT_OF_GAS } from './proposals.ts'
 import {
@@ -55,7 +55,8 @@ interface Due {
  *
  * Unlike in the SDK, a block does about {@link BLOCK_GAS} of work, and the messages of the proposal that it executes last. What is left
  * waits for the next block; a longer tally continues there with the voting powers that it began with. Each of the two queues gets on by one
- * step at least. A proposal that cannot be handled leaves its queue, and everything else stays as it is, its deposits too.
+ * step at least. A proposal that cannot be handled leaves its queue, and everything else stays as it is, its deposits too; of its tally,
+ * the copied shares are removed as in step 1.
  */
 export function endGov(context: ModuleContext, messages: MessageTable, limit: number = BLOCK_GAS): void {
   const { native } = context.world
@@ -76,8 +77,11 @@ export function endGov(context: ModuleContext, messages: MessageTable, limit: nu
     const { proposalId } = running
     if (!orLeave(context, proposalId, () => endVotingPeriod(context, messages, proposalId, whole))) {
       deleteRunningTally(native)
-      const proposal = getProposalRecord(native, proposalId)
-      if (proposal !== undefined) native.delete(activeQueueKey(proposalTimeMs(proposal.votingEndTime), proposalId))
+      abandonTally(native, proposalId)
+      orLeave(context, proposalId, () => {
+        const proposal = getProposalRecord(native, proposalId)
+        if (proposal !== undefined) native.delete(activeQueueKey(proposalTimeMs(proposal.votingEndTime), proposalId))
+      })
     }
     if (isSpent(native, whole)) return
   }

@@ -24,7 +24,7 @@ export const VESTING_GAS = {
 } as const
 
 const MAX_TIME = 2n ** 63n - 1n
-/** Each transaction of such an account reads its schedule, of 40 bytes a period. The SDK has no such limit. */
+/** Four years of days. The SDK has no such limit. */
 const MAX_PERIODS = 1_500
 
 /** The vesting module's messages (x/auth/vesting/msg_server.go). */

@@ -24,18 +24,18 @@ export function createBroadcastTxMethods(mempool: CometMempool): readonly CometM
     defineCometMethod({
       name: 'broadcast_tx_sync',
       params,
-      run: async (tx = EMPTY_BYTES) => {
+      run: async (tx = EMPTY_BYTES, scope) => {
         const verified = await verify(tx)
-        return broadcastJson('code' in verified ? verified : await addToPool(mempool, verified))
+        return broadcastJson('code' in verified ? verified : await addToPool(mempool, verified, scope))
       },
     }),
     defineCometMethod({
       name: 'broadcast_tx_async',
       params,
-      run: async (tx = EMPTY_BYTES) => {
+      run: async (tx = EMPTY_BYTES, scope) => {
         // The client waits for the check of the signatures, so that these checks do not pile up.
         const verified = await verify(tx)
-        if (!('code' in verified)) addToPool(mempool, verified).catch(onError)
+        if (!('code' in verified)) addToPool(mempool, verified, scope).catch(onError)
         return broadcastJson({ code: 0, codespace: '', log: '', hash: verified.hash })
       },
     }),
@@ -97,8 +97,12 @@ function counts({ count, bytes }: UnconfirmedTransactions, shown: number): JsonO
   return { n_txs: String(shown), total: String(count), total_bytes: String(bytes) }
 }
 
-async function addToPool({ pool }: CometMempool, verified: VerifiedTransaction): Promise<CheckedTransaction> {
-  return checkedTransaction(verified, await pool.add(verified.raw, verified.sender, verified.hash))
+async function addToPool(
+  { pool }: CometMempool,
+  verified: VerifiedTransaction,
+  { client }: Pick<CallScope, 'client'>,
+): Promise<CheckedTransaction> {
+  return checkedTransaction(verified, await pool.add(verified.raw, verified.sender, verified.hash, client))
 }
 
 /** ResultBroadcastTx */
@@ -126,7 +130,7 @@ async function broadcastTxCommit(mempool: CometMempool, tx: Uint8Array, scope: C
   const { context, release } = mempool.lease()
   try {
     // 3.
-    const checked = await addToPool(mempool, verified)
+    const checked = await addToPool(mempool, verified, scope)
     if (checked.code !== 0) return broadcastCommitJson(checked, undefined)
     // 4.
     const deadlineMs = context.monotonicMs() + TIMEOUT_MS

@@ -63,10 +63,10 @@ export const sendRawTransactionSync = defineMethod({
  * pool sees transactions in the order of the calls.
  * @throws RpcError with geth's text when it is refused
  */
-export async function submit({ txs, chain, limits }: RpcContext, raw: Uint8Array): Promise<Hash> {
+export async function submit({ txs, chain, limits, scope }: RpcContext, raw: Uint8Array): Promise<Hash> {
   const transaction = readRawTransaction(raw, limits)
   const sender = readSender(transaction, chain)
-  const admission = await txs.add(transaction.raw, sender, transaction.hash)
+  const admission = await txs.add(transaction.raw, sender, transaction.hash, scope.client)
   if (!admission.accepted) throw serverError(admission.reason)
   return admission.hash
 }

@@ -1,7 +1,7 @@
+import { MODULE_ACCOUNT_NAMES } from '../../chain/genesisConstants.ts'
 import { AUTH_PARAMS } from '../../modules/auth/params.ts'
 import { getPublicKey } from '../../modules/auth/publicKeys.ts'
 import { BaseAccount, ModuleAccount } from '../../modules/auth/types.ts'
-import { MODULE_ACCOUNT_NAMES } from '../../modules/moduleAccounts.ts'
 import { PageRequest } from '../../modules/pagination.ts'
 import { vestingAccountOf } from '../../modules/vesting/types.ts'
 import { type Address, BECH32_ACCOUNT, moduleAddress, toBech32 } from '../../primitives/address.ts'

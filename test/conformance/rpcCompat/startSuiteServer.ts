@@ -130,7 +130,7 @@ function takingBlobs(method: RpcMethod): RpcMethod {
 
 async function sendAnyType({ txs, chain }: RpcContext, raw: Uint8Array): Promise<string> {
   const transaction = decodeTransaction(raw)
-  const admission = await txs.add(raw, readSender(transaction, chain), transaction.hash)
+  const admission = await txs.add(raw, readSender(transaction, chain), transaction.hash, '')
   if (!admission.accepted) throw serverError(admission.reason)
   return bytesToHex(admission.hash)
 }

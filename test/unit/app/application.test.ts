@@ -245,6 +245,37 @@ describe('application', () => {
     expect(checkEntries(entries, block.header.height, chain.chain)).toBeUndefined()
   })
 
+  it.each([
+    ['cannot start on this state', (nonce: number) => sign({ nonce: nonce + 9, to: RECEIVER }), 'nonce too high'],
+    ['can never start', async () => Uint8Array.of(0x02, 0xc0), ''],
+  ])('refuses a proposal at its first entry that %s, and executes a decided block with it', async (_, bad, reason) => {
+    let runs = 0
+    const engine: Engine = {
+      ...productionEngine,
+      run: (...args) => {
+        runs++
+        return productionEngine.run(...args)
+      },
+    }
+    const chain = await start({}, { engine })
+    const { application } = chain.executor
+    const create = (nonce: number) => sign({ nonce, to: undefined, data: '0x00', gas: 100_000n })
+    const judge = async (txs: readonly Uint8Array[]) => {
+      const before = runs
+      const decided = await chain.decide(txs)
+      const verdict = await application.processProposal(decided.block)
+      return { decided, verdict, runs: runs - before }
+    }
+    const [first, ...others] = await Promise.all(Array.from({ length: 12 }, (_each, nonce) => create(nonce)))
+    const good = await judge([first!])
+    expect(good.verdict).toEqual({ accepted: true })
+    const refused = await judge([first!, await bad(1), ...others])
+    expect(refused.verdict).toEqual({ accepted: false, reason: expect.stringMatching(`^transaction 1.*${reason}`) })
+    expect(refused.runs).toBeLessThanOrEqual(good.runs)
+    await application.finalizeBlock(refused.decided)
+    expect(chain.executor.head().header.gasUsed).toBeGreaterThan(12n * 53_000n)
+  })
+
   it('has transactions without a chain ID in blocks where the genesis allows them, and nowhere else', async () => {
     const { chainId: _, maxFeePerGas: gasPrice, gas } = BASE
     const raw = hexToBytes(

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { exampleGenesis } from '../../../scripts/exampleGenesis.ts'
+import { addGenesisAccount } from '../../../src/chain/addGenesisAccount.ts'
 import { createGenesis, type GenesisInput, type GenesisValidatorInput } from '../../../src/chain/createGenesis.ts'
 import {
   canonicalJson,
@@ -279,6 +280,20 @@ describe('parseGenesis', () => {
         : text.replace(from, to)
     expect(changed).not.toBe(text)
     expect(() => parseGenesis(changed)).toThrow(problem)
+  })
+})
+
+describe('addGenesisAccount', () => {
+  it.each<[string, Uint8Array, RegExp]>([
+    ['a module account', moduleAddress('gov_deposits'), /is the account of the module gov_deposits/],
+    ['a precompile of this chain', parseAddress(STATIC_PRECOMPILES[1]!), /reserved for precompiles/],
+    ["the native token's contract", parseAddress(NATIVE_TOKEN_ADDRESS), /reserved for precompiles/],
+    ["one of Ethereum's precompiles", parseAddress(`0x${'00'.repeat(19)}05`), /reserved for precompiles/],
+  ])('refuses %s as a vesting account', (_, address, problem) => {
+    const vesting = { amountAcoin: 10n, startTime: 0n, endTime: 2_000_000_000n }
+    // A draft in which no precompile is active.
+    const genesis = createGenesis({ ...INPUT, hasStaticPrecompiles: false })
+    expect(() => addGenesisAccount(genesis, { address, balanceAcoin: 10n, vesting })).toThrow(problem)
   })
 })
 

@@ -5,7 +5,7 @@ import { findMissingRows } from '../../metering/findProblems.ts'
 
 const MAIN = join(import.meta.dirname, '../../metering/main.ts')
 
-it('every message, and every function of a precompile, has a row', () => {
+it('every message, function of a precompile, hook of blocks and view has a row', () => {
   expect(findMissingRows()).toEqual([])
 })
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { OlderBlock } from '../../../src/chain/olderBlocks.ts'
 import { encodeFrame } from '../../../src/p2p/frames.ts'
 import type { OlderBlocksSource } from '../../../src/p2p/headerExchange.ts'
-import { LIMITS } from '../../../src/p2p/limits.ts'
+import { BLOCK_ANSWERS, LIMITS, REQUEST_LIMITS } from '../../../src/p2p/limits.ts'
 import { PROTOCOLS } from '../../../src/p2p/protocols.ts'
 import { ProtobufWriter } from '../../../src/primitives/protobuf.ts'
 import { closeNodes, connectedPair, until } from './testNode.ts'
@@ -73,4 +73,17 @@ test('who sends more than was asked for, or another thing, is banned, and so is 
   await until('it is banned', () => other.log.some(({ msg }) => msg === 'peer banned'))
   expect([...server.defects, ...client.defects, ...other.defects]).toEqual([])
   expect(open).toBe(0)
+})
+
+test('a few answers are under way at a time, however much is asked and however little is read', async () => {
+  const [server, attacker] = await connectedPair({ olderBlocks: blocksOf(LIMITS.bytesPerAnswer / 4) })
+  const { connection } = attacker.sessions.get(server.network.id)!
+  for (let request = 0; request < REQUEST_LIMITS.headers.inFlight; request++) {
+    const stream = await connection.newStream(PROTOCOLS.headers)
+    stream.pause()
+    stream.send(encodeFrame(new ProtobufWriter().varint(1, 900).varint(2, 100).finish()))
+  }
+  await until('answers are under way', () => open === BLOCK_ANSWERS.perPeer)
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  expect(open).toBe(BLOCK_ANSWERS.perPeer)
 })

@@ -13,6 +13,7 @@ import { fetchPeers } from '../../../src/p2p/peerExchange.ts'
 import { PROTOCOLS } from '../../../src/p2p/protocols.ts'
 import { ReadingTime } from '../../../src/p2p/readingTime.ts'
 import { PRIORITIES } from '../../../src/p2p/sendQueue.ts'
+import { ServedBytes } from '../../../src/p2p/servedBytes.ts'
 import { createBudgets, type Session } from '../../../src/p2p/session.ts'
 import { encodeBatch, TransactionGossip } from '../../../src/p2p/transactionGossip.ts'
 import { parseAddress } from '../../../src/primitives/address.ts'
@@ -215,6 +216,7 @@ describe('whatever bytes a peer sends, they bring no bug to light', () => {
             metrics,
             ({ id }) => id,
           ),
+          new ServedBytes({ isReserved: () => true, ownerOf: ({ id }) => id, now: () => 0 }),
         ).answer(
           session,
           bytes,

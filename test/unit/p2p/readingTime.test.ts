@@ -6,6 +6,7 @@ import { lightHandler } from '../../../src/p2p/lightExchange.ts'
 import { READING_TIME } from '../../../src/p2p/limits.ts'
 import { ReadingTime } from '../../../src/p2p/readingTime.ts'
 import type { RequestHandler } from '../../../src/p2p/requests.ts'
+import { ServedBytes } from '../../../src/p2p/servedBytes.ts'
 import type { Session } from '../../../src/p2p/session.ts'
 import { ProtobufWriter } from '../../../src/primitives/protobuf.ts'
 import { createNetworkMetrics } from '../../../src/telemetry/metrics.ts'
@@ -36,12 +37,9 @@ beforeEach(() => {
     ({ id }) => id,
   )
   const source = () => ({ base: 1, height: 1e6, read, close: async () => undefined })
+  const rules = { isReserved: () => true, ownerOf: ({ id }: Session) => id, now: () => nowMs }
   handlers = {
-    blocks: blockHandler(
-      source,
-      new AnswerSlots({ isReserved: () => true, ownerOf: ({ id }) => id, now: () => nowMs }),
-      time,
-    ),
+    blocks: blockHandler(source, new AnswerSlots(rules), time, new ServedBytes(rules)),
     light: lightHandler(() => read().block, time),
   }
 })

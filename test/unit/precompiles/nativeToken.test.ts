@@ -16,10 +16,10 @@ import {
 } from 'viem'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { compileContract } from '../../../contracts/compile.ts'
+import { MODULE_ACCOUNT_NAMES } from '../../../src/chain/genesisConstants.ts'
 import type { BlockContext } from '../../../src/evm/blockContext.ts'
 import type { PrecompileCall, PrecompileResult } from '../../../src/evm/precompile.ts'
 import { mint } from '../../../src/modules/bank/ledger.ts'
-import { MODULE_ACCOUNT_NAMES } from '../../../src/modules/moduleAccounts.ts'
 import {
   allowanceSlot,
   NATIVE_TOKEN_ADDRESS,

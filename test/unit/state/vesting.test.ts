@@ -63,6 +63,48 @@ describe('coins that vest', () => {
     for (let now = 0; now < 60; now++) expect(vestingAt(ours, BigInt(now))).toBe(model.vesting(now))
   })
 
+  it('of very many periods are read in part, whatever the time', () => {
+    const state = new MemoryStateReader()
+    const address = new Uint8Array(20).fill(7)
+    const DAYS = 1_500
+    const periods = Array.from({ length: DAYS }, (_, day) => ({ length: 10n, amount: BigInt(day + 1) }))
+    const originalVesting = BigInt((DAYS * (DAYS + 1)) / 2)
+    const schedule = {
+      kind: VESTING_KINDS.PERIODIC,
+      originalVesting,
+      startTime: 100n,
+      endTime: 100n + 10n * BigInt(DAYS),
+      periods,
+    }
+    const made = new Journal(state)
+    made.addBalance(address, originalVesting)
+    putSchedule(made.native, address, schedule)
+    expect(getSchedule(made.native, address)).toEqual(schedule)
+    state.apply(made.changes())
+    let bytes = 0
+    const counted = new Proxy(state, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name, target)
+        if (typeof member !== 'function') return member
+        return (...args: unknown[]) => {
+          const value: unknown = member.apply(target, args)
+          if (name === 'getNative' && value instanceof Uint8Array) bytes += value.length
+          return value
+        }
+      },
+    })
+    for (let time = 95; time < 100 + 10 * DAYS + 15; time += time < 2_000 ? 1 : 97) {
+      const world = new Journal(counted)
+      world.setTime(time)
+      bytes = 0
+      const day = Math.max(0, Math.min(DAYS, Math.floor((time - 100) / 10)))
+      expect(world.getSpendable(address)).toBe(BigInt((day * (day + 1)) / 2))
+      // The pages of the filter, the schedule and a chunk.
+      expect(bytes).toBeLessThan(5_000)
+    }
+    expect(bytes).toBeGreaterThan(0)
+  })
+
   it('are undone with what made them, and those of an account are read once', () => {
     const world = new Journal(new MemoryStateReader())
     const address = new Uint8Array(20).fill(7)

@@ -623,32 +623,61 @@ describe('a node in consensus', () => {
     expect(world.follower.status).toMatchObject({ mode: 'consensus', startingHeight: 200, currentHeight: 200 })
   })
 
-  it.each<[string, FakePeer['react']]>([
-    ['says nothing', silent],
-    ['has no block', () => reply({ base: 1, height: 1e6, blocks: [] })],
+  /** By a node that is not stuck, the first fault is found in a later block; once it is stuck, in the next one too. */
+  it.each<[string, FakePeer['react'], string]>([
+    ['says nothing', silent, 'unresponsive'],
+    ['has no block', () => reply({ base: 1, height: 1e6, blocks: [] }), 'false height'],
+    ['is not at its height', () => reply({ base: 1, height: 900, blocks: [] }), 'false height'],
     [
       'serves nonsense',
-      () => reply({ base: 1, height: 1e6, blocks: [{ block: new Uint8Array(9), commit: new Uint8Array(9) }] }),
+      (request) =>
+        reply({
+          base: 1,
+          height: 1e6,
+          blocks: Array(request.count).fill({ block: new Uint8Array(9), commit: new Uint8Array(9) }),
+        }),
+      'malformed',
     ],
-    ['serves the chain of other validators', (request) => reply(otherChain.serve(request))],
+    [
+      'serves the chain of other validators',
+      (request) => reply({ ...otherChain.serve(request), height: 1e6 }),
+      'invalid block',
+    ],
+    [
+      'invents a signature of a validator',
+      (request) => {
+        const height = request.from
+        if (request.count === 0) return reply({ base: 1, height: 1e6, blocks: [] })
+        const { blockId } = chain.decided[height - 1]!
+        const { validators } = chain.states[height - 1]!
+        const invent: typeof fakeSign = (...args) => fakeSign(...args).map((byte) => byte ^ 1)
+        const commit = encodeCommit(commitFor(validators, height, blockId, invent, () => true))
+        return reply({ base: 1, height: 1e6, blocks: [{ block: chain.encoded[height - 1]!.block, commit }] })
+      },
+      'bad signature',
+    ],
     [
       'has a third of the signatures and no more',
       (request) => {
         const height = request.from
+        if (request.count === 0) return reply({ base: 1, height: 1e6, blocks: [] })
         const { blockId } = chain.decided[height - 1]!
         const { validators } = chain.states[height - 1]!
         const commit = encodeCommit(commitFor(validators, height, blockId, fakeSign, (index) => index < 1))
         return reply({ base: 1, height: 1e6, blocks: [{ block: chain.encoded[height - 1]!.block, commit }] })
       },
+      'invalid block',
     ],
-  ])('stays when the peer that claims to be ahead %s', (_, react) => {
+  ])('stays when the peer that claims to be ahead %s, and reports it', (_, react, what) => {
     const world = inConsensus(50)
     world.connect({ id: 'liar', height: () => 1e6, react })
     behind(world, 1e6)
     world.run(120_000)
     expect(world.engine).toHaveLength(1)
-    // It asks no more often than every two seconds.
-    expect(world.requests.length).toBeLessThanOrEqual(2 * 60)
+    // It asks no more often than every two seconds, and a peer that lied never again.
+    expect(world.requests.length).toBeLessThanOrEqual(what === 'unresponsive' ? 2 * 60 : 8)
+    expect(world.punished.at(-1)?.slice(0, 2)).toEqual(['liar', what])
+    for (const [, found] of world.punished.slice(0, -1)) expect(found).toBe('unresponsive')
   })
 
   it('asks validators for the proof before strangers, which connect again and never answer', () => {

@@ -1,7 +1,15 @@
 import { MessageChannel } from 'node:worker_threads'
+import { zeroAddress } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Admission, PooledTransaction } from '../../../src/mempool/types.ts'
-import { AdmissionServer, connectAdmissions, connectBatchAdmissions } from '../../../src/threads/admissions.ts'
+import { hexToBytes } from '../../../src/primitives/bytes.ts'
+import {
+  AdmissionServer,
+  connectAdmissions,
+  connectBatchAdmissions,
+  createRecoveryBudget,
+} from '../../../src/threads/admissions.ts'
 
 let channels: MessageChannel[] = []
 
@@ -34,8 +42,8 @@ function connected() {
     return { accepted: true, hash }
   }
   serverOf({ onError: ({ raw }, error) => void failures.push([raw[0], error]) }).serve(channel.port2, admit)
-  const add = connectAdmissions(channel.port1, noAuthorities)
-  const offer = (n: number) => add(Uint8Array.of(n), new Uint8Array(20).fill(n), new Uint8Array(32).fill(n))
+  const add = connectAdmissions(channel.port1, noAuthorities, createRecoveryBudget())
+  const offer = (n: number) => add(Uint8Array.of(n), new Uint8Array(20).fill(n), new Uint8Array(32).fill(n), '')
   return { offer, offered, failures, messages: () => messages, ...channel }
 }
 
@@ -43,6 +51,14 @@ afterEach(() => {
   for (const { port1 } of channels) port1.close()
   channels = []
 })
+
+/** A transaction with so many authorizations. */
+async function signWith(authorizations: number): Promise<Uint8Array> {
+  const account = privateKeyToAccount(`0x${'01'.repeat(32)}`)
+  const authorization = await account.signAuthorization({ chainId: 1, address: zeroAddress, nonce: 0 })
+  const authorizationList = Array(authorizations).fill(authorization)
+  return hexToBytes(await account.signTransaction({ type: 'eip7702', chainId: 1, to: zeroAddress, authorizationList }))
+}
 
 describe('admissions', () => {
   it('of one turn go in one message and are made in order', async () => {
@@ -97,8 +113,8 @@ describe('admissions', () => {
 
   it('fail when the pool has stopped, those under way and later ones', async () => {
     const { port1, port2 } = new MessageChannel()
-    const add = connectAdmissions(port1, noAuthorities)
-    const offer = () => add(Uint8Array.of(1), new Uint8Array(20), new Uint8Array(32))
+    const add = connectAdmissions(port1, noAuthorities, createRecoveryBudget())
+    const offer = () => add(Uint8Array.of(1), new Uint8Array(20), new Uint8Array(32), '')
     const closed = new Promise((resolve) => port1.once('close', resolve))
     const sent = offer()
     await new Promise((resolve) => setImmediate(resolve))
@@ -151,7 +167,49 @@ describe('admissions', () => {
     expect(await Promise.all(offers)).toEqual([3, 3])
   })
 
+  it('of authorizations are refused where the client has used up its recoveries, which others have left', async () => {
+    const raw = await signWith(50)
+    const channel = new MessageChannel()
+    channels.push(channel)
+    let recovered = 0
+    let asked = 0
+    const recover = async (): Promise<Uint8Array> => {
+      recovered++
+      return new Uint8Array(0)
+    }
+    // The pool remembers none.
+    const known = new Set<number>()
+    const numberOf = (hash: Uint8Array) => new DataView(hash.buffer, hash.byteOffset).getUint32(0)
+    serverOf({ learn: (hash) => void known.add(numberOf(hash)) }).serve(channel.port2, ({ hash }) => {
+      asked++
+      return { accepted: false, reason: 'full', ...(!known.has(numberOf(hash)) && { needsAuthorities: true }) }
+    })
+    let nowMs = 0
+    const add = connectAdmissions(
+      channel.port1,
+      recover,
+      createRecoveryBudget(() => nowMs),
+    )
+    let sent = 0
+    const offer = (client: string) => {
+      const hash = new Uint8Array(32)
+      new DataView(hash.buffer).setUint32(0, ++sent)
+      return add(raw, new Uint8Array(20), hash, client)
+    }
+    const reasons: unknown[] = []
+    for (let n = 0; n < 300; n++) reasons.push(((await offer('192.0.2.1')) as { reason?: string }).reason)
+    expect(recovered).toBe(10_000 / 50)
+    expect(asked).toBe(2 * recovered)
+    expect(reasons.at(-1)).toBe('too many authorizations: try again in 1 s')
+    await offer('192.0.2.2')
+    expect(recovered).toBe(201)
+    nowMs = 1_000
+    for (let n = 0; n < 100; n++) await offer('192.0.2.1')
+    expect(recovered).toBe(201 + 1_000 / 50)
+  })
+
   it('of authorizations are asked for again with their signers, which another thread recovers once', async () => {
+    const raw = await signWith(1)
     const channel = new MessageChannel()
     channels.push(channel)
     const known = new Map<number, Uint8Array>()
@@ -166,15 +224,16 @@ describe('admissions', () => {
         known.set(hash[0]!, authorities)
         learnt.push([hash[0]!, authorities.length])
       },
-    }).serve(channel.port2, ({ raw, hash }) => {
-      if (raw[0]! < 10 || known.has(hash[0]!)) return { accepted: true, hash }
+    }).serve(channel.port2, ({ hash }) => {
+      if (hash[0]! < 10 || known.has(hash[0]!)) return { accepted: true, hash }
       return { accepted: false, reason: 'not known', needsAuthorities: true }
     })
-    const add = connectAdmissions(channel.port1, recover)
-    const offer = (n: number) => add(Uint8Array.of(n), new Uint8Array(20), new Uint8Array(32).fill(n))
+    const add = connectAdmissions(channel.port1, recover, createRecoveryBudget())
+    const offer = (n: number) =>
+      add(n < 10 ? Uint8Array.of(n) : raw, new Uint8Array(20), new Uint8Array(32).fill(n), '::1')
     const outcomes = await Promise.all([1, 10, 2, 11].map(offer))
     expect(outcomes.every(({ accepted }) => accepted)).toBe(true)
-    expect(recovered).toEqual([10, 11])
+    expect(recovered).toEqual([4, 4])
     expect(learnt).toEqual([
       [10, 40],
       [11, 40],
@@ -195,6 +254,6 @@ describe('admissions', () => {
       hash: new Uint8Array(32).fill(n),
     }))
     expect(await connectBatchAdmissions(batches.port1, recover)(batch)).toBe(2)
-    expect(recovered).toEqual([10, 11, 20, 21])
+    expect(recovered).toEqual([4, 4, 20, 21])
   })
 })

@@ -2,7 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { coinsOf } from '../../../../src/modules/coin.ts'
 import { endGov } from '../../../../src/modules/gov/endGov.ts'
-import { copiedShares, getProposalRecord, runningTally, votesOf } from '../../../../src/modules/gov/state.ts'
+import {
+  copiedShares,
+  getProposalRecord,
+  INACTIVE_QUEUE_PREFIX,
+  runningTally,
+  votesOf,
+} from '../../../../src/modules/gov/state.ts'
 import { beforeStakeChanges, currentTally } from '../../../../src/modules/gov/tally.ts'
 import {
   MsgCancelProposal,
@@ -18,8 +24,9 @@ import { BONDED_POOL } from '../../../../src/modules/moduleAccounts.ts'
 import { allDelegations, putDelegation } from '../../../../src/modules/staking/delegations.ts'
 import { beginRedelegate, delegate, undelegate } from '../../../../src/modules/staking/delegatorActions.ts'
 import { getValidator, putValidator } from '../../../../src/modules/staking/validators.ts'
+import { moduleStoreKey } from '../../../../src/modules/storeKey.ts'
 import { type Address, toBech32 } from '../../../../src/primitives/address.ts'
-import { equalBytes } from '../../../../src/primitives/bytes.ts'
+import { bigIntToBytes, concatBytes, equalBytes } from '../../../../src/primitives/bytes.ts'
 import { formatDecimal, ONE } from '../../../../src/primitives/decimal.ts'
 import { runs } from '../../../propertyRuns.ts'
 import { COIN, codeOf, GovChain, HOLDERS, succeeded, VALIDATORS, VOTING_MS } from './govChain.ts'
@@ -219,6 +226,37 @@ describe('a tally', () => {
     }
     expect(insideVoter).toBeGreaterThan(2)
     expect([...copiedShares(chain.native, id)]).toEqual([])
+  })
+
+  it.each([
+    ['its counts', 'gov', Uint8Array.of(0x06)],
+    ['its proposal', 'gov', concatBytes(Uint8Array.of(0), bigIntToBytes(1n, 8))],
+  ] as const)('that is left alone because %s cannot be read leaves no copied shares', (_, module, key) => {
+    const chain = new GovChain()
+    const voter = 3
+    addStakes(
+      chain,
+      VALIDATORS.map((_each, validator) => ({ delegator: voter, validator, amount: 10n * COIN })),
+    )
+    const id = chain.propose()
+    for (const each of [0, 1, 2, 3, 4]) castVotes(chain, id, [{ voter: each, options: [{ option: 1, weight: ONE }] }])
+    chain.passTime(VOTING_MS)
+    endGov(chain.context, MESSAGES, 1)
+    for (const operator of VALIDATORS) {
+      succeeded(delegate(chain.context, { delegator: VOTERS[voter]!, operator, amount: COIN }))
+    }
+    const copies = () => [...copiedShares(chain.native, id)].length
+    expect(copies()).toBe(VALIDATORS.length)
+    chain.native.set(moduleStoreKey(module, key), Uint8Array.of(0xff))
+    const left: number[] = []
+    for (let block = 0; block < 6; block++) {
+      endGov(chain.context, MESSAGES, 1)
+      left.push(copies())
+    }
+    expect(runningTally(chain.native)).toBeUndefined()
+    // One in a block where the budget is spent.
+    expect(left).toEqual([3, 2, 1, 0, 0, 0])
+    expect([...chain.native.range(INACTIVE_QUEUE_PREFIX)]).toEqual([])
   })
 
   it('takes nothing more once it began', () => {

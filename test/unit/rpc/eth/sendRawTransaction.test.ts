@@ -138,7 +138,7 @@ describe('eth_sendRawTransactionSync', () => {
 describe('eth_fillTransaction', () => {
   test('fills what a wallet would ask for one by one', async () => {
     const { raw: first, hash } = alice.sign({ nonce: 0n, to: alice.address }).transaction
-    await node.pool.add(first, alice.address, hash)
+    await node.pool.add(first, alice.address, hash, '')
     const { raw: envelope, tx } = (await invoke(fillTransaction, node.context(), {
       from: alice.hex,
       to: counter,
