@@ -166,7 +166,8 @@ function decodeExecuted(
       list(item)
     cumulativeGasUsed += integer(gasUsed)
     if (!(encodedLogs instanceof EncodedItem)) throw new Error('damaged block results: logs were expected')
-    const logs = encodedLogs.bytes.length === EMPTY_LIST_BYTES ? () => NO_LOGS : lazyLogs(encodedLogs)
+    let encoded: EncodedItem | undefined = encodedLogs
+    let logs = encodedLogs.bytes.length === EMPTY_LIST_BYTES ? NO_LOGS : undefined
     let bloom: Uint8Array | undefined
     return {
       position: number(position),
@@ -178,7 +179,9 @@ function decodeExecuted(
         cumulativeGasUsed,
         effectiveGasPrice: integer(price),
         get logs() {
-          return logs()
+          logs ??= list(encoded).map(decodeLog)
+          encoded = undefined
+          return logs
         },
         get logsBloom() {
           bloom ??= logsBloom(this.logs)
@@ -195,31 +198,6 @@ function decodeExecuted(
       events: eventsOf(events),
     }
   })
-}
-
-/** Decoded logs of more encoded bytes are dropped when memory is needed: a log of 24 bytes takes some 500 then. */
-const MOST_RETAINED_BYTES = 64 << 10
-
-/** Decodes logs when they are asked for, and retains short ones. */
-function lazyLogs(encoded: EncodedItem): () => readonly Log[] {
-  if (encoded.bytes.length > MOST_RETAINED_BYTES) {
-    let known: WeakRef<readonly Log[]> | undefined
-    return () => {
-      let logs = known?.deref()
-      if (logs === undefined) {
-        logs = list(encoded).map(decodeLog)
-        known = new WeakRef(logs)
-      }
-      return logs
-    }
-  }
-  let source: EncodedItem | undefined = encoded
-  let logs: readonly Log[] | undefined
-  return () => {
-    logs ??= list(source).map(decodeLog)
-    source = undefined
-    return logs
-  }
 }
 
 function decodeLog(item: PartlyEncodedItem): Log {
