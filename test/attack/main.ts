@@ -67,6 +67,8 @@ const HEAVY_GAS = 3_000_000n
 const ENDLESS = hexToBytes('0x5b600056')
 /** Other programs that take more of a processor change the figures. */
 const IDLE_SHARE = 0.1
+/** Until then nodes compile their code and give back memory of their start. */
+const SETTLED_HEIGHT = 30
 /** After the last row all nodes must decide so many blocks. */
 const END_BLOCKS = 5
 
@@ -112,7 +114,7 @@ async function attackNetwork(network: LocalNetwork, place: Place, attacks: reado
   await Promise.all(network.validators.map((node) => node.start(place.variablesOf(network, node))))
   const { seed } = network
   const attacked = network.validators[1] ?? seed
-  await waitForHeight(seed, 5)
+  await waitForHeight(seed, SETTLED_HEIGHT)
   const [peerHost, peerPort] = attacked.peerAddress.split(':') as [string, string]
   const target: Target = {
     host: new URL(attacked.rpcUrl).hostname,
