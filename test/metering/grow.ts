@@ -17,6 +17,9 @@ const PROPOSED_MESSAGES = 16
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
 
+/** How many strangers have a validator. */
+export const strangersValidators = (size: number): number => Math.floor(Math.min(size / 4, 40))
+
 export function createValidator(number: number): AnyValue {
   return message('cosmos.staking.v1beta1.MsgCreateValidator', {
     description: { moniker: `validator of ${number}`, details: 'd'.repeat(200) },
@@ -144,7 +147,7 @@ export function grow(size: number): Stage {
   const stage = new Stage()
   const strangers = Array.from({ length: size }, (_, index) => STRANGERS + index)
   stage.fund(ACTOR, OTHER, JAILED, ...strangers)
-  stage.send(...[JAILED, ...strangers.slice(0, Math.min(size / 4, 40))].map(createValidator))
+  stage.send(...[JAILED, ...strangers.slice(0, strangersValidators(size))].map(createValidator))
   stage.height++
   stage.send(...VALIDATORS.map((validator) => delegate(ACTOR, validator, 1_000n * COIN)))
   stage.send(...strangers.map((number) => delegate(number)))

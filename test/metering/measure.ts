@@ -109,13 +109,14 @@ export async function measure(size: number, counter: StepCounter | undefined): P
     }
   }
 
-  for (const { name, afterMs, run } of BLOCK_ROWS) {
+  for (const { name, afterMs, afterBlocks = 1, before: earlier, run } of BLOCK_ROWS) {
     operations.push({
       kind: 'block',
       name,
       fails: false,
       prepare: () => {
-        stage.height++
+        earlier?.({ world, block: stage.block }, size)
+        stage.height += afterBlocks
         stage.timeMs += afterMs
       },
       run: () => {
