@@ -135,13 +135,13 @@ describe('a genesis of several operators', () => {
       `add-account ${WALLET.bech32} 1COIN --append --vesting-amount 1COIN --vesting-end-time 9`,
       /already exists: coins that are added to it cannot vest/,
     ],
-    ['add-account 0x00000000000000000000000000000000000000aa 1COIN --vesting-amount 2COIN', /cannot be greater than/],
+    ['add-account 0xaa000000000000000000000000000000000000aa 1COIN --vesting-amount 2COIN', /cannot be greater than/],
     [
-      'add-account 0x00000000000000000000000000000000000000aa 1COIN --vesting-amount 1COIN',
+      'add-account 0xaa000000000000000000000000000000000000aa 1COIN --vesting-amount 1COIN',
       /must supply start and end/,
     ],
     [
-      'add-account 0x00000000000000000000000000000000000000aa 1COIN --vesting-amount 1COIN --vesting-start-time 9 --vesting-end-time 9',
+      'add-account 0xaa000000000000000000000000000000000000aa 1COIN --vesting-amount 1COIN --vesting-start-time 9 --vesting-end-time 9',
       /start_time: not before end_time/,
     ],
     ['init', /genesis\.json exists already$/],
