@@ -107,6 +107,21 @@ function rangeOf(chain: ChainReader, { blockHash, fromBlock, toBlock }: LogFilte
   return { from, to }
 }
 
+/**
+ * The range of new blocks that a filter or a subscription watches; undefined: without an end on that side.
+ * @throws RpcError with geth's text for a range that is wrong
+ */
+export function watchedRange(
+  chain: Pick<ChainReader, 'headHeight' | 'base' | 'oldestBlock'>,
+  { fromBlock, toBlock }: Pick<LogFilter, 'fromBlock' | 'toBlock'>,
+): { readonly from: number | undefined; readonly to: number | undefined } {
+  if (fromBlock === 'pending' || toBlock === 'pending') throw invalidParams('pending logs are not supported')
+  const from = fromBlock === undefined ? undefined : heightOfTag(chain, fromBlock)
+  const to = typeof toBlock === 'number' || toBlock === 'earliest' ? heightOfTag(chain, toBlock) : undefined
+  if (from !== undefined && to !== undefined && from > to) throw reversedRange()
+  return { from, to }
+}
+
 function reversedRange(): RpcError {
   return invalidParams('invalid block range params')
 }
