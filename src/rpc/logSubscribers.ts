@@ -15,13 +15,20 @@ export function resultEnd(result: string): NotificationEnd {
 /** What a log has to match. */
 type LogCriteria = Pick<LogFilter, 'addresses' | 'topics'>
 
+/** A range of blocks. */
+interface Heights {
+  readonly from: number
+  /** undefined: without an end */
+  readonly to?: number | undefined
+}
+
 /** All log subscriptions of one socket thread. */
 export interface LogSubscribers {
   /**
    * Starts a subscription; the returned function ends it. undefined: its criteria exceed the memory budget.
-   * @param fromHeight the first block that the subscriber is told of
+   * @param heights the blocks whose logs the subscriber gets
    */
-  add(criteria: LogCriteria, fromHeight: number, subscriber: NotificationSubscriber): (() => void) | undefined
+  add(criteria: LogCriteria, heights: Heights, subscriber: NotificationSubscriber): (() => void) | undefined
   /**
    * Delivers the logs of a block to the subscriptions that they match, in order.
    * @param chain read at once, not after a pause
@@ -41,7 +48,7 @@ export interface LogSubscribers {
  */
 interface Subscriber {
   readonly target: NotificationSubscriber
-  readonly fromHeight: number
+  readonly heights: Heights
   /** the table that has it: the positions that its keys join, and how many topics a log needs */
   readonly shape: number
   readonly keys: readonly string[]
@@ -103,8 +110,8 @@ export function createLogSubscribers(budget: ClientBudget): LogSubscribers {
   }
 
   return {
-    add: (criteria, fromHeight, target) => {
-      const subscriber = prepare(criteria, fromHeight, target)
+    add: (criteria, heights, target) => {
+      const subscriber = prepare(criteria, heights, target)
       if (!budget.take(target.client, subscriber.bytes)) return undefined
       subscribers.add(subscriber)
       addKeys(tables, subscriber)
@@ -121,7 +128,7 @@ export function createLogSubscribers(budget: ClientBudget): LogSubscribers {
         let end: NotificationEnd | undefined
         for (const subscriber of findSubscribers(tables, log)) {
           // Subscriptions may end, and begin for later blocks, while others have their turn.
-          if (subscriber.fromHeight > height || !subscribers.has(subscriber)) continue
+          if (!isWithin(subscriber.heights, height) || !subscribers.has(subscriber)) continue
           end ??= resultEnd(text())
           if (work.spendFor(subscriber.target, deliveryWork(end.length))) subscriber.target.deliver(end)
           const otherTurns = work.pause()
@@ -134,8 +141,16 @@ export function createLogSubscribers(budget: ClientBudget): LogSubscribers {
   }
 }
 
+function isWithin({ from, to = Number.POSITIVE_INFINITY }: Heights, height: number): boolean {
+  return from <= height && height <= to
+}
+
 /** Everything that matching needs, made once; keeps nothing of `criteria` itself. */
-function prepare({ addresses, topics }: LogCriteria, fromHeight: number, target: NotificationSubscriber): Subscriber {
+function prepare(
+  { addresses, topics }: LogCriteria,
+  { from, to }: Heights,
+  target: NotificationSubscriber,
+): Subscriber {
   const lists = [addresses, ...topics].map((alternatives) => [...new Set(alternatives.map(bytesKey))])
   const alternatives = lists.reduce((sum, list) => sum + list.length, 0)
   const keyed = keyedPositions(lists)
@@ -147,7 +162,7 @@ function prepare({ addresses, topics }: LogCriteria, fromHeight: number, target:
   const entries = [...keys, ...unkeyed.flatMap(({ wanted }) => [...wanted])]
   return {
     target,
-    fromHeight,
+    heights: { from, to },
     shape: keyed.reduce((bits, position) => bits | (1 << position), topics.length << POSITION_BITS),
     keys,
     unkeyed,

@@ -1,8 +1,10 @@
+import { badBlockMethods } from './debug/badBlocks.ts'
 import { executionWitness } from './debug/executionWitness.ts'
 import { intermediateRoots } from './debug/intermediateRoots.ts'
 import { rawMethods } from './debug/raw.ts'
 import { stateRangeMethods } from './debug/stateRanges.ts'
 import { traceMethods } from './debug/traces.ts'
+import { getRawBlockAccessList } from './eth/blockAccessLists.ts'
 import { createFilterMethods, type FilterMethodsOptions } from './eth/filterMethods.ts'
 import { ethMethods } from './eth/methods.ts'
 import { createMethodTable, type MethodTable } from './method.ts'
@@ -17,7 +19,9 @@ const viewMethods = [
   ...web3Methods,
   ...txpoolMethods,
   ...rawMethods,
+  getRawBlockAccessList,
   ...traceMethods,
+  ...badBlockMethods,
   ...stateRangeMethods,
   intermediateRoots,
   executionWitness,

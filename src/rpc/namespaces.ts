@@ -1,9 +1,14 @@
+import { createDiscover } from './discover/discover.ts'
 import { createMethodTable, defineMethod, type MethodTable, type RpcMethod } from './method.ts'
 
-/** The methods of a listener that serves `namespaces`, with `rpc_modules`, geth's list of them with their versions, which never changed. */
+/**
+ * The methods of a listener that serves `namespaces`, with `rpc_modules`, geth's list of them with their versions, which never changed, and
+ * `rpc_discover`, which describes them all.
+ */
 export function methodsOf(methods: MethodTable, namespaces: ReadonlySet<string>): MethodTable {
   const served = [...methods.values()].filter(({ name }) => namespaces.has(namespaceOf(name)))
-  return createMethodTable([...served, rpcModules(namespaces)])
+  const described = createMethodTable([...served, rpcModules(namespaces)])
+  return createMethodTable([...described.values(), createDiscover(described, namespaces)])
 }
 
 /** The part of a method's name before the first `_`; empty where there is none. */

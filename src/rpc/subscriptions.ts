@@ -7,7 +7,8 @@ import type { NodeView } from '../state/view.ts'
 import { monotonicMs } from './callScope.ts'
 import type { ClientBudget } from './clientBudget.ts'
 import type { Dispatcher } from './dispatch.ts'
-import { invalidParams, RPC_CODES, RpcError, type RpcLog, rateLimited, serverError } from './errors.ts'
+import { RPC_CODES, RpcError, type RpcLog, rateLimited, serverError } from './errors.ts'
+import { watchedRange } from './eth/logs.ts'
 import { formatHeader } from './format/block.ts'
 import { toQuantity } from './format/json.ts'
 import { formatPendingTransaction } from './format/transaction.ts'
@@ -51,7 +52,7 @@ export interface HeadFeed {
 export interface SubscriptionHub {
   /**
    * Starts a subscription; the returned function ends it.
-   * @throws RpcError when the addresses and topics of log subscriptions take too much memory
+   * @throws RpcError when the addresses and topics of log subscriptions take too much memory, or their range of blocks is wrong
    */
   add(topic: Topic, subscriber: NotificationSubscriber): () => void
 }
@@ -156,11 +157,21 @@ export function createSubscriptionHub(options: SubscriptionHubOptions): Subscrip
     unfollow = feed.onHead(onHead)
   }
 
+  const logRange = (filter: LogFilter): ReturnType<typeof watchedRange> => {
+    const { context, release } = lease()
+    try {
+      return watchedRange(context.view.chain, filter)
+    } finally {
+      release()
+    }
+  }
   const addToBlocks = (topic: Exclude<Topic, PendingTopic>, subscriber: NotificationSubscriber): (() => void) => {
+    const { from = 0, to } = topic.kind === 'logs' ? logRange(topic.filter) : {}
     follow()
     switch (topic.kind) {
       case 'logs': {
-        const end = logs.add(topic.filter, newest + 1, subscriber)
+        const heights = { from: Math.max(from, newest + 1), to }
+        const end = logs.add(topic.filter, heights, subscriber)
         if (end === undefined) throw new RpcError(RPC_CODES.limitExceeded, 'log subscriptions take too much memory')
         return end
       }
@@ -370,7 +381,10 @@ const MAX_TRANSACTION_HASHES = 200
 
 const TOPICS: ReadonlyMap<string, TopicReader> = new Map<string, TopicReader>([
   ['newHeads', { params: [], required: 1, topic: () => ({ kind: 'newHeads' }) }],
-  ['logs', { params: [readLogFilter], required: 2, topic: ([filter]) => logsTopic(filter as LogFilter) }],
+  [
+    'logs',
+    { params: [readLogFilter], required: 2, topic: ([filter]) => ({ kind: 'logs', filter: filter as LogFilter }) },
+  ],
   [
     'newPendingTransactions',
     {
@@ -407,12 +421,4 @@ function receiptsTopic({ transactionHashes: hashes = [] }: ReturnType<typeof rea
     throw serverError('exceed max number of transaction hashes allowed per transactionReceipts subscription')
   }
   return { kind: 'transactionReceipts', hashes }
-}
-
-/** New logs only: a range of blocks is not looked at. */
-function logsTopic(filter: LogFilter): Topic {
-  if (filter.fromBlock === 'pending' || filter.toBlock === 'pending') {
-    throw invalidParams('pending logs are not supported')
-  }
-  return { kind: 'logs', filter }
 }

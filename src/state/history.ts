@@ -173,8 +173,17 @@ export function indexKey(flatKey: Uint8Array): Uint8Array {
 
 /** The entry's value before its first change above `height`; undefined when there is no such change. */
 export function previousAfter(reader: KeyReader, flatKey: Uint8Array, height: number): Uint8Array | undefined {
-  const bytes = reader.get(indexKey(flatKey))
-  if (bytes === undefined) return undefined
+  const record = reader.get(indexKey(flatKey))
+  return record && previousInRecord(reader, flatKey, record, height)
+}
+
+/** As {@link previousAfter}, with the entry's record (of `indexKey`), which a range read has found. */
+export function previousInRecord(
+  reader: KeyReader,
+  flatKey: Uint8Array,
+  bytes: Uint8Array,
+  height: number,
+): Uint8Array | undefined {
   const record = decodeRecord(bytes)
   for (let level = record.levels.length - 1; level >= 0; level--) {
     let names = record.levels[level]!

@@ -11,7 +11,7 @@ export interface StateColumns extends KeyReader {
   entries(range: Pick<KeyRange, 'start' | 'end'>): AsyncIterable<readonly [Uint8Array, Uint8Array]>
 }
 
-export interface OlderStateOptions {
+interface OlderStateOptions {
   /** entries that the later blocks may have changed */
   readonly maxEntries: number
   /** awaited after every few hundred of them; what it throws ends the work */

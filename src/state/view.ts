@@ -8,7 +8,6 @@ import { checkAbsent, storedTries } from './checkAbsent.ts'
 import { accountKey, FlatReader } from './flatState.ts'
 import { checkHeight, readStateHead, type StateHead } from './head.ts'
 import { valueAt } from './history.ts'
-import type { OlderStateOptions } from './olderState.ts'
 import { type AccountProof, proofAt } from './proof.ts'
 import type { StateReader } from './reader.ts'
 import { addTouched, openStateRange, type StateRange, type TouchedState } from './stateRange.ts'
@@ -43,10 +42,10 @@ export interface NodeView {
    */
   stateRoots(height: number, onNode?: (rlp: Uint8Array) => void): StateRoots
   /**
-   * Accounts and slots after block `height`; undefined when later blocks changed more than `maxEntries`.
+   * Accounts and slots after block `height`.
    * @throws StateUnavailable below the pruning window
    */
-  rangeAt(height: number, options: OlderStateOptions): Promise<StateRange | undefined>
+  rangeAt(height: number): StateRange
   /** Adds what block `height` wrote, if its state is kept, to `touched`. @returns how many entries that were */
   addTouched(height: number, touched: TouchedState): number
 }
@@ -77,7 +76,7 @@ export function openView(snapshot: DatabaseReader, caches: ViewCaches): NodeView
     proofAt: (height, address, slots, pause) => proofAt(snapshot, head, height, address, slots, pause),
     stateRoots: (height, onNode) =>
       openStateRoots(snapshot, openStateAt(snapshot, caches, head, height), head, height, onNode, caches.hashSeed),
-    rangeAt: (height, options) => openStateRange(snapshot, head, height, options),
+    rangeAt: (height) => openStateRange(snapshot, head, height),
     addTouched: (height, touched) => addTouched(snapshot, height, touched),
   }
 }

@@ -66,15 +66,22 @@ export function answerCometPost(
   return answerCometJson(table, parseCometText(text), scope, options)
 }
 
+/** A request or a batch, parsed. */
+export interface CometText {
+  readonly json: unknown
+  /** by position in the batch: the `id` as it was sent, where it is a number (see `scanRequest`) */
+  readonly numberIds: readonly (string | undefined)[]
+}
+
 /** What the text of a request or a batch holds; the error when it is not JSON or exceeds a limit, which is found before it is parsed. */
-export function parseCometText(text: string): { readonly json: unknown } | CometError {
-  const { exceeded } = scanRequest(text, TEXT_LIMITS)
+export function parseCometText(text: string): CometText | CometError {
+  const { exceeded, numberIds } = scanRequest(text, TEXT_LIMITS)
   if (exceeded === 'messages')
     return invalidRequest(`batch request exceeds maximum (${MAX_BATCH}) allowed number of requests`)
   if (exceeded === 'values') return invalidRequest(`the request has more than ${TEXT_LIMITS.values} values`)
   if (exceeded === 'depth') return parseError('exceeded max depth')
   try {
-    return { json: JSON.parse(text) }
+    return { json: JSON.parse(text), numberIds }
   } catch (error) {
     return parseError((error as SyntaxError).message)
   }
@@ -83,11 +90,11 @@ export function parseCometText(text: string): { readonly json: unknown } | Comet
 /** As `answerCometPost`, for a text that `parseCometText` has read. */
 export async function answerCometJson(
   table: CometTable,
-  read: { readonly json: unknown } | CometError,
+  read: CometText | CometError,
   scope: CallScope,
   { log, responseBytes, rateLimit, metrics }: CometAnswerOptions,
 ): Promise<CometAnswer> {
-  const requests = read instanceof CometError ? read : readRequests(read.json)
+  const requests = read instanceof CometError ? read : readRequests(read)
   if (requests instanceof CometError) {
     metrics?.refusedTotal.inc({ reason: 'text' })
     const isUnreadable = requests.code === RPC_CODES.parse
@@ -106,7 +113,7 @@ export async function answerCometJson(
       bytes > responseBytes
         ? errorText(new CometError(RPC_CODES.server, 'Server error', 'the answers to the batch are too large'))
         : await answerRequest(table, name, params, scope, log)
-    const answer = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},${body}}`
+    const answer = `{"jsonrpc":"2.0","id":${id},${body}}`
     bytes += answer.length
     answers.push(answer)
   }
@@ -117,29 +124,29 @@ export async function answerCometJson(
 /** The answer to a request that comes too soon. @param text of a POST or message; empty for a GET */
 export function cometRateLimited(text: string, seconds: number): string {
   const { code, message } = rateLimited(seconds)
-  const id = text === '' ? NO_ID : JSON.stringify(idOfShort(text) ?? null)
+  const id = text === '' ? NO_ID : (idOfShort(text) ?? 'null')
   return `{"jsonrpc":"2.0","id":${id},${errorText(new CometError(code, 'Too many requests', message))}}`
 }
 
 /** The ID of a request, or of the first one in a batch; a long text is not read. */
-function idOfShort(text: string): string | number | undefined {
+function idOfShort(text: string): string | undefined {
   const read = text.length > MAX_REFUSED_LENGTH ? undefined : parseCometText(text)
   if (read === undefined || read instanceof CometError) return undefined
-  const requests = readRequests(read.json)
+  const requests = readRequests(read)
   return requests instanceof CometError ? undefined : requests[0]?.id
 }
 
 interface Request {
-  /** undefined: a notification, which gets no answer */
-  readonly id: string | number | undefined
+  /** JSON text; undefined: a notification, which gets no answer */
+  readonly id: string | undefined
   readonly name: string
   readonly params: unknown
 }
 
 /** The requests of a batch, or the single one; the error when the text as a whole cannot be answered. */
-function readRequests(json: unknown): readonly Request[] | CometError {
+function readRequests({ json, numberIds }: CometText): readonly Request[] | CometError {
   const requests: Request[] = []
-  for (const request of (Array.isArray(json) ? json : [json]) as readonly unknown[]) {
+  for (const [index, request] of ((Array.isArray(json) ? json : [json]) as readonly unknown[]).entries()) {
     if (typeof request !== 'object' || Array.isArray(request)) return parseError('a request is not an object')
     const { id, method, params } = (request ?? {}) as Readonly<Record<string, unknown>>
     if (id === undefined || id === null) {
@@ -150,9 +157,14 @@ function readRequests(json: unknown): readonly Request[] | CometError {
     // A missing method is answered like an unknown one.
     const name = method ?? ''
     if (typeof name !== 'string') return parseError('a method is not text')
-    requests.push({ id: typeof id === 'number' ? Math.trunc(id) : id, name, params })
+    requests.push({ id: idText(id, numberIds[index]), name, params })
   }
   return requests
+}
+
+/** An ID's JSON text. A number goes back as it came, where CometBFT loses a fraction and digits beyond 2^53. */
+export function idText(id: string | number, numberId: string | undefined): string {
+  return typeof id === 'number' && numberId !== undefined ? numberId : JSON.stringify(id)
 }
 
 async function answerRequest(

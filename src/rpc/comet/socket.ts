@@ -3,7 +3,15 @@ import type { RpcLog } from '../errors.ts'
 import { EventQueryError, EventQueryLengthError, parseEventQuery } from '../events/eventQuery.ts'
 import type { RateLimit } from '../rateLimit.ts'
 import type { NotificationEnd, SocketProtocol, SocketSubscriptions } from '../websocket.ts'
-import { answerCometJson, cometRateLimited, invalidParams, parseCometText, readParams } from './answer.ts'
+import {
+  answerCometJson,
+  type CometText,
+  cometRateLimited,
+  idText,
+  invalidParams,
+  parseCometText,
+  readParams,
+} from './answer.ts'
 import type { CometEventHub } from './eventHub.ts'
 import { CometError, CometParamError, type CometTable, cometFailure, text } from './method.ts'
 
@@ -19,7 +27,8 @@ interface CometSocketOptions {
 }
 
 interface Request {
-  readonly id: string | number
+  /** JSON text */
+  readonly id: string
   readonly method: string
   readonly params: unknown
 }
@@ -56,7 +65,7 @@ export function createCometSocket(options: CometSocketOptions): SocketProtocol {
       return
     }
     if (subscriptions.has(canonical)) throw cometFailure(ALREADY_SUBSCRIBED)
-    const start = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"query":${JSON.stringify(query.text)},`
+    const start = `{"jsonrpc":"2.0","id":${id},"result":{"query":${JSON.stringify(query.text)},`
     const hasStarted = subscriptions.start(canonical, (deliver, drop) => {
       const subscriber = {
         client,
@@ -74,12 +83,12 @@ export function createCometSocket(options: CometSocketOptions): SocketProtocol {
   return {
     answer: async (text, scope, subscriptions) => {
       const read = parseCometText(text)
-      const request = read instanceof CometError ? undefined : ownRequest(read.json)
+      const request = read instanceof CometError ? undefined : ownRequest(read)
       if (request === undefined) {
         const { json } = await answerCometJson(table, read, scope, options)
         return json === '' ? undefined : json
       }
-      const head = `{"jsonrpc":"2.0","id":${JSON.stringify(request.id)},`
+      const head = `{"jsonrpc":"2.0","id":${request.id},`
       try {
         run(request, scope.client, subscriptions)
         return `${head}"result":{}}`
@@ -94,12 +103,12 @@ export function createCometSocket(options: CometSocketOptions): SocketProtocol {
 }
 
 /** A request for one of the methods that only sockets have; undefined for all others, batches too. */
-function ownRequest(json: unknown): Request | undefined {
+function ownRequest({ json, numberIds }: CometText): Request | undefined {
   if (typeof json !== 'object' || json === null) return undefined
   const { id, method, params } = json as Readonly<Record<string, unknown>>
   if (typeof method !== 'string' || !SOCKET_METHODS.has(method)) return undefined
   if (typeof id !== 'string' && typeof id !== 'number') return undefined
-  return { id, method, params }
+  return { id: idText(id, numberIds[0]), method, params }
 }
 
 function toCometError(error: unknown, log: CometSocketOptions['log']): CometError {

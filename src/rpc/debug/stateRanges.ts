@@ -14,7 +14,7 @@ import { NATIVE_ACCOUNT } from '../../state/prepareChanges.ts'
 import { equalAccounts, type StateReader } from '../../state/reader.ts'
 import type { StateRange, TouchedState } from '../../state/stateRange.ts'
 import { RPC_CODES, RpcError, serverError } from '../errors.ts'
-import { findHeader, readingState, stateError, stateHeight } from '../eth/blockLookup.ts'
+import { findHeader, readingState, stateHeight } from '../eth/blockLookup.ts'
 import { executionOf } from '../eth/call.ts'
 import { defineMethod, type ParamReader, type RpcContext, type RpcMethod } from '../method.ts'
 import {
@@ -32,8 +32,8 @@ import { blockNotFound } from './raw.ts'
 const MAX_SLOTS = 4_096
 /** geth's bound (eth/api_debug.go, AccountRangeMaxResults). */
 const MAX_ACCOUNTS = 256
-/** Entries of the state that blocks above an older one may have changed: their former values are held in memory. */
-const MAX_LATER_CHANGES = 200_000
+/** Entries that one answer passes, those among them that were absent after the block; then the client asks from the next one on. */
+const MAX_PASSED = 200_000
 /** Entries of the state that blocks of one request for modified accounts may have written. */
 const MAX_TOUCHED = 500_000
 const KEYS_PER_PAUSE = 200
@@ -55,14 +55,17 @@ export const storageRangeAt = defineMethod({
       throw serverError(`transaction index ${txIndex} out of range for block ${bytesToHex(replay.hash)}`)
     }
     if (count > 0) await replayUpTo(replay, txIndex, pause)
-    const stored = await rangeAt(context, seed.number - 1, pause)
+    const stored = rangeAt(context, seed.number - 1)
     const change = world.changes().accounts.find((changed) => equalBytes(changed.address, address))
     const storage: Record<string, unknown> = {}
     const left = Math.min(maxResult, MAX_SLOTS)
     let found = 0
+    let passed = 0
     for await (const [slot, value] of slotsWith(stored, address, padRight(keyStart, 32), change)) {
-      if (found === left) return { storage, nextKey: bytesToHex(slot) }
-      if (++found % KEYS_PER_PAUSE === 0) await pause()
+      if (passed === MAX_PASSED) return { storage, nextKey: bytesToHex(slot) }
+      if (++passed % KEYS_PER_PAUSE === 0) await pause()
+      if (value.length === 0) continue
+      if (found++ === left) return { storage, nextKey: bytesToHex(slot) }
       storage[bytesToHex(keccak256(slot))] = { key: bytesToHex(slot), value: bytesToHex(padLeft(value, 32)) }
     }
     return { storage, nextKey: null }
@@ -83,19 +86,28 @@ export const accountRange = defineMethod({
     if (findHeader(context.view.chain, selector) === undefined) throw blockNotFound(context, selector)
     const height = stateHeight(context.view, selector)
     const state = readingState(() => context.view.stateAt(height))
-    const range = await rangeAt(context, height, pause)
+    const range = rangeAt(context, height)
     const most = maxResults === 0 ? MAX_ACCOUNTS : Math.min(maxResults, MAX_ACCOUNTS)
     const accounts: Record<string, unknown> = {}
     const root = bytesToHex(context.view.chain.header(height)!.stateRoot).slice(2)
     let found = 0
     let slotsLeft = MAX_SLOTS
-    for await (const [address, { balance, nonce, codeHash }] of range.accounts(padRight(start, 20))) {
+    let passed = 0
+    const pass = async (): Promise<void> => {
+      if (++passed % KEYS_PER_PAUSE === 0) await pause()
+    }
+    for await (const [address, account] of range.accounts(padRight(start, 20))) {
+      if (passed >= MAX_PASSED) return { root, accounts, next: bytesToHex(address) }
+      await pass()
+      if (account === undefined) continue
       if (found++ === most) return { root, accounts, next: bytesToHex(address) }
-      await pause()
+      const { balance, nonce, codeHash } = account
       const storage: Record<string, string> = {}
       if (!noStorage) {
         for await (const [slot, value] of range.slots(address, new Uint8Array(32))) {
-          if (slotsLeft-- === 0) {
+          await pass()
+          if (value.length === 0 && passed < MAX_PASSED) continue
+          if (slotsLeft-- === 0 || passed === MAX_PASSED) {
             throw new RpcError(
               RPC_CODES.limitExceeded,
               `the accounts have more than ${MAX_SLOTS} slots: ask for fewer accounts, or without storage and debug_storageRangeAt`,
@@ -108,7 +120,7 @@ export const accountRange = defineMethod({
       accounts[toChecksumAddress(address)] = {
         balance: balance.toString(),
         nonce: Number(nonce),
-        root: bytesToHex(range.storageRoot(address)),
+        root: bytesToHex(await range.storageRoot(address)),
         codeHash: bytesToHex(codeHash),
         ...(hasCode ? { code: bytesToHex(state.getCode(codeHash)) } : {}),
         ...(Object.keys(storage).length === 0 ? {} : { storage }),
@@ -221,22 +233,12 @@ function hasOtherEntries(before: StateReader, after: StateReader, keys: Readonly
   return false
 }
 
-/** @throws RpcError for a state that is not kept, or too far from the newest */
-async function rangeAt({ view }: RpcContext, height: number, pause: () => Promise<void>): Promise<StateRange> {
-  let range: StateRange | undefined
-  try {
-    range = await view.rangeAt(height, { maxEntries: MAX_LATER_CHANGES, pause })
-  } catch (error) {
-    throw stateError(error)
-  }
-  if (range !== undefined) return range
-  throw new RpcError(
-    RPC_CODES.limitExceeded,
-    `later blocks have changed more than ${MAX_LATER_CHANGES} entries: the state after block ${height} can be read by proofs and calls only`,
-  )
+/** @throws RpcError for a state that is not kept */
+function rangeAt({ view }: RpcContext, height: number): StateRange {
+  return readingState(() => view.rangeAt(height))
 }
 
-/** Slots that are stored, with what a block has changed of them so far. */
+/** Slots that are stored, with what a block has changed of them so far; no bytes: the slot is not set. */
 async function* slotsWith(
   stored: StateRange,
   address: Address,

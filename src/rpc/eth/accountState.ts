@@ -4,7 +4,7 @@ import { RPC_CODES, RpcError } from '../errors.ts'
 import { toQuantity } from '../format/json.ts'
 import { defineMethod, type ParamReader } from '../method.ts'
 import { LATEST, readBlockNumberOrHash } from '../params/blockSelector.ts'
-import { jsonKind, listReader, readAddress, recordReader, TypeMismatch } from '../params/values.ts'
+import { jsonKind, listReader, readAddress, readHash, recordReader, TypeMismatch } from '../params/values.ts'
 import { selectState, stateError, stateHeight } from './blockLookup.ts'
 
 export const getBalance = defineMethod({
@@ -113,7 +113,7 @@ const MAX_SLOTS = 1024
 
 const readSlotsByAddress = recordReader(
   readAddress,
-  listReader(readStorageSlot, '[]common.Hash'),
+  listReader(readHash, '[]common.Hash'),
   'map[common.Address][]common.Hash',
 )
 
@@ -131,7 +131,7 @@ export const getStorageValues = defineMethod({
     return Object.fromEntries(
       request.map(([address, slots]) => [
         bytesToHex(address),
-        slots.map(({ slot }) => bytesToHex(padLeft(state.getStorage(address, slot), 32))),
+        slots.map((slot) => bytesToHex(padLeft(state.getStorage(address, slot), 32))),
       ]),
     )
   },

@@ -4,7 +4,7 @@ import { decodeTransaction } from '../../chain/transaction.ts'
 import type { PooledTransaction } from '../../mempool/types.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
 import { type CallScope, callCancelled } from '../callScope.ts'
-import { invalidParams, RPC_CODES, RpcError, serverError } from '../errors.ts'
+import { RPC_CODES, RpcError, serverError } from '../errors.ts'
 import type { FilterPoll, FilterPort, FilterSpec } from '../filters.ts'
 import { toQuantity } from '../format/json.ts'
 import { formatPendingTransaction } from '../format/transaction.ts'
@@ -14,7 +14,7 @@ import { type LogFilter, readLogFilter } from '../params/logFilter.ts'
 import { readBool } from '../params/values.ts'
 import type { ResultText } from '../resultText.ts'
 import type { ViewPool } from '../runMethod.ts'
-import { heightOfTag } from './blockLookup.ts'
+import { watchedRange } from './logs.ts'
 
 export interface FilterMethodsOptions {
   readonly filters: FilterPort
@@ -89,10 +89,7 @@ export function createFilterMethods({ filters, views }: FilterMethodsOptions): r
 /** Only new blocks are watched, within the range where the filter has one. */
 function logSpec(chain: ChainReader, filter: LogFilter, json: unknown): FilterSpec {
   const { blockHash, fromBlock, toBlock, addresses, topics } = filter
-  if (fromBlock === 'pending' || toBlock === 'pending') throw invalidParams('pending logs are not supported')
-  const from = fromBlock === undefined ? undefined : heightOfTag(chain, fromBlock)
-  const to = typeof toBlock === 'number' || toBlock === 'earliest' ? heightOfTag(chain, toBlock) : undefined
-  if (from !== undefined && to !== undefined && from > to) throw invalidParams('invalid block range params')
+  const { from, to } = watchedRange(chain, filter)
   const wanted = { fromBlock, toBlock, blockHash: blockHash && bytesToHex(blockHash) }
   const criteria = {
     address: addresses.map(bytesToHex),

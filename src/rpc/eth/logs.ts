@@ -6,7 +6,7 @@ import { bytesKey, bytesToHex } from '../../primitives/bytes.ts'
 import { invalidParams, RPC_CODES, RpcError, responseTooLarge, serverError, timedOut } from '../errors.ts'
 import { toQuantity } from '../format/json.ts'
 import type { SettledRequest } from '../keptAnswers.ts'
-import { defineMethod, RawJson } from '../method.ts'
+import { defineMethod, RawJson, type RpcContext } from '../method.ts'
 import { byHash, byNumber } from '../params/blockSelector.ts'
 import { type LogFilter, readLogFilter } from '../params/logFilter.ts'
 import { logTextsOf } from './blockLogs.ts'
@@ -28,24 +28,11 @@ export const getLogs = defineMethod({
   params: [readLogFilter],
   settle: (chain, filter) => settledLogs(chain, filter),
   run: async (context, filter) => {
-    const { view, limits, keptLogs = NO_KEPT_LOGS } = context
+    const { view, limits } = context
     const range = rangeOf(view.chain, filter, limits.logBlockRange)
-    const pause = context.execution?.yieldUntil(context.monotonicMs() + limits.callTimeoutMs)
-    const matches = logMatcher(filter)
     const found: FoundLogs = { texts: [], bytes: 0 }
-    let sincePause = 0
     try {
-      for await (const heights of candidateHeights(view.chain, filter, range, pause)) {
-        for (const height of heights) {
-          const kept = keptLogs.find(view.chain, height)
-          sincePause += kept === undefined ? LOGS_PER_PAUSE : 1 + kept.length
-          if (sincePause >= LOGS_PER_PAUSE) {
-            sincePause = 0
-            await pause?.()
-          }
-          addMatches(found, kept ?? readLogs(view.chain, height, keptLogs), matches, limits)
-        }
-      }
+      for await (const { logs } of new LogScan(context, filter).matches(range)) addMatches(found, logs, limits)
     } catch (error) {
       throw error instanceof ExecutionTimeout ? timedOut() : error
     }
@@ -78,13 +65,49 @@ interface FoundLogs {
   bytes: number
 }
 
-interface Range {
+/** Heights, both included. */
+export interface LogRange {
   readonly from: number
   readonly to: number
 }
 
+/** Looks through blocks for the logs of a filter, in order, until the time of a log scan has passed. */
+export class LogScan {
+  readonly #chain: ChainReader
+  readonly #filter: LogFilter
+  readonly #keptLogs: KeptLogs
+  readonly #pause: (() => Promise<void>) | undefined
+  readonly #matches: (log: Log) => boolean
+  #sincePause = 0
+
+  constructor(context: RpcContext, filter: LogFilter) {
+    const { view, limits, keptLogs = NO_KEPT_LOGS } = context
+    this.#chain = view.chain
+    this.#filter = filter
+    this.#keptLogs = keptLogs
+    this.#pause = context.execution?.yieldUntil(context.monotonicMs() + limits.callTimeoutMs)
+    this.#matches = logMatcher(filter)
+  }
+
+  /** The matching logs of each block that the index names. @throws ExecutionTimeout, RpcError */
+  async *matches(range: LogRange): AsyncGenerator<{ readonly height: number; readonly logs: readonly LogText[] }> {
+    for await (const heights of candidateHeights(this.#chain, this.#filter, range, this.#pause)) {
+      for (const height of heights) {
+        const kept = this.#keptLogs.find(this.#chain, height)
+        this.#sincePause += kept === undefined ? LOGS_PER_PAUSE : 1 + kept.length
+        if (this.#sincePause >= LOGS_PER_PAUSE) {
+          this.#sincePause = 0
+          await this.#pause?.()
+        }
+        const logs = kept ?? readLogs(this.#chain, height, this.#keptLogs)
+        yield { height, logs: logs.filter(({ log }) => this.#matches(log)) }
+      }
+    }
+  }
+}
+
 /** @throws RpcError for a range that is wrong, too long or no longer kept */
-function rangeOf(chain: ChainReader, { blockHash, fromBlock, toBlock }: LogFilter, maxBlocks: number): Range {
+export function rangeOf(chain: ChainReader, { blockHash, fromBlock, toBlock }: LogFilter, maxBlocks: number): LogRange {
   if (blockHash !== undefined) {
     const height = chain.heightOf(blockHash)
     if (height === undefined || height > chain.headHeight) throw serverError('unknown block')
@@ -107,6 +130,21 @@ function rangeOf(chain: ChainReader, { blockHash, fromBlock, toBlock }: LogFilte
   return { from, to }
 }
 
+/**
+ * The range of new blocks that a filter or a subscription watches; undefined: without an end on that side.
+ * @throws RpcError with geth's text for a range that is wrong
+ */
+export function watchedRange(
+  chain: Pick<ChainReader, 'headHeight' | 'base' | 'oldestBlock'>,
+  { fromBlock, toBlock }: Pick<LogFilter, 'fromBlock' | 'toBlock'>,
+): { readonly from: number | undefined; readonly to: number | undefined } {
+  if (fromBlock === 'pending' || toBlock === 'pending') throw invalidParams('pending logs are not supported')
+  const from = fromBlock === undefined ? undefined : heightOfTag(chain, fromBlock)
+  const to = typeof toBlock === 'number' || toBlock === 'earliest' ? heightOfTag(chain, toBlock) : undefined
+  if (from !== undefined && to !== undefined && from > to) throw reversedRange()
+  return { from, to }
+}
+
 function reversedRange(): RpcError {
   return invalidParams('invalid block range params')
 }
@@ -115,7 +153,7 @@ function reversedRange(): RpcError {
 async function* candidateHeights(
   chain: ChainReader,
   { addresses, topics }: LogFilter,
-  { from, to }: Range,
+  { from, to }: LogRange,
   pause: (() => Promise<void>) | undefined,
 ): AsyncIterable<readonly number[]> {
   if (from === to) yield [from]
@@ -131,15 +169,13 @@ function readLogs(chain: ChainReader, height: number, kept: KeptLogs): readonly 
   return logs
 }
 
-/** Adds the logs of a block that match. @throws RpcError beyond the limits of an answer */
+/** Adds matching logs of a block. @throws RpcError beyond the limits of an answer */
 function addMatches(
   found: FoundLogs,
   logs: readonly LogText[],
-  matches: (log: Log) => boolean,
   limits: Pick<RpcLimits, 'logResults' | 'responseBytes'>,
 ): void {
   for (const { log, text } of logs) {
-    if (!matches(log)) continue
     if (found.texts.length >= limits.logResults) {
       throw new RpcError(RPC_CODES.limitExceeded, `query returned more than ${limits.logResults} results`)
     }

@@ -10,6 +10,7 @@ import {
   getStorageValues,
   getTransactionCount,
 } from './accountState.ts'
+import { getBlockAccessList } from './blockAccessLists.ts'
 import {
   getBlockByHash,
   getBlockByNumber,
@@ -31,6 +32,7 @@ import { feeHistory } from './feeHistory.ts'
 import { baseFee, blobBaseFee, gasPrice, maxPriorityFeePerGas } from './fees.ts'
 import { fillTransaction } from './fillTransaction.ts'
 import { getLogs } from './logs.ts'
+import { getLogsWithCursor } from './logsWithCursor.ts'
 import { sendRawTransaction, sendRawTransactionSync } from './sendRawTransaction.ts'
 import {
   getBlockReceipts,
@@ -62,6 +64,7 @@ export const ethMethods: readonly RpcMethod[] = [
   gasPrice,
   getAccount,
   getBalance,
+  getBlockAccessList,
   getBlockByHash,
   getBlockByNumber,
   getBlockReceipts,
@@ -71,6 +74,7 @@ export const ethMethods: readonly RpcMethod[] = [
   getHeaderByHash,
   getHeaderByNumber,
   getLogs,
+  getLogsWithCursor,
   getProof,
   getRawTransactionByBlockHashAndIndex,
   getRawTransactionByBlockNumberAndIndex,

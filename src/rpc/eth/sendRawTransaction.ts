@@ -6,10 +6,14 @@ import type { Address } from '../../primitives/address.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import { DecodingError } from '../../primitives/rlp.ts'
+import type { NodeView } from '../../state/view.ts'
 import { callCancelled } from '../callScope.ts'
 import { InvalidArgument, RPC_CODES, RpcError, serverError } from '../errors.ts'
+import { toQuantity } from '../format/json.ts'
 import { defineMethod, type ParamReader, type RpcContext } from '../method.ts'
+import { LATEST } from '../params/blockSelector.ts'
 import { jsonKind, readData, readUint64, TypeMismatch } from '../params/values.ts'
+import { selectState } from './blockLookup.ts'
 import { minedReceipt } from './transactions.ts'
 
 /** Answers with the hash once the pool has admitted the transaction. */
@@ -33,7 +37,10 @@ const readTimeout: ParamReader<number> = (json) => {
   return json
 }
 
-/** Sends a transaction and answers with its receipt once it is in a block (EIP-7966). */
+/**
+ * Sends a transaction and answers with its receipt once it is in a block (EIP-7966). One whose nonce is above the account's next is refused
+ * with the next nonce, and is not in the pool then: a client that sends another in its place must not have sent both.
+ */
 export const sendRawTransactionSync = defineMethod({
   name: 'eth_sendRawTransactionSync',
   queue: 'cheap',
@@ -41,14 +48,24 @@ export const sendRawTransactionSync = defineMethod({
   required: 1,
   run: async (context, raw, timeoutMs) => {
     const waitMs = Math.min(timeoutMs || DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS)
-    const hash = await submit(context, raw)
     const deadlineMs = context.monotonicMs() + waitMs
+    const transaction = readRawTransaction(raw, context.limits)
+    const sender = readSender(transaction, context.chain)
+    await checkNonceGap(context, transaction.nonce, sender, waitMs)
+    const hash = await add(context, transaction, sender)
     for (;;) {
       const view = await context.nextView(Math.max(0, deadlineMs - context.monotonicMs()))
       if (context.scope.signal.aborted) throw callCancelled()
       const receipt = view === undefined ? undefined : minedReceipt(view, hash)
       if (receipt !== undefined) return receipt
       if (view !== undefined && context.monotonicMs() < deadlineMs) continue
+      if ((await nextNonce(view ?? context.view, context, sender)) <= transaction.nonce) {
+        throw new RpcError(
+          RPC_CODES.syncSendNotReady,
+          "The transaction was added to the transaction pool but wasn't processed: an earlier nonce is missing, or the account's funds or the fee do not suffice",
+          bytesToHex(hash),
+        )
+      }
       throw new RpcError(
         RPC_CODES.syncSendTimeout,
         `The transaction was added to the transaction pool but wasn't processed in ${goDuration(waitMs)}`,
@@ -58,14 +75,50 @@ export const sendRawTransactionSync = defineMethod({
   },
 })
 
+/** Milliseconds. Transactions that a client sends at the same time may come in any order. */
+const GAP_WAIT_MS = 1_000
+
+/**
+ * Waits at most for the next block until the transactions before `nonce` are there.
+ * @throws RpcError with the account's next nonce when they are not
+ */
+async function checkNonceGap(context: RpcContext, nonce: bigint, sender: Address, waitMs: number): Promise<void> {
+  if ((await nextNonce(context.view, context, sender)) >= nonce) return
+  const view = (await context.nextView(Math.min(waitMs, GAP_WAIT_MS))) ?? context.view
+  if (context.scope.signal.aborted) throw callCancelled()
+  const expected = await nextNonce(view, context, sender)
+  if (expected >= nonce) return
+  throw new RpcError(
+    RPC_CODES.syncSendNonceGap,
+    `nonce gap: the transaction has nonce ${nonce} and was not added to the transaction pool, the account's next nonce is ${expected}`,
+    toQuantity(expected),
+  )
+}
+
+/** The nonce after the sender's transactions that can be in the next block. */
+async function nextNonce(view: NodeView, { txs }: Pick<RpcContext, 'txs'>, sender: Address): Promise<bigint> {
+  const pooled = (await txs.pendingNonce(sender)) ?? 0n
+  const { nonce = 0n } = selectState(view, LATEST).state.getAccount(sender) ?? {}
+  // The pool may not have counted the newest block yet, or this view may be older than the pool's.
+  return pooled > nonce ? pooled : nonce
+}
+
 /**
  * Decodes a transaction, checks what needs no state, recovers its sender and gives it to the pool, all before its first `await`: the
  * pool sees transactions in the order of the calls.
  * @throws RpcError with geth's text when it is refused
  */
-export async function submit({ txs, chain, limits, scope }: RpcContext, raw: Uint8Array): Promise<Hash> {
-  const transaction = readRawTransaction(raw, limits)
-  const sender = readSender(transaction, chain)
+export async function submit(context: RpcContext, raw: Uint8Array): Promise<Hash> {
+  const transaction = readRawTransaction(raw, context.limits)
+  return add(context, transaction, readSender(transaction, context.chain))
+}
+
+/** @throws RpcError with geth's text when the pool refuses it */
+async function add(
+  { txs, scope }: Pick<RpcContext, 'txs' | 'scope'>,
+  transaction: Transaction,
+  sender: Address,
+): Promise<Hash> {
   const admission = await txs.add(transaction.raw, sender, transaction.hash, scope.client)
   if (!admission.accepted) throw serverError(admission.reason)
   return admission.hash

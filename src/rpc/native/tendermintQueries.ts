@@ -207,5 +207,7 @@ async function validatorSet(context: QueryContext, height: bigint, page: PageReq
       proposerPriority: set.priorities[index]!,
     }
   })
-  return { blockHeight: height, validators: items, pagination }
+  // Unlike its other lists, the SDK always says the total here.
+  const total = BigInt(set.validators.length)
+  return { blockHeight: height, validators: items, pagination: { ...pagination, total } }
 }

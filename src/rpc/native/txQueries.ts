@@ -195,7 +195,13 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
         walk,
         (position) => showTransaction(chain, { height, position })?.tx,
       )
-      return { txs: items, blockId: toBlockIdMessage(chain.blockId(height)!), block: toBlockMessage(block), pagination }
+      return {
+        txs: items,
+        blockId: toBlockIdMessage(chain.blockId(height)!),
+        block: toBlockMessage(block),
+        // Unlike its other lists, the SDK always says the total here.
+        pagination: { ...pagination, total: BigInt(block.txs.length) },
+      }
     },
   }),
   defineQuery({

@@ -14,6 +14,7 @@ import {
   readUint64,
   readUint256,
   recordReader,
+  strictObjectReader,
 } from './values.ts'
 
 /** The transaction object of eth_call and similar methods, with the fields that were given. */
@@ -121,20 +122,32 @@ export type StateOverrides = readonly (readonly [address: Address, override: Acc
 
 const readSlots: ParamReader<SlotValues> = recordReader(readHash, readHash, 'map[common.Hash]common.Hash')
 
-const readAccountOverride: ParamReader<AccountOverride> = objectReader('OverrideAccount', 'override.OverrideAccount', {
-  nonce: readUint64,
-  code: readData,
-  balance: readUint256,
-  state: readSlots,
-  stateDiff: readSlots,
-  movePrecompileToAddress: readAddress,
-})
+const ACCOUNT_OVERRIDE = [
+  'OverrideAccount',
+  'override.OverrideAccount',
+  {
+    nonce: readUint64,
+    code: readData,
+    balance: readUint256,
+    state: readSlots,
+    stateDiff: readSlots,
+    movePrecompileToAddress: readAddress,
+  },
+] as const
+const STATE_OVERRIDE = 'override.StateOverride'
 
 /** State overrides of eth_call and similar methods: `{address: {nonce, code, balance, state | stateDiff}}`. */
 export const readStateOverrides: ParamReader<StateOverrides> = recordReader(
   readAddress,
-  readAccountOverride,
-  'override.StateOverride',
+  objectReader(...ACCOUNT_OVERRIDE),
+  STATE_OVERRIDE,
+)
+
+/** Those of eth_simulateV1, which has no unknown fields. */
+export const readStrictStateOverrides: ParamReader<StateOverrides> = recordReader(
+  readAddress,
+  strictObjectReader(...ACCOUNT_OVERRIDE),
+  STATE_OVERRIDE,
 )
 
 /** What a call replaces of the block that it runs in. */
@@ -162,8 +175,7 @@ function safeInteger(read: ParamReader<bigint>): ParamReader<number> {
   }
 }
 
-/** geth: override.BlockOverrides. */
-export const readBlockOverrides: ParamReader<BlockOverrides> = objectReader(
+const BLOCK_OVERRIDES = [
   'BlockOverrides',
   'override.BlockOverrides',
   {
@@ -178,4 +190,10 @@ export const readBlockOverrides: ParamReader<BlockOverrides> = objectReader(
     beaconRoot: readHash,
     withdrawals: listReader((json) => json, 'types.Withdrawals'),
   },
-)
+] as const
+
+/** geth: override.BlockOverrides. */
+export const readBlockOverrides: ParamReader<BlockOverrides> = objectReader(...BLOCK_OVERRIDES)
+
+/** Those of eth_simulateV1, which has no unknown fields. */
+export const readStrictBlockOverrides: ParamReader<BlockOverrides> = strictObjectReader(...BLOCK_OVERRIDES)

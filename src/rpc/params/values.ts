@@ -156,6 +156,26 @@ export function objectReader<F extends FieldReaders>(
   }
 }
 
+/** As {@link objectReader}, for an object in which an unknown key is an error (Go: DisallowUnknownFields). */
+export function strictObjectReader<F extends FieldReaders>(
+  structName: string,
+  goType: string,
+  fields: F,
+): ParamReader<FieldsOf<F>> {
+  const read = objectReader(structName, goType, fields)
+  return (json) => {
+    const values = read(json)
+    for (const name of Object.keys(json as object)) {
+      if (Object.hasOwn(fields, name)) continue
+      throw new InvalidArgument(`json: unknown field ${JSON.stringify(name.slice(0, MAX_SHOWN_NAME))}`)
+    }
+    return values
+  }
+}
+
+/** Characters of an unknown key that an error shows. */
+const MAX_SHOWN_NAME = 100
+
 function readField(structName: string, name: string, read: ParamReader<unknown>, value: unknown): unknown {
   try {
     return read(value)

@@ -4,14 +4,14 @@ import { executionOf } from '../eth/call.ts'
 import type { JsonObject } from '../format/json.ts'
 import { defineMethod, type ParamReader, type RpcContext } from '../method.ts'
 import { type BlockSelector, LATEST, readBlockNumberOrHash } from '../params/blockSelector.ts'
-import { readBlockOverrides, readCallRequest, readStateOverrides } from '../params/callRequest.ts'
+import { readCallRequest, readStrictBlockOverrides, readStrictStateOverrides } from '../params/callRequest.ts'
 import { listReader, objectReader, readBool } from '../params/values.ts'
 import { planBlocks, type RequestedBlock } from './blockPlans.ts'
 import { openGround, type SimulatedBlock, type Simulation, simulateBlock } from './simulateBlock.ts'
 
 const readBlock: ParamReader<RequestedBlock> = objectReader('simBlock', 'ethapi.simBlock', {
-  blockOverrides: readBlockOverrides,
-  stateOverrides: readStateOverrides,
+  blockOverrides: readStrictBlockOverrides,
+  stateOverrides: readStrictStateOverrides,
   calls: listReader(readCallRequest, '[]ethapi.TransactionArgs'),
 })
 

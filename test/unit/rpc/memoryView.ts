@@ -35,7 +35,7 @@ export function memoryView(
       }
     },
     stateRoots: (height) => ({ after: (changes) => stateRootOf(stateAt(height).with(changes)) }),
-    rangeAt: async (height) => ({
+    rangeAt: (height) => ({
       accounts: async function* (start) {
         for (const { address, account } of stateAt(height).accounts()) {
           if (compareBytes(address, start) >= 0) yield [address, account]
@@ -46,7 +46,7 @@ export function memoryView(
           if (equalBytes(address, owner)) yield* slots.filter(([slot]) => compareBytes(slot, start) >= 0)
         }
       },
-      storageRoot: () => EMPTY_TRIE_ROOT,
+      storageRoot: async () => EMPTY_TRIE_ROOT,
     }),
     addTouched: (height, { accounts }) => {
       const all = [...stateAt(height - 1).accounts(), ...stateAt(height).accounts()]

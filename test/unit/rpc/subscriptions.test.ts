@@ -94,6 +94,30 @@ describe('the cost of a block', () => {
     expect(told).toEqual(logs === 0 ? [] : [7])
     expect(thread.logged).toEqual([])
   })
+
+  test('logs of a range of blocks are those of its blocks alone, and a range that ends before it starts is refused', async () => {
+    const thread = createTestThread(node)
+    const { headHeight } = node.view().chain
+    const told: string[] = []
+    const watch = (name: string, fromBlock: number | 'latest' | undefined, toBlock: number | undefined) =>
+      thread.hub.add(
+        { kind: 'logs', filter: { blockHash: undefined, fromBlock, toBlock, addresses: [], topics: [] } },
+        { client: CLIENT, deliver: () => void told.push(name), drop: () => undefined },
+      )
+    watch('from the second block on', headHeight + 2, undefined)
+    watch('up to the first', undefined, headHeight + 1)
+    watch('both', 0, headHeight + 2)
+    for (let block = 0; block < 3; block++) {
+      await node.produce([alice.sign({ to: CONTRACT, nonce: nonce++ })])
+      thread.feed.head(node.view())
+      await nextTurn()
+      told.push('|')
+    }
+    expect(told.join(' ')).toBe('up to the first both | from the second block on both | from the second block on |')
+    expect(() => watch('', 2, 1)).toThrow('invalid block range params')
+    expect(() => watch('', 'latest', 1)).toThrow('invalid block range params')
+    expect(thread.leases()).toBe(0)
+  })
 })
 
 describe('many subscribers', () => {
@@ -235,11 +259,15 @@ describe('matching', () => {
         )
         const told = wanted.map((): string[] => [])
         const ends = wanted.map(([one], i) =>
-          subscribers.add(one, 1, {
-            client: CLIENT,
-            deliver: (end) => told[i]!.push(JSON.parse(String(end).slice(0, -'}}'.length)).logIndex),
-            drop: () => expect.fail('the work is little'),
-          }),
+          subscribers.add(
+            one,
+            { from: 1 },
+            {
+              client: CLIENT,
+              deliver: (end) => told[i]!.push(JSON.parse(String(end).slice(0, -'}}'.length)).logIndex),
+              drop: () => expect.fail('the work is little'),
+            },
+          ),
         )
         wanted.forEach(([, isEnded], i) => {
           if (isEnded) ends[i]!()
@@ -265,14 +293,14 @@ describe('matching', () => {
     const chain = chainWith(emitted, () => reads++)
     const subscribers = createLogSubscribers(createClientBudget({ total: 1e8 }))
     const subscriber = { client: CLIENT, deliver: () => undefined, drop: () => undefined }
-    subscribers.add({ addresses: [new Uint8Array(20)], topics: [] }, 1, subscriber)
-    subscribers.add({ addresses: [CONTRACT], topics: [topicsFrom(1, 1)] }, 1, subscriber)
+    subscribers.add({ addresses: [new Uint8Array(20)], topics: [] }, { from: 1 }, subscriber)
+    subscribers.add({ addresses: [CONTRACT], topics: [topicsFrom(1, 1)] }, { from: 1 }, subscriber)
     void subscribers.notify(chain, 1, WITHOUT_PAUSE)
     expect(reads).toBe(0)
-    subscribers.add({ addresses: [CONTRACT], topics: [] }, 1, subscriber)
+    subscribers.add({ addresses: [CONTRACT], topics: [] }, { from: 1 }, subscriber)
     void subscribers.notify(chain, 1, WITHOUT_PAUSE)
     expect(reads).toBe(1)
-    subscribers.add({ addresses: [], topics: [] }, 1, subscriber)
+    subscribers.add({ addresses: [], topics: [] }, { from: 1 }, subscriber)
     const empty = chainWith([], () => reads++)
     void subscribers.notify(empty, 1, WITHOUT_PAUSE)
     expect(reads).toBe(1)

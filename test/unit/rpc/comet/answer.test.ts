@@ -77,6 +77,18 @@ describe('POST', () => {
     ...(id === undefined ? {} : { id }),
     error: { code, message, ...(data === undefined ? {} : { data }) },
   })
+  it.each(['9007199254740993', '1.5', '-0', '1e3', '123456789012345678901234567890'])(
+    'the ID %s comes back as it was sent, alone and in a batch',
+    async (id) => {
+      const table = createCometTable([defineCometMethod({ name: 'health', params: [], run: () => ({}) })])
+      const options = { log: { error: () => undefined }, responseBytes: 1e6 }
+      const request = `{"id":${id},"method":"health"}`
+      const answer = `{"jsonrpc":"2.0","id":${id},"result":{}}`
+      expect((await answerCometPost(table, request, OWN_SCOPE, options)).json).toBe(answer)
+      const both = await answerCometPost(table, `[${request},${request}]`, OWN_SCOPE, options)
+      expect(both.json).toBe(`[${answer},${answer}]`)
+    },
+  )
   const parameters = (reason: string) =>
     bad('a', -32602, 'Invalid params', `error converting json params to arguments: ${reason}`)
   const unreadable = (reason: string) =>
@@ -86,7 +98,7 @@ describe('POST', () => {
   it.each([
     ['{"jsonrpc":"2.0","id":1,"method":"health"}', 200, ok(1, {})],
     ['{"id":1,"method":"health"}', 200, ok(1, {})],
-    ['{"jsonrpc":"2.0","id":1.7,"method":"health"}', 200, ok(1, {})],
+    ['{"jsonrpc":"2.0","id":1.7,"method":"health"}', 200, ok(1.7, {})],
     ['{"jsonrpc":"2.0","id":1,"method":"health","params":null}', 200, ok(1, {})],
     ['{"jsonrpc":"2.0","id":"a","method":"nope"}', 200, bad('a', -32601, 'Method not found')],
     ['{"jsonrpc":"2.0","id":"a"}', 200, bad('a', -32601, 'Method not found')],

@@ -125,6 +125,17 @@ describe('debug_storageRangeAt', () => {
     expect(await invoke(storageRangeAt, context(), '0x3', 0, RECEIVER, '0x', 2)).toEqual({ storage: {}, nextKey: null })
   })
 
+  it('ends a page after many slots that were not set at that block', async () => {
+    let passed = 0
+    const slots = async function* (): AsyncGenerator<readonly [Uint8Array, Uint8Array]> {
+      for (;;) yield [hexToBytes(word(passed++)), new Uint8Array()]
+    }
+    const endless = { ...view, rangeAt: (height: number) => ({ ...view.rangeAt(height), slots }) }
+    const page = await invoke(storageRangeAt, chainContext(chain, endless), '0x3', 0, storer, '0x', 2)
+    expect(page).toEqual({ storage: {}, nextKey: word(200_000) })
+    expect(passed).toBe(200_001)
+  })
+
   it('refuses a transaction that is not there', async () => {
     const hash = bytesToHex(view.chain.hash(4)!)
     expect(await invokeError(storageRangeAt, context(), hash, 5, storer, '0x', 2)).toEqual({

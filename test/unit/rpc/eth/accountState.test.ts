@@ -69,16 +69,23 @@ test('the pending nonce counts the pool', async () => {
 
 test('many slots at once', async () => {
   const context = node.context()
-  expect(await invoke(getStorageValues, context, { [counter]: ['0x0', word(1)], [ABSENT]: ['0x0'] })).toEqual({
+  expect(await invoke(getStorageValues, context, { [counter]: [word(0), word(1)], [ABSENT]: [word(0)] })).toEqual({
     [counter]: [word(8), word(0)],
     [ABSENT]: [word(0)],
   })
   expect(await invokeError(getStorageValues, context, {})).toEqual({ code: -32602, message: 'empty request' })
-  expect(await invokeError(getStorageValues, context, { [counter]: Array(1025).fill('0x0') })).toEqual({
+  expect(await invokeError(getStorageValues, context, { [counter]: Array(1025).fill(word(0)) })).toEqual({
     code: -38026,
     message: 'too many slots (max 1024)',
   })
 })
+
+test.each(['0x0', `0x${'00'.repeat(31)}`, `0x${'00'.repeat(33)}`])(
+  'a key of many slots has 32 bytes, which %s has not',
+  async (key) => {
+    expect(await invokeError(getStorageValues, node.context(), { [counter]: [key] })).toMatchObject({ code: -32602 })
+  },
+)
 
 describe('errors', () => {
   test.each([
@@ -144,7 +151,7 @@ describe('proof', () => {
   })
 
   test('at most 1024 keys', async () => {
-    expect(await invokeError(getProof, node.context(), counter, Array(1025).fill('0x0'))).toMatchObject({
+    expect(await invokeError(getProof, node.context(), counter, Array(1025).fill(word(0)))).toMatchObject({
       code: -38026,
     })
   })

@@ -112,6 +112,40 @@ describe('eth_sendRawTransactionSync', () => {
     })
   })
 
+  test('refuses a nonce above the next one, which the error has, and does not pool the transaction', async () => {
+    const pooled = alice.sign({ nonce: 0n, to: alice.address }).transaction
+    await node.pool.add(pooled.raw, alice.address, pooled.hash)
+    const { transaction } = alice.sign({ nonce: 2n, to: alice.address })
+    const context = { ...node.context(), nextView: async () => undefined }
+    expect(await invokeError(sendRawTransactionSync, context, bytesToHex(transaction.raw))).toEqual({
+      code: 6,
+      message:
+        "nonce gap: the transaction has nonce 2 and was not added to the transaction pool, the account's next nonce is 1",
+      data: '0x1',
+    })
+    expect(await node.pool.get(transaction.hash)).toBeUndefined()
+  })
+
+  test('takes a transaction that is sent together with the one before it', async () => {
+    const [first, second] = [0n, 1n].map((nonce) => alice.sign({ nonce, to: alice.address }).transaction)
+    const answers = [second!, first!].map(({ raw }) => invoke(sendRawTransactionSync, node.context(), bytesToHex(raw)))
+    while ((await node.pool.get(first!.hash)) === undefined) await new Promise(setImmediate)
+    await node.produce()
+    while ((await node.pool.get(second!.hash)) === undefined) await new Promise(setImmediate)
+    await node.produce()
+    expect(await Promise.all(answers)).toMatchObject([{ status: '0x1' }, { status: '0x1' }])
+  })
+
+  test('says that a transaction which is still not executable is not ready', async () => {
+    const { transaction } = alice.sign({ nonce: 0n, to: alice.address })
+    const pool = { ...node.pool, pendingNonce: async () => 0n }
+    const context = { ...node.context({ txs: pool }), nextView: async () => undefined }
+    expect(await invokeError(sendRawTransactionSync, context, bytesToHex(transaction.raw))).toMatchObject({
+      code: 5,
+      data: bytesToHex(transaction.hash),
+    })
+  })
+
   test('ends with the next block when its client is gone', async () => {
     const { transaction } = alice.sign({ nonce: 0n, to: alice.address })
     const leaving = new AbortController()

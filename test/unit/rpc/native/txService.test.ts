@@ -422,6 +422,7 @@ describe('blocks with transactions, and encodings', () => {
     })
     const second = await node.get('/cosmos/tx/v1beta1/txs/block/3?pagination.offset=1&pagination.limit=1')
     expect((second.json as { txs: Json[] }).txs).toHaveLength(1)
+    expect(second.json).toMatchObject({ pagination: { total: '2' } })
     for (const height of ['0', '5', '-1', 'x']) {
       expect(await node.get(`/cosmos/tx/v1beta1/txs/block/${height}`)).toMatchObject({ status: 400, json: { code: 3 } })
     }

@@ -524,6 +524,10 @@ describe('REST', () => {
       block_height: '1',
       validators: [{ voting_power: '1000000' }],
     })
+    for (const height of ['latest', '1']) {
+      const page = await ok(`/cosmos/base/tendermint/v1beta1/validatorsets/${height}?pagination.limit=1`)
+      expect(page).toMatchObject({ pagination: { total: '1' } })
+    }
     expect(await ok('/cosmos/staking/v1beta1/historical_info/3')).toMatchObject({
       hist: { header: { height: '3' }, valset: [VALIDATOR] },
     })

@@ -20,6 +20,16 @@ const refusal = (blockStateCalls: unknown, options: object = {}, context = node.
   invokeError(simulateV1, context, { blockStateCalls, ...options })
 
 describe('eth_simulateV1', () => {
+  it.each([
+    [{ blockOverrides: { coinbase: counter } }, 'coinbase'],
+    [{ stateOverrides: { [counter]: { balance: '0x1', storage: {} } } }, 'storage'],
+  ])('has no unknown overrides: %j', async (block, name) => {
+    expect(await refusal([block])).toEqual({
+      code: -32602,
+      message: `invalid argument 0: json: unknown field "${name}"`,
+    })
+  })
+
   it('gives the block that a transaction really makes', async () => {
     const twin = await createMemoryNode({
       accounts: [

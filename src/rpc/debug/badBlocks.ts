@@ -1,0 +1,22 @@
+import { bytesToHex } from '../../primitives/bytes.ts'
+import { serverError } from '../errors.ts'
+import { defineMethod, type RpcMethod } from '../method.ts'
+import { readHash } from '../params/values.ts'
+import { readTraceConfig } from './traces.ts'
+
+/** Always empty: a block is executed before validators vote for it, so that no block of the chain turns out to be bad. */
+export const getBadBlocks = defineMethod({ name: 'debug_getBadBlocks', queue: 'socket', run: () => [] })
+
+/** There is no bad block to trace; geth's text for one that it does not have. */
+export const traceBadBlock = defineMethod({
+  name: 'debug_traceBadBlock',
+  queue: 'socket',
+  params: [readHash, readTraceConfig],
+  required: 1,
+  run: (_, hash) => {
+    throw serverError(`bad block ${bytesToHex(hash)} not found`)
+  },
+})
+
+/** What clients ask for blocks that a node has refused. */
+export const badBlockMethods: readonly RpcMethod[] = [getBadBlocks, traceBadBlock]

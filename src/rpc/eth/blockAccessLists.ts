@@ -1,0 +1,33 @@
+import { RPC_CODES, RpcError } from '../errors.ts'
+import { defineMethod } from '../method.ts'
+import { readBlockNumberOrHash } from '../params/blockSelector.ts'
+import { findHeader } from './blockLookup.ts'
+
+/**
+ * The access list of a block (EIP-7928), which blocks before Amsterdam do not have: an error for every block of this chain, null for an
+ * unknown or pending one (execution-apis).
+ */
+export const getBlockAccessList = defineMethod({
+  name: 'eth_getBlockAccessList',
+  queue: 'socket',
+  params: [readBlockNumberOrHash],
+  run: ({ view }, selector) => {
+    const isPending = selector.kind === 'number' && selector.number === 'pending'
+    if (isPending || findHeader(view.chain, selector) === undefined) return null
+    throw resourceNotFound()
+  },
+})
+
+/** The same in RLP; the error for unknown blocks too. */
+export const getRawBlockAccessList = defineMethod({
+  name: 'debug_getRawBlockAccessList',
+  queue: 'socket',
+  params: [readBlockNumberOrHash],
+  run: () => {
+    throw resourceNotFound()
+  },
+})
+
+function resourceNotFound(): RpcError {
+  return new RpcError(RPC_CODES.resourceNotFound, 'Resource not found')
+}
