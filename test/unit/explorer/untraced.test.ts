@@ -17,9 +17,9 @@ import { createTestServer, refuse } from './testServer.ts'
 const bytes = (number: number, size: number): Uint8Array =>
   hexToBytes(`0x${number.toString(16).padStart(2 * size, '0')}`)
 const hashOf = (height: number): string => bytesToHex(bytes(5_000 + height, 32))
-const [SENDER, MADE, KNOWN, HIDDEN, PLAIN, DELEGATED] = [1, 2, 3, 4, 5, 6].map((number) => bytes(number, 20)) as [
-  ...(Record<0 | 1 | 2 | 3 | 4 | 5, Uint8Array> & Uint8Array[]),
-]
+const accountOf = (number: number): Uint8Array => bytes(number, 20)
+const [SENDER, MADE, KNOWN] = [accountOf(1), accountOf(2), accountOf(3)] as const
+const [HIDDEN, PLAIN, DELEGATED] = [accountOf(4), accountOf(5), accountOf(6)] as const
 /** The index begins with this block, and each block has one transaction. */
 const FIRST = 101
 /** The traces of these blocks, of all from FIRST to 110. */

@@ -35,7 +35,7 @@ const ACTIONS: readonly Action[] = [
   { kind: 'vote', proposal: 3, options: divided },
   { kind: 'deposit', proposal: 3, amount: 9n },
   { kind: 'propose', proposal, deposit: 9n },
-  { kind: 'propose', proposal: { ...proposal, isExpedited: true }, deposit: 0n },
+  { kind: 'propose', proposal: { ...proposal, isExpedited: true }, deposit: 9n },
 ]
 
 const { chainId, evmChainId } = TEST_CHAIN
