@@ -391,7 +391,7 @@ describe.skipIf(path === undefined)('a page that is opened', () => {
     const { page, wallet, problems } = await open(inject, [node.url])
     await goTo(page, '/wallet')
     await page.getByRole('button', { name: 'Connect Keplr coin1…' }).waitFor()
-    const names = await page.locator('.wallets button').evaluateAll((buttons) => buttons.map((own) => own.textContent))
+    const names = await page.locator('.wallets button').allTextContents()
     expect(new Set(names)).toEqual(
       new Set([
         'Connect Keplr coin1…',
