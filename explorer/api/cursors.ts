@@ -73,7 +73,7 @@ export function pageOf<R, T>(
 }
 
 /** The place of a `before`; without one, what is behind all. */
-function placeOf(before: string | undefined): readonly [position: number, ordinal: number] {
+export function placeOf(before: string | undefined): readonly [position: number, ordinal: number] {
   if (before === undefined) return [Number.MAX_SAFE_INTEGER, 0]
   // Neither database takes more for a number than there can be.
   const [position, ordinal] = before.split('.').map((text) => Math.min(Number(text), Number.MAX_SAFE_INTEGER))

@@ -5,8 +5,9 @@ import { CALL_KINDS, CREATION_KINDS, TRACE_STATES } from '../database/evmTables.
 import { heightOf } from '../database/position.ts'
 import type { Tables } from '../database/schema.ts'
 import { unpackCalls } from '../ingest/callTree.ts'
-import { newestPart, type Part, type PartOf, placePageOf, type TextPage } from './cursors.ts'
-import type { Call, CallPage, Contract, InternalCall, Log, TraceState } from './evmShapes.ts'
+import { newestPart, type Part, type PartOf, placeOf, placePageOf, type TextPage } from './cursors.ts'
+import type { Call, CallPage, Contract, InternalCall, Log, TracedPage, TraceState } from './evmShapes.ts'
+import { findUntraced, firstIndexedHeight } from './untraced.ts'
 import { viewAmount } from './views.ts'
 
 /* Logs, calls and contracts, as in queries.ts: each list is one walk along an index. */
@@ -107,7 +108,7 @@ export async function listInternalCalls(
   queries: Queries,
   account: Uint8Array,
   shown: Part,
-): Promise<TextPage<InternalCall>> {
+): Promise<TracedPage<InternalCall>> {
   const part = newestPart(queries, 'account_call', shown).where('address', '=', account)
   const rows = await queries
     .selectFrom(part.as('account_call'))
@@ -122,7 +123,7 @@ export async function listInternalCalls(
     .orderBy('account_call.position', 'desc')
     .orderBy('account_call.ordinal', 'desc')
     .execute()
-  return placePageOf(rows, shown.limit, (row) => ({
+  const page = placePageOf(rows, shown.limit, (row) => ({
     height: heightOf(row.position),
     transaction: bytesToHex(row.hash),
     ordinal: row.ordinal,
@@ -136,6 +137,18 @@ export async function listInternalCalls(
     isSuccessful: row.is_ok === 1,
     error: row.error,
   }))
+  return traced(queries, page, shown)
+}
+
+/** The page with what it may lack: from the place where it begins to its last row, or to the begin of the chain on the last page. */
+async function traced<T>(queries: Queries, page: TextPage<T>, { before }: Part): Promise<TracedPage<T>> {
+  const [to] = placeOf(before)
+  const from = page.next === null ? 0 : placeOf(page.next)[0]
+  const [untraced, first] = await Promise.all([
+    findUntraced(queries, { from, to }, 'desc'),
+    firstIndexedHeight(queries),
+  ])
+  return { ...page, untraced: untraced ?? null, indexedFrom: first === 0 ? null : first }
 }
 
 /** Contracts from the newest to the oldest; with `creator` only those that one account or contract created. */
@@ -143,14 +156,14 @@ export async function listContracts(
   queries: Queries,
   { creator }: { readonly creator?: Uint8Array | undefined },
   shown: Part,
-): Promise<TextPage<Contract>> {
+): Promise<TracedPage<Contract>> {
   let part = newestPart(queries, 'contract', shown)
   if (creator !== undefined) part = part.where('creator', '=', creator)
   const rows = await selectContracts(queries, part)
     .orderBy('contract.position', 'desc')
     .orderBy('contract.ordinal', 'desc')
     .execute()
-  return placePageOf(rows, shown.limit, viewContract)
+  return traced(queries, placePageOf(rows, shown.limit, viewContract), shown)
 }
 
 /** A contract whose creation the index has seen. */

@@ -72,6 +72,21 @@ export const callPage = z.object({
 
 const place = z.object({ height, transaction: hash })
 
+/** A page of a list that is made of calls: it lacks those of transactions without a trace. */
+export function tracedPageOf<T extends z.ZodType>(item: T) {
+  return z.object({
+    items: z.array(item),
+    next: z.string().nullable().describe('`before` of the next page; null: there is none'),
+    untraced: place
+      .extend({ trace: z.enum(['notKept', 'refused', 'unsupported']) })
+      .nullable()
+      .describe(
+        'the newest transaction in this part of the chain whose calls are not known: the page may lack some; null: none',
+      ),
+    indexedFrom: height.nullable().describe('blocks before this one are not in the index; null: all are'),
+  })
+}
+
 export const contract = z.object({
   address,
   creator: address.nullable().describe('null: it is in the genesis'),
@@ -116,6 +131,7 @@ export type Log = z.infer<typeof log>
 export type Call = z.infer<typeof call>
 export type CallPage = z.infer<typeof callPage>
 export type InternalCall = z.infer<typeof internalCall>
+export type TracedPage<T> = z.infer<ReturnType<typeof tracedPageOf<z.ZodType<T>>>>
 export type Contract = z.infer<typeof contract>
 export type ContractDetail = z.infer<typeof contractDetail>
 export type StateChanges = z.infer<typeof stateChanges>

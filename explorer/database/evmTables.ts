@@ -89,6 +89,9 @@ interface ContractTable {
  */
 export const TRACE_STATES = { kept: 0, cut: 1, notKept: 2, refused: 3, unsupported: 4 } as const
 
+/** From this state on the internal calls of a transaction are not known. `cut` leaves out only calls that are in no list. */
+export const FIRST_UNTRACED = TRACE_STATES.notKept
+
 export const CALL_KINDS = {
   call: 0,
   staticcall: 1,

@@ -231,4 +231,8 @@ export const MIGRATIONS: Readonly<Record<string, string>> = {
   '0011_slashes': `
     create index staking_event_slash on staking_event (validator) where kind = 'slash';
   `,
+  // For the transactions whose calls are not known (FIRST_UNTRACED of evmTables.ts), which are few of many.
+  '0012_untraced': `
+    create index tx_run_untraced on tx_run (position) where trace >= 2;
+  `,
 }

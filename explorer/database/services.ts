@@ -5,7 +5,7 @@ import { migrate } from './migrate.ts'
 import { isPostgres } from './open.ts'
 import { connectPostgres } from './postgres.ts'
 import { connectSqlite } from './sqlite.ts'
-import { VERIFICATION_MIGRATION, type VerificationTables } from './verificationTables.ts'
+import { PROXY_MIGRATION, VERIFICATION_MIGRATION, type VerificationTables } from './verificationTables.ts'
 
 /*
  * What the explorer stores beside the index: what the node cannot tell again. In SQLite it is a file of its own, so that it is still
@@ -97,6 +97,7 @@ const SERVICE_MIGRATIONS: Readonly<Record<string, string>> = {
   `,
   '0002_faucet': FAUCET_MIGRATION,
   '0003_verification': VERIFICATION_MIGRATION,
+  '0004_proxies': PROXY_MIGRATION,
 }
 
 /**

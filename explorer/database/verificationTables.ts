@@ -47,12 +47,21 @@ interface VerificationJobTable {
   error_message: string | null
 }
 
+/** A proxy and the contract whose code it runs. */
+interface ProxyLinkTable {
+  address: Uint8Array
+  implementation: Uint8Array
+  /** milliseconds since 1970 */
+  linked_at: number
+}
+
 /** How much of a code is that of the sources, as Sourcify calls it. */
 export const MATCH_LEVELS = { none: 0, match: 1, exact_match: 2 } as const
 
 export interface VerificationTables {
   verified_contract: VerifiedContractTable
   verification_job: VerificationJobTable
+  proxy_link: ProxyLinkTable
 }
 
 /** A migration of services.ts. */
@@ -82,4 +91,13 @@ export const VERIFICATION_MIGRATION = `
     error_message text
   );
   create index verification_job_started on verification_job (started_at);
+`
+
+/** A later migration of services.ts. */
+export const PROXY_MIGRATION = `
+  create table proxy_link (
+    address BYTES not null primary key,
+    implementation BYTES not null,
+    linked_at INT not null
+  ) KEYED;
 `

@@ -27,13 +27,22 @@ const DELEGATION = '0xef0100'
 const DELEGATION_LENGTH = DELEGATION.length + 40
 
 /**
+ * The account whose code an account runs.
+ * @param code 0x…, as `eth_getCode` returns it
+ * @returns 20 bytes; undefined when the code is the account's own
+ */
+export function delegateOf(code: string): Uint8Array | undefined {
+  const isDelegation = code.startsWith(DELEGATION) && code.length === DELEGATION_LENGTH
+  return isDelegation ? hexToBytes(`0x${code.slice(DELEGATION.length)}`) : undefined
+}
+
+/**
  * Reads the code of a contract: as it is now from the node, and what created it by the index.
  * @throws NodeError when the node cannot be asked
  */
 export async function readChainCode(queries: Queries, node: NodeClient, address: Uint8Array): Promise<ChainCode> {
   const [answer] = await node.ethereum([{ method: 'eth_getCode', params: [bytesToHex(address), 'latest'] }])
   const code = answer as string
-  const isDelegation = code.startsWith(DELEGATION) && code.length === DELEGATION_LENGTH
   const contract = await queries
     .selectFrom('contract')
     .select(['position', 'ordinal', 'kind'])
@@ -41,7 +50,7 @@ export async function readChainCode(queries: Queries, node: NodeClient, address:
     .executeTakeFirst()
   const block = contract === undefined ? undefined : await blockHashAt(queries, contract.position)
   return {
-    runtime: isDelegation ? new Uint8Array() : hexToBytes(code),
+    runtime: delegateOf(code) === undefined ? hexToBytes(code) : new Uint8Array(),
     creation: contract === undefined ? undefined : await readCreation(queries, node, address, contract),
     created: contract === undefined ? undefined : { position: contract.position, blockHash: block ?? null },
   }

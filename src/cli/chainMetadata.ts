@@ -106,7 +106,7 @@ const BECH32_CONFIG = {
 /** ChainInfo of Keplr, for experimentalSuggestChain and github.com/chainapsis/keplr-chain-registry. */
 function keplrChainInfo(facts: ChainFacts, places: ChainPlaces): unknown {
   const { symbol, coin, decimals, minGasPrice } = facts
-  const { iconUrl } = places
+  const { iconUrl, explorerUrl } = places
   const currency = {
     coinDenom: symbol,
     coinMinimalDenom: coin.base,
@@ -119,6 +119,7 @@ function keplrChainInfo(facts: ChainFacts, places: ChainPlaces): unknown {
     ...(iconUrl === undefined ? {} : { chainSymbolImageUrl: iconUrl }),
     rpc: places.cometUrl,
     rest: places.restUrl,
+    ...(explorerUrl === undefined ? {} : { walletUrlForStaking: `${explorerUrl}/staking` }),
     evm: { chainId: facts.evmChainId, rpc: places.rpcUrl },
     bip44: { coinType: COIN_TYPE },
     bech32Config: BECH32_CONFIG,
@@ -139,6 +140,7 @@ function keplrChainInfo(facts: ChainFacts, places: ChainPlaces): unknown {
       'eth-key-sign',
       'eth-secp256k1-cosmos',
       'evm-feemarket',
+      'force-enable-evm-ledger',
       'query:/cosmos/bank/v1beta1/spendable_balances',
     ],
   }

@@ -39,7 +39,7 @@ import { createPendingResponses, type PendingResponses } from './pendingResponse
 import type { Access } from './privateAccess.ts'
 import { answerProbe, PROBE_PATHS, type ProbeSource, probeOf } from './probes.ts'
 import type { RateLimit } from './rateLimit.ts'
-import { addRestRoutes, isRestPath, type RestOptions, restRateLimited } from './rest/routes.ts'
+import { addRestRoutes, isRestPath, NOT_IMPLEMENTED, type RestOptions, restRateLimited } from './rest/routes.ts'
 import { answerBuffer } from './resultText.ts'
 import { createEthereumSocket, type SubscriptionHub } from './subscriptions.ts'
 import { createWebSocketEndpoint, type SocketProtocol, type WebSocketEndpointLimits } from './websocket.ts'
@@ -371,9 +371,11 @@ function addRoutes(
   }
 
   app.setNotFoundHandler((request, reply) => {
-    const path = request.url.split('?', 1)[0]
+    const path = request.url.split('?', 1)[0]!
     if (path === '/' || path === '/rpc')
       return refuse(reply.header('allow', 'GET, HEAD, POST, OPTIONS'), METHOD_NOT_ALLOWED)
+    if (cosmos !== undefined && isRestPath(path))
+      return sendJson(reply.code(NOT_IMPLEMENTED.status), NOT_IMPLEMENTED.json)
     return reply.code(404).type(TEXT_TYPE).send('404 page not found')
   })
   app.setErrorHandler((error: Error & { readonly statusCode?: number; readonly code?: string }, _, reply) => {

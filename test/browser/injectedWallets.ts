@@ -1,12 +1,15 @@
+import type { StdSignDoc } from '@cosmjs/amino'
 import { DirectEthSecp256k1Wallet } from '@cosmjs/proto-signing'
-import { SignDoc } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
+import { SignDoc, TxBody } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
 import type { BrowserContext, Page } from 'playwright-core'
 import { createWalletClient, type Hex, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { KeplrChainInfo } from '../../web/src/wallet/chain.ts'
+import type { TypedData } from '../../web/src/wallet/typedData.ts'
 import { viemChain } from '../e2e/devChain.ts'
 import { post } from '../e2e/rpc.ts'
 import { COSMJS_SIGNERS } from '../native/cosmJsSigners.ts'
+import { signAsKeplrLedger } from '../native/keplrLedger.ts'
 
 /* Wallets as extensions put them into pages. What the page sees is a few lines in it; keys and answers are here, in the test. */
 
@@ -134,7 +137,7 @@ async function askNode(url: string, method: string, params: readonly unknown[]):
   return result
 }
 
-/** Bytes go to the test and back as hex, 64-bit numbers as texts. */
+/** Bytes go to the test and back as hex, 64-bit numbers as texts. It announces itself as an Ethereum wallet, too. */
 const KEPLR = `{
   const toHex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
   const fromHex = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16))
@@ -143,70 +146,128 @@ const KEPLR = `{
     if (error) throw new Error(error)
     return result
   }
-  const signers = {
-    signDirect: async (address, { bodyBytes, authInfoBytes, chainId, accountNumber }) => {
-      const document = { bodyBytes: toHex(bodyBytes), authInfoBytes: toHex(authInfoBytes), chainId, accountNumber: String(accountNumber) }
-      return { signed: { bodyBytes, authInfoBytes, chainId, accountNumber }, signature: await ask('signDirect', address, document) }
-    },
-    signAmino: (address, document) => ask('signAmino', address, document),
+  const accountsOf = (chainId) => async () => {
+    const { bech32Address: address, algo, pubKey } = await ask('getKey', chainId)
+    return [{ address, algo, pubkey: fromHex(pubKey) }]
   }
+  const signAmino = (address, document) => ask('signAmino', address, document)
   window.keplr = {
     experimentalSuggestChain: (info) => ask('experimentalSuggestChain', info),
     enable: (chainId) => ask('enable', chainId),
-    getOfflineSignerAuto: async (chainId) => {
-      const { isLedger, accounts } = await ask('getKey', chainId)
-      const getAccounts = async () => accounts.map(({ pubkey, ...account }) => ({ ...account, pubkey: fromHex(pubkey) }))
-      return isLedger ? { getAccounts, signAmino: signers.signAmino } : { getAccounts, signDirect: signers.signDirect }
+    getKey: async (chainId) => {
+      const { pubKey, ...key } = await ask('getKey', chainId)
+      return { ...key, pubKey: fromHex(pubKey) }
     },
+    getOfflineSigner: (chainId) => ({
+      getAccounts: accountsOf(chainId),
+      signAmino,
+      signDirect: async (address, { bodyBytes, authInfoBytes, chainId, accountNumber }) => {
+        const document = { bodyBytes: toHex(bodyBytes), authInfoBytes: toHex(authInfoBytes), chainId, accountNumber: String(accountNumber) }
+        return { signed: { bodyBytes, authInfoBytes, chainId, accountNumber }, signature: await ask('signDirect', address, document) }
+      },
+    }),
+    getOfflineSignerOnlyAmino: (chainId) => ({ getAccounts: accountsOf(chainId), signAmino }),
+    experimentalSignEIP712CosmosTx_v0: (chainId, address, typedData, document) =>
+      ask('experimentalSignEIP712CosmosTx_v0', address, document, typedData),
   }
+  const provider = { request: ({ method }) => ask(method), on: () => {}, removeListener: () => {} }
+  const info = { uuid: 'b', name: 'Keplr', icon: 'data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg"/>', rdns: 'app.keplr' }
+  const announce = () => dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail: Object.freeze({ info, provider }) }))
+  addEventListener('eip6963:requestProvider', announce)
+  announce()
 }`
 
-/** @param isLedger signs the amino form alone, as hardware wallets do */
-export async function injectKeplr(context: BrowserContext, key: Hex, isLedger: boolean): Promise<InjectedWallet> {
+/** Types that Keplr shows in words in the direct form; of others it shows the bytes. */
+const SHOWN_DIRECT: ReadonlySet<string> = new Set([
+  '/cosmos.bank.v1beta1.MsgSend',
+  '/cosmos.distribution.v1beta1.MsgWithdrawDelegatorReward',
+  '/cosmos.gov.v1beta1.MsgVote',
+  '/cosmos.staking.v1beta1.MsgBeginRedelegate',
+  '/cosmos.staking.v1beta1.MsgDelegate',
+  '/cosmos.staking.v1beta1.MsgUndelegate',
+])
+
+/** A wallet like Keplr, which refuses what Keplr refuses. */
+export interface InjectedKeplr extends InjectedWallet {
+  /** types whose bytes alone were shown to the owner before they signed */
+  readonly blind: readonly string[]
+  /** how often it opened its window for the password */
+  unlocks(): number
+  /** The next question of a page opens its window. */
+  lock(): void
+  /** The owner removes all chains that pages suggested, and what they agreed to. */
+  removeChains(): void
+}
+
+/** @param isLedger the keys are in a Ledger, which signs typed data alone */
+export async function injectKeplr(context: BrowserContext, key: Hex, isLedger: boolean): Promise<InjectedKeplr> {
   const signersOf = async (hex: Hex) => {
     const bytes = Buffer.from(hex.slice(2), 'hex')
     return {
+      bytes,
       direct: await DirectEthSecp256k1Wallet.fromKey(bytes, 'coin'),
       amino: await COSMJS_SIGNERS.aminoEthSecp256k1(bytes),
     }
   }
   let signers = await signersOf(key)
   const asked: string[] = []
-  const chains: unknown[] = []
+  const blind: string[] = []
+  const chains: KeplrChainInfo[] = []
   let isRefusing = false
   let isEnabled = false
+  let isLocked = false
+  let unlocks = 0
   const confirm = (): void => {
     if (!isRefusing) return
     isRefusing = false
     throw new Error('Request rejected')
   }
-  const isKnown = (chainId: string): boolean => chains.some((info) => (info as KeplrChainInfo).chainId === chainId)
+  const knownChain = (chainId: string): KeplrChainInfo => {
+    const known = chains.find((info) => info.chainId === chainId)
+    if (known === undefined) throw new Error(`There is no chain info for ${chainId}`)
+    return known
+  }
+  /** @throws Error for a Ledger on a chain that has not said that it works with one */
+  const checkLedger = (chainId: string): void => {
+    if (isLedger && !knownChain(chainId).features.includes('force-enable-evm-ledger'))
+      throw new Error('Ledger is unsupported for this chain')
+  }
   const answer = async (method: string, params: readonly never[]): Promise<unknown> => {
-    const [first, second] = params
+    const [first, second, third] = params
+    if (isLocked) {
+      isLocked = false
+      unlocks++
+      confirm()
+    }
     switch (method) {
-      case 'experimentalSuggestChain':
+      case 'experimentalSuggestChain': {
+        // One that it knows already stays as it is.
+        const info = first as unknown as KeplrChainInfo
+        if (chains.some(({ chainId }) => chainId === info.chainId)) return undefined
         confirm()
-        if (!isKnown((first as unknown as KeplrChainInfo).chainId)) chains.push(first)
+        chains.push(info)
         return undefined
+      }
       case 'enable':
-        if (!isKnown(first!)) throw new Error(`There is no chain info for ${first}`)
-        confirm()
+        knownChain(first!)
+        if (!isEnabled) confirm()
         isEnabled = true
         return undefined
       case 'getKey': {
+        knownChain(first!)
         if (!isEnabled) throw new Error('Not enabled')
-        const accounts = await signers.direct.getAccounts()
-        // Keplr names all keys so.
-        const named = accounts.map(({ address, pubkey }) => ({
-          address,
-          algo: 'secp256k1',
-          pubkey: Buffer.from(pubkey).toString('hex'),
-        }))
-        return { isLedger, accounts: named }
+        checkLedger(first!)
+        const [account] = await signers.direct.getAccounts()
+        const pubKey = Buffer.from(account!.pubkey).toString('hex')
+        // Keplr names all keys so for CosmJS.
+        return { bech32Address: account!.address, algo: 'secp256k1', pubKey, isNanoLedger: isLedger, isKeystone: false }
       }
       case 'signDirect': {
-        confirm()
+        if (isLedger) throw new Error('Ledger cannot sign the direct form')
         const { bodyBytes, authInfoBytes, chainId, accountNumber } = second as unknown as Record<string, string>
+        const { messages } = TxBody.decode(Buffer.from(bodyBytes!, 'hex'))
+        blind.push(...messages.map(({ typeUrl }) => typeUrl).filter((type) => !SHOWN_DIRECT.has(type)))
+        confirm()
         const document = SignDoc.fromPartial({
           bodyBytes: Buffer.from(bodyBytes!, 'hex'),
           authInfoBytes: Buffer.from(authInfoBytes!, 'hex'),
@@ -216,10 +277,19 @@ export async function injectKeplr(context: BrowserContext, key: Hex, isLedger: b
         return (await signers.direct.signDirect(first!, document)).signature
       }
       case 'signAmino':
+        // Keplr opens the Ledger's Cosmos app, which has no key for this chain.
+        if (isLedger) throw new TypeError("Cannot read properties of undefined (reading 'pubKey')")
         confirm()
         return signers.amino.signAmino(first!, second!)
+      case 'experimentalSignEIP712CosmosTx_v0': {
+        if (!isLedger) throw new Error('This feature is only usable on ledger ethereum app')
+        const document = second as unknown as StdSignDoc
+        checkLedger(document.chain_id)
+        confirm()
+        return signAsKeplrLedger(signers.bytes, third as unknown as TypedData, document)
+      }
       default:
-        throw new Error(`Keplr has no ${method}`)
+        throw new Error(`Keplr has no ${method} here`)
     }
   }
   await context.exposeFunction('askKeplr', async (method: string, params: readonly never[]) => {
@@ -233,7 +303,16 @@ export async function injectKeplr(context: BrowserContext, key: Hex, isLedger: b
   await context.addInitScript(KEPLR)
   return {
     asked,
+    blind,
     chains,
+    unlocks: () => unlocks,
+    lock: () => {
+      isLocked = true
+    },
+    removeChains: () => {
+      chains.length = 0
+      isEnabled = false
+    },
     refuseNext: () => {
       isRefusing = true
     },

@@ -13,7 +13,7 @@ import { connectCosmJs, getJson } from '../e2e/native/nativeChain.ts'
 import { rpc } from '../e2e/rpc.ts'
 import type { TestNode } from '../e2e/startNode.ts'
 import { type ExplorerPages, isTooWide, startExplorerPages, watchPage } from './explorerPages.ts'
-import { type InjectedWallet, injectEthereumWallet, injectKeplr } from './injectedWallets.ts'
+import { type InjectedKeplr, type InjectedWallet, injectEthereumWallet, injectKeplr } from './injectedWallets.ts'
 
 /* What people do with wallets in the explorer's pages, with wallets that sign with real keys, on a chain that takes it. */
 
@@ -44,19 +44,19 @@ const coins = (title: string | null): string => formatUnits(title!.replace(' aco
 /** Account of a second validator. */
 const OTHER = 6
 
-interface Opened {
+interface Opened<W extends InjectedWallet> {
   readonly page: Page
-  readonly wallet: InjectedWallet
+  readonly wallet: W
   /** errors in the page, and requests that went elsewhere */
   readonly problems: readonly string[]
 }
 
 /** A browser with one wallet, on a phone or at a desk. */
-async function open(
-  inject: (context: BrowserContext) => Promise<InjectedWallet>,
+async function open<W extends InjectedWallet>(
+  inject: (context: BrowserContext) => Promise<W>,
   allowed: readonly string[],
   width = 1280,
-): Promise<Opened> {
+): Promise<Opened<W>> {
   const context = await browser.newContext({ viewport: { width, height: 900 } })
   const wallet = await inject(context)
   const page = await context.newPage()
@@ -263,8 +263,8 @@ describe.skipIf(path === undefined).each([
     const { page, wallet, problems } = await open(inject, [node.url], 360)
     const to = freshAddress()
     await goTo(page, '/wallet')
-    await page.getByRole('button', { name: 'Add Test network to Keplr' }).click()
-    await page.getByText('Keplr knows the network now.').waitFor()
+    await page.getByRole('button', { name: 'Add Test network to Keplr coin1…' }).click()
+    await page.getByText('Keplr coin1… knows the network now.').waitFor()
     expect(wallet.chains).toMatchObject([
       {
         chainId: 'coin_76287-1',
@@ -273,7 +273,7 @@ describe.skipIf(path === undefined).each([
         bip44: { coinType: 60 },
       },
     ])
-    await page.getByRole('button', { name: 'Connect Keplr' }).click()
+    await page.getByRole('button', { name: 'Connect Keplr coin1…' }).click()
     await page.getByLabel('To', { exact: true }).fill(to)
     await page.getByLabel('Amount in COIN').fill('0.5')
     await page.getByText('Fee: about').waitFor()
@@ -283,7 +283,8 @@ describe.skipIf(path === undefined).each([
     await page.getByRole('button', { name: 'Send' }).click()
     expect(await outcome(page)).toContain('Done')
     expect(await balanceOf(to)).toBe(COIN / 2n)
-    expect(wallet.asked).toContain(isLedger ? 'signAmino' : 'signDirect')
+    const signed = wallet.asked.filter((method) => method.includes('sign') || method.includes('Sign'))
+    expect(new Set(signed)).toEqual(new Set([isLedger ? 'experimentalSignEIP712CosmosTx_v0' : 'signDirect']))
 
     // All of it: then there is nothing for the fee.
     await page.getByLabel('Amount in COIN').fill(await page.locator('.field .amount').getAttribute('title').then(coins))
@@ -298,15 +299,17 @@ describe.skipIf(path === undefined).each([
   })
   it('delegates, moves stake, takes it back, cancels that and withdraws rewards', async () => {
     const inject = (context: BrowserContext) => injectKeplr(context, KEYS[index]!, isLedger)
-    const { page, problems } = await open(inject, [node.url], 360)
+    const { page, wallet, problems } = await open(inject, [node.url], 360)
     // From the page of a validator the way leads to its form, with the wallet in between.
     await goTo(page, '/validators')
     await page.getByRole('link', { name: 'devnet', exact: true }).click()
     await page.getByRole('link', { name: 'Delegate', exact: true }).click()
-    await page.getByRole('button', { name: 'Connect Keplr' }).click()
+    await page.getByRole('button', { name: 'Connect Keplr coin1…' }).click()
     await card(page, 'Delegate to devnet').waitFor()
     await stake(page, toBech32(hexToBytes(ACCOUNTS[index]!.address)))
+    expect(wallet.blind).toEqual([])
     await goTo(page, '/staking')
+    await page.getByRole('button', { name: 'Connect Keplr coin1…' }).click()
     await card(page, 'Delegations').waitFor()
     expect(await isTooWide(page)).toBe(false)
     expect(problems).toEqual([])
@@ -315,10 +318,10 @@ describe.skipIf(path === undefined).each([
 
   it('proposes, votes and deposits', async () => {
     const inject = (context: BrowserContext) => injectKeplr(context, KEYS[index]!, isLedger)
-    const { page, problems } = await open(inject, [node.url], 360)
+    const { page, wallet, problems } = await open(inject, [node.url], 360)
     const title = `Proposal of ${name}`
     await goTo(page, '/propose')
-    await page.getByRole('button', { name: 'Connect Keplr' }).click()
+    await page.getByRole('button', { name: 'Connect Keplr coin1…' }).click()
     await describeProposal(page, title)
     // A hardware wallet signs proposals without messages only.
     if (isLedger) {
@@ -344,7 +347,89 @@ describe.skipIf(path === undefined).each([
     await card(page, 'Deposit').getByLabel('Amount in COIN').fill('2')
     await card(page, 'Deposit').getByRole('button', { name: 'Deposit' }).click()
     expect(await outcome(page, card(page, 'Deposit'))).toContain('Done')
+    // Messages of any type have no form that a wallet shows in words.
+    expect(wallet.blind).toEqual(isLedger ? [] : ['/cosmos.gov.v1.MsgSubmitProposal'])
     expect(await isTooWide(page)).toBe(false)
+    expect(problems).toEqual([])
+    await page.context().close()
+  })
+})
+
+describe.skipIf(path === undefined)('a page that is opened', () => {
+  it('asks a wallet nothing until it is connected, and brings no chain back', async () => {
+    const inject = (context: BrowserContext): Promise<InjectedKeplr> => injectKeplr(context, KEYS[2]!, false)
+    const { page, wallet, problems } = await open(inject, [node.url])
+    const connect = page.getByRole('button', { name: 'Connect Keplr coin1…' })
+    await goTo(page, '/wallet')
+    await connect.click()
+    await page.getByLabel('To', { exact: true }).waitFor()
+    // Its owner chooses another account: the chain is not suggested again.
+    const before = wallet.asked.filter((method) => method === 'experimentalSuggestChain').length
+    await wallet.useKey(page, FRESH_KEY)
+    await page.getByTitle(toBech32(hexToBytes(FRESH.address))).waitFor()
+    expect(wallet.asked.filter((method) => method === 'experimentalSuggestChain').length).toBe(before)
+
+    wallet.lock()
+    wallet.removeChains()
+    wallet.asked.length = 0
+    for (const where of ['/wallet', '/staking', '/propose']) {
+      await goTo(page, where)
+      await connect.waitFor()
+      // Longer than the page takes to look for wallets again.
+      await page.waitForTimeout(1_500)
+    }
+    expect([wallet.asked, wallet.unlocks(), wallet.chains]).toEqual([[], 0, []])
+    await connect.click()
+    await page.getByRole('button', { name: 'Disconnect' }).waitFor()
+    expect([wallet.unlocks(), wallet.chains.length]).toEqual([1, 1])
+    expect(problems).toEqual([])
+    await page.context().close()
+  })
+
+  it('names each button differently, and says once why a wallet is not connected', async () => {
+    const inject = (context: BrowserContext): Promise<InjectedKeplr> => injectKeplr(context, KEYS[2]!, false)
+    const { page, wallet, problems } = await open(inject, [node.url])
+    await goTo(page, '/wallet')
+    await page.getByRole('button', { name: 'Connect Keplr coin1…' }).waitFor()
+    const names = await page.locator('.wallets button').allTextContents()
+    expect(new Set(names)).toEqual(
+      new Set([
+        'Connect Keplr coin1…',
+        'Connect Keplr 0x…',
+        'Add Test network to Keplr coin1…',
+        'Add Test network to Keplr 0x…',
+      ]),
+    )
+    expect(names.length).toBe(4)
+    for (const again of [false, true]) {
+      wallet.lock()
+      wallet.refuseNext()
+      if (again) await goTo(page, '/wallet')
+      await page.getByRole('button', { name: 'Connect Keplr coin1…' }).click()
+      await page.getByRole('alert').waitFor()
+      expect(await page.getByRole('alert').allTextContents()).toEqual(['You refused it in the wallet.'])
+    }
+    // What is said of one attempt does not stay beside the next one.
+    await page.getByRole('button', { name: 'Add Test network to Keplr coin1…' }).click()
+    await page.getByRole('status').waitFor()
+    expect(await page.getByRole('alert').count()).toBe(0)
+    expect(problems).toEqual([])
+    await page.context().close()
+  })
+
+  it('says what to do when a Ledger is in a wallet with an older description of the chain', async () => {
+    const inject = (context: BrowserContext): Promise<InjectedKeplr> => injectKeplr(context, KEYS[3]!, true)
+    const { page, wallet, problems } = await open(inject, [node.url])
+    await goTo(page, '/wallet')
+    await page.getByRole('button', { name: 'Add Test network to Keplr coin1…' }).click()
+    await page.getByText('Keplr coin1… knows the network now.').waitFor()
+    const { features } = wallet.chains[0] as { readonly features: string[] }
+    features.splice(features.indexOf('force-enable-evm-ledger'), 1)
+    await page.getByRole('button', { name: 'Connect Keplr coin1…' }).click()
+    await page.getByText('remove the network in the wallet').waitFor()
+    wallet.removeChains()
+    await page.getByRole('button', { name: 'Connect Keplr coin1…' }).click()
+    await page.getByLabel('To', { exact: true }).waitFor()
     expect(problems).toEqual([])
     await page.context().close()
   })

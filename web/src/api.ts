@@ -8,6 +8,7 @@ import type {
   InternalCall,
   Log,
   StateChanges,
+  TracedPage,
   TraceState,
 } from '../../explorer/api/evmShapes.ts'
 import type {
@@ -68,6 +69,9 @@ export type Found = z.infer<typeof found>
 export interface Page<T, C = number> {
   readonly items: readonly T[]
   readonly next: C | null
+  /** of lists that are made of calls */
+  readonly untraced?: TracedPage<T>['untraced']
+  readonly indexedFrom?: TracedPage<T>['indexedFrom']
 }
 
 /** The explorer has nothing under this name, or does not understand it; the message is its own. */

@@ -2,11 +2,13 @@ import { setImmediate } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { bytesToHex, concatBytes, EMPTY_BYTES } from '../../../src/primitives/bytes.ts'
 import { CALL_KINDS, CREATION_KINDS } from '../../database/evmTables.ts'
+import { beginPosition, endPosition } from '../../database/position.ts'
 import { TOKEN_KINDS, TX_KINDS } from '../../database/schema.ts'
 import { NodeRefusal, toQuantity } from '../../node/nodeClient.ts'
 import type { PartOf, Placed } from '../cursors.ts'
+import { findUntraced, firstIndexedHeight, type UntracedState } from '../untraced.ts'
 import { viewAmount } from '../views.ts'
-import { type Action, actionsOf, type EtherscanContext, failed, listed, ok, tooMuch } from './action.ts'
+import { type Action, actionsOf, type EtherscanContext, failed, listed, listedInPart, ok, tooMuch } from './action.ts'
 import { feesOf } from './blocks.ts'
 import { type HeightRange, type ListPart, type Parameters, RequestError } from './parameters.ts'
 import { boundsOf, newestHeight, partBetween } from './places.ts'
@@ -142,7 +144,7 @@ const CREATIONS: ReadonlySet<number> = new Set([CALL_KINDS.create, CALL_KINDS.cr
 const txlistinternal: Action = async (parameters, { queries }) => {
   const [hash, address] = [parameters.optionalHash('txhash'), parameters.optionalAddress('address')]
   const part = parameters.part()
-  const rows =
+  const { rows, missing } =
     hash !== undefined
       ? await callsOfTransaction(queries, hash, part)
       : address === undefined
@@ -173,8 +175,23 @@ const txlistinternal: Action = async (parameters, { queries }) => {
       errCode: row.error ?? '',
     }
   })
-  return listed(result, NO_TRANSACTIONS)
+  return missing === undefined ? listed(result, NO_TRANSACTIONS) : listedInPart(result, missing)
 }
+
+/** A page of internal calls. */
+interface CallPage {
+  readonly rows: readonly CallRow[]
+  /** why the page may lack calls; undefined: it lacks none */
+  readonly missing: string | undefined
+}
+
+const REASONS: Readonly<Record<UntracedState, string>> = {
+  notKept: 'the node no longer had the state of then',
+  refused: 'the node did not trace it, as it is too long or takes too long',
+  unsupported: 'the node has no debug methods',
+}
+
+const beginsAt = (height: number): string => `the index begins with block ${height}`
 
 type Queries = EtherscanContext['queries']
 
@@ -185,34 +202,47 @@ function requiredHeights(parameters: Parameters): HeightRange {
   return parameters.heights('startblock', 'endblock')
 }
 
-async function callsOfTransaction(queries: Queries, hash: Uint8Array, part: ListPart): Promise<readonly CallRow[]> {
+async function callsOfTransaction(queries: Queries, hash: Uint8Array, part: ListPart): Promise<CallPage> {
   const row = await queries.selectFrom('tx').select('position').where('hash', '=', hash).executeTakeFirst()
-  if (row === undefined) return []
-  return queries
+  if (row === undefined) {
+    const first = await firstIndexedHeight(queries)
+    const missing =
+      first === 0 ? undefined : `Internal transactions of this transaction are not known: ${beginsAt(first)}`
+    return { rows: [], missing }
+  }
+  const { position } = row
+  const untraced = await findUntraced(queries, { from: position, to: position }, 'asc')
+  if (untraced !== undefined) {
+    const reason = REASONS[untraced.trace]
+    return { rows: [], missing: `Internal transactions of this transaction are not known: ${reason}` }
+  }
+  const rows = await queries
     .selectFrom('internal_call')
     .selectAll()
-    .where('position', '=', row.position)
+    .where('position', '=', position)
     .orderBy('ordinal', part.direction)
     .offset(part.skip)
     .limit(part.count)
     .execute()
+  return { rows, missing: undefined }
 }
 
-function callsOfBlocks(queries: Queries, heights: HeightRange, part: ListPart): Promise<readonly CallRow[]> {
-  return walk<CallRow>(
+async function callsOfBlocks(queries: Queries, heights: HeightRange, part: ListPart): Promise<CallPage> {
+  const rows = await walk<CallRow>(
     (bounds, limit, direction) => partBetween(queries, 'internal_call', bounds, limit, direction).execute(),
     boundsOf(heights),
     part,
   )
+  return { rows, missing: await missingOf(queries, heights, part, rows) }
 }
 
-function callsOfAccount(
+async function callsOfAccount(
   queries: Queries,
   address: Uint8Array,
   heights: HeightRange,
   part: ListPart,
-): Promise<readonly CallRow[]> {
-  return walk<CallRow>(
+): Promise<CallPage> {
+  const rows = await walk<CallRow>(
     (bounds, limit, direction) => {
       const own = partBetween(queries, 'account_call', bounds, limit, direction).where('address', '=', address)
       return queries
@@ -230,6 +260,32 @@ function callsOfAccount(
     boundsOf(heights),
     part,
   )
+  return { rows, missing: await missingOf(queries, heights, part, rows) }
+}
+
+/**
+ * What is not known of a page: a transaction between the begin of the range and the page's last row whose calls are not known, or blocks
+ * there that are not in the index. What comes after a full page belongs to later pages.
+ */
+async function missingOf(
+  queries: Queries,
+  heights: HeightRange,
+  { count, direction }: ListPart,
+  rows: readonly CallRow[],
+): Promise<string | undefined> {
+  const last = rows.length === count ? rows.at(-1)?.position : undefined
+  let [from, to] = [beginPosition(heights.from), endPosition(heights.to)]
+  if (last !== undefined) {
+    if (direction === 'asc') to = last
+    else from = last
+  }
+  const first = await firstIndexedHeight(queries)
+  if (from < beginPosition(first))
+    return `Internal transactions of blocks before ${first} are not known: ${beginsAt(first)}`
+  const untraced = await findUntraced(queries, { from, to }, direction)
+  if (untraced === undefined) return undefined
+  const { height, transaction, trace } = untraced
+  return `Some internal transactions within this block range are not known: those of ${transaction} in block ${height}, ${REASONS[trace]}`
 }
 
 const tokenTransfers =

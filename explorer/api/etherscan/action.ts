@@ -18,7 +18,8 @@ export interface EtherscanContext
 
 /** An answer as Etherscan writes it; those of the module proxy are JSON-RPC's. */
 export interface Answer {
-  readonly status: '0' | '1'
+  /** 2: the answer lacks what is not known, as `message` says */
+  readonly status: '0' | '1' | '2'
   readonly message: string
   readonly result: unknown
 }
@@ -48,6 +49,11 @@ export function failed(result: string): Answer {
 /** A list: clients know an empty one by status and text. */
 export function listed(rows: readonly unknown[], whenEmpty: string): Answer {
   return rows.length > 0 ? ok(rows) : { status: '0', message: whenEmpty, result: [] }
+}
+
+/** A list that lacks rows which are not known, in the form of Blockscout: clients that want all of it refuse any status but 1. */
+export function listedInPart(rows: readonly unknown[], missing: string): Answer {
+  return { status: '2', message: missing, result: rows }
 }
 
 /** The answer to what would take too much work, in the words that clients know from Etherscan. */

@@ -13,6 +13,7 @@ import { CONTRACT_ACTIONS } from './contracts.ts'
 import { LOG_ACTIONS } from './logs.ts'
 import { Parameters, RequestError } from './parameters.ts'
 import { askProxy, isProxyAction, proxyRefusal } from './proxy.ts'
+import { PROXY_CONTRACT_ACTIONS } from './proxyContracts.ts'
 import { GAS_ACTIONS, STATS_ACTIONS } from './stats.ts'
 import { TOKEN_ACTIONS } from './tokens.ts'
 import { TRANSACTION_ACTIONS } from './transactions.ts'
@@ -42,7 +43,7 @@ const LIMIT_ACTIONS = actionsOf({
 /** Modules and their actions; `proxy` is apart, as its answers have another form. */
 const MODULES: ReadonlyMap<string, Actions> = new Map([
   ['account', ACCOUNT_ACTIONS],
-  ['contract', new Map([...CONTRACT_ACTIONS, ...VERIFICATION_ACTIONS])],
+  ['contract', new Map([...CONTRACT_ACTIONS, ...VERIFICATION_ACTIONS, ...PROXY_CONTRACT_ACTIONS])],
   ['transaction', TRANSACTION_ACTIONS],
   ['block', BLOCK_ACTIONS],
   ['logs', LOG_ACTIONS],

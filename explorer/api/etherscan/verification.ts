@@ -1,4 +1,5 @@
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
+import { findProxy } from '../../verify/proxies.ts'
 import { MAX_INPUT_BYTES } from '../../verify/standardJson.ts'
 import { findInterface, findSource, type VerifiedSource } from '../../verify/verifiedContracts.ts'
 import type { Submission } from '../submitSources.ts'
@@ -43,8 +44,15 @@ const getabi: Action = async (parameters, context) => {
 }
 
 const getsourcecode: Action = async (parameters, context) => {
-  const contract = await findSource(context, parameters.address('address'))
-  return ok([contract === undefined ? UNKNOWN_SOURCE : viewSource(contract)])
+  const address = parameters.address('address')
+  const contract = await findSource(context, address)
+  const implementation = await findProxy(context.services, address, contract)
+  return ok([
+    {
+      ...(contract === undefined ? UNKNOWN_SOURCE : viewSource(contract)),
+      ...(implementation === undefined ? {} : { Proxy: '1', Implementation: bytesToHex(implementation) }),
+    },
+  ])
 }
 
 /** The module `contract`, beside what contracts.ts has of it. */

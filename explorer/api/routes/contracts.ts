@@ -1,18 +1,15 @@
 import { z } from 'zod'
 import { toChecksumAddress } from '../../../src/primitives/address.ts'
-import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
+import { bytesToHex } from '../../../src/primitives/bytes.ts'
+import { delegateOf } from '../../verify/chainCode.ts'
 import type { Api } from '../api.ts'
 import { findContract, listContracts } from '../evmQueries.ts'
-import { contract, contractDetail, placePage } from '../evmShapes.ts'
+import { contract, contractDetail, placePage, tracedPageOf } from '../evmShapes.ts'
 import { problem } from '../shapes.ts'
 import { spelledAddress } from '../spelledAddress.ts'
-import { tokenPageOf } from '../tokenShapes.ts'
 
 /** Code changes only when a contract is created or destroyed, or an account delegates. */
 const MAX_AGE_MS = 5_000
-/** EIP-7702: the code of an account that runs another's begins so, and the address follows. */
-const DELEGATION = '0xef0100'
-const DELEGATION_LENGTH = DELEGATION.length + 40
 
 /** Contracts and their creators. */
 export function addContracts(
@@ -30,7 +27,7 @@ export function addContracts(
         querystring: placePage.extend({
           creator: spelledAddress.optional().describe('only those that this account or contract created'),
         }),
-        response: { 200: tokenPageOf(contract) },
+        response: { 200: tracedPageOf(contract) },
       },
     },
     ({ query: { creator, ...part } }) => listContracts(queries, { creator }, part),
@@ -57,14 +54,14 @@ export function addContracts(
         }),
       ])
       if (known === undefined && code === '0x') return reply.code(404).send({ error: 'no contract at this address' })
-      const isDelegation = code.startsWith(DELEGATION) && code.length === DELEGATION_LENGTH
+      const delegate = delegateOf(code)
       const unknown = { creator: null, created: null, way: null, label: null, selfDestruct: null, isDeleted: false }
       return {
         ...(known ?? { ...unknown, address: toChecksumAddress(address) }),
         creation: known === undefined ? ('unknown' as const) : ('known' as const),
         code,
         codeSize: code.length / 2 - 1,
-        delegatesTo: isDelegation ? toChecksumAddress(hexToBytes(`0x${code.slice(DELEGATION.length)}`)) : null,
+        delegatesTo: delegate === undefined ? null : toChecksumAddress(delegate),
       }
     },
   )

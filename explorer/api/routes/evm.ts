@@ -4,7 +4,7 @@ import { TX_KINDS } from '../../database/schema.ts'
 import { NodeError } from '../../node/nodeClient.ts'
 import type { Api } from '../api.ts'
 import { callsOf, findPosition, listInternalCalls, listLogs, logsOf } from '../evmQueries.ts'
-import { callPage, internalCall, log, orderedPage, placePage, stateChanges, topic } from '../evmShapes.ts'
+import { callPage, internalCall, log, orderedPage, placePage, stateChanges, topic, tracedPageOf } from '../evmShapes.ts'
 import { pageOf, problem } from '../shapes.ts'
 import { spelledAddress } from '../spelledAddress.ts'
 import { fetchStateChanges } from '../stateChanges.ts'
@@ -96,7 +96,7 @@ export function addEvm(
         summary: 'Calls of contracts that moved coins of an account, created or destroyed it, or that it made',
         params: ofAddress,
         querystring: placePage,
-        response: { 200: tokenPageOf(internalCall) },
+        response: { 200: tracedPageOf(internalCall) },
       },
     },
     ({ params: { address }, query }) => listInternalCalls(queries, address, query),

@@ -10,12 +10,18 @@ import { requestJson } from './requestFields.ts'
 import type { RestRouter, RouteMatch } from './router.ts'
 
 const HEIGHT_HEADER = 'x-cosmos-block-height'
-/** Paths of Cosmos SDK services, also of those that are not offered: the answer is then the gateway's own error. */
-const PREFIXES = ['/cosmos', '/ibc'] as const
+/** Where the queries are, and IBC's, which clients ask to learn whether a chain has it. */
+const PREFIXES = ['/cosmos', '/ibc', '/ethermint', '/feemarket'] as const
+/** Paths of any module's service: the module, and a version such as v1beta1 behind it. */
+const VERSIONED = /^\/(?!rpc\/)[a-z][^/]*\/(?:[^/]+\/)*v[0-9]+(?:(?:alpha|beta)[0-9]+)?(?:\/|$)/
 
+/** Whether the answer has the gateway's form, also when it is an error. */
 export function isRestPath(path: string): boolean {
-  return PREFIXES.some((prefix) => path.startsWith(`${prefix}/`))
+  return PREFIXES.some((prefix) => path.startsWith(`${prefix}/`)) || VERSIONED.test(path)
 }
+
+/** The answer of an SDK node to a path of a service that it does not have. */
+export const NOT_IMPLEMENTED = restError({ code: GRPC_CODES.unimplemented, message: 'Not Implemented' })
 
 /** The text of a refusal; its status is 429. */
 export function restRateLimited(seconds: number): string {

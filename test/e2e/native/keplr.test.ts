@@ -53,16 +53,25 @@ describe('the chain validator', () => {
     ['/ibc/applications/transfer/v1beta1/params', 501],
     ['/cosmos/bank/v1beta1/spendable_balances/test', 400],
     ['/ibc/apps/transfer/v1/denoms/test', 501],
+    ['/cosmwasm/wasm/v1/contract/test/smart/test', 501],
+    ['/feemarket/v1/params', 501],
+    ['/osmosis/txfees/v1beta1/cur_eip_base_fee', 501],
+    ['/other/v2alpha1', 501],
   ])('learns of a feature: %s is %d', async (path, expected) => {
     const found = await status(path)
     expect(found.status).toBe(expected)
     expect(found.body).toMatchObject({ code: expected === 400 ? 3 : 12, message: expect.any(String), details: [] })
   })
 
-  it.each(['/cosmwasm/wasm/v1/contract/test/smart/test', '/feemarket/v1/params'])(
-    'takes %s for absent',
+  it.each(['/feemarket/evm/v1/base_fee', '/ethermint/evm/v1/params'])('finds %s by its old name', async (path) => {
+    expect((await status(path)).status).toBe(200)
+  })
+
+  it.each(['/favicon.ico', '/v1', '/v1/x', '/other/version1', '/rpc/x/v1'])(
+    'gets the plain answer of an HTTP server for %s',
     async (path) => {
-      expect((await fetch(new URL(path.slice(1), node.url))).status).toBe(404)
+      const response = await fetch(new URL(path.slice(1), node.url))
+      expect([response.status, await response.text()]).toEqual([404, '404 page not found'])
     },
   )
 })

@@ -31,7 +31,7 @@ function viemChain(text: string): ReturnType<typeof defineChain> {
 }
 
 describe('describeChain', () => {
-  it('keplr: as the pages of the explorer suggest the chain, and what more Keplr may ask', () => {
+  it('keplr: as the pages of the explorer suggest the chain', () => {
     const suggested = keplrChainInfo({
       id: 'coin_76287-1',
       evmId: 76287,
@@ -40,8 +40,12 @@ describe('describeChain', () => {
       rpcUrl: 'https://rpc.example.org',
       explorerUrl: 'https://scan.example.org',
     })
-    const spendable = 'query:/cosmos/bank/v1beta1/spendable_balances'
-    expect(json('keplr')).toEqual({ ...suggested, features: [...suggested.features, spendable] })
+    expect(json('keplr')).toEqual(suggested)
+    expect(suggested).toMatchObject({
+      walletUrlForStaking: 'https://scan.example.org/staking',
+      features: expect.arrayContaining(['force-enable-evm-ledger', 'query:/cosmos/bank/v1beta1/spendable_balances']),
+    })
+    expect(json('keplr', { ...PLACES, explorerUrl: undefined })).not.toHaveProperty('walletUrlForStaking')
   })
 
   it('viem: a module whose chain viem gives to a wallet as the parameters for MetaMask are', async () => {

@@ -1,9 +1,25 @@
-import { type Contract, type InternalCall, placeListQuery } from '../api.ts'
+import { type Contract, type InternalCall, type Page, placeListQuery } from '../api.ts'
+import { formatNumber } from '../format.ts'
 import { Amount } from './Amount.tsx'
+import { Note } from './Card.tsx'
 import { AddressLink, BlockLink, TransactionLink } from './Names.tsx'
 import { TextPages } from './Pages.tsx'
 
 /* Lists of calls between contracts, and of contracts. */
+
+/** Says which calls such a list may lack. */
+function lacking({ untraced, indexedFrom, next }: Page<unknown, string>) {
+  if (untraced !== null && untraced !== undefined) {
+    return (
+      <Note>
+        This list may lack entries: the calls of the transaction <TransactionLink hash={untraced.transaction} /> in
+        block <BlockLink height={untraced.height} /> are not known.
+      </Note>
+    )
+  }
+  if (next !== null || indexedFrom === null || indexedFrom === undefined) return undefined
+  return <Note>Blocks before {formatNumber(indexedFrom)} are not in the index, so the list may lack entries.</Note>
+}
 
 /** Calls of contracts that moved coins of an account, or created or destroyed something. */
 export function InternalCallPages({ address }: { readonly address: string }) {
@@ -14,6 +30,7 @@ export function InternalCallPages({ address }: { readonly address: string }) {
         placeListQuery<InternalCall>(`addresses/${address}/internal-calls`, before)
       }
       empty="No contract moved coins of this account, nor created or destroyed it."
+      note={lacking}
     >
       {(calls) => (
         <table>
@@ -69,7 +86,12 @@ export const WAYS: Readonly<Record<Contract['way'], string>> = {
 
 export function ContractPages({ path, empty }: { readonly path: string; readonly empty: string }) {
   return (
-    <TextPages key={path} query={(before: string | undefined) => placeListQuery<Contract>(path, before)} empty={empty}>
+    <TextPages
+      key={path}
+      query={(before: string | undefined) => placeListQuery<Contract>(path, before)}
+      empty={empty}
+      note={lacking}
+    >
       {(contracts) => (
         <table>
           <thead>

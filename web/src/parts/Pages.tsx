@@ -8,6 +8,8 @@ interface ListProps<T, K extends QueryKey, C extends number | string> {
   readonly query: (before: C | undefined) => UseQueryOptions<Page<T, C>, Error, Page<T, C>, K>
   /** what stands there when the list is empty */
   readonly empty: string
+  /** what the list may lack; shown above it, and instead of `empty` */
+  readonly note?: (page: Page<T, C>) => ReactNode
   readonly children: (items: readonly T[]) => ReactNode
 }
 
@@ -20,16 +22,19 @@ export function Pages<T, K extends QueryKey>(props: ListProps<T, K, number>) {
 export function TextPages<T, K extends QueryKey, C extends number | string = string>({
   query,
   empty,
+  note,
   children,
 }: ListProps<T, K, C>) {
   const [places, setPlaces] = useState<readonly C[]>([])
   const { data, error } = useQuery(query(places.at(-1)))
   if (error !== null) return <Note>{error.message}</Note>
   if (data === undefined) return <Note>Loading …</Note>
-  if (data.items.length === 0) return <Note>{empty}</Note>
+  const lacking = note?.(data)
+  if (data.items.length === 0) return lacking ?? <Note>{empty}</Note>
   const { next } = data
   return (
     <>
+      {lacking}
       {children(data.items)}
       {(places.length > 0 || next !== null) && (
         <nav className="pages" aria-label="Parts of the list">

@@ -41,12 +41,7 @@ function OnChain({ chain, children }: { readonly chain: WalletChain; readonly ch
     refetchInterval: 2_000,
   })
   if (wallet === undefined) {
-    return (
-      <>
-        <Choices chain={chain} />
-        <Problem error={resuming.error} />
-      </>
-    )
+    return <Choices chain={chain} resumeError={resuming.error} />
   }
   return (
     <>
@@ -81,8 +76,16 @@ function WrongChain({ wallet, chain }: Pick<Ready, 'wallet' | 'chain'>) {
   )
 }
 
+/** How the accounts of a kind of wallets are spelled. */
+const SPELLINGS = { native: 'coin1…', ethereum: '0x…' } as const
+
+/** A wallet may be of both kinds: its name alone is that of two choices then. */
+function nameOf({ name, kind }: Choice): string {
+  return `${name} ${SPELLINGS[kind]}`
+}
+
 /** The wallets in this browser, each with a way to connect it and one to have it learn of the chain. */
-function Choices({ chain }: Pick<Ready, 'chain'>) {
+function Choices({ chain, resumeError }: Pick<Ready, 'chain'> & { readonly resumeError: Error | null }) {
   // Wallets may announce themselves at any time.
   const { data: choices, error } = useQuery({
     queryKey: ['wallets'],
@@ -91,6 +94,13 @@ function Choices({ chain }: Pick<Ready, 'chain'>) {
   })
   const connecting = useMutation({ mutationFn: (choice: Choice) => connect(choice, chain) })
   const adding = useMutation({ mutationFn: (choice: Choice) => addChain(choice, chain) })
+  /** What is said of one attempt makes place for the next one. */
+  const start = (attempt: typeof connecting | typeof adding, choice: Choice): void => {
+    connecting.reset()
+    adding.reset()
+    attempt.mutate(choice)
+  }
+  const isIdle = connecting.isIdle && adding.isIdle
   return (
     <Card title="Connect a wallet">
       {error !== null ? (
@@ -108,26 +118,26 @@ function Choices({ chain }: Pick<Ready, 'chain'>) {
             <li key={`${choice.kind} ${choice.id}`} className="wallet-choice">
               {choice.icon?.startsWith('data:image/') && <img src={choice.icon} alt="" width="24" height="24" />}
               <span>
-                {choice.name} <span className="quiet">{choice.kind === 'native' ? 'coin1…' : '0x…'}</span>
+                {choice.name} <span className="quiet">{SPELLINGS[choice.kind]}</span>
               </span>
               <button
                 type="button"
                 className="main"
                 disabled={connecting.isPending}
-                onClick={() => connecting.mutate(choice)}
+                onClick={() => start(connecting, choice)}
               >
-                Connect<span className="visually-hidden"> {choice.name}</span>
+                Connect<span className="visually-hidden"> {nameOf(choice)}</span>
               </button>
-              <button type="button" disabled={adding.isPending} onClick={() => adding.mutate(choice)}>
+              <button type="button" disabled={adding.isPending} onClick={() => start(adding, choice)}>
                 Add {chain.name}
-                <span className="visually-hidden"> to {choice.name}</span>
+                <span className="visually-hidden"> to {nameOf(choice)}</span>
               </button>
             </li>
           ))}
         </ul>
       )}
-      <Problem error={connecting.error ?? adding.error} />
-      {adding.isSuccess && <p role="status">{adding.variables.name} knows the network now.</p>}
+      <Problem error={connecting.error ?? adding.error ?? (isIdle ? resumeError : null)} />
+      {adding.isSuccess && <p role="status">{nameOf(adding.variables)} knows the network now.</p>}
     </Card>
   )
 }

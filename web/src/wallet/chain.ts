@@ -63,6 +63,8 @@ export interface KeplrChainInfo {
   readonly chainName: string
   readonly rpc: string
   readonly rest: string
+  /** where Keplr sends people for what it does not do itself */
+  readonly walletUrlForStaking: string
   readonly evm: { readonly chainId: number; readonly rpc: string }
   readonly bip44: { readonly coinType: number }
   readonly bech32Config: Readonly<Record<string, string>>
@@ -81,13 +83,14 @@ interface KeplrCurrency {
 /** acoin a gas, when Keplr cannot ask for the base fee: 1 gwei is that of a quiet chain. */
 const GAS_PRICES = { low: 2_000_000_000, average: 3_000_000_000, high: 5_000_000_000 } as const
 
-export function keplrChainInfo({ id, evmId, name, symbol, rpcUrl }: WalletChain): KeplrChainInfo {
+export function keplrChainInfo({ id, evmId, name, symbol, rpcUrl, explorerUrl }: WalletChain): KeplrChainInfo {
   const currency = { coinDenom: symbol, coinMinimalDenom: DENOM, coinDecimals: DECIMALS }
   return {
     chainId: id,
     chainName: name,
     rpc: cometUrl(rpcUrl),
     rest: rpcUrl,
+    walletUrlForStaking: `${explorerUrl}/staking`,
     evm: { chainId: evmId, rpc: rpcUrl },
     bip44: { coinType: COIN_TYPE },
     bech32Config: {
@@ -101,7 +104,14 @@ export function keplrChainInfo({ id, evmId, name, symbol, rpcUrl }: WalletChain)
     stakeCurrency: currency,
     currencies: [currency],
     feeCurrencies: [{ ...currency, gasPriceStep: GAS_PRICES }],
-    features: ['eth-address-gen', 'eth-key-sign', 'eth-secp256k1-cosmos', 'evm-feemarket'],
+    features: [
+      'eth-address-gen',
+      'eth-key-sign',
+      'eth-secp256k1-cosmos',
+      'evm-feemarket',
+      'force-enable-evm-ledger',
+      'query:/cosmos/bank/v1beta1/spendable_balances',
+    ],
   }
 }
 

@@ -1,10 +1,12 @@
-import { type OfflineSigner, Registry } from '@cosmjs/proto-signing'
+import type { AminoSignResponse, OfflineAminoSigner, StdFee, StdSignDoc } from '@cosmjs/amino'
+import { type AccountData, type OfflineDirectSigner, type OfflineSigner, Registry } from '@cosmjs/proto-signing'
 import { AminoTypes, createDefaultAminoConverters, defaultRegistryTypes, SigningStargateClient } from '@cosmjs/stargate'
 import { MsgSubmitProposal } from 'cosmjs-types/cosmos/gov/v1/tx'
 import { Tx, TxRaw } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
 import type { Action, Cost, Wallet } from './action.ts'
 import { cometUrl, DENOM, type KeplrChainInfo, keplrChainInfo, type WalletChain } from './chain.ts'
-import { GOV_AMINO, nativeMessages, proposalJson, SUBMIT_PROPOSAL } from './nativeMessages.ts'
+import { GOV_AMINO, isShownInAmino, nativeMessages, proposalJson, SUBMIT_PROPOSAL } from './nativeMessages.ts'
+import { type TypedData, typedDataOf } from './typedData.ts'
 
 /* Keplr, and wallets with its interface. They sign; CosmJS asks the public RPC address for what it needs and sends there. */
 
@@ -12,35 +14,67 @@ import { GOV_AMINO, nativeMessages, proposalJson, SUBMIT_PROPOSAL } from './nati
 export interface Keplr {
   experimentalSuggestChain(info: KeplrChainInfo): Promise<void>
   enable(chainId: string): Promise<void>
-  getOfflineSignerAuto(chainId: string, options?: { readonly preferNoSetFee: boolean }): Promise<OfflineSigner>
+  getKey(chainId: string): Promise<KeplrKey>
+  getOfflineSigner(chainId: string, options: SignOptions): OfflineDirectSigner
+  getOfflineSignerOnlyAmino(chainId: string, options: SignOptions): OfflineAminoSigner
+  /** for accounts of a Ledger alone; absent in some wallets of this kind */
+  experimentalSignEIP712CosmosTx_v0?(
+    chainId: string,
+    signer: string,
+    typedData: TypedData,
+    document: StdSignDoc,
+    options: SignOptions,
+  ): Promise<AminoSignResponse>
 }
+
+/** An account of the wallet. */
+interface KeplrKey {
+  /** coin1… */
+  readonly bech32Address: string
+  readonly pubKey: Uint8Array
+  readonly isNanoLedger: boolean
+}
+
+interface SignOptions {
+  readonly preferNoSetFee: boolean
+}
+
+/** The fee is the page's, which knows what the transaction takes. */
+const OPTIONS: SignOptions = { preferNoSetFee: true }
 
 /** Gas that a transaction gets beyond what its simulation took, in percent. All of the fee is taken. */
 const SPARE_PERCENT = 30n
+const SIGNATURE_BYTES = 64
 /** The price is this much of the base fee, in percent: a few full blocks raise that until the transaction is in one. */
 const PRICE_PERCENT = 150n
 
 /**
- * Asks the wallet for its account on this chain, after it has learnt of the chain.
+ * Has the wallet learn of the chain, and asks its owner for an account there. The wallet opens its window.
  * @param name of the wallet
  */
 export async function connectKeplr(keplr: Keplr, name: string, chain: WalletChain): Promise<Wallet> {
   await keplr.experimentalSuggestChain(keplrChainInfo(chain))
   await keplr.enable(chain.id)
-  const signer = ethereumKeys(await keplr.getOfflineSignerAuto(chain.id, { preferNoSetFee: true }))
-  const [account] = await signer.getAccounts()
-  if (account === undefined) throw new Error('the wallet has no account')
-  const own = account.address
-  let client: Promise<SigningStargateClient> | undefined
-  /** It is connected with the first use. A failure is not kept. */
-  const connected = (): Promise<SigningStargateClient> => {
-    client ??= SigningStargateClient.connectWithSigner(cometUrl(chain.rpcUrl), signer, {
+  return keplrWallet(keplr, name, chain)
+}
+
+/** The wallet with the account that is chosen in it now; its owner has agreed to that before. */
+export async function keplrWallet(keplr: Keplr, name: string, chain: WalletChain): Promise<Wallet> {
+  const key = await keplr.getKey(chain.id)
+  const own = key.bech32Address
+  const clients = new Map<'direct' | 'amino', Promise<SigningStargateClient>>()
+  /** A client is connected with its first use. A failure is not cached. */
+  const connected = (action: Action): Promise<SigningStargateClient> => {
+    const form = key.isNanoLedger || isShownInAmino(action) ? 'amino' : 'direct'
+    const known = clients.get(form)
+    if (known !== undefined) return known
+    const signer = key.isNanoLedger ? ledgerSigner(keplr, key, chain) : softwareSigner(keplr, key, chain, form)
+    const client = SigningStargateClient.connectWithSigner(cometUrl(chain.rpcUrl), signer, {
       registry: new Registry(defaultRegistryTypes),
       aminoTypes: new AminoTypes({ ...createDefaultAminoConverters(), ...GOV_AMINO }),
     })
-    client.catch(() => {
-      client = undefined
-    })
+    clients.set(form, client)
+    client.catch(() => clients.delete(form))
     return client
   }
   const messagesOf = async (action: Action) =>
@@ -53,14 +87,14 @@ export async function connectKeplr(keplr: Keplr, name: string, chain: WalletChai
     isOnChain: true,
     switchChain: () => Promise.resolve(),
     estimate: async (action): Promise<Cost> => {
-      const simulating = await connected()
+      const simulating = await connected(action)
       const [messages, baseFee] = await Promise.all([messagesOf(action), baseFeeOf(chain.rpcUrl)])
       const used = BigInt(await simulating.simulate(own, messages, ''))
       const gas = (used * (100n + SPARE_PERCENT)) / 100n
       return { gas, fee: (gas * baseFee * PRICE_PERCENT) / 100n }
     },
     submit: async (action, { gas, fee }) => {
-      const signing = await connected()
+      const signing = await connected(action)
       const amount = [{ denom: DENOM, amount: fee.toString() }]
       const signed = await signing.sign(own, await messagesOf(action), { amount, gas: gas.toString() }, '')
       const hash = await signing.broadcastTxSync(TxRaw.encode(signed).finish())
@@ -69,13 +103,47 @@ export async function connectKeplr(keplr: Keplr, name: string, chain: WalletChai
   }
 }
 
-/** The same signer, with what its keys are: some wallets name all of them `secp256k1`. */
-function ethereumKeys(signer: OfflineSigner): OfflineSigner {
-  const getAccounts = async () =>
-    (await signer.getAccounts()).map((account) => ({ ...account, algo: 'eth_secp256k1' as const }))
-  return 'signDirect' in signer
-    ? { getAccounts, signDirect: (address, document) => signer.signDirect(address, document) }
-    : { getAccounts, signAmino: (address, document) => signer.signAmino(address, document) }
+/** The account as CosmJS has it; some wallets name all keys `secp256k1`. */
+function accountsOf({ bech32Address: address, pubKey: pubkey }: KeplrKey): () => Promise<readonly AccountData[]> {
+  return async () => [{ address, pubkey, algo: 'eth_secp256k1' }]
+}
+
+function softwareSigner(keplr: Keplr, key: KeplrKey, chain: WalletChain, form: 'direct' | 'amino'): OfflineSigner {
+  const getAccounts = accountsOf(key)
+  if (form === 'direct') {
+    const signer = keplr.getOfflineSigner(chain.id, OPTIONS)
+    return { getAccounts, signDirect: (address, document) => signer.signDirect(address, document) }
+  }
+  const signer = keplr.getOfflineSignerOnlyAmino(chain.id, OPTIONS)
+  return { getAccounts, signAmino: (address, document) => signer.signAmino(address, document) }
+}
+
+/** Signs typed data with the Ledger's Ethereum app: its Cosmos app has no such keys. */
+export function ledgerSigner(
+  keplr: Pick<Keplr, 'experimentalSignEIP712CosmosTx_v0'>,
+  key: KeplrKey,
+  chain: Pick<WalletChain, 'id' | 'evmId'>,
+): OfflineAminoSigner {
+  return {
+    getAccounts: accountsOf(key),
+    signAmino: async (address, document) => {
+      if (keplr.experimentalSignEIP712CosmosTx_v0 === undefined) {
+        throw new Error('This wallet does not sign with a Ledger on this network: use another account.')
+      }
+      const { signed, signature } = await keplr.experimentalSignEIP712CosmosTx_v0(
+        chain.id,
+        address,
+        typedDataOf(document, chain.evmId),
+        // It is a member of the typed data, and not of the transaction.
+        { ...document, fee: { ...document.fee, feePayer: address } as StdFee },
+        OPTIONS,
+      )
+      const { amount, gas } = signed.fee
+      // r, s and v; a native transaction has no v.
+      const bytes = fromBase64(signature.signature).subarray(0, SIGNATURE_BYTES)
+      return { signed: { ...signed, fee: { amount, gas } }, signature: { ...signature, signature: toBase64(bytes) } }
+    },
+  }
 }
 
 /** acoin a gas, rounded up. */
@@ -104,7 +172,7 @@ async function encodedProposal(
   const read = (await answer.json()) as { readonly tx_bytes?: string; readonly message?: string }
   if (read.tx_bytes === undefined)
     throw new Error(read.message ?? `the node does not encode the proposal: status ${answer.status}`)
-  const bytes = Uint8Array.from(atob(read.tx_bytes), (character) => character.charCodeAt(0))
+  const bytes = fromBase64(read.tx_bytes)
   const value = MsgSubmitProposal.decode(Tx.decode(bytes).body!.messages[0]!.value)
   const types = value.messages.map(({ typeUrl }) => typeUrl)
   const isSame =
@@ -114,4 +182,12 @@ async function encodedProposal(
     types.join() === proposal.messages.map((message) => message['@type']).join()
   if (!isSame) throw new Error('the node gave another proposal than it was asked to encode')
   return { typeUrl: SUBMIT_PROPOSAL, value }
+}
+
+function fromBase64(text: string): Uint8Array {
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
+}
+
+function toBase64(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes))
 }

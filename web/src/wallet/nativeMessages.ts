@@ -2,7 +2,7 @@ import type { AminoConverters } from '@cosmjs/stargate'
 import { type Action, type NewProposal, OPTION_NUMBERS, type WeightedOption } from './action.ts'
 import { DENOM } from './chain.ts'
 
-/* What a Cosmos wallet signs. CosmJS knows these types; of governance's it lacks the forms that a Ledger signs. */
+/* What a Cosmos wallet signs. CosmJS knows these types; it lacks the amino forms of governance's types of v1. */
 
 interface NativeMessage {
   readonly typeUrl: string
@@ -58,6 +58,24 @@ export function nativeMessages(action: Action, own: string): readonly NativeMess
   }
 }
 
+/**
+ * Whether a wallet shows an action in words only in the amino form. Keplr does not know the types of these actions: in the direct form it
+ * shows their bytes, in the amino form their fields.
+ */
+export function isShownInAmino(action: Action): boolean {
+  switch (action.kind) {
+    case 'vote':
+      return action.options.length > 1
+    case 'cancelUnbonding':
+    case 'deposit':
+      return true
+    case 'propose':
+      return action.proposal.messages.length === 0
+    default:
+      return false
+  }
+}
+
 function coin(amount: bigint) {
   return { denom: DENOM, amount: amount.toString() }
 }
@@ -69,9 +87,10 @@ function coins(amount: bigint) {
 function voteMessage(proposalId: bigint, options: readonly WeightedOption[], voter: string): NativeMessage {
   const [first] = options
   if (first !== undefined && options.length === 1) {
+    // Keplr knows this type and shows it in words, and not that of v1.
     return {
-      typeUrl: `${GOV}.MsgVote`,
-      value: { proposalId, voter, option: OPTION_NUMBERS[first.option], metadata: '' },
+      typeUrl: '/cosmos.gov.v1beta1.MsgVote',
+      value: { proposalId, voter, option: OPTION_NUMBERS[first.option] },
     }
   }
   const numbered = options.map(({ option, weight }) => ({ option: OPTION_NUMBERS[option], weight }))
@@ -112,7 +131,6 @@ export function proposalJson(
 interface VoteFields {
   readonly proposalId: bigint
   readonly voter: string
-  readonly option: number
   readonly options: readonly { readonly option: number; readonly weight: string }[]
 }
 interface DepositFields {
@@ -127,11 +145,6 @@ type ProposalFields = ReturnType<typeof proposalValue> & { readonly messages: re
  * read back, too: it may have changed the memo and the fee, never these.
  */
 export const GOV_AMINO: AminoConverters = {
-  [`${GOV}.MsgVote`]: {
-    aminoType: 'cosmos-sdk/v1/MsgVote',
-    toAmino: ({ proposalId, voter, option }: VoteFields) => ({ proposal_id: proposalId.toString(), voter, option }),
-    fromAmino: ({ proposal_id, voter, option }) => ({ proposalId: BigInt(proposal_id), voter, option, metadata: '' }),
-  },
   [`${GOV}.MsgVoteWeighted`]: {
     aminoType: 'cosmos-sdk/v1/MsgVoteWeighted',
     toAmino: ({ proposalId, voter, options }: VoteFields) => ({ proposal_id: proposalId.toString(), voter, options }),

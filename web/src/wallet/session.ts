@@ -17,8 +17,11 @@ const NATIVE_WALLETS = [
   ['leap', 'Leap'],
 ] as const
 
-/** Under this name the browser remembers the wallet, as its kind and id. */
-const REMEMBERED = 'wallet'
+/** Under this name the browser remembers the id of an Ethereum wallet. */
+const REMEMBERED = 'ethereum wallet'
+
+/** Ethereum wallets that ask their owner for the password at any question of a page. */
+const WAKING: ReadonlySet<string> = new Set(['app.keplr'])
 
 let current: Wallet | undefined
 /** of the wallet that was chosen last: what one of the other kind says of itself later is ignored */
@@ -70,34 +73,45 @@ export async function connect(
   chain: WalletChain,
 ): Promise<void> {
   kind = chosen
-  if (chosen === 'ethereum') await (await loadEthereum(chain)).connect(id, false)
-  else await connectNative(id, name, chain)
-  localStorage.setItem(REMEMBERED, `${chosen} ${id}`)
+  if (chosen === 'native') {
+    localStorage.removeItem(REMEMBERED)
+    return connectNative(id, name, chain)
+  }
+  await (await loadEthereum(chain)).connect(id, false)
+  localStorage.setItem(REMEMBERED, id)
 }
 
 async function connectNative(id: string, name: string, chain: WalletChain): Promise<void> {
   const keplr = nativeWallet(id)
   if (keplr === undefined) throw new Error(`${name} is no longer in this browser`)
-  const { connectKeplr } = await import('./keplrWallet.ts')
-  const wallet = await connectKeplr(keplr, name, chain)
-  change(wallet, 'native')
-  const follow = (): void => {
-    if (current !== wallet) return
-    // Where the wallet gives its owner's other account to no page, nobody is connected any more.
-    connectNative(id, name, chain).catch(() => change(undefined, 'native'))
+  const { connectKeplr, keplrWallet } = await import('./keplrWallet.ts')
+  const use = (wallet: Wallet): void => {
+    change(wallet, 'native')
+    const follow = async (): Promise<void> => {
+      if (current !== wallet) return
+      try {
+        // The owner is at the wallet, so the question for the account needs no window, and the chain is not suggested again.
+        use(await keplrWallet(keplr, name, chain))
+      } catch {
+        // The wallet gives the other account to no page: the account of before is not the owner's choice either.
+        change(undefined, 'native')
+      }
+    }
+    // Its owner has chosen another account in it.
+    addEventListener(`${id}_keystorechange`, () => void follow(), { once: true })
   }
-  // Its owner has chosen another account in it.
-  addEventListener(`${id}_keystorechange`, follow, { once: true })
+  use(await connectKeplr(keplr, name, chain))
 }
 
-/** Connects the wallet of the last visit again, without a question where the wallet agreed to that. */
+/**
+ * Connects the wallet of the last visit again, without a question. Only Ethereum wallets can tell without their owner whether they agreed
+ * to that: a Cosmos wallet that is locked opens its window, so people connect it themselves.
+ */
 export async function resume(chain: WalletChain): Promise<void> {
-  const [chosen, id] = localStorage.getItem(REMEMBERED)?.split(' ') ?? []
-  if (current !== undefined || id === undefined) return
-  kind = chosen === 'ethereum' ? 'ethereum' : 'native'
-  if (kind === 'ethereum') return (await loadEthereum(chain)).connect(id, true)
-  const name = NATIVE_WALLETS.find(([known]) => known === id)?.[1]
-  if (name !== undefined && nativeWallet(id) !== undefined) await connectNative(id, name, chain)
+  const id = localStorage.getItem(REMEMBERED)
+  if (current !== undefined || id === null || WAKING.has(id)) return
+  kind = 'ethereum'
+  await (await loadEthereum(chain)).connect(id, true)
 }
 
 export async function disconnect(): Promise<void> {

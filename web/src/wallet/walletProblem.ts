@@ -20,6 +20,10 @@ const MEANINGS: readonly (readonly [RegExp, string])[] = [
   [TOO_FEW_COINS, NO_COINS],
   [/does not exist on chain/i, 'This account has no coins yet, so it cannot pay a fee.'],
   [/no chain info|there is no modular chain info|unknown chain/i, TEXTS[UNKNOWN_CHAIN]!],
+  [
+    /ledger is unsupported for this chain/i,
+    'The wallet has an older description of this network: remove the network in the wallet, then connect it again.',
+  ],
   [/nonce too low|sequence mismatch/i, 'Another transaction of this account was faster: try again.'],
   [/failed to fetch|networkerror|load failed/i, 'The RPC address of the network does not answer this page.'],
 ]
