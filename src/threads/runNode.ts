@@ -5,6 +5,7 @@ import { setTimeout } from 'node:timers/promises'
 import { upgradeNeededBy, writeUpgradeInfo } from '../app/upgradeInfo.ts'
 import type { RunningNode } from '../cli/ports.ts'
 import type { Config } from '../config/config.ts'
+import { listenAs, listener } from '../config/listeners.ts'
 import { asksForSnapshot, checkRuntime } from '../config/startRules.ts'
 import { VERSION } from '../config/version.ts'
 import { hasKeyIn } from '../consensus/doubleSignGuard.ts'
@@ -51,7 +52,7 @@ interface NodeOptions {
   /** the process has to end without some threads that are still busy, see `ThreadsOptions` */
   readonly onThreadsLeft: () => void
   /** has the port of the RPC until the threads start */
-  readonly startServer: StartServer
+  readonly startServer: Pick<StartServer, 'close'>
 }
 
 /**
@@ -242,11 +243,13 @@ async function start(
   let metricsUrl: string | undefined
   if (config.metrics.port !== 0) {
     let hasReader = false
-    const server = await serveMetrics(config.metrics, async () => {
+    const { host, port } = config.metrics
+    const collect = async (): Promise<string> => {
       if (!hasReader) createProcessMetrics(threadMetrics.registry)
       hasReader = true
       return formatMetrics([await threadMetrics.snapshot(), ...(await threads.metrics())])
-    })
+    }
+    const server = await listenAs(listener('METRICS', host, port), () => serveMetrics(config.metrics, collect))
     undo.add(() => server.stop())
     metricsUrl = `${urlOf(config.metrics)}metrics`
     undo.add(
