@@ -21,6 +21,7 @@ import {
   createSignerMetrics,
   createSnapshotMetrics,
   createTracingMetrics,
+  createValidatorMetrics,
 } from '../telemetry/metrics.ts'
 import { serveMetrics } from '../telemetry/metricsServer.ts'
 import { openTracer, RoundTraces } from '../telemetry/spans.ts'
@@ -31,6 +32,8 @@ import { executorApplication } from './executorApplication.ts'
 import { collectWhenIdle } from './idleCollection.ts'
 import { createNetworkTransport } from './networkTransport.ts'
 import { type Home, openDatabase } from './openHome.ts'
+import { createOwnSigning } from './ownSigning.ts'
+import { despiteStops } from './port.ts'
 import { createNodeState, getPeerCount, setPeerCount, setSyncStatus } from './sharedMemory.ts'
 import { startBackfill } from './startBackfill.ts'
 import { followDecisions, type HeadSummary, type RunningConsensus, startConsensus } from './startConsensus.ts'
@@ -199,6 +202,12 @@ async function start(
     },
   })
   undo.add(() => transport.close())
+  const ownSigning = createOwnSigning({
+    addresses: validatorKeys.addresses,
+    metrics: createValidatorMetrics(threadMetrics.registry),
+    readState: (addresses) => despiteStops(() => threads.views[0]!.signingState(addresses)),
+    onError: (error) => logger.warn({ error }, "the metrics of this node's validator could not be read from the state"),
+  })
   let isInStep = false
   const started = await startConsensus({
     home,
@@ -207,6 +216,7 @@ async function start(
     views: threads.views,
     decisions,
     metrics,
+    ownSigning,
     traces: tracer && new RoundTraces(tracer),
     logger,
     onSyncStatus: (status) => {
@@ -247,6 +257,7 @@ async function start(
     const collect = async (): Promise<string> => {
       if (!hasReader) createProcessMetrics(threadMetrics.registry)
       hasReader = true
+      await ownSigning.refresh()
       return formatMetrics([await threadMetrics.snapshot(), ...(await threads.metrics())])
     }
     const server = await listenAs(listener('METRICS', host, port), () => serveMetrics(config.metrics, collect))
