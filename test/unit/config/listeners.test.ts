@@ -5,8 +5,8 @@ import { loadConfig } from '../../../src/config/config.ts'
 import {
   checkListeners,
   grpcListener,
-  type Listener,
   ListenError,
+  type Listener,
   listenAs,
   listener,
   nodeListeners,
