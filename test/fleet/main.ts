@@ -165,6 +165,8 @@ async function checkPassage(port: number): Promise<readonly string[]> {
   if (plain.headers['content-encoding'] !== undefined) problems.push('an answer is compressed for who did not ask')
   if (compressed.headers['content-encoding'] !== 'gzip') problems.push('an answer is not compressed for who asked')
   else if (!gunzipSync(compressed.body).equals(plain.body)) problems.push('a compressed answer differs')
+  const hidden = await client.get('/.ready/first')
+  if (hidden.status === 200) problems.push('the check of the proxy is open to clients')
   client.close()
 
   // It says that it is somebody else each time, which must not help.

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createConnection } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../e2e/startNode.ts'
 
 /** A proxy of deploy/fleet/. */
 export interface ProxyKind {
@@ -53,9 +54,10 @@ export async function startProxy(
     .replaceAll('/var/cache/nginx', directory)
     .replace('bind :8545', `bind 127.0.0.1:${port}`)
     .replace('listen 8545', `listen 127.0.0.1:${port}`)
+    .replaceAll('127.0.0.1:8544', `127.0.0.1:${await freePort()}`)
   for (const [index, nodePort] of nodePorts.entries())
     text = text.replaceAll(`192.0.2.${index + 1}:8080`, `127.0.0.1:${nodePort}`)
-  if (/192\.0\.2\.|8545;/.test(text)) throw new Error(`${kind.file} has addresses that were not replaced`)
+  if (/192\.0\.2\.|:854[45]\b| 8545;/.test(text)) throw new Error(`${kind.file} has addresses that were not replaced`)
   const file = join(directory, kind.file)
   // The workers of nginx run as another user, who may not read this directory.
   writeFileSync(file, kind.name === 'nginx' ? `user root;\n${text}` : text)
