@@ -188,7 +188,7 @@ export function startClientThreads(
 }
 
 /** Waits for the first threads of all places. @throws ThreadStartTimeout; the error of a thread that has died */
-async function allInTime(role: string, places: readonly Pick<Place<never>, 'ready'>[]): Promise<void> {
+async function allInTime(role: string, places: readonly { readonly ready: Promise<void> }[]): Promise<void> {
   await Promise.all(places.map(({ ready }, index) => startedInTime(`${role}-${index}`, ready)))
 }
 

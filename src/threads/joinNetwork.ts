@@ -29,7 +29,13 @@ export async function openJoinNetwork(config: Config, home: Home): Promise<JoinN
   const thread = spawnThread('joiner', threadEntry('joiner'), data, [])
   const remote = connect<JoinerService>(thread.control)
   const call = <T>(answer: Promise<T>): Promise<T> => answered(thread, answer)
-  let peers = await startedInTime(thread.name, call(remote.peers()))
+  let peers: readonly string[]
+  try {
+    peers = await startedInTime(thread.name, call(remote.peers()))
+  } catch (error) {
+    await thread.stop()
+    throw error
+  }
   return {
     refresh: async () => {
       peers = await call(remote.peers())

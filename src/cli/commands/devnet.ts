@@ -58,45 +58,44 @@ export function addDevnet(program: Command, node: NodeCommands, terminal: Termin
     .option('--reset', 'begin a new chain: delete the one in the data directory')
     .option('--no-explorer', 'without the explorer')
   const explorerVariablesOf = Object.values<Variable>(EXPLORER_VARIABLES)
-  addConfigFlags(command, [...DEVNET_VARIABLES, ...explorerVariablesOf], DEVNET_DEFAULTS).action(
-    async (options: Options) => {
-      const directory = resolve(terminal.workingDirectory, options.homedir)
-      const own = loadConfig(devnetSources(configSources(command, terminal), directory), terminal.homeDirectory)
-      const explorerSettings = options.explorer
-        ? readSettings(EXPLORER_VARIABLES, configSources(command, terminal, explorerVariablesOf))
-        : undefined
-      const config = explorerSettings ? { ...own, heartbeatUrl: heartbeatUrl(own, explorerSettings) } : own
-      const fundedAccounts = DEVNET_ACCOUNTS.slice(1).map(({ address }) => ({
-        address,
-        balanceAcoin: DEVNET_BALANCE_ACOIN,
-      }))
-      let explorer: RunningExplorer | string | undefined
-      await runNode(
-        async (signal) => {
-          await prepareDevnet(directory, options.reset ?? false, terminal.processId)
-          if (explorerSettings === undefined) return node.startNode(config, { fundedAccounts, signal })
-          const failed = new AbortController()
-          // At the same time: it waits for the node's first block by itself.
-          const starting = node.startExplorer(
-            explorerVariables(config, explorerSettings),
-            AbortSignal.any([signal, failed.signal]),
-          )
-          try {
-            const running = await node.startNode(config, { fundedAccounts, signal })
-            explorer = await starting
-            return typeof explorer === 'object' ? stoppedTogether(running, explorer) : running
-          } catch (error) {
-            // Without its node it would keep this process from ending.
-            failed.abort()
-            await starting
-            throw error
-          }
-        },
-        terminal,
-        (running) => terminal.announce(devnetBanner(config, running, explorer)),
-      )
-    },
-  )
+  addConfigFlags(command, [...DEVNET_VARIABLES, ...explorerVariablesOf], DEVNET_DEFAULTS)
+  command.action(async (options: Options) => {
+    const directory = resolve(terminal.workingDirectory, options.homedir)
+    const own = loadConfig(devnetSources(configSources(command, terminal), directory), terminal.homeDirectory)
+    const explorerSettings = options.explorer
+      ? readSettings(EXPLORER_VARIABLES, configSources(command, terminal, explorerVariablesOf))
+      : undefined
+    const config = explorerSettings ? { ...own, heartbeatUrl: heartbeatUrl(own, explorerSettings) } : own
+    const fundedAccounts = DEVNET_ACCOUNTS.slice(1).map(({ address }) => ({
+      address,
+      balanceAcoin: DEVNET_BALANCE_ACOIN,
+    }))
+    let explorer: RunningExplorer | string | undefined
+    await runNode(
+      async (signal) => {
+        await prepareDevnet(directory, options.reset ?? false, terminal.processId)
+        if (explorerSettings === undefined) return node.startNode(config, { fundedAccounts, signal })
+        const failed = new AbortController()
+        // At the same time: it waits for the node's first block by itself.
+        const starting = node.startExplorer(
+          explorerVariables(config, explorerSettings),
+          AbortSignal.any([signal, failed.signal]),
+        )
+        try {
+          const running = await node.startNode(config, { fundedAccounts, signal })
+          explorer = await starting
+          return typeof explorer === 'object' ? stoppedTogether(running, explorer) : running
+        } catch (error) {
+          // Without its node it would keep this process from ending.
+          failed.abort()
+          await starting
+          throw error
+        }
+      },
+      terminal,
+      (running) => terminal.announce(devnetBanner(config, running, explorer)),
+    )
+  })
 }
 
 /**
