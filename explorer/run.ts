@@ -2,6 +2,7 @@ import { homedir } from 'node:os'
 import { Command } from 'commander'
 import { addConfigFlags, configSources } from '../src/cli/configFlags.ts'
 import { ConfigError } from '../src/config/configError.ts'
+import { ListenError } from '../src/config/listeners.ts'
 import type { Variable } from '../src/config/variables.ts'
 import { loadExplorerConfig } from './config/config.ts'
 import { EXPLORER_VARIABLES } from './config/variables.ts'
@@ -58,7 +59,6 @@ function exitCodeOf(error: unknown): number | undefined {
   if (!(error instanceof Error)) return undefined
   // By name: an error that comes from the index's thread has lost its class.
   if (error.name === 'ChainMismatch' || error.name === 'BalanceError') return EXIT_DATA
-  if (error.name === 'IndexInUse' || isDatabaseAway(error)) return EXIT_UNAVAILABLE
-  const { code } = error as NodeJS.ErrnoException
-  return code === 'EADDRINUSE' || code === 'EACCES' ? EXIT_UNAVAILABLE : undefined
+  if (error.name === 'IndexInUse' || error instanceof ListenError || isDatabaseAway(error)) return EXIT_UNAVAILABLE
+  return (error as NodeJS.ErrnoException).code === 'EACCES' ? EXIT_UNAVAILABLE : undefined
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
+import { checkListeners, listenAs, listener } from '../src/config/listeners.ts'
 import { toChecksumAddress } from '../src/primitives/address.ts'
 import { explorerEntry } from '../src/primitives/location.ts'
 import { createLogger, type Logger } from '../src/telemetry/logger.ts'
@@ -31,10 +32,12 @@ export interface RunningExplorer {
 
 /**
  * Starts an explorer: the thread that indexes, then the server that answers from the index.
- * @throws what prevents it: a wrong database, a port in use
+ * @throws what prevents it: ListenError for its port or address, a wrong database
  */
 export async function startExplorer(config: ExplorerConfig): Promise<RunningExplorer> {
   const logger = createLogger(config.log)
+  const place = listener('EXPLORER', config.host, config.port)
+  await checkListeners([place])
   const { nodeUrl, database, log, faucetKeyFile } = config
   const faucetKey = faucetKeyFile === undefined ? undefined : loadFaucetKey(faucetKeyFile)
   const compilers = await openCompilers({
@@ -82,7 +85,7 @@ export async function startExplorer(config: ExplorerConfig): Promise<RunningExpl
     parts.push(verifier.close)
     server = await createServer({ ...shared, config, verifier, faucetAddress: faucetKey?.address, listeners })
     parts.push(() => closeServer(server))
-    await server.listen({ host: config.host, port: config.port })
+    await listenAs(place, () => server.listen({ host: config.host, port: config.port }))
   } catch (error) {
     worker.postMessage('stop')
     await Promise.allSettled([exited])

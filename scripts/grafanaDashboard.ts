@@ -38,6 +38,24 @@ const ROWS: Readonly<Record<string, readonly Panel[]>> = {
     { title: 'Pool', unit: 'none', queries: value('coind_mempool_transactions', '{{instance}} {{state}}') },
   ],
   Validator: [
+    {
+      title: 'Own validator',
+      unit: 'none',
+      queries: {
+        '{{instance}} in the set': 'coind_validator_active{instance=~"$instance"}',
+        '{{instance}} jailed': 'coind_validator_jailed{instance=~"$instance"}',
+      },
+    },
+    { title: 'Own power', unit: 'none', queries: value('coind_validator_power') },
+    {
+      title: 'Missed blocks of the window',
+      unit: 'percentunit',
+      queries: {
+        '{{instance}}':
+          'coind_validator_missed_blocks{instance=~"$instance"} / coind_validator_window_blocks{instance=~"$instance"}',
+      },
+    },
+    { title: 'Missed blocks a second', unit: 'ops', queries: { '{{instance}}': rate('coind_validator_missed_total') } },
     { title: 'Clock beside the proposers', unit: 's', queries: value('coind_clock_offset_seconds') },
     { title: 'Time for a proposal', unit: 's', queries: value('coind_build_budget_seconds') },
     { title: 'Execution of a block', unit: 's', queries: percentiles('coind_block_execution_seconds') },

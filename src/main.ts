@@ -1,24 +1,30 @@
 import { dataPaths } from './app/dataDirectory.ts'
 import type { InitReport, RunningNode, StartOptions, SuperviseCommand } from './cli/ports.ts'
 import type { Config } from './config/config.ts'
+import { checkListeners, nodeListeners } from './config/listeners.ts'
 import { bytesToHex } from './primitives/bytes.ts'
-import { createStartServer } from './rpc/startServer.ts'
+import { createStartServer, type StartServer } from './rpc/startServer.ts'
 import { createLogger } from './telemetry/logger.ts'
 import { openHome } from './threads/openHome.ts'
 
 /**
  * Starts the node in the configured data directory; resolves when it serves its ports.
- * @throws the reason of the options' signal when that is aborted before, after everything that was begun has been undone
+ * @throws ListenError when one of the ports cannot be had; the reason of the options' signal when that is aborted before. Everything that
+ * was begun has been undone then
  */
 export async function startNode(config: Config, options: StartOptions): Promise<RunningNode> {
   const logger = createLogger(config.log)
   const { signal = new AbortController().signal, allowsOlder = false, onThreadsLeft = () => undefined } = options
-  const startServer = createStartServer({
-    ...config.rpc,
-    onError: (error) => logger.warn({ error }, 'the port of the RPC cannot be opened'),
-  })
+  let server: StartServer | undefined
+  const startServer = { close: async () => server?.close() }
+  // Behind the lock, so that a second node in the same directory names the first one and not its ports.
+  const onLocked = async (): Promise<void> => {
+    await checkListeners(nodeListeners(config))
+    const onError = (error: Error): void => logger.warn({ error }, 'the port of the RPC cannot be opened')
+    server = createStartServer({ ...config.rpc, onError })
+  }
   try {
-    const home = await openHome(config, options, logger)
+    const home = await openHome(config, options, logger, onLocked)
     const { runNode } = await import('./threads/runNode.ts')
     return await runNode(config, home, logger, { signal, allowsOlder, onThreadsLeft, startServer })
   } catch (error) {

@@ -1,15 +1,16 @@
-import { directory, duration, host, httpUrl, integer, port, text, yesOrNo } from '../../src/config/valueKind.ts'
+import { SHARED_EXPLORER_VARIABLES } from '../../src/config/explorerVariables.ts'
+import { directory, duration, httpUrl, integer, text, yesOrNo } from '../../src/config/valueKind.ts'
 import { type SettingsOf, VARIABLES, variable } from '../../src/config/variables.ts'
 
 /** Every variable that the explorer reads, as the node reads its own. The documents are generated from this table. */
 // biome-ignore format: one variable a line reads as the table it is
 export const EXPLORER_VARIABLES = {
   nodeUrl: variable('EXPLORER_NODE_URL', 'Explorer', httpUrl, 'http://localhost:8080/', 'RPC address of the node that the explorer reads. Nobody else gets to know it. To show state changes and calls of old blocks, that node keeps all history (PRUNING=archive).', true),
-  host: variable('EXPLORER_HOST', 'Explorer', host, '0.0.0.0', 'Address that the explorer listens on.'),
-  port: variable('EXPLORER_PORT', 'Explorer', port, '8090', 'Port of the explorer: its pages, its API.'),
+  host: SHARED_EXPLORER_VARIABLES.host,
+  port: SHARED_EXPLORER_VARIABLES.port,
   database: variable('EXPLORER_DATABASE', 'Explorer', text(4096), '~/.coind-explorer/index.sqlite', 'Where the index is: the path of an SQLite file, or a `postgres://` address. Several explorers can share a PostgreSQL database: one of them indexes.', true),
-  publicRpcUrl: variable('EXPLORER_PUBLIC_RPC_URL', 'Explorer', httpUrl, undefined, 'RPC address that browsers and wallets get. By default the PUBLIC_RPC_URL that the node announces.'),
-  chainName: variable('EXPLORER_CHAIN_NAME', 'Explorer', text(50), 'coind', 'Name of the network, as pages and wallets show it.'),
+  publicRpcUrl: SHARED_EXPLORER_VARIABLES.publicRpcUrl,
+  chainName: SHARED_EXPLORER_VARIABLES.chainName,
   coinSymbol: variable('EXPLORER_COIN_SYMBOL', 'Explorer', text(11), 'COIN', 'Symbol of the coin, as pages and wallets show it.'),
   probePrivate: variable('EXPLORER_PROBE_PRIVATE', 'Explorer', yesOrNo, 'false', 'Whether the RPC addresses that nodes report are also asked where they are in a private network or on this machine. Only for networks of your own: whoever runs a node could have the explorer ask servers behind your firewall.'),
   compilers: variable('EXPLORER_COMPILERS', 'Explorer', directory, undefined, 'JSON file with the Solidity compilers that verify contracts: by version `file` and `sha256`, or the `list.json` of solc-bin. A compiler runs only with the sha256 that is there. By default the installed one alone.'),

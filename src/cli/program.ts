@@ -32,10 +32,11 @@ const EXIT_UPGRADE = 75
 const EXIT_NOT_INSTALLED = 78
 /** 128 + SIGINT, as shells report it. */
 const EXIT_INTERRUPTED = 130
-const PORT_VARIABLES = 'RPC_PORT, P2P_PORT or METRICS_PORT'
 /** Errors whose message is a line for the operator, by name. */
 const OPERATOR_ERRORS: ReadonlyMap<string, number> = new Map([
   ['ConfigError', EXIT_USAGE],
+  ['ListenError', EXIT_UNAVAILABLE],
+  ['ThreadStartTimeout', EXIT_UNAVAILABLE],
   ['GenesisMismatch', EXIT_DATA],
   ['GenesisError', EXIT_DATA],
   ['UpgradeNeeded', EXIT_UPGRADE],
@@ -197,8 +198,6 @@ async function addNativeCommands(
 
 /** Fields of the errors that an operator can do something about: the node's own errors, and system errors. */
 interface OperatorError extends NodeJS.ErrnoException {
-  readonly address?: string
-  readonly port?: number
   /** of the node that `coind supervise` ran */
   readonly exitCode?: number
 }
@@ -217,11 +216,7 @@ function operatorProblem(error: OperatorError): { readonly line: string; readonl
   // By name: an error that comes from another thread has lost its class.
   const exitCode = error.name === 'NodeEnded' ? error.exitCode : OPERATOR_ERRORS.get(error.name)
   if (exitCode !== undefined) return { line: error.message, exitCode }
-  const { code, address = '', port, path } = error
-  if (port !== undefined && (code === 'EADDRINUSE' || code === 'EACCES')) {
-    const why = code === 'EADDRINUSE' ? `the port is in use: choose another (${PORT_VARIABLES})` : 'not allowed'
-    return { line: `cannot listen on ${address}:${port}: ${why}`, exitCode: EXIT_UNAVAILABLE }
-  }
+  const { code, path } = error
   if (code === undefined || path === undefined) return undefined
   const problem = FILE_PROBLEMS.get(code)
   return { line: problem === undefined ? error.message : `${path} ${problem}`, exitCode: EXIT_UNAVAILABLE }

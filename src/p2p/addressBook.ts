@@ -379,7 +379,8 @@ function readFile(path: string, nowMs: number): BookFile | undefined {
     json = JSON.parse(readFileSync(path, 'utf8'))
   } catch (error) {
     if (error instanceof SyntaxError) return undefined
-    throw error
+    // Errors of a read do not name the file. The operator has to know it: an empty book must not take its place.
+    throw Object.assign(error as Error, { path })
   }
   const { data: file } = fileSchema.safeParse(json)
   if (file !== undefined) {

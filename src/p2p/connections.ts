@@ -538,6 +538,6 @@ function listenError({ host, port }: PeerAddress): Promise<Error | undefined> {
   const server = createServer()
   return new Promise((resolve) => {
     server.once('error', resolve)
-    server.listen(port, host, () => server.close(() => resolve(undefined)))
+    server.listen({ host, port, ipv6Only: host.includes(':') }, () => server.close(() => resolve(undefined)))
   })
 }

@@ -5,7 +5,8 @@
  * /startupz  200 once the node serves
  * /livez     503 when a thread without which nothing goes on has been silent for long: only starting the process again helps.
  *            A network that has halted, a node that catches up and a start that takes hours are no reason for that
- * /readyz    200 while the node may get requests: it is at most `max_lag` blocks behind (0 without it), and hears of new ones
+ * /readyz    200 while the node may get requests: it is at most `max_lag` blocks behind (0 without it), and hears of new ones. With
+ *            `max_age` its newest block is also at most so many seconds old: a node that is cut off does not know how far it is behind
  */
 
 /** The paths. They are never refused: who balances load by them must not take a limit of one client for a fault of the node. */
@@ -68,14 +69,15 @@ export function answerProbe(
       return answer(live, live ? { live } : { live, thread, silentMs })
     }
     case '/readyz': {
-      const maxLag = readMaxLag(query)
-      if (maxLag === undefined) {
-        return { status: 400, text: JSON.stringify({ error: 'max_lag is a number of blocks, 0 or more' }) }
-      }
+      const maxLag = readNumber(query, 'max_lag', 0)
+      if (maxLag === undefined) return wrong('max_lag is a number of blocks, 0 or more')
+      const maxAgeSeconds = readNumber(query, 'max_age', Number.POSITIVE_INFINITY)
+      if (maxAgeSeconds === undefined) return wrong('max_age is a number of seconds, 0 or more')
       const { height, ageMs, lag, catchingUp, peers } = source.health()
       // Without peers no block of others arrives, so nobody knows how many this node lacks. A validator alone makes its own.
       const hears = peers > 0 || ageMs <= staleMs
-      const ready = hears && lag <= maxLag && (maxLag > 0 || !catchingUp)
+      const isYoung = ageMs <= maxAgeSeconds * 1000
+      const ready = hears && isYoung && lag <= maxLag && (maxLag > 0 || !catchingUp)
       return answer(ready, { ready, height, lag, ageMs, catchingUp, peers })
     }
   }
@@ -85,9 +87,14 @@ function answer(isGood: boolean, fields: Readonly<Record<string, string | number
   return { status: isGood ? 200 : 503, text: JSON.stringify(fields) }
 }
 
-/** undefined: it is no number of blocks */
-function readMaxLag(query: URLSearchParams): number | undefined {
-  const text = query.get('max_lag') ?? '0'
+function wrong(error: string): ProbeAnswer {
+  return { status: 400, text: JSON.stringify({ error }) }
+}
+
+/** A number of the query, `fallback` without one; undefined: it is not a whole number of at most nine digits. */
+function readNumber(query: URLSearchParams, name: string, fallback: number): number | undefined {
+  const text = query.get(name)
+  if (text === null) return fallback
   return /^\d{1,9}$/.test(text) ? Number(text) : undefined
 }
 

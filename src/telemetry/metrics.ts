@@ -83,6 +83,66 @@ export function createConsensusMetrics(registry: Registry) {
   }
 }
 
+/** Metrics of this node's own validator, in the main thread. They are there, and 0, on a node without one too. */
+export type ValidatorMetrics = ReturnType<typeof createValidatorMetrics>
+
+export function createValidatorMetrics(registry: Registry) {
+  const registers = [registry]
+  return {
+    known: new Gauge({
+      name: 'coind_validator_known',
+      help: "1: the chain has a validator with this node's consensus key",
+      registers,
+    }),
+    active: new Gauge({
+      name: 'coind_validator_active',
+      help: "1: this node's validator is in the set of the next block",
+      registers,
+    }),
+    power: new Gauge({
+      name: 'coind_validator_power',
+      help: "Voting power of this node's validator in the set of the next block",
+      registers,
+    }),
+    jailed: new Gauge({ name: 'coind_validator_jailed', help: "1: this node's validator is jailed", registers }),
+    tombstoned: new Gauge({
+      name: 'coind_validator_tombstoned',
+      help: "1: this node's consensus key has signed twice and can never be used again",
+      registers,
+    }),
+    missed: new Gauge({
+      name: 'coind_validator_missed_blocks',
+      help: "Blocks of its window that this node's validator has missed",
+      registers,
+    }),
+    missedLimit: new Gauge({
+      name: 'coind_validator_missed_limit_blocks',
+      help: 'Missed blocks of a window that jail a validator when there are more',
+      registers,
+    }),
+    window: new Gauge({
+      name: 'coind_validator_window_blocks',
+      help: 'Blocks of the window in which missed blocks count',
+      registers,
+    }),
+    position: new Gauge({
+      name: 'coind_validator_window_position_blocks',
+      help: "Place of the newest block in the window of this node's validator",
+      registers,
+    }),
+    missedTotal: new Counter({
+      name: 'coind_validator_missed_total',
+      help: "Blocks since the start whose commits lack the signature of this node's validator",
+      registers,
+    }),
+    signedHeight: new Gauge({
+      name: 'coind_validator_signed_height',
+      help: "Newest block whose commit has a signature of this node's validator; 0: none since the start",
+      registers,
+    }),
+  }
+}
+
 /** Metrics of remote signers; they exist before the registry of their thread, which they are added to. */
 export type SignerMetrics = ReturnType<typeof createSignerMetrics>
 

@@ -15,7 +15,7 @@ import { connectReplaceable, notify, type Remote, type Service } from './port.ts
 import type { RpcThreadData } from './rpcContext.ts'
 import { forgetWatchers, type Gate, type NodeState, type PendingWatch, type PublishedHeight } from './sharedMemory.ts'
 import type { SocketData, SocketService } from './socket.ts'
-import { answered, channel, type Started, type StartThread } from './spawn.ts'
+import { answered, channel, type Started, type StartThread, startedInTime } from './spawn.ts'
 import type { ViewData, ViewService } from './view.ts'
 
 /** A thread that has run for this long begins again with the shortest wait. */
@@ -166,8 +166,9 @@ export function startClientThreads(
 
   return {
     views: mainViews.map(({ remote }) => remote),
-    viewsReady: async () => void (await Promise.all(views.map(({ ready }) => ready))),
-    listening: async () => void (await Promise.all(sockets.map(({ ready }) => ready))),
+    // The time counts from the question on: before that the threads wait for the database, which may take long.
+    viewsReady: () => allInTime('view', views),
+    listening: () => allInTime('socket', sockets),
     failed: failure.promise,
     metrics: async () => {
       const running = [...views, ...sockets].flatMap(({ present }) => present ?? [])
@@ -184,6 +185,11 @@ export function startClientThreads(
       }
     },
   }
+}
+
+/** Waits for the first threads of all places. @throws ThreadStartTimeout; the error of a thread that has died */
+async function allInTime(role: string, places: readonly { readonly ready: Promise<void> }[]): Promise<void> {
+  await Promise.all(places.map(({ ready }, index) => startedInTime(`${role}-${index}`, ready)))
 }
 
 /** Gives a new channel to a view thread, and its other end to `take`, for calls. */

@@ -4,7 +4,7 @@ import type { SnapshotPeers } from '../sync/peerSnapshots.ts'
 import type { JoinerData, JoinerService } from './joiner.ts'
 import type { Home } from './openHome.ts'
 import { connect } from './port.ts'
-import { answered, spawnThread } from './spawn.ts'
+import { answered, spawnThread, startedInTime } from './spawn.ts'
 import { networkIdentity } from './startThreads.ts'
 
 /** The network of a node that has no database yet. */
@@ -29,7 +29,13 @@ export async function openJoinNetwork(config: Config, home: Home): Promise<JoinN
   const thread = spawnThread('joiner', threadEntry('joiner'), data, [])
   const remote = connect<JoinerService>(thread.control)
   const call = <T>(answer: Promise<T>): Promise<T> => answered(thread, answer)
-  let peers = await call(remote.peers())
+  let peers: readonly string[]
+  try {
+    peers = await startedInTime(thread.name, call(remote.peers()))
+  } catch (error) {
+    await thread.stop()
+    throw error
+  }
   return {
     refresh: async () => {
       peers = await call(remote.peers())

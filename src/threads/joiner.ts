@@ -1,6 +1,7 @@
 import { workerData } from 'node:worker_threads'
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import type { LogConfig } from '../config/config.ts'
+import { listenAs, p2pListener } from '../config/listeners.ts'
 import { VERSION } from '../config/version.ts'
 import type { Misbehaviour, PeerId } from '../consensus/transport.ts'
 import { Network, type NetworkOptions } from '../p2p/network.ts'
@@ -43,31 +44,36 @@ const metrics = createNetworkMetrics(createThreadMetrics('joiner').registry)
 const log = createLogger(data.log, { thread: 'joiner' }).child({ part: 'p2p' })
 const joined = new Set<PeerId>()
 
-const network = await Network.start(
-  {
-    ...data,
-    ...data.chain,
-    version: VERSION,
-    // The lowest block that it serves is none that there is.
-    blocks: () => ({ base: 1, height: 0, read: () => undefined, close: async () => undefined }),
-    snapshots: NO_SNAPSHOTS,
-    lightBlocks: () => undefined,
-    olderBlocks: () => ({ read: () => undefined, below: () => undefined, close: async () => undefined }),
-    height: () => 0,
-    unhandled: () => 0,
-    onDefect: survivePeerErrors({ metrics, log }),
-    metrics,
-    log,
-    now: () => performance.now(),
-  },
-  {
-    joined: ({ id }) => void joined.add(id),
-    left: ({ id }) => joined.delete(id),
-    message: () => undefined,
-    // Neither can be checked without the chain.
-    evidence: async () => 'ignore',
-    transactions: async () => ({ admitted: 0, refused: 0, invalid: [], unknown: [] }),
-  },
+const peerErrors = survivePeerErrors({ metrics, log })
+const network = await peerErrors.start(() =>
+  listenAs(p2pListener(data.listen), () =>
+    Network.start(
+      {
+        ...data,
+        ...data.chain,
+        version: VERSION,
+        // The lowest block that it serves is none that there is.
+        blocks: () => ({ base: 1, height: 0, read: () => undefined, close: async () => undefined }),
+        snapshots: NO_SNAPSHOTS,
+        lightBlocks: () => undefined,
+        olderBlocks: () => ({ read: () => undefined, below: () => undefined, close: async () => undefined }),
+        height: () => 0,
+        unhandled: () => 0,
+        onDefect: peerErrors.onDefect,
+        metrics,
+        log,
+        now: () => performance.now(),
+      },
+      {
+        joined: ({ id }) => void joined.add(id),
+        left: ({ id }) => joined.delete(id),
+        message: () => undefined,
+        // Neither can be checked without the chain.
+        evidence: async () => 'ignore',
+        transactions: async () => ({ admitted: 0, refused: 0, invalid: [], unknown: [] }),
+      },
+    ),
+  ),
 )
 
 const service = {

@@ -2,6 +2,7 @@ import { flushCompileCache } from 'node:module'
 import { type MessagePort, workerData } from 'node:worker_threads'
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import type { LogConfig } from '../config/config.ts'
+import { listenAs, p2pListener } from '../config/listeners.ts'
 import { VERSION } from '../config/version.ts'
 import type { PackedInput } from '../mempool/packedMessages.ts'
 import { databaseBlocks } from '../p2p/blockExchange.ts'
@@ -112,38 +113,43 @@ async function admit(transactions: readonly HashedTransaction[]): Promise<Admiss
 const metrics = createNetworkMetrics(threadMetrics.registry)
 const log = createLogger(data.log, { thread: 'network' }).child({ part: 'p2p' })
 
-const network = await Network.start(
-  {
-    seed: data.seed,
-    chainId: data.chain.chainId,
-    genesisHash: data.chain.genesisHash,
-    moniker: data.moniker,
-    version: VERSION,
-    listen: data.listen,
-    externalAddress: data.externalAddress,
-    rpcAddress: data.rpcAddress,
-    validator: data.validator,
-    policy: data.policy,
-    counts: data.counts,
-    addressBookPath: data.addressBookPath,
-    blocks: databaseBlocks(database),
-    snapshots: snapshotsIn(data.snapshotsPath, () => Date.now()),
-    lightBlocks: databaseLightBlocks(database),
-    olderBlocks: databaseOlderBlocks(database),
-    height: () => getPublishedHeight(data.publishedHeight),
-    unhandled: (session) => reports.unhandled(session),
-    onDefect: survivePeerErrors({ metrics, log }),
-    metrics,
-    log,
-    now: () => performance.now(),
-  },
-  {
-    joined: (session) => reports.joined(session),
-    left: (session) => reports.left(session),
-    message: (session, body) => reports.message(session, body),
-    evidence: (session, bytes) => mainEvidence.evidence(session.id, bytes),
-    transactions: admit,
-  },
+const peerErrors = survivePeerErrors({ metrics, log })
+const network = await peerErrors.start(() =>
+  listenAs(p2pListener(data.listen), () =>
+    Network.start(
+      {
+        seed: data.seed,
+        chainId: data.chain.chainId,
+        genesisHash: data.chain.genesisHash,
+        moniker: data.moniker,
+        version: VERSION,
+        listen: data.listen,
+        externalAddress: data.externalAddress,
+        rpcAddress: data.rpcAddress,
+        validator: data.validator,
+        policy: data.policy,
+        counts: data.counts,
+        addressBookPath: data.addressBookPath,
+        blocks: databaseBlocks(database),
+        snapshots: snapshotsIn(data.snapshotsPath, () => Date.now()),
+        lightBlocks: databaseLightBlocks(database),
+        olderBlocks: databaseOlderBlocks(database),
+        height: () => getPublishedHeight(data.publishedHeight),
+        unhandled: (session) => reports.unhandled(session),
+        onDefect: peerErrors.onDefect,
+        metrics,
+        log,
+        now: () => performance.now(),
+      },
+      {
+        joined: (session) => reports.joined(session),
+        left: (session) => reports.left(session),
+        message: (session, body) => reports.message(session, body),
+        evidence: (session, bytes) => mainEvidence.evidence(session.id, bytes),
+        transactions: admit,
+      },
+    ),
+  ),
 )
 
 const endCopies = publishNetInfo(data.copies, () => network.netInfo())

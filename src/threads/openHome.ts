@@ -101,11 +101,17 @@ export async function openExistingHome(config: Config): Promise<Home> {
  * Locks the data directory and reads genesis and keys. A missing genesis is fetched from the seed node or created, as the
  * configuration says; missing keys are created where that is allowed.
  * @param logger reports when the seed node has to be waited for
- * @throws ConfigError, SeedUnavailableError or SeedRefusedError with one line for the operator; DatabaseError when the database is in
+ * @param onLocked is waited for once the directory is locked, before anything else
+ * @throws what `onLocked` throws; ListenError for the address of remote signers; ConfigError, SeedUnavailableError or SeedRefusedError with one line for the operator; DatabaseError when the database is in
  * another format; the reason of the options' signal when that is aborted
  */
-export async function openHome(config: Config, options: StartOptions, logger: Logger): Promise<Home> {
-  return open(config, options, logger)
+export async function openHome(
+  config: Config,
+  options: StartOptions,
+  logger: Logger,
+  onLocked?: () => Promise<void>,
+): Promise<Home> {
+  return open(config, options, logger, onLocked)
 }
 
 /** Without a logger nobody signs, so remote signers are not listened for. */
@@ -113,6 +119,7 @@ async function open(
   config: Config,
   { fundedAccounts, signal, signerMoved = false }: StartOptions,
   logger?: Logger,
+  onLocked?: () => Promise<void>,
 ): Promise<Home> {
   const paths = dataPaths(config.homedir)
   checkInit(config, paths)
@@ -120,6 +127,7 @@ async function open(
   let signerPort: SignerPort | undefined
   try {
     signal?.throwIfAborted()
+    await onLocked?.()
     // Before anything is changed.
     refuseOtherFormat(currentDatabase(paths))
     if (signerMoved && existsSync(paths.copyMark)) {

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import type { DataPaths } from '../app/dataDirectory.ts'
 import type { Config } from '../config/config.ts'
-import { ConfigError } from '../config/configError.ts'
+import { listenAs, signerListener } from '../config/listeners.ts'
 import { systemClock } from '../consensus/clock.ts'
 import { formatPublicKey, loadPublicKey } from '../consensus/validatorKey.ts'
 import type { NodeKey } from '../p2p/nodeKey.ts'
@@ -24,7 +24,7 @@ export interface SignerPort {
 /**
  * Listens at PRIV_VALIDATOR_LADDR, and waits for a signer's public key where none has ever connected. That key is kept in a file, so
  * that later starts follow the network at once, whether a signer is there or not.
- * @throws ConfigError when the address cannot be used; the signal's reason
+ * @throws ListenError when the address cannot be used; the signal's reason
  */
 export async function openSignerPort(
   signer: NonNullable<Config['signer']>,
@@ -49,13 +49,11 @@ export async function openSignerPort(
     key.close()
   }
   try {
-    await listener.open()
+    await listenAs(signerListener(signer.address), () => listener.open())
     log.info({ address: signer.text }, 'listening for remote signers (PRIV_VALIDATOR_LADDR)')
     if (known === undefined) saveSignerPublicKey(paths, await firstKey(key, signer.text, log, signal))
   } catch (error) {
     close()
-    const code = (error as NodeJS.ErrnoException).syscall === 'listen' && (error as NodeJS.ErrnoException).code
-    if (typeof code === 'string') throw new ConfigError(`PRIV_VALIDATOR_LADDR ${signer.text} cannot be used (${code})`)
     throw error
   }
   return { key, metrics, close }

@@ -5,6 +5,7 @@ import { setTimeout } from 'node:timers/promises'
 import { upgradeNeededBy, writeUpgradeInfo } from '../app/upgradeInfo.ts'
 import type { RunningNode } from '../cli/ports.ts'
 import type { Config } from '../config/config.ts'
+import { listenAs, listener } from '../config/listeners.ts'
 import { asksForSnapshot, checkRuntime } from '../config/startRules.ts'
 import { VERSION } from '../config/version.ts'
 import { hasKeyIn } from '../consensus/doubleSignGuard.ts'
@@ -20,6 +21,7 @@ import {
   createSignerMetrics,
   createSnapshotMetrics,
   createTracingMetrics,
+  createValidatorMetrics,
 } from '../telemetry/metrics.ts'
 import { serveMetrics } from '../telemetry/metricsServer.ts'
 import { openTracer, RoundTraces } from '../telemetry/spans.ts'
@@ -30,6 +32,8 @@ import { executorApplication } from './executorApplication.ts'
 import { collectWhenIdle } from './idleCollection.ts'
 import { createNetworkTransport } from './networkTransport.ts'
 import { type Home, openDatabase } from './openHome.ts'
+import { createOwnSigning } from './ownSigning.ts'
+import { despiteStops } from './port.ts'
 import { createNodeState, getPeerCount, setPeerCount, setSyncStatus } from './sharedMemory.ts'
 import { startBackfill } from './startBackfill.ts'
 import { followDecisions, type HeadSummary, type RunningConsensus, startConsensus } from './startConsensus.ts'
@@ -51,7 +55,7 @@ interface NodeOptions {
   /** the process has to end without some threads that are still busy, see `ThreadsOptions` */
   readonly onThreadsLeft: () => void
   /** has the port of the RPC until the threads start */
-  readonly startServer: StartServer
+  readonly startServer: Pick<StartServer, 'close'>
 }
 
 /**
@@ -198,6 +202,12 @@ async function start(
     },
   })
   undo.add(() => transport.close())
+  const ownSigning = createOwnSigning({
+    addresses: validatorKeys.addresses,
+    metrics: createValidatorMetrics(threadMetrics.registry),
+    readState: (addresses) => despiteStops(() => threads.views[0]!.signingState(addresses)),
+    onError: (error) => logger.warn({ error }, "the metrics of this node's validator could not be read from the state"),
+  })
   let isInStep = false
   const started = await startConsensus({
     home,
@@ -206,6 +216,7 @@ async function start(
     views: threads.views,
     decisions,
     metrics,
+    ownSigning,
     traces: tracer && new RoundTraces(tracer),
     logger,
     onSyncStatus: (status) => {
@@ -242,11 +253,14 @@ async function start(
   let metricsUrl: string | undefined
   if (config.metrics.port !== 0) {
     let hasReader = false
-    const server = await serveMetrics(config.metrics, async () => {
+    const { host, port } = config.metrics
+    const collect = async (): Promise<string> => {
       if (!hasReader) createProcessMetrics(threadMetrics.registry)
       hasReader = true
+      await ownSigning.refresh()
       return formatMetrics([await threadMetrics.snapshot(), ...(await threads.metrics())])
-    })
+    }
+    const server = await listenAs(listener('METRICS', host, port), () => serveMetrics(config.metrics, collect))
     undo.add(() => server.stop())
     metricsUrl = `${urlOf(config.metrics)}metrics`
     undo.add(

@@ -5,6 +5,7 @@ import { genesisHash, parseGenesis } from '../chain/genesis.ts'
 import type { Genesis } from '../chain/genesisSchema.ts'
 import { createClientAddresses } from '../config/clientAddress.ts'
 import type { CallRights, PrivateListenerConfig } from '../config/config.ts'
+import { grpcListener, listenAs, listener } from '../config/listeners.ts'
 import type { Namespace } from '../config/namespaces.ts'
 import type { AddressRange } from '../config/valueKind.ts'
 import type { ValidatorIdentity } from '../consensus/validatorKeys.ts'
@@ -284,55 +285,61 @@ const loadGrpcServices = async () => {
   const { grpcServices } = await import('../rpc/grpc/services.ts')
   return grpcServices({ queries: QUERIES, port: views, metrics })
 }
-const grpcServer = data.grpcPort === undefined ? undefined : await startGrpcServer(data.grpcPort)
+const { grpcPort } = data
+const grpcServer =
+  grpcPort === undefined
+    ? undefined
+    : await listenAs(grpcListener(data.host, grpcPort), () => startGrpcServer(grpcPort))
 const privateServer = data.privateListener === undefined ? undefined : await startPrivateServer(data.privateListener)
-const server = await createRpcServer({
-  ...listenerOptions(data.namespaces, data.rights, rateLimit),
-  cosmos: {
-    comet: createCometMethods({
-      identity: data.identity,
-      validator: data.validator,
-      chain: data.chain,
-      readGenesis: () => readGenesisOf(data.chain, data.genesisPath),
-      withChain: (read) => withView(({ chain }) => read(chain)),
-      withView,
-      isCatchingUp: () => isCatchingUp(data.nodeState),
-      node,
-      mempool: {
-        verify: createVerifier({
-          chain: data.chain,
-          limits: data.limits,
-          // Without the native addon a check of a signature takes too long for this thread.
-          quota: recoverNatively === undefined ? undefined : createEventLoopQuota(SIGNATURES_PER_TURN),
-          recoverSenders: createSenderRecovery(remoteViews),
-        }),
-        pool,
+const server = await listenAs(listener('RPC', data.host, data.port), () =>
+  createRpcServer({
+    ...listenerOptions(data.namespaces, data.rights, rateLimit),
+    cosmos: {
+      comet: createCometMethods({
+        identity: data.identity,
+        validator: data.validator,
+        chain: data.chain,
+        readGenesis: () => readGenesisOf(data.chain, data.genesisPath),
+        withChain: (read) => withView(({ chain }) => read(chain)),
+        withView,
+        isCatchingUp: () => isCatchingUp(data.nodeState),
+        node,
+        mempool: {
+          verify: createVerifier({
+            chain: data.chain,
+            limits: data.limits,
+            // Without the native addon a check of a signature takes too long for this thread.
+            quota: recoverNatively === undefined ? undefined : createEventLoopQuota(SIGNATURES_PER_TURN),
+            recoverSenders: createSenderRecovery(remoteViews),
+          }),
+          pool,
+          lease: contexts.lease,
+          onError: (error) => log.error({ error }, 'a transaction was lost: its sender did not wait for the answer'),
+        },
+        abci: { queries: QUERIES, port: views, version: data.identity.version },
+        views,
+        nowMs: () => Date.now(),
+        monotonicMs: () => performance.now(),
+      }),
+      cometHub: createCometEventHub({
+        onHead: (listener) => feed.onHead(({ chain }) => listener(chain.headHeight)),
+        headHeight,
         lease: contexts.lease,
-        onError: (error) => log.error({ error }, 'a transaction was lost: its sender did not wait for the answer'),
-      },
-      abci: { queries: QUERIES, port: views, version: data.identity.version },
-      views,
-      nowMs: () => Date.now(),
-      monotonicMs: () => performance.now(),
-    }),
-    cometHub: createCometEventHub({
-      onHead: (listener) => feed.onHead(({ chain }) => listener(chain.headHeight)),
-      headHeight,
-      lease: contexts.lease,
-      budget: criteriaBudget,
-      onDropped: dropped,
-      log,
-    }),
-    rest: { router: createRestRouter(QUERIES), port: views, metrics },
-    grpc: { paths: QUERIES.keys(), services: loadGrpcServices },
-  },
-  host: data.host,
-  port: data.port,
-  reusePort: data.sharesPort,
-  clients: clientAddresses,
-  connectionRate,
-  allowedOrigins: data.corsOrigins,
-})
+        budget: criteriaBudget,
+        onDropped: dropped,
+        log,
+      }),
+      rest: { router: createRestRouter(QUERIES), port: views, metrics },
+      grpc: { paths: QUERIES.keys(), services: loadGrpcServices },
+    },
+    host: data.host,
+    port: data.port,
+    reusePort: data.sharesPort,
+    clients: clientAddresses,
+    connectionRate,
+    allowedOrigins: data.corsOrigins,
+  }),
+)
 
 async function startGrpcServer(port: number) {
   const { createGrpcServer } = await import('../rpc/grpc/server.ts')
@@ -354,16 +361,18 @@ async function startGrpcServer(port: number) {
 async function startPrivateServer({ host, port, namespaces, hostNames, jwtSecretFile }: PrivateListenerConfig) {
   const jwtSecret = jwtSecretFile === undefined ? undefined : readJwtSecret(jwtSecretFile)
   const noLimit = createRateLimit({ perSecond: 0 })
-  return createRpcServer({
-    ...listenerOptions(namespaces, PRIVATE_RIGHTS, noLimit),
-    cosmos: undefined,
-    access: createPrivateAccess({ hostNames, jwtSecret, nowMs: () => Date.now() }),
-    host,
-    port,
-    clients: createClientAddresses([]),
-    connectionRate: noLimit,
-    allowedOrigins: [],
-  })
+  const open = () =>
+    createRpcServer({
+      ...listenerOptions(namespaces, PRIVATE_RIGHTS, noLimit),
+      cosmos: undefined,
+      access: createPrivateAccess({ hostNames, jwtSecret, nowMs: () => Date.now() }),
+      host,
+      port,
+      clients: createClientAddresses([]),
+      connectionRate: noLimit,
+      allowedOrigins: [],
+    })
+  return listenAs(listener('PRIVATE_RPC', host, port), open)
 }
 
 /** ports of the socket threads that use this one's filters */

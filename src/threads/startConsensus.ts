@@ -22,6 +22,7 @@ import type { ConsensusMetrics } from '../telemetry/metrics.ts'
 import type { RoundTraces } from '../telemetry/spans.ts'
 import type { NetworkTransport } from './networkTransport.ts'
 import type { Home } from './openHome.ts'
+import type { OwnSigning } from './ownSigning.ts'
 import { despiteStops } from './port.ts'
 import type { Threads } from './startThreads.ts'
 import { createSenderRecovery } from './viewPool.ts'
@@ -38,6 +39,7 @@ interface ConsensusParts {
   readonly views: Threads['views']
   readonly decisions: Decisions
   readonly metrics: ConsensusMetrics
+  readonly ownSigning: OwnSigning
   /** undefined: no spans are recorded */
   readonly traces: RoundTraces | undefined
   readonly logger: Logger
@@ -96,6 +98,7 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
       if (event.source === 'consensus' && traces !== undefined) traceDecision(traces, event)
       noteKey()
       if (event.source === 'log') return
+      parts.ownSigning.decided(event.decided.block, service.state)
       if (event.source === 'consensus') follower.decided()
       reservePlaces(service.state.validators)
     },
@@ -115,6 +118,7 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
   })
 
   presentKey = validatorKeys.address
+  parts.ownSigning.begin(service.state)
   signerPort?.key.onAvailable(() => service.resumeSigning())
   if (copy !== undefined) warnOfCopy(log, service.state.validators, validatorKeys.keyIn(service.state.validators))
 

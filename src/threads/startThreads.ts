@@ -32,7 +32,16 @@ import {
   untilWaiting,
 } from './sharedMemory.ts'
 import type { SnapshotsData, SnapshotsService } from './snapshots.ts'
-import { answered, channel, type Started, type StartThread, spawnThread, type Thread } from './spawn.ts'
+import {
+  answered,
+  channel,
+  START_MS,
+  type Started,
+  type StartThread,
+  spawnThread,
+  startedInTime,
+  type Thread,
+} from './spawn.ts'
 import { type StartedSpeculators, startSpeculators } from './speculators.ts'
 import { chooseShadow } from './threadEngine.ts'
 import type { TracingData, TracingService } from './tracing.ts'
@@ -207,12 +216,13 @@ async function startAll(options: ThreadsOptions): Promise<Omit<Threads, 'columnB
     died.catch(() => undefined)
 
     // 4.
-    await unlessAborted(signal, answered(executor.thread, executor.remote.info()))
+    const info = answered(executor.thread, executor.remote.info())
+    await unlessAborted(signal, startedInTime('executor', info, START_MS.executor))
     openGate(wiring.databaseGate)
 
     // 5.
     for (const { thread, remote } of [pool, network, ...tracing])
-      await unlessAborted(signal, answered(thread, remote.ready()))
+      await unlessAborted(signal, startedInTime(thread.name, answered(thread, remote.ready())))
     await unlessAborted(signal, clients.viewsReady())
 
     let hasClients = false

@@ -3,6 +3,7 @@ import { type MessagePort, workerData } from 'node:worker_threads'
 import { moduleHooks } from '../app/blockHooks.ts'
 import type { HeavyCallLimits } from '../config/config.ts'
 import type { EngineChoice } from '../evm/engines/createEngine.ts'
+import { type SigningState, signingStateOf } from '../modules/slashing/signingState.ts'
 import { upgradeRules } from '../modules/upgrade/beginUpgrade.ts'
 import { precompileTable } from '../precompiles/registry.ts'
 import { recoverNatively } from '../primitives/secp256k1.ts'
@@ -18,6 +19,7 @@ import { QUERIES } from '../rpc/native/queries.ts'
 import type { NativeAnswer, NativeCall, NodeDescription } from '../rpc/native/query.ts'
 import type { ResultText } from '../rpc/resultText.ts'
 import { serveViewCall, type ViewQueue } from '../rpc/runMethod.ts'
+import { openViewWorld } from '../rpc/viewWorld.ts'
 import { Database } from '../storage/database.ts'
 import { checkPackedCommits, type PackedCommitChecks } from '../sync/commitChecks.ts'
 import { createLogger } from '../telemetry/logger.ts'
@@ -132,6 +134,19 @@ const service = {
   /** see `createAuthorityRecovery` */
   recoverAuthorities: (raw: Uint8Array): Uint8Array => recoverPackedAuthorities(raw, data.chain),
   checkCommits: (packed: PackedCommitChecks) => checkPackedCommits(packed),
+  /** see {@link signingStateOf}, after the newest block */
+  signingState: (addresses: readonly Uint8Array[]): SigningState => {
+    const { context, release } = contexts.lease()
+    try {
+      const { view } = context
+      const height = view.chain.headHeight
+      // No rule that is read here depends on the time.
+      const block = { height, timeMs: data.chain.genesisTimeMs }
+      return signingStateOf({ world: openViewWorld(context, view.stateAt(height)), block }, addresses)
+    } finally {
+      release()
+    }
+  },
   /** Serves another thread: a socket thread, the network thread or the main thread. */
   attach: (client: MessagePort): void => {
     serve(client, service)

@@ -1,4 +1,6 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -24,7 +26,8 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
 /** Starts a node that should refuse to start; gives what it says. */
 async function refusal(homedir: string, environment: Readonly<Record<string, string>>) {
-  const ports = { RPC_HOST: '127.0.0.1', RPC_PORT: String(await freePort()), METRICS_PORT: '0' }
+  const [rpc, p2p] = [String(await freePort()), String(await freePort())]
+  const ports = { RPC_HOST: '127.0.0.1', RPC_PORT: rpc, P2P_HOST: '127.0.0.1', P2P_PORT: p2p, METRICS_PORT: '0' }
   return runCoind(['start', '--homedir', homedir], { environment: { ...ports, ...environment }, killAfterMs: 20_000 })
 }
 
@@ -89,6 +92,50 @@ describe('another Node.js than the pinned one', () => {
   })
 })
 
+describe('a port or an address that cannot be had', () => {
+  it('ends every program with one line that names it', async () => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const port = String((taken.address() as AddressInfo).port)
+    const chain = { NETWORK: 'testnet', GENESIS_WALLET: WALLET }
+    const cases: readonly (readonly [Readonly<Record<string, string>>, string])[] = [
+      [{ P2P_PORT: port }, `P2P_PORT is ${port}`],
+      [{ P2P_HOST: '192.0.2.1' }, 'P2P_HOST is 192.0.2.1'],
+      [{ METRICS_HOST: '192.0.2.1', METRICS_PORT: port }, 'METRICS_HOST is 192.0.2.1'],
+      [{ GRPC_PORT: port }, `GRPC_PORT is ${port}`],
+      [{ PRIVATE_RPC_PORT: port }, `PRIVATE_RPC_PORT is ${port}`],
+      [{ PRIV_VALIDATOR_LADDR: `tcp://127.0.0.1:${port}` }, `PRIV_VALIDATOR_LADDR is tcp://127.0.0.1:${port}`],
+      [{ PRIV_VALIDATOR_LADDR: 'unix:///no/such/signer' }, 'PRIV_VALIDATOR_LADDR is unix:///no/such/signer'],
+      // With blocks to wait for, the ports are still tried first.
+      [{ JOIN_NETWORK: 'true', SEED_NODE_URL: 'http://127.0.0.1:1/', P2P_PORT: port }, `P2P_PORT is ${port}`],
+    ]
+    const seed = { SEED_NODE_ID: 'a'.repeat(40), SEED_PEER_HOST: '127.0.0.1:1' }
+    const explorer = { EXPLORER_HOST: '127.0.0.1', EXPLORER_PORT: port, EXPLORER_DATABASE: join(directory, 'e.sqlite') }
+    const ended = await Promise.all([
+      ...cases.map(([environment]) =>
+        refusal(freshHome(), { ...('JOIN_NETWORK' in environment ? { NETWORK: 'testnet', ...seed } : chain), ...environment }),
+      ),
+      runCoind(['explorer'], { environment: explorer, killAfterMs: 20_000 }),
+    ])
+    const lines = [...cases.map(([, line]) => line), `EXPLORER_PORT is ${port}`]
+    for (const [index, { code, output }] of ended.entries()) {
+      const [first, ...rest] = output.split('\n')
+      expect(first).toContain(`coind: ${lines[index]}: `)
+      expect(rest).toEqual([''])
+      expect(code).toBe(UNAVAILABLE)
+    }
+    taken.close()
+  })
+
+  it('ends a node whose address book cannot be read', async () => {
+    const homedir = freshHome()
+    mkdirSync(join(homedir, 'peers.json'), { recursive: true })
+    const { code, output } = await refusal(homedir, { NETWORK: 'testnet', GENESIS_WALLET: WALLET, LOG_LEVEL: 'warn' })
+    expect(output).toBe(`coind: ${homedir}/peers.json is a directory, and a file is needed\n`)
+    expect(code).toBe(UNAVAILABLE)
+  })
+})
+
 describe('a data directory', () => {
   it('serves one process, ends although a client stays, and refuses another genesis', async () => {
     const homedir = freshHome()
@@ -105,7 +152,7 @@ describe('a data directory', () => {
     })
     const samePort = { ...environment, RPC_PORT: String(node.rpcPort) }
     const third = await refusal(freshHome(), samePort)
-    expect(third.output).toMatch(/cannot listen on 127\.0\.0\.1:\d+: the port is in use/)
+    expect(third.output).toMatch(/^coind: RPC_PORT is \d+: another program listens on 127\.0\.0\.1:\d+;[^\n]*\n$/)
     expect(third.code).toBe(UNAVAILABLE)
 
     // A client that stays connected must not hold the node up.

@@ -5,8 +5,9 @@ import { databaseDirectories, dataPaths, lockHome } from '../../app/dataDirector
 import { ACOIN_PER_COIN, INITIAL_SUPPLY_ACOIN } from '../../chain/genesisConstants.ts'
 import { type Config, loadConfig } from '../../config/config.ts'
 import { ConfigError } from '../../config/configError.ts'
-import type { ConfigSources, RawValues } from '../../config/settings.ts'
-import { VARIABLES, type Variable } from '../../config/variables.ts'
+import { SHARED_EXPLORER_VARIABLES } from '../../config/explorerVariables.ts'
+import { type ConfigSources, type RawValues, readSettings } from '../../config/settings.ts'
+import { type SettingsOf, VARIABLES, type Variable } from '../../config/variables.ts'
 import { toBech32, toChecksumAddress } from '../../primitives/address.ts'
 import { addConfigFlags, configSources } from '../configFlags.ts'
 import { DEVNET_ACCOUNTS, DEVNET_BALANCE_ACOIN, DEVNET_MNEMONIC } from '../devnetAccounts.ts'
@@ -29,18 +30,23 @@ const DEVNET_VARIABLES: readonly Variable[] = Object.values<Variable>(VARIABLES)
 /** A file in every directory that was made for a devnet: the command deletes nothing in any other directory. */
 const MARKER = 'devnet.json'
 
-/** Hosts that mean every interface. */
-const ANY_HOST: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
-
-/** As the default of EXPLORER_PORT. */
-const EXPLORER_PORT = '8090'
+/**
+ * The explorer's variables that a devnet takes, with its own defaults. The node that the explorer reads, its database and the key of its
+ * faucet are the devnet's own, even where the environment or `.env` are those of a real explorer; the others the explorer reads by itself.
+ */
+const EXPLORER_VARIABLES = {
+  ...SHARED_EXPLORER_VARIABLES,
+  /** by default RPC_HOST */
+  host: { ...SHARED_EXPLORER_VARIABLES.host, fallback: undefined },
+  chainName: { ...SHARED_EXPLORER_VARIABLES.chainName, fallback: 'coind devnet' },
+} as const
+type ExplorerSettings = SettingsOf<typeof EXPLORER_VARIABLES>
 
 interface Options {
   readonly homedir: string
   readonly reset?: true
   /** false with --no-explorer */
   readonly explorer: boolean
-  readonly explorerPort: string
 }
 
 /** `coind devnet`: a chain of one validator on this machine, with funded accounts whose keys are public. */
@@ -51,11 +57,15 @@ export function addDevnet(program: Command, node: NodeCommands, terminal: Termin
     .option('--homedir <path>', 'data directory; HOMEDIR is not used', '.devnet')
     .option('--reset', 'begin a new chain: delete the one in the data directory')
     .option('--no-explorer', 'without the explorer')
-    .option('--explorer-port <port>', 'port of the explorer', EXPLORER_PORT)
-  addConfigFlags(command, DEVNET_VARIABLES, DEVNET_DEFAULTS).action(async (options: Options) => {
+  const explorerVariablesOf = Object.values<Variable>(EXPLORER_VARIABLES)
+  addConfigFlags(command, [...DEVNET_VARIABLES, ...explorerVariablesOf], DEVNET_DEFAULTS)
+  command.action(async (options: Options) => {
     const directory = resolve(terminal.workingDirectory, options.homedir)
     const own = loadConfig(devnetSources(configSources(command, terminal), directory), terminal.homeDirectory)
-    const config = options.explorer ? { ...own, heartbeatUrl: heartbeatUrl(own, options.explorerPort) } : own
+    const explorerSettings = options.explorer
+      ? readSettings(EXPLORER_VARIABLES, configSources(command, terminal, explorerVariablesOf))
+      : undefined
+    const config = explorerSettings ? { ...own, heartbeatUrl: heartbeatUrl(own, explorerSettings) } : own
     const fundedAccounts = DEVNET_ACCOUNTS.slice(1).map(({ address }) => ({
       address,
       balanceAcoin: DEVNET_BALANCE_ACOIN,
@@ -64,11 +74,11 @@ export function addDevnet(program: Command, node: NodeCommands, terminal: Termin
     await runNode(
       async (signal) => {
         await prepareDevnet(directory, options.reset ?? false, terminal.processId)
-        if (!options.explorer) return node.startNode(config, { fundedAccounts, signal })
+        if (explorerSettings === undefined) return node.startNode(config, { fundedAccounts, signal })
         const failed = new AbortController()
         // At the same time: it waits for the node's first block by itself.
         const starting = node.startExplorer(
-          explorerVariables(config, options.explorerPort),
+          explorerVariables(config, explorerSettings),
           AbortSignal.any([signal, failed.signal]),
         )
         try {
@@ -139,23 +149,32 @@ async function prepareDevnet(directory: string, isReset: boolean, processId: num
 }
 
 /** Configuration of the explorer of this devnet. */
-function explorerVariables({ homedir, rpc }: Pick<Config, 'homedir' | 'rpc'>, port: string): Record<string, string> {
+function explorerVariables(
+  { homedir, rpc }: Pick<Config, 'homedir' | 'rpc'>,
+  settings: ExplorerSettings,
+): Record<string, string> {
   return {
-    EXPLORER_NODE_URL: `http://127.0.0.1:${rpc.port}/`,
-    EXPLORER_HOST: rpc.host,
-    EXPLORER_PORT: port,
+    EXPLORER_NODE_URL: `http://${reachable(rpc.host)}:${rpc.port}/`,
+    EXPLORER_HOST: settings.host ?? rpc.host,
+    EXPLORER_PORT: String(settings.port),
     EXPLORER_DATABASE: explorerDatabase(homedir),
-    EXPLORER_PUBLIC_RPC_URL: `http://localhost:${rpc.port}/`,
-    EXPLORER_CHAIN_NAME: 'coind devnet',
+    EXPLORER_PUBLIC_RPC_URL: settings.publicRpcUrl ?? `http://localhost:${rpc.port}/`,
+    EXPLORER_CHAIN_NAME: settings.chainName,
     EXPLORER_FAUCET_KEY_FILE: faucetKeyFile(homedir),
     LOG_LEVEL: 'warn',
   }
 }
 
 /** Where the node reports to the explorer beside it. */
-function heartbeatUrl({ rpc }: Pick<Config, 'rpc'>, port: string): string {
-  const host = ANY_HOST.has(rpc.host) ? '127.0.0.1' : rpc.host
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}/api/network/heartbeat`
+function heartbeatUrl({ rpc }: Pick<Config, 'rpc'>, { host = rpc.host, port }: ExplorerSettings): string {
+  return `http://${reachable(host)}:${port}/api/network/heartbeat`
+}
+
+/** How this machine reaches what listens on a host, as a part of a URL. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1'
+  if (host === '::') return '[::1]'
+  return host.includes(':') ? `[${host}]` : host
 }
 
 /** The last account's key: the faucet of the explorer gives its coins away. */

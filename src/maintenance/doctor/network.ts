@@ -1,5 +1,5 @@
-import { createConnection, createServer } from 'node:net'
-import type { Config } from '../../config/config.ts'
+import { createConnection } from 'node:net'
+import { ListenError, nodeListeners, tryListener } from '../../config/listeners.ts'
 import { checkSeedUrl } from '../../config/startRules.ts'
 import type { PeerAddress } from '../../config/valueKind.ts'
 import { parsePeerAddress } from '../../p2p/peerAddress.ts'
@@ -12,54 +12,25 @@ const TIMEOUT_MS = 3_000
 /** HTTP tells the time in whole seconds; blocks want half a second. */
 const GOOD_CLOCK_SECONDS = 2
 
-type Listeners = Pick<Config, 'rpc' | 'p2p' | 'metrics'> & Partial<Pick<Config, 'signer'>>
+type Listeners = Parameters<typeof nodeListeners>[0]
 
 /**
  * Whether the node can listen, or listens already.
  * @param nodeId of the node with these settings; undefined: it has no key yet
  */
 export async function examinePorts(config: Listeners, nodeId: string | undefined): Promise<readonly Finding[]> {
-  const { rpc, p2p, metrics, signer } = config
-  const ports: readonly (readonly [variables: string, host: string, port: number | undefined])[] = [
-    ['RPC', rpc.host, rpc.port],
-    ['P2P', p2p.host, p2p.port],
-    ['METRICS', metrics.host, metrics.port],
-    ['PRIVATE_RPC', rpc.privateListener?.host ?? '', rpc.privateListener?.port],
-    ['GRPC', rpc.host, rpc.grpcPort],
-    ...(signer?.address.kind === 'tcp'
-      ? [['PRIV_VALIDATOR_LADDR', signer.address.host, signer.address.port] as const]
-      : []),
-  ]
+  const { rpc } = config
   const runs = nodeId !== undefined && (await runningNodeId(rpc)) === nodeId
-  const examined = ports.map(async ([name, host, port]): Promise<readonly Finding[]> => {
-    if (port === undefined || port === 0) return []
-    const error = await listenError(host, port)
-    const variable = variableOf(name)
-    if (error === undefined) return [ok(`${variable} ${port} is free`)]
-    if (error === 'EADDRINUSE' && runs) return [ok(`${variable} ${port} is in use while this node runs`)]
-    return [problem(`the node cannot listen at ${host}:${port} (${error}): ${listenAdvice(name, error)}`)]
+  const examined = nodeListeners(config).map(async (listener): Promise<readonly Finding[]> => {
+    const { variable, place } = listener
+    // A socket of the file system is not tried, and a port that the system is to choose is free.
+    if (place.kind === 'unix' || place.port === 0) return []
+    const code = await tryListener(listener)
+    if (code === undefined) return [ok(`${variable} ${place.port} is free`)]
+    if (code === 'EADDRINUSE' && runs) return [ok(`${variable} ${place.port} is in use while this node runs`)]
+    return [problem(new ListenError(listener, code).message)]
   })
   return (await Promise.all(examined)).flat()
-}
-
-function variableOf(name: string): string {
-  return name === 'PRIV_VALIDATOR_LADDR' ? name : `${name}_PORT`
-}
-
-function listenAdvice(name: string, error: string): string {
-  if (error === 'EADDRINUSE') return `another program has ${variableOf(name)}, or this node, and does not answer yet`
-  if (error === 'EACCES') return `the user may not have ${variableOf(name)}; take one above 1024`
-  if (name === 'PRIV_VALIDATOR_LADDR') return 'this machine does not have the address; mend PRIV_VALIDATOR_LADDR'
-  return `this machine does not have the address; mend ${name === 'GRPC' ? 'RPC' : name}_HOST`
-}
-
-/** @returns the code of the error */
-function listenError(host: string, port: number): Promise<string | undefined> {
-  const server = createServer()
-  return new Promise((resolve) => {
-    server.once('error', ({ code, message }: NodeJS.ErrnoException) => resolve(code ?? message))
-    server.listen(port, host, () => server.close(() => resolve(undefined)))
-  })
 }
 
 /** The ID that the node at a port tells of itself. */

@@ -19,6 +19,7 @@ import { DEVNET_ACCOUNTS } from '../../../src/cli/devnetAccounts.ts'
 import type { NodeCommands, RunningNode, StartOptions, Terminal } from '../../../src/cli/ports.ts'
 import type { Config } from '../../../src/config/config.ts'
 import { ConfigError } from '../../../src/config/configError.ts'
+import { ListenError, listener } from '../../../src/config/listeners.ts'
 import { VERSION } from '../../../src/config/version.ts'
 import { createValidatorKey, formatPublicKey, loadValidatorKey } from '../../../src/consensus/validatorKey.ts'
 import { parseAddress, toBech32 } from '../../../src/primitives/address.ts'
@@ -183,21 +184,16 @@ describe('coind', () => {
   it('shows one line for a mistake that the node finds, and for a port in use', async () => {
     const mistake = await run('start', { start: () => Promise.reject(new ConfigError('GENESIS_WALLET is not set')) })
     expect([mistake.code, mistake.errors]).toEqual([64, ['GENESIS_WALLET is not set']])
-    const inUse = Object.assign(new Error('listen'), { code: 'EADDRINUSE', address: '0.0.0.0', port: 8080 })
+    const inUse = new ListenError(listener('RPC', '0.0.0.0', 8080), 'EADDRINUSE')
     const busy = await run('start', { start: () => Promise.reject(inUse) })
-    expect([busy.code, busy.errors]).toEqual([
-      69,
-      ['cannot listen on 0.0.0.0:8080: the port is in use: choose another (RPC_PORT, P2P_PORT or METRICS_PORT)'],
-    ])
+    const line = 'RPC_PORT is 8080: another program listens on 0.0.0.0:8080; stop it, or choose another port'
+    expect([busy.code, busy.errors]).toEqual([69, [line]])
     const elsewhere = Object.assign(new Error('another genesis'), { name: 'GenesisMismatch' })
     const mismatch = await run('start', { start: () => Promise.reject(elsewhere) })
     expect([mismatch.code, mismatch.errors]).toEqual([65, ['another genesis']])
     const inThread = new Error('the socket thread failed', { cause: inUse })
     const thread = await run('start', { start: () => Promise.reject(inThread) })
-    expect([thread.code, thread.errors]).toEqual([
-      69,
-      ['cannot listen on 0.0.0.0:8080: the port is in use: choose another (RPC_PORT, P2P_PORT or METRICS_PORT)'],
-    ])
+    expect([thread.code, thread.errors]).toEqual([69, [line]])
     const file = await run('start', { start: async () => openSync(join(directory, 'no/such'), 'r') as never })
     expect([file.code, file.errors]).toEqual([
       69,
@@ -611,6 +607,7 @@ describe('stop signals', () => {
     ['SeedUnavailableError', 69],
     ['SyncError', 65],
     ['NodeUnreachable', 69],
+    ['ThreadStartTimeout', 69],
     ['DecidedBlockError', 1],
     ['NodeRefused', 1],
     ['Interrupted', 130],
@@ -651,6 +648,39 @@ describe('coind devnet', () => {
     expect(printed).toMatch(/Chain ID +76287 \(0x129ff\)/)
     expect(printed).toContain(`0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266  ${toBech32(DEVNET_ACCOUNTS[0]!.address)}`)
     expect(printed).toContain('FOR DEVELOPMENT ONLY')
+    // Those of a real explorer that a devnet takes, and those that are its own.
+    const ofExplorer = {
+      EXPLORER_PORT: '9090',
+      EXPLORER_HOST: '::1',
+      EXPLORER_CHAIN_NAME: 'Ours',
+      EXPLORER_PUBLIC_RPC_URL: 'http://devnet.example/',
+      EXPLORER_NODE_URL: 'https://node.example/',
+      EXPLORER_DATABASE: 'postgres://explorer.example/index',
+      EXPLORER_FAUCET_KEY_FILE: '/etc/faucet.key',
+    }
+    const explorers: unknown[] = []
+    const startExplorer: NodeCommands['startExplorer'] = async (variables) => {
+      explorers.push(variables)
+      return { url: 'http://[::1]:9090/', stop: () => Promise.resolve() }
+    }
+    const named = await run('devnet', { environment: { ...environment, ...ofExplorer }, node: { startExplorer } })
+    expect(named.calls[0]?.config.heartbeatUrl).toBe('http://[::1]:9090/api/network/heartbeat')
+    expect(explorers[0]).toEqual({
+      EXPLORER_NODE_URL: 'http://127.0.0.1:9000/',
+      EXPLORER_HOST: '::1',
+      EXPLORER_PORT: '9090',
+      EXPLORER_DATABASE: join(directory, '.devnet/explorer.sqlite'),
+      EXPLORER_PUBLIC_RPC_URL: 'http://devnet.example/',
+      EXPLORER_CHAIN_NAME: 'Ours',
+      EXPLORER_FAUCET_KEY_FILE: join(directory, '.devnet/faucet.key'),
+      LOG_LEVEL: 'warn',
+    })
+    writeFileSync(join(directory, '.env'), 'EXPLORER_PORT=9191\n')
+    expect((await run('devnet')).calls[0]?.config.heartbeatUrl).toContain(':9191/')
+    expect((await run('devnet --explorer-port 9292')).calls[0]?.config.heartbeatUrl).toContain(':9292/')
+    const wrong = await run('devnet', { environment: { EXPLORER_PORT: '70000' } })
+    expect([wrong.code, wrong.errors]).toEqual([64, [expect.stringMatching(/^EXPLORER_PORT is "70000"/)]])
+    expect((await run('devnet --no-explorer', { environment: { EXPLORER_PORT: '70000' } })).code).toBe(0)
     const alone = await run('devnet --no-explorer', { environment })
     expect(alone.calls[0]?.config.heartbeatUrl).toBeUndefined()
   })

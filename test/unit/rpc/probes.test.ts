@@ -14,6 +14,7 @@ function ask(path: ProbePath, query: string, health: Partial<Health>, silentMs =
 
 const HALTED = { ageMs: 3_600_000 }
 const BEHIND = { ageMs: 4_000, catchingUp: true, lag: 10 }
+const CUT_OFF = { ageMs: 4_000, peers: 0 }
 const WITHOUT_PEERS = { ageMs: 16_000, peers: 0 }
 
 it.each<[what: string, path: ProbePath, query: string, health: Partial<Health>, silentMs: number, status: number]>([
@@ -28,12 +29,16 @@ it.each<[what: string, path: ProbePath, query: string, health: Partial<Health>, 
   ['it is alive', '/livez', '', BEHIND, 0, 200],
   ['a node that hears of no blocks is not ready', '/readyz', '', WITHOUT_PEERS, 0, 503],
   ['however far behind it may be', '/readyz', 'max_lag=100', WITHOUT_PEERS, 0, 503],
+  ['a node that is cut off is not ready for who wants young blocks', '/readyz', 'max_lag=2&max_age=3', CUT_OFF, 0, 503],
+  ['and is for others, for a while', '/readyz', 'max_lag=2', CUT_OFF, 0, 200],
+  ['young blocks are ready', '/readyz', 'max_lag=2&max_age=3', { ageMs: 3_000 }, 0, 200],
   ['a validator alone is ready', '/readyz', '', { peers: 0 }, 0, 200],
   ['a thread may be busy for a while', '/livez', '', {}, 59_999, 200],
   ['but not for a minute', '/livez', '', {}, 60_000, 503],
   ['whoever serves has started', '/startupz', '', HALTED, 60_000, 200],
   ['max_lag is a number', '/readyz', 'max_lag=ten', {}, 0, 400],
   ['and not negative', '/readyz', 'max_lag=-1', {}, 0, 400],
+  ['max_age is a number', '/readyz', 'max_age=1.5', {}, 0, 400],
 ])('%s', (_, path, query, health, silentMs, status) => {
   expect(ask(path, query, health, silentMs)).toBe(status)
 })

@@ -1,4 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { MessagePort } from 'node:worker_threads'
@@ -53,10 +55,19 @@ afterEach(async () => {
 const VALIDATOR = randomKey()
 const SENDER = new Uint8Array(20).fill(3)
 
-async function startThreadedNode(chain: TestChain, seedPeer?: { id: string; port: number }): Promise<ThreadedNode> {
+interface Setting {
+  readonly seedPeer?: { readonly id: string; readonly port: number }
+  readonly listen?: NetworkData['listen']
+  /** whether the path of the address book is a directory */
+  readonly isBookUnreadable?: true
+}
+
+async function startThreadedNode(chain: TestChain, setting: Setting = {}): Promise<ThreadedNode> {
+  const { seedPeer, listen = { host: '127.0.0.1', port: 0 } } = setting
   const key = randomKey()
   const directory = mkdtempSync(join(tmpdir(), 'coind-network-'))
   undo.push(() => rmSync(directory, { recursive: true, force: true }))
+  if (setting.isBookUnreadable) mkdirSync(join(directory, 'peers.json'))
   const [reports, evidencePort, admissions, announcements, view] = [
     channel(),
     channel(),
@@ -78,7 +89,7 @@ async function startThreadedNode(chain: TestChain, seedPeer?: { id: string; port
     seed: key.seed,
     validator: createValidatorProof(VALIDATOR, key.publicKey, chain.chain.genesisHash),
     moniker: 'threaded',
-    listen: { host: '127.0.0.1', port: 0 },
+    listen,
     externalAddress: undefined,
     rpcAddress: undefined,
     policy: policyWith({
@@ -146,7 +157,7 @@ async function startThreadedNode(chain: TestChain, seedPeer?: { id: string; port
   }
   node.transport.listen(events)
   undo.push(async () => {
-    await remote.close()
+    await Promise.race([remote.close(), thread.died.catch(() => undefined)])
     await thread.stop()
     node.transport.close()
     peers.close()
@@ -175,7 +186,7 @@ test('two nodes exchange messages, blocks, evidence and transactions through the
   const decided = [await chain.produce(), await chain.produce(), await chain.produce()]
   const a = await startThreadedNode(chain)
   const { listeners } = await a.netInfo()
-  const b = await startThreadedNode(chain, { id: a.id, port: Number(listeners[0]!.split(':')[1]) })
+  const b = await startThreadedNode(chain, { seedPeer: { id: a.id, port: Number(listeners[0]!.split(':')[1]) } })
   await until('both have a peer', () => a.peers === 1 && b.peers === 1)
   expect(b.joined).toEqual([{ id: a.id, validatorAddress: ed25519Address(VALIDATOR.publicKey), base: 1, height: 3 }])
 
@@ -224,4 +235,23 @@ test('two nodes exchange messages, blocks, evidence and transactions through the
   b.transport.punish(a.id, 'bad signature', 'a test')
   await until('the peer is gone', () => b.peers === 0 && a.peers === 0)
   expect([a.left, b.left]).toEqual([[b.id], [a.id]])
+})
+
+test('a network thread whose start fails ends with the reason, and no peer is blamed', async () => {
+  const chain = await createTestChain()
+  undo.push(() => chain.close())
+  const other = createServer().listen(0, '127.0.0.1')
+  undo.push(() => other.close())
+  await once(other, 'listening')
+  const { port } = other.address() as AddressInfo
+  await expect(startThreadedNode(chain, { listen: { host: '127.0.0.1', port } })).rejects.toMatchObject({
+    message: 'the network thread failed',
+    cause: { name: 'ListenError', message: expect.stringMatching(/^P2P_PORT is \d+: another program listens on 127/) },
+  })
+  await expect(startThreadedNode(chain, { listen: { host: '192.0.2.1', port } })).rejects.toMatchObject({
+    cause: { name: 'ListenError', message: expect.stringMatching(/^P2P_HOST is 192\.0\.2\.1: /) },
+  })
+  await expect(startThreadedNode(chain, { isBookUnreadable: true })).rejects.toMatchObject({
+    cause: { code: 'EISDIR', path: expect.stringMatching(/peers\.json$/) },
+  })
 })

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { startedInTime } from '../../../src/threads/spawn.ts'
 
 const SPAWN = new URL('../../../src/threads/spawn.ts', import.meta.url).href
 
@@ -24,3 +25,17 @@ it.each([
     expect(error.message).toBe('the database is damaged')
   },
 )
+
+describe('the start of a thread', () => {
+  it('has a deadline, whatever the thread waits for', async () => {
+    const never = new Promise<never>(() => undefined)
+    const waiting = startedInTime('network', never, 1)
+    await expect(waiting).rejects.toThrow(/^the network thread does not start: it has not answered for 0\.001 seconds;/)
+    await expect(waiting).rejects.toHaveProperty('name', 'ThreadStartTimeout')
+  })
+
+  it('is over with its answer or its error', async () => {
+    expect(await startedInTime('pool', Promise.resolve(7))).toBe(7)
+    await expect(startedInTime('pool', Promise.reject(new Error('ended')))).rejects.toThrow('ended')
+  })
+})

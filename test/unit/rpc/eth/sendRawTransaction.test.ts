@@ -114,7 +114,7 @@ describe('eth_sendRawTransactionSync', () => {
 
   test('refuses a nonce above the next one, which the error has, and does not pool the transaction', async () => {
     const pooled = alice.sign({ nonce: 0n, to: alice.address }).transaction
-    await node.pool.add(pooled.raw, alice.address, pooled.hash)
+    await node.pool.add(pooled.raw, alice.address, pooled.hash, '')
     const { transaction } = alice.sign({ nonce: 2n, to: alice.address })
     const context = { ...node.context(), nextView: async () => undefined }
     expect(await invokeError(sendRawTransactionSync, context, bytesToHex(transaction.raw))).toEqual({
