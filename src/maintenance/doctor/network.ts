@@ -34,7 +34,7 @@ export async function examinePorts(config: Listeners, nodeId: string | undefined
 }
 
 /** The ID that the node at a port tells of itself. */
-async function runningNodeId({ host, port }: Pick<Config['rpc'], 'host' | 'port'>): Promise<string | undefined> {
+async function runningNodeId({ host, port }: Listeners['rpc']): Promise<string | undefined> {
   const reachable = host === '0.0.0.0' || host === '::' ? 'localhost' : host
   const url = `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}/rpc/status`
   try {
