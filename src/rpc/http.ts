@@ -29,11 +29,12 @@ import {
   METHOD_NOT_ALLOWED,
   NOT_GZIP,
   preflightHeaders,
-  type Refusal,
+  refuse,
   refuseEncoding,
   refusePost,
   scopeOfHttp,
   sendJson,
+  TEXT_TYPE,
 } from './httpMessages.ts'
 import { createPendingResponses, type PendingResponses } from './pendingResponses.ts'
 import type { Access } from './privateAccess.ts'
@@ -139,7 +140,6 @@ const CLOSING_MS = 1_000
 const RETRY_SECONDS = 1
 /** Requests of the fast path up to this length are not counted in bytes: their number is limited elsewhere. */
 const SHORT_REQUEST_LENGTH = 4_096
-const TEXT_TYPE = 'text/plain; charset=utf-8'
 
 const compress = promisify(gzip)
 const unzip = promisify(gunzip)
@@ -401,10 +401,6 @@ function tooManyRequests(dispatcher: Dispatcher, path: string, text: string, sec
   if (isRestPath(path)) return restRateLimited(seconds)
   if (path.startsWith('/rpc')) return cometRateLimited(text, seconds)
   return dispatcher.refuse(text, rateLimited(seconds)) ?? ''
-}
-
-function refuse(reply: FastifyReply, { status, text }: Refusal): FastifyReply {
-  return reply.code(status).type(TEXT_TYPE).send(text)
 }
 
 async function zipped(reply: FastifyReply, body: Buffer): Promise<Buffer> {

@@ -42,6 +42,12 @@ export interface Refusal {
   readonly text: string
 }
 
+export const TEXT_TYPE = 'text/plain; charset=utf-8'
+
+export function refuse(reply: FastifyReply, { status, text }: Refusal): FastifyReply {
+  return reply.code(status).type(TEXT_TYPE).send(text)
+}
+
 export const METHOD_NOT_ALLOWED: Refusal = { status: 405, text: 'method not allowed' }
 
 /** Why a POST is refused before its body is read (geth: rpc/http.go, validateRequest); undefined when it is not. */

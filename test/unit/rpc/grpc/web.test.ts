@@ -79,6 +79,59 @@ describe('gRPC-Web by its own words', () => {
     expect(Buffer.from(trailers!).toString()).toContain('grpc-status: 0')
   })
 
+  const postText = (type: string, body: string, headers: Readonly<Record<string, string>> = {}) =>
+    fetch(new URL(BALANCE, server.url), { method: 'POST', headers: { 'content-type': type, ...headers }, body })
+  const request = () => frame(QueryBalanceRequest.encode({ address: OTHER.bech32, denom: 'acoin' }).finish())
+
+  test.each(['application/grpc-web-text', 'application/grpc-web-text+proto', 'Application/gRPC-Web-Text; charset=UTF-8'])(
+    'the text form: %s is base64 both ways',
+    async (type) => {
+      const response = await postText(type, request().toString('base64'), { 'x-grpc-web': '1' })
+      expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/grpc-web-text+proto'])
+      const text = await response.text()
+      expect(text).toMatch(/^[A-Za-z0-9+/]+={0,2}$/)
+      const [message, trailers] = readFrames(Buffer.from(text, 'base64'))
+      expect(QueryBalanceResponse.decode(message!).balance?.amount).toBe('5000000000000000007')
+      expect(Buffer.from(trailers!).toString()).toContain('grpc-status: 0')
+    },
+  )
+
+  test('the text form may come in pieces that are padded each, and a binary request may ask for it', async () => {
+    const bytes = request()
+    const pieces = [bytes.subarray(0, 4), bytes.subarray(4, 9), bytes.subarray(9)]
+    const text = pieces.map((piece) => piece.toString('base64')).join('')
+    expect(text).toMatch(/=[^=]/)
+    const read = async (response: Response) =>
+      QueryBalanceResponse.decode(readFrames(Buffer.from(await response.text(), 'base64'))[0]!).balance?.denom
+    expect(await read(await postText('application/grpc-web-text', text))).toBe('acoin')
+    const accept = { accept: 'application/grpc-web-text' }
+    expect(await read(await fetchBinary(accept))).toBe('acoin')
+  })
+  const fetchBinary = (headers: Readonly<Record<string, string>>) =>
+    fetch(new URL(BALANCE, server.url), {
+      method: 'POST',
+      headers: { 'content-type': 'application/grpc-web+proto', ...headers },
+      body: new Uint8Array(request()),
+    })
+
+  test('errors of the text form are base64 too; what is no base64, or too long, is refused', async () => {
+    const wrong = frame(QueryBalanceRequest.encode({ address: 'coin1', denom: 'acoin' }).finish())
+    const response = await postText('application/grpc-web-text', wrong.toString('base64'))
+    const status =
+      response.headers.get('grpc-status') ?? Buffer.from(await response.text(), 'base64').toString('latin1')
+    expect(status).toMatch(/^3$|grpc-status: 3/)
+    const refused = async (text: string) => {
+      const { status, body } = await postText('application/grpc-web-text', text).then(async (got) => ({
+        status: got.status,
+        body: await got.text(),
+      }))
+      return [status, body]
+    }
+    for (const text of ['AAAA!', 'AAA', 'AAAA=AAA', 'A===', 'AA==='.repeat(2), 'AAA='.repeat(65)])
+      expect([text, ...(await refused(text))]).toEqual([text, 400, 'the body is not base64'])
+    expect(await refused('A'.repeat(400_000))).toEqual([413, 'content length too large (>352256)'])
+  })
+
   test('a message has room for a transaction, not for a million values', async () => {
     const url = new URL('/cosmos.tx.v1beta1.Service/Simulate', server.url)
     const simulate = async (body: Buffer) =>
