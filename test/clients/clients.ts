@@ -13,10 +13,23 @@ const PYTHON: Pick<Client, 'needs' | 'install' | 'run'> = {
   ],
   run: ['environment/bin/python', 'main.py'],
 }
-const GO: Pick<Client, 'needs' | 'install' | 'run'> = {
+const GO: Pick<Client, 'needs' | 'install' | 'isCompiled' | 'run'> = {
   needs: ['go'],
+  isCompiled: true,
   install: [['go', 'build', '-o', 'client', '.']],
   run: ['./client'],
+}
+const RUST: Pick<Client, 'needs' | 'install' | 'isCompiled' | 'run'> = {
+  needs: ['cargo'],
+  isCompiled: true,
+  install: [['cargo', 'build', '--quiet']],
+  run: ['target/debug/client'],
+}
+const JAVA: Pick<Client, 'needs' | 'install' | 'isCompiled' | 'run'> = {
+  needs: ['mvn', 'javac'],
+  isCompiled: true,
+  install: [['mvn', '--quiet', '--batch-mode', 'compile', 'dependency:copy-dependencies']],
+  run: ['java', '-cp', 'target/classes:target/dependency/*', 'Main'],
 }
 
 /** In the order in which they run: what needs little first. */
@@ -42,10 +55,35 @@ export const CLIENTS: readonly Client[] = [
     ...GO,
   },
   {
+    name: 'cometbft',
+    version: 'CometBFT 0.38.26 (rpc/client/http, light)',
+    does: 'blocks, commits, validators, searches and proofs; a light client from block 1 to the head; events of blocks, rounds, steps, proposals and votes',
+    ...GO,
+  },
+  {
+    name: 'alloy',
+    version: 'alloy 2.5.0',
+    does: 'blocks, logs, a proof, a sent transaction, eth_simulateV1, overrides, traces; sixty watchers of blocks by filters and as many subscriptions',
+    ...RUST,
+  },
+  {
+    name: 'cosmrs',
+    version: 'cosmrs 0.22.0 with tendermint-rs 0.40.4',
+    does: 'hashes of headers and validator sets, a proof of a transaction; a transfer by Simulate and broadcast_tx_sync with its event over a WebSocket; queries over gRPC',
+    ...RUST,
+  },
+  {
+    name: 'web3j',
+    version: 'web3j 5.0.2',
+    does: 'blocks, receipts, calls, a custom error, transactions of two types; sixty-four filters, streams of blocks and logs, subscriptions over a WebSocket',
+    ...JAVA,
+  },
+  {
     name: 'grpcurl',
     version: 'grpcurl 1.9.3',
     does: 'list, describe and call by server reflection, without any file of protobuf',
     needs: ['go', 'bash'],
+    isCompiled: true,
     install: [['bash', 'install.sh']],
     run: ['bash', 'main.sh'],
   },
@@ -76,6 +114,20 @@ export const CLIENTS: readonly Client[] = [
     ],
   },
   {
+    name: 'titanoboa',
+    version: 'titanoboa 0.2.8 with Vyper 0.4.3',
+    does: 'deploys and calls contracts in Vyper and one of a blueprint, whose events and returned values it reads from traces; forks the chain',
+    ...PYTHON,
+  },
+  {
+    name: 'cryo',
+    version: 'cryo 0.3.2',
+    does: 'extracts blocks, transactions, logs, transfers, contracts, traces and differences of the state to files, whose rows are those of the chain',
+    ...PYTHON,
+    check: ['python3', '-c', 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 12))'],
+    otherwise: 'its packages are for Python 3.10 to 3.12',
+  },
+  {
     name: 'alto',
     version: '@pimlico/alto 0.0.20',
     does: 'a bundler that includes UserOperations through EntryPoint 0.7 of the genesis',
@@ -97,6 +149,24 @@ export const CLIENTS: readonly Client[] = [
     name: 'hardhat',
     version: 'hardhat 3.18.0 with Ignition 3.1.8',
     does: 'deploys two contracts of which one takes the address of the other, is told again and does nothing, calls them',
+    ...NPM,
+  },
+  {
+    name: 'hardhat2',
+    version: 'hardhat 2.29.1 with @openzeppelin/hardhat-upgrades 3.9.1',
+    does: 'deploys and upgrades transparent, UUPS and beacon proxies, has the explorer verify and link them, forks the chain',
+    ...NPM,
+  },
+  {
+    name: 'safe',
+    version: '@safe-global/protocol-kit 8.0.7 with Safe 1.4.1',
+    does: 'contracts of Safe at their usual addresses; a Safe of three owners: signatures of each kind, a batch, an owner removed, a message by EIP-1271',
+    ...NPM,
+  },
+  {
+    name: 'hyperlane',
+    version: '@hyperlane-xyz/cli 44.0.2',
+    does: 'deploys its core here and on anvil, sends a message, makes a warp route of COIN and moves coins both ways',
     ...NPM,
   },
   {

@@ -1,8 +1,11 @@
-import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { KEYS } from '../e2e/devChain.ts'
+import { startTestExplorer } from '../e2e/explorer/startTestExplorer.ts'
 import { freePort, startNode } from '../e2e/startNode.ts'
 import type { Client, ClientEnvironment, Command } from './client.ts'
 import { CLIENTS } from './clients.ts'
@@ -17,7 +20,7 @@ const CACHE = fileURLToPath(new URL('../../node_modules/.cache/coind-clients/', 
 const BINARIES = fileURLToPath(new URL('../../node_modules/.bin/', import.meta.url))
 const INSTALLED = '.installed'
 /** What names a client's packages. */
-const LISTS = ['package.json', 'requirements.txt']
+const LISTS = ['package.json', 'requirements.txt', 'pom.xml', 'Cargo.toml']
 const TIMEOUT_MS = 900_000
 
 interface Result {
@@ -47,6 +50,12 @@ const node = await startNode({
     PRUNING: 'archive',
   },
 })
+const directory = mkdtempSync(join(tmpdir(), 'coind-clients-'))
+// OpenZeppelin's proxies are compiled by an older compiler, a package of that client.
+const explorer = await startTestExplorer(node.url, directory, {
+  EXPLORER_COMPILERS: join(HERE, 'hardhat2/compilers.json'),
+  EXPLORER_COMPILER_CACHE: join(CACHE, 'hardhat2/node_modules/solc-of-proxies'),
+})
 const results: Result[] = []
 try {
   const seeded = await seedChain(node.url)
@@ -59,14 +68,18 @@ try {
       COMET_URL: `${node.url}rpc`,
       REST_URL: node.url.replace(/\/$/, ''),
       GRPC_ADDRESS: `127.0.0.1:${grpcPort}`,
+      EXPLORER_URL: explorer.url,
       PORT: String(await freePort()),
       // The first account deploys and pays what the chain has before, the last one signs.
       PRIVATE_KEY: KEYS[1 + (index % (KEYS.length - 2))]!,
     }
-    results.push(runClient(client, environment))
+    results.push(await runClient(client, environment))
   }
 } finally {
+  explorer.stop()
+  await explorer.ended
   await node.stop()
+  rmSync(directory, { recursive: true })
 }
 console.log()
 for (const { name, version, outcome, note } of results) {
@@ -76,11 +89,13 @@ const failed = results.filter(({ outcome }) => outcome === 'failed').length
 console.log(`${results.filter(({ outcome }) => outcome === 'passed').length} passed, ${failed} failed`)
 process.exitCode = failed === 0 ? 0 : 1
 
-function runClient(client: Client, environment: ClientEnvironment): Result {
+async function runClient(client: Client, environment: ClientEnvironment): Promise<Result> {
   const { name, version } = client
   const result = (outcome: Result['outcome'], note: string): Result => ({ name, version, outcome, note })
   const missing = client.needs.filter((command) => spawnSync('which', [command]).status !== 0)
   if (missing.length > 0) return result('skipped', `needs ${missing.join(', ')}`)
+  const [tool, ...flags] = client.check ?? []
+  if (tool !== undefined && spawnSync(tool, flags).status !== 0) return result('skipped', client.otherwise ?? '')
   const program = client.variable === undefined ? undefined : process.env[client.variable]
   if (client.variable !== undefined && program === undefined)
     return result('skipped', `${client.variable} names no program`)
@@ -95,17 +110,23 @@ function runClient(client: Client, environment: ClientEnvironment): Result {
     ...environment,
     PATH: [dirname(process.execPath), BINARIES, process.env.PATH].join(delimiter),
   }
-  const run = ([command, ...args]: Command): boolean =>
-    spawnSync(command, args, { cwd: folder, env, stdio: ['ignore', 'inherit', 'inherit'], timeout: TIMEOUT_MS })
-      .status === 0
+  // The explorer answers in this process meanwhile.
+  const run = async ([command, ...args]: Command): Promise<boolean> => {
+    const stdio = ['ignore', 'inherit', 'inherit'] as const
+    const [code] = await once(
+      spawn(command, args, { cwd: folder, env, stdio: [...stdio], timeout: TIMEOUT_MS }),
+      'exit',
+    )
+    return code === 0
+  }
   const beginMs = performance.now()
   // A source that has changed is compiled again, which is quick; packages are fetched again for another list of them.
-  const isInstalled = existsSync(mark) && readFileSync(mark, 'utf8') === packages && client.needs[0] !== 'go'
+  const isInstalled = client.isCompiled !== true && existsSync(mark) && readFileSync(mark, 'utf8') === packages
   if (!isInstalled) {
     rmSync(mark, { force: true })
-    if (!client.install.every(run)) return result('failed', 'install')
+    for (const command of client.install) if (!(await run(command))) return result('failed', 'install')
     writeFileSync(mark, packages)
   }
-  const isGreen = run(client.run)
+  const isGreen = await run(client.run)
   return result(isGreen ? 'passed' : 'failed', `${((performance.now() - beginMs) / 1_000).toFixed(0)} s`)
 }
