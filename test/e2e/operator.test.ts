@@ -39,7 +39,7 @@ describe('a wrong configuration', () => {
     ['chain IDs that differ', { GENESIS_WALLET: WALLET, CHAIN_ID: 'coin_5-1', EVM_CHAIN_ID: '6' }, /CHAIN_ID/],
     ['JOIN_NETWORK', { JOIN_NETWORK: 'true' }, /JOIN_NETWORK/],
     ['a snapshot', { GENESIS_WALLET: WALLET, FORCE_SNAPSHOT_RESTORE: 'true' }, /FORCE_SNAPSHOT_RESTORE/],
-    ['two equal ports', { GENESIS_WALLET: WALLET, RPC_PORT: '26656' }, /_PORT/],
+    ['two equal ports', { GENESIS_WALLET: WALLET, RPC_PORT: '26656', P2P_PORT: '26656' }, /_PORT/],
   ] as const)('%s stops the start with one line', async (_name, environment, text) => {
     const homedir = freshHome()
     const { code, output } = await refusal(homedir, environment)
