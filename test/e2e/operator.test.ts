@@ -113,7 +113,10 @@ describe('a port or an address that cannot be had', () => {
     const explorer = { EXPLORER_HOST: '127.0.0.1', EXPLORER_PORT: port, EXPLORER_DATABASE: join(directory, 'e.sqlite') }
     const ended = await Promise.all([
       ...cases.map(([environment]) =>
-        refusal(freshHome(), { ...('JOIN_NETWORK' in environment ? { NETWORK: 'testnet', ...seed } : chain), ...environment }),
+        refusal(freshHome(), {
+          ...('JOIN_NETWORK' in environment ? { NETWORK: 'testnet', ...seed } : chain),
+          ...environment,
+        }),
       ),
       runCoind(['explorer'], { environment: explorer, killAfterMs: 20_000 }),
     ])

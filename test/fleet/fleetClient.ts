@@ -89,7 +89,9 @@ export function createFleetClient(port: number, address: string): FleetClient {
             resolve()
           })
           readFrames(socket, (text) => {
-            const { params } = JSON.parse(text) as { readonly params?: { readonly result: { readonly number: string } } }
+            const { params } = JSON.parse(text) as {
+              readonly params?: { readonly result: { readonly number: string } }
+            }
             if (params !== undefined) onHead(Number(params.result.number))
           })
           socket.write(frame('{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}', 1))

@@ -21,7 +21,16 @@ export const PROXIES: readonly ProxyKind[] = [
     name: 'nginx',
     file: 'nginx.conf',
     versionFlag: '-v',
-    args: (file, directory) => ['-c', file, '-p', directory, '-e', 'stderr', '-g', `daemon off; pid ${directory}/nginx.pid;`],
+    args: (file, directory) => [
+      '-c',
+      file,
+      '-p',
+      directory,
+      '-e',
+      'stderr',
+      '-g',
+      `daemon off; pid ${directory}/nginx.pid;`,
+    ],
   },
 ]
 

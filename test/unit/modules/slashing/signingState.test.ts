@@ -17,7 +17,15 @@ it('shows the signing of the validator that has one of the keys', () => {
   })
   const own = consensusAddressOf(net.validator(B))
   const stateOf = (...addresses: readonly Uint8Array[]) => signingStateOf(net.context, addresses)
-  const none = { isKnown: false, isJailed: false, isTombstoned: false, missed: 0, window: 10, missedLimit: 5, position: 0 }
+  const none = {
+    isKnown: false,
+    isJailed: false,
+    isTombstoned: false,
+    missed: 0,
+    window: 10,
+    missedLimit: 5,
+    position: 0,
+  }
   for (let height = 1; height <= 12; height++) net.block({ absent: height > 10 ? [B] : [] })
   expect(stateOf(STRANGER)).toEqual(none)
   expect(stateOf(own)).toEqual({ ...none, isKnown: true, missed: 2, position: 2 })
