@@ -39,13 +39,13 @@ export function createFleetClient(port: number, address: string): FleetClient {
       asked.once('response', (response) => {
         const parts: Buffer[] = []
         response.on('data', (part: Buffer) => parts.push(part))
-        response.once('error', reject)
+        response.on('error', reject)
         response.once('end', () =>
           resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(parts) }),
         )
       })
       asked.once('timeout', () => asked.destroy(new Error(`no answer within ${ANSWER_MS} ms`)))
-      asked.once('error', reject)
+      asked.on('error', reject)
       asked.end(body)
     })
   const send: FleetClient['send'] = (body, headers = {}) => {
@@ -76,7 +76,7 @@ export function createFleetClient(port: number, address: string): FleetClient {
           'sec-websocket-key': randomBytes(16).toString('base64'),
         }
         const asked = request({ ...place, path: '/ws', agent: false, localAddress: address, headers: upgrade })
-        asked.once('error', () => resolve())
+        asked.on('error', () => resolve())
         asked.once('response', (response) => {
           response.resume()
           resolve()

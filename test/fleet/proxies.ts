@@ -47,7 +47,7 @@ export interface RunningProxy {
 }
 
 /**
- * Runs a proxy with its file of deploy/fleet/, in which only addresses and paths are replaced.
+ * Runs a proxy with its file of deploy/fleet/, in which only addresses, paths and its number of connections are replaced.
  * @param directory for its files
  * @param port that it listens on, on the loopback interface
  * @param nodePorts of the three nodes
@@ -60,6 +60,8 @@ export async function startProxy(
 ): Promise<RunningProxy> {
   const source = new URL(`../../deploy/fleet/${kind.file}`, import.meta.url)
   let text = readFileSync(source, 'utf8')
+    // As many descriptors as a shell has.
+    .replace('maxconn 20000', 'maxconn 2000')
     .replaceAll('/var/cache/nginx', directory)
     .replace('bind :8545', `bind 127.0.0.1:${port}`)
     .replace('listen 8545', `listen 127.0.0.1:${port}`)
