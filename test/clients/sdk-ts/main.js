@@ -21,7 +21,8 @@ const sender = key.toPublicKey().toAddress().toBech32('coin')
 const receiver = PrivateKey.generate().privateKey.toPublicKey().toAddress().toBech32('coin')
 
 const bank = new ChainGrpcBankApi(REST_URL)
-const balanceOf = async (address) => BigInt((await bank.fetchBalance({ accountAddress: address, denom: 'acoin' })).amount)
+const balanceOf = async (address) =>
+  BigInt((await bank.fetchBalance({ accountAddress: address, denom: 'acoin' })).amount)
 assert.ok((await balanceOf(sender)) > 0n)
 assert.deepEqual(
   (await bank.fetchTotalSupply()).supply.map(({ denom }) => denom),
@@ -31,7 +32,10 @@ assert.equal((await bank.fetchDenomMetadata('acoin')).base, 'acoin')
 const staking = new ChainGrpcStakingApi(REST_URL)
 const { validators } = await staking.fetchValidators()
 assert.equal(validators.length, 1)
-assert.equal((await staking.fetchValidator(validators[0].operatorAddress)).operatorAddress, validators[0].operatorAddress)
+assert.equal(
+  (await staking.fetchValidator(validators[0].operatorAddress)).operatorAddress,
+  validators[0].operatorAddress,
+)
 await staking.fetchPool()
 await new ChainGrpcDistributionApi(REST_URL).fetchModuleParams()
 await new ChainGrpcMintApi(REST_URL).fetchInflation()
