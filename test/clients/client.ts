@@ -8,6 +8,8 @@ export interface Client {
   readonly does: string
   /** commands that the machine must have */
   readonly needs: readonly string[]
+  /** whether it needs the programs of PostgreSQL, as Debian installs them; then POSTGRES_URL names an empty database */
+  readonly needsPostgres?: boolean
   /** fails where the machine has another version of a command than the client's packages are for */
   readonly check?: Command
   /** why it is skipped then */

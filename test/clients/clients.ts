@@ -140,9 +140,22 @@ export const CLIENTS: readonly Client[] = [
     ...NPM,
   },
   {
+    name: 'envio',
+    version: 'envio 2.32.12',
+    does: 'indexes a token from its first block by RPC into PostgreSQL; its table has the transfers of the chain and no others',
+    ...NPM,
+    needsPostgres: true,
+  },
+  {
     name: 'subsquid',
     version: '@subsquid/evm-processor 1.27.3',
     does: 'reads logs, transactions, traces and state diffs of all blocks over RPC alone',
+    ...NPM,
+  },
+  {
+    name: 'sdk-ts',
+    version: '@injectivelabs/sdk-ts 1.20.50',
+    does: 'queries of bank, staking, distribution, mint, gov and CometBFT services and a transfer over gRPC-Web in its text form',
     ...NPM,
   },
   {

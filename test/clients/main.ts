@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { KEYS } from '../e2e/devChain.ts'
 import { startTestExplorer } from '../e2e/explorer/startTestExplorer.ts'
 import { freePort, startNode } from '../e2e/startNode.ts'
+import { postgresPrograms, startPostgres } from '../postgres/startPostgres.ts'
 import type { Client, ClientEnvironment, Command } from './client.ts'
 import { CLIENTS } from './clients.ts'
 import { seedChain } from './seedChain.ts'
@@ -96,6 +97,8 @@ async function runClient(client: Client, environment: ClientEnvironment): Promis
   if (missing.length > 0) return result('skipped', `needs ${missing.join(', ')}`)
   const [tool, ...flags] = client.check ?? []
   if (tool !== undefined && spawnSync(tool, flags).status !== 0) return result('skipped', client.otherwise ?? '')
+  const postgres = client.needsPostgres === true ? postgresPrograms() : undefined
+  if (client.needsPostgres === true && postgres === undefined) return result('skipped', 'needs postgresql')
   const program = client.variable === undefined ? undefined : process.env[client.variable]
   if (client.variable !== undefined && program === undefined)
     return result('skipped', `${client.variable} names no program`)
@@ -105,7 +108,7 @@ async function runClient(client: Client, environment: ClientEnvironment): Promis
   const lists = LISTS.map((list) => join(folder, list)).filter(existsSync)
   const packages = [JSON.stringify(client.install), ...lists.map((list) => readFileSync(list, 'utf8'))].join('\n')
   const mark = join(folder, INSTALLED)
-  const env = {
+  const env: NodeJS.ProcessEnv = {
     ...process.env,
     ...environment,
     PATH: [dirname(process.execPath), BINARIES, process.env.PATH].join(delimiter),
@@ -127,6 +130,9 @@ async function runClient(client: Client, environment: ClientEnvironment): Promis
     for (const command of client.install) if (!(await run(command))) return result('failed', 'install')
     writeFileSync(mark, packages)
   }
+  const database = postgres === undefined ? undefined : await startPostgres(postgres)
+  if (database !== undefined) env.POSTGRES_URL = database.url
   const isGreen = await run(client.run)
+  database?.stop()
   return result(isGreen ? 'passed' : 'failed', `${((performance.now() - beginMs) / 1_000).toFixed(0)} s`)
 }
