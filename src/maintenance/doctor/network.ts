@@ -1,5 +1,4 @@
 import { createConnection } from 'node:net'
-import type { Config } from '../../config/config.ts'
 import { ListenError, nodeListeners, tryListener } from '../../config/listeners.ts'
 import { checkSeedUrl } from '../../config/startRules.ts'
 import type { PeerAddress } from '../../config/valueKind.ts'
