@@ -28,10 +28,11 @@ class FleetError extends Error {
 }
 
 const ANSWER_MS = 20_000
+const MAX_SOCKETS = 50
 
 /** @param port of the proxy on this machine */
 export function createFleetClient(port: number, address: string): FleetClient {
-  const agent = new Agent({ keepAlive: true, localAddress: address })
+  const agent = new Agent({ keepAlive: true, maxSockets: MAX_SOCKETS, localAddress: address })
   const place = { host: '127.0.0.1', port, path: '/', agent }
   const ask = (options: RequestOptions, body: string): Promise<FleetAnswer> =>
     new Promise((resolve, reject) => {
