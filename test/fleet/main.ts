@@ -145,7 +145,10 @@ async function runClient(client: FleetClient, account: (typeof ACCOUNTS)[number]
         if (sent !== undefined) seen.transactions++
         if (sent !== 'overtaken' && counted !== undefined && Number(counted) <= nonce && now === place)
           seen.foreignNonces.push(`${client.address}: ${Number(counted)} after ${nonce}`)
-        nonce = sent === undefined || sent === 'overtaken' || counted === undefined || now !== place ? undefined : Number(counted)
+        nonce =
+          sent === undefined || sent === 'overtaken' || counted === undefined || now !== place
+            ? undefined
+            : Number(counted)
       }
     }
     await sleep(PAUSE_MS)
