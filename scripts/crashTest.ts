@@ -24,6 +24,7 @@ console.log(`
 restarts      ${times.length}, ms until serving: p50 ${quantile(0.5)}, p95 ${quantile(0.95)}, most ${quantile(1)}
 blocks shown  ${report.blocks}
 receipts seen ${report.receipts}
+accepted      ${report.survivors} in no block when the node was killed, and still there
 signatures    ${report.signedMessages}, never two for one step
 problems      ${report.problems.length === 0 ? 'none' : ''}`)
 for (const problem of report.problems) console.log(`  ${problem}`)

@@ -38,6 +38,8 @@ export interface DataPaths {
   readonly copyMark: string
   /** known addresses of peers; may be deleted */
   readonly addressBook: string
+  /** accepted transactions of this node's clients; only the pool thread writes it; may be deleted */
+  readonly poolJournal: string
   /** the upgrade for which the node has stopped, for a supervisor (src/app/upgradeInfo.ts) */
   readonly upgradeInfo: string
   /** versions of the software, of `coind supervise` (src/maintenance/supervise/versions.ts) */
@@ -69,6 +71,7 @@ export function dataPaths(homedir: string): DataPaths {
     snapshots: join(homedir, 'snapshots'),
     copyMark: join(homedir, 'copy-mark.json'),
     addressBook: join(homedir, 'peers.json'),
+    poolJournal: join(homedir, 'pool.journal'),
     upgradeInfo: join(homedir, 'data', 'upgrade-info.json'),
     versions: join(homedir, 'versions'),
     resetMarker: join(homedir, 'reset-under-way'),
@@ -159,8 +162,14 @@ function chainParts(paths: DataPaths): readonly string[] {
     paths.copyMark,
     paths.snapshots,
     paths.addressBook,
+    ...poolJournals(paths),
     paths.upgradeInfo,
   ]
+}
+
+/** The pool's journal, one that was set aside, and what a killed process has left (src/mempool/poolJournal.ts). */
+function poolJournals({ poolJournal }: Pick<DataPaths, 'poolJournal'>): readonly string[] {
+  return [poolJournal, `${poolJournal}.aside`, `${poolJournal}.new`]
 }
 
 /** Logs that restores have set aside (src/consensus/setLogAside.ts), and what killed ones have left beside `restoringDb`. */
@@ -184,7 +193,7 @@ export function partsToReset(paths: DataPaths): readonly string[] {
 
 /**
  * Removes the chain from a data directory, so that another one can begin with the same validator and node keys: genesis, database,
- * snapshots, write-ahead log (which is the signer's memory) and address book, whose peers belong to the old chain. Call it with the
+ * snapshots, write-ahead log (which is the signer's memory), the pool's journal, and address book, whose peers belong to the old chain. Call it with the
  * directory locked. A marker file exists from before the first removal until after the last: while it exists no node starts, and an
  * interrupted reset is finished by running it again. The signer's memory is removed last, so that there is never a chain without it.
  */
@@ -198,6 +207,7 @@ export function resetHome(paths: DataPaths): void {
   if (existsSync(paths.config)) syncDirectory(paths.config)
   for (const path of [
     paths.addressBook,
+    ...poolJournals(paths),
     paths.upgradeInfo,
     paths.snapshots,
     paths.restoredFrom,

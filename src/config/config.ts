@@ -33,6 +33,8 @@ export interface Config extends ChainIds {
   /** whether new blocks get into the index of who called whom */
   readonly indexTraces: boolean
   readonly snapshots: SnapshotsConfig
+  /** whether accepted transactions of clients stay across a restart */
+  readonly poolJournal: boolean
   readonly evmEngine: Settings['evmEngine']
   /** threads that execute the transactions of a block */
   readonly executionThreads: number
@@ -248,6 +250,7 @@ export function loadConfig(sources: ConfigSources, homeDirectory: string): Confi
     index: settings.index,
     indexTraces: settings.indexTraces,
     snapshots: { interval: settings.snapshotInterval, keep: settings.snapshotKeep },
+    poolJournal: settings.poolJournal,
     evmEngine: settings.evmEngine,
     executionThreads: settings.executionThreads,
     evmShadow: settings.evmShadow,

@@ -64,7 +64,7 @@ export interface PoolOptions extends PoolSources {
   /** a transaction is executable for the first time: it can be announced to peers and subscribers */
   readonly onAdmitted?: (entry: PoolEntry) => void
   /** not called for a transaction that `add` refused */
-  readonly onDropped?: (hash: Hash, reason: DropReason) => void
+  readonly onDropped?: (entry: PoolEntry, reason: DropReason) => void
 }
 
 /**
@@ -260,6 +260,11 @@ export class TransactionPool {
   /** @param hashKey `bytesKey` of a transaction's hash */
   has(hashKey: string): boolean {
     return this.#byHash.has(hashKey)
+  }
+
+  /** @param hashKey `bytesKey` of a transaction's hash */
+  entryOf(hashKey: string): PoolEntry | undefined {
+    return this.#byHash.get(hashKey)?.entry
   }
 
   /** An EVM transaction. */
@@ -523,7 +528,7 @@ export class TransactionPool {
   }
 
   #report(entry: PoolEntry, reason: DropReason): void {
-    this.#options.onDropped?.(keyBytes(entry.hashKey), reason)
+    this.#options.onDropped?.(entry, reason)
   }
 
   /** Brings everything that depends on a queue up to date after it changed, and announces what became executable. */

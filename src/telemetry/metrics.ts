@@ -347,6 +347,16 @@ export function createPoolMetrics(registry: Registry) {
       labelNames: ['reason'],
       registers,
     }),
+    journalBytes: new Gauge({
+      name: 'coind_mempool_journal_bytes',
+      help: "Bytes of the pool's journal on the disk; 0 while there is none or it cannot be written",
+      registers,
+    }),
+    journalSkippedTotal: new Counter({
+      name: 'coind_mempool_journal_skipped_total',
+      help: 'Accepted transactions of clients that the journal had no room for',
+      registers,
+    }),
     unforeseenTotal: unforeseenErrors(registers, ['pool']),
   }
 }

@@ -102,6 +102,7 @@ export function startClientThreads(
     const view = start<ViewService>('view', index, ...viewData(options, links))
     linkView(view, (port) => mainViews[index]!.replace(port))
     linkView(view, (port) => notify<NetworkService, 'connectView'>(links.network, 'connectView', index, port))
+    linkView(view, (port) => notify<PoolService, 'connectView'>(links.pool, 'connectView', index, port))
     for (const { present } of sockets) if (present !== undefined) linkSocket(present, view, index)
     return view
   }

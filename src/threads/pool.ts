@@ -18,6 +18,7 @@ import {
 } from '../mempool/packedMessages.ts'
 import { TransactionPool } from '../mempool/pool.ts'
 import { type PoolEntry, toPooledTransaction } from '../mempool/poolEntry.ts'
+import { PoolJournal } from '../mempool/poolJournal.ts'
 import { RecoveredAuthorities } from '../mempool/recoveredAuthorities.ts'
 import { TransactionBroadcastQueue } from '../mempool/transactionBroadcastQueue.ts'
 import type { AccountState, Admission, PooledTransaction } from '../mempool/types.ts'
@@ -40,11 +41,13 @@ import { createLogger } from '../telemetry/logger.ts'
 import { createPoolMetrics } from '../telemetry/metrics.ts'
 import { epochMs, openTracer, type TracingChannel, TransactionTraces } from '../telemetry/spans.ts'
 import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
-import { AdmissionServer } from './admissions.ts'
+import { AdmissionServer, connectBatchAdmissions } from './admissions.ts'
 import { collectWhenIdle } from './idleCollection.ts'
+import type { PackedBytes } from './packedBytes.ts'
 import { createPoolCopies, type PoolCopies } from './poolCopies.ts'
-import { serve } from './port.ts'
+import { connectReplaceable, serve } from './port.ts'
 import { randomSeed } from './randomSeed.ts'
+import { readJournal } from './readJournal.ts'
 import {
   type Gate,
   getPeerCount,
@@ -55,7 +58,8 @@ import {
   setPoolEmpty,
   waitAtGate,
 } from './sharedMemory.ts'
-import { endThread, type ThreadData } from './spawn.ts'
+import { channel, endThread, type ThreadData } from './spawn.ts'
+import { createAuthorityRecovery, createSenderRecovery } from './viewPool.ts'
 
 /** Milliseconds for which transactions are gathered before they are sent to peers. */
 const BATCH_MS = 20
@@ -80,6 +84,10 @@ export interface PoolData {
   /** see `PoolLimits` */
   readonly acceptsUnprotected: boolean
   readonly filling: PoolFilling
+  /** the file for accepted transactions of clients; undefined: they are gone after a restart */
+  readonly journalPath: string | undefined
+  /** how many there are to recover the senders of its transactions; their ports come by `connectView` */
+  readonly viewThreads: number
   /** to the executor; views and sockets come by `attach` */
   readonly executor: MessagePort
   /** from the network thread: transactions of peers come in, those of this node's clients go out */
@@ -91,6 +99,12 @@ export interface PoolData {
   /** whether a client wants them */
   readonly pendingWatch: PendingWatch
   readonly tracing: TracingChannel | undefined
+}
+
+/** The part of a view thread's service that the pool thread calls. */
+type RecoveryService = {
+  recoverSenders: (packed: PackedBytes) => Uint8Array
+  recoverAuthorities: (raw: Uint8Array) => Uint8Array
 }
 
 export type PoolService = typeof service
@@ -179,6 +193,17 @@ function announce(entry: PoolEntry): void {
   })
 }
 
+const poolJournal =
+  data.journalPath === undefined
+    ? undefined
+    : new PoolJournal({
+        path: data.journalPath,
+        genesisHash: data.chain.genesisHash,
+        later: (work, ms) => void setTimeout(work, ms),
+        log,
+        onSkipped: () => metrics.journalSkippedTotal.inc(),
+      })
+
 const authorities = new RecoveredAuthorities(() => performance.now())
 
 const head = view.chain.header(view.chain.headHeight)!
@@ -205,6 +230,7 @@ const pool = new TransactionPool({
   nativeGas: (transaction) => laneGas(transaction, AUTH_PARAMS.get(journal.native)),
   now: () => performance.now(),
   onAdmitted: announce,
+  onDropped: (entry) => poolJournal?.remove(entry),
 })
 
 let selection: Iterator<PoolEntry, void, void> | undefined
@@ -236,11 +262,45 @@ const admitter =
     return admission
   }
 
+const admitLocal = admitter(true)
+
+/** Admits a client's transaction. It is in the journal from then on. */
+function admitOfClient(transaction: PooledTransaction): Admission {
+  const admission = admitLocal(transaction)
+  const entry = poolJournal && admission.accepted ? pool.entryOf(bytesKey(transaction.hash)) : undefined
+  if (entry !== undefined) poolJournal?.add(entry)
+  return admission
+}
+
+/** Admits a transaction that the journal had before the start. A peer may have sent it meanwhile. */
+function admitJournaled(transaction: PooledTransaction): Admission {
+  const admission = admitLocal(transaction)
+  const entry = pool.entryOf(bytesKey(transaction.hash))
+  if (entry !== undefined) poolJournal?.retain(entry)
+  return admission
+}
+
 /** The transaction is refused, and nothing of the check is kept: it may have left the journal half way. */
 function recordUnforeseen({ hash }: PooledTransaction, error: unknown): void {
   journal = new Journal(state)
   metrics.unforeseenTotal.inc({ place: 'pool' })
   log.error({ transaction: bytesToHex(hash), error }, 'an unforeseen error at the admission of a transaction')
+}
+
+/** Gives the pool what its journal had before the start, in turn with what clients and peers send. */
+async function readPoolJournal(known: PoolJournal): Promise<void> {
+  const { left, right } = channel()
+  admissionServer.serve(right, admitJournaled)
+  const views = viewThreads.map(({ remote }) => remote)
+  const counts = await readJournal({
+    journal: known.open(),
+    recoverSenders: createSenderRecovery(views),
+    admit: connectBatchAdmissions(left, createAuthorityRecovery(views)),
+    onError: (error) => log.error({ error }, "transactions of the pool's journal could not be offered to the pool"),
+    signal: closing.signal,
+  })
+  left.close()
+  if (!closing.signal.aborted) log.info(counts, "the pool's journal has been read")
 }
 
 const copies = createPoolCopies({ pool })
@@ -249,6 +309,10 @@ const copies = createPoolCopies({ pool })
 function settlePool(): void {
   if (pool.settle()) setImmediate(settlePool)
 }
+
+/** They recover senders of transactions in the journal. */
+const viewThreads = Array.from({ length: data.viewThreads }, () => connectReplaceable<RecoveryService>())
+const closing = new AbortController()
 
 /** ports of the view and socket threads */
 const clients = new Set<MessagePort>()
@@ -295,6 +359,7 @@ const service = {
     metrics.transactions.set({ state: 'pending' }, evm.pending + native.pending)
     metrics.transactions.set({ state: 'queued' }, evm.queued + native.queued)
     metrics.bytes.set(pool.bytes)
+    metrics.journalBytes.set(poolJournal?.fileBytes ?? 0)
   },
   /** The block of the last `headChanged` is in the database. */
   headWritten: (): void => {
@@ -307,19 +372,24 @@ const service = {
     const offered = { ...service, takeCopy: reader.takeCopy, releaseCopy: reader.releaseCopy }
     serve<PoolClientService>(calls, offered, { before: serveExecutor })
     calls.on('close', reader.close)
-    admissionServer.serve(admissions, admitter(true))
+    admissionServer.serve(admissions, admitOfClient)
     for (const port of [calls, admissions]) {
       clients.add(port)
       port.on('close', () => clients.delete(port))
     }
   },
+  /** Takes the port to a view thread, or to its successor. */
+  connectView: (index: number, port: MessagePort): void => viewThreads[index]!.replace(port),
   /** Answered once the thread serves. */
   ready: (): void => undefined,
   metrics: () => threadMetrics.snapshot(),
   close: async () => {
+    closing.abort()
     announcements.close()
     tracer?.close()
+    for (const view of viewThreads) view.close()
     for (const port of [data.executor, ...clients, ...Object.values(data.gossip)]) port.close()
+    await poolJournal?.close()
     await snapshot.close()
     await database.close()
     log.flush()
@@ -343,6 +413,7 @@ const admissionServer = new AdmissionServer({
 })
 admissionServer.serve(data.gossip.admissions, admitter(false))
 
+if (poolJournal !== undefined) void readPoolJournal(poolJournal)
 collectWhenIdle()
 // Now, because a killed process cannot write its compile cache at the end.
 flushCompileCache()

@@ -148,6 +148,7 @@ async function start(
     genesis: home.genesis.state,
     headers: home.headers,
     snapshots: paths.snapshots,
+    poolJournal: paths.poolJournal,
     clientVersion: CLIENT_VERSION,
     identity: {
       id: nodeKey.id,

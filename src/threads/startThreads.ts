@@ -65,6 +65,8 @@ export interface ThreadsOptions extends ClientThreadsOptions {
   readonly headers: HeaderRules
   /** directory of the node's own snapshots */
   readonly snapshots: string
+  /** where accepted transactions of clients stay across a restart, if POOL_JOURNAL says so */
+  readonly poolJournal: string
   /** the node towards its peers */
   readonly network: Pick<
     NetworkData,
@@ -389,7 +391,7 @@ function startBeside(
 }
 
 function startPool(
-  { config, location, chain, nodeState }: ThreadsOptions,
+  { config, location, chain, nodeState, poolJournal }: ThreadsOptions,
   { databaseGate, executorToPool, poolFilling, network, pendingChannel, pendingWatch, tracing }: Wiring,
   start: StartThread,
 ): Started<PoolService> {
@@ -400,6 +402,8 @@ function startPool(
     acceptsUnprotected: config.rpc.limits.acceptsUnprotected,
     executor: executorToPool.right,
     filling: poolFilling,
+    journalPath: config.poolJournal ? poolJournal : undefined,
+    viewThreads: config.rpc.viewThreads,
     gossip: { admissions: network.admissions.right, announcements: network.announcements.left },
     nodeState,
     log: config.log,

@@ -1,7 +1,12 @@
+import { createHash } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
 import { JsonRpcError, type RpcCall, rpc, rpcBatch } from '../e2e/rpc.ts'
 
 /** Requests in one batch. */
 const BATCH = 100
+
+/** Milliseconds that a transaction may take from the pool to the block in which it is shown. */
+const SHOWN_WITHIN_MS = 20_000
 
 /** One answer that a client got, with its request. */
 interface Fact extends RpcCall {
@@ -17,6 +22,8 @@ export class Facts {
   readonly #receipts = new Set<string>()
   /** results of native transactions by hash */
   readonly #natives = new Map<string, string>()
+  /** encodings of transactions that the node accepted and was not seen to include, by hash */
+  readonly #accepted = new Map<string, Uint8Array>()
   #checkedNatives = 0
   #highest = 0
   #checked = 0
@@ -53,6 +60,7 @@ export class Facts {
 
   addReceipt(receipt: Receipt): void {
     const { transactionHash, blockNumber, blockHash } = receipt
+    this.#accepted.delete(transactionHash)
     this.addBlock(Number(blockNumber), blockHash)
     if (this.#receipts.has(transactionHash)) return
     this.#receipts.add(transactionHash)
@@ -67,6 +75,19 @@ export class Facts {
   /** @param result as {@link findNative} gives it */
   addNative(hash: string, result: string): void {
     this.#natives.set(hash, result)
+    this.#accepted.delete(hash)
+  }
+
+  /** The node said that it takes a transaction. @param hash of a native one in digits without 0x */
+  addAccepted(hash: string, raw: Uint8Array): void {
+    this.#accepted.set(hash, raw)
+  }
+
+  /** Hashes of the accepted transactions that were not seen in a block and are in the pool's journal. Those of before are forgotten. */
+  takeJournaled(journal: Buffer): readonly string[] {
+    const hashes = [...this.#accepted].filter(([, raw]) => journal.includes(raw)).map(([hash]) => hash)
+    this.#accepted.clear()
+    return hashes
   }
 
   addBalance(address: string, height: number, balance: string): void {
@@ -113,6 +134,28 @@ export async function findNative(url: string, hash: string): Promise<string | un
   } catch (error) {
     if (error instanceof JsonRpcError && /not found/.test(String(error.data))) return undefined
     throw error
+  }
+}
+
+/**
+ * Which of the accepted transactions are neither in a block nor in the pool. One that is just on its way from the pool to a block is asked for
+ * again.
+ */
+export async function lostTransactions(url: string, hashes: readonly string[]): Promise<readonly string[]> {
+  const deadline = Date.now() + SHOWN_WITHIN_MS
+  for (let lost = hashes; ; await setTimeout(100)) {
+    const { txs } = (await rpc(`${url}rpc`, 'unconfirmed_txs', '100')) as { readonly txs: readonly string[] }
+    const pooled = new Set(
+      txs.map((tx) => createHash('sha256').update(Buffer.from(tx, 'base64')).digest('hex').toUpperCase()),
+    )
+    const found = await Promise.all(
+      lost.map(async (hash) => {
+        if (hash.startsWith('0x')) return (await rpc(url, 'eth_getTransactionByHash', hash)) !== null
+        return pooled.has(hash) || (await findNative(url, hash)) !== undefined
+      }),
+    )
+    lost = lost.filter((_, index) => found[index] === false)
+    if (lost.length === 0 || Date.now() > deadline) return lost
   }
 }
 

@@ -9,7 +9,7 @@ import { runCoind } from '../e2e/runCoind.ts'
 import { startNode, type TestNode } from '../e2e/startNode.ts'
 import { createRandom } from '../unit/state/randomChain.ts'
 import { describeChain, readChain } from './compareChains.ts'
-import { Facts } from './facts.ts'
+import { Facts, lostTransactions } from './facts.ts'
 import { type Load, type Random, startLoad } from './load.ts'
 import { SignedMessages } from './signedMessages.ts'
 
@@ -53,12 +53,19 @@ interface Restart {
 interface KillReport extends Shown {
   readonly restarts: readonly Restart[]
   readonly signedMessages: number
+  /** transactions that clients were told are accepted, in no block when the node was killed, and found after its start */
+  readonly survivors: number
   /** what was lost or changed; empty when all is well */
   readonly problems: readonly string[]
 }
 
+/** Waits until the node has offered its pool what the journal had. */
+export async function journalRead(node: Pick<TestNode, 'output'>): Promise<void> {
+  await until("the pool's journal read", async () => node.output().includes("the pool's journal has been read"))
+}
+
 /** Ends the node's own process, whether the launcher runs it as a child or is it. */
-async function killHard(node: Pick<TestNode, 'homedir' | 'kill' | 'process'>): Promise<void> {
+export async function killHard(node: Pick<TestNode, 'homedir' | 'kill' | 'process'>): Promise<void> {
   const pid = Number(readFileSync(dataPaths(node.homedir).pid, 'utf8'))
   if (pid === node.process.pid) {
     await node.kill('SIGKILL')
@@ -94,6 +101,9 @@ class KillRun {
   readonly #signed = new SignedMessages()
   readonly #restarts: Restart[] = []
   readonly #problems: string[] = []
+  #survivors = 0
+  /** hashes of accepted transactions that the journal had at the last kill under load */
+  #journaled: readonly string[] = []
 
   constructor(options: KillOptions, homedir: string, replayHome: string) {
     this.#options = options
@@ -125,6 +135,7 @@ class KillRun {
       receipts: this.#facts.receipts,
       natives: this.#facts.natives,
       signedMessages: this.#signed.size,
+      survivors: this.#survivors,
       problems: this.#problems,
     }
   }
@@ -148,6 +159,7 @@ class KillRun {
     await killHard(node)
     await load.stop()
     this.#signed.addFrom(this.#homedir)
+    this.#journaled = this.#facts.takeJournaled(readFileSync(dataPaths(this.#homedir).poolJournal))
   }
 
   /** Kills a node while it starts: it reads the log, replays blocks, opens the database. */
@@ -176,6 +188,12 @@ class KillRun {
     this.#restarts.push(restart)
     this.#options.onRestart?.(restart)
     this.#problems.push(...(await this.#facts.check(node.url)))
+    await journalRead(node)
+    const lost = await lostTransactions(node.url, this.#journaled)
+    this.#problems.push(
+      ...lost.map((hash) => `transaction ${hash} was accepted, and is neither in a block nor in the pool`),
+    )
+    this.#survivors += this.#journaled.length
     await expectBlockAbove(node.url, height)
     return node
   }

@@ -93,9 +93,18 @@ async function sendBurst(
   }
   const waiting = new Set<string>()
   const hashes = new Set<string>()
-  for (const tx of natives) hashes.add(await broadcast(url, tx))
-  for (const answer of await rpcBatch(url, calls)) {
-    if (answer instanceof JsonRpcError) throw answer
+  for (const tx of natives) {
+    const hash = await broadcast(url, tx)
+    if (hash === undefined) continue
+    facts.addAccepted(hash, Buffer.from(tx, 'base64'))
+    hashes.add(hash)
+  }
+  for (const [index, answer] of (await rpcBatch(url, calls)).entries()) {
+    if (answer instanceof JsonRpcError) {
+      if (!HAS_EARLIER.test(answer.message)) throw answer
+      continue
+    }
+    facts.addAccepted(answer as string, hexToBytes(calls[index]!.params[0]!))
     waiting.add(answer as string)
   }
   while (waiting.size > 0) {
@@ -126,7 +135,7 @@ async function sendBurst(
 }
 
 /** A MsgSend; some ask for more than there is, and fail. */
-function signSend(sender: Hex, privateKey: Uint8Array, sequence: number, random: Random): Uint8Array {
+export function signSend(sender: Hex, privateKey: Uint8Array, sequence: number, random: Random): Uint8Array {
   const toAddress = toBech32(hexToBytes(`0x${(1 + random(50)).toString(16).padStart(40, '0')}`))
   const amount = [{ denom: 'acoin', amount: random(8) === 0 ? 10n ** 40n : BigInt(1 + random(1_000_000)) }]
   const message = anyOf(MsgSend, { fromAddress: toBech32(hexToBytes(sender)), toAddress, amount })
@@ -134,13 +143,17 @@ function signSend(sender: Hex, privateKey: Uint8Array, sequence: number, random:
   return signTestTransaction({ messages: [message], signers: [{ privateKey, sequence }], ...fee })
 }
 
-/** Gives the hash of a native transaction that the node took. */
-async function broadcast(url: string, tx: string): Promise<string> {
+/** Why a node refuses a nonce for which it has a transaction from before its start. */
+const HAS_EARLIER = /already known|replacement transaction underpriced|nonce too low|sequence/
+
+/** The hash of a native transaction that the node took; undefined when its nonce is in use. */
+async function broadcast(url: string, tx: string): Promise<string | undefined> {
   const { code, hash, log } = (await rpc(`${url}rpc`, 'broadcast_tx_sync', tx)) as {
     readonly code: number
     readonly hash: string
     readonly log: string
   }
+  if (code !== 0 && HAS_EARLIER.test(log)) return undefined
   if (code !== 0) throw new Error(`a native transaction was refused: ${log}`)
   return hash
 }

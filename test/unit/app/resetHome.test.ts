@@ -27,6 +27,8 @@ const WALLET = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 
 /** What restores have left beside the database and the log. */
 const LEFT_BY_RESTORES = ['db.restoring.genesis', 'wal.aside-100', 'wal.aside-100-2', 'wal.new']
+/** The pool's journal, and what it may leave. */
+const LEFT_BY_POOL = ['pool.journal', 'pool.journal.aside', 'pool.journal.new']
 
 let paths: DataPaths
 beforeEach(() => {
@@ -54,6 +56,7 @@ function fill(): void {
     mkdirSync(directory, { recursive: true })
     for (let index = 0; index < 10; index++) writeFileSync(join(directory, `${index}.ldb`), 'x')
   }
+  for (const name of LEFT_BY_POOL) writeFileSync(join(paths.homedir, name), 'x')
   for (const name of LEFT_BY_RESTORES) mkdirSync(join(paths.homedir, name))
   writeFileSync(join(paths.homedir, 'notes.txt'), 'mine')
 }
@@ -83,6 +86,7 @@ describe('resetHome', () => {
         paths.copyMark,
         paths.snapshots,
         paths.addressBook,
+        ...LEFT_BY_POOL.map((name) => join(paths.homedir, name)),
         paths.upgradeInfo,
       ].sort(),
     )

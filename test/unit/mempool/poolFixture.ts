@@ -11,7 +11,7 @@ import { toPooledTransaction } from '../../../src/mempool/poolEntry.ts'
 import type { AccountState, DropReason, PoolHeadUpdate } from '../../../src/mempool/types.ts'
 import type { NativeTransaction } from '../../../src/modules/tx/nativeTransaction.ts'
 import type { Address } from '../../../src/primitives/address.ts'
-import { bytesKey, bytesToHex } from '../../../src/primitives/bytes.ts'
+import { bytesKey, bytesToHex, keyBytes } from '../../../src/primitives/bytes.ts'
 
 export const GWEI = 10n ** 9n
 export const COIN = 10n ** 18n
@@ -141,7 +141,7 @@ export function createPool(options: Partial<PoolOptions> = {}): PoolFixture {
       nativeGas: ({ intrinsicGas }) => intrinsicGas,
       now: () => clock.nowMs,
       onAdmitted: (entry) => void admitted.push(bytesToHex(toPooledTransaction(entry).hash)),
-      onDropped: (hash, reason) => void dropped.push({ hash: bytesToHex(hash), reason }),
+      onDropped: ({ hashKey }, reason) => void dropped.push({ hash: bytesToHex(keyBytes(hashKey)), reason }),
       ...options,
     }),
   }
