@@ -55,6 +55,7 @@ import { endThread, type ThreadData } from './spawn.ts'
 import { openShortEngine } from './threadEngine.ts'
 import { watchSilence } from './threadSilence.ts'
 import type { ViewService } from './view.ts'
+import { createViewCompressor } from './viewCompressor.ts'
 import { followHeads } from './viewFeed.ts'
 import { createAuthorityRecovery, createSenderRecovery, createViewPool } from './viewPool.ts'
 
@@ -179,6 +180,7 @@ const remoteViews = viewThreads.map(({ remote }) => remote)
 const pool = connectPool(data.pool, openTracer(data.tracing), createAuthorityRecovery(remoteViews))
 const contexts = createContextSource({ data, feed, pool })
 const views = createViewPool(remoteViews)
+const compressor = createViewCompressor(remoteViews)
 const node = connectCometNode(data.copies, data.main)
 const threadSilence = watchSilence(data.copies.silence, () => performance.now())
 const headHeight = (): number => withView(({ chain }) => chain.headHeight)
@@ -267,6 +269,7 @@ function listenerOptions(namespaces: readonly Namespace[], rights: CallRights, r
     rateLimit: rate,
     requestBytes: data.limits.requestBytes,
     responseBytes: data.limits.responseBytes,
+    compressor,
     log,
     metrics,
   }
