@@ -41,6 +41,7 @@ import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { connectCometNode, type NodeCopies } from './cometNode.ts'
 import { collectWhenIdle } from './idleCollection.ts'
 import { connectReplaceable, serve } from './port.ts'
+import { followRoundEvents } from './roundEvents.ts'
 import { closePool, connectPool, createContextSource, type RpcThreadData } from './rpcContext.ts'
 import {
   countWatchers,
@@ -48,7 +49,7 @@ import {
   getPublishedHeight,
   getSyncStatus,
   isCatchingUp,
-  type PendingWatch,
+  type Watchers,
   waitAtGate,
 } from './sharedMemory.ts'
 import { endThread, type ThreadData } from './spawn.ts'
@@ -73,7 +74,7 @@ export interface SocketData extends RpcThreadData {
   /** name of the broadcast channel for transactions that became executable */
   readonly pendingChannel: string
   /** counts the clients that want them */
-  readonly pendingWatch: PendingWatch
+  readonly pendingWatch: Watchers
   readonly host: string
   readonly port: number
   /** undefined: no gRPC but for browsers */
@@ -182,6 +183,7 @@ const contexts = createContextSource({ data, feed, pool })
 const views = createViewPool(remoteViews)
 const compressor = createViewCompressor(remoteViews)
 const node = connectCometNode(data.copies, data.main)
+const rounds = followRoundEvents(data.copies.roundEvents, data.index)
 const threadSilence = watchSilence(data.copies.silence, () => performance.now())
 const headHeight = (): number => withView(({ chain }) => chain.headHeight)
 const hub = createSubscriptionHub({
@@ -320,6 +322,7 @@ const server = await createRpcServer({
     }),
     cometHub: createCometEventHub({
       onHead: (listener) => feed.onHead(({ chain }) => listener(chain.headHeight)),
+      rounds,
       headHeight,
       lease: contexts.lease,
       budget: criteriaBudget,
@@ -392,6 +395,7 @@ const service = {
     closePool(data.pool)
     for (const port of [...viewThreads, remoteFilters, ...filterClients]) port.close()
     node.close()
+    rounds.close()
     threadSilence.close()
     await feed.close()
     await database.close()

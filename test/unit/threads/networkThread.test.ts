@@ -67,7 +67,7 @@ async function startThreadedNode(chain: TestChain, seedPeer?: { id: string; port
   const databaseGate = createGate()
   openGate(databaseGate)
   const publishedHeight = createPublishedHeight()
-  const copies = createNodeCopies()
+  const copies = createNodeCopies(1)
   const peers = readCopies<NetInfo>(copies.network)
   raisePublishedHeight(publishedHeight, 3)
   const data: NetworkData = {

@@ -83,18 +83,19 @@ describe('gRPC-Web by its own words', () => {
     fetch(new URL(BALANCE, server.url), { method: 'POST', headers: { 'content-type': type, ...headers }, body })
   const request = () => frame(QueryBalanceRequest.encode({ address: OTHER.bech32, denom: 'acoin' }).finish())
 
-  test.each(['application/grpc-web-text', 'application/grpc-web-text+proto', 'Application/gRPC-Web-Text; charset=UTF-8'])(
-    'the text form: %s is base64 both ways',
-    async (type) => {
-      const response = await postText(type, request().toString('base64'), { 'x-grpc-web': '1' })
-      expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/grpc-web-text+proto'])
-      const text = await response.text()
-      expect(text).toMatch(/^[A-Za-z0-9+/]+={0,2}$/)
-      const [message, trailers] = readFrames(Buffer.from(text, 'base64'))
-      expect(QueryBalanceResponse.decode(message!).balance?.amount).toBe('5000000000000000007')
-      expect(Buffer.from(trailers!).toString()).toContain('grpc-status: 0')
-    },
-  )
+  test.each([
+    'application/grpc-web-text',
+    'application/grpc-web-text+proto',
+    'Application/gRPC-Web-Text; charset=UTF-8',
+  ])('the text form: %s is base64 both ways', async (type) => {
+    const response = await postText(type, request().toString('base64'), { 'x-grpc-web': '1' })
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/grpc-web-text+proto'])
+    const text = await response.text()
+    expect(text).toMatch(/^[A-Za-z0-9+/]+={0,2}$/)
+    const [message, trailers] = readFrames(Buffer.from(text, 'base64'))
+    expect(QueryBalanceResponse.decode(message!).balance?.amount).toBe('5000000000000000007')
+    expect(Buffer.from(trailers!).toString()).toContain('grpc-status: 0')
+  })
 
   test('the text form may come in pieces that are padded each, and a binary request may ask for it', async () => {
     const bytes = request()
