@@ -22,6 +22,7 @@ import type { ConsensusEnvironment } from './environment.ts'
 import { EvidencePool } from './evidencePool.ts'
 import type { EvidenceStore } from './evidenceStore.ts'
 import { checkRecovery, Recovery, replayDecided } from './recovery.ts'
+import type { RoundEventSink } from './roundEvents.ts'
 import { STEPS, type Step } from './roundStateView.ts'
 import { Signer } from './signer.ts'
 import { timeoutMs } from './timing.ts'
@@ -71,6 +72,8 @@ interface ConsensusServiceOptions {
   readonly onTimedProposal: (timestampMs: number, receivedMs: number) => void
   /** see ConsensusEnvironment */
   readonly onStep?: ((height: number, round: number, step: Step) => void) | undefined
+  /** see ConsensusEnvironment */
+  readonly roundEvents?: RoundEventSink | undefined
   /** Called after each block with the milliseconds that this node may work on its next proposal, see {@link BuildBudget}. */
   readonly onBuildBudget?: (budgetMs: number) => void
   readonly log: (message: string, fields: Readonly<Record<string, unknown>>) => void
@@ -370,7 +373,7 @@ class Service implements ConsensusService {
   }
 
   #createEnvironment(): ConsensusEnvironment {
-    const { clock, transport, log, onBehind, onTimedProposal, onStep } = this.#options
+    const { clock, transport, log, onBehind, onTimedProposal, onStep, roundEvents } = this.#options
     return {
       wal: {
         append: (entry) => {
@@ -399,6 +402,7 @@ class Service implements ConsensusService {
       punish: (peer, what, reason) => transport.punish(peer, what, reason),
       fetchDecided: (from, height) => void this.#fetchDecided(from, height),
       ...(onStep === undefined ? {} : { onStep }),
+      ...(roundEvents === undefined ? {} : { roundEvents }),
       onRoundBegan: () => {
         this.#roundBeganMs = clock.monotonicMs()
         this.#buildBudget.roundBegan(this.#roundBeganMs)

@@ -14,6 +14,7 @@ import { Outbox } from './outbox.ts'
 import { BlockProposer, isAsked, OwnMessages } from './ownMessages.ts'
 import { step } from './reducer.ts'
 import { entryOf, replayHeight } from './replay.ts'
+import { RoundReporter } from './roundEvents.ts'
 import { RoundState } from './roundState.ts'
 import type { RoundStateView } from './roundStateView.ts'
 import { StepTimers } from './stepTimers.ts'
@@ -50,6 +51,7 @@ export class ConsensusEngine {
   readonly #proposer: BlockProposer | undefined
   readonly #ownMessages: OwnMessages
   readonly #catchUp: CatchUp
+  readonly #reporter: RoundReporter
   #state: ConsensusState
   #phase: 'new' | 'running' | 'stopped' | 'halted' = 'new'
   readonly #inbox = new Inbox()
@@ -85,6 +87,7 @@ export class ConsensusEngine {
     this.#decision = new Decision(environment.wal)
     this.#ownMessages = new OwnMessages(signer, environment)
     this.#catchUp = new CatchUp(environment)
+    this.#reporter = new RoundReporter(environment.roundEvents, (run) => this.#outbox.push(run))
   }
 
   /** The present height, for gossip and RPC. The returned object changes with each input. */
@@ -340,10 +343,12 @@ export class ConsensusEngine {
         break
       case 'accepted':
         this.#accepted(effect.input)
+        this.#reporter.accepted(this.#rounds, effect.input)
         break
       case 'entered':
         this.#ownMessages.entered(effect.height, effect.round)
         this.#send(this.#gossip.onEntered(this.#rounds))
+        this.#reporter.entered(this.#rounds, effect)
         break
       case 'misbehaviour':
         this.#misbehaviour(effect)

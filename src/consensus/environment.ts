@@ -3,6 +3,7 @@ import type { Evidence, Proposal, UnsignedProposal, UnsignedVote, Vote } from '.
 import type { DecidedBlock, FinalizeResult, ProposalRequest } from './application.ts'
 import type { Clock } from './clock.ts'
 import type { ConsensusMessage } from './messages.ts'
+import type { RoundEventSink } from './roundEvents.ts'
 import type { Step } from './roundStateView.ts'
 import type { Misbehaviour, PeerId } from './transport.ts'
 import type { WalEntry } from './walEntry.ts'
@@ -52,6 +53,8 @@ export interface ConsensusEnvironment extends Clock {
   punish(peer: PeerId, what: Misbehaviour, reason: string): void
   /** The engine is in another step (or round, or height) than before. */
   onStep?(height: number, round: number, step: Step): void
+  /** Takes what happens in rounds, after the log's sync like all that leaves the node. */
+  readonly roundEvents?: RoundEventSink
   /** A round begins on this node: its proposer may build a block now. */
   onRoundBegan(): void
   /** More than a third of the power prevoted nil in a round in which this node proposed a new block. */

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { type ClientAddresses, forwardedFor } from '../config/clientAddress.ts'
 import { type CallScope, createCaller, monotonicMs, scopeOf } from './callScope.ts'
+import type { CompressedAnswer, Encoding } from './compression.ts'
 import { JSON_TYPES, mediaType } from './httpMessages.ts'
 import type { PendingResponses } from './pendingResponses.ts'
 import { type AnswerText, answerLength } from './resultText.ts'
@@ -17,13 +18,22 @@ interface FastPathHttpOptions {
   readonly clients: Pick<ClientAddresses, 'of'>
   /** Why a request is not answered; undefined when it is. */
   readonly refuse: (text: string, client: string) => Refusal | undefined
-  /** The compressed answer for a client with this Accept-Encoding header; undefined: it is sent uncompressed */
-  readonly compressed: (answer: AnswerText, acceptEncoding: string | undefined) => Promise<Uint8Array> | undefined
+  /** The answer in the form that a client with this Accept-Encoding header asks for; undefined: as it is. Never rejects. */
+  readonly compress: (
+    answer: AnswerText,
+    acceptEncoding: string | undefined,
+    caller: () => Pick<CallScope, 'client' | 'signal'>,
+  ) => Promise<CompressedAnswer | undefined> | undefined
+  /** Whether the form of an answer so long depends on Accept-Encoding. */
+  readonly varies: (bytes: number) => boolean
   /** Hands a connection over to the server for all kinds of requests; bytes that were read but not answered are put back. */
   readonly handOver: (socket: Socket) => void
-  /** header lines of an answer, each with its end */
-  readonly headers: string
-  readonly compressedHeaders: string
+  /** header lines of an answer, each with its end: of one that does not vary, of one that does, and of a compressed one */
+  readonly headers: {
+    readonly plain: string
+    readonly varying: string
+    readonly compressed: (encoding: Encoding) => string
+  }
   /** milliseconds that an idle connection is kept */
   readonly idleMs: number
   readonly pending: Pick<PendingResponses, 'hold'>
@@ -83,7 +93,7 @@ interface Reply {
   readonly status: string
   readonly acceptEncoding: string | undefined
   /** undefined until it is there */
-  content: AnswerText | Uint8Array | undefined
+  content: AnswerText | CompressedAnswer | undefined
 }
 
 class Connection {
@@ -214,21 +224,16 @@ class Connection {
       refusal === undefined
         ? this.#options.answer(body, scopeOf(this.#client, this.#caller.signal, this.#receivedMs))
         : Promise.resolve(refusal.json)
+    const client = this.#client
     void answering.then((answer = '') => {
-      const compressed = this.#options.compressed(answer, acceptEncoding)
-      if (compressed === undefined) {
-        this.#finish(reply, answer)
-        return
-      }
-      // An answer that could not be compressed is sent as it is.
-      compressed.then(
-        (bytes) => this.#finish(reply, bytes),
-        () => this.#finish(reply, answer),
-      )
+      const caller = () => ({ client, signal: this.#caller.signal })
+      const compressing = this.#options.compress(answer, acceptEncoding, caller)
+      if (compressing === undefined) this.#finish(reply, answer)
+      else void compressing.then((compressed) => this.#finish(reply, compressed ?? answer))
     })
   }
 
-  #finish(reply: Reply, content: AnswerText | Uint8Array): void {
+  #finish(reply: Reply, content: AnswerText | CompressedAnswer): void {
     reply.content = content
     if (this.#replies[0] !== reply || this.#isFlushing) return
     if (this.#replies.length === 1) {
@@ -264,22 +269,27 @@ class Connection {
   /** Head and answer as one text, when the answer is short and ASCII, so that it is written without a conversion; else undefined. */
   #shortAnswer(status: string, json: string): string | undefined {
     if (json.length > SHORT_BYTES || Buffer.byteLength(json) !== json.length) return undefined
-    return `${this.#headWith(status, this.#options.headers, json.length)}${json}`
+    return `${this.#headWith(status, this.#headersOf(json.length), json.length)}${json}`
   }
 
   #write(text: string): void {
     this.#socket.write(text, 'latin1', this.#written(text.length))
   }
 
+  #headersOf(bytes: number): string {
+    const { headers, varies } = this.#options
+    return varies(bytes) ? headers.varying : headers.plain
+  }
+
   /** Writes a head and what follows it as one. */
-  #writeLong(status: string, content: AnswerText | Uint8Array): void {
-    const isCompressed = content instanceof Uint8Array
-    const bytes = isCompressed ? content.length : answerLength(content)
-    const headers = isCompressed ? this.#options.compressedHeaders : this.#options.headers
+  #writeLong(status: string, content: AnswerText | CompressedAnswer): void {
+    const isCompressed = typeof content !== 'string' && 'encoding' in content
+    const bytes = isCompressed ? content.bytes.length : answerLength(content)
+    const headers = isCompressed ? this.#options.headers.compressed(content.encoding) : this.#headersOf(bytes)
     const written = this.#written(bytes)
     this.#socket.cork()
     this.#socket.write(this.#headWith(status, headers, bytes), 'latin1')
-    if (isCompressed) this.#socket.write(content, written)
+    if (isCompressed) this.#socket.write(content.bytes, written)
     else if (typeof content === 'string') this.#socket.write(content, 'utf8', written)
     else {
       this.#socket.write(content.start, 'utf8')

@@ -1,9 +1,10 @@
 import { createServer, type Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { promisify } from 'node:util'
-import { constants, gunzip, gzip } from 'node:zlib'
+import { gunzip } from 'node:zlib'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { ClientAddresses } from '../config/clientAddress.ts'
+import { toBuffer } from '../primitives/bytes.ts'
 import type { SocketMetrics } from '../telemetry/metrics.ts'
 import { type ClientBudget, createClientBudget } from './clientBudget.ts'
 import { cometRateLimited } from './comet/answer.ts'
@@ -11,6 +12,7 @@ import type { CometEventHub } from './comet/eventHub.ts'
 import type { CometTable } from './comet/method.ts'
 import { addCometRoutes } from './comet/routes.ts'
 import { createCometSocket } from './comet/socket.ts'
+import { type AnswerCompression, type Compressor, createAnswerCompression } from './compression.ts'
 import { createConnectionGate } from './connectionGate.ts'
 import type { Dispatcher } from './dispatch.ts'
 import { type RpcLog, rateLimited } from './errors.ts'
@@ -18,7 +20,6 @@ import { createFastPathHttp, type FastPathHttp } from './fastPathHttp.ts'
 import { addGrpcWebRoutes, type GrpcWebOptions } from './grpc/web.ts'
 import {
   type AllowedOrigins,
-  acceptsGzip,
   announcedBytes,
   bodyText,
   bodyTooLarge,
@@ -35,13 +36,14 @@ import {
   scopeOfHttp,
   sendJson,
   TEXT_TYPE,
+  varyWithEncoding,
 } from './httpMessages.ts'
 import { createPendingResponses, type PendingResponses } from './pendingResponses.ts'
 import type { Access } from './privateAccess.ts'
 import { answerProbe, PROBE_PATHS, type ProbeSource, probeOf } from './probes.ts'
 import type { RateLimit } from './rateLimit.ts'
 import { addRestRoutes, isRestPath, NOT_IMPLEMENTED, type RestOptions, restRateLimited } from './rest/routes.ts'
-import { answerBuffer } from './resultText.ts'
+import { answerBuffer, answerLength } from './resultText.ts'
 import { createEthereumSocket, type SubscriptionHub } from './subscriptions.ts'
 import { createWebSocketEndpoint, type SocketProtocol, type WebSocketEndpointLimits } from './websocket.ts'
 
@@ -76,8 +78,12 @@ export interface RpcServerOptions {
   readonly responseBytes: number
   readonly limits?: Partial<HttpLimits>
   readonly webSocketLimits?: Partial<WebSocketEndpointLimits>
+  /** undefined: no answer is compressed */
+  readonly compressor: Compressor | undefined
   readonly log: RpcLog
-  readonly metrics?: Pick<SocketMetrics, 'connections' | 'subscriptions' | 'unreadBytes' | 'refusedTotal'> | undefined
+  readonly metrics?:
+    | Pick<SocketMetrics, 'connections' | 'subscriptions' | 'unreadBytes' | 'refusedTotal' | 'compressionsTotal'>
+    | undefined
 }
 
 /** What clients of Cosmos chains ask for. */
@@ -105,8 +111,8 @@ interface HttpLimits {
   readonly pendingRequestBytes: number
   /** bytes of answers that wait for all clients together */
   readonly pendingResponseBytes: number
-  /** bytes from which on an answer is compressed when the client takes gzip */
-  readonly gzipFromBytes: number
+  /** bytes from which on an answer is compressed for a client that asks for it */
+  readonly compressFromBytes: number
   /** a node whose newest block is older than these milliseconds is not healthy */
   readonly staleMs: number
 }
@@ -125,7 +131,7 @@ const DEFAULT_HTTP_LIMITS: HttpLimits = {
   idleMs: 120_000,
   pendingRequestBytes: 512 * 1_048_576,
   pendingResponseBytes: 256 * 1_048_576,
-  gzipFromBytes: 4_096,
+  compressFromBytes: 4_096,
   staleMs: 15_000,
 }
 
@@ -141,7 +147,6 @@ const RETRY_SECONDS = 1
 /** Requests of the fast path up to this length are not counted in bytes: their number is limited elsewhere. */
 const SHORT_REQUEST_LENGTH = 4_096
 
-const compress = promisify(gzip)
 const unzip = promisify(gunzip)
 /** Codes of zlib's errors for bytes that are not gzip, or not all of it. */
 const ZLIB_ERROR = /^Z_/
@@ -193,6 +198,12 @@ export async function createRpcServer(options: RpcServerOptions): Promise<RpcSer
     ...(options.webSocketLimits === undefined ? {} : { limits: options.webSocketLimits }),
   })
   const pending = createPendingResponses({ totalBytes: limits.pendingResponseBytes, writeMs: limits.writeMs })
+  const compression = createAnswerCompression({
+    compressor: options.compressor,
+    fromBytes: limits.compressFromBytes,
+    log: options.log,
+    metrics,
+  })
   const app = fastify({
     bodyLimit: requestBytes,
     // Answers 503 while it closes, so that a load balancer goes elsewhere.
@@ -200,9 +211,9 @@ export async function createRpcServer(options: RpcServerOptions): Promise<RpcSer
     forceCloseConnections: 'idle',
     serverFactory: (handler) => createHttpServer(limits, handler),
   })
-  const fastPathHttp = putFastPathFirst(app.server, options, limits, requests, pending)
+  const fastPathHttp = putFastPathFirst(app.server, options, limits, compression, requests, pending)
   app.server.on('upgrade', webSockets.upgrade)
-  addRoutes(app, options, limits, requests, pending)
+  addRoutes(app, options, limits, compression, requests, pending)
   await app.listen({ host, port, ...(reusePort ? { reusePort } : {}) })
 
   const address = app.server.address()
@@ -241,6 +252,7 @@ function putFastPathFirst(
   server: Server,
   options: RpcServerOptions,
   limits: HttpLimits,
+  compression: AnswerCompression,
   requests: ClientBudget,
   pending: PendingResponses,
 ): FastPathHttp {
@@ -248,11 +260,7 @@ function putFastPathFirst(
   const onConnection = server.listeners('connection') as ((this: Server, socket: Socket) => void)[]
   server.removeAllListeners('connection')
   const headers = corsHeaders(allowedOrigins, {})
-  const compressedHeaders = headerLines({
-    ...headers,
-    vary: varyWithEncoding(headers.vary),
-    'content-encoding': 'gzip',
-  })
+  const varyingHeaders = { ...headers, vary: varyWithEncoding(headers.vary) }
   const fastPathHttp = createFastPathHttp({
     answer: (text, scope) => {
       const answering = dispatcher.answer(text, scope)
@@ -265,15 +273,17 @@ function putFastPathFirst(
       return { json: dispatcher.refuse(text, rateLimited(seconds)), retryAfterSeconds: seconds }
     },
     clients,
-    compressed: (answer, acceptEncoding) =>
-      (typeof answer !== 'string' || answer.length >= limits.gzipFromBytes) && acceptsGzip(acceptEncoding)
-        ? gzipped(answerBuffer(answer))
-        : undefined,
+    varies: compression.varies,
+    compress: (answer, acceptEncoding, caller) =>
+      compression.compress(answerLength(answer), acceptEncoding, caller, () => answerBuffer(answer)),
     handOver: (socket) => {
       for (const listener of onConnection) listener.call(server, socket)
     },
-    headers: headerLines(headers),
-    compressedHeaders,
+    headers: {
+      plain: headerLines(headers),
+      varying: headerLines(varyingHeaders),
+      compressed: (encoding) => headerLines({ ...varyingHeaders, 'content-encoding': encoding }),
+    },
     idleMs: limits.idleMs,
     pending,
   })
@@ -301,6 +311,7 @@ function addRoutes(
   app: FastifyInstance,
   options: RpcServerOptions,
   limits: HttpLimits,
+  compression: AnswerCompression,
   requests: ClientBudget,
   pending: PendingResponses,
 ): void {
@@ -347,8 +358,7 @@ function addRoutes(
   })
   app.addHook('onSend', async (request, reply, payload) => {
     if (!Buffer.isBuffer(payload)) return payload
-    const isLong = payload.length >= limits.gzipFromBytes
-    const body = isLong && acceptsGzip(request.headers['accept-encoding']) ? await zipped(reply, payload) : payload
+    const body = await compressedBody(compression, request, reply, payload)
     pending.track(reply.raw, body.length, request.client)
     return body
   })
@@ -403,17 +413,23 @@ function tooManyRequests(dispatcher: Dispatcher, path: string, text: string, sec
   return dispatcher.refuse(text, rateLimited(seconds)) ?? ''
 }
 
-async function zipped(reply: FastifyReply, body: Buffer): Promise<Buffer> {
+/** The body in the form that the client asked for, with its headers. */
+async function compressedBody(
+  compression: AnswerCompression,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  body: Buffer,
+): Promise<Buffer> {
+  if (!compression.varies(body.length) || reply.hasHeader('content-encoding')) return body
   reply.header('vary', varyWithEncoding(reply.getHeader('vary')))
-  reply.header('content-encoding', 'gzip')
-  return gzipped(body)
-}
-
-function varyWithEncoding(vary: string | number | readonly string[] | undefined): string {
-  return vary === undefined ? 'accept-encoding' : `${vary}, accept-encoding`
-}
-
-/** The fastest level: answers are hex, which shrinks to half at any level. */
-function gzipped(body: Buffer): Promise<Buffer> {
-  return compress(body, { level: constants.Z_BEST_SPEED })
+  const compressed = await compression.compress(
+    body.length,
+    request.headers['accept-encoding'],
+    () => scopeOfHttp(request, reply),
+    () => body,
+  )
+  if (compressed === undefined) return body
+  reply.header('content-encoding', compressed.encoding)
+  // Fastify sends no other bytes.
+  return toBuffer(compressed.bytes)
 }

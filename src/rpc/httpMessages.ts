@@ -86,9 +86,9 @@ export function bodyTooLarge(maxBytes: number): Refusal {
   return { status: 413, text: `content length too large (>${maxBytes})` }
 }
 
-/** Whether a client takes gzip; a client that gives it the weight 0 does not. */
-export function acceptsGzip(acceptEncoding: string | undefined): boolean {
-  return /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i.test(acceptEncoding ?? '')
+/** The Vary header of an answer whose form depends on Accept-Encoding. @param vary what else it depends on */
+export function varyWithEncoding(vary: string | number | readonly string[] | undefined): string {
+  return vary === undefined ? 'accept-encoding' : `${vary}, accept-encoding`
 }
 
 /** Seconds that a browser may remember the answer to a preflight, as geth says. */

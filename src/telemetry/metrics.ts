@@ -499,6 +499,12 @@ export function createSocketMetrics(registry: Registry) {
       labelNames: ['reason'],
       registers,
     }),
+    compressionsTotal: new Counter({
+      name: 'coind_rpc_compressions_total',
+      help: 'Long answers to clients that ask for compression, by outcome: gzip, br or zstd; or sent as they are because view threads were busy, it would not have helped (useless) or an error came up (failed)',
+      labelNames: ['outcome'],
+      registers,
+    }),
     shortCallsTotal: new Counter({
       name: 'coind_rpc_short_calls_total',
       help: 'eth_call, by where it ran: here (in the socket thread), or why in a view thread: unfit, long, busy, client, loading, or dropped for work, reads or precompile',

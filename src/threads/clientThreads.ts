@@ -13,7 +13,7 @@ import type { NetworkService } from './network.ts'
 import type { PoolService } from './pool.ts'
 import { connectReplaceable, notify, type Remote, type Service } from './port.ts'
 import type { RpcThreadData } from './rpcContext.ts'
-import { forgetWatchers, type Gate, type NodeState, type PendingWatch, type PublishedHeight } from './sharedMemory.ts'
+import { forgetWatchers, type Gate, type NodeState, type PublishedHeight, type Watchers } from './sharedMemory.ts'
 import type { SocketData, SocketService } from './socket.ts'
 import { answered, channel, type Started, type StartThread, startedInTime } from './spawn.ts'
 import type { ViewData, ViewService } from './view.ts'
@@ -46,7 +46,7 @@ export interface ClientThreadsLinks {
   readonly databaseGate: Gate
   readonly publishedHeight: PublishedHeight
   readonly pendingChannel: string
-  readonly pendingWatch: PendingWatch
+  readonly pendingWatch: Watchers
   readonly engine: EngineChoice
   readonly tracing: TracingChannel | undefined
   /** control ports: their threads take the ends of new channels there */
@@ -108,6 +108,7 @@ export function startClientThreads(
   }
   const startSocket = (index: number): Started<SocketService> => {
     forgetWatchers(links.pendingWatch, index)
+    forgetWatchers(options.copies.roundEvents.watchers, index)
     const socket = start<SocketService>('socket', index, ...socketData(options, links, index))
     for (const [at, { present }] of views.entries()) if (present !== undefined) linkSocket(socket, present, at)
     const first = index === 0 ? socket : sockets[0]?.present

@@ -7,18 +7,21 @@ import type { CometNode } from '../rpc/comet/env.ts'
 import { type HeightTimes, type RoundStateJson, roundStateJson } from '../rpc/comet/json/roundState.ts'
 import { type CopyChannel, createCopyChannel, publishCopies, readCopies } from './copyOnRequest.ts'
 import { notify, serve } from './port.ts'
+import { createRoundEventChannel, type RoundEventChannel } from './roundEvents.ts'
 
-/** Copies for socket threads: of the round and of what other threads owe by the main thread, of the peers by the network thread. */
+/** What socket threads hear of consensus and peers: copies of the round, of what other threads owe and of the peers, and events of rounds. */
 export interface NodeCopies {
   readonly roundState: CopyChannel
   readonly network: CopyChannel
   /** see `threadSilence.ts` */
   readonly silence: CopyChannel
+  readonly roundEvents: RoundEventChannel
 }
 
-export function createNodeCopies(periodMs?: number): NodeCopies {
+export function createNodeCopies(socketThreads: number, periodMs?: number): NodeCopies {
   const channel = (): CopyChannel => createCopyChannel(periodMs)
-  return { roundState: channel(), network: channel(), silence: channel() }
+  const roundEvents = createRoundEventChannel(socketThreads)
+  return { roundState: channel(), network: channel(), silence: channel(), roundEvents }
 }
 
 /** The only thing that a socket thread sends to the main thread: evidence that `createBroadcastEvidenceMethod` lets through. */

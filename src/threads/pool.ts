@@ -53,9 +53,9 @@ import {
   getPeerCount,
   isWatched,
   type NodeState,
-  type PendingWatch,
   type PoolFilling,
   setPoolEmpty,
+  type Watchers,
   waitAtGate,
 } from './sharedMemory.ts'
 import { channel, endThread, type ThreadData } from './spawn.ts'
@@ -97,7 +97,7 @@ export interface PoolData {
   /** name of the broadcast channel for transactions that became executable */
   readonly pendingChannel: string
   /** whether a client wants them */
-  readonly pendingWatch: PendingWatch
+  readonly pendingWatch: Watchers
   readonly tracing: TracingChannel | undefined
 }
 

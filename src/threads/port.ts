@@ -66,6 +66,11 @@ export function moved<B extends Uint8Array>(bytes: B): B {
   return bytes
 }
 
+/** The bytes in a buffer of their own, which can be moved: `Buffer` may put short ones into a pool. */
+export function withOwnBuffer(bytes: Uint8Array): Uint8Array {
+  return bytes.length === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes)
+}
+
 function bufferToMove(value: unknown): ArrayBuffer | undefined {
   if (!(value instanceof Uint8Array && value.buffer instanceof ArrayBuffer)) return undefined
   return movedBuffers.has(value.buffer) ? value.buffer : undefined

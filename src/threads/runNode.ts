@@ -34,6 +34,7 @@ import { createNetworkTransport } from './networkTransport.ts'
 import { type Home, openDatabase } from './openHome.ts'
 import { createOwnSigning } from './ownSigning.ts'
 import { despiteStops } from './port.ts'
+import { publishRoundEvents } from './roundEvents.ts'
 import { createNodeState, getPeerCount, setPeerCount, setSyncStatus } from './sharedMemory.ts'
 import { startBackfill } from './startBackfill.ts'
 import { followDecisions, type HeadSummary, type RunningConsensus, startConsensus } from './startConsensus.ts'
@@ -112,7 +113,7 @@ async function start(
   if (config.snapshots.interval === 0) createSnapshotMetrics(threadMetrics.registry)
   if (config.tracing === undefined) createTracingMetrics(threadMetrics.registry)
   const nodeState = createNodeState()
-  const copies = createNodeCopies()
+  const copies = createNodeCopies(config.rpc.socketThreads)
   const failure = Promise.withResolvers<never>()
   // Consensus may halt before anything awaits this promise.
   failure.promise.catch(() => undefined)
@@ -120,6 +121,8 @@ async function start(
   let consensus: RunningConsensus | undefined
   // Before the threads, so that it ends after them: a request that waits for a copy gets one.
   const heightTimes = (): HeightTimes => decisions.heightTimes()
+  const roundEvents = publishRoundEvents(copies.roundEvents)
+  undo.add(() => roundEvents.close())
   undo.add(publishRoundState(copies, () => consensus?.service.engine?.roundState, heightTimes))
 
   // 1.
@@ -219,6 +222,7 @@ async function start(
     metrics,
     ownSigning,
     traces: tracer && new RoundTraces(tracer),
+    roundEvents,
     logger,
     onSyncStatus: (status) => {
       isInStep = status.mode === 'consensus'

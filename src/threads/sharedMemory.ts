@@ -86,26 +86,26 @@ export function getSyncStatus(state: NodeState, headHeight: number): RpcSyncStat
 }
 
 /**
- * How many subscriptions and filters want pending transactions, one cell for each socket thread: while there are none, the pool
- * thread announces none.
+ * How many subscriptions and filters want what another thread announces (pending transactions, events of rounds), one cell for each
+ * socket thread: while there are none, that thread announces nothing.
  */
-export type PendingWatch = Int32Array<SharedArrayBuffer>
+export type Watchers = Int32Array<SharedArrayBuffer>
 
-export function createPendingWatch(socketThreads: number): PendingWatch {
+export function createWatchers(socketThreads: number): Watchers {
   return new Int32Array(new SharedArrayBuffer(socketThreads * Int32Array.BYTES_PER_ELEMENT))
 }
 
 /** Adds a watcher (1) of a socket thread or removes one (-1). */
-export function countWatchers(watch: PendingWatch, thread: number, change: 1 | -1): void {
+export function countWatchers(watch: Watchers, thread: number, change: 1 | -1): void {
   Atomics.add(watch, thread, change)
 }
 
 /** The watchers of a thread that has ended are gone. */
-export function forgetWatchers(watch: PendingWatch, thread: number): void {
+export function forgetWatchers(watch: Watchers, thread: number): void {
   Atomics.store(watch, thread, 0)
 }
 
-export function isWatched(watch: PendingWatch): boolean {
+export function isWatched(watch: Watchers): boolean {
   for (let thread = 0; thread < watch.length; thread++) if (Atomics.load(watch, thread) > 0) return true
   return false
 }

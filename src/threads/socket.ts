@@ -42,6 +42,7 @@ import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { connectCometNode, type NodeCopies } from './cometNode.ts'
 import { collectWhenIdle } from './idleCollection.ts'
 import { connectReplaceable, serve } from './port.ts'
+import { followRoundEvents } from './roundEvents.ts'
 import { closePool, connectPool, createContextSource, type RpcThreadData } from './rpcContext.ts'
 import {
   countWatchers,
@@ -49,13 +50,14 @@ import {
   getPublishedHeight,
   getSyncStatus,
   isCatchingUp,
-  type PendingWatch,
+  type Watchers,
   waitAtGate,
 } from './sharedMemory.ts'
 import { endThread, type ThreadData } from './spawn.ts'
 import { openShortEngine } from './threadEngine.ts'
 import { watchSilence } from './threadSilence.ts'
 import type { ViewService } from './view.ts'
+import { createViewCompressor } from './viewCompressor.ts'
 import { followHeads } from './viewFeed.ts'
 import { createAuthorityRecovery, createSenderRecovery, createViewPool } from './viewPool.ts'
 
@@ -73,7 +75,7 @@ export interface SocketData extends RpcThreadData {
   /** name of the broadcast channel for transactions that became executable */
   readonly pendingChannel: string
   /** counts the clients that want them */
-  readonly pendingWatch: PendingWatch
+  readonly pendingWatch: Watchers
   readonly host: string
   readonly port: number
   /** undefined: no gRPC but for browsers */
@@ -180,7 +182,9 @@ const remoteViews = viewThreads.map(({ remote }) => remote)
 const pool = connectPool(data.pool, openTracer(data.tracing), createAuthorityRecovery(remoteViews))
 const contexts = createContextSource({ data, feed, pool })
 const views = createViewPool(remoteViews)
+const compressor = createViewCompressor(remoteViews)
 const node = connectCometNode(data.copies, data.main)
+const rounds = followRoundEvents(data.copies.roundEvents, data.index)
 const threadSilence = watchSilence(data.copies.silence, () => performance.now())
 const headHeight = (): number => withView(({ chain }) => chain.headHeight)
 const hub = createSubscriptionHub({
@@ -268,6 +272,7 @@ function listenerOptions(namespaces: readonly Namespace[], rights: CallRights, r
     rateLimit: rate,
     requestBytes: data.limits.requestBytes,
     responseBytes: data.limits.responseBytes,
+    compressor,
     log,
     metrics,
   }
@@ -323,6 +328,7 @@ const server = await listenAs(listener('RPC', data.host, data.port), () =>
       }),
       cometHub: createCometEventHub({
         onHead: (listener) => feed.onHead(({ chain }) => listener(chain.headHeight)),
+        rounds,
         headHeight,
         lease: contexts.lease,
         budget: criteriaBudget,
@@ -398,6 +404,7 @@ const service = {
     closePool(data.pool)
     for (const port of [...viewThreads, remoteFilters, ...filterClients]) port.close()
     node.close()
+    rounds.close()
     threadSilence.close()
     await feed.close()
     await database.close()

@@ -11,6 +11,7 @@ import { engineChainOf } from '../consensus/consensusState.ts'
 import { createKeyAlarm } from '../consensus/doubleSignGuard.ts'
 import { openEvidenceFiles } from '../consensus/evidenceStore.ts'
 import { decidesAlone } from '../consensus/recovery.ts'
+import type { RoundEventSink } from '../consensus/roundEvents.ts'
 import { STEPS } from '../consensus/roundStateView.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import type { HeightTimes } from '../rpc/comet/json/roundState.ts'
@@ -42,6 +43,8 @@ interface ConsensusParts {
   readonly ownSigning: OwnSigning
   /** undefined: no spans are recorded */
   readonly traces: RoundTraces | undefined
+  /** for clients that subscribe to them */
+  readonly roundEvents: RoundEventSink
   readonly logger: Logger
   readonly onSyncStatus: (status: SyncStatus) => void
   /** consensus or block sync cannot go on */
@@ -113,6 +116,7 @@ export async function startConsensus(parts: ConsensusParts): Promise<RunningCons
       onOffset: (offsetMs) => metrics.clockOffsetSeconds.set(offsetMs / 1000),
     }),
     onStep: traces && ((height, round, step) => traces.entered({ height, round, step: STEP_NAMES.get(step)! })),
+    roundEvents: parts.roundEvents,
     onBuildBudget: (budgetMs) => metrics.buildBudgetSeconds.set(budgetMs / 1000),
     log: (message, fields) => log.debug(fields, message),
   })

@@ -25,9 +25,9 @@ import type { PoolData, PoolService } from './pool.ts'
 import { connect, type Remote } from './port.ts'
 import {
   createGate,
-  createPendingWatch,
   createPoolFilling,
   createPublishedHeight,
+  createWatchers,
   openGate,
   untilWaiting,
 } from './sharedMemory.ts'
@@ -341,7 +341,7 @@ function wire({ rpc, tracing }: Config) {
     databaseGate: createGate(),
     publishedHeight: createPublishedHeight(),
     pendingChannel: `coind-pending-${instance}`,
-    pendingWatch: createPendingWatch(rpc.socketThreads),
+    pendingWatch: createWatchers(rpc.socketThreads),
     executorToPool: channel(),
     poolFilling: createPoolFilling(),
     network: {

@@ -1,4 +1,5 @@
 import { flushCompileCache } from 'node:module'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type MessagePort, workerData } from 'node:worker_threads'
 import { moduleHooks } from '../app/blockHooks.ts'
 import type { HeavyCallLimits } from '../config/config.ts'
@@ -10,6 +11,8 @@ import { recoverNatively } from '../primitives/secp256k1.ts'
 import { checkKnownAnswers, PRIMITIVE_ANSWERS } from '../primitives/selfTest.ts'
 import { callCancelled, monotonicMs } from '../rpc/callScope.ts'
 import { COMET_VIEW_TABLE } from '../rpc/comet/results.ts'
+import { compressBytes } from '../rpc/compressBytes.ts'
+import type { Encoding } from '../rpc/compression.ts'
 import { RPC_CODES, RpcError, timedOut } from '../rpc/errors.ts'
 import { createKeptLogs } from '../rpc/eth/keptLogs.ts'
 import type { MethodTable, RpcContext } from '../rpc/method.ts'
@@ -29,7 +32,7 @@ import { createThreadMetrics } from '../telemetry/threadMetrics.ts'
 import { type DropReason, TaskDropped } from './heavyQueue.ts'
 import { collectWhenIdle } from './idleCollection.ts'
 import type { PackedBytes } from './packedBytes.ts'
-import { moved, serve } from './port.ts'
+import { moved, serve, withOwnBuffer } from './port.ts'
 import { closePool, connectPool, createContextSource, type RpcThreadData } from './rpcContext.ts'
 import { waitAtGate } from './sharedMemory.ts'
 import { endThread, lowerPriority, type ThreadData } from './spawn.ts'
@@ -124,6 +127,16 @@ const service = {
       if (error instanceof TaskDropped) return DROPPED_QUERIES[error.reason]
       throw error
     }
+  },
+  /** see `createViewCompressor` */
+  compress: async (encoding: Encoding, bytes: Uint8Array, signal: AbortSignal): Promise<Uint8Array> => {
+    const startMs = monotonicMs()
+    const compressed = await compressBytes(encoding, bytes, async () => {
+      await nextTurn()
+      signal.throwIfAborted()
+    })
+    metrics.taskSeconds.observe({ queue: 'compression' }, (monotonicMs() - startMs) / 1000)
+    return moved(withOwnBuffer(compressed))
   },
   /** see `createSenderExamination` */
   recoverSenders: (packed: PackedBytes): Uint8Array =>

@@ -1,3 +1,4 @@
+import type { RoundEvent } from '../../consensus/roundEvents.ts'
 import type { ClientBudget } from '../clientBudget.ts'
 import type { RpcLog } from '../errors.ts'
 import { type EventQuery, type EventValues, meetsCondition } from '../events/eventQuery.ts'
@@ -11,6 +12,7 @@ import {
   type EventSubscribers,
   type SharedQuery,
 } from './eventSubscribers.ts'
+import { cometEventOf, wantsRoundEvents } from './roundEvents.ts'
 
 /** All CometBFT subscriptions of one socket thread. */
 export interface CometEventHub {
@@ -18,9 +20,18 @@ export interface CometEventHub {
   add(query: EventQuery, subscriber: EventSubscriber): (() => void) | undefined
 }
 
+/** Where events of rounds come from, while they are wanted. */
+export interface RoundEventSource {
+  /** One subscription more (1) or less (-1) wants them. */
+  watch(change: 1 | -1): void
+  /** Calls the one listener with what happened since its last call. */
+  onEvents(listener: (events: readonly RoundEvent[]) => void): void
+}
+
 interface CometEventHubOptions {
   /** calls `listener` for each newest block, also when several were published at once, until the returned function is called */
   readonly onHead: (listener: (height: number) => void) => () => void
+  readonly rounds: RoundEventSource
   /** the head that clients see already: the first events for a subscriber are of the block after it */
   readonly headHeight: () => number
   /** on the newest blocks; `release` must follow */
@@ -29,6 +40,8 @@ interface CometEventHubOptions {
   readonly budget: ClientBudget
   /** absent: that of `NotificationWork` */
   readonly workPerBlock?: number
+  /** for the events of a round; absent: {@link WORK_PER_ROUND} */
+  readonly workPerRound?: number
   /** called when a subscriber is dropped because its client asks for too much work */
   readonly onDropped?: () => void
   readonly log: Pick<RpcLog, 'error'>
@@ -38,10 +51,17 @@ interface CometEventHubOptions {
 const EVENT_WORK = 20
 /** Bytes of an event's JSON that are made for one unit of work. The comparison of a condition with a value is one too. */
 const BYTES_MADE = 64
+/**
+ * In addition to the work for a block, since a round without a decision has no block. A client alone has a fifth of it, some 3,000 events, of which 50
+ * validators make about 110 in a round. Beyond it, its connections are dropped.
+ */
+const WORK_PER_ROUND = 500_000
+/** Events of rounds that wait for this thread; what comes beyond is dropped, and counted. A round of 50 validators has some 110. */
+const MAX_WAITING_EVENTS = 4_096
 
 /** Notifies of every height once and in order. Without subscribers it does not follow heads. */
 export function createCometEventHub(options: CometEventHubOptions): CometEventHub {
-  const { onHead, headHeight, lease, budget, workPerBlock, onDropped, log } = options
+  const { onHead, rounds, headHeight, lease, budget, workPerBlock, onDropped, log } = options
   const subscribers = createEventSubscribers(budget)
   let notifiedHeight = 0
   let newest = 0
@@ -85,11 +105,77 @@ export function createCometEventHub(options: CometEventHubOptions): CometEventHu
     })
   }
 
+  const reporter = createRoundReporter(options, subscribers)
+  rounds.onEvents(reporter.report)
+
   return {
     add: (query, subscriber) => {
       follow()
       // Blocks that were published before are not for a new subscriber.
-      return subscribers.add(query, newest + 1, subscriber)
+      const end = subscribers.add(query, newest + 1, subscriber)
+      return end && wantsRoundEvents(query) ? reporter.watched(end) : end
+    },
+  }
+}
+
+/** Notifies of what happens in rounds, in its order. */
+function createRoundReporter(
+  { rounds, workPerRound = WORK_PER_ROUND, onDropped, log }: CometEventHubOptions,
+  subscribers: EventSubscribers,
+) {
+  const waiting: RoundEvent[] = []
+  let watchers = 0
+  let isReporting = false
+  let newest = { height: 0, round: 0 }
+  let work = createNotificationWork({ total: workPerRound, onDropped })
+
+  /** The work of a round is one budget; late votes of earlier rounds count to that of the newest. */
+  const enter = ({ height, round }: { readonly height: number; readonly round: number }): void => {
+    if (height < newest.height || (height === newest.height && round <= newest.round)) return
+    newest = { height, round }
+    work = createNotificationWork({ total: workPerRound, onDropped })
+  }
+
+  const reportAll = async (): Promise<void> => {
+    isReporting = true
+    try {
+      for (let event = waiting.shift(); event !== undefined; event = waiting.shift()) {
+        // A vote may be of a round that this node is not in.
+        if (event.kind !== 'Vote') enter(event)
+        const comet = cometEventOf(event)
+        const candidates = subscribers.candidates(comet.values)
+        if (candidates.length === 0) continue
+        work.spend(EVENT_WORK)
+        await work.pause()
+        await deliverEvent(comet, Number.POSITIVE_INFINITY, candidates, work)
+      }
+    } catch (error) {
+      log.error({ error, ...newest }, 'subscribers were not notified of a round')
+    } finally {
+      isReporting = false
+    }
+  }
+
+  return {
+    report: (events: readonly RoundEvent[]): void => {
+      if (watchers === 0) return
+      const room = MAX_WAITING_EVENTS - waiting.length
+      waiting.push(...events.slice(0, room))
+      for (let dropped = room; dropped < events.length; dropped++) onDropped?.()
+      if (!isReporting) void reportAll()
+    },
+    /** Counts a subscription that wants these events until the returned function ends it. */
+    watched: (end: () => void): (() => void) => {
+      watchers++
+      rounds.watch(1)
+      let hasEnded = false
+      return () => {
+        end()
+        if (hasEnded) return
+        hasEnded = true
+        watchers--
+        rounds.watch(-1)
+      }
     },
   }
 }

@@ -71,6 +71,7 @@ export async function startSuiteServer(directory: string): Promise<SuiteServer> 
       log: console,
     }),
     cosmos: undefined,
+    compressor: undefined,
     probes: {
       health: () => ({ height: imported.view.chain.headHeight, ageMs: 0, catchingUp: false, peers: 0, lag: 0 }),
       silence: () => ({ thread: '', silentMs: 0 }),

@@ -65,6 +65,54 @@ export function cometRpcTests(devnet: () => TestNode): void {
     expect(Date.parse(round_state.start_time)).toBeGreaterThan(Date.UTC(2026, 0, 1))
   })
 
+  it('reports rounds and votes to subscribers, in the shapes of CometBFT', async () => {
+    const socket = new WebSocket(new URL('rpc/websocket', node.wsUrl.replace(/ws$/, '')))
+    await new Promise((resolve) => socket.addEventListener('open', resolve, { once: true }))
+    const kinds = ['NewRound', 'NewRoundStep', 'CompleteProposal', 'Vote']
+    const heard = new Map<string, { data: { type: string; value: Record<string, unknown> } }[]>()
+    const gathered = Promise.withResolvers<void>()
+    socket.addEventListener('message', ({ data }) => {
+      const { result } = JSON.parse(String(data))
+      const kind = result?.events?.['tm.event']?.[0]
+      if (kind === undefined) return
+      heard.set(kind, [...(heard.get(kind) ?? []), result])
+      if (kinds.every((each) => (heard.get(each)?.length ?? 0) >= 4)) gathered.resolve()
+    })
+    for (const [id, kind] of kinds.entries()) {
+      const params = { query: `tm.event='${kind}'` }
+      socket.send(JSON.stringify({ jsonrpc: '2.0', id, method: 'subscribe', params }))
+    }
+    await gathered.promise
+    socket.close()
+    const { validators } = await ask('validators')
+    const { address } = validators[0]
+    const votes = heard.get('Vote')!.map(({ data }) => data.value.Vote as Record<string, unknown>)
+    expect(new Set(votes.map(({ type }) => type))).toEqual(new Set([1, 2]))
+    for (const vote of votes) expect(vote).toMatchObject({ validator_address: address, validator_index: 0, round: 0 })
+    expect(heard.get('NewRound')![0]!.data).toMatchObject({
+      type: 'tendermint/event/NewRound',
+      value: { round: 0, step: 'RoundStepNewRound', proposer: { address, index: 0 } },
+    })
+    expect(heard.get('CompleteProposal')![0]!.data.value).toMatchObject({ round: 0, block_id: { parts: { total: 1 } } })
+    const steps = heard.get('NewRoundStep')!.map(({ data }) => data.value.step)
+    expect(steps).toContain('RoundStepPropose')
+  })
+
+  it('a long answer comes compressed to clients that ask for it, and to no other', async () => {
+    for (const path of ['rpc/genesis', 'cosmos/staking/v1beta1/validators', 'rpc/validators']) {
+      const plain = await fetch(new URL(path, node.url), { headers: { 'accept-encoding': 'identity' } })
+      expect([path, plain.headers.get('content-encoding')]).toEqual([path, null])
+      const text = await plain.text()
+      for (const form of ['gzip', 'br', 'zstd']) {
+        const response = await fetch(new URL(path, node.url), { headers: { 'accept-encoding': form } })
+        const isLong = text.length >= 4_096
+        expect([path, response.headers.get('content-encoding')]).toEqual([path, isLong ? form : null])
+        expect(response.headers.get('vary')).toBe(isLong ? 'accept-encoding' : null)
+        expect((await response.text()).length).toBe(text.length)
+      }
+    }
+  })
+
   it('one validator has no peers and is not behind', async () => {
     expect(await ask('net_info')).toMatchObject({ n_peers: '0', peers: [] })
     expect(await rpc(node.url, 'net_peerCount')).toBe('0x0')

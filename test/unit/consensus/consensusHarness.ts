@@ -18,6 +18,7 @@ import {
   decodeConsensusMessage,
   encodeConsensusMessage,
 } from '../../../src/consensus/messages.ts'
+import type { RoundEvent } from '../../../src/consensus/roundEvents.ts'
 import type { BlockRequest, FetchedBlocks } from '../../../src/consensus/transport.ts'
 import { type ValidatorKey, validatorKey } from '../../../src/consensus/validatorKey.ts'
 import { ValidatorKeys } from '../../../src/consensus/validatorKeys.ts'
@@ -84,6 +85,9 @@ export class TestNode {
   readonly unknownSignatures: Vote[] = []
   readonly published: Evidence[] = []
   readonly behind: number[] = []
+  /** gathered while they are wanted */
+  readonly roundEvents: RoundEvent[] = []
+  wantsRoundEvents = false
   readonly evidence = memoryStore()
   halted: Error | undefined
   /** height of the mark that the directory has as a copy */
@@ -152,6 +156,10 @@ export class TestNode {
       onBehind: (height) => this.behind.push(height),
       onUnknownSignature: (vote) => this.unknownSignatures.push(vote),
       onTimedProposal: () => undefined,
+      roundEvents: {
+        isWanted: () => this.wantsRoundEvents,
+        publish: (event) => isAlive() && this.roundEvents.push(event),
+      },
       log: (message) => this.logged.push(message),
     })
     this.service = service

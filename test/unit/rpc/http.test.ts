@@ -138,17 +138,61 @@ describe('POST /', () => {
     expect(await answerOf(zipped(gzipSync(gzipSync(CALL)), 'gzip, gzip'))).toEqual(wrong)
   })
 
-  test('a long answer is compressed for whoever takes that, a short one is not', async () => {
+  test('a long answer has the form that the client asks for, a short one has none', async () => {
     const long = `{"jsonrpc":"2.0","id":1,"method":"test_big","params":[100000]}`
     const encoded = async (body: string, accept: string): Promise<[string | null, string | null, number]> => {
       const response = await post(body, { ...JSON_HEADERS, 'accept-encoding': accept })
       const text = await response.text()
       return [response.headers.get('content-encoding'), response.headers.get('vary'), text.length]
     }
-    expect(await encoded(long, 'br, gzip')).toEqual(['gzip', 'accept-encoding', 100_036])
-    expect(await encoded(long, 'identity')).toEqual([null, null, 100_036])
-    expect(await encoded(long, 'gzip;q=0, identity')).toEqual([null, null, 100_036])
+    expect(await encoded(long, 'deflate, gzip')).toEqual(['gzip', 'accept-encoding', 100_036])
+    expect(await encoded(long, 'gzip;q=0.5, br')).toEqual(['br', 'accept-encoding', 100_036])
+    expect(await encoded(long, 'identity')).toEqual([null, 'accept-encoding', 100_036])
+    expect(await encoded(long, 'gzip;q=0, identity')).toEqual([null, 'accept-encoding', 100_036])
     expect(await encoded(CALL, 'gzip')).toEqual([null, null, ANSWER.length])
+  })
+
+  test('a client that does not ask gets every answer as it is, and so does one whose answer no thread had time for', async () => {
+    const long = `{"jsonrpc":"2.0","id":1,"method":"test_big","params":[100000]}`
+    const raw = async (url: string, headers: Readonly<Record<string, string>>) => {
+      const sent = httpRequest(url, { method: 'POST', headers: { ...JSON_HEADERS, ...headers } })
+      sent.end(long)
+      const [response] = (await once(sent, 'response')) as [import('node:http').IncomingMessage]
+      const parts: Buffer[] = []
+      for await (const part of response) parts.push(part as Buffer)
+      return [response.headers['content-encoding'], Buffer.concat(parts).length]
+    }
+    const asked: string[] = []
+    const busy = await startTestServer(node, thread, {
+      compressor: {
+        compress: async (encoding, _, { client, signal }) => {
+          asked.push(`${encoding} ${client} ${signal.aborted}`)
+          return undefined
+        },
+      },
+    })
+    // `te` keeps a request off the fast path.
+    for (const way of [{}, { te: 'trailers' }] as const) {
+      expect(await raw(server.url, way)).toEqual([undefined, 100_036])
+      expect(await raw(busy.url, way)).toEqual([undefined, 100_036])
+      expect(asked).toEqual([])
+      expect(await raw(busy.url, { ...way, 'accept-encoding': 'gzip' })).toEqual([undefined, 100_036])
+      expect(asked.splice(0)).toEqual(['gzip 127.0.0.1 false'])
+    }
+    await busy.close()
+  })
+
+  test('an error of compression is logged, and the answer is sent as it is', async () => {
+    const long = `{"jsonrpc":"2.0","id":1,"method":"test_big","params":[100000]}`
+    const logged: unknown[] = []
+    const broken = await startTestServer(node, thread, {
+      compressor: { compress: () => Promise.reject(new Error('broken')) },
+      log: { error: (fields) => void logged.push(fields), warn: () => undefined },
+    })
+    const response = await post(long, { ...JSON_HEADERS, 'accept-encoding': 'gzip' }, broken.url)
+    expect([response.headers.get('content-encoding'), (await response.text()).length]).toEqual([null, 100_036])
+    expect(logged).toMatchObject([{ encoding: 'gzip', error: { message: 'broken' } }])
+    await broken.close()
   })
 })
 

@@ -5,6 +5,8 @@ import { type CallScope, monotonicMs, OWN_SCOPE } from '../../../src/rpc/callSco
 import { type ClientBudget, createClientBudget } from '../../../src/rpc/clientBudget.ts'
 import type { CometEventHub } from '../../../src/rpc/comet/eventHub.ts'
 import { createCometTable } from '../../../src/rpc/comet/method.ts'
+import { compressBytes } from '../../../src/rpc/compressBytes.ts'
+import type { Compressor } from '../../../src/rpc/compression.ts'
 import { createDispatcher, type Dispatcher, type DispatcherOptions } from '../../../src/rpc/dispatch.ts'
 import { createFilterStore, type FilterStore } from '../../../src/rpc/filters.ts'
 import { type CosmosOptions, createRpcServer, type RpcServer, type RpcServerOptions } from '../../../src/rpc/http.ts'
@@ -169,6 +171,11 @@ export const NO_COSMOS: CosmosOptions = {
   grpc: { paths: [], services: () => Promise.reject(new Error('there is no gRPC here')) },
 }
 
+/** Compresses in this thread. From another one, bytes come without the class `Buffer`. */
+const ownCompressor: Compressor = {
+  compress: async (encoding, bytes) => new Uint8Array(await compressBytes(encoding, bytes, async () => undefined)),
+}
+
 export interface TestServer extends RpcServer {
   readonly url: string
   readonly wsUrl: string
@@ -201,6 +208,7 @@ export async function startTestServer(
     allowedOrigins: ['*'],
     requestBytes: TEST_LIMITS.requestBytes,
     responseBytes: TEST_LIMITS.responseBytes,
+    compressor: ownCompressor,
     log: { error: (fields) => void thread.logged.push(fields), warn: () => undefined },
     ...options,
   })

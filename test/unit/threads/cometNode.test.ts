@@ -27,7 +27,7 @@ const PERIOD_MS = 600_000
 const NO_PEERS = { listening: true, listeners: [], peers: [] }
 
 test('thousands of requests cost the main thread one copy and one message', async () => {
-  const copies = createNodeCopies(PERIOD_MS)
+  const copies = createNodeCopies(1, PERIOD_MS)
   const counts = { rounds: 0, peers: 0, messages: 0 }
   const added: Evidence[] = []
   const round = () => {
@@ -68,7 +68,7 @@ test('thousands of requests cost the main thread one copy and one message', asyn
 })
 
 test('while consensus does not run, there is no round to show', async () => {
-  const copies = createNodeCopies()
+  const copies = createNodeCopies(1)
   const { port2: socket } = new MessageChannel()
   undo.push(
     publishRoundState(

@@ -78,7 +78,7 @@ async function startThreadedNode(chain: TestChain, setting: Setting = {}): Promi
   const databaseGate = createGate()
   openGate(databaseGate)
   const publishedHeight = createPublishedHeight()
-  const copies = createNodeCopies()
+  const copies = createNodeCopies(1)
   const peers = readCopies<NetInfo>(copies.network)
   raisePublishedHeight(publishedHeight, 3)
   const data: NetworkData = {

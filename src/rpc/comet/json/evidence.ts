@@ -26,7 +26,7 @@ export function evidenceJson({ voteA, voteB, totalVotingPower, validatorPower, t
 }
 
 /** types.Vote; vote extensions are not used on this chain. */
-function voteJson(vote: Vote) {
+export function voteJson(vote: Vote) {
   return {
     type: vote.type,
     height: String(vote.height),

@@ -1,5 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { NIL_BLOCK_ID, SIGNED_MESSAGE_TYPES } from '../../../../src/chain/consensus/types.ts'
+import type { RoundEvent } from '../../../../src/consensus/roundEvents.ts'
+import { STEPS } from '../../../../src/consensus/roundStateView.ts'
 import { OWN_SCOPE } from '../../../../src/rpc/callScope.ts'
 import { createClientBudget } from '../../../../src/rpc/clientBudget.ts'
 import type { BlockEventsContext } from '../../../../src/rpc/comet/blockEvents.ts'
@@ -19,7 +22,17 @@ beforeAll(async () => {
 afterAll(() => indexed.close())
 
 /** A hub, the function that announces a head to it, and how often it read of the chain what it tells. */
-function createHub({ memoryBytes = 1e6, workPerBlock }: { memoryBytes?: number; workPerBlock?: number } = {}) {
+function createHub({
+  memoryBytes = 1e6,
+  workPerBlock,
+  workPerRound,
+}: {
+  memoryBytes?: number
+  workPerBlock?: number
+  workPerRound?: number
+} = {}) {
+  let watchers = 0
+  let hear: ((events: readonly RoundEvent[]) => void) | undefined
   let listen: ((height: number) => void) | undefined
   let head = 0
   const reads = new Map<PropertyKey, number>()
@@ -42,10 +55,19 @@ function createHub({ memoryBytes = 1e6, workPerBlock }: { memoryBytes?: number; 
         listen = undefined
       }
     },
+    rounds: {
+      watch: (change) => {
+        watchers += change
+      },
+      onEvents: (listener) => {
+        hear = listener
+      },
+    },
     headHeight: () => head,
     lease: () => ({ context: context(), release: () => undefined }),
     budget: createClientBudget({ total: memoryBytes }),
     ...(workPerBlock === undefined ? {} : { workPerBlock }),
+    ...(workPerRound === undefined ? {} : { workPerRound }),
     onDropped: () => dropped++,
     log: { error: (fields) => expect.fail(String(fields['error'])) },
   })
@@ -53,7 +75,15 @@ function createHub({ memoryBytes = 1e6, workPerBlock }: { memoryBytes?: number; 
     head = height
     listen?.(height)
   }
-  return { hub, announce, isFollowing: () => listen !== undefined, reads, dropped: () => dropped }
+  return {
+    hub,
+    announce,
+    isFollowing: () => listen !== undefined,
+    reads,
+    dropped: () => dropped,
+    watchers: () => watchers,
+    report: (...events: readonly RoundEvent[]) => hear?.(events),
+  }
 }
 
 /** Subscribes, with what it hears; it ends when it is dropped. */
@@ -78,7 +108,7 @@ function subscribe(hub: CometEventHub, text: string, client = '192.0.2.1') {
 describe('subscriptions', () => {
   /** A socket whose notifications are gathered, and the heads that it hears of. */
   function createSocket(maxSubscriptions = 5, memoryBytes = 1e6) {
-    const { hub, announce } = createHub({ memoryBytes })
+    const { hub, announce, report } = createHub({ memoryBytes })
     const log = { error: () => undefined }
     const socket = createCometSocket({ table: createCometTable([]), hub, log, responseBytes: 1e6, maxSubscriptions })
     const ends = new Map<string, () => void>()
@@ -111,6 +141,7 @@ describe('subscriptions', () => {
     }
     return {
       heard,
+      report,
       publish: async (height: number) => {
         announce(height)
         // All that it tells in one turn.
@@ -332,5 +363,157 @@ describe('the work for a block', () => {
     expect(dropped()).toBeGreaterThan(100)
     expect(modest.isDropped).toBe(false)
     expect(modest.heard).toHaveLength(5)
+  })
+})
+
+describe('events of rounds', () => {
+  const vote = (index: number, height = 7): RoundEvent => ({
+    kind: 'Vote',
+    vote: {
+      type: SIGNED_MESSAGE_TYPES.precommit,
+      height,
+      round: 0,
+      blockId: NIL_BLOCK_ID,
+      timestampMs: 1_767_225_600_120,
+      validatorAddress: new Uint8Array(20).fill(index),
+      validatorIndex: index,
+      signature: new Uint8Array(64).fill(9),
+    },
+  })
+  const step = (round = 0): RoundEvent => ({ kind: 'NewRoundStep', height: 7, round, step: STEPS.prevoteWait })
+  const dataOf = (end: NotificationEnd) => JSON.parse(`{"result":{${end.toString()}`).result
+
+  it('come as CometBFT 0.38 writes them', async () => {
+    const { hub, report } = createHub()
+    const all = subscribe(hub, 'tm.event EXISTS')
+    const blockId = {
+      hash: new Uint8Array(32).fill(0xab),
+      partSetHeader: { total: 2, hash: new Uint8Array(32).fill(0xcd) },
+    }
+    const position = { height: 7, round: 1 }
+    report(
+      {
+        kind: 'NewRound',
+        ...position,
+        step: STEPS.newRound,
+        proposer: { address: new Uint8Array(20).fill(5), index: 3 },
+      },
+      step(1),
+      { kind: 'CompleteProposal', ...position, step: STEPS.propose, blockId },
+      vote(2),
+    )
+    await nextTurn()
+    const json = { height: '7', round: 1 }
+    expect(all.heard.map(dataOf)).toEqual([
+      {
+        data: {
+          type: 'tendermint/event/NewRound',
+          value: { ...json, step: 'RoundStepNewRound', proposer: { address: '05'.repeat(20), index: 3 } },
+        },
+        events: { 'tm.event': ['NewRound'] },
+      },
+      {
+        data: { type: 'tendermint/event/RoundState', value: { ...json, step: 'RoundStepPrevoteWait' } },
+        events: { 'tm.event': ['NewRoundStep'] },
+      },
+      {
+        data: {
+          type: 'tendermint/event/CompleteProposal',
+          value: {
+            ...json,
+            step: 'RoundStepPropose',
+            block_id: { hash: 'AB'.repeat(32), parts: { total: 2, hash: 'CD'.repeat(32) } },
+          },
+        },
+        events: { 'tm.event': ['CompleteProposal'] },
+      },
+      {
+        data: {
+          type: 'tendermint/event/Vote',
+          value: {
+            Vote: {
+              type: 2,
+              height: '7',
+              round: 0,
+              block_id: { hash: '', parts: { total: 0, hash: '' } },
+              timestamp: '2026-01-01T00:00:00.12Z',
+              validator_address: '02'.repeat(20),
+              validator_index: 2,
+              signature: Buffer.alloc(64, 9).toString('base64'),
+              extension: null,
+              extension_signature: null,
+            },
+          },
+        },
+        events: { 'tm.event': ['Vote'] },
+      },
+    ])
+  })
+
+  it.each([
+    ["tm.event='Vote'", 1],
+    ["tm.event = 'NewRoundStep' AND tm.event EXISTS", 1],
+    ["tm.event CONTAINS 'Round'", 1],
+    ['tm.event EXISTS', 1],
+    ["tm.event='NewBlock'", 0],
+    ["tm.event='Vote' AND tx.height>5", 0],
+    ['tx.height>5', 0],
+    ["transfer.recipient='coin1'", 0],
+  ])('are asked of the main thread for %s: %i times', (query, watching) => {
+    const { hub, watchers } = createHub()
+    const subscriber = subscribe(hub, query)
+    expect(watchers()).toBe(watching)
+    subscriber.end?.()
+    subscriber.end?.()
+    expect(watchers()).toBe(0)
+  })
+
+  it('are made once for all subscribers, and go to those alone that asked for their kind', async () => {
+    const { hub, report } = createHub({ memoryBytes: 1e9 })
+    const votes = Array.from({ length: 50 }, () => subscribe(hub, "tm.event='Vote'"))
+    const steps = subscribe(hub, "tm.event='NewRoundStep'")
+    const blocks = subscribe(hub, "tm.event='NewBlock'")
+    report(step(), vote(0), vote(1))
+    await nextTurn()
+    expect(votes.map(({ heard }) => heard.length)).toEqual(Array(50).fill(2))
+    expect([steps.heard.length, blocks.heard.length]).toEqual([1, 0])
+    expect(new Set(votes.map(({ heard }) => heard[0])).size).toBe(1)
+  })
+
+  it('have a share of the work for each client in a round: who asks for more is dropped, others hear everything', async () => {
+    const { hub, report, dropped } = createHub({ memoryBytes: 1e9, workPerRound: 40_000 })
+    const greedy = Array.from({ length: 100 }, () => subscribe(hub, "tm.event='Vote'"))
+    const modest = subscribe(hub, "tm.event='Vote'", '198.51.100.1')
+    const round = [step(), ...Array.from({ length: 100 }, (_, index) => vote(index))]
+    report(...round)
+    for (let turn = 0; turn < 20; turn++) await nextTurn()
+    expect(greedy.every(({ isDropped }) => isDropped)).toBe(true)
+    expect(dropped()).toBe(100)
+    expect([modest.isDropped, modest.heard.length]).toEqual([false, 100])
+    // A height that needs many rounds is what monitors subscribe for.
+    for (let later = 1; later <= 100; later++) {
+      report(step(later), ...round.slice(1))
+      await nextTurn()
+    }
+    expect([modest.isDropped, modest.heard.length]).toEqual([false, 10_100])
+  })
+
+  it('wait in a bounded line for a thread that is busy', async () => {
+    const { hub, report, dropped } = createHub({ memoryBytes: 1e9, workPerRound: 1e7 })
+    const subscriber = subscribe(hub, "tm.event='Vote'")
+    const votes = Array.from({ length: 5_000 }, (_, index) => vote(index % 50))
+    report(...votes)
+    for (let turn = 0; turn < 200; turn++) await nextTurn()
+    expect([subscriber.heard.length, dropped()]).toEqual([4_096, 904])
+  })
+
+  it('cost nothing while no query wants them', async () => {
+    const { hub, report } = createHub({ memoryBytes: 1e9 })
+    const block = subscribe(hub, "tm.event='NewBlock'")
+    report(vote(1))
+    await nextTurn()
+    const late = subscribe(hub, "tm.event='Vote'")
+    await nextTurn()
+    expect([block.heard.length, late.heard.length]).toEqual([0, 0])
   })
 })

@@ -1,0 +1,78 @@
+import { monotonicMs } from '../rpc/callScope.ts'
+import type { Compressor, Encoding } from '../rpc/compression.ts'
+import { createHeavyQueue, TaskDropped } from './heavyQueue.ts'
+import { ThreadStopped } from './port.ts'
+
+/** The part of a view thread that compresses answers. Work whose `signal` is aborted stops at its next turn. */
+interface RemoteCompressor {
+  compress(encoding: Encoding, bytes: Uint8Array, signal: AbortSignal): Promise<Uint8Array>
+}
+
+interface ViewCompressorOptions {
+  /** answers of one socket thread that are compressed at a time, of all clients and of one: each is in memory a second time */
+  readonly maxRunning?: { readonly all: number; readonly client: number }
+  /** bytes of the answers that wait for their turn, with `PLACE_BYTES` each */
+  readonly maxWaitingBytes?: number
+  /** milliseconds from the answer to its compressed form */
+  readonly waitMs?: number
+}
+
+/** A second of all view threads' time compresses some 100 MB. */
+const DEFAULTS = {
+  maxRunning: { all: 4, client: 2 },
+  maxWaitingBytes: 64 * 1_048_576,
+  waitMs: 250,
+} as const satisfies ViewCompressorOptions
+
+/**
+ * Compresses answers in the view threads; with more than one, not in the first, which admits transactions. Clients take turns. An answer
+ * that cannot be compressed in time goes uncompressed: where view threads are busy, compression costs no client more than the wait.
+ */
+export function createViewCompressor(
+  views: readonly RemoteCompressor[],
+  options: ViewCompressorOptions = {},
+): Compressor {
+  const { maxRunning, maxWaitingBytes, waitMs } = { ...DEFAULTS, ...options }
+  const [first, ...others] = views
+  if (first === undefined) throw new Error('there is no view thread')
+  const threads = (others.length > 0 ? others : [first]).map((view) => ({ view, running: 0 }))
+  const queue = createHeavyQueue({ maxRunning: { ...maxRunning, traces: 0 }, maxWaitingBytes, monotonicMs })
+
+  const run = async (encoding: Encoding, bytes: Uint8Array, signal: AbortSignal): Promise<Uint8Array> => {
+    const chosen = threads.reduce((best, thread) => (thread.running < best.running ? thread : best))
+    chosen.running++
+    try {
+      return await chosen.view.compress(encoding, bytes, signal)
+    } finally {
+      chosen.running--
+    }
+  }
+
+  return {
+    compress: async (encoding, bytes, { client, signal: left }) => {
+      const late = new AbortController()
+      const timer = setTimeout(() => late.abort(), waitMs)
+      const signal = AbortSignal.any([left, late.signal])
+      const deadlineMs = monotonicMs() + waitMs
+      const running = queue.run({ client, kind: 'heavy', bytes: () => bytes.length, deadlineMs, signal }, () =>
+        run(encoding, bytes, signal),
+      )
+      // The answer does not wait for a thread that is in the middle of something long. Its place in the queue does.
+      const ended = new Promise<undefined>((resolve) => {
+        if (signal.aborted) resolve(undefined)
+        signal.addEventListener('abort', () => resolve(undefined))
+      })
+      try {
+        return await Promise.race([running.catch((error: unknown) => unlessDropped(error, signal)), ended])
+      } finally {
+        clearTimeout(timer)
+      }
+    },
+  }
+}
+
+/** @throws the error, when it is none of those that leave an answer uncompressed */
+function unlessDropped(error: unknown, signal: AbortSignal): undefined {
+  if (signal.aborted || error instanceof TaskDropped || error instanceof ThreadStopped) return undefined
+  throw error
+}

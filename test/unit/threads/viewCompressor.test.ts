@@ -1,0 +1,103 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { ThreadStopped } from '../../../src/threads/port.ts'
+import { createViewCompressor } from '../../../src/threads/viewCompressor.ts'
+
+/** View threads that compress when the test says so. */
+function createViews(count: number) {
+  const started: { view: number; length: number; signal: AbortSignal; finish(): void; fail(error: Error): void }[] = []
+  const views = Array.from({ length: count }, (_, view) => ({
+    compress: (_encoding: string, { length }: Uint8Array, signal: AbortSignal) => {
+      const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
+      started.push({ view, length, signal, finish: () => resolve(new Uint8Array(1)), fail: reject })
+      return promise
+    },
+  }))
+  return { views, started }
+}
+
+const LONG_MS = 600_000
+const caller = (client = '192.0.2.1', signal = new AbortController().signal) => ({ client, signal })
+
+describe('answers are compressed', () => {
+  test('in view threads, but not in the one that admits transactions', async () => {
+    const { views, started } = createViews(3)
+    const compressor = createViewCompressor(views, { waitMs: LONG_MS })
+    const answers = [1, 2].map((length) => compressor.compress('gzip', new Uint8Array(length), caller()))
+    await nextTurn()
+    expect(started.map(({ view }) => view)).toEqual([1, 2])
+    for (const { finish } of started) finish()
+    expect((await Promise.all(answers)).map((bytes) => bytes?.length)).toEqual([1, 1])
+
+    const alone = createViews(1)
+    void createViewCompressor(alone.views, { waitMs: LONG_MS }).compress('br', new Uint8Array(1), caller())
+    await nextTurn()
+    expect(alone.started.map(({ view }) => view)).toEqual([0])
+  })
+
+  test('a few at a time, and clients take turns', async () => {
+    const { views, started } = createViews(1)
+    const compressor = createViewCompressor(views, { waitMs: LONG_MS, maxRunning: { all: 3, client: 2 } })
+    const ask = (client: string, length: number) => compressor.compress('gzip', new Uint8Array(length), caller(client))
+    for (let length = 1; length <= 50; length++) void ask('192.0.2.1', length)
+    void ask('192.0.2.2', 100)
+    await nextTurn()
+    expect(started.map(({ length }) => length)).toEqual([1, 2, 100])
+    started[2]!.finish()
+    started[0]!.finish()
+    await nextTurn()
+    void ask('192.0.2.3', 200)
+    await nextTurn()
+    expect(started.slice(3).map(({ length }) => length)).toEqual([3, 200])
+  })
+})
+
+describe('an answer is sent as it is', () => {
+  test('when there is no place for one more', async () => {
+    const { views, started } = createViews(1)
+    const options = { waitMs: LONG_MS, maxRunning: { all: 1, client: 1 }, maxWaitingBytes: 100_000 }
+    const compressor = createViewCompressor(views, options)
+    const answers = Array.from({ length: 4 }, () => compressor.compress('gzip', new Uint8Array(20_000), caller()))
+    expect(await Promise.race([answers[2], answers[3]])).toBeUndefined()
+    await nextTurn()
+    expect(started.length).toBe(1)
+  })
+
+  test('when its time is over, also in a thread that does something else; its work is cancelled', async () => {
+    const { views, started } = createViews(1)
+    const compressor = createViewCompressor(views, { waitMs: 20, maxRunning: { all: 1, client: 1 } })
+    const answers = [1, 2].map((length) => compressor.compress('zstd', new Uint8Array(length), caller()))
+    expect(await Promise.all(answers)).toEqual([undefined, undefined])
+    expect(started.map(({ length, signal }) => [length, signal.aborted])).toEqual([[1, true]])
+    // The thread has done it in the end: the next one has its place.
+    started[0]!.finish()
+    await nextTurn()
+    void compressor.compress('zstd', new Uint8Array(3), caller())
+    await nextTurn()
+    expect(started.map(({ length }) => length)).toEqual([1, 3])
+  })
+
+  test('when its client has left, or the thread has ended', async () => {
+    const { views, started } = createViews(1)
+    const compressor = createViewCompressor(views, { waitMs: LONG_MS })
+    const leaving = new AbortController()
+    const left = compressor.compress('gzip', new Uint8Array(1), caller('192.0.2.1', leaving.signal))
+    await nextTurn()
+    leaving.abort()
+    expect(await left).toBeUndefined()
+    expect(await compressor.compress('gzip', new Uint8Array(1), caller('192.0.2.1', leaving.signal))).toBeUndefined()
+
+    const lost = compressor.compress('gzip', new Uint8Array(2), caller())
+    await nextTurn()
+    started.at(-1)!.fail(new ThreadStopped())
+    expect(await lost).toBeUndefined()
+  })
+
+  test('but an unforeseen error is reported', async () => {
+    const { views, started } = createViews(1)
+    const failing = createViewCompressor(views, { waitMs: LONG_MS }).compress('gzip', new Uint8Array(1), caller())
+    await nextTurn()
+    started[0]!.fail(new Error('of zlib'))
+    await expect(failing).rejects.toThrow('of zlib')
+  })
+})
