@@ -50,9 +50,14 @@ export function createViewCompressor(
 
   return {
     compress: async (encoding, bytes, { client, signal: left }) => {
-      const late = new AbortController()
-      const timer = setTimeout(() => late.abort(), waitMs)
-      const signal = AbortSignal.any([left, late.signal])
+      // One controller for both ends of the wait. Node.js retains what `AbortSignal.any` makes, and the answer with it, while it has a
+      // listener and is not aborted; a connection's signal lasts for many answers.
+      const end = new AbortController()
+      const { signal } = end
+      const abort = (): void => end.abort()
+      if (left.aborted) abort()
+      left.addEventListener('abort', abort)
+      const timer = setTimeout(abort, waitMs)
       const deadlineMs = monotonicMs() + waitMs
       const running = queue.run({ client, kind: 'heavy', bytes: () => bytes.length, deadlineMs, signal }, () =>
         run(encoding, bytes, signal),
@@ -60,12 +65,13 @@ export function createViewCompressor(
       // The answer does not wait for a thread that is in the middle of something long. Its place in the queue does.
       const ended = new Promise<undefined>((resolve) => {
         if (signal.aborted) resolve(undefined)
-        signal.addEventListener('abort', () => resolve(undefined))
+        signal.addEventListener('abort', () => resolve(undefined), { once: true })
       })
       try {
         return await Promise.race([running.catch((error: unknown) => unlessDropped(error, signal)), ended])
       } finally {
         clearTimeout(timer)
+        left.removeEventListener('abort', abort)
       }
     },
   }
