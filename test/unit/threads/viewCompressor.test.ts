@@ -57,7 +57,7 @@ describe('answers are compressed', () => {
 describe('an answer is sent as it is', () => {
   test('when there is no place for one more', async () => {
     const { views, started } = createViews(1)
-    const options = { waitMs: LONG_MS, maxRunning: { all: 1, client: 1 }, maxWaitingBytes: 100_000 }
+    const options = { waitMs: LONG_MS, maxRunning: { all: 1, client: 1 }, maxBytes: 100_000 }
     const compressor = createViewCompressor(views, options)
     const answers = Array.from({ length: 4 }, () => compressor.compress('gzip', new Uint8Array(20_000), caller()))
     expect(await Promise.race([answers[2], answers[3]])).toBeUndefined()
