@@ -6,7 +6,7 @@
 export const START_MS = { executor: 3_600_000, explorerIndex: 3_600_000, other: 120_000 } as const
 
 /** A thread that neither answers nor dies. The message is one line for the operator. */
-export class ThreadStartTimeout extends Error {
+class ThreadStartTimeout extends Error {
   override readonly name = 'ThreadStartTimeout'
 }
 
