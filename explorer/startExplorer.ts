@@ -11,6 +11,7 @@ import { openServices } from './database/services.ts'
 import { loadFaucetKey } from './faucet/faucetKey.ts'
 import { startFaucet } from './faucet/startFaucet.ts'
 import { startProber } from './heartbeat/prober.ts'
+import { indexReady } from './ingest/indexReady.ts'
 import type { IndexedBlocks } from './ingest/ingest.ts'
 import { createNodeClient } from './node/nodeClient.ts'
 import { openCompilers } from './verify/compilers.ts'
@@ -69,8 +70,7 @@ export async function startExplorer(config: ExplorerConfig): Promise<RunningExpl
   let server: Awaited<ReturnType<typeof createServer>>
   let shared: Pick<Parameters<typeof createServer>[0], 'queries' | 'services' | 'node'> & { readonly logger: Logger }
   try {
-    // Its first message: the tables are there.
-    await Promise.race([once(worker, 'message'), failed])
+    await indexReady(worker)
     const reader = openReader(database)
     parts.push(reader.close)
     const services = await openServices(database)

@@ -3,6 +3,7 @@ import type { MessagePort } from 'node:worker_threads'
 import type { ChainConfig } from '../chain/chainConfig.ts'
 import type { Evidence } from '../chain/consensus/types.ts'
 import type { Config } from '../config/config.ts'
+import { startedInTime } from '../config/startDeadline.ts'
 import type { ValidatorIdentity } from '../consensus/validatorKeys.ts'
 import type { EngineChoice } from '../evm/engines/createEngine.ts'
 import type { NodeIdentity } from '../rpc/comet/status.ts'
@@ -15,7 +16,7 @@ import { connectReplaceable, notify, type Remote, type Service } from './port.ts
 import type { RpcThreadData } from './rpcContext.ts'
 import { forgetWatchers, type Gate, type NodeState, type PublishedHeight, type Watchers } from './sharedMemory.ts'
 import type { SocketData, SocketService } from './socket.ts'
-import { answered, channel, type Started, type StartThread, startedInTime } from './spawn.ts'
+import { answered, channel, type Started, type StartThread } from './spawn.ts'
 import type { ViewData, ViewService } from './view.ts'
 
 /** A thread that has run for this long begins again with the shortest wait. */

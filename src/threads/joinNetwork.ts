@@ -1,10 +1,11 @@
 import type { Config } from '../config/config.ts'
+import { startedInTime } from '../config/startDeadline.ts'
 import { threadEntry } from '../primitives/location.ts'
 import type { SnapshotPeers } from '../sync/peerSnapshots.ts'
 import type { JoinerData, JoinerService } from './joiner.ts'
 import type { Home } from './openHome.ts'
 import { connect } from './port.ts'
-import { answered, spawnThread, startedInTime } from './spawn.ts'
+import { answered, spawnThread } from './spawn.ts'
 import { networkIdentity } from './startThreads.ts'
 
 /** The network of a node that has no database yet. */

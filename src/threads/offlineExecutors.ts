@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts'
+import { START_MS, startedInTime } from '../config/startDeadline.ts'
 import type { Application } from '../consensus/application.ts'
 import { threadEntry } from '../primitives/location.ts'
 import { executorApplication } from './executorApplication.ts'
@@ -40,7 +41,7 @@ export async function offlineExecutors(
     const thread = spawnThread('executor', threadEntry('offlineExecutor'), data, [])
     const remote = whileLiving(thread, connect<OfflineExecutorService>(thread.control))
     try {
-      await remote.open()
+      await startedInTime(thread.name, remote.open(), START_MS.executor)
     } catch (error) {
       await thread.stop()
       throw error

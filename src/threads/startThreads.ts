@@ -5,6 +5,7 @@ import type { GenesisState } from '../app/genesisBlock.ts'
 import type { HeaderRules } from '../chain/headerRetention.ts'
 import { firstSegmentDue, moveRules } from '../chain/segments/moveBlocks.ts'
 import type { Config } from '../config/config.ts'
+import { START_MS, startedInTime } from '../config/startDeadline.ts'
 import { chooseEngine } from '../evm/engines/createEngine.ts'
 import { createValidatorProof } from '../p2p/hello.ts'
 import { peerCounts } from '../p2p/limits.ts'
@@ -32,16 +33,7 @@ import {
   untilWaiting,
 } from './sharedMemory.ts'
 import type { SnapshotsData, SnapshotsService } from './snapshots.ts'
-import {
-  answered,
-  channel,
-  START_MS,
-  type Started,
-  type StartThread,
-  spawnThread,
-  startedInTime,
-  type Thread,
-} from './spawn.ts'
+import { answered, channel, type Started, type StartThread, spawnThread, type Thread } from './spawn.ts'
 import { type StartedSpeculators, startSpeculators } from './speculators.ts'
 import { chooseShadow } from './threadEngine.ts'
 import type { TracingData, TracingService } from './tracing.ts'

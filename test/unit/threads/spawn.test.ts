@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, it } from 'vitest'
-import { startedInTime } from '../../../src/threads/spawn.ts'
+import { startedInTime } from '../../../src/config/startDeadline.ts'
 
 const SPAWN = new URL('../../../src/threads/spawn.ts', import.meta.url).href
 
