@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { gunzipSync } from 'node:zlib'
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { ACCOUNTS, CHAIN_ID, GWEI } from '../e2e/devChain.ts'
 import { makeNetwork, waitForHeight } from '../e2e/network/localNetwork.ts'
 import { startTcpProxy } from '../e2e/network/tcpProxy.ts'
@@ -164,6 +164,13 @@ async function nodeOf(client: FleetClient): Promise<string> {
   return (JSON.parse(body.toString()) as { result: { node_info: { id: string } } }).result.node_info.id
 }
 
+/** What clients accept, and how they read it. */
+const DECOMPRESS = [
+  ['gzip', gunzipSync],
+  ['br', brotliDecompressSync],
+  ['zstd', zstdDecompressSync],
+] as const
+
 /** Compressed answers pass through, and limits go by the address of the client. @returns what is wrong */
 async function checkPassage(port: number): Promise<readonly string[]> {
   const problems: string[] = []
@@ -171,10 +178,13 @@ async function checkPassage(port: number): Promise<readonly string[]> {
   const call = { jsonrpc: '2.0', id: 1, method: 'eth_getBlockByNumber', params: ['0x1', false] }
   const body = JSON.stringify(Array.from({ length: 20 }, () => call))
   const plain = await client.send(body)
-  const compressed = await client.send(body, { 'accept-encoding': 'gzip' })
-  if (plain.headers['content-encoding'] !== undefined) problems.push('an answer is compressed for who did not ask')
-  if (compressed.headers['content-encoding'] !== 'gzip') problems.push('an answer is not compressed for who asked')
-  else if (!gunzipSync(compressed.body).equals(plain.body)) problems.push('a compressed answer differs')
+  if (plain.headers['content-encoding'] !== undefined)
+    problems.push('an answer is compressed for a client that did not ask')
+  for (const [encoding, decompress] of DECOMPRESS) {
+    const { headers, body: bytes } = await client.send(body, { 'accept-encoding': encoding })
+    if (headers['content-encoding'] !== encoding) problems.push(`an answer is not compressed with ${encoding}`)
+    else if (!decompress(bytes).equals(plain.body)) problems.push(`an answer compressed with ${encoding} differs`)
+  }
   const hidden = await client.get('/.ready/first')
   if (hidden.status === 200) problems.push('the check of the proxy is open to clients')
   client.close()
