@@ -1,30 +1,38 @@
 /**
- * What compressed answers save and cost: a devnet is asked for batches of blocks at a fixed rate, in each form that it has, while another
- * client asks for the chain's ID all the time. Prints for each form the bytes of an answer, the node's processor time for an answer, and the
- * other client's latency.
+ * What compressed answers save and cost, here and on geth: each node is asked at a fixed rate for the receipts of the same transfers, in one
+ * batch, in each form of answer, while another client asks for the chain's ID all the time. Prints for each form the bytes of an answer, the
+ * node's processor time for an answer, and the other client's latency. geth is measured where the variable GETH names one or it is on the PATH.
  * `--help` lists the flags.
  */
-import { readFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
-import { startQuickDevnet } from '../test/e2e/quickDevnet.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { readFlags } from './flags.ts'
+import { call, requestBody, waitForReceipt } from './load/rpc.ts'
+import { FUNDER, sign } from './load/sign.ts'
+import { percentile } from './measure/percentile.ts'
+import { familyMs } from './measure/processUsage.ts'
+import { benchAccounts, nonceOf } from './parts/accounts.ts'
+import { startCoind } from './targets/coind.ts'
+import { hasGeth, startGeth } from './targets/geth.ts'
+import type { Target } from './targets/target.ts'
 
 const HELP = `node bench/compressedAnswers.ts [flags]
-  --blocks 100          of a batch, some 1.9 KB each
+  --receipts 200        of a batch, some 800 bytes each
   --rate 40             batches a second
   --seconds 8           for each form
 `
 
 const flags = readFlags(HELP, {
-  blocks: { type: 'string', default: '100' },
+  receipts: { type: 'string', default: '200' },
   rate: { type: 'string', default: '40' },
   seconds: { type: 'string', default: '8' },
 })
-const [blocks, rate, seconds] = [flags.blocks, flags.rate, flags.seconds].map(Number) as [number, number, number]
+const [receipts, rate, seconds] = [flags.receipts, flags.rate, flags.seconds].map(Number) as [number, number, number]
+/** The plain answer twice: the difference is what the machine's own variation does. */
 const FORMS = ['identity', 'gzip', 'br', 'zstd', 'identity'] as const
-/** Linux's USER_HZ */
-const MS_PER_TICK = 10
-const WARM_UP_MS = 2_000
+const GAS_LIMIT = 60_000_000
+const TRANSFER_GAS = 21_000n
+const WARM_UP_SECONDS = 3
 
 const agent = new Agent({ keepAlive: true, maxSockets: 16 })
 const otherAgent = new Agent({ keepAlive: true, maxSockets: 1 })
@@ -50,16 +58,15 @@ function ask(
   })
 }
 
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
-
-/** Milliseconds of the node's processor time. */
-function processorMs(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
-  return (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK
-}
-
-function quantile(values: readonly number[], share: number): string {
-  return values[Math.min(values.length - 1, Math.floor(values.length * share))]!.toFixed(2)
+/** Sends transfers of the funder to an account each; gives their hashes. */
+async function sendTransfers({ url }: Target): Promise<readonly string[]> {
+  const first = await nonceOf({ url }, FUNDER)
+  const transfers = benchAccounts(receipts).map(({ address }, index) =>
+    sign(FUNDER, { nonce: BigInt(first + index), to: address, value: BigInt(index), gasLimit: TRANSFER_GAS }),
+  )
+  for (const { raw } of transfers) await call(url, 'eth_sendRawTransaction', [raw])
+  for (const { hash } of transfers) await waitForReceipt(url, hash)
+  return transfers.map(({ hash }) => hash)
 }
 
 interface Row {
@@ -70,20 +77,19 @@ interface Row {
   readonly latenciesMs: readonly number[]
 }
 
-async function measure(url: string, pid: number, acceptEncoding: string, perSecond: number): Promise<Row> {
-  const batch = JSON.stringify(
-    Array.from({ length: blocks }, (_, id) => ({
-      jsonrpc: '2.0',
-      id,
-      method: 'eth_getBlockByNumber',
-      params: [`0x${((id % 20) + 1).toString(16)}`, true],
-    })),
-  )
-  const other = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}'
-  const untilMs = performance.now() + seconds * 1000
+interface Measured {
+  readonly batch: string
+  readonly acceptEncoding: string
+  readonly perSecond: number
+  readonly forSeconds: number
+}
+
+async function measure({ url, pid }: Target, { batch, acceptEncoding, perSecond, forSeconds }: Measured): Promise<Row> {
+  const other = requestBody(1, 'eth_chainId', [])
+  const untilMs = performance.now() + forSeconds * 1000
   const forms = new Set<string>()
   let bytes = 0
-  const begunMs = processorMs(pid)
+  const begunMs = familyMs(pid)
   const asked: Promise<void>[] = []
   const asking = async (): Promise<void> => {
     for (let next = performance.now(); next < untilMs && perSecond > 0; next += 1000 / perSecond) {
@@ -107,29 +113,39 @@ async function measure(url: string, pid: number, acceptEncoding: string, perSeco
   }
   await Promise.all([asking(), watching()])
   await Promise.all(asked)
-  const cpuMs = processorMs(pid) - begunMs
+  const cpuMs = familyMs(pid) - begunMs
   return { bytes, forms, answers: asked.length, cpuMs, latenciesMs: latenciesMs.sort((a, b) => a - b) }
 }
 
-const node = await startQuickDevnet({ environment: { RPC_RATE_LIMIT: '0' } })
-try {
-  await sleep(WARM_UP_MS + 20 * 200)
-  const pid = node.process.pid!
-  const idle = await measure(node.url, pid, 'identity', 0)
-  console.log(`${blocks} blocks a batch, ${rate} batches a second, ${seconds} s each`)
-  console.log('form       bytes     cpu ms/answer   other client p50 / p99 / most ms')
-  console.log(
-    `none       -         -               ${[0.5, 0.99, 1].map((share) => quantile(idle.latenciesMs, share)).join(' / ')}`,
-  )
-  for (const form of FORMS) {
-    const row = await measure(node.url, pid, form, rate)
-    const perAnswer = (row.cpuMs - idle.cpuMs) / row.answers
-    console.log(
-      `${[...row.forms].join('+').padEnd(10)} ${String(row.bytes).padEnd(9)} ${perAnswer.toFixed(2).padEnd(15)} ${[0.5, 0.99, 1].map((share) => quantile(row.latenciesMs, share)).join(' / ')}`,
-    )
-  }
-} finally {
-  agent.destroy()
-  otherAgent.destroy()
-  await node.stop()
+function print(node: string, form: string, bytes: string, cpu: string, latenciesMs: readonly number[]): void {
+  const latency = [50, 99, 100].map((percent) => percentile(latenciesMs, percent).toFixed(2)).join(' / ')
+  console.log(`${node.padEnd(7)}${form.padEnd(11)}${bytes.padEnd(10)}${cpu.padEnd(16)}${latency}`)
 }
+
+async function measureNode(start: () => Promise<Target>): Promise<void> {
+  const node = await start()
+  try {
+    const hashes = await sendTransfers(node)
+    const batch = `[${hashes.map((hash, id) => requestBody(id, 'eth_getTransactionReceipt', [hash])).join(',')}]`
+    const rows = (acceptEncoding: string, perSecond: number, forSeconds: number): Promise<Row> =>
+      measure(node, { batch, acceptEncoding, perSecond, forSeconds })
+    for (const form of new Set(FORMS)) await rows(form, rate, WARM_UP_SECONDS)
+    const idle = await rows('identity', 0, seconds)
+    print(node.name, 'none asked', '-', '-', idle.latenciesMs)
+    for (const asked of FORMS) {
+      const { bytes, forms, answers, cpuMs, latenciesMs } = await rows(asked, rate, seconds)
+      const form = forms.has(asked) && forms.size === 1 ? asked : `${asked}: ${[...forms].join('+')}`
+      print(node.name, form, String(bytes), ((cpuMs - idle.cpuMs) / answers).toFixed(2), latenciesMs)
+    }
+  } finally {
+    await node.stop()
+  }
+}
+
+console.log(`${receipts} receipts a batch, ${rate} batches a second, ${seconds} s each`)
+console.log('node   form       bytes     cpu ms/answer   other client p50 / p99 / most ms')
+await measureNode(() => startCoind({ gasLimit: GAS_LIMIT }))
+if (hasGeth()) await measureNode(() => startGeth({ gasLimit: GAS_LIMIT }))
+else console.log('geth   not measured: there is none')
+agent.destroy()
+otherAgent.destroy()

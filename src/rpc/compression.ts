@@ -19,6 +19,8 @@ export const ONE_PIECE_BYTES: Readonly<Record<Encoding, number>> = {
   gzip: Number.POSITIVE_INFINITY,
 }
 
+/** Browsers send 30 characters. */
+const MAX_HEADER_LENGTH = 1_024
 /** An item of Accept-Encoding with its weight (RFC 9110, 12.4.2). */
 const ITEM = /^\s*([\w!#$%&'*+.^`|~-]+)\s*(?:;\s*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*)?$/i
 
@@ -27,7 +29,8 @@ const ITEM = /^\s*([\w!#$%&'*+.^`|~-]+)\s*(?:;\s*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3}
  * it is, for the client names no other form, prefers this one, or takes only forms that are not made of an answer so long.
  */
 export function chooseEncoding(acceptEncoding: string | undefined, bytes: number): Encoding | undefined {
-  if (acceptEncoding === undefined || acceptEncoding === '') return undefined
+  if (acceptEncoding === undefined || acceptEncoding === '' || acceptEncoding.length > MAX_HEADER_LENGTH)
+    return undefined
   const weights = new Map<string, number>()
   for (const item of acceptEncoding.toLowerCase().split(',')) {
     const [, name, weight = '1'] = ITEM.exec(item) ?? []

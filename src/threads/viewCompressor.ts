@@ -11,16 +11,18 @@ interface RemoteCompressor {
 interface ViewCompressorOptions {
   /** answers of one socket thread that are compressed at a time, of all clients and of one: each is in memory a second time */
   readonly maxRunning?: { readonly all: number; readonly client: number }
-  /** bytes of the answers that wait for their turn, with `PLACE_BYTES` each */
-  readonly maxWaitingBytes?: number
-  /** milliseconds from the answer to its compressed form */
+  /** bytes of the answers that are being compressed or wait for it */
+  readonly maxBytes?: number
+  /** milliseconds from the answer to its compressed form, with {@link BYTES_PER_MS} */
   readonly waitMs?: number
 }
 
-/** A second of all view threads' time compresses some 100 MB. */
+/** A longer answer may wait longer, because its own compression takes longer: gzip makes twice as many bytes per millisecond. */
+const BYTES_PER_MS = 32_768
+
 const DEFAULTS = {
   maxRunning: { all: 4, client: 2 },
-  maxWaitingBytes: 64 * 1_048_576,
+  maxBytes: 64 * 1_048_576,
   waitMs: 250,
 } as const satisfies ViewCompressorOptions
 
@@ -32,11 +34,12 @@ export function createViewCompressor(
   views: readonly RemoteCompressor[],
   options: ViewCompressorOptions = {},
 ): Compressor {
-  const { maxRunning, maxWaitingBytes, waitMs } = { ...DEFAULTS, ...options }
+  const { maxRunning, maxBytes, waitMs } = { ...DEFAULTS, ...options }
   const [first, ...others] = views
   if (first === undefined) throw new Error('there is no view thread')
   const threads = (others.length > 0 ? others : [first]).map((view) => ({ view, running: 0 }))
-  const queue = createHeavyQueue({ maxRunning: { ...maxRunning, traces: 0 }, maxWaitingBytes, monotonicMs })
+  const queue = createHeavyQueue({ maxRunning: { ...maxRunning, traces: 0 }, maxWaitingBytes: maxBytes, monotonicMs })
+  let heldBytes = 0
 
   const run = async (encoding: Encoding, bytes: Uint8Array, signal: AbortSignal): Promise<Uint8Array> => {
     const chosen = threads.reduce((best, thread) => (thread.running < best.running ? thread : best))
@@ -50,22 +53,34 @@ export function createViewCompressor(
 
   return {
     compress: async (encoding, bytes, { client, signal: left }) => {
-      const late = new AbortController()
-      const timer = setTimeout(() => late.abort(), waitMs)
-      const signal = AbortSignal.any([left, late.signal])
-      const deadlineMs = monotonicMs() + waitMs
-      const running = queue.run({ client, kind: 'heavy', bytes: () => bytes.length, deadlineMs, signal }, () =>
-        run(encoding, bytes, signal),
-      )
+      if (heldBytes > 0 && heldBytes + bytes.length > maxBytes) return undefined
+      // One controller for both ends of the wait. Node.js retains what `AbortSignal.any` makes, and the answer with it, while it has a
+      // listener and is not aborted; a connection's signal lasts for many answers.
+      const end = new AbortController()
+      const { signal } = end
+      const abort = (): void => end.abort()
+      if (left.aborted) abort()
+      left.addEventListener('abort', abort)
+      const mostMs = waitMs + bytes.length / BYTES_PER_MS
+      const timer = setTimeout(abort, mostMs)
+      const { length } = bytes
+      heldBytes += length
+      const place = { client, kind: 'heavy', bytes: () => length, deadlineMs: monotonicMs() + mostMs, signal } as const
+      const running = queue
+        .run(place, () => run(encoding, bytes, signal))
+        .finally(() => {
+          heldBytes -= length
+        })
       // The answer does not wait for a thread that is in the middle of something long. Its place in the queue does.
       const ended = new Promise<undefined>((resolve) => {
         if (signal.aborted) resolve(undefined)
-        signal.addEventListener('abort', () => resolve(undefined))
+        signal.addEventListener('abort', () => resolve(undefined), { once: true })
       })
       try {
         return await Promise.race([running.catch((error: unknown) => unlessDropped(error, signal)), ended])
       } finally {
         clearTimeout(timer)
+        left.removeEventListener('abort', abort)
       }
     },
   }

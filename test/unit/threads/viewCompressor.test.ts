@@ -1,4 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { ThreadStopped } from '../../../src/threads/port.ts'
 import { createViewCompressor } from '../../../src/threads/viewCompressor.ts'
@@ -55,7 +57,7 @@ describe('answers are compressed', () => {
 describe('an answer is sent as it is', () => {
   test('when there is no place for one more', async () => {
     const { views, started } = createViews(1)
-    const options = { waitMs: LONG_MS, maxRunning: { all: 1, client: 1 }, maxWaitingBytes: 100_000 }
+    const options = { waitMs: LONG_MS, maxRunning: { all: 1, client: 1 }, maxBytes: 100_000 }
     const compressor = createViewCompressor(views, options)
     const answers = Array.from({ length: 4 }, () => compressor.compress('gzip', new Uint8Array(20_000), caller()))
     expect(await Promise.race([answers[2], answers[3]])).toBeUndefined()
@@ -91,6 +93,31 @@ describe('an answer is sent as it is', () => {
     await nextTurn()
     started.at(-1)!.fail(new ThreadStopped())
     expect(await lost).toBeUndefined()
+  })
+
+  test('and no answer stays in memory, neither while its connection is open nor after it has closed', async () => {
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
+    const compressor = createViewCompressor([{ compress: async () => new Uint8Array(1) }], { waitMs: LONG_MS })
+    const connection = new AbortController()
+    const answers: WeakRef<Uint8Array>[] = []
+    const answer = async (leaving: AbortController): Promise<void> => {
+      const bytes = new Uint8Array(1_024)
+      answers.push(new WeakRef(bytes))
+      await compressor.compress('gzip', bytes, caller('192.0.2.1', leaving.signal))
+    }
+    for (let count = 0; count < 10; count++) {
+      await answer(connection)
+      const closed = new AbortController()
+      await answer(closed)
+      closed.abort()
+    }
+    for (let turn = 0; turn < 5; turn++) {
+      await nextTurn()
+      collect()
+    }
+    expect(answers.filter((bytes) => bytes.deref() !== undefined).length).toBeLessThanOrEqual(1)
+    expect(connection.signal.aborted).toBe(false)
   })
 
   test('but an unforeseen error is reported', async () => {
