@@ -179,7 +179,7 @@ export const CLIENTS: readonly Client[] = [
   {
     name: 'hyperlane',
     version: '@hyperlane-xyz/cli 44.0.2',
-    does: 'deploys its core here and on anvil, sends a message, makes a warp route of COIN and moves coins both ways',
+    does: 'deploys its core here and on anvil, relays messages, configures its agents, makes a warp route of COIN and moves coins both ways',
     ...NPM,
   },
   {
