@@ -74,7 +74,7 @@ export const CLIENTS: readonly Client[] = [
   },
   {
     name: 'web3j',
-    version: 'web3j 5.0.2',
+    version: 'web3j 4.12.3',
     does: 'blocks, receipts, calls, a custom error, transactions of two types; sixty-four filters, streams of blocks and logs, subscriptions over a WebSocket',
     ...JAVA,
   },
@@ -116,7 +116,7 @@ export const CLIENTS: readonly Client[] = [
   {
     name: 'titanoboa',
     version: 'titanoboa 0.2.8 with Vyper 0.4.3',
-    does: 'deploys and calls contracts in Vyper and one of a blueprint, whose events and returned values it reads from traces; forks the chain',
+    does: 'deploys and calls contracts in Vyper and one of a blueprint, reads events and reasons of reverts; forks the chain',
     ...PYTHON,
   },
   {
@@ -179,7 +179,7 @@ export const CLIENTS: readonly Client[] = [
   {
     name: 'hyperlane',
     version: '@hyperlane-xyz/cli 44.0.2',
-    does: 'deploys its core here and on anvil, sends a message, makes a warp route of COIN and moves coins both ways',
+    does: 'deploys its core here and on anvil, relays messages, configures its agents, makes a warp route of COIN and moves coins both ways',
     ...NPM,
   },
   {

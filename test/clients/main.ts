@@ -23,6 +23,8 @@ const INSTALLED = '.installed'
 /** What names a client's packages. */
 const LISTS = ['package.json', 'requirements.txt', 'pom.xml', 'Cargo.toml']
 const TIMEOUT_MS = 900_000
+/** What is shown of the log of a node that ended. */
+const MAX_LOG_LENGTH = 8_000
 
 interface Result {
   readonly name: string
@@ -75,6 +77,9 @@ try {
       PRIVATE_KEY: KEYS[1 + (index % (KEYS.length - 2))]!,
     }
     results.push(await runClient(client, environment))
+    if (node.process.exitCode !== null || node.process.signalCode !== null) {
+      throw new Error(`the node ended:\n${node.output().slice(-MAX_LOG_LENGTH)}`)
+    }
   }
 } finally {
   explorer.stop()

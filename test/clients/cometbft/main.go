@@ -15,6 +15,7 @@ import (
 	"github.com/cometbft/cometbft/light/provider"
 	lighthttp "github.com/cometbft/cometbft/light/provider/http"
 	lightstore "github.com/cometbft/cometbft/light/store/db"
+	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
 	rpchttp "github.com/cometbft/cometbft/rpc/client/http"
 	"github.com/cometbft/cometbft/types"
 )
@@ -138,13 +139,15 @@ func consensus(ctx context.Context, client *rpchttp.HTTP, listen func(string) fu
 	validators := must(types.ValidatorSetFromExistingValidators(set.Validators))
 	votes, rounds := listen("tm.event='Vote'"), listen("tm.event='NewRound'")
 	steps, proposals := listen("tm.event='NewRoundStep'"), listen("tm.event='CompleteProposal'")
-	for _, kind := range []string{"a prevote", "a precommit"} {
-		vote, isVote := votes().(types.EventDataVote)
-		expect(isVote && vote.Vote.ValidateBasic() == nil, "%s: %v", kind, vote)
-		_, validator := validators.GetByIndex(vote.Vote.ValidatorIndex)
-		if err := vote.Vote.Verify(os.Getenv("COSMOS_CHAIN_ID"), validator.PubKey); err != nil {
+	missing := map[cmtproto.SignedMsgType]bool{cmtproto.PrevoteType: true, cmtproto.PrecommitType: true}
+	for len(missing) > 0 {
+		event, isVote := votes().(types.EventDataVote)
+		expect(isVote && event.Vote.ValidateBasic() == nil, "the event of a vote: %v", event)
+		_, validator := validators.GetByIndex(event.Vote.ValidatorIndex)
+		if err := event.Vote.Verify(os.Getenv("COSMOS_CHAIN_ID"), validator.PubKey); err != nil {
 			log.Fatal(err)
 		}
+		delete(missing, event.Vote.Type)
 	}
 	round, isRound := rounds().(types.EventDataNewRound)
 	expect(isRound && validators.HasAddress(round.Proposer.Address), "the event of a round: %v", round)
@@ -155,5 +158,5 @@ func consensus(ctx context.Context, client *rpchttp.HTTP, listen func(string) fu
 	if err := client.UnsubscribeAll(ctx, "client"); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("events Vote, whose signatures are those of validators, NewRound, NewRoundStep, CompleteProposal")
+	fmt.Println("events Vote of prevotes and precommits with valid signatures, NewRound, NewRoundStep, CompleteProposal")
 }

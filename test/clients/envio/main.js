@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { delimiter, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 
@@ -12,7 +12,8 @@ const PATIENCE_MS = 60_000
 const database = new URL(POSTGRES_URL)
 const env = {
   ...process.env,
-  PATH: `${resolve('node_modules/.bin')}:${PATH}`,
+  // A package of its indexer, yargs 17, does not load in Node.js 26.
+  PATH: [resolve(`node_modules/node-linux-${process.arch}/bin`), resolve('node_modules/.bin'), PATH].join(delimiter),
   ENVIO_HASURA: 'false',
   ENVIO_PG_HOST: database.hostname,
   ENVIO_PG_PORT: database.port,

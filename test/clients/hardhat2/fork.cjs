@@ -8,6 +8,8 @@ async function main() {
   const chain = new ethers.JsonRpcProvider(RPC_URL)
   const { from: holder } = await chain.getTransaction(TOKEN_TX)
   const abi = ['function balanceOf(address) view returns (uint256)', 'function transfer(address, uint256) returns (bool)']
+  // Hardhat refuses calls in blocks of a chain whose hard forks it does not know; the next block is its own.
+  await network.provider.send('evm_mine')
   const real = new ethers.Contract(TOKEN, abi, chain)
   await network.provider.request({ method: 'hardhat_impersonateAccount', params: [holder] })
   const token = real.connect(await ethers.getSigner(holder))

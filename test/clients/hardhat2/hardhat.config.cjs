@@ -20,7 +20,7 @@ module.exports = {
   solidity: { version: '0.8.37', settings: { optimizer: { enabled: true, runs: 200 } } },
   networks: {
     devnet: { url: RPC_URL, chainId, accounts: [PRIVATE_KEY] },
-    hardhat: { forking: { url: RPC_URL }, chains: { [chainId]: { hardforkHistory: { prague: 0 } } } },
+    hardhat: { forking: { url: RPC_URL } },
   },
   etherscan: {
     apiKey: { devnet: 'unused' },

@@ -4,7 +4,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createPublicClient, createTestClient, erc20Abi, http, parseEther } from 'viem'
+import { createPublicClient, createTestClient, erc20Abi, http, parseAbi, parseEther } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
 const { RPC_URL, CHAIN_ID, PRIVATE_KEY, PORT } = process.env
@@ -28,6 +28,8 @@ try {
   describe('coind', Number(CHAIN_ID), RPC_URL, 'COIN')
   describe('anvil', ANVIL_ID, ANVIL_URL, 'ETH')
   deployCore()
+  await relay()
+  writeAgentConfig()
   await bridge()
 } finally {
   second.kill()
@@ -77,12 +79,40 @@ function deployCore() {
       ...{ maxProtocolFee: String(parseEther('1')), protocolFee: '0' },
     },
   })
-  for (const chain of ['coind', 'anvil']) {
-    hyperlane('core', 'deploy', '--chain', chain, '--config', config)
-    assert.match(readFileSync(`${REGISTRY}/chains/${chain}/addresses.yaml`, 'utf8'), /mailbox: "?0x[0-9a-fA-F]{40}/)
-  }
-  hyperlane('send', 'message', '--relay', '--origin', 'coind', '--destination', 'anvil')
-  console.log('the core on both chains, a message that arrives')
+  for (const chain of ['coind', 'anvil']) hyperlane('core', 'deploy', '--chain', chain, '--config', config)
+  console.log('the core on both chains')
+}
+
+/** A message that is relayed as it is sent, and one that waits and is relayed later. */
+async function relay() {
+  const isDelivered = (output) =>
+    anvil.readContract({
+      ...{ address: mailboxOf('anvil'), abi: parseAbi(['function delivered(bytes32) view returns (bool)']) },
+      ...{ functionName: 'delivered', args: [output.match(/Message ID: (0x[0-9a-f]{64})/)[1]] },
+    })
+  const way = ['--origin', 'coind', '--destination', 'anvil']
+  assert.equal(await isDelivered(hyperlane('send', 'message', '--relay', ...way)), true)
+  const waiting = hyperlane('send', 'message', '--quick', ...way)
+  assert.equal(await isDelivered(waiting), false)
+  const [, id] = waiting.match(/Message ID: (0x[0-9a-f]{64})/)
+  hyperlane('status', '--relay', '--origin', 'coind', '--id', id)
+  assert.equal(await isDelivered(waiting), true)
+  console.log('messages that are relayed at once and later')
+}
+
+/** The configuration of Hyperlane's validators and relayers. */
+function writeAgentConfig() {
+  const path = `${REGISTRY}/agent-config.json`
+  hyperlane('registry', 'agent-config', '--chains', 'coind', 'anvil', '--out', path)
+  const { chains } = JSON.parse(readFileSync(path, 'utf8'))
+  assert.deepEqual(Object.keys(chains).toSorted(), ['anvil', 'coind'])
+  for (const [name, { mailbox }] of Object.entries(chains)) assert.equal(mailbox, mailboxOf(name))
+  console.log('the configuration of its agents')
+}
+
+function mailboxOf(chain) {
+  const addresses = readFileSync(`${REGISTRY}/chains/${chain}/addresses.yaml`, 'utf8')
+  return addresses.match(/^mailbox: "?(0x[0-9a-fA-F]{40})/m)[1]
 }
 
 async function bridge() {

@@ -1,8 +1,8 @@
 // Safe's contracts get their usual addresses; a Safe with three owners is made and used by Safe's kit.
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
-import protocolKit, { hashSafeMessage, SigningMethod } from '@safe-global/protocol-kit'
-import { OperationType } from '@safe-global/types-kit'
+import protocolKit, { hashSafeMessage } from '@safe-global/protocol-kit'
+import { OperationType, SigningMethod } from '@safe-global/types-kit'
 import {
   concat,
   createPublicClient,
@@ -10,6 +10,7 @@ import {
   defineChain,
   http,
   keccak256,
+  parseAbi,
   parseEther,
   zeroHash,
 } from 'viem'
@@ -77,7 +78,8 @@ const predictedSafe = {
 const planned = await Safe.init({ provider: RPC_URL, signer: PRIVATE_KEY, predictedSafe, contractNetworks })
 const safeAddress = await planned.getAddress()
 assert.equal(await planned.isSafeDeployed(), false)
-await mined(await wallet.sendTransaction(await planned.createSafeDeploymentTransaction()))
+const { to: factory, data: initialization } = await planned.createSafeDeploymentTransaction()
+await mined(await wallet.sendTransaction({ to: factory, data: initialization }))
 const of = (signer) => Safe.init({ provider: RPC_URL, signer, safeAddress, contractNetworks })
 const safe = await of(PRIVATE_KEY)
 assert.deepEqual([...(await safe.getOwners())].sort(), [...owners].sort())
@@ -112,7 +114,12 @@ assert.equal(await safe.getThreshold(), 1)
 assert.equal((await safe.getOwners()).length, 2)
 
 const message = await safe.signMessage(safe.createMessage('I own this Safe'))
-const hashed = hashSafeMessage('I own this Safe')
-assert.equal(await safe.isValidSignature(hashed, message.encodedSignatures()), true)
-assert.equal(await safe.isValidSignature(hashSafeMessage('another'), message.encodedSignatures()), false)
+const abi = parseAbi(['function isValidSignature(bytes32 hash, bytes signature) view returns (bytes4)'])
+const isValid = (text) =>
+  reader.readContract({
+    ...{ address: safeAddress, abi, functionName: 'isValidSignature' },
+    args: [hashSafeMessage(text), message.encodedSignatures()],
+  })
+assert.equal(await isValid('I own this Safe'), '0x1626ba7e')
+await assert.rejects(isValid('another'), /GS026/)
 console.log('an owner less; a message by EIP-1271')

@@ -16,16 +16,16 @@ event Stored:
 value: public(uint256)
 
 @deploy
-def __init__(value: uint256):
-    self.value = value
+def __init__(initial: uint256):
+    self.value = initial
 
 @external
 @payable
-def store(value: uint256) -> uint256:
-    assert value <= 1000, "too large"
+def store(next: uint256) -> uint256:
+    assert next <= 1000, "too large"
     before: uint256 = self.value
-    self.value = value
-    log Stored(by=msg.sender, value=value)
+    self.value = next
+    log Stored(by=msg.sender, value=next)
     return before
 """
 FACTORY = """
@@ -34,8 +34,8 @@ FACTORY = """
 made: public(address)
 
 @external
-def make(blueprint: address, value: uint256):
-    self.made = create_from_blueprint(blueprint, value)
+def make(blueprint: address, initial: uint256):
+    self.made = create_from_blueprint(blueprint, initial)
 """
 ERC20 = """
 # pragma version 0.4.3
@@ -58,7 +58,6 @@ def use_network(account) -> None:
     boa.env.add_account(account)
     box = boa.loads(BOX, 5)
     assert box.value() == 5
-    # What a call returns and logs is read from a trace of its transaction.
     assert box.store(7, value=3) == 5
     assert boa.env.get_balance(box.address) == 3
     (stored,) = box.get_logs()

@@ -252,6 +252,9 @@ async fn watch(provider: &impl Provider, account: Address, token: Address) -> Re
 }
 
 async fn subscribe(provider: &impl Provider, account: Address, token: Address) -> Result<()> {
+    // alloy ends subscriptions by requests with the id 1, so no other request may wait with that id.
+    provider.get_chain_id().await?;
+    provider.get_chain_id().await?;
     for index in 0..SUBSCRIPTIONS {
         let mut heads = provider.subscribe_blocks().await?;
         if index == 0 {

@@ -26,6 +26,7 @@ contract Box is OwnableUpgradeable {
     }
 }
 
+/// @custom:oz-upgrades-unsafe-allow missing-initializer
 contract LargerBox is Box {
     function increment() external {
         value += 1;
@@ -33,15 +34,18 @@ contract LargerBox is Box {
 }
 
 /// Its state does not lie where that of a Box lies.
+/// @custom:oz-upgrades-unsafe-allow missing-initializer
 contract ShiftedBox is OwnableUpgradeable {
     address public first;
     uint256 public value;
 }
 
+/// @custom:oz-upgrades-unsafe-allow missing-initializer
 contract UupsBox is Box, UUPSUpgradeable {
     function _authorizeUpgrade(address) internal override onlyOwner {}
 }
 
+/// @custom:oz-upgrades-unsafe-allow missing-initializer
 contract LargerUupsBox is UupsBox {
     function increment() external {
         value += 1;

@@ -51,7 +51,8 @@ public final class Main {
   private static final int FILTERS = 64;
 
   public static void main(String[] arguments) {
-    try (HttpService http = new HttpService(ENVIRONMENT.get("RPC_URL"))) {
+    try {
+      HttpService http = new HttpService(ENVIRONMENT.get("RPC_URL"));
       // Its filters are asked for changes each 200 ms.
       Web3j web3j = Web3j.build(http, 200, org.web3j.utils.Async.defaultExecutorService());
       read(web3j);
