@@ -19,7 +19,8 @@ export interface CommandOptions {
 /** Runs one command of the program to its end, or kills it after `killAfterMs`. */
 export async function runCoind(args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
   const child = spawn(process.execPath, [LAUNCHER, ...args], {
-    env: { PATH: process.env.PATH, ...options.environment },
+    // Other nodes of this machine may have the port.
+    env: { PATH: process.env.PATH, METRICS_PORT: '0', ...options.environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   options.onSpawn?.(child)

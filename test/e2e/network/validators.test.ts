@@ -173,6 +173,7 @@ const QUIET_METRICS: ReadonlySet<string> = new Set([
   'coind_backfill_height',
   'coind_history_oldest_height',
   'coind_mempool_bytes',
+  'coind_mempool_journal_skipped_total',
   'coind_mempool_rejected_total',
   'coind_mempool_transactions',
   'coind_p2p_bans_total',
