@@ -36,7 +36,6 @@ const ACTIONS: readonly Action[] = [
   { kind: 'deposit', proposal: 3, amount: 9n },
   { kind: 'propose', proposal, deposit: 9n },
   { kind: 'propose', proposal: { ...proposal, isExpedited: true }, deposit: 9n },
-  { kind: 'propose', proposal, deposit: 0n },
 ]
 
 const { chainId, evmChainId } = TEST_CHAIN
