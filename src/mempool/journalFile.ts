@@ -97,8 +97,11 @@ export async function openJournalFile(
   const asidePath = `${path}.aside`
   let isOpen = true
   try {
+    const stats = await handle.stat()
+    // Opening a FIFO again would wait for its other end, and hold up the stop of the node.
+    if (!stats.isFile()) throw new Error(`${path} is not a regular file: remove it`)
     await handle.chmod(FILE_MODE)
-    const { size } = await handle.stat()
+    const { size } = stats
     const reason = await wrongHeader(handle, size, genesisHash)
     if (reason !== undefined) {
       isOpen = false

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -387,6 +388,15 @@ describe('a journal that is not whole', () => {
     expect(await test.open()).toEqual([])
     expect(test.logged).toMatchObject([{ level: 'warn', fields: { reason: expect.stringMatching(/another genesis/) } }])
     expect(readdirSync(directory).sort()).toEqual(['pool.journal', 'pool.journal.aside'])
+  })
+
+  it('is off, and holds up no stop, where its name is that of a FIFO', async () => {
+    execFileSync('mkfifo', [path])
+    const test = new TestJournal()
+    expect(await test.open()).toEqual([])
+    expect(test.logged).toMatchObject([{ level: 'error', message: expect.stringMatching(/cannot be opened/) }])
+    await test.journal.close()
+    expect(statSync(path).isFIFO()).toBe(true)
   })
 
   it('is no longer written when it cannot be opened, and stays as it is', async () => {
