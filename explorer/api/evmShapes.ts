@@ -76,7 +76,7 @@ const place = z.object({ height, transaction: hash })
 export function tracedPageOf<T extends z.ZodType>(item: T) {
   return z.object({
     items: z.array(item),
-    next: z.string().nullable().describe('`before` of the next page; null: there is none'),
+    next: z.string().nullable().describe('`before` of the next page; null on the last page'),
     untraced: place
       .extend({ trace: z.enum(['notKept', 'refused', 'unsupported']) })
       .nullable()

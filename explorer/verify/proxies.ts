@@ -1,6 +1,6 @@
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
 import type { ServiceQueries } from '../database/services.ts'
-import type { NodeClient } from '../node/nodeClient.ts'
+import { type NodeClient, NodeRefusal } from '../node/nodeClient.ts'
 import type { VerifiedContract } from './verifiedContracts.ts'
 
 /* Proxies and the contracts whose code they run. */
@@ -17,10 +17,10 @@ const BEACON_SLOT = '0xa3f0ad74e5423aebfd80d3ef4346578335a9a72aeaee59ff6cb3582b3
 const CLONE = /^0x363d3d373d3d3d363d73([0-9a-f]{40})5af43d82803e903d91602b57fd5bf3$/
 /** `implementation()` */
 const IMPLEMENTATION_CALL = '0x5c60da1b'
-/** What a beacon may take for its answer. */
+/** Gas of the call to a beacon: 100,000. */
 const CALL_GAS = '0x186a0'
 
-/** What a proxy runs. */
+/** The contract whose code a proxy runs. */
 export interface Implementation {
   readonly implementation: Uint8Array
   /** the code of the proxy is that of ERC-1167, which has no sources */
@@ -53,10 +53,21 @@ export async function findImplementation(
   }
   const named = readAddress(beacon)
   if (named === undefined) return undefined
-  const call = { to: bytesToHex(named), data: IMPLEMENTATION_CALL, gas: CALL_GAS }
-  const [answer] = await node.ethereum([{ method: 'eth_call', params: [call, 'latest'] }])
-  const implementation = readAddress(answer as string)
+  const implementation = await askBeacon(node, named)
   return implementation && { implementation, isClone: false }
+}
+
+/** The implementation that a beacon names; undefined: it is not a beacon. @throws NodeError */
+async function askBeacon(node: Pick<NodeClient, 'ethereum'>, beacon: Uint8Array): Promise<Uint8Array | undefined> {
+  const call = { to: bytesToHex(beacon), data: IMPLEMENTATION_CALL, gas: CALL_GAS }
+  try {
+    const [answer] = await node.ethereum([{ method: 'eth_call', params: [call, 'latest'] }])
+    return readAddress(answer as string)
+  } catch (error) {
+    // The call reverted, or needs more gas.
+    if (error instanceof NodeRefusal) return undefined
+    throw error
+  }
 }
 
 /** The address in a word; undefined: the word is 0, or not an address. */

@@ -88,8 +88,7 @@ export function tryListener(
   { timeoutMs = CHECK_MS, open = openAndClose }: TryOptions = {},
 ): Promise<string | undefined> {
   if (place.kind === 'unix') return Promise.resolve(undefined)
-  const { host, port } = place
-  const opened = open({ host, port, exclusive: true, ipv6Only: isIpv6Only && host.includes(':') })
+  const opened = open(listenOptions(place, isIpv6Only))
   const late = Promise.withResolvers<string>()
   const timer = setTimeout(() => late.resolve(LATE), timeoutMs)
   const tried = opened.then(
@@ -99,7 +98,16 @@ export function tryListener(
   return Promise.race([tried, late.promise]).finally(() => clearTimeout(timer))
 }
 
-function openAndClose(place: ListenOptions): Promise<void> {
+/** @param isIpv6Only see {@link Listener} */
+export function listenOptions(
+  { host, port }: { readonly host: string; readonly port: number },
+  isIpv6Only: boolean,
+): ListenOptions {
+  return { host, port, exclusive: true, ipv6Only: isIpv6Only && host.includes(':') }
+}
+
+/** Opens a place and closes it again. @throws the system's error */
+export function openAndClose(place: ListenOptions): Promise<void> {
   const server = createServer()
   return new Promise((resolve, reject) => {
     server.once('error', reject)
@@ -122,7 +130,7 @@ export async function listenAs<T>(listener: Listener, open: () => Promise<T>): P
   }
 }
 
-/** What is wrong with a place, by the code of the system's error. */
+/** The problem of a place, for the operator, by the code of the system's error. */
 function describe({ variable, hostVariable, place }: Listener, code: string): string {
   if (place.kind === 'unix') {
     const problem = SOCKET_PROBLEMS.get(code) ?? `it cannot be opened (${code})`

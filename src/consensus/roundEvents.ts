@@ -11,7 +11,7 @@ interface RoundPosition {
   readonly step: Step
 }
 
-/** What happens in a round, by the names of CometBFT's events (types/events.go). */
+/** Events of a round, by CometBFT's names (types/events.go). */
 export type RoundEvent =
   /** a round begins */
   | (RoundPosition & {

@@ -1,5 +1,5 @@
-import { createServer } from 'node:net'
 import type { Connection, ConnectionGater, PeerId, Stream } from '@libp2p/interface'
+import { listenOptions, openAndClose } from '../config/listeners.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import { ProtobufError } from '../primitives/protobuf.ts'
 import type { Logger } from '../telemetry/logger.ts'
@@ -162,7 +162,9 @@ export class Connections {
     try {
       await this.host.start()
     } catch (error) {
-      throw (await listenError(this.#options.listen)) ?? error
+      // libp2p reports only the text of the system's error.
+      await openAndClose(listenOptions(this.#options.listen, true))
+      throw error
     }
   }
 
@@ -531,13 +533,4 @@ export class Connections {
 
 function addressOf(connection: Connection): PeerAddress {
   return fromMultiaddr(connection.remoteAddr) ?? { host: 'unknown', port: 0 }
-}
-
-/** Why the system does not let this process listen; undefined when it does. libp2p keeps only the text of that error. */
-function listenError({ host, port }: PeerAddress): Promise<Error | undefined> {
-  const server = createServer()
-  return new Promise((resolve) => {
-    server.once('error', resolve)
-    server.listen({ host, port, ipv6Only: host.includes(':') }, () => server.close(() => resolve(undefined)))
-  })
 }

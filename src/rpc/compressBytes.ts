@@ -1,7 +1,7 @@
 import { brotliCompressSync, constants, crc32, deflateRawSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import type { Encoding } from './compression.ts'
 
-/** What is compressed before other work of the thread has its turn: 3 ms. */
+/** Bytes between two turns of the thread's other work: 3 to 10 ms. */
 const PIECE_BYTES = 524_288
 /** The fastest level: a higher one takes half as long again for 1 % less. */
 const GZIP_LEVEL = { level: constants.Z_BEST_SPEED }

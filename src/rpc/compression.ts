@@ -53,12 +53,19 @@ export function chooseEncoding(acceptEncoding: string | undefined, bytes: number
 
 /** Compresses bytes in another thread. */
 export interface Compressor {
-  /** Undefined: there was no time or place for it. `bytes` stay the caller's. */
+  /** Undefined: there was no time or place for it. The bytes of the answer stay the caller's. */
   compress(
     encoding: Encoding,
-    bytes: Uint8Array,
+    answer: UncompressedAnswer,
     caller: Pick<CallScope, 'client' | 'signal'>,
   ): Promise<Uint8Array | undefined>
+}
+
+interface UncompressedAnswer {
+  /** bytes */
+  readonly length: number
+  /** Makes the bytes, which may be a copy: called when their turn comes. */
+  readonly read: () => Uint8Array
 }
 
 export interface CompressedAnswer {
@@ -81,13 +88,11 @@ export interface AnswerCompression {
   varies(bytes: number): boolean
   /**
    * Compresses an answer; undefined, at once or later: it is sent as it is. Never rejects.
-   * @param read called when the answer is compressed
    */
   compress(
-    length: number,
+    answer: UncompressedAnswer,
     acceptEncoding: string | undefined,
     caller: () => Pick<CallScope, 'client' | 'signal'>,
-    read: () => Uint8Array,
   ): Promise<CompressedAnswer | undefined> | undefined
 }
 
@@ -99,7 +104,7 @@ export function createAnswerCompression(options: AnswerCompressionOptions): Answ
 
   const run = async (
     encoding: Encoding,
-    answer: Uint8Array,
+    answer: UncompressedAnswer,
     caller: Pick<CallScope, 'client' | 'signal'>,
   ): Promise<CompressedAnswer | undefined> => {
     try {
@@ -116,10 +121,10 @@ export function createAnswerCompression(options: AnswerCompressionOptions): Answ
 
   return {
     varies,
-    compress: (length, acceptEncoding, caller, read) => {
-      if (!varies(length)) return undefined
-      const encoding = chooseEncoding(acceptEncoding, length)
-      return encoding && run(encoding, read(), caller())
+    compress: (answer, acceptEncoding, caller) => {
+      if (!varies(answer.length)) return undefined
+      const encoding = chooseEncoding(acceptEncoding, answer.length)
+      return encoding && run(encoding, answer, caller())
     },
   }
 }

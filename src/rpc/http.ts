@@ -275,7 +275,7 @@ function putFastPathFirst(
     clients,
     varies: compression.varies,
     compress: (answer, acceptEncoding, caller) =>
-      compression.compress(answerLength(answer), acceptEncoding, caller, () => answerBuffer(answer)),
+      compression.compress({ length: answerLength(answer), read: () => answerBuffer(answer) }, acceptEncoding, caller),
     handOver: (socket) => {
       for (const listener of onConnection) listener.call(server, socket)
     },
@@ -423,10 +423,9 @@ async function compressedBody(
   if (!compression.varies(body.length) || reply.hasHeader('content-encoding')) return body
   reply.header('vary', varyWithEncoding(reply.getHeader('vary')))
   const compressed = await compression.compress(
-    body.length,
+    { length: body.length, read: () => body },
     request.headers['accept-encoding'],
     () => scopeOfHttp(request, reply),
-    () => body,
   )
   if (compressed === undefined) return body
   reply.header('content-encoding', compressed.encoding)

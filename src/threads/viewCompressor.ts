@@ -52,8 +52,8 @@ export function createViewCompressor(
   }
 
   return {
-    compress: async (encoding, bytes, { client, signal: left }) => {
-      if (heldBytes > 0 && heldBytes + bytes.length > maxBytes) return undefined
+    compress: async (encoding, { length, read }, { client, signal: left }) => {
+      if (heldBytes > 0 && heldBytes + length > maxBytes) return undefined
       // One controller for both ends of the wait. Node.js retains what `AbortSignal.any` makes, and the answer with it, while it has a
       // listener and is not aborted; a connection's signal lasts for many answers.
       const end = new AbortController()
@@ -61,13 +61,12 @@ export function createViewCompressor(
       const abort = (): void => end.abort()
       if (left.aborted) abort()
       left.addEventListener('abort', abort)
-      const mostMs = waitMs + bytes.length / BYTES_PER_MS
+      const mostMs = waitMs + length / BYTES_PER_MS
       const timer = setTimeout(abort, mostMs)
-      const { length } = bytes
       heldBytes += length
       const place = { client, kind: 'heavy', bytes: () => length, deadlineMs: monotonicMs() + mostMs, signal } as const
       const running = queue
-        .run(place, () => run(encoding, bytes, signal))
+        .run(place, () => run(encoding, read(), signal))
         .finally(() => {
           heldBytes -= length
         })

@@ -3,7 +3,7 @@ import { getValidatorByConsensus } from '../staking/validators.ts'
 import { maxMissed, SLASHING_PARAMS } from './params.ts'
 import { getSigningRecord, missedCount, windowIndex } from './signingInfo.ts'
 
-/** What the state says of one validator's signing, in numbers for metrics. */
+/** One validator's signing by the state, in numbers for metrics. */
 export interface SigningState {
   /** whether a validator has one of the keys */
   readonly isKnown: boolean

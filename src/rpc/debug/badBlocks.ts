@@ -18,5 +18,5 @@ export const traceBadBlock = defineMethod({
   },
 })
 
-/** What clients ask for blocks that a node has refused. */
+/** Methods about blocks that a node has refused. */
 export const badBlockMethods: readonly RpcMethod[] = [getBadBlocks, traceBadBlock]

@@ -107,7 +107,7 @@ export const accountRange = defineMethod({
         for await (const [slot, value] of range.slots(address, new Uint8Array(32))) {
           await pass()
           if (value.length === 0 && passed < MAX_PASSED) continue
-          if (slotsLeft-- === 0 || passed === MAX_PASSED) {
+          if (passed >= MAX_PASSED || slotsLeft-- === 0) {
             throw new RpcError(
               RPC_CODES.limitExceeded,
               `the accounts have more than ${MAX_SLOTS} slots: ask for fewer accounts, or without storage and debug_storageRangeAt`,

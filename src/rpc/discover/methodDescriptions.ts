@@ -1,6 +1,6 @@
 import { ANY, anyOf, BOOL, INTEGER, list, mapOf, NULL, object, orNull, ref, type Schema, TEXT } from './schemas.ts'
 
-/** What the document of rpc_discover says of a method. */
+/** The description of a method in the document of rpc_discover. */
 interface MethodDescription {
   /** by position; which of them may be left out the method itself says */
   readonly params: readonly (readonly [name: string, schema: Schema])[]

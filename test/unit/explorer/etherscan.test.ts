@@ -1,20 +1,15 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type CompiledQuery, sql } from 'kysely'
 import { toFunctionSelector } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { amountToBytes } from '../../../explorer/database/amount.ts'
 import { CALL_KINDS } from '../../../explorer/database/evmTables.ts'
-import type { IndexDatabase, Row } from '../../../explorer/database/indexDatabase.ts'
-import { openDatabase } from '../../../explorer/database/open.ts'
+import type { Row } from '../../../explorer/database/indexDatabase.ts'
 import { transactionPosition } from '../../../explorer/database/position.ts'
 import { TOKEN_KINDS } from '../../../explorer/database/schema.ts'
-import { openServices, type ServiceQueries } from '../../../explorer/database/services.ts'
 import { nameFunctions } from '../../../explorer/verify/functionNames.ts'
 import { storeVerified } from '../../../explorer/verify/verifiedContracts.ts'
 import { bytesToHex, concatBytes, EMPTY_BYTES, hexToBytes } from '../../../src/primitives/bytes.ts'
-import { postgresPrograms, startPostgres, type TestPostgres } from '../../postgres/startPostgres.ts'
+import { openTestDatabases, type TestDatabases } from './testDatabases.ts'
 import { createTestServer } from './testServer.ts'
 
 /* The API of Etherscan over an index that is written here, without a node. test/e2e has real chains and clients. */
@@ -33,11 +28,7 @@ const TRANSFER = '0xa9059cbb'
 const START_MS = Date.UTC(2026, 0, 1, 12)
 const HOUR_MS = 3_600_000
 
-let directory: string
-/** with TEST_POSTGRES=1 (`npm run test:postgres`), the database of all of these tests */
-let postgres: TestPostgres | undefined
-let database: IndexDatabase
-let services: ServiceQueries
+let databases: TestDatabases
 let app: Awaited<ReturnType<typeof createTestServer>>
 /** that were asked of the index */
 const asked: CompiledQuery[] = []
@@ -75,7 +66,7 @@ async function fill(): Promise<void> {
     Uint8Array,
     Uint8Array,
   ]
-  await database.write(async (writer) => {
+  await databases.database.write(async (writer) => {
     await writer.insert('ingest', [[1, 'coin_76287-1', CHAIN, 1, BLOCKS, 0]])
     await writer.insert(
       'block',
@@ -152,7 +143,7 @@ async function fill(): Promise<void> {
     },
   ]
   await storeVerified(
-    services,
+    databases.services,
     TOKEN,
     undefined,
     {
@@ -169,13 +160,9 @@ async function fill(): Promise<void> {
 }
 
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'coind-etherscan-'))
-  if (process.env.TEST_POSTGRES === '1') postgres = await startPostgres(postgresPrograms()!)
-  const path = postgres?.url ?? join(directory, 'index.sqlite')
-  database = await openDatabase(path)
-  services = await openServices(path)
+  databases = await openTestDatabases()
   await fill()
-  const { queries } = database
+  const { queries } = databases.database
   app = await createTestServer({
     queries: queries.withPlugin({
       transformQuery: ({ node, queryId }) => {
@@ -184,15 +171,12 @@ beforeAll(async () => {
       },
       transformResult: async ({ result }) => result,
     }),
-    services,
+    services: databases.services,
   })
 })
 afterAll(async () => {
   await app.close()
-  await services.destroy()
-  await database.close()
-  postgres?.stop()
-  rmSync(directory, { recursive: true })
+  await databases.close()
 })
 
 interface Answer {
@@ -261,10 +245,10 @@ describe('the API of Etherscan', () => {
       Array.from({ length: 5 }, () => [hex(BUSY), [hex(RARE), hex(OTHER)]]),
     )
     // PostgreSQL chooses by what it knows of the rows, and reads a small table as a whole.
-    if (database.dialect === 'postgres') return
+    if (databases.database.dialect === 'postgres') return
     const { sql: text, parameters } = asked.find((query) => query.sql.includes('from "log"'))!
-    const { rows } = await database.queries.executeQuery<{ detail: string }>({
-      ...sql.raw(`explain query plan ${text}`).compile(database.queries),
+    const { rows } = await databases.database.queries.executeQuery<{ detail: string }>({
+      ...sql.raw(`explain query plan ${text}`).compile(databases.database.queries),
       parameters,
     })
     expect(rows.map(({ detail }) => detail)).toEqual([
@@ -274,7 +258,7 @@ describe('the API of Etherscan', () => {
 
   it('refuses to walk more rows than a page may cost, and says what to do', async () => {
     const position = transactionPosition(BLOCKS + 1, 0)
-    await database.write(({ insert }) =>
+    await databases.database.write(({ insert }) =>
       insert(
         'log',
         Array.from({ length: 50_000 }, (_, index) => [
@@ -306,7 +290,7 @@ describe('the API of Etherscan', () => {
       const height = BLOCKS + 2 + index
       return [height, word(height), word(1_000 + height), START_MS, proposer, proposer, 0, 0, none, count, 0, 500]
     })
-    await database.write(({ insert }) => insert('block', rows))
+    await databases.database.write(({ insert }) => insert('block', rows))
     const query = { ...ofAccount, action: 'getminedblocks', address: hex(proposer) }
     expect((await ask({ ...query, offset: '1' })).result.length).toBe(1)
     expect((await ask(query)).result).toContain('smaller result dataset')
@@ -319,7 +303,7 @@ describe('the API of Etherscan', () => {
       const data = new Uint8Array(size).fill(index + 1)
       return [position, 60_000 + index, long, COMMON, null, null, null, data, index]
     })
-    await database.write(({ insert }) => insert('log', rows))
+    await databases.database.write(({ insert }) => insert('log', rows))
     const query = { module: 'logs', action: 'getLogs', address: hex(long) }
     const { result } = await ask({ ...query, offset: '2' })
     expect(result.map(({ data }) => data)).toEqual(['0x01', '0x0202'])

@@ -1,15 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { amountToBytes } from '../../../explorer/database/amount.ts'
 import { CALL_KINDS, CREATION_KINDS, TRACE_STATES } from '../../../explorer/database/evmTables.ts'
-import type { IndexDatabase } from '../../../explorer/database/indexDatabase.ts'
-import { openDatabase } from '../../../explorer/database/open.ts'
 import { transactionPosition } from '../../../explorer/database/position.ts'
-import { openServices, type ServiceQueries } from '../../../explorer/database/services.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
-import { postgresPrograms, startPostgres, type TestPostgres } from '../../postgres/startPostgres.ts'
+import { openTestDatabases, type TestDatabases } from './testDatabases.ts'
 import { createTestServer, refuse } from './testServer.ts'
 
 /* Lists that are made of calls say what they lack, where the node did not trace a transaction or the index has no such blocks. */
@@ -31,20 +25,13 @@ const UNTRACED: Readonly<Record<number, number>> = {
 }
 const HEIGHTS = Array.from({ length: 10 }, (_, index) => FIRST + index)
 
-let directory: string
-let postgres: TestPostgres | undefined
-let database: IndexDatabase
-let services: ServiceQueries
+let databases: TestDatabases
 let app: Awaited<ReturnType<typeof createTestServer>>
 /** accounts whose code the node was asked for */
 const asked: string[] = []
 
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'coind-untraced-'))
-  if (process.env.TEST_POSTGRES === '1') postgres = await startPostgres(postgresPrograms()!)
-  const path = postgres?.url ?? join(directory, 'index.sqlite')
-  database = await openDatabase(path)
-  services = await openServices(path)
+  databases = await openTestDatabases()
   const [none, coin] = [amountToBytes(0n), amountToBytes(10n ** 18n)] as const
   const detail = JSON.stringify({
     input: '0x',
@@ -52,7 +39,7 @@ beforeAll(async () => {
     contractAddress: null,
     cumulativeGasUsed: '0x1',
   })
-  await database.write(async ({ insert }) => {
+  await databases.database.write(async ({ insert }) => {
     await insert('ingest', [[1, 'coin_76287-1', 76287, FIRST, 110, 0]])
     for (const height of HEIGHTS) {
       const position = transactionPosition(height, 0)
@@ -73,8 +60,8 @@ beforeAll(async () => {
     [bytesToHex(DELEGATED)]: `0xef0100${'11'.repeat(20)}`,
   }
   app = await createTestServer({
-    queries: database.queries,
-    services,
+    queries: databases.database.queries,
+    services: databases.services,
     node: {
       ethereum: async (calls) =>
         calls.map(({ params }) => {
@@ -89,10 +76,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await app.close()
-  await services.destroy()
-  await database.close()
-  postgres?.stop()
-  rmSync(directory, { recursive: true })
+  await databases.close()
 })
 
 interface Answer {

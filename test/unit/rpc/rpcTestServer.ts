@@ -173,7 +173,7 @@ export const NO_COSMOS: CosmosOptions = {
 
 /** Compresses in this thread. From another one, bytes come without the class `Buffer`. */
 const ownCompressor: Compressor = {
-  compress: async (encoding, bytes) => new Uint8Array(await compressBytes(encoding, bytes, async () => undefined)),
+  compress: async (encoding, { read }) => new Uint8Array(await compressBytes(encoding, read(), async () => undefined)),
 }
 
 export interface TestServer extends RpcServer {

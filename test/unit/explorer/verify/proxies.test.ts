@@ -1,13 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { IndexDatabase } from '../../../../explorer/database/indexDatabase.ts'
-import { openDatabase } from '../../../../explorer/database/open.ts'
-import { openServices, type ServiceQueries } from '../../../../explorer/database/services.ts'
+import { NodeRefusal } from '../../../../explorer/node/nodeClient.ts'
 import { storeVerified, type VerifiedContent } from '../../../../explorer/verify/verifiedContracts.ts'
 import { hexToBytes } from '../../../../src/primitives/bytes.ts'
-import { postgresPrograms, startPostgres, type TestPostgres } from '../../../postgres/startPostgres.ts'
+import { openTestDatabases, type TestDatabases } from '../testDatabases.ts'
 import { createTestServer, refuse } from '../testServer.ts'
 
 /* Links of proxies, as hardhat-upgrades asks for them. The node here has storage and code that the tests write down. */
@@ -25,10 +20,7 @@ const SLOTS = {
   beacon: '0xa3f0ad74e5423aebfd80d3ef4346578335a9a72aeaee59ff6cb3582b35133d50',
 } as const
 
-let directory: string
-let postgres: TestPostgres | undefined
-let database: IndexDatabase
-let services: ServiceQueries
+let databases: TestDatabases
 let app: Awaited<ReturnType<typeof createTestServer>>
 /** of PROXY */
 let storage: Readonly<Record<string, string>> = {}
@@ -36,20 +28,19 @@ let code = '0x6001'
 let batches = 0
 
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'coind-proxies-'))
-  if (process.env.TEST_POSTGRES === '1') postgres = await startPostgres(postgresPrograms()!)
-  const path = postgres?.url ?? join(directory, 'index.sqlite')
-  database = await openDatabase(path)
-  services = await openServices(path)
+  databases = await openTestDatabases()
   app = await createTestServer({
-    queries: database.queries,
-    services,
+    queries: databases.database.queries,
+    services: databases.services,
     node: {
       ethereum: async (calls) => {
         batches++
         return calls.map(({ method, params }) => {
           if (method === 'eth_getCode') return code
           if (method === 'eth_getStorageAt') return storage[(params as readonly string[])[1]!] ?? word('0x0')
+          if ((params as readonly { readonly to?: string }[])[0]!.to === NEXT) {
+            throw new NodeRefusal('eth_call', 3, 'execution reverted', '0x')
+          }
           expect([method, params]).toMatchObject(['eth_call', [{ to: BEACON, data: '0x5c60da1b' }, 'latest']])
           return word(IMPLEMENTATION)
         })
@@ -61,17 +52,14 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await app.close()
-  await services.destroy()
-  await database.close()
-  postgres?.stop()
-  rmSync(directory, { recursive: true })
+  await databases.close()
 })
 beforeEach(async () => {
   storage = { [SLOTS.erc1967]: word(IMPLEMENTATION) }
   code = '0x6001'
   batches = 0
-  await services.deleteFrom('verified_contract').execute()
-  await services.deleteFrom('proxy_link').execute()
+  await databases.services.deleteFrom('verified_contract').execute()
+  await databases.services.deleteFrom('proxy_link').execute()
 })
 
 async function verify(address: string, nowMs = 1): Promise<void> {
@@ -82,7 +70,7 @@ async function verify(address: string, nowMs = 1): Promise<void> {
     ...{ storageLayout: null, creation: null },
     runtime: { object: '', onchain: '0x', recompiled: '0x', match },
   } as unknown as VerifiedContent
-  await storeVerified(services, hexToBytes(address), undefined, content, nowMs)
+  await storeVerified(databases.services, hexToBytes(address), undefined, content, nowMs)
 }
 
 interface Answer {
@@ -159,6 +147,8 @@ describe('links of proxies', () => {
     await refused(`is ${IMPLEMENTATION}, and not ${NEXT} as expected`, NEXT)
     storage = {}
     await refused('implementation contract was unfortunately not detected')
+    storage = { [SLOTS.beacon]: word(NEXT) }
+    await refused('implementation contract was unfortunately not detected')
     storage = { [SLOTS.erc1967]: `0x01${'00'.repeat(31)}` }
     await refused('implementation contract was unfortunately not detected')
     expect(await sourceOf()).toEqual(['0', ''])
@@ -171,7 +161,7 @@ describe('links of proxies', () => {
     await verify(PROXY)
     await verify(IMPLEMENTATION)
     const { result: guid } = await link()
-    await services.deleteFrom('verified_contract').execute()
+    await databases.services.deleteFrom('verified_contract').execute()
     await verify(PROXY, Date.now() + 1_000)
     expect(await sourceOf()).toEqual(['0', ''])
     expect((await check(guid)).result).toBe('Unknown GUID')

@@ -5,17 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { CREATION_KINDS } from '../../../../explorer/database/evmTables.ts'
-import type { IndexDatabase } from '../../../../explorer/database/indexDatabase.ts'
-import { openDatabase } from '../../../../explorer/database/open.ts'
 import { transactionPosition } from '../../../../explorer/database/position.ts'
-import { openServices, type ServiceQueries } from '../../../../explorer/database/services.ts'
 import type { NodeClient } from '../../../../explorer/node/nodeClient.ts'
 import { openCompilers } from '../../../../explorer/verify/compilers.ts'
 import { createVerifier, type Verifier } from '../../../../explorer/verify/verifier.ts'
 import { toChecksumAddress } from '../../../../src/primitives/address.ts'
 import { hexToBytes } from '../../../../src/primitives/bytes.ts'
-import { postgresPrograms, startPostgres, type TestPostgres } from '../../../postgres/startPostgres.ts'
 import { PROPERTY_RUNS, variants } from '../../../propertyRuns.ts'
+import { openTestDatabases, type TestDatabases } from '../testDatabases.ts'
 import { createTestServer } from '../testServer.ts'
 
 /* The API, its limits and what is kept, with a compiler that gives at once what its sources say. test/e2e has solc and real tools. */
@@ -49,10 +46,7 @@ const ARGUMENT = '07'.padStart(64, '0')
 const POSITION = transactionPosition(1, 0)
 
 let directory: string
-/** with TEST_POSTGRES=1 (`npm run test:postgres`), the database of all of these tests */
-let postgres: TestPostgres | undefined
-let database: IndexDatabase
-let services: ServiceQueries
+let databases: TestDatabases
 let verifier: Verifier
 let url: string
 let stop: () => Promise<void>
@@ -82,8 +76,8 @@ async function start() {
   mkdirSync(cache, { recursive: true })
   writeFileSync(join(cache, FILE), QUICK_COMPILER)
   const shared = {
-    queries: database.queries,
-    services,
+    queries: databases.database.queries,
+    services: databases.services,
     node,
     logger: { error: () => undefined, warn: () => undefined },
   }
@@ -103,11 +97,8 @@ async function start() {
 
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'coind-verify-'))
-  if (process.env.TEST_POSTGRES === '1') postgres = await startPostgres(postgresPrograms()!)
-  const path = postgres?.url ?? join(directory, 'index.sqlite')
-  database = await openDatabase(path)
-  services = await openServices(path)
-  await database.write(async (writer) => {
+  databases = await openTestDatabases()
+  await databases.database.write(async (writer) => {
     await writer.insert('ingest', [[1, 'coin_76287-1', CHAIN, 1, 3, 0]])
     const bytes = new Uint8Array(20)
     await writer.insert('block', [[1, HASH, HASH, 0, bytes, bytes, 0, 0, bytes, 1, 0, 0]])
@@ -121,14 +112,12 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await stop()
-  await services.destroy()
-  await database.close()
-  postgres?.stop()
+  await databases.close()
   rmSync(directory, { recursive: true })
 })
 beforeEach(async () => {
   tests++
-  await services.deleteFrom('verified_contract').execute()
+  await databases.services.deleteFrom('verified_contract').execute()
 })
 
 interface Posted {
@@ -245,12 +234,12 @@ describe('a verification', () => {
   it('does not count for another contract at the address, or on another chain', async () => {
     await verify('A 6001 6002')
     const isKnown = async () => (await get(`/v2/contract/${CHAIN}/${ADDRESS}`)).status === 200
-    const update = database.queries.updateTable('contract')
+    const update = databases.database.queries.updateTable('contract')
     await update.set({ position: POSITION + 1 }).execute()
     expect(await isKnown()).toBe(false)
     await update.set({ position: POSITION }).execute()
     expect(await isKnown()).toBe(true)
-    await database.queries
+    await databases.database.queries
       .updateTable('block')
       .set({ hash: hexToBytes(`0x${'ac'.repeat(32)}`) })
       .execute()
@@ -258,7 +247,7 @@ describe('a verification', () => {
     // Sources of the contract that is there now take its place, though they say no more.
     expect(await verify('A 6001 6002')).not.toHaveProperty('error')
     expect(await isKnown()).toBe(true)
-    await database.queries.updateTable('block').set({ hash: HASH }).execute()
+    await databases.database.queries.updateTable('block').set({ hash: HASH }).execute()
   })
 
   // Each starts a process.
@@ -468,7 +457,7 @@ describe('jobs', () => {
     const id = '6f9619ff-8b86-4011-b42d-00c04fc964aa'
     const address = hexToBytes(ADDRESS)
     const longAgo = Date.now() - 600_000
-    await services
+    await databases.services
       .insertInto('verification_job')
       .values({ id, address, started_at: longAgo, alive_at: longAgo })
       .execute()

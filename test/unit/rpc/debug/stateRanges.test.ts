@@ -157,6 +157,29 @@ describe('debug_accountRange', () => {
     readonly next?: string
   }
 
+  it('refuses at its limit of entries, also in the middle of an account', async () => {
+    const account = context().view.stateAt(3).getAccount(hexToBytes(storer))!
+    let slots = 0
+    const range = {
+      ...view.rangeAt(3),
+      accounts: async function* () {
+        for (let index = 1; index < 200_000; index++) yield [new Uint8Array(20), undefined] as const
+        yield [hexToBytes(storer), account] as const
+      },
+      slots: async function* () {
+        for (;;) {
+          slots++
+          yield [new Uint8Array(32), new Uint8Array(0)] as const
+        }
+      },
+    }
+    const endless = { ...view, rangeAt: () => range }
+    const execution = { ...context().execution!, yieldUntil: () => async () => undefined }
+    const refusal = await invokeError(accountRange, chainContext(chain, endless, { execution }), '0x3', '0x', 3)
+    expect(refusal).toMatchObject({ code: -32005 })
+    expect(slots).toBe(1)
+  })
+
   it('gives accounts with their code and storage, page after page', async () => {
     const all: Dump['accounts'] = {}
     let start = '0x'
