@@ -17,7 +17,7 @@ import { NATIVE_TOKEN_GAS } from '../../src/precompiles/nativeToken.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
-const PAGES = ['README.md', ...globSync('docs/*.md', { cwd: ROOT })]
+const PAGES = ['README.md', 'SECURITY.md', ...globSync('docs/**/*.md', { cwd: ROOT })]
 
 describe('the documents', () => {
   it('docs/dependencies.md has every package with its version and no other', () => {
@@ -131,7 +131,7 @@ describe('the documents', () => {
   })
 
   it('docs/cli.md has every command that makes a transaction', () => {
-    const rows = [...read('docs/cli.md').matchAll(/^\| (`[a-z]+ [a-z-]+`(?:, `[a-z -]+`)*) \|/gm)]
+    const rows = [...read('docs/cli.md').matchAll(/^\| (`(?!coind )[a-z]+ [a-z-]+`(?:, `[a-z -]+`)*) \|/gm)]
     const listed = rows.flatMap(([, names]) => {
       const [first, ...others] = names!.replaceAll('`', '').split(', ')
       return [first, ...others.map((name) => (name.includes(' ') ? name : `${first!.split(' ')[0]} ${name}`))]
@@ -139,8 +139,8 @@ describe('the documents', () => {
     expect(listed.sort()).toEqual(MESSAGE_COMMANDS.map(({ group, name }) => `${group} ${name}`).sort())
   })
 
-  it('README.md has every command and every script', () => {
-    const page = read('README.md')
+  it('docs/cli.md has every command, docs/CONTRIBUTING.md every script', () => {
+    const page = read('docs/cli.md') + read('docs/CONTRIBUTING.md')
     const rows = [...page.matchAll(/^\| `(?:coind|npm run|npm) ([\w:-]+)[^`]*` \|/gm)].map((row) => row[1]!)
     const sources = ['src/cli/program.ts', ...globSync('src/cli/commands/*.ts', { cwd: ROOT })]
     const commands = [
@@ -159,6 +159,12 @@ describe('the documents', () => {
     const codes = [...read('src/cli/program.ts').matchAll(/^const EXIT_\w+ = (\d+)$/gm)].map((match) => match[1]!)
     expect(codes.length).toBeGreaterThan(4)
     expect(codes.filter((code) => !read('docs/operations.md').includes(`\n| ${code} | `))).toEqual([])
+  })
+
+  it('docs/README.md lists every page', () => {
+    const index = read('docs/README.md')
+    const pages = globSync('*.md', { cwd: join(ROOT, 'docs') }).filter((page) => page !== 'README.md')
+    expect(pages.filter((page) => !index.includes(`](${page})`))).toEqual([])
   })
 
   it.each(PAGES)('the files and functions that %s names exist', (page) => {
