@@ -93,7 +93,7 @@ describe('an answer is sent as it is', () => {
     expect(await lost).toBeUndefined()
   })
 
-  test('but an unforeseen error is reported', async () => {
+  test('but unexpected error is reported', async () => {
     const { views, started } = createViews(1)
     const failing = createViewCompressor(views, { waitMs: LONG_MS }).compress('gzip', new Uint8Array(1), caller())
     await nextTurn()
