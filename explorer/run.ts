@@ -34,7 +34,7 @@ if (process.env[LAUNCHED] === '1' && !process.connected) process.exit(0)
 
 const variables = Object.values<Variable>(EXPLORER_VARIABLES)
 const command = new Command('coind explorer')
-  .description('Run an explorer: an index of the chain of a node, its API and its pages')
+  .description("Run an explorer: an index of a node's chain, with an API and web pages")
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : EXIT_USAGE))
 addConfigFlags(command, variables)
 command.action(async () => {

@@ -98,7 +98,7 @@ export async function startExplorer(config: ExplorerConfig): Promise<RunningExpl
   parts.push(startProber({ ...shared, allowsPrivate: config.probePrivate }).stop)
   if (faucetKey !== undefined) {
     parts.push(startFaucet({ ...shared, key: faucetKey, isOurTurn: () => isOurTurn }).stop)
-    logger.info({ address: toChecksumAddress(faucetKey.address) }, 'the account of the faucet')
+    logger.info({ address: toChecksumAddress(faucetKey.address) }, 'account of the faucet')
   }
   const ended = Promise.race([exited, failed]).finally(endParts)
   return { url, ended: ended.then(() => undefined), stop: () => worker.postMessage('stop') }

@@ -13,7 +13,7 @@ import type { TransactionMaker } from './transactions.ts'
 const MEGABYTE = 1_048_576
 /** Requests of one round of the reads. */
 const ROUND = 20_000
-/** Transactions a second of the mixed load, requests of it under way, and how often memory is noted. */
+/** Transactions per second of the mixed load, requests of it under way, and how often memory is noted. */
 const MIXED_RATE = 200
 const MIXED_IN_FLIGHT = 20
 const NOTE_SECONDS = 30

@@ -62,6 +62,8 @@ export function createNodeLimit(clientOf: ClientOf): preHandlerAsyncHookHandler 
   const limit = new ClientLimit(QUESTIONS, ALL_QUESTIONS)
   return async (request, reply) => {
     if (limit.take(clientOf(request), performance.now())) return
-    return reply.code(429).send({ error: 'too many questions to the node from this address: ask again in a moment' })
+    return reply
+      .code(429)
+      .send({ error: 'too many requests from this address that need the node: try again in a moment' })
   }
 }

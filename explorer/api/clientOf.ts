@@ -14,7 +14,7 @@ export function createClientOf(
   const clients = createClientAddresses(trustedProxies, (address) =>
     logger.warn(
       { address },
-      'a request has been forwarded (X-Forwarded-For or a header like it), but TRUSTED_PROXIES does not have the address that it comes from',
+      'a request was forwarded (X-Forwarded-For or a similar header) by an address that is not in TRUSTED_PROXIES',
     ),
   )
   return ({ headers, socket }) => {

@@ -52,7 +52,7 @@ export async function addPages(
   })
   if (!existsSync(join(PAGES, INDEX))) {
     app.setNotFoundHandler((_request, reply) =>
-      reply.code(404).send({ error: 'there is nothing at this address; the pages are not built: npm run build' }),
+      reply.code(404).send({ error: 'not found; the pages are not built: run npm run build' }),
     )
     return
   }
@@ -71,7 +71,7 @@ export async function addPages(
     const isPage =
       ['GET', 'HEAD'].includes(request.method) &&
       ![...apiPrefixes, ASSETS].some((prefix) => request.url.startsWith(prefix))
-    if (!isPage) return reply.code(404).send({ error: 'there is nothing at this address' })
+    if (!isPage) return reply.code(404).send({ error: 'not found' })
     return reply.header('cache-control', 'no-cache').type('text/html; charset=utf-8').send(index)
   })
 }

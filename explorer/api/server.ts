@@ -72,16 +72,16 @@ export async function createServer(options: ServerOptions) {
     }
     // Its text names the node's address, which is nobody's business.
     if (error instanceof NodeError) {
-      return reply.code(503).send({ error: 'the node does not answer this now: ask again later' })
+      return reply.code(503).send({ error: 'the node does not respond at the moment: try again later' })
     }
     const { statusCode: code = 500, message } = error
     if (code < 500) return reply.code(code).send({ error: message })
     if (isDatabaseAway(error)) {
-      logger.warn({ reason: message }, 'the database does not answer')
-      return reply.code(503).send({ error: 'the database does not answer now: ask again later' })
+      logger.warn({ reason: message }, 'the database does not respond')
+      return reply.code(503).send({ error: 'the database does not respond at the moment: try again later' })
     }
     logger.error({ error }, 'a request failed')
-    return reply.code(code).send({ error: 'the explorer failed to answer' })
+    return reply.code(code).send({ error: 'internal error of the explorer: try again later' })
   })
   // For health checks: 200 while answers come from the database.
   app.get('/health', async () => {
@@ -95,7 +95,7 @@ export async function createServer(options: ServerOptions) {
       info: {
         title: 'coind explorer',
         version: VERSION,
-        description: 'The index of a chain: blocks, transactions of both kinds, accounts.',
+        description: 'Index of a chain: blocks, EVM and native transactions, accounts.',
       },
     },
     transform: jsonSchemaTransform,

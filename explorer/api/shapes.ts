@@ -20,26 +20,26 @@ const time = z.iso.datetime()
 export const share = z
   .string()
   .regex(/^[0-9]+(\.[0-9]{1,18})?$/)
-  .describe('decimal: "0.1" are 10 %')
+  .describe('decimal: "0.1" is 10 %')
 
 /** Lists go from the newest to the oldest. */
 export const page = z.object({
-  limit: z.coerce.number().int().min(1).max(100).default(25).describe('how many'),
-  before: z.coerce.number().int().min(0).optional().describe('`next` of the page before this one'),
+  limit: z.coerce.number().int().min(1).max(100).default(25).describe('entries per page'),
+  before: z.coerce.number().int().min(0).optional().describe('`next` of the previous page'),
 })
 
 /** A page of a list. */
 export function pageOf<T extends z.ZodType>(item: T) {
   return z.object({
     items: z.array(item),
-    next: z.number().int().nullable().describe('`before` of the next page; null: there is none'),
+    next: z.number().int().nullable().describe('`before` of the next page; null: this is the last page'),
   })
 }
 
 export const block = z.object({
   height,
-  hash: hash.describe('of the Ethereum header'),
-  consensusHash: hash.describe('of the consensus header'),
+  hash: hash.describe('hash of the Ethereum header'),
+  consensusHash: hash.describe('hash of the consensus header'),
   time,
   proposer: z.string().describe('address of the consensus key, 40 hex digits'),
   feeRecipient: address,
@@ -55,10 +55,10 @@ export const transaction = z.object({
   hash,
   kind: z.enum(['evm', 'native']),
   height,
-  index: z.int().describe('in the block, transactions of both kinds counted'),
+  index: z.int().describe('index in the block, EVM and native transactions counted together'),
   time,
   isSuccessful: z.boolean(),
-  from: address.describe('who signed it; the first signer of a native one'),
+  from: address.describe('signer; the first signer of a native transaction'),
   to: address.nullable(),
   value: amount,
   fee: amount,
@@ -71,7 +71,7 @@ export const transaction = z.object({
 export const movement = z.object({
   height,
   /** null: begin or end of the block */
-  transaction: hash.nullable().describe('null: by the modules at the begin or end of the block'),
+  transaction: hash.nullable().describe('null: moved by the modules at the start or end of the block'),
   kind: z.enum(['transfer', 'fee', 'mint', 'burn']),
   from: address.nullable().describe('null: minted'),
   to: address.nullable().describe('null: burnt'),
@@ -82,8 +82,8 @@ export const account = z.object({
   address,
   bech32: z.string(),
   balance: amount,
-  transactions: z.int().nullable().describe('null: more than are counted at once'),
-  isContract: z.boolean().describe('the index has seen its creation, or a log of it'),
+  transactions: z.int().nullable().describe('null: too many to count'),
+  isContract: z.boolean().describe('true: the index has its creation or one of its logs'),
 })
 
 export const status = z.object({
@@ -92,35 +92,35 @@ export const status = z.object({
   evmChainId: z.int().nullable(),
   firstHeight: z.int().nullable(),
   height: z.int().nullable(),
-  nodeHeight: z.int().nullable().describe('newest block of the node, as far as it is known'),
+  nodeHeight: z.int().nullable().describe('newest block of the node; null: unknown'),
   chainName: z.string(),
   coinSymbol: z.string(),
-  publicRpcUrl: z.string().nullable().describe('what wallets connect to'),
+  publicRpcUrl: z.string().nullable().describe('RPC address for wallets'),
 })
 
 export const found = z.object({
   kind: z.enum(['block', 'transaction', 'address', 'token', 'validator']),
-  id: z.string().describe('height, hash or address: the last part of its path here'),
-  label: z.string().optional().describe('of a token or a validator found by its name: what it calls itself'),
+  id: z.string().describe('height, hash or address: the last part of its path in this API'),
+  label: z.string().optional().describe('name of a token or validator that was found by its name'),
 })
 
 export const node = z.object({
   nodeId: z.string().describe('40 hex digits'),
-  isVerified: z.boolean().describe('its reports are signed by the key of its node ID'),
-  isSilent: z.boolean().describe('no report for 90 s'),
+  isVerified: z.boolean().describe('true: its reports are signed with the key of its node ID'),
+  isSilent: z.boolean().describe('true: no report for 90 s'),
   moniker: z.string(),
   version: z.string(),
   height,
-  lag: z.int().describe('blocks that it was behind the chain when it reported'),
-  chain: z.enum(['same', 'other', 'unknown']).describe('whether its block is that of the index at this height'),
+  lag: z.int().describe('blocks behind the chain at the time of the report'),
+  chain: z.enum(['same', 'other', 'unknown']).describe('same: the index has the same block at this height'),
   peers: z.int(),
   firstSeen: time,
   lastSeen: time,
   rpc: z
     .object({
       url: z.string(),
-      latencyMs: z.int().nullable().describe('of a right answer; null: there was none'),
-      problem: z.string().nullable().describe('why there was none'),
+      latencyMs: z.int().nullable().describe('latency of a valid answer; null: no valid answer'),
+      problem: z.string().nullable().describe('why there was no valid answer'),
       askedAt: time.nullable(),
     })
     .nullable()
@@ -130,17 +130,19 @@ export const node = z.object({
 export const nodeDetail = node.extend({
   hours: z
     .array(z.object({ time, reports: z.int(), height, lag: z.int(), peers: z.int() }))
-    .describe('the last 30 days, newest first; 120 reports make an hour'),
+    .describe('the last 30 days, newest first; a node sends 120 reports per hour'),
 })
 
 export const network = z.object({
-  verified: z.int().describe('that report now'),
-  unverified: z.int().describe('that report now'),
-  silent: z.int().describe('verified ones that no longer report'),
-  versions: z.array(z.object({ version: z.string(), nodes: z.int() })).describe('of verified nodes that report now'),
+  verified: z.int().describe('nodes that are reporting'),
+  unverified: z.int().describe('nodes that are reporting'),
+  silent: z.int().describe('verified nodes that no longer report'),
+  versions: z
+    .array(z.object({ version: z.string(), nodes: z.int() }))
+    .describe('versions of the verified nodes that are reporting'),
   lags: z
     .array(z.object({ from: z.int(), to: z.int().nullable(), nodes: z.int() }))
-    .describe('blocks behind the chain, of the same nodes'),
+    .describe('lag of these nodes, in blocks'),
 })
 
 /** Of all modules. */
@@ -148,7 +150,7 @@ export const parameters = z.object({
   modules: z.array(
     z.object({
       name: z.string(),
-      params: z.record(z.string(), z.unknown()).describe('as the REST of the Cosmos SDK writes them'),
+      params: z.record(z.string(), z.unknown()).describe("in the form of the Cosmos SDK's REST"),
     }),
   ),
 })
@@ -159,19 +161,19 @@ export const period = z.object({
   blocks: z.int(),
   evmTransactions: z.int(),
   nativeTransactions: z.int(),
-  failed: z.int().describe('transactions of both kinds that failed'),
+  failed: z.int().describe('failed transactions of both kinds'),
   gasUsed: z.int(),
   fees: amount,
-  moved: amount.describe('acoin that transactions moved between accounts, fees not counted'),
-  newAccounts: z.int().describe('accounts that got their first coins'),
+  moved: amount.describe('acoin moved between accounts by transactions, without fees'),
+  newAccounts: z.int().describe('accounts that received their first coins'),
 })
 
 /** What waits for a block. */
 export const mempool = z.object({
-  total: z.int().describe('transactions of both kinds that wait for a block'),
-  bytes: z.int().describe('of all of them'),
-  pending: z.int().describe('EVM transactions that can be in the next block'),
-  queued: z.int().describe('EVM transactions that wait for one with a lower nonce'),
+  total: z.int().describe('waiting transactions of both kinds'),
+  bytes: z.int().describe('total size of the waiting transactions'),
+  pending: z.int().describe('EVM transactions ready for the next block'),
+  queued: z.int().describe('EVM transactions waiting for a lower nonce'),
   items: z
     .array(
       z.object({
@@ -186,7 +188,7 @@ export const mempool = z.object({
         maxFeePerGas: amount.nullable(),
       }),
     )
-    .describe('the first 50 in the order in which the pool would give them to a block'),
+    .describe('first 50, in the order in which the pool would put them into a block'),
 })
 
 export const proposal = z.object({
@@ -195,7 +197,7 @@ export const proposal = z.object({
   proposer: address.nullable(),
   status: z
     .enum(['deposit', 'voting', 'passed', 'rejected', 'failed', 'expired', 'cancelled', 'unknown'])
-    .describe('failed: it passed, and its messages failed; expired: its deposit was not reached'),
+    .describe('failed: it passed, but its messages failed; expired: its minimum deposit was not reached'),
   isExpedited: z.boolean(),
   submitTime: time.nullable(),
   depositEndTime: time.nullable(),
@@ -212,16 +214,20 @@ export const proposalDetail = proposal.extend({
   tally: z
     .object({ yes: amount, abstain: amount, no: amount, noWithVeto: amount })
     .nullable()
-    .describe('acoin that voted so: until now, or at the end; null: nobody could vote, or the node does not answer'),
+    .describe(
+      'acoin per option, so far or at the end of voting; null: there was no voting, or the node does not respond',
+    ),
   rules: z
     .object({
-      bonded: amount.describe('acoin of all that could vote now'),
-      quorum: share.describe('of the bonded coins that has to vote'),
-      threshold: share.describe('of the votes without abstentions that has to be yes'),
-      vetoThreshold: share.describe('of all votes; with more than that of no with veto it is rejected'),
+      bonded: amount.describe('bonded acoin: all stake that can vote'),
+      quorum: share.describe('share of the bonded coins that must vote'),
+      threshold: share.describe('share of yes, without abstentions, above which the proposal passes'),
+      vetoThreshold: share.describe('share of "no with veto" above which the proposal is rejected'),
     })
     .nullable()
-    .describe('what decides a proposal that is being voted on; null: it is not, or the node does not answer'),
+    .describe(
+      'rules for a proposal in its voting period; null: not in its voting period, or the node does not respond',
+    ),
 })
 
 export const vote = z.object({
@@ -230,7 +236,7 @@ export const vote = z.object({
   options: z.array(z.object({ option: z.enum(['yes', 'abstain', 'no', 'noWithVeto']), weight: z.string() })),
   height,
   transaction: hash.nullable(),
-  isReplaced: z.boolean().describe('the voter voted again: this one does not count'),
+  isReplaced: z.boolean().describe('true: the voter voted again, so this vote does not count'),
 })
 
 export const deposit = z.object({ proposal: z.int(), depositor: address, amount, height, transaction: hash.nullable() })

@@ -8,26 +8,24 @@ const time = z.iso.datetime()
 const operator = z
   .string()
   .regex(/^coinvaloper1[02-9ac-hj-np-z]{38}$/)
-  .describe('of the validator')
+  .describe('name of the validator')
 
 const validatorName = z.object({ operator, moniker: z.string() })
 
 export const validator = validatorName.extend({
-  address: address.describe('account of its operator'),
+  address: address.describe('account of the operator'),
   consensusAddress: z.string().describe('40 hex digits, as in blocks'),
   status: z.enum(['bonded', 'unbonding', 'unbonded', 'removed']),
   isJailed: z.boolean(),
-  isTombstoned: z.boolean().describe('it signed two blocks of one height, and can never come back'),
-  tokens: amount.describe('acoin that are delegated to it'),
-  power: z.int().describe('in the votes on blocks; 0: it takes no part'),
-  commissionRate: share.describe('of rewards: "0.1" are 10 %'),
+  isTombstoned: z.boolean().describe('true: permanently jailed, because it signed two blocks of one height'),
+  tokens: amount.describe('delegated acoin'),
+  power: z.int().describe('voting power in consensus; 0: not in the validator set'),
+  commissionRate: share.describe('share of the rewards: "0.1" is 10 %'),
   delegators: z.int(),
   recentBlocks: z
     .string()
     .regex(/^[san-]*$/)
-    .describe(
-      'one letter a block, the newest at the end: s signed, a absent, n a vote for no block, - not in the validator set',
-    ),
+    .describe('one letter per block, newest last: s signed, a absent, n voted nil, - not in the validator set'),
 })
 
 export const validatorDetail = validator.extend({
@@ -36,44 +34,44 @@ export const validatorDetail = validator.extend({
   securityContact: z.string(),
   details: z.string(),
   maxCommissionRate: share,
-  maxCommissionChange: share.describe('at most, in a day'),
+  maxCommissionChange: share.describe('maximum change per day'),
   commissionChanged: time,
   minSelfDelegation: amount,
-  selfDelegation: amount.describe('of its operator'),
-  unbondingTime: time.nullable().describe('when its stake is free; null: it is not unbonding'),
+  selfDelegation: amount.describe("the operator's own stake"),
+  unbondingTime: time.nullable().describe('when unbonding ends; null: not unbonding'),
   uptime: z
     .object({ blocks: z.int(), signed: z.int() })
-    .describe('of the last 10,000 blocks: those in whose validator set it was, and those of them that it signed'),
+    .describe('blocks among the last 10,000 for which it was in the validator set, and how many of them it signed'),
   slashes: z.int(),
 })
 
 export const stakingEvent = z.object({
   height,
-  transaction: hash.nullable().describe('null: at begin or end of the block'),
+  transaction: hash.nullable().describe('null: at the start or end of the block'),
   kind: z.enum(STAKING_EVENT_KINDS),
   validator: validatorName,
-  to: validatorName.nullable().describe('of a redelegation: where it goes'),
+  to: validatorName.nullable().describe('destination of a redelegation'),
   delegator: address.nullable(),
   amount: amount.nullable(),
-  reason: z.string().nullable().describe('of a slash'),
+  reason: z.string().nullable().describe('reason of a slash'),
 })
 
 export const absence = z.object({
   first: height,
   last: height,
-  kind: z.enum(['absent', 'nil']).describe('nil: a vote for no block'),
+  kind: z.enum(['absent', 'nil']).describe('nil: voted nil'),
 })
 
 export const delegator = z.object({ address, amount })
 
 const delegation = validatorName.extend({
   amount,
-  rewards: amount.describe('not withdrawn yet, as the node has it now'),
+  rewards: amount.describe('rewards not withdrawn yet, requested from the node'),
 })
 
 const unbonding = validatorName.extend({
   amount,
-  height: height.describe('of its begin'),
+  height: height.describe('height at which it started'),
   completesAt: time,
 })
 
@@ -81,9 +79,9 @@ const redelegation = z.object({ from: validatorName, to: validatorName, amount, 
 
 export const accountStake = z.object({
   delegations: z.array(delegation),
-  unbondings: z.array(unbonding).describe('asked of the node'),
-  redelegations: z.array(redelegation).describe('that are not complete yet; asked of the node'),
-  withdrawAddress: address.describe('where its rewards go'),
+  unbondings: z.array(unbonding).describe('requested from the node'),
+  redelegations: z.array(redelegation).describe('entries that are not complete yet, requested from the node'),
+  withdrawAddress: address.describe('address that receives the rewards'),
   totalDelegated: amount,
   totalRewards: amount,
 })

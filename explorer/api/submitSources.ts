@@ -37,7 +37,7 @@ export function createSubmitSources(verifier: Verifier, clientOf: ClientOf): Sub
   const limit = new ClientLimit(SUBMISSIONS, ALL_SUBMISSIONS)
   return async ({ address, input, version, contract }, request) => {
     if (isForeignPage(request.headers)) {
-      return refuse(403, 'invalid_parameter', 'pages of other sites send no sources here')
+      return refuse(403, 'invalid_parameter', 'requests from pages of other sites are refused')
     }
     const client = clientOf(request)
     if (!limit.take(client, performance.now())) {
@@ -50,11 +50,15 @@ export function createSubmitSources(verifier: Verifier, clientOf: ClientOf): Sub
         versions.length > NAMED_VERSIONS
           ? `${versions.slice(0, NAMED_VERSIONS).join(', ')} and older ones`
           : versions.join(', ')
-      return refuse(400, 'unsupported_compiler_version', `this explorer does not have that compiler: it has ${some}`)
+      return refuse(
+        400,
+        'unsupported_compiler_version',
+        `this explorer does not have the requested compiler: it has ${some}`,
+      )
     }
     const wanted = contract === undefined ? undefined : readName(contract)
     if (contract !== undefined && wanted === undefined) {
-      return refuse(400, 'invalid_parameter', 'a contract is named by its path and its name: contracts/Vault.sol:Vault')
+      return refuse(400, 'invalid_parameter', 'name a contract by its path and name, such as contracts/Vault.sol:Vault')
     }
     let own: StandardJson
     try {

@@ -6,19 +6,19 @@ import { address, amount, hash, height, movement, transaction } from './shapes.t
 
 /** `next` of these lists is a text that names the last row: many rows may be at one place of the chain. */
 export const tokenPage = z.object({
-  limit: z.coerce.number().int().min(1).max(100).default(25).describe('how many'),
+  limit: z.coerce.number().int().min(1).max(100).default(25).describe('entries per page'),
   before: z
     .string()
     .regex(/^[0-9]{1,78}\.([0-9]{1,7}|0x[0-9a-f]{40})$/)
     .optional()
-    .describe('`next` of the page before this one'),
+    .describe('`next` of the previous page'),
 })
 
 /** A page of a list of tokens, holders or transfers. */
 export function tokenPageOf<T extends z.ZodType>(item: T) {
   return z.object({
     items: z.array(item),
-    next: z.string().nullable().describe('`before` of the next page; null: there is none'),
+    next: z.string().nullable().describe('`before` of the next page; null: this is the last page'),
   })
 }
 
@@ -35,15 +35,13 @@ const tokenName = z.object({
 export const token = tokenName.extend({
   holders: z.int(),
   transfers: z.int(),
-  supply: amount.describe('minted less burnt'),
-  isExact: z
-    .boolean()
-    .describe('false: its transfers do not add up, so balances may differ from what the contract says'),
+  supply: amount.describe('minted minus burnt'),
+  isExact: z.boolean().describe("false: the transfers do not add up, so balances may differ from the contract's"),
 })
 
-export const tokenHolder = z.object({ address, amount: amount.describe('of all ids together') })
+export const tokenHolder = z.object({ address, amount: amount.describe('sum over all ids') })
 
-export const tokenHolding = z.object({ token: tokenName, amount: amount.describe('of all ids together') })
+export const tokenHolding = z.object({ token: tokenName, amount: amount.describe('sum over all ids') })
 
 export const tokenTransfer = z.object({
   height,
@@ -52,7 +50,7 @@ export const tokenTransfer = z.object({
   from: address.nullable().describe('null: minted'),
   to: address.nullable().describe('null: burnt'),
   amount,
-  id: amount.nullable().describe('of an ERC-721 or ERC-1155 token'),
+  id: amount.nullable().describe('id of an ERC-721 or ERC-1155 token'),
 })
 
 export const transactionDetail = transaction.extend({
@@ -60,10 +58,10 @@ export const transactionDetail = transaction.extend({
     .record(z.string(), z.unknown())
     .describe('input and fee fields of an EVM transaction; messages, memo and events of a native one'),
   movements: z.array(movement),
-  tokenTransfers: z.array(tokenTransfer).describe('the last 100'),
+  tokenTransfers: z.array(tokenTransfer).describe('last 100'),
   hasMoreTokenTransfers: z.boolean(),
   logs: z.int(),
-  calls: z.int().describe('of contracts, its own call included; 0 when there is no trace of them'),
+  calls: z.int().describe('number of calls, including its own; 0: no trace'),
   trace: traceState,
 })
 

@@ -7,25 +7,27 @@ const match = z
   .enum(['exact_match', 'match'])
   .nullable()
   .describe(
-    'exact_match: also the hash of the metadata, so the sources are the same to the byte; match: the code; null: neither',
+    'exact_match: bytecode and metadata hash are the same, so the sources are byte for byte the same; match: the bytecode is the same; null: no match',
   )
 
 export const contractSource = z.object({
   address,
   name: z.string(),
-  path: z.string().describe('of the source that has it'),
+  path: z.string().describe('of the source that contains the contract'),
   language: z.enum(['Solidity', 'Yul']),
   compilerVersion: z.string(),
   match: match.describe('the better of the two'),
-  runtimeMatch: match.describe('of the code at the address'),
-  creationMatch: match.describe('of the code that created it'),
+  runtimeMatch: match.describe('match of the deployed code'),
+  creationMatch: match.describe('match of the creation code'),
   verifiedAt: z.iso.datetime(),
   abi: z.array(z.looseObject({ type: z.string() })),
   constructorArguments: z
     .string()
     .nullable()
-    .describe('0x…, ABI-encoded; null: there are none, or the code that created it is not known'),
-  libraries: z.array(z.object({ name: z.string(), address: z.string() })).describe('that it calls, by path and name'),
+    .describe('0x…, ABI-encoded; null: no arguments, or the creation code is unknown'),
+  libraries: z
+    .array(z.object({ name: z.string(), address: z.string() }))
+    .describe('linked libraries, by path and name'),
   settings: z.record(z.string(), z.unknown()).describe('of the compiler'),
   sources: z.array(z.object({ path: z.string(), content: z.string() })),
 })
@@ -35,10 +37,10 @@ export const contractInterface = z
     name: z.string().nullable(),
     abi: contractSource.shape.abi.nullable(),
   })
-  .describe('null: it is not verified')
+  .describe('null: not verified')
 
 export const compilerList = z.object({
-  versions: z.array(z.string()).describe('of solc that may be used to verify contracts, the newest first'),
+  versions: z.array(z.string()).describe('versions of solc available for verification, newest first'),
 })
 
 export type ContractSource = z.infer<typeof contractSource>

@@ -9,11 +9,11 @@ const MAX_BYTES = 32
  * @throws RangeError for any other
  */
 export function amountToBytes(amount: bigint): Uint8Array {
-  if (amount < 0n) throw new RangeError(`an amount is not negative: ${amount}`)
+  if (amount < 0n) throw new RangeError(`an amount must not be negative: ${amount}`)
   if (amount === 0n) return new Uint8Array(1)
   const digits = amount.toString(16)
   const length = (digits.length + 1) >> 1
-  if (length > MAX_BYTES) throw new RangeError(`an amount has 256 bits at most, not ${length * 8}`)
+  if (length > MAX_BYTES) throw new RangeError(`an amount must have at most 256 bits, not ${length * 8}`)
   const bytes = new Uint8Array(length + 1)
   bytes[0] = length
   bytes.set(Buffer.from(digits.padStart(length * 2, '0'), 'hex'), 1)

@@ -49,7 +49,7 @@ function lockFile(path: string): DatabaseSync {
     lock.close()
     if ((error as { readonly errcode?: number }).errcode !== SQLITE_BUSY) throw error
     throw new IndexInUse(
-      `another explorer writes ${path}: stop it, or name another file, or a PostgreSQL database, with EXPLORER_DATABASE`,
+      `another explorer is writing to ${path}: stop it, or set EXPLORER_DATABASE to another file or a PostgreSQL database`,
     )
   }
 }

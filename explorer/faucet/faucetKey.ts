@@ -28,20 +28,18 @@ export function loadFaucetKey(path: string): FaucetKey {
     text = readFileSync(path, 'utf8').trim()
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
-      throw new ConfigError(`the key of the faucet cannot be read: ${(error as Error).message}`)
+      throw new ConfigError(`cannot read the faucet's key: ${(error as Error).message}`)
     }
     return createKey(path)
   }
   if ((statSync(path).mode & 0o077) !== 0) {
-    throw new ConfigError(`others than its owner can read the key of the faucet: chmod 600 ${path}`)
+    throw new ConfigError(`users other than its owner can read the faucet's key: run chmod 600 ${path}`)
   }
   const privateKey = /^(0x)?[0-9a-f]{64}$/i.test(text)
     ? hexToBytes(text.startsWith('0x') ? text : `0x${text}`)
     : undefined
   if (privateKey === undefined || !isPrivateKey(privateKey)) {
-    throw new ConfigError(
-      `${path} is not the key of a faucet, which is 64 hex digits: name another file, or one that does not exist`,
-    )
+    throw new ConfigError(`${path} does not hold a faucet's key of 64 hex digits: name another file, or a new one`)
   }
   return keyOf(privateKey)
 }

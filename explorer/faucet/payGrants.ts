@@ -126,9 +126,9 @@ async function settle(
       continue
     } else if (chain.first_height > grant.signed_height! + 1) {
       // The index was made anew and begins later: the blocks that it lacks may have the transaction.
-      await endGrant(services, number, { state: 'failed', problem: 'nobody knows any more whether it was paid' })
+      await endGrant(services, number, { state: 'failed', problem: 'the result of the payment is unknown' })
     } else {
-      logger.warn({ grant: number, nonce: grant.nonce }, 'another transaction of the faucet’s account took the nonce')
+      logger.warn({ grant: number, nonce: grant.nonce }, 'another transaction of the faucet’s account used the nonce')
       await forgetPayment(services, grant)
     }
     sentAtMs.delete(number)
@@ -153,7 +153,7 @@ async function send(
     if (!(error instanceof NodeRefusal)) throw error
     // It has it already, or does not take it now: it is sent again until it is in a block or can never be.
     if (!/already known/i.test(error.reason))
-      logger.warn({ grant: number, reason: error.reason }, 'a payment was not taken')
+      logger.warn({ grant: number, reason: error.reason }, 'the node rejected a payment')
   }
 }
 
@@ -177,6 +177,6 @@ async function gasFor(
   } catch (error) {
     if (!(error instanceof NodeRefusal && CALL_FAILED.has(error.code))) throw error
   }
-  await endGrant(services, number, { state: 'failed', problem: 'this address does not take coins' })
+  await endGrant(services, number, { state: 'failed', problem: 'this address does not accept coins' })
   return undefined
 }

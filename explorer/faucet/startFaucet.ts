@@ -21,7 +21,7 @@ export function startFaucet({ isOurTurn, ...options }: FaucetOptions): { stop():
   let told: Obstacle | string
   const tell = (problem: Obstacle | string): void => {
     if (problem !== undefined && problem !== told)
-      logger.warn({ reason: TEXTS[problem] ?? problem }, 'the faucet does not pay')
+      logger.warn({ reason: TEXTS[problem] ?? problem }, 'the faucet is not paying')
     told = problem
   }
 
@@ -58,7 +58,7 @@ export function startFaucet({ isOurTurn, ...options }: FaucetOptions): { stop():
 
 /** What operators read. A faucet that waits for its index says nothing: it does so at each start. */
 const TEXTS: Readonly<Record<string, string>> = {
-  otherChain: 'it gives coins of testnet and devnet alone',
+  otherChain: 'it gives coins on testnets and devnets only',
   indexBehind: 'the index is behind the node',
-  empty: 'its account has too few coins: send it some',
+  empty: 'its account has too few coins: send coins to it',
 }

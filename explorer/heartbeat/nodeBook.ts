@@ -48,7 +48,7 @@ export function storeReport(
     if (known?.is_verified === 0 && isVerified === 1) await forget(queries, nodeId)
     const isNew = known === undefined || known.is_verified < isVerified
     if (isNew && !(await makeRoom(queries, isVerified, nowMs, maxNodes))) {
-      return { status: 503, error: `${maxNodes} nodes report already: try again later` }
+      return { status: 503, error: `the limit of ${maxNodes} reporting nodes is reached: try again later` }
     }
     const state = {
       is_verified: isVerified,
@@ -86,7 +86,9 @@ export function storeReport(
       .execute()
     if (stored.length === 0) {
       const error =
-        isVerified === 1 ? 'the report is not newer than the last one of this node' : 'this node signs its reports'
+        isVerified === 1
+          ? 'the report is not newer than the previous report of this node'
+          : 'reports of this node must be signed, as earlier ones were'
       return { status: 401, error }
     }
     const hour = nowMs - (nowMs % HOUR_MS)

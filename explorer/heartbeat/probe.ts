@@ -32,7 +32,7 @@ export class ProbeProblem extends Error {
 export async function locate(url: URL, { resolve, isPublic }: Addresses): Promise<LookupAddress> {
   const port = Number(url.port)
   if (url.port !== '' && port < FIRST_FREE_PORT && port !== 80 && port !== 443) {
-    throw new ProbeProblem(`port ${port} is not one of an RPC server`)
+    throw new ProbeProblem(`port ${port} is not allowed for an RPC server`)
   }
   const host = hostOf(url)
   try {
@@ -40,7 +40,9 @@ export async function locate(url: URL, { resolve, isPublic }: Addresses): Promis
     return onlyAllowed(host, found, isPublic)[0]!
   } catch (error) {
     // Which address it is is not told: names of the operator's own network are nobody's business.
-    throw new ProbeProblem(error instanceof RefusedRequest ? 'is not at a public address' : 'its name is not known')
+    throw new ProbeProblem(
+      error instanceof RefusedRequest ? 'does not have a public IP address' : 'its host name cannot be resolved',
+    )
   }
 }
 
@@ -77,10 +79,10 @@ export async function probe(
   }
   const latencyMs = Math.round(performance.now() - started)
   const parsed = answers.safeParse(parseBatch(text))
-  if (!parsed.success) throw new ProbeProblem('its answer is not that of an RPC server which has recent blocks')
+  if (!parsed.success) throw new ProbeProblem('its answer is not from an RPC server with recent blocks')
   const [chain, header] = parsed.data
-  if (chain.result !== `0x${evmChainId.toString(16)}`) throw new ProbeProblem('is of another chain ID')
-  if (header.result.hash !== hash) throw new ProbeProblem(`block ${height} is another one there`)
+  if (chain.result !== `0x${evmChainId.toString(16)}`) throw new ProbeProblem('has another chain ID')
+  if (header.result.hash !== hash) throw new ProbeProblem(`has another block at height ${height}`)
   return latencyMs
 }
 
@@ -103,12 +105,12 @@ function post(url: URL, { address, family }: LookupAddress, body: string, signal
       }
       const { statusCode = 0 } = response
       if (statusCode >= 300 && statusCode < 400) return refuse('redirects')
-      if (statusCode !== 200) return refuse(`answers with status ${statusCode}`)
+      if (statusCode !== 200) return refuse(`responds with status ${statusCode}`)
       const parts: Buffer[] = []
       let length = 0
       response.on('data', (part: Buffer) => {
         length += part.length
-        if (length > MAX_ANSWER) return refuse(`answers with more than ${MAX_ANSWER / 1024} KiB`)
+        if (length > MAX_ANSWER) return refuse(`responds with more than ${MAX_ANSWER / 1024} KiB`)
         parts.push(part)
       })
       response.on('error', reject)

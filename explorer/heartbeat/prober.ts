@@ -81,7 +81,7 @@ export function startProber(options: ProberOptions): { stop(): Promise<void> } {
   }
 
   const report = (error: unknown): void => {
-    if (!isFailing && !stopped.signal.aborted) logger.warn({ error }, 'RPC addresses of nodes cannot be asked')
+    if (!isFailing && !stopped.signal.aborted) logger.warn({ error }, 'cannot check RPC addresses of nodes')
     isFailing = true
   }
 

@@ -20,7 +20,7 @@ const bodySchema = z.object({
   node_id: z.string().regex(/^[0-9a-f]{40}$/, 'must be 40 hex digits'),
   version: text(64).schema,
   height: z.int().min(0).max(MAX_HEIGHT),
-  block_hash: z.string().regex(/^0x[0-9a-f]{64}$/, 'must be 0x and 64 hex digits'),
+  block_hash: z.string().regex(/^0x[0-9a-f]{64}$/, 'must be 0x followed by 64 hex digits'),
   block_time: z.iso.datetime(),
   peers: z.int().min(0).max(MAX_PEERS),
   rpc_address: z
@@ -94,27 +94,27 @@ function checkSignature(
   const [key, time, signature] = names.map((name) => headers[name])
   if (key === undefined && time === undefined && signature === undefined) return undefined
   if (typeof key !== 'string' || typeof time !== 'string' || typeof signature !== 'string') {
-    return { status: 400, error: `a signed report has the headers ${names.join(', ')}, each once` }
+    return { status: 400, error: `a signed report must have each of the headers ${names.join(', ')} once` }
   }
   if (!/^[0-9a-f]{64}$/.test(key) || !/^[0-9a-f]{128}$/.test(signature)) {
-    return { status: 400, error: 'the key is 64 hex digits and the signature 128' }
+    return { status: 400, error: 'the key must be 64 hex digits and the signature 128' }
   }
   const timeMs = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(time) ? Date.parse(time) : Number.NaN
   if (Number.isNaN(timeMs)) {
-    return { status: 400, error: `${HEARTBEAT_HEADERS.time} is a time like 2026-01-01T00:00:00.000Z` }
+    return { status: 400, error: `${HEARTBEAT_HEADERS.time} must be a time such as 2026-01-01T00:00:00.000Z` }
   }
   if (Math.abs(timeMs - nowMs) > MAX_CLOCK_OFFSET_MS) {
     return {
       status: 401,
-      error: 'the report was signed more than 2 minutes ago or ahead: the clock of the node is wrong',
+      error: "the report's signing time is more than 2 minutes off: check the node's clock",
     }
   }
   const publicKey = hexToBytes(`0x${key}`)
   if (!Buffer.from(ed25519Address(publicKey)).equals(nodeId)) {
-    return { status: 401, error: 'node_id is not the ID of the key that signs' }
+    return { status: 401, error: 'node_id is not the ID of the signing key' }
   }
   if (!isSigned(publicKey, heartbeatMessage(time, body), hexToBytes(`0x${signature}`))) {
-    return { status: 401, error: 'the signature is not that of the key over this body and time' }
+    return { status: 401, error: 'the signature is wrong for this key, body and time' }
   }
   return timeMs
 }

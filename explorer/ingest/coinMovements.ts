@@ -86,7 +86,7 @@ const COINS = /^([0-9]{1,78})acoin$/
 export function coinsOf(text: string): bigint {
   if (text === '') return 0n
   const amount = COINS.exec(text)?.[1]
-  if (amount === undefined) throw new Error(`the node tells of an amount that cannot be read: ${text.slice(0, 100)}`)
+  if (amount === undefined) throw new Error(`the node reports an invalid amount: ${text.slice(0, 100)}`)
   return BigInt(amount)
 }
 

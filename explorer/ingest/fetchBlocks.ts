@@ -110,7 +110,7 @@ async function fetchDecoded(
       readonly txs: readonly NativeTransaction[]
     }
     if (page.txs.length === 0)
-      throw new NodeError(`the node shows ${all.length} of the ${count} transactions of block ${height}`)
+      throw new NodeError(`the node returned ${all.length} of the ${count} transactions of block ${height}`)
     all.push(...page.txs)
   }
   return all

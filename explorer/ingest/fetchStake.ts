@@ -152,7 +152,7 @@ function readDelegation({ delegation }: DelegationResponse): Stake {
 /** A number with 18 places after the point, as the SDK writes decimals, in units of the last place. */
 export function readDecimal(text: string): bigint {
   const [, whole, fraction = ''] = /^([0-9]{1,60})(?:\.([0-9]{1,18}))?$/.exec(text) ?? []
-  if (whole === undefined) throw new Error(`the node tells of a decimal that cannot be read: ${text.slice(0, 100)}`)
+  if (whole === undefined) throw new Error(`the node reports an invalid decimal: ${text.slice(0, 100)}`)
   return BigInt(whole + fraction.padEnd(18, '0'))
 }
 

@@ -63,7 +63,7 @@ export async function ingest(options: IngestOptions): Promise<void> {
   let pauseMs = FIRST_PAUSE_MS
   let told = ''
   const onProgress = (): void => {
-    if (told !== '') logger.info('the node answers again')
+    if (told !== '') logger.info('the node responds again')
     told = ''
     pauseMs = FIRST_PAUSE_MS
   }
@@ -153,17 +153,17 @@ async function begin({ database, node, logger }: IngestOptions): Promise<Begun> 
       await writer.insert('ingest', [[1, network, Number(chainId), first, first - 1, opening]])
       return opening
     })
-    logger.info({ chainId: network, first, openingHeight }, 'a new index')
+    logger.info({ chainId: network, first, openingHeight }, 'starting a new index')
     return { firstHeight: first, height: first - 1, hash: undefined, openingHeight }
   }
   if (own.chain_id !== network || own.evm_chain_id !== Number(chainId)) {
     throw new ChainMismatch(
-      `the index is of the chain ${own.chain_id} and the node of ${network}: name another database with EXPLORER_DATABASE, or another node with EXPLORER_NODE_URL`,
+      `the index belongs to the chain ${own.chain_id}, the node to ${network}: set EXPLORER_DATABASE to another database, or EXPLORER_NODE_URL to another node`,
     )
   }
   if (earliest > own.height + 1) {
     throw new ChainMismatch(
-      `the node has no blocks from ${own.height + 1} to ${earliest - 1} any more, which the index lacks: take a node that keeps them (BLOCK_HISTORY=0), or begin a new index in another database (EXPLORER_DATABASE)`,
+      `the index needs blocks ${own.height + 1} to ${earliest - 1}, which the node has deleted: use a node that retains them (BLOCK_HISTORY=0), or start a new index in another database (EXPLORER_DATABASE)`,
     )
   }
   if (own.height >= own.first_height && own.height <= latest) await checkSameChain(database, node, own.height)
@@ -196,7 +196,7 @@ async function checkSameChain({ queries }: IndexLock, node: NodeClient, height: 
 
 function otherChain(height: number): ChainMismatch {
   return new ChainMismatch(
-    `block ${height} of the node is not the one in the index: the network was reset, or the node is of another one. Begin a new index in another database (EXPLORER_DATABASE), or delete this one`,
+    `block ${height} of the node differs from the one in the index: the network was reset, or the node belongs to another network. Start a new index in another database (EXPLORER_DATABASE), or delete this one`,
   )
 }
 
@@ -326,7 +326,7 @@ async function setHeight({ queries }: IndexWriter, before: number, height: numbe
   if (numUpdatedRows === 1n) return
   // The lock does not allow that; a pool of connections between the explorer and PostgreSQL does.
   throw new IndexInUse(
-    'another process has written to the index meanwhile: let explorers reach PostgreSQL directly, or through a pooler in session mode',
+    'another process has written to the index: connect explorers to PostgreSQL directly, or through a pooler in session mode',
   )
 }
 

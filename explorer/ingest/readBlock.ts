@@ -163,7 +163,7 @@ function readEvm(transaction: EthereumTransaction, receipt: Receipt, outcome: Tr
   const { hash, from, to, value, gas, nonce, input, type, gasPrice, maxFeePerGas, maxPriorityFeePerGas } = transaction
   const { accessList, authorizationList } = transaction
   const { contractAddress, effectiveGasPrice, gasUsed, status, transactionIndex, cumulativeGasUsed } = receipt
-  if (receipt.transactionHash !== hash) throw new Error(`receipt of ${receipt.transactionHash} in place of ${hash}`)
+  if (receipt.transactionHash !== hash) throw new Error(`receipt of ${receipt.transactionHash} instead of ${hash}`)
   const accounts = [from, to, contractAddress].filter((address) => address !== null).map(hexToBytes)
   const detail = {
     type: Number(type),
@@ -277,5 +277,5 @@ function storedText(value: unknown): string {
 }
 
 function requireSame(height: number, what: string, expected: number, found: number): void {
-  if (expected !== found) throw new Error(`block ${height} has ${expected} and not ${found} ${what}`)
+  if (expected !== found) throw new Error(`block ${height} has ${expected} ${what}, not ${found}`)
 }

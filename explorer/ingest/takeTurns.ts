@@ -26,7 +26,7 @@ export async function takeTurns(options: TurnOptions): Promise<void> {
   let told = ''
   const follower = createFollower(options)
   const onBack = (): void => {
-    if (told !== '') logger.info('the database answers again')
+    if (told !== '') logger.info('the database responds again')
     told = ''
     pauseMs = FIRST_PAUSE_MS
   }
@@ -39,7 +39,7 @@ export async function takeTurns(options: TurnOptions): Promise<void> {
         onBack()
         await pause(POLL_MS, stop)
       } else {
-        logger.info('this process writes the index')
+        logger.info('this process now writes the index')
         options.onTurn(true)
         const onIndexed: IngestOptions['onIndexed'] = (indexed) => {
           onBack()
@@ -83,7 +83,9 @@ function createFollower({ database, node, logger, stop, onIndexed }: TurnOptions
   return {
     look: async (): Promise<void> => {
       if (before === undefined)
-        logger.info('another process writes the index; this one answers, and takes over when that ends')
+        logger.info(
+          'another process writes the index; this process serves requests, and takes over when the other ends',
+        )
       void askNode()
       const own = await database.queries.selectFrom('ingest').select('height').executeTakeFirst()
       const height = own?.height ?? 0

@@ -14,7 +14,7 @@ export class NodeRefusal extends NodeError {
   readonly data: unknown
 
   constructor(method: string, code: number, reason: string, data?: unknown) {
-    super(`the node refuses ${method} (${reason}${typeof data === 'string' ? `: ${data}` : ''})`)
+    super(`the node rejected ${method} (${reason}${typeof data === 'string' ? `: ${data}` : ''})`)
     this.code = code
     this.reason = reason
     this.data = data
@@ -84,10 +84,10 @@ export function createNodeClient(address: string, stop: AbortSignal): NodeClient
         signal: AbortSignal.any([stop, AbortSignal.timeout(TIMEOUT_MS)]),
       })
       if (response.status === 429)
-        throw new NodeError(`${shown} takes no more requests for now (RPC_RATE_LIMIT of the node)`)
+        throw new NodeError(`${shown} accepts no more requests at the moment (RPC_RATE_LIMIT of the node)`)
       const text = await readText(response)
       if (response.ok || text.startsWith('{') || text.startsWith('[')) return text
-      throw new NodeError(`${shown} answers with status ${response.status}`)
+      throw new NodeError(`${shown} responds with status ${response.status}`)
     } catch (error) {
       if (stop.aborted) throw stop.reason
       if (error instanceof NodeError) throw error
@@ -150,7 +150,7 @@ export function createNodeClient(address: string, stop: AbortSignal): NodeClient
 
   const resultOf = ({ method }: Call, answer: Answer | undefined): unknown => {
     if (answer === undefined || (answer.error === undefined && answer.result === undefined))
-      throw new NodeError(`${shown} leaves out the answer to ${method}`)
+      throw new NodeError(`${shown} did not answer ${method} in a batch`)
     if (answer.error === undefined) return answer.result
     throw new NodeRefusal(method, answer.error.code, answer.error.message, answer.error.data)
   }
@@ -183,7 +183,7 @@ function parse(text: string, shown: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new NodeError(`${shown} answers with something else than JSON: ${text.slice(0, 200)}`)
+    throw new NodeError(`${shown} responds with text that is not JSON: ${text.slice(0, 200)}`)
   }
 }
 
@@ -194,7 +194,7 @@ async function readText(response: Response): Promise<string> {
   let length = 0
   for await (const part of response.body ?? []) {
     length += part.length
-    if (length > MAX_BYTES) throw new AnswerTooLong(`an answer of the node has more than ${MAX_BYTES >> 20} MiB`)
+    if (length > MAX_BYTES) throw new AnswerTooLong(`an answer of the node is larger than ${MAX_BYTES >> 20} MiB`)
     text += decoder.decode(part, { stream: true })
   }
   return text + decoder.decode()

@@ -81,7 +81,7 @@ const CHILD = fileURLToPath(explorerEntry('compilerProcess'))
 const WASM_PAGE_KIB = 64
 /** Characters of an error that anybody gets to see. */
 const MAX_MESSAGE = 4_000
-const NO_MEMORY = 'the compiler needs more memory than it gets'
+const NO_MEMORY = 'the compiler ran out of memory: verify smaller sources, or ask the operator to raise its limit'
 /** Lower than that of the explorer and of a node on the same machine. */
 const NICENESS = 10
 
@@ -128,7 +128,7 @@ function readOutput(text: string): Output {
   try {
     return JSON.parse(text) as Output
   } catch {
-    throw new CompileError('the compiler gave an answer that is not JSON')
+    throw new CompileError('the output of the compiler is not JSON')
   }
 }
 
@@ -156,13 +156,13 @@ function run(
       failure ??= error
       child.kill('SIGKILL')
     }
-    const timer = setTimeout(() => end(new CompileError(`it takes longer than ${timeMs / 1000} s to compile`)), timeMs)
+    const timer = setTimeout(() => end(new CompileError(`compiling takes longer than ${timeMs / 1000} s`)), timeMs)
     const onStop = (): void => end(new CompileError('the explorer was stopped'))
     stop?.addEventListener('abort', onStop)
     if (stop?.aborted === true) onStop()
     child.stdout.on('data', (part: Buffer) => {
       length += part.length
-      if (length > outputBytes) end(new CompileError(`the compiler's answer has more than ${outputBytes} bytes`))
+      if (length > outputBytes) end(new CompileError(`the compiler's output is larger than ${outputBytes} bytes`))
       else parts.push(part)
     })
     child.stderr.on('data', (part: Buffer) => {
@@ -199,6 +199,6 @@ function lowerPriority(pid: number): void {
 /** The stack of the child is nobody's business, but whether it was the memory is good to know. */
 function stoppedBy(code: number | null, signal: string | null, problem: string): string {
   if (/memory|OOM/i.test(problem) || signal === 'SIGABRT') return NO_MEMORY
-  if (/call stack/i.test(problem)) return 'the sources are nested more deeply than the compiler can follow'
-  return `the compiler stopped without an answer (${signal ?? `exit code ${code}`})`
+  if (/call stack/i.test(problem)) return 'the sources are nested too deeply for the compiler'
+  return `the compiler stopped without output (${signal ?? `exit code ${code}`})`
 }

@@ -31,5 +31,5 @@ const output: unknown = runInContext(
   })()`,
   context,
 )
-if (typeof output !== 'string') throw new TypeError('the compiler gave no text')
+if (typeof output !== 'string') throw new TypeError('the compiler returned no output')
 process.stdout.write(output)

@@ -43,13 +43,13 @@ const DOWNLOAD_MS = 300_000
 
 const hash = z
   .string()
-  .regex(/^(0x)?[0-9a-fA-F]{64}$/, 'sha256 has 64 hex digits')
+  .regex(/^(0x)?[0-9a-fA-F]{64}$/, 'sha256 must have 64 hex digits')
   .transform((text) => text.replace(/^0x/, '').toLowerCase())
 /** A name in a folder, never a path. */
-const file = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._+-]{0,199}$/, 'file is a name without a folder')
+const file = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._+-]{0,199}$/, 'file must be a name without a folder')
 const version = z
   .string()
-  .regex(/^[0-9]+\.[0-9]+\.[0-9]+[A-Za-z0-9.+-]{0,80}$/, 'a version reads like 0.8.20+commit.a1b79de6')
+  .regex(/^[0-9]+\.[0-9]+\.[0-9]+[A-Za-z0-9.+-]{0,80}$/, 'a version must look like 0.8.20+commit.a1b79de6')
 const ownList = z.record(version, z.object({ file, sha256: hash }))
 /** As solc-bin publishes it: https://binaries.soliditylang.org/bin/list.json */
 const solcBinList = z.object({ builds: z.array(z.object({ path: file, longVersion: version, sha256: hash })) })
@@ -121,12 +121,12 @@ async function load(
     throw new CompilerMissing(
       cached === undefined
         ? `the compiler ${name} is not in ${cache}: put ${own} there, or set EXPLORER_COMPILER_MIRROR`
-        : `${path} has another sha256 than the list of compilers says`,
+        : `the sha256 of ${path} differs from the list of compilers`,
     )
   }
   const bytes = await download(new URL(own, mirror.endsWith('/') ? mirror : `${mirror}/`), stop)
   if (sha256Of(bytes) !== sha256) {
-    throw new CompilerMissing(`${own} of the mirror has another sha256 than the list of compilers says`)
+    throw new CompilerMissing(`the sha256 of the mirror's ${own} differs from the list of compilers`)
   }
   await mkdir(cache, { recursive: true, mode: 0o700 })
   // Renamed when it is complete: other explorers may read it.
@@ -164,7 +164,7 @@ async function download(url: URL, stop: AbortSignal | undefined): Promise<Uint8A
   } catch (error) {
     const { cause } = error as Error
     const reason = cause instanceof Error ? cause.message : (error as Error).message
-    throw new CompilerMissing(`${url.href} cannot be downloaded (${reason})`)
+    throw new CompilerMissing(`cannot download ${url.href} (${reason})`)
   }
 }
 

@@ -17,13 +17,16 @@ const MAX_DEPTH = 8
 const text = z.string().refine((value) => value.isWellFormed(), 'is not valid Unicode')
 
 const standardJson = z.object({
-  language: z.enum(['Solidity', 'Yul'], 'language is Solidity or Yul'),
+  language: z.enum(['Solidity', 'Yul'], 'language must be Solidity or Yul'),
   sources: z
-    .custom<Record<string, unknown>>(isObject, 'sources is an object')
-    .refine((sources) => Object.keys(sources).length > 0, 'sources is empty')
+    .custom<Record<string, unknown>>(isObject, 'sources must be an object')
+    .refine((sources) => Object.keys(sources).length > 0, 'sources must not be empty')
     .refine((sources) => Object.keys(sources).length <= MAX_SOURCES, `there are more than ${MAX_SOURCES} sources`),
   settings: z
-    .custom<Record<string, unknown>>((value) => isObject(value) && isShallow(value, MAX_DEPTH), 'settings is an object')
+    .custom<Record<string, unknown>>(
+      (value) => isObject(value) && isShallow(value, MAX_DEPTH),
+      'settings must be an object',
+    )
     .default({}),
 })
 const source = z.object({ content: text })
@@ -43,10 +46,10 @@ export function readStandardJson(value: unknown): StandardJson {
   // Not by z.record: a source may be called __proto__.
   const sources = Object.entries(data.sources).map(([path, own]): [string, { readonly content: string }] => {
     if (path === '' || path.length > MAX_PATH || !path.isWellFormed() || path.includes('\0'))
-      throw new StandardJsonError(`standard JSON: a source has a name that is empty, too long or not valid Unicode`)
+      throw new StandardJsonError(`standard JSON: the name of a source is empty, too long or not valid Unicode`)
     const read = source.safeParse(own)
     if (read.data === undefined)
-      throw new StandardJsonError(`standard JSON: the source ${path} needs its text as content, which is valid Unicode`)
+      throw new StandardJsonError(`standard JSON: the source ${path} must have its text in content, as valid Unicode`)
     return [path, { content: read.data.content }]
   })
   return { language: data.language, sources: Object.fromEntries(sources), settings: data.settings }

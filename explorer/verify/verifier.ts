@@ -62,7 +62,7 @@ const DEAD_MS = 60_000
 /** How long it can be asked what became of a job. */
 const KEPT_MS = 7 * 86_400_000
 const CLEANING_MS = 3_600_000
-const CUT_OFF = 'the explorer was stopped before it came to an end: send the contract again'
+const CUT_OFF = 'the explorer was stopped before the verification ended: submit the contract again'
 
 interface OpenJob {
   readonly id: string
@@ -114,7 +114,7 @@ export function createVerifier({ services, logger, ...parts }: VerifierParts): V
         creation_match: MATCH_LEVELS[content.creation?.match?.match ?? 'none'],
         ...(isKept
           ? {}
-          : failure('already_verified', 'the contract is verified already, and these sources say no more')),
+          : failure('already_verified', 'the contract is already verified, and these sources match no better')),
       })
     } catch (error) {
       const known = error instanceof VerificationFailure && !stop.signal.aborted
@@ -143,13 +143,13 @@ export function createVerifier({ services, logger, ...parts }: VerifierParts): V
       const jobs = [...open.values()]
       if (stop.signal.aborted) return { status: 503, code: 'internal_error', message: 'the explorer is being stopped' }
       if (jobs.some((own) => own.digest === digest)) {
-        const message = 'the same sources are being compared with this contract already: wait for that'
+        const message = 'a verification of this contract with the same sources is already running: wait for its result'
         return { status: 429, code: 'duplicate_verification_request', message }
       }
       const own = jobs.filter((job) => job.client === client)
       const most = jobs.length < SHARED_OPEN ? MAX_OPEN_OF_CLIENT : 1
       if (jobs.length >= MAX_OPEN || own.length >= most) {
-        const message = 'too many contracts wait to be verified: try again in a minute'
+        const message = 'too many contracts are waiting for verification: try again in a minute'
         return { status: 429, code: 'too_many_requests', message }
       }
       // In the list before anything waits: others come in the meantime.
@@ -162,7 +162,7 @@ export function createVerifier({ services, logger, ...parts }: VerifierParts): V
           return {
             status: 409,
             code: 'already_verified',
-            message: 'the contract is verified already, with its metadata',
+            message: 'the contract is already verified, including its metadata',
           }
         }
         const nowMs = Date.now()

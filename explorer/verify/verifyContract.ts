@@ -69,7 +69,7 @@ export async function verifyContract(request: VerificationRequest, parts: Verify
   const compileMs = Math.round(performance.now() - startMs)
   if (compiled.length === 0) {
     const what = wanted === undefined ? 'a contract' : `${wanted.path}:${wanted.name}`
-    throw new VerificationFailure('contract_not_found_in_compiler_output', `the sources do not have ${what}`)
+    throw new VerificationFailure('contract_not_found_in_compiler_output', `the sources do not contain ${what}`)
   }
   // Compiled once at most, and only where the code differs by what may be metadata.
   let changed: Promise<readonly NamedContract[]> | undefined
@@ -114,7 +114,7 @@ export async function verifyContract(request: VerificationRequest, parts: Verify
     best = { content, rank }
   }
   if (best === undefined) {
-    const text = 'the code at the address is not what the compiler makes of the sources: compare version and settings'
+    const text = 'the deployed code differs from the compiled sources: check the compiler version and settings'
     throw new VerificationFailure('no_match', text)
   }
   return { content: best.content, created: chain.created, compileMs }
@@ -145,7 +145,7 @@ async function fromNode<T>(ask: () => Promise<T>): Promise<T> {
   } catch (error) {
     // Its text names the node's address, which is nobody's business.
     if (!(error instanceof NodeError)) throw error
-    throw new VerificationFailure('cannot_fetch_bytecode', 'the node does not answer now: ask again later')
+    throw new VerificationFailure('cannot_fetch_bytecode', 'the node does not respond at the moment: try again later')
   }
 }
 

@@ -252,7 +252,7 @@ export function createApplication(options: ApplicationOptions): Application {
       if (!equalBytes(header.appHash, head.hash)) {
         throw new Error(
           `block ${header.height} was decided on the application hash ${bytesToHex(header.appHash)}, ` +
-            `but this node computed ${bytesToHex(head.hash)}: stop it, keep its data directory and report both`,
+            `but this node computed ${bytesToHex(head.hash)}: stop it, retain its data directory and report both hashes`,
         )
       }
       // 3.
@@ -263,8 +263,8 @@ export function createApplication(options: ApplicationOptions): Application {
         const evidence = checkEvidenceOf(block)
         if (typeof evidence !== 'string') {
           throw new Error(
-            `block ${header.height} was decided, but this node's chain does not bear out its evidence (${evidence.refused}): ` +
-              'stop it, keep its data directory and report the block',
+            `block ${header.height} was decided, but its evidence does not match this node's chain (${evidence.refused}): ` +
+              'stop it, retain its data directory and report the block',
           )
         }
         try {

@@ -86,7 +86,7 @@ export function createBackfill(database: DatabaseReader, rules: HeaderRules | un
     },
     add: (blocks) => {
       if (tip === undefined || blocks[0]?.height !== tip.link.height) {
-        throw new Error('these are not the older blocks that are missing')
+        throw new Error('the received blocks are not the missing older blocks')
       }
       tip = tipBelow(tip, blocks)
       waiting.push(...blocks)
@@ -121,7 +121,7 @@ export function olderBlocksTip(database: DatabaseReader): OlderBlocksTip {
   const chain = openChainReader(database)
   const lowest = chain.consensusBlock(from)
   const validators = chain.validatorSetAt(from)
-  if (lowest === undefined || validators === undefined) throw new Error(`block ${from} is not complete`)
+  if (lowest === undefined || validators === undefined) throw new Error(`block ${from} is incomplete`)
   return { link: copyLink(linkBefore(lowest)), validators: encodeValidatorSet(validators) }
 }
 

@@ -52,14 +52,14 @@ export async function makeBackup(options: BackupOptions): Promise<number> {
     if (!existsSync(path))
       throw new ConfigError(`${path} does not exist: HOMEDIR must be the data directory of a chain`)
   }
-  if (isSwitching(paths)) throw new ConfigError(`a restore of ${homedir} is not finished: start the node first`)
+  if (isSwitching(paths)) throw new ConfigError(`the restore of ${homedir} is not finished: start the node first`)
   refuseOtherFormat(paths.db)
   if (!existsSync(dirname(out))) {
     throw new ConfigError(
-      `${dirname(out)} does not exist: make that directory, or mount the disk for the backup, first`,
+      `${dirname(out)} does not exist: create that directory, or mount the disk for the backup, first`,
     )
   }
-  if (existsSync(out)) throw new ConfigError(`${out} exists already: a backup overwrites nothing, name a new directory`)
+  if (existsSync(out)) throw new ConfigError(`${out} already exists: name a new directory, a backup overwrites nothing`)
   const part = `${out}.part`
   await removeLeftover(part)
   const work = await makeWorkDirectory(homedir)
@@ -85,7 +85,8 @@ export async function makeBackup(options: BackupOptions): Promise<number> {
     await verify(target.db, options)
     // 6.
     await syncTree(part)
-    if (existsSync(out)) throw new ConfigError(`${out} has been made meanwhile: a backup overwrites nothing`)
+    if (existsSync(out))
+      throw new ConfigError(`${out} was created in the meantime: name a new directory, a backup overwrites nothing`)
     await rename(part, out)
     syncDirectory(dirname(out))
     return height
@@ -101,7 +102,7 @@ export async function makeBackup(options: BackupOptions): Promise<number> {
 async function removeLeftover(part: string): Promise<void> {
   if (!existsSync(part)) return
   if (!existsSync(dataPaths(part).copyMark)) {
-    throw new ConfigError(`${part} is in the way, and no backup has left it: move it away`)
+    throw new ConfigError(`${part} exists and was not written by a backup: move it away`)
   }
   await rm(part, { recursive: true })
 }
@@ -196,7 +197,7 @@ async function readHeight(location: string): Promise<number> {
   try {
     const head = readHeadRecord(database)
     await tidySegments(database)
-    if (head === undefined) throw new ConfigError('the node has no block yet: there is nothing to back up')
+    if (head === undefined) throw new ConfigError('nothing to back up: the node has no blocks yet')
     return head.height
   } finally {
     await database.close()

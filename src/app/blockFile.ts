@@ -67,7 +67,7 @@ export function readBlockBytes(bytes: Uint8Array, genesisHash: Hash): AsyncItera
 }
 
 async function* readBlocks(source: FileBytes, genesisHash: Hash): AsyncIterable<PlacedEntry> {
-  if (source.size < SEGMENT_MAGIC.length) throw new BlockFileError('the file is too short to be an export of blocks')
+  if (source.size < SEGMENT_MAGIC.length) throw new BlockFileError('the file is too short for an export of blocks')
   const magic = await source.read(SEGMENT_MAGIC.length)
   checkMagic(magic)
   yield* readSegment(source, genesisHash)
@@ -81,8 +81,8 @@ function checkMagic(magic: Uint8Array): void {
   if (!isSegment && !equalBytes(magic, FIRST_MAGIC)) throw new BlockFileError('the file is not an export of blocks')
   throw new BlockFileError(
     rules < RULES
-      ? 'an older version of coind wrote the file, whose rules differ: its blocks would have other results here. Import it with that version'
-      : 'a newer version of coind wrote the file: import it with that version',
+      ? 'the file was written by an older version of coind with other rules, so its blocks would have other results here: import it with that version'
+      : 'the file was written by a newer version of coind: import it with that version',
   )
 }
 
@@ -150,5 +150,5 @@ function cutOff(offset: number): BlockFileError {
 }
 
 function otherGenesis(): BlockFileError {
-  return new BlockFileError('the file is of a chain with another genesis')
+  return new BlockFileError('the file belongs to a chain with another genesis')
 }

@@ -51,7 +51,7 @@ async function checkSupply(view: NodeView, { world }: ReadContext): Promise<{ ac
     sum += state.getAccount(address)?.balance ?? 0n
   }
   const supply = getSupply(world)
-  const problems = supply === sum ? [] : [`bank: the supply is ${supply}acoin, all balances are ${sum}acoin`]
+  const problems = supply === sum ? [] : [`bank: the supply is ${supply}acoin, but the balances add up to ${sum}acoin`]
   return { accounts, problems }
 }
 
@@ -64,9 +64,9 @@ function* checkPowers({ chain }: NodeView, { world, block }: ReadContext): Itera
     const validator = getValidator(world.native, operator)
     const key = bytesToHex(validator?.publicKey ?? operator)
     if (powers.get(key) !== power) {
-      yield `staking: ${bytesToHex(operator)} has the power ${power}, and ${powers.get(key) ?? 0n} in consensus`
+      yield `staking: ${bytesToHex(operator)} has power ${power}, but ${powers.get(key) ?? 0n} in consensus`
     }
     powers.delete(key)
   }
-  for (const key of powers.keys()) yield `staking: consensus counts the key ${key}, which has no power`
+  for (const key of powers.keys()) yield `staking: consensus counts key ${key}, but no validator with power has it`
 }

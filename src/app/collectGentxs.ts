@@ -77,7 +77,7 @@ export function checkGentxs(genesis: Genesis, types: JsonContext): void {
   const gentxs = signed.map((json, index) => ({ name: `app_state.genutil.gen_txs[${index}]`, json: json as Json }))
   const made = collectGentxs(genesis, gentxs, types).genesis
   if (canonicalJson(made) === canonicalJson(genesis)) return
-  throw new GenesisError('app_state.staking', 'not the validators that app_state.genutil.gen_txs make')
+  throw new GenesisError('app_state.staking', 'the validators differ from those that app_state.genutil.gen_txs create')
 }
 
 /** The draft from which a genesis was collected: what validators hold is given back. */
@@ -85,7 +85,7 @@ function withoutValidators(genesis: Genesis): Genesis {
   const { genutil, ...app_state } = genesis.app_state
   const { auth, bank, staking } = app_state
   if (staking.validators.length > 0 && genutil === undefined) {
-    throw new GenesisError('app_state.staking', 'it has validators, and no genesis transactions: it is no draft')
+    throw new GenesisError('app_state.staking', 'it has validators but no genesis transactions, so it is not a draft')
   }
   const balances = new Map(bank.balances.map(({ address, coins }) => [address, BigInt(coins[0]!.amount)]))
   for (const { delegator_address, shares } of staking.delegations) {
@@ -131,7 +131,7 @@ function readGentx(genesis: Genesis, { name, json }: Gentx, types: JsonContext):
   const operator = parseAddress(message.validatorAddress, BECH32_OPERATOR)
   if (!equalBytes(operator, transaction.sender)) return fail('it is not signed by the operator')
   const { pubkey } = message
-  if (pubkey?.typeUrl !== Ed25519PubKey.typeUrl) return fail('the consensus key is no ed25519 key')
+  if (pubkey?.typeUrl !== Ed25519PubKey.typeUrl) return fail('the consensus key is not an ed25519 key')
   const publicKey = Ed25519PubKey.decode(pubkey.value).key
   const { amount } = message.value
   const checked = checkNewValidator({ ...message, operator, publicKey, amount })

@@ -5,8 +5,8 @@ import { ConfigError } from '../config/configError.ts'
 import { syncDirectory, writeFileDurably } from '../storage/writeFileDurably.ts'
 
 const NOTE =
-  'This directory is a copy of a running node: a validator that is started from it signs nothing until it has seen that the original ' +
-  'signs no more. docs/operations.md, "Backup", says more. Do not remove this file by hand.'
+  'This directory is a copy of a running node. A validator started from it does not sign until it has verified that the original ' +
+  'no longer signs. See docs/operations.md, "Backup". Do not remove this file by hand.'
 
 const MARK = z.object({ format: z.literal(1), height: z.int().min(0), note: z.string() })
 
@@ -29,8 +29,8 @@ export function readCopyMark(path: string): { readonly height: number; remove():
     return { height, remove: () => removeCopyMark(path) }
   } catch {
     throw new ConfigError(
-      `${path}, which marks this directory as a copy, is damaged: take it from the backup again, or, if the original of this ` +
-        'validator runs nowhere any more, run coind start --signer-moved',
+      `${path}, which marks this directory as a copy, is damaged: restore it from the backup, or, if the original of this ` +
+        'validator has stopped for good, run coind start --signer-moved',
     )
   }
 }

@@ -77,7 +77,7 @@ function readSwitch(path: string): z.infer<typeof switchSchema> {
     return switchSchema.parse(JSON.parse(readFileSync(path, 'utf8')))
   } catch (cause) {
     throw new ConfigError(
-      `${path} cannot be read: write {"source":null} into it to end the switch to the restored database`,
+      `cannot read ${path}: write {"source":null} to it to finish the switch to the restored database`,
       { cause },
     )
   }

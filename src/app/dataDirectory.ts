@@ -200,7 +200,7 @@ export function partsToReset(paths: DataPaths): readonly string[] {
 export function resetHome(paths: DataPaths): void {
   writeFileDurably(
     paths.resetMarker,
-    'coind reset has begun to remove the chain in this directory: run it again\n',
+    'coind reset started to remove the chain in this directory and did not finish: run it again\n',
     0o644,
   )
   rmSync(paths.genesis, { force: true })

@@ -76,7 +76,7 @@ export function verifyEvidence(evidence: Evidence, from: EvidenceChain): Evidenc
   if (reason !== undefined) return { verdict: 'invalid', reason }
   // 4.
   if (timestampMs !== reader.blockTimeMs(height)) {
-    return { verdict: 'invalid', reason: 'the time is not that of the block at its height' }
+    return { verdict: 'invalid', reason: 'the time differs from the time of the block at its height' }
   }
   if (key !== undefined) known?.add(key)
   return { verdict: 'valid' }
@@ -102,11 +102,11 @@ export type BlockEvidenceVerdict = 'valid' | 'unknown' | { readonly refused: str
  */
 export function checkBlockEvidence(evidence: readonly Evidence[], from: EvidenceChain): BlockEvidenceVerdict {
   if (evidence.length > MAX_BLOCK_EVIDENCE) {
-    return { refused: `there are ${evidence.length} pieces of evidence, at most ${MAX_BLOCK_EVIDENCE} may be` }
+    return { refused: `the block has ${evidence.length} pieces of evidence, the maximum is ${MAX_BLOCK_EVIDENCE}` }
   }
   const { maxBytes } = from.chain.evidence
   const bytes = evidenceSize(evidence)
-  if (bytes > maxBytes) return { refused: `evidence takes ${bytes} bytes, at most ${maxBytes} may` }
+  if (bytes > maxBytes) return { refused: `the evidence has ${bytes} bytes, the maximum is ${maxBytes}` }
   const seen = new Set<string>()
   let verdict: BlockEvidenceVerdict = 'valid'
   for (const [position, item] of evidence.entries()) {
@@ -116,7 +116,7 @@ export function checkBlockEvidence(evidence: readonly Evidence[], from: Evidence
       return { refused: `evidence ${position} is ${found.verdict}${'reason' in found ? `: ${found.reason}` : ''}` }
     }
     if (seen.size === seen.add(culpritKey(item, from)).size)
-      return { refused: `evidence ${position} is of a validator named before` }
+      return { refused: `evidence ${position} accuses a validator that earlier evidence accuses` }
   }
   return verdict
 }

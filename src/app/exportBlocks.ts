@@ -31,10 +31,10 @@ export async function exportBlocks(request: ExportRequest): Promise<void> {
   const oldest = Math.max(chain.oldestBlock, 1)
   if (from < oldest || to > chain.headHeight || from > to) {
     throw new BlockFileError(
-      `blocks ${from} to ${to} cannot be exported: there are blocks ${oldest} to ${chain.headHeight}`,
+      `cannot export blocks ${from} to ${to}: the node has blocks ${oldest} to ${chain.headHeight}`,
     )
   }
-  const missing = (height: number): Error => new Error(`block ${height} is missing in the database`)
+  const missing = (height: number): Error => new Error(`block ${height} is missing from the database`)
   const read = (height: number) => {
     signal?.throwIfAborted()
     const block = chain.storedBlock(height)

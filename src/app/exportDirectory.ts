@@ -64,12 +64,12 @@ export async function exportDirectory(request: DirectoryExportRequest) {
   const to = request.to ?? lastOfSegment(chain.headHeight + 1) - SEGMENT_BLOCKS
   if (request.to === undefined && files.length === 0 && to < first) {
     throw new BlockFileError(
-      `there are no complete ${SEGMENT_BLOCKS} blocks yet, only ${oldest} to ${chain.headHeight}: name the last block with --to`,
+      `the node does not have ${SEGMENT_BLOCKS} complete blocks yet, only ${oldest} to ${chain.headHeight}: name the last block with --to`,
     )
   }
   if (first < oldest || to > chain.headHeight || (files.length === 0 && to < first)) {
     throw new BlockFileError(
-      `blocks ${first} to ${to} cannot be exported: there are blocks ${oldest} to ${chain.headHeight}`,
+      `cannot export blocks ${first} to ${to}: the node has blocks ${oldest} to ${chain.headHeight}`,
     )
   }
   const save = (): void =>
@@ -100,7 +100,7 @@ function readExisting({ directory, identity }: DirectoryExportRequest): BlocksMa
   const manifest = readBlocksManifest(readFileSync(path))
   if (!equalBytes(manifest.genesisHash, genesisHash)) {
     throw new BlockFileError(
-      `${path} is of the genesis ${bytesToHex(manifest.genesisHash)}, this node's is ${bytesToHex(genesisHash)}: name another directory`,
+      `${path} belongs to the genesis ${bytesToHex(manifest.genesisHash)}, this node to ${bytesToHex(genesisHash)}: name another directory`,
     )
   }
   return manifest
@@ -160,5 +160,5 @@ function readWhole(chain: ChainReader, height: number) {
 }
 
 function missing(height: number): Error {
-  return new Error(`block ${height} is missing in the database`)
+  return new Error(`block ${height} is missing from the database`)
 }

@@ -96,7 +96,7 @@ export async function importDirectory(request: DirectoryImportRequest): Promise<
   const manifest = await files.manifest()
   if (manifest.chainId !== chain.chainId || !equalBytes(manifest.genesisHash, chain.genesisHash)) {
     throw new BlockFileError(
-      `the blocks are of the chain ${manifest.chainId} with the genesis ${bytesToHex(manifest.genesisHash)}, this node is of ${chain.chainId} with ${bytesToHex(chain.genesisHash)}`,
+      `the blocks belong to the chain ${manifest.chainId} with the genesis ${bytesToHex(manifest.genesisHash)}, this node to ${chain.chainId} with ${bytesToHex(chain.genesisHash)}`,
     )
   }
   const from = (await application.info()).height + 1
@@ -145,7 +145,7 @@ async function execute(
     const { height } = entry.block.header
     const next = info.height + 1
     if (height < next) continue
-    if (height > next) throw new BlockFileError(`block ${next} is missing: the file goes on with block ${height}`)
+    if (height > next) throw new BlockFileError(`block ${next} is missing: the file continues with block ${height}`)
     const blockId = checkedBlockId(entry, chain, info)
     checkAncestry(entry, info)
     await application.finalizeBlock({ block: entry.block, blockId, seenCommit: entry.commit, catchingUp: true })
@@ -162,7 +162,7 @@ function checkedBlockId(
 ) {
   const { height, chainId, validatorsHash, nextValidatorsHash } = block.header
   const blockId = { hash: headerHash(block.header), partSetHeader: createPartSet(encodeBlock(block)).header }
-  if (chainId !== chain.chainId) throw new BlockFileError(`block ${height} is of the chain ${chainId}`)
+  if (chainId !== chain.chainId) throw new BlockFileError(`block ${height} belongs to the chain ${chainId}`)
   if (!equalBytes(validatorsHash, validatorSetHash(validators))) {
     throw new BlockFileError(`block ${height} names other validators than this chain has at its height`)
   }
@@ -170,7 +170,7 @@ function checkedBlockId(
     throw new BlockFileError(`block ${height} names other validators for block ${height + 1} than this chain has`)
   }
   const verdict = verifyCommit({ chainId, height, blockId, validators }, commit)
-  if (!verdict.valid) throw new BlockFileError(`block ${height} is not decided by its commit: ${verdict.reason}`)
+  if (!verdict.valid) throw new BlockFileError(`the commit of block ${height} is invalid: ${verdict.reason}`)
   return blockId
 }
 

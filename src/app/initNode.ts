@@ -77,7 +77,7 @@ export function initNode(
   for (const directory of [paths.db, paths.wal]) {
     if (existsSync(directory) && readdirSync(directory).length > 0) {
       throw new ConfigError(
-        `${paths.genesis} is missing, but ${directory} holds a chain: put the file back, or run coind reset to begin a new chain`,
+        `${paths.genesis} is missing, but ${directory} holds a chain: put the file back, or run coind reset to start a new chain`,
       )
     }
   }
@@ -98,7 +98,7 @@ export function initNode(
   const seedWarnings =
     seedNodeUrl === undefined && seedNodeId === undefined
       ? []
-      : ['a genesis was created: the seed node has no effect without JOIN_NETWORK=true']
+      : ['created a genesis: SEED_NODE_URL has no effect without JOIN_NETWORK=true']
   return {
     isFresh: true,
     genesis,
@@ -114,14 +114,14 @@ function joinedGenesis(
   key: ConsensusKeyFile,
   { joined }: InitOptions,
 ): InitResult {
-  if (joined === undefined) throw new Error('the genesis of the network to join was not fetched')
+  if (joined === undefined) throw new Error('could not fetch the genesis of the network to join')
   mkdirSync(paths.config, { recursive: true, mode: 0o700 })
   writeGenesis(paths, joined)
   const existing = existingGenesis(config, paths, key)
   const pinned =
     config.genesis.hash === undefined
       ? [
-          `the genesis of ${joined.chain_id} was taken on trust: set GENESIS_HASH=${digits(existing.genesisHash)} to pin it`,
+          `the genesis of ${joined.chain_id} was accepted without a check: set GENESIS_HASH=${digits(existing.genesisHash)} to pin it`,
         ]
       : []
   return { ...existing, isFresh: true, warnings: [...pinned, ...existing.warnings] }
@@ -164,7 +164,7 @@ export function readGenesisFile(path: string, isDraft = false): Genesis {
     return parseGenesis(readFileSync(path, 'utf8'), isDraft)
   } catch (error) {
     if (error instanceof GenesisError) throw new ConfigError(`${path}: ${error.message}`)
-    throw new ConfigError(`${path} cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)})`)
+    throw new ConfigError(`cannot read ${path} (${(error as NodeJS.ErrnoException).code ?? String(error)})`)
   }
 }
 
@@ -189,15 +189,17 @@ function checkValidatorKey(
       throw new ConfigError(`${paths.validatorKey} is missing: put back the key of the validator in genesis.json`)
     }
     key.create()
-    return isJoining ? [] : [`${paths.validatorKey} was missing and is new: it is no validator's in genesis.json`]
+    return isJoining
+      ? []
+      : [`${paths.validatorKey} was missing and has been created: no validator in genesis.json has this key`]
   }
   if (validators.some((validator) => equalBytes(validator.publicKey, publicKey)) || !isAlone) return []
   if (existsSync(paths.db)) {
-    const why = 'unless the validator has rotated its key to it, there will be no blocks'
+    const why = 'without a rotation of the validator to this key, the chain makes no blocks'
     return [`${paths.validatorKey} is not the key of the validator in genesis.json: ${why}`]
   }
   throw new ConfigError(
-    `${paths.validatorKey} is not the key of a validator in genesis.json: put back the one that is, or name peers to follow in PERSISTENT_PEERS or SEEDS`,
+    `${paths.validatorKey} is not the key of a validator in genesis.json: put back the validator's key, or name peers in PERSISTENT_PEERS or SEEDS`,
   )
 }
 
@@ -207,7 +209,9 @@ function walletWarnings(config: InitConfig, genesis: Genesis): readonly string[]
   if (wallet === undefined || config.joining.isJoining) return []
   const operator = toBech32(wallet, BECH32_OPERATOR)
   if (genesis.app_state.staking.validators.some(({ operator_address }) => operator_address === operator)) return []
-  return [`GENESIS_WALLET ${toChecksumAddress(wallet)} is not the one of the existing genesis and has no effect`]
+  return [
+    `GENESIS_WALLET ${toChecksumAddress(wallet)} differs from the wallet in the existing genesis and has no effect`,
+  ]
 }
 
 function delegationWarnings(genesis: Genesis): readonly string[] {

@@ -54,7 +54,7 @@ export async function openChain(
 /** `Database.open` has compared the number of the format, if there is one. A repair removes its mark at the end. */
 function checkComplete(database: WritableDatabase): void {
   if (database.get(FORMAT_KEY) === undefined) {
-    throw damagedContents('it holds no number of its format')
+    throw damagedContents('it has no format number')
   }
   if (isRepairUnfinished(database)) throw damagedContents('a repair of it was not finished')
 }
@@ -116,5 +116,5 @@ async function checkBlocks(
 }
 
 function missingBlock(height: number): DatabaseError {
-  return damagedContents(`block ${height} is missing, but there are blocks after it`)
+  return damagedContents(`block ${height} is missing, but later blocks are present`)
 }

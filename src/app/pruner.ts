@@ -192,7 +192,7 @@ async function dropOldStates(
   const range: StateRange = { oldest: head.oldestHeight, oldestToKeep: Math.min(oldestToKeep, head.height) }
   const total = range.oldestToKeep - range.oldest
   if (total <= 0) return 0
-  return inSteps(progressOf({ title: 'dropping old states', unit: 'blocks', total }), signal, async (done) => {
+  return inSteps(progressOf({ title: 'deleting old states', unit: 'blocks', total }), signal, async (done) => {
     const oldest = range.oldest + done
     const batch = new WriteBatch()
     const next = dropStates(database, batch, { ...range, oldest }, step.entries)
@@ -211,7 +211,7 @@ async function dropOldBodies(
   const { oldestBlock } = openChainReader(database)
   const total = oldestToKeep - oldestBlock
   if (total <= 0) return 0
-  return inSteps(progressOf({ title: 'dropping old blocks', unit: 'blocks', total }), signal, async (done) => {
+  return inSteps(progressOf({ title: 'deleting old blocks', unit: 'blocks', total }), signal, async (done) => {
     const batch = new WriteBatch()
     dropBlockBodies(database, batch, oldestToKeep, step.bodies)
     if (batch.length === 0) return 0
@@ -232,7 +232,7 @@ async function dropOldHeaders({
   const total = countDroppableHeaders(database, rules)
   if (total === 0) return 0
   const cache: BlockCache = createBlockCache()
-  return inSteps(progressOf({ title: 'dropping old headers', unit: 'blocks', total }), signal, async () => {
+  return inSteps(progressOf({ title: 'deleting old headers', unit: 'blocks', total }), signal, async () => {
     const batch = new WriteBatch()
     const options = { rules, count: step.bodies, cache }
     const { count, files } = dropHeaders(database, batch, options)
@@ -247,7 +247,7 @@ async function dropBodiesFromFiles({ database, signal, pause, progressOf }: Prun
   const total = countSegmentsWithBodies(database)
   if (total === 0) return 0
   let from = 0
-  return inSteps(progressOf({ title: 'dropping old blocks from files', unit: 'files', total }), signal, async () => {
+  return inSteps(progressOf({ title: 'deleting old blocks from files', unit: 'files', total }), signal, async () => {
     await makeNextBareSegment(database, async () => {
       await pause?.()
       signal?.throwIfAborted()
@@ -277,7 +277,7 @@ async function dropRanges(
   { database, signal, progressOf, step = STEP }: PruneRequest,
   given: readonly KeyRange[],
 ): Promise<number> {
-  const progress = progressOf({ title: 'dropping indexes', unit: 'entries' })
+  const progress = progressOf({ title: 'deleting indexes', unit: 'entries' })
   const ranges = [...given]
   return inSteps(progress, signal, async () => {
     for (let range = ranges[0]; range !== undefined; range = ranges[0]) {

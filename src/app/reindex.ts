@@ -311,7 +311,7 @@ async function removeExtra(
   { chain, moved, findings }: Work,
   isSuspect: (key: Uint8Array) => boolean,
 ): Promise<void> {
-  const progress = progressOf({ title: 'looking for entries of no block', unit: 'entries' })
+  const progress = progressOf({ title: 'searching for index entries without a block', unit: 'entries' })
   let batch = new WriteBatch()
   const flush = async (): Promise<void> => {
     await database.write(batch, { sync: true })

@@ -120,7 +120,7 @@ export class TooLittleRoomError extends DatabaseError {
 
 /** The usual advice for damage is about the node's own database, which is as it was. */
 function damagedRestore(location: string, cause: unknown): DatabaseError {
-  const problem = `${location} was damaged while a snapshot was restored, and is removed`
+  const problem = `${location} was damaged during the restore of a snapshot and has been removed`
   return new DatabaseError(
     'corrupt',
     `${problem}: check the disk, then start again to restore from the beginning`,
@@ -135,8 +135,8 @@ async function checkRoom({ location, manifest, freeBytes = freeBytesIn }: Restor
   const free = await freeBytes(location)
   if (free >= needed) return
   throw new TooLittleRoomError(
-    `restoring the snapshot needs at least ${megabytes(needed)} MB in ${dirname(location)}, and there are ${megabytes(free)}: ` +
-      'make room and start again; the present database is as it was',
+    `restoring the snapshot needs at least ${megabytes(needed)} MB in ${dirname(location)}, but ${megabytes(free)} MB are free: ` +
+      'free some space and start again; the current database is unchanged',
   )
 }
 
@@ -145,7 +145,7 @@ const megabytes = (bytes: number): number => Math.ceil(bytes / 1e6)
 /** @returns the verified state root @throws FalseSnapshotError */
 function checkManifest({ manifest, headers, chain }: RestoreRequest): Hash {
   if (manifest.chainId !== chain.chainId || BigInt(manifest.evmChainId) !== chain.evmChainId) {
-    throw falseSnapshot(`it is of the chain ${manifest.chainId}, this node of ${chain.chainId}`)
+    throw falseSnapshot(`it belongs to the chain ${manifest.chainId}, this node to ${chain.chainId}`)
   }
   if (!equalBytes(manifest.genesisHash, chain.genesisHash)) {
     throw falseSnapshot(
@@ -156,17 +156,17 @@ function checkManifest({ manifest, headers, chain }: RestoreRequest): Hash {
   if (ranks === 0 || manifest.height < ranks) {
     throw falseSnapshot(
       'the genesis of this chain does not put proposer priorities into the state ' +
-        '(consensus.params.validator_ranks.enable_height), so a node can only begin at block 1',
+        '(consensus.params.validator_ranks.enable_height), so a node can only start at block 1',
     )
   }
   const { height } = manifest
   const hash = headerHash(headers.at.header)
-  if (headers.at.header.height !== height) throw new Error('the verified headers are of another height')
+  if (headers.at.header.height !== height) throw new Error('the verified headers have another height')
   if (!equalBytes(manifest.consensusHash, hash)) {
-    throw falseSnapshot(`it is of another block ${height} than the one that the validators decided`)
+    throw falseSnapshot(`its block ${height} differs from the one that the validators decided`)
   }
   if (!equalBytes(keccak256(manifest.ethereumHeader), headers.next.header.appHash)) {
-    throw falseSnapshot(`its Ethereum header of block ${height} is not the one that the validators decided`)
+    throw falseSnapshot(`its Ethereum header of block ${height} differs from the one that the validators decided`)
   }
   return decodeEthereumHeader(manifest.ethereumHeader).stateRoot
 }
@@ -302,7 +302,7 @@ async function restoreBlocks(
     await database.write(batch, { sync: true })
     isDone(chunk)
   }
-  if (expected.height === manifest.height) throw falseSnapshot('it has no blocks')
+  if (expected.height === manifest.height) throw falseSnapshot('it contains no blocks')
 }
 
 /** The block below those that are restored; undefined when there is none yet. */
@@ -316,7 +316,7 @@ function belowBase(database: Database): BlockLink | undefined {
 function addBlocks(batch: WriteBatch, { from, blocks }: BlocksChunk, above: BlockLink): BlockLink {
   let link = above
   for (const [index, encoded] of [...blocks.entries()].toReversed()) {
-    if (from + index !== link.height) throw falseSnapshot(`block ${link.height} is missing in it`)
+    if (from + index !== link.height) throw falseSnapshot(`it lacks block ${link.height}`)
     const block = readBlock(encoded, link)
     writeBlock(batch, {
       header: decodeEthereumHeader(encoded.header),
@@ -336,7 +336,7 @@ function readBlock(encoded: EncodedBlock, link: BlockLink): ConsensusBlock {
     return readWholeBlock(encoded, link)
   } catch (error) {
     if (error instanceof LinkError)
-      throw falseSnapshot(`it has other blocks than the validators decided: ${error.message}`)
+      throw falseSnapshot(`its blocks differ from those that the validators decided: ${error.message}`)
     throw error
   }
 }

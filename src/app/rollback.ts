@@ -66,23 +66,23 @@ export function checkRollback(database: Database, height: number): number {
   if (state === undefined) throw new ConfigError(`${database.location} holds no chain: there is nothing to roll back`)
   const { oldestBlock, headHeight } = openChainReader(database)
   if (height > headHeight) {
-    throw new ConfigError(`block ${height} is above the newest, ${headHeight}: a rollback goes to an earlier block`)
+    throw new ConfigError(`block ${height} is above the newest block ${headHeight}: name an earlier block`)
   }
   if (height < state.oldestHeight) {
     throw new ConfigError(
-      `the state of block ${height} is not kept any more: a rollback can go back to block ${state.oldestHeight} (PRUNING)`,
+      `the node has deleted the state of block ${height} (PRUNING): the earliest possible block is ${state.oldestHeight}`,
     )
   }
   // Blocks that are undone must have their bodies; that of the new head may be dropped, as it is after a restore.
   if (height < oldestBlock - 1) {
     throw new ConfigError(
-      `block ${height + 1} is not kept whole any more: a rollback can go back to block ${oldestBlock - 1} (BLOCK_HISTORY)`,
+      `the node has deleted the transactions of block ${height + 1} (BLOCK_HISTORY): the earliest possible block is ${oldestBlock - 1}`,
     )
   }
   const inSegments = firstAfterSegments(database) - 1
   if (height < inSegments) {
     throw new ConfigError(
-      `block ${height + 1} is in a file of old blocks, which never changes: a rollback can go back to block ${inSegments}`,
+      `block ${height + 1} is in a file of old blocks, which never changes: the earliest possible block is ${inSegments}`,
     )
   }
   return headHeight

@@ -88,7 +88,7 @@ class ShadowedBlock {
     const steps = await firstDifferingStep(this.#traced(engine, index), this.#traced(shadow, index))
     const where =
       steps === undefined
-        ? 'no step differs while both are traced: the fault is outside of opcodes, or only in a loop that nobody traces'
+        ? 'no step differs between the two traces: the fault is outside the opcodes, or occurs only without tracing'
         : describeStepDifference(steps, [engine.name, shadow.name])
     return this.#report(nameOf(this.entries[index]!), [...differences, where])
   }
@@ -123,7 +123,7 @@ class ShadowedBlock {
 }
 
 function nameOf(entry: Entry): string {
-  if ('reason' in entry) return `an entry that is no transaction (${entry.reason})`
+  if ('reason' in entry) return `an entry that is not a transaction (${entry.reason})`
   if ('native' in entry) return `native transaction ${bytesToHex(entry.native.hash)}`
   return `transaction ${bytesToHex(entry.transaction.hash)}`
 }

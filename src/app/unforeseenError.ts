@@ -64,10 +64,10 @@ export class DecidedBlockError extends Error {
     const text = error instanceof Error ? (error.stack ?? String(error)) : String(error)
     super(
       [
-        `block ${height} was decided, but this node cannot execute it: an unforeseen error ${where}`,
+        `block ${height} was decided, but this node cannot execute it: unexpected error ${where}`,
         text,
-        'This is a defect of coind or of this machine; nothing of the block is stored. Start the node again once. If it stops at this ' +
-          'block again, keep the data directory, report this text, and wait for a version that mends it.',
+        'The cause is a defect of coind or of this machine. The block was not stored. Start the node again once. If it stops at this ' +
+          'block again, keep the data directory, report this text, and wait for a version that fixes it.',
       ].join('\n'),
       { cause: error },
     )

@@ -37,7 +37,7 @@ export async function makeWorkDirectory(homedir: string): Promise<WorkDirectory>
     await mkdir(path)
     return { path, remove: () => removeLocked(directory, lock) }
   }
-  throw new Error(`${homedir}: other commands remove what this one makes there`)
+  throw new Error(`choose a directory outside ${homedir}: other commands remove files there`)
 }
 
 /** undefined: another process has locked the directory, and removes it or has done so */

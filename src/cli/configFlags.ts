@@ -58,6 +58,6 @@ function readDotenv(path: string): RawValues {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return {}
-    throw new ConfigError(`${path} cannot be read (${code ?? String(error)})`)
+    throw new ConfigError(`cannot read ${path} (${code ?? String(error)})`)
   }
 }

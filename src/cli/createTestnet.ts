@@ -158,9 +158,10 @@ export function editTestnet(directory: string, genesisFile?: string): EditedTest
         .filter((path) => existsSync(path))
     : []
   const homes = variables.filter((path) => basename(path) === '.env').map((path) => dirname(path))
-  if (homes.length === 0) throw new ConfigError(`${directory} holds no test network: coind testnet writes one`)
+  if (homes.length === 0)
+    throw new ConfigError(`${directory} does not hold a test network: create one with coind testnet`)
   const begun = homes.find((home) => existsSync(dataPaths(home).db))
-  if (begun !== undefined) throw new ConfigError(`${begun} has begun its chain: coind reset removes it`)
+  if (begun !== undefined) throw new ConfigError(`${begun} has already started its chain: remove it with coind reset`)
   const geneses = homes.map((home) => dataPaths(home).genesis)
   const genesis = readGenesisFile(genesisFile ?? geneses[0]!)
   const hash = bytesToHex(genesisHash(genesis)).slice(2)
@@ -313,6 +314,6 @@ function quoted(value: string): string {
   if (/^[\w./:@,+-]*$/.test(value)) return value
   const quote = QUOTES.find((candidate) => !value.includes(candidate))
   if (quote === undefined || /[\r\n]/.test(value))
-    throw new TypeError(`no line of .env can hold ${JSON.stringify(value)}`)
+    throw new TypeError(`${JSON.stringify(value)} cannot be written to .env`)
   return quote + value + quote
 }

@@ -37,7 +37,7 @@ export interface NodeOptions {
 }
 
 export function addNodeOption(command: Command): Command {
-  return command.addOption(new Option('--node <url>', `node to ask (default: ${NODE_VARIABLE}, or ${DEFAULT_NODE})`))
+  return command.addOption(new Option('--node <url>', `node to query (default: ${NODE_VARIABLE}, or ${DEFAULT_NODE})`))
 }
 
 export function connectNode({ node }: NodeOptions, terminal: Pick<Terminal, 'environment'>): NodeClient {
@@ -49,7 +49,7 @@ export function createNodeClient(given: string): NodeClient {
   // The Cosmos SDK's programs write addresses of nodes as tcp://host:port.
   const url = given.replace(/^tcp:\/\//, 'http://')
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw new ConfigError(`${url} is not an address of a node: expected something like ${DEFAULT_NODE}`)
+    throw new ConfigError(`${url} is not a node's address: expected one such as ${DEFAULT_NODE}`)
   }
   const base = url.replace(/\/+$/, '')
 
@@ -60,17 +60,13 @@ export function createNodeClient(given: string): NodeClient {
       response = await fetch(`${base}${path}`, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) })
       text = await response.text()
     } catch (cause) {
-      throw new NodeRequestError(
-        `no answer from ${base}: is the node running? Another one is given with --node`,
-        undefined,
-        {
-          cause,
-        },
-      )
+      throw new NodeRequestError(`no answer from ${base}: start the node, or name another one with --node`, undefined, {
+        cause,
+      })
     }
     const json = parse(text)
     if (response.ok && json !== undefined) return json
-    const hint = response.ok || response.status === 404 ? `: is ${base} the RPC port of a node?` : ''
+    const hint = response.ok || response.status === 404 ? `: check that ${base} is the RPC port of a node` : ''
     throw new NodeRequestError(reasonIn(json) ?? `${base}${path} answered ${response.status}${hint}`, response.status)
   }
   const send = (path: string, body: Json): Promise<Json> =>
@@ -84,7 +80,7 @@ export function createNodeClient(given: string): NodeClient {
     comet: async (method, params) => {
       const answer = await send('/rpc', { jsonrpc: '2.0', id: 1, method, params })
       const { result, error } = answer as { readonly result?: Json; readonly error?: Json }
-      if (result === undefined) throw new NodeRequestError(reasonIn(error) ?? `${base} refused ${method}`, 200)
+      if (result === undefined) throw new NodeRequestError(reasonIn(error) ?? `${base} rejected ${method}`, 200)
       return result
     },
   }

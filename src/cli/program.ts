@@ -159,7 +159,7 @@ function createProgram({ node, terminal, printError }: CommandParts): Command {
     add(program, node, terminal)
   }
   // For the list of commands alone: bin/coind.js runs explorer/run.ts, which has the flags.
-  program.command('explorer').description('Run an explorer: an index of the chain of a node, its API and its pages')
+  program.command('explorer').description("Run an explorer: an index of a node's chain, with an API and web pages")
   return program
 }
 
@@ -192,7 +192,7 @@ async function addNativeCommands(
     const { QUERIES } = await import('../rpc/native/queries.ts')
     addQuery(program, node, terminal, QUERIES)
   } else {
-    program.command('query').alias('q').description('Ask a node about the native layer; the answer is JSON')
+    program.command('query').alias('q').description('Query the native layer of a node; prints JSON')
   }
 }
 
@@ -224,10 +224,10 @@ function operatorProblem(error: OperatorError): { readonly line: string; readonl
 
 /** What follows the path, for errors that operators come upon by a mistake in a path. */
 const FILE_PROBLEMS: ReadonlyMap<string, string> = new Map([
-  ['EEXIST', 'exists already: name another one, or move it away'],
-  ['ENOENT', 'does not exist, or the directory that it is to be in does not'],
-  ['ENOTDIR', 'cannot be there: a part of its path is no directory'],
-  ['EISDIR', 'is a directory, and a file is needed'],
-  ['EACCES', 'cannot be used: this user may not'],
+  ['EEXIST', 'already exists: name another one, or move it away'],
+  ['ENOENT', 'does not exist, or its parent directory does not'],
+  ['ENOTDIR', 'cannot exist: a part of its path is not a directory'],
+  ['EISDIR', 'is a directory, but a file is needed'],
+  ['EACCES', 'cannot be used: permission denied for this user'],
   ['EROFS', 'cannot be written: its file system is read-only'],
 ])

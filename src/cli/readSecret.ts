@@ -17,7 +17,7 @@ export async function readSecret(
 ): Promise<string> {
   if (!input.isTTY) {
     const what = question.replace(/:\s*$/, '')
-    throw new ConfigError(`there is no terminal to ask at (${what}): give ${instead}`)
+    throw new ConfigError(`no terminal for the prompt (${what}): give ${instead}`)
   }
   output.write(question)
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })

@@ -36,7 +36,7 @@ export async function unlessStopped<T>(
   run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const signal = abortOnStop(terminal)
-  return orInterrupted(run(signal), signal, 'interrupted: the same command goes on where it was')
+  return orInterrupted(run(signal), signal, 'interrupted: run the same command again to continue')
 }
 
 /** @throws Interrupted with the message when the signal has ended the work */

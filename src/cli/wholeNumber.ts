@@ -8,6 +8,6 @@ export function wholeNumber(min: number, max?: number): (text: string) => number
   return (text) => {
     const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN
     if (value >= min && value <= (max ?? value)) return value
-    throw new InvalidArgumentError(`It may hold a whole number from ${min}${max === undefined ? '' : ` to ${max}`}.`)
+    throw new InvalidArgumentError(`Give a whole number from ${min}${max === undefined ? '' : ` to ${max}`}.`)
   }
 }

@@ -64,7 +64,7 @@ export async function createSnapshot(
   const { readStateHead } = await import('../state/head.ts')
   const chain = ownChain(config)
   if (chain === undefined) throw noGenesis(config)
-  const progress = startProgress({ title: 'making a snapshot', unit: 'bytes' })
+  const progress = startProgress({ title: 'creating a snapshot', unit: 'bytes' })
   const pause = async ({ bytes }: MadeSnapshot): Promise<void> => {
     progress.update(bytes)
     // A turn of the event loop, which has the signals.
@@ -110,7 +110,7 @@ export async function listSnapshots(config: Config): Promise<readonly ShelvedSna
 }
 
 function noGenesis({ homedir }: Config): ConfigError {
-  return new ConfigError(`${homedir} has no genesis: HOMEDIR must be a data directory`)
+  return new ConfigError(`${homedir} has no genesis: set HOMEDIR to a data directory`)
 }
 
 /** The chain of the genesis in the data directory; undefined when it has none. */
@@ -136,7 +136,7 @@ async function withDatabaseCopy<T>(
   const paths = dataPaths(config.homedir)
   const { homedir } = paths
   const db = currentDatabase(paths)
-  if (!existsSync(db)) throw new ConfigError(`${db} does not exist: HOMEDIR must be the data directory of a chain`)
+  if (!existsSync(db)) throw new ConfigError(`${db} does not exist: set HOMEDIR to the data directory of a chain`)
   refuseOtherFormat(db)
   // Runs all steps of the check.
   Array.from(check(db))

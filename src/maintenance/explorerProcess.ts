@@ -47,6 +47,6 @@ export function startExplorer(
       }),
     )
     child.once('error', ({ message }) => resolve(message))
-    void exited.then(() => resolve(problem.trim().replace(/^coind: /, '') || 'it has ended'))
+    void exited.then(() => resolve(problem.trim().replace(/^coind: /, '') || 'the process has ended'))
   })
 }

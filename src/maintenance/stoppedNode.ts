@@ -87,7 +87,7 @@ export async function rollback(config: Config, { to, save, signal }: RollbackOpt
       await writeBlockFile({ chain: reader, genesisHash, path: save, from: to + 1, to: from, signal })
     } else if (validators !== undefined && decidesAlone(validators, validatorKeys.keyIn(validators).publicKey)) {
       throw new ConfigError(
-        `this validator alone decides the blocks, so no peer has those above ${to}: keep them with --save FILE, for coind import`,
+        `this node is the only validator, so no peer has the blocks above ${to}: save them with --save FILE, for coind import`,
       )
     }
     const progress = startProgress({ title: 'undoing blocks', unit: 'blocks', total: from - to })
@@ -179,7 +179,7 @@ export async function compactDatabase(config: Config, signal: AbortSignal): Prom
   const { directoryBytes } = await import('../storage/diskBytes.ts')
   return withDatabase(config, signal, async (database) => {
     const bytesBefore = await directoryBytes(database.location)
-    const progress = startProgress({ title: 'merging the files of the database', unit: 'bytes' })
+    const progress = startProgress({ title: 'compacting the database', unit: 'bytes' })
     try {
       await compact({ database, progress, signal })
     } finally {

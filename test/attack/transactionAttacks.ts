@@ -9,7 +9,7 @@ import { keepPosting } from './load.ts'
 const RECEIVER = toAddress(new Uint8Array(20).fill(0xcc))
 const PER_BATCH = 100
 const CONNECTIONS = 16
-/** How far apart the nonces of the transactions with gaps are. */
+/** How far apart the nonces hash of the transactions with gaps are. */
 const GAP = 2
 
 /** An account with coins in the genesis of the attacked chain. */

@@ -36,11 +36,11 @@ export function pageList(places: Places): readonly Visit[] {
   const contract = `address/${evm.child}`
   const [erc20, erc721, erc1155] = tokens
   return [
-    { name: 'home', path: '', shows: ['Newest blocks', 'Transactions by hour', 'Validators', 'gwei'] },
-    { name: 'blocks', path: 'blocks', shows: ['Fees to'] },
+    { name: 'home', path: '', shows: ['Latest blocks', 'Transactions per hour', 'Validators', 'gwei'] },
+    { name: 'blocks', path: 'blocks', shows: ['Fee recipient'] },
     { name: 'block', path: 'block/2', shows: ['Consensus hash', /0x[0-9a-f]{64}/] },
     { name: 'transactions', path: 'transactions', shows: ['Create contract', 'CreateValidator'] },
-    { name: 'transaction', path: tx, shows: ['successful', 'Coins that moved'] },
+    { name: 'transaction', path: tx, shows: ['successful', 'Coin movements'] },
     { name: 'transaction-logs', path: tx, tab: 'Logs', shows: ['Transfer'] },
     { name: 'transaction-calls', path: tx, tab: 'Internal calls', shows: ['delegatecall', 'execution reverted'] },
     { name: 'transaction-state', path: `tx/${evm.creation}`, tab: 'State changes', shows: [evm.child] },
@@ -59,7 +59,7 @@ export function pageList(places: Places): readonly Visit[] {
       tab: 'Token transfers',
       shows: ['SMPL'],
     },
-    { name: 'contract', path: contract, tab: 'Contract', shows: ['it gave its coins away'] },
+    { name: 'contract', path: contract, tab: 'Contract', shows: ['the contract sent its coins away'] },
     {
       name: 'contract-code',
       path: `address/${verified}`,
@@ -81,7 +81,7 @@ export function pageList(places: Places): readonly Visit[] {
     { name: 'validator-delegators', path: `validator/${validator}`, tab: 'Delegators', shows: ['COIN'] },
     { name: 'validator-silent', path: `validator/${silent}`, shows: ["si'lent"] },
     { name: 'governance', path: 'governance', shows: ['voting', 'drop table'] },
-    { name: 'proposal', path: 'proposal/1', shows: ['How the votes stand', 'has to vote', 'replaced by a later one'] },
+    { name: 'proposal', path: 'proposal/1', shows: ['Tally', 'the quorum is', 'replaced by a later one'] },
     { name: 'propose', path: 'propose', shows: ['Connect'] },
     { name: 'parameters', path: 'parameters', shows: ['feemarket', 'unbonding_time'] },
     { name: 'network', path: 'network', shows: [moniker] },
@@ -91,6 +91,6 @@ export function pageList(places: Places): readonly Visit[] {
     { name: 'faucet', path: 'faucet', shows: ['100 COIN'] },
     { name: 'staking', path: 'staking', shows: ['devnet', 'Connect'] },
     { name: 'wallet', path: 'wallet', shows: ['Connect'] },
-    { name: 'no-page', path: 'nothing/here', shows: ['There is no such page.'] },
+    { name: 'no-page', path: 'nothing/here', shows: ['This page does not exist.'] },
   ]
 }

@@ -146,7 +146,7 @@ async function takePicture(page: Page, file: string): Promise<void> {
 }
 
 /** Waits for the blocks of the home page. */
-const shown = (page: Page): Promise<void> => page.getByRole('columnheader', { name: 'Fees to' }).first().waitFor()
+const shown = (page: Page): Promise<void> => page.getByRole('columnheader', { name: 'Fee recipient' }).first().waitFor()
 
 /** What axe finds that would keep somebody from using the page. */
 async function faults(page: Page): Promise<readonly string[]> {
@@ -248,7 +248,7 @@ describe.skipIf(path === undefined)('pages of the explorer', () => {
       await page.goto(explorer.url)
       await page.getByRole('searchbox').fill('<script>nobody</script>')
       await page.keyboard.press('Enter')
-      await page.getByRole('alert').getByText('Nothing has this name').waitFor()
+      await page.getByRole('alert').getByText('Not found').waitFor()
       await context.close()
     })
   })
@@ -272,7 +272,7 @@ describe.skipIf(path === undefined)('pages of the explorer', () => {
       problems.push([...opened.problems])
     }
     const first = pages[0]!
-    const newest = first.locator('section', { has: first.getByRole('heading', { name: 'Newest blocks' }) })
+    const newest = first.locator('section', { has: first.getByRole('heading', { name: 'Latest blocks' }) })
     const height = async () => Number((await newest.locator('tbody tr td').first().textContent())!.replaceAll(',', ''))
     await see(first, 'visible')
     const before = await height()
@@ -288,7 +288,7 @@ describe.skipIf(path === undefined)('pages of the explorer', () => {
     await shown(page)
     await page.keyboard.press('Tab')
     const focused = () => page.evaluate<string>('document.activeElement?.textContent ?? ""')
-    expect(await focused()).toBe('Skip to the page')
+    expect(await focused()).toBe('Skip to content')
     const outlined = await page.evaluate<boolean>('getComputedStyle(document.activeElement).outlineStyle !== "none"')
     expect(outlined).toBe(true)
     for (let tabs = 0; (await focused()) !== 'Governance'; tabs++) {

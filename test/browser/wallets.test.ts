@@ -79,7 +79,7 @@ async function outcome(page: Page, within = page.locator('main')): Promise<strin
 async function connectEthereum(page: Page, where: string): Promise<void> {
   await goTo(page, where)
   await page.getByRole('button', { name: 'Connect Test Wallet' }).click()
-  await page.getByRole('button', { name: 'Change to Test network' }).click()
+  await page.getByRole('button', { name: 'Switch to Test network' }).click()
 }
 /** Fills the form of a proposal but for its messages; the deposit begins the vote. */
 async function describeProposal(page: Page, title: string): Promise<void> {
@@ -119,31 +119,31 @@ async function stake(page: Page, address: string): Promise<void> {
   expect(await outcome(page)).toContain('Done')
   expect(new Set((await delegationsOf(address)) as bigint[])).toEqual(new Set([3n * COIN, 2n * COIN]))
 
-  await page.getByRole('button', { name: 'Take back at devnet' }).click()
-  await page.getByText('The coins come back by themselves on').waitFor()
+  await page.getByRole('button', { name: 'Undelegate at devnet' }).click()
+  await page.getByText('The coins return to your account on').waitFor()
   await page.getByLabel('Amount in COIN').fill('4')
-  await page.getByText('This is more than the 3 that there are.').waitFor()
+  await page.getByText('Enter at most 3, the available amount.').waitFor()
   await page.getByLabel('Amount in COIN').fill('1')
-  await page.getByRole('button', { name: 'Take back', exact: true }).click()
+  await page.getByRole('button', { name: 'Undelegate', exact: true }).click()
   expect(await outcome(page)).toContain('Done')
   expect(new Set((await delegationsOf(address)) as bigint[])).toEqual(new Set([2n * COIN]))
 
-  await page.getByRole('button', { name: 'Cancel what comes back from devnet' }).click()
+  await page.getByRole('button', { name: 'Cancel unbonding from devnet' }).click()
   await page.getByRole('button', { name: 'All', exact: true }).click()
-  await page.getByRole('button', { name: 'Cancel it' }).click()
+  await page.getByRole('button', { name: 'Cancel unbonding', exact: true }).click()
   expect(await outcome(page)).toContain('Done')
-  await card(page, 'Coming back').waitFor({ state: 'detached' })
+  await card(page, 'Unbonding').waitFor({ state: 'detached' })
   expect(new Set((await delegationsOf(address)) as bigint[])).toEqual(new Set([3n * COIN, 2n * COIN]))
 
   await page.getByRole('button', { name: 'Withdraw at devnet' }).click()
   await page.getByRole('button', { name: 'Withdraw', exact: true }).click()
-  expect(await outcome(page, card(page, 'Withdraw rewards of devnet'))).toContain('Done')
+  expect(await outcome(page, card(page, 'Withdraw rewards from devnet'))).toContain('Done')
   await page.getByRole('button', { name: 'Withdraw all rewards' }).click()
   await page.getByRole('button', { name: 'Withdraw', exact: true }).click()
   const all = await outcome(page, card(page, 'Withdraw all rewards'))
   expect(all).toContain('Done')
   await card(page, 'Withdraw all rewards').getByRole('link').first().click()
-  await page.getByRole('heading', { name: 'Coins that moved' }).waitFor()
+  await page.getByRole('heading', { name: 'Coin movements' }).waitFor()
 }
 
 describe.skipIf(path === undefined)('a wallet like MetaMask', () => {
@@ -154,14 +154,14 @@ describe.skipIf(path === undefined)('a wallet like MetaMask', () => {
     await page.getByRole('button', { name: 'Connect Test Wallet' }).waitFor()
     wallet.refuseNext()
     await page.getByRole('button', { name: 'Connect Test Wallet' }).click()
-    expect(await page.getByRole('alert').textContent()).toBe('You refused it in the wallet.')
+    expect(await page.getByRole('alert').textContent()).toBe('You rejected the request in the wallet.')
     await page.getByRole('button', { name: 'Connect Test Wallet' }).click()
 
     await page.getByText('The wallet is on another network.').waitFor()
     wallet.refuseNext()
-    await page.getByRole('button', { name: 'Change to Test network' }).click()
-    expect(await page.getByRole('alert').textContent()).toBe('You refused it in the wallet.')
-    await page.getByRole('button', { name: 'Change to Test network' }).click()
+    await page.getByRole('button', { name: 'Switch to Test network' }).click()
+    expect(await page.getByRole('alert').textContent()).toBe('You rejected the request in the wallet.')
+    await page.getByRole('button', { name: 'Switch to Test network' }).click()
     await page.getByLabel('To', { exact: true }).waitFor()
     expect(wallet.chains).toEqual([
       {
@@ -180,7 +180,7 @@ describe.skipIf(path === undefined)('a wallet like MetaMask', () => {
     await page.getByText('Fee: about').waitFor()
     wallet.refuseNext()
     await page.keyboard.press('Enter')
-    await page.getByText('You refused it in the wallet.').waitFor()
+    await page.getByText('You rejected the request in the wallet.').waitFor()
     await page.keyboard.press('Enter')
     expect(await outcome(page)).toContain('Done')
     expect(await balanceOf(to)).toBe((5n * COIN) / 4n)
@@ -190,10 +190,10 @@ describe.skipIf(path === undefined)('a wallet like MetaMask', () => {
     // The browser remembers the wallet, and the wallet the page.
     await goTo(page, '/wallet')
     await page.getByLabel('Amount in COIN').fill('1000000000000')
-    await page.getByText('This is more than').waitFor()
+    await page.getByText('Enter at most').waitFor()
     await page.getByLabel('Amount in COIN').fill('1')
     await page.getByLabel('To', { exact: true }).fill('0x12')
-    await page.getByText('This is no address').waitFor()
+    await page.getByText('Enter an address: 0x').waitFor()
     expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true)
 
     // Its owner changes the account, and the network.
@@ -220,12 +220,12 @@ describe.skipIf(path === undefined)('a wallet like MetaMask', () => {
     const { page, problems } = await open((context) => injectEthereumWallet(context, KEYS[1]!), [])
     await connectEthereum(page, '/propose')
     await describeProposal(page, 'Longer unbonding')
-    await page.getByLabel('What it does when it passes').selectOption('staking')
+    await page.getByLabel('Effect when it passes').selectOption('staking')
     const json = await page.getByLabel('Messages, as JSON').inputValue()
     await page.getByLabel('Messages, as JSON').fill(json.replace('{', '['))
-    await page.getByText('This is no JSON').waitFor()
+    await page.getByText('The messages are not valid JSON').waitFor()
     await page.getByLabel('Messages, as JSON').fill(json.replace(/"max_entries": \d+/, '"max_entries": "no number"'))
-    await page.getByText('The chain refuses this').waitFor()
+    await page.getByText('The chain rejected the transaction').waitFor()
     await page.getByLabel('Messages, as JSON').fill(json.replace(/"max_entries": \d+/, '"max_entries": 5'))
     await page.getByRole('button', { name: 'Submit' }).click()
     expect(await outcome(page)).toContain('Done')
@@ -236,10 +236,10 @@ describe.skipIf(path === undefined)('a wallet like MetaMask', () => {
     await card(page, 'Vote').getByLabel('No', { exact: true }).check()
     await card(page, 'Vote').getByRole('button', { name: 'Vote' }).click()
     expect(await outcome(page, card(page, 'Vote'))).toContain('Done')
-    await page.getByText('You have voted No: another vote replaces that.').waitFor()
-    await card(page, 'Vote').getByLabel('Divide it').check()
+    await page.getByText('You have voted No. A new vote replaces it.').waitFor()
+    await card(page, 'Vote').getByLabel('Split the vote').check()
     await card(page, 'Vote').getByLabel('Yes').fill('70')
-    await page.getByText('Whole numbers that sum to 100.').waitFor()
+    await page.getByText('Enter whole numbers that add up to 100.').waitFor()
     await card(page, 'Vote').getByLabel('Abstain').fill('30')
     await card(page, 'Vote').getByRole('button', { name: 'Vote' }).click()
     await page.getByText('You have voted Yes, Abstain').waitFor()
@@ -264,7 +264,7 @@ describe.skipIf(path === undefined).each([
     const to = freshAddress()
     await goTo(page, '/wallet')
     await page.getByRole('button', { name: 'Add Test network to Keplr coin1…' }).click()
-    await page.getByText('Keplr coin1… knows the network now.').waitFor()
+    await page.getByText('Keplr coin1… has added the network.').waitFor()
     expect(wallet.chains).toMatchObject([
       {
         chainId: 'coin_76287-1',
@@ -279,7 +279,7 @@ describe.skipIf(path === undefined).each([
     await page.getByText('Fee: about').waitFor()
     wallet.refuseNext()
     await page.getByRole('button', { name: 'Send' }).click()
-    await page.getByText('You refused it in the wallet.').waitFor()
+    await page.getByText('You rejected the request in the wallet.').waitFor()
     await page.getByRole('button', { name: 'Send' }).click()
     expect(await outcome(page)).toContain('Done')
     expect(await balanceOf(to)).toBe(COIN / 2n)
@@ -288,7 +288,7 @@ describe.skipIf(path === undefined).each([
 
     // All of it: then there is nothing for the fee.
     await page.getByLabel('Amount in COIN').fill(await page.locator('.field .amount').getAttribute('title').then(coins))
-    await page.getByText('The account has too few coins for this and its fee.').waitFor()
+    await page.getByText('The account has too few coins for the amount and the fee.').waitFor()
     expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true)
     await wallet.useKey(page, FRESH_KEY)
     await page.getByTitle(toBech32(hexToBytes(FRESH.address))).waitFor()
@@ -325,9 +325,9 @@ describe.skipIf(path === undefined).each([
     await describeProposal(page, title)
     // A hardware wallet signs proposals without messages only.
     if (isLedger) {
-      await page.getByLabel('Where more is said about it').fill('https://example.org/why')
+      await page.getByLabel('Link to more information').fill('https://example.org/why')
     } else {
-      await page.getByLabel('What it does when it passes').selectOption('slashing')
+      await page.getByLabel('Effect when it passes').selectOption('slashing')
       await page.getByLabel('Messages, as JSON').waitFor()
     }
     await page.getByRole('button', { name: 'Submit' }).click()
@@ -338,8 +338,8 @@ describe.skipIf(path === undefined).each([
     await page.getByRole('button', { name: 'Vote or deposit' }).click()
     await card(page, 'Vote').getByLabel('Yes').check()
     await card(page, 'Vote').getByRole('button', { name: 'Vote' }).click()
-    await page.getByText('You have voted Yes: another vote replaces that.').waitFor()
-    await card(page, 'Vote').getByLabel('Divide it').check()
+    await page.getByText('You have voted Yes. A new vote replaces it.').waitFor()
+    await card(page, 'Vote').getByLabel('Split the vote').check()
     await card(page, 'Vote').getByLabel('No', { exact: true }).fill('50')
     await card(page, 'Vote').getByLabel('No with veto').fill('50')
     await card(page, 'Vote').getByRole('button', { name: 'Vote' }).click()
@@ -407,7 +407,7 @@ describe.skipIf(path === undefined)('a page that is opened', () => {
       if (again) await goTo(page, '/wallet')
       await page.getByRole('button', { name: 'Connect Keplr coin1…' }).click()
       await page.getByRole('alert').waitFor()
-      expect(await page.getByRole('alert').allTextContents()).toEqual(['You refused it in the wallet.'])
+      expect(await page.getByRole('alert').allTextContents()).toEqual(['You rejected the request in the wallet.'])
     }
     // What is said of one attempt does not stay beside the next one.
     await page.getByRole('button', { name: 'Add Test network to Keplr coin1…' }).click()
@@ -422,11 +422,11 @@ describe.skipIf(path === undefined)('a page that is opened', () => {
     const { page, wallet, problems } = await open(inject, [node.url])
     await goTo(page, '/wallet')
     await page.getByRole('button', { name: 'Add Test network to Keplr coin1…' }).click()
-    await page.getByText('Keplr coin1… knows the network now.').waitFor()
+    await page.getByText('Keplr coin1… has added the network.').waitFor()
     const { features } = wallet.chains[0] as { readonly features: string[] }
     features.splice(features.indexOf('force-enable-evm-ledger'), 1)
     await page.getByRole('button', { name: 'Connect Keplr coin1…' }).click()
-    await page.getByText('remove the network in the wallet').waitFor()
+    await page.getByText('Remove the network in the wallet').waitFor()
     wallet.removeChains()
     await page.getByRole('button', { name: 'Connect Keplr coin1…' }).click()
     await page.getByLabel('To', { exact: true }).waitFor()

@@ -179,7 +179,7 @@ describe.runIf(PROPERTY_RUNS > 1)('a repair', () => {
     const { code, output } = await repair()
     expect({ code, output }).toMatchObject({
       code: 0,
-      output: expect.stringContaining(`made anew up to block ${manifest.height}`),
+      output: expect.stringContaining(`rebuilt up to block ${manifest.height}`),
     })
     expect(existsSync(damagedDb)).toBe(true)
     expect(await readChain(home, (chain) => [chain.headHeight, chain.oldestBlock])).toEqual([
@@ -390,8 +390,7 @@ describe('a restore over an existing database that fails', () => {
   it('because another source knows that those validators never were', async () => {
     const lightBlocks = forged(stranger, strangers)
     manifests.set('strangers', { ...manifest, lightBlocks, consensusHash: consensusHashOf(lightBlocks) })
-    const line =
-      /^coind: the snapshot cannot be used: it is of another block \d+ than the one that the validators decided/
+    const line = /^coind: the snapshot cannot be used: its block \d+ differs from the one that the validators decided/
     await expectRefused('strangers', line, { variables: { SEED_NODE_URL: url } })
   })
 

@@ -75,7 +75,7 @@ it('is one alone in a data directory, and ends with a code of its own where a ve
   const waiting = runCoind(args, {
     onSpawn: (child) =>
       child.stdout?.on('data', (text: Buffer) => {
-        if (text.includes('stands still until the archive of the next version is there')) waits.resolve(child)
+        if (text.includes('is stopped until the archive of the next version is present')) waits.resolve(child)
       }),
   })
   const first = await waits.promise
@@ -89,5 +89,5 @@ it('is one alone in a data directory, and ends with a code of its own where a ve
   putArchive(homedir, 'genesis', noPlan)
   putArchive(homedir, 'v2', v2)
   const refused = await runCoind([...args, '--sha256', `genesis=${sha256Of(noPlan)}`])
-  expect(refused).toMatchObject({ code: 78, output: expect.stringContaining('coind: nobody says which checksum') })
+  expect(refused).toMatchObject({ code: 78, output: expect.stringContaining('coind: the checksum of') })
 })

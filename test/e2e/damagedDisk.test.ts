@@ -127,7 +127,7 @@ describe('a damaged disk', () => {
     const { code, output } = await coind('repair')
     expect({ code, output }).toEqual({
       code: 0,
-      output: expect.stringMatching(/The database is made anew up to block \d+: start the node/),
+      output: expect.stringMatching(/The database is rebuilt up to block \d+: start the node/),
     })
     expect(existsSync(join(home, 'db.damaged'))).toBe(true)
     expect(await coind('repair')).toEqual({ code: 0, output: 'No damage was found\n' })

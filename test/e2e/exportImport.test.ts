@@ -105,14 +105,14 @@ describe('export', () => {
     const { code, output } = await coind(source, ['export', '--out', file])
     expect({ code, output }).toEqual({
       code: EXIT_UNAVAILABLE,
-      output: `coind: ${file} exists already: name another one, or move it away\n`,
+      output: `coind: ${file} already exists: name another one, or move it away\n`,
     })
   })
 
   it.each(['--from 0', '--to 1000000', '--from 20 --to 10'])('refuses blocks that there are not: %s', async (range) => {
     const out = join(directory, 'none')
     const { code, output } = await coind(source, ['export', '--out', out, ...range.split(' ')])
-    expect(output).toMatch(/^coind: blocks \d+ to \d+ cannot be exported: there are blocks 1 to \d+\n$/)
+    expect(output).toMatch(/^coind: blocks \d+ to \d+ the node has blocks 1 to \d+\n$/)
     expect(code).toBe(EXIT_DATA)
     expect(() => statSync(out)).toThrow('ENOENT')
   })
@@ -197,7 +197,7 @@ describe('import', () => {
     expect((await coind(source, ['export', '--out', gap!, '--from', '102'])).code).toBe(0)
     expect(await importHere(home, first!)).toEqual({ from: 1, to: 100 })
     const { code, output } = await coind(home, ['import', gap!])
-    expect(output).toBe('coind: block 101 is missing: the file goes on with block 102\n')
+    expect(output).toBe('coind: block 101 is missing: the file continues with block 102\n')
     expect(code).toBe(EXIT_DATA)
     expect(await importHere(home, second!)).toEqual({ from: 101, to: chain.length })
     expect(await readChain(home, describeChain)).toEqual(chain)
@@ -208,7 +208,7 @@ describe('import', () => {
     const environment = { GENESIS_WALLET: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8' }
     expect((await runCoind(['init', '--network', 'devnet', '--homedir', home], { environment })).code).toBe(0)
     const { code, output } = await coind(home, ['import', file])
-    expect(output).toBe('coind: the file is of a chain with another genesis\n')
+    expect(output).toBe('coind: the file belongs to a chain with another genesis\n')
     expect(code).toBe(EXIT_DATA)
   })
 

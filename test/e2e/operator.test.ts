@@ -134,7 +134,7 @@ describe('a port or an address that cannot be had', () => {
     const homedir = freshHome()
     mkdirSync(join(homedir, 'peers.json'), { recursive: true })
     const { code, output } = await refusal(homedir, { NETWORK: 'testnet', GENESIS_WALLET: WALLET, LOG_LEVEL: 'warn' })
-    expect(output).toBe(`coind: ${homedir}/peers.json is a directory, and a file is needed\n`)
+    expect(output).toBe(`coind: ${homedir}/peers.json is a directory, but a file is needed\n`)
     expect(code).toBe(UNAVAILABLE)
   })
 })

@@ -91,7 +91,7 @@ describe('coind rollback', () => {
     const above = await coind(source, ['rollback', '--to', '100000'])
     expect(above).toEqual({
       code: EXIT_USAGE,
-      output: `coind: block 100000 is above the newest, ${chain.length}: a rollback goes to an earlier block\n`,
+      output: `coind: block 100000 is above the newest block ${chain.length}: name an earlier block\n`,
     })
     const alone = await coind(source, ['rollback', '--to', '10'])
     expect(alone).toEqual({
@@ -101,7 +101,7 @@ describe('coind rollback', () => {
       ),
     })
     const same = await coind(source, ['rollback', '--to', String(chain.length)])
-    expect(same).toEqual({ code: 0, output: `Nothing to do: block ${chain.length} is the newest\n` })
+    expect(same).toEqual({ code: 0, output: `Nothing to do: block ${chain.length} is already the newest\n` })
     expect(await readChain(source, describeChain)).toEqual(chain)
   })
 })

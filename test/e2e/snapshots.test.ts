@@ -44,12 +44,15 @@ describe('coind snapshot', () => {
     node = started
     await until('block 6', async () => (await heightOf(started)) >= 6)
     const made = await snapshot('create', '--out', running, '--mirror', MIRROR)
-    expect(made).toMatchObject({ code: 0, output: expect.stringMatching(/^Made a snapshot of block \d+: \d+ chunks/) })
+    expect(made).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(/^Created a snapshot of block \d+: \d+ chunks/),
+    })
     const height = Number(/block (\d+)/.exec(made.output)![1])
     await stop()
 
     const again = await snapshot('create', '--out', stopped, '--height', String(height), '--mirror', MIRROR)
-    expect(again).toMatchObject({ code: 0, output: expect.stringContaining(`Made a snapshot of block ${height}:`) })
+    expect(again).toMatchObject({ code: 0, output: expect.stringContaining(`Created a snapshot of block ${height}:`) })
     // Names of chunks are their hashes.
     expect(readdirSync(stopped).sort()).toEqual(readdirSync(running).sort())
     const manifests = [stopped, running].map((path) => readFileSync(join(path, 'manifest.json'), 'utf8'))

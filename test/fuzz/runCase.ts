@@ -37,7 +37,7 @@ export const PRECOMPILES: PrecompileTable = new Map(
   [nativeToken, probePrecompile].map((precompile) => [bytesKey(precompile.address), precompile]),
 )
 
-/** The engine's own result for a transaction, and the outcome of the transaction. */
+/** The engine's own result for a transaction, and the outcome hash of the transaction. */
 export interface MessageResult {
   readonly outcome: TransitionOutcome
   /** undefined where no code ran */

@@ -17,7 +17,7 @@ const client = new QueryClient({
   },
 })
 
-const root = createRootRoute({ component: Frame, notFoundComponent: () => <Note>There is no such page.</Note> })
+const root = createRootRoute({ component: Frame, notFoundComponent: () => <Note>This page does not exist.</Note> })
 const page = <const P extends string>(
   path: P,
   component: ReturnType<typeof lazyRouteComponent> | (() => React.ReactNode),

@@ -186,12 +186,12 @@ interface CallPage {
 }
 
 const REASONS: Readonly<Record<UntracedState, string>> = {
-  notKept: 'the node no longer had the state of then',
-  refused: 'the node did not trace it, as it is too long or takes too long',
+  notKept: 'the node no longer had the state of that block',
+  refused: 'the node did not trace it: the trace is too large or takes too long',
   unsupported: 'the node has no debug methods',
 }
 
-const beginsAt = (height: number): string => `the index begins with block ${height}`
+const beginsAt = (height: number): string => `the index starts at block ${height}`
 
 type Queries = EtherscanContext['queries']
 
@@ -303,7 +303,8 @@ const tokenTransfers =
 const tokenbalance: Action = async (parameters, { queries }) => {
   const [token, holder] = [parameters.address('contractaddress'), parameters.address('address')]
   const tag = parameters.text('tag')?.toLowerCase() ?? 'latest'
-  if (tag !== 'latest') return failed('Error! Invalid tag, the index has the balances of the latest block')
+  if (tag !== 'latest')
+    return failed('Error! Invalid tag, expected latest: the index has the balances of the latest block only')
   const row = await queries
     .selectFrom('token_balance')
     .select('amount')
@@ -344,7 +345,7 @@ const getminedblocks: Action = async (parameters, { queries }) => {
   const address = parameters.address('address')
   const type = parameters.text('blocktype')?.toLowerCase() ?? 'blocks'
   if (type === 'uncles') return listed([], NO_TRANSACTIONS)
-  if (type !== 'blocks') return failed('Error! Invalid blocktype, it is blocks or uncles')
+  if (type !== 'blocks') return failed('Error! Invalid blocktype, expected blocks or uncles')
   const { skip, count, direction } = parameters.part()
   // The newest first, unless it is asked for the oldest.
   const order = parameters.text('sort') === undefined ? 'desc' : direction

@@ -77,7 +77,7 @@ const getblocknobytime: Action = async (parameters, { queries }) => {
   const seconds = parameters.amount('timestamp')
   if (seconds === undefined) return failed('Error! Missing timestamp')
   const closest = parameters.text('closest')?.toLowerCase() ?? 'before'
-  if (closest !== 'before' && closest !== 'after') return failed('Error! Invalid closest, it is before or after')
+  if (closest !== 'before' && closest !== 'after') return failed('Error! Invalid closest, expected before or after')
   const own = await queries.selectFrom('ingest').select(['first_height', 'height']).executeTakeFirst()
   // Above all times that there can be.
   const wanted = Number(seconds > 10n ** 12n ? 10n ** 12n : seconds)

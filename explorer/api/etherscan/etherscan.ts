@@ -90,7 +90,8 @@ export async function addEtherscan(app: FastifyInstance, api: Omit<Api, 'app'>):
     } catch (error) {
       if (!(error instanceof RequestError) && !(error instanceof NodeError)) throw error
       // The text of a NodeError names the node's address, which is nobody's business.
-      const text = error instanceof RequestError ? error.message : 'The node does not answer this now: ask again later'
+      const text =
+        error instanceof RequestError ? error.message : 'The node does not respond at the moment: try again later'
       return isProxy ? proxyRefusal(text) : failed(text)
     }
   }

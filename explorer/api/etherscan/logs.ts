@@ -123,7 +123,8 @@ type Topics = readonly (Uint8Array | undefined)[]
 /** The operator between two topics: `topic0_1_opr=or`; without one it is `and`. */
 function operatorOf(parameters: Parameters, a: number, b: number): 'and' | 'or' {
   const text = parameters.text(`topic${a}_${b}_opr`)?.toLowerCase() ?? 'and'
-  if (text !== 'and' && text !== 'or') throw new RequestError(`Error! Invalid topic${a}_${b}_opr, it is and or or`)
+  if (text !== 'and' && text !== 'or')
+    throw new RequestError(`Error! Invalid topic${a}_${b}_opr, expected "and" or "or"`)
   return text
 }
 

@@ -103,7 +103,7 @@ export class Parameters {
     const text = this.text(name)
     if (text === undefined) return undefined
     if (!/^0x(?:[0-9a-f]{2})*$/i.test(text))
-      throw new RequestError(`Error! Invalid ${name}, 0x and pairs of hex digits are`)
+      throw new RequestError(`Error! Invalid ${name}, expected 0x followed by pairs of hex digits`)
     if (text.length > 2 + 2 * mostBytes) throw new RequestError(`Error! ${name} has more than ${mostBytes} bytes`)
     return text
   }
@@ -122,7 +122,7 @@ export class Parameters {
   number(name: string, most: number): number | undefined {
     const amount = this.amount(name)
     if (amount === undefined) return undefined
-    if (amount > BigInt(most)) throw new RequestError(`Error! Invalid ${name}, ${most} is the most`)
+    if (amount > BigInt(most)) throw new RequestError(`Error! Invalid ${name}, the maximum is ${most}`)
     return Number(amount)
   }
 
@@ -140,7 +140,7 @@ export class Parameters {
     const time = Date.parse(text)
     // 2026-02-30 is read as a day of March.
     if (Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== text)
-      throw new RequestError(`Error! Invalid ${name}, it is a day as 2026-12-31`)
+      throw new RequestError(`Error! Invalid ${name}, expected a day such as 2026-12-31`)
     return Math.floor(time / DAY_MS)
   }
 
@@ -169,7 +169,7 @@ export class Parameters {
       throw new RequestError('Result window is too large, PageNo x Offset size must be less than or equal to 10000')
     }
     const sort = this.text('sort')?.toLowerCase() ?? 'asc'
-    if (sort !== 'asc' && sort !== 'desc') throw new RequestError('Error! Invalid sort, it is asc or desc')
+    if (sort !== 'asc' && sort !== 'desc') throw new RequestError('Error! Invalid sort, expected asc or desc')
     return { skip: (page - 1) * offset, count: offset, direction: sort }
   }
 

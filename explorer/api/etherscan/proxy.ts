@@ -127,7 +127,7 @@ function slotOf(parameters: Parameters): string {
 
 function flagOf(parameters: Parameters, name: string): boolean {
   const text = parameters.text(name)?.toLowerCase() ?? 'false'
-  if (text !== 'true' && text !== 'false') throw new RequestError(`Error! Invalid ${name}, it is true or false`)
+  if (text !== 'true' && text !== 'false') throw new RequestError(`Error! Invalid ${name}, expected true or false`)
   return text === 'true'
 }
 

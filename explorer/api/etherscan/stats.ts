@@ -26,7 +26,7 @@ const ethsupply: Action = async (_, context) => ok(await supplyOf(context))
 const ethsupply2: Action = async (_, context) =>
   ok({ EthSupply: await supplyOf(context), Eth2Staking: '0', BurntFees: '0', WithdrawnTotal: '0' })
 
-const ethprice: Action = async () => failed('Error! This explorer knows no price of the coin')
+const ethprice: Action = async () => failed('Error! This explorer has no price of the coin')
 
 /** Nodes that report at present with a signature. */
 const nodecount: Action = async (_, { services }) => {

@@ -75,7 +75,7 @@ function readSources(parameters: Parameters): Pick<Submission, 'input' | 'contra
     try {
       return { input: JSON.parse(code), contract: name }
     } catch (error) {
-      throw new RequestError(`Error! sourceCode is no JSON (${(error as Error).message})`)
+      throw new RequestError(`Error! sourceCode is not valid JSON (${(error as Error).message})`)
     }
   }
   if (format !== SINGLE_FILE) {

@@ -55,7 +55,7 @@ export function addAddresses(app: Api['app'], { queries }: Pick<Api, 'queries'>)
     {
       schema: {
         tags,
-        summary: 'Transactions that concern an account',
+        summary: 'Transactions of an account',
         params,
         querystring: page,
         response: { 200: pageOf(transaction) },
@@ -69,7 +69,7 @@ export function addAddresses(app: Api['app'], { queries }: Pick<Api, 'queries'>)
     {
       schema: {
         tags,
-        summary: 'Coins that an account gave or got',
+        summary: 'Coin movements of an account',
         params,
         querystring: placePage,
         response: { 200: tokenPageOf(movement) },

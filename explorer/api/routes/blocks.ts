@@ -13,7 +13,7 @@ export function addBlocks(app: Api['app'], { queries }: Pick<Api, 'queries'>): v
 
   app.get(
     '/blocks',
-    { schema: { tags, summary: 'Blocks, the newest first', querystring: page, response: { 200: pageOf(block) } } },
+    { schema: { tags, summary: 'Blocks, newest first', querystring: page, response: { 200: pageOf(block) } } },
     async ({ query: { limit, before } }) => {
       let select = queries
         .selectFrom('block')
@@ -74,7 +74,7 @@ export function addBlocks(app: Api['app'], { queries }: Pick<Api, 'queries'>): v
     {
       schema: {
         tags,
-        summary: 'Coins that modules moved at the begin and the end of a block',
+        summary: 'Coins that modules moved at the start and end of a block',
         params,
         querystring: placePage,
         response: { 200: tokenPageOf(movement), 404: problem },

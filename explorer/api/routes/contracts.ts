@@ -23,9 +23,9 @@ export function addContracts(
     {
       schema: {
         tags,
-        summary: 'Contracts, the newest first, with those of the genesis at the end',
+        summary: 'Contracts, newest first; contracts of the genesis come last',
         querystring: placePage.extend({
-          creator: spelledAddress.optional().describe('only those that this account or contract created'),
+          creator: spelledAddress.optional().describe('only contracts created by this account or contract'),
         }),
         response: { 200: tracedPageOf(contract) },
       },
@@ -39,7 +39,7 @@ export function addContracts(
       preHandler: limitNodeQuestions,
       schema: {
         tags,
-        summary: 'A contract with its code',
+        summary: 'A contract with its bytecode',
         params: z.object({ address: spelledAddress.describe('0x… or coin1…') }),
         response: { 200: contractDetail, 404: problem, 429: problem },
       },

@@ -31,7 +31,7 @@ export function addEvm(
     {
       schema: {
         tags,
-        summary: 'Logs of a transaction, in their order',
+        summary: 'Logs of a transaction, in order',
         params: ofTransaction,
         querystring: orderedPage,
         response: { 200: pageOf(log), 404: problem },
@@ -48,7 +48,7 @@ export function addEvm(
     {
       schema: {
         tags,
-        summary: 'All calls of a transaction, callers before those that they call',
+        summary: 'All calls of a transaction, each caller before its callees',
         params: ofTransaction,
         querystring: orderedPage,
         response: { 200: callPage, 404: problem },
@@ -66,7 +66,7 @@ export function addEvm(
       preHandler: limitNodeQuestions,
       schema: {
         tags,
-        summary: 'What a transaction changed of accounts and their storage: as the node tells it now',
+        summary: 'Changes of accounts and storage by a transaction, requested from the node',
         params: ofTransaction,
         response: { 200: stateChanges, 404: problem, 429: problem, 503: problem },
       },
@@ -77,7 +77,8 @@ export function addEvm(
       if (row?.kind !== TX_KINDS.evm) return reply.code(404).send({ error: 'no such EVM transaction in the index' })
       const name = bytesToHex(hash)
       return cache.get(`state changes ${name}`, MAX_AGE_MS, async () => {
-        if (traces === MAX_TRACES) throw new NodeError('the node is tracing other transactions')
+        if (traces === MAX_TRACES)
+          throw new NodeError('the node is busy tracing other transactions: try again in a moment')
         traces++
         try {
           return await fetchStateChanges(node, name)
@@ -93,7 +94,7 @@ export function addEvm(
     {
       schema: {
         tags,
-        summary: 'Calls of contracts that moved coins of an account, created or destroyed it, or that it made',
+        summary: 'Internal calls that moved coins of an account, created or destroyed it, or were made by it',
         params: ofAddress,
         querystring: placePage,
         response: { 200: tracedPageOf(internalCall) },
@@ -109,7 +110,7 @@ export function addEvm(
         tags,
         summary: 'Logs that a contract emitted',
         params: ofAddress,
-        querystring: placePage.extend({ topic: topic.optional().describe('the first topic: of one event alone') }),
+        querystring: placePage.extend({ topic: topic.optional().describe('first topic: only logs of one event') }),
         response: { 200: tokenPageOf(log) },
       },
     },

@@ -27,14 +27,14 @@ const REQUESTS = { burst: 30, perHour: 120 } as const
 const ALL_REQUESTS = { burst: 2_000, perHour: 20_000 } as const
 
 const REFUSALS: Readonly<Record<Refused['limit'], string>> = {
-  address: 'this address has had coins in the last 24 hours',
-  client: 'enough coins have gone to addresses that were asked for from here in the last 24 hours',
-  all: 'the faucet has given what it gives in 24 hours',
+  address: 'this address got coins in the last 24 hours',
+  client: 'your limit of addresses per 24 hours is reached',
+  all: 'the faucet has reached its limit for 24 hours',
 }
 const PROBLEMS: Readonly<Record<Exclude<Faucet['problem'], 'none'>, string>> = {
   off: 'this explorer has no faucet',
-  otherChain: 'there are test coins on testnet and devnet alone',
-  empty: 'the faucet has too few coins at present',
+  otherChain: 'the faucet gives coins on testnets and devnets only',
+  empty: 'the faucet has too few coins at the moment: try again later',
 }
 
 /** Test coins for whoever asks. */
@@ -74,7 +74,13 @@ export function addFaucet(
 
   app.get(
     '/faucet',
-    { schema: { tags, summary: 'Whether there are test coins, how many, and for whom', response: { 200: faucet } } },
+    {
+      schema: {
+        tags,
+        summary: 'State of the faucet: its balance, the amount of a grant and the limits',
+        response: { 200: faucet },
+      },
+    },
     (request) => status(clientOf(request)),
   )
 
@@ -84,14 +90,16 @@ export function addFaucet(
       bodyLimit: MAX_BODY,
       schema: {
         tags,
-        summary: 'Asks for test coins: for an address once in 24 hours',
+        summary: 'Request test coins for an address, once per 24 hours',
         body: z.object({ address: spelledAddress.describe('0x… or coin1…') }),
         response: { 202: grant, 403: problem, 429: grantProblem, 503: grantProblem },
       },
     },
     async (request, reply) => {
       if (isForeignPage(request.headers)) {
-        return reply.code(403).send({ error: 'ask on the page of the explorer itself' })
+        return reply
+          .code(403)
+          .send({ error: 'requests from pages of other sites are refused: use the page of this explorer' })
       }
       const client = clientOf(request)
       if (!requests.take(client, performance.now())) {
@@ -113,7 +121,7 @@ export function addFaucet(
     {
       schema: {
         tags,
-        summary: 'How far a grant is',
+        summary: 'State of a grant',
         params: z.object({ id: z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER) }),
         response: { 200: grant, 404: problem },
       },

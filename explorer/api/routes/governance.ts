@@ -63,7 +63,7 @@ export function addGovernance(
   app.get(
     '/proposals',
     {
-      schema: { tags, summary: 'Proposals, the newest first', querystring: page, response: { 200: pageOf(proposal) } },
+      schema: { tags, summary: 'Proposals, newest first', querystring: page, response: { 200: pageOf(proposal) } },
     },
     async ({ query: { limit, before } }) => {
       let select = queries
@@ -82,7 +82,7 @@ export function addGovernance(
     {
       schema: {
         tags,
-        summary: 'A proposal with its messages and how the votes stand',
+        summary: 'A proposal with its messages and tally',
         params,
         response: { 200: proposalDetail, 404: problem },
       },
@@ -167,7 +167,7 @@ export function addGovernance(
     {
       schema: {
         tags,
-        summary: 'Deposits for a proposal',
+        summary: 'Deposits on a proposal',
         params,
         querystring: page,
         response: { 200: pageOf(deposit) },

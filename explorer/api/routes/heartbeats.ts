@@ -48,7 +48,7 @@ export function addHeartbeats(
     if ('status' in report) return reply.code(report.status).send({ error: report.error })
     const chain = await queries.selectFrom('ingest').selectAll().executeTakeFirst()
     if (chain !== undefined && (chain.chain_id !== report.chainId || chain.evm_chain_id !== report.evmChainId)) {
-      return reply.code(400).send({ error: `this explorer is of the chain ${chain.chain_id}` })
+      return reply.code(400).send({ error: `this explorer takes reports of the chain ${chain.chain_id} only` })
     }
     const height = Math.max(chain?.height ?? 0, nodeHeight() ?? 0)
     const refusal = await storeReport(services, report, {

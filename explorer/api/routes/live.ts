@@ -76,12 +76,12 @@ export function addLive(
 
   app.get(
     '/live',
-    { schema: { tags: ['network'], summary: 'Server-sent events `newest`: the newest blocks and transactions' } },
+    { schema: { tags: ['network'], summary: 'Newest blocks and transactions, as server-sent events `newest`' } },
     (request, reply) => {
       const client = clientOf(request)
       const own = [...open].filter((listener) => listener.client === client).length
       if (open.size >= MAX_LISTENERS || own >= MAX_OF_CLIENT) {
-        return reply.code(503).send({ error: 'too many listeners: ask again later' })
+        return reply.code(503).send({ error: 'too many open streams: try again later' })
       }
       reply.hijack()
       const stream = reply.raw

@@ -23,7 +23,7 @@ export function addMempool(app: Api['app'], { node, cache }: Pick<Api, 'node' | 
   app.get(
     '/mempool',
     {
-      schema: { tags: ['transactions'], summary: 'Transactions that wait for a block', response: { 200: mempool } },
+      schema: { tags: ['transactions'], summary: 'Transactions waiting for a block', response: { 200: mempool } },
     },
     () => cache.get('mempool', MAX_AGE_MS, () => ask(node)),
   )

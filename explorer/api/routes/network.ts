@@ -53,7 +53,7 @@ export function addNetwork(
       schema: {
         tags: ['network'],
         summary:
-          'What a text names: a height, a hash of either kind, an address in any spelling, or the begin of the name or symbol of a token or of the name of a validator',
+          'Search for a height, a hash of either kind, an address in any encoding, or the first letters of the name or symbol of a token or of the name of a validator',
         querystring: z.object({ q: z.string().trim().min(1).max(100) }),
         response: { 200: z.object({ items: z.array(found) }) },
       },

@@ -19,7 +19,7 @@ export function addNodes(app: Api['app'], { queries, services }: Pick<Api, 'quer
     {
       schema: {
         tags: ['network'],
-        summary: 'How many nodes report, their versions, how far they are behind',
+        summary: 'Number of reporting nodes, their versions and their lag',
         response: { 200: network },
       },
     },
@@ -50,7 +50,7 @@ export function addNodes(app: Api['app'], { queries, services }: Pick<Api, 'quer
     {
       schema: {
         tags: ['network'],
-        summary: 'Nodes that report, by their first report',
+        summary: 'Reporting nodes, in order of their first report',
         querystring: page.extend({ verified: z.enum(['true', 'false']).optional() }),
         response: { 200: pageOf(node) },
       },
@@ -73,7 +73,7 @@ export function addNodes(app: Api['app'], { queries, services }: Pick<Api, 'quer
     {
       schema: {
         tags: ['network'],
-        summary: 'A node that reports, and its last 30 days',
+        summary: 'A reporting node with its last 30 days',
         params: z.object({ nodeId: z.string().regex(/^[0-9a-f]{40}$/) }),
         response: { 200: nodeDetail, 404: problem },
       },
@@ -81,7 +81,7 @@ export function addNodes(app: Api['app'], { queries, services }: Pick<Api, 'quer
     async ({ params }, reply) => {
       const nodeId = hexToBytes(`0x${params.nodeId}`)
       const row = await services.selectFrom('node').selectAll().where('node_id', '=', nodeId).executeTakeFirst()
-      if (row === undefined) return reply.code(404).send({ error: 'no node of this ID reports' })
+      if (row === undefined) return reply.code(404).send({ error: 'no reporting node has this ID' })
       const hours = await services
         .selectFrom('heartbeat')
         .selectAll()

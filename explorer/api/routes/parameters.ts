@@ -24,7 +24,7 @@ export function addParameters(app: Api['app'], { node, cache }: Pick<Api, 'node'
   app.get(
     '/parameters',
     {
-      schema: { tags: ['governance'], summary: 'The parameters of all modules now', response: { 200: parameters } },
+      schema: { tags: ['governance'], summary: 'Current parameters of all modules', response: { 200: parameters } },
     },
     () =>
       cache.get('parameters', MAX_AGE_MS, async () => ({

@@ -19,7 +19,7 @@ export function addSources(
     {
       schema: {
         tags,
-        summary: 'The sources of a contract, when it is verified',
+        summary: 'Sources of a verified contract',
         params: z.object({ address: spelledAddress.describe('0x… or coin1…') }),
         response: { 200: contractSource, 404: problem },
       },
@@ -36,7 +36,7 @@ export function addSources(
     {
       schema: {
         tags,
-        summary: 'Name and ABI of a contract, when it is verified',
+        summary: 'Name and ABI of a verified contract',
         params: z.object({ address: spelledAddress.describe('0x… or coin1…') }),
         response: { 200: contractInterface },
       },
@@ -50,7 +50,7 @@ export function addSources(
 
   app.get(
     '/compilers',
-    { schema: { tags, summary: 'Compilers that contracts can be verified with', response: { 200: compilerList } } },
+    { schema: { tags, summary: 'Compiler versions available for verification', response: { 200: compilerList } } },
     async () => ({ versions: [...verifier.compilers.versions] }),
   )
 }

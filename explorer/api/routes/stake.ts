@@ -82,7 +82,7 @@ export function addStake(
       preHandler: limitNodeQuestions,
       schema: {
         tags,
-        summary: 'What it has delegated, what is on its way back, and its rewards',
+        summary: 'Delegations, unbonding entries and rewards of an account',
         params,
         response: { 200: accountStake, 429: problem },
       },
@@ -139,7 +139,7 @@ export function addStake(
     {
       schema: {
         tags,
-        summary: 'What happened to its stake',
+        summary: 'Staking events of an account',
         params,
         querystring: placePage,
         response: { 200: tokenPageOf(stakingEvent) },

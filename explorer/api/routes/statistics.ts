@@ -13,16 +13,22 @@ export function addStatistics(app: Api['app'], { queries }: Pick<Api, 'queries'>
     {
       schema: {
         tags: ['network'],
-        summary: 'Numbers of the chain by hour or day of UTC, the newest first; the first one is not over yet',
+        summary: 'Statistics of the chain per hour or day (UTC), newest first; the first period is still running',
         querystring: z.object({
           unit: z.enum(['hour', 'day']).default('hour'),
-          limit: z.coerce.number().int().min(1).max(100).default(48).describe('how many; one without blocks has none'),
-          before: z.coerce.number().int().min(0).max(1e9).optional().describe('`next` of the page before this one'),
+          limit: z.coerce
+            .number()
+            .int()
+            .min(1)
+            .max(100)
+            .default(48)
+            .describe('periods per page; a period without blocks is left out'),
+          before: z.coerce.number().int().min(0).max(1e9).optional().describe('`next` of the previous page'),
         }),
         response: {
           200: z.object({
             items: z.array(period),
-            next: z.int().nullable().describe('`before` of the next page; null: there is none'),
+            next: z.int().nullable().describe('`before` of the next page; null: this is the last page'),
           }),
         },
       },

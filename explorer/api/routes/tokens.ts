@@ -15,7 +15,7 @@ export function addTokens(app: Api['app'], { queries }: Pick<Api, 'queries'>): v
     {
       schema: {
         tags,
-        summary: 'Tokens, those with the most holders first',
+        summary: 'Tokens, by number of holders, highest first',
         querystring: tokenPage,
         response: { 200: tokenPageOf(token) },
       },
@@ -35,7 +35,7 @@ export function addTokens(app: Api['app'], { queries }: Pick<Api, 'queries'>): v
     {
       schema: {
         tags,
-        summary: 'Transfers of a token, the newest first',
+        summary: 'Transfers of a token, newest first',
         params,
         querystring: tokenPage,
         response: { 200: tokenPageOf(tokenTransfer) },
@@ -49,7 +49,7 @@ export function addTokens(app: Api['app'], { queries }: Pick<Api, 'queries'>): v
     {
       schema: {
         tags,
-        summary: 'Holders of a token, those with the most first',
+        summary: 'Holders of a token, by balance, highest first',
         params,
         querystring: tokenPage,
         response: { 200: tokenPageOf(tokenHolder) },
@@ -63,7 +63,7 @@ export function addTokens(app: Api['app'], { queries }: Pick<Api, 'queries'>): v
     {
       schema: {
         tags,
-        summary: 'Tokens that an account has',
+        summary: 'Token balances of an account',
         params,
         querystring: tokenPage,
         response: { 200: tokenPageOf(tokenHolding) },
@@ -77,7 +77,7 @@ export function addTokens(app: Api['app'], { queries }: Pick<Api, 'queries'>): v
     {
       schema: {
         tags,
-        summary: 'Tokens that an account gave or got',
+        summary: 'Token transfers of an account',
         params,
         querystring: tokenPage,
         response: { 200: tokenPageOf(tokenTransfer) },

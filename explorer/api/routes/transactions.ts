@@ -20,7 +20,7 @@ export function addTransactions(app: Api['app'], { queries }: Pick<Api, 'queries
     {
       schema: {
         tags,
-        summary: 'Transactions, the newest first',
+        summary: 'Transactions, newest first',
         querystring: page,
         response: { 200: pageOf(transaction) },
       },
@@ -33,7 +33,7 @@ export function addTransactions(app: Api['app'], { queries }: Pick<Api, 'queries
     {
       schema: {
         tags,
-        summary: 'A transaction with all that it did',
+        summary: 'A transaction with its details, coin movements and token transfers',
         params: z.object({ hash: z.string().regex(/^(0x)?[0-9a-fA-F]{64}$/) }),
         response: { 200: transactionDetail, 404: problem },
       },

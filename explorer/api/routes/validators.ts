@@ -41,7 +41,7 @@ export function addValidators(app: Api['app'], { queries }: Pick<Api, 'queries'>
   const tags = ['validators']
   const params = z.object({
     validator: spelledValidator.describe(
-      'operator as coinvaloper1…, coin1… or 0x…, or consensus key as coinvalcons1… or 40 hex digits',
+      'operator (coinvaloper1…, coin1… or 0x…) or consensus address (coinvalcons1… or 40 hex digits)',
     ),
   })
   const none = { error: 'no such validator in the index' }
@@ -51,9 +51,9 @@ export function addValidators(app: Api['app'], { queries }: Pick<Api, 'queries'>
     {
       schema: {
         tags,
-        summary: 'Validators, those with the most stake first',
+        summary: 'Validators, by stake, highest first',
         querystring: tokenPage.extend({
-          state: z.enum(['active', 'inactive']).optional().describe('active: those that are bonded'),
+          state: z.enum(['active', 'inactive']).optional().describe('active: bonded validators'),
         }),
         response: { 200: tokenPageOf(validator) },
       },
@@ -82,7 +82,7 @@ export function addValidators(app: Api['app'], { queries }: Pick<Api, 'queries'>
     {
       schema: {
         tags,
-        summary: 'Accounts that delegate to it, those with the most first',
+        summary: 'Delegators of a validator, by stake, highest first',
         params,
         querystring: tokenPage,
         response: { 200: tokenPageOf(delegator), 404: problem },
@@ -99,7 +99,7 @@ export function addValidators(app: Api['app'], { queries }: Pick<Api, 'queries'>
     {
       schema: {
         tags,
-        summary: 'What happened to it and to its stake',
+        summary: 'Staking events of a validator',
         params,
         querystring: placePage,
         response: { 200: tokenPageOf(stakingEvent), 404: problem },
@@ -117,7 +117,7 @@ export function addValidators(app: Api['app'], { queries }: Pick<Api, 'queries'>
     {
       schema: {
         tags,
-        summary: 'Blocks that it should have signed and did not, as runs',
+        summary: 'Ranges of blocks that a validator should have signed and did not',
         params,
         querystring: page,
         response: { 200: pageOf(absence), 404: problem },
@@ -134,7 +134,7 @@ export function addValidators(app: Api['app'], { queries }: Pick<Api, 'queries'>
     {
       schema: {
         tags,
-        summary: 'Blocks that it proposed',
+        summary: 'Blocks proposed by a validator',
         params,
         querystring: page,
         response: { 200: pageOf(block), 404: problem },

@@ -94,7 +94,7 @@ async function viewDeployment(queries: Kysely<Tables>, position: number | null):
  * @throws FieldError
  */
 export function selectFields(contract: View, always: View, { fields, omit }: Readonly<Record<string, unknown>>): View {
-  if (fields !== undefined && omit !== undefined) throw new FieldError('fields and omit cannot be asked for together')
+  if (fields !== undefined && omit !== undefined) throw new FieldError('fields and omit cannot be used together')
   if (fields !== undefined) {
     const paths = pathsOf(contract, fields)
     if (paths.some(([name]) => name === 'all')) return contract
@@ -104,7 +104,8 @@ export function selectFields(contract: View, always: View, { fields, omit }: Rea
 }
 
 function pathsOf(contract: View, text: unknown): readonly (readonly [string, string | undefined])[] {
-  if (typeof text !== 'string') throw new FieldError('fields and omit are names with commas between them, given once')
+  if (typeof text !== 'string')
+    throw new FieldError('fields and omit must be comma-separated names and may appear once')
   return text.split(',').map((path) => {
     const [name = '', inner, ...more] = path.split('.')
     const own = Object.hasOwn(contract, name) ? contract[name] : undefined

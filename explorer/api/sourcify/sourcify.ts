@@ -55,7 +55,8 @@ export async function addSourcify(
   })
   app.setErrorHandler((error: Error & { readonly statusCode?: number; readonly code?: string }, _request, reply) => {
     if (error instanceof SourcifyError) return sendError(reply, error.statusCode, error.code, error.message)
-    if (error instanceof NodeError) return sendError(reply, 503, 'internal_error', 'the node does not answer this now')
+    if (error instanceof NodeError)
+      return sendError(reply, 503, 'internal_error', 'the node does not respond at the moment: try again later')
     const status = error.statusCode ?? 500
     // With its stack in the log, by the handler of the whole API.
     if (status >= 500) throw error
@@ -63,7 +64,7 @@ export async function addSourcify(
   })
 
   const longBodies = createLongBodyLimit(clientOf, SHORT_BODY, (reply) =>
-    sendError(reply, 429, 'too_many_requests', 'too many long requests at the same time: try again in a moment'),
+    sendError(reply, 429, 'too_many_requests', 'too many large requests at the same time: try again in a moment'),
   )
   const chainId = async (): Promise<string | undefined> => {
     const own = await queries.selectFrom('ingest').select('evm_chain_id').executeTakeFirst()
@@ -71,13 +72,13 @@ export async function addSourcify(
   }
   const addressOf = async ({ chainId: asked, address }: ContractParams): Promise<Address> => {
     if (asked !== (await chainId()))
-      throw new SourcifyError(404, 'unsupported_chain', 'this explorer is of another chain')
+      throw new SourcifyError(404, 'unsupported_chain', 'this explorer indexes another chain')
     try {
       if (/^0x/.test(address)) return parseAddress(address)
     } catch (error) {
       if (!(error instanceof AddressError)) throw error
     }
-    throw new SourcifyError(400, 'invalid_parameter', 'the address is 0x and 40 hex digits')
+    throw new SourcifyError(400, 'invalid_parameter', 'the address must be 0x followed by 40 hex digits')
   }
 
   app.post<{ Params: ContractParams }>(
@@ -88,13 +89,17 @@ export async function addSourcify(
       const body = (request.body ?? {}) as Record<string, unknown>
       const { stdJsonInput, compilerVersion, contractIdentifier } = body
       if (typeof compilerVersion !== 'string') {
-        throw new SourcifyError(400, 'invalid_parameter', 'compilerVersion is a text such as 0.8.37+commit.f401782d')
+        throw new SourcifyError(
+          400,
+          'invalid_parameter',
+          'compilerVersion must be a string such as 0.8.37+commit.f401782d',
+        )
       }
       if (contractIdentifier !== undefined && typeof contractIdentifier !== 'string') {
         throw new SourcifyError(
           400,
           'invalid_parameter',
-          'contractIdentifier is a text such as contracts/Vault.sol:Vault',
+          'contractIdentifier must be a string such as contracts/Vault.sol:Vault',
         )
       }
       const submission = { address, input: stdJsonInput, version: compilerVersion, contract: contractIdentifier }
@@ -151,7 +156,11 @@ function parseJson(body: Buffer): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body))
   } catch (error) {
-    throw new SourcifyError(400, 'invalid_parameter', `the body is no JSON in UTF-8 (${(error as Error).message})`)
+    throw new SourcifyError(
+      400,
+      'invalid_parameter',
+      `the body is not valid JSON in UTF-8 (${(error as Error).message})`,
+    )
   }
 }
 

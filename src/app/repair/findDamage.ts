@@ -270,7 +270,7 @@ async function chainProblems(
   request: InspectRequest,
 ): Promise<readonly string[]> {
   const problems: string[] = []
-  if (readHeadRecord(database) === undefined) return ['it has no newest block']
+  if (readHeadRecord(database) === undefined) return ['the newest block is missing']
   const chain = openChainReader(database)
   for await (const problem of findProblems(database, chain, request)) {
     problems.push(problem)
@@ -288,9 +288,9 @@ function isColumnDamaged(damaged: Mended, column: number): boolean {
 function stateProblem(database: DatabaseReader, { headHeight, header }: ChainReader): string | undefined {
   const state = readStateHead(database)
   const root = header(headHeight)?.stateRoot
-  if (state === undefined || root === undefined) return 'it has no state'
+  if (state === undefined || root === undefined) return 'the state is missing'
   if (state.height === headHeight && equalBytes(state.root, root)) return undefined
-  return `the state is that of block ${state.height}, and the newest block is ${headHeight}`
+  return `the state belongs to block ${state.height}, but the newest block is ${headHeight}`
 }
 
 async function* findProblems(
@@ -350,13 +350,13 @@ function lookAtBlock(
   try {
     const { header, block: bytes } = storedBlock(database, height)
     if (above.ethereumHash !== undefined && !equalBytes(keccak256(header), above.ethereumHash)) {
-      return { ...unknown, problem: `the header of block ${height} is not the one that block ${height + 1} names` }
+      return { ...unknown, problem: `the header of block ${height} does not match block ${height + 1}` }
     }
     if (bytes === undefined) return unknown
     const block = decodeBlock(bytes)
     const isWhole = equalBytes(dataHash(block.txs), block.header.dataHash)
     if (!isWhole && height >= chain.oldestBlock) {
-      return { ...unknown, problem: `the transactions of block ${height} are not those of its header` }
+      return { ...unknown, problem: `the transactions of block ${height} do not match its header` }
     }
     const names = { id: block.header.lastBlockId, ethereumHash: block.header.appHash }
     const { id } = above
@@ -364,7 +364,7 @@ function lookAtBlock(
       id === undefined ||
       (equalBytes(headerHash(block.header), id.hash) &&
         (!isWhole || equalBytes(createPartSet(bytes).header.hash, id.partSetHeader.hash)))
-    if (!isNamed) return { ...names, problem: `block ${height} is not the one that was decided` }
+    if (!isNamed) return { ...names, problem: `block ${height} differs from the decided block` }
     // Throws when results are missing.
     chain.blockEvents(height)
     return names
@@ -402,7 +402,7 @@ async function* validatorProblems(
   if (set === undefined || chain.validatorSetAt(headHeight + 2) === undefined) {
     yield `the validators of block ${headHeight + 1} are missing`
   } else if (last !== undefined && !equalBytes(validatorSetHash(set), last.nextValidatorsHash)) {
-    yield `the validators of block ${headHeight + 1} are not those that block ${headHeight} names`
+    yield `the validators of block ${headHeight + 1} do not match block ${headHeight}`
   }
 }
 
@@ -423,7 +423,7 @@ async function stateDamage(
     const value = valueInTrie(database, root, key)
     if (value === undefined) {
       const what = `${columnName(key[0])} ${bytesToHex(key.subarray(1))}`
-      return { root, mended, derived, loss: `the value of ${what} is lost, and so is the way to it in the trie` }
+      return { root, mended, derived, loss: `the value of ${what} and its path in the trie are lost` }
     }
     if (value.length > 0) mended.set(bytesKey(key), value)
   }
@@ -431,7 +431,7 @@ async function stateDamage(
   try {
     const found = await recomputeState(
       database,
-      { ...request, title: 'computing the state root anew' },
+      { ...request, title: 'recomputing the state root' },
       {
         node: () => void derived.nodes++,
         slotCount: () => void derived.slotCounts++,
@@ -444,8 +444,8 @@ async function stateDamage(
     const loss = equalBytes(found, root)
       ? codes.length === 0
         ? undefined
-        : `${codes.length} codes of contracts are missing, the first is ${bytesToHex(codes[0]!)}`
-      : `accounts, slots and native entries make the state root ${bytesToHex(found)}, and block ${headHeight} has ${bytesToHex(root)}`
+        : `the bytecode of ${codes.length} contracts is missing, the first has hash ${bytesToHex(codes[0]!)}`
+      : `accounts, slots and native entries have the state root ${bytesToHex(found)}, but block ${headHeight} has ${bytesToHex(root)}`
     return { root, mended, derived, loss }
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.code !== 'corrupt') throw error

@@ -129,7 +129,7 @@ async function writeDerived(database: Database, request: MendRequest, { root, de
   const batches = new BatchWriter(database)
   const found = await recomputeState(
     database,
-    { ...request, title: 'writing the state anew', pause: () => batches.flushLarge() },
+    { ...request, title: 'rewriting the state', pause: () => batches.flushLarge() },
     {
       node: (key, rlp) => batches.batch.put(key, rlp),
       slotCount: (address, count) => {
@@ -140,7 +140,7 @@ async function writeDerived(database: Database, request: MendRequest, { root, de
       code: () => undefined,
     },
   )
-  if (!equalBytes(found, root)) throw damagedContents('the state has another root than a moment ago')
+  if (!equalBytes(found, root)) throw damagedContents('the state root changed during the repair')
   if (derived.isDirectoryWrong) await writeDirectory(database, batches)
   await batches.flush()
 }

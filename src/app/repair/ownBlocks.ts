@@ -133,7 +133,7 @@ async function salvageBlocks(
   const { location, sortDirectory, chain, signal, progressOf } = request
   const { genesisHash } = chain
   const path = join(sortDirectory, 'salvaged')
-  const progress = progressOf({ title: 'looking for blocks in what can be read', unit: 'entries' })
+  const progress = progressOf({ title: 'searching for readable blocks', unit: 'entries' })
   const scratch = await Database.open(join(sortDirectory, 'blocks'))
   const pause = async (): Promise<void> => {
     await setImmediate()

@@ -41,7 +41,7 @@ export interface RebuildRequest extends Pick<InspectRequest, 'progressOf' | 'sig
 export async function rebuildFromBlocks(request: RebuildRequest, { files, last }: OwnBlocks): Promise<number> {
   const { target, progressOf } = request
   if (!(await isBegun(request))) rmSync(target, { recursive: true, force: true })
-  const progress = progressOf({ title: 'executing blocks anew', unit: 'blocks', total: last })
+  const progress = progressOf({ title: 'executing blocks again', unit: 'blocks', total: last })
   let height = await newestBlock(target)
   try {
     for (const file of files) {

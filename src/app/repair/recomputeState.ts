@@ -116,7 +116,7 @@ async function stateRoot(db: StateColumns, options: RootOptions, differs: StateD
       for await (const [key, value] of counted(columnEntries(db, Column.account))) {
         const address: Address = key.slice(1)
         await slots.skipBelow(address, () => {
-          throw damagedContents('it has slots of an account that is not there')
+          throw damagedContents('it has storage slots of a missing account')
         })
         await counts.skipBelow(address, (other) => differs.slotCount(other, 0))
         const storage = trie(storageTrie(address))
@@ -143,7 +143,7 @@ async function stateRoot(db: StateColumns, options: RootOptions, differs: StateD
         yield [keccak256(address), keyBytes(encodeAccountLeaf(account, root))]
       }
       await slots.skipBelow(undefined, () => {
-        throw damagedContents('it has slots of an account that is not there')
+        throw damagedContents('it has storage slots of a missing account')
       })
       await counts.skipBelow(undefined, (other) => differs.slotCount(other, 0))
     } finally {

@@ -105,18 +105,20 @@ function snapshotSteps(snapshot: RepairSnapshot | undefined): readonly string[] 
   if (snapshot === undefined) return []
   return [
     `restore a snapshot from ${snapshot.place}`,
-    'take over the headers and files of older blocks that are whole, from the snapshot downwards as far as none is missing',
+    'copy the undamaged headers and files of older blocks, from the snapshot down to the first missing one',
     PUT_IN_PLACE,
   ]
 }
 
-const PUT_IN_PLACE = 'put it in the place of the damaged database, which stays as db.damaged until it is deleted'
+const PUT_IN_PLACE = 'replace the damaged database with it; the damaged one stays as db.damaged until you delete it'
 
 function rebuildSteps({ last, highest }: OwnBlocks, { target, isDryRun, from }: RepairRequest): readonly string[] {
-  const mayBeMore = isDryRun && from.length > 0 ? ' (or more, with files from the places that --from names)' : ''
+  const mayBeMore = isDryRun && from.length > 0 ? ' (or more, with files from the places named by --from)' : ''
   return [
-    `execute blocks 1 to ${last}${mayBeMore}, which can be read, anew into ${target}`,
-    ...(highest > last ? [`let the next start get the later ones, to ${highest} or more, from wal/ or the peers`] : []),
+    `execute the readable blocks 1 to ${last}${mayBeMore} again, into ${target}`,
+    ...(highest > last
+      ? [`at the next start the node gets the later blocks, up to ${highest} or more, from wal/ or its peers`]
+      : []),
     PUT_IN_PLACE,
   ]
 }
@@ -139,8 +141,8 @@ async function checkNothingIsLost(
   }
   throw new DatabaseError(
     'corrupt',
-    `block ${height + 1} is lost, and this validator alone decides the blocks, so no peer has those after it: name a place that has them with ` +
-      '--from, or put back a backup; nothing was replaced',
+    `block ${height + 1} is lost, and no peer has it or later blocks, because this node is the only validator: name a place that has them with ` +
+      '--from, or restore a backup; nothing was replaced',
     undefined,
   )
 }
@@ -148,8 +150,8 @@ async function checkNothingIsLost(
 function beyondMending(location: string): DatabaseError {
   return new DatabaseError(
     'corrupt',
-    `${location} can neither be mended nor made anew from its own blocks, and there is no snapshot: set SNAPSHOT_MANIFEST_URL or name peers ` +
-      'that have one (SYNC_MODE=auto), or move it away, keep config/ and wal/, and start to join anew (docs/operations.md, "A damaged disk")',
+    `${location} can be neither repaired nor rebuilt from its own blocks, and there is no snapshot: set SNAPSHOT_MANIFEST_URL or name peers ` +
+      'that have one (SYNC_MODE=auto), or move it away, keep config/ and wal/, and start the node to sync again (docs/operations.md, "A damaged disk")',
     undefined,
   )
 }
@@ -175,9 +177,9 @@ function describe({ files, values, segments, chain, state, begun }: Damage): rea
   if (state?.loss !== undefined) lines.push(`state: ${state.loss}`)
   if (state !== undefined) {
     const { nodes, slotCounts, isDirectoryWrong } = state.derived
-    if (state.loss === undefined && nodes > 0) lines.push(`state: ${nodes} nodes of tries are missing or not right`)
-    if (slotCounts > 0) lines.push(`state: ${slotCounts} numbers of slots are missing or not right`)
-    if (isDirectoryWrong) lines.push('state: the directory of native keys is not right')
+    if (state.loss === undefined && nodes > 0) lines.push(`state: ${nodes} trie nodes are missing or wrong`)
+    if (slotCounts > 0) lines.push(`state: ${slotCounts} slot counts are missing or wrong`)
+    if (isDirectoryWrong) lines.push('state: the directory of native keys is wrong')
   }
   if (begun !== undefined) lines.push('an earlier repair was not finished')
   return lines
@@ -189,17 +191,13 @@ function stepsOf({ segments }: Damage, plan: MendPlan, unmoved: readonly ListedS
     ...(unmoved.length === 0
       ? []
       : [
-          `remove ${unmoved.length} files of old blocks from the list: their blocks are still in LevelDB, and the node makes them again`,
+          `remove ${unmoved.length} files of old blocks from the list: their blocks are still in LevelDB, and the node writes the files again`,
         ]),
-    ...(fetched === 0
-      ? []
-      : [`fetch ${fetched} files of old blocks from the places that --from names, by their sha256`]),
-    ...(plan.state
-      ? ['write the damaged entries of the state anew, as the state root of the newest block proves them']
-      : []),
-    ...(plan.history ? ['forget the states of blocks before the newest: nothing proves them'] : []),
+    ...(fetched === 0 ? [] : [`fetch ${fetched} files of old blocks from the places named by --from, by their sha256`]),
+    ...(plan.state ? ['rewrite the damaged entries of the state, verified by the state root of the newest block'] : []),
+    ...(plan.history ? ['delete the states of blocks before the newest: they cannot be verified'] : []),
     ...(plan.index ? ['compare the indexes with the blocks'] : []),
-    ...(plan.hasValues && !plan.state && !plan.history && !plan.index ? ['write or delete single records'] : []),
+    ...(plan.hasValues && !plan.state && !plan.history && !plan.index ? ['write or delete individual records'] : []),
   ]
 }
 

@@ -77,7 +77,7 @@ export async function takeOverBlocks(request: TakeOverRequest): Promise<TakenOve
 async function takeDownwards(request: TakeOverRequest, source: OldBlocks, database: Database): Promise<TakenOver> {
   const { location, signal, progressOf } = request
   const highest = readCompleteFrom(database)
-  const progress = progressOf({ title: 'taking over older blocks', unit: 'blocks' })
+  const progress = progressOf({ title: 'copying older blocks', unit: 'blocks' })
   const pause = async (height: number): Promise<void> => {
     await setImmediate()
     signal.throwIfAborted()
@@ -108,7 +108,7 @@ async function takeDownwards(request: TakeOverRequest, source: OldBlocks, databa
 /** Copies what can be read of LevelDB's blocks and sets of validators to where it can be looked up. */
 async function salvage(request: TakeOverRequest, scratch: Database, headHeight: number): Promise<void> {
   const { location, progressOf, signal } = request
-  const progress = progressOf({ title: 'looking for blocks in what can be read', unit: 'entries' })
+  const progress = progressOf({ title: 'searching for readable blocks', unit: 'entries' })
   const pause = async (entries: number): Promise<void> => {
     progress.update(entries)
     await setImmediate()

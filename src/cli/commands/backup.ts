@@ -13,18 +13,18 @@ interface BackupFlags {
 export function addBackup(program: Command, node: NodeCommands, terminal: Terminal): void {
   const command = program
     .command('backup')
-    .description('Copy the data directory to a new one, verified; the node may be running')
-    .requiredOption('--out <directory>', 'directory to make')
+    .description('Back up the data directory to a new one and verify the copy; the node may be running')
+    .requiredOption('--out <directory>', 'directory to create')
     .option(
       '--with-keys',
-      'with the keys of validator and node, and what the signer remembers: keep it as safe as the keys',
+      "include the keys of validator and node and the signer's state: keep the backup as safe as the keys",
     )
   addConfigFlags(command).action(async ({ out, withKeys = false }: BackupFlags) => {
     const config = configOf(command, terminal)
     const signal = abortOnStop(terminal)
     const made = node.backUp(config, { out: resolve(terminal.workingDirectory, out), withKeys, signal })
     const { height } = await made.catch((error: unknown) => {
-      throw error === signal.reason ? new Interrupted('interrupted: there is no backup') : error
+      throw error === signal.reason ? new Interrupted('interrupted: no backup was made') : error
     })
     terminal.print(
       `Backed up the chain up to block ${height} to ${out}, ${withKeys ? 'with its keys' : 'without keys (--with-keys)'}\n`,

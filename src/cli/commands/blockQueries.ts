@@ -21,7 +21,9 @@ interface BlockSearch {
 }
 
 export function addStatus(program: Command, _node: NodeCommands, terminal: Terminal): void {
-  const command = program.command('status').description('Ask a node for its status: its height, whether it catches up')
+  const command = program
+    .command('status')
+    .description('Show the status of a node: its height and whether it is catching up')
   addOutputOption(addNodeOption(command)).action(async (options: Options) => {
     terminal.print(formatAnswer(await connectNode(options, terminal).comet('status', {}), options))
   })
@@ -32,9 +34,9 @@ export function addBlockQueries(root: Command, terminal: Terminal): void {
   const add = (name: string, description: string): Command =>
     addOutputOption(addNodeOption(root.command(name).description(description)))
 
-  add('block', 'A block, by its height or hash (default: the newest)')
+  add('block', 'Show a block by height or hash (default: the newest)')
     .argument('[block]', 'height, or hash', readBlock)
-    .addOption(new Option('--type <type>', 'what the argument is (default: as it looks)').choices(['height', 'hash']))
+    .addOption(new Option('--type <type>', 'type of the argument (default: detected)').choices(['height', 'hash']))
     .action(async (block: NamedBlock | undefined, options: Options & { readonly type?: 'height' | 'hash' }) => {
       const client = connectNode(options, terminal)
       const height = await heightOf(block, options.type, client)
@@ -42,17 +44,17 @@ export function addBlockQueries(root: Command, terminal: Terminal): void {
       terminal.print(formatAnswer((answer as { readonly block: Json }).block, options))
     })
 
-  add('block-results', 'What the transactions of a block did (default: the newest)')
+  add('block-results', 'Show the results of the transactions of a block (default: the newest)')
     .argument('[height]', 'height of the block', wholeNumber(1))
     .action(async (height: number | undefined, options: Options) => {
       const params = height === undefined ? {} : { height: String(height) }
       terminal.print(formatAnswer(await connectNode(options, terminal).comet('block_results', params), options))
     })
 
-  add('blocks', 'Blocks by their events')
+  add('blocks', 'Search for blocks by their events')
     .requiredOption('--query <query>', 'such as "block.height > 5"')
-    .option('--page <n>', 'number of the page', wholeNumber(1), 1)
-    .option('--limit <n>', 'blocks of a page', wholeNumber(1), 30)
+    .option('--page <n>', 'page number', wholeNumber(1), 1)
+    .option('--limit <n>', 'blocks per page', wholeNumber(1), 30)
     .option('--order_by <order>', 'asc or desc', 'asc')
     .action(async (options: Options & BlockSearch) => {
       const { query, page, limit, order_by } = options
@@ -62,7 +64,7 @@ export function addBlockQueries(root: Command, terminal: Terminal): void {
 
   add('wait-tx', 'Wait until a transaction is in a block, and print its result')
     .alias('event-query-tx-for')
-    .argument('<hash>', 'of the transaction')
+    .argument('<hash>', 'hash of the transaction')
     .action(async (hash: string, options: Options) => {
       const client = connectNode(options, terminal)
       terminal.print(formatAnswer(await waitForBlock(hash, client, terminal.now), options))
@@ -84,7 +86,7 @@ async function heightOf(
   client: NodeClient,
 ): Promise<string> {
   if (block === undefined) return 'latest'
-  if (type !== undefined && !(type in block)) throw new ConfigError(`the block is not given by its ${type}`)
+  if (type !== undefined && !(type in block)) throw new ConfigError(`the argument is not a block ${type}`)
   if ('height' in block) return String(block.height)
   const found = await client.comet('block_by_hash', { hash: Buffer.from(block.hash, 'hex').toString('base64') })
   const { block: at } = found as { readonly block: { readonly header: { readonly height: string } } | null }

@@ -31,9 +31,9 @@ const PLACES = {
   explorerUrl: ['--explorer-url <url>', 'CHAIN_EXPLORER_URL', 'explorer'],
   websiteUrl: ['--website-url <url>', 'CHAIN_WEBSITE_URL', 'website'],
   faucetUrl: ['--faucet-url <url>', 'CHAIN_FAUCET_URL', 'faucet'],
-  iconUrl: ['--icon-url <url>', 'CHAIN_ICON_URL', 'picture of the coin'],
-  name: ['--name <text>', 'CHAIN_NAME', 'name that wallets show (default: made of the symbol and the kind of network)'],
-  slug: ['--slug <text>', 'CHAIN_SLUG', 'name in registries: small letters and digits'],
+  iconUrl: ['--icon-url <url>', 'CHAIN_ICON_URL', 'icon of the coin'],
+  name: ['--name <text>', 'CHAIN_NAME', 'name that wallets show (default: from the symbol and the kind of network)'],
+  slug: ['--slug <text>', 'CHAIN_SLUG', 'name in registries: lowercase letters and digits'],
 } as const
 
 type Place = keyof typeof PLACES
@@ -48,11 +48,13 @@ interface Options extends Readonly<Partial<Record<Place, string>>> {
 export function addChainInfo(program: Command, _node: NodeCommands, terminal: Terminal): void {
   const command = program
     .command('chain-info')
-    .description('Print the chain as wallets, registries or viem take it')
-    .addOption(new Option('--format <format>', 'who takes it').choices(CHAIN_INFO_FORMATS).makeOptionMandatory())
+    .description("Print the chain's description for wallets, registries or viem")
+    .addOption(new Option('--format <format>', 'format to print').choices(CHAIN_INFO_FORMATS).makeOptionMandatory())
     .addOption(new Option('--genesis <file>', 'genesis file (default: the one in HOMEDIR)').conflicts('node'))
-    .addOption(new Option('--node <url>', 'running node whose genesis it is'))
-    .addOption(new Option('--network-type <type>', 'kind of network (default: by the chain ID)').choices(NETWORK_TYPES))
+    .addOption(new Option('--node <url>', 'running node to read the genesis from'))
+    .addOption(
+      new Option('--network-type <type>', 'kind of network (default: from the chain ID)').choices(NETWORK_TYPES),
+    )
   for (const [flags, variable, text] of Object.values(PLACES)) {
     command.addOption(new Option(flags, `${text}; else ${variable}`))
   }
@@ -102,8 +104,7 @@ function placesOf(
   const prefix = chain_id.slice(0, chain_id.indexOf('_'))
   const rpcUrl = readUrl(publicUrl ?? DEFAULT_RPC_URL, PLACES.rpcUrl[1], DEFAULT_RPC_URL)
   const slug = given('slug') ?? `${prefix.toLowerCase().replace(/[^a-z0-9]/g, '')}${isMainnet ? '' : networkType}`
-  if (!/^[a-z0-9]+$/.test(slug))
-    throw new ConfigError(`${PLACES.slug[1]} is ${slug}: it may hold small letters and digits`)
+  if (!/^[a-z0-9]+$/.test(slug)) throw new ConfigError(`${PLACES.slug[1]} is ${slug}: use lowercase letters and digits`)
   return {
     rpcUrl,
     webSocketUrl: url('wsUrl', 'ws://localhost:8080') ?? rpcUrl.replace(/^http/, 'ws'),

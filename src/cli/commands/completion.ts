@@ -11,7 +11,7 @@ const SHELLS = ['bash', 'zsh', 'fish'] as const
 export function addCompletion(program: Command, whole: () => Promise<Command>, terminal: Terminal): void {
   program
     .command('completion')
-    .description('Print a script that completes commands in a shell; bash: source <(coind completion bash)')
+    .description('Print a completion script for a shell; bash: source <(coind completion bash)')
     .addArgument(new Argument('<shell>').choices(SHELLS))
     .action(async (shell: (typeof SHELLS)[number]) => {
       terminal.print(SCRIPTS[shell](nodesOf(await whole())))

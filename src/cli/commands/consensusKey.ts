@@ -11,10 +11,10 @@ import type { NodeCommands, Terminal } from '../ports.ts'
 
 /** `consensus-key`: the keys with which the node's validator signs, and the one to which it rotates. */
 export function addConsensusKey(program: Command, _node: NodeCommands, terminal: Terminal): void {
-  const group = program.command('consensus-key').description("Keep the consensus keys of the node's validator")
+  const group = program.command('consensus-key').description("Manage the consensus keys of the node's validator")
   const pathsOf = (command: Command): DataPaths => dataPaths(configOf(command, terminal).homedir)
 
-  const show = group.command('show').description('Print the public consensus keys that the data directory has')
+  const show = group.command('show').description('Print the public consensus keys in the data directory')
   addConfigFlags(show).action(() => {
     const { validatorKey, signerPublicKey, nextValidatorKey } = pathsOf(show)
     const found = [validatorKey, signerPublicKey, nextValidatorKey].flatMap((path) => {
@@ -27,17 +27,15 @@ export function addConsensusKey(program: Command, _node: NodeCommands, terminal:
 
   const next = group
     .command('next')
-    .description(
-      'Make the key to which the validator rotates, beside the present one; the node reads it at its next start',
-    )
+    .description('Create the key to rotate to, next to the current one; the node reads it at its next start')
   addConfigFlags(next).action(() => {
     const { validatorKey, signerPublicKey, nextValidatorKey } = pathsOf(next)
     if (loadValidatorKey(validatorKey) === undefined && loadPublicKey(signerPublicKey) === undefined) {
-      throw new ConfigError(`${validatorKey} does not exist: there is no key to rotate from, run coind init first`)
+      throw new ConfigError(`${validatorKey} does not exist: create a key with coind init first`)
     }
     const { publicKey } = createValidatorKey(nextValidatorKey, randomBytes(ED25519_KEY_LENGTH))
     terminal.print(`${describe(nextValidatorKey, publicKey)}
-Restart the node, so that it has both keys. Only then:
+Restart the node, so that it has both keys. Then run:
 
   coind tx staking rotate-cons-pub-key '${publicKeyJson(publicKey)}' --from <operator>
 `)

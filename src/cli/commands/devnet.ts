@@ -54,9 +54,9 @@ export function addDevnet(program: Command, node: NodeCommands, terminal: Termin
   const command = program
     .command('devnet')
     .description('Run a local network of one validator with funded accounts, for development')
-    .option('--homedir <path>', 'data directory; HOMEDIR is not used', '.devnet')
-    .option('--reset', 'begin a new chain: delete the one in the data directory')
-    .option('--no-explorer', 'without the explorer')
+    .option('--homedir <path>', 'data directory (HOMEDIR is ignored)', '.devnet')
+    .option('--reset', 'start a new chain: delete the one in the data directory')
+    .option('--no-explorer', 'do not start the explorer')
   const explorerVariablesOf = Object.values<Variable>(EXPLORER_VARIABLES)
   addConfigFlags(command, [...DEVNET_VARIABLES, ...explorerVariablesOf], DEVNET_DEFAULTS)
   command.action(async (options: Options) => {
@@ -129,10 +129,13 @@ function defined(values: RawValues): RawValues {
 async function prepareDevnet(directory: string, isReset: boolean, processId: number): Promise<void> {
   const marker = join(directory, MARKER)
   if (existsSync(directory) && !existsSync(marker) && readdirSync(directory).length > 0) {
-    throw new ConfigError(`${directory} is not the directory of a devnet: name another one with --homedir`)
+    throw new ConfigError(`${directory} was not created by coind devnet: name another directory with --homedir`)
   }
   mkdirSync(directory, { recursive: true, mode: 0o700 })
-  writeFileSync(marker, `${JSON.stringify({ about: 'made by coind devnet; --reset deletes the chain in here' })}\n`)
+  writeFileSync(
+    marker,
+    `${JSON.stringify({ about: 'created by coind devnet; --reset deletes the chain in this directory' })}\n`,
+  )
   const { privateKey } = DEVNET_ACCOUNTS.at(-1)!
   writeFileSync(faucetKeyFile(directory), `${privateKey.slice(2)}\n`, { mode: 0o600 })
   if (!isReset) return
@@ -203,7 +206,7 @@ function devnetBanner(
   node: Pick<RunningNode, 'rpcUrl' | 'wsUrl' | 'metricsUrl' | 'height'>,
   explorer: RunningExplorer | string | undefined,
 ): string {
-  const chain = node.height === 0 ? 'a new chain' : `kept, at block ${node.height}`
+  const chain = node.height === 0 ? 'a new chain' : `existing chain, at block ${node.height}`
   const accounts = DEVNET_ACCOUNTS.map(({ address, privateKey }, index) => {
     const balance = index === 0 ? INITIAL_SUPPLY_ACOIN : DEVNET_BALANCE_ACOIN
     return `  (${index}) ${toChecksumAddress(address)}  ${toBech32(address)}  ${(balance / ACOIN_PER_COIN).toLocaleString('en')} COIN
@@ -218,10 +221,9 @@ coind devnet
   Node status   ${new URL('/rpc/status', node.rpcUrl).href}
   Metrics       ${node.metricsUrl ?? 'off'}
   Chain ID      ${config.evmChainId} (0x${config.evmChainId.toString(16)}), native ${config.chainId}
-  Data          ${config.homedir} (${chain}; --reset begins a new one)
+  Data          ${config.homedir} (${chain}; --reset starts a new one)
 
-Accounts and what the genesis gave them. FOR DEVELOPMENT ONLY: these private keys are public, everybody can
-take what is sent to them on any network.
+Accounts and their coins in the genesis. FOR DEVELOPMENT ONLY: these private keys are public. Anyone can
 
   Mnemonic      ${DEVNET_MNEMONIC}
   Path          m/44'/60'/0'/0/i

@@ -11,7 +11,7 @@ import { unlessStopped } from '../stopSignal.ts'
 export function addPrune(program: Command, node: NodeCommands, terminal: Terminal): void {
   const command = program
     .command('prune')
-    .description('Delete what PRUNING, BLOCK_HISTORY and INDEX do not keep, at once, from a stopped node')
+    .description('Delete all data that PRUNING, BLOCK_HISTORY and INDEX do not retain, from a stopped node')
   addConfigFlags(command).action(async () => {
     const config = configOf(command, terminal)
     const { states, bodies, headers, files, indexEntries } = await unlessStopped(terminal, (signal) =>
@@ -26,8 +26,8 @@ export function addPrune(program: Command, node: NodeCommands, terminal: Termina
     ]
     terminal.print(
       dropped.length === 0
-        ? 'Nothing to do: there is nothing that PRUNING, BLOCK_HISTORY and INDEX do not keep\n'
-        : `Deleted ${dropped.join(', ')}\nTheir room on the disk is given back little by little, or at once by \`coind compact\`\n`,
+        ? 'Nothing to do: PRUNING, BLOCK_HISTORY and INDEX retain all data\n'
+        : `Deleted ${dropped.join(', ')}\nThe disk space is freed over time, or immediately by \`coind compact\`\n`,
     )
   })
 }
@@ -35,10 +35,10 @@ export function addPrune(program: Command, node: NodeCommands, terminal: Termina
 export function addCompact(program: Command, node: NodeCommands, terminal: Terminal): void {
   const command = program
     .command('compact')
-    .description("Merge the files of a stopped node's database, so that deleted data gives its room back")
+    .description("Compact a stopped node's database, to free the disk space of deleted data")
   addConfigFlags(command).action(async () => {
     const config = configOf(command, terminal)
     const { bytesBefore, bytesAfter } = await unlessStopped(terminal, (signal) => node.compactDatabase(config, signal))
-    terminal.print(`The database had ${bytesText(bytesBefore)} and has ${bytesText(bytesAfter)} now\n`)
+    terminal.print(`Compacted the database from ${bytesText(bytesBefore)} to ${bytesText(bytesAfter)}\n`)
   })
 }

@@ -15,7 +15,7 @@ const CHECK_WIDTH = 10
 export function addDoctor(program: Command, node: NodeCommands, terminal: Terminal): void {
   const command = program
     .command('doctor')
-    .description('Check settings, keys, disk, limits, ports, clock and peers of a node, which may be running')
+    .description('Check settings, keys, disk, limits, ports, clock and peers of a node; it may be running')
     .option('--json', 'print the findings as JSON')
   addConfigFlags(command).action(async ({ json }: { readonly json?: true }) => {
     const found = await node.examineNode(configOf(command, terminal))

@@ -65,7 +65,7 @@ function addValidate(group: Command, terminal: Terminal): void {
   const command = group
     .command('validate')
     .alias('validate-genesis')
-    .description('Check a genesis file, and that its validators are those that the operators signed')
+    .description('Check a genesis file, and that its validators match the genesis transactions of the operators')
     .argument('[file]', 'file to read (default: the one in HOMEDIR)')
   addConfigFlags(command, HOME_FLAGS).action(async (file: string | undefined) => {
     const path = genesisPath(command, file, terminal)
@@ -80,18 +80,16 @@ function addValidate(group: Command, terminal: Terminal): void {
 function addDraft(group: Command, terminal: Terminal): void {
   const command = group
     .command('init')
-    .description(
-      'Create the data directory with keys and a genesis without accounts and validators, for several operators',
-    )
+    .description('Create the data directory with keys and an empty genesis, for a network of several operators')
     .addOption(
-      new Option('--genesis-time <time>', 'when the chain begins, like 2027-01-01T00:00:00Z (default: now)').argParser(
+      new Option('--genesis-time <time>', 'start of the chain, such as 2027-01-01T00:00:00Z (default: now)').argParser(
         readTime,
       ),
     )
   addConfigFlags(command, HOME_FLAGS).action(({ genesisTime }: { readonly genesisTime?: number }) => {
     const config = configOf(command, terminal)
     const paths = dataPaths(config.homedir)
-    if (existsSync(paths.genesis)) throw new ConfigError(`${paths.genesis} exists already`)
+    if (existsSync(paths.genesis)) throw new ConfigError(`${paths.genesis} already exists: move it away first`)
     const genesis = createDraftGenesis({ chainId: config.chainId, genesisTimeMs: genesisTime ?? Date.now() })
     const nodeKey = loadOrCreateNodeKey(paths.nodeKey)
     if (config.signer === undefined) validatorKeyOf(paths)
@@ -111,21 +109,24 @@ function addAccount(group: Command, terminal: Terminal): void {
   const command = group
     .command('add-genesis-account')
     .alias('add-account')
-    .description('Add an account to the genesis in HOMEDIR, of which coins may vest')
+    .description('Add an account, optionally with vesting coins, to the genesis in HOMEDIR')
     .argument('<address-or-key>', 'coin1…, 0x…, or the name of a key in the keystore')
-    .argument('<amount>', 'all that it gets, like 1000COIN')
-    .addOption(new Option('--vesting-amount <amount>', 'coins of it that vest').argParser(parseAmount))
+    .argument('<amount>', 'total amount, such as 1000COIN')
+    .addOption(new Option('--vesting-amount <amount>', 'part of the amount that vests').argParser(parseAmount))
     .addOption(
-      new Option('--vesting-start-time <seconds>', 'from when they become free steadily (default: all at the end)')
+      new Option(
+        '--vesting-start-time <seconds>',
+        'start of continuous vesting, in seconds since the epoch (default: all vest at the end)',
+      )
         .argParser(readSeconds)
         .default(0n, '0'),
     )
     .addOption(
-      new Option('--vesting-end-time <seconds>', 'when all are free, in seconds since the epoch')
+      new Option('--vesting-end-time <seconds>', 'end of vesting, in seconds since the epoch')
         .argParser(readSeconds)
         .default(0n, '0'),
     )
-    .option('--append', 'add the coins to an account that is there already')
+    .option('--append', 'add the coins to an existing account')
   addConfigFlags(addKeystoreOptions(command), HOME_FLAGS).action(
     (name: string, amount: string, options: AccountOptions) => {
       const paths = dataPaths(configOf(command, terminal).homedir)
@@ -155,19 +156,17 @@ const GENTX_GAS = 200_000n
 function addGentx(group: Command, terminal: Terminal): void {
   const command = group
     .command('gentx')
-    .description('Sign a transaction that makes this node a validator from the first block on, for collect-gentxs')
+    .description('Sign a genesis transaction that makes this node a validator from the first block, for collect-gentxs')
     .argument('<key>', 'name or address of the operator’s key in the keystore')
-    .argument('<amount>', 'coins of its account in the genesis that it delegates to itself')
-    .option('--ip <host>', 'where other nodes reach this one (default: EXTERNAL_P2P_ADDRESS)')
+    .argument('<amount>', 'self-delegation, from the coins of the account in the genesis')
+    .option('--ip <host>', 'host where other nodes reach this one (default: EXTERNAL_P2P_ADDRESS)')
     .option('--p2p-port <port>', 'port for --ip', '26656')
-    .option('--node-id <id>', 'of the node (default: that in HOMEDIR)')
+    .option('--node-id <id>', 'ID of the node (default: from HOMEDIR)')
     .option('--output-document <file>', 'file to write (default: config/gentx/gentx-<node ID>.json in HOMEDIR)')
   for (const option of CREATE_VALIDATOR.options ?? []) {
     if (option.long === '--moniker') continue
     command.addOption(
-      option.long === '--pubkey'
-        ? new Option(option.flags, 'consensus key, ed25519 (default: that in HOMEDIR)')
-        : option,
+      option.long === '--pubkey' ? new Option(option.flags, 'consensus key, ed25519 (default: from HOMEDIR)') : option,
     )
   }
   const flags = [...HOME_FLAGS, moniker, externalP2pAddress]
@@ -181,7 +180,7 @@ function addGentx(group: Command, terminal: Terminal): void {
       const pubkey = options.pubkey ?? Buffer.from(consensusKeyOf(config, paths)).toString('base64')
       const host = options.ip === undefined ? config.p2p.externalAddress : `${options.ip}:${options.p2pPort}`
       if (host === undefined) {
-        throw new ConfigError('say where other nodes reach this one: --ip, or EXTERNAL_P2P_ADDRESS')
+        throw new ConfigError('the address for other nodes is missing: give --ip, or set EXTERNAL_P2P_ADDRESS')
       }
       const { openSigner } = await import('../keys/signer.ts')
       const { signGentx } = await import('../tx/signGentx.ts')
@@ -200,7 +199,7 @@ function addGentx(group: Command, terminal: Terminal): void {
         options.outputDocument === undefined
           ? join(directory, `gentx-${nodeId}.json`)
           : resolve(terminal.workingDirectory, options.outputDocument)
-      if (existsSync(file)) throw new ConfigError(`${file} exists already`)
+      if (existsSync(file)) throw new ConfigError(`${file} already exists: move it away, or give --output-document`)
       if (options.outputDocument === undefined) mkdirSync(directory, { recursive: true, mode: 0o700 })
       writeFileDurably(file, `${JSON.stringify(json)}\n`, 0o644)
       terminal.print(`Genesis transaction written to ${JSON.stringify(file)}\n`)
@@ -211,8 +210,8 @@ function addGentx(group: Command, terminal: Terminal): void {
 function addCollect(group: Command, terminal: Terminal): void {
   const command = group
     .command('collect-gentxs')
-    .description('Make the validators of the genesis in HOMEDIR out of the operators’ transactions')
-    .option('--gentx-dir <directory>', 'where they are (default: config/gentx in HOMEDIR)')
+    .description('Create the validators of the genesis in HOMEDIR from the operators’ genesis transactions')
+    .option('--gentx-dir <directory>', 'directory of the genesis transactions (default: config/gentx in HOMEDIR)')
   addConfigFlags(command, HOME_FLAGS).action(async ({ gentxDir }: { readonly gentxDir?: string }) => {
     const paths = dataPaths(configOf(command, terminal).homedir)
     const draft = readGenesisFile(paths.genesis, true)
@@ -248,7 +247,9 @@ function consensusKeyOf({ signer }: Config, paths: DataPaths): Uint8Array {
   if (signer === undefined) return validatorKeyOf(paths).publicKey
   const publicKey = loadPublicKey(paths.signerPublicKey)
   if (publicKey !== undefined) return publicKey
-  throw new ConfigError('the consensus key is in a remote signer (PRIV_VALIDATOR_LADDR): give it with --pubkey')
+  throw new ConfigError(
+    'the consensus key is in a remote signer (PRIV_VALIDATOR_LADDR): give its public key with --pubkey',
+  )
 }
 
 function genesisPath(command: Command, file: string | undefined, terminal: Terminal): string {
@@ -274,12 +275,12 @@ function hashText(genesis: Genesis): string {
 }
 
 function readSeconds(text: string): bigint {
-  if (!/^\d{1,18}$/.test(text)) throw new InvalidArgumentError('It may hold a whole number of seconds.')
+  if (!/^\d{1,18}$/.test(text)) throw new InvalidArgumentError('Give a whole number of seconds.')
   return BigInt(text)
 }
 
 function readTime(text: string): number {
   const timeMs = Date.parse(text)
-  if (Number.isNaN(timeMs)) throw new InvalidArgumentError('It may hold a time, like 2027-01-01T00:00:00Z.')
+  if (Number.isNaN(timeMs)) throw new InvalidArgumentError('Give a time such as 2027-01-01T00:00:00Z.')
   return timeMs
 }

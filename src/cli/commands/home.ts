@@ -18,11 +18,11 @@ import { publicKeyJson } from './consensusKey.ts'
 export function addInit(program: Command, node: NodeCommands, terminal: Terminal): void {
   const command = program
     .command('init')
-    .description('Create the data directory with keys and a fresh genesis, or that of the network to join, and stop')
+    .description('Create the data directory with keys and a new genesis, or with the genesis of the network to join')
   addConfigFlags(command).action(async () => {
     const config = configOf(command, terminal)
     const report = await node.initNode(config, {})
-    const state = report.isFresh ? 'Created' : 'Nothing to do: there is already'
+    const state = report.isFresh ? 'Created' : 'Nothing to do, already present:'
     terminal.print(`${state} ${report.genesisPath}
   chain ID      ${report.chainId}
   genesis hash  ${report.genesisHash}
@@ -35,12 +35,12 @@ export function addInit(program: Command, node: NodeCommands, terminal: Terminal
 export function addReset(program: Command, _node: NodeCommands, terminal: Terminal): void {
   const command = program
     .command('reset')
-    .description('Remove the chain of a stopped node, to begin another one under the same keys')
-    .option('--yes', 'really remove it; without this the command only says what it would remove')
+    .description('Remove the chain of a stopped node, to start a new one with the same keys')
+    .option('--yes', 'confirm; without it the command only reports what it would remove')
   addConfigFlags(command).action(async (options: { readonly yes?: true }) => {
     const { homedir } = configOf(command, terminal)
     const paths = dataPaths(homedir)
-    if (!existsSync(homedir)) throw new ConfigError(`${homedir} does not exist: HOMEDIR must be a data directory`)
+    if (!existsSync(homedir)) throw new ConfigError(`${homedir} does not exist: set HOMEDIR to a data directory`)
     const lock = await lockHome(paths, terminal.processId)
     try {
       const parts = partsToReset(paths)
@@ -49,10 +49,10 @@ export function addReset(program: Command, _node: NodeCommands, terminal: Termin
         return
       }
       if (options.yes === undefined) {
-        throw new ConfigError(`reset removes ${parts.join(', ')} for good and keeps the keys: confirm with --yes`)
+        throw new ConfigError(`reset permanently removes ${parts.join(', ')}, but not the keys: confirm with --yes`)
       }
       resetHome(paths)
-      terminal.print(`Removed ${parts.join(', ')}\nThe keys in ${paths.config} are kept.\n`)
+      terminal.print(`Removed ${parts.join(', ')}\nThe keys in ${paths.config} remain.\n`)
     } finally {
       await lock.release()
     }
@@ -60,7 +60,7 @@ export function addReset(program: Command, _node: NodeCommands, terminal: Termin
 }
 
 export function addShowNodeId(program: Command, node: NodeCommands, terminal: Terminal): void {
-  const command = program.command('show-node-id').description('Print the node ID that peers know this node by')
+  const command = program.command('show-node-id').description('Print the node ID, by which peers know this node')
   addConfigFlags(command).action(async () => {
     const config = configOf(command, terminal)
     terminal.print(`${await node.showNodeId(config)}\n`)
@@ -86,9 +86,7 @@ function publicKeyOf({ homedir }: Config): Uint8Array {
   const { validatorKey, signerPublicKey } = dataPaths(homedir)
   const publicKey = loadValidatorKey(validatorKey)?.publicKey ?? loadPublicKey(signerPublicKey)
   if (publicKey !== undefined) return publicKey
-  throw new ConfigError(
-    `${validatorKey} does not exist: coind init makes it, or a remote signer has yet to say its key`,
-  )
+  throw new ConfigError(`${validatorKey} does not exist: run coind init, or connect the remote signer first`)
 }
 
 /** The state breaks its own rules. Each broken rule has been printed before this is thrown. */
@@ -97,7 +95,7 @@ class InvariantsBroken extends Error {
 }
 
 export function addDebug(program: Command, node: NodeCommands, terminal: Terminal): void {
-  const debug = program.command('debug').description('Look into a data directory')
+  const debug = program.command('debug').description('Inspect a data directory')
   const command = debug
     .command('invariants')
     .description(

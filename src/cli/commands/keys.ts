@@ -54,7 +54,7 @@ const MAX_MEMBERS = 100
 const BECH32: Readonly<Record<string, string>> = { acc: BECH32_ACCOUNT, val: BECH32_OPERATOR, cons: BECH32_CONSENSUS }
 
 export function addKeys(program: Command, _node: NodeCommands, terminal: Terminal): void {
-  const keys = program.command('keys').description('Keep account keys, encrypted, on this machine (never in the node)')
+  const keys = program.command('keys').description('Manage account keys, encrypted on this machine (never in the node)')
   const add = (name: string, description: string): Command => {
     const command = new Command(name).description(description).copyInheritedSettings(keys)
     keys.addCommand(addKeystoreOptions(command))
@@ -62,16 +62,16 @@ export function addKeys(program: Command, _node: NodeCommands, terminal: Termina
   }
   const keystoreOf = (options: KeystoreOptions): Keystore => openKeystore(keystoreDirectory(options, terminal))
 
-  const create = add('add', 'Make a new key, and show the mnemonic that can restore it once; or add one that exists')
+  const create = add('add', 'Create a key and show its mnemonic once, or add an existing key')
     .alias('create')
     .argument('<name>', 'name of the key')
-    .option('--recover', 'ask for the mnemonic of an existing key (or --mnemonic-file) in place of making one')
+    .option('--recover', 'restore a key from its mnemonic, from a prompt or --mnemonic-file')
     .option('--no-backup', 'do not show the mnemonic')
-    .option('--ledger', 'the key is on the Ledger that is connected')
-    .option('--multisig <keys>', 'a multisig of these keys: names, with commas between them')
-    .option('--multisig-threshold <n>', 'signatures that the multisig needs', wholeNumber(1, MAX_MEMBERS), 1)
-    .option('--nosort', 'keep the keys of the multisig in the order given, not in that of their addresses')
-    .option('--pubkey <json>', 'only the public key is known: as keys show --pubkey prints it')
+    .option('--ledger', 'use the key of the connected Ledger')
+    .option('--multisig <keys>', 'create a multisig of these keys: comma-separated names')
+    .option('--multisig-threshold <n>', 'number of signatures required by the multisig', wholeNumber(1, MAX_MEMBERS), 1)
+    .option('--nosort', 'keep the given order of the keys of the multisig, instead of sorting by address')
+    .option('--pubkey <json>', 'add only a public key, as printed by keys show --pubkey')
   addForm(addMnemonicOptions(create)).action(async (name: string, options: AddOptions) => {
     const keystore = keystoreOf(options)
     keystore.checkName(name)
@@ -95,7 +95,7 @@ export function addKeys(program: Command, _node: NodeCommands, terminal: Termina
     else if (mnemonic === undefined) terminal.print(describe(key))
     else {
       terminal.print(
-        `${describe(key)}\nWrite these words down and keep them safe: they are the key.\n\n  ${mnemonic}\n`,
+        `${describe(key)}\nWrite these words down and keep them safe. Anyone who has them owns the key.\n\n  ${mnemonic}\n`,
       )
     }
   }
@@ -105,7 +105,7 @@ export function addKeys(program: Command, _node: NodeCommands, terminal: Termina
   )
     .alias('import-hex')
     .argument('<name>', 'name of the key')
-    .argument('[file]', 'an encrypted key as keys export prints it (Web3 v3); its password stays')
+    .argument('[file]', 'encrypted key, as printed by keys export (Web3 v3); its password does not change')
     .action(async (name: string, file: string | undefined, options: KeystoreOptions & SecretOptions & FormOptions) => {
       const keystore = keystoreOf(options)
       keystore.checkName(name)
@@ -121,7 +121,7 @@ export function addKeys(program: Command, _node: NodeCommands, terminal: Termina
 
   addForm(add('list', 'Show all keys'))
     .alias('ls')
-    .option('-n, --list-names', 'their names alone')
+    .option('-n, --list-names', 'print only the names')
     .action((options: KeystoreOptions & FormOptions & { readonly listNames?: true }) => {
       const keystore = keystoreOf(options)
       const all = keystore.list()
@@ -134,12 +134,12 @@ export function addKeys(program: Command, _node: NodeCommands, terminal: Termina
 
   addForm(add('show', 'Show the encodings of a key’s address'))
     .argument('<name>', 'name of the key, or its address')
-    .option('-a, --address', 'the address alone')
+    .option('-a, --address', 'print only the address')
     .addOption(
-      new Option('--bech <form>', 'of the address: account, operator or consensus').choices(Object.keys(BECH32)),
+      new Option('--bech <form>', 'form of the address: account, operator or consensus').choices(Object.keys(BECH32)),
     )
-    .option('-p, --pubkey', 'the public key alone, in JSON')
-    .option('-d, --device', 'show the address on the Ledger too, and wait until it is confirmed there')
+    .option('-p, --pubkey', 'print only the public key, in JSON')
+    .option('-d, --device', 'also show the address on the Ledger, and wait for its confirmation there')
     .action(async (name: string, options: KeystoreOptions & ShowOptions) => {
       const key = keystoreOf(options).find(name)
       if (options.device === true) {
@@ -157,10 +157,10 @@ export function addKeys(program: Command, _node: NodeCommands, terminal: Termina
       else print(key, options)
     })
 
-  add('export', 'Print a key: encrypted, as its file has it (Web3 v3), or its private key')
+  add('export', 'Print a key, encrypted (Web3 v3) or as private key')
     .argument('<name>', 'name of the key, or its address')
-    .option('--unarmored-hex', 'the private key as hex digits; it needs --unsafe')
-    .option('--unsafe', 'really print the secret, as hex digits')
+    .option('--unarmored-hex', 'print the private key as hex digits; requires --unsafe')
+    .option('--unsafe', 'confirm that the secret is printed')
     .action(
       async (name: string, options: KeystoreOptions & { readonly unsafe?: true; readonly unarmoredHex?: true }) => {
         const keystore = keystoreOf(options)
@@ -170,31 +170,35 @@ export function addKeys(program: Command, _node: NodeCommands, terminal: Termina
           return
         }
         if (options.unarmoredHex === true) {
-          throw new ConfigError('that prints the private key as it is: whoever sees it owns the account; add --unsafe')
+          throw new ConfigError(
+            'this prints the private key unencrypted, and anyone who sees it owns the account: add --unsafe to confirm',
+          )
         }
         terminal.print(keystore.encrypted(key))
       },
     )
 
-  add('rename', 'Give a key another name')
+  add('rename', 'Rename a key')
     .argument('<name>', 'name of the key, or its address')
-    .argument('<new-name>', 'its new name')
-    .addOption(new Option('-y, --yes', 'nothing is asked for anyway').hideHelp())
+    .argument('<new-name>', 'new name')
+    .addOption(new Option('-y, --yes', 'no effect, accepted for compatibility').hideHelp())
     .action((name: string, newName: string, options: KeystoreOptions) => {
       const keystore = keystoreOf(options)
       const key = keystore.find(name)
       keystore.rename(key, newName)
-      terminal.print(`The key ${key.name} is ${newName} now\n`)
+      terminal.print(`Renamed the key ${key.name} to ${newName}\n`)
     })
 
   add('delete', 'Remove keys from this machine')
     .argument('<names...>', 'names of the keys, or their addresses')
-    .option('-y, --yes', 'really remove them')
+    .option('-y, --yes', 'confirm the removal')
     .action((names: readonly string[], options: KeystoreOptions & { readonly yes?: true }) => {
       const keystore = keystoreOf(options)
       for (const key of names.map((name) => keystore.find(name))) {
         if (options.yes === undefined) {
-          throw new ConfigError(`without its mnemonic or a copy, the key ${key.name} would be lost: confirm with --yes`)
+          throw new ConfigError(
+            `without its mnemonic or a copy, the key ${key.name} is lost permanently: confirm with --yes`,
+          )
         }
         keystore.remove(key)
         terminal.print(`Removed the key ${key.name}\n`)
@@ -203,10 +207,10 @@ export function addKeys(program: Command, _node: NodeCommands, terminal: Termina
 
   keys
     .command('mnemonic')
-    .description('Make a mnemonic and keep nothing')
+    .description('Print a new mnemonic and store nothing')
     .action(async () => terminal.print(`${await createMnemonic()}\n`))
 
-  addForm(keys.command('parse').description('Show an address in its other encodings'))
+  addForm(keys.command('parse').description('Show an address in all encodings'))
     .argument('<address>', '0x…, hex digits, coin1…, coinvaloper1… or coinvalcons1…')
     .action((text: string, options: FormOptions) => {
       const parsed = parseKey(text)
@@ -227,8 +231,10 @@ interface ShowOptions extends FormOptions {
 
 function addForm(command: Command): Command {
   return command
-    .option('--json', 'print JSON with all encodings of addresses')
-    .addOption(new Option('-o, --output <form>', 'text, or the JSON of the SDK').choices(OUTPUTS).default('text'))
+    .option('--json', 'print JSON with all encodings of the addresses')
+    .addOption(
+      new Option('-o, --output <form>', 'text, or JSON as the Cosmos SDK prints it').choices(OUTPUTS).default('text'),
+    )
 }
 
 /** A key whose secret is elsewhere: on a Ledger, with the members of a multisig, or on another machine. */
@@ -239,7 +245,7 @@ async function readPublicEntry(
 ): Promise<Parameters<Keystore['addPublic']>[1] | undefined> {
   const { multisig, ledger, pubkey } = options
   if ([multisig, ledger, pubkey].filter((option) => option !== undefined).length > 1) {
-    throw new ConfigError('--multisig, --ledger and --pubkey are different keys: give one of them')
+    throw new ConfigError('give only one of --multisig, --ledger and --pubkey')
   }
   if (multisig !== undefined) {
     const publicKey = await readMultisig(keystore, multisig.split(','), options, terminal)
@@ -258,7 +264,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new ConfigError(`--pubkey holds no JSON: ${(error as Error).message}`)
+    throw new ConfigError(`--pubkey is not valid JSON: ${(error as Error).message}`)
   }
 }
 
@@ -275,7 +281,7 @@ async function readMultisig(
     members.push({ address: key.address, publicKey: await publicKeyOf(keystore, key, options, terminal) })
   }
   if (threshold > members.length) {
-    throw new ConfigError(`a multisig of ${members.length} keys cannot need ${threshold} signatures`)
+    throw new ConfigError(`a multisig of ${members.length} keys cannot require ${threshold} signatures`)
   }
   if (new Set(members.map(({ address }) => bytesToHex(address))).size < members.length) {
     throw new ConfigError('a key is named twice')
@@ -336,7 +342,7 @@ const KIND_TEXTS = {
   local: '',
   ledger: '  on a Ledger\n',
   multi: '  a multisig\n',
-  offline: '  its public key alone\n',
+  offline: '  public key only\n',
 } as const
 
 function describe(key: StoredKey): string {

@@ -11,11 +11,11 @@ import { addBlockQueries } from './blockQueries.ts'
 
 /** Options of paged queries and the names that the gateway has for them. */
 const PAGE_OPTIONS = [
-  ['--limit <n>', 'pagination.limit', 'entries of a page (default: 100)'],
-  ['--offset <n>', 'pagination.offset', 'entries to leave out'],
-  ['--page-key <base64>', 'pagination.key', 'next_key of the page before'],
+  ['--limit <n>', 'pagination.limit', 'entries per page (default: 100)'],
+  ['--offset <n>', 'pagination.offset', 'entries to skip'],
+  ['--page-key <base64>', 'pagination.key', 'next_key of the previous page'],
   ['--count-total', 'pagination.count_total', 'count all entries'],
-  ['--reverse', 'pagination.reverse', 'last entries first'],
+  ['--reverse', 'pagination.reverse', 'reverse order'],
 ] as const
 
 /** Adds `coind query`: one command for each entry of the table of queries, those of the SDK's names, and those about blocks. */
@@ -23,7 +23,7 @@ export function addQuery(program: Command, _node: NodeCommands, terminal: Termin
   const root = program
     .command('query')
     .alias('q')
-    .description('Ask a node about the native layer; the answer is JSON')
+    .description('Query the native layer of a node; prints JSON')
     .enablePositionalOptions()
   const groups = new Map<string, Command>()
   const groupOf = (name: string): Command => {
@@ -83,7 +83,7 @@ function addSpelled(
   // A query may have a field of that name itself.
   if (!fields.has('height')) {
     command.addOption(
-      new Option('--height <n>', 'state after this block (default: the newest)').argParser(wholeNumber(1)),
+      new Option('--height <n>', 'query the state after this block (default: the newest)').argParser(wholeNumber(1)),
     )
   }
   addOutputOption(addNodeOption(command)).action(async () => {

@@ -21,16 +21,16 @@ export function addRepair(program: Command, node: NodeCommands, terminal: Termin
   const command = program
     .command('repair')
     .description(
-      'Find all damage in the database of a stopped node, say what it is, and mend it, or make the database anew from its blocks',
+      'Find and report all damage in the database of a stopped node, and repair it or rebuild the database from its blocks',
     )
     .option('--dry-run', 'change nothing')
     .option(
       '--snapshot',
-      'replace a damaged database by a snapshot (SNAPSHOT_MANIFEST_URL, or of the peers), which may be faster',
+      'replace a damaged database with a snapshot (from SNAPSHOT_MANIFEST_URL or peers), which may be faster',
     )
     .option(
       '--from <place>',
-      'directory (of another node, of a backup, of files) or URL that may have whole files of old blocks; may be given several times',
+      'directory (of another node, a backup or an export) or URL with undamaged files of old blocks; may be given several times',
       (place: string, before: readonly string[]) => [...before, place],
       [],
     )
@@ -40,7 +40,7 @@ export function addRepair(program: Command, node: NodeCommands, terminal: Termin
     const onPlan = (found: readonly string[], steps: readonly string[]): void => {
       damages = found.length
       terminal.print(`Damage:\n${listed(found)}`)
-      if (steps.length > 0) terminal.print(`To mend it:\n${listed(steps)}`)
+      if (steps.length > 0) terminal.print(`To repair it:\n${listed(steps)}`)
     }
     const { isDamaged, indexes, rebuiltTo, takenOver } = await unlessStopped(terminal, (signal) =>
       node.repairDatabase(config, {
@@ -56,27 +56,27 @@ export function addRepair(program: Command, node: NodeCommands, terminal: Termin
       return
     }
     if (dryRun)
-      throw new DamageFound(`damage was found (${damages} kinds), and nothing was changed: mend it with coind repair`)
+      throw new DamageFound(`found ${damages} kinds of damage and changed nothing: run coind repair to repair it`)
     for (const [column, { missing, changed, extra }] of Object.entries(indexes)) {
-      terminal.print(`${column}: ${missing} missing, ${changed} changed, ${extra} of no block\n`)
+      terminal.print(`${column}: ${missing} missing, ${changed} changed, ${extra} without a block\n`)
     }
     if (takenOver !== undefined) terminal.print(described(takenOver))
     terminal.print(
       rebuiltTo === undefined
-        ? 'The database is mended and proved: start the node\n'
-        : `The database is made anew up to block ${rebuiltTo}: start the node, and delete db.damaged when it has caught up\n`,
+        ? 'The database is repaired and verified: start the node\n'
+        : `The database is rebuilt up to block ${rebuiltTo}: start the node, and delete db.damaged when it has caught up\n`,
     )
   })
 }
 
 function described({ lowest, files, left }: TakenOver): string {
-  const taken = `Headers and commits are there from block ${lowest} on, ${files} files of old blocks were taken over\n`
+  const taken = `Headers and commits start at block ${lowest}; ${files} files of old blocks were copied\n`
   if (left === undefined) return taken
   const { files: count, last } = left
   const reason =
     last + 1 < lowest
-      ? `not all of the blocks ${last + 1} to ${lowest - 1} are there`
-      : 'the highest is damaged, or its validators are not known any more'
+      ? `some of the blocks ${last + 1} to ${lowest - 1} are missing`
+      : 'the highest is damaged, or its validators are no longer known'
   return `${taken}${count} files with blocks up to ${last} stay in db.damaged/segments: ${reason}\n`
 }
 

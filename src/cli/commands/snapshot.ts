@@ -15,7 +15,7 @@ interface CreateFlags {
 
 /** `coind snapshot`: makes and checks snapshots of the state, and lists those that the node has made itself. */
 export function addSnapshot(program: Command, node: NodeCommands, terminal: Terminal): void {
-  const group = program.command('snapshot').description('Make, check and list snapshots of the state')
+  const group = program.command('snapshot').description('Create, check and list snapshots of the state')
   addCreate(group, node, terminal)
   addVerify(group, node, terminal)
   addList(group, node, terminal)
@@ -24,9 +24,9 @@ export function addSnapshot(program: Command, node: NodeCommands, terminal: Term
 function addCreate(group: Command, node: NodeCommands, terminal: Terminal): void {
   const command = group
     .command('create')
-    .description('Make a snapshot, from which other nodes can start; the node may be running')
-    .requiredOption('--out <directory>', 'directory to make, which must not exist')
-    .option('--height <height>', 'block after which the state is taken (default: 3 below the newest)', wholeNumber(0))
+    .description('Create a snapshot from which other nodes can start; the node may be running')
+    .requiredOption('--out <directory>', 'directory to create; it must not exist')
+    .option('--height <height>', 'block whose resulting state is saved (default: 3 below the newest)', wholeNumber(0))
   addMirrors(command)
   addConfigFlags(command).action(async (options: CreateFlags) => {
     const config = configOf(command, terminal)
@@ -39,28 +39,28 @@ function addCreate(group: Command, node: NodeCommands, terminal: Terminal): void
       signal,
     })
     const { height, chunks, bytes } = await orInterrupted(making, signal, 'interrupted: no snapshot was made')
-    terminal.print(`Made a snapshot of block ${height}: ${chunks} chunks, ${bytes} bytes, in ${out}\n`)
+    terminal.print(`Created a snapshot of block ${height}: ${chunks} chunks, ${bytes} bytes, in ${out}\n`)
   })
 }
 
 function addVerify(group: Command, node: NodeCommands, terminal: Terminal): void {
   const command = group
     .command('verify')
-    .description('Check every file of a snapshot, and that it is of the chain in HOMEDIR if there is one')
+    .description('Check all files of a snapshot, and that it belongs to the chain in HOMEDIR, if there is one')
     .argument('<place>', 'directory of the snapshot, or URL of that directory or of its manifest.json')
   addConfigFlags(command).action(async (place: string) => {
     const config = configOf(command, terminal)
     const signal = abortOnStop(terminal)
     const verifying = node.verifySnapshot(config, placeOf(place, terminal), signal)
     const { height, consensusHash, chunks, bytes } = await orInterrupted(verifying, signal, 'interrupted')
-    terminal.print(`The snapshot of block ${height} is complete and fits together: ${chunks} chunks, ${bytes} bytes
-If the chain's block ${height} has this hash, it is the chain's state: ${bytesToUpperHex(consensusHash)}
+    terminal.print(`The snapshot of block ${height} is complete and consistent: ${chunks} chunks, ${bytes} bytes
+It is the chain's state if the chain's block ${height} has this hash: ${bytesToUpperHex(consensusHash)}
 `)
   })
 }
 
 function addList(group: Command, node: NodeCommands, terminal: Terminal): void {
-  const command = group.command('list').description('List the snapshots that the node has made (SNAPSHOT_INTERVAL)')
+  const command = group.command('list').description('List the snapshots created by the node (SNAPSHOT_INTERVAL)')
   addConfigFlags(command).action(async () => {
     const snapshots = await node.listSnapshots(configOf(command, terminal))
     if (snapshots.length === 0) terminal.print('There are no snapshots.\n')

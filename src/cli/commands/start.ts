@@ -12,8 +12,11 @@ export function addStart(program: Command, node: NodeCommands, terminal: Termina
   const command = program
     .command('start')
     .description('Run the node; without a genesis, create or fetch one first as init does')
-    .option('--signer-moved', 'sign from a backup: its original is stopped for good (docs/operations.md, "Backup")')
-    .option('--allow-older', 'let FORCE_SNAPSHOT_RESTORE replace the database by one of a lower height')
+    .option(
+      '--signer-moved',
+      'allow signing from a backup: its original has stopped permanently (docs/operations.md, "Backup")',
+    )
+    .option('--allow-older', 'let FORCE_SNAPSHOT_RESTORE replace the database with one of a lower height')
   addConfigFlags(command).action(async ({ signerMoved = false, allowOlder = false }: StartFlags) => {
     const config = configOf(command, terminal)
     await runNode(

@@ -18,17 +18,18 @@ interface SuperviseFlags {
 export function addSupervise(program: Command, node: NodeCommands, terminal: Terminal): void {
   const command = program
     .command('supervise')
-    .description('Run the node, start it again after failures, and change to HOMEDIR/versions/<name> at upgrades')
+    .description('Run the node, restart it after failures, and switch to HOMEDIR/versions/<name> at upgrades')
     .argument('[flags...]', 'flags of coind start, after --')
     .option(
       '--sha256 <name=hex>',
-      'checksum that HOMEDIR/versions/<name>.tar.gz must have, beside that of the plan',
+      'required checksum of HOMEDIR/versions/<name>.tar.gz, in addition to that of the plan',
       collect,
       [],
     )
   addConfigFlags(command, Object.values(TABLE)).action(async (flags: readonly string[], { sha256 }: SuperviseFlags) => {
     const misplaced = flags.find((flag) => /^--homedir(?:=|$)/.test(flag))
-    if (misplaced !== undefined) throw new ConfigError(`${misplaced} must stand before --: versions are kept there too`)
+    if (misplaced !== undefined)
+      throw new ConfigError(`put ${misplaced} before --: coind supervise needs it too, to find the versions`)
     const { homedir, logLevel, logFormat } = readSettings(TABLE, configSources(command, terminal, Object.values(TABLE)))
     await node.supervise({
       homedir: resolve(homedir.replace(/^~(?=$|\/)/, () => terminal.homeDirectory)),

@@ -24,20 +24,20 @@ const MAX_STARTING_PORT = 65_535 - (MAX_VALIDATORS + MAX_FULL_NODES) * PORTS_A_N
 export function addTestnet(program: Command, _node: NodeCommands, terminal: Terminal): void {
   const command = program
     .command('testnet')
-    .description('Write the data directories of a new network of several nodes, and stop')
+    .description('Create the data directories of a new network of several nodes')
     .option('--validators <n>', 'number of validators', wholeNumber(1, MAX_VALIDATORS), 4)
-    .option('--full-nodes <n>', 'number of further nodes without a vote', wholeNumber(0, MAX_FULL_NODES), 0)
-    .option('--output-dir <path>', 'directory to write, absent or empty', 'testnet')
+    .option('--full-nodes <n>', 'number of additional nodes that do not vote', wholeNumber(0, MAX_FULL_NODES), 0)
+    .option('--output-dir <path>', 'directory to write; must not exist or must be empty', 'testnet')
     .option(
       '--starting-port <port>',
       `RPC port of the first node on this machine; its peer port is one higher, the next node's ${PORTS_A_NODE}`,
       wholeNumber(1, MAX_STARTING_PORT),
       26_600,
     )
-    .option('--hostname-prefix <name>', 'each node has a host of its own, <name>0 and on, with the usual ports')
+    .option('--hostname-prefix <name>', 'each node runs on its own host (<name>0, <name>1, …) with the default ports')
     .option(
       '--edit [genesis]',
-      'give the nodes of the network in --output-dir, before they begin, an edited genesis (default: that of the first node)',
+      'copy an edited genesis to the nodes in --output-dir, before their first start (default: that of the first node)',
     )
   const { network, chainId, evmChainId, genesisWallet, selfDelegationAcoin } = VARIABLES
   const defaults = { [network.name]: 'testnet' }
@@ -47,7 +47,7 @@ export function addTestnet(program: Command, _node: NodeCommands, terminal: Term
       if (options.edit !== undefined) {
         const file = options.edit === true ? undefined : resolve(terminal.workingDirectory, options.edit)
         const { genesisHash, files } = editTestnet(directory, file)
-        terminal.print(`The genesis hash is ${genesisHash} now\nWritten: ${files.join(', ')}\n`)
+        terminal.print(`The genesis hash is now ${genesisHash}\nWritten: ${files.join(', ')}\n`)
         return
       }
       // The environment and `.env` may be those of a real node.
@@ -91,6 +91,6 @@ ${howToStart(nodes[0]!)}
 function howToStart({ home, variables }: TestnetNode): string {
   const isHere = variables['HOMEDIR'] !== undefined
   if (isHere) return `Start each node with the variables in its .env:\n  cd ${home} && coind start`
-  return `Start each node on its host, with a copy of its directory and the variables in the .env of that:
+  return `Copy each directory to its host, and start the node there with the variables in its .env:
   cd ${basename(home)} && HOMEDIR=$PWD coind start`
 }

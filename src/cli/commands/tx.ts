@@ -55,7 +55,7 @@ export const MESSAGE_COMMANDS: readonly TxCommand[] = [
     group: 'messages',
     name: 'send',
     description: 'Send any messages in one transaction',
-    arguments: [['<file>', 'JSON: an array of messages, each with its @type']],
+    arguments: [['<file>', 'JSON file with an array of messages, each with its @type']],
     build: ({ args: [file], terminal }) => readMessages(file!, terminal),
   },
 ]
@@ -106,7 +106,9 @@ function addEntry(group: Command, entry: TxCommand, terminal: Terminal): void {
       return
     }
     if (request.feePayer !== '' && request.feePayer !== from) {
-      throw new ConfigError(`${request.feePayer} has to sign too: build with --generate-only, and let each tx sign`)
+      throw new ConfigError(
+        `${request.feePayer} must sign too: build the transaction with --generate-only, then run tx sign for each signer`,
+      )
     }
     const chainId = options.chainId ?? (await networkOf(client))
     const sequence = options.sequence ?? (await sequenceOf(sender.address, client))
@@ -128,22 +130,22 @@ function addEntry(group: Command, entry: TxCommand, terminal: Terminal): void {
 function addTransactionOptions(command: Command): Command {
   const keyed = addFromOption(addSecretOptions(addKeystoreOptions(addNodeOption(command))))
   return addOutputOption(addBroadcastOptions(addBuildOptions(addSigningOptions(keyed))))
-    .addOption(new Option('--generate-only', 'print the transaction for tx sign, unsigned, and send nothing'))
+    .addOption(new Option('--generate-only', 'print the unsigned transaction for tx sign, and send nothing'))
     .addOption(new Option('--dry-run', 'sign and show the transaction, and send nothing'))
     .addOption(new Option('--async', 'do not wait for the block'))
-    .addOption(new Option('-y, --yes', 'nothing is asked for anyway').hideHelp())
+    .addOption(new Option('-y, --yes', 'no effect, accepted for compatibility').hideHelp())
 }
 
 /** @throws ConfigError when there is no such message, its fields are wrong, or another account than `signer` must sign it */
 function readMessage({ '@type': typeUrl, ...fields }: MessageJson, signer: Address): AnyValue {
   const type = JSON_TYPES_OF_ANY.typeOf(typeUrl)
   const handler = MESSAGES.get(typeUrl)
-  if (type === undefined || handler === undefined) throw new ConfigError(`there is no message ${typeUrl}`)
+  if (type === undefined || handler === undefined) throw new ConfigError(`unknown message type ${typeUrl}`)
   try {
     const message = type.fromJson(fields, JSON_TYPES_OF_ANY)
     const other = signersOf(message, handler).find((address) => !equalBytes(address, signer))
     if (other !== undefined) {
-      throw new ConfigError(`${typeUrl} has to be signed by ${toBech32(other)}, not by ${toBech32(signer)}`)
+      throw new ConfigError(`${typeUrl} must be signed by ${toBech32(other)}, not by ${toBech32(signer)}`)
     }
     return { typeUrl, value: type.encode(message as never) }
   } catch (error) {
@@ -156,6 +158,6 @@ function signersOf(message: unknown, { type, signers }: MessageHandler): readonl
   try {
     return signers(message)
   } catch (error) {
-    throw new ConfigError(`${type.typeUrl}: the address of who signs is wrong: ${(error as Error).message}`)
+    throw new ConfigError(`${type.typeUrl}: the signer's address is invalid: ${(error as Error).message}`)
   }
 }

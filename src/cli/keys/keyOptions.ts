@@ -32,7 +32,7 @@ export interface SecretOptions {
 export function addKeystoreOptions(command: Command): Command {
   const directory = new Option(
     '--keystore <directory>',
-    `where the encrypted keys are (default: ${KEYSTORE_VARIABLE}, or ~/.coind-keys)`,
+    `directory of the encrypted keys (default: ${KEYSTORE_VARIABLE}, or ~/.coind-keys)`,
   )
   return addSpelling(command.addOption(directory), directory, '--keyring-dir').addOption(
     new Option('--password-file <path>', `file with the password of the key (else ${PASSWORD_VARIABLE}, or a prompt)`),
@@ -53,22 +53,20 @@ export function addMnemonicOptions(command: Command): Command {
 /** Which of the keys of a mnemonic or of a Ledger is meant. */
 function addPathOptions(command: Command): Command {
   return command
-    .addOption(
-      new Option('--index <n>', "number of the mnemonic's key, the last part of m/44'/60'/0'/0/n").default('0'),
-    )
-    .addOption(new Option('--account <n>', "account of the mnemonic, the third part of m/44'/60'/0'/0/n").default('0'))
-    .addOption(new Option('--hd-path <path>', 'the whole path instead'))
+    .addOption(new Option('--index <n>', "index of the key, the last part of m/44'/60'/0'/0/n").default('0'))
+    .addOption(new Option('--account <n>', "account index, the third part of m/44'/60'/0'/0/n").default('0'))
+    .addOption(new Option('--hd-path <path>', 'full derivation path instead'))
 }
 
 /** The path that the options of {@link addPathOptions} give. @throws ConfigError when they are none */
 export function pathOf({ index = '0', account = '0', hdPath: given }: SecretOptions): string {
   if (given === undefined) return hdPath(pathNumber('--index', index), pathNumber('--account', account))
   if (/^m(\/\d{1,9}'?){1,10}$/.test(given)) return given
-  throw new ConfigError("--hd-path may hold a path like m/44'/60'/0'/0/0")
+  throw new ConfigError("--hd-path must be a path such as m/44'/60'/0'/0/0")
 }
 
 function pathNumber(option: string, text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new ConfigError(`${option} may hold a whole number from 0 to 999999999`)
+  if (!/^\d{1,9}$/.test(text)) throw new ConfigError(`${option} must be a whole number from 0 to 999999999`)
   return Number(text)
 }
 
@@ -99,7 +97,7 @@ export async function readNewPassword({ passwordFile }: KeystoreOptions, termina
   const ask = (question: string): Promise<string> => terminal.readSecret(question, INSTEAD_OF_PASSWORD)
   const password = given ?? (await ask('New password (it encrypts the key): '))
   if (password.length < MIN_PASSWORD) throw new ConfigError(`the password needs at least ${MIN_PASSWORD} characters`)
-  if (given === undefined && (await ask('The same again: ')) !== password) {
+  if (given === undefined && (await ask('Repeat the password: ')) !== password) {
     throw new ConfigError('the two passwords differ: nothing was written')
   }
   return password
@@ -139,7 +137,7 @@ export async function readTypedKey(options: SecretOptions, terminal: Terminal): 
   const instead = `--private-key-file, --mnemonic-file or ${PRIVATE_KEY_VARIABLE}`
   const text = await terminal.readSecret('Private key or mnemonic: ', instead)
   if (/\s/.test(text.trim())) return keyOfMnemonic(text, pathOf(options))
-  return parsePrivateKey(text, 'what was typed')
+  return parsePrivateKey(text, 'the input')
 }
 
 function parsePrivateKey(text: string, source: string): Uint8Array {
@@ -149,7 +147,7 @@ function parsePrivateKey(text: string, source: string): Uint8Array {
   const match = /^(?:0x)?([0-9a-fA-F]{64})$/.exec(digits)
   if (match === null) throw new ConfigError(`${source} does not hold a private key of 64 hex digits`)
   const value = BigInt(`0x${match[1]}`)
-  if (value === 0n || value >= SECP256K1_ORDER) throw new ConfigError(`${source} does not hold a key of secp256k1`)
+  if (value === 0n || value >= SECP256K1_ORDER) throw new ConfigError(`${source} does not hold a valid secp256k1 key`)
   return hexToBytes(`0x${match[1]}`)
 }
 
@@ -159,6 +157,6 @@ function readSecretFile(path: string, terminal: Terminal): string {
   try {
     return readFileSync(file, 'utf8').replace(/\r?\n$/, '')
   } catch (error) {
-    throw new ConfigError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)})`)
+    throw new ConfigError(`cannot read ${file} (${(error as NodeJS.ErrnoException).code ?? String(error)})`)
   }
 }

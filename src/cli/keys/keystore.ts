@@ -82,7 +82,7 @@ export function publicKeyFromJson(json: unknown): { readonly any: AnyValue; read
     const any = anyCodec.fromJson(json as Json, KEY_CONTEXT, '')
     return { any, key: publicKeyIn(any) }
   } catch (error) {
-    if (error instanceof JsonFormError) throw new ConfigError(`this is not a public key in JSON: ${error.message}`)
+    if (error instanceof JsonFormError) throw new ConfigError(`not a public key in JSON: ${error.message}`)
     throw error
   }
 }
@@ -90,7 +90,7 @@ export function publicKeyFromJson(json: unknown): { readonly any: AnyValue; read
 /** @throws ConfigError when it is no public key of an account */
 export function publicKeyIn(any: AnyValue): PublicKey {
   const key = readPublicKey(any, { keys: MAX_KEYS })
-  if (isSdkError(key)) throw new ConfigError(`this is not a public key of an account: ${key.message}`)
+  if (isSdkError(key)) throw new ConfigError(`not an account's public key: ${key.message}`)
   return key
 }
 
@@ -140,7 +140,7 @@ export function openKeystore(directory: string, scryptRounds = SCRYPT_ROUNDS): K
       if (!NAME.test(name)) {
         throw new ConfigError(`${name} cannot name a key: use up to 64 letters, digits, dots, dashes and underscores`)
       }
-      if (existsSync(pathOf({ name }))) throw new ConfigError(`${directory} has a key ${name} already`)
+      if (existsSync(pathOf({ name }))) throw new ConfigError(`${directory} already has a key ${name}`)
     },
 
     add: async (name, privateKey, password) => {
@@ -170,14 +170,14 @@ export function openKeystore(directory: string, scryptRounds = SCRYPT_ROUNDS): K
         // Some wallets write the field names in capitals.
         return (await (await loadWallet()).fromV3(text.toLowerCase(), password)).getPrivateKey()
       } catch (error) {
-        throw new ConfigError(`${path} cannot be opened (${(error as Error).message}): is the password right?`)
+        throw new ConfigError(`cannot open ${path} (${(error as Error).message}): check the password`)
       }
     },
 
     open: async (key, password) => {
       const privateKey = await keystore.decrypt(keystore.encrypted(key), password, pathOf(key))
       if (!equalBytes(keyOf({ privateKey }).address, key.address)) {
-        throw new ConfigError(`${pathOf(key)} is damaged: it holds another key than that of its address`)
+        throw new ConfigError(`${pathOf(key)} is damaged: its key does not match its address`)
       }
       return privateKey
     },
@@ -203,7 +203,7 @@ export function openKeystore(directory: string, scryptRounds = SCRYPT_ROUNDS): K
     keystore.checkName(name)
     const existing = keystore.list().find((other) => equalBytes(other.address, address))
     if (existing === undefined) return
-    throw new ConfigError(`${directory} has this key under the name ${existing.name} already`)
+    throw new ConfigError(`${directory} already has this key under the name ${existing.name}`)
   }
 
   function write(key: StoredKey, content: object): void {
@@ -220,8 +220,8 @@ export function openKeystore(directory: string, scryptRounds = SCRYPT_ROUNDS): K
 
 const WHO_SIGNS: Readonly<Record<Exclude<KeyKind, 'local'>, string>> = {
   ledger: 'a Ledger signs for it',
-  multi: 'its members sign, each with coind tx sign --multisig, and coind tx multisign puts that together',
-  offline: 'only its public key is known, and another machine signs',
+  multi: 'its members sign with coind tx sign --multisig, and coind tx multisign combines the signatures',
+  offline: 'only its public key is stored; sign on the machine that has the key',
 }
 
 /** @throws ConfigError when the file is no keystore that names its address */

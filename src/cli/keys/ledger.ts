@@ -65,7 +65,7 @@ export function ledgerOn(transport: LedgerTransport): Ledger {
 export async function ledgerKey(ledger: Ledger, hdPath: string, showsAddress = false): Promise<SingleKey> {
   const { publicKey } = await asked(() => ledger.getAddress(pathOf(hdPath), showsAddress))
   const key = singleKey('ethSecp256k1', compressPublicKey(hexToBytes(`0x${publicKey}`).subarray(1)))
-  if (isSdkError(key)) throw new ConfigError(`the Ledger gave no key: ${key.message}`)
+  if (isSdkError(key)) throw new ConfigError(`the Ledger returned no valid key: ${key.message}`)
   return key
 }
 
@@ -94,7 +94,7 @@ function pathOf(hdPath: string): string {
 
 /** What to do, by the status word of a Ledger's answer. */
 const ADVICE: ReadonlyMap<number, string> = new Map([
-  [0x6985, 'it was refused on the device'],
+  [0x6985, 'rejected on the device'],
   [0x5515, 'unlock it'],
   [0x6b0c, 'unlock it'],
   [0x6511, 'open its Ethereum application'],
@@ -111,6 +111,6 @@ async function asked<T>(request: () => Promise<T>): Promise<T> {
   } catch (error) {
     const { message, statusCode, name } = error as Error & { readonly statusCode?: number }
     const advice = statusCode === undefined ? undefined : ADVICE.get(statusCode)
-    throw new ConfigError(`the Ledger did not do it: ${advice ?? (message === '' ? name : message)}`, { cause: error })
+    throw new ConfigError(`the Ledger failed: ${advice ?? (message === '' ? name : message)}`, { cause: error })
   }
 }

@@ -28,9 +28,9 @@ export async function keyOfMnemonic(text: string, path: string): Promise<Uint8Ar
   const { HDKey } = await import('@scure/bip32')
   const mnemonic = text.trim().toLowerCase().split(/\s+/).join(' ')
   if (!validateMnemonic(mnemonic, wordlist)) {
-    throw new ConfigError('this is not a mnemonic of 12 to 24 English words with a right checksum (BIP-39)')
+    throw new ConfigError('not a valid mnemonic: enter 12 to 24 English words with a correct checksum (BIP-39)')
   }
   const { privateKey } = HDKey.fromMasterSeed(mnemonicToSeedSync(mnemonic)).derive(path)
-  if (privateKey === null) throw new ConfigError(`this mnemonic has no key at ${path}: take another index`)
+  if (privateKey === null) throw new ConfigError(`this mnemonic has no key at ${path}: choose another index`)
   return privateKey
 }

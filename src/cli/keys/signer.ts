@@ -48,7 +48,7 @@ export interface SignerOptions extends KeystoreOptions, SecretOptions {
 
 export function addFromOption(command: Command): Command {
   return command.addOption(
-    new Option('--from <key>', 'name or address of the key in the keystore (needless with a given key)'),
+    new Option('--from <key>', 'name or address of the key in the keystore (not needed with a key from a file)'),
   )
 }
 
@@ -63,7 +63,7 @@ export async function openSigner(options: SignerOptions, terminal: Terminal): Pr
     const signer = localSigner(given)
     if (options.from !== undefined && !equalBytes(keystore.addressOf(options.from), signer.key.address)) {
       throw new ConfigError(
-        `${sourceOf(options)} holds the key of ${toBech32(signer.key.address)}, not of ${options.from}: leave one of the two out`,
+        `${sourceOf(options)} holds the key of ${toBech32(signer.key.address)}, not of ${options.from}: leave out one of them`,
       )
     }
     return signer
@@ -101,7 +101,7 @@ export async function openSecret(
 
 function nameOf({ from }: SignerOptions, keystore: Keystore): string {
   if (from !== undefined) return from
-  throw new ConfigError(`say who signs: --from with a key of ${keystore.directory}, or --private-key-file`)
+  throw new ConfigError(`no signer: give --from with a key of ${keystore.directory}, or --private-key-file`)
 }
 
 /** A signer with a secret of 32 bytes. */
@@ -126,7 +126,7 @@ async function ledgerSigner(stored: StoredKey, terminal: Pick<Terminal, 'openLed
   const found = await ledgerKey(ledger, path)
   if (!equalBytes(found.address, key.address)) {
     throw new ConfigError(
-      `the Ledger has ${toBech32(found.address)} at ${path}, not ${stored.name}: connect the right one`,
+      `the Ledger has ${toBech32(found.address)} at ${path}, not ${stored.name}: connect the Ledger of that key`,
     )
   }
   return {
@@ -136,8 +136,8 @@ async function ledgerSigner(stored: StoredKey, terminal: Pick<Terminal, 'openLed
       const [typedData] = documents.typedData(mode, sequence)
       if (typedData !== undefined) return signTypedData(ledger, path, typedData)
       throw new ConfigError(
-        'a Ledger cannot sign this transaction: typed data (EIP-712) has no timeout height, fee payer or granter, no ' +
-          'messages of several signers, and is at most 16 KiB',
+        'a Ledger cannot sign this transaction: typed data (EIP-712) cannot have a timeout height, fee payer or granter, or ' +
+          'messages of several signers, and is limited to 16 KiB',
       )
     },
     signEthereum: (unsigned) => signEthereumOn(ledger, path, unsigned),

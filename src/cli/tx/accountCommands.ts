@@ -2,7 +2,7 @@ import { Option } from 'commander'
 import { ConfigError } from '../../config/configError.ts'
 import { accountText, coinJson, isAmount, parseAmount, readMessages, senderFirst, type TxCommand } from './txCommand.ts'
 
-const AMOUNT_TEXT = 'amount with its unit, like 1.5COIN'
+const AMOUNT_TEXT = 'amount with its unit, such as 1.5COIN'
 
 /** Commands about coins, and rights of other accounts: bank, authz, feegrant. */
 export const BANK_COMMANDS: readonly TxCommand[] = [
@@ -47,22 +47,22 @@ export const BANK_COMMANDS: readonly TxCommand[] = [
   },
 ]
 
-const GRANTEE = ['<grantee>', 'account that may act: coin1… or 0x…'] as const
+const GRANTEE = ['<grantee>', 'account that receives the permission: coin1… or 0x…'] as const
 
 export const AUTHZ_COMMANDS: readonly TxCommand[] = [
   {
     group: 'authz',
     name: 'grant',
-    description: 'Let another account send a kind of message in the name of the sender',
-    arguments: [GRANTEE, ['<type-url>', 'kind of message, like /cosmos.gov.v1.MsgVote']],
+    description: 'Allow another account to send messages of one type on behalf of the sender',
+    arguments: [GRANTEE, ['<type-url>', 'message type, such as /cosmos.gov.v1.MsgVote']],
     options: [
-      new Option('--spend-limit <amount>', 'for /cosmos.bank.v1beta1.MsgSend: the most that may be sent in all'),
-      new Option('--expires <time>', 'last moment of the grant, like 2027-01-01T00:00:00Z (default: never)'),
+      new Option('--spend-limit <amount>', 'maximum total amount, for /cosmos.bank.v1beta1.MsgSend'),
+      new Option('--expires <time>', 'end of the grant, such as 2027-01-01T00:00:00Z (default: never)'),
     ],
     build: ({ from, args: [grantee, typeUrl], options }) => {
       const limit = options['spendLimit']
       if (limit !== undefined && typeUrl !== '/cosmos.bank.v1beta1.MsgSend') {
-        throw new ConfigError('--spend-limit is for /cosmos.bank.v1beta1.MsgSend')
+        throw new ConfigError('--spend-limit can be used for /cosmos.bank.v1beta1.MsgSend only')
       }
       const authorization =
         limit === undefined
@@ -81,8 +81,8 @@ export const AUTHZ_COMMANDS: readonly TxCommand[] = [
   {
     group: 'authz',
     name: 'revoke',
-    description: 'Take back a grant',
-    arguments: [GRANTEE, ['<type-url>', 'kind of message, like /cosmos.gov.v1.MsgVote']],
+    description: 'Revoke a grant',
+    arguments: [GRANTEE, ['<type-url>', 'message type, such as /cosmos.gov.v1.MsgVote']],
     build: ({ from, args: [grantee, typeUrl] }) => [
       {
         '@type': '/cosmos.authz.v1beta1.MsgRevoke',
@@ -95,8 +95,8 @@ export const AUTHZ_COMMANDS: readonly TxCommand[] = [
   {
     group: 'authz',
     name: 'exec',
-    description: 'Send messages in the name of accounts that granted it',
-    arguments: [['<file>', 'JSON: an array of messages, each with its @type']],
+    description: 'Send messages on behalf of accounts that granted it',
+    arguments: [['<file>', 'JSON file with an array of messages, each with its @type']],
     build: ({ from, args: [file], terminal }) => [
       { '@type': '/cosmos.authz.v1beta1.MsgExec', grantee: from, msgs: readMessages(file!, terminal) },
     ],
@@ -113,8 +113,8 @@ export const FEEGRANT_COMMANDS: readonly TxCommand[] = [
     arguments: [FEE_GRANTEE],
     sdkForm: senderFirst(1),
     options: [
-      new Option('--spend-limit <amount>', 'the most that is paid in all (default: no limit)'),
-      new Option('--expires <time>', 'last moment of the allowance, like 2027-01-01T00:00:00Z (default: never)'),
+      new Option('--spend-limit <amount>', 'maximum total amount (default: no limit)'),
+      new Option('--expires <time>', 'end of the allowance, such as 2027-01-01T00:00:00Z (default: never)'),
     ],
     build: ({ from, args: [grantee], options }) => [
       {
@@ -133,7 +133,7 @@ export const FEEGRANT_COMMANDS: readonly TxCommand[] = [
   {
     group: 'feegrant',
     name: 'revoke',
-    description: 'Pay no further fees of an account',
+    description: 'Stop paying the fees of an account',
     arguments: [FEE_GRANTEE],
     sdkForm: senderFirst(1),
     build: ({ from, args: [grantee] }) => [
@@ -143,7 +143,7 @@ export const FEEGRANT_COMMANDS: readonly TxCommand[] = [
   {
     group: 'feegrant',
     name: 'prune',
-    description: 'Remove up to 75 expired allowances of any accounts; blocks do so by themselves',
+    description: 'Remove up to 75 expired allowances of any accounts; blocks also remove them automatically',
     arguments: [],
     build: ({ from }) => [{ '@type': '/cosmos.feegrant.v1beta1.MsgPruneAllowances', pruner: from }],
   },

@@ -40,7 +40,10 @@ import { TransactionFailed } from './waitForBlock.ts'
  * encode and decode, validate-signatures.
  */
 
-const TX_FILE = ['<file>', 'the transaction in JSON, as --generate-only prints it; - for the standard input'] as const
+const TX_FILE = [
+  '<file>',
+  'file with the transaction in JSON, as printed by --generate-only; - for standard input',
+] as const
 
 export function addFileCommands(root: Command, terminal: Terminal): void {
   addSign(root, terminal)
@@ -61,14 +64,11 @@ interface SignOptions extends SigningOptions, SignerOptions, DocumentOptions {
 function addSign(root: Command, terminal: Terminal): void {
   const command = root
     .command('sign')
-    .description('Sign a transaction that --generate-only has built')
+    .description('Sign a transaction built with --generate-only')
     .argument(...TX_FILE)
-    .option('--signature-only', 'print the signature alone')
-    .option(
-      '--multisig <key>',
-      'name or address of the multisig that the key is a member of: prints the signature alone',
-    )
-    .option('--overwrite', 'drop the signatures that the transaction has')
+    .option('--signature-only', 'print only the signature')
+    .option('--multisig <key>', 'name or address of the multisig to sign for; prints only the signature')
+    .option('--overwrite', 'remove existing signatures of the transaction')
   const keyed = addFromOption(addSecretOptions(addKeystoreOptions(addNodeOption(command))))
   addOutputOption(addDocumentOption(addSigningOptions(keyed))).action(async (file: string, options: SignOptions) => {
     const given = readTx(file, terminal)
@@ -97,11 +97,11 @@ function addMultisign(root: Command, terminal: Terminal): void {
   const command = root
     .command('multisign')
     .alias('multi-sign')
-    .description('Put the signatures of the members of a multisig together to its own')
+    .description('Combine the signatures of the members of a multisig')
     .argument(...TX_FILE)
     .argument('<key>', 'name of the multisig in the keystore')
-    .argument('<signatures...>', 'files that tx sign --multisig has written')
-    .option('--signature-only', 'print the signature alone')
+    .argument('<signatures...>', 'files written by tx sign --multisig')
+    .option('--signature-only', 'print only the signature')
   addOutputOption(addDocumentOption(addSigningOptions(addKeystoreOptions(addNodeOption(command))))).action(
     async (file: string, name: string, files: readonly string[], options: MultisignOptions) => {
       const tx = readTx(file, terminal)
@@ -111,7 +111,7 @@ function addMultisign(root: Command, terminal: Terminal): void {
       const { signers } = decodeTx(tx)
       const account = signers.find((address) => hasAddress(multisig, address))
       if (account === undefined) {
-        throw new ConfigError(`the transaction has to be signed by ${listOf(signers)}, not by ${name}`)
+        throw new ConfigError(`the transaction must be signed by ${listOf(signers)}, not by ${name}`)
       }
       const signatures = files.flatMap((path) => readSignatures(path, terminal))
       const terms = await termsOf(account, options, terminal)
@@ -137,10 +137,10 @@ async function termsOf(
 function addValidateSignatures(root: Command, terminal: Terminal): void {
   const command = root
     .command('validate-signatures')
-    .description('Check the signatures of a transaction, and with a node their sequences')
+    .description('Check the signatures of a transaction, and with a node also their sequences')
     .argument(...TX_FILE)
-    .option('--chain-id <id>', 'chain that it was signed for (default: that of the node)')
-    .option('--offline', 'ask no node: sequences are not checked, and --chain-id has to be given')
+    .option('--chain-id <id>', "chain that it was signed for (default: the node's)")
+    .option('--offline', 'query no node: does not check sequences, and requires --chain-id')
   addNodeOption(command).action(async (file: string, options: SigningOptions) => {
     const tx = readTx(file, terminal)
     const client = clientOf(options, terminal)
@@ -152,7 +152,7 @@ function addValidateSignatures(root: Command, terminal: Terminal): void {
     for (const { address, sequence } of options.offline === true ? [] : decoded.signers) {
       const next = await sequenceOf(address, client)
       if (sequence === next) continue
-      throw new TransactionFailed(`${toBech32(address)} signed for sequence ${sequence}, and the next one is ${next}`)
+      throw new TransactionFailed(`${toBech32(address)} signed for sequence ${sequence}, but the next one is ${next}`)
     }
     terminal.print('All signatures are valid\n')
   })
@@ -161,10 +161,10 @@ function addValidateSignatures(root: Command, terminal: Terminal): void {
 function addBroadcast(root: Command, terminal: Terminal): void {
   const command = root
     .command('broadcast')
-    .description('Send a transaction that is signed already')
+    .description('Send a signed transaction')
     .argument(
       '<transaction>',
-      'file with a native transaction in JSON (- for the standard input), or hex digits of either kind',
+      'file with a native transaction in JSON (- for standard input), or hex digits of a native or EVM transaction',
     )
   addOutputOption(addBroadcastOptions(addNodeOption(command))).action(
     async (transaction: string, options: BroadcastOptions) => {
@@ -180,7 +180,7 @@ function addEncode(root: Command, terminal: Terminal): void {
     .command('encode')
     .description('Print a transaction as base64, or as hex digits')
     .argument(...TX_FILE)
-    .option('-x, --hex', 'as hex digits')
+    .option('-x, --hex', 'print hex digits')
     .action((file: string, { hex }: { readonly hex?: true }) => {
       const raw = Tx.encode(readTx(file, terminal))
       terminal.print(`${hex === true ? bytesToHex(raw) : Buffer.from(raw).toString('base64')}\n`)
@@ -204,7 +204,7 @@ function addSignEthereum(root: Command, terminal: Terminal): void {
   const command = root
     .command('sign-ethereum')
     .description('Sign an Ethereum transaction, and print it for tx broadcast or eth_sendRawTransaction')
-    .argument('<hex>', 'the unsigned transaction, as Ethereum libraries serialize it')
+    .argument('<hex>', 'unsigned transaction, as serialized by Ethereum libraries')
   addFromOption(addSecretOptions(addKeystoreOptions(command))).action(async (hex: string, options: SignerOptions) => {
     const unsigned = readBytes(hex, true)
     terminal.print(`${bytesToHex(await signEthereum(unsigned, await openSigner(options, terminal)))}\n`)

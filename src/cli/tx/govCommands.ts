@@ -16,9 +16,9 @@ export const GOV_COMMANDS: readonly TxCommand[] = [
   {
     group: 'gov',
     name: 'submit-proposal',
-    description: 'Propose what governance shall do',
+    description: 'Submit a governance proposal',
     arguments: [
-      ['<file>', 'JSON with title, summary, deposit (like 10COIN), and if wanted messages, metadata, expedited'],
+      ['<file>', 'JSON file with title, summary and deposit (such as 10COIN); optional: messages, metadata, expedited'],
     ],
     build: (input) => [{ '@type': '/cosmos.gov.v1.MsgSubmitProposal', ...readProposal(input) }],
   },
@@ -26,7 +26,7 @@ export const GOV_COMMANDS: readonly TxCommand[] = [
     group: 'gov',
     name: 'deposit',
     description: 'Add to the deposit of a proposal',
-    arguments: [PROPOSAL, ['<amount>', 'amount with its unit, like 10COIN']],
+    arguments: [PROPOSAL, ['<amount>', 'amount with its unit, such as 10COIN']],
     build: ({ from, args: [proposal, amount] }) => [
       {
         '@type': '/cosmos.gov.v1.MsgDeposit',
@@ -41,7 +41,7 @@ export const GOV_COMMANDS: readonly TxCommand[] = [
     name: 'vote',
     description: 'Vote on a proposal',
     arguments: [PROPOSAL, ['<option>', Object.keys(OPTIONS).join(', ')]],
-    options: [new Option('--metadata <text>', 'remark beside the vote').default('')],
+    options: [new Option('--metadata <text>', 'remark stored with the vote').default('')],
     build: ({ from, args: [proposal, option], options }) => [
       {
         '@type': '/cosmos.gov.v1.MsgVote',
@@ -56,8 +56,8 @@ export const GOV_COMMANDS: readonly TxCommand[] = [
     group: 'gov',
     name: 'weighted-vote',
     description: 'Split a vote',
-    arguments: [PROPOSAL, ['<options...>', 'shares like yes=0.6 no=0.4, 1 in all']],
-    options: [new Option('--metadata <text>', 'remark beside the vote').default('')],
+    arguments: [PROPOSAL, ['<options...>', 'shares such as yes=0.6 no=0.4, with a sum of 1']],
+    options: [new Option('--metadata <text>', 'remark stored with the vote').default('')],
     build: ({ from, args: [proposal, ...shares], options }) => [
       {
         '@type': '/cosmos.gov.v1.MsgVoteWeighted',
@@ -71,7 +71,7 @@ export const GOV_COMMANDS: readonly TxCommand[] = [
   {
     group: 'gov',
     name: 'cancel-proposal',
-    description: 'Withdraw an own proposal; a part of its deposits is burnt',
+    description: "Cancel the sender's proposal; part of its deposits is burnt",
     arguments: [PROPOSAL],
     build: ({ from, args: [proposal] }) => [
       { '@type': '/cosmos.gov.v1.MsgCancelProposal', proposal_id: proposal!, proposer: from },
@@ -83,7 +83,7 @@ function voteOption(text: string): string {
   const name = text.replaceAll('_', '-')
   const option = Object.hasOwn(OPTIONS, name) ? OPTIONS[name] : undefined
   if (option === undefined) {
-    throw new ConfigError(`${text} is not an option of a vote: expected ${Object.keys(OPTIONS).join(', ')}`)
+    throw new ConfigError(`${text} is not a vote option: expected ${Object.keys(OPTIONS).join(', ')}`)
   }
   return option
 }
@@ -91,7 +91,7 @@ function voteOption(text: string): string {
 function weightedOption(text: string): { readonly option: string; readonly weight: string } {
   const [option = '', share = ''] = text.split('=')
   const weight = parseDecimal(share)
-  if (weight === undefined) throw new ConfigError(`${text} is not a share of a vote: expected something like yes=0.6`)
+  if (weight === undefined) throw new ConfigError(`${text} is not a share of a vote: expected one such as yes=0.6`)
   return { option: voteOption(option), weight: formatDecimal(weight) }
 }
 
@@ -99,7 +99,8 @@ function weightedOption(text: string): { readonly option: string; readonly weigh
 function readProposal({ from, args, terminal }: TxInput): Omit<MessageJson, '@type'> {
   const path = args[0]!
   const file = readJsonFile(path, terminal)
-  if (typeof file !== 'object' || file === null || Array.isArray(file)) throw new ConfigError(`${path} holds no object`)
+  if (typeof file !== 'object' || file === null || Array.isArray(file))
+    throw new ConfigError(`${path} must hold a JSON object`)
   const {
     title,
     summary,
@@ -110,9 +111,9 @@ function readProposal({ from, args, terminal }: TxInput): Omit<MessageJson, '@ty
     ...unknown
   } = file as Readonly<Record<string, Json>>
   const [extra] = Object.keys(unknown)
-  if (extra !== undefined) throw new ConfigError(`${path} has a member ${extra}, which no proposal has`)
+  if (extra !== undefined) throw new ConfigError(`${path} has an unknown field ${extra}`)
   if (typeof title !== 'string' || typeof summary !== 'string' || typeof deposit !== 'string') {
-    throw new ConfigError(`${path} needs the texts title, summary and deposit (like 10COIN)`)
+    throw new ConfigError(`${path} must have the strings title, summary and deposit (such as 10COIN)`)
   }
   return {
     title,

@@ -129,7 +129,7 @@ export async function sequenceOf(address: Address, client: NodeClient): Promise<
     return BigInt(answer.info.sequence)
   } catch (error) {
     if (error instanceof NodeRequestError && error.status === 404) {
-      throw new TransactionFailed(`${toBech32(address)} has no coins on this chain: send it some first`)
+      throw new TransactionFailed(`${toBech32(address)} has no coins on this chain: send coins to it first`)
     }
     throw error
   }
@@ -159,6 +159,6 @@ async function estimateGas(
 async function gasPriceOf(client: NodeClient): Promise<Decimal> {
   const answer = (await client.get('/cosmos/evm/feemarket/v1/base_fee')) as { readonly base_fee: string }
   const baseFee = parseDecimal(answer.base_fee)
-  if (baseFee === undefined) throw new NodeRequestError(`${client.url} tells no base fee: give --gas-price`, 200)
+  if (baseFee === undefined) throw new NodeRequestError(`${client.url} returned no base fee: give --gas-price`, 200)
   return decimalOf(roundUp(baseFee) * BASE_FEE_ROOM + PRIORITY_ACOIN)
 }

@@ -30,7 +30,7 @@ export async function signEthereum(unsigned: Uint8Array, signer: Signer): Promis
     ? fields.length === typedFields
     : fields.length === LEGACY_CHAIN_ID + 3 && chainId instanceof Uint8Array && chainId.length > 0
   if (!isUnsigned) {
-    throw new ConfigError('this is no unsigned transaction of type 0 (with its chain ID, EIP-155), 1, 2 or 4')
+    throw new ConfigError('not an unsigned transaction of type 0 (with its chain ID, EIP-155), 1, 2 or 4')
   }
   const signature = await signer.signEthereum(unsigned)
   const r = bytesToBigInt(signature.subarray(0, 32))
@@ -46,10 +46,10 @@ function readFields(rlp: Uint8Array): readonly RLPItem[] {
   try {
     item = decodeRLP(rlp)
   } catch (error) {
-    if (error instanceof DecodingError) throw new ConfigError(`this is no Ethereum transaction: ${error.message}`)
+    if (error instanceof DecodingError) throw new ConfigError(`not an Ethereum transaction: ${error.message}`)
     throw error
   }
-  if (item instanceof Uint8Array) throw new ConfigError('this is no Ethereum transaction: a list is missing')
+  if (item instanceof Uint8Array) throw new ConfigError('not an Ethereum transaction: a list is missing')
   return item
 }
 
@@ -59,6 +59,6 @@ function parityOf(digest: Uint8Array, r: bigint, s: bigint, publicKey: Uint8Arra
     const point = recoverPublicKey(digest, parity, r, s)
     return point !== undefined && equalBytes(compressPublicKey(point), publicKey)
   })
-  if (found === undefined) throw new ConfigError('the signature is not that of the key')
+  if (found === undefined) throw new ConfigError('the signature does not match the key')
   return found
 }

@@ -48,7 +48,7 @@ export async function makeSignature(
   const publicKey = publicKeyToAny(signer.key)
   const { signers } = decodeTx(tx)
   if (!signers.some((address) => equalBytes(address, account))) {
-    throw new ConfigError(`the transaction has to be signed by ${listOf(signers)}, not by ${toBech32(account)}`)
+    throw new ConfigError(`the transaction must be signed by ${listOf(signers)}, not by ${toBech32(account)}`)
   }
   // In SIGN_MODE_DIRECT a key signs the keys and sequences of all signers, which the next ones would change.
   const isAlone = signers.length === 1 && equalBytes(account, signer.key.address)
@@ -56,7 +56,7 @@ export async function makeSignature(
   const mode = terms.mode ?? possible[0]!
   if (!possible.includes(mode)) {
     throw new ConfigError(
-      'this key cannot sign the transaction in that mode: several signers need amino-json, a Ledger too',
+      'this key cannot sign the transaction in that mode: use amino-json for several signers or a Ledger',
     )
   }
   const { chainId, sequence } = terms
@@ -88,7 +88,9 @@ export function combineSignatures(
     const index = multisig.keys.findIndex((member) => key !== undefined && equalBytes(member.address, key.address))
     const { single } = data ?? {}
     if (index < 0 || key === undefined || key.kind === 'multisig' || single === undefined) {
-      throw new ConfigError(`a signature is of ${key === undefined ? 'no key' : toBech32(key.address)}, no member`)
+      throw new ConfigError(
+        `a signature is from ${key === undefined ? 'an unknown key' : toBech32(key.address)}, which is not a member of the multisig`,
+      )
     }
     const bytes = documents.bytes(single.mode, sequence)
     if (isSdkError(bytes)) throw new ConfigError(bytes.message)
@@ -98,13 +100,13 @@ export function combineSignatures(
     ) {
       throw new ConfigError(
         `the signature of ${toBech32(key.address)} is wrong for chain ID ${chainId} and sequence ${sequence}, ` +
-          'or of another transaction',
+          'or belongs to another transaction',
       )
     }
     byMember.set(index, { single, multi: undefined })
   }
   if (byMember.size < multisig.threshold) {
-    throw new ConfigError(`the multisig needs ${multisig.threshold} signatures, and ${byMember.size} are given`)
+    throw new ConfigError(`the multisig requires ${multisig.threshold} signatures, but ${byMember.size} were given`)
   }
   // The chain takes as many as the multisig needs: more would let others leave some of them out.
   const indexes = [...byMember.keys()].sort((a, b) => a - b).slice(0, multisig.threshold)
@@ -193,7 +195,7 @@ export function decodeTx(tx: Tx): DecodedTransaction {
 /** @throws ConfigError when the chain ID has another form */
 export function signingChainOf(chainId: string): { readonly chainId: string; readonly evmChainId: bigint } {
   const evmChainId = evmChainIdOf(chainId)
-  if (evmChainId === undefined) throw new ConfigError(`${chainId} is not a chain ID: expected one like coin_7628-1`)
+  if (evmChainId === undefined) throw new ConfigError(`${chainId} is not a chain ID: expected one such as coin_7628-1`)
   return { chainId, evmChainId }
 }
 

@@ -12,7 +12,7 @@ import {
 } from './txCommand.ts'
 
 const VALIDATOR = ['<validator>', 'operator: coinvaloper1…, coin1… or 0x…'] as const
-const AMOUNT = ['<amount>', 'amount with its unit, like 100COIN'] as const
+const AMOUNT = ['<amount>', 'amount with its unit, such as 100COIN'] as const
 const ED25519_KEY = '/cosmos.crypto.ed25519.PubKey'
 /** The SDK's value for a field that an edit leaves as it is. */
 const UNCHANGED = '[do-not-modify]'
@@ -22,15 +22,17 @@ const DESCRIPTION = ['moniker', 'identity', 'website', 'securityContact', 'detai
 export const CREATE_VALIDATOR: TxCommand = {
   group: 'staking',
   name: 'create-validator',
-  description: 'Make the node a validator: delegate to its consensus key as its operator',
+  description: 'Create a validator with the consensus key of the node; the sender is its operator',
   arguments: [AMOUNT],
   options: [
     new Option('--moniker <name>', 'name of the validator').makeOptionMandatory(),
-    new Option('--pubkey <base64>', 'consensus key, ed25519 (default: that of the node at --node)'),
-    new Option('--commission-rate <rate>', 'share of the rewards that the operator keeps').default('0.1'),
-    new Option('--commission-max-rate <rate>', 'the most it may ever be').default('0.2'),
-    new Option('--commission-max-change-rate <rate>', 'the most it may change in a day').default('0.01'),
-    new Option('--min-self-delegation <amount>', 'the validator is jailed below it').default('1acoin'),
+    new Option('--pubkey <base64>', 'consensus key, ed25519 (default: from the node at --node)'),
+    new Option('--commission-rate <rate>', "operator's share of the rewards").default('0.1'),
+    new Option('--commission-max-rate <rate>', 'maximum commission rate; cannot be changed later').default('0.2'),
+    new Option('--commission-max-change-rate <rate>', 'maximum change of the commission rate per day').default('0.01'),
+    new Option('--min-self-delegation <amount>', 'minimum self-delegation; below it the validator is jailed').default(
+      '1acoin',
+    ),
     ...descriptionOptions('').filter(({ long }) => long !== '--moniker'),
   ],
   build: async (input) => {
@@ -60,12 +62,12 @@ export const STAKING_COMMANDS: readonly TxCommand[] = [
   {
     group: 'staking',
     name: 'edit-validator',
-    description: 'Change what is known of the validator that the sender operates',
+    description: "Change the description, commission or minimum self-delegation of the sender's validator",
     arguments: [],
     options: [
-      ...descriptionOptions(' (default: as it is)'),
-      new Option('--commission-rate <rate>', 'new commission (at most once a day)'),
-      new Option('--min-self-delegation <amount>', 'new least self-delegation; it can only rise'),
+      ...descriptionOptions(' (default: unchanged)'),
+      new Option('--commission-rate <rate>', 'new commission rate (at most one change per day)'),
+      new Option('--min-self-delegation <amount>', 'new minimum self-delegation; it can only be raised'),
     ],
     build: ({ from, options }) => [
       {
@@ -83,7 +85,7 @@ export const STAKING_COMMANDS: readonly TxCommand[] = [
   {
     group: 'staking',
     name: 'rotate-cons-pub-key',
-    description: 'Give the validator that the sender operates another consensus key; the node must have it before',
+    description: "Rotate the consensus key of the sender's validator; the node must have the new key first",
     arguments: [['<new-pubkey>', 'consensus key, ed25519: base64, or JSON with @type and key']],
     build: ({ from, args: [text] }) => [
       {
@@ -111,7 +113,7 @@ export const STAKING_COMMANDS: readonly TxCommand[] = [
     group: 'staking',
     name: 'undelegate',
     aliases: ['unbond'],
-    description: 'Take staked coins back; they are free after the unbonding time',
+    description: 'Undelegate coins; they are available after the unbonding time',
     arguments: [VALIDATOR, AMOUNT],
     build: ({ from, args: [validator, amount] }) => [
       {
@@ -125,8 +127,8 @@ export const STAKING_COMMANDS: readonly TxCommand[] = [
   {
     group: 'staking',
     name: 'redelegate',
-    description: 'Move staked coins to another validator at once',
-    arguments: [['<source>', 'validator that has them'], ['<destination>', 'validator that gets them'], AMOUNT],
+    description: 'Move staked coins to another validator immediately',
+    arguments: [['<source>', 'source validator'], ['<destination>', 'destination validator'], AMOUNT],
     build: ({ from, args: [source, destination, amount] }) => [
       {
         '@type': '/cosmos.staking.v1beta1.MsgBeginRedelegate',
@@ -141,8 +143,8 @@ export const STAKING_COMMANDS: readonly TxCommand[] = [
     group: 'staking',
     name: 'cancel-unbonding',
     aliases: ['cancel-unbond'],
-    description: 'Stake coins again that are on their way out',
-    arguments: [VALIDATOR, AMOUNT, ['<creation-height>', 'block in which the unbonding began']],
+    description: 'Cancel an unbonding and delegate its coins again',
+    arguments: [VALIDATOR, AMOUNT, ['<creation-height>', 'block in which the unbonding started']],
     build: ({ from, args: [validator, amount, height] }) => [
       {
         '@type': '/cosmos.staking.v1beta1.MsgCancelUnbondingDelegation',
@@ -163,7 +165,7 @@ export const DISTRIBUTION_COMMANDS: readonly TxCommand[] = [
     name: 'withdraw-rewards',
     description: 'Withdraw the rewards of a delegation',
     arguments: [VALIDATOR],
-    options: [new Option('--commission', 'withdraw the commission of the validator too, as its operator')],
+    options: [new Option('--commission', 'also withdraw the commission of the validator, as its operator')],
     build: ({ from, args: [validator], options }) => {
       const operator = operatorText(validator!)
       const messages: MessageJson[] = [
@@ -199,7 +201,7 @@ export const DISTRIBUTION_COMMANDS: readonly TxCommand[] = [
     group: 'distribution',
     name: 'set-withdraw-address',
     aliases: ['set-withdraw-addr'],
-    description: 'Let rewards go to another account',
+    description: 'Set the account that receives the rewards',
     arguments: [['<address>', 'coin1… or 0x…']],
     build: ({ from, args: [address] }) => [
       {
@@ -212,7 +214,7 @@ export const DISTRIBUTION_COMMANDS: readonly TxCommand[] = [
   {
     group: 'distribution',
     name: 'fund-community-pool',
-    description: 'Give coins to the community pool',
+    description: 'Send coins to the community pool',
     arguments: [AMOUNT],
     build: ({ from, args: [amount] }) => [
       {
@@ -225,7 +227,7 @@ export const DISTRIBUTION_COMMANDS: readonly TxCommand[] = [
   {
     group: 'distribution',
     name: 'deposit-validator-rewards',
-    description: 'Give coins to the delegators of a validator',
+    description: 'Send coins to the delegators of a validator',
     arguments: [VALIDATOR, AMOUNT],
     build: ({ from, args: [validator, amount] }) => [
       {
@@ -242,7 +244,7 @@ export const SLASHING_COMMANDS: readonly TxCommand[] = [
   {
     group: 'slashing',
     name: 'unjail',
-    description: 'Bring the validator that the sender operates back from jail',
+    description: "Release the sender's validator from jail",
     arguments: [],
     build: ({ from }) => [{ '@type': '/cosmos.slashing.v1beta1.MsgUnjail', validator_addr: operatorText(from) }],
   },
@@ -253,7 +255,7 @@ function descriptionOptions(note: string): Option[] {
     new Option('--moniker <name>', `name of the validator${note}`),
     new Option('--identity <id>', `identity, for its picture${note}`),
     new Option('--website <url>', `website${note}`),
-    new Option('--security-contact <address>', `whom to tell of security problems${note}`),
+    new Option('--security-contact <address>', `contact for security problems${note}`),
     new Option('--details <text>', `further details${note}`),
   ]
 }
@@ -267,7 +269,7 @@ function description(options: TxInput['options'], otherwise: string): Record<str
 /** @throws ConfigError when the text is not a rate */
 function rate(text: string | boolean | undefined): string {
   const value = parseDecimal(String(text))
-  if (value === undefined || value < 0n) throw new ConfigError(`${text} is not a rate: expected a number like 0.1`)
+  if (value === undefined || value < 0n) throw new ConfigError(`${text} is not a rate: expected a number such as 0.1`)
   return formatDecimal(value)
 }
 
@@ -299,6 +301,6 @@ async function consensusKey({ options, client }: TxInput): Promise<string> {
     readonly validator_info?: { readonly pub_key?: { readonly value?: string } }
   }
   const key = status.validator_info?.pub_key?.value
-  if (key === undefined) throw new ConfigError(`${client.url} does not tell its consensus key: give it with --pubkey`)
+  if (key === undefined) throw new ConfigError(`${client.url} did not return its consensus key: give it with --pubkey`)
   return key
 }

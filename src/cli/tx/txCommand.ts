@@ -80,7 +80,7 @@ export function parseAmount(text: string): bigint {
   }
   if (match !== null && unit === BASE_DENOM && fraction === '') return BigInt(whole)
   throw new ConfigError(
-    `${text} is not an amount: expected a number with its unit, like 1.5${DISPLAY_DENOM} or 250${BASE_DENOM}`,
+    `${text} is not an amount: expected a number with its unit, such as 1.5${DISPLAY_DENOM} or 250${BASE_DENOM}`,
   )
 }
 
@@ -119,7 +119,7 @@ export function readJsonFile(path: string, { workingDirectory }: Pick<Terminal, 
   try {
     return JSON.parse(readFileSync(file, 'utf8'))
   } catch (error) {
-    throw new ConfigError(`${file} cannot be read as JSON (${(error as Error).message})`)
+    throw new ConfigError(`cannot read ${file} as JSON (${(error as Error).message})`)
   }
 }
 

@@ -21,14 +21,14 @@ export interface DocumentOptions extends OutputOption {
 }
 
 export function addDocumentOption(command: Command): Command {
-  return command.addOption(new Option('--output-document <file>', 'write it to a file in place of the terminal'))
+  return command.addOption(new Option('--output-document <file>', 'write the output to a file instead of the terminal'))
 }
 
 /** The transaction in a file. @param path `-` is the standard input. @throws ConfigError when it holds none */
 export function readTx(path: string, terminal: Pick<Terminal, 'workingDirectory'>): Tx {
   const tx = readDocument(Tx, path, terminal, withoutYoungerMembers)
   if (tx.body !== undefined && tx.authInfo?.fee !== undefined) return tx
-  throw new ConfigError(`${path} holds no transaction: it needs body and auth_info with a fee`)
+  throw new ConfigError(`${path} does not hold a transaction: it must have body, and auth_info with a fee`)
 }
 
 /** What SDK 0.53 and later write beside the members of a transaction here; what is set there is another transaction. */
@@ -57,7 +57,7 @@ export function decodeTxBytes(raw: Uint8Array): Tx {
   try {
     return Tx.decode(raw)
   } catch (error) {
-    if (error instanceof ProtobufError) throw new ConfigError(`these bytes are no transaction: ${error.message}`)
+    if (error instanceof ProtobufError) throw new ConfigError(`the bytes are not a transaction: ${error.message}`)
     throw error
   }
 }

@@ -27,7 +27,10 @@ export interface BroadcastOptions extends NodeOptions, OutputOption {
 
 export function addBroadcastOptions(command: Command): Command {
   return command.addOption(
-    new Option('-b, --broadcast-mode <mode>', 'what to wait for: block, the node (sync), or nothing (async)')
+    new Option(
+      '-b, --broadcast-mode <mode>',
+      'wait for the block (block), for the check by the node (sync), or for nothing (async)',
+    )
       .choices(BROADCAST_MODES)
       .default('block'),
   )
@@ -44,15 +47,17 @@ export interface SigningOptions extends NodeOptions, OutputOption {
 /** What signing needs to know of chain and account. */
 export function addSigningOptions(command: Command): Command {
   return command
-    .addOption(new Option('--chain-id <id>', 'chain to sign for (default: that of the node)'))
+    .addOption(new Option('--chain-id <id>', "chain to sign for (default: the node's)"))
     .addOption(
-      new Option('-s, --sequence <n>', 'of the account (default: as the node knows it)').argParser(readInteger),
+      new Option('-s, --sequence <n>', 'sequence of the account (default: from the node)').argParser(readInteger),
     )
     .addOption(
-      new Option('-a, --account-number <n>', 'of the account: all on this chain have 0').argParser(readAccountNumber),
+      new Option('-a, --account-number <n>', 'account number; 0 for all accounts of this chain').argParser(
+        readAccountNumber,
+      ),
     )
-    .addOption(new Option('--sign-mode <mode>', 'how to sign').choices(Object.keys(MODES)))
-    .addOption(new Option('--offline', 'ask no node: what it would say has to be given'))
+    .addOption(new Option('--sign-mode <mode>', 'sign mode').choices(Object.keys(MODES)))
+    .addOption(new Option('--offline', 'query no node: its values must be given as options'))
 }
 
 /** The sign mode that `--sign-mode` names. */
@@ -64,7 +69,7 @@ export function signModeOf({ signMode }: SigningOptions): number | undefined {
 export function clientOf(options: SigningOptions, terminal: Terminal): NodeClient {
   if (options.offline !== true) return connectNode(options, terminal)
   const refuse = async (): Promise<never> => {
-    throw new ConfigError('--offline asks no node: give --chain-id and --sequence to sign, --gas and --fee to build')
+    throw new ConfigError('--offline queries no node: give --chain-id and --sequence to sign, --gas and --fee to build')
   }
   return { url: '', get: refuse, post: refuse, comet: refuse }
 }
@@ -86,15 +91,15 @@ export interface BuildOptions {
 
 /** What a transaction has beside its messages. */
 export function addBuildOptions(command: Command): Command {
-  const fee = new Option('--fee <amount>', 'fee in all, like 0.01COIN (default: from the base fee)').argParser(
+  const fee = new Option('--fee <amount>', 'total fee, such as 0.01COIN (default: from the base fee)').argParser(
     parseAmount,
   )
   const price = new Option('--gas-price <acoin>', 'fee per gas, in acoin').argParser(readPrice)
-  const memo = new Option('--memo <text>', 'remark that everybody can read').default('')
+  const memo = new Option('--memo <text>', 'public remark').default('')
   command
     .addOption(new Option('--gas <n>', 'gas limit (default: auto, simulated)').argParser(readGas))
     .addOption(
-      new Option('--gas-adjustment <factor>', 'of the simulated gas')
+      new Option('--gas-adjustment <factor>', 'factor for the simulated gas')
         .argParser(readFactor)
         .default(DEFAULT_ADJUSTMENT, '1.1'),
     )
@@ -102,9 +107,11 @@ export function addBuildOptions(command: Command): Command {
     .addOption(price)
     .addOption(memo)
     .addOption(
-      new Option('--timeout-height <n>', 'last block that may take it').argParser(readInteger).default(0n, 'any'),
+      new Option('--timeout-height <n>', 'last block that may include the transaction')
+        .argParser(readInteger)
+        .default(0n, 'any'),
     )
-    .addOption(new Option('--fee-payer <address>', 'account that pays the fee, and signs too'))
+    .addOption(new Option('--fee-payer <address>', 'account that pays the fee; it must sign too'))
     .addOption(new Option('--fee-granter <address>', 'account whose fee allowance pays'))
   addSpelling(command, fee, '--fees')
   addSpelling(command, price, '--gas-prices')
@@ -127,7 +134,7 @@ export function requestOf(options: BuildOptions): TransactionRequest {
 }
 
 function readInteger(text: string): bigint {
-  if (!/^\d{1,30}$/.test(text)) throw new InvalidArgumentError('It may hold a whole number.')
+  if (!/^\d{1,30}$/.test(text)) throw new InvalidArgumentError('Give a whole number.')
   return BigInt(text)
 }
 
@@ -137,18 +144,18 @@ function readGas(text: string): bigint | 'auto' {
 
 function readAccountNumber(text: string): bigint {
   if (readInteger(text) === ACCOUNT_NUMBER) return ACCOUNT_NUMBER
-  throw new InvalidArgumentError('All accounts of this chain have the number 0.')
+  throw new InvalidArgumentError('Give 0: all accounts of this chain have the number 0.')
 }
 
 /** acoin per gas, 18 decimals, with or without its unit. */
 function readPrice(text: string): bigint {
   const price = parseDecimal(text.endsWith(BASE_DENOM) ? text.slice(0, -BASE_DENOM.length) : text)
-  if (price === undefined || price < 0n) throw new InvalidArgumentError(`It may hold a number of ${BASE_DENOM}.`)
+  if (price === undefined || price < 0n) throw new InvalidArgumentError(`Give a number of ${BASE_DENOM}.`)
   return price
 }
 
 function readFactor(text: string): bigint {
   const factor = parseDecimal(text)
-  if (factor === undefined || factor < 10n ** 18n) throw new InvalidArgumentError('It may hold a number from 1.')
+  if (factor === undefined || factor < 10n ** 18n) throw new InvalidArgumentError('Give a number of at least 1.')
   return factor
 }

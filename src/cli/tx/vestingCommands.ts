@@ -2,15 +2,15 @@ import { Option } from 'commander'
 import { ConfigError } from '../../config/configError.ts'
 import { accountText, coinJson, parseAmount, readJsonFile, type TxCommand } from './txCommand.ts'
 
-const TO = ['<to>', 'address of the new account, coin1… or 0x…: it may have nothing yet'] as const
-const AMOUNT = ['<amount>', 'what it gets, like 1.5COIN'] as const
+const TO = ['<to>', 'address of the new account, coin1… or 0x…; it must not exist yet'] as const
+const AMOUNT = ['<amount>', 'amount, such as 1.5COIN'] as const
 
 /** Commands that make vesting accounts, named and with arguments as gaiad has them. */
 export const VESTING_COMMANDS: readonly TxCommand[] = [
   {
     group: 'vesting',
     name: 'create-vesting-account',
-    description: 'Make an account whose coins become free steadily from now until a time, or all at that time',
+    description: 'Create an account whose coins vest continuously until a time, or all at that time',
     arguments: [TO, AMOUNT, ['<end-time>', 'seconds since the epoch']],
     options: [new Option('--delayed', 'all at the end')],
     build: ({ from, args: [to, amount, endTime], options }) => [
@@ -27,7 +27,7 @@ export const VESTING_COMMANDS: readonly TxCommand[] = [
   {
     group: 'vesting',
     name: 'create-permanent-locked-account',
-    description: 'Make an account whose coins can be delegated, but never sent',
+    description: 'Create an account whose coins can be delegated, but never sent',
     arguments: [TO, AMOUNT],
     build: ({ from, args: [to, amount] }) => [
       {
@@ -41,7 +41,7 @@ export const VESTING_COMMANDS: readonly TxCommand[] = [
   {
     group: 'vesting',
     name: 'create-periodic-vesting-account',
-    description: 'Make an account whose coins become free in parts, one after the other',
+    description: 'Create an account whose coins vest in periods',
     arguments: [
       TO,
       ['<file>', 'JSON: {"start_time": …, "periods": [{"coins": "10COIN", "length_seconds": 2592000}, …]}'],
@@ -70,7 +70,8 @@ function readPeriods(json: unknown, file: string) {
   return {
     startTime: secondsText(start_time, 'start_time'),
     periods: periods.map((period: { readonly coins?: unknown; readonly length_seconds?: unknown } | null) => {
-      if (typeof period?.coins !== 'string') throw new ConfigError(`${file}: each period has coins and length_seconds`)
+      if (typeof period?.coins !== 'string')
+        throw new ConfigError(`${file}: each period must have coins and length_seconds`)
       return {
         length: secondsText(period.length_seconds, 'length_seconds'),
         amount: [coinJson(parseAmount(period.coins))],

@@ -12,7 +12,7 @@ const INCLUSION_MS = 60_000
 
 /** The transaction may have arrived, and sending it again could pay twice: the message says how to find out. */
 export function inDoubt(hash: string, error: NodeRequestError): NodeRequestError {
-  const advice = `${hash} may have arrived all the same: before you send again, look with coind query tx ${hash}`
+  const advice = `${hash} may have arrived: check with coind query tx ${hash} before you send again`
   return new NodeRequestError(`${error.message}. ${advice}`, error.status, { cause: error })
 }
 
@@ -41,7 +41,7 @@ export async function waitForBlock(
     throw new TransactionFailed(`${hash} failed in block ${String(response['height'])}: ${log} (${codespace}/${code})`)
   }
   if (silence !== undefined) throw inDoubt(hash, silence)
-  throw new TransactionFailed(`${hash} is in no block after a minute: look later with coind query tx ${hash}`)
+  throw new TransactionFailed(`${hash} is not in a block after a minute: check later with coind query tx ${hash}`)
 }
 
 type TxResponse = { readonly [name: string]: Json } & {

@@ -39,7 +39,7 @@ export async function examineNode(config: Config): Promise<ReadonlyMap<string, r
 /** Whether this version can continue the chain. The files alone are read: a node may have the database open. */
 function examineDatabase(paths: DataPaths): Finding {
   const location = currentDatabase(paths)
-  if (!existsSync(location)) return ok('there is none yet')
+  if (!existsSync(location)) return ok('no database yet')
   try {
     refuseOtherFormat(location)
     return ok(`format ${FORMAT}`)

@@ -36,7 +36,7 @@ export function refusalOfDirectory(homedir: string): Finding | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return undefined
-    return problem(`${homedir} cannot be used (${code}): run this as the user that runs the node, or mend HOMEDIR`)
+    return problem(`${homedir} cannot be used (${code}): run this as the user that runs the node, or change HOMEDIR`)
   }
 }
 
@@ -47,22 +47,22 @@ export function examineDisk(homedir: string, now: () => number): readonly Findin
     return [examineSpace(bavail * bsize), examineSync(syncMs(homedir, now))]
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT') return [warning(`${homedir} does not exist yet: the first start makes it`)]
+    if (code === 'ENOENT') return [warning(`${homedir} does not exist yet: the first start creates it`)]
     return [problem(`${homedir} cannot be written: ${ADVICE.get(code) ?? message}`)]
   }
 }
 
 /** What to do about an error of the system. */
 const ADVICE: ReadonlyMap<string | undefined, string> = new Map([
-  ['ENOSPC', 'the disk is full; make space'],
-  ['EDQUOT', 'the quota is used up; raise it, or make space'],
+  ['ENOSPC', 'the disk is full; free some space'],
+  ['EDQUOT', 'the quota is used up; raise it, or free some space'],
   ['EROFS', 'it is mounted read-only'],
   ['EIO', 'the disk fails; replace it'],
 ])
 
 function examineSpace(freeBytes: number): Finding {
   const free = `${(freeBytes / GIB).toFixed(1)} GiB free`
-  if (freeBytes < LEAST_FREE_BYTES) return problem(`${free}: the node halts when the disk is full; make space`)
+  if (freeBytes < LEAST_FREE_BYTES) return problem(`${free}: the node stops when the disk is full; free some space`)
   if (freeBytes < GOOD_FREE_BYTES) return warning(`${free}: watch it, or set PRUNING and BLOCK_HISTORY`)
   return ok(free)
 }
@@ -70,7 +70,7 @@ function examineSpace(freeBytes: number): Finding {
 function examineSync(milliseconds: number): Finding {
   const took = `a synced write takes ${milliseconds.toFixed(1)} ms`
   if (milliseconds <= SLOW_SYNC_MS) return ok(took)
-  return warning(`${took}: every block waits for some; use a local SSD, not a network disk`)
+  return warning(`${took}: every block waits for synced writes; use a local SSD, not a network disk`)
 }
 
 /** The median of some synced writes in milliseconds. */
@@ -100,7 +100,7 @@ function syncMs(homedir: string, now: () => number): number {
 /** @param limits text of /proc/self/limits; undefined where the system has none */
 export function examineOpenFiles(limits: string | undefined): Finding {
   const limit = /^Max open files +(\S+)/m.exec(limits ?? '')?.[1]
-  if (limit === undefined) return ok('not looked at: this system does not tell how many a process may open')
+  if (limit === undefined) return ok('not checked: this system does not report the limit of open files')
   if (limit === 'unlimited' || Number(limit) >= LEAST_FILES) return ok(`up to ${limit} open files`)
   return warning(`up to ${limit} open files: raise it to 65536 (LimitNOFILE= of systemd, --ulimit nofile= of docker)`)
 }
@@ -109,7 +109,7 @@ export function examineOpenFiles(limits: string | undefined): Finding {
 export function examineSize(processors: number, memoryBytes: number): readonly Finding[] {
   const has = `${processors} processors, ${(memoryBytes / GIB).toFixed(1)} GiB of memory`
   const findings: Finding[] = []
-  if (processors < LEAST_PROCESSORS) findings.push(warning(`${has}: a validator needs two processors to keep the pace`))
-  if (memoryBytes < LEAST_MEMORY_BYTES) findings.push(warning(`${has}: under load the node takes up to 1 GiB`))
+  if (processors < LEAST_PROCESSORS) findings.push(warning(`${has}: a validator needs two processors to keep up`))
+  if (memoryBytes < LEAST_MEMORY_BYTES) findings.push(warning(`${has}: under load the node uses up to 1 GiB`))
   return findings.length === 0 ? [ok(has)] : findings
 }

@@ -27,7 +27,8 @@ export async function examinePorts(config: Listeners, nodeId: string | undefined
     if (place.kind === 'unix' || place.port === 0) return []
     const code = await tryListener(listener)
     if (code === undefined) return [ok(`${variable} ${place.port} is free`)]
-    if (code === 'EADDRINUSE' && runs) return [ok(`${variable} ${place.port} is in use while this node runs`)]
+    if (code === 'EADDRINUSE' && runs)
+      return [ok(`${variable} ${place.port} is in use, as expected while this node runs`)]
     return [problem(new ListenError(listener, code).message)]
   })
   return (await Promise.all(examined)).flat()
@@ -56,7 +57,7 @@ async function runningNodeId({ host, port }: Listeners['rpc']): Promise<string |
 export async function examineClock(seedUrl: string | undefined, now: () => number): Promise<Finding> {
   if (seedUrl === undefined) {
     return warning(
-      'not compared: SEED_NODE_URL is not set. The running node does (coind_clock_offset_seconds); run NTP',
+      'not compared: SEED_NODE_URL is not set. The running node measures the offset (coind_clock_offset_seconds); run NTP',
     )
   }
   const refusal = refusalOf(() => checkSeedUrl(seedUrl))
@@ -66,7 +67,7 @@ export async function examineClock(seedUrl: string | undefined, now: () => numbe
     // The first request opens the connection, whose time would count as the clock's.
     await timeOf(seedUrl, now)
     const told = await timeOf(seedUrl, now)
-    return told === undefined ? warning(`not compared: ${host} tells no time of its own`) : examineOffset(told)
+    return told === undefined ? warning(`not compared: ${host} reports no time`) : examineOffset(told)
   } catch (error) {
     return warning(`not compared: ${host} does not answer (${reasonOf(error)})`)
   }
@@ -80,9 +81,11 @@ interface ToldTime {
 
 function examineOffset({ offsetSeconds, roundTripSeconds }: ToldTime): Finding {
   const size = Math.abs(offsetSeconds)
-  if (size <= GOOD_CLOCK_SECONDS + roundTripSeconds / 2) return ok('the clock is about that of the seed node')
+  if (size <= GOOD_CLOCK_SECONDS + roundTripSeconds / 2) return ok("the clock agrees with the seed node's")
   const offset = `${size.toFixed(1)} s ${offsetSeconds < 0 ? 'behind' : 'ahead of'} the seed node's`
-  return problem(`the clock is ${offset}: run NTP (chrony or systemd-timesyncd); a wrong clock misses its votes`)
+  return problem(
+    `the clock is ${offset}: run NTP (chrony or systemd-timesyncd); with a wrong clock the validator misses votes`,
+  )
 }
 
 /** @returns undefined when the answer has no time, or one that a cache has kept */
@@ -103,13 +106,13 @@ async function timeOf(seedUrl: string, now: () => number): Promise<ToldTime | un
 /** Whether the configured peers take connections. */
 export async function examinePeers(peers: readonly PeerAddress[]): Promise<readonly Finding[]> {
   if (peers.length === 0)
-    return [ok('none are configured: for the first validator of a network, or a development chain')]
+    return [ok('no peers are configured, as for the first validator of a network or a development chain')]
   return Promise.all(
     peers.map(async ({ address }) => {
       const target = parsePeerAddress(address)
-      const error = target === undefined ? 'no host:port' : await connectError(target)
-      if (error === undefined) return ok(`${address} takes connections`)
-      return warning(`${address} is not reached (${error}): check the address, and firewalls on both sides`)
+      const error = target === undefined ? 'not host:port' : await connectError(target)
+      if (error === undefined) return ok(`${address} accepts connections`)
+      return warning(`cannot reach ${address} (${error}): check the address, and firewalls on both sides`)
     }),
   )
 }

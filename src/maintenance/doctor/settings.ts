@@ -19,7 +19,7 @@ export function examineSettings(config: Config, paths: DataPaths): readonly Find
     ...examineAddresses(config.p2p),
   ].filter((finding) => finding !== undefined)
   return [
-    ok(`they can be read; ${existsSync(paths.genesis) ? 'there is a chain' : 'there is no chain yet'}`),
+    ok(`the settings are valid; ${existsSync(paths.genesis) ? 'there is a chain' : 'there is no chain yet'}`),
     ...findings,
   ]
 }
@@ -36,13 +36,13 @@ function examineAddresses({
 }: Config['p2p']): readonly Finding[] {
   const findings: Finding[] = []
   if (!exchangesPeers && persistentPeers.length === 0) {
-    const others = seeds.length === 0 ? 'no peers' : 'only SEEDS, which do not stay connected'
+    const others = seeds.length === 0 ? 'no peers' : 'only SEEDS, which do not remain connected'
     findings.push(
       problem(`PEX is false and PERSISTENT_PEERS is empty, so the node has ${others}: name its sentries there`),
     )
   }
   if (!exchangesPeers && privatePeerIds.length > 0) {
-    findings.push(warning('PEX is false, so PRIVATE_PEER_IDS has no effect here: it is for the sentries'))
+    findings.push(warning('PEX is false, so PRIVATE_PEER_IDS has no effect here: set it on the sentries'))
   }
   // Nobody is told of such a node.
   if (exchangesPeers && !isSeed && externalAddress === undefined) {
@@ -58,7 +58,7 @@ function examineAddresses({
         : `EXTERNAL_P2P_ADDRESS is ${externalAddress}`
     findings.push(
       warning(
-        `${subject}, which nodes with ADDR_BOOK_STRICT=true do not take: a network of private addresses needs ADDR_BOOK_STRICT=false in all nodes`,
+        `${subject}, which nodes with ADDR_BOOK_STRICT=true reject: set ADDR_BOOK_STRICT=false on all nodes of a network with private addresses`,
       ),
     )
   }
@@ -85,7 +85,7 @@ export function examineKeys(
   const node = readKey('node key', paths.nodeKey, loadNodeKey)
   const findings = [consensus.finding, ...examineNextKey(paths), node.finding]
   if (existsSync(paths.copyMark)) {
-    const text = 'this directory is a copy, whose validator does not sign before the original has stopped for good'
+    const text = 'this directory is a copy: its validator does not sign until the original has stopped permanently'
     findings.push(warning(`${text}: see --signer-moved in docs/operations.md`))
   }
   return { findings, nodeId: node.key?.id }
@@ -106,7 +106,7 @@ function readKey<Key>(name: string, path: string, load: (path: string) => Key | 
   const refusal = refusalOf(() => {
     key = load(path)
   })
-  const found = key === undefined ? `no ${name} yet: the first start makes ${path}` : `${name} in ${path}`
+  const found = key === undefined ? `no ${name} yet: the first start creates ${path}` : `${name} in ${path}`
   return { key, finding: refusal ?? ok(found) }
 }
 

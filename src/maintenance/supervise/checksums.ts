@@ -27,7 +27,7 @@ export function parseGivenChecksums(texts: readonly string[]): GivenChecksums {
     texts.map((text) => {
       const [name = '', sha256 = '', ...more] = text.split('=')
       if (name === '' || more.length > 0 || !SHA256.test(sha256)) {
-        throw new ConfigError(`--sha256 is ${JSON.stringify(text)}: it may hold NAME=64 hex digits`)
+        throw new ConfigError(`--sha256 is ${JSON.stringify(text)}: expected NAME=64 hex digits`)
       }
       return [name, sha256.toLowerCase()]
     }),

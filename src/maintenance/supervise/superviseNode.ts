@@ -70,7 +70,7 @@ class NodeEnded extends Error {
   readonly exitCode: number
 
   constructor(exitCode: number) {
-    super(`the node has ended with code ${exitCode}, and its last line says why: it is not started again`)
+    super(`the node exited with code ${exitCode} and is not restarted: its last log line has the reason`)
     this.exitCode = exitCode
   }
 }
@@ -120,13 +120,13 @@ export async function superviseNode(options: SuperviseOptions): Promise<void> {
       }
       // 2.
       if (end.code === 0) {
-        logger.info('the node was stopped by somebody else, and is not started again')
+        logger.info('the node was stopped by another process and is not restarted')
         return
       }
       if (end.code !== null && FINAL_CODES.includes(end.code)) throw new NodeEnded(end.code)
       crashes = performance.now() - startMs >= pace.steadyMs ? 1 : crashes + 1
       const delayMs = Math.min(pace.longestDelayMs, pace.firstDelayMs * 2 ** (crashes - 1))
-      logger.error({ ...end, crashes, delayMs }, 'the node has ended by a failure and is started again')
+      logger.error({ ...end, crashes, delayMs }, 'the node failed and is restarted')
       await unlessStopped(sleep(delayMs, undefined, { signal }), signal)
     }
   } finally {
@@ -151,7 +151,7 @@ async function installGenesis(versions: Versions, options: SuperviseOptions): Pr
   if (!versions.isInstalled(GENESIS_VERSION) && !existsSync(versions.archive(GENESIS_VERSION))) {
     options.logger.info(
       { versions: versions.directory },
-      'no version is there: this installation runs until an upgrade',
+      'no version is installed in HOMEDIR/versions: this installation runs until an upgrade',
     )
     return
   }
@@ -171,14 +171,14 @@ async function changeVersion(
   logger.info({ name, height, current }, 'the chain needs another version')
   if (name === current) {
     throw new VersionRefused(
-      `the version "${name}" does not know the upgrade "${name}" at height ${height}: it is another one`,
+      `the installed version "${name}" does not support the upgrade "${name}" at height ${height}: install the right version`,
     )
   }
   if (!(await install(versions, name, info, options))) return
   // A stop that came meanwhile: the next start asks once more.
   if (signal.aborted) return
   versions.setCurrent(name)
-  logger.info({ name, height }, 'the version is installed, and is the current one from now on')
+  logger.info({ name, height }, 'the version is installed and is now the current one')
 }
 
 /**
@@ -202,14 +202,14 @@ async function install(
     const { accepted, unusable } = acceptedChecksums({ given: checksums.get(name), info, checksumFile }, platform)
     if (accepted.length === 0 && unusable !== undefined) {
       throw new VersionRefused(
-        `the plan's info has the checksum ${JSON.stringify(unusable.slice(0, SHOWN_CHECKSUM))} for ${platform}, and it must be sha256: and 64 hex digits. Compare ` +
-          `the checksum of ${archive} with that of its makers, and give it by --sha256 ${name}=…`,
+        `the plan's info has the checksum ${JSON.stringify(unusable.slice(0, SHOWN_CHECKSUM))} for ${platform}, but expected "sha256:" and 64 hex digits. Compare ` +
+          `the checksum of ${archive} with the published one, and give it with --sha256 ${name}=…`,
       )
     }
     if (accepted.length === 0) {
       throw new VersionRefused(
-        `nobody says which checksum ${archive} must have: the plan's info has none for ${platform}. Compare it with that of its makers, and ` +
-          `give it by --sha256 ${name}=… or in ${checksumFile}`,
+        `the checksum of ${archive} is unknown: the plan's info has none for ${platform}. Compare it with the published one, and ` +
+          `give it with --sha256 ${name}=… or in ${checksumFile}`,
       )
     }
     try {
@@ -224,7 +224,7 @@ async function install(
       else if (performance.now() - toldMs >= pace.tellMs) {
         toldMs = performance.now()
         const { sha256 } = accepted[0]!
-        logger.error({ archive, sha256, info }, 'the node stands still until the archive of the next version is there')
+        logger.error({ archive, sha256, info }, 'the node is stopped until the archive of the next version is present')
       }
     }
     if (!(await unlessStopped(sleep(pace.lookMs, true, { signal }), signal))) return false
@@ -240,7 +240,7 @@ function readUpgradeInfo(path: string): UpgradeInfo {
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
   }
-  throw new VersionRefused(`${path} is not what a node writes that needs another version`)
+  throw new VersionRefused(`${path} is not a valid request of a node for another version`)
 }
 
 interface End {
@@ -292,7 +292,7 @@ function endAfterUpgrade(
     const waitedMs = performance.now() - sinceMs
     if (waitedMs < endMs) return
     const name = waitedMs < 2 * endMs ? 'SIGTERM' : 'SIGKILL'
-    logger.warn({ signal: name }, 'the node needs another version and does not end: it gets a signal')
+    logger.warn({ signal: name }, 'the node needs another version and has not exited: sending it a signal')
     child.kill(name)
   }
   return setInterval(check, lookMs)

@@ -46,8 +46,8 @@ export async function unpackArchive(file: number, directory: string): Promise<st
     )
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException
-    if (code.startsWith('Z_')) throw new BadArchive(`it is no complete gzip file (${message})`, { cause: error })
-    if (code === 'EEXIST' || code === 'ENOTDIR') throw new BadArchive('a file is in it twice', { cause: error })
+    if (code.startsWith('Z_')) throw new BadArchive(`it is not a complete gzip file (${message})`, { cause: error })
+    if (code === 'EEXIST' || code === 'ENOTDIR') throw new BadArchive('it contains a file twice', { cause: error })
     throw error
   }
   return bytesToHex(hash.digest()).slice(2)
@@ -78,7 +78,7 @@ async function unpackEntries(blocks: BlockReader, directory: string): Promise<vo
     if (header.every((byte) => byte === 0)) break
     const { segments, isDirectory, isExecutable, size } = readHeader(header)
     left -= size
-    if (left < 0 || count === MAX_ENTRIES) throw new BadArchive('it holds more than any version needs')
+    if (left < 0 || count === MAX_ENTRIES) throw new BadArchive('it is larger than the limit for a version')
     const path = join(directory, ...segments)
     if (isDirectory) makeDirectory(path)
     else {
@@ -118,7 +118,7 @@ interface Entry {
 /** @throws BadArchive */
 function readHeader(header: Buffer): Entry {
   const sum = header.reduce((total, byte, at) => total + (at >= 148 && at < 156 ? 0x20 : byte), 0)
-  if (readOctal(header, 148, 8) !== sum) throw new BadArchive('it is no tar archive, or is damaged')
+  if (readOctal(header, 148, 8) !== sum) throw new BadArchive('it is not a tar archive, or is damaged')
   const isUstar = header.toString('latin1', 257, 262) === 'ustar'
   const prefix = isUstar && header[262] === 0 ? readText(header, 345, 155) : ''
   const base = readText(header, 0, 100)
@@ -126,7 +126,7 @@ function readHeader(header: Buffer): Entry {
   const shown = JSON.stringify(name)
   const kind = header[156] === 0 ? '0' : String.fromCharCode(header[156]!)
   if (kind !== '0' && kind !== '5') {
-    throw new BadArchive(`${shown} is ${REFUSED_KINDS[kind] ?? 'an entry of another kind than file and directory'}`)
+    throw new BadArchive(`${shown} is ${REFUSED_KINDS[kind] ?? 'neither a file nor a directory'}`)
   }
   const isDirectory = kind === '5'
   const mode = readOctal(header, 100, 8)
@@ -141,7 +141,7 @@ function segmentsOf(name: string, isDirectory: boolean): readonly string[] {
   const shown = JSON.stringify(name)
   if (name.startsWith('/')) throw new BadArchive(`${shown} is an absolute path`)
   if (ODD_CHARACTERS.test(name) || name.length > MAX_NAME_BYTES) {
-    throw new BadArchive(`${shown} has characters that no file of a version has`)
+    throw new BadArchive(`${shown} has characters that are not allowed`)
   }
   const relative = name.replace(/^\.\//, '')
   const inner = isDirectory ? relative.replace(/\/$/, '') : relative
@@ -163,7 +163,7 @@ function readText(header: Buffer, at: number, length: number): string {
 /** @throws BadArchive; for GNU's numbers in base 256, too, which only larger files than any version's have */
 function readOctal(header: Buffer, at: number, length: number): number {
   const text = readText(header, at, length).trim()
-  if (!/^[0-7]+$/.test(text)) throw new BadArchive('it is no tar archive, or is damaged')
+  if (!/^[0-7]+$/.test(text)) throw new BadArchive('it is not a tar archive, or is damaged')
   return Number.parseInt(text, 8)
 }
 
@@ -205,7 +205,7 @@ function createBlockReader(stream: AsyncIterable<Buffer>): BlockReader {
       for (;;) {
         const part = await readSome(Number.MAX_SAFE_INTEGER)
         if (part === undefined) return
-        if (part.some((byte) => byte !== 0)) throw new BadArchive('something follows after its end')
+        if (part.some((byte) => byte !== 0)) throw new BadArchive('it has data after its end')
       }
     },
   }

@@ -50,8 +50,8 @@ const RESERVED: readonly string[] = ['.', '..', CURRENT, 'lock']
 export function checkVersionName(name: string): void {
   if (NAME.test(name) && !RESERVED.includes(name) && !name.endsWith(ARCHIVE)) return
   throw new VersionRefused(
-    `${JSON.stringify(name)} cannot be the name of a version: it may have 1 to 64 of the characters A-Z a-z 0-9 . _ - and be none of ` +
-      `${RESERVED.join(' ')}, nor end with ${ARCHIVE}`,
+    `${JSON.stringify(name)} is not a valid version name: use 1 to 64 of the characters A-Z a-z 0-9 . _ -; the name must not be one of ` +
+      `${RESERVED.join(' ')}, or end with ${ARCHIVE}`,
   )
 }
 
@@ -111,7 +111,7 @@ export function openVersions(directory: string): Versions {
       if (accepted.some(({ sha256 }) => sha256 === unpackedFrom)) return
       if (unpackedFrom === undefined && existsSync(target)) {
         throw new VersionRefused(
-          `${target} is there and was not unpacked by coind supervise: move it away, and put its archive at ${versions.archive(name)}`,
+          `${target} exists and was not unpacked by coind supervise: move it away, and put its archive at ${versions.archive(name)}`,
         )
       }
       await unpack(versions, name, accepted)
@@ -154,7 +154,7 @@ async function unpack(versions: Versions, name: string, accepted: readonly Check
   } catch (error) {
     rmSync(unfinished, { recursive: true, force: true })
     if (error instanceof BadArchive) {
-      throw new VersionRefused(`${archive} is not unpacked: ${error.message}`, { cause: error })
+      throw new VersionRefused(`cannot unpack ${archive}: ${error.message}`, { cause: error })
     }
     throw error
   } finally {
@@ -168,12 +168,12 @@ function openArchive(path: string): number {
   try {
     file = openSync(path, 'r')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new ArchiveAbsent(`${path} is not there`)
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new ArchiveAbsent(`${path} does not exist`)
     throw error
   }
   if (fstatSync(file).isFile()) return file
   closeSync(file)
-  throw new VersionRefused(`${path} is no file`)
+  throw new VersionRefused(`${path} is not a file`)
 }
 
 async function sha256Of(file: number): Promise<string> {
@@ -187,7 +187,7 @@ function checkSum(archive: string, found: string, accepted: readonly Checksum[])
   if (accepted.some(({ sha256 }) => sha256 === found)) return
   const wanted = accepted.map(({ sha256, source }) => `${sha256} (${source})`).join(' or ')
   throw new WrongChecksum(
-    `the checksum of ${archive} is wrong: sha256 is ${found}, and it must be ${wanted}. Nothing was unpacked.`,
+    `the checksum of ${archive} is wrong: sha256 is ${found}, expected ${wanted}. Nothing was unpacked.`,
   )
 }
 

@@ -279,7 +279,7 @@ export function viemTests(devnet: () => TestNode): void {
         hash: replaced,
         onReplaced: ({ reason }) => replacements.push(reason),
       })
-      // viem finds the successor by the sender and the nonce of the transaction, so it must have seen that.
+      // viem finds the successor by the sender and the nonce hash of the transaction, so it must have seen that.
       const height = await reader.getBlockNumber()
       await until('two blocks', async () => (await reader.getBlockNumber({ cacheTime: 0 })) > height + 1n)
       const replacement = { ...write, to: latter, value: 2n, nonce: nonce + 1, gas } as const

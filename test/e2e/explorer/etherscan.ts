@@ -302,13 +302,13 @@ export function testEtherscan(chain: () => Filled): void {
       ],
       [
         { module: 'account', action: 'txlist', address: ACCOUNTS[1]!.address, sort: 'up' },
-        'Error! Invalid sort, it is asc or desc',
+        'Error! Invalid sort, expected asc or desc',
       ],
       [{ module: 'account', action: 'txlist', address: ACCOUNTS[1]!.address, page: '-1' }, 'Error! Invalid page'],
       [{ module: 'account', action: 'txlistinternal' }, 'Error! Missing address, txhash, or startblock and endblock'],
       [{ module: 'transaction', action: 'getstatus', txhash: '0x12' }, 'Error! Invalid transaction hash format'],
       [{ module: 'logs', action: 'getLogs' }, 'Error! Missing address or topic'],
-      [{ module: 'stats', action: 'ethprice' }, 'Error! This explorer knows no price of the coin'],
+      [{ module: 'stats', action: 'ethprice' }, 'Error! This explorer has no price of the coin'],
       [
         { module: 'account', action: 'balance', address: freshAddress(), chainid: '1' },
         'Missing or unsupported chainid',

@@ -296,7 +296,7 @@ export async function viewEvm(page: Page, url: string, { puppet, child, mixed, p
   await choose('Internal calls')
   await main.getByRole('cell', { name: 'selfdestruct' }).waitFor()
   const contract = await choose('Contract')
-  await contract.getByText('it gave its coins away').waitFor()
+  await contract.getByText('the contract sent its coins away').waitFor()
   await contract.getByRole('link', { name: getAddress(puppet) }).click()
   await main.getByText(toBech32(hexToBytes(puppet))).waitFor()
 }

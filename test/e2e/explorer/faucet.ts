@@ -61,7 +61,7 @@ export function testFaucet(chain: () => { readonly explorerUrl: string; readonly
     const again = await ask(addresses[0]!, '198.51.100.77')
     expect(again.status).toBe(429)
     expect(await again.json()).toMatchObject({
-      error: 'this address has had coins in the last 24 hours',
+      error: 'this address got coins in the last 24 hours',
       retryAt: expect.stringMatching(/^20/),
     })
   })

@@ -297,7 +297,7 @@ describe('an explorer', () => {
 
   it('shares a PostgreSQL database with another, which goes on when that ends; an SQLite file with none', async () => {
     if (postgres === undefined) {
-      await expect(start()).rejects.toThrow('another explorer writes')
+      await expect(start()).rejects.toThrow('another explorer is writing to')
       return
     }
     const first = explorer
@@ -352,7 +352,7 @@ describe.skipIf(path === undefined)('its pages in a browser', () => {
       page.on('request', (request) => request.url().startsWith(explorer.url) || foreign.push(request.url()))
 
       await page.goto(explorer.url)
-      const newest = page.locator('section', { has: page.getByRole('heading', { name: 'Newest blocks' }) })
+      const newest = page.locator('section', { has: page.getByRole('heading', { name: 'Latest blocks' }) })
       const height = async (): Promise<number> =>
         Number((await newest.locator('tbody tr td').first().textContent())!.replaceAll(',', ''))
       const first = await height()
@@ -360,7 +360,7 @@ describe.skipIf(path === undefined)('its pages in a browser', () => {
 
       await page.getByRole('searchbox').fill(evmHashes[1]!)
       await page.keyboard.press('Enter')
-      await page.getByRole('heading', { name: 'Coins that moved' }).waitFor()
+      await page.getByRole('heading', { name: 'Coin movements' }).waitFor()
       expect(await page.locator('main').textContent()).toContain('successful')
 
       await page.locator('main').getByRole('link', { name: SENDER, exact: true }).click()
@@ -376,7 +376,7 @@ describe.skipIf(path === undefined)('its pages in a browser', () => {
       }
       await page.getByRole('link', { name: 'Governance', exact: true }).click()
       await page.locator('main').getByRole('link', { name: 'drop table' }).click()
-      await page.getByRole('heading', { name: 'How the votes stand' }).waitFor()
+      await page.getByRole('heading', { name: 'Tally' }).waitFor()
       expect(await page.locator('main img').count()).toBe(0)
       await viewEvm(page, explorer.url, evm)
       await viewStaking(page, explorer.url)

@@ -187,12 +187,12 @@ export async function viewStaking(page: Page, url: string): Promise<void> {
   await main.getByRole('link', { name: MONIKER }).click()
   await main.getByRole('heading', { name: MONIKER }).waitFor()
   await main.getByText('It signed 0 of the last').waitFor()
-  await main.getByRole('tab', { name: 'What happened' }).click()
+  await main.getByRole('tab', { name: 'Events' }).click()
   await main.getByRole('link', { name: 'devnet' }).first().waitFor()
   await main
     .getByRole('link', { name: shorten(actor.address) })
     .first()
     .click()
   await main.getByRole('tab', { name: 'Stake' }).click()
-  await main.getByText('undelegation taken back').waitFor()
+  await main.getByText('undelegation cancelled').waitFor()
 }

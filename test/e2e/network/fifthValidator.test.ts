@@ -203,8 +203,8 @@ async function repairFifth(): Promise<number> {
     output: expect.stringContaining('restore a snapshot from the peers'),
   })
   // A snapshot has no validators of the blocks before it: these are proved, and the damaged database had them.
-  expect(output).toContain('Headers and commits are there from block 0 on')
-  return Number(/made anew up to block (\d+)/.exec(output)![1])
+  expect(output).toContain('Headers and commits start at block 0')
+  return Number(/rebuilt up to block (\d+)/.exec(output)![1])
 }
 
 it('is jailed and slashed when it stops, is repaired by a snapshot of its peers, and unjails', async () => {

@@ -72,7 +72,7 @@ export async function waitForTransfers(node: NetworkNode, hashes: readonly strin
   }
 }
 
-/** Those of the transactions that are in no block yet. @throws Error for one that failed */
+/** Those hash of the transactions that are in no block yet. @throws Error for one that failed */
 async function withoutReceipt({ name, rpcUrl }: NetworkNode, hashes: readonly string[]): Promise<readonly string[]> {
   const calls = hashes.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] }))
   const receipts = (await rpcBatch(`${rpcUrl}/`, calls)) as readonly (RpcReceipt | Error | null)[]

@@ -147,7 +147,7 @@ describe('four validators and an upgrade that changes the shape of parameters', 
     await Promise.all(all().map((node) => reaches(node, head + 1)))
     expect((await slashingOf(fourth!)).version).toEqual([{ name: 'slashing', version: '5' }])
     expect(await differences(all())).toEqual([])
-    expect(fourth!.running.output()).toContain('"the version is installed, and is the current one from now on"')
+    expect(fourth!.running.output()).toContain('"the version is installed and is now the current one"')
   })
 
   it('after which a former version does not go on', async () => {

@@ -66,7 +66,7 @@ describe('a database', () => {
     batch.del(columnKey(Column.chainMeta, new TextEncoder().encode('format')))
     await database.write(batch, { sync: true })
     await database.close()
-    await expect(chain.reopen()).rejects.toThrow(/holds no number of its format/)
+    await expect(chain.reopen()).rejects.toThrow(/has no format number/)
   })
 })
 
@@ -169,7 +169,7 @@ describe('application', () => {
     const hash = keccak256(bytesToHex(raw))
     const stopped = expect(chain.produce([raw], { asGiven: true })).rejects
     await stopped.toThrow(
-      `block 2 was decided, but this node cannot execute it: an unforeseen error in transaction ${hash}`,
+      `block 2 was decided, but this node cannot execute it: unexpected error in transaction ${hash}`,
     )
     expect(chain.executor.head().header.number).toBe(1)
   })

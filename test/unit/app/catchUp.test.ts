@@ -308,9 +308,13 @@ describe('export and import', () => {
   })
 
   it.each([
-    ['of an older version', 1, /^an older version of coind wrote the file, whose rules differ: /],
-    ['of a newer version', RULES + 1, /^a newer version of coind wrote the file: /],
-    ['of the first versions', 'COINDBLOCKS1\n', /^an older version of coind wrote the file, whose rules differ: /],
+    ['of an older version', 1, /^the file was written by an older version of coind with other rules, /],
+    ['of a newer version', RULES + 1, /^the file was written by a newer version of coind: /],
+    [
+      'of the first versions',
+      'COINDBLOCKS1\n',
+      /^the file was written by an older version of coind with other rules, /,
+    ],
     ['that are no exports', 'COINDELSE1234\n', /^the file is not an export of blocks$/],
   ] as const)('refuse files %s', async (_, begin, message) => {
     const path = await fileOf(decisions.slice(0, 2))
@@ -360,7 +364,7 @@ describe('export and import', () => {
     const target = await start()
     const { application } = target.executor
     await expect(importBlocks({ application, chain: target.chain, path })).rejects.toThrow(
-      'block 9 is not decided by its commit: signature 0 is wrong',
+      'the commit of block 9 is invalid: signature 0 is wrong',
     )
     expect(target.executor.head().header.number).toBe(8)
   })

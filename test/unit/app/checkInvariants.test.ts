@@ -80,7 +80,9 @@ it.each([1n, -1n])('finds %i acoin that came from nowhere or went there', async 
     batch.put(accountKey(WALLET), encodeAccount({ ...account, balance: account.balance + amount }))
     await copy.write(batch, { sync: false })
   })
-  expect(report.problems).toEqual([expect.stringMatching(/^bank: the supply is \d+acoin, all balances are \d+acoin$/)])
+  expect(report.problems).toEqual([
+    expect.stringMatching(/^bank: the supply is \d+acoin, but the balances add up to \d+acoin$/),
+  ])
 })
 
 it('finds that the locked coins of a vesting account could leave', async () => {

@@ -74,7 +74,7 @@ describe('the switch to a restored database', () => {
 
   test('says what to do when its file was damaged', async () => {
     writeFileSync(paths.databaseSwitch, 'nonsense')
-    await expect(finishSwitch(paths, nothing)).rejects.toThrow(/database-switch cannot be read: write/)
+    await expect(finishSwitch(paths, nothing)).rejects.toThrow(/database-switch: write/)
     expect(content()).toBe('new')
   })
 })

@@ -127,7 +127,7 @@ describe('verdict on evidence', () => {
     ['in the wrong order', () => ({ ...good(), voteA: good().voteB, voteB: good().voteA }), invalid(/wrong order/)],
     ['with another power', () => ({ ...good(), validatorPower: 1n }), invalid(/power is 1, not 500/)],
     ['with another total power', () => ({ ...good(), totalVotingPower: 1n }), invalid(/total power is 1, not/)],
-    ['with another time', () => ({ ...good(), timestampMs: blockTimeMs(9) + 1 }), invalid(/time is not that/)],
+    ['with another time', () => ({ ...good(), timestampMs: blockTimeMs(9) + 1 }), invalid(/the time differs/)],
     [
       'with another index',
       () => ({ ...good(), voteA: { ...good().voteA, validatorIndex: 1 } }),
@@ -181,11 +181,11 @@ describe('evidence in a block', () => {
       () => [equivocation(CHAIN_ID, states[HEIGHTS]!.validators, { height: HEIGHTS + 1, index: 0 })],
       /evidence 0 is early/,
     ],
-    ['is there twice', () => [good(), good()], /evidence 1 is of a validator named before/],
+    ['is there twice', () => [good(), good()], /evidence 1 accuses a validator that earlier evidence accuses/],
     [
       'is of a validator that is there already',
       () => [good(), made(8, 0)],
-      /evidence 1 is of a validator named before/,
+      /evidence 1 accuses a validator that earlier evidence accuses/,
     ],
   ])('that %s makes a proposal invalid, and halts a node that is told it was decided', async (_, make, reason) => {
     const block = await blockWith(make())
@@ -194,7 +194,7 @@ describe('evidence in a block', () => {
     const decided = decide(block, states.at(-1)!)
     await expect(application.finalizeBlock(decided)).rejects.toThrow(reason)
     await expect(application.finalizeBlock({ ...decided, catchingUp: true })).rejects.toThrow(
-      /does not bear out its evidence/,
+      /its evidence does not match/,
     )
     expect((await application.info()).height).toBe(HEIGHTS)
   })
@@ -235,7 +235,7 @@ describe('evidence in a block', () => {
       expect(proposed.block.evidence).toEqual([first])
       const content = { ...proposed.block, ...proposed.block.header, evidence: [first, second] }
       const over = await small.executor.application.processProposal(makeBlock(at, content))
-      expect(over).toEqual({ accepted: false, reason: expect.stringMatching(/evidence takes \d+ bytes, at most/) })
+      expect(over).toEqual({ accepted: false, reason: expect.stringMatching(/evidence has \d+ bytes, the maximum/) })
     } finally {
       await small.close()
     }
@@ -357,22 +357,22 @@ describe('the work for evidence', () => {
     const { from, reads } = countedChain()
     for (let round = 0; round < 10; round++) expect(checkBlockEvidence([good()], from)).toBe('valid')
     expect(reads).toEqual({ sets: 1, times: [9] })
-    expect(verifyEvidence({ ...good(), timestampMs: blockTimeMs(9) + 1 }, from)).toEqual(invalid(/time is not that/))
+    expect(verifyEvidence({ ...good(), timestampMs: blockTimeMs(9) + 1 }, from)).toEqual(invalid(/the time differs/))
     // What was wrong is not remembered.
-    expect(verifyEvidence({ ...good(), timestampMs: blockTimeMs(9) + 1 }, from)).toEqual(invalid(/time is not that/))
+    expect(verifyEvidence({ ...good(), timestampMs: blockTimeMs(9) + 1 }, from)).toEqual(invalid(/the time differs/))
   })
 
   it('is bounded in a block: few pieces, one for a validator', () => {
     const { from, reads } = countedChain()
     const pieces = [6, 7, 8, 9, 10].flatMap((height) => [1, 2, 3].map((index) => made(height, index)))
     expect(checkBlockEvidence(pieces, from)).toEqual({
-      refused: 'there are 15 pieces of evidence, at most 4 may be',
+      refused: 'the block has 15 pieces of evidence, the maximum is 4',
     })
     expect(reads).toEqual({ sets: 0, times: [] })
     expect(chooseEvidence(pieces, from)).toEqual(pieces.slice(0, 3))
     expect(checkBlockEvidence(pieces.slice(0, 3), from)).toBe('valid')
     expect(checkBlockEvidence([pieces[0]!, pieces[3]!], from)).toEqual({
-      refused: 'evidence 1 is of a validator named before',
+      refused: 'evidence 1 accuses a validator that earlier evidence accuses',
     })
   })
 
@@ -383,7 +383,9 @@ describe('the work for evidence', () => {
     expect(verifyEvidence(below, from)).toEqual({ verdict: 'early' })
     expect(reads).toEqual({ sets: 0, times: [5] })
     expect(checkBlockEvidence([below], from)).toBe('unknown')
-    expect(checkBlockEvidence([below, below], from)).toEqual({ refused: 'evidence 1 is of a validator named before' })
+    expect(checkBlockEvidence([below, below], from)).toEqual({
+      refused: 'evidence 1 accuses a validator that earlier evidence accuses',
+    })
   })
 })
 

@@ -130,7 +130,7 @@ describe('an export to a directory', () => {
 
   it('refuses blocks that there are not, and a directory of another chain', async () => {
     const directory = join(root, 'refused')
-    await expect(exporting({ directory, to: BLOCKS + 1 })).rejects.toThrow('there are blocks 0 to 20')
+    await expect(exporting({ directory, to: BLOCKS + 1 })).rejects.toThrow('the node has blocks 0 to 20')
     // By default only what makes up whole segments, which a short chain does not have.
     await expect(exporting({ directory, to: undefined })).rejects.toThrow('only 0 to 20: name the last block with --to')
     const identity = { ...source.chain, genesisHash: new Uint8Array(32) }
@@ -250,7 +250,11 @@ describe('an import of a directory', () => {
   })
 
   it.each<[string, (json: Record<string, unknown>) => unknown, RegExp]>([
-    ['of another chain', (json) => ({ ...json, genesis_hash: `0x${'11'.repeat(32)}` }), /^the blocks are of the chain/],
+    [
+      'of another chain',
+      (json) => ({ ...json, genesis_hash: `0x${'11'.repeat(32)}` }),
+      /^the blocks belong to the chain/,
+    ],
     ['with a gap', ({ files, ...json }) => ({ ...json, files: (files as []).toSpliced(1, 1) }), /are not those from/],
     ['with too many files', (json) => ({ ...json, files: Array(70_000).fill(0) }), /more than 65536 elements/],
     [

@@ -168,7 +168,9 @@ describe('joining a network', () => {
     const first = joinNetwork(networkOf(1))
     expect(first.isFresh).toBe(true)
     expect(first.warnings).toEqual([
-      expect.stringMatching(/^the genesis of coin_76287-1 was taken on trust: set GENESIS_HASH=[0-9a-f]{64} /),
+      expect.stringMatching(
+        /^the genesis of coin_76287-1 was accepted without a check: set GENESIS_HASH=[0-9a-f]{64} /,
+      ),
     ])
     expect(readFileSync(paths.genesis, 'utf8')).toBe(formatGenesis(networkOf(1)))
     expect(readFileSync(paths.validatorKey)[0]).toBe(7)
@@ -195,7 +197,7 @@ describe('joining a network', () => {
   it('warns when a genesis is created although a seed is named', () => {
     const { isFresh, warnings } = init({ ...JOINING, JOIN_NETWORK: 'false' })
     expect(isFresh).toBe(true)
-    expect(warnings).toEqual(['a genesis was created: the seed node has no effect without JOIN_NETWORK=true'])
+    expect(warnings).toEqual(['created a genesis: SEED_NODE_URL has no effect without JOIN_NETWORK=true'])
   })
 })
 
@@ -206,8 +208,8 @@ describe('the validator key beside a genesis', () => {
     ['of nobody, with several validators', [1, 2], 9, {}, undefined],
     ['of nobody, with peers', [1], 9, { PERSISTENT_PEERS: PEER }, undefined],
     ['of nobody, alone', [1], 9, {}, /is not the key of a validator/],
-    ['that is missing, with several validators', [1, 2], undefined, {}, /was missing and is new/],
-    ['that is missing, with peers', [1], undefined, { PERSISTENT_PEERS: PEER }, /was missing and is new/],
+    ['that is missing, with several validators', [1, 2], undefined, {}, /was missing and has been created/],
+    ['that is missing, with peers', [1], undefined, { PERSISTENT_PEERS: PEER }, /was missing and has been created/],
     ['that is missing, alone', [1], undefined, {}, /is missing: put back the key/],
   ])('%s', (_, validators, key, values, said) => {
     place(networkOf(...validators), key)
@@ -226,7 +228,7 @@ describe('the validator key beside a genesis', () => {
 it('the sole validator may have rotated to a key that is not in the genesis, once there are blocks', () => {
   place(networkOf(1), 9)
   mkdirSync(paths.db, { recursive: true })
-  expect(init({}).warnings).toEqual([expect.stringMatching(/unless the validator has rotated its key to it/)])
+  expect(init({}).warnings).toEqual([expect.stringMatching(/without a rotation of the validator to this key/)])
 })
 
 describe('lockHome', () => {

@@ -89,7 +89,7 @@ it('the batches of blocks move those of a segment, a bounded part each, and a co
   writeOldestHeight(batch, BASE)
   await database.write(batch, { sync: false })
   expect(checkRollback(database, SEGMENT_BLOCKS - 1)).toBe(HEAD)
-  expect(() => checkRollback(database, SEGMENT_BLOCKS - 2)).toThrow(/a rollback can go back to block 8191$/)
+  expect(() => checkRollback(database, SEGMENT_BLOCKS - 2)).toThrow(/the earliest possible block is 8191$/)
 
   const location = join(directory, 'copy')
   await copyDatabase(database.location, location)
@@ -160,7 +160,7 @@ it('bodies go from the segment, then headers, also of a chain that began with a 
   const settings = { pruning: 'archive', blockHistory: 10, index: 'all' } as const
   const pruned = await pruneNow({ database, ...settings, progressOf })
   expect(pruned).toEqual({ states: 0, bodies: HEAD - 10 - BASE, headers: 0, files: 1, indexEntries: 0 })
-  expect(told).toEqual([`dropping old blocks: ${HEAD - 10 - BASE}`, 'dropping old blocks from files: 1'])
+  expect(told).toEqual([`deleting old blocks: ${HEAD - 10 - BASE}`, 'deleting old blocks from files: 1'])
   expect(segmentFiles(database.location)).toEqual([whole!.replace('.segment', '-bare.segment'), blocks])
 
   const next = blocksOn(createPruner({ ...OPTIONS, database, headers: HEADERS, durableHeight: () => HEAD + 1_000 }))

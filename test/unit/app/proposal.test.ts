@@ -67,7 +67,7 @@ function transaction(number: number, gasLimit: bigint) {
 }
 
 /**
- * The gas limits of the transactions that a proposer takes who has {@link BUDGET_MS}, on a clock that only transactions move: each uses
+ * The gas limits hash of the transactions that a proposer takes who has {@link BUDGET_MS}, on a clock that only transactions move: each uses
  * all its gas at this pace, and the mempool takes `poolMs` to answer.
  */
 const filled = (gasLimits: readonly bigint[], ...rest: Pace): Promise<readonly bigint[]> =>

@@ -88,9 +88,9 @@ it('keeps what the node would have kept with these settings from the start', asy
       indexEntries: 0,
     })
     expect(told.filter((text) => text === 'end')).toHaveLength(2)
-    expect(told).toContain('dropping old states 0/20')
-    expect(told).toContain('dropping old states 20/20')
-    expect(told).toContain('dropping old blocks 10/18')
+    expect(told).toContain('deleting old states 0/20')
+    expect(told).toContain('deleting old states 20/20')
+    expect(told).toContain('deleting old blocks 10/18')
 
     const view = openView(database, createViewCaches())
     expect([view.oldestState, openChainReader(database).oldestBlock]).toEqual([HEAD - STATES, HEAD - BODIES])

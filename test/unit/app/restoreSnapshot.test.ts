@@ -167,7 +167,7 @@ test('the indexes of a restored node are whole, and its blocks can be undone dow
         blockHash: { missing: 1, changed: 0, extra: 0 },
       })
       expect(await rollback(database, HEIGHT)).toEqual({ from: HEAD, to: HEIGHT })
-      await expect(rollback(database, HEIGHT - 1)).rejects.toThrow(`can go back to block ${HEIGHT}`)
+      await expect(rollback(database, HEIGHT - 1)).rejects.toThrow(`the earliest possible block is ${HEIGHT}`)
     },
     false,
   )
@@ -230,7 +230,7 @@ test('damage that shows while it is restored ends it, and nothing of it is left'
   const damage = damagedContents('a test')
   const files = { fetch: () => Promise.reject(damage) }
   const failed = restoreSnapshot(request({ location, files }))
-  await expect(failed).rejects.toThrow(`${location} was damaged while a snapshot was restored, and is removed`)
+  await expect(failed).rejects.toThrow(`${location} was damaged during the restore of a snapshot and has been removed`)
   expect(existsSync(location)).toBe(false)
 })
 
@@ -239,7 +239,9 @@ test('a disk with too little room is refused before anything is fetched', async 
   const files = { fetch: () => Promise.reject(new Error('not to be fetched')) }
   const needed = manifest.chunks.reduce((sum, { unpackedBytes }) => sum + unpackedBytes, 0)
   const small = restoreSnapshot(request({ location, files, freeBytes: async () => needed >> 1 }))
-  await expect(small).rejects.toThrow(/^restoring the snapshot needs at least \d+ MB in .*: make room and start again/)
+  await expect(small).rejects.toThrow(
+    /^restoring the snapshot needs at least \d+ MB in .*: free some space and start again/,
+  )
   await restoreSnapshot(request({ location, freeBytes: async () => needed }))
 })
 
@@ -263,7 +265,11 @@ describe('a snapshot is refused', () => {
   }
 
   test.each<[string, () => Partial<RestoreRequest>, RegExp]>([
-    ['of another chain', () => ({ manifest: { ...manifest, chainId: 'coin_7628-1' } }), /of the chain coin_7628-1/],
+    [
+      'of another chain',
+      () => ({ manifest: { ...manifest, chainId: 'coin_7628-1' } }),
+      /belongs to the chain coin_7628-1/,
+    ],
     [
       'of another genesis',
       () => ({ manifest: { ...manifest, genesisHash: new Uint8Array(32) } }),
@@ -277,12 +283,12 @@ describe('a snapshot is refused', () => {
     [
       'of a forged header',
       () => ({ manifest: { ...manifest, consensusHash: new Uint8Array(32) } }),
-      /another block 70/,
+      /block 70 differs/,
     ],
     [
       'of a forged state',
       () => at('next', { appHash: new Uint8Array(32).fill(1) }),
-      /Ethereum header of block 70 is not the one/,
+      /Ethereum header of block 70 differs/,
     ],
   ])('%s', async (_, change, reason) => {
     const refused = restoreSnapshot(request(change()))

@@ -138,9 +138,9 @@ describe('rollback', () => {
     await node.executor.close()
     const before = await contentsOf(node)
     for (const [height, why] of [
-      [15, 'block 15 is above the newest, 14'],
-      [5, 'a rollback can go back to block 6 (PRUNING)'],
-      [8, 'a rollback can go back to block 9 (BLOCK_HISTORY)'],
+      [15, 'block 15 is above the newest block 14'],
+      [5, '(PRUNING): the earliest possible block is 6'],
+      [8, '(BLOCK_HISTORY): the earliest possible block is 9'],
     ] as const) {
       await expect(withDatabase(node, (database) => rollback(database, height), false)).rejects.toThrow(why)
     }

@@ -318,7 +318,7 @@ it('an offline command drops them at once', async () => {
       },
     })
     expect(pruned.headers).toBe(LAST + 1)
-    expect(titles).toContain(`dropping old headers ${LAST + 1}`)
+    expect(titles).toContain(`deleting old headers ${LAST + 1}`)
     expect(segmentFiles(database.location)).toEqual([])
     expect(openChainReader(database).base).toBe(LAST + 1)
   })

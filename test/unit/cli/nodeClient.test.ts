@@ -38,14 +38,17 @@ describe('a node that does not give what is asked for', () => {
   })
 
   it('may be another server', async () => {
-    const refused = { name: 'NodeRefused', message: `${url}/metrics answered 200: is ${url} the RPC port of a node?` }
+    const refused = {
+      name: 'NodeRefused',
+      message: `${url}/metrics answered 200: check that ${url} is the RPC port of a node`,
+    }
     await expect(createNodeClient(url).get('/metrics')).rejects.toMatchObject(refused)
   })
 
   it('is a mistake when it has no address', () => {
     const mistake = {
       name: 'ConfigError',
-      message: expect.stringContaining('localhost:8080 is not an address of a node'),
+      message: expect.stringContaining("localhost:8080 is not a node's address"),
     }
     expect(() => createNodeClient('localhost:8080')).toThrow(expect.objectContaining(mistake))
     expect(connectNode({}, { environment: { COIND_NODE: '' } }).url).toBe('http://localhost:8080')

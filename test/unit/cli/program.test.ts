@@ -133,14 +133,11 @@ describe('coind', () => {
     ['strat', "unknown command 'strat' (Did you mean start?)"],
     ['start --rpc-port', "option '--rpc-port <value>' argument missing"],
     ['start --rpc-port x', '--rpc-port is "x": it may hold a port from 1 to 65535'],
-    ['supervise -- --homedir=/a', '--homedir=/a must stand before --: versions are kept there too'],
+    ['supervise -- --homedir=/a', 'put --homedir=/a before --: coind supervise needs it too, to find the versions'],
     ['start now', "too many arguments for 'start'. Expected 0 arguments but got 1."],
     ['export', "required option '--out <path>' not specified"],
-    [
-      'export --out f --from -1',
-      "option '--from <height>' argument '-1' is invalid. It may hold a whole number from 0.",
-    ],
-    ['genesis hash missing.json', expect.stringMatching(/missing\.json cannot be read \(ENOENT\)$/)],
+    ['export --out f --from -1', "option '--from <height>' argument '-1' is invalid. Give a whole number from 0."],
+    ['genesis hash missing.json', expect.stringMatching(/cannot read .*missing\.json \(ENOENT\)$/)],
   ])('%s is answered with one line', async (args, line) => {
     const { code, errors, calls } = await run(args)
     expect({ code, errors, calls }).toEqual({ code: 64, errors: [line], calls: [] })
@@ -174,7 +171,7 @@ describe('coind', () => {
     )
     expect((await Promise.all(problems)).map(({ code, errors }) => [code, errors])).toEqual([
       [64, ['CHAIN_REST_URL is "nowhere": expected an address such as http://localhost:8080']],
-      [64, ['CHAIN_SLUG is My-Chain: it may hold small letters and digits']],
+      [64, ['CHAIN_SLUG is My-Chain: use lowercase letters and digits']],
       [64, ['CHAIN_WS_URL is "https://x.example.org": expected an address such as ws://localhost:8080']],
     ])
     const unreachable = await run('chain-info --format viem --node http://127.0.0.1:1')
@@ -197,10 +194,10 @@ describe('coind', () => {
     const file = await run('start', { start: async () => openSync(join(directory, 'no/such'), 'r') as never })
     expect([file.code, file.errors]).toEqual([
       69,
-      [`${join(directory, 'no/such')} does not exist, or the directory that it is to be in does not`],
+      [`${join(directory, 'no/such')} does not exist, or its parent directory does not`],
     ])
     const taken = await run('start', { start: async () => mkdirSync(directory) as never })
-    expect([taken.code, taken.errors]).toEqual([69, [`${directory} exists already: name another one, or move it away`]])
+    expect([taken.code, taken.errors]).toEqual([69, [`${directory} already exists: name another one, or move it away`]])
     const strange = Object.assign(new Error('EMFILE: too many open files'), { code: 'EMFILE', path: '/x' })
     expect(await run('start', { start: () => Promise.reject(strange) })).toMatchObject({
       code: 69,
@@ -225,26 +222,30 @@ describe('coind', () => {
       command: 'exportDirectory',
       options: { out: join(directory, 'blocks'), to: 20 },
     })
-    expect(more.printed).toBe('Exported 10 more blocks: blocks has 0 to 20\n')
+    expect(more.printed).toBe('Exported 10 more blocks: blocks now has 0 to 20\n')
     const mirrors = ['https://a/blocks/', 'https://b/']
     const mirrored = await run(`export --out blocks --directory --mirror ${mirrors.join(' --mirror ')}`)
     expect(mirrored.calls[0]?.options).toMatchObject({ mirrors })
-    expect((await run('export --out blocks --mirror https://a/')).errors[0]).toMatch(/^--mirror goes with --directory/)
+    expect((await run('export --out blocks --mirror https://a/')).errors[0]).toMatch(/^--mirror requires --directory/)
     expect((await run('export --out blocks --directory --from 2')).errors[0]).toMatch(
-      /^--from does not go with --directory/,
+      /^--from cannot be used with --directory/,
     )
     const again = await run('import blocks', { node: { importBlocks: async () => ({ from: 11, to: 10 }) } })
-    expect(again.printed).toBe('Imported nothing: this node has block 10, and there is none after it\n')
+    expect(again.printed).toBe('Imported nothing: this node already has block 10, the last one\n')
     const imported = await run('import blocks')
     expect(imported.calls[0]?.options).toMatchObject({ place: join(directory, 'blocks') })
     const fetched = await run('import https://host/blocks')
     expect(fetched.calls[0]?.options).toMatchObject({ place: new URL('https://host/blocks') })
-    expect((await run('import ftp://host/blocks')).errors[0]).toMatch(/^ftp:\/\/host\/blocks is no address/)
+    expect((await run('import ftp://host/blocks')).errors[0]).toMatch(/^ftp:\/\/host\/blocks must be a path/)
   })
 
   it.each([
     ['export --out blocks', '', 'interrupted: nothing was exported'],
-    ['import blocks', 'Imported 2 blocks, 1 to 2\n', 'interrupted: the same command goes on with the next block'],
+    [
+      'import blocks',
+      'Imported 2 blocks, 1 to 2\n',
+      'interrupted: run the same command again to continue with the next block',
+    ],
   ])('%s ends with what is done at a stop signal', async (args, output, line) => {
     let stop = (): void => undefined
     const onStopSignal: Terminal['onStopSignal'] = (handler) => {
@@ -271,11 +272,11 @@ describe('coind', () => {
       calls: [{ command: 'prune', config: { pruning: 100, blockHistory: 0, index: 'all' } }],
       printed:
         'Deleted the states of 4 blocks, 7 entries of indexes\n' +
-        'Their room on the disk is given back little by little, or at once by `coind compact`\n',
+        'The disk space is freed over time, or immediately by `coind compact`\n',
     })
     const pruneDatabase = async () => ({ states: 0, bodies: 0, headers: 0, files: 0, indexEntries: 0 })
     expect((await run('prune', { node: { pruneDatabase } })).printed).toMatch(/^Nothing to do: /)
-    expect((await run('compact')).printed).toBe('The database had 12.3 MB and has 999 bytes now\n')
+    expect((await run('compact')).printed).toBe('Compacted the database from 12.3 MB to 999 bytes\n')
   })
 
   it.each(['prune', 'compact', 'reindex'])('%s can be stopped', async (command) => {
@@ -289,14 +290,14 @@ describe('coind', () => {
     }
     const node = { pruneDatabase: stopped, compactDatabase: stopped, reindexDatabase: stopped }
     const { code, errors } = await run(command, { terminal: { onStopSignal }, node })
-    expect({ code, errors }).toEqual({ code: 130, errors: ['interrupted: the same command goes on where it was'] })
+    expect({ code, errors }).toEqual({ code: 130, errors: ['interrupted: run the same command again to continue'] })
   })
 
   it('says what was wrong in the indexes', async () => {
     expect(await run('reindex')).toMatchObject({ code: 0, printed: 'Nothing was wrong\n' })
     const reindexDatabase = async () => ({ transaction: { missing: 2, changed: 0, extra: 1 } })
     expect((await run('reindex', { node: { reindexDatabase } })).printed).toBe(
-      'transaction: 2 missing, 0 changed, 1 of no block\nAll of it is right now\n',
+      'transaction: 2 missing, 0 changed, 1 without a block\nAll of it is repaired\n',
     )
   })
 
@@ -312,15 +313,15 @@ describe('coind', () => {
       onPlan(['a file', 'a value'], ['write it anew'])
       return { isDamaged: true, indexes: { logTerm: { missing: 2, changed: 0, extra: 0 } } }
     }
-    const plan = 'Damage:\n  a file\n  a value\nTo mend it:\n  write it anew\n'
+    const plan = 'Damage:\n  a file\n  a value\nTo repair it:\n  write it anew\n'
     expect(await run('repair --dry-run', { node: { repairDatabase } })).toMatchObject({
       code: 65,
       printed: plan,
-      errors: ['damage was found (2 kinds), and nothing was changed: mend it with coind repair'],
+      errors: ['found 2 kinds of damage and changed nothing: run coind repair to repair it'],
     })
     expect(await run('repair', { node: { repairDatabase } })).toMatchObject({
       code: 0,
-      printed: `${plan}logTerm: 2 missing, 0 changed, 0 of no block\nThe database is mended and proved: start the node\n`,
+      printed: `${plan}logTerm: 2 missing, 0 changed, 0 without a block\nThe database is repaired and verified: start the node\n`,
     })
   })
 
@@ -337,14 +338,14 @@ describe('coind', () => {
 
   it('undoes blocks, and says how to go on when it was stopped', async () => {
     const { code, printed, calls } = await run('rollback --to 5 --save blocks')
-    expect({ code, printed }).toEqual({ code: 0, printed: 'Undid 4 blocks: block 5 is the newest\n' })
+    expect({ code, printed }).toEqual({ code: 0, printed: 'Undid 4 blocks: block 5 is now the newest\n' })
     expect(calls[0]).toMatchObject({ command: 'rollback', options: { to: 5, save: join(directory, 'blocks') } })
     const same = async () => ({ from: 5, to: 5 })
     const none = await run('rollback --to 5', { node: { rollback: same } })
-    expect(none).toMatchObject({ code: 0, printed: 'Nothing to do: block 5 is the newest\n' })
+    expect(none).toMatchObject({ code: 0, printed: 'Nothing to do: block 5 is already the newest\n' })
     expect(await run('rollback --to 3')).toMatchObject({
       code: 130,
-      errors: ['interrupted: the same command goes on, with another file for --save'],
+      errors: ['interrupted: run the command again with another file for --save to continue'],
     })
     expect(await run('rollback')).toMatchObject({ code: 64 })
     expect(await run('rollback --to x')).toMatchObject({ code: 64 })
@@ -354,7 +355,7 @@ describe('coind', () => {
     const made = await run('snapshot create --out shot --height 97')
     expect(made).toMatchObject({
       code: 0,
-      printed: `Made a snapshot of block 97: 5 chunks, 4000 bytes, in ${join(directory, 'shot')}\n`,
+      printed: `Created a snapshot of block 97: 5 chunks, 4000 bytes, in ${join(directory, 'shot')}\n`,
       calls: [{ command: 'snapshot create', options: { out: join(directory, 'shot'), height: 97 } }],
     })
     for (const [place, read] of [
@@ -362,17 +363,17 @@ describe('coind', () => {
       ['https://host/shot/', new URL('https://host/shot/')],
     ] as const) {
       const verified = await run(`snapshot verify ${place}`)
+      expect(verified.printed).toContain('The snapshot of block 97 is complete and consistent: 5 chunks, 4000 bytes\n')
       expect(verified.printed).toContain(
-        'The snapshot of block 97 is complete and fits together: 5 chunks, 4000 bytes\n',
+        `It is the chain's state if the chain's block 97 has this hash: ${'AB'.repeat(32)}\n`,
       )
-      expect(verified.printed).toContain(`block 97 has this hash, it is the chain's state: ${'AB'.repeat(32)}\n`)
       expect(verified.calls[0]!.options).toEqual(read)
     }
     for (const place of ['ftp://host/shot', 'http://[::1', 'file:///shot']) {
       const { code, errors, calls } = await run(`snapshot verify ${place}`)
       expect([code, errors, calls]).toEqual([
         64,
-        [`${place} is no address: it begins with http:// or https://, or is a path`],
+        [`${place} must be a path, or an address that starts with http:// or https://`],
         [],
       ])
     }
@@ -476,7 +477,7 @@ describe('coind', () => {
     const [mine, theirs] = [own!, other!].map(({ address }) => toBech32(address))
     writeFileSync(join(directory, 'm.json'), message(theirs!))
     const refused = await run('tx messages send m.json', { environment })
-    const line = `/cosmos.bank.v1beta1.MsgSend has to be signed by ${theirs}, not by ${mine}`
+    const line = `/cosmos.bank.v1beta1.MsgSend must be signed by ${theirs}, not by ${mine}`
     expect([refused.code, refused.errors]).toEqual([64, [line]])
     const elsewhere = await run(`tx messages send m.json --from ${theirs}`, { environment })
     expect([elsewhere.code, elsewhere.errors]).toEqual([
@@ -485,7 +486,7 @@ describe('coind', () => {
     ])
     writeFileSync(join(directory, 'm.json'), message('nobody'))
     const wrong = await run('tx messages send m.json', { environment })
-    expect([wrong.code, wrong.errors]).toEqual([64, [expect.stringMatching(/address of who signs is wrong/)]])
+    expect([wrong.code, wrong.errors]).toEqual([64, [expect.stringMatching(/signer's address is invalid/)]])
     writeFileSync(join(directory, 'm.json'), message(mine!))
     const asked = await run(`tx messages send m.json --from ${mine}`, { environment })
     expect([asked.code, asked.errors]).toEqual([69, [expect.stringMatching(/^no answer from http:\/\/127\.0\.0\.1:1/)]])
@@ -509,12 +510,12 @@ describe('coind reset', () => {
     const asked = await run(`reset --homedir ${path}`)
     expect(asked.code).toBe(64)
     expect(asked.errors).toEqual([
-      `reset removes ${path}/config/genesis.json, ${path}/db, ${path}/wal for good and keeps the keys: confirm with --yes`,
+      `reset permanently removes ${path}/config/genesis.json, ${path}/db, ${path}/wal, but not the keys: confirm with --yes`,
     ])
     expect(existsSync(join(path, 'db'))).toBe(true)
     const done = await run(`reset --yes --homedir ${path}`)
     expect([done.code, done.errors]).toEqual([0, []])
-    expect(done.printed).toMatch(/^Removed .*genesis\.json, .*db, .*wal\nThe keys in .*config are kept\.\n$/)
+    expect(done.printed).toMatch(/^Removed .*genesis\.json, .*db, .*wal\nThe keys in .*config remain\.\n$/)
     expect(readdirSync(path)).toEqual(['config', 'lock'])
     expect(readdirSync(join(path, 'config')).sort()).toEqual(['node_key.json', 'priv_validator_key.json'])
     expect((await run(`reset --yes --homedir ${path}`)).printed).toBe(`Nothing to do: there is no chain in ${path}\n`)
@@ -701,7 +702,7 @@ describe('coind devnet', () => {
     mkdirSync(join(other, 'config'), { recursive: true })
     const refused = await run(`devnet --reset --homedir ${other}`)
     expect(refused.code).toBe(64)
-    expect(refused.errors[0]).toContain('is not the directory of a devnet')
+    expect(refused.errors[0]).toContain('was not created by coind devnet')
     expect(existsSync(join(other, 'config'))).toBe(true)
   })
 })
@@ -712,7 +713,7 @@ describe('consensus-key', () => {
   it('makes the next key, for its owner alone, beside the present one, and shows both', async () => {
     const paths = dataPaths(directory)
     expect(await run('consensus-key show', setting())).toMatchObject({ code: 64 })
-    expect((await run('consensus-key next', setting())).errors.join()).toMatch('no key to rotate from')
+    expect((await run('consensus-key next', setting())).errors.join()).toMatch('create a key with coind init first')
     mkdirSync(paths.config)
     createValidatorKey(paths.validatorKey, new Uint8Array(32).fill(1))
     const made = await run('consensus-key next', setting())

@@ -32,7 +32,7 @@ describe('a question for a secret', () => {
   it('without a terminal says what to give instead', async () => {
     await expect(ask('', false).answer).rejects.toMatchObject({
       name: 'ConfigError',
-      message: 'there is no terminal to ask at (Password): give --password-file',
+      message: 'no terminal for the prompt (Password): give --password-file',
     })
   })
 })

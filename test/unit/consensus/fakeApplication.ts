@@ -46,7 +46,7 @@ export class FakeApplication implements Application {
   readonly checks: { readonly height: number; readonly budgetMs: number }[] = []
   /** how many blocks others had not accepted when a proposal was asked for, by height */
   readonly refusals = new Map<number, number>()
-  /** whether it comes upon an unforeseen error when it builds a block */
+  /** whether it comes upon unexpected error when it builds a block */
   cannotBuild: (request: ProposalRequest) => boolean = () => false
   /** the same when it checks one */
   cannotCheck: (block: ConsensusBlock) => boolean = () => false

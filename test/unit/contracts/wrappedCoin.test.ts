@@ -39,7 +39,7 @@ async function read(functionName: string, ...args: readonly unknown[]): Promise<
   return decodeFunctionResult({ abi, functionName, data: bytesToHex(output) })
 }
 
-/** Events of the transaction, or the custom error it reverted with. */
+/** Events hash of the transaction, or the custom error it reverted with. */
 async function send(from: Hex, functionName: string, args: readonly unknown[], value = 0n): Promise<unknown[]> {
   const outcome = await evm.send({ from, to: wrapped, data: encodeFunctionData({ abi, functionName, args }), value })
   if (outcome.status === 'success') return events(outcome.logs)

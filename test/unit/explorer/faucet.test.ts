@@ -275,8 +275,8 @@ describe('a faucet', () => {
     )
     await payGrants(chain.payer())
     expect(await states()).toEqual([
-      'failed: this address does not take coins',
-      'failed: nobody knows any more whether it was paid',
+      'failed: this address does not accept coins',
+      'failed: the result of the payment is unknown',
     ])
   })
 })
@@ -294,8 +294,15 @@ describe('the API of a faucet', () => {
 
   it.each([
     ['none: it has no key', undefined, 76287, HAS_COINS, 'off', 'this explorer has no faucet'],
-    ['on mainnet', FAUCET, 7628, HAS_COINS, 'otherChain', 'there are test coins on testnet and devnet alone'],
-    ['with an empty purse', FAUCET, 76287, GRANT_AMOUNT, 'empty', 'the faucet has too few coins at present'],
+    ['on mainnet', FAUCET, 7628, HAS_COINS, 'otherChain', 'the faucet gives coins on testnets and devnets only'],
+    [
+      'with an empty purse',
+      FAUCET,
+      76287,
+      GRANT_AMOUNT,
+      'empty',
+      'the faucet has too few coins at the moment: try again later',
+    ],
     ['with coins', FAUCET, 76287, HAS_COINS, 'none', undefined],
   ])('that is %s', async (_, account, chainId, coins, problem, error) => {
     const faucetAddress = account === undefined ? undefined : hexToBytes(account)
@@ -373,7 +380,7 @@ describe('the key of a faucet', () => {
       } catch (error) {
         message = (error as Error).message
       }
-      expect(message).toMatch('is not the key of a faucet')
+      expect(message).toMatch('does not hold a faucet')
       if (text !== '') expect(message).not.toContain(text)
     },
   )

@@ -126,19 +126,19 @@ describe('heartbeats', () => {
   it('are refused when another key signs, the body or the time is another one, or they come again', async () => {
     const text = body()
     const good = signed(text)
-    expect(await post(text, signed(text, keyOf(2)))).toBe('401 node_id is not the ID of the key that signs')
+    expect(await post(text, signed(text, keyOf(2)))).toBe('401 node_id is not the ID of the signing key')
     const forged = { ...good, 'coind-report-signature': signed(text, keyOf(2))['coind-report-signature']! }
-    const wrong = '401 the signature is not that of the key over this body and time'
+    const wrong = '401 the signature is wrong for this key, body and time'
     expect(await post(text, forged)).toBe(wrong)
     expect(await post(body({ height: 4 }), good)).toBe(wrong)
     const later = { ...good, 'coind-report-time': new Date(Date.now() + 1_000).toISOString() }
     expect(await post(text, later)).toBe(wrong)
     for (const offset of [-121_000, 130_000]) {
-      expect(await post(text, signed(text, KEY, Date.now() + offset))).toMatch(/^401 .* clock of the node is wrong$/)
+      expect(await post(text, signed(text, KEY, Date.now() + offset))).toMatch(/^401 .* check the node's clock$/)
     }
     expect(await post(text, good)).toBe('200')
-    expect(await post(text, good)).toBe('401 the report is not newer than the last one of this node')
-    expect(await post(body({ moniker: 'thief' }))).toBe('401 this node signs its reports')
+    expect(await post(text, good)).toBe('401 the report is not newer than the previous report of this node')
+    expect(await post(body({ moniker: 'thief' }))).toBe('401 reports of this node must be signed, as earlier ones were')
     const [node] = (await get('network/nodes')).items
     expect(node).toMatchObject({ moniker: 'one', isVerified: true })
   })
@@ -163,7 +163,7 @@ describe('heartbeats', () => {
   ])('with the header %s %.20s are refused', async (name, value) => {
     expect(await post(body(), { ...signed(body()), [name]: value })).toMatch(/^40[01] \w/)
     const { [name]: _, ...rest } = signed(body())
-    expect(await post(body(), rest)).toMatch(/^400 a signed report has the headers/)
+    expect(await post(body(), rest)).toMatch(/^400 a signed report must have each of the headers/)
   })
 
   it.each<[string, Partial<Record<keyof HeartbeatBody, unknown>>]>([
@@ -186,8 +186,8 @@ describe('heartbeats', () => {
     ['rpc_address', { rpc_address: 'javascript:alert(`${1}`)' }],
     ['rpc_address', { rpc_address: 'http://user:password@host.example/' }],
     ['rpc_address', { rpc_address: `http://host.example/${'x'.repeat(300)}` }],
-    ['this explorer is of the chain', { chain_id: 'coin_1-1' }],
-    ['this explorer is of the chain', { evm_chain_id: 1 }],
+    ['this explorer takes reports of the chain', { chain_id: 'coin_1-1' }],
+    ['this explorer takes reports of the chain', { evm_chain_id: 1 }],
   ])('with a wrong %s are refused: %j', async (name, changes) => {
     expect(await post(body(changes))).toMatch(new RegExp(`^400 ${name}`))
   })

@@ -108,5 +108,5 @@ it.each([
 })
 
 it('stops when the node has dropped the blocks that come next', async () => {
-  await expect(run([{ head: 100, earliest: 50 }])).rejects.toThrow('no blocks from 6 to 49 any more')
+  await expect(run([{ head: 100, earliest: 50 }])).rejects.toThrow('needs blocks 6 to 49, which the node has deleted')
 })

@@ -61,7 +61,7 @@ it('tells which call a node refuses for itself', async () => {
   const answer = (batch: readonly Request[]) => ({
     body: batch.map((one) => (one.params[0] === 9 ? { jsonrpc: '2.0', id: one.id, error } : result(one))),
   })
-  await expect(withNode(answer, (node) => node.ethereum(calls))).rejects.toThrow('the node refuses double (too large)')
+  await expect(withNode(answer, (node) => node.ethereum(calls))).rejects.toThrow('the node rejected double (too large)')
 })
 
 it('asks nothing more when the node has had enough requests', async () => {

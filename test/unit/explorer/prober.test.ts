@@ -56,23 +56,19 @@ describe('an RPC address that a node reports', () => {
   })
 
   it.each<[string, RequestListener, string]>([
-    ['of another chain', answering(rpcAnswer('0x1')), 'is of another chain ID'],
+    ['of another chain', answering(rpcAnswer('0x1')), 'has another chain ID'],
     [
       'with another block',
       answering(rpcAnswer('0x129ff', bytesToHex(new Uint8Array(32)))),
-      'block 1 is another one there',
+      'has another block at height 1',
     ],
-    [
-      'without the block',
-      answering('[{"id":0,"result":"0x129ff"},{"id":1,"result":null}]'),
-      'its answer is not that of',
-    ],
-    ['with HTML', answering('<html>'), 'its answer is not that of'],
-    ['with nothing', answering(''), 'its answer is not that of'],
-    ['with odd JSON', answering('[null,7]'), 'its answer is not that of'],
+    ['without the block', answering('[{"id":0,"result":"0x129ff"},{"id":1,"result":null}]'), 'its answer is not from'],
+    ['with HTML', answering('<html>'), 'its answer is not from'],
+    ['with nothing', answering(''), 'its answer is not from'],
+    ['with odd JSON', answering('[null,7]'), 'its answer is not from'],
     ['that redirects', answering(rpcAnswer(), 302), 'redirects'],
-    ['that refuses', answering(rpcAnswer(), 404), 'answers with status 404'],
-    ['without end', (_request, response) => endless(response), 'answers with more than 64 KiB'],
+    ['that refuses', answering(rpcAnswer(), 404), 'responds with status 404'],
+    ['without end', (_request, response) => endless(response), 'responds with more than 64 KiB'],
     ['that hangs up', (request) => request.socket.destroy(), 'ECONNRESET'],
   ])('%s is not', async (_name, listener, problem) => {
     expect(await asked(listener)).toContain(problem)
@@ -106,11 +102,13 @@ describe('an RPC address that a node reports', () => {
     'http://224.0.0.1/',
   ])('%s is not public', async (url) => {
     const resolve = async () => [LOOPBACK]
-    await expect(locate(new URL(url), { ...REAL_ADDRESSES, resolve })).rejects.toThrow('is not at a public address')
+    await expect(locate(new URL(url), { ...REAL_ADDRESSES, resolve })).rejects.toThrow(
+      'does not have a public IP address',
+    )
   })
 
   it.each(['http://host.example:25/', 'https://host.example:22/'])('%s has a port of another service', async (url) => {
-    await expect(locate(new URL(url), REAL_ADDRESSES)).rejects.toThrow('is not one of an RPC server')
+    await expect(locate(new URL(url), REAL_ADDRESSES)).rejects.toThrow('is not allowed for an RPC server')
   })
 
   it('is looked up once, and only public addresses of a name are used', async () => {
@@ -119,7 +117,7 @@ describe('an RPC address that a node reports', () => {
       address: '8.8.8.8',
     })
     const unknown = { ...REAL_ADDRESSES, resolve: () => Promise.reject(new Error('ENOTFOUND 10.0.0.1')) }
-    await expect(locate(new URL('http://host.example/'), unknown)).rejects.toThrow(/^its name is not known$/)
+    await expect(locate(new URL('http://host.example/'), unknown)).rejects.toThrow(/^its host name cannot be resolved$/)
   })
 })
 
@@ -212,7 +210,7 @@ describe('the prober', () => {
     expect(one).toMatchObject({ rpc_latency: expect.any(Number), rpc_problem: null })
     for (const other of [two, three])
       expect(other).toMatchObject({ probed_at: 0, rpc_latency: null, rpc_problem: null })
-    expect(four).toMatchObject({ rpc_latency: null, rpc_problem: 'is not at a public address' })
+    expect(four).toMatchObject({ rpc_latency: null, rpc_problem: 'does not have a public IP address' })
     expect(five).toMatchObject({ rpc_latency: null, rpc_problem: null })
     expect(lookUps).toEqual(['rebinding.example', 'inside.example', 'again.example'])
     expect([requests, problems]).toEqual([1, []])

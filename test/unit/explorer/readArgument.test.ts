@@ -45,18 +45,18 @@ describe('what is typed for a parameter', () => {
     ['uint256', '1e3', 'whole number'],
     ['uint256', '', 'whole number'],
     ['uint256[]', '[12345678901234567890]', 'in quotes'],
-    ['uint256[]', '1, 2', 'list as JSON'],
-    ['uint256[]', '{}', 'list as JSON'],
+    ['uint256[]', '1, 2', 'list in JSON'],
+    ['uint256[]', '{}', 'list in JSON'],
     ['uint256[2]', '[1]', 'list of 2'],
     ['bool', 'yes', 'true or false'],
     ['address', '0x12', '40 hex digits'],
     ['address[]', '[1]', 'text in quotes'],
     ['bytes', 'abc', 'hex digits'],
     ['bytes4', '0x01', '4 bytes'],
-    ['Entry', '{"who":"0x"}', 'amount is missing'],
+    ['Entry', '{"who":"0x"}', 'field amount'],
     ['Entry', '[1]', 'list of 3'],
     ['Entry', '1', 'JSON'],
-    ['Entry', '{"__proto__":1}', 'is missing'],
+    ['Entry', '{"__proto__":1}', 'field who'],
   ])('%s: not %s', (type, text, reason) => {
     expect(() => readArgument(parameterOf(type), text)).toThrow(reason)
   })

@@ -83,7 +83,7 @@ describe('live updates', () => {
     const own = []
     for (let at = 0; at < 50; at++) own.push(await listen('198.51.100.1'))
     expect(own.filter(({ answer }) => answer.startsWith('HTTP/1.1 200')).length).toBe(50)
-    expect((await listen('198.51.100.1')).answer).toContain('too many listeners')
+    expect((await listen('198.51.100.1')).answer).toContain('too many open streams')
     expect((await listen('198.51.100.2')).answer).toContain('HTTP/1.1 200')
     own[0]!.socket.destroy()
     while (!(await listen('198.51.100.1')).answer.startsWith('HTTP/1.1 200')) await setImmediate()
@@ -115,11 +115,14 @@ it.each([
   const away = await app.inject({ url })
   expect([away.statusCode, away.json()]).toEqual([
     503,
-    { error: expect.stringMatching(/^the database does not answer/) },
+    { error: expect.stringMatching(/^the database does not respond/) },
   ])
   problem = new Error('no such column: secret')
   const broken = await app.inject({ url })
-  expect([broken.statusCode, broken.json()]).toEqual([500, { error: 'the explorer failed to answer' }])
+  expect([broken.statusCode, broken.json()]).toEqual([
+    500,
+    { error: 'internal error of the explorer: try again later' },
+  ])
   problem = undefined
   expect((await app.inject({ url })).statusCode).toBe(200)
 })
@@ -130,6 +133,6 @@ it('takes only so many questions to the node from one client', async () => {
   const answers = await Promise.all(Array.from({ length: 200 }, () => ask('198.51.100.1')))
   const refused = answers.filter(({ statusCode }) => statusCode === 429)
   expect(answers.filter(({ statusCode }) => statusCode === 404).length).toBe(200 - refused.length)
-  expect(refused[0]?.json().error).toContain('too many questions')
+  expect(refused[0]?.json().error).toContain('too many requests from this address that need the node')
   expect((await ask('198.51.100.2')).statusCode).toBe(404)
 })

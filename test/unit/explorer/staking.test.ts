@@ -270,5 +270,5 @@ it.each([
 })
 
 it.each(['', '-1', '1.', '1e3', `1.${'0'.repeat(19)}`])('refuses %j as a decimal', (text) => {
-  expect(() => readDecimal(text)).toThrow('cannot be read')
+  expect(() => readDecimal(text)).toThrow('the node reports an invalid decimal')
 })

@@ -43,7 +43,7 @@ describe('an index in an SQLite file', () => {
     const first = holder(place)
     try {
       await first.held
-      await expect(openDatabase(place)).rejects.toThrow(/^another explorer writes .*EXPLORER_DATABASE$/)
+      await expect(openDatabase(place)).rejects.toThrow(/^another explorer is writing to .*EXPLORER_DATABASE/)
       await first.kill()
       const second = await openDatabase(place)
       await expect(openDatabase(place)).rejects.toThrow('another explorer')

@@ -93,10 +93,10 @@ const heightsOf = ({ result }: Answer): readonly number[] => result.map(({ block
 
 describe('internal calls by the API of Etherscan', () => {
   it.each([
-    [104, 'the node no longer had the state of then'],
-    [106, 'the node did not trace it, as it is too long or takes too long'],
+    [104, 'the node no longer had the state of that block'],
+    [106, 'the node did not trace it: the trace is too large or takes too long'],
     [107, 'the node has no debug methods'],
-  ])('of the transaction in block %i are not known: %s', async (height, reason) => {
+  ])('hash of the transaction in block %i are not known: %s', async (height, reason) => {
     expect(await calls({ txhash: hashOf(height) })).toEqual({
       status: '2',
       message: `Internal transactions of this transaction are not known: ${reason}`,
@@ -112,7 +112,7 @@ describe('internal calls by the API of Etherscan', () => {
     const { status, message } = await calls({ txhash: hashOf(1) })
     expect([status, message]).toEqual([
       '2',
-      'Internal transactions of this transaction are not known: the index begins with block 101',
+      'Internal transactions of this transaction are not known: the index starts at block 101',
     ])
   })
 

@@ -73,7 +73,7 @@ describe('settings', () => {
       'a validator that is to hide others',
       { PEX: 'false', PERSISTENT_PEERS: `${ID}@a:1`, PRIVATE_PEER_IDS: ID },
       ['warning'],
-      /for the sentries/,
+      /set it on the sentries/,
     ],
     ['a sentry', { PRIVATE_PEER_IDS: ID, EXTERNAL_P2P_ADDRESS: 'sentry.example:1' }, [], /^/],
     ['a node of a private network', { EXTERNAL_P2P_ADDRESS: '10.0.0.1:1' }, ['warning'], /ADDR_BOOK_STRICT=false/],

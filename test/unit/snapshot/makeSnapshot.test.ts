@@ -32,7 +32,7 @@ function contents(path: string): Record<string, string> {
   return Object.fromEntries(readdirSync(path).map((name) => [name, readFileSync(join(path, name)).toString('latin1')]))
 }
 
-describe('making a snapshot', () => {
+describe('creating a snapshot', () => {
   it('gives files that verify, and leaves nothing else', async () => {
     const path = join(directory, 'shelf', String(HEIGHT))
     mkdirSync(join(directory, 'shelf'))

@@ -319,7 +319,7 @@ describe('Journal', () => {
     expect(journal.exists(other)).toBe(true)
   })
 
-  it('brings the scope of the transaction before back when a block is dropped', () => {
+  it('brings the scope hash of the transaction before back when a block is dropped', () => {
     const journal = new Journal(new MemoryStateReader())
     const [first, second] = [addresses[0]!, addresses[1]!]
     journal.beginTransaction()

@@ -138,7 +138,7 @@ describe('an answer is sent as it is', () => {
     expect(connection.signal.aborted).toBe(false)
   })
 
-  test('but an unforeseen error is reported', async () => {
+  test('but an unexpected error is reported', async () => {
     const { views, started } = createViews(1)
     const failing = createViewCompressor(views, { waitMs: LONG_MS }).compress('gzip', answerOf(1), caller())
     await nextTurn()

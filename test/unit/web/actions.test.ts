@@ -145,7 +145,7 @@ describe('changes of parameters', () => {
     ['[]', []],
     ['{"@type": "/a.B", "c": 1}', [{ '@type': '/a.B', c: 1 }]],
     ['[{"@type": "/a.B"}]', [{ '@type': '/a.B' }]],
-    ['', /^This is no JSON/],
+    ['', /^The messages are not valid JSON/],
     ['[{"@type": 1}]', /@type/],
     ['[null]', /@type/],
     ['7', /@type/],

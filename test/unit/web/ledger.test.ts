@@ -85,7 +85,7 @@ describe('a Ledger in Keplr', () => {
   it('signs nothing with a wallet that cannot, nor what has no typed data', async () => {
     const signer = ledgerSigner({}, key, chain)
     const document = { msgs: [] } as unknown as StdSignDoc
-    await expect(signer.signAmino(alice.bech32, document)).rejects.toThrow('does not sign with a Ledger')
+    await expect(signer.signAmino(alice.bech32, document)).rejects.toThrow('cannot sign with a Ledger')
     const able = ledgerSigner(
       { experimentalSignEIP712CosmosTx_v0: () => Promise.reject(new Error('asked')) },
       key,
@@ -94,7 +94,7 @@ describe('a Ledger in Keplr', () => {
     const other = { type: 'cosmos-sdk/MsgMultiSend', value: {} }
     for (const msgs of [[], [other], [{ type: 'cosmos-sdk/MsgSend', value: {} }, other]]) {
       const asked = able.signAmino(alice.bech32, { ...document, msgs, fee: { amount: [], gas: '1' } })
-      await expect(asked).rejects.toThrow('A Ledger does not sign this here')
+      await expect(asked).rejects.toThrow('A Ledger cannot sign these messages')
     }
   })
 })

@@ -83,8 +83,8 @@ describe('what wallets learn of the chain', () => {
   })
 })
 
-const REFUSED = 'You refused it in the wallet.'
-const TOO_FEW = 'The account has too few coins for this and its fee.'
+const REFUSED = 'You rejected the request in the wallet.'
+const TOO_FEW = 'The account has too few coins for the amount and the fee.'
 
 describe('what went wrong in a wallet', () => {
   const reverted = new ExecutionRevertedError({
@@ -99,28 +99,28 @@ describe('what went wrong in a wallet', () => {
     [
       'a question that is open',
       { code: -32002, message: 'already pending' },
-      'The wallet still asks you something else: open it and answer.',
+      'The wallet has another request open. Open the wallet and answer it.',
     ],
     [
       'an unknown chain',
       { code: -32603, data: { originalError: { code: 4902 } } },
-      'The wallet does not know this network: add it first.',
+      'The wallet does not know this network. Add the network first.',
     ],
     [
       'an unknown chain in Keplr',
       new Error('There is no chain info for coin_1'),
-      'The wallet does not know this network: add it first.',
+      'The wallet does not know this network. Add the network first.',
     ],
     [
       'a refused network within wagmi',
       new UserRejectedRequestError(Object.assign(new Error("Expected an https URL for 'rpcUrls'"), { code: -32602 })),
       "Expected an https URL for 'rpcUrls'",
     ],
-    ['a revert', reverted, 'The chain refuses this: validator does not exist'],
+    ['a revert', reverted, 'The chain rejected the transaction: validator does not exist'],
     [
       'a revert of a call',
       new ContractFunctionExecutionError(reverted, { abi: [], functionName: 'vote' }),
-      'The chain refuses this: validator does not exist',
+      'The chain rejected the transaction: validator does not exist',
     ],
     [
       'a revert for want of coins',
@@ -133,12 +133,12 @@ describe('what went wrong in a wallet', () => {
       new Error(
         "Query failed with (6): rpc error: code = Unknown desc = validator does not exist with gas used: '1234': unknown request",
       ),
-      'The chain refuses this: validator does not exist: unknown request',
+      'The chain rejected the transaction: validator does not exist: unknown request',
     ],
     [
       'a broadcast',
       new Error('Broadcasting transaction failed with code 13 (codespace: sdk). Log: insufficient fee'),
-      'The chain refuses this: insufficient fee',
+      'The chain rejected the transaction: insufficient fee',
     ],
     [
       'an account without coins',
@@ -148,12 +148,12 @@ describe('what went wrong in a wallet', () => {
     [
       'a server that is away',
       new TypeError('Failed to fetch'),
-      'The RPC address of the network does not answer this page.',
+      'The RPC address of the network does not respond. Try again later.',
     ],
     ['something else', new Error('two\nlines   of it'), 'two lines of it'],
-    ['nothing', undefined, 'The wallet failed without a reason.'],
-    ['a number', 7, 'The wallet failed without a reason.'],
-    ['null', null, 'The wallet failed without a reason.'],
+    ['nothing', undefined, 'The wallet failed and gave no reason.'],
+    ['a number', 7, 'The wallet failed and gave no reason.'],
+    ['null', null, 'The wallet failed and gave no reason.'],
   ])('%s', (_, error, text) => {
     expect(walletProblem(error)).toBe(text)
   })

@@ -17,7 +17,9 @@ export function readArgument(parameter: AbiParameter, text: string): unknown {
     value = JSON.parse(text)
   } catch {
     throw new Error(
-      type.endsWith(']') ? 'a list as JSON: ["1", "2"]' : 'JSON: {"name": "value"}, or a list of the values',
+      type.endsWith(']')
+        ? 'a list in JSON, such as ["1", "2"]'
+        : 'JSON such as {"name": "value"}, or a list of the values',
     )
   }
   return readValue(parameter, value)
@@ -27,8 +29,8 @@ function readValue(parameter: AbiParameter, value: unknown): unknown {
   const { type } = parameter
   const [, inner, length] = /^(.*)\[(\d*)\]$/.exec(type) ?? []
   if (inner !== undefined) {
-    if (!Array.isArray(value)) throw new Error('a list as JSON: ["1", "2"]')
-    if (length !== '' && value.length !== Number(length)) throw new Error(`a list of ${length}`)
+    if (!Array.isArray(value)) throw new Error('a list in JSON, such as ["1", "2"]')
+    if (length !== '' && value.length !== Number(length)) throw new Error(`a list of ${length} values`)
     return value.map((entry) => readValue({ ...parameter, type: inner }, entry))
   }
   if (type === 'tuple') return readStruct(parameter, value)
@@ -38,20 +40,21 @@ function readValue(parameter: AbiParameter, value: unknown): unknown {
     if (value === false || value === 'false') return false
     throw new Error('true or false')
   }
-  if (typeof value !== 'string') throw new Error('a text in quotes')
-  if (type === 'address' && !/^0x[0-9a-fA-F]{40}$/.test(value)) throw new Error('0x and 40 hex digits')
+  if (typeof value !== 'string') throw new Error('text in quotes')
+  if (type === 'address' && !/^0x[0-9a-fA-F]{40}$/.test(value)) throw new Error('0x followed by 40 hex digits')
   if (type.startsWith('bytes')) {
-    if (!/^0x(?:[0-9a-fA-F]{2})*$/.test(value)) throw new Error('0x and pairs of hex digits')
+    if (!/^0x(?:[0-9a-fA-F]{2})*$/.test(value)) throw new Error('0x followed by pairs of hex digits')
     const size = type.slice('bytes'.length)
     if (size !== '' && value.length !== 2 + 2 * Number(size))
-      throw new Error(`${size} bytes: 0x and ${2 * Number(size)} hex digits`)
+      throw new Error(`${size} bytes: 0x followed by ${2 * Number(size)} hex digits`)
   }
   return value
 }
 
 function readInteger(value: unknown): bigint {
   // JSON has no whole numbers beyond these: others would have been changed silently.
-  if (typeof value === 'number' && !Number.isSafeInteger(value)) throw new Error('a large number goes in quotes')
+  if (typeof value === 'number' && !Number.isSafeInteger(value))
+    throw new Error('a whole number; put a large one in quotes')
   const text = String(value)
   if (!/^(?:-?[0-9]{1,78}|0x[0-9a-fA-F]{1,64})$/.test(text)) throw new Error('a whole number')
   return BigInt(text)
@@ -60,12 +63,13 @@ function readInteger(value: unknown): bigint {
 function readStruct(parameter: AbiParameter, value: unknown): unknown {
   const components = 'components' in parameter ? parameter.components : []
   if (Array.isArray(value)) {
-    if (value.length !== components.length) throw new Error(`a list of ${components.length}`)
+    if (value.length !== components.length) throw new Error(`a list of ${components.length} values`)
     return toStruct(components, value)
   }
-  if (typeof value !== 'object' || value === null) throw new Error('JSON: {"name": "value"}, or a list of the values')
+  if (typeof value !== 'object' || value === null)
+    throw new Error('JSON such as {"name": "value"}, or a list of the values')
   const missing = components.find(({ name }) => !Object.hasOwn(value, name ?? ''))
-  if (missing !== undefined) throw new Error(`${missing.name ?? 'a field'} is missing`)
+  if (missing !== undefined) throw new Error(`an object with the field ${missing.name ?? 'that the ABI names'}`)
   return toStruct(
     components,
     components.map(({ name }) => (value as Named)[name ?? '']),

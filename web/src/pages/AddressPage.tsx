@@ -58,7 +58,7 @@ function tabsOf(account: Account, abi: Abi | undefined): readonly Tab[] {
     {
       name: 'Transactions',
       view: () => (
-        <Pages query={(before) => transactionsQuery(path, before)} empty="No transaction yet.">
+        <Pages query={(before) => transactionsQuery(path, before)} empty="No transactions yet.">
           {(transactions) => <TransactionTable transactions={transactions} of={address} />}
         </Pages>
       ),
@@ -66,7 +66,7 @@ function tabsOf(account: Account, abi: Abi | undefined): readonly Tab[] {
     {
       name: 'Coins',
       view: () => (
-        <TextPages query={(before) => movementsQuery(path, before)} empty="No coins came or went.">
+        <TextPages query={(before) => movementsQuery(path, before)} empty="No coin movements yet.">
           {(movements) => <MovementTable movements={movements} of={address} />}
         </TextPages>
       ),

@@ -40,7 +40,7 @@ export function BlockPage() {
             'Ethereum hash': <Copyable text={block.hash} />,
             'Consensus hash': <Copyable text={block.consensusHash.slice(2).toUpperCase()} />,
             Proposer: <span className="mono">{block.proposer}</span>,
-            'Fees to': <AddressLink address={block.feeRecipient} isShort={false} />,
+            'Fee recipient': <AddressLink address={block.feeRecipient} isShort={false} />,
             Gas: <Gas used={block.gasUsed} limit={block.gasLimit} />,
             'Base fee': `${formatUnits(block.baseFeePerGas, 9)} gwei`,
             Size: `${formatNumber(block.size)} bytes`,
@@ -53,7 +53,7 @@ export function BlockPage() {
         </Pages>
       </Card>
       {moved !== undefined && moved.items.length > 0 && (
-        <Card title="Coins that modules moved at the begin and the end of the block">
+        <Card title="Coins that modules moved at the start and end of the block">
           <TextPages key={id} query={(before) => movementsQuery(`blocks/${id}`, before)} empty="No coins moved.">
             {(movements) => <MovementTable movements={movements} />}
           </TextPages>

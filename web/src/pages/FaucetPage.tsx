@@ -8,8 +8,8 @@ import { AddressLink, BlockLink, TransactionLink } from '../parts/Names.tsx'
 
 const PROBLEMS = {
   off: 'This explorer has no faucet.',
-  otherChain: 'There are test coins on testnet and devnet alone: this chain’s coins are worth something.',
-  empty: 'The faucet has too few coins at present. Try again later, or send its account some.',
+  otherChain: 'The faucet gives coins on testnets and devnets only.',
+  empty: 'The faucet has too few coins at the moment. Try again later, or send coins to its account.',
 } as const
 
 /** Test coins for an address. */
@@ -36,8 +36,8 @@ export function FaucetPage() {
         <Card>
           <Facts
             facts={{
-              'Account that pays': <AddressLink address={faucet.address} isShort={false} />,
-              'It has': <Amount acoin={faucet.balance} />,
+              'Faucet account': <AddressLink address={faucet.address} isShort={false} />,
+              Balance: <Amount acoin={faucet.balance} />,
             }}
           />
         </Card>
@@ -51,13 +51,13 @@ function Limits({ limits }: { readonly limits: Faucet['limits'] }) {
   if (limits === null) return null
   const { client, all } = limits
   if (all.retryAt !== null) {
-    return <p>The faucet has given what it gives in 24 hours. You can ask again at {formatTime(all.retryAt)}.</p>
+    return <p>The faucet has reached its limit for 24 hours. You can ask again at {formatTime(all.retryAt)}.</p>
   }
   if (client.retryAt !== null) {
-    return <p>You have had coins for enough addresses. You can ask again at {formatTime(client.retryAt)}.</p>
+    return <p>You have reached your limit of addresses. You can ask again at {formatTime(client.retryAt)}.</p>
   }
   const left = Math.min(client.left, all.left)
-  return <p>You can ask for {left === 1 ? 'one more address' : `${left} more addresses`} in these 24 hours.</p>
+  return <p>You can ask for {left === 1 ? 'one more address' : `${left} more addresses`} within 24 hours.</p>
 }
 
 function Form({ amount, onGranted }: { readonly amount: string; readonly onGranted: (id: number) => void }) {
@@ -70,7 +70,7 @@ function Form({ amount, onGranted }: { readonly amount: string; readonly onGrant
   return (
     <form className="form" onSubmit={ask}>
       <p>
-        An address gets <Amount acoin={amount} /> in 24 hours, to try things out. They are worth nothing.
+        Each address can get <Amount acoin={amount} /> every 24 hours, for testing. Test coins have no value.
       </p>
       <div className="field">
         <label htmlFor="faucet-address">Address</label>
@@ -92,7 +92,7 @@ function Form({ amount, onGranted }: { readonly amount: string; readonly onGrant
         <p role="alert" className="bad">
           {asking.error.message}
           {asking.error instanceof FaucetRefusal && asking.error.retryAt !== null
-            ? ` Again from ${formatTime(asking.error.retryAt)} on.`
+            ? ` Try again after ${formatTime(asking.error.retryAt)}.`
             : ''}
         </p>
       )}
@@ -101,8 +101,8 @@ function Form({ amount, onGranted }: { readonly amount: string; readonly onGrant
 }
 
 const STATES: Readonly<Record<Grant['state'], string>> = {
-  waiting: 'Waits for its turn …',
-  sent: 'Sent: it is in one of the next blocks …',
+  waiting: 'Waiting in the queue …',
+  sent: 'Sent, waiting for a block …',
   paid: 'Paid',
   failed: 'Failed',
 }

@@ -14,7 +14,7 @@ export function Frame() {
   return (
     <>
       <a className="skip" href="#page">
-        Skip to the page
+        Skip to content
       </a>
       <Top chainName={data?.chainName ?? ''} hasFaucet={data?.hasFaucet === true} />
       <main id="page">
@@ -22,7 +22,7 @@ export function Frame() {
       </main>
       <footer className="bottom">
         <span>
-          {data?.chainId ?? 'no chain yet'} · EVM chain ID {data?.evmChainId ?? '–'}
+          {data?.chainId ?? 'no blocks yet'} · EVM chain ID {data?.evmChainId ?? '–'}
         </span>
         <IndexState height={data?.height ?? null} nodeHeight={data?.nodeHeight ?? null} />
         <a href="/api/v1/openapi.json">API</a>

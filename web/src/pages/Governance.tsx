@@ -21,7 +21,7 @@ export function Proposals() {
         <Link to="/propose">Submit a proposal</Link>
       </div>
       <Card>
-        <Pages query={proposalsQuery} empty="Nobody has proposed anything yet.">
+        <Pages query={proposalsQuery} empty="No proposals yet.">
           {(proposals) => (
             <table>
               <thead>
@@ -39,7 +39,7 @@ export function Proposals() {
                     <td data-label="Number">{proposal.id}</td>
                     <td data-label="Title" className="text">
                       <Link to="/proposal/$id" params={{ id: String(proposal.id) }}>
-                        {proposal.title || 'without a title'}
+                        {proposal.title || '(no title)'}
                       </Link>
                     </td>
                     <td data-label="Status">
@@ -82,7 +82,7 @@ export function ProposalPage() {
     <>
       <div className="title">
         <h1>
-          Proposal {proposal.id}: {proposal.title || 'without a title'}
+          Proposal {proposal.id}: {proposal.title || '(no title)'}
         </h1>
         <Status proposal={proposal} />
       </div>
@@ -96,7 +96,7 @@ export function ProposalPage() {
             'Deposit until': time(proposal.depositEndTime),
             'Voting from': time(proposal.votingStartTime),
             'Voting until': time(proposal.votingEndTime),
-            'Why it failed': proposal.failedReason || undefined,
+            'Reason for failure': proposal.failedReason || undefined,
             Metadata: proposal.metadata || undefined,
           }}
         />
@@ -106,7 +106,7 @@ export function ProposalPage() {
       {(proposal.status === 'voting' || proposal.status === 'deposit') && <TakePart proposal={proposal} />}
       <Card title={proposal.messages.length === 1 ? 'Message' : `${proposal.messages.length} messages`}>
         {proposal.messages.length === 0 ? (
-          <Note>It changes nothing by itself.</Note>
+          <Note>This proposal has no messages: it changes nothing by itself.</Note>
         ) : (
           <Data>{JSON.stringify(proposal.messages, undefined, 2)}</Data>
         )}

@@ -15,16 +15,18 @@ export function Home() {
   const transactions = useQuery(transactionsQuery('', undefined, NEWEST)).data?.items
   return (
     <>
-      <h1 className="visually-hidden">The newest blocks and transactions</h1>
+      <h1 className="visually-hidden">Latest blocks and transactions</h1>
       <Figures blocks={blocks ?? []} />
       <TransactionsByHour />
-      <Card title="Newest blocks" more={<Link to="/blocks">All blocks</Link>}>
+      <Card title="Latest blocks" more={<Link to="/blocks">All blocks</Link>}>
         {blocks === undefined ? <Note>Loading …</Note> : <BlockTable blocks={blocks} />}
       </Card>
-      <Card title="Newest transactions" more={<Link to="/transactions">All transactions</Link>}>
+      <Card title="Latest transactions" more={<Link to="/transactions">All transactions</Link>}>
         {transactions === undefined || transactions.length === 0 ? (
           <Note>
-            {transactions === undefined ? 'Loading …' : 'No transaction yet: send one, and it is here within a second.'}
+            {transactions === undefined
+              ? 'Loading …'
+              : 'No transactions yet. A new transaction appears here about a second after it is sent.'}
           </Note>
         ) : (
           <TransactionTable transactions={transactions} />
@@ -41,8 +43,13 @@ function TransactionsByHour() {
   const hours = useQuery(statisticsQuery('hour', HOURS)).data?.items ?? []
   if (hours.length === 0) return null
   return (
-    <Card title="Transactions by hour" more={<Link to="/statistics">Statistics</Link>}>
-      <BarChart title="Transactions by hour" series={['EVM', 'native']} bars={transactionBars(hours, 'hour')} isSmall />
+    <Card title="Transactions per hour" more={<Link to="/statistics">Statistics</Link>}>
+      <BarChart
+        title="Transactions per hour"
+        series={['EVM', 'native']}
+        bars={transactionBars(hours, 'hour')}
+        isSmall
+      />
     </Card>
   )
 }
@@ -62,10 +69,10 @@ function Figures({ blocks }: { readonly blocks: readonly Block[] }) {
     ['Height', newest === undefined ? '–' : formatNumber(newest.height)],
     ['Block interval', seconds === 0 ? '–' : `${Math.round((seconds * 1000) / counted.length)} ms`],
     [
-      'Transactions a second',
+      'Transactions per second',
       perSecond(({ evmTransactions, nativeTransactions }) => evmTransactions + nativeTransactions),
     ],
-    ['Gas a second', perSecond(({ gasUsed }) => gasUsed)],
+    ['Gas per second', perSecond(({ gasUsed }) => gasUsed)],
     [
       'Validators',
       validators === undefined

@@ -10,7 +10,7 @@ export function Blocks() {
     <>
       <h1>Blocks</h1>
       <Card>
-        <Pages query={blocksQuery} empty="The index has no block yet.">
+        <Pages query={blocksQuery} empty="The index has no blocks yet.">
           {(blocks) => <BlockTable blocks={blocks} />}
         </Pages>
       </Card>
@@ -23,7 +23,7 @@ export function Transactions() {
     <>
       <h1>Transactions</h1>
       <Card>
-        <Pages query={(before) => transactionsQuery('', before)} empty="No transaction yet.">
+        <Pages query={(before) => transactionsQuery('', before)} empty="No transactions yet.">
           {(transactions) => <TransactionTable transactions={transactions} />}
         </Pages>
       </Card>
@@ -39,7 +39,7 @@ export function Contracts() {
         <Link to="/verify">Verify a contract</Link>
       </div>
       <Card>
-        <ContractPages path="contracts" empty="The chain has no contract yet." />
+        <ContractPages path="contracts" empty="The chain has no contracts yet." />
       </Card>
     </>
   )

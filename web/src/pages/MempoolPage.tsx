@@ -25,7 +25,7 @@ export function MempoolPage() {
       </Card>
       <Card title={items.length < total ? `The first ${items.length}` : undefined}>
         {items.length === 0 ? (
-          <Note>Nothing waits for a block: what is sent is in the next one.</Note>
+          <Note>The mempool is empty: no transaction is waiting for a block.</Note>
         ) : (
           <table>
             <thead>
@@ -36,7 +36,7 @@ export function MempoolPage() {
                 <th>To</th>
                 <th className="number">Value</th>
                 <th className="number">Nonce</th>
-                <th className="number">Most for a gas</th>
+                <th className="number">Max. gas price</th>
                 <th className="number">Bytes</th>
               </tr>
             </thead>
@@ -57,7 +57,7 @@ export function MempoolPage() {
                   <td data-label="Nonce" className="number">
                     {nonce === null ? '–' : formatNumber(nonce)}
                   </td>
-                  <td data-label="Most for a gas" className="number">
+                  <td data-label="Max. gas price" className="number">
                     {maxFeePerGas === null ? '–' : `${formatUnits(maxFeePerGas, 9)} gwei`}
                   </td>
                   <td data-label="Bytes" className="number">

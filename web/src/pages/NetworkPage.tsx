@@ -12,14 +12,14 @@ export function NetworkPage() {
       <h1>Network</h1>
       <Together />
       <Card title="Verified nodes">
-        <Note>Each signs its reports with the key of its node ID.</Note>
+        <Note>Each node signs its reports with the key of its node ID.</Note>
         <Pages query={(before) => nodesQuery(true, before)} empty="No node has signed a report yet.">
           {(nodes) => <NodeTable nodes={nodes} />}
         </Pages>
       </Card>
       <Card title="Unverified nodes">
-        <Note>Anybody can send a report without a signature: these may be anything.</Note>
-        <Pages query={(before) => nodesQuery(false, before)} empty="There is none.">
+        <Note>Reports without a signature can come from anyone and may be false.</Note>
+        <Pages query={(before) => nodesQuery(false, before)} empty="No unverified nodes.">
           {(nodes) => <NodeTable nodes={nodes} />}
         </Pages>
       </Card>
@@ -140,7 +140,7 @@ function NodeTable({ nodes }: { readonly nodes: readonly NetworkNode[] }) {
 
 function Rpc({ rpc }: { readonly rpc: NetworkNode['rpc'] }) {
   if (rpc === null) return '–'
-  const state = rpc.latencyMs === null ? (rpc.problem ?? 'not asked yet') : `${formatNumber(rpc.latencyMs)} ms`
+  const state = rpc.latencyMs === null ? (rpc.problem ?? 'not checked yet') : `${formatNumber(rpc.latencyMs)} ms`
   return (
     <>
       <span className="mono">{rpc.url}</span>

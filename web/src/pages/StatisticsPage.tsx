@@ -18,7 +18,7 @@ export function StatisticsPage() {
     <>
       <h1>Statistics</h1>
       <Tabs
-        label="Time of a bar"
+        label="Time per bar"
         tabs={[
           { name: 'Hours', view: () => <Charts unit="hour" /> },
           { name: 'Days', view: () => <Charts unit="day" /> },
@@ -49,7 +49,7 @@ function Charts({ unit }: { readonly unit: Unit }) {
     ['New accounts', ['accounts'], bars(({ newAccounts }) => newAccounts)],
     ['Blocks', ['blocks'], bars(({ blocks }) => blocks)],
   ] as const
-  if (periods.length === 0) return <Note>{data === undefined ? 'Loading …' : 'The index has no block yet.'}</Note>
+  if (periods.length === 0) return <Note>{data === undefined ? 'Loading …' : 'The index has no blocks yet.'}</Note>
   return (
     <div className="charts">
       {charts.map(([title, series, shown]) => (

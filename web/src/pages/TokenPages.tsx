@@ -15,7 +15,7 @@ export function Tokens() {
       <Card>
         <TextPages
           query={(before: string | undefined) => tokenListQuery<Token>('tokens', before)}
-          empty="No contract has told of a token yet."
+          empty="No tokens yet."
         >
           {(tokens) => (
             <table>
@@ -68,7 +68,7 @@ export function TokenPage() {
   const { address } = useParams({ from: '/token/$address' })
   const { data: token, error } = useQuery(tokenQuery(address))
   if (COIN_TOKEN.test(address)) {
-    return <Note>This is the coin of the chain as a token: its balances are the coin balances of accounts.</Note>
+    return <Note>This token is the chain's coin as ERC-20. Its balances are the coin balances of accounts.</Note>
   }
   if (error !== null) return <Note>{error.message}</Note>
   if (token === undefined) return <Note>Loading …</Note>
@@ -81,8 +81,8 @@ export function TokenPage() {
       <Card>
         {!token.isExact && (
           <Note>
-            The transfers of this token do not add up, or the index lacks the oldest ones: what the contract says of
-            balances may differ from what is shown here.
+            The balances below may differ from the contract's: the token's transfers do not add up, or the index lacks
+            the oldest ones.
           </Note>
         )}
         <Facts
@@ -115,7 +115,7 @@ function Holders({ token }: { readonly token: Token }) {
     <TextPages
       key={token.address}
       query={(before: string | undefined) => tokenListQuery<TokenHolder>(`tokens/${token.address}/holders`, before)}
-      empty="Nobody has any of it."
+      empty="No holders."
     >
       {(holders) => (
         <table>

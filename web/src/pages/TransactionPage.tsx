@@ -95,7 +95,7 @@ function Overview({ transaction }: { readonly transaction: TransactionDetail }) 
         Hash: (
           <Copyable text={transaction.kind === 'evm' ? transaction.hash : transaction.hash.slice(2).toUpperCase()} />
         ),
-        Outcome: transaction.isSuccessful ? 'successful' : 'failed: it changed nothing but paid its fee',
+        Outcome: transaction.isSuccessful ? 'successful' : 'failed: only its fee was charged',
         Block: (
           <>
             <BlockLink height={transaction.height} />, place {transaction.index + 1}
@@ -123,12 +123,12 @@ function Moved({ transaction }: { readonly transaction: TransactionDetail }) {
   return (
     <>
       {transaction.movements.length > 0 && (
-        <Card title="Coins that moved">
+        <Card title="Coin movements">
           <MovementTable movements={transaction.movements} />
         </Card>
       )}
       {transaction.tokenTransfers.length > 0 && (
-        <Card title={transaction.hasMoreTokenTransfers ? 'The last 100 tokens that moved' : 'Tokens that moved'}>
+        <Card title={transaction.hasMoreTokenTransfers ? 'The last 100 token transfers' : 'Token transfers'}>
           <TokenTransferTable transfers={transaction.tokenTransfers} isOfTransaction />
         </Card>
       )}

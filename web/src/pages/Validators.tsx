@@ -52,8 +52,8 @@ export function ValidatorPage() {
         <Signatures letters={validator.recentBlocks} isWide />
         <p className="quiet">
           {uptime.blocks === 0
-            ? 'It is not in the validator set.'
-            : `It signed ${formatNumber(uptime.signed)} of the last ${formatNumber(uptime.blocks)} blocks in whose validator set it was.`}
+            ? 'This validator is not in the validator set.'
+            : `Signed ${formatNumber(uptime.signed)} of the last ${formatNumber(uptime.blocks)} blocks for which it was in the validator set.`}
         </p>
       </Card>
       <Card>
@@ -64,13 +64,13 @@ export function ValidatorPage() {
             'Consensus key': <Copyable text={validator.consensusAddress} />,
             Stake: <Amount acoin={validator.tokens} />,
             'Own stake': <Amount acoin={validator.selfDelegation} />,
-            'Least own stake': <Amount acoin={validator.minSelfDelegation} digits={18} />,
+            'Minimum own stake': <Amount acoin={validator.minSelfDelegation} digits={18} />,
             'Voting power': formatNumber(validator.power),
-            Commission: `${formatShare(validator.commissionRate)} (at most ${formatShare(validator.maxCommissionRate)}, by ${formatShare(validator.maxCommissionChange)} a day)`,
+            Commission: `${formatShare(validator.commissionRate)} (maximum ${formatShare(validator.maxCommissionRate)}, changes by at most ${formatShare(validator.maxCommissionChange)} per day)`,
             'Commission changed': formatTime(validator.commissionChanged),
             Delegators: formatNumber(validator.delegators),
             Slashes: validator.slashes === 0 ? undefined : formatNumber(validator.slashes),
-            'Stake is free': validator.unbondingTime === null ? undefined : formatTime(validator.unbondingTime),
+            'Unbonding ends': validator.unbondingTime === null ? undefined : formatTime(validator.unbondingTime),
             Website: shownOrNothing(validator.website),
             'Security contact': shownOrNothing(validator.securityContact),
             Identity: shownOrNothing(validator.identity),
@@ -84,16 +84,19 @@ export function ValidatorPage() {
           label="About this validator"
           tabs={[
             { name: 'Delegators', view: () => <Delegators path={`${path}/delegators`} /> },
-            { name: 'What happened', view: () => <StakingEvents path={`${path}/events`} of={operator} /> },
+            { name: 'Events', view: () => <StakingEvents path={`${path}/events`} of={operator} /> },
             {
               name: 'Proposed blocks',
               view: () => (
-                <Pages query={(before) => blocksOfQuery(path, before)} empty="It has not proposed a block yet.">
+                <Pages
+                  query={(before) => blocksOfQuery(path, before)}
+                  empty="This validator has not proposed a block yet."
+                >
                   {(blocks) => <BlockTable blocks={blocks} />}
                 </Pages>
               ),
             },
-            { name: 'Not signed', view: () => <Absences operator={operator} /> },
+            { name: 'Missed blocks', view: () => <Absences operator={operator} /> },
           ]}
         />
       </Card>
@@ -108,10 +111,7 @@ function shownOrNothing(text: string) {
 
 function Delegators({ path }: { readonly path: string }) {
   return (
-    <TextPages
-      query={(before: string | undefined) => tokenListQuery<Delegator>(path, before)}
-      empty="Nobody delegates to it."
-    >
+    <TextPages query={(before: string | undefined) => tokenListQuery<Delegator>(path, before)} empty="No delegators.">
       {(delegators) => (
         <table>
           <thead>
@@ -140,7 +140,7 @@ function Delegators({ path }: { readonly path: string }) {
 
 function Absences({ operator }: { readonly operator: string }) {
   return (
-    <Pages query={(before) => absencesQuery(operator, before)} empty="It signed every block that it should.">
+    <Pages query={(before) => absencesQuery(operator, before)} empty="This validator has missed no blocks.">
       {(absences) => (
         <table>
           <thead>
@@ -163,7 +163,7 @@ function Absences({ operator }: { readonly operator: string }) {
                 <td data-label="Blocks" className="number">
                   {formatNumber(last - first + 1)}
                 </td>
-                <td data-label="What">{kind === 'nil' ? 'a vote for no block' : 'no signature in time'}</td>
+                <td data-label="What">{kind === 'nil' ? 'voted nil' : 'no signature in time'}</td>
               </tr>
             ))}
           </tbody>

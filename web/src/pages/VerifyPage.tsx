@@ -26,9 +26,9 @@ export function VerifyPage() {
       <h1>Verify a contract</h1>
       <Card>
         <p className="quiet">
-          The sources are compiled here, and compared with the code of the contract. Arguments of its constructor,
-          libraries and immutable variables are found by themselves. Tools can do this, too: forge and Hardhat verify at
-          this address.
+          The explorer compiles the sources and compares the result with the contract's bytecode. It finds constructor
+          arguments, libraries and immutable variables itself. Forge and Hardhat can also verify contracts at this
+          address.
         </p>
         <VerifyForm
           key={address ?? ''}
@@ -73,7 +73,7 @@ function VerifyForm({
   return (
     <form className="form" onSubmit={submit}>
       <div className="field">
-        <label htmlFor={`${id}-address`}>Address of the contract</label>
+        <label htmlFor={`${id}-address`}>Contract address</label>
         <input
           id={`${id}-address`}
           className="mono"
@@ -85,7 +85,7 @@ function VerifyForm({
         />
       </div>
       <div className="field">
-        <label htmlFor={`${id}-file`}>Standard JSON of solc, or the build info of Hardhat, as a file</label>
+        <label htmlFor={`${id}-file`}>Standard JSON input of solc, or Hardhat's build info, as a file</label>
         <input
           id={`${id}-file`}
           type="file"
@@ -117,11 +117,13 @@ function VerifyForm({
           ))}
         </select>
         {typeof read === 'object' && read.version !== undefined && known === undefined && (
-          <span className="bad">It was compiled with {read.version}, which this explorer does not have.</span>
+          <span className="bad">
+            The build info names the compiler {read.version}, which this explorer does not have. Choose another version.
+          </span>
         )}
       </div>
       <div className="field">
-        <label htmlFor={`${id}-contract`}>Path and name of the contract; it is found when this is empty</label>
+        <label htmlFor={`${id}-contract`}>Path and name of the contract (optional: the explorer finds it)</label>
         <input
           id={`${id}-contract`}
           className="mono"
@@ -147,12 +149,12 @@ function VerifyForm({
 
 /** @returns a text: what is wrong with it */
 function readInput(text: string): ReadInput | string {
-  if (text.length > MAX_INPUT) return 'This is more than 4 MiB.'
+  if (text.length > MAX_INPUT) return 'The input is larger than 4 MiB.'
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch (error) {
-    return `This is no JSON: ${(error as Error).message}`
+    return `The input is not valid JSON: ${(error as Error).message}`
   }
   // Build info has the standard JSON in it, and the version of the compiler beside that.
   const { input = value, solcLongVersion } = (value ?? {}) as {
@@ -160,7 +162,8 @@ function readInput(text: string): ReadInput | string {
     readonly solcLongVersion?: unknown
   }
   const { sources } = (input ?? {}) as { readonly sources?: unknown }
-  if (typeof sources !== 'object' || sources === null) return 'This has no sources: it is to be the input of solc.'
+  if (typeof sources !== 'object' || sources === null)
+    return 'The input has no sources. Choose the standard JSON input of solc, not its output.'
   const version = typeof solcLongVersion === 'string' ? solcLongVersion : undefined
   return { input, sources: Object.keys(sources).length, version }
 }
@@ -190,10 +193,9 @@ function Result({ id }: { readonly id: string }) {
             facts={{
               Contract: <AddressLink address={address} isShort={false} />,
               Verified:
-                match === 'exact_match' ? 'exact match: the sources are the same to the byte' : 'match of the code',
-              'Code at the address': runtimeMatch === null ? 'another' : runtimeMatch.replace('_', ' '),
-              'Code that created it':
-                creationMatch === null ? 'not compared, or another' : creationMatch.replace('_', ' '),
+                match === 'exact_match' ? 'exact match: code and metadata are the same' : 'match: the code is the same',
+              'Deployed code': runtimeMatch === null ? 'different' : runtimeMatch.replace('_', ' '),
+              'Creation code': creationMatch === null ? 'not compared, or different' : creationMatch.replace('_', ' '),
             }}
           />
         )}

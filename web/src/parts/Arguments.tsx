@@ -60,7 +60,7 @@ export function ArgumentFields({
         onChange={({ target }) => setText(index, target.value)}
       />
       <span id={`${id}-${index}-problem`} className="bad">
-        {problems[index] !== undefined && `This is to be ${problems[index]}.`}
+        {problems[index] !== undefined && `Enter ${problems[index]}.`}
       </span>
     </div>
   ))

@@ -19,19 +19,20 @@ export function ContractTab({ address, isVerified }: { readonly address: string;
         facts={{
           Name: label,
           Creator: creator === null ? undefined : <AddressLink address={creator} isShort={false} />,
-          Created: way === null ? 'the index has not seen how' : <Creation way={way} created={created} />,
+          Created:
+            way === null ? 'unknown: the index does not have the creation' : <Creation way={way} created={created} />,
           'Self-destruct':
             selfDestruct === null ? undefined : (
               <>
                 in <TransactionLink hash={selfDestruct.transaction} />, block <BlockLink height={selfDestruct.height} />
-                : {isDeleted ? 'it is gone' : 'it gave its coins away'}
+                : {isDeleted ? 'the contract was deleted' : 'the contract sent its coins away'}
               </>
             ),
-          'Runs the code of': delegatesTo === null ? undefined : <AddressLink address={delegatesTo} isShort={false} />,
+          'Delegates to': delegatesTo === null ? undefined : <AddressLink address={delegatesTo} isShort={false} />,
           Sources:
             isVerified || way === 'precompile' || codeSize === 0 || delegatesTo !== null ? undefined : (
               <>
-                not known.{' '}
+                unverified.{' '}
                 <Link to="/verify/$address" params={{ address }}>
                   Verify the contract
                 </Link>{' '}
@@ -44,7 +45,7 @@ export function ContractTab({ address, isVerified }: { readonly address: string;
       {codeSize > 0 && <Data>{code}</Data>}
       {way !== 'precompile' && (
         <section className="part">
-          <h2>Contracts that it created</h2>
+          <h2>Created contracts</h2>
           <ContractPages path={`contracts?creator=${address}`} empty="None." />
         </section>
       )}
@@ -59,7 +60,7 @@ function Creation({
   readonly way: NonNullable<ContractDetail['way']>
   readonly created: ContractDetail['created']
 }) {
-  if (created === null) return way === 'precompile' ? 'with the chain: a precompile' : 'with the chain: in the genesis'
+  if (created === null) return way === 'precompile' ? 'built into the chain (precompile)' : 'in the genesis'
   return (
     <>
       by {WAYS[way]} in <TransactionLink hash={created.transaction} />, block <BlockLink height={created.height} />

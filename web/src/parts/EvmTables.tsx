@@ -12,13 +12,13 @@ function lacking({ untraced, indexedFrom, next }: Page<unknown, string>) {
   if (untraced !== null && untraced !== undefined) {
     return (
       <Note>
-        This list may lack entries: the calls of the transaction <TransactionLink hash={untraced.transaction} /> in
-        block <BlockLink height={untraced.height} /> are not known.
+        This list may be incomplete: the index lacks the calls of transaction{' '}
+        <TransactionLink hash={untraced.transaction} /> in block <BlockLink height={untraced.height} />.
       </Note>
     )
   }
   if (next !== null || indexedFrom === null || indexedFrom === undefined) return undefined
-  return <Note>Blocks before {formatNumber(indexedFrom)} are not in the index, so the list may lack entries.</Note>
+  return <Note>This list may be incomplete: the index has no blocks before {formatNumber(indexedFrom)}.</Note>
 }
 
 /** Calls of contracts that moved coins of an account, or created or destroyed something. */
@@ -29,7 +29,7 @@ export function InternalCallPages({ address }: { readonly address: string }) {
       query={(before: string | undefined) =>
         placeListQuery<InternalCall>(`addresses/${address}/internal-calls`, before)
       }
-      empty="No contract moved coins of this account, nor created or destroyed it."
+      empty="No contract has moved coins of this account, created it or destroyed it."
       note={lacking}
     >
       {(calls) => (
@@ -97,7 +97,7 @@ export function ContractPages({ path, empty }: { readonly path: string; readonly
           <thead>
             <tr>
               <th>Contract</th>
-              <th>Created by</th>
+              <th>Creator</th>
               <th>Way</th>
               <th>Transaction</th>
               <th>Block</th>
@@ -109,7 +109,7 @@ export function ContractPages({ path, empty }: { readonly path: string; readonly
                 <td data-label="Contract">
                   <AddressLink address={address} /> {label} {isDeleted && <span className="bad">deleted</span>}
                 </td>
-                <td data-label="Created by">{creator === null ? '–' : <AddressLink address={creator} />}</td>
+                <td data-label="Creator">{creator === null ? '–' : <AddressLink address={creator} />}</td>
                 <td data-label="Way">{WAYS[way]}</td>
                 <td data-label="Transaction">
                   {created === null ? '–' : <TransactionLink hash={created.transaction} />}

@@ -22,10 +22,10 @@ import { AddressLink } from './Names.tsx'
 
 /** Why calls, or changes of the state, are not there or not all. */
 const STATES: Readonly<Partial<Record<TraceState, string>>> = {
-  none: 'It moved coins and ran no code.',
-  cut: 'It did more than is shown: the rest is left out.',
-  notKept: 'Not kept: the node no longer had the state before this transaction.',
-  refused: 'The node did not trace this transaction: it is too long, or takes too long.',
+  none: 'This transaction moved coins and ran no code.',
+  cut: 'The list is too long to show in full: the rest is left out.',
+  notKept: 'Not available: the node no longer had the state before this transaction.',
+  refused: 'The node did not trace this transaction: the trace is too large or takes too long.',
   unsupported: 'The node does not trace transactions.',
 }
 
@@ -48,7 +48,7 @@ export function TransactionLogs({ hash }: { readonly hash: string }) {
   const logs = data.pages.flatMap(({ items }) => items)
   return (
     <>
-      {logs.length === 0 ? <Note>It emitted no logs.</Note> : <LogList logs={logs} isOfTransaction />}
+      {logs.length === 0 ? <Note>This transaction emitted no logs.</Note> : <LogList logs={logs} isOfTransaction />}
       {hasNextPage && <More isFetching={isFetching} onMore={() => void fetchNextPage()} />}
     </>
   )

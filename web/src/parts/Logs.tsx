@@ -57,7 +57,7 @@ export function LogPages({ address }: { readonly address: string }) {
     <TextPages
       key={path}
       query={(before: string | undefined) => placeListQuery<Log>(path, before)}
-      empty="It has emitted no log yet."
+      empty="No logs yet."
     >
       {(logs) => <LogList logs={logs} />}
     </TextPages>

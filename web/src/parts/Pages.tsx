@@ -37,7 +37,7 @@ export function TextPages<T, K extends QueryKey, C extends number | string = str
       {lacking}
       {children(data.items)}
       {(places.length > 0 || next !== null) && (
-        <nav className="pages" aria-label="Parts of the list">
+        <nav className="pages" aria-label="Pages of the list">
           <button type="button" disabled={places.length === 0} onClick={() => setPlaces([])}>
             Newest
           </button>

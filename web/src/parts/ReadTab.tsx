@@ -28,9 +28,9 @@ export function ReadTab({ address, abi }: Contract) {
   )
   if (status === undefined) return <Note>Loading …</Note>
   if (rpcUrl === undefined) {
-    return <Note>The contract is asked at an RPC address of the network, and this explorer has none to give.</Note>
+    return <Note>Reading a contract needs an RPC address of the network, and this explorer has none configured.</Note>
   }
-  if (functions.length === 0) return <Note>It has no function to read.</Note>
+  if (functions.length === 0) return <Note>This contract has no functions to read.</Note>
   const [plain, others] = [
     functions.filter((item) => item.inputs.length === 0),
     functions.filter((item) => item.inputs.length > 0),
@@ -84,7 +84,7 @@ function ReadFunction({
       <div className="function">
         <h2 className="mono">{signatureOf(item)}</h2>
         <button type="submit" disabled={input.values === undefined || isFetching}>
-          {asked === undefined ? 'Ask' : 'Ask again'}
+          {asked === undefined ? 'Query' : 'Query again'}
           <span className="visually-hidden"> {item.name}</span>
         </button>
       </div>

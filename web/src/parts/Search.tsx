@@ -38,7 +38,7 @@ export function Search() {
       const [first] = found
       if (first === undefined)
         return setProblem(
-          'Nothing has this name: try a height, a hash, an address as 0x… or coin1…, a token or a validator',
+          'Not found. Enter a height, a hash, an address (0x… or coin1…), or the name of a token or validator.',
         )
       setProblem(undefined)
       if (found.length > 1) return setSeveral(found)
@@ -67,7 +67,7 @@ export function Search() {
         {problem !== undefined && <p role="alert">{problem}</p>}
       </form>
       {several.length > 0 && (
-        <ul className="found" aria-label="What has this name">
+        <ul className="found" aria-label="Search results">
           {several.map(({ kind, id, label }) => (
             <li key={`${kind} ${id}`}>
               <a href={`${PATHS[kind]}${id}`}>

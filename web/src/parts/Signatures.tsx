@@ -5,8 +5,8 @@ export function Signatures({ letters, isWide = false }: { readonly letters: stri
   const [signed, absent, nil] = [count('s'), count('a'), count('n')]
   const title =
     signed + absent + nil === 0
-      ? `in none of the last ${bars.length} validator sets`
-      : `signed ${signed} of the last ${signed + absent + nil} blocks${nil === 0 ? '' : `, voted for none at ${nil}`}`
+      ? `not in the validator set of the last ${bars.length} blocks`
+      : `signed ${signed} of the last ${signed + absent + nil} blocks${nil === 0 ? '' : `, voted nil at ${nil}`}`
   return (
     <svg
       className={isWide ? 'signatures wide' : 'signatures'}

@@ -10,9 +10,9 @@ import { AddressLink, Copyable } from './Names.tsx'
 
 /** What a match of a code says. */
 const MATCHES = {
-  exact_match: 'the same, with its metadata',
-  match: 'the same, but for its metadata',
-  none: 'not compared, or another',
+  exact_match: 'the same, including metadata',
+  match: 'the same, except metadata',
+  none: 'not compared, or different',
 } as const
 
 /** The sources of a verified contract, and how it was compiled. */
@@ -30,11 +30,11 @@ export function SourceTab({ address }: { readonly address: string }) {
           Contract: <b>{name}</b>,
           Verified: (
             <>
-              {match === 'exact_match' ? 'exact match' : 'match of the code'}, {formatTime(verifiedAt)}
+              {match === 'exact_match' ? 'exact match' : 'match: the code is the same'}, {formatTime(verifiedAt)}
             </>
           ),
-          'Code at the address': MATCHES[runtimeMatch ?? 'none'],
-          'Code that created it': MATCHES[creationMatch ?? 'none'],
+          'Deployed code': MATCHES[runtimeMatch ?? 'none'],
+          'Creation code': MATCHES[creationMatch ?? 'none'],
           Compiler: `solc ${compilerVersion}`,
           Settings: <span className="mono">{settingsLine(settings)}</span>,
           Libraries:
@@ -51,7 +51,7 @@ export function SourceTab({ address }: { readonly address: string }) {
       />
       {source.constructorArguments !== null && (
         <section className="part">
-          <h2>Arguments of the constructor</h2>
+          <h2>Constructor arguments</h2>
           {constructorArguments !== undefined && <DecodedFields decoded={constructorArguments} />}
           <Data>{source.constructorArguments}</Data>
         </section>
@@ -94,7 +94,7 @@ function settingsLine(settings: ContractSource['settings']): string {
   const { optimizer, evmVersion, viaIR } = settings as Settings
   return [
     optimizer?.enabled === true ? `optimized, ${optimizer.runs ?? 200} runs` : 'not optimized',
-    viaIR === true ? 'by IR' : undefined,
+    viaIR === true ? 'via IR' : undefined,
     evmVersion === undefined ? undefined : `EVM ${evmVersion}`,
   ]
     .filter((part) => part !== undefined)

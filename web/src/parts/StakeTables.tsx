@@ -39,7 +39,7 @@ export function StakeTab({ address }: { readonly address: string }) {
       />
       <Delegations stake={stake} />
       <OnTheirWay stake={stake} />
-      <h3>What happened</h3>
+      <h3>Events</h3>
       <StakingEvents path={`addresses/${address}/stake-events`} />
     </>
   )
@@ -81,7 +81,7 @@ function OnTheirWay({ stake: { unbondings, redelegations } }: { readonly stake: 
     <table>
       <thead>
         <tr>
-          <th>On its way</th>
+          <th>Unbonding</th>
           <th>From</th>
           <th>To</th>
           <th className="number">Amount</th>
@@ -91,7 +91,7 @@ function OnTheirWay({ stake: { unbondings, redelegations } }: { readonly stake: 
       <tbody>
         {unbondings.map((unbonding) => (
           <tr key={`${unbonding.operator} ${unbonding.height} ${unbonding.completesAt}`}>
-            <td data-label="On its way">undelegated</td>
+            <td data-label="Unbonding">undelegated</td>
             <td data-label="From" className="named">
               <ValidatorLink validator={unbonding} />
             </td>
@@ -108,7 +108,7 @@ function OnTheirWay({ stake: { unbondings, redelegations } }: { readonly stake: 
           <tr
             key={`${redelegation.from.operator} ${redelegation.to.operator} ${redelegation.height} ${redelegation.completesAt}`}
           >
-            <td data-label="On its way">redelegated</td>
+            <td data-label="Unbonding">redelegated</td>
             <td data-label="From" className="named">
               <ValidatorLink validator={redelegation.from} />
             </td>
@@ -134,17 +134,17 @@ const KINDS: Readonly<Record<StakingEvent['kind'], string>> = {
   delegate: 'delegated',
   undelegate: 'undelegated',
   redelegate: 'redelegated',
-  cancelUndelegation: 'undelegation taken back',
+  cancelUndelegation: 'undelegation cancelled',
   completeUndelegation: 'undelegation complete',
   completeRedelegation: 'redelegation complete',
   withdrawRewards: 'rewards withdrawn',
   withdrawCommission: 'commission withdrawn',
   slash: 'slashed',
   jail: 'jailed',
-  unjail: 'back from jail',
+  unjail: 'released from jail',
 }
 
-/** What happened to the stake of an account, or of a validator: the other side is shown. */
+/** Staking events of an account or of a validator: the other side is shown. */
 export function StakingEvents({
   path,
   of,
@@ -157,7 +157,7 @@ export function StakingEvents({
   return (
     <TextPages
       query={(before: string | undefined) => tokenListQuery<StakingEvent>(path, before)}
-      empty="Nothing happened to its stake."
+      empty="No staking events yet."
     >
       {(events) => (
         <table>

@@ -15,7 +15,7 @@ export function BlockTable({ blocks }: { readonly blocks: readonly Block[] }) {
           <th>Age</th>
           <th className="number">Transactions</th>
           <th className="number">Gas</th>
-          <th>Fees to</th>
+          <th>Fee recipient</th>
         </tr>
       </thead>
       <tbody>
@@ -33,7 +33,7 @@ export function BlockTable({ blocks }: { readonly blocks: readonly Block[] }) {
             <td data-label="Gas" className="number">
               <Gas used={gasUsed} limit={gasLimit} />
             </td>
-            <td data-label="Fees to">
+            <td data-label="Fee recipient">
               <AddressLink address={feeRecipient} />
             </td>
           </tr>

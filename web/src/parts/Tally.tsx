@@ -20,7 +20,7 @@ export function Tally({ tally, rules }: Pick<ProposalDetail, 'tally' | 'rules'>)
   const total = options.reduce((sum, option) => sum + BigInt(tally[option]), 0n)
   const share = (option: VoteOption): number => percent(BigInt(tally[option]), total)
   return (
-    <Card title="How the votes stand">
+    <Card title="Tally">
       <table className="chart">
         <thead>
           <tr>
@@ -50,9 +50,9 @@ export function Tally({ tally, rules }: Pick<ProposalDetail, 'tally' | 'rules'>)
       {rules !== null && (
         <Facts
           facts={{
-            Turnout: `${percent(total, BigInt(rules.bonded))} % of the bonded stake; ${formatShare(rules.quorum)} has to vote`,
-            'Yes of those that do not abstain': `${percent(BigInt(tally.yes), total - BigInt(tally.abstain))} %; it passes with more than ${formatShare(rules.threshold)}`,
-            Veto: `${share('noWithVeto')} %; it is rejected with more than ${formatShare(rules.vetoThreshold)}`,
+            Turnout: `${percent(total, BigInt(rules.bonded))} % of the bonded stake; the quorum is ${formatShare(rules.quorum)}`,
+            'Yes, without abstentions': `${percent(BigInt(tally.yes), total - BigInt(tally.abstain))} %; more than ${formatShare(rules.threshold)} is needed to pass`,
+            Veto: `${share('noWithVeto')} %; more than ${formatShare(rules.vetoThreshold)} rejects the proposal`,
           }}
         />
       )}

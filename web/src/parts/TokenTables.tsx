@@ -95,7 +95,7 @@ export function TokenTransferPages({ path, of }: { readonly path: string; readon
     <TextPages
       key={path}
       query={(before: string | undefined) => tokenListQuery<TokenTransfer>(path, before)}
-      empty="No token moved yet."
+      empty="No token transfers yet."
     >
       {(transfers) => <TokenTransferTable transfers={transfers} of={of} />}
     </TextPages>
@@ -108,7 +108,7 @@ export function HoldingPages({ address }: { readonly address: string }) {
     <TextPages
       key={address}
       query={(before: string | undefined) => tokenListQuery<TokenHolding>(`addresses/${address}/tokens`, before)}
-      empty="This account has no token."
+      empty="This account has no tokens."
     >
       {(holdings) => (
         <table>

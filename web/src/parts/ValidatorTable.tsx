@@ -15,7 +15,7 @@ export function ValidatorPages({ state, action }: ListProps & { readonly state: 
   return (
     <TextPages
       query={(before: string | undefined) => validatorsQuery(state, before)}
-      empty={state === 'active' ? 'The index has no validator yet.' : 'All validators are active.'}
+      empty={state === 'active' ? 'The index has no validators yet.' : 'All validators are active.'}
     >
       {(validators) => <ValidatorTable validators={validators} {...(action && { action })} />}
     </TextPages>
@@ -70,7 +70,7 @@ function ValidatorTable({ validators, action }: ListProps & { readonly validator
 export function State({ validator: { status, isJailed, isTombstoned } }: { readonly validator: Validator }) {
   const states = [
     ...(status === 'bonded' ? [] : [status]),
-    ...(isTombstoned ? ['for ever, as it signed twice'] : isJailed ? ['in jail'] : []),
+    ...(isTombstoned ? ['permanently jailed: double sign'] : isJailed ? ['jailed'] : []),
   ]
   return states.length === 0 ? null : <span className={isJailed ? 'bad' : 'quiet'}>{states.join(', ')}</span>
 }

@@ -9,11 +9,7 @@ import { Pages } from './Pages.tsx'
 export function VotePages({ of }: { readonly of: string }) {
   const isOfAccount = of.startsWith('addresses/')
   return (
-    <Pages
-      key={of}
-      query={(before) => votesQuery(of, before)}
-      empty={isOfAccount ? 'It has not voted.' : 'Nobody has voted yet.'}
-    >
+    <Pages key={of} query={(before) => votesQuery(of, before)} empty={isOfAccount ? 'No votes yet.' : 'No votes yet.'}>
       {(votes) => (
         <table>
           <thead>
@@ -57,7 +53,7 @@ export function VotePages({ of }: { readonly of: string }) {
 /** Deposits for a proposal. */
 export function DepositPages({ id }: { readonly id: string }) {
   return (
-    <Pages key={id} query={(before) => depositsQuery(id, before)} empty="Nobody has deposited anything.">
+    <Pages key={id} query={(before) => depositsQuery(id, before)} empty="No deposits yet.">
       {(deposits) => (
         <table>
           <thead>

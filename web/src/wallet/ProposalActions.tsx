@@ -46,9 +46,9 @@ function VoteForm({ wallet, account, proposal }: Ready & Of) {
     <Card title="Vote">
       <TransactionForm wallet={wallet} account={account} action={action} label="Vote">
         <p className="quiet">
-          A vote weighs what you have delegated when voting ends.
+          Your vote counts with the stake that you have delegated when voting ends.
           {former !== undefined &&
-            ` You have voted ${former.options.map(({ option }) => OPTION_NAMES[option]).join(', ')}: another vote replaces that.`}
+            ` You have voted ${former.options.map(({ option }) => OPTION_NAMES[option]).join(', ')}. A new vote replaces it.`}
         </p>
         {isDivided ? (
           <fieldset>
@@ -64,7 +64,7 @@ function VoteForm({ wallet, account, proposal }: Ready & Of) {
                 {OPTION_NAMES[option]}
               </label>
             ))}
-            {action === undefined && <span className="quiet">Whole numbers that sum to 100.</span>}
+            {action === undefined && <span className="quiet">Enter whole numbers that add up to 100.</span>}
           </fieldset>
         ) : (
           <fieldset>
@@ -78,7 +78,8 @@ function VoteForm({ wallet, account, proposal }: Ready & Of) {
           </fieldset>
         )}
         <label>
-          <input type="checkbox" checked={isDivided} onChange={({ target }) => setDivided(target.checked)} /> Divide it
+          <input type="checkbox" checked={isDivided} onChange={({ target }) => setDivided(target.checked)} /> Split the
+          vote
         </label>
       </TransactionForm>
     </Card>
@@ -109,7 +110,7 @@ function DepositForm({ wallet, account, chain, proposal }: Ready & Of) {
         label="Deposit"
         onDone={() => input.setText('')}
       >
-        <p className="quiet">It comes back when voting ends, unless the proposal is vetoed.</p>
+        <p className="quiet">Deposits are returned when voting ends, unless the proposal is vetoed.</p>
         <AmountField label={`Amount in ${chain.symbol}`} input={input} available={account.balance} />
       </TransactionForm>
     </Card>

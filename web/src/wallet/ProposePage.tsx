@@ -17,7 +17,7 @@ export function ProposePage() {
   )
 }
 
-/** What a proposal does: nothing by itself, or messages as they are written. */
+/** Effect of a proposal: none, or its messages as they are written. */
 const TEXT = 'text'
 const OWN = 'own'
 
@@ -75,12 +75,12 @@ function ProposeForm({ wallet, account, chain }: Ready) {
           />
         </div>
         <div className="field">
-          <label htmlFor={`${id}-does`}>What it does when it passes</label>
+          <label htmlFor={`${id}-does`}>Effect when it passes</label>
           <select id={`${id}-does`} value={does} onChange={({ target }) => choose(target.value)}>
-            <option value={TEXT}>nothing by itself</option>
+            <option value={TEXT}>text only, changes nothing</option>
             {Object.keys(PARAMETER_MESSAGES).map((module) => (
               <option key={module} value={module}>
-                changes parameters of {module}
+                change parameters of {module}
               </option>
             ))}
             <option value={OWN}>other messages</option>
@@ -88,7 +88,7 @@ function ProposeForm({ wallet, account, chain }: Ready) {
         </div>
         {does !== TEXT && (
           <div className="field">
-            <label htmlFor={`${id}-json`}>Messages, as JSON{does !== OWN && ': change what shall be different'}</label>
+            <label htmlFor={`${id}-json`}>Messages, as JSON{does !== OWN && ': edit the values to change'}</label>
             <textarea
               id={`${id}-json`}
               className="mono"
@@ -106,7 +106,7 @@ function ProposeForm({ wallet, account, chain }: Ready) {
         )}
         <div className="field">
           <label htmlFor={`${id}-metadata`}>
-            Where more is said about it, a link{does === TEXT && ' (needed, as it does nothing by itself)'}
+            Link to more information{does === TEXT && ' (required for a text proposal)'}
           </label>
           <input
             id={`${id}-metadata`}
@@ -117,12 +117,12 @@ function ProposeForm({ wallet, account, chain }: Ready) {
         </div>
         <label>
           <input type="checkbox" checked={isExpedited} onChange={({ target }) => setExpedited(target.checked)} />{' '}
-          Expedited: voting is shorter, and more must agree
+          Expedited: a shorter voting period and a higher threshold
         </label>
         <AmountField label={`Deposit in ${chain.symbol}`} input={input} available={account.balance} />
         {needed !== undefined && (
           <p className="quiet">
-            Voting begins when <Amount acoin={needed} /> are deposited, by anybody.
+            Voting starts when deposits reach <Amount acoin={needed} />. Any account can deposit.
           </p>
         )}
       </TransactionForm>

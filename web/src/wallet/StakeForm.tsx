@@ -61,8 +61,9 @@ export function StakeForm({ onClose, ...props }: FormProps & { readonly onClose:
           <UndelegateForm {...props} chosen={{ ...chosen, kind: 'undelegate' }} />
         ) : (
           <DelegateForm {...props} chosen={{ ...chosen, kind: 'delegate' }}>
-            {validator !== undefined && `It keeps ${formatShare(validator.commissionRate)} of the rewards.`}
-            {validator?.isJailed && <b className="bad"> It is in jail and earns nothing.</b>}
+            {validator !== undefined &&
+              `This validator takes a commission of ${formatShare(validator.commissionRate)} on rewards.`}
+            {validator?.isJailed && <b className="bad"> It is jailed and earns nothing.</b>}
           </DelegateForm>
         )}
       </Card>
@@ -77,13 +78,13 @@ function titleOf(chosen: Chosen, name: string): string {
     case 'redelegate':
       return `Move stake from ${name}`
     case 'undelegate':
-      return `Take stake back from ${name}`
+      return `Undelegate from ${name}`
     case 'claim':
-      return `Withdraw rewards of ${name}`
+      return `Withdraw rewards from ${name}`
     case 'claimAll':
       return 'Withdraw all rewards'
     case 'cancel':
-      return `Leave what comes back with ${name}`
+      return `Cancel unbonding from ${name}`
   }
 }
 
@@ -122,13 +123,13 @@ function UndelegateForm({ wallet, account, chain, stake, chosen }: OperatorProps
       wallet={wallet}
       account={account}
       action={action}
-      label="Take back"
+      label="Undelegate"
       onDone={() => input.setText('')}
     >
       {period !== undefined && (
         <p>
-          The coins come back by themselves on <b>{formatTime(new Date(Date.now() + period).toISOString())}</b>. Until
-          then they earn nothing, and can still be slashed. You can cancel it until then.
+          The coins return to your account on <b>{formatTime(new Date(Date.now() + period).toISOString())}</b>. Until
+          then they earn no rewards and can be slashed, and you can cancel the unbonding.
         </p>
       )}
       <AmountField label={`Amount in ${chain.symbol}`} input={input} available={available} hasAll />
@@ -151,9 +152,9 @@ function RedelegateForm({ wallet, account, chain, stake, chosen }: OperatorProps
   return (
     <TransactionForm wallet={wallet} account={account} action={action} label="Move" onDone={() => input.setText('')}>
       <p className="quiet">
-        It earns with the other validator at once.
+        The stake earns rewards with the new validator immediately.
         {period !== undefined &&
-          ` What was moved cannot be moved on before ${formatTime(new Date(Date.now() + period).toISOString())}.`}
+          ` It cannot be moved again before ${formatTime(new Date(Date.now() + period).toISOString())}.`}
       </p>
       <div className="field">
         <label htmlFor={id}>To</label>
@@ -188,10 +189,10 @@ function CancelForm({ wallet, account, chain, stake, chosen }: FormProps<Chosen 
       wallet={wallet}
       account={account}
       action={action}
-      label="Cancel it"
+      label="Cancel unbonding"
       onDone={() => input.setText('')}
     >
-      <p className="quiet">What you cancel is delegated again, and earns from then on.</p>
+      <p className="quiet">The cancelled amount is delegated again and earns rewards immediately.</p>
       <AmountField label={`Amount in ${chain.symbol}`} input={input} available={available} hasAll />
     </TransactionForm>
   )

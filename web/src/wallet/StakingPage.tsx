@@ -123,7 +123,7 @@ function Delegations({ stake: { delegations }, choose }: ListProps) {
   )
 }
 
-const ACTIONS = { delegate: 'Delegate more', redelegate: 'Move', undelegate: 'Take back', claim: 'Withdraw' } as const
+const ACTIONS = { delegate: 'Delegate more', redelegate: 'Move', undelegate: 'Undelegate', claim: 'Withdraw' } as const
 
 function DelegationActions({
   delegation: { operator, moniker },
@@ -144,7 +144,7 @@ function DelegationActions({
 function Unbondings({ stake: { unbondings }, choose }: ListProps) {
   if (unbondings.length === 0) return null
   return (
-    <Card title="Coming back">
+    <Card title="Unbonding">
       <table>
         <thead>
           <tr>
@@ -171,7 +171,7 @@ function Unbondings({ stake: { unbondings }, choose }: ListProps) {
                   type="button"
                   onClick={() => choose({ kind: 'cancel', operator: unbonding.operator, height: unbonding.height })}
                 >
-                  Cancel<span className="visually-hidden"> what comes back from {unbonding.moniker}</span>
+                  Cancel<span className="visually-hidden"> unbonding from {unbonding.moniker}</span>
                 </button>
               </td>
             </tr>

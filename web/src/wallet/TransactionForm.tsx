@@ -57,14 +57,14 @@ export function TransactionForm({
       {children}
       <div className="actions">
         <button type="submit" className="main" disabled={!isReady}>
-          {sending.isPending ? 'Answer in the wallet …' : label}
+          {sending.isPending ? 'Confirm in your wallet …' : label}
         </button>
         {action !== undefined && cost.data !== undefined && (
           <span className="quiet">
             Fee: about <Amount acoin={cost.data.fee.toString()} />
           </span>
         )}
-        {cost.isFetching && <span className="quiet">Asking what it costs …</span>}
+        {cost.isFetching && <span className="quiet">Estimating the fee …</span>}
       </div>
       {action !== undefined && <Problem error={isTooMuch ? NO_COINS : cost.error} />}
       <Problem error={sending.error} />
@@ -107,8 +107,8 @@ function Outcome({ hash, onDone }: { readonly hash: string; readonly onDone: (()
         <Included transaction={transaction} />
       ) : error !== null ? (
         <>
-          Sent as <span className="mono">{hash}</span>, but it is in no block after two minutes: it may come later, or
-          the wallet has replaced it.
+          Sent as <span className="mono">{hash}</span>, but not in a block after two minutes. It may still be included,
+          or the wallet may have replaced it.
         </>
       ) : (
         <>
@@ -146,11 +146,11 @@ export function useAmount(available?: string, initial = ''): AmountInput {
     text === ''
       ? undefined
       : typed === undefined
-        ? 'This is no amount: digits, with a point and up to 18 places behind it.'
+        ? 'Enter an amount such as 1.5 (at most 18 decimals).'
         : typed === 0n
-          ? 'It must be more than 0.'
+          ? 'Enter an amount above 0.'
           : available !== undefined && typed > BigInt(available)
-            ? `This is more than the ${formatUnits(available)} that there are.`
+            ? `Enter at most ${formatUnits(available)}, the available amount.`
             : undefined
   return { text, setText, amount: problem === undefined ? typed : undefined, problem }
 }

@@ -16,7 +16,7 @@ export function WalletPage() {
       <h1>Wallet</h1>
       <WithWallet>{(ready) => <SendForm {...ready} />}</WithWallet>
       {chain !== undefined && (
-        <Card title="The network, for wallets that are set by hand">
+        <Card title="Network settings for manual setup">
           <Facts
             facts={{
               Name: chain.name,
@@ -24,7 +24,7 @@ export function WalletPage() {
               'Chain ID': <Copyable text={String(chain.evmId)} />,
               Symbol: chain.symbol,
               Explorer: <Copyable text={chain.explorerUrl} />,
-              'Chain ID of Cosmos wallets': <Copyable text={chain.id} />,
+              'Chain ID for Cosmos wallets': <Copyable text={chain.id} />,
             }}
           />
         </Card>
@@ -42,7 +42,9 @@ function SendForm({ wallet, account, chain }: Ready) {
   // The API knows both spellings, and refuses a wrong checksum.
   const { data: to, error } = useQuery({ ...accountQuery(text), enabled: isAddress })
   const problem =
-    text !== '' && !isAddress ? 'This is no address: 0x… with 40 hex digits, or coin1…' : isAddress && error?.message
+    text !== '' && !isAddress
+      ? 'Enter an address: 0x followed by 40 hex digits, or coin1…'
+      : isAddress && error?.message
   const action =
     isAddress && to !== undefined && input.amount !== undefined
       ? ({ kind: 'send', to: { address: to.address, bech32: to.bech32 }, amount: input.amount } as const)

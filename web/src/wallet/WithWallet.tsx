@@ -23,7 +23,9 @@ export function WithWallet({ children }: { readonly children: (ready: Ready) => 
   const chain = walletChain(status, location.origin)
   if (chain === undefined) {
     return (
-      <Note>Wallets need an RPC address of the network, and this explorer has none (EXPLORER_PUBLIC_RPC_URL).</Note>
+      <Note>
+        Wallets need an RPC address of the network. This explorer has none configured (EXPLORER_PUBLIC_RPC_URL).
+      </Note>
     )
   }
   return <OnChain chain={chain}>{children}</OnChain>
@@ -69,7 +71,7 @@ function WrongChain({ wallet, chain }: Pick<Ready, 'wallet' | 'chain'>) {
     <>
       <p>The wallet is on another network.</p>
       <button type="button" className="main" disabled={isPending} onClick={() => mutate()}>
-        Change to {chain.name}
+        Switch to {chain.name}
       </button>
       <Problem error={error} />
     </>
@@ -106,11 +108,11 @@ function Choices({ chain, resumeError }: Pick<Ready, 'chain'> & { readonly resum
       {error !== null ? (
         <Problem error={error} />
       ) : choices === undefined ? (
-        <Note>Looking for wallets …</Note>
+        <Note>Searching for wallets …</Note>
       ) : choices.length === 0 ? (
         <Note>
-          No wallet is in this browser. MetaMask, Keplr and any other Ethereum wallet that is an extension of the
-          browser will do; so does the browser inside of a wallet on a phone.
+          No wallet was found in this browser. Install MetaMask, Keplr or another Ethereum wallet as a browser
+          extension. On a phone, open this page in the wallet's own browser.
         </Note>
       ) : (
         <ul className="wallets">
@@ -137,7 +139,7 @@ function Choices({ chain, resumeError }: Pick<Ready, 'chain'> & { readonly resum
         </ul>
       )}
       <Problem error={connecting.error ?? adding.error ?? (isIdle ? resumeError : null)} />
-      {adding.isSuccess && <p role="status">{nameOf(adding.variables)} knows the network now.</p>}
+      {adding.isSuccess && <p role="status">{nameOf(adding.variables)} has added the network.</p>}
     </Card>
   )
 }

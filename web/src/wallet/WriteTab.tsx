@@ -20,7 +20,7 @@ export function WriteTab({ account: contract, abi }: Contract) {
   )
   const [chosen, choose] = useState(0)
   const item = functions[chosen]
-  if (item === undefined) return <Note>It has no function that changes something.</Note>
+  if (item === undefined) return <Note>This contract has no functions that change state.</Note>
   return (
     <WithWallet>
       {(ready) => (
@@ -63,7 +63,7 @@ function WriteForm({
       <TransactionForm wallet={wallet} account={account} action={action} label="Send">
         <ArgumentFields inputs={item.inputs} input={input} />
         {isPayable && (
-          <AmountField label={`${chain.symbol} to send with it`} input={amount} available={account.balance} />
+          <AmountField label={`${chain.symbol} to send with the call`} input={amount} available={account.balance} />
         )}
         {problem !== undefined && <p className="bad">{problem}</p>}
       </TransactionForm>

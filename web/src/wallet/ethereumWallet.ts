@@ -78,7 +78,8 @@ export function ethereumWallets(own: WalletChain, onChange: (wallet: Wallet | un
 
   const connectorOf = (id: string) => {
     const connector = config.connectors.find((each) => each.id === id)
-    if (connector === undefined) throw new Error('this wallet is no longer in this browser')
+    if (connector === undefined)
+      throw new Error('this wallet is no longer available in this browser: connect another one')
     return connector
   }
   const providerOf = async (id: string) => (await connectorOf(id).getProvider()) as Parameters<typeof custom>[0]
@@ -89,7 +90,7 @@ export function ethereumWallets(own: WalletChain, onChange: (wallet: Wallet | un
       const found = announced.length === 0 && 'ethereum' in window ? config.connectors : announced
       return found.map(({ id, name, icon }) => ({
         id,
-        name: id === 'injected' ? 'Wallet of this browser' : name,
+        name: id === 'injected' ? 'Browser wallet' : name,
         ...(icon !== undefined && { icon: icon.trim() }),
       }))
     },

@@ -128,7 +128,7 @@ export function ledgerSigner(
     getAccounts: accountsOf(key),
     signAmino: async (address, document) => {
       if (keplr.experimentalSignEIP712CosmosTx_v0 === undefined) {
-        throw new Error('This wallet does not sign with a Ledger on this network: use another account.')
+        throw new Error('This wallet cannot sign with a Ledger on this network. Use another account.')
       }
       const { signed, signature } = await keplr.experimentalSignEIP712CosmosTx_v0(
         chain.id,
@@ -171,7 +171,7 @@ async function encodedProposal(
   const answer = await fetch(`${rpcUrl}/cosmos/tx/v1beta1/encode`, { method: 'POST', body: JSON.stringify({ tx }) })
   const read = (await answer.json()) as { readonly tx_bytes?: string; readonly message?: string }
   if (read.tx_bytes === undefined)
-    throw new Error(read.message ?? `the node does not encode the proposal: status ${answer.status}`)
+    throw new Error(read.message ?? `the node could not encode the proposal: status ${answer.status}`)
   const bytes = fromBase64(read.tx_bytes)
   const value = MsgSubmitProposal.decode(Tx.decode(bytes).body!.messages[0]!.value)
   const types = value.messages.map(({ typeUrl }) => typeUrl)
@@ -180,7 +180,7 @@ async function encodedProposal(
     value.title === proposal.title &&
     value.summary === proposal.summary &&
     types.join() === proposal.messages.map((message) => message['@type']).join()
-  if (!isSame) throw new Error('the node gave another proposal than it was asked to encode')
+  if (!isSame) throw new Error('the node encoded a different proposal: nothing was signed')
   return { typeUrl: SUBMIT_PROPOSAL, value }
 }
 

@@ -25,7 +25,7 @@ export function nativeMessages(action: Action, own: string): readonly NativeMess
       return [{ typeUrl: '/cosmos.bank.v1beta1.MsgSend', value }]
     }
     case 'call':
-      throw new Error('Contracts are called with an Ethereum wallet: this one signs native messages.')
+      throw new Error('This wallet signs native messages only. Use an Ethereum wallet to call contracts.')
     case 'delegate':
     case 'undelegate': {
       const name = action.kind === 'delegate' ? 'MsgDelegate' : 'MsgUndelegate'
@@ -163,7 +163,9 @@ export const GOV_AMINO: AminoConverters = {
     aminoType: 'cosmos-sdk/v1/MsgSubmitProposal',
     toAmino: ({ messages, initialDeposit, proposer, metadata, title, summary, expedited }: ProposalFields) => {
       if (messages.length > 0) {
-        throw new Error('a hardware wallet signs proposals without messages only: use another account for this one')
+        throw new Error(
+          'A hardware wallet can sign only proposals without messages. Use another account for this proposal.',
+        )
       }
       return {
         initial_deposit: initialDeposit,

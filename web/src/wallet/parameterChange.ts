@@ -34,10 +34,10 @@ export function readMessages(text: string): readonly Message[] | string {
   try {
     read = JSON.parse(text)
   } catch (error) {
-    return `This is no JSON: ${(error as Error).message}`
+    return `The messages are not valid JSON: ${(error as Error).message}`
   }
   const messages: readonly unknown[] = Array.isArray(read) ? read : [read]
   const isMessage = (each: unknown): each is Message =>
     typeof each === 'object' && each !== null && typeof (each as Message)['@type'] === 'string'
-  return messages.every(isMessage) ? messages : 'Each message is an object with its type in "@type".'
+  return messages.every(isMessage) ? messages : 'Each message must be an object with its type in "@type".'
 }

@@ -61,7 +61,9 @@ export function typedDataOf({ msgs }: Pick<StdSignDoc, 'msgs'>, evmId: number): 
   const [first] = msgs
   const known = first === undefined ? undefined : VALUES[first.type]
   if (first === undefined || known === undefined || msgs.some(({ type }) => type !== first.type)) {
-    throw new Error(`A Ledger does not sign this here: ${[...new Set(msgs.map(({ type }) => type))].join(', ')}`)
+    throw new Error(
+      `A Ledger cannot sign these messages: ${[...new Set(msgs.map(({ type }) => type))].join(', ')}. Use another account.`,
+    )
   }
   // Members without a value have no type.
   const members = known.filter(({ name }) => !isEmpty(first.value[name]))

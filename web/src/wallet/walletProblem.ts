@@ -5,14 +5,14 @@ const UNKNOWN_CHAIN = 4902
 const BUSY = -32002
 
 const TEXTS: Readonly<Record<number, string>> = {
-  [REFUSED]: 'You refused it in the wallet.',
-  [UNAUTHORIZED]: 'The wallet has not given this account to this page: connect it again.',
-  [UNKNOWN_CHAIN]: 'The wallet does not know this network: add it first.',
-  [BUSY]: 'The wallet still asks you something else: open it and answer.',
+  [REFUSED]: 'You rejected the request in the wallet.',
+  [UNAUTHORIZED]: 'The wallet has not shared this account with this page. Connect it again.',
+  [UNKNOWN_CHAIN]: 'The wallet does not know this network. Add the network first.',
+  [BUSY]: 'The wallet has another request open. Open the wallet and answer it.',
 }
 
 const TOO_FEW_COINS = /insufficient (funds|balance)|exceeds the balance|smaller than/i
-export const NO_COINS = 'The account has too few coins for this and its fee.'
+export const NO_COINS = 'The account has too few coins for the amount and the fee.'
 
 /** What wallets and libraries say, and what that means to a person. */
 const MEANINGS: readonly (readonly [RegExp, string])[] = [
@@ -22,10 +22,10 @@ const MEANINGS: readonly (readonly [RegExp, string])[] = [
   [/no chain info|there is no modular chain info|unknown chain/i, TEXTS[UNKNOWN_CHAIN]!],
   [
     /ledger is unsupported for this chain/i,
-    'The wallet has an older description of this network: remove the network in the wallet, then connect it again.',
+    'The wallet has outdated settings for this network. Remove the network in the wallet, then connect again.',
   ],
-  [/nonce too low|sequence mismatch/i, 'Another transaction of this account was faster: try again.'],
-  [/failed to fetch|networkerror|load failed/i, 'The RPC address of the network does not answer this page.'],
+  [/nonce too low|sequence mismatch/i, 'Another transaction of this account was included first. Try again.'],
+  [/failed to fetch|networkerror|load failed/i, 'The RPC address of the network does not respond. Try again later.'],
 ]
 
 /** Longest text of a chain or a wallet that is shown. */
@@ -66,10 +66,10 @@ export function walletProblem(error: unknown): string {
   const texts = errors.flatMap(textsOf)
   const refusal = firstOf(texts, revertReason) ?? firstOf(texts, nativeLog)
   if (refusal !== undefined)
-    return TOO_FEW_COINS.test(refusal) ? NO_COINS : `The chain refuses this: ${oneLine(refusal)}`
+    return TOO_FEW_COINS.test(refusal) ? NO_COINS : `The chain rejected the transaction: ${oneLine(refusal)}`
   const innermost = errors.length === 0 ? [] : textsOf(errors.at(-1)!)
   for (const [pattern, meaning] of MEANINGS) if (innermost.some((text) => pattern.test(text))) return meaning
-  return oneLine(innermost[0] ?? 'The wallet failed without a reason.')
+  return oneLine(innermost[0] ?? 'The wallet failed and gave no reason.')
 }
 
 function firstOf(texts: readonly string[], read: (text: string) => string | undefined): string | undefined {

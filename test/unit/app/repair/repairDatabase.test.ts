@@ -182,7 +182,7 @@ describe('repair', () => {
       const { found, steps } = await repair({ isDryRun: true })
       expect(found.join('\n')).toMatch(/^slot: \d+ values do not match the checksum, first that of slot 0x/m)
       expect(steps).toEqual([
-        'write the damaged entries of the state anew, as the state root of the newest block proves them',
+        'rewrite the damaged entries of the state, verified by the state root of the newest block',
         'compare the indexes with the blocks',
       ])
       expect((await repair({ isDryRun: true })).found).toEqual(found)
@@ -243,7 +243,7 @@ describe('repair', () => {
       return random(2) === 0 ? 'missing' : flipped(stored, random)
     })
     const { found } = await repair()
-    expect(found.join('\n')).toMatch(/^trieNode: \d+ values(.|\n)*^state: \d+ nodes of tries are missing or not right/m)
+    expect(found.join('\n')).toMatch(/^trieNode: \d+ values(.|\n)*^state: \d+ trie nodes are missing or wrong/m)
     await expectWhole()
   })
 
@@ -254,7 +254,7 @@ describe('repair', () => {
       return (isHistory && random(3) === 0) || key[0] === Column.nativePage ? flipped(stored, random) : undefined
     })
     const { steps } = await repair()
-    expect(steps).toContain('forget the states of blocks before the newest: nothing proves them')
+    expect(steps).toContain('delete the states of blocks before the newest: they cannot be verified')
     await expectWhole(false)
     expect(await repair()).toMatchObject({ isDamaged: false })
   })
@@ -311,7 +311,7 @@ describe('repair', () => {
       const before = await storedValues()
       const plan: string[] = []
       const repaired = repair({ keepsBlocks: false, onPlan: (found) => void plan.push(...found) })
-      await expect(repaired).rejects.toThrow(/can neither be mended nor made anew/)
+      await expect(repaired).rejects.toThrow(/can be neither repaired nor rebuilt/)
       expect(plan).toEqual([expect.stringMatching(new RegExp(`^${name}: a value does not match`))])
       expect(await storedValues()).toEqual(before)
       const snapshot = { place: 'there', restore: async () => undefined }
@@ -364,7 +364,7 @@ describe('a database that is made anew from its own blocks', () => {
     async (_, height, destroy) => {
       await destroy()
       const { steps } = await repair({ isDryRun: true })
-      expect(steps[0]).toMatch(new RegExp(`^execute blocks 1 to ${height}, which can be read, anew into .*new/db$`))
+      expect(steps[0]).toMatch(new RegExp(`^execute the readable blocks 1 to ${height} again, into .*new/db$`))
       expect(await repair()).toMatchObject({ isDamaged: true, steps, rebuiltTo: height })
       const former = join(location, '..', 'former')
       cpSync(join(directory, 'whole', 'db'), former, { recursive: true })
@@ -383,7 +383,7 @@ describe('a database that is made anew from its own blocks', () => {
     const before = await storedValues()
     const { found, steps, rebuiltTo } = await repair()
     expect(found).toEqual([expect.stringMatching(/^chainMeta: a value does not match the checksum/)])
-    expect(steps[0]).toMatch(/^execute blocks 1 to \d+, which can be read, anew into .*new\/db$/)
+    expect(steps[0]).toMatch(/^execute the readable blocks 1 to \d+ again, into .*new\/db$/)
     expect(rebuiltTo).toBe(BLOCKS - 1)
     expect(await storedValues()).toEqual(before)
   })
@@ -394,7 +394,7 @@ describe('a database that is made anew from its own blocks', () => {
     // Before that, the block is still to be found in a table.
     await withDatabase({ location }, (database) => database.compact(Uint8Array.of(0), Uint8Array.of(0xff)), false)
     const repaired = repair({ decidesAlone: () => true })
-    await expect(repaired).rejects.toThrow(/block 7 is lost, and this validator alone decides the blocks/)
+    await expect(repaired).rejects.toThrow(/block 7 is lost, and no peer has it or later blocks/)
   })
 
   it('is none where the first blocks have lost their transactions, or the chain began with a snapshot', async () => {
@@ -423,13 +423,13 @@ describe('a database that is made anew from its own blocks', () => {
     rmSync(join(location, 'CURRENT'))
     const stop = new AbortController()
     const progressOf: RepairRequest['progressOf'] = ({ title }) => ({
-      update: (done) => title === 'executing blocks anew' && done === 10 && stop.abort(),
+      update: (done) => title === 'executing blocks again' && done === 10 && stop.abort(),
       end: () => undefined,
     })
     await expect(repair({ signal: stop.signal, progressOf })).rejects.toThrow('aborted')
     const executed: number[] = []
     const counting: RepairRequest['progressOf'] = ({ title }) => ({
-      update: (done) => void (title === 'executing blocks anew' && executed.push(done)),
+      update: (done) => void (title === 'executing blocks again' && executed.push(done)),
       end: () => undefined,
     })
     expect(await repair({ progressOf: counting })).toMatchObject({ rebuiltTo: BLOCKS - 1 })

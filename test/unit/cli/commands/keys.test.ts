@@ -59,7 +59,7 @@ describe('coind keys', () => {
     expect(added).not.toContain('mnemonic')
     const pubkey = (await printed('show', 'carol', '--pubkey')).trim()
     expect(await run('add', 'copy', '--pubkey', pubkey)).toMatchObject({ code: 64, errors: [/under the name carol/] })
-    expect(await printed('rename', 'carol', 'dave', '-y')).toBe('The key carol is dave now\n')
+    expect(await printed('rename', 'carol', 'dave', '-y')).toBe('Renamed the key carol to dave\n')
     expect(await run('rename', 'dave', 'bob')).toMatchObject({ code: 64, errors: [/has a key bob already/] })
     expect(await printed('delete', 'dave', '-y')).toBe('Removed the key dave\n')
     await printed('add', 'cold', '--pubkey', pubkey)

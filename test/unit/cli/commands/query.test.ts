@@ -106,15 +106,15 @@ describe('commands below coind query', () => {
   })
 
   it.each([
-    ['block 0', "command-argument value '0' is invalid for argument 'block'. It may hold a whole number from 1."],
+    ['block 0', "command-argument value '0' is invalid for argument 'block'. Give a whole number from 1."],
     [
       'block-results -- -1',
-      "command-argument value '-1' is invalid for argument 'height'. It may hold a whole number from 1.",
+      "command-argument value '-1' is invalid for argument 'height'. Give a whole number from 1.",
     ],
-    ['blocks --query a=1 --page x', "option '--page <n>' argument 'x' is invalid. It may hold a whole number from 1."],
-    ['bank total --height 1e3', "option '--height <n>' argument '1e3' is invalid. It may hold a whole number from 1."],
-    ['block --type=hash 5', 'the block is not given by its hash'],
-    [`block --type=height ${'AB'.repeat(32)}`, 'the block is not given by its height'],
+    ['blocks --query a=1 --page x', "option '--page <n>' argument 'x' is invalid. Give a whole number from 1."],
+    ['bank total --height 1e3', "option '--height <n>' argument '1e3' is invalid. Give a whole number from 1."],
+    ['block --type=hash 5', 'the argument is not a block hash'],
+    [`block --type=height ${'AB'.repeat(32)}`, 'the argument is not a block height'],
   ])('coind query %s is refused', async (args, line) => {
     const { code, errors } = await runInProcess('/', ['query', ...args.split(' ')])
     expect({ code, errors }).toEqual({ code: 64, errors: [expect.stringContaining(line)] })

@@ -84,7 +84,7 @@ describe('coind testnet', () => {
     const genesis = JSON.parse(readFileSync(path, 'utf8'))
     genesis.app_state.staking.params.max_validators = 7
     writeFileSync(path, JSON.stringify(genesis))
-    const hash = /hash is ([0-9a-f]{64}) now\n/.exec(await run('--edit --output-dir net'))?.[1]
+    const hash = /hash is now ([0-9a-f]{64})\n/.exec(await run('--edit --output-dir net'))?.[1]
     expect(hash).toBe(bytesToHex(genesisHash(readGenesisFile(path))).slice(2))
     for (const name of ['node0', 'node1', 'node2']) {
       expect(readFileSync(join(directory, 'net', name, 'config/genesis.json'), 'utf8')).toBe(readFileSync(path, 'utf8'))
@@ -93,9 +93,9 @@ describe('coind testnet', () => {
     expect(readFileSync(join(directory, 'net/join.env'), 'utf8')).toContain(`\nGENESIS_HASH=${hash}\n`)
     writeFileSync(join(directory, 'other.json'), JSON.stringify({ ...genesis, chain_id: 'x' }))
     await expect(run('--edit other.json --output-dir net')).rejects.toThrow(/other\.json|chain_id/)
-    await expect(run('--edit --output-dir elsewhere')).rejects.toThrow('elsewhere holds no test network')
+    await expect(run('--edit --output-dir elsewhere')).rejects.toThrow('elsewhere does not hold a test network')
     mkdirSync(join(directory, 'net/node1/db'))
-    await expect(run('--edit --output-dir net')).rejects.toThrow('has begun its chain')
+    await expect(run('--edit --output-dir net')).rejects.toThrow('has already started its chain')
   })
 
   it.each([

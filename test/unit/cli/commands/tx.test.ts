@@ -317,12 +317,12 @@ describe('commands below coind tx', () => {
     ['bank send', [OTHER, '0.5acoin'], {}, '0.5acoin is not an amount'],
     ['bank send', [OTHER, '1.1234567890123456789COIN'], {}, 'is not an amount'],
     ['staking create-validator', ['1COIN'], { moniker: 'm', commissionRate: 'ten' }, 'ten is not a rate'],
-    ['gov vote', ['7', 'maybe'], {}, 'maybe is not an option of a vote'],
+    ['gov vote', ['7', 'maybe'], {}, 'maybe is not a vote option'],
     ['gov weighted-vote', ['7', 'yes'], {}, 'yes is not a share of a vote'],
-    ['gov submit-proposal', [MESSAGES], {}, 'holds no object'],
-    ['gov submit-proposal', ['absent.json'], {}, 'cannot be read as JSON'],
+    ['gov submit-proposal', [MESSAGES], {}, 'must hold a JSON object'],
+    ['gov submit-proposal', ['absent.json'], {}, 'as JSON (ENOENT'],
     ['messages send', [PROPOSAL], {}, 'must hold an array of messages'],
-    ['authz grant', [OTHER, '/cosmos.gov.v1.MsgVote'], { spendLimit: '1COIN' }, '--spend-limit is for'],
+    ['authz grant', [OTHER, '/cosmos.gov.v1.MsgVote'], { spendLimit: '1COIN' }, '--spend-limit can be used for'],
   ])('%s %j %j says what is wrong', async (command, args, options, problem) => {
     await expect(build(command, args, options)).rejects.toThrow(problem)
   })

@@ -54,13 +54,13 @@ describe('recorded exchanges with a Ledger', () => {
   })
 
   it.each([
-    ['6985', 'it was refused on the device'],
+    ['6985', 'rejected on the device'],
     ['5515', 'unlock it'],
     ['6511', 'open its Ethereum application'],
     ['6e00', 'open its Ethereum application'],
   ])('that end with %s say what to do', async (status, advice) => {
     const ledger = ledgerOn(await replay(`${ADDRESS_EXCHANGE.split('\n')[1]}\n<= ${status}\n`))
-    await expect(ledgerKey(ledger, PATH)).rejects.toThrow(`the Ledger did not do it: ${advice}`)
+    await expect(ledgerKey(ledger, PATH)).rejects.toThrow(`the Ledger failed: ${advice}`)
   })
 })
 
@@ -141,7 +141,7 @@ describe('a key on a Ledger', () => {
     })
     expect(await run(other.privateKey, ...sign)).toMatchObject({
       code: 64,
-      errors: [/not cold: connect the right one$/],
+      errors: [/not cold: connect the Ledger of that key$/],
     })
     writeFileSync(join(directory, 'late.json'), await printed(...send, '--timeout-height', '9'))
     expect(await run(account.privateKey, ...sign.with(2, 'late.json'))).toMatchObject({

@@ -184,7 +184,7 @@ describe('a transaction in a file', () => {
     const unsigned = await payment('alice')
     expect(await run('tx', 'sign', unsigned, '--from', 'bob', ...OFFLINE)).toMatchObject({
       code: 64,
-      errors: [`the transaction has to be signed by ${alice.bech32}, not by ${bob.bech32}`],
+      errors: [`the transaction must be signed by ${alice.bech32}, not by ${bob.bech32}`],
     })
     expect(await run('tx', 'sign', unsigned, '--from', 'alice', '--offline')).toMatchObject({
       code: 64,
@@ -304,14 +304,14 @@ describe('a multisig', () => {
     const multisign = (...files: string[]) => run('tx', 'multisign', unsigned, 'three', ...files, ...OFFLINE)
     expect(await multisign(own)).toMatchObject({
       code: 64,
-      errors: ['the multisig needs 2 signatures, and 1 are given'],
+      errors: ['the multisig requires 2 signatures, but 1 were given'],
     })
     expect(await multisign(own, own)).toMatchObject({ code: 64 })
     expect(await multisign(own, later)).toMatchObject({ code: 64, errors: [/is wrong for chain ID .* and sequence 3/] })
     const others = await payment('alice')
     expect(await run('tx', 'multisign', others, 'three', own, later, ...OFFLINE)).toMatchObject({
       code: 64,
-      errors: [/has to be signed by/],
+      errors: [/must be signed by/],
     })
   })
 
@@ -331,6 +331,6 @@ describe('a multisig', () => {
     )
     const { code, errors } = await run('tx', 'sign-ethereum', signed, '--from', 'alice')
     expect(code).toBe(64)
-    expect(errors.join()).toMatch(/^this is no unsigned transaction of type/)
+    expect(errors.join()).toMatch(/^not an unsigned transaction of type/)
   })
 })

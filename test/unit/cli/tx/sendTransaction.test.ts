@@ -32,7 +32,9 @@ describe('a node that falls silent', () => {
     const hash = bytesToHex(hashOf(raw)).slice(2).toUpperCase()
     await expect(broadcast(raw, node(SILENCE))).rejects.toMatchObject({
       name: 'NodeUnreachable',
-      message: expect.stringMatching(`^no answer\\. ${hash} may have arrived.*coind query tx ${hash}$`),
+      message: expect.stringMatching(
+        `^no answer\\. ${hash} may have arrived.*coind query tx ${hash} before you send again$`,
+      ),
     })
   })
 
@@ -66,7 +68,7 @@ describe('a transaction', () => {
     const notFound = new NodeRequestError('tx not found', 404)
     await expect(waitForBlock(HASH, node(notFound), clock(1))).rejects.toMatchObject({
       name: 'TransactionFailed',
-      message: `${HASH} is in no block after a minute: look later with coind query tx ${HASH}`,
+      message: `${HASH} is not in a block after a minute: check later with coind query tx ${HASH}`,
     })
   })
 

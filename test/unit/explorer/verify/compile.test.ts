@@ -118,17 +118,17 @@ describe('standard JSON', () => {
   it.each([
     [null, 'standard JSON'],
     [[], 'standard JSON'],
-    [{ language: 'Vyper', sources }, 'language is Solidity or Yul'],
-    [{ language: 'Solidity' }, 'sources is an object'],
-    [{ language: 'Solidity', sources: [] }, 'sources is an object'],
-    [{ language: 'Solidity', sources: {} }, 'sources is empty'],
-    [{ language: 'Solidity', sources: { a: { urls: ['file:///etc/passwd'] } } }, 'needs its text'],
-    [{ language: 'Solidity', sources: { a: { content: 'a\ud800' } } }, 'needs its text'],
-    [{ language: 'Solidity', sources: { '\udc00': { content: '' } } }, 'a name'],
-    [{ language: 'Solidity', sources: { 'a\0': { content: '' } } }, 'a name'],
-    [{ language: 'Solidity', sources: { ['a'.repeat(1_001)]: { content: '' } } }, 'a name'],
-    [{ language: 'Solidity', sources, settings: [] }, 'settings is an object'],
-    [{ language: 'Solidity', sources, settings: deep(9) }, 'settings is an object'],
+    [{ language: 'Vyper', sources }, 'language must be Solidity or Yul'],
+    [{ language: 'Solidity' }, 'sources must be an object'],
+    [{ language: 'Solidity', sources: [] }, 'sources must be an object'],
+    [{ language: 'Solidity', sources: {} }, 'sources must not be empty'],
+    [{ language: 'Solidity', sources: { a: { urls: ['file:///etc/passwd'] } } }, 'must have its text'],
+    [{ language: 'Solidity', sources: { a: { content: 'a\ud800' } } }, 'must have its text'],
+    [{ language: 'Solidity', sources: { '\udc00': { content: '' } } }, 'the name of a source'],
+    [{ language: 'Solidity', sources: { 'a\0': { content: '' } } }, 'the name of a source'],
+    [{ language: 'Solidity', sources: { ['a'.repeat(1_001)]: { content: '' } } }, 'the name of a source'],
+    [{ language: 'Solidity', sources, settings: [] }, 'settings must be an object'],
+    [{ language: 'Solidity', sources, settings: deep(9) }, 'settings must be an object'],
   ])('refuses %j', (value, reason) => {
     expect(() => readStandardJson(value)).toThrow(reason)
   })

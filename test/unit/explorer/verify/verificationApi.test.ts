@@ -281,7 +281,7 @@ describe('a request is refused', () => {
     ['another chain', good, { chain: 1 }, 404, 'unsupported_chain'],
     ['no chain', good, { chain: 'x' }, 404, 'unsupported_chain'],
     ['no address', good, { address: '0x12' }, 400, 'invalid_parameter'],
-    ['no JSON', '{"stdJsonInput":', {}, 400, 'invalid_parameter'],
+    ['not valid JSON', '{"stdJsonInput":', {}, 400, 'invalid_parameter'],
     ['no UTF-8', Buffer.from([0x22, 0xff, 0x22]), {}, 400, 'invalid_parameter'],
     ['no object', 'null', {}, 400, 'invalid_parameter'],
     ['no version', { ...good, compilerVersion: undefined }, {}, 400, 'invalid_parameter'],
@@ -369,13 +369,13 @@ describe('the actions of Etherscan', () => {
 
   it.each([
     [{ contractaddress: EMPTY }, 'Unable to locate ContractCode at'],
-    [{ compilerversion: 'v../../x' }, 'does not have that compiler'],
-    [{ sourceCode: '{{}}' }, 'no JSON'],
+    [{ compilerversion: 'v../../x' }, 'does not have the requested compiler'],
+    [{ sourceCode: '{{}}' }, 'not valid JSON'],
     [{ sourceCode: '' }, 'Missing sourcecode'],
     [{ contractname: '' }, 'Missing contractname'],
     [{ codeformat: 'vyper-json' }, 'codeformat'],
     [{ contractaddress: 'x' }, 'Invalid address'],
-    [{ sourceCode: JSON.stringify({ language: 'Solidity', sources: {} }) }, 'sources is empty'],
+    [{ sourceCode: JSON.stringify({ language: 'Solidity', sources: {} }) }, 'sources must not be empty'],
     [{ action: 'checkverifystatus', guid: 'x' }, 'Unknown GUID'],
   ])('refuse %j', async (change, reason) => {
     expect(await ask({ ...standard, ...change })).toMatchObject({

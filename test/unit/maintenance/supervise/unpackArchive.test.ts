@@ -80,7 +80,7 @@ describe('an archive', () => {
     { name: 'a device', archive: withHeaders({ kind: '3' }), problem: /a character device/ },
     { name: 'a block device', archive: withHeaders({ kind: '4' }), problem: /a block device/ },
     { name: 'a FIFO', archive: withHeaders({ kind: '6' }), problem: /a FIFO/ },
-    { name: "pax's header", archive: withHeaders({ kind: 'x' }), problem: /an entry of another kind/ },
+    { name: "pax's header", archive: withHeaders({ kind: 'x' }), problem: /neither a file nor a directory/ },
     { name: 'an absolute path', archive: withHeaders({ path: '/a' }), problem: /"\/a" is an absolute path/ },
     { name: '..', archive: withHeaders({ path: '../a' }), problem: /"\.\.\/a" is a path with "\.\."/ },
     { name: '.. inside', archive: withHeaders({ path: 'b/../../a' }), problem: /a path with "\.\."/ },
@@ -100,7 +100,7 @@ describe('an archive', () => {
     { name: 'a directory with contents', archive: withHeaders({ kind: '5', size: 512 }), problem: /has contents/ },
     { name: 'a file twice', archive: withHeaders({}, {}), problem: /twice/ },
     { name: 'a file below a file', archive: withHeaders({}, { path: 'a/b' }), problem: /twice/ },
-    { name: 'more than there may be', archive: withHeaders({ size: 2 ** 33 - 1 }), problem: /more than any version/ },
+    { name: 'more than there may be', archive: withHeaders({ size: 2 ** 33 - 1 }), problem: /larger than the limit/ },
     { name: 'less than it says', archive: gzipSync(header({ size: 600 })), problem: /its end is missing/ },
     { name: 'no end', archive: gzipSync(header({})), problem: /its end is missing/ },
     {
@@ -108,9 +108,9 @@ describe('an archive', () => {
       archive: gzipSync(Buffer.concat([header({}), END, header({})])),
       problem: /after its end/,
     },
-    { name: 'no tar in it', archive: gzipSync('x'.repeat(512)), problem: /no tar archive/ },
-    { name: 'no gzip', archive: Buffer.from('x'.repeat(600)), problem: /no complete gzip/ },
-    { name: 'half of a gzip', archive: withHeaders({}).subarray(0, 30), problem: /no complete gzip/ },
+    { name: 'no tar in it', archive: gzipSync('x'.repeat(512)), problem: /not a tar archive/ },
+    { name: 'no gzip', archive: Buffer.from('x'.repeat(600)), problem: /not a complete gzip/ },
+    { name: 'half of a gzip', archive: withHeaders({}).subarray(0, 30), problem: /not a complete gzip/ },
   ])('with $name is refused', async ({ archive, problem }) => {
     const refused = expect(unpack(archive)).rejects
     await refused.toThrow(problem)

@@ -90,7 +90,7 @@ const returning = (body: string): string => script(`result: function(ctx, db) { 
 const inPlaceOfResult = (text: string): string => `(Object.defineProperty(Object.prototype, 'result', {
   set() { Object.defineProperty(this, 'result', { value: () => ${text} }) } }), ${returning('return 1')})`
 
-/** Scripts take long: a fifth of the transactions, all in longer runs. */
+/** Scripts take long: a fifth hash of the transactions, all in longer runs. */
 const CASES = vectors.cases.filter((_, index) => PROPERTY_RUNS > 1 || index % 5 === 0)
 
 describe.each(vectors.tracers)('a script: $name', ({ name, tracer, config }) => {
