@@ -12,7 +12,6 @@ COPY scripts ./scripts
 COPY bin ./bin
 COPY src ./src
 COPY explorer ./explorer
-COPY web ./web
 RUN npm run build && node scripts/imageFiles.js
 
 # The system and Node.js, without headers, package managers and their caches, manuals and translations. Licences stay.

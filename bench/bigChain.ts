@@ -4,7 +4,7 @@
  */
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { dataPaths } from '../src/app/dataDirectory.ts'
+import { dataPaths } from '../src/datadir/dataDirectory.ts'
 import { bytesToHex } from '../src/primitives/bytes.ts'
 import { makeBigChain } from './bigChain/makeBigChain.ts'
 import { numberFlag, readFlags } from './flags.ts'

@@ -6,13 +6,13 @@
  */
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { recoverEntrySender } from '../src/app/entry.ts'
 import type { DecidedBlock } from '../src/consensus/application.ts'
 import { advanceState } from '../src/consensus/consensusState.ts'
+import { recoverEntrySender } from '../src/execution/entry.ts'
 import type { Address } from '../src/primitives/address.ts'
 import { hexToBytes } from '../src/primitives/bytes.ts'
 import { keccak256 } from '../src/primitives/hash.ts'
-import { networkGenesis, openNetworkNode, proposeBlock } from '../test/unit/app/testNetwork.ts'
+import { networkGenesis, openNetworkNode, proposeBlock } from '../test/support/execution/testNetwork.ts'
 import { accountOf, GWEI, sign } from './load/sign.ts'
 
 const [validators = 4, emptyBlocks = 1_000, fullBlocks = 20, perBlock = 2_000] = process.argv.slice(2).map(Number)

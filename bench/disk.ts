@@ -10,7 +10,7 @@ import { completeHashFiles } from '../src/chain/segments/makeHashFiles.ts'
 import { moveBlocks, readMoved, writeTermsOf } from '../src/chain/segments/moveBlocks.ts'
 import { segmentEntry, storedBlock, writeSegment } from '../src/chain/segments/segments.ts'
 import { termsEntry } from '../src/chain/segments/segmentTerms.ts'
-import { openChainReader } from '../src/chain/store.ts'
+import { openChainReader } from '../src/chain/store/store.ts'
 import { advanceState } from '../src/consensus/consensusState.ts'
 import { hexToBytes } from '../src/primitives/bytes.ts'
 import { keccak256, ZERO_HASH } from '../src/primitives/hash.ts'
@@ -18,7 +18,12 @@ import { WriteBatch } from '../src/storage/batch.ts'
 import type { Column } from '../src/storage/columns.ts'
 import { Database } from '../src/storage/database.ts'
 import { columnBytes } from '../src/storage/diskBytes.ts'
-import { type NetworkNode, networkGenesis, openNetworkNode, proposeBlock } from '../test/unit/app/testNetwork.ts'
+import {
+  type NetworkNode,
+  networkGenesis,
+  openNetworkNode,
+  proposeBlock,
+} from '../test/support/execution/testNetwork.ts'
 import { NATIVE_TOKEN, transferData } from './contracts/token.ts'
 import { accountOf, GWEI, sign } from './load/sign.ts'
 

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { advanceState } from '../src/consensus/consensusState.ts'
 import { Column, prefixEnd } from '../src/storage/columns.ts'
 import { Database } from '../src/storage/database.ts'
-import { networkGenesis, openNetworkNode, proposeBlock } from '../test/unit/app/testNetwork.ts'
+import { networkGenesis, openNetworkNode, proposeBlock } from '../test/support/execution/testNetwork.ts'
 
 const [blocks = 5_000, validators = 1] = process.argv.slice(2).map(Number)
 const WARM_UP = 500

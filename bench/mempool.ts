@@ -3,7 +3,12 @@
  * apart), selection for a block, following a block, and the memory of a full pool. Run it with
  * `node --expose-gc bench/mempool.ts`.
  */
-import { buildTransaction, decodeTransaction, encodeTransaction, type Transaction } from '../src/chain/transaction.ts'
+import {
+  buildTransaction,
+  decodeTransaction,
+  encodeTransaction,
+  type Transaction,
+} from '../src/chain/block/transaction.ts'
 import { TransactionPool } from '../src/mempool/pool.ts'
 import { toPooledTransaction } from '../src/mempool/poolEntry.ts'
 import type { PoolLimits } from '../src/mempool/types.ts'

@@ -3,7 +3,7 @@
  * or the CPU time of all where that is less; on a machine that does other work too the speeds are too low. Asserts nothing. `--help` lists the
  * flags.
  */
-import { HARDFORKS, type Hardfork } from '../src/chain/hardfork.ts'
+import { HARDFORKS, type Hardfork } from '../src/chain/genesis/hardfork.ts'
 import { runStandardPrecompile } from '../src/evm/standard/runStandardPrecompile.ts'
 import { readFlags } from './flags.ts'
 import { modexpInputs, type PrecompileInput, precompileInputs } from './precompileInputs.ts'

@@ -2,7 +2,7 @@
  * Measures a node through its public RPC beside anvil in the same run: `npm run bench -- [flags]`. It prints and asserts
  * nothing about speed. `--help` lists the flags; docs/benchmarks.md says what the parts measure.
  */
-import { DEFAULT_BLOCK_GAS_LIMIT } from '../src/chain/genesisConstants.ts'
+import { DEFAULT_BLOCK_GAS_LIMIT } from '../src/chain/genesis/genesisConstants.ts'
 import { deployContract } from './contracts/deploy.ts'
 import { deployToken, endow, NATIVE_TOKEN } from './contracts/token.ts'
 import { readFlags } from './flags.ts'

@@ -4,7 +4,7 @@
  *
  *   node bench/words.ts [name part]
  */
-import { compileWords } from '../test/unit/assembly/compileWords.ts'
+import { compileWords } from '../test/support/assembly/compileWords.ts'
 
 const filter = process.argv[2] ?? ''
 const RUNS = 150
@@ -35,7 +35,7 @@ import { ${WORDS.join(', ')} } from './word'
 import { ${DIVISIONS.join(', ')} } from './division'
 import { ${MODULAR.join(', ')} } from './modular'
 import { exp } from './exponent'
-import { keccak256 } from './keccak'
+import { keccak256 } from '../keccak/keccak'
 export function room(length: u32): usize { return heap.alloc(length) }
 ${[...WORDS, ...DIVISIONS, ...MODULAR, 'exp'].map(loopOf).join('\n')}
 export function loop_keccak(rounds: u32, table: usize, length: u32, out: usize): void {

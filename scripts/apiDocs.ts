@@ -6,10 +6,10 @@ import { openDatabase } from '../explorer/database/open.ts'
 import { openServices } from '../explorer/database/services.ts'
 import { NAMESPACES } from '../src/config/namespaces.ts'
 import { VERSION } from '../src/config/version.ts'
-import { type RpcContext, resultText } from '../src/rpc/method.ts'
-import { createSocketMethods } from '../src/rpc/methods.ts'
-import { methodsOf } from '../src/rpc/namespaces.ts'
-import { textOf } from '../src/rpc/resultText.ts'
+import { type RpcContext, resultText } from '../src/rpc/jsonrpc/method.ts'
+import { createSocketMethods } from '../src/rpc/jsonrpc/methods.ts'
+import { methodsOf } from '../src/rpc/jsonrpc/namespaces.ts'
+import { textOf } from '../src/rpc/jsonrpc/resultText.ts'
 
 /** The text of docs/openrpc.json: what `rpc_discover` answers where all namespaces are served, with the version alone. */
 export async function openRpcText(): Promise<string> {

@@ -10,15 +10,29 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
 
 /** Modules, each of sources in one directory, and in those of `shared`; `constants` are those of the build. */
 const TARGETS = [
-  { name: 'the EVM', directory: 'assembly', entry: 'index.ts', binary: 'dist/evm.wasm', initialPages: 64 },
-  { name: 'keccak', directory: 'assembly', entry: 'hashing.ts', binary: 'dist/keccak.wasm', initialPages: 2 },
+  {
+    name: 'the EVM',
+    directory: 'assembly/evm',
+    entry: 'index.ts',
+    binary: 'dist/evm.wasm',
+    initialPages: 64,
+    shared: ['assembly/keccak'],
+  },
+  {
+    name: 'keccak',
+    directory: 'assembly/keccak',
+    entry: 'hashing.ts',
+    binary: 'dist/keccak.wasm',
+    initialPages: 2,
+    shared: ['assembly/evm'],
+  },
   {
     name: 'tries',
     directory: 'assembly/trie',
     entry: 'index.ts',
     binary: 'dist/trie.wasm',
     initialPages: 16,
-    shared: ['assembly'],
+    shared: ['assembly/keccak', 'assembly/evm'],
   },
   {
     name: 'MODEXP',
@@ -29,7 +43,7 @@ const TARGETS = [
   },
   {
     name: 'BLS12-381',
-    directory: 'assembly/bls12381',
+    directory: 'assembly/curves/bls12381',
     entry: 'index.ts',
     binary: 'dist/bls12381.wasm',
     initialPages: 16,
@@ -38,7 +52,7 @@ const TARGETS = [
   },
   {
     name: 'bn254',
-    directory: 'assembly/bn254',
+    directory: 'assembly/curves/bn254',
     entry: 'index.ts',
     binary: 'dist/bn254.wasm',
     initialPages: 8,

@@ -15,7 +15,10 @@ const MIN_COMPRESSED = 1_000
 
 /** Builds the pages if they are missing or old. Without a bundler that loads it does nothing: the explorer has only its API then. */
 export async function buildWeb() {
-  const sha256 = hashOf(['package-lock.json', ...globSync('web/**/*.{ts,tsx,css,html,svg,json}', { cwd: ROOT }).sort()])
+  const sha256 = hashOf([
+    'package-lock.json',
+    ...globSync('explorer/web/**/*.{ts,tsx,css,html,svg,json}', { cwd: ROOT }).sort(),
+  ])
   if (readMark() === sha256) return
   const vite = await loadVite()
   if (vite === undefined) return
@@ -23,7 +26,11 @@ export async function buildWeb() {
   rmSync(BUILT, { recursive: true, force: true })
   // Else a build within a test would have React's checks of development.
   process.env.NODE_ENV = 'production'
-  await vite.build({ root: join(ROOT, 'web'), configFile: join(ROOT, 'web/vite.config.ts'), logLevel: 'warn' })
+  await vite.build({
+    root: join(ROOT, 'explorer/web'),
+    configFile: join(ROOT, 'explorer/web/vite.config.ts'),
+    logLevel: 'warn',
+  })
   for (const file of globSync('**/*.{js,css,html,svg}', { cwd: BUILT })) compress(join(BUILT, file))
   writeFileSync(MARK, sha256)
 }

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
-import { createGenesis } from '../src/chain/createGenesis.ts'
-import { formatGenesis } from '../src/chain/genesis.ts'
-import { ACOIN_PER_COIN } from '../src/chain/genesisConstants.ts'
+import { createGenesis } from '../src/chain/genesis/createGenesis.ts'
+import { formatGenesis } from '../src/chain/genesis/genesis.ts'
+import { ACOIN_PER_COIN } from '../src/chain/genesis/genesisConstants.ts'
 import { parseAddress } from '../src/primitives/address.ts'
 import { sha256 } from '../src/primitives/hash.ts'
 

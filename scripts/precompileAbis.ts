@@ -17,7 +17,7 @@ const INTERFACES = {
   '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee': 'ICoinToken',
 } as const
 
-export const PRECOMPILE_ABIS = join(import.meta.dirname, '../web/src/abi/precompiles.json')
+export const PRECOMPILE_ABIS = join(import.meta.dirname, '../explorer/web/src/abi/precompiles.json')
 
 /** The text of {@link PRECOMPILE_ABIS}. */
 export function precompileAbis(): string {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import manifest from '../package.json' with { type: 'json' }
-import { planPlatform } from '../src/maintenance/supervise/checksums.ts'
+import { planPlatform } from '../src/operator/supervise/checksums.ts'
 import { NODE_PACKAGE, releaseArchive } from './releaseArchive.ts'
 import { isBundled } from './runtimeFiles.js'
 

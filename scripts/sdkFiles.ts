@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { brotliCompressSync, constants } from 'node:zlib'
 import { create, createFileRegistry, type DescFile, type FileRegistry, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { type FileDescriptorProto, FileDescriptorSetSchema, type SourceCodeInfo_Location } from '@bufbuild/protobuf/wkt'
-import { describeMethods } from '../src/rpc/grpc/descriptors.ts'
-import { typesOfAny } from '../src/rpc/native/anyTypes.ts'
-import { QUERIES } from '../src/rpc/native/queries.ts'
+import { typesOfAny } from '../src/rpc/cosmos/anyTypes.ts'
+import { describeMethods } from '../src/rpc/cosmos/grpc/descriptors.ts'
+import { QUERIES } from '../src/rpc/cosmos/queries.ts'
 
 /*
  * Compiles the .proto files of the Cosmos SDK, of cosmos/evm and of CometBFT that declare what the node answers, with their comments, for reflection.
@@ -27,7 +27,7 @@ const SOURCES = {
   gogoproto: 'v1.7.2',
   'cosmos-proto': 'v1.0.0-beta.5',
 } as const
-const OUT = join(import.meta.dirname, '../src/rpc/grpc/sdkFiles.json')
+const OUT = join(import.meta.dirname, '../src/rpc/cosmos/grpc/sdkFiles.json')
 
 const roots = process.argv.slice(2)
 if (roots.length !== 7) {

@@ -22,7 +22,7 @@ interface Check {
 const STATIC_CHECKS: readonly Check[] = [
   { name: 'format and lint', command: 'biome', args: ['ci', '.'] },
   { name: 'types', command: 'tsc', args: ['--noEmit', '-p', '.'] },
-  { name: 'types of the pages', command: 'tsc', args: ['--noEmit', '-p', 'web'] },
+  { name: 'types of the pages', command: 'tsc', args: ['--noEmit', '-p', 'explorer/web'] },
   { name: 'direction of imports', command: process.execPath, args: ['scripts/checkImports.ts'] },
   { name: 'unused exports, files and dependencies', command: 'knip', args: ['--no-progress'] },
 ]

@@ -1,11 +1,11 @@
-import { dataPaths } from './app/dataDirectory.ts'
 import type { InitReport, RunningNode, StartOptions, SuperviseCommand } from './cli/ports.ts'
 import type { Config } from './config/config.ts'
 import { checkListeners, nodeListeners } from './config/listeners.ts'
+import { dataPaths } from './datadir/dataDirectory.ts'
+import { openHome } from './node/start/openHome.ts'
 import { bytesToHex } from './primitives/bytes.ts'
-import { createStartServer, type StartServer } from './rpc/startServer.ts'
+import { createStartServer, type StartServer } from './rpc/transport/startServer.ts'
 import { createLogger } from './telemetry/logger.ts'
-import { openHome } from './threads/openHome.ts'
 
 /**
  * Starts the node in the configured data directory; resolves when it serves its ports.
@@ -25,7 +25,7 @@ export async function startNode(config: Config, options: StartOptions): Promise<
   }
   try {
     const home = await openHome(config, options, logger, onLocked)
-    const { runNode } = await import('./threads/runNode.ts')
+    const { runNode } = await import('./node/roles/main/runNode.ts')
     return await runNode(config, home, logger, { signal, allowsOlder, onThreadsLeft, startServer })
   } catch (error) {
     if (error === signal.reason) logger.info('node has stopped')
@@ -40,8 +40,8 @@ export async function startNode(config: Config, options: StartOptions): Promise<
  * @throws ConfigError; VersionRefused when the version that has to go on cannot be installed; NodeEnded with the node's exit code
  */
 export async function supervise({ homedir, log, sha256, ...command }: SuperviseCommand): Promise<void> {
-  const { parseGivenChecksums } = await import('./maintenance/supervise/checksums.ts')
-  const { superviseNode } = await import('./maintenance/supervise/superviseNode.ts')
+  const { parseGivenChecksums } = await import('./operator/supervise/checksums.ts')
+  const { superviseNode } = await import('./operator/supervise/superviseNode.ts')
   const logger = createLogger(log).child({ part: 'supervise' })
   await superviseNode({ ...command, paths: dataPaths(homedir), checksums: parseGivenChecksums(sha256), logger })
 }

@@ -5,7 +5,7 @@ import {
   encodeTransaction,
   type Transaction,
   type UnsignedTransaction,
-} from '../src/chain/transaction.ts'
+} from '../src/chain/block/transaction.ts'
 import { bytesToBigInt } from '../src/primitives/bytes.ts'
 import { type Hash, keccak256 } from '../src/primitives/hash.ts'
 

@@ -1,4 +1,4 @@
-import { LOOP_AUTOMATIC, LOOP_BLOCKS, LOOP_PLAIN } from '../assembly/constants.ts'
+import { LOOP_AUTOMATIC, LOOP_BLOCKS, LOOP_PLAIN } from '../assembly/evm/constants.ts'
 import type { Engine } from '../src/evm/engine.ts'
 import { createReferenceEngine } from '../src/evm/engines/reference/referenceEngine.ts'
 import { loadEvmModule } from '../src/evm/engines/wasm/evmModule.ts'

@@ -1,6 +1,6 @@
 // The changes of an update to the database, in the form of a batch (src/storage/batch.ts): keys and values one after the other, each
 // with room for its checksum, and four numbers for each operation. The host takes them whenever the room for them is used up.
-import { OPERATION_BYTES } from '../trieLayout'
+import { OPERATION_BYTES } from './trieLayout'
 import { takeLog } from './host'
 import { key, keyLength } from './nodes'
 

@@ -2,7 +2,7 @@
 // it was added is passed over once when nodes are dropped ("second chance"). Addresses of nodes stay valid until nodes are added
 // under keys that are there already, removed or dropped, which no walk over a trie does.
 import { fail, readNode } from './host'
-import { FAILURE_NODE } from '../trieLayout'
+import { FAILURE_NODE } from './trieLayout'
 
 /** The next node of the same bucket. */
 const NEXT: usize = 0

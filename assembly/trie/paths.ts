@@ -1,5 +1,5 @@
 // Looks along the paths of a trie without a change: which nodes are not in memory, and whether a key is there.
-import { FAILURE_MISSING, LISTED_KEY_BYTES, PART_BYTES, UPDATE_BYTES } from '../trieLayout'
+import { FAILURE_MISSING, LISTED_KEY_BYTES, PART_BYTES, UPDATE_BYTES } from './trieLayout'
 import { fail } from './host'
 import { findNode, getNode, key, keyLength, rlpLengthOf, rlpOf, setKey } from './nodes'
 import { appendSegment, IS_BRANCH, IS_LEAF, nibbleAt, readRLP, REFERENCES } from './rlp'

@@ -1,8 +1,8 @@
 // RLP of trie nodes: reading stored ones, writing new ones. A node's reference is its hash, or the node's RLP itself where that is
 // shorter than 32 bytes.
-import { FAILURE_NODE } from '../trieLayout'
-import { keccak256 } from '../keccak'
-import { reverseWord } from '../word'
+import { FAILURE_NODE } from './trieLayout'
+import { keccak256 } from '../keccak/keccak'
+import { reverseWord } from '../evm/word'
 import { fail } from './host'
 
 const HASH_ITEM: u8 = 0xa0

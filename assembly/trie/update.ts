@@ -13,7 +13,7 @@ import {
   UPDATE_KEEPS_STORAGE,
   UPDATE_LENGTH,
   UPDATE_VALUE,
-} from '../trieLayout'
+} from './trieLayout'
 import { fail } from './host'
 import { beginPut, endPut, logDelete, logFormer } from './log'
 import { getNode, hashAtOf, rlpLengthOf, rlpOf, setHashAt, setKey } from './nodes'

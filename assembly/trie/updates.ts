@@ -1,5 +1,5 @@
 // The updates of one trie as the host gives them (../trieLayout.ts): their keys are hashed and sorted.
-import { UPDATE_BYTES, UPDATE_FLAGS, UPDATE_INDEX } from '../trieLayout'
+import { UPDATE_BYTES, UPDATE_FLAGS, UPDATE_INDEX } from './trieLayout'
 import { hashBytes } from './rlp'
 
 /** Hashes the preimages of `length` bytes that are in the place of the keys, and sorts the updates by key. */

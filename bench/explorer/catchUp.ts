@@ -1,7 +1,7 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { dataPaths } from '../../src/app/dataDirectory.ts'
+import { dataPaths } from '../../src/datadir/dataDirectory.ts'
 import { createAddress } from '../../src/evm/contractAddress.ts'
 import { tokenCode, transferData } from '../contracts/token.ts'
 import {

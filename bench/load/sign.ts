@@ -5,7 +5,7 @@ import {
   encodeForSigning,
   encodeTransaction,
   type UnsignedTransaction,
-} from '../../src/chain/transaction.ts'
+} from '../../src/chain/block/transaction.ts'
 import { authorizationHash } from '../../src/evm/authorization.ts'
 import type { Address } from '../../src/primitives/address.ts'
 import { bytesToBigInt, bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'

@@ -12,7 +12,7 @@ export interface Costs {
   readonly guessed: number
 }
 
-/** As in `src/app/parallel/parallelExecution.ts`. */
+/** As in `src/execution/parallel/parallelExecution.ts`. */
 const LEAD_MS = 0.5
 const MOST_LEAD = 32
 const LEAD_SHARE = 1 / 8

@@ -1,4 +1,4 @@
-import type { UnsignedTransaction } from '../../src/chain/transaction.ts'
+import type { UnsignedTransaction } from '../../src/chain/block/transaction.ts'
 import type { Address } from '../../src/primitives/address.ts'
 import { bigIntToBytes } from '../../src/primitives/bytes.ts'
 import { keccak256 } from '../../src/primitives/hash.ts'

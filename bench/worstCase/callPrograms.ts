@@ -1,4 +1,4 @@
-import { NATIVE_TOKEN_ADDRESS } from '../../src/chain/genesisConstants.ts'
+import { NATIVE_TOKEN_ADDRESS } from '../../src/chain/genesis/genesisConstants.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
 import { type Helper, helper, loop, type Program } from './program.ts'
 import { ACCOUNT_FACTOR, CONTRACT_FACTOR, DELEGATION_FACTOR, SLOT_FACTOR } from './testState.ts'

@@ -1,5 +1,5 @@
-import { callTerm } from '../../src/chain/callIndex.ts'
-import { NATIVE_TOKEN_ADDRESS, STATIC_PRECOMPILES } from '../../src/chain/genesisConstants.ts'
+import { NATIVE_TOKEN_ADDRESS, STATIC_PRECOMPILES } from '../../src/chain/genesis/genesisConstants.ts'
+import { callTerm } from '../../src/chain/indexes/callIndex.ts'
 import type { BlockContext } from '../../src/evm/blockContext.ts'
 import type { Engine, ExecutionEnvironment } from '../../src/evm/engine.ts'
 import { precompileTable } from '../../src/precompiles/registry.ts'

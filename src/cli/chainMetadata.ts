@@ -1,4 +1,4 @@
-import type { Genesis } from '../chain/genesisSchema.ts'
+import type { Genesis } from '../chain/genesis/genesisSchema.ts'
 import { BECH32_ACCOUNT, BECH32_CONSENSUS, BECH32_OPERATOR } from '../primitives/address.ts'
 
 /** Who takes what {@link describeChain} writes. */

@@ -1,4 +1,4 @@
-import { ACOIN_PER_COIN } from '../chain/genesisConstants.ts'
+import { ACOIN_PER_COIN } from '../chain/genesis/genesisConstants.ts'
 import { type Address, parseAddress } from '../primitives/address.ts'
 
 /** Seed phrase of the development accounts, path m/44'/60'/0'/0/i. Other development chains use the same one. */

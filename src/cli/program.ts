@@ -189,7 +189,7 @@ async function addNativeCommands(
   }
   if (names.includes('query') || names.includes('q')) {
     const { addQuery } = await import('./commands/query.ts')
-    const { QUERIES } = await import('../rpc/native/queries.ts')
+    const { QUERIES } = await import('../rpc/cosmos/queries.ts')
     addQuery(program, node, terminal, QUERIES)
   } else {
     program.command('query').alias('q').description('Query the native layer of a node; prints JSON')

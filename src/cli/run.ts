@@ -31,9 +31,9 @@ if (process.env[LAUNCHED] === '1' && !process.connected) onLauncherEnded()
 const [main, besideNode, stoppedNode, explorerProcess, { runCommand }, { createLineWriter }, { readSecret }] =
   await Promise.all([
     import('../main.ts'),
-    import('../maintenance/besideNode.ts'),
-    import('../maintenance/stoppedNode.ts'),
-    import('../maintenance/explorerProcess.ts'),
+    import('../operator/besideNode.ts'),
+    import('../operator/stoppedNode.ts'),
+    import('../operator/explorerProcess.ts'),
     import('./program.ts'),
     import('../telemetry/lineWriter.ts'),
     import('./readSecret.ts'),

@@ -1,5 +1,5 @@
-import type { ConsensusBlock } from '../chain/consensus/block.ts'
-import type { BlockId, Commit, Evidence, RankedValidatorSet, ValidatorSet } from '../chain/consensus/types.ts'
+import type { ConsensusBlock } from '../chain/comet/block.ts'
+import type { BlockId, Commit, Evidence, RankedValidatorSet, ValidatorSet } from '../chain/comet/types.ts'
 
 /** The application's last block and what follows from it; consensus replays decided blocks from `height` + 1. */
 export interface ApplicationInfo {

@@ -1,7 +1,7 @@
-import { type ConsensusBlock, decodeBlock, headerHash } from '../chain/consensus/block.ts'
-import { createPartSet, maxParts, PART_SIZE, type Part, type PartSet, verifyPart } from '../chain/consensus/partSet.ts'
-import { type BlockId, isNilBlockId, type PartSetHeader } from '../chain/consensus/types.ts'
-import { ConsensusDecodingError } from '../chain/consensus/wire.ts'
+import { type ConsensusBlock, decodeBlock, headerHash } from '../chain/comet/block.ts'
+import { createPartSet, maxParts, PART_SIZE, type Part, type PartSet, verifyPart } from '../chain/comet/partSet.ts'
+import { type BlockId, isNilBlockId, type PartSetHeader } from '../chain/comet/types.ts'
+import { ConsensusDecodingError } from '../chain/comet/wire.ts'
 import { concatBytes, equalBytes } from '../primitives/bytes.ts'
 import type { PartsView } from './roundStateView.ts'
 

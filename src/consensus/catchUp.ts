@@ -1,5 +1,5 @@
-import type { Validator } from '../chain/consensus/types.ts'
-import { validatorIndexOf } from '../chain/consensus/validatorSet.ts'
+import type { Validator } from '../chain/comet/types.ts'
+import { validatorIndexOf } from '../chain/comet/validatorSet.ts'
 import { bytesKey } from '../primitives/bytes.ts'
 import type { ConsensusEnvironment } from './environment.ts'
 import type { GossipPeer } from './gossipPeer.ts'

@@ -1,4 +1,4 @@
-import type { ConsensusTiming } from '../chain/chainConfig.ts'
+import type { ConsensusTiming } from '../chain/genesis/chainConfig.ts'
 import type { Clock } from './clock.ts'
 
 /** So many decided blocks of others are looked at; the median forgives a slow line and a single proposer whose clock is wrong. */

@@ -1,4 +1,4 @@
-import type { UnsignedProposal, UnsignedVote } from '../chain/consensus/types.ts'
+import type { UnsignedProposal, UnsignedVote } from '../chain/comet/types.ts'
 import { type Ed25519Key, signEd25519 } from '../primitives/ed25519.ts'
 
 /** A message to sign. */

@@ -1,6 +1,6 @@
-import { type ConsensusBlock, decodeBlock, headerHash } from '../chain/consensus/block.ts'
-import { contradictions, decodeCommit } from '../chain/consensus/commit.ts'
-import type { Evidence, Vote } from '../chain/consensus/types.ts'
+import { type ConsensusBlock, decodeBlock, headerHash } from '../chain/comet/block.ts'
+import { contradictions, decodeCommit } from '../chain/comet/commit.ts'
+import type { Evidence, Vote } from '../chain/comet/types.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import { verifyEd25519 } from '../primitives/ed25519.ts'
 import type {

@@ -1,4 +1,3 @@
-import type { ChainConfig, ConsensusTiming, EvidenceParams } from '../chain/chainConfig.ts'
 import {
   BLOCK_PROTOCOL,
   type BlockParams,
@@ -6,9 +5,9 @@ import {
   type ConsensusHeader,
   consensusParamsHash,
   dataHash,
-} from '../chain/consensus/block.ts'
-import { commitHash, verifyCommit } from '../chain/consensus/commit.ts'
-import { evidenceHash, evidenceSize } from '../chain/consensus/evidence.ts'
+} from '../chain/comet/block.ts'
+import { commitHash, verifyCommit } from '../chain/comet/commit.ts'
+import { evidenceHash, evidenceSize } from '../chain/comet/evidence.ts'
 import {
   type BlockId,
   type Commit,
@@ -17,13 +16,14 @@ import {
   NIL_BLOCK_ID,
   type RankedValidatorSet,
   type ValidatorSet,
-} from '../chain/consensus/types.ts'
+} from '../chain/comet/types.ts'
 import {
   incrementPriorities,
   updateValidators,
   validatorIndexOf,
   validatorSetHash,
-} from '../chain/consensus/validatorSet.ts'
+} from '../chain/comet/validatorSet.ts'
+import type { ChainConfig, ConsensusTiming, EvidenceParams } from '../chain/genesis/chainConfig.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import type { VerifySignature } from '../primitives/ed25519.ts'
 import type { ApplicationInfo, DecidedBlock, FinalizeResult, ProposedData } from './application.ts'

@@ -1,7 +1,7 @@
-import type { Commit, ValidatorSet } from '../chain/consensus/types.ts'
+import type { Commit, ValidatorSet } from '../chain/comet/types.ts'
 import { hasKeyIn, hasSigned } from './doubleSignGuard.ts'
 
-/** The mark of a data directory that is a copy, made while its original may have gone on (src/app/copyMark.ts). */
+/** The mark of a data directory that is a copy, made while its original may have gone on (src/datadir/copyMark.ts). */
 export interface CopyMark {
   /** of the newest block in the copy when it was made */
   readonly height: number

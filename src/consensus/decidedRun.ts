@@ -1,4 +1,4 @@
-import type { ConsensusHeader } from '../chain/consensus/block.ts'
+import type { ConsensusHeader } from '../chain/comet/block.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import type { Application, DecidedBlock, DecidedRun, FinalizeResult, RunResult } from './application.ts'
 

@@ -4,7 +4,7 @@ import {
   SIGNED_MESSAGE_TYPES,
   type ValidatorSet,
   type Vote,
-} from '../chain/consensus/types.ts'
+} from '../chain/comet/types.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import type { Clock } from './clock.ts'
 import type { ConsensusState } from './consensusState.ts'

@@ -1,6 +1,6 @@
-import { verifyPart } from '../chain/consensus/partSet.ts'
-import type { Proposal, RankedValidatorSet, Validator, Vote } from '../chain/consensus/types.ts'
-import { createProposerLookup } from '../chain/consensus/validatorSet.ts'
+import { verifyPart } from '../chain/comet/partSet.ts'
+import type { Proposal, RankedValidatorSet, Validator, Vote } from '../chain/comet/types.ts'
+import { createProposerLookup } from '../chain/comet/validatorSet.ts'
 import type { MessageInput } from './inputsAndEffects.ts'
 
 /** How many rounds of the next height have their votes kept. While this node is only a little behind, later rounds have not begun. */

@@ -1,5 +1,5 @@
-import { type ConsensusBlock, headerHash } from '../chain/consensus/block.ts'
-import { type Commit, type Evidence, equalBlockId } from '../chain/consensus/types.ts'
+import { type ConsensusBlock, headerHash } from '../chain/comet/block.ts'
+import { type Commit, type Evidence, equalBlockId } from '../chain/comet/types.ts'
 import { bytesKey, equalBytes } from '../primitives/bytes.ts'
 import type { VerifySignature } from '../primitives/ed25519.ts'
 import type { DecidedBlock, FinalizeResult, ProposedData } from './application.ts'

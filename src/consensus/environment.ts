@@ -1,5 +1,5 @@
-import type { ConsensusBlock } from '../chain/consensus/block.ts'
-import type { Evidence, Proposal, UnsignedProposal, UnsignedVote, Vote } from '../chain/consensus/types.ts'
+import type { ConsensusBlock } from '../chain/comet/block.ts'
+import type { Evidence, Proposal, UnsignedProposal, UnsignedVote, Vote } from '../chain/comet/types.ts'
 import type { DecidedBlock, FinalizeResult, ProposalRequest } from './application.ts'
 import type { Clock } from './clock.ts'
 import type { ConsensusMessage } from './messages.ts'

@@ -1,7 +1,7 @@
-import type { EvidenceParams } from '../chain/chainConfig.ts'
-import { createDuplicateVoteEvidence, evidenceSize } from '../chain/consensus/evidence.ts'
-import type { Evidence, ValidatorSet, Vote } from '../chain/consensus/types.ts'
-import { isEvidenceExpired } from '../chain/headerRetention.ts'
+import { createDuplicateVoteEvidence, evidenceSize } from '../chain/comet/evidence.ts'
+import type { Evidence, ValidatorSet, Vote } from '../chain/comet/types.ts'
+import type { EvidenceParams } from '../chain/genesis/chainConfig.ts'
+import { isEvidenceExpired } from '../chain/retention/headerRetention.ts'
 import { bytesKey, bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import { decodeEvidenceRecord, type EvidenceRecord, type EvidenceStore, encodeEvidenceRecord } from './evidenceStore.ts'
 

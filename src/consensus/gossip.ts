@@ -1,5 +1,5 @@
-import { type BlockId, type Proposal, SIGNED_MESSAGE_TYPES, type Validator } from '../chain/consensus/types.ts'
-import { createProposerLookup, validatorIndexOf } from '../chain/consensus/validatorSet.ts'
+import { type BlockId, type Proposal, SIGNED_MESSAGE_TYPES, type Validator } from '../chain/comet/types.ts'
+import { createProposerLookup, validatorIndexOf } from '../chain/comet/validatorSet.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import { addBit, type BitSet, bitDifference, bitIndices, copyBitSet, createBitSet, hasBit } from './bitSet.ts'
 import { type Behind, CatchUpPeerSelector, networkHeight } from './catchUp.ts'

@@ -1,4 +1,4 @@
-import type { PartSetHeader, VoteType } from '../chain/consensus/types.ts'
+import type { PartSetHeader, VoteType } from '../chain/comet/types.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import { addBit, type BitSet, bitDifference, copyBitSet, countBits, createBitSet, hasBit } from './bitSet.ts'
 

@@ -1,4 +1,4 @@
-import { type BlockId, SIGNED_MESSAGE_TYPES, type Vote, type VoteType } from '../chain/consensus/types.ts'
+import { type BlockId, SIGNED_MESSAGE_TYPES, type Vote, type VoteType } from '../chain/comet/types.ts'
 import { type BitSet, bitIndices, createBitSet } from './bitSet.ts'
 import { type Delivery, type GossipPeer, PROOF_OF_LOCK, PROPOSAL, setKey } from './gossipPeer.ts'
 import type { ConsensusMessage, StatusMessage } from './messages.ts'

@@ -1,4 +1,4 @@
-import { SIGNED_MESSAGE_TYPES, type ValidatorSet, type Vote, type VoteType } from '../chain/consensus/types.ts'
+import { SIGNED_MESSAGE_TYPES, type ValidatorSet, type Vote, type VoteType } from '../chain/comet/types.ts'
 import { REPLAY } from './inputsAndEffects.ts'
 import { exceedsThird } from './quorum.ts'
 import type { PeerId } from './transport.ts'

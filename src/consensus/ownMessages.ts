@@ -1,5 +1,5 @@
-import type { ConsensusBlock } from '../chain/consensus/block.ts'
-import type { Evidence } from '../chain/consensus/types.ts'
+import type { ConsensusBlock } from '../chain/comet/block.ts'
+import type { Evidence } from '../chain/comet/types.ts'
 import type { ProposalRequest, ProposedData } from './application.ts'
 import { type ConsensusState, makeBlock } from './consensusState.ts'
 import type { AskedSignature, ConsensusEnvironment, ConsensusSigner } from './environment.ts'

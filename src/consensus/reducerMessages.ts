@@ -1,5 +1,5 @@
-import { encodeBlock } from '../chain/consensus/block.ts'
-import { commitVote, verifyCommit } from '../chain/consensus/commit.ts'
+import { encodeBlock } from '../chain/comet/block.ts'
+import { commitVote, verifyCommit } from '../chain/comet/commit.ts'
 import {
   type Commit,
   equalBlockId,
@@ -9,8 +9,8 @@ import {
   type Validator,
   type ValidatorSet,
   type Vote,
-} from '../chain/consensus/types.ts'
-import { proposalSignBytes, voteSignBytes } from '../chain/consensus/vote.ts'
+} from '../chain/comet/types.ts'
+import { proposalSignBytes, voteSignBytes } from '../chain/comet/vote.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import { candidateOf, isCandidateId, isMalformedPart, isVotableId } from './candidateBlock.ts'
 import type { Input, MessageInput } from './inputsAndEffects.ts'

@@ -1,12 +1,6 @@
-import { type ConsensusBlock, encodeBlock } from '../chain/consensus/block.ts'
-import { commitVote } from '../chain/consensus/commit.ts'
-import {
-  EMPTY_COMMIT,
-  equalBlockId,
-  NIL_BLOCK_ID,
-  SIGNED_MESSAGE_TYPES,
-  type VoteType,
-} from '../chain/consensus/types.ts'
+import { type ConsensusBlock, encodeBlock } from '../chain/comet/block.ts'
+import { commitVote } from '../chain/comet/commit.ts'
+import { EMPTY_COMMIT, equalBlockId, NIL_BLOCK_ID, SIGNED_MESSAGE_TYPES, type VoteType } from '../chain/comet/types.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import { type CandidateBlock, candidateOf } from './candidateBlock.ts'
 import { advanceState, type ConsensusState } from './consensusState.ts'

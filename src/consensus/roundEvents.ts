@@ -1,5 +1,5 @@
-import type { BlockId, Vote } from '../chain/consensus/types.ts'
-import { validatorIndexOf } from '../chain/consensus/validatorSet.ts'
+import type { BlockId, Vote } from '../chain/comet/types.ts'
+import { validatorIndexOf } from '../chain/comet/validatorSet.ts'
 import type { Effect, Input } from './inputsAndEffects.ts'
 import type { RoundState } from './roundState.ts'
 import { STEPS, type Step } from './roundStateView.ts'

@@ -1,4 +1,4 @@
-import type { ConsensusBlock } from '../chain/consensus/block.ts'
+import type { ConsensusBlock } from '../chain/comet/block.ts'
 import {
   type BlockId,
   equalBlockId,
@@ -6,8 +6,8 @@ import {
   type RankedValidatorSet,
   type Validator,
   type VoteType,
-} from '../chain/consensus/types.ts'
-import { createProposerLookup, validatorIndexOf } from '../chain/consensus/validatorSet.ts'
+} from '../chain/comet/types.ts'
+import { createProposerLookup, validatorIndexOf } from '../chain/comet/validatorSet.ts'
 import { bytesKey, equalBytes } from '../primitives/bytes.ts'
 import type { VerifySignature } from '../primitives/ed25519.ts'
 import type { DecidedBlock } from './application.ts'

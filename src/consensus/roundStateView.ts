@@ -1,5 +1,5 @@
-import type { Part } from '../chain/consensus/partSet.ts'
-import type { BlockId, PartSetHeader, Proposal, RankedValidatorSet, Vote, VoteType } from '../chain/consensus/types.ts'
+import type { Part } from '../chain/comet/partSet.ts'
+import type { BlockId, PartSetHeader, Proposal, RankedValidatorSet, Vote, VoteType } from '../chain/comet/types.ts'
 import type { BitSet } from './bitSet.ts'
 
 /** Steps of a height in their order (arXiv 1807.04938; the numbers are CometBFT's, cs types/round_state.go). */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type BlockId, equalBlockId } from '../chain/consensus/types.ts'
+import { type BlockId, equalBlockId } from '../chain/comet/types.ts'
 import { syncDirectory, writeFileDurably } from '../storage/writeFileDurably.ts'
 import { Recovery, RecoveryError } from './recovery.ts'
 import { newerEntry } from './signer.ts'

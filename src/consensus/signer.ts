@@ -4,8 +4,8 @@ import {
   type UnsignedProposal,
   type UnsignedVote,
   type Vote,
-} from '../chain/consensus/types.ts'
-import { proposalSignBytes, voteSignBytes } from '../chain/consensus/vote.ts'
+} from '../chain/comet/types.ts'
+import { proposalSignBytes, voteSignBytes } from '../chain/comet/vote.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import { type VerifySignature, verifyEd25519 } from '../primitives/ed25519.ts'
 import type { ConsensusKey, PendingSignature, RemoteSignature } from './consensusKey.ts'

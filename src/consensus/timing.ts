@@ -1,4 +1,4 @@
-import type { ConsensusTiming } from '../chain/chainConfig.ts'
+import type { ConsensusTiming } from '../chain/genesis/chainConfig.ts'
 import type { Timeout } from './inputsAndEffects.ts'
 
 /** The longest timeout, after any number of failed rounds. */

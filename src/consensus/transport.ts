@@ -1,4 +1,4 @@
-import type { Evidence } from '../chain/consensus/types.ts'
+import type { Evidence } from '../chain/comet/types.ts'
 import type { ConsensusMessage } from './messages.ts'
 
 /** A peer's identifier, which consensus does not interpret (the node ID in production). */
@@ -6,7 +6,7 @@ export type PeerId = string
 
 /**
  * What a peer did that no honest peer does. Detected by the reducer (reducerMessages.ts: consensus messages) and by block sync
- * (sync/blockSync.ts, sync/blockBuffer.ts: blocks and heights), and reported to {@link Transport.punish}. The consequences for the
+ * (sync/blocks/blockSync.ts, sync/blocks/blockBuffer.ts: blocks and heights), and reported to {@link Transport.punish}. The consequences for the
  * peer are in p2p/misbehaviour.ts.
  * - `bad signature`: a proposal, vote or commit that its validator did not sign
  * - `malformed`: a message or answer that cannot be correct for any chain

@@ -1,4 +1,4 @@
-import type { ValidatorSet } from '../chain/consensus/types.ts'
+import type { ValidatorSet } from '../chain/comet/types.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import type { ConsensusKey, PendingSignature, SigningRequest } from './consensusKey.ts'
 

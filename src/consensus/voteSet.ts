@@ -1,4 +1,4 @@
-import { commitSigOf, commitVote } from '../chain/consensus/commit.ts'
+import { commitSigOf, commitVote } from '../chain/comet/commit.ts'
 import {
   ABSENT_COMMIT_SIG,
   type BlockId,
@@ -9,7 +9,7 @@ import {
   type ValidatorSet,
   type Vote,
   type VoteType,
-} from '../chain/consensus/types.ts'
+} from '../chain/comet/types.ts'
 import { bytesKey } from '../primitives/bytes.ts'
 import { type BitSet, createBitSet } from './bitSet.ts'
 import { isQuorum } from './quorum.ts'

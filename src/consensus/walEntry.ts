@@ -1,7 +1,7 @@
-import { decodeCommit, encodeCommit } from '../chain/consensus/commit.ts'
-import { decodePart, encodePart, type Part } from '../chain/consensus/partSet.ts'
-import type { Commit, Proposal, UnsignedProposal, UnsignedVote, Vote } from '../chain/consensus/types.ts'
-import { decodeProposal, decodeVote, encodeProposal, encodeVote } from '../chain/consensus/vote.ts'
+import { decodeCommit, encodeCommit } from '../chain/comet/commit.ts'
+import { decodePart, encodePart, type Part } from '../chain/comet/partSet.ts'
+import type { Commit, Proposal, UnsignedProposal, UnsignedVote, Vote } from '../chain/comet/types.ts'
+import { decodeProposal, decodeVote, encodeProposal, encodeVote } from '../chain/comet/vote.ts'
 import { concatBytes } from '../primitives/bytes.ts'
 import type { Timeout } from './inputsAndEffects.ts'
 

@@ -1,4 +1,4 @@
-import type { Authorization } from '../chain/transaction.ts'
+import type { Authorization } from '../chain/block/transaction.ts'
 import type { Address } from '../primitives/address.ts'
 import { concatBytes, EMPTY_BYTES } from '../primitives/bytes.ts'
 import { keccak256 } from '../primitives/hash.ts'

@@ -1,4 +1,4 @@
-import type { Burn } from '../chain/entries.ts'
+import type { Burn } from '../chain/block/entries.ts'
 import type { Address } from '../primitives/address.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import type { WorldState } from '../state/world.ts'

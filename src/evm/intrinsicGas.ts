@@ -1,5 +1,5 @@
-import { type Hardfork, includesFork } from '../chain/hardfork.ts'
-import type { Transaction } from '../chain/transaction.ts'
+import type { Transaction } from '../chain/block/transaction.ts'
+import { type Hardfork, includesFork } from '../chain/genesis/hardfork.ts'
 
 /** EIP-7825 (Osaka): the highest gas limit of one transaction. */
 export const MAX_TRANSACTION_GAS = 2n ** 24n

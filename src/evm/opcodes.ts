@@ -1,4 +1,4 @@
-import * as constants from '../../assembly/constants.ts'
+import * as constants from '../../assembly/evm/constants.ts'
 
 type Constants = typeof constants
 type Opcodes = {

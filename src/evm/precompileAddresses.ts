@@ -1,4 +1,4 @@
-import { type Hardfork, includesFork } from '../chain/hardfork.ts'
+import { type Hardfork, includesFork } from '../chain/genesis/hardfork.ts'
 import type { Address } from '../primitives/address.ts'
 
 /** Number of the last standard precompile at 0x01 and on, by the fork that added it, newest first. */

@@ -1,4 +1,4 @@
-import { includesFork } from '../chain/hardfork.ts'
+import { includesFork } from '../chain/genesis/hardfork.ts'
 import { type Address, toAddress } from '../primitives/address.ts'
 import { hexToBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'

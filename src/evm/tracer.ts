@@ -1,4 +1,4 @@
-import type { Log } from '../chain/receipt.ts'
+import type { Log } from '../chain/block/receipt.ts'
 import type { Address } from '../primitives/address.ts'
 import type { WorldState } from '../state/world.ts'
 

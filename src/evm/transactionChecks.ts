@@ -1,5 +1,5 @@
-import { type Hardfork, includesFork } from '../chain/hardfork.ts'
-import type { Transaction } from '../chain/transaction.ts'
+import type { Transaction } from '../chain/block/transaction.ts'
+import { type Hardfork, includesFork } from '../chain/genesis/hardfork.ts'
 import { type Address, toChecksumAddress } from '../primitives/address.ts'
 import type { WorldState } from '../state/world.ts'
 import { delegationTarget } from './authorization.ts'

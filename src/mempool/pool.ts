@@ -1,5 +1,5 @@
-import { nativeGasLimit } from '../chain/chainConfig.ts'
-import type { Transaction } from '../chain/transaction.ts'
+import type { Transaction } from '../chain/block/transaction.ts'
+import { nativeGasLimit } from '../chain/genesis/chainConfig.ts'
 import type { NativeTransaction } from '../modules/tx/nativeTransaction.ts'
 import type { Address } from '../primitives/address.ts'
 import { bytesKey, keyBytes } from '../primitives/bytes.ts'

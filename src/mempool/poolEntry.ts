@@ -1,4 +1,4 @@
-import type { Transaction } from '../chain/transaction.ts'
+import type { Transaction } from '../chain/block/transaction.ts'
 import type { NativeTransaction } from '../modules/tx/nativeTransaction.ts'
 import type { Address } from '../primitives/address.ts'
 import { bytesKey, equalBytes, keyBytes } from '../primitives/bytes.ts'

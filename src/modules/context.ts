@@ -1,4 +1,4 @@
-import type { NativeEvent } from '../chain/entries.ts'
+import type { NativeEvent } from '../chain/block/entries.ts'
 import type { WorldState } from '../state/world.ts'
 
 /** What native modules know of the block in which they run. */

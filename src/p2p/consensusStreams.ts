@@ -1,5 +1,5 @@
 import type { Stream } from '@libp2p/interface'
-import { ConsensusDecodingError } from '../chain/consensus/wire.ts'
+import { ConsensusDecodingError } from '../chain/comet/wire.ts'
 import { type MessageKind, peekMessage } from '../consensus/messages.ts'
 import type { NetworkMetrics } from '../telemetry/metrics.ts'
 import type { Connections } from './connections.ts'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { OlderBlocks } from '../chain/olderBlocks.ts'
+import type { OlderBlocks } from '../chain/store/olderBlocks.ts'
 import type { BlockRequest, FetchedBlocks, Misbehaviour } from '../consensus/transport.ts'
 import { ed25519Address, ed25519Key } from '../primitives/ed25519.ts'
 import type { OfferedSnapshot, SnapshotSource } from '../snapshot/offeredSnapshots.ts'

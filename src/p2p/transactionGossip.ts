@@ -1,4 +1,4 @@
-import { entryHash } from '../chain/entries.ts'
+import { entryHash } from '../chain/block/entries.ts'
 import { bytesKey } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
 import type { NetworkMetrics } from '../telemetry/metrics.ts'

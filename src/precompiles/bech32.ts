@@ -1,4 +1,12 @@
 import { bech32 as codec } from 'bech32'
+import { address, string } from '../modules/precompile/abi/types.ts'
+import {
+  createPrecompile,
+  defineFunction,
+  lowAddress,
+  revertWith,
+  type TabledPrecompile,
+} from '../modules/precompile/dispatch.ts'
 import {
   type Address,
   BECH32_ACCOUNT,
@@ -7,8 +15,6 @@ import {
   toAddress,
   toBech32,
 } from '../primitives/address.ts'
-import { address, string } from './abi/types.ts'
-import { createPrecompile, defineFunction, lowAddress, revertWith, type TabledPrecompile } from './dispatch.ts'
 
 /** cosmos/evm's price of either function (its default base gas). */
 export const BECH32_GAS = 6_000n

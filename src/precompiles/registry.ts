@@ -1,15 +1,15 @@
-import { MODULE_ACCOUNT_NAMES } from '../chain/genesisConstants.ts'
+import { MODULE_ACCOUNT_NAMES } from '../chain/genesis/genesisConstants.ts'
 import type { PrecompileTable, StatefulPrecompile } from '../evm/precompile.ts'
+import { bank } from '../modules/bank/precompile/bank.ts'
+import { nativeToken } from '../modules/bank/precompile/nativeToken.ts'
+import { distribution } from '../modules/distribution/precompile/distribution.ts'
+import { governance } from '../modules/gov/precompile/governance.ts'
+import { encodeErrorString } from '../modules/precompile/abi/codec.ts'
+import { slashing } from '../modules/slashing/precompile/slashing.ts'
+import { staking } from '../modules/staking/precompile/staking.ts'
 import { type Address, moduleAddress, toBech32, toChecksumAddress } from '../primitives/address.ts'
 import { bytesKey, EMPTY_BYTES } from '../primitives/bytes.ts'
-import { encodeErrorString } from './abi/codec.ts'
-import { bank } from './bank.ts'
 import { bech32 } from './bech32.ts'
-import { distribution } from './distribution/distribution.ts'
-import { governance } from './gov/governance.ts'
-import { nativeToken } from './nativeToken.ts'
-import { slashing } from './slashing.ts'
-import { staking } from './staking/staking.ts'
 
 /** Every stateful precompile that this version knows. */
 const KNOWN: readonly StatefulPrecompile[] = [nativeToken, bech32, staking, distribution, bank, governance, slashing]

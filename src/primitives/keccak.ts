@@ -1,7 +1,7 @@
 import { loadBuiltModule } from './builtModule.ts'
 import { bytesKeyOf } from './bytes.ts'
 
-/** The exports of assembly/hashing.ts. */
+/** The exports of assembly/keccak/hashing.ts. */
 interface Exports {
   readonly memory: { readonly buffer: ArrayBuffer }
   inputAddress(): number

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { decodeEthereumHeader, type EthereumHeader } from '../chain/ethereumBlock.ts'
+import { decodeEthereumHeader, type EthereumHeader } from '../chain/block/ethereumBlock.ts'
 import type { Address } from '../primitives/address.ts'
 import { bytesToHex, compareBytes, decodeUtf8, equalBytes, hexToBytes } from '../primitives/bytes.ts'
 import { type Hash, keccak256 } from '../primitives/hash.ts'

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { decodeEthereumHeader } from '../chain/ethereumBlock.ts'
+import { decodeEthereumHeader } from '../chain/block/ethereumBlock.ts'
 import { syncDirectory } from '../storage/writeFileDurably.ts'
 import { isBeingFetched } from './fetchedMark.ts'
 import { isUnfinished } from './makeSnapshot.ts'

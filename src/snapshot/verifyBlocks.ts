@@ -1,5 +1,5 @@
-import { equalBlockId } from '../chain/consensus/types.ts'
-import { type BlockLink, LinkError, linkBefore, linkOf, readWholeBlock } from '../chain/linkedBlocks.ts'
+import { equalBlockId } from '../chain/comet/types.ts'
+import { type BlockLink, LinkError, linkBefore, linkOf, readWholeBlock } from '../chain/store/linkedBlocks.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import { type BlocksChunk, ChunkError } from './chunk.ts'
 

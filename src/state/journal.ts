@@ -1,5 +1,5 @@
-import type { Burn, NativeEvent, ValueTransfer } from '../chain/entries.ts'
-import type { Log } from '../chain/receipt.ts'
+import type { Burn, NativeEvent, ValueTransfer } from '../chain/block/entries.ts'
+import type { Log } from '../chain/block/receipt.ts'
 import type { Address } from '../primitives/address.ts'
 import { bytesKey, EMPTY_BYTES, equalBytes, keyBytes } from '../primitives/bytes.ts'
 import { EMPTY_CODE_HASH, type Hash, keccak256 } from '../primitives/hash.ts'

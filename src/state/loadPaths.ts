@@ -1,4 +1,4 @@
-import { LISTED_KEY_BYTES, PART_BYTES } from '../../assembly/trieLayout.ts'
+import { LISTED_KEY_BYTES, PART_BYTES } from '../../assembly/trie/trieLayout.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import type { BulkReader } from '../storage/database.ts'
 import type { MissingNodes, TrieEngine, UpdateList } from './trieEngine.ts'

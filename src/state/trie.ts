@@ -7,7 +7,7 @@ import {
   UPDATE_KEEPS_STORAGE,
   UPDATE_LENGTH,
   UPDATE_VALUE,
-} from '../../assembly/trieLayout.ts'
+} from '../../assembly/trie/trieLayout.ts'
 import type { Address } from '../primitives/address.ts'
 import { bytesKeyOf, bytesToBigInt, bytesToHex, equalBytes, writeBigInt } from '../primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, type Hash, toHash } from '../primitives/hash.ts'

@@ -5,7 +5,7 @@ import {
   OPERATION_BYTES,
   PART_BYTES,
   UPDATE_BYTES,
-} from '../../assembly/trieLayout.ts'
+} from '../../assembly/trie/trieLayout.ts'
 import { loadBuiltModule } from '../primitives/builtModule.ts'
 import { EMPTY_BYTES } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
@@ -36,7 +36,7 @@ interface Exports {
   dropNodes(limit: number): void
 }
 
-/** Updates of one trie, hashed and sorted, as assembly/trieLayout.ts describes them, and behind them their values. */
+/** Updates of one trie, hashed and sorted, as assembly/trie/trieLayout.ts describes them, and behind them their values. */
 export interface UpdateList {
   readonly bytes: Uint8Array
   readonly count: number
@@ -52,7 +52,7 @@ export interface PackedOperations {
 interface Run {
   readonly source: TrieSource
   readonly log: PackedOperations[]
-  /** makes the error for an update that was given as number `index`: FAILURE_PRESENCE or FAILURE_STORAGE of assembly/trieLayout.ts */
+  /** makes the error for an update that was given as number `index`: FAILURE_PRESENCE or FAILURE_STORAGE of assembly/trie/trieLayout.ts */
   readonly failure: (failure: number, index: number) => Error
 }
 

@@ -1,4 +1,4 @@
-import { type BlockCache, type ChainReader, createBlockCache, openChainReader } from '../chain/store.ts'
+import { type BlockCache, type ChainReader, createBlockCache, openChainReader } from '../chain/store/store.ts'
 import type { Address } from '../primitives/address.ts'
 import { concatBytes } from '../primitives/bytes.ts'
 import { Column, columnKey, prefixEnd } from '../storage/columns.ts'

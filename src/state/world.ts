@@ -1,5 +1,5 @@
-import type { Burn, NativeEvent, ValueTransfer } from '../chain/entries.ts'
-import type { Log } from '../chain/receipt.ts'
+import type { Burn, NativeEvent, ValueTransfer } from '../chain/block/entries.ts'
+import type { Log } from '../chain/block/receipt.ts'
 import type { Address } from '../primitives/address.ts'
 import type { Hash } from '../primitives/hash.ts'
 import type { SlotWords } from './slotWords.ts'

@@ -35,31 +35,31 @@ export const Column = {
   /** what a restore from a snapshot has done so far (src/snapshot/restoreState.ts); nothing once it is complete */
   restore: 0x16,
 
-  // Blocks (src/chain/writeBlock.ts)
+  // Blocks (src/chain/store/writeBlock.ts)
   /** height -> RLP of the Ethereum header */
   header: 0x20,
   /** Ethereum block hash -> height */
   blockHash: 0x21,
   /** height -> consensus block, protobuf: header, data.txs, evidence, last commit */
   consensusBlock: 0x22,
-  /** height -> results of data.txs and events (src/chain/storedResults.ts); absent for a block without entries and events */
+  /** height -> results of data.txs and events (src/chain/store/storedResults.ts); absent for a block without entries and events */
   results: 0x23,
   /** hash of an EVM transaction -> height ‖ index in the Ethereum block (4 bytes) */
   transaction: 0x24,
-  /** log term (9 bytes, src/chain/logIndex.ts) ‖ height -> no bytes; of the term of any log, one byte where the others are packed */
+  /** log term (9 bytes, src/chain/indexes/logIndex.ts) ‖ height -> no bytes; of the term of any log, one byte where the others are packed */
   logTerm: 0x25,
-  /** first byte of fingerprints ‖ height -> their other three bytes, ascending (src/chain/packedLogTerms.ts) */
+  /** first byte of fingerprints ‖ height -> their other three bytes, ascending (src/chain/indexes/packedLogTerms.ts) */
   packedLogTerms: 0x35,
   /**
    * `head` -> head record; `base` -> lowest height whose block is there at all; `oldest` -> lowest height whose transactions and
    * receipts are kept; `moved` -> lowest height from which on every block is here and not only in a segment (these three absent: 0);
-   * `restored` -> height and state root that a snapshot brought (src/app/restoreSnapshot.ts); `complete` -> lowest height whose validators
-   * are here too, where that is above `base` (src/chain/missingBlocks.ts; absent: that of `restored`); `filled` -> lowest height whose
+   * `restored` -> height and state root that a snapshot brought (src/datadir/restoreSnapshot.ts); `complete` -> lowest height whose validators
+   * are here too, where that is above `base` (src/chain/retention/missingBlocks.ts; absent: that of `restored`); `filled` -> lowest height whose
    * block is only in a segment (src/chain/segments/moveBlocks.ts; absent: `base`); `genesis` -> genesis hash
-   * (src/app/openChain.ts); `light` -> lowest and highest height in `lightBlock`; `indexed` -> height from which on blocks are in
-   * `logTerm` (or `packedLogTerms`) and `eventTerm`, or no bytes where new ones are not (src/chain/indexCoverage.ts); `calls` -> the same for `callTerm`, absent
-   * where new ones are not (src/chain/callIndex.ts); `reindex` -> how far an interrupted one is
-   * (src/app/reindex.ts); `repair` -> what a repair has begun (src/app/repair/mendable.ts); `format` -> version of what this
+   * (src/execution/openChain.ts); `light` -> lowest and highest height in `lightBlock`; `indexed` -> height from which on blocks are in
+   * `logTerm` (or `packedLogTerms`) and `eventTerm`, or no bytes where new ones are not (src/chain/indexes/indexCoverage.ts); `calls` -> the same for `callTerm`, absent
+   * where new ones are not (src/chain/indexes/callIndex.ts); `reindex` -> how far an interrupted one is
+   * (src/datadir/reindex.ts); `repair` -> what a repair has begun (src/chain/store/mendable.ts); `format` -> version of what this
    * table describes (src/storage/format.ts)
    */
   chainMeta: 0x26,
@@ -67,17 +67,17 @@ export const Column = {
   consensusHash: 0x2a,
   /** sha256 of a native transaction that started -> height ‖ position in data.txs (4 bytes) */
   nativeTransaction: 0x2b,
-  /** event term (7 bytes, src/chain/eventIndex.ts) ‖ height -> no bytes */
+  /** event term (7 bytes, src/chain/indexes/eventIndex.ts) ‖ height -> no bytes */
   eventTerm: 0x2c,
 
-  /** call term (8 bytes, src/chain/callIndex.ts) ‖ height -> no bytes */
+  /** call term (8 bytes, src/chain/indexes/callIndex.ts) ‖ height -> no bytes */
   callTerm: 0x34,
 
   // What has left for files (src/chain/segments/)
   /** height / 8,192 -> RLP of first and last height, bytes and sha256 of the segment file with these blocks, and 1 if it has no bodies */
   segment: 0x2d,
   /**
-   * kind of hash (1 byte, src/chain/hashIndex.ts) ‖ first 8 bytes of the hash -> heights and positions of all blocks or transactions in
+   * kind of hash (1 byte, src/chain/indexes/hashIndex.ts) ‖ first 8 bytes of the hash -> heights and positions of all blocks or transactions in
    * segments whose hashes begin so. Only versions before there was `hashFile` wrote it
    */
   shortHash: 0x2e,
@@ -94,13 +94,13 @@ export const Column = {
    */
   segmentTerms: 0x32,
 
-  // Light blocks that stay when the other headers are dropped (src/chain/keptLightBlocks.ts)
+  // Light blocks that stay when the other headers are dropped (src/chain/retention/keptLightBlocks.ts)
   /** height -> protobuf of tendermint.types.LightBlock, without proposer and priorities */
   lightBlock: 0x2f,
   /** height / 1,000 -> which of these 1,000 heights are in `lightBlock`, two bytes each */
   lightBlockIndex: 0x30,
 
-  // Validator sets (src/chain/validatorRecords.ts)
+  // Validator sets (src/chain/store/validatorRecords.ts)
   /** header.validators_hash -> public keys and powers, in the set's order */
   validatorSet: 0x27,
   /**

@@ -2,7 +2,7 @@ import { BroadcastChannel } from 'node:worker_threads'
 import { bytesKey, keyBytes } from '../primitives/bytes.ts'
 
 /*
- * Spans of OpenTelemetry, as the threads record them. `src/threads/tracing.ts` makes real ones of them and sends them to a collector. One
+ * Spans of OpenTelemetry, as the threads record them. `src/node/roles/tracing/tracing.ts` makes real ones of them and sends them to a collector. One
  * trace is the way of one transaction, or that of one block; nodes that report to the same collector add to the same traces.
  */
 

@@ -1,4 +1,4 @@
-import type { Genesis } from '../../src/chain/genesisSchema.ts'
+import type { Genesis } from '../../src/chain/genesis/genesisSchema.ts'
 import type { LocalNetwork, NetworkNode } from '../e2e/network/localNetwork.ts'
 
 /** The node that is attacked, and what an attacker knows of its network. */

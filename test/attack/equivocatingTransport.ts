@@ -2,18 +2,18 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { dataPaths } from '../../src/app/dataDirectory.ts'
-import { isNilBlockId, NIL_BLOCK_ID, type Vote } from '../../src/chain/consensus/types.ts'
-import { voteSignBytes } from '../../src/chain/consensus/vote.ts'
+import { isNilBlockId, NIL_BLOCK_ID, type Vote } from '../../src/chain/comet/types.ts'
+import { voteSignBytes } from '../../src/chain/comet/vote.ts'
 import type { PeerId } from '../../src/consensus/transport.ts'
 import { loadValidatorKey } from '../../src/consensus/validatorKey.ts'
-import { equalBytes } from '../../src/primitives/bytes.ts'
-import { signEd25519 } from '../../src/primitives/ed25519.ts'
+import { dataPaths } from '../../src/datadir/dataDirectory.ts'
 import {
   createNetworkTransport as createHonestTransport,
   type NetworkTransport,
   type NetworkTransportOptions,
-} from '../../src/threads/networkTransport.ts'
+} from '../../src/node/roles/main/networkTransport.ts'
+import { equalBytes } from '../../src/primitives/bytes.ts'
+import { signEd25519 } from '../../src/primitives/ed25519.ts'
 
 /** A file in the node's directory by which a test has it begin; then it says in another one at which height it did. */
 const BEGIN = 'equivocate'

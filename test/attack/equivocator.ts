@@ -6,7 +6,7 @@ import { registerHooks } from 'node:module'
 
 const TRANSPORT = new URL('equivocatingTransport.ts', import.meta.url).href
 /** Where the main thread takes its transport from. */
-const USER = '/src/threads/runNode.ts'
+const USER = '/src/node/roles/main/runNode.ts'
 
 registerHooks({
   resolve: (specifier, context, nextResolve) => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Account, GWEI, type Signed, sign } from '../../bench/load/sign.ts'
-import type { UnsignedTransaction } from '../../src/chain/transaction.ts'
+import type { UnsignedTransaction } from '../../src/chain/block/transaction.ts'
 import { concatBytes, hexToBytes } from '../../src/primitives/bytes.ts'
 import { mined, rpc } from '../e2e/rpc.ts'
 import type { Run } from './attack.ts'

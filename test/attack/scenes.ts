@@ -7,7 +7,7 @@ import type { Scene, SceneReport } from './attack.ts'
 import { equivocationFiles } from './equivocatingTransport.ts'
 
 const LOOK_MS = 100
-/** A restarted validator returns to consensus in this time, whatever heights strangers claim (`sync/blockSync.ts`). */
+/** A restarted validator returns to consensus in this time, whatever heights strangers claim (`sync/blocks/blockSync.ts`). */
 const RETURN_MS = 40_000
 /** The validator that equivocates. */
 export const EQUIVOCATOR = 3

@@ -6,8 +6,8 @@ import { createViewCaches, openView } from '../../src/state/view.ts'
 import { Column, prefixEnd } from '../../src/storage/columns.ts'
 import { Database } from '../../src/storage/database.ts'
 import { firstSeed, runs } from '../propertyRuns.ts'
-import { createTestChain, type TestChain, WALLET_KEY } from '../unit/app/testChain.ts'
-import { createRandom } from '../unit/state/randomChain.ts'
+import { createTestChain, type TestChain, WALLET_KEY } from '../support/execution/testChain.ts'
+import { createRandom } from '../support/state/randomChain.ts'
 
 const WINDOW = 50
 const BLOCKS = runs(500)

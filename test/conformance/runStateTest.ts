@@ -1,11 +1,11 @@
-import { blobBaseFee } from '../../src/chain/baseFee.ts'
+import { blobBaseFee } from '../../src/chain/block/baseFee.ts'
 import {
   buildTransaction,
   decodeTransaction,
   type SignedTransaction,
   type UnsignedTransaction,
-} from '../../src/chain/transaction.ts'
-import { recoverSender } from '../../src/chain/transactionSender.ts'
+} from '../../src/chain/block/transaction.ts'
+import { recoverSender } from '../../src/chain/block/transactionSender.ts'
 import type { BlockContext } from '../../src/evm/blockContext.ts'
 import type { Engine } from '../../src/evm/engine.ts'
 import { applyTransaction } from '../../src/evm/transition.ts'
@@ -16,7 +16,7 @@ import type { StateChanges } from '../../src/state/changes.ts'
 import { Journal } from '../../src/state/journal.ts'
 import { StateTrie, type TrieAccountChange } from '../../src/state/trie.ts'
 import { signEvmTransaction } from '../signEvmTransaction.ts'
-import { MemoryStateReader } from '../unit/state/memoryReader.ts'
+import { MemoryStateReader } from '../support/state/memoryReader.ts'
 import type { StateTest, StateTestCase, StateTestPost, StateTestTransaction } from './stateTestCases.ts'
 
 /** Of all state tests. */

@@ -14,8 +14,8 @@ import { createStateCaches, openStateAt } from '../../src/state/view.ts'
 import { WriteBatch } from '../../src/storage/batch.ts'
 import { Database } from '../../src/storage/database.ts'
 import { firstSeed, runs } from '../propertyRuns.ts'
-import { MemoryStateReader } from '../unit/state/memoryReader.ts'
-import { ACCOUNTS, createRandom, describeState, randomBlock } from '../unit/state/randomChain.ts'
+import { MemoryStateReader } from '../support/state/memoryReader.ts'
+import { ACCOUNTS, createRandom, describeState, randomBlock } from '../support/state/randomChain.ts'
 
 const BLOCKS = runs(300)
 /** blocks of state that a pruned node keeps */

@@ -2,17 +2,17 @@ import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { Worker } from 'node:worker_threads'
-import type { BlockSeed } from '../../src/app/blockContext.ts'
-import { type BlockExecution, beginBlockExecution } from '../../src/app/blockExecution.ts'
+import type { SignedTransaction } from '../../src/chain/block/transaction.ts'
+import type { Engine } from '../../src/evm/engine.ts'
+import type { BlockSeed } from '../../src/execution/blockContext.ts'
+import { type BlockExecution, beginBlockExecution } from '../../src/execution/blockExecution.ts'
 import {
   createParallelExecution,
   type Offer,
   type ParallelCounts,
   type ParallelExecution,
-} from '../../src/app/parallel/parallelExecution.ts'
-import { createTableMemory, type TableMemory } from '../../src/app/parallel/versionTable.ts'
-import type { SignedTransaction } from '../../src/chain/transaction.ts'
-import type { Engine } from '../../src/evm/engine.ts'
+} from '../../src/execution/parallel/parallelExecution.ts'
+import { createTableMemory, type TableMemory } from '../../src/execution/parallel/versionTable.ts'
 import { setSupply } from '../../src/modules/bank/ledger.ts'
 import { bigIntToBytes, bytesToHex, hexToBytes, padLeft } from '../../src/primitives/bytes.ts'
 import { type Hash, keccak256 } from '../../src/primitives/hash.ts'

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import type { Hardfork } from '../../src/chain/hardfork.ts'
-import { HARDFORKS } from '../../src/chain/hardfork.ts'
+import type { Hardfork } from '../../src/chain/genesis/hardfork.ts'
+import { HARDFORKS } from '../../src/chain/genesis/hardfork.ts'
 
 /** One expectation of a general state test: a file holds tests, a test holds expectations for forks and index triples. */
 export interface StateTestCase {

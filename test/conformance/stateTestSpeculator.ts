@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { createSpeculationWorker } from '../../src/app/parallel/speculationWorker.ts'
+import { createSpeculationWorker } from '../../src/execution/parallel/speculationWorker.ts'
 import type { StateReader } from '../../src/state/reader.ts'
 import { createTestEngine } from '../testEngines.ts'
 import { readPreState } from './runStateTest.ts'

@@ -6,9 +6,9 @@
  */
 import { writeSync } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { readBlockFile } from '../../src/app/blockFile.ts'
+import { readBlockFile } from '../../src/datadir/blockFile.ts'
 import { Database } from '../../src/storage/database.ts'
-import { networkGenesis, openNetworkNode } from '../unit/app/testNetwork.ts'
+import { networkGenesis, openNetworkNode } from '../support/execution/testNetwork.ts'
 
 /**
  * - `before`: LevelDB has not got the block, and the next one is executed

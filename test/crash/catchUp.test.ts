@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { exportBlocks } from '../../src/app/exportBlocks.ts'
-import { openChainReader } from '../../src/chain/store.ts'
+import { openChainReader } from '../../src/chain/store/store.ts'
 import { advanceState } from '../../src/consensus/consensusState.ts'
+import { exportBlocks } from '../../src/datadir/exportBlocks.ts'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
 import { Database } from '../../src/storage/database.ts'
-import { WALLET_KEY } from '../unit/app/testChain.ts'
-import { networkGenesis, openNetworkNode, proposeBlock } from '../unit/app/testNetwork.ts'
+import { WALLET_KEY } from '../support/execution/testChain.ts'
+import { networkGenesis, openNetworkNode, proposeBlock } from '../support/execution/testNetwork.ts'
 
 const BLOCKS = 800
 const KILLS = 4

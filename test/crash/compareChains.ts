@@ -1,6 +1,6 @@
-import { dataPaths } from '../../src/app/dataDirectory.ts'
-import { encodeBlock } from '../../src/chain/consensus/block.ts'
-import { type ChainReader, openChainReader } from '../../src/chain/store.ts'
+import { encodeBlock } from '../../src/chain/comet/block.ts'
+import { type ChainReader, openChainReader } from '../../src/chain/store/store.ts'
+import { dataPaths } from '../../src/datadir/dataDirectory.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
 import { Database } from '../../src/storage/database.ts'
 

@@ -5,8 +5,8 @@
  *   node test/crash/importChild.ts <directory> <file> <blocks>
  */
 import { writeSync } from 'node:fs'
-import { importBlocks } from '../../src/app/importBlocks.ts'
-import { networkGenesis, openNetworkNode } from '../unit/app/testNetwork.ts'
+import { importBlocks } from '../../src/datadir/importBlocks.ts'
+import { networkGenesis, openNetworkNode } from '../support/execution/testNetwork.ts'
 
 const [directory, path, blocks] = process.argv.slice(2) as [string, string, string]
 const node = await openNetworkNode(networkGenesis(2), { directory })

@@ -19,7 +19,7 @@ import { rpc, rpcBatch } from '../e2e/rpc.ts'
 import { startNode, type TestNode } from '../e2e/startNode.ts'
 import { type ExplorerProcess, startExplorerProcess } from '../indexProof/explorerProcess.ts'
 import { postgresPrograms, startPostgres } from '../postgres/startPostgres.ts'
-import { createRandom } from '../unit/state/randomChain.ts'
+import { createRandom } from '../support/state/randomChain.ts'
 
 /** Of the faucet's account. */
 const PURSE = 9

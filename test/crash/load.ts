@@ -3,7 +3,7 @@ import { encodeDeployData, encodeFunctionData, erc20Abi, type Hex, type Transact
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import WebSocket from 'ws'
 import { compileContract } from '../../contracts/compile.ts'
-import { NATIVE_TOKEN_ADDRESS } from '../../src/chain/genesisConstants.ts'
+import { NATIVE_TOKEN_ADDRESS } from '../../src/chain/genesis/genesisConstants.ts'
 import { DEVNET_ACCOUNTS } from '../../src/cli/devnetAccounts.ts'
 import { MsgSend } from '../../src/modules/bank/messages.ts'
 import { toBech32 } from '../../src/primitives/address.ts'

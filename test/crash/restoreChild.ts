@@ -70,8 +70,8 @@ Database.prototype.write = async function (batch, options) {
 }
 
 const { loadConfig } = await import('../../src/config/config.ts')
-const { beginFromSnapshot } = await import('../../src/threads/beginFromSnapshot.ts')
-const { openHome } = await import('../../src/threads/openHome.ts')
+const { beginFromSnapshot } = await import('../../src/node/start/beginFromSnapshot.ts')
+const { openHome } = await import('../../src/node/start/openHome.ts')
 
 const log: string[] = []
 const note = (fields: unknown, text?: string): void => void log.push(text ?? String(fields))

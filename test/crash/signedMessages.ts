@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { dataPaths } from '../../src/app/dataDirectory.ts'
-import { genesisHash, parseGenesis } from '../../src/chain/genesis.ts'
+import { genesisHash, parseGenesis } from '../../src/chain/genesis/genesis.ts'
 import type { SignedEntry } from '../../src/consensus/walEntry.ts'
 import { readSegment } from '../../src/consensus/walSegment.ts'
+import { dataPaths } from '../../src/datadir/dataDirectory.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
 
 /** What a validator has signed, with one key or several, over the whole life of a chain. */

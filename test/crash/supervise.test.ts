@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { runCoind } from '../e2e/runCoind.ts'
 import { PROPERTY_RUNS } from '../propertyRuns.ts'
-import { archiveOf, askFor, entry, planInfo, putArchive, sha256Of } from '../unit/maintenance/supervise/fakeVersions.ts'
+import { archiveOf, askFor, entry, planInfo, putArchive, sha256Of } from '../support/operator/supervise/fakeVersions.ts'
 
 /** Of a version: unpacking it takes long enough to be killed in the middle of it. */
 const VERSION_BYTES = 16 << 20

@@ -2,11 +2,11 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, trunc
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openChainReader } from '../../src/chain/store.ts'
+import { openChainReader } from '../../src/chain/store/store.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
 import { Database } from '../../src/storage/database.ts'
 import { runs } from '../propertyRuns.ts'
-import { createRandom } from '../unit/state/randomChain.ts'
+import { createRandom } from '../support/state/randomChain.ts'
 import { type LocalNodeOptions, openLocalNode, signTransfers } from './localNode.ts'
 
 const BLOCKS = 80

@@ -10,7 +10,7 @@ import {
   toRlp,
 } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { frame, grpcCall, openSession, readFrames } from '../unit/rpc/grpc/grpcCall.ts'
+import { frame, grpcCall, openSession, readFrames } from '../support/rpc/cosmos/grpc/grpcCall.ts'
 import { ACCOUNTS, CHAIN_ID, GWEI, NATIVE_TOKEN } from './devChain.ts'
 import { mined, post, rpc, until } from './rpc.ts'
 import { runCoind } from './runCoind.ts'

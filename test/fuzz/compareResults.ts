@@ -1,5 +1,5 @@
-import type { ValueTransfer } from '../../src/chain/entries.ts'
-import type { Log } from '../../src/chain/receipt.ts'
+import type { ValueTransfer } from '../../src/chain/block/entries.ts'
+import type { Log } from '../../src/chain/block/receipt.ts'
 import { totalBurnt } from '../../src/evm/coinMovements.ts'
 import { isStandardPrecompile } from '../../src/evm/precompileAddresses.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'

@@ -1,11 +1,11 @@
-import type { Hardfork } from '../../src/chain/hardfork.ts'
-import type { AccessListItem } from '../../src/chain/transaction.ts'
+import type { AccessListItem } from '../../src/chain/block/transaction.ts'
+import type { Hardfork } from '../../src/chain/genesis/hardfork.ts'
 import type { Address } from '../../src/primitives/address.ts'
 import { bigIntToBytes, bigIntToMinimalBytes, bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
 import type { Hash } from '../../src/primitives/hash.ts'
 import { Journal } from '../../src/state/journal.ts'
 import { putSchedule, VESTING_KINDS } from '../../src/state/vesting.ts'
-import { MemoryStateReader } from '../unit/state/memoryReader.ts'
+import { MemoryStateReader } from '../support/state/memoryReader.ts'
 
 /** An account of the state before. */
 export interface FuzzAccount {

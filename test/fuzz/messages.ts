@@ -1,5 +1,5 @@
-import type { Hardfork } from '../../src/chain/hardfork.ts'
-import type { AccessListItem } from '../../src/chain/transaction.ts'
+import type { AccessListItem } from '../../src/chain/block/transaction.ts'
+import type { Hardfork } from '../../src/chain/genesis/hardfork.ts'
 import { floorDataGas, intrinsicGas } from '../../src/evm/intrinsicGas.ts'
 import type { Address } from '../../src/primitives/address.ts'
 import { bigIntToBytes, EMPTY_BYTES } from '../../src/primitives/bytes.ts'

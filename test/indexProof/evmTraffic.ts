@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Abi, encodeAbiParameters, encodeFunctionData, type Hex } from 'viem'
 import { type Account, accountOf, FUNDER, GWEI, sign } from '../../bench/load/sign.ts'
 import { compileContract } from '../../contracts/compile.ts'
+import precompileAbis from '../../explorer/web/src/abi/precompiles.json' with { type: 'json' }
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
 import { keccak256 } from '../../src/primitives/hash.ts'
-import precompileAbis from '../../web/src/abi/precompiles.json' with { type: 'json' }
 import { COIN, NATIVE_TOKEN } from '../e2e/devChain.ts'
 import { JsonRpcError, mined, rpc, rpcBatch } from '../e2e/rpc.ts'
 

@@ -1,7 +1,7 @@
 import { MESSAGES } from '../../src/modules/messages.ts'
 import { precompileTable } from '../../src/precompiles/registry.ts'
 import { bytesKey } from '../../src/primitives/bytes.ts'
-import { QUERIES } from '../../src/rpc/native/queries.ts'
+import { QUERIES } from '../../src/rpc/cosmos/queries.ts'
 import { BLOCK_ROWS, HOOK_NAMES } from './blockRows.ts'
 import type { Measured } from './measure.ts'
 import { MESSAGE_ROWS } from './messageRows.ts'

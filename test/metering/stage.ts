@@ -1,5 +1,5 @@
-import { applyGenesis, genesisStateOf } from '../../src/app/genesisBlock.ts'
-import { createGenesis } from '../../src/chain/createGenesis.ts'
+import { createGenesis } from '../../src/chain/genesis/createGenesis.ts'
+import { applyGenesis, genesisStateOf } from '../../src/execution/genesisBlock.ts'
 import { ANY_TYPES, MESSAGES } from '../../src/modules/messages.ts'
 import { readNested, validateNested } from '../../src/modules/nestedMessages.ts'
 import { isSdkError } from '../../src/modules/sdkError.ts'
@@ -11,7 +11,7 @@ import type { Json } from '../../src/primitives/protoScalars.ts'
 import type { AnyValue } from '../../src/primitives/protoSchema.ts'
 import { Journal } from '../../src/state/journal.ts'
 import type { WorldState } from '../../src/state/world.ts'
-import { MemoryStateReader } from '../unit/state/memoryReader.ts'
+import { MemoryStateReader } from '../support/state/memoryReader.ts'
 
 export const COIN = 10n ** 18n
 const FUNDS = 10n ** 9n * COIN

@@ -1,6 +1,6 @@
 import type { AminoSignResponse, StdSignDoc } from '@cosmjs/amino'
 import { concat, keccak256, SigningKey, TypedDataEncoder } from 'ethers'
-import type { TypedData } from '../../web/src/wallet/typedData.ts'
+import type { TypedData } from '../../explorer/web/src/wallet/typedData.ts'
 
 const DOMAIN_FIELDS = ['name string', 'version string', 'chainId uint256', 'verifyingContract string', 'salt string']
 

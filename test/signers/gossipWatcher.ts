@@ -1,8 +1,8 @@
-import { proposalSignBytes, voteSignBytes } from '../../src/chain/consensus/vote.ts'
+import { proposalSignBytes, voteSignBytes } from '../../src/chain/comet/vote.ts'
 import { decodeConsensusMessage } from '../../src/consensus/messages.ts'
 import type { PersistentPeer } from '../../src/p2p/peerPolicy.ts'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
-import { startNode } from '../unit/p2p/testNode.ts'
+import { startNode } from '../support/p2p/testNode.ts'
 
 /** A peer of all validators that takes no part: it keeps every signature that leaves them. */
 export interface GossipWatcher {

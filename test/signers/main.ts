@@ -8,7 +8,7 @@ import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { dataPaths } from '../../src/app/dataDirectory.ts'
+import { dataPaths } from '../../src/datadir/dataDirectory.ts'
 import { parseNodeId, parsePeerAddress } from '../../src/p2p/peerAddress.ts'
 import {
   differences,

@@ -1,4 +1,4 @@
-import { SIGNED_MESSAGE_TYPES } from '../../src/chain/consensus/types.ts'
+import { SIGNED_MESSAGE_TYPES } from '../../src/chain/comet/types.ts'
 import { ConsensusEngine, type EngineOptions } from '../../src/consensus/engine.ts'
 import type { RoundState } from '../../src/consensus/roundState.ts'
 import { Signer } from '../../src/consensus/signer.ts'

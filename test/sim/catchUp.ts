@@ -1,6 +1,6 @@
-import { decodeBlock, headerHash } from '../../src/chain/consensus/block.ts'
-import { decodeCommit, verifyCommit } from '../../src/chain/consensus/commit.ts'
-import { createPartSet } from '../../src/chain/consensus/partSet.ts'
+import { decodeBlock, headerHash } from '../../src/chain/comet/block.ts'
+import { decodeCommit, verifyCommit } from '../../src/chain/comet/commit.ts'
+import { createPartSet } from '../../src/chain/comet/partSet.ts'
 import { checkBlock } from '../../src/consensus/consensusState.ts'
 import type { SimProcess } from './simProcess.ts'
 

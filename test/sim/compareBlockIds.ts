@@ -1,4 +1,4 @@
-import type { BlockId } from '../../src/chain/consensus/types.ts'
+import type { BlockId } from '../../src/chain/comet/types.ts'
 import { compareBytes } from '../../src/primitives/bytes.ts'
 
 /** Order of block IDs by hash, then parts: what makes evidence of two votes have one form. */

@@ -1,4 +1,4 @@
-import type { BlockId } from '../../src/chain/consensus/types.ts'
+import type { BlockId } from '../../src/chain/comet/types.ts'
 import type { ConsensusMessage } from '../../src/consensus/messages.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
 import { describeVote } from './monitor.ts'

@@ -1,6 +1,6 @@
-import { type ConsensusBlock, encodeBlock } from '../../src/chain/consensus/block.ts'
-import { encodeCommit } from '../../src/chain/consensus/commit.ts'
-import type { Commit } from '../../src/chain/consensus/types.ts'
+import { type ConsensusBlock, encodeBlock } from '../../src/chain/comet/block.ts'
+import { encodeCommit } from '../../src/chain/comet/commit.ts'
+import type { Commit } from '../../src/chain/comet/types.ts'
 
 /** A block and its commit as they travel. */
 export interface EncodedBlock {

@@ -1,4 +1,4 @@
-import { type BlockId, SIGNED_MESSAGE_TYPES } from '../../src/chain/consensus/types.ts'
+import { type BlockId, SIGNED_MESSAGE_TYPES } from '../../src/chain/comet/types.ts'
 import type { RoundStateView, VoteSetView } from '../../src/consensus/roundStateView.ts'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { SIGNED_MESSAGE_TYPES } from '../../src/chain/consensus/types.ts'
+import { SIGNED_MESSAGE_TYPES } from '../../src/chain/comet/types.ts'
 import type { ValidatorUpdate } from '../../src/consensus/application.ts'
 import { equalBytes } from '../../src/primitives/bytes.ts'
 import { PROPERTY_RUNS } from '../propertyRuns.ts'

@@ -1,4 +1,4 @@
-import { headerHash } from '../../src/chain/consensus/block.ts'
+import { headerHash } from '../../src/chain/comet/block.ts'
 import {
   BLOCK_ID_FLAGS,
   type BlockId,
@@ -13,8 +13,8 @@ import {
   type ValidatorSet,
   type Vote,
   type VoteType,
-} from '../../src/chain/consensus/types.ts'
-import { proposalSignBytes, voteSignBytes } from '../../src/chain/consensus/vote.ts'
+} from '../../src/chain/comet/types.ts'
+import { proposalSignBytes, voteSignBytes } from '../../src/chain/comet/vote.ts'
 import { bytesKey, bytesToHex, equalBytes } from '../../src/primitives/bytes.ts'
 import type { VerifySignature } from '../../src/primitives/ed25519.ts'
 import { type ExecutedBlock, INVALID_TX } from './simApplication.ts'

@@ -1,9 +1,9 @@
-import { type ConsensusBlock, dataHash, maxDataBytes } from '../../src/chain/consensus/block.ts'
-import { encodeEvidence } from '../../src/chain/consensus/evidence.ts'
-import type { Evidence, RankedValidatorSet } from '../../src/chain/consensus/types.ts'
-import { incrementPriorities, updateValidators } from '../../src/chain/consensus/validatorSet.ts'
-import { voteSignBytes } from '../../src/chain/consensus/vote.ts'
-import { encodedTxSize } from '../../src/chain/consensus/wire.ts'
+import { type ConsensusBlock, dataHash, maxDataBytes } from '../../src/chain/comet/block.ts'
+import { encodeEvidence } from '../../src/chain/comet/evidence.ts'
+import type { Evidence, RankedValidatorSet } from '../../src/chain/comet/types.ts'
+import { incrementPriorities, updateValidators } from '../../src/chain/comet/validatorSet.ts'
+import { voteSignBytes } from '../../src/chain/comet/vote.ts'
+import { encodedTxSize } from '../../src/chain/comet/wire.ts'
 import type {
   ApplicationInfo,
   DecidedBlock,

@@ -1,6 +1,6 @@
-import type { ConsensusTiming, EvidenceParams } from '../../src/chain/chainConfig.ts'
-import type { BlockParams } from '../../src/chain/consensus/block.ts'
-import type { RankedValidatorSet } from '../../src/chain/consensus/types.ts'
+import type { BlockParams } from '../../src/chain/comet/block.ts'
+import type { RankedValidatorSet } from '../../src/chain/comet/types.ts'
+import type { ConsensusTiming, EvidenceParams } from '../../src/chain/genesis/chainConfig.ts'
 
 /** What all nodes of a simulation agree on from the start. */
 export interface SimChain {

@@ -1,5 +1,5 @@
-import { verifyCommit } from '../../src/chain/consensus/commit.ts'
-import type { Evidence, UnsignedVote, Vote } from '../../src/chain/consensus/types.ts'
+import { verifyCommit } from '../../src/chain/comet/commit.ts'
+import type { Evidence, UnsignedVote, Vote } from '../../src/chain/comet/types.ts'
 import type { DecidedBlock, FinalizeResult } from '../../src/consensus/application.ts'
 import { type ConsensusState, checkBlock, stateFromInfo } from '../../src/consensus/consensusState.ts'
 import { CopyWatch } from '../../src/consensus/copyWatch.ts'

@@ -7,13 +7,13 @@ import { MESSAGE_COMMANDS } from '../../src/cli/commands/tx.ts'
 import { VARIABLES, type Variable } from '../../src/config/variables.ts'
 import { AUTHZ_GAS } from '../../src/modules/authz/messages.ts'
 import { BANK_GAS } from '../../src/modules/bank/messages.ts'
+import { NATIVE_TOKEN_GAS } from '../../src/modules/bank/precompile/nativeToken.ts'
 import { DISTRIBUTION_GAS } from '../../src/modules/distribution/messages.ts'
 import { FEEGRANT_GAS } from '../../src/modules/feegrant/messages.ts'
 import { GOV_GAS } from '../../src/modules/gov/messages.ts'
 import { SLASHING_GAS } from '../../src/modules/slashing/messages.ts'
 import { STAKING_GAS } from '../../src/modules/staking/messages.ts'
 import { VESTING_GAS } from '../../src/modules/vesting/messages.ts'
-import { NATIVE_TOKEN_GAS } from '../../src/precompiles/nativeToken.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
@@ -122,7 +122,7 @@ describe('the documents', () => {
 
   it('docs/rest.md has every module and service', () => {
     const listed = /^Modules: .*?\.\s/ms.exec(read('docs/rest.md'))![0]
-    const services = globSync('src/rpc/native/*.ts', { cwd: ROOT }).flatMap((file) =>
+    const services = globSync('src/rpc/cosmos/*.ts', { cwd: ROOT }).flatMap((file) =>
       [...read(file).matchAll(/'cosmos\.[a-z0-9.]*?(\w+)\.v1\w*\.(?:Query|Service)'/g)].map((match) => match[1]!),
     )
     const groups = new Set(services)

@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { dataPaths } from '../../src/app/dataDirectory.ts'
+import { dataPaths } from '../../src/datadir/dataDirectory.ts'
 
 /** The real one: what COSMOVISOR names, or the PATH has. undefined: there is none. */
 function findCosmovisor(): string | undefined {

@@ -1,6 +1,8 @@
 import { concatBytes, equalBytes } from '../../primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, keccak256 } from '../../primitives/hash.ts'
 import { checkRLP } from '../../primitives/rlp.ts'
+import { decodeEthereumHeader, type EthereumHeader, encodeEthereumHeader } from '../block/ethereumBlock.ts'
+import { mergeBlooms } from '../block/receipt.ts'
 import {
   type ConsensusBlock,
   type ConsensusHeader,
@@ -9,10 +11,10 @@ import {
   encodeBlock,
   headerHash,
   resultsHash,
-} from '../consensus/block.ts'
-import { commitHash } from '../consensus/commit.ts'
-import { decodeEvidence, encodeEvidence } from '../consensus/evidence.ts'
-import { createPartSet } from '../consensus/partSet.ts'
+} from '../comet/block.ts'
+import { commitHash } from '../comet/commit.ts'
+import { decodeEvidence, encodeEvidence } from '../comet/evidence.ts'
+import { createPartSet } from '../comet/partSet.ts'
 import {
   ABSENT_COMMIT_SIG,
   BLOCK_ID_FLAGS,
@@ -22,10 +24,8 @@ import {
   EMPTY_COMMIT,
   isNilBlockId,
   NIL_BLOCK_ID,
-} from '../consensus/types.ts'
-import { decodeEthereumHeader, type EthereumHeader, encodeEthereumHeader } from '../ethereumBlock.ts'
-import { mergeBlooms } from '../receipt.ts'
-import { decodeResults, NO_RESULTS, type StoredResults } from '../storedResults.ts'
+} from '../comet/types.ts'
+import { decodeResults, NO_RESULTS, type StoredResults } from '../store/storedResults.ts'
 import { ColumnError, type ColumnLayout, ColumnReader, ColumnWriter, type FieldCoder } from './columns.ts'
 
 /** A block as LevelDB has it. */

@@ -2,8 +2,8 @@ import { sha256 } from '../../primitives/hash.ts'
 import { WriteBatch } from '../../storage/batch.ts'
 import { DatabaseError, type DatabaseReader, type WritableDatabase } from '../../storage/database.ts'
 import { HASHES_EXTENSION, hasSegmentFile, removeSegmentFile, segmentFiles } from '../../storage/segmentFile.ts'
-import { entryHash } from '../entries.ts'
-import { type ChainReader, openChainReader } from '../store.ts'
+import { entryHash } from '../block/entries.ts'
+import { type ChainReader, openChainReader } from '../store/store.ts'
 import {
   FileHashes,
   HASHED,

@@ -17,8 +17,8 @@ import {
   segmentsDirectory,
   verifySegmentFile,
 } from '../../storage/segmentFile.ts'
-import { encodeCommit } from '../consensus/commit.ts'
-import type { Commit } from '../consensus/types.ts'
+import { encodeCommit } from '../comet/commit.ts'
+import type { Commit } from '../comet/types.ts'
 import { decodeFrame, decodeFrameTimes, encodeFrame, FRAME_BLOCKS, type StoredBlock } from './blockFrame.ts'
 import { ColumnError, NO_DICTIONARY } from './columns.ts'
 

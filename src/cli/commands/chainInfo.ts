@@ -1,11 +1,11 @@
 import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
-import { dataPaths } from '../../app/dataDirectory.ts'
-import { readGenesisFile } from '../../app/initNode.ts'
-import { parseGenesis } from '../../chain/genesis.ts'
-import type { Genesis } from '../../chain/genesisSchema.ts'
+import { parseGenesis } from '../../chain/genesis/genesis.ts'
+import type { Genesis } from '../../chain/genesis/genesisSchema.ts'
 import { ConfigError } from '../../config/configError.ts'
 import { VARIABLES } from '../../config/variables.ts'
+import { dataPaths } from '../../datadir/dataDirectory.ts'
+import { readGenesisFile } from '../../datadir/initNode.ts'
 import {
   CHAIN_INFO_FORMATS,
   type ChainPlaces,

@@ -2,16 +2,16 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { type DataPaths, dataPaths } from '../../app/dataDirectory.ts'
-import { readGenesisFile } from '../../app/initNode.ts'
-import { addGenesisAccount } from '../../chain/addGenesisAccount.ts'
-import { createDraftGenesis } from '../../chain/createGenesis.ts'
-import { formatGenesis, genesisHash } from '../../chain/genesis.ts'
-import type { Genesis } from '../../chain/genesisSchema.ts'
+import { addGenesisAccount } from '../../chain/genesis/addGenesisAccount.ts'
+import { createDraftGenesis } from '../../chain/genesis/createGenesis.ts'
+import { formatGenesis, genesisHash } from '../../chain/genesis/genesis.ts'
+import type { Genesis } from '../../chain/genesis/genesisSchema.ts'
 import { type Config, loadConfig } from '../../config/config.ts'
 import { ConfigError } from '../../config/configError.ts'
 import { VARIABLES } from '../../config/variables.ts'
 import { createValidatorKey, loadPublicKey, loadValidatorKey, type ValidatorKey } from '../../consensus/validatorKey.ts'
+import { type DataPaths, dataPaths } from '../../datadir/dataDirectory.ts'
+import { readGenesisFile } from '../../datadir/initNode.ts'
 import { loadNodeKey, loadOrCreateNodeKey } from '../../p2p/nodeKey.ts'
 import { toBech32 } from '../../primitives/address.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
@@ -70,8 +70,8 @@ function addValidate(group: Command, terminal: Terminal): void {
   addConfigFlags(command, HOME_FLAGS).action(async (file: string | undefined) => {
     const path = genesisPath(command, file, terminal)
     const genesis = readGenesisFile(path)
-    const { checkGentxs } = await import('../../app/collectGentxs.ts')
-    const { JSON_TYPES_OF_ANY } = await import('../../rpc/native/anyTypes.ts')
+    const { checkGentxs } = await import('../../datadir/collectGentxs.ts')
+    const { JSON_TYPES_OF_ANY } = await import('../../rpc/cosmos/anyTypes.ts')
     checkGentxs(genesis, JSON_TYPES_OF_ANY)
     terminal.print(`File at ${path} is a valid genesis file\n`)
   })
@@ -216,8 +216,8 @@ function addCollect(group: Command, terminal: Terminal): void {
     const paths = dataPaths(configOf(command, terminal).homedir)
     const draft = readGenesisFile(paths.genesis, true)
     const directory = gentxDir === undefined ? gentxDirectory(paths) : resolve(terminal.workingDirectory, gentxDir)
-    const { collectGentxs } = await import('../../app/collectGentxs.ts')
-    const { JSON_TYPES_OF_ANY } = await import('../../rpc/native/anyTypes.ts')
+    const { collectGentxs } = await import('../../datadir/collectGentxs.ts')
+    const { JSON_TYPES_OF_ANY } = await import('../../rpc/cosmos/anyTypes.ts')
     const { genesis, peers } = collectGentxs(draft, readGentxs(directory, terminal), JSON_TYPES_OF_ANY)
     writeGenesis(paths, genesis)
     const own = loadNodeKey(paths.nodeKey)?.id ?? ''

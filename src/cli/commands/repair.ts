@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { TakenOver } from '../../app/repair/takeOverBlocks.ts'
+import type { TakenOver } from '../../datadir/repair/takeOverBlocks.ts'
 import { addConfigFlags, configOf } from '../configFlags.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
 import { unlessStopped } from '../stopSignal.ts'

@@ -1,4 +1,4 @@
-import { entryHash } from '../../chain/entries.ts'
+import { entryHash } from '../../chain/block/entries.ts'
 import { coinsOf } from '../../modules/coin.ts'
 import { Tx, TxBody } from '../../modules/tx/types.ts'
 import { type Address, toBech32 } from '../../primitives/address.ts'

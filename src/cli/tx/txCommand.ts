@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Option } from 'commander'
-import { BASE_DENOM, COIN_DECIMALS, DISPLAY_DENOM } from '../../chain/genesisConstants.ts'
+import { BASE_DENOM, COIN_DECIMALS, DISPLAY_DENOM } from '../../chain/genesis/genesisConstants.ts'
 import { ConfigError } from '../../config/configError.ts'
 import { BECH32_ACCOUNT, BECH32_OPERATOR, parseTypedAddress, toBech32 } from '../../primitives/address.ts'
 import type { Json } from '../../primitives/protoScalars.ts'

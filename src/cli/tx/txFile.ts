@@ -6,7 +6,7 @@ import { type SignatureDescriptor, SignatureDescriptors, Tx } from '../../module
 import { ProtobufError } from '../../primitives/protobuf.ts'
 import { type Json, JsonFormError } from '../../primitives/protoScalars.ts'
 import type { MessageType } from '../../primitives/protoSchema.ts'
-import { JSON_TYPES_OF_ANY } from '../../rpc/native/anyTypes.ts'
+import { JSON_TYPES_OF_ANY } from '../../rpc/cosmos/anyTypes.ts'
 import { formatYaml, type OutputOption } from '../output.ts'
 import type { Terminal } from '../ports.ts'
 import { readJsonFile } from './txCommand.ts'

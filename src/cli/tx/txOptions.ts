@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { BASE_DENOM } from '../../chain/genesisConstants.ts'
+import { BASE_DENOM } from '../../chain/genesis/genesisConstants.ts'
 import { ConfigError } from '../../config/configError.ts'
 import { ACCOUNT_NUMBER } from '../../modules/tx/signDocuments.ts'
 import { SIGN_MODES } from '../../modules/tx/types.ts'

@@ -13,7 +13,7 @@ import { DatabaseError } from '../../storage/database.ts'
  * - **Failures of the machine** ({@link isMachineFailure}) end the node, whether the block was being built, checked or executed.
  * - **Verdicts on this node**, `ShadowMismatchError`, `UpgradeNeeded` and `WrongVersion`, end it too: that is what they are for.
  * - **All others are unforeseen**: a `TypeError` of a bug, a trap of the engine, an overflown stack. Another node may not have them.
- *   They cost no more than they must (`src/app/unforeseenError.ts`): a proposer leaves the transaction out, a validator does not vote
+ *   They cost no more than they must (`src/execution/unforeseenError.ts`): a proposer leaves the transaction out, a validator does not vote
  *   for a block that has it, a view fails, and only a decided block ends the node.
  *
  * `ExecutionTimeout` and the errors of tracers and RPC belong to views, which no block depends on.

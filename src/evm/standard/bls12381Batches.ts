@@ -2,7 +2,7 @@ import { loadBuiltModule } from '../../primitives/builtModule.ts'
 import { bytesToBigInt } from '../../primitives/bytes.ts'
 import type { WasmMemory } from '../../primitives/webAssembly.ts'
 
-/** The exports of assembly/bls12381/index.ts; a status is 0, or the place of a fault in {@link FAULTS} and 1. */
+/** The exports of assembly/curves/bls12381/index.ts; a status is 0, or the place of a fault in {@link FAULTS} and 1. */
 interface Exports {
   readonly memory: WasmMemory
   inputAddress(): number

@@ -3,7 +3,7 @@ import { bytesToBigInt } from '../../primitives/bytes.ts'
 import type { WasmMemory } from '../../primitives/webAssembly.ts'
 import { padRight, type StandardPrecompile, toWord } from './standardPrecompile.ts'
 
-/** The exports of assembly/bn254/index.ts; a status is 0, or the place of a fault in {@link FAULTS} and 1. */
+/** The exports of assembly/curves/bn254/index.ts; a status is 0, or the place of a fault in {@link FAULTS} and 1. */
 interface Exports {
   readonly memory: WasmMemory
   inputAddress(): number

@@ -1,4 +1,4 @@
-import { type Hardfork, includesFork } from '../../chain/hardfork.ts'
+import { type Hardfork, includesFork } from '../../chain/genesis/hardfork.ts'
 import { loadBuiltModule } from '../../primitives/builtModule.ts'
 import { bytesToBigInt, EMPTY_BYTES, stripZeros, toBuffer } from '../../primitives/bytes.ts'
 import { padRight, type StandardPrecompile } from './standardPrecompile.ts'

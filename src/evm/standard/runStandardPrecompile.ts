@@ -1,4 +1,4 @@
-import type { Hardfork } from '../../chain/hardfork.ts'
+import type { Hardfork } from '../../chain/genesis/hardfork.ts'
 import type { Address } from '../../primitives/address.ts'
 import { EMPTY_BYTES } from '../../primitives/bytes.ts'
 import type { PrecompileResult } from '../precompile.ts'

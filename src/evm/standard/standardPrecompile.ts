@@ -1,4 +1,4 @@
-import type { Hardfork } from '../../chain/hardfork.ts'
+import type { Hardfork } from '../../chain/genesis/hardfork.ts'
 
 /**
  * One of Ethereum's precompiled contracts. Neither function throws, keeps its input or writes to it, whatever a caller sends.

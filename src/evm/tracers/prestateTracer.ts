@@ -1,4 +1,4 @@
-import { includesFork } from '../../chain/hardfork.ts'
+import { includesFork } from '../../chain/genesis/hardfork.ts'
 import { type Address, ZERO_ADDRESS } from '../../primitives/address.ts'
 import { bigIntToBytes, bytesKey, bytesToHex, keyBytes, padLeft } from '../../primitives/bytes.ts'
 import { EMPTY_CODE_HASH } from '../../primitives/hash.ts'

@@ -1,4 +1,4 @@
-import type { Hardfork } from '../../chain/hardfork.ts'
+import type { Hardfork } from '../../chain/genesis/hardfork.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import type { Tracer } from '../tracer.ts'
 

@@ -1,5 +1,5 @@
-import type { Burn, NativeEvent } from '../../chain/entries.ts'
-import { MODULE_ACCOUNT_NAMES, NATIVE_TOKEN_ADDRESS, STATIC_PRECOMPILES } from '../../chain/genesisConstants.ts'
+import type { Burn, NativeEvent } from '../../chain/block/entries.ts'
+import { MODULE_ACCOUNT_NAMES, NATIVE_TOKEN_ADDRESS, STATIC_PRECOMPILES } from '../../chain/genesis/genesisConstants.ts'
 import { type Address, moduleAddress, toBech32 } from '../../primitives/address.ts'
 import { bytesKey, hexToBytes } from '../../primitives/bytes.ts'
 import type { WorldState } from '../../state/world.ts'

@@ -1,4 +1,4 @@
-import type { Genesis } from '../../chain/genesisSchema.ts'
+import type { Genesis } from '../../chain/genesis/genesisSchema.ts'
 import {
   defineMessage,
   duration,

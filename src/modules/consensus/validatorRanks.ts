@@ -1,5 +1,5 @@
-import type { RankedValidatorSet, ValidatorSet } from '../../chain/consensus/types.ts'
-import { validatorSetHash } from '../../chain/consensus/validatorSet.ts'
+import type { RankedValidatorSet, ValidatorSet } from '../../chain/comet/types.ts'
+import { validatorSetHash } from '../../chain/comet/validatorSet.ts'
 import {
   isRecorded,
   type RankRecord,
@@ -8,7 +8,7 @@ import {
   rankRecordAt,
   ranksAt,
   readRankFields,
-} from '../../chain/rankRecord.ts'
+} from '../../chain/store/rankRecord.ts'
 import { bytesToBigInt, equalBytes } from '../../primitives/bytes.ts'
 import { decodeRLP, encodeRLP, type RLPItem } from '../../primitives/rlp.ts'
 import type { NativeStore } from '../../state/world.ts'

@@ -1,4 +1,4 @@
-import type { Genesis } from '../../chain/genesisSchema.ts'
+import type { Genesis } from '../../chain/genesis/genesisSchema.ts'
 import { type Address, parseAddress, toChecksumAddress } from '../../primitives/address.ts'
 import { bool, defineMessage, enumeration, string, type ValueOf } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'

@@ -1,5 +1,5 @@
-import type { FeeMarket } from '../../chain/chainConfig.ts'
-import type { Genesis } from '../../chain/genesisSchema.ts'
+import type { FeeMarket } from '../../chain/genesis/chainConfig.ts'
+import type { Genesis } from '../../chain/genesis/genesisSchema.ts'
 import { ONE, truncate } from '../../primitives/decimal.ts'
 import { bool, decimal, defineMessage, int64, uint32, type ValueOf } from '../../primitives/protoSchema.ts'
 import type { NativeStore } from '../../state/world.ts'

@@ -1,4 +1,4 @@
-import type { Genesis } from '../../chain/genesisSchema.ts'
+import type { Genesis } from '../../chain/genesis/genesisSchema.ts'
 import { type Address, parseAddress, toBech32 } from '../../primitives/address.ts'
 import { bigIntToBytes, bigIntToMinimalBytes, bytesToBigInt, concatBytes } from '../../primitives/bytes.ts'
 import type { Decimal } from '../../primitives/decimal.ts'

@@ -1,4 +1,4 @@
-import type { NativeEvent } from '../../chain/entries.ts'
+import type { NativeEvent } from '../../chain/block/entries.ts'
 import { type Address, BECH32_CONSENSUS, toBech32 } from '../../primitives/address.ts'
 import { bytesKey, equalBytes } from '../../primitives/bytes.ts'
 import { truncate } from '../../primitives/decimal.ts'

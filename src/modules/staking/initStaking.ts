@@ -1,4 +1,4 @@
-import type { Genesis } from '../../chain/genesisSchema.ts'
+import type { Genesis } from '../../chain/genesis/genesisSchema.ts'
 import { BECH32_OPERATOR, parseAddress } from '../../primitives/address.ts'
 import type { JsonContext } from '../../primitives/protoScalars.ts'
 import type { ModuleContext } from '../context.ts'

@@ -1,4 +1,4 @@
-import type { NativeEvent, NativeResult } from '../../chain/entries.ts'
+import type { NativeEvent, NativeResult } from '../../chain/block/entries.ts'
 import type { TransactionWorld } from '../../evm/transition.ts'
 import { toBech32 } from '../../primitives/address.ts'
 import type { AnyValue } from '../../primitives/protoSchema.ts'

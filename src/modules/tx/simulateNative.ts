@@ -1,4 +1,4 @@
-import type { NativeResult } from '../../chain/entries.ts'
+import type { NativeResult } from '../../chain/block/entries.ts'
 import type { TransactionWorld } from '../../evm/transition.ts'
 import { AUTH_PARAMS } from '../auth/params.ts'
 import { BASE_DENOM } from '../coin.ts'

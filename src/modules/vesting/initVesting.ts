@@ -1,4 +1,4 @@
-import type { GenesisVestingAccount } from '../../chain/genesisSchema.ts'
+import type { GenesisVestingAccount } from '../../chain/genesis/genesisSchema.ts'
 import { parseAddress } from '../../primitives/address.ts'
 import { putDelegated, putSchedule, VESTING_KINDS, type VestingSchedule } from '../../state/vesting.ts'
 import type { NativeStore } from '../../state/world.ts'

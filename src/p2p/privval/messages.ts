@@ -1,5 +1,5 @@
-import { PROPOSAL_CODEC, VOTE_CODEC } from '../../chain/consensus/vote.ts'
-import { ConsensusDecodingError, readTime } from '../../chain/consensus/wire.ts'
+import { PROPOSAL_CODEC, VOTE_CODEC } from '../../chain/comet/vote.ts'
+import { ConsensusDecodingError, readTime } from '../../chain/comet/wire.ts'
 import type { RemoteSignature, SigningRequest } from '../../consensus/consensusKey.ts'
 import { EMPTY_BYTES } from '../../primitives/bytes.ts'
 import { ProtobufError, ProtobufFields, ProtobufWriter } from '../../primitives/protobuf.ts'

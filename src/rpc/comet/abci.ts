@@ -1,5 +1,5 @@
 import { EMPTY_BYTES } from '../../primitives/bytes.ts'
-import { type AbciQueryOptions, abciQuery } from '../native/abciQuery.ts'
+import { type AbciQueryOptions, abciQuery } from '../cosmos/abciQuery.ts'
 import type { WithChain } from './env.ts'
 import { base64 } from './json/values.ts'
 import { bool, type CometMethod, defineCometMethod, hexBytes, int64, text } from './method.ts'

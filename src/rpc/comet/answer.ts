@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { SocketMetrics } from '../../telemetry/metrics.ts'
-import type { CallScope } from '../callScope.ts'
-import { RPC_CODES, type RpcLog, rateLimited } from '../errors.ts'
-import { resultText } from '../method.ts'
-import type { RateLimit } from '../rateLimit.ts'
-import { textOf } from '../resultText.ts'
-import { requestTextLimits, scanRequest } from '../scanRequest.ts'
+import type { CallScope } from '../jsonrpc/callScope.ts'
+import { RPC_CODES, type RpcLog, rateLimited } from '../jsonrpc/errors.ts'
+import { resultText } from '../jsonrpc/method.ts'
+import { textOf } from '../jsonrpc/resultText.ts'
+import type { RateLimit } from '../transport/rateLimit.ts'
+import { requestTextLimits, scanRequest } from '../transport/scanRequest.ts'
 import { CometError, type CometMethod, CometParamError, type CometTable, jsonTypeOf } from './method.ts'
 
 interface CometAnswer {

@@ -1,10 +1,10 @@
-import { type ConsensusBlock, encodeBlock } from '../../chain/consensus/block.ts'
-import { encodedTxSize } from '../../chain/consensus/wire.ts'
-import type { CallScope } from '../callScope.ts'
+import { type ConsensusBlock, encodeBlock } from '../../chain/comet/block.ts'
+import { encodedTxSize } from '../../chain/comet/wire.ts'
 import type { JsonObject } from '../format/json.ts'
-import type { RpcMethod } from '../method.ts'
-import { isOldBlock, OldBlock, unlessOld } from '../newestBlocks.ts'
-import type { ViewPool } from '../runMethod.ts'
+import type { CallScope } from '../jsonrpc/callScope.ts'
+import type { RpcMethod } from '../jsonrpc/method.ts'
+import { isOldBlock, OldBlock, unlessOld } from '../jsonrpc/newestBlocks.ts'
+import type { ViewPool } from '../jsonrpc/runMethod.ts'
 import {
   type CometChain,
   heightUnavailable,

@@ -1,8 +1,8 @@
-import type { RankedValidatorSet, ValidatorSet } from '../../chain/consensus/types.ts'
+import type { RankedValidatorSet, ValidatorSet } from '../../chain/comet/types.ts'
 import type { NodeView } from '../../state/view.ts'
 import type { JsonObject } from '../format/json.ts'
-import { isOldBlock, unpackedBlocksOf } from '../newestBlocks.ts'
-import type { ViewPool } from '../runMethod.ts'
+import { isOldBlock, unpackedBlocksOf } from '../jsonrpc/newestBlocks.ts'
+import type { ViewPool } from '../jsonrpc/runMethod.ts'
 import {
   type CometChain,
   type CometNode,

@@ -1,8 +1,8 @@
-import type { ChainReader } from '../../chain/store.ts'
+import type { ChainReader } from '../../chain/store/store.ts'
 import type { MempoolPort } from '../../mempool/types.ts'
 import type { NetInfo } from '../../p2p/netInfo.ts'
-import type { ContextLease } from '../runMethod.ts'
-import type { Verifier } from '../submitTransaction.ts'
+import type { ContextLease } from '../jsonrpc/runMethod.ts'
+import type { Verifier } from '../submit/submitTransaction.ts'
 import type { RoundStateJson } from './json/roundState.ts'
 import { cometFailure } from './method.ts'
 

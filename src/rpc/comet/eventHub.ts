@@ -1,10 +1,10 @@
 import type { RoundEvent } from '../../consensus/roundEvents.ts'
-import type { ClientBudget } from '../clientBudget.ts'
-import type { RpcLog } from '../errors.ts'
 import { type EventQuery, type EventValues, meetsCondition } from '../events/eventQuery.ts'
-import { createNotificationWork, deliveryWork, type NotificationWork } from '../notificationWork.ts'
-import type { ContextLease } from '../runMethod.ts'
-import { type NotificationEnd, notificationEnd } from '../websocket.ts'
+import type { RpcLog } from '../jsonrpc/errors.ts'
+import type { ContextLease } from '../jsonrpc/runMethod.ts'
+import { createNotificationWork, deliveryWork, type NotificationWork } from '../subscriptions/notificationWork.ts'
+import type { ClientBudget } from '../transport/clientBudget.ts'
+import { type NotificationEnd, notificationEnd } from '../transport/websocket.ts'
 import { BLOCK_EVENT_KINDS, type BlockEventsContext, blockEventsOf, type CometEvent } from './blockEvents.ts'
 import {
   createEventSubscribers,

@@ -1,6 +1,6 @@
-import type { ClientBudget } from '../clientBudget.ts'
 import type { EventCondition, EventQuery, EventValues } from '../events/eventQuery.ts'
-import type { NotificationSubscriber } from '../notificationWork.ts'
+import type { NotificationSubscriber } from '../subscriptions/notificationWork.ts'
+import type { ClientBudget } from '../transport/clientBudget.ts'
 
 /** Somebody who is told of the events that meet a query: of what follows the member `query` of a notification's result. */
 export interface EventSubscriber extends NotificationSubscriber {

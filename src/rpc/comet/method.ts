@@ -1,5 +1,5 @@
-import type { CallScope } from '../callScope.ts'
-import { RPC_CODES } from '../errors.ts'
+import type { CallScope } from '../jsonrpc/callScope.ts'
+import { RPC_CODES } from '../jsonrpc/errors.ts'
 
 /** One method of CometBFT's RPC, under GET /rpc/<name> and POST /rpc. The result is JSON-ready, or {@link RawJson}. */
 export interface CometMethod {

@@ -1,8 +1,8 @@
-import type { ChainConfig } from '../../chain/chainConfig.ts'
-import type { Genesis } from '../../chain/genesisSchema.ts'
+import type { ChainConfig } from '../../chain/genesis/chainConfig.ts'
+import type { Genesis } from '../../chain/genesis/genesisSchema.ts'
 import type { ValidatorIdentity } from '../../consensus/validatorKeys.ts'
-import type { AbciQueryOptions } from '../native/abciQuery.ts'
-import type { ViewPool } from '../runMethod.ts'
+import type { AbciQueryOptions } from '../cosmos/abciQuery.ts'
+import type { ViewPool } from '../jsonrpc/runMethod.ts'
 import { createAbciMethods } from './abci.ts'
 import { createBlockMethods } from './blocks.ts'
 import {

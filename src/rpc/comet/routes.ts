@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { bodyText, mediaType, scopeOfHttp, sendJson } from '../httpMessages.ts'
+import { bodyText, mediaType, scopeOfHttp, sendJson } from '../transport/httpMessages.ts'
 import {
   answerCometGet,
   answerCometPost,

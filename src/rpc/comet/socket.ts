@@ -1,8 +1,8 @@
 import type { SocketMetrics } from '../../telemetry/metrics.ts'
-import type { RpcLog } from '../errors.ts'
 import { EventQueryError, EventQueryLengthError, parseEventQuery } from '../events/eventQuery.ts'
-import type { RateLimit } from '../rateLimit.ts'
-import type { NotificationEnd, SocketProtocol, SocketSubscriptions } from '../websocket.ts'
+import type { RpcLog } from '../jsonrpc/errors.ts'
+import type { RateLimit } from '../transport/rateLimit.ts'
+import type { NotificationEnd, SocketProtocol, SocketSubscriptions } from '../transport/websocket.ts'
 import {
   answerCometJson,
   type CometText,

@@ -1,10 +1,10 @@
-import type { CallScope } from '../callScope.ts'
-import { RpcError } from '../errors.ts'
 import { EventQueryError } from '../events/eventQuery.ts'
 import { SearchError } from '../events/search.ts'
 import type { JsonObject } from '../format/json.ts'
-import { type MethodQueue, RawJson, type RpcContext, type RpcMethod } from '../method.ts'
-import type { ViewPool, ViewQueue } from '../runMethod.ts'
+import type { CallScope } from '../jsonrpc/callScope.ts'
+import { RpcError } from '../jsonrpc/errors.ts'
+import { type MethodQueue, RawJson, type RpcContext, type RpcMethod } from '../jsonrpc/method.ts'
+import type { ViewPool, ViewQueue } from '../jsonrpc/runMethod.ts'
 import { CometError, cometFailure } from './method.ts'
 
 /*

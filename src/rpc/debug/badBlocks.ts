@@ -1,6 +1,6 @@
 import { bytesToHex } from '../../primitives/bytes.ts'
-import { serverError } from '../errors.ts'
-import { defineMethod, type RpcMethod } from '../method.ts'
+import { serverError } from '../jsonrpc/errors.ts'
+import { defineMethod, type RpcMethod } from '../jsonrpc/method.ts'
 import { readHash } from '../params/values.ts'
 import { readTraceConfig } from './traces.ts'
 

@@ -1,6 +1,6 @@
 import { bytesToHex } from '../../primitives/bytes.ts'
 import { readingState } from '../eth/blockLookup.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod } from '../jsonrpc/method.ts'
 import { byHash } from '../params/blockSelector.ts'
 import { readHash } from '../params/values.ts'
 import { beginReplay, replayTransaction, replayUpTo } from './blockReplay.ts'

@@ -13,10 +13,10 @@ import type { AccountChange } from '../../state/changes.ts'
 import { NATIVE_ACCOUNT } from '../../state/prepareChanges.ts'
 import { equalAccounts, type StateReader } from '../../state/reader.ts'
 import type { StateRange, TouchedState } from '../../state/stateRange.ts'
-import { RPC_CODES, RpcError, serverError } from '../errors.ts'
 import { findHeader, readingState, stateHeight } from '../eth/blockLookup.ts'
 import { executionOf } from '../eth/call.ts'
-import { defineMethod, type ParamReader, type RpcContext, type RpcMethod } from '../method.ts'
+import { RPC_CODES, RpcError, serverError } from '../jsonrpc/errors.ts'
+import { defineMethod, type ParamReader, type RpcContext, type RpcMethod } from '../jsonrpc/method.ts'
 import {
   type BlockSelector,
   byHash,

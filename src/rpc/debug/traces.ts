@@ -1,4 +1,4 @@
-import { encodeEthereumBlock, readEthereumHeader } from '../../chain/ethereumBlock.ts'
+import { encodeEthereumBlock, readEthereumHeader } from '../../chain/block/ethereumBlock.ts'
 import { ExecutionTimeout } from '../../evm/engine.ts'
 import type { ScriptTimer } from '../../evm/tracers/javascript/quickJs.ts'
 import { createStructLogger } from '../../evm/tracers/structLogger.ts'
@@ -14,7 +14,6 @@ import { bytesToHex, equalBytes } from '../../primitives/bytes.ts'
 import { type Hash, keccak256 } from '../../primitives/hash.ts'
 import { DecodingError, enterList, openRLP } from '../../primitives/rlp.ts'
 import { parseDuration } from '../../primitives/timeText.ts'
-import { RPC_CODES, RpcError, serverError } from '../errors.ts'
 import { findBody, findHeader, stateHeight } from '../eth/blockLookup.ts'
 import {
   type CallEnvironment,
@@ -27,7 +26,8 @@ import {
 } from '../eth/call.ts'
 import { applyStateOverrides } from '../eth/stateOverrides.ts'
 import { locateMined } from '../eth/transactions.ts'
-import { defineMethod, type ParamReader, type RpcContext, type RpcMethod } from '../method.ts'
+import { RPC_CODES, RpcError, serverError } from '../jsonrpc/errors.ts'
+import { defineMethod, type ParamReader, type RpcContext, type RpcMethod } from '../jsonrpc/method.ts'
 import {
   type BlockSelector,
   byHash,

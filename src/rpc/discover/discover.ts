@@ -1,4 +1,4 @@
-import { defineMethod, type MethodTable, RawJson, type RpcMethod } from '../method.ts'
+import { defineMethod, type MethodTable, RawJson, type RpcMethod } from '../jsonrpc/method.ts'
 import { METHOD_DESCRIPTIONS } from './methodDescriptions.ts'
 import { SCHEMAS, type Schema } from './schemas.ts'
 

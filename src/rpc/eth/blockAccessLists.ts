@@ -1,5 +1,5 @@
-import { RPC_CODES, RpcError } from '../errors.ts'
-import { defineMethod } from '../method.ts'
+import { RPC_CODES, RpcError } from '../jsonrpc/errors.ts'
+import { defineMethod } from '../jsonrpc/method.ts'
 import { readBlockNumberOrHash } from '../params/blockSelector.ts'
 import { findHeader } from './blockLookup.ts'
 

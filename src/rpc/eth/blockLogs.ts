@@ -1,4 +1,4 @@
-import type { Log } from '../../chain/receipt.ts'
+import type { Log } from '../../chain/block/receipt.ts'
 import { formatLog, type LogPosition } from '../format/receipt.ts'
 import type { BlockReceipts } from './blockLookup.ts'
 import type { LogText } from './keptLogs.ts'

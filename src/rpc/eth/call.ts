@@ -1,4 +1,3 @@
-import { blockContextOf, consensusTimeMs, rulesAt } from '../../app/blockContext.ts'
 import type { BlockContext, Rules } from '../../evm/blockContext.ts'
 import { ExecutionTimeout } from '../../evm/engine.ts'
 import { createPrecompileGas } from '../../evm/precompileGas.ts'
@@ -6,11 +5,12 @@ import { revertReason } from '../../evm/revertReason.ts'
 import type { Tracer } from '../../evm/tracer.ts'
 import type { SkippedChecks } from '../../evm/transactionChecks.ts'
 import { type AppliedTransaction, applyCall, type CallMessage, effectiveGasPrice } from '../../evm/transition.ts'
+import { blockContextOf, consensusTimeMs, rulesAt } from '../../execution/blockContext.ts'
 import { ZERO_ADDRESS } from '../../primitives/address.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
 import type { Journal } from '../../state/journal.ts'
-import { RPC_CODES, RpcError, serverError } from '../errors.ts'
-import { defineMethod, type ExecutionHost, type RpcContext } from '../method.ts'
+import { RPC_CODES, RpcError, serverError } from '../jsonrpc/errors.ts'
+import { defineMethod, type ExecutionHost, type RpcContext } from '../jsonrpc/method.ts'
 import { type BlockSelector, LATEST, readBlockNumberOrHash } from '../params/blockSelector.ts'
 import {
   type BlockOverrides,
@@ -21,10 +21,10 @@ import {
   readStateOverrides,
   type StateOverrides,
 } from '../params/callRequest.ts'
-import { openViewWorld } from '../viewWorld.ts'
 import { prunedHistory, selectState } from './blockLookup.ts'
 import { nextHeader } from './nextBlock.ts'
 import { applyStateOverrides, type PrecompileTables } from './stateOverrides.ts'
+import { openViewWorld } from './viewWorld.ts'
 
 /** Runs a call without a transaction and answers with what it returns. */
 export const call = defineMethod({

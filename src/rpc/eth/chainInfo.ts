@@ -1,13 +1,13 @@
 import { crc32 } from 'node:zlib'
-import type { ChainConfig } from '../../chain/chainConfig.ts'
-import { type Hardfork, includesFork } from '../../chain/hardfork.ts'
-import type { ChainReader } from '../../chain/store.ts'
+import type { ChainConfig } from '../../chain/genesis/chainConfig.ts'
+import { type Hardfork, includesFork } from '../../chain/genesis/hardfork.ts'
+import type { ChainReader } from '../../chain/store/store.ts'
 import { standardPrecompiles } from '../../evm/precompileAddresses.ts'
 import { BEACON_ROOTS, HISTORY_STORAGE } from '../../evm/systemCalls.ts'
 import { bigIntToBytes, bytesToHex } from '../../primitives/bytes.ts'
-import { serverError } from '../errors.ts'
 import { type JsonObject, toQuantity } from '../format/json.ts'
-import { defineMethod } from '../method.ts'
+import { serverError } from '../jsonrpc/errors.ts'
+import { defineMethod } from '../jsonrpc/method.ts'
 import { prunedHistory } from './blockLookup.ts'
 
 export const chainId = defineMethod({

@@ -1,9 +1,9 @@
-import { blobBaseFee as blobBaseFeeOf } from '../../chain/baseFee.ts'
-import { forkAt } from '../../chain/chainConfig.ts'
-import type { ChainReader } from '../../chain/store.ts'
+import { blobBaseFee as blobBaseFeeOf } from '../../chain/block/baseFee.ts'
+import { forkAt } from '../../chain/genesis/chainConfig.ts'
+import type { ChainReader } from '../../chain/store/store.ts'
 import { effectiveGasPrice } from '../../evm/transition.ts'
 import { toNullableQuantity, toQuantity } from '../format/json.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod } from '../jsonrpc/method.ts'
 import { baseFeeAfterHead, headHeader } from './nextBlock.ts'
 
 export const gasPrice = defineMethod({

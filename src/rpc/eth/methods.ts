@@ -1,6 +1,5 @@
-import type { RpcMethod } from '../method.ts'
+import type { RpcMethod } from '../jsonrpc/method.ts'
 import { simulateV1 } from '../simulate/simulateV1.ts'
-import { pendingTransactions } from '../txpool.ts'
 import {
   getAccount,
   getBalance,
@@ -44,6 +43,7 @@ import {
   getTransactionByHash,
   getTransactionReceipt,
 } from './transactions.ts'
+import { pendingTransactions } from './txpool.ts'
 
 /** The `eth` namespace, without filters and subscriptions. */
 export const ethMethods: readonly RpcMethod[] = [

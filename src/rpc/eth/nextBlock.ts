@@ -1,11 +1,11 @@
-import { type RunningParams, runningParams, seedAfter } from '../../app/blockContext.ts'
-import { nextBaseFee } from '../../chain/baseFee.ts'
-import type { ChainConfig } from '../../chain/chainConfig.ts'
-import type { EthereumHeader } from '../../chain/ethereumBlock.ts'
-import type { ChainReader } from '../../chain/store.ts'
+import { nextBaseFee } from '../../chain/block/baseFee.ts'
+import type { EthereumHeader } from '../../chain/block/ethereumBlock.ts'
+import type { ChainConfig } from '../../chain/genesis/chainConfig.ts'
+import type { ChainReader } from '../../chain/store/store.ts'
+import { type RunningParams, runningParams, seedAfter } from '../../execution/blockContext.ts'
 import { EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH } from '../../primitives/hash.ts'
 import type { NodeView } from '../../state/view.ts'
-import { serverError } from '../errors.ts'
+import { serverError } from '../jsonrpc/errors.ts'
 
 type Chain = Pick<ChainConfig, 'blockGasLimit' | 'feeMarket' | 'genesisHash'>
 type View = Pick<NodeView, 'stateAt'> & {

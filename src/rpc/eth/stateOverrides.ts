@@ -8,7 +8,7 @@ import { bytesKey, compareBytes, equalBytes } from '../../primitives/bytes.ts'
 import type { Journal } from '../../state/journal.ts'
 import { NATIVE_ACCOUNT } from '../../state/prepareChanges.ts'
 import type { WorldState } from '../../state/world.ts'
-import { serverError } from '../errors.ts'
+import { serverError } from '../jsonrpc/errors.ts'
 import type { AccountOverride, StateOverrides } from '../params/callRequest.ts'
 
 /** The precompiles of a run, see `ExecutionEnvironment`. */

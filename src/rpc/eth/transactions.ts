@@ -1,11 +1,11 @@
-import type { TransactionLocation } from '../../chain/store.ts'
-import { decodeTransaction, type SignedTransaction } from '../../chain/transaction.ts'
+import { decodeTransaction, type SignedTransaction } from '../../chain/block/transaction.ts'
+import type { TransactionLocation } from '../../chain/store/store.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import type { NodeView } from '../../state/view.ts'
 import { type JsonObject, toQuantity } from '../format/json.ts'
 import { formatMinedTransaction, formatPendingTransaction } from '../format/transaction.ts'
-import { defineMethod, type RpcContext } from '../method.ts'
+import { defineMethod, type RpcContext } from '../jsonrpc/method.ts'
 import {
   type BlockSelector,
   byHash,

@@ -1,5 +1,5 @@
-import type { NativeEvent } from '../../chain/entries.ts'
-import type { EventTerm } from '../../chain/eventIndex.ts'
+import type { NativeEvent } from '../../chain/block/entries.ts'
+import type { EventTerm } from '../../chain/indexes/eventIndex.ts'
 
 /** One condition on the attributes with a key; with several values one of them has to meet it. */
 export type EventCondition =

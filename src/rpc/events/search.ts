@@ -1,7 +1,7 @@
-import { eventsOfEntry } from '../../app/entryEvents.ts'
-import { entryHash, type NativeEvent } from '../../chain/entries.ts'
-import { ENVELOPE_HASH_KEY, type EventTerm } from '../../chain/eventIndex.ts'
-import type { ChainReader } from '../../chain/store.ts'
+import { entryHash, type NativeEvent } from '../../chain/block/entries.ts'
+import { ENVELOPE_HASH_KEY, type EventTerm } from '../../chain/indexes/eventIndex.ts'
+import type { ChainReader } from '../../chain/store/store.ts'
+import { eventsOfEntry } from '../../execution/entryEvents.ts'
 import { equalBytes, hexToBytes, toBuffer } from '../../primitives/bytes.ts'
 import { sha256 } from '../../primitives/hash.ts'
 import {

@@ -1,5 +1,5 @@
-import type { EthereumHeader } from '../../chain/ethereumBlock.ts'
-import type { SignedTransaction } from '../../chain/transaction.ts'
+import type { EthereumHeader } from '../../chain/block/ethereumBlock.ts'
+import type { SignedTransaction } from '../../chain/block/transaction.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import { type JsonObject, toQuantity } from './json.ts'

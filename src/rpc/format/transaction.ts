@@ -1,5 +1,5 @@
-import type { EthereumHeader } from '../../chain/ethereumBlock.ts'
-import type { AccessListItem, Authorization, SignedTransaction, Transaction } from '../../chain/transaction.ts'
+import type { EthereumHeader } from '../../chain/block/ethereumBlock.ts'
+import type { AccessListItem, Authorization, SignedTransaction, Transaction } from '../../chain/block/transaction.ts'
 import { effectiveGasPrice } from '../../evm/transition.ts'
 import type { Address } from '../../primitives/address.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'

@@ -1,6 +1,6 @@
 import type { Hash } from '../../primitives/hash.ts'
-import { InvalidArgument } from '../errors.ts'
-import type { ParamReader } from '../method.ts'
+import { InvalidArgument } from '../jsonrpc/errors.ts'
+import type { ParamReader } from '../jsonrpc/method.ts'
 import { decodeBlockNumber, jsonKind, objectReader, readBool, readHash, TypeMismatch } from './values.ts'
 
 /** One block (EIP-1898). */

@@ -1,9 +1,9 @@
-import type { AccessListItem, Authorization } from '../../chain/transaction.ts'
+import type { AccessListItem, Authorization } from '../../chain/block/transaction.ts'
 import type { Address } from '../../primitives/address.ts'
 import { EMPTY_BYTES } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
-import { InvalidArgument } from '../errors.ts'
-import type { ParamReader } from '../method.ts'
+import { InvalidArgument } from '../jsonrpc/errors.ts'
+import type { ParamReader } from '../jsonrpc/method.ts'
 import {
   listReader,
   objectReader,

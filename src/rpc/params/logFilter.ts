@@ -1,8 +1,8 @@
 import type { Address } from '../../primitives/address.ts'
 import { hexToBytes } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
-import { InvalidArgument, RPC_CODES, RpcError } from '../errors.ts'
-import type { ParamReader } from '../method.ts'
+import { InvalidArgument, RPC_CODES, RpcError } from '../jsonrpc/errors.ts'
+import type { ParamReader } from '../jsonrpc/method.ts'
 import { type BlockNumberOrTag, readBlockNumberOrTag } from './blockSelector.ts'
 import { objectReader, readHash } from './values.ts'
 

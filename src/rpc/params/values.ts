@@ -1,8 +1,8 @@
 import type { Address } from '../../primitives/address.ts'
 import { hexToBytes } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
-import { InvalidArgument } from '../errors.ts'
-import type { ParamReader } from '../method.ts'
+import { InvalidArgument } from '../jsonrpc/errors.ts'
+import type { ParamReader } from '../jsonrpc/method.ts'
 
 /** A value that is not of the wanted type, with the text of Go's encoding/json, which clients of geth compare with. */
 export class TypeMismatch extends InvalidArgument {

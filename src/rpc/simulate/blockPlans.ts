@@ -1,5 +1,5 @@
-import type { EthereumHeader } from '../../chain/ethereumBlock.ts'
-import { RPC_CODES, RpcError } from '../errors.ts'
+import type { EthereumHeader } from '../../chain/block/ethereumBlock.ts'
+import { RPC_CODES, RpcError } from '../jsonrpc/errors.ts'
 import type { BlockOverrides, CallRequest, StateOverrides } from '../params/callRequest.ts'
 
 /** A block as a request describes it. */

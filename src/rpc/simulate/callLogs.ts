@@ -1,4 +1,4 @@
-import type { Log } from '../../chain/receipt.ts'
+import type { Log } from '../../chain/block/receipt.ts'
 import type { Tracer } from '../../evm/tracer.ts'
 import type { Address } from '../../primitives/address.ts'
 import { bigIntToBytes, hexToBytes, padLeft } from '../../primitives/bytes.ts'

@@ -1,9 +1,9 @@
-import { encodeTransaction, type SignedTransaction, type UnsignedTransaction } from '../../chain/transaction.ts'
+import { encodeTransaction, type SignedTransaction, type UnsignedTransaction } from '../../chain/block/transaction.ts'
 import type { SkippedTransaction } from '../../evm/transition.ts'
 import { toChecksumAddress, ZERO_ADDRESS } from '../../primitives/address.ts'
 import { keccak256 } from '../../primitives/hash.ts'
-import { RPC_CODES, RpcError } from '../errors.ts'
 import { checkChainId, checkFeeFields } from '../eth/call.ts'
+import { RPC_CODES, RpcError } from '../jsonrpc/errors.ts'
 import { type CallRequest, callData } from '../params/callRequest.ts'
 
 /** What a simulated transaction has instead of a signature. */

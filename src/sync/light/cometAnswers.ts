@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import type { ConsensusHeader } from '../../chain/consensus/block.ts'
+import type { ConsensusHeader } from '../../chain/comet/block.ts'
 import {
   ABSENT_COMMIT_SIG,
   BLOCK_ID_FLAGS,
   type Commit,
   NIL_BLOCK_ID,
   type Validator,
-} from '../../chain/consensus/types.ts'
+} from '../../chain/comet/types.ts'
 import { EMPTY_BYTES, hexToBytes } from '../../primitives/bytes.ts'
 import { parseTimestamp } from '../../primitives/timeText.ts'
 import { LightClientError } from './lightBlockSource.ts'

@@ -1,4 +1,4 @@
-import { checkLightBlock, type LightBlock } from '../../chain/consensus/lightBlock.ts'
+import { checkLightBlock, type LightBlock } from '../../chain/comet/lightBlock.ts'
 
 /** Who gives light blocks: a node's RPC, a peer, a snapshot's manifest. None is trusted. */
 export interface LightBlockSource {

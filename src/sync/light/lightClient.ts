@@ -1,5 +1,5 @@
-import { headerHash } from '../../chain/consensus/block.ts'
-import { type LightBlock, verifyLightBlock } from '../../chain/consensus/lightBlock.ts'
+import { headerHash } from '../../chain/comet/block.ts'
+import { type LightBlock, verifyLightBlock } from '../../chain/comet/lightBlock.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
 import { type LightBlockSource, LightClientError, requireLightBlock } from './lightBlockSource.ts'
 import { digits, fetchTrustPoint, genesisState, type TrustRoot, trustExpired } from './trustRoot.ts'

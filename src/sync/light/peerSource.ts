@@ -1,5 +1,5 @@
-import { decodeLightBlock, type LightBlock } from '../../chain/consensus/lightBlock.ts'
-import { ConsensusDecodingError } from '../../chain/consensus/wire.ts'
+import { decodeLightBlock, type LightBlock } from '../../chain/comet/lightBlock.ts'
+import { ConsensusDecodingError } from '../../chain/comet/wire.ts'
 import { type HeightBounds, type LightBlockSource, LightClientError } from './lightBlockSource.ts'
 
 /**

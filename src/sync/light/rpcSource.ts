@@ -1,16 +1,16 @@
-import type { ConsensusHeader } from '../../chain/consensus/block.ts'
+import type { ConsensusHeader } from '../../chain/comet/block.ts'
 import {
   decodeLightBlock,
   encodeLightBlock,
   type LightBlock,
   MAX_LIGHT_BLOCK_VALIDATORS,
-} from '../../chain/consensus/lightBlock.ts'
-import type { Validator, ValidatorSet } from '../../chain/consensus/types.ts'
-import { createValidatorSet, validatorSetHash } from '../../chain/consensus/validatorSet.ts'
-import { ConsensusDecodingError } from '../../chain/consensus/wire.ts'
+} from '../../chain/comet/lightBlock.ts'
+import type { Validator, ValidatorSet } from '../../chain/comet/types.ts'
+import { createValidatorSet, validatorSetHash } from '../../chain/comet/validatorSet.ts'
+import { ConsensusDecodingError } from '../../chain/comet/wire.ts'
 import { bytesKey, equalBytes } from '../../primitives/bytes.ts'
 import { isTemporary, shownUrl } from '../../primitives/httpProblems.ts'
-import { cometEndpoint, HttpError, type HttpLimits, httpGet } from '../httpGet.ts'
+import { cometEndpoint, HttpError, type HttpLimits, httpGet } from '../blocks/httpGet.ts'
 import { ANSWER, COMMIT_RESULT, readJson, VALIDATORS_RESULT } from './cometAnswers.ts'
 import { type HeightBounds, type LightBlockSource, LightClientError } from './lightBlockSource.ts'
 

@@ -1,6 +1,6 @@
-import { verifyCommit, verifyCommitLightTrusting } from '../../chain/consensus/commit.ts'
-import { checkLightBlock, type LightBlock } from '../../chain/consensus/lightBlock.ts'
-import type { ValidatorSet } from '../../chain/consensus/types.ts'
+import { verifyCommit, verifyCommitLightTrusting } from '../../chain/comet/commit.ts'
+import { checkLightBlock, type LightBlock } from '../../chain/comet/lightBlock.ts'
+import type { ValidatorSet } from '../../chain/comet/types.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
 import type { VerifySignature } from '../../primitives/ed25519.ts'
 

@@ -1,4 +1,4 @@
-import type { LightBlock } from '../../chain/consensus/lightBlock.ts'
+import type { LightBlock } from '../../chain/comet/lightBlock.ts'
 import { fetchLightBlock, type LightBlockSource, LightClientError, requireLightBlock } from './lightBlockSource.ts'
 import { trustExpired } from './trustRoot.ts'
 import { type LightClientRules, type TrustedState, trustedStateOf, verifyHeader } from './verifyHeader.ts'

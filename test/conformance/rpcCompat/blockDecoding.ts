@@ -1,5 +1,5 @@
-import { type EthereumHeader, readEthereumHeader } from '../../../src/chain/ethereumBlock.ts'
-import { decodeTransaction, type Transaction } from '../../../src/chain/transaction.ts'
+import { type EthereumHeader, readEthereumHeader } from '../../../src/chain/block/ethereumBlock.ts'
+import { decodeTransaction, type Transaction } from '../../../src/chain/block/transaction.ts'
 import type { Address } from '../../../src/primitives/address.ts'
 import {
   atEnd,

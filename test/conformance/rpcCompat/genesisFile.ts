@@ -1,5 +1,5 @@
-import type { ChainConfig, ForkActivation } from '../../../src/chain/chainConfig.ts'
-import { HARDFORKS, type Hardfork } from '../../../src/chain/hardfork.ts'
+import type { ChainConfig, ForkActivation } from '../../../src/chain/genesis/chainConfig.ts'
+import { HARDFORKS, type Hardfork } from '../../../src/chain/genesis/hardfork.ts'
 import { ZERO_HASH } from '../../../src/primitives/hash.ts'
 
 /** The parts of a genesis file in geth's format that the import needs. */

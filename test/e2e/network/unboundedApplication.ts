@@ -1,14 +1,14 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { dataHash } from '../../../src/chain/consensus/block.ts'
+import { dataHash } from '../../../src/chain/comet/block.ts'
 import type { Application } from '../../../src/consensus/application.ts'
-import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import {
   type ApplicationService,
   executorApplication as honestApplication,
-} from '../../../src/threads/executorApplication.ts'
-import type { Remote } from '../../../src/threads/port.ts'
+} from '../../../src/node/roles/main/executorApplication.ts'
+import type { Remote } from '../../../src/node/wire/port.ts'
+import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 
 /** Where a node that {@link unboundedLauncher} starts looks for the block that it is to propose; it says there at which height it did. */
 const BLOCK_DIRECTORY = 'UNBOUNDED_BLOCKS'

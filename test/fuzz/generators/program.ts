@@ -1,4 +1,4 @@
-import type { Hardfork } from '../../../src/chain/hardfork.ts'
+import type { Hardfork } from '../../../src/chain/genesis/hardfork.ts'
 import { OP } from '../../../src/evm/opcodes.ts'
 import type { Address } from '../../../src/primitives/address.ts'
 import { type CodeWriter, createCodeWriter, createLabel } from '../codeWriter.ts'

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { compileContract } from '../../../contracts/compile.ts'
-import { PREINSTALLS } from '../../../src/chain/createGenesis.ts'
+import { PREINSTALLS } from '../../../src/chain/genesis/createGenesis.ts'
 import type { Address } from '../../../src/primitives/address.ts'
 import { bytesToBigInt, concatBytes, hexToBytes, padLeft } from '../../../src/primitives/bytes.ts'
 import { keccak256 } from '../../../src/primitives/hash.ts'

@@ -1,5 +1,5 @@
-import type { ConsensusBlock } from '../../../src/chain/consensus/block.ts'
-import type { Commit } from '../../../src/chain/consensus/types.ts'
+import type { ConsensusBlock } from '../../../src/chain/comet/block.ts'
+import type { Commit } from '../../../src/chain/comet/types.ts'
 import type { ConsensusMessage } from '../../../src/consensus/messages.ts'
 import type { SimNode } from '../simNode.ts'
 

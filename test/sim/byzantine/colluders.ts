@@ -1,4 +1,4 @@
-import type { BlockId } from '../../../src/chain/consensus/types.ts'
+import type { BlockId } from '../../../src/chain/comet/types.ts'
 import type { SimNode } from '../simNode.ts'
 import type { Byzantine } from './byzantine.ts'
 import {

@@ -1,11 +1,5 @@
-import {
-  type ConsensusBlock,
-  dataHash,
-  decodeBlock,
-  encodeBlock,
-  headerHash,
-} from '../../../src/chain/consensus/block.ts'
-import { createPartSet, type Part } from '../../../src/chain/consensus/partSet.ts'
+import { type ConsensusBlock, dataHash, decodeBlock, encodeBlock, headerHash } from '../../../src/chain/comet/block.ts'
+import { createPartSet, type Part } from '../../../src/chain/comet/partSet.ts'
 import {
   type BlockId,
   NIL_BLOCK_ID,
@@ -15,9 +9,9 @@ import {
   type UnsignedVote,
   type Vote,
   type VoteType,
-} from '../../../src/chain/consensus/types.ts'
-import { proposerAt, validatorIndexOf } from '../../../src/chain/consensus/validatorSet.ts'
-import { proposalSignBytes, voteSignBytes } from '../../../src/chain/consensus/vote.ts'
+} from '../../../src/chain/comet/types.ts'
+import { proposerAt, validatorIndexOf } from '../../../src/chain/comet/validatorSet.ts'
+import { proposalSignBytes, voteSignBytes } from '../../../src/chain/comet/vote.ts'
 import { concatBytes, equalBytes } from '../../../src/primitives/bytes.ts'
 import type { SimNode } from '../simNode.ts'
 

@@ -1,4 +1,4 @@
-import { type BlockId, NIL_BLOCK_ID, type VoteType } from '../../../src/chain/consensus/types.ts'
+import { type BlockId, NIL_BLOCK_ID, type VoteType } from '../../../src/chain/comet/types.ts'
 import { bitIndices } from '../../../src/consensus/bitSet.ts'
 import { STEPS } from '../../../src/consensus/roundStateView.ts'
 import { timeoutMs } from '../../../src/consensus/timing.ts'

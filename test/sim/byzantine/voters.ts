@@ -5,7 +5,7 @@ import {
   type Proposal,
   type Vote,
   type VoteType,
-} from '../../../src/chain/consensus/types.ts'
+} from '../../../src/chain/comet/types.ts'
 import type { SimNode } from '../simNode.ts'
 import type { Byzantine } from './byzantine.ts'
 import { forgeVote, inventedBlockId, isOwnVote, NIL, PRECOMMIT, PREVOTE, voteFor } from './forge.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { isNilBlockId } from '../../../src/chain/consensus/types.ts'
+import { isNilBlockId } from '../../../src/chain/comet/types.ts'
 import { equalBytes } from '../../../src/primitives/bytes.ts'
 import { runs } from '../../propertyRuns.ts'
 import type { Byzantine } from '../byzantine/byzantine.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import type { ConsensusHeader } from '../../../src/chain/consensus/block.ts'
-import { isNilBlockId } from '../../../src/chain/consensus/types.ts'
+import type { ConsensusHeader } from '../../../src/chain/comet/block.ts'
+import { isNilBlockId } from '../../../src/chain/comet/types.ts'
 import { equalBytes } from '../../../src/primitives/bytes.ts'
 import { runs } from '../../propertyRuns.ts'
 import { calm } from '../faults.ts'

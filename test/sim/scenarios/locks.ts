@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { equalBlockId, isNilBlockId } from '../../../src/chain/consensus/types.ts'
+import { equalBlockId, isNilBlockId } from '../../../src/chain/comet/types.ts'
 import { runs } from '../../propertyRuns.ts'
 import { emitted, expectHeight, PRECOMMIT, PREVOTE, roundOf, type Scenario, world } from './scenario.ts'
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { SIGNED_MESSAGE_TYPES, type Vote, type VoteType } from '../../../src/chain/consensus/types.ts'
+import { SIGNED_MESSAGE_TYPES, type Vote, type VoteType } from '../../../src/chain/comet/types.ts'
 import { reconnect } from '../faults.ts'
 import type { SimNode } from '../simNode.ts'
 import { Simulation, type SimulationOptions } from '../simulation.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { runs } from '../../propertyRuns.ts'
-import { compileWords } from './compileWords.ts'
+import { compileWords } from '../../support/assembly/compileWords.ts'
 
 /** The fields of the curves; ξ, the number that Fp12 is built with, is `nonResidue` + u; the curve over Fp is y² = x³ + tripleConstant/3. */
 const FIELDS = [
@@ -26,14 +26,14 @@ const FIELDS = [
 type Pair = readonly [bigint, bigint]
 
 const ENTRY = `
-export { add, addNonResidue, addReduced, conjugate, multiply, multiplyLanes, prepare, scale, square, subtract } from './curves/field'
-export { mergeLanes, scaleEach, sumAndDifference, swapLanes } from './curves/field'
-export { subtractTwo, sum2, sum3, sumLanes2, timesNonResidue, tripleLess, triplePlus } from './curves/field'
-export { powerLanes } from './curves/conversions'
-export { invert } from './curves/inversion'
-export { intoCyclotomicSubgroup, powerOfParameter } from './curves/exponentiation'
-export { compressedSquare12, cyclotomicSquare12, decompress12, multiply12, square12 } from './curves/tower'
-export { powerOfX } from './bls12381/powers'
+export { add, addNonResidue, addReduced, conjugate, multiply, multiplyLanes, prepare, scale, square, subtract } from '../curves/field'
+export { mergeLanes, scaleEach, sumAndDifference, swapLanes } from '../curves/field'
+export { subtractTwo, sum2, sum3, sumLanes2, timesNonResidue, tripleLess, triplePlus } from '../curves/field'
+export { powerLanes } from '../curves/conversions'
+export { invert } from '../curves/inversion'
+export { intoCyclotomicSubgroup, powerOfParameter } from '../curves/exponentiation'
+export { compressedSquare12, cyclotomicSquare12, decompress12, multiply12, square12 } from '../curves/tower'
+export { powerOfX } from '../curves/bls12381/powers'
 let end: usize = (__heap_base + 15) & ~15
 export function room(size: usize): usize { end += size; return end - size }
 `

@@ -3,8 +3,17 @@ import { describe, expect, it } from 'vitest'
 import { hexToBytes } from '../../../src/primitives/bytes.ts'
 import { keccak256 } from '../../../src/primitives/hash.ts'
 import { runs } from '../../propertyRuns.ts'
-import { division, index, modular, pair, signed, unsigned, WORD_MASK, word } from './wordArbitraries.ts'
-import { loadWordModule } from './wordModule.ts'
+import {
+  division,
+  index,
+  modular,
+  pair,
+  signed,
+  unsigned,
+  WORD_MASK,
+  word,
+} from '../../support/assembly/wordArbitraries.ts'
+import { loadWordModule } from '../../support/assembly/wordModule.ts'
 
 // One file, because compiling takes longer than all of its tests.
 const words = await loadWordModule()

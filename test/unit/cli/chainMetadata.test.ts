@@ -1,9 +1,9 @@
 import { createWalletClient, custom, defineChain } from 'viem'
 import { describe, expect, it } from 'vitest'
+import { keplrChainInfo } from '../../../explorer/web/src/wallet/chain.ts'
 import { exampleGenesis } from '../../../scripts/exampleGenesis.ts'
-import { parseGenesis } from '../../../src/chain/genesis.ts'
+import { parseGenesis } from '../../../src/chain/genesis/genesis.ts'
 import { type ChainPlaces, describeChain } from '../../../src/cli/chainMetadata.ts'
-import { keplrChainInfo } from '../../../web/src/wallet/chain.ts'
 
 const GENESIS = parseGenesis(exampleGenesis())
 const PLACES: ChainPlaces = {

@@ -14,7 +14,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { exampleGenesis } from '../../../scripts/exampleGenesis.ts'
-import { dataPaths } from '../../../src/app/dataDirectory.ts'
 import { DEVNET_ACCOUNTS } from '../../../src/cli/devnetAccounts.ts'
 import type { NodeCommands, RunningNode, StartOptions, Terminal } from '../../../src/cli/ports.ts'
 import type { Config } from '../../../src/config/config.ts'
@@ -22,9 +21,10 @@ import { ConfigError } from '../../../src/config/configError.ts'
 import { ListenError, listener } from '../../../src/config/listeners.ts'
 import { VERSION } from '../../../src/config/version.ts'
 import { createValidatorKey, formatPublicKey, loadValidatorKey } from '../../../src/consensus/validatorKey.ts'
+import { dataPaths } from '../../../src/datadir/dataDirectory.ts'
 import { parseAddress, toBech32 } from '../../../src/primitives/address.ts'
 import { SnapshotError } from '../../../src/snapshot/manifest.ts'
-import { type Ran, runInProcess } from './inProcess.ts'
+import { type Ran, runInProcess } from '../../support/cli/inProcess.ts'
 
 let directory: string
 beforeEach(() => {
@@ -527,7 +527,7 @@ describe('coind reset', () => {
     expect(existsSync(join(directory, 'none'))).toBe(false)
     const path = home()
     // Within one process the lock can be taken twice.
-    const module = new URL('../../../src/app/dataDirectory.ts', import.meta.url).href
+    const module = new URL('../../../src/datadir/dataDirectory.ts', import.meta.url).href
     const holder = spawn(process.execPath, [
       '--input-type=module',
       '-e',

@@ -4,10 +4,16 @@ import { WebSocket } from 'ws'
 import { createClientAddresses, forwardedFor, isLoopback } from '../../../src/config/clientAddress.ts'
 import type { AddressRange } from '../../../src/config/valueKind.ts'
 import { createCometTable, defineCometMethod } from '../../../src/rpc/comet/method.ts'
-import { defineMethod } from '../../../src/rpc/method.ts'
-import { createMemoryNode } from '../rpc/memoryNode.ts'
-import { createTestThread, NO_COSMOS, startTestServer, type TestServer, type TestThread } from '../rpc/rpcTestServer.ts'
-import { openTestSocket } from '../rpc/testSocket.ts'
+import { defineMethod } from '../../../src/rpc/jsonrpc/method.ts'
+import { createMemoryNode } from '../../support/rpc/memoryNode.ts'
+import {
+  createTestThread,
+  NO_COSMOS,
+  startTestServer,
+  type TestServer,
+  type TestThread,
+} from '../../support/rpc/rpcTestServer.ts'
+import { openTestSocket } from '../../support/rpc/testSocket.ts'
 
 const PROXIES: readonly AddressRange[] = [
   { address: '127.0.0.1', prefix: 32 },

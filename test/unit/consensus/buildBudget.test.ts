@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { BuildBudget } from '../../../src/consensus/buildBudget.ts'
-import { createNetwork, type TestNetwork, type TestNode } from './consensusHarness.ts'
+import { createNetwork, type TestNetwork, type TestNode } from '../../support/consensus/consensusHarness.ts'
 
 const INTERVAL_MS = 400
 const HASH = new Uint8Array(32).fill(7)

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { createBitSet } from '../../../src/consensus/bitSet.ts'
 import { Gossip, SWEEP_MS } from '../../../src/consensus/gossip.ts'
 import { STEPS } from '../../../src/consensus/roundStateView.ts'
-import { blockOf, createValidators, FakeView } from './gossipWorld.ts'
+import { blockOf, createValidators, FakeView } from '../../support/consensus/gossipWorld.ts'
 
 const SIZE = 7
 const validators = createValidators(SIZE)

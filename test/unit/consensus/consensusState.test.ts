@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { type ConsensusBlock, type ConsensusHeader, dataHash } from '../../../src/chain/consensus/block.ts'
-import { commitHash } from '../../../src/chain/consensus/commit.ts'
-import { createDuplicateVoteEvidence, evidenceHash, evidenceSize } from '../../../src/chain/consensus/evidence.ts'
-import { type Commit, EMPTY_COMMIT, type Evidence, NIL_BLOCK_ID } from '../../../src/chain/consensus/types.ts'
-import { incrementPriorities } from '../../../src/chain/consensus/validatorSet.ts'
+import { type ConsensusBlock, type ConsensusHeader, dataHash } from '../../../src/chain/comet/block.ts'
+import { commitHash } from '../../../src/chain/comet/commit.ts'
+import { createDuplicateVoteEvidence, evidenceHash, evidenceSize } from '../../../src/chain/comet/evidence.ts'
+import { type Commit, EMPTY_COMMIT, type Evidence, NIL_BLOCK_ID } from '../../../src/chain/comet/types.ts'
+import { incrementPriorities } from '../../../src/chain/comet/validatorSet.ts'
 import type { ApplicationInfo } from '../../../src/consensus/application.ts'
 import {
   advanceState,
@@ -12,7 +12,15 @@ import {
   makeBlock,
   stateFromInfo,
 } from '../../../src/consensus/consensusState.ts'
-import { CHAIN, finalizeResult, genesisState, PREVOTE, publicKeyOf, Scene, verifyMessage } from './reducerHarness.ts'
+import {
+  CHAIN,
+  finalizeResult,
+  genesisState,
+  PREVOTE,
+  publicKeyOf,
+  Scene,
+  verifyMessage,
+} from '../../support/consensus/reducerHarness.ts'
 
 const scene = new Scene({ me: 3 })
 for (let height = 1; height <= 3; height++) scene.decideHeight()

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { Commit, ValidatorSet } from '../../../src/chain/consensus/types.ts'
+import type { Commit, ValidatorSet } from '../../../src/chain/comet/types.ts'
 import { CopyWatch, QUIET_BLOCKS } from '../../../src/consensus/copyWatch.ts'
 import { equalBytes } from '../../../src/primitives/bytes.ts'
 import { runs } from '../../propertyRuns.ts'
-import { createNetwork, KEYS, type TestNetwork, TestNode } from './consensusHarness.ts'
-import { MemoryDisk } from './memoryDisk.ts'
-import { seededRandom } from './seededRandom.ts'
+import { createNetwork, KEYS, type TestNetwork, TestNode } from '../../support/consensus/consensusHarness.ts'
+import { MemoryDisk } from '../../support/consensus/memoryDisk.ts'
+import { seededRandom } from '../../support/consensus/seededRandom.ts'
 
 /** Heights that the node has signed votes or proposals for with its own key. */
 function signedHeights(node: TestNode): number[] {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { DecidedBlock, FinalizeResult } from '../../../src/consensus/application.ts'
 import { runsOf } from '../../../src/consensus/decidedRun.ts'
-import { servedChain } from '../sync/servedChain.ts'
+import { servedChain } from '../../support/sync/servedChain.ts'
 
 const MAX_GAS = 30_000_000
 const chain = servedChain({ blocks: 12 })

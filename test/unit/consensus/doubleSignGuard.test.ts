@@ -4,10 +4,10 @@ import { DoubleSignGuard } from '../../../src/consensus/doubleSignGuard.ts'
 import { Recovery } from '../../../src/consensus/recovery.ts'
 import { HEADER_LENGTH } from '../../../src/consensus/walSegment.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
-import { CHAIN, createNetwork, KEYS, type TestNetwork, TestNode } from './consensusHarness.ts'
-import { FakeApplication } from './fakeApplication.ts'
-import { MemoryDisk } from './memoryDisk.ts'
-import { seededRandom } from './seededRandom.ts'
+import { CHAIN, createNetwork, KEYS, type TestNetwork, TestNode } from '../../support/consensus/consensusHarness.ts'
+import { FakeApplication } from '../../support/consensus/fakeApplication.ts'
+import { MemoryDisk } from '../../support/consensus/memoryDisk.ts'
+import { seededRandom } from '../../support/consensus/seededRandom.ts'
 
 /** Heights of the votes that the node has sent with its own key, oldest first. */
 function signedHeights(node: TestNode): number[] {

@@ -1,12 +1,21 @@
 import { describe, expect, it } from 'vitest'
-import { encodeBlock } from '../../../src/chain/consensus/block.ts'
-import { createPartSet } from '../../../src/chain/consensus/partSet.ts'
-import { encodedTxSize } from '../../../src/chain/consensus/wire.ts'
+import { encodeBlock } from '../../../src/chain/comet/block.ts'
+import { createPartSet } from '../../../src/chain/comet/partSet.ts'
+import { encodedTxSize } from '../../../src/chain/comet/wire.ts'
 import { HEADER_LENGTH } from '../../../src/consensus/walSegment.ts'
-import { checkChain } from './checkChain.ts'
-import { CHAIN, createSolo, KEY, KEYS, type NodeSettings, runUntil, type TestNode, WAL } from './consensusHarness.ts'
-import type { FakeApplication } from './fakeApplication.ts'
-import { MemoryDisk } from './memoryDisk.ts'
+import { checkChain } from '../../support/consensus/checkChain.ts'
+import {
+  CHAIN,
+  createSolo,
+  KEY,
+  KEYS,
+  type NodeSettings,
+  runUntil,
+  type TestNode,
+  WAL,
+} from '../../support/consensus/consensusHarness.ts'
+import type { FakeApplication } from '../../support/consensus/fakeApplication.ts'
+import { MemoryDisk } from '../../support/consensus/memoryDisk.ts'
 
 const FIRST = `${WAL}/00000001.wal`
 const tx = (byte: number, length = 100) => new Uint8Array(length).fill(byte)

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { SIGNED_MESSAGE_TYPES, type Vote } from '../../../src/chain/consensus/types.ts'
+import { SIGNED_MESSAGE_TYPES, type Vote } from '../../../src/chain/comet/types.ts'
 import type { RoundStateView } from '../../../src/consensus/roundStateView.ts'
 import { HEADER_LENGTH } from '../../../src/consensus/walSegment.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { PROPERTY_RUNS, runs } from '../../propertyRuns.ts'
-import { checkChain } from './checkChain.ts'
-import { createNetwork, KEYS, settle, TestNetwork, TestNode } from './consensusHarness.ts'
-import { MemoryDisk } from './memoryDisk.ts'
-import { seededRandom } from './seededRandom.ts'
+import { checkChain } from '../../support/consensus/checkChain.ts'
+import { createNetwork, KEYS, settle, TestNetwork, TestNode } from '../../support/consensus/consensusHarness.ts'
+import { MemoryDisk } from '../../support/consensus/memoryDisk.ts'
+import { seededRandom } from '../../support/consensus/seededRandom.ts'
 
 const { prevote, precommit } = SIGNED_MESSAGE_TYPES
 

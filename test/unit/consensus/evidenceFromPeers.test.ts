@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { createDuplicateVoteEvidence } from '../../../src/chain/consensus/evidence.ts'
-import type { Evidence } from '../../../src/chain/consensus/types.ts'
+import { createDuplicateVoteEvidence } from '../../../src/chain/comet/evidence.ts'
+import type { Evidence } from '../../../src/chain/comet/types.ts'
 import type { EvidenceVerdict } from '../../../src/consensus/application.ts'
-import { CHAIN, createNetwork } from './consensusHarness.ts'
-import { blockOf, createValidators, voteOf } from './gossipWorld.ts'
+import { CHAIN, createNetwork } from '../../support/consensus/consensusHarness.ts'
+import { blockOf, createValidators, voteOf } from '../../support/consensus/gossipWorld.ts'
 
 const validators = createValidators(30)
 

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createDuplicateVoteEvidence, evidenceSize } from '../../../src/chain/consensus/evidence.ts'
-import type { Evidence, Vote } from '../../../src/chain/consensus/types.ts'
+import { createDuplicateVoteEvidence, evidenceSize } from '../../../src/chain/comet/evidence.ts'
+import type { Evidence, Vote } from '../../../src/chain/comet/types.ts'
 import { EvidencePool, type EvidencePoolOptions } from '../../../src/consensus/evidencePool.ts'
 import {
   decodeEvidenceRecord,
@@ -13,7 +13,7 @@ import {
   openEvidenceFiles,
 } from '../../../src/consensus/evidenceStore.ts'
 import { runs } from '../../propertyRuns.ts'
-import { blockOf, createValidators, voteOf } from './gossipWorld.ts'
+import { blockOf, createValidators, voteOf } from '../../support/consensus/gossipWorld.ts'
 
 const validators = createValidators(7)
 const genesisHash = new Uint8Array(32).fill(0xab)

@@ -1,13 +1,13 @@
 import { queryObjects } from 'node:v8'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { NIL_BLOCK_ID, SIGNED_MESSAGE_TYPES, type Vote } from '../../../src/chain/consensus/types.ts'
-import { createRankedSet, proposerAt, validatorIndexOf } from '../../../src/chain/consensus/validatorSet.ts'
+import { NIL_BLOCK_ID, SIGNED_MESSAGE_TYPES, type Vote } from '../../../src/chain/comet/types.ts'
+import { createRankedSet, proposerAt, validatorIndexOf } from '../../../src/chain/comet/validatorSet.ts'
 import { bitIndices, createBitSet } from '../../../src/consensus/bitSet.ts'
 import { Gossip, type Send, SWEEP_MS } from '../../../src/consensus/gossip.ts'
 import { Delivery } from '../../../src/consensus/gossipPeer.ts'
 import { encodeConsensusMessage, type StatusMessage } from '../../../src/consensus/messages.ts'
 import { STEPS } from '../../../src/consensus/roundStateView.ts'
-import { blockOf, createValidators, FakeView, voteOf } from './gossipWorld.ts'
+import { blockOf, createValidators, FakeView, voteOf } from '../../support/consensus/gossipWorld.ts'
 
 const { prevote, precommit } = SIGNED_MESSAGE_TYPES
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { SIGNED_MESSAGE_TYPES } from '../../../src/chain/consensus/types.ts'
+import { SIGNED_MESSAGE_TYPES } from '../../../src/chain/comet/types.ts'
 import { SWEEP_MS } from '../../../src/consensus/gossip.ts'
 import { STEPS } from '../../../src/consensus/roundStateView.ts'
-import { GossipWorld, LINKS, type WorldOptions } from './gossipWorld.ts'
+import { GossipWorld, LINKS, type WorldOptions } from '../../support/consensus/gossipWorld.ts'
 
 const { prevote, precommit } = SIGNED_MESSAGE_TYPES
 

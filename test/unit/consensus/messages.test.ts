@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createPartSet, PART_SIZE } from '../../../src/chain/consensus/partSet.ts'
-import { ConsensusDecodingError } from '../../../src/chain/consensus/wire.ts'
+import { createPartSet, PART_SIZE } from '../../../src/chain/comet/partSet.ts'
+import { ConsensusDecodingError } from '../../../src/chain/comet/wire.ts'
 import { createBitSet } from '../../../src/consensus/bitSet.ts'
 import {
   decodeConsensusMessage,
@@ -13,7 +13,7 @@ import {
 } from '../../../src/consensus/messages.ts'
 import { bytesToHex, concatBytes, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { runs } from '../../propertyRuns.ts'
-import { messages, statuses } from './consensusArbitraries.ts'
+import { messages, statuses } from '../../support/consensus/consensusArbitraries.ts'
 
 const status: StatusMessage = {
   kind: 'status',

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest'
-import { SIGNED_MESSAGE_TYPES, type UnsignedVote } from '../../../src/chain/consensus/types.ts'
-import { createRankedSet } from '../../../src/chain/consensus/validatorSet.ts'
-import { voteSignBytes } from '../../../src/chain/consensus/vote.ts'
+import { SIGNED_MESSAGE_TYPES, type UnsignedVote } from '../../../src/chain/comet/types.ts'
+import { createRankedSet } from '../../../src/chain/comet/validatorSet.ts'
+import { voteSignBytes } from '../../../src/chain/comet/vote.ts'
 import { localKey } from '../../../src/consensus/consensusKey.ts'
 import { type ConsensusState, stateFromInfo } from '../../../src/consensus/consensusState.ts'
 import { Recovery, replayDecided } from '../../../src/consensus/recovery.ts'
 import { ValidatorKeys } from '../../../src/consensus/validatorKeys.ts'
 import { signEd25519, verifyEd25519 } from '../../../src/primitives/ed25519.ts'
-import { CHAIN, KEYS } from './consensusHarness.ts'
-import { FakeApplication } from './fakeApplication.ts'
+import { CHAIN, KEYS } from '../../support/consensus/consensusHarness.ts'
+import { FakeApplication } from '../../support/consensus/fakeApplication.ts'
 
 const [former, present, other] = KEYS
 const setOf = (key = former!) => createRankedSet([{ publicKey: key.publicKey, power: 10n }])

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { STEPS } from '../../../src/consensus/roundStateView.ts'
-import { Scene } from './reducerHarness.ts'
+import { Scene } from '../../support/consensus/reducerHarness.ts'
 
 describe('a height', () => {
   it('goes through propose, prevote, precommit and commit', () => {

@@ -1,11 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import type { BlockId, Vote } from '../../../src/chain/consensus/types.ts'
+import type { BlockId, Vote } from '../../../src/chain/comet/types.ts'
 import { FUTURE_ROUNDS_PER_PEER, MAX_FUTURE_ROUNDS, MAX_ROUND } from '../../../src/consensus/heightVotes.ts'
 import { step } from '../../../src/consensus/reducer.ts'
 import { RoundState } from '../../../src/consensus/roundState.ts'
 import { STEPS } from '../../../src/consensus/roundStateView.ts'
 import { sha256 } from '../../../src/primitives/hash.ts'
-import { CHAIN, genesisState, PRECOMMIT, PREVOTE, Scene, verifyMessage } from './reducerHarness.ts'
+import {
+  CHAIN,
+  genesisState,
+  PRECOMMIT,
+  PREVOTE,
+  Scene,
+  verifyMessage,
+} from '../../support/consensus/reducerHarness.ts'
 
 const ME = 3
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { verifyCommit } from '../../../src/chain/consensus/commit.ts'
-import { BLOCK_ID_FLAGS, type Commit, EMPTY_COMMIT, NIL_BLOCK_ID } from '../../../src/chain/consensus/types.ts'
+import { verifyCommit } from '../../../src/chain/comet/commit.ts'
+import { BLOCK_ID_FLAGS, type Commit, EMPTY_COMMIT, NIL_BLOCK_ID } from '../../../src/chain/comet/types.ts'
 import { STEPS } from '../../../src/consensus/roundStateView.ts'
 import {
   CHAIN,
@@ -12,7 +12,7 @@ import {
   rankedSet,
   Scene,
   verifyMessage,
-} from './reducerHarness.ts'
+} from '../../support/consensus/reducerHarness.ts'
 
 const ME = 3
 

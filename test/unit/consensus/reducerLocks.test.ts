@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { STEPS } from '../../../src/consensus/roundStateView.ts'
-import { PRECOMMIT, PREVOTE, Scene } from './reducerHarness.ts'
+import { PRECOMMIT, PREVOTE, Scene } from '../../support/consensus/reducerHarness.ts'
 
 /*
  * The situations of CometBFT's lock tests (consensus/state_test.go), with what the paper wants of them. The node under test has

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { PART_SIZE } from '../../../src/chain/consensus/partSet.ts'
-import { NIL_BLOCK_ID, type Proposal, type UnsignedProposal } from '../../../src/chain/consensus/types.ts'
-import { proposalSignBytes } from '../../../src/chain/consensus/vote.ts'
+import { PART_SIZE } from '../../../src/chain/comet/partSet.ts'
+import { NIL_BLOCK_ID, type Proposal, type UnsignedProposal } from '../../../src/chain/comet/types.ts'
+import { proposalSignBytes } from '../../../src/chain/comet/vote.ts'
 import { CandidateBlock } from '../../../src/consensus/candidateBlock.ts'
 import {
   isTimely,
@@ -10,7 +10,15 @@ import {
   messageDelayMs,
   timeoutMs,
 } from '../../../src/consensus/timing.ts'
-import { CHAIN, candidateFor, GENESIS_TIME_MS, PREVOTE, Scene, signMessage, TIMING } from './reducerHarness.ts'
+import {
+  CHAIN,
+  candidateFor,
+  GENESIS_TIME_MS,
+  PREVOTE,
+  Scene,
+  signMessage,
+  TIMING,
+} from '../../support/consensus/reducerHarness.ts'
 
 const ME = 3
 const HASH = new Uint8Array(32).fill(8)

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { dataHash } from '../../../src/chain/consensus/block.ts'
-import { equalBlockId, isNilBlockId, NIL_BLOCK_ID, type Vote } from '../../../src/chain/consensus/types.ts'
-import { proposalSignBytes, voteSignBytes } from '../../../src/chain/consensus/vote.ts'
+import { dataHash } from '../../../src/chain/comet/block.ts'
+import { equalBlockId, isNilBlockId, NIL_BLOCK_ID, type Vote } from '../../../src/chain/comet/types.ts'
+import { proposalSignBytes, voteSignBytes } from '../../../src/chain/comet/vote.ts'
 import { makeBlock } from '../../../src/consensus/consensusState.ts'
 import type { Effect, Input } from '../../../src/consensus/inputsAndEffects.ts'
 import { beginHeight, step } from '../../../src/consensus/reducer.ts'
@@ -18,7 +18,7 @@ import {
   PREVOTE,
   signMessage,
   verifyMessage,
-} from './reducerHarness.ts'
+} from '../../support/consensus/reducerHarness.ts'
 
 /*
  * Four reducers with one of them, or somebody with one of their keys, faulty: messages are delivered in any order, more than

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { STEPS } from '../../../src/consensus/roundStateView.ts'
-import { candidateFor, GENESIS_TIME_MS, PRECOMMIT, PREVOTE, Scene } from './reducerHarness.ts'
+import { candidateFor, GENESIS_TIME_MS, PRECOMMIT, PREVOTE, Scene } from '../../support/consensus/reducerHarness.ts'
 
 /** At height 1 validator i proposes in round i, then in turn again. The node under test is 3, unless it is to propose. */
 const ME = 3

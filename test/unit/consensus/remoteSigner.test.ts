@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { UnsignedProposal, UnsignedVote, VoteType } from '../../../src/chain/consensus/types.ts'
+import type { UnsignedProposal, UnsignedVote, VoteType } from '../../../src/chain/comet/types.ts'
 import type { ConsensusKey, SigningRequest } from '../../../src/consensus/consensusKey.ts'
 import type { AskedSignature } from '../../../src/consensus/environment.ts'
 import { isAsked } from '../../../src/consensus/ownMessages.ts'
@@ -10,11 +10,19 @@ import { openWal } from '../../../src/consensus/wal.ts'
 import { isSignerEntry, type WalEntry } from '../../../src/consensus/walEntry.ts'
 import { bytesKey, EMPTY_BYTES } from '../../../src/primitives/bytes.ts'
 import { signEd25519 } from '../../../src/primitives/ed25519.ts'
-import { checkChain } from './checkChain.ts'
-import { CHAIN, createSolo, KEY, runUntil, settle, type TestNode, WAL } from './consensusHarness.ts'
-import type { MemoryDisk } from './memoryDisk.ts'
-import { CHAIN as REDUCER_CHAIN, Scene, verifyMessage } from './reducerHarness.ts'
-import { VirtualClock } from './virtualClock.ts'
+import { checkChain } from '../../support/consensus/checkChain.ts'
+import {
+  CHAIN,
+  createSolo,
+  KEY,
+  runUntil,
+  settle,
+  type TestNode,
+  WAL,
+} from '../../support/consensus/consensusHarness.ts'
+import type { MemoryDisk } from '../../support/consensus/memoryDisk.ts'
+import { CHAIN as REDUCER_CHAIN, Scene, verifyMessage } from '../../support/consensus/reducerHarness.ts'
+import { VirtualClock } from '../../support/consensus/virtualClock.ts'
 
 /** A signer that answers after a while; its memory outlives the node. */
 class LateSigner {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { equalBlockId, isNilBlockId, SIGNED_MESSAGE_TYPES } from '../../../src/chain/consensus/types.ts'
+import { equalBlockId, isNilBlockId, SIGNED_MESSAGE_TYPES } from '../../../src/chain/comet/types.ts'
 import type { RoundEvent } from '../../../src/consensus/roundEvents.ts'
 import { STEPS } from '../../../src/consensus/roundStateView.ts'
 import { equalBytes } from '../../../src/primitives/bytes.ts'
-import { createNetwork, createSolo, KEY, runUntil, type TestNode } from './consensusHarness.ts'
+import { createNetwork, createSolo, KEY, runUntil, type TestNode } from '../../support/consensus/consensusHarness.ts'
 
 type Position = Exclude<RoundEvent, { readonly kind: 'Vote' }>
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { cacheSignatures } from '../../../src/consensus/roundState.ts'
-import { publicKeyOf, signMessage, verifyMessage } from './reducerHarness.ts'
+import { publicKeyOf, signMessage, verifyMessage } from '../../support/consensus/reducerHarness.ts'
 
 const key = publicKeyOf(1)
 const message = (tag: number) => Uint8Array.of(tag)

@@ -12,15 +12,21 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { encodeBlock } from '../../../src/chain/consensus/block.ts'
-import { createPartSet } from '../../../src/chain/consensus/partSet.ts'
-import type { ValidatorSet, Vote } from '../../../src/chain/consensus/types.ts'
+import { encodeBlock } from '../../../src/chain/comet/block.ts'
+import { createPartSet } from '../../../src/chain/comet/partSet.ts'
+import type { ValidatorSet, Vote } from '../../../src/chain/comet/types.ts'
 import type { DecidedBlock } from '../../../src/consensus/application.ts'
 import { advanceState } from '../../../src/consensus/consensusState.ts'
 import { setLogAside } from '../../../src/consensus/setLogAside.ts'
 import { openWal } from '../../../src/consensus/wal.ts'
 import type { WalEntry } from '../../../src/consensus/walEntry.ts'
-import { type NetworkNode, networkGenesis, openNetworkNode, proposeBlock, voteFor } from '../app/testNetwork.ts'
+import {
+  type NetworkNode,
+  networkGenesis,
+  openNetworkNode,
+  proposeBlock,
+  voteFor,
+} from '../../support/execution/testNetwork.ts'
 
 const HEAD = 9
 

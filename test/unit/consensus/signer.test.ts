@@ -5,8 +5,8 @@ import {
   type UnsignedVote,
   type Vote,
   type VoteType,
-} from '../../../src/chain/consensus/types.ts'
-import { proposalSignBytes, voteSignBytes } from '../../../src/chain/consensus/vote.ts'
+} from '../../../src/chain/comet/types.ts'
+import { proposalSignBytes, voteSignBytes } from '../../../src/chain/comet/vote.ts'
 import { localKey } from '../../../src/consensus/consensusKey.ts'
 import type { AskedSignature } from '../../../src/consensus/environment.ts'
 import { isAsked } from '../../../src/consensus/ownMessages.ts'

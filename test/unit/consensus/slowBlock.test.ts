@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
-import { checkChain } from './checkChain.ts'
-import { createNetwork, type TestNetwork, type TestNode } from './consensusHarness.ts'
+import { checkChain } from '../../support/consensus/checkChain.ts'
+import { createNetwork, type TestNetwork, type TestNode } from '../../support/consensus/consensusHarness.ts'
 
 /** The height whose first proposer has prepared the slowest block that the gas limit allows. */
 const SLOW_HEIGHT = 10

@@ -5,8 +5,8 @@ import { ConfigError } from '../../../src/config/configError.ts'
 import { createValidatorKey, loadValidatorKey } from '../../../src/consensus/validatorKey.ts'
 import { createNodeKey, loadNodeKey, loadOrCreateNodeKey } from '../../../src/p2p/nodeKey.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
-import { loadVectors } from '../chain/consensus/goldenVectors.ts'
-import { removeDirectories, temporaryDirectory } from './temporaryDirectories.ts'
+import { loadVectors } from '../../support/chain/comet/goldenVectors.ts'
+import { removeDirectories, temporaryDirectory } from '../../support/consensus/temporaryDirectories.ts'
 
 afterAll(removeDirectories)
 

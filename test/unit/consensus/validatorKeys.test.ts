@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { UnsignedProposal } from '../../../src/chain/consensus/types.ts'
+import type { UnsignedProposal } from '../../../src/chain/comet/types.ts'
 import { localKey } from '../../../src/consensus/consensusKey.ts'
 import { validatorKey } from '../../../src/consensus/validatorKey.ts'
 import { ValidatorKeys } from '../../../src/consensus/validatorKeys.ts'

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { type BlockId, NIL_BLOCK_ID, type Vote } from '../../../src/chain/consensus/types.ts'
+import { type BlockId, NIL_BLOCK_ID, type Vote } from '../../../src/chain/comet/types.ts'
 import { bitIndices } from '../../../src/consensus/bitSet.ts'
 import { VoteSet } from '../../../src/consensus/voteSet.ts'
-import { PRECOMMIT, rankedSet } from './reducerHarness.ts'
+import { PRECOMMIT, rankedSet } from '../../support/consensus/reducerHarness.ts'
 
 /** 100 in all: more than two thirds is 67. */
 const validators = rankedSet([34n, 33n, 20n, 13n])

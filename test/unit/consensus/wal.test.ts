@@ -11,12 +11,12 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import type { Vote } from '../../../src/chain/consensus/types.ts'
+import type { Vote } from '../../../src/chain/comet/types.ts'
 import { nodeDisk, openWal, type Wal, type WalDisk, type WalFile, type WalOptions } from '../../../src/consensus/wal.ts'
 import type { WalEntry } from '../../../src/consensus/walEntry.ts'
 import { frameRecord, HEADER_LENGTH, WalError } from '../../../src/consensus/walSegment.ts'
 import { RULES } from '../../../src/storage/format.ts'
-import { copyDirectory, removeDirectories, temporaryDirectory } from './temporaryDirectories.ts'
+import { copyDirectory, removeDirectories, temporaryDirectory } from '../../support/consensus/temporaryDirectories.ts'
 
 afterAll(removeDirectories)
 

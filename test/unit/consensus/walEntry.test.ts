@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createPartSet } from '../../../src/chain/consensus/partSet.ts'
-import { NIL_BLOCK_ID, type Proposal, type Vote } from '../../../src/chain/consensus/types.ts'
+import { createPartSet } from '../../../src/chain/comet/partSet.ts'
+import { NIL_BLOCK_ID, type Proposal, type Vote } from '../../../src/chain/comet/types.ts'
 import { decodeWalEntry, encodeWalEntry, entryHeight, type WalEntry } from '../../../src/consensus/walEntry.ts'
 import { runs } from '../../propertyRuns.ts'
 

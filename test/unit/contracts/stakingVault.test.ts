@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { compileContract } from '../../../contracts/compile.ts'
 import { chooseEngine, createEngine } from '../../../src/evm/engines/createEngine.ts'
 import { runs } from '../../propertyRuns.ts'
-import { ALICE, BOB, COIN, FUNDS, NativeChain, OPERATORS, operatorOf } from '../precompiles/nativeChain.ts'
+import { ALICE, BOB, COIN, FUNDS, NativeChain, OPERATORS, operatorOf } from '../../support/precompiles/nativeChain.ts'
 
 const FILE = 'examples/StakingVault.sol'
 const abi = compileContract(FILE, 'StakingVault').abi as unknown as Abi

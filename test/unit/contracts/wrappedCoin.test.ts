@@ -13,7 +13,7 @@ import {
 import { beforeEach, describe, expect, it } from 'vitest'
 import { compileContract } from '../../../contracts/compile.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
-import { createMemoryChain, hexLogs, type MemoryChain, TOKEN } from '../precompiles/memoryChain.ts'
+import { createMemoryChain, hexLogs, type MemoryChain, TOKEN } from '../../support/precompiles/memoryChain.ts'
 
 const COIN = 10n ** 18n
 const ALICE = getAddress('0xa11ce00000000000000000000000000000000001')

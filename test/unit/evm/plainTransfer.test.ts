@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Hardfork } from '../../../src/chain/hardfork.ts'
+import type { Hardfork } from '../../../src/chain/genesis/hardfork.ts'
 import { delegationCode } from '../../../src/evm/authorization.ts'
 import type { Engine } from '../../../src/evm/engine.ts'
 import type { StatefulPrecompile } from '../../../src/evm/precompile.ts'
@@ -7,8 +7,8 @@ import { applyCall, type CallMessage, type TransitionContext } from '../../../sr
 import type { Address } from '../../../src/primitives/address.ts'
 import { EMPTY_BYTES, hexToBytes } from '../../../src/primitives/bytes.ts'
 import type { Journal } from '../../../src/state/journal.ts'
-import type { MemoryStateReader } from '../state/memoryReader.ts'
-import { COINBASE, CONTRACT, callOf, contextOn, OTHER, RICH, SENDER, stateWith } from './evmFixture.ts'
+import { COINBASE, CONTRACT, callOf, contextOn, OTHER, RICH, SENDER, stateWith } from '../../support/evm/evmFixture.ts'
+import type { MemoryStateReader } from '../../support/state/memoryReader.ts'
 
 const ABSENT = hexToBytes('0x5555555555555555555555555555555555555555')
 const FULL = hexToBytes('0x6666666666666666666666666666666666666666')

@@ -8,8 +8,8 @@ import { TraceBudget } from '../../../src/evm/tracers/traceCollector.ts'
 import { type AppliedTransaction, applyCall, type CallMessage } from '../../../src/evm/transition.ts'
 import { bytesToBigInt, bytesToHex, concatBytes, EMPTY_BYTES, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { runs } from '../../propertyRuns.ts'
-import { CONTRACT, callOf, contextOn, ENGINES, OTHER, stateWith } from './evmFixture.ts'
-import { type PrecompileCalls, precompileCaller, precompileCalls } from './precompileCaller.ts'
+import { CONTRACT, callOf, contextOn, ENGINES, OTHER, stateWith } from '../../support/evm/evmFixture.ts'
+import { type PrecompileCalls, precompileCaller, precompileCalls } from '../../support/evm/precompileCaller.ts'
 
 const ECRECOVER = 0x01
 const SHA256 = 0x02

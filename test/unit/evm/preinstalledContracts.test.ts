@@ -15,11 +15,11 @@ import {
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, it } from 'vitest'
-import { PREINSTALLS } from '../../../src/chain/createGenesis.ts'
+import { PREINSTALLS } from '../../../src/chain/genesis/createGenesis.ts'
 import { BEACON_ROOTS, HISTORY_STORAGE } from '../../../src/evm/systemCalls.ts'
 import { bytesToBigInt, bytesToHex } from '../../../src/primitives/bytes.ts'
-import { CHAIN_ID, createMemoryChain, TOKEN } from '../precompiles/memoryChain.ts'
-import { nativeTokenAbi } from '../precompiles/nativeTokenAbi.ts'
+import { CHAIN_ID, createMemoryChain, TOKEN } from '../../support/precompiles/memoryChain.ts'
+import { nativeTokenAbi } from '../../support/precompiles/nativeTokenAbi.ts'
 
 const COIN = 10n ** 18n
 const ALICE: Hex = '0xa11ce00000000000000000000000000000000001'

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { PREINSTALLS } from '../../../src/chain/createGenesis.ts'
+import { PREINSTALLS } from '../../../src/chain/genesis/createGenesis.ts'
 import { applyBlockStart, BEACON_ROOTS, HISTORY_STORAGE } from '../../../src/evm/systemCalls.ts'
 import { applyCall } from '../../../src/evm/transition.ts'
 import { bigIntToBytes, hexToBytes } from '../../../src/primitives/bytes.ts'
-import { MemoryStateReader } from '../state/memoryReader.ts'
-import { BLOCK, contextOn, SENDER, stateWith } from './evmFixture.ts'
+import { BLOCK, contextOn, SENDER, stateWith } from '../../support/evm/evmFixture.ts'
+import { MemoryStateReader } from '../../support/state/memoryReader.ts'
 
 const parentHash = new Uint8Array(32).fill(0xaa)
 const parentBeaconBlockRoot = new Uint8Array(32).fill(0xbb)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { buildTransaction } from '../../../src/chain/transaction.ts'
-import { recoverSender } from '../../../src/chain/transactionSender.ts'
+import { buildTransaction } from '../../../src/chain/block/transaction.ts'
+import { recoverSender } from '../../../src/chain/block/transactionSender.ts'
 import { authorizationHash, delegationCode } from '../../../src/evm/authorization.ts'
 import { totalBurnt } from '../../../src/evm/coinMovements.ts'
 import { createAddress } from '../../../src/evm/contractAddress.ts'
@@ -18,7 +18,17 @@ import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { publicKeyToAddress, recoverPublicKey, signDigest } from '../../../src/primitives/secp256k1.ts'
 import { runs } from '../../propertyRuns.ts'
 import { signEvmTransaction } from '../../signEvmTransaction.ts'
-import { BLOCK, COINBASE, CONTRACT, callOf, contextOn, OTHER, RICH, SENDER, stateWith } from './evmFixture.ts'
+import {
+  BLOCK,
+  COINBASE,
+  CONTRACT,
+  callOf,
+  contextOn,
+  OTHER,
+  RICH,
+  SENDER,
+  stateWith,
+} from '../../support/evm/evmFixture.ts'
 
 /** Strict rules, as for a transaction, without the need for a signature. */
 const STRICT = {}

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { evmTransfers, type ValueTransfer } from '../../../src/chain/entries.ts'
-import { logsBloom, type Receipt } from '../../../src/chain/receipt.ts'
-import type { Transaction } from '../../../src/chain/transaction.ts'
+import { evmTransfers, type ValueTransfer } from '../../../src/chain/block/entries.ts'
+import { logsBloom, type Receipt } from '../../../src/chain/block/receipt.ts'
+import type { Transaction } from '../../../src/chain/block/transaction.ts'
 import type { Engine } from '../../../src/evm/engine.ts'
 import { applyCall, applyTransaction } from '../../../src/evm/transition.ts'
-import { nativeToken } from '../../../src/precompiles/nativeToken.ts'
+import { nativeToken } from '../../../src/modules/bank/precompile/nativeToken.ts'
 import { bytesKey, bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { ZERO_HASH } from '../../../src/primitives/hash.ts'
 import { Journal } from '../../../src/state/journal.ts'
@@ -12,7 +12,7 @@ import { stateOf } from '../../fuzz/fuzzCase.ts'
 import { generateCase } from '../../fuzz/generateCase.ts'
 import { SENDER as FUZZ_SENDER } from '../../fuzz/population.ts'
 import { BLOCK as FUZZ_BLOCK } from '../../fuzz/runCase.ts'
-import { CONTRACT, callOf, contextOn, ENGINES, OTHER, stateWith } from './evmFixture.ts'
+import { CONTRACT, callOf, contextOn, ENGINES, OTHER, stateWith } from '../../support/evm/evmFixture.ts'
 
 const hex = (number: number | bigint, bytes: number): string => number.toString(16).padStart(bytes * 2, '0')
 const OTHER_HEX = bytesToHex(OTHER).slice(2)

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { create2Address } from '../../../src/evm/contractAddress.ts'
 import { type AppliedTransaction, applyCall, type CallMessage } from '../../../src/evm/transition.ts'
-import { nativeToken } from '../../../src/precompiles/nativeToken.ts'
+import { nativeToken } from '../../../src/modules/bank/precompile/nativeToken.ts'
 import { type Address, ZERO_ADDRESS } from '../../../src/primitives/address.ts'
 import { bytesToBigInt, bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import type { Journal } from '../../../src/state/journal.ts'
 import { putSchedule, VESTING_KINDS } from '../../../src/state/vesting.ts'
-import { BLOCK, CONTRACT, callOf, contextOn, ENGINES, OTHER, SENDER, stateWith } from './evmFixture.ts'
+import { BLOCK, CONTRACT, callOf, contextOn, ENGINES, OTHER, SENDER, stateWith } from '../../support/evm/evmFixture.ts'
 
 const OTHER_HEX = bytesToHex(OTHER).slice(2)
 const SELF_HEX = bytesToHex(CONTRACT).slice(2)

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { type Abi, encodeErrorResult, encodeEventTopics, encodeFunctionData, pad, parseAbi, toHex } from 'viem'
 import { describe, expect, it } from 'vitest'
+import { decodeError, decodeInput, decodeLog } from '../../../explorer/web/src/abi/decode.ts'
 import { PRECOMPILE_ABIS, precompileAbis } from '../../../scripts/precompileAbis.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
-import { decodeError, decodeInput, decodeLog } from '../../../web/src/abi/decode.ts'
 import { runs } from '../../propertyRuns.ts'
 
 const [A, B, TOKEN] = [1, 2, 3].map((number) => pad(toHex(number), { size: 20 })) as [
@@ -16,7 +16,7 @@ const STAKING = '0x0000000000000000000000000000000000000800'
 const shown = (decoded: ReturnType<typeof decodeInput>) =>
   decoded && [decoded.name, ...decoded.fields.map(({ name, value }) => `${name} ${value}`)]
 
-it('web/src/abi/precompiles.json is what scripts/precompileAbis.ts makes', () => {
+it('explorer/web/src/abi/precompiles.json is what scripts/precompileAbis.ts makes', () => {
   expect(readFileSync(PRECOMPILE_ABIS, 'utf8')).toBe(precompileAbis())
 })
 

@@ -9,8 +9,8 @@ import { TOKEN_KINDS } from '../../../explorer/database/schema.ts'
 import { nameFunctions } from '../../../explorer/verify/functionNames.ts'
 import { storeVerified } from '../../../explorer/verify/verifiedContracts.ts'
 import { bytesToHex, concatBytes, EMPTY_BYTES, hexToBytes } from '../../../src/primitives/bytes.ts'
-import { openTestDatabases, type TestDatabases } from './testDatabases.ts'
-import { createTestServer } from './testServer.ts'
+import { openTestDatabases, type TestDatabases } from '../../support/explorer/testDatabases.ts'
+import { createTestServer } from '../../support/explorer/testServer.ts'
 
 /* The API of Etherscan over an index that is written here, without a node. test/e2e has real chains and clients. */
 

@@ -11,7 +11,7 @@ import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { ed25519Address, ed25519Key, signEd25519 } from '../../../src/primitives/ed25519.ts'
 import type { HeartbeatBody } from '../../../src/telemetry/heartbeat.ts'
 import { heartbeatMessage } from '../../../src/telemetry/heartbeatSignature.ts'
-import { createTestServer } from './testServer.ts'
+import { createTestServer } from '../../support/explorer/testServer.ts'
 
 const keyOf = (number: number) => ed25519Key(new Uint8Array(32).fill(number))
 const idOf = (key: ReturnType<typeof keyOf>): string => bytesToHex(ed25519Address(key.publicKey)).slice(2)

@@ -11,7 +11,7 @@ import { locate, probe } from '../../../explorer/heartbeat/probe.ts'
 import { startProber } from '../../../explorer/heartbeat/prober.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { REAL_ADDRESSES } from '../../../src/primitives/publicAddresses.ts'
-import { closedAddress, endless, httpServer } from '../sync/httpServers.ts'
+import { closedAddress, endless, httpServer } from '../../support/sync/httpServers.ts'
 
 const HASH = new Uint8Array(32).fill(5)
 const KNOWN = { evmChainId: 76287, height: 1, hash: bytesToHex(HASH) }

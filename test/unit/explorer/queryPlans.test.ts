@@ -9,7 +9,7 @@ import { openDatabase } from '../../../explorer/database/open.ts'
 import { transactionPosition } from '../../../explorer/database/position.ts'
 import { openServices, type ServiceQueries } from '../../../explorer/database/services.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
-import { createTestServer, refuse } from './testServer.ts'
+import { createTestServer, refuse } from '../../support/explorer/testServer.ts'
 
 /* How SQLite finds what each path of the API asks the index for: by an index, or by the order in which rows are stored. */
 

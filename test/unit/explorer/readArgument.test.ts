@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { type AbiParameter, decodeAbiParameters, encodeAbiParameters, parseAbiParameters } from 'viem'
 import { describe, expect, it } from 'vitest'
-import { readArgument } from '../../../web/src/abi/readArgument.ts'
+import { readArgument } from '../../../explorer/web/src/abi/readArgument.ts'
 import { runs } from '../../propertyRuns.ts'
 
 const WHO = `0x${'1'.repeat(40)}`

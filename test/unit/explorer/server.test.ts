@@ -10,7 +10,7 @@ import type { IndexDatabase } from '../../../explorer/database/indexDatabase.ts'
 import { openDatabase } from '../../../explorer/database/open.ts'
 import { openServices, type ServiceQueries } from '../../../explorer/database/services.ts'
 import type { IndexedBlocks } from '../../../explorer/ingest/ingest.ts'
-import { createTestServer, refuse } from './testServer.ts'
+import { createTestServer, refuse } from '../../support/explorer/testServer.ts'
 
 const listeners = new Set<(indexed: IndexedBlocks) => void>()
 /** what the database fails with */

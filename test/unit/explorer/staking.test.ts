@@ -19,8 +19,8 @@ import { applyStaking } from '../../../explorer/ingest/stakingBook.ts'
 import { stakingEvents } from '../../../explorer/ingest/stakingEvents.ts'
 import type { ConsensusBlock, Event, NodeValidator } from '../../../explorer/node/answers.ts'
 import { NodeRefusal } from '../../../explorer/node/nodeClient.ts'
+import { formatShare } from '../../../explorer/web/src/format.ts'
 import { BECH32_CONSENSUS, BECH32_OPERATOR, toBech32 } from '../../../src/primitives/address.ts'
-import { formatShare } from '../../../web/src/format.ts'
 
 const addressOf = (byte: number): Uint8Array => new Uint8Array(20).fill(byte)
 const account = (byte: number): string => toBech32(addressOf(byte))

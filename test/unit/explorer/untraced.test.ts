@@ -3,8 +3,8 @@ import { amountToBytes } from '../../../explorer/database/amount.ts'
 import { CALL_KINDS, CREATION_KINDS, TRACE_STATES } from '../../../explorer/database/evmTables.ts'
 import { transactionPosition } from '../../../explorer/database/position.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
-import { openTestDatabases, type TestDatabases } from './testDatabases.ts'
-import { createTestServer, refuse } from './testServer.ts'
+import { openTestDatabases, type TestDatabases } from '../../support/explorer/testDatabases.ts'
+import { createTestServer, refuse } from '../../support/explorer/testServer.ts'
 
 /* Lists that are made of calls say what they lack, where the node did not trace a transaction or the index has no such blocks. */
 

@@ -15,7 +15,7 @@ import {
   type TestTransaction,
   testAccount,
 } from '../../native/signTransaction.ts'
-import { MemoryStateReader } from '../state/memoryReader.ts'
+import { MemoryStateReader } from '../../support/state/memoryReader.ts'
 
 const alice = testAccount(1)
 const bob = testAccount(2)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
-import { createPool, GWEI, makeTransaction, noncesOf, outcomeOf, senderOf } from './poolFixture.ts'
+import { createPool, GWEI, makeTransaction, noncesOf, outcomeOf, senderOf } from '../../support/mempool/poolFixture.ts'
 
 /** A transfer with this tip in gwei; `sender` makes it differ from those of other senders. */
 function bid(sender: number, nonce: number, tip: number, fields = {}) {

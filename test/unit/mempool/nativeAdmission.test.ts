@@ -11,7 +11,7 @@ import {
   outcomeOf,
   type PoolFixture,
   senderOf,
-} from './poolFixture.ts'
+} from '../../support/mempool/poolFixture.ts'
 
 const SENDER = senderOf(0)
 const known = makeNative()

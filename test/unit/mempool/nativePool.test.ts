@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isNativeEntry } from '../../../src/chain/entries.ts'
+import { isNativeEntry } from '../../../src/chain/block/entries.ts'
 import type { PoolEntry } from '../../../src/mempool/poolEntry.ts'
 import type { NativeTransaction } from '../../../src/modules/tx/nativeTransaction.ts'
 import type { Address } from '../../../src/primitives/address.ts'
@@ -13,7 +13,7 @@ import {
   nativeOutcomeOf,
   outcomeOf,
   senderOf,
-} from './poolFixture.ts'
+} from '../../support/mempool/poolFixture.ts'
 
 const SENDER = senderOf(0)
 const ROOM = { baseFeePerGas: GWEI, gasLimit: 30_000_000n, nativeGasLimit: 7_500_000n, maxBytes: 1_000_000 }

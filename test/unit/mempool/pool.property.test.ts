@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { entryHash } from '../../../src/chain/entries.ts'
-import { decodeTransaction, type Transaction } from '../../../src/chain/transaction.ts'
+import { entryHash } from '../../../src/chain/block/entries.ts'
+import { decodeTransaction, type Transaction } from '../../../src/chain/block/transaction.ts'
 import type { TransactionPool } from '../../../src/mempool/pool.ts'
 import { toPooledTransaction } from '../../../src/mempool/poolEntry.ts'
 import type { AccountState, ContentScope, PooledTransaction } from '../../../src/mempool/types.ts'
@@ -17,7 +17,7 @@ import {
   outcomeOf,
   type PoolFixture,
   senderOf,
-} from './poolFixture.ts'
+} from '../../support/mempool/poolFixture.ts'
 
 const SENDERS = 4
 const PRICE = 21_000n * GWEI

@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
-import { COIN, createPool, GWEI, makeTransaction, noncesOf, outcomeOf, senderOf } from './poolFixture.ts'
+import {
+  COIN,
+  createPool,
+  GWEI,
+  makeTransaction,
+  noncesOf,
+  outcomeOf,
+  senderOf,
+} from '../../support/mempool/poolFixture.ts'
 
 const SENDER = senderOf(0)
 const nonce = (value: number, fields = {}) => makeTransaction({ nonce: BigInt(value), ...fields })

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { HEADER_BYTES, type JournalDisk, nodeDisk } from '../../../src/mempool/journalFile.ts'
 import { JOURNAL_LIMITS, type JournaledEntry, PoolJournal } from '../../../src/mempool/poolJournal.ts'
 import { bytesKey } from '../../../src/primitives/bytes.ts'
-import { createRandom } from '../state/randomChain.ts'
+import { createRandom } from '../../support/state/randomChain.ts'
 
 const GENESIS = new Uint8Array(32).fill(7)
 

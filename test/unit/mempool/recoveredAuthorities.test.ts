@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { packAuthorities, RecoveredAuthorities } from '../../../src/mempool/recoveredAuthorities.ts'
-import { senderOf } from './poolFixture.ts'
+import { senderOf } from '../../support/mempool/poolFixture.ts'
 
 const hashOf = (n: number) => {
   const hash = new Uint8Array(32)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { decodeTransaction } from '../../../src/chain/transaction.ts'
+import { decodeTransaction } from '../../../src/chain/block/transaction.ts'
 import { type PoolEntry, toPooledTransaction } from '../../../src/mempool/poolEntry.ts'
-import { createPool, GWEI, makeNative, makeTransaction, noncesOf, senderOf } from './poolFixture.ts'
+import { createPool, GWEI, makeNative, makeTransaction, noncesOf, senderOf } from '../../support/mempool/poolFixture.ts'
 
 const ROOM = { baseFeePerGas: GWEI, gasLimit: 30_000_000n, nativeGasLimit: 7_500_000n, maxBytes: 1_000_000 }
 

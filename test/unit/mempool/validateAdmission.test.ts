@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import type { Transaction } from '../../../src/chain/transaction.ts'
+import type { Transaction } from '../../../src/chain/block/transaction.ts'
 import type { Authority } from '../../../src/evm/authorization.ts'
 import type { AccountState } from '../../../src/mempool/types.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
-import { COIN, createPool, GWEI, makeTransaction, outcomeOf, senderOf } from './poolFixture.ts'
+import { COIN, createPool, GWEI, makeTransaction, outcomeOf, senderOf } from '../../support/mempool/poolFixture.ts'
 
 const SENDER = senderOf(0)
 const CHECKSUMMED = '0x0000000000000000000000000000000000000001'

@@ -4,7 +4,7 @@ import { sdkError } from '../../../src/modules/sdkError.ts'
 import { Journal } from '../../../src/state/journal.ts'
 import { StateReadError } from '../../../src/state/reader.ts'
 import { WorkStopped } from '../../../src/state/workMeter.ts'
-import { MemoryStateReader } from '../state/memoryReader.ts'
+import { MemoryStateReader } from '../../support/state/memoryReader.ts'
 
 const KEY = Uint8Array.of(1)
 const OTHER = Uint8Array.of(2)

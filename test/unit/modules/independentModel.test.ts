@@ -25,8 +25,8 @@ import type { Name } from '../../independent/modelState.ts'
 import { findDelegation } from '../../independent/rewardsModel.ts'
 import { worth } from '../../independent/stakeModel.ts'
 import { firstSeed, runs } from '../../propertyRuns.ts'
-import { keyOf, ModelledChain, type ModelledSetup, PEOPLE } from './modelledChain.ts'
-import { account, COIN } from './stakingChain.ts'
+import { keyOf, ModelledChain, type ModelledSetup, PEOPLE } from '../../support/modules/modelledChain.ts'
+import { account, COIN } from '../../support/modules/stakingChain.ts'
 
 const HISTORIES = runs(60)
 const SEED = firstSeed(1)

@@ -14,7 +14,7 @@ import { isSdkError } from '../../../src/modules/sdkError.ts'
 import { toBech32 } from '../../../src/primitives/address.ts'
 import type { AnyValue } from '../../../src/primitives/protoSchema.ts'
 import { runs } from '../../propertyRuns.ts'
-import { account, codeOf, GovChain } from './gov/govChain.ts'
+import { account, codeOf, GovChain } from '../../support/modules/gov/govChain.ts'
 
 const vote = (voter: string): AnyValue => ({
   typeUrl: MsgVote.typeUrl,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { applyGenesis, genesisStateOf } from '../../../src/app/genesisBlock.ts'
-import { createGenesis } from '../../../src/chain/createGenesis.ts'
-import type { Genesis } from '../../../src/chain/genesisSchema.ts'
+import { createGenesis } from '../../../src/chain/genesis/createGenesis.ts'
+import type { Genesis } from '../../../src/chain/genesis/genesisSchema.ts'
+import { applyGenesis, genesisStateOf } from '../../../src/execution/genesisBlock.ts'
 import { AUTH_PARAMS, validateAuthParams } from '../../../src/modules/auth/params.ts'
 import { FEEMARKET_PARAMS, validateFeeMarketParams } from '../../../src/modules/feemarket/params.ts'
 import { MINT_PARAMS, validateMintParams } from '../../../src/modules/mint/params.ts'
@@ -11,7 +11,7 @@ import { SLASHING_PARAMS, validateSlashingParams } from '../../../src/modules/sl
 import { STAKING_PARAMS, validateStakingParams } from '../../../src/modules/staking/params.ts'
 import { parseDecimal } from '../../../src/primitives/decimal.ts'
 import { Journal } from '../../../src/state/journal.ts'
-import { MemoryStateReader } from '../state/memoryReader.ts'
+import { MemoryStateReader } from '../../support/state/memoryReader.ts'
 
 const genesis = (): Genesis =>
   createGenesis({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { acceptedUpdates, advanceValidators, genesisHeadValidators } from '../../../src/app/chainHead.ts'
+import { acceptedUpdates, advanceValidators, genesisHeadValidators } from '../../../src/execution/chainHead.ts'
 import { REWARDS_PREFIX, STARTING_INFO_PREFIX } from '../../../src/modules/distribution/keys.ts'
 import { getRewards } from '../../../src/modules/distribution/rewards.ts'
 import {
@@ -43,8 +43,8 @@ import { concatBytes } from '../../../src/primitives/bytes.ts'
 import { ONE } from '../../../src/primitives/decimal.ts'
 import { sha256 } from '../../../src/primitives/hash.ts'
 import { heightBytes } from '../../../src/storage/columns.ts'
-import { GovChain, succeeded, VALIDATORS, VOTING_MS } from './gov/govChain.ts'
-import { account, COIN, ok, StakingChain } from './stakingChain.ts'
+import { GovChain, succeeded, VALIDATORS, VOTING_MS } from '../../support/modules/gov/govChain.ts'
+import { account, COIN, ok, StakingChain } from '../../support/modules/stakingChain.ts'
 
 /*
  * States that no transaction, parameter or genesis makes, as far as is known: begin and end of blocks have an answer for them all the

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { decodeBlock } from '../../../src/chain/consensus/block.ts'
-import { decodeCommit } from '../../../src/chain/consensus/commit.ts'
+import { decodeBlock } from '../../../src/chain/comet/block.ts'
+import { decodeCommit } from '../../../src/chain/comet/commit.ts'
 import type { DecidedBlock } from '../../../src/consensus/application.ts'
 import { advanceState } from '../../../src/consensus/consensusState.ts'
 import { databaseBlocks } from '../../../src/p2p/blockExchange.ts'
 import { Database } from '../../../src/storage/database.ts'
-import { networkGenesis, openNetworkNode, proposeBlock } from '../app/testNetwork.ts'
+import { networkGenesis, openNetworkNode, proposeBlock } from '../../support/execution/testNetwork.ts'
 
 test('a block is served with the commit in the next one, the newest with the one that the node saw', async () => {
   const node = await openNetworkNode(networkGenesis(3))

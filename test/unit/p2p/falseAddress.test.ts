@@ -2,8 +2,8 @@ import { afterEach, expect, test } from 'vitest'
 import { encodeHandshakeMessage } from '../../../src/p2p/hello.ts'
 import { formatPeerAddress } from '../../../src/p2p/peerAddress.ts'
 import { ADDRESS_PROOF_MS, ProvenAddresses } from '../../../src/p2p/provenAddresses.ts'
-import { closeAttackers, startAttacker } from './attacker.ts'
-import { closeNodes, counter, startNode, type TestNode, until } from './testNode.ts'
+import { closeAttackers, startAttacker } from '../../support/p2p/attacker.ts'
+import { closeNodes, counter, startNode, type TestNode, until } from '../../support/p2p/testNode.ts'
 
 afterEach(async () => {
   await closeAttackers()

@@ -6,7 +6,7 @@ import { nodeId } from '../../../src/p2p/nodeKey.ts'
 import { encodeBatch, type HashedTransaction } from '../../../src/p2p/transactionGossip.ts'
 import { concatBytes } from '../../../src/primitives/bytes.ts'
 import { ProtobufWriter } from '../../../src/primitives/protobuf.ts'
-import { type Attacker, closeAttackers, startAttacker } from './attacker.ts'
+import { type Attacker, closeAttackers, startAttacker } from '../../support/p2p/attacker.ts'
 import {
   closeNodes,
   connectedPair,
@@ -17,7 +17,7 @@ import {
   type TestNode,
   type TestNodeOptions,
   until,
-} from './testNode.ts'
+} from '../../support/p2p/testNode.ts'
 
 afterEach(async () => {
   await closeAttackers()

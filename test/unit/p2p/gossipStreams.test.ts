@@ -19,7 +19,7 @@ import { concatBytes } from '../../../src/primitives/bytes.ts'
 import { ProtobufWriter } from '../../../src/primitives/protobuf.ts'
 import { createNetworkMetrics } from '../../../src/telemetry/metrics.ts'
 import { runs } from '../../propertyRuns.ts'
-import { GENESIS_HASH, randomKey, until } from './testNode.ts'
+import { GENESIS_HASH, randomKey, until } from '../../support/p2p/testNode.ts'
 
 const MAX_FRAME = 70_000
 const TOPIC = topicName('transactions', GENESIS_HASH)

@@ -5,7 +5,7 @@ import { HANDSHAKE_LIMITS } from '../../../src/p2p/limits.ts'
 import { nodeId } from '../../../src/p2p/nodeKey.ts'
 import { concatBytes } from '../../../src/primitives/bytes.ts'
 import { ed25519Address } from '../../../src/primitives/ed25519.ts'
-import { closeNodes, counter, randomKey, startNode, type TestNode, until } from './testNode.ts'
+import { closeNodes, counter, randomKey, startNode, type TestNode, until } from '../../support/p2p/testNode.ts'
 
 const { strangers } = HANDSHAKE_LIMITS
 const sockets: Socket[] = []

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { OlderBlock } from '../../../src/chain/olderBlocks.ts'
+import type { OlderBlock } from '../../../src/chain/store/olderBlocks.ts'
 import { encodeFrame } from '../../../src/p2p/frames.ts'
 import type { OlderBlocksSource } from '../../../src/p2p/headerExchange.ts'
 import { BLOCK_ANSWERS, LIMITS, REQUEST_LIMITS } from '../../../src/p2p/limits.ts'
 import { PROTOCOLS } from '../../../src/p2p/protocols.ts'
 import { ProtobufWriter } from '../../../src/primitives/protobuf.ts'
-import { closeNodes, connectedPair, until } from './testNode.ts'
+import { closeNodes, connectedPair, until } from '../../support/p2p/testNode.ts'
 
 afterEach(closeNodes)
 

@@ -10,7 +10,7 @@ import {
 } from '../../../src/p2p/hello.ts'
 import { ed25519Address } from '../../../src/primitives/ed25519.ts'
 import { ProtobufError } from '../../../src/primitives/protobuf.ts'
-import { randomKey } from './testNode.ts'
+import { randomKey } from '../../support/p2p/testNode.ts'
 
 const HELLO: Hello = {
   protocolVersion: 1,

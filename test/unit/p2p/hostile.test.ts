@@ -11,9 +11,17 @@ import { PROTOCOLS } from '../../../src/p2p/protocols.ts'
 import { PRIORITIES } from '../../../src/p2p/sendQueue.ts'
 import { concatBytes } from '../../../src/primitives/bytes.ts'
 import { ed25519Address } from '../../../src/primitives/ed25519.ts'
-import { closeAttackers, startAttacker } from './attacker.ts'
-import { encodedPart, encodedVote } from './messages.ts'
-import { closeNodes, connectedPair, counter, randomKey, startNode, type TestNode, until } from './testNode.ts'
+import { closeAttackers, startAttacker } from '../../support/p2p/attacker.ts'
+import { encodedPart, encodedVote } from '../../support/p2p/messages.ts'
+import {
+  closeNodes,
+  connectedPair,
+  counter,
+  randomKey,
+  startNode,
+  type TestNode,
+  until,
+} from '../../support/p2p/testNode.ts'
 
 /** pino's number */
 const WARN = 40

@@ -1,13 +1,13 @@
 import { afterEach, expect, test } from 'vitest'
-import { decodeLightBlock, verifyLightBlock } from '../../../src/chain/consensus/lightBlock.ts'
+import { decodeLightBlock, verifyLightBlock } from '../../../src/chain/comet/lightBlock.ts'
 import { advanceState } from '../../../src/consensus/consensusState.ts'
 import { encodeFrame } from '../../../src/p2p/frames.ts'
 import { databaseLightBlocks } from '../../../src/p2p/lightExchange.ts'
 import { LIMITS } from '../../../src/p2p/limits.ts'
 import { PROTOCOLS } from '../../../src/p2p/protocols.ts'
 import { Database } from '../../../src/storage/database.ts'
-import { networkGenesis, openNetworkNode, proposeBlock } from '../app/testNetwork.ts'
-import { closeNodes, connectedPair, until } from './testNode.ts'
+import { networkGenesis, openNetworkNode, proposeBlock } from '../../support/execution/testNetwork.ts'
+import { closeNodes, connectedPair, until } from '../../support/p2p/testNode.ts'
 
 afterEach(closeNodes)
 

@@ -2,8 +2,8 @@ import { afterEach, expect, test } from 'vitest'
 import { PRIORITIES } from '../../../src/p2p/sendQueue.ts'
 import { encodeBatch } from '../../../src/p2p/transactionGossip.ts'
 import { ed25519Address } from '../../../src/primitives/ed25519.ts'
-import { encodedVote } from './messages.ts'
-import { closeNodes, randomKey, startNode, until } from './testNode.ts'
+import { encodedVote } from '../../support/p2p/messages.ts'
+import { closeNodes, randomKey, startNode, until } from '../../support/p2p/testNode.ts'
 
 afterEach(closeNodes)
 

@@ -1,8 +1,16 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { PRIORITIES } from '../../../src/p2p/sendQueue.ts'
 import { encodeBatch } from '../../../src/p2p/transactionGossip.ts'
-import { encodedPart, encodedVote } from './messages.ts'
-import { closeNodes, connectedPair, counter, randomKey, startNode, type TestNode, until } from './testNode.ts'
+import { encodedPart, encodedVote } from '../../support/p2p/messages.ts'
+import {
+  closeNodes,
+  connectedPair,
+  counter,
+  randomKey,
+  startNode,
+  type TestNode,
+  until,
+} from '../../support/p2p/testNode.ts'
 
 afterEach(closeNodes)
 

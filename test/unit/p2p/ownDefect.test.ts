@@ -21,9 +21,9 @@ import { bigIntToBytes, decodeUtf8, hexToBytes } from '../../../src/primitives/b
 import { ProtobufWriter } from '../../../src/primitives/protobuf.ts'
 import { createNetworkMetrics } from '../../../src/telemetry/metrics.ts'
 import { runs } from '../../propertyRuns.ts'
-import { closeAttackers, startAttacker } from './attacker.ts'
-import { encodedPart, encodedVote } from './messages.ts'
-import { closeNodes, connectedPair, startNode, type TestNodeOptions, until } from './testNode.ts'
+import { closeAttackers, startAttacker } from '../../support/p2p/attacker.ts'
+import { encodedPart, encodedVote } from '../../support/p2p/messages.ts'
+import { closeNodes, connectedPair, startNode, type TestNodeOptions, until } from '../../support/p2p/testNode.ts'
 
 function thrownBy(run: () => unknown): unknown {
   try {

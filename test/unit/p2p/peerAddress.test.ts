@@ -14,7 +14,7 @@ import {
   tellableTo,
   toMultiaddr,
 } from '../../../src/p2p/peerAddress.ts'
-import { randomKey } from './testNode.ts'
+import { randomKey } from '../../support/p2p/testNode.ts'
 
 test.each([
   ['127.0.0.1:26656', { host: '127.0.0.1', port: 26_656 }, '/ip4/127.0.0.1/tcp/26656'],

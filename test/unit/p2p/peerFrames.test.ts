@@ -7,9 +7,17 @@ import { PRIORITIES } from '../../../src/p2p/sendQueue.ts'
 import { FLAG, FRAME } from '../../../src/p2p/yamuxFrames.ts'
 import { concatBytes } from '../../../src/primitives/bytes.ts'
 import { connectRaw, frame, helloFrame, line, opening, type RawPeer } from '../../e2e/network/rawPeer.ts'
-import { closeAttackers, startAttacker } from './attacker.ts'
-import { encodedPart, encodedVote } from './messages.ts'
-import { closeNodes, connectedPair, counter, randomKey, startNode, type TestNode, until } from './testNode.ts'
+import { closeAttackers, startAttacker } from '../../support/p2p/attacker.ts'
+import { encodedPart, encodedVote } from '../../support/p2p/messages.ts'
+import {
+  closeNodes,
+  connectedPair,
+  counter,
+  randomKey,
+  startNode,
+  type TestNode,
+  until,
+} from '../../support/p2p/testNode.ts'
 
 const MIB = 1 << 20
 /** Bytes that one read of the socket may bring. */

@@ -7,8 +7,16 @@ import { LIMITS } from '../../../src/p2p/limits.ts'
 import { formatPeerAddress, writeKnownPeer } from '../../../src/p2p/peerAddress.ts'
 import { PROTOCOLS } from '../../../src/p2p/protocols.ts'
 import { ProtobufWriter } from '../../../src/primitives/protobuf.ts'
-import { closeAttackers, startAttacker } from './attacker.ts'
-import { closeNodes, connectedPair, counter, randomKey, startNode, type TestNode, until } from './testNode.ts'
+import { closeAttackers, startAttacker } from '../../support/p2p/attacker.ts'
+import {
+  closeNodes,
+  connectedPair,
+  counter,
+  randomKey,
+  startNode,
+  type TestNode,
+  until,
+} from '../../support/p2p/testNode.ts'
 
 const directories: string[] = []
 

@@ -7,8 +7,16 @@ import { formatPeerAddress, type KnownPeer, readKnownPeer } from '../../../src/p
 import { hasShare } from '../../../src/p2p/peerManager.ts'
 import { PROTOCOLS } from '../../../src/p2p/protocols.ts'
 import { ProtobufFields } from '../../../src/primitives/protobuf.ts'
-import { type Attacker, closeAttackers, startAttacker } from './attacker.ts'
-import { closeNodes, connectedPair, counter, randomKey, startNode, type TestNode, until } from './testNode.ts'
+import { type Attacker, closeAttackers, startAttacker } from '../../support/p2p/attacker.ts'
+import {
+  closeNodes,
+  connectedPair,
+  counter,
+  randomKey,
+  startNode,
+  type TestNode,
+  until,
+} from '../../support/p2p/testNode.ts'
 
 const directories: string[] = []
 afterEach(async () => {

@@ -9,7 +9,7 @@ import { PROTOCOLS } from '../../../src/p2p/protocols.ts'
 import { OFFERS_PER_ANSWER, PIECE_BYTES, ServingRates } from '../../../src/p2p/snapshotExchange.ts'
 import { concatBytes } from '../../../src/primitives/bytes.ts'
 import { type OfferedSnapshot, type SnapshotSource, snapshotsIn } from '../../../src/snapshot/offeredSnapshots.ts'
-import { closeNodes, connectedPair, type TestNode, until } from './testNode.ts'
+import { closeNodes, connectedPair, type TestNode, until } from '../../support/p2p/testNode.ts'
 
 const sha256 = (bytes: Uint8Array) => new Uint8Array(createHash('sha256').update(bytes).digest())
 const nameOf = (bytes: Uint8Array) => `${Buffer.from(sha256(bytes)).toString('hex')}.zst`

@@ -2,7 +2,7 @@ import { bech32 as reference } from 'bech32'
 import { getAddress, type Hex, hexToBytes, zeroAddress } from 'viem'
 import { describe, expect, it } from 'vitest'
 import { BECH32_GAS } from '../../../src/precompiles/bech32.ts'
-import { ADDRESSES, ALICE, accountOf, NativeChain } from './nativeChain.ts'
+import { ADDRESSES, ALICE, accountOf, NativeChain } from '../../support/precompiles/nativeChain.ts'
 
 const chain = new NativeChain()
 const toBech32 = (account: Hex, prefix: string) => chain.read('bech32', 'hexToBech32', [account, prefix])

@@ -6,7 +6,17 @@ import { chooseEngine, createEngine } from '../../../src/evm/engines/createEngin
 import { BONDED_POOL } from '../../../src/modules/moduleAccounts.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { runs } from '../../propertyRuns.ts'
-import { ABIS, ADDRESSES, ALICE, accountOf, BOB, COIN, NativeChain, OPERATORS, operatorOf } from './nativeChain.ts'
+import {
+  ABIS,
+  ADDRESSES,
+  ALICE,
+  accountOf,
+  BOB,
+  COIN,
+  NativeChain,
+  OPERATORS,
+  operatorOf,
+} from '../../support/precompiles/nativeChain.ts'
 
 const ENGINES = await Promise.all(
   (['wasm', 'reference'] as const).map(async (name) => createEngine(await chooseEngine(name), { hashSeed: 1n })),

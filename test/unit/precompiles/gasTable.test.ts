@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { bank } from '../../../src/modules/bank/precompile/bank.ts'
 import { DISTRIBUTION_GAS } from '../../../src/modules/distribution/messages.ts'
+import { distribution } from '../../../src/modules/distribution/precompile/distribution.ts'
 import { GOV_GAS } from '../../../src/modules/gov/messages.ts'
+import { governance } from '../../../src/modules/gov/precompile/governance.ts'
 import { SLASHING_GAS } from '../../../src/modules/slashing/messages.ts'
+import { slashing } from '../../../src/modules/slashing/precompile/slashing.ts'
 import { STAKING_GAS } from '../../../src/modules/staking/messages.ts'
-import { bank } from '../../../src/precompiles/bank.ts'
+import { staking } from '../../../src/modules/staking/precompile/staking.ts'
 import { bech32 } from '../../../src/precompiles/bech32.ts'
-import { distribution } from '../../../src/precompiles/distribution/distribution.ts'
-import { governance } from '../../../src/precompiles/gov/governance.ts'
-import { slashing } from '../../../src/precompiles/slashing.ts'
-import { staking } from '../../../src/precompiles/staking/staking.ts'
 
 /** Gas of the message that a function runs, where the tables of the modules name it otherwise. */
 const MESSAGE_GAS: Readonly<Record<string, bigint>> = {

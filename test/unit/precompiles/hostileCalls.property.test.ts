@@ -20,7 +20,7 @@ import {
   OPERATORS,
   operatorOf,
   type PrecompileName,
-} from './nativeChain.ts'
+} from '../../support/precompiles/nativeChain.ts'
 
 const NAMES = Object.keys(ADDRESSES) as PrecompileName[]
 const PRECOMPILES = precompileTable(Object.values(ADDRESSES).map(hexToBytes))

@@ -2,7 +2,17 @@ import { type Abi, encodeFunctionData, getAddress, type Hex, toHex } from 'viem'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { compileContract } from '../../../contracts/compile.ts'
 import { chooseEngine, createEngine } from '../../../src/evm/engines/createEngine.ts'
-import { ABIS, ADDRESSES, ALICE, BOB, COIN, consensusKeyOf, NativeChain, OPERATORS, operatorOf } from './nativeChain.ts'
+import {
+  ABIS,
+  ADDRESSES,
+  ALICE,
+  BOB,
+  COIN,
+  consensusKeyOf,
+  NativeChain,
+  OPERATORS,
+  operatorOf,
+} from '../../support/precompiles/nativeChain.ts'
 
 const ENGINES = await Promise.all(
   (['wasm', 'reference'] as const).map(async (name) => createEngine(await chooseEngine(name), { hashSeed: 1n })),

@@ -22,12 +22,12 @@ function write(files: Readonly<Record<string, string>>): void {
 /** Files that others import, so that no import is of a missing one. */
 const TARGETS = {
   'main.ts': '',
-  'threads/port.ts': '',
+  'node/port.ts': '',
   'cli/ports.ts': '',
   'rpc/r.ts': '',
   'consensus/application.ts': '',
   'consensus/wal.ts': '',
-  'app/a.ts': '',
+  'execution/a.ts': '',
   'state/s.ts': '',
   'chain/c.ts': '',
   'primitives/bytes.ts': '',
@@ -38,10 +38,10 @@ describe('checkImports', () => {
     ['rpc/x.ts', "import { a } from '../state/s.ts'"],
     ['rpc/x.ts', "import { a } from './r.ts'"],
     ['rpc/x.ts', "import a from 'viem'\nimport { readFileSync } from 'node:fs'"],
-    ['app/x.ts', "import type { Application } from '../consensus/application.ts'"],
+    ['execution/x.ts', "import type { Application } from '../consensus/application.ts'"],
     ['cli/run.ts', "import { startNode } from '../main.ts'"],
-    ['threads/executor.ts', "import '../app/a.ts'"],
-    ['main.ts', "import type { RunningNode } from './cli/ports.ts'\nimport { serve } from './threads/port.ts'"],
+    ['node/executor.ts', "import '../execution/a.ts'"],
+    ['main.ts', "import type { RunningNode } from './cli/ports.ts'\nimport { serve } from './node/port.ts'"],
   ])('allows in %s: %s', (file, text) => {
     write({ ...TARGETS, [file]: text })
     expect(checkImports(source)).toEqual([])
@@ -54,10 +54,10 @@ describe('checkImports', () => {
     ['chain/x.ts', "export * from '../state/s.ts'", 'state is above chain'],
     ['chain/x.ts', "import '../state/s.ts'", 'state is above chain'],
     ['chain/x.ts', "const a = await import('../state/s.ts')", 'state is above chain'],
-    ['app/x.ts', "import { Application } from '../consensus/application.ts'", 'consensus is above app'],
-    ['app/x.ts', "import type { Wal } from '../consensus/wal.ts'", 'consensus is above app'],
-    ['consensus/x.ts', "import type { A } from '../app/a.ts'", 'do not import each other'],
-    ['rpc/x.ts', "import { serve } from '../threads/port.ts'", 'threads composes the parts'],
+    ['execution/x.ts', "import { Application } from '../consensus/application.ts'", 'consensus is above execution'],
+    ['execution/x.ts', "import type { Wal } from '../consensus/wal.ts'", 'consensus is above execution'],
+    ['consensus/x.ts', "import type { A } from '../execution/a.ts'", 'do not import each other'],
+    ['rpc/x.ts', "import { serve } from '../node/port.ts'", 'node composes the parts'],
     ['rpc/x.ts', "import { b } from '../../test/b.ts'", 'no such file'],
     ['helpers/x.ts', "import { b } from '../primitives/bytes.ts'", 'helpers is not in the order'],
     ['chain/x.ts', "import { y } from './missing.ts'", 'no such file'],

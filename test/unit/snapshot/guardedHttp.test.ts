@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { GuardedHttp } from '../../../src/snapshot/guardedHttp.ts'
-import { httpServer } from '../sync/httpServers.ts'
+import { httpServer } from '../../support/sync/httpServers.ts'
 
 const { signal } = new AbortController()
 

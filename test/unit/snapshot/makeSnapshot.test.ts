@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { writeOldestBlocks } from '../../../src/chain/store.ts'
+import { writeOldestBlocks } from '../../../src/chain/store/store.ts'
 import { sha256 } from '../../../src/primitives/hash.ts'
 import { isUnfinished } from '../../../src/snapshot/makeSnapshot.ts'
 import { MANIFEST_NAME, readManifest, SnapshotError } from '../../../src/snapshot/manifest.ts'
@@ -11,8 +11,8 @@ import { verifySnapshot } from '../../../src/snapshot/verifySnapshot.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
 import { Column, columnKey, prefixEnd } from '../../../src/storage/columns.ts'
 import { Database, DatabaseError } from '../../../src/storage/database.ts'
-import type { TestChain } from '../app/testChain.ts'
-import { createSnapshotChain, snapshotOf } from './snapshotChain.ts'
+import type { TestChain } from '../../support/execution/testChain.ts'
+import { createSnapshotChain, snapshotOf } from '../../support/snapshot/snapshotChain.ts'
 
 const HEAD = 12
 const HEIGHT = 9

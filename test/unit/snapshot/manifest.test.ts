@@ -12,7 +12,7 @@ import {
   readManifest,
 } from '../../../src/snapshot/manifest.ts'
 import { runs } from '../../propertyRuns.ts'
-import { keyOf, LAST_KEY, OWNERS, testChunks, testManifest } from './testManifest.ts'
+import { keyOf, LAST_KEY, OWNERS, testChunks, testManifest } from '../../support/snapshot/testManifest.ts'
 
 /** The manifest as JSON, with changes, as bytes. */
 function changed(change: (json: Record<string, unknown> & { chunks: Record<string, unknown>[] }) => void): Uint8Array {

@@ -13,8 +13,15 @@ import { StateStore } from '../../../src/state/store.ts'
 import { Column } from '../../../src/storage/columns.ts'
 import { Database, type WritableDatabase } from '../../../src/storage/database.ts'
 import { firstSeed, runs } from '../../propertyRuns.ts'
-import { ACCOUNTS, createRandom, describeState, NATIVE_KEYS, randomBlock, SLOTS } from '../state/randomChain.ts'
-import { addBlock, columnsOf, LARGE_ACCOUNTS, makeState, smallChunks } from './sampleState.ts'
+import { addBlock, columnsOf, LARGE_ACCOUNTS, makeState, smallChunks } from '../../support/snapshot/sampleState.ts'
+import {
+  ACCOUNTS,
+  createRandom,
+  describeState,
+  NATIVE_KEYS,
+  randomBlock,
+  SLOTS,
+} from '../../support/state/randomChain.ts'
 
 const HEIGHT = 8
 const COMPARED = [Column.account, Column.slot, Column.slotCount, Column.native, Column.trieNode]

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { encodeManifest, MANIFEST_NAME, ManifestError } from '../../../src/snapshot/manifest.ts'
 import { snapshotsIn } from '../../../src/snapshot/offeredSnapshots.ts'
 import { clearShelf, keepNewest, readShelf, shelvedHeights } from '../../../src/snapshot/shelf.ts'
-import { testManifest } from './testManifest.ts'
+import { testManifest } from '../../support/snapshot/testManifest.ts'
 
 let shelf: string
 beforeEach(() => {

@@ -8,8 +8,8 @@ import {
   type SnapshotMakerOptions,
 } from '../../../src/snapshot/snapshotMaker.ts'
 import { Database } from '../../../src/storage/database.ts'
-import type { TestChain } from '../app/testChain.ts'
-import { createSnapshotChain } from './snapshotChain.ts'
+import type { TestChain } from '../../support/execution/testChain.ts'
+import { createSnapshotChain } from '../../support/snapshot/snapshotChain.ts'
 
 const INTERVAL = 4
 

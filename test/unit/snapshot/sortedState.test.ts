@@ -21,7 +21,7 @@ import { storageTrie, trieNodeKey } from '../../../src/state/trieNode.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
 import { Database } from '../../../src/storage/database.ts'
 import { firstSeed, runs } from '../../propertyRuns.ts'
-import { createRandom, randomBlock } from '../state/randomChain.ts'
+import { createRandom, randomBlock } from '../../support/state/randomChain.ts'
 
 let directory: string
 let database: Database

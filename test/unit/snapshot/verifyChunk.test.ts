@@ -24,7 +24,7 @@ import { ACCOUNT_TRIE, trieNodeKey } from '../../../src/state/trieNode.ts'
 import { Column } from '../../../src/storage/columns.ts'
 import { Database } from '../../../src/storage/database.ts'
 import { firstSeed } from '../../propertyRuns.ts'
-import { columnsOf, LARGE_ACCOUNTS, makeState, SMALL_CHUNKS, smallChunks } from './sampleState.ts'
+import { columnsOf, LARGE_ACCOUNTS, makeState, SMALL_CHUNKS, smallChunks } from '../../support/snapshot/sampleState.ts'
 
 let directory: string
 let database: Database

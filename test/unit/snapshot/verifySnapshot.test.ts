@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { decodeLightBlock, encodeLightBlock } from '../../../src/chain/consensus/lightBlock.ts'
+import { decodeLightBlock, encodeLightBlock } from '../../../src/chain/comet/lightBlock.ts'
 import { type Chunk, decodeChunk, encodeChunk, packChunk, unpackChunk } from '../../../src/snapshot/chunk.ts'
 import {
   chunkName,
@@ -18,8 +18,8 @@ import {
 } from '../../../src/snapshot/manifest.ts'
 import { filesAt, filesIn } from '../../../src/snapshot/snapshotFiles.ts'
 import { type SnapshotFiles, verifySnapshot } from '../../../src/snapshot/verifySnapshot.ts'
-import type { TestChain } from '../app/testChain.ts'
-import { createSnapshotChain, snapshotOf } from './snapshotChain.ts'
+import type { TestChain } from '../../support/execution/testChain.ts'
+import { createSnapshotChain, snapshotOf } from '../../support/snapshot/snapshotChain.ts'
 
 const HEIGHT = 9
 

@@ -5,8 +5,8 @@ import { describe, expect, test } from 'vitest'
 import { encodeManifest } from '../../../src/snapshot/manifest.ts'
 import { publicFiles, SNAPSHOT_FILES } from '../../../src/snapshot/publicFiles.ts'
 import { SLOW_WINDOW_BYTES, SLOW_WINDOW_MS, WebFiles, type WebFilesOptions } from '../../../src/snapshot/webFiles.ts'
-import { closedAddress, endless, httpServer } from '../sync/httpServers.ts'
-import { testManifest } from './testManifest.ts'
+import { testManifest } from '../../support/snapshot/testManifest.ts'
+import { closedAddress, endless, httpServer } from '../../support/sync/httpServers.ts'
 
 const BYTES = new Uint8Array(600_000).map((_, i) => i * 7 + (i >> 9))
 const known = { bytes: BYTES.length, sha256: new Uint8Array(createHash('sha256').update(BYTES).digest()) }

@@ -15,7 +15,7 @@ import { storageTrie } from '../../../src/state/trieNode.ts'
 import { createStateCaches, openStateAt } from '../../../src/state/view.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
 import { Database, type DatabaseError } from '../../../src/storage/database.ts'
-import { createRandom } from './randomChain.ts'
+import { createRandom } from '../../support/state/randomChain.ts'
 
 const address = (index: number): Uint8Array => new Uint8Array(20).fill(index + 1)
 const slot = (index: number): Uint8Array => new Uint8Array(32).fill(index)

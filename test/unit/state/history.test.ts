@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { bytesKey, equalBytes } from '../../../src/primitives/bytes.ts'
 import { addChange, dropChange, previousAfter, undoChange } from '../../../src/state/history.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
-import { createRandom } from './randomChain.ts'
+import { createRandom } from '../../support/state/randomChain.ts'
 
 /** The value before the change at `height`: of any length, also none, and now and then long. */
 function valueBefore(height: number): Uint8Array {

@@ -6,8 +6,8 @@ import { EMPTY_CODE_HASH } from '../../../src/primitives/hash.ts'
 import { type AdoptedChanges, Journal } from '../../../src/state/journal.ts'
 import { createSlotWords, valueBytes, writeName } from '../../../src/state/slotWords.ts'
 import { runs } from '../../propertyRuns.ts'
-import { MemoryStateReader } from './memoryReader.ts'
-import { ModelWorld, slotKey } from './modelWorld.ts'
+import { MemoryStateReader } from '../../support/state/memoryReader.ts'
+import { ModelWorld, slotKey } from '../../support/state/modelWorld.ts'
 
 const addresses = [1, 2, 9, 200, 201].map((last) => new Uint8Array(20).fill(last))
 const slots = [0, 1, 7].map((last) => new Uint8Array(32).fill(last))

@@ -13,7 +13,7 @@ import {
   sortLeaves,
   trieKey,
   updateKeys,
-} from './trieLeaves.ts'
+} from '../../support/state/trieLeaves.ts'
 
 /** What an update does: its root, what it writes, and which nodes it reads one by one. */
 function update(stored: StoredNodes, engine: TrieEngine, changes: readonly KeyUpdate[]) {

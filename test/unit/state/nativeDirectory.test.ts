@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { bytesKey, compareKeys, EMPTY_BYTES, keyBytes } from '../../../src/primitives/bytes.ts'
 import { DirectoryBuilder, updateDirectory, walkKeys } from '../../../src/state/nativeDirectory.ts'
 import { runs } from '../../propertyRuns.ts'
-import { createRandom } from './randomChain.ts'
+import { createRandom } from '../../support/state/randomChain.ts'
 
 const key = fc
   .tuple(fc.nat(3), fc.nat(40), fc.nat(255), fc.constantFrom(0, 1, 30, 200))

@@ -10,7 +10,7 @@ import { WriteBatch } from '../../../src/storage/batch.ts'
 import { Column, columnKey, prefixEnd } from '../../../src/storage/columns.ts'
 import { Database } from '../../../src/storage/database.ts'
 import { firstSeed, variants } from '../../propertyRuns.ts'
-import { createRandom, randomBlock } from '../state/randomChain.ts'
+import { createRandom, randomBlock } from '../../support/state/randomChain.ts'
 
 const STATE = [Column.account, Column.slot, Column.slotCount, Column.native, Column.nativePage, Column.trieNode]
 

@@ -8,7 +8,14 @@ import { proveRange, type RangeClaim, RangeProofError, verifyPath, verifyRange }
 import type { TrieLeaf } from '../../../src/state/trieBuilder.ts'
 import { ACCOUNT_TRIE, trieNodeKey } from '../../../src/state/trieNode.ts'
 import { runs } from '../../propertyRuns.ts'
-import { hashedLeaves, neighbour, StoredNodes, sortLeaves, trieKey, trieLeaves } from './trieLeaves.ts'
+import {
+  hashedLeaves,
+  neighbour,
+  StoredNodes,
+  sortLeaves,
+  trieKey,
+  trieLeaves,
+} from '../../support/state/trieLeaves.ts'
 
 const LOWEST = '\0'.repeat(32)
 const HIGHEST = '\xff'.repeat(32)

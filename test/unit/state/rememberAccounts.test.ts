@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { bigIntToBytes } from '../../../src/primitives/bytes.ts'
 import { rememberAccounts } from '../../../src/state/rememberAccounts.ts'
-import { MemoryStateReader } from './memoryReader.ts'
+import { MemoryStateReader } from '../../support/state/memoryReader.ts'
 
 const addressOf = (index: number): Uint8Array => bigIntToBytes(BigInt(index), 20)
 

@@ -12,7 +12,7 @@ import { StateStore } from '../../../src/state/store.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
 import { BufferedDatabase } from '../../../src/storage/bufferedDatabase.ts'
 import { Database } from '../../../src/storage/database.ts'
-import { createRandom } from './randomChain.ts'
+import { createRandom } from '../../support/state/randomChain.ts'
 
 const contractOf = (index: number) => new Uint8Array(20).fill(0xff - index)
 const slotOf = (index: number) => bigIntToBytes(BigInt(index) << 200n, 32)

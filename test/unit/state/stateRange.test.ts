@@ -11,7 +11,7 @@ import { StateStore } from '../../../src/state/store.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
 import { Database, type DatabaseReader } from '../../../src/storage/database.ts'
 import { firstSeed, variants } from '../../propertyRuns.ts'
-import { ACCOUNTS, createRandom, randomBlock, SLOTS } from './randomChain.ts'
+import { ACCOUNTS, createRandom, randomBlock, SLOTS } from '../../support/state/randomChain.ts'
 
 const NO_ADDRESS = new Uint8Array(20)
 const HEIGHTS = [4, 15, 21, 23, 24]

@@ -13,9 +13,9 @@ import { createStateCaches, openStateAt } from '../../../src/state/view.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
 import { Database, type DatabaseSnapshot } from '../../../src/storage/database.ts'
 import { runs } from '../../propertyRuns.ts'
-import { expectedRoot } from './expectedRoot.ts'
-import { MemoryStateReader } from './memoryReader.ts'
-import { ACCOUNTS, createRandom, randomBlock, randomChange } from './randomChain.ts'
+import { expectedRoot } from '../../support/state/expectedRoot.ts'
+import { MemoryStateReader } from '../../support/state/memoryReader.ts'
+import { ACCOUNTS, createRandom, randomBlock, randomChange } from '../../support/state/randomChain.ts'
 
 const BLOCKS = 30
 

@@ -16,9 +16,16 @@ import { StateTrie } from '../../../src/state/trie.ts'
 import { createStateCaches, openStateAt } from '../../../src/state/view.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
 import { Database, type DatabaseSnapshot } from '../../../src/storage/database.ts'
-import { expectedRoot } from './expectedRoot.ts'
-import { MemoryStateReader } from './memoryReader.ts'
-import { ACCOUNTS, createRandom, describeState, NATIVE_KEYS, randomBlock, SLOTS } from './randomChain.ts'
+import { expectedRoot } from '../../support/state/expectedRoot.ts'
+import { MemoryStateReader } from '../../support/state/memoryReader.ts'
+import {
+  ACCOUNTS,
+  createRandom,
+  describeState,
+  NATIVE_KEYS,
+  randomBlock,
+  SLOTS,
+} from '../../support/state/randomChain.ts'
 
 async function verified(root: Uint8Array, key: Uint8Array, proof: readonly Uint8Array[]): Promise<Uint8Array> {
   const trie = new MerklePatriciaTrie({ useKeyHashing: true })
@@ -265,7 +272,9 @@ describe('StateStore', () => {
   it('is read by another thread at its heights while blocks are written', async () => {
     const random = createRandom(3)
     await addBlock(randomBlock(store.reader(), random))
-    const worker = new Worker(new URL('./readerThread.ts', import.meta.url), { workerData: { directory } })
+    const worker = new Worker(new URL('../../support/state/readerThread.ts', import.meta.url), {
+      workerData: { directory },
+    })
     const reports: { from: number; states: unknown[] }[] = []
     const states: unknown[] = [describeState(model)]
     worker.on('message', (report) => reports.push(report))

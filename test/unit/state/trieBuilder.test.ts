@@ -6,7 +6,7 @@ import { EMPTY_TRIE_ROOT } from '../../../src/primitives/hash.ts'
 import { buildTrie } from '../../../src/state/trieBuilder.ts'
 import { ACCOUNT_TRIE, trieNodeKey } from '../../../src/state/trieNode.ts'
 import { runs } from '../../propertyRuns.ts'
-import { hashedLeaves, StoredNodes, trieLeaves } from './trieLeaves.ts'
+import { hashedLeaves, StoredNodes, trieLeaves } from '../../support/state/trieLeaves.ts'
 
 describe('buildTrie', () => {
   it('gives the root of @ethereumjs/mpt and the nodes that an update stores, each once', async () => {

@@ -10,7 +10,7 @@ import { ACCOUNT_TRIE, decodeNode, decodeNodeRecord, trieNodeKey } from '../../.
 import { readKeyList } from '../../../src/state/varint.ts'
 import { Column } from '../../../src/storage/columns.ts'
 import { runs } from '../../propertyRuns.ts'
-import { type KeyUpdates, updateKeys } from './trieLeaves.ts'
+import { type KeyUpdates, updateKeys } from '../../support/state/trieLeaves.ts'
 
 /** Keys that share long prefixes and fork at any depth, so that extensions and embedded nodes come up. */
 const key = fc

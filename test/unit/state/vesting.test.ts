@@ -14,7 +14,7 @@ import {
   vestingAt,
 } from '../../../src/state/vesting.ts'
 import { type ModelSchedule, VestingModel } from '../../independent/vestingModel.ts'
-import { MemoryStateReader } from './memoryReader.ts'
+import { MemoryStateReader } from '../../support/state/memoryReader.ts'
 
 const CASES: readonly (readonly [ModelSchedule, Omit<VestingSchedule, 'originalVesting'>])[] = [
   [

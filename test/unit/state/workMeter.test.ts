@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Journal } from '../../../src/state/journal.ts'
 import { WORK_GAS, WorkMeter, WorkStopped } from '../../../src/state/workMeter.ts'
-import { MemoryStateReader } from './memoryReader.ts'
+import { MemoryStateReader } from '../../support/state/memoryReader.ts'
 
 const PREFIX = Uint8Array.of(7)
 const VALUE = Uint8Array.of(1)

@@ -19,8 +19,8 @@ import { Database, DatabaseError } from '../../../src/storage/database.ts'
 import { verifyFiles } from '../../../src/storage/verifyFiles.ts'
 import { openLocalNode, signTransfers, writeConfig } from '../../crash/localNode.ts'
 import { firstSeed, runs } from '../../propertyRuns.ts'
-import { WALLET } from '../app/testChain.ts'
-import { createRandom } from '../state/randomChain.ts'
+import { WALLET } from '../../support/execution/testChain.ts'
+import { createRandom } from '../../support/state/randomChain.ts'
 
 /** 1,000 of them: PROPERTY_RUNS=10 vitest run --project unit test/unit/storage/randomDamage.test.ts */
 const CASES = runs(100)

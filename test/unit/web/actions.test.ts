@@ -2,15 +2,7 @@ import { Registry } from '@cosmjs/proto-signing'
 import { AminoTypes, createDefaultAminoConverters, defaultRegistryTypes } from '@cosmjs/stargate'
 import { type AbiFunction, decodeFunctionData, type Hex, hexToString, toFunctionSignature } from 'viem'
 import { describe, expect, it } from 'vitest'
-import { MESSAGES } from '../../../src/modules/messages.ts'
-import { GOVERNANCE } from '../../../src/modules/moduleAccounts.ts'
-import { messageToAmino } from '../../../src/modules/tx/aminoJson.ts'
-import { distribution } from '../../../src/precompiles/distribution/distribution.ts'
-import { governance } from '../../../src/precompiles/gov/governance.ts'
-import { staking } from '../../../src/precompiles/staking/staking.ts'
-import { toBech32 } from '../../../src/primitives/address.ts'
-import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
-import type { Action } from '../../../web/src/wallet/action.ts'
+import type { Action } from '../../../explorer/web/src/wallet/action.ts'
 import {
   DISTRIBUTION,
   DISTRIBUTION_ABI,
@@ -19,14 +11,22 @@ import {
   GOV_ABI,
   STAKING,
   STAKING_ABI,
-} from '../../../web/src/wallet/ethereumCalls.ts'
-import { GOV_AMINO, nativeMessages } from '../../../web/src/wallet/nativeMessages.ts'
+} from '../../../explorer/web/src/wallet/ethereumCalls.ts'
+import { GOV_AMINO, nativeMessages } from '../../../explorer/web/src/wallet/nativeMessages.ts'
 import {
   GOV_ACCOUNT,
   PARAMETER_MESSAGES,
   parameterChange,
   readMessages,
-} from '../../../web/src/wallet/parameterChange.ts'
+} from '../../../explorer/web/src/wallet/parameterChange.ts'
+import { distribution } from '../../../src/modules/distribution/precompile/distribution.ts'
+import { governance } from '../../../src/modules/gov/precompile/governance.ts'
+import { MESSAGES } from '../../../src/modules/messages.ts'
+import { GOVERNANCE } from '../../../src/modules/moduleAccounts.ts'
+import { staking } from '../../../src/modules/staking/precompile/staking.ts'
+import { messageToAmino } from '../../../src/modules/tx/aminoJson.ts'
+import { toBech32 } from '../../../src/primitives/address.ts'
+import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 
 const OWN: Hex = '0x1234567890AbcdEF1234567890aBcdef12345678'
 const own = toBech32(hexToBytes(OWN))

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { BaseError, ContractFunctionExecutionError, ExecutionRevertedError, UserRejectedRequestError } from 'viem'
 import { describe, expect, it } from 'vitest'
-import { formatUnits, parseUnits } from '../../../web/src/format.ts'
-import { ethereumChain, keplrChainInfo, walletChain } from '../../../web/src/wallet/chain.ts'
-import { walletProblem } from '../../../web/src/wallet/walletProblem.ts'
+import { formatUnits, parseUnits } from '../../../explorer/web/src/format.ts'
+import { ethereumChain, keplrChainInfo, walletChain } from '../../../explorer/web/src/wallet/chain.ts'
+import { walletProblem } from '../../../explorer/web/src/wallet/walletProblem.ts'
 
 const STATUS = {
   chainId: 'coin_76287-1',

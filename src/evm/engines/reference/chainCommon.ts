@@ -1,5 +1,5 @@
 import { type Common, createCustomCommon, Hardfork as EthereumJSHardfork, Mainnet } from '@ethereumjs/common'
-import type { Hardfork } from '../../../chain/hardfork.ts'
+import type { Hardfork } from '../../../chain/genesis/hardfork.ts'
 import type { Rules } from '../../blockContext.ts'
 import { evmCrypto } from './evmCrypto.ts'
 

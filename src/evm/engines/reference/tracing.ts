@@ -1,5 +1,5 @@
 import { EVMError, type EVMResult, type ExecResult, type Message as FrameMessage } from '@ethereumjs/evm'
-import { includesFork } from '../../../chain/hardfork.ts'
+import { includesFork } from '../../../chain/genesis/hardfork.ts'
 import type { Address } from '../../../primitives/address.ts'
 import { bigIntToBytes, bytesKey, EMPTY_BYTES } from '../../../primitives/bytes.ts'
 import { create2Address, createAddress } from '../../contractAddress.ts'

@@ -1,7 +1,7 @@
 import type { AccountFields, StateManagerInterface } from '@ethereumjs/common'
 import type { EVM } from '@ethereumjs/evm'
 import { Account, type Address } from '@ethereumjs/util'
-import type { Hardfork } from '../../../chain/hardfork.ts'
+import type { Hardfork } from '../../../chain/genesis/hardfork.ts'
 import { hexToBytes } from '../../../primitives/bytes.ts'
 import { EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, keccak256 } from '../../../primitives/hash.ts'
 import type { WorldState } from '../../../state/world.ts'

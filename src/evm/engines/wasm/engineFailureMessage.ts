@@ -16,7 +16,7 @@ import {
   STACK_OVERFLOW,
   STACK_UNDERFLOW,
   WRITE_PROTECTION,
-} from '../../../../assembly/constants.ts'
+} from '../../../../assembly/evm/constants.ts'
 import {
   FAILURE_MESSAGES,
   invalidOpcodeMessage,

@@ -18,8 +18,8 @@ import {
   FORK_CANCUN,
   FORK_OSAKA,
   FORK_PRAGUE,
-} from '../../../../assembly/constants.ts'
-import { includesFork } from '../../../chain/hardfork.ts'
+} from '../../../../assembly/evm/constants.ts'
+import { includesFork } from '../../../chain/genesis/hardfork.ts'
 import type { BlockContext, Rules } from '../../blockContext.ts'
 import type { RunState } from './runState.ts'
 

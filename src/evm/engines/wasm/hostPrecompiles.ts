@@ -1,4 +1,4 @@
-import { CALL_DELEGATED, CALL_STATIC, RECORD_ADDRESS } from '../../../../assembly/constants.ts'
+import { CALL_DELEGATED, CALL_STATIC, RECORD_ADDRESS } from '../../../../assembly/evm/constants.ts'
 import type { Address } from '../../../primitives/address.ts'
 import { bytesKey, bytesToHex, EMPTY_BYTES } from '../../../primitives/bytes.ts'
 import type { PrecompileCall, PrecompileResult, StatefulPrecompile } from '../../precompile.ts'

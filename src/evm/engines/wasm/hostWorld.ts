@@ -16,8 +16,8 @@ import {
   RECORD_FLAGS,
   RECORD_LEAST_GAS,
   STORE_ENTRY,
-} from '../../../../assembly/constants.ts'
-import type { Log } from '../../../chain/receipt.ts'
+} from '../../../../assembly/evm/constants.ts'
+import type { Log } from '../../../chain/block/receipt.ts'
 import type { Address } from '../../../primitives/address.ts'
 import { bytesKey, EMPTY_BYTES, equalBytes } from '../../../primitives/bytes.ts'
 import { EMPTY_CODE_HASH } from '../../../primitives/hash.ts'
@@ -41,7 +41,7 @@ const MAX_NONCE = (1n << 64n) - 1n
 
 /**
  * The engine's imports that read and write the world: accounts, storage, codes, creations, checkpoints, logs and the hashes of
- * blocks. assembly/host.ts declares them. The world copies the bytes that it keeps, so the addresses and keys below are buffers
+ * blocks. assembly/evm/host.ts declares them. The world copies the bytes that it keeps, so the addresses and keys below are buffers
  * that each call fills anew.
  */
 export function worldImports(run: RunState) {

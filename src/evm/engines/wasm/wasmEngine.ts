@@ -1,4 +1,4 @@
-import { FAILED, REVERTED, RUN_PAUSED, TRACE_STEPS } from '../../../../assembly/constants.ts'
+import { FAILED, REVERTED, RUN_PAUSED, TRACE_STEPS } from '../../../../assembly/evm/constants.ts'
 import type { Address } from '../../../primitives/address.ts'
 import { EMPTY_BYTES } from '../../../primitives/bytes.ts'
 import type { WasmModule } from '../../../primitives/webAssembly.ts'

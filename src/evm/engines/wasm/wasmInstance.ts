@@ -15,7 +15,7 @@ import {
   START_BOUNDED,
   START_CREATION,
   START_DISCARDED,
-} from '../../../../assembly/constants.ts'
+} from '../../../../assembly/evm/constants.ts'
 import type { Address } from '../../../primitives/address.ts'
 import { type WasmMemory, type WasmModule, WebAssembly } from '../../../primitives/webAssembly.ts'
 import type { BlockContext, Rules } from '../../blockContext.ts'
@@ -53,7 +53,7 @@ interface FirstFrame {
   readonly data: Uint8Array
   readonly gas: bigint
   readonly isCreation: boolean
-  /** a run that is dropped when it pauses, and pauses soon (assembly/bounds.ts) */
+  /** a run that is dropped when it pauses, and pauses soon (assembly/evm/bounds.ts) */
   readonly isBounded: boolean
 }
 

@@ -8,7 +8,7 @@ import {
   REVERTED,
   TRACE_FRAMES,
   TRACE_STEPS,
-} from '../../../../assembly/constants.ts'
+} from '../../../../assembly/evm/constants.ts'
 import type { Address } from '../../../primitives/address.ts'
 import { bytesKey, EMPTY_BYTES } from '../../../primitives/bytes.ts'
 import { OP } from '../../opcodes.ts'

@@ -1,5 +1,5 @@
-import type { ConsensusBlock, ConsensusHeader } from '../../../chain/consensus/block.ts'
-import type { Commit } from '../../../chain/consensus/types.ts'
+import type { ConsensusBlock, ConsensusHeader } from '../../../chain/comet/block.ts'
+import type { Commit } from '../../../chain/comet/types.ts'
 import { toBuffer } from '../../../primitives/bytes.ts'
 import { evidenceJson } from './evidence.ts'
 import { base64, blockIdJson, formatTime, upperHex } from './values.ts'

@@ -4,7 +4,7 @@ import {
   SIGNED_MESSAGE_TYPES,
   type Vote,
   type VoteType,
-} from '../../../chain/consensus/types.ts'
+} from '../../../chain/comet/types.ts'
 import { EMPTY_BYTES } from '../../../primitives/bytes.ts'
 import { CometParamError, fromBase64, int64 } from '../method.ts'
 import { base64, blockIdJson, formatTime, parseTime, upperHex } from './values.ts'

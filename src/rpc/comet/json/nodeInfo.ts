@@ -1,4 +1,4 @@
-import { BLOCK_PROTOCOL } from '../../../chain/consensus/block.ts'
+import { BLOCK_PROTOCOL } from '../../../chain/comet/block.ts'
 
 /** What a node publishes about itself. */
 export interface NodeInfo {

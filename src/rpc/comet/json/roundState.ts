@@ -1,10 +1,5 @@
-import {
-  type BlockId,
-  type RankedValidatorSet,
-  SIGNED_MESSAGE_TYPES,
-  type Vote,
-} from '../../../chain/consensus/types.ts'
-import { proposerAt } from '../../../chain/consensus/validatorSet.ts'
+import { type BlockId, type RankedValidatorSet, SIGNED_MESSAGE_TYPES, type Vote } from '../../../chain/comet/types.ts'
+import { proposerAt } from '../../../chain/comet/validatorSet.ts'
 import type { RoundStateView, VoteSetView } from '../../../consensus/roundStateView.ts'
 import { equalBytes } from '../../../primitives/bytes.ts'
 import { base64, blockIdJson, formatTime, upperHex, validatorSetJson } from './values.ts'

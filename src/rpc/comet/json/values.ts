@@ -1,4 +1,4 @@
-import { type BlockId, NIL_BLOCK_ID, type RankedValidatorSet } from '../../../chain/consensus/types.ts'
+import { type BlockId, NIL_BLOCK_ID, type RankedValidatorSet } from '../../../chain/comet/types.ts'
 import { toBuffer } from '../../../primitives/bytes.ts'
 
 /** CometBFT's HexBytes. */

@@ -1,10 +1,15 @@
 import { zstdCompressSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { dataHash, decodeBlock, encodeBlock, headerHash } from '../../../../src/chain/consensus/block.ts'
-import { commitHash } from '../../../../src/chain/consensus/commit.ts'
-import { evidenceHash } from '../../../../src/chain/consensus/evidence.ts'
-import { createPartSet } from '../../../../src/chain/consensus/partSet.ts'
+import {
+  decodeEthereumHeader,
+  type EthereumHeader,
+  encodeEthereumHeader,
+} from '../../../../src/chain/block/ethereumBlock.ts'
+import { dataHash, decodeBlock, encodeBlock, headerHash } from '../../../../src/chain/comet/block.ts'
+import { commitHash } from '../../../../src/chain/comet/commit.ts'
+import { evidenceHash } from '../../../../src/chain/comet/evidence.ts'
+import { createPartSet } from '../../../../src/chain/comet/partSet.ts'
 import {
   ABSENT_COMMIT_SIG,
   type BlockId,
@@ -14,8 +19,7 @@ import {
   type Evidence,
   NIL_BLOCK_ID,
   SIGNED_MESSAGE_TYPES,
-} from '../../../../src/chain/consensus/types.ts'
-import { decodeEthereumHeader, type EthereumHeader, encodeEthereumHeader } from '../../../../src/chain/ethereumBlock.ts'
+} from '../../../../src/chain/comet/types.ts'
 import {
   decodeFrame,
   decodeFrameTimes,
@@ -23,11 +27,11 @@ import {
   type StoredBlock,
 } from '../../../../src/chain/segments/blockFrame.ts'
 import { ByteSource, ColumnError, NO_DICTIONARY } from '../../../../src/chain/segments/columns.ts'
-import { encodeResults } from '../../../../src/chain/storedResults.ts'
+import { encodeResults } from '../../../../src/chain/store/storedResults.ts'
 import { concatBytes, writeVarint } from '../../../../src/primitives/bytes.ts'
 import { EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, keccak256 } from '../../../../src/primitives/hash.ts'
 import { runs } from '../../../propertyRuns.ts'
-import { arbitraryBlockEvents, arbitraryEntries } from '../arbitraryEntries.ts'
+import { arbitraryBlockEvents, arbitraryEntries } from '../../../support/chain/arbitraryEntries.ts'
 
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length })
 const oftenZero = (max: bigint) => fc.oneof(fc.constant(0n), fc.bigInt({ min: 0n, max }))

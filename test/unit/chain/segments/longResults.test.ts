@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { dropBlockBodies } from '../../../../src/chain/dropBlockBodies.ts'
+import { dropBlockBodies } from '../../../../src/chain/retention/dropBlockBodies.ts'
 import { completeHashFiles } from '../../../../src/chain/segments/makeHashFiles.ts'
 import {
   listNextSegment,
@@ -12,10 +12,10 @@ import {
   readMoved,
 } from '../../../../src/chain/segments/moveBlocks.ts'
 import { SEGMENT_BLOCKS } from '../../../../src/chain/segments/segments.ts'
-import { openChainReader } from '../../../../src/chain/store.ts'
+import { openChainReader } from '../../../../src/chain/store/store.ts'
 import { WriteBatch } from '../../../../src/storage/batch.ts'
 import { Database } from '../../../../src/storage/database.ts'
-import { writeOldChain } from './oldChain.ts'
+import { writeOldChain } from '../../../support/chain/segments/oldChain.ts'
 
 const BASE = SEGMENT_BLOCKS - 12
 const HEAD = SEGMENT_BLOCKS + 20

@@ -2,8 +2,8 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { entryHash } from '../../../../src/chain/entries.ts'
-import { ENVELOPE_HASH_KEY } from '../../../../src/chain/eventIndex.ts'
+import { entryHash } from '../../../../src/chain/block/entries.ts'
+import { ENVELOPE_HASH_KEY } from '../../../../src/chain/indexes/eventIndex.ts'
 import { hashFilePath } from '../../../../src/chain/segments/hashFile.ts'
 import { readAllHashFiles, writeHashFiles } from '../../../../src/chain/segments/hashFiles.ts'
 import {
@@ -22,12 +22,12 @@ import {
 } from '../../../../src/chain/segments/moveBlocks.ts'
 import { SEGMENT_BLOCKS } from '../../../../src/chain/segments/segments.ts'
 import { tidySegments } from '../../../../src/chain/segments/tidySegments.ts'
-import { type ChainReader, openChainReader, writeOldestBlocks } from '../../../../src/chain/store.ts'
+import { type ChainReader, openChainReader, writeOldestBlocks } from '../../../../src/chain/store/store.ts'
 import { bytesToHex } from '../../../../src/primitives/bytes.ts'
 import { sha256 } from '../../../../src/primitives/hash.ts'
 import { WriteBatch } from '../../../../src/storage/batch.ts'
 import { Database } from '../../../../src/storage/database.ts'
-import { writeOldChain } from './oldChain.ts'
+import { writeOldChain } from '../../../support/chain/segments/oldChain.ts'
 
 const BASE = SEGMENT_BLOCKS - 96
 const LAST = SEGMENT_BLOCKS - 1

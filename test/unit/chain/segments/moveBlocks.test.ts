@@ -2,10 +2,10 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { dropBlockBodies } from '../../../../src/chain/dropBlockBodies.ts'
-import { entryHash } from '../../../../src/chain/entries.ts'
-import { HashKind } from '../../../../src/chain/hashIndex.ts'
-import { switchIndexes } from '../../../../src/chain/indexCoverage.ts'
+import { entryHash } from '../../../../src/chain/block/entries.ts'
+import { HashKind } from '../../../../src/chain/indexes/hashIndex.ts'
+import { switchIndexes } from '../../../../src/chain/indexes/indexCoverage.ts'
+import { dropBlockBodies } from '../../../../src/chain/retention/dropBlockBodies.ts'
 import {
   countSegmentsWithBodies,
   listNextBareSegment,
@@ -23,12 +23,12 @@ import {
 import { BlockUnavailable, SEGMENT_BLOCKS } from '../../../../src/chain/segments/segments.ts'
 import { findTerms } from '../../../../src/chain/segments/segmentTerms.ts'
 import { tidySegments } from '../../../../src/chain/segments/tidySegments.ts'
-import { type ChainReader, createBlockCache, openChainReader } from '../../../../src/chain/store.ts'
+import { type ChainReader, createBlockCache, openChainReader } from '../../../../src/chain/store/store.ts'
 import { writeVarint } from '../../../../src/primitives/bytes.ts'
 import { WriteBatch } from '../../../../src/storage/batch.ts'
 import { Column, columnKey, heightBytes, readHeight } from '../../../../src/storage/columns.ts'
 import { Database } from '../../../../src/storage/database.ts'
-import { writeOldChain } from './oldChain.ts'
+import { writeOldChain } from '../../../support/chain/segments/oldChain.ts'
 
 /** The chain begins so that its first segment has 96 blocks. */
 const BASE = SEGMENT_BLOCKS - 96

@@ -2,9 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { reindex } from '../../../../src/app/reindex.ts'
-import { dropBlockBodies } from '../../../../src/chain/dropBlockBodies.ts'
-import { readOlderBlock, type VerifiedBlock } from '../../../../src/chain/olderBlocks.ts'
+import { dropBlockBodies } from '../../../../src/chain/retention/dropBlockBodies.ts'
 import { makeNextHashFile, updateHashFiles } from '../../../../src/chain/segments/makeHashFiles.ts'
 import {
   listNextSegment,
@@ -17,10 +15,17 @@ import {
 } from '../../../../src/chain/segments/moveBlocks.ts'
 import { SEGMENT_BLOCKS } from '../../../../src/chain/segments/segments.ts'
 import { tidySegments } from '../../../../src/chain/segments/tidySegments.ts'
-import { type ChainReader, openChainReader, RESTORED_KEY, writeOldestBlocks } from '../../../../src/chain/store.ts'
-import { writeUnrankedSet } from '../../../../src/chain/validatorRecords.ts'
-import { putBodyEntries, putHashEntries, writeHeadRecord } from '../../../../src/chain/writeBlock.ts'
-import { writeOlderBlocks } from '../../../../src/chain/writeOlderBlocks.ts'
+import { readOlderBlock, type VerifiedBlock } from '../../../../src/chain/store/olderBlocks.ts'
+import {
+  type ChainReader,
+  openChainReader,
+  RESTORED_KEY,
+  writeOldestBlocks,
+} from '../../../../src/chain/store/store.ts'
+import { writeUnrankedSet } from '../../../../src/chain/store/validatorRecords.ts'
+import { putBodyEntries, putHashEntries, writeHeadRecord } from '../../../../src/chain/store/writeBlock.ts'
+import { writeOlderBlocks } from '../../../../src/chain/store/writeOlderBlocks.ts'
+import { reindex } from '../../../../src/datadir/reindex.ts'
 import { bytesToHex } from '../../../../src/primitives/bytes.ts'
 import { ed25519Key } from '../../../../src/primitives/ed25519.ts'
 import { sha256 } from '../../../../src/primitives/hash.ts'
@@ -29,7 +34,7 @@ import { Column, columnKey, heightBytes } from '../../../../src/storage/columns.
 import { Database } from '../../../../src/storage/database.ts'
 import { GENESIS_HASH_KEY } from '../../../../src/storage/format.ts'
 import { PROPERTY_RUNS } from '../../../propertyRuns.ts'
-import { writeOldChain } from './oldChain.ts'
+import { writeOldChain } from '../../../support/chain/segments/oldChain.ts'
 
 const KEYS = [ed25519Key(sha256(Uint8Array.of(1)))]
 const SETTLED = 10

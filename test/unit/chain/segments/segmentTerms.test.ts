@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { indexedHeights } from '../../../../src/chain/indexes/termHeights.ts'
 import { SEGMENT_BLOCKS } from '../../../../src/chain/segments/segments.ts'
 import {
   checkTermsFile,
@@ -14,7 +15,6 @@ import {
   termsPath,
   writeTerms,
 } from '../../../../src/chain/segments/segmentTerms.ts'
-import { indexedHeights } from '../../../../src/chain/termHeights.ts'
 import { concatBytes, EMPTY_BYTES } from '../../../../src/primitives/bytes.ts'
 import { sha256 } from '../../../../src/primitives/hash.ts'
 import { WriteBatch } from '../../../../src/storage/batch.ts'

@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { dataPaths } from '../../../../src/app/dataDirectory.ts'
 import { createValidatorKey, formatPublicKey } from '../../../../src/consensus/validatorKey.ts'
+import { dataPaths } from '../../../../src/datadir/dataDirectory.ts'
 import { toBech32 } from '../../../../src/primitives/address.ts'
-import { runInProcess } from '../inProcess.ts'
+import { runInProcess } from '../../../support/cli/inProcess.ts'
 
 let directory: string
 beforeEach(() => {

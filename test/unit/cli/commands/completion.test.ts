@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { runInProcess } from '../inProcess.ts'
+import { runInProcess } from '../../../support/cli/inProcess.ts'
 
 /** The shells themselves complete a command line with the scripts; those that this machine lacks are passed over. */
 

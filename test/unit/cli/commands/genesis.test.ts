@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseAddress, toBech32 } from '../../../../src/primitives/address.ts'
 import { bytesToHex } from '../../../../src/primitives/bytes.ts'
 import { testAccount } from '../../../native/signTransaction.ts'
-import { type Ran, runInProcess } from '../inProcess.ts'
+import { type Ran, runInProcess } from '../../../support/cli/inProcess.ts'
 
 const OPERATORS = [1, 2, 3, 4].map((number) => testAccount(number))
 const WALLET = testAccount(9)

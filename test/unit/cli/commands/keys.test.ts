@@ -8,7 +8,7 @@ import { DEVNET_ACCOUNTS, DEVNET_MNEMONIC } from '../../../../src/cli/devnetAcco
 import { openKeystore } from '../../../../src/cli/keys/keystore.ts'
 import { toBech32, toChecksumAddress } from '../../../../src/primitives/address.ts'
 import { compareBytes, hexToBytes } from '../../../../src/primitives/bytes.ts'
-import { type Ran, runInProcess } from '../inProcess.ts'
+import { type Ran, runInProcess } from '../../../support/cli/inProcess.ts'
 
 const PASSWORD = 'correct horse battery staple'
 const [first, second, third] = DEVNET_ACCOUNTS

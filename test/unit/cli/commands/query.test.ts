@@ -2,8 +2,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { kebab, queryCommands, requestPath } from '../../../../src/cli/commands/query.ts'
-import { QUERIES } from '../../../../src/rpc/native/queries.ts'
-import { runInProcess } from '../inProcess.ts'
+import { QUERIES } from '../../../../src/rpc/cosmos/queries.ts'
+import { runInProcess } from '../../../support/cli/inProcess.ts'
 
 const COMMANDS = queryCommands(QUERIES)
 

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { readGenesisFile } from '../../../../src/app/initNode.ts'
-import { genesisHash } from '../../../../src/chain/genesis.ts'
+import { genesisHash } from '../../../../src/chain/genesis/genesis.ts'
 import { addTestnet } from '../../../../src/cli/commands/testnet.ts'
 import type { NodeCommands, Terminal } from '../../../../src/cli/ports.ts'
+import { readGenesisFile } from '../../../../src/datadir/initNode.ts'
 import { bytesToHex } from '../../../../src/primitives/bytes.ts'
 
 let directory: string

@@ -42,8 +42,8 @@ import type { Terminal } from '../../../../src/cli/ports.ts'
 import { formatAmount, parseAmount } from '../../../../src/cli/tx/txCommand.ts'
 import { toBech32, toChecksumAddress } from '../../../../src/primitives/address.ts'
 import type { Json } from '../../../../src/primitives/protoScalars.ts'
-import { readSdkFiles } from '../../../../src/rpc/grpc/sdkFiles.ts'
-import { JSON_TYPES_OF_ANY } from '../../../../src/rpc/native/anyTypes.ts'
+import { JSON_TYPES_OF_ANY } from '../../../../src/rpc/cosmos/anyTypes.ts'
+import { readSdkFiles } from '../../../../src/rpc/cosmos/grpc/sdkFiles.ts'
 
 const FROM = toBech32(DEVNET_ACCOUNTS[0]!.address)
 const OTHER = toBech32(DEVNET_ACCOUNTS[1]!.address)

@@ -12,7 +12,7 @@ import { toChecksumAddress } from '../../../../src/primitives/address.ts'
 import { bytesToHex, concatBytes, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { decompressPublicKey } from '../../../../src/primitives/secp256k1.ts'
 import { TEST_CHAIN, testAccount } from '../../../native/signTransaction.ts'
-import { runInProcess } from '../inProcess.ts'
+import { runInProcess } from '../../../support/cli/inProcess.ts'
 
 const require = createRequire(import.meta.url)
 const { openTransportReplayer, RecordStore } = require('@ledgerhq/hw-transport-mocker') as {

@@ -24,7 +24,7 @@ import { keyOf } from '../../../../src/modules/tx/signTransaction.ts'
 import { toChecksumAddress } from '../../../../src/primitives/address.ts'
 import { COSMJS_SIGNERS, signWithCosmJs } from '../../../native/cosmJsSigners.ts'
 import { TEST_CHAIN, testAccount } from '../../../native/signTransaction.ts'
-import { type Ran, runInProcess } from '../inProcess.ts'
+import { type Ran, runInProcess } from '../../../support/cli/inProcess.ts'
 
 /** Transactions in files, signed without a node; CosmJS makes the same bytes. */
 

@@ -3,12 +3,12 @@ import { assemble } from '../../../../bench/code/assemble.ts'
 import type { StatefulPrecompile } from '../../../../src/evm/precompile.ts'
 import type { Tracer } from '../../../../src/evm/tracer.ts'
 import { applyCall } from '../../../../src/evm/transition.ts'
+import { nativeToken } from '../../../../src/modules/bank/precompile/nativeToken.ts'
 import { DISTRIBUTION } from '../../../../src/modules/moduleAccounts.ts'
-import { selectorOf } from '../../../../src/precompiles/abi/codec.ts'
-import { nativeToken } from '../../../../src/precompiles/nativeToken.ts'
+import { selectorOf } from '../../../../src/modules/precompile/abi/codec.ts'
 import { precompileTable } from '../../../../src/precompiles/registry.ts'
 import { bytesKey, bytesToHex } from '../../../../src/primitives/bytes.ts'
-import { CONTRACT, callOf, contextOn, ENGINES, RICH, stateWith } from '../evmFixture.ts'
+import { CONTRACT, callOf, contextOn, ENGINES, RICH, stateWith } from '../../../support/evm/evmFixture.ts'
 
 const KNOWN = [nativeToken, precompileTable([]).get(bytesKey(DISTRIBUTION))!] as const
 const [TOKEN, MODULE] = KNOWN.map(({ address }) => bytesToHex(address))

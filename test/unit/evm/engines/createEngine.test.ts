@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { Hardfork } from '../../../../src/chain/hardfork.ts'
+import type { Hardfork } from '../../../../src/chain/genesis/hardfork.ts'
 import { chooseEngine, createEngine } from '../../../../src/evm/engines/createEngine.ts'
 import { applyCall } from '../../../../src/evm/transition.ts'
-import { callOf, contextOn, stateWith } from '../evmFixture.ts'
+import { callOf, contextOn, stateWith } from '../../../support/evm/evmFixture.ts'
 
 const OPTIONS = { hashSeed: 7n }
 

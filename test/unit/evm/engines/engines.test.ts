@@ -1,13 +1,22 @@
 import { describe, expect, it } from 'vitest'
-import type { Hardfork } from '../../../../src/chain/hardfork.ts'
+import type { Hardfork } from '../../../../src/chain/genesis/hardfork.ts'
 import { ExecutionTimeout } from '../../../../src/evm/engine.ts'
 import type { PrecompileCall, PrecompileResult, StatefulPrecompile } from '../../../../src/evm/precompile.ts'
 import { type AppliedTransaction, applyCall, type CallMessage } from '../../../../src/evm/transition.ts'
 import { bytesToHex, EMPTY_BYTES, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { StateReadError } from '../../../../src/state/reader.ts'
 import { DatabaseError } from '../../../../src/storage/database.ts'
-import type { MemoryStateReader } from '../../state/memoryReader.ts'
-import { BLOCK, CONTRACT, callOf, contextOn, ENGINES, OTHER, SENDER, stateWith } from '../evmFixture.ts'
+import {
+  BLOCK,
+  CONTRACT,
+  callOf,
+  contextOn,
+  ENGINES,
+  OTHER,
+  SENDER,
+  stateWith,
+} from '../../../support/evm/evmFixture.ts'
+import type { MemoryStateReader } from '../../../support/state/memoryReader.ts'
 
 const NATIVE = hexToBytes('0x0000000000000000000000000000000000000900')
 const SLOT = new Uint8Array(32)

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { blake2f } from '../../../../src/evm/standard/blake2f.ts'
 import { bytesToHex, concatBytes, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { runs } from '../../../propertyRuns.ts'
-import { ours, theirs } from './secondOpinion.ts'
+import { ours, theirs } from '../../../support/evm/standard/secondOpinion.ts'
 
 const NUMBER = 0x09
 

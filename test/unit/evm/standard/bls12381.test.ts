@@ -3,8 +3,16 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { bytesToHex, concatBytes } from '../../../../src/primitives/bytes.ts'
 import { runs } from '../../../propertyRuns.ts'
-import { BLS_MODULUS, BLS_ORDER, blsG1, blsG1Outside, blsG2, blsG2Outside, words } from './curvePoints.ts'
-import { ours, theirs } from './secondOpinion.ts'
+import {
+  BLS_MODULUS,
+  BLS_ORDER,
+  blsG1,
+  blsG1Outside,
+  blsG2,
+  blsG2Outside,
+  words,
+} from '../../../support/evm/standard/curvePoints.ts'
+import { ours, theirs } from '../../../support/evm/standard/secondOpinion.ts'
 
 const G1_ADD = 0x0b
 const G1_MSM = 0x0c

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { bytesToHex, concatBytes } from '../../../../src/primitives/bytes.ts'
 import { runs } from '../../../propertyRuns.ts'
-import { BN_MODULUS, BN_ORDER, bnG1, bnG2, bnG2Outside, words } from './curvePoints.ts'
-import { ours, theirs } from './secondOpinion.ts'
+import { BN_MODULUS, BN_ORDER, bnG1, bnG2, bnG2Outside, words } from '../../../support/evm/standard/curvePoints.ts'
+import { ours, theirs } from '../../../support/evm/standard/secondOpinion.ts'
 
 const ADD = 0x06
 const MUL = 0x07

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { bigIntToBytes, bytesToHex, concatBytes } from '../../../../src/primitives/bytes.ts'
 import { publicKeyToAddress, SECP256K1_ORDER, signDigest } from '../../../../src/primitives/secp256k1.ts'
 import { runs } from '../../../propertyRuns.ts'
-import { words } from './curvePoints.ts'
-import { ours, theirs } from './secondOpinion.ts'
+import { words } from '../../../support/evm/standard/curvePoints.ts'
+import { ours, theirs } from '../../../support/evm/standard/secondOpinion.ts'
 
 const NUMBER = 0x01
 const word = fc.bigInt({ min: 0n, max: (1n << 256n) - 1n })

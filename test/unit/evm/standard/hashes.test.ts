@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { ours, theirs } from './secondOpinion.ts'
+import { ours, theirs } from '../../../support/evm/standard/secondOpinion.ts'
 
 const LENGTHS = [0, 1, 31, 32, 33, 55, 56, 63, 64, 65, 119, 120, 127, 128, 129, 1_000, 65_537]
 

@@ -5,7 +5,7 @@ import { runStandardPrecompile } from '../../../../src/evm/standard/runStandardP
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { sha256 } from '../../../../src/primitives/hash.ts'
 import { checkKnownAnswers } from '../../../../src/primitives/selfTest.ts'
-import { theirs } from './secondOpinion.ts'
+import { theirs } from '../../../support/evm/standard/secondOpinion.ts'
 
 const check = (run = runStandardPrecompile) => checkKnownAnswers(precompileAnswers(run))
 

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { concatBytes } from '../../../../src/primitives/bytes.ts'
 import { runs } from '../../../propertyRuns.ts'
-import { words } from './curvePoints.ts'
-import { ours, theirs } from './secondOpinion.ts'
+import { words } from '../../../support/evm/standard/curvePoints.ts'
+import { ours, theirs } from '../../../support/evm/standard/secondOpinion.ts'
 
 const NUMBER = 0x05
 const UNLIMITED = 1n << 62n

@@ -4,8 +4,8 @@ import { bls12_381 } from '@noble/curves/bls12-381.js'
 import { describe, expect, it } from 'vitest'
 import { concatBytes, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { sha256 } from '../../../../src/primitives/hash.ts'
-import { BLS_MODULUS, BLS_ORDER, blsG1Outside, words } from './curvePoints.ts'
-import { ours, theirs } from './secondOpinion.ts'
+import { BLS_MODULUS, BLS_ORDER, blsG1Outside, words } from '../../../support/evm/standard/curvePoints.ts'
+import { ours, theirs } from '../../../support/evm/standard/secondOpinion.ts'
 
 const NUMBER = 0x0a
 const GOOD = `0x${Buffer.from(words(32, 4_096n, BLS_ORDER)).toString('hex')}`

@@ -4,8 +4,8 @@ import { standardPrecompiles } from '../../../../src/evm/precompileAddresses.ts'
 import { runStandardPrecompile } from '../../../../src/evm/standard/runStandardPrecompile.ts'
 import { concatBytes } from '../../../../src/primitives/bytes.ts'
 import { runs } from '../../../propertyRuns.ts'
-import { blsG1, blsG2, bnG1, bnG2, words } from './curvePoints.ts'
-import { precompileAddress } from './secondOpinion.ts'
+import { blsG1, blsG2, bnG1, bnG2, words } from '../../../support/evm/standard/curvePoints.ts'
+import { precompileAddress } from '../../../support/evm/standard/secondOpinion.ts'
 
 const FORKS = ['cancun', 'prague', 'osaka'] as const
 const GAS = 1_000_000n

@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { ENGINES } from '../evmFixture.ts'
-import { expectedOf, traceCase, type VectorFile } from './gethCase.ts'
+import { ENGINES } from '../../../support/evm/evmFixture.ts'
+import { expectedOf, traceCase, type VectorFile } from '../../../support/evm/tracers/gethCase.ts'
 
-const vectors: VectorFile = JSON.parse(readFileSync(new URL('./vectors/geth-1.17.10.json', import.meta.url), 'utf8'))
+const vectors: VectorFile = JSON.parse(
+  readFileSync(new URL('../../../support/evm/tracers/vectors/geth-1.17.10.json', import.meta.url), 'utf8'),
+)
 /** Prices of opcodes that fail while they are priced, and parity's words for that: of no use to anybody. */
 const DIFFERENT = new Map([
   ['flatParity', /^a write in a static call: (sstore|create|sdestruct|callvalue)$/],

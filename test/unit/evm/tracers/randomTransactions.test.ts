@@ -1,15 +1,17 @@
 import { readFileSync } from 'node:fs'
 import { brotliDecompressSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { productionEngine } from '../productionEngine.ts'
-import { expectedOf, type GethCase, traceCase, type VectorFile } from './gethCase.ts'
+import { productionEngine } from '../../../support/evm/productionEngine.ts'
+import { expectedOf, type GethCase, traceCase, type VectorFile } from '../../../support/evm/tracers/gethCase.ts'
 
 /**
  * 500 random transactions: calls, creations, access lists and delegations to and of contracts whose random code calls, creates, logs, stores,
  * reverts, fails and destroys itself; with the traces that geth 1.17.10 gave of each.
  */
 const vectors: VectorFile = JSON.parse(
-  brotliDecompressSync(readFileSync(new URL('./vectors/randomTransactions.json.br', import.meta.url))).toString('utf8'),
+  brotliDecompressSync(
+    readFileSync(new URL('../../../support/evm/tracers/vectors/randomTransactions.json.br', import.meta.url)),
+  ).toString('utf8'),
 )
 
 /** The price of an opcode that the gas left does not pay for is partly left out here: nothing is charged then. */

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { NodeRefusal } from '../../../../explorer/node/nodeClient.ts'
 import { storeVerified, type VerifiedContent } from '../../../../explorer/verify/verifiedContracts.ts'
 import { hexToBytes } from '../../../../src/primitives/bytes.ts'
-import { openTestDatabases, type TestDatabases } from '../testDatabases.ts'
-import { createTestServer, refuse } from '../testServer.ts'
+import { openTestDatabases, type TestDatabases } from '../../../support/explorer/testDatabases.ts'
+import { createTestServer, refuse } from '../../../support/explorer/testServer.ts'
 
 /* Links of proxies, as hardhat-upgrades asks for them. The node here has storage and code that the tests write down. */
 

@@ -12,8 +12,8 @@ import { createVerifier, type Verifier } from '../../../../explorer/verify/verif
 import { toChecksumAddress } from '../../../../src/primitives/address.ts'
 import { hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { PROPERTY_RUNS, variants } from '../../../propertyRuns.ts'
-import { openTestDatabases, type TestDatabases } from '../testDatabases.ts'
-import { createTestServer } from '../testServer.ts'
+import { openTestDatabases, type TestDatabases } from '../../../support/explorer/testDatabases.ts'
+import { createTestServer } from '../../../support/explorer/testServer.ts'
 
 /* The API, its limits and what is kept, with a compiler that gives at once what its sources say. test/e2e has solc and real tools. */
 

@@ -11,8 +11,8 @@ import { publicKeyToAny } from '../../../../src/modules/tx/publicKey.ts'
 import { keyOf } from '../../../../src/modules/tx/signTransaction.ts'
 import { Journal } from '../../../../src/state/journal.ts'
 import { testAccount } from '../../../native/signTransaction.ts'
-import { MemoryStateReader } from '../../state/memoryReader.ts'
-import { count, expectSameWire, text, wireCase } from '../wireCases.ts'
+import { count, expectSameWire, text, wireCase } from '../../../support/modules/wireCases.ts'
+import { MemoryStateReader } from '../../../support/state/memoryReader.ts'
 
 const alice = testAccount(1)
 const block = { height: 1, timeMs: 0 }

@@ -33,7 +33,7 @@ import {
   HOLDERS,
   succeeded,
   VALIDATORS,
-} from '../gov/govChain.ts'
+} from '../../../support/modules/gov/govChain.ts'
 
 const [ALICE, BOB, CAROL] = HOLDERS as [Address, Address, Address]
 const SEND = MsgSend.typeUrl

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { authzMessages } from '../../../../src/modules/authz/messages.ts'
 import * as ours from '../../../../src/modules/authz/types.ts'
-import { coin, expectSameWire, type TheirMessage, text, wireCase } from '../wireCases.ts'
+import { coin, expectSameWire, type TheirMessage, text, wireCase } from '../../../support/modules/wireCases.ts'
 
 const any = fc.record({ typeUrl: text, value: fc.uint8Array({ minLength: 1 }) })
 const time = fc.bigInt(1n, 2n ** 31n - 1n).map((seconds) => seconds * 1_000_000_000n)

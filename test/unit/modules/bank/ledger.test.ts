@@ -12,7 +12,7 @@ import { BONDED_POOL, FEE_COLLECTOR, NOT_BONDED_POOL } from '../../../../src/mod
 import { toBech32 } from '../../../../src/primitives/address.ts'
 import { hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { Journal } from '../../../../src/state/journal.ts'
-import { MemoryStateReader } from '../../state/memoryReader.ts'
+import { MemoryStateReader } from '../../../support/state/memoryReader.ts'
 
 const ALICE = hexToBytes('0xa11ce00000000000000000000000000000000001')
 const BOB = hexToBytes('0xb0b0000000000000000000000000000000000002')

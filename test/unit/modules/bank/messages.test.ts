@@ -26,8 +26,8 @@ import { hexToBytes } from '../../../../src/primitives/bytes.ts'
 import type { MessageType } from '../../../../src/primitives/protoSchema.ts'
 import { Journal } from '../../../../src/state/journal.ts'
 import { testAccount } from '../../../native/signTransaction.ts'
-import { MemoryStateReader } from '../../state/memoryReader.ts'
-import { coin, expectSameWire, text, wireCase } from '../wireCases.ts'
+import { coin, expectSameWire, text, wireCase } from '../../../support/modules/wireCases.ts'
+import { MemoryStateReader } from '../../../support/state/memoryReader.ts'
 
 const [alice, bob, carol] = [testAccount(1), testAccount(2), testAccount(3)]
 const METADATA = Metadata.create({ base: 'acoin', display: 'COIN', symbol: 'COIN' })

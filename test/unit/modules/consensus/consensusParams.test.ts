@@ -6,8 +6,8 @@ import { CONSENSUS_MESSAGES, MsgUpdateParams } from '../../../../src/modules/con
 import { CONSENSUS_PARAMS, ConsensusParams, maxBlockGas } from '../../../../src/modules/consensus/params.ts'
 import { GOV_AUTHORITY } from '../../../../src/modules/gov/authority.ts'
 import { toBech32 } from '../../../../src/primitives/address.ts'
-import { codeOf, eventTexts, GovChain, HOLDERS, succeeded } from '../gov/govChain.ts'
-import { count, expectSameWire, text, wireCase } from '../wireCases.ts'
+import { codeOf, eventTexts, GovChain, HOLDERS, succeeded } from '../../../support/modules/gov/govChain.ts'
+import { count, expectSameWire, text, wireCase } from '../../../support/modules/wireCases.ts'
 
 type Update = ReturnType<typeof MsgUpdateParams.create>
 

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { advanceValidators, genesisHeadValidators } from '../../../../src/app/chainHead.ts'
-import type { RankedValidatorSet, ValidatorSet } from '../../../../src/chain/consensus/types.ts'
-import { readValidators, writeValidators } from '../../../../src/chain/validatorRecords.ts'
+import type { RankedValidatorSet, ValidatorSet } from '../../../../src/chain/comet/types.ts'
+import { readValidators, writeValidators } from '../../../../src/chain/store/validatorRecords.ts'
+import { advanceValidators, genesisHeadValidators } from '../../../../src/execution/chainHead.ts'
 import { ranksAfter, recordRanks } from '../../../../src/modules/consensus/validatorRanks.ts'
 import { bytesKey } from '../../../../src/primitives/bytes.ts'
 import { WriteBatch } from '../../../../src/storage/batch.ts'
@@ -47,7 +47,7 @@ function createNative() {
 }
 
 /**
- * Runs a chain as `finish` of src/app/blockRunner.ts and the publisher do, and reads the priorities from the state and from the
+ * Runs a chain as `finish` of src/execution/blockRunner.ts and the publisher do, and reads the priorities from the state and from the
  * database after each of its blocks.
  * @returns how often the entry was written
  */

@@ -14,7 +14,7 @@ import { type Outcome, SdkError } from '../../../../src/modules/sdkError.ts'
 import { validateMessage } from '../../../../src/modules/tx/decodeTransaction.ts'
 import { BECH32_OPERATOR, toBech32 } from '../../../../src/primitives/address.ts'
 import { decimalOf, ONE } from '../../../../src/primitives/decimal.ts'
-import { account, COIN, StakingChain } from '../stakingChain.ts'
+import { account, COIN, StakingChain } from '../../../support/modules/stakingChain.ts'
 
 const A = account(1)
 const HOLDER = account(9)

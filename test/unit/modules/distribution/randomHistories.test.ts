@@ -20,7 +20,7 @@ import { consensusAddressOf, getValidator, validators } from '../../../../src/mo
 import { bytesKey } from '../../../../src/primitives/bytes.ts'
 import { decimalOf, ONE } from '../../../../src/primitives/decimal.ts'
 import { runs } from '../../../propertyRuns.ts'
-import { account, COIN, ok, StakingChain } from '../stakingChain.ts'
+import { account, COIN, ok, StakingChain } from '../../../support/modules/stakingChain.ts'
 
 const OPERATORS = [account(1), account(2), account(3), account(4)]
 const HOLDERS = [account(11), account(12), account(13)]

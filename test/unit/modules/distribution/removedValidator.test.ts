@@ -5,7 +5,7 @@ import { slashEventsFrom } from '../../../../src/modules/distribution/slashEvent
 import { undelegate } from '../../../../src/modules/staking/delegatorActions.ts'
 import { getValidator } from '../../../../src/modules/staking/validators.ts'
 import { decimalOf, ONE } from '../../../../src/primitives/decimal.ts'
-import { account, COIN, ok, StakingChain } from '../stakingChain.ts'
+import { account, COIN, ok, StakingChain } from '../../../support/modules/stakingChain.ts'
 
 const A = account(1)
 const B = account(2)

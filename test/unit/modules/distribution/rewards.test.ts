@@ -12,7 +12,7 @@ import { DISTRIBUTION, FEE_COLLECTOR } from '../../../../src/modules/moduleAccou
 import { delegate, undelegate } from '../../../../src/modules/staking/delegatorActions.ts'
 import { putValidator } from '../../../../src/modules/staking/validators.ts'
 import { decimalOf, ONE } from '../../../../src/primitives/decimal.ts'
-import { account, COIN, ok, StakingChain } from '../stakingChain.ts'
+import { account, COIN, ok, StakingChain } from '../../../support/modules/stakingChain.ts'
 
 const A = account(1)
 const B = account(2)

@@ -6,7 +6,7 @@ import * as ourMessages from '../../../../src/modules/distribution/messages.ts'
 import { DISTRIBUTION_MESSAGES } from '../../../../src/modules/distribution/messages.ts'
 import { DistributionParams } from '../../../../src/modules/distribution/params.ts'
 import * as ours from '../../../../src/modules/distribution/queries.ts'
-import { coin, count, decimals, expectSameWire, text, wireCase } from '../wireCases.ts'
+import { coin, count, decimals, expectSameWire, text, wireCase } from '../../../support/modules/wireCases.ts'
 
 const decCoin = fc.record({ denom: text, amount: decimals })
 const params = fc.record({

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { ERC20_PARAMS, tokenPairs } from '../../../../src/modules/erc20/tokenPairs.ts'
-import { GovChain } from '../gov/govChain.ts'
+import { GovChain } from '../../../support/modules/gov/govChain.ts'
 
 const NATIVE_TOKEN = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'
 

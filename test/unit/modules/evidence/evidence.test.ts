@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import type { NativeEvent } from '../../../../src/chain/entries.ts'
+import type { NativeEvent } from '../../../../src/chain/block/entries.ts'
 import { getEvidence, isCommitted, recordEvidence } from '../../../../src/modules/evidence/evidence.ts'
 import { signingInfo } from '../../../../src/modules/slashing/signingInfo.ts'
 import { undelegate } from '../../../../src/modules/staking/delegatorActions.ts'
 import { consensusAddressOf, getValidator } from '../../../../src/modules/staking/validators.ts'
 import { BECH32_CONSENSUS, toBech32 } from '../../../../src/primitives/address.ts'
 import { Journal } from '../../../../src/state/journal.ts'
-import { MemoryStateReader } from '../../state/memoryReader.ts'
-import { account, COIN, ok, StakingChain } from '../stakingChain.ts'
+import { account, COIN, ok, StakingChain } from '../../../support/modules/stakingChain.ts'
+import { MemoryStateReader } from '../../../support/state/memoryReader.ts'
 
 const A = account(1)
 const B = account(2)

@@ -18,8 +18,16 @@ import { GOV_AUTHORITY } from '../../../../src/modules/gov/authority.ts'
 import type { SdkError } from '../../../../src/modules/sdkError.ts'
 import { type Address, toBech32, toChecksumAddress } from '../../../../src/primitives/address.ts'
 import type { AnyValue } from '../../../../src/primitives/protoSchema.ts'
-import { anyOf, codeOf, eventTexts, GENESIS_MS, GovChain, HOLDERS, succeeded } from '../gov/govChain.ts'
-import { coin, expectSameWire, type TheirMessage, text, wireCase } from '../wireCases.ts'
+import {
+  anyOf,
+  codeOf,
+  eventTexts,
+  GENESIS_MS,
+  GovChain,
+  HOLDERS,
+  succeeded,
+} from '../../../support/modules/gov/govChain.ts'
+import { coin, expectSameWire, type TheirMessage, text, wireCase } from '../../../support/modules/wireCases.ts'
 
 const [ALICE, BOB, CAROL] = HOLDERS as [Address, Address, Address]
 const NOW = BigInt(GENESIS_MS) * 1_000_000n

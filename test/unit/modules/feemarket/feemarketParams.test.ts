@@ -4,7 +4,7 @@ import { FEEMARKET_PARAMS, type FeeMarketParams, feeMarketOf } from '../../../..
 import { GOV_AUTHORITY } from '../../../../src/modules/gov/authority.ts'
 import { toBech32 } from '../../../../src/primitives/address.ts'
 import { ONE } from '../../../../src/primitives/decimal.ts'
-import { codeOf, GovChain, HOLDERS, succeeded } from '../gov/govChain.ts'
+import { codeOf, GovChain, HOLDERS, succeeded } from '../../../support/modules/gov/govChain.ts'
 
 const GENESIS_FEE = { initialBaseFee: 10n ** 9n }
 const GWEI = 10n ** 9n * ONE

@@ -22,7 +22,16 @@ import { GOV_DEPOSITS, GOVERNANCE } from '../../../../src/modules/moduleAccounts
 import { sdkError } from '../../../../src/modules/sdkError.ts'
 import { MsgCancelUpgrade } from '../../../../src/modules/upgrade/messages.ts'
 import { toBech32 } from '../../../../src/primitives/address.ts'
-import { anyOf, COIN, eventTexts, GovChain, HOLDERS, succeeded, VALIDATORS, VOTING_MS } from './govChain.ts'
+import {
+  anyOf,
+  COIN,
+  eventTexts,
+  GovChain,
+  HOLDERS,
+  succeeded,
+  VALIDATORS,
+  VOTING_MS,
+} from '../../../support/modules/gov/govChain.ts'
 
 const CANCEL_UPGRADE = anyOf(MsgCancelUpgrade, { authority: GOV_AUTHORITY })
 /** Nearly as many as may run at the end of one block. */

@@ -8,7 +8,14 @@ import { GOV_DEPOSITS } from '../../../../src/modules/moduleAccounts.ts'
 import { toBech32 } from '../../../../src/primitives/address.ts'
 import { truncate } from '../../../../src/primitives/decimal.ts'
 import { runs } from '../../../propertyRuns.ts'
-import { COIN, GovChain, type GovChainOptions, HOLDERS, VALIDATORS, VOTING_MS } from './govChain.ts'
+import {
+  COIN,
+  GovChain,
+  type GovChainOptions,
+  HOLDERS,
+  VALIDATORS,
+  VOTING_MS,
+} from '../../../support/modules/gov/govChain.ts'
 
 const who = fc.nat(HOLDERS.length - 1)
 const id = fc.bigInt(1n, 5n)

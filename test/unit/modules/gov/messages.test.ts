@@ -39,7 +39,7 @@ import {
   succeeded,
   VALIDATORS,
   VOTING_MS,
-} from './govChain.ts'
+} from '../../../support/modules/gov/govChain.ts'
 
 const [ALICE, BOB] = HOLDERS as [Address, Address]
 const OTHER: readonly Coin[] = [{ denom: 'other', amount: 1n }]

@@ -31,7 +31,7 @@ import {
   succeeded,
   VALIDATORS,
   VOTING_MS,
-} from './govChain.ts'
+} from '../../../support/modules/gov/govChain.ts'
 
 const [A, B, C] = VALIDATORS
 const [ALICE, BOB] = HOLDERS as [Address, Address]

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { nextBaseFee } from '../../../../src/chain/baseFee.ts'
+import { nextBaseFee } from '../../../../src/chain/block/baseFee.ts'
 import { AUTH_PARAMS } from '../../../../src/modules/auth/params.ts'
 import { BANK_PARAMS } from '../../../../src/modules/bank/params.ts'
 import { coinsOf } from '../../../../src/modules/coin.ts'
@@ -22,7 +22,16 @@ import { STAKING_PARAMS } from '../../../../src/modules/staking/params.ts'
 import { toBech32 } from '../../../../src/primitives/address.ts'
 import type { Json } from '../../../../src/primitives/protoScalars.ts'
 import type { AnyValue } from '../../../../src/primitives/protoSchema.ts'
-import { anyOf, COIN, codeOf, GovChain, HOLDERS, succeeded, VALIDATORS, VOTING_MS } from './govChain.ts'
+import {
+  anyOf,
+  COIN,
+  codeOf,
+  GovChain,
+  HOLDERS,
+  succeeded,
+  VALIDATORS,
+  VOTING_MS,
+} from '../../../support/modules/gov/govChain.ts'
 
 const NO_ANY = { typeOf: () => undefined }
 const SECOND = 1_000_000_000n

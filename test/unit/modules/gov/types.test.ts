@@ -12,7 +12,15 @@ import * as ours from '../../../../src/modules/gov/types.ts'
 import * as contents from '../../../../src/modules/gov/typesV1beta1.ts'
 import * as oursV1beta1 from '../../../../src/modules/gov/typesV1beta1.ts'
 import { Plan } from '../../../../src/modules/upgrade/plan.ts'
-import { coin, count, decimals, expectSameWire, type TheirMessage, text, wireCase } from '../wireCases.ts'
+import {
+  coin,
+  count,
+  decimals,
+  expectSameWire,
+  type TheirMessage,
+  text,
+  wireCase,
+} from '../../../support/modules/wireCases.ts'
 
 const any = fc.record({ typeUrl: text, value: fc.uint8Array({ minLength: 1 }) })
 const option = fc.integer({ min: 1, max: 4 })

@@ -29,7 +29,15 @@ import { type Address, toBech32 } from '../../../../src/primitives/address.ts'
 import { bigIntToBytes, concatBytes, equalBytes } from '../../../../src/primitives/bytes.ts'
 import { formatDecimal, ONE } from '../../../../src/primitives/decimal.ts'
 import { runs } from '../../../propertyRuns.ts'
-import { COIN, codeOf, GovChain, HOLDERS, succeeded, VALIDATORS, VOTING_MS } from './govChain.ts'
+import {
+  COIN,
+  codeOf,
+  GovChain,
+  HOLDERS,
+  succeeded,
+  VALIDATORS,
+  VOTING_MS,
+} from '../../../support/modules/gov/govChain.ts'
 
 const VOTERS = [...VALIDATORS, ...HOLDERS]
 

@@ -16,8 +16,8 @@ import {
 import { MINT_PARAMS, MintParams } from '../../../../src/modules/mint/params.ts'
 import { DISTRIBUTION, MINT } from '../../../../src/modules/moduleAccounts.ts'
 import { decimalOf, ONE } from '../../../../src/primitives/decimal.ts'
-import { account, COIN, StakingChain } from '../stakingChain.ts'
-import { count, decimals, expectSameWire, text, wireCase } from '../wireCases.ts'
+import { account, COIN, StakingChain } from '../../../support/modules/stakingChain.ts'
+import { count, decimals, expectSameWire, text, wireCase } from '../../../support/modules/wireCases.ts'
 
 const A = account(1)
 const PARAMS: MintParams = {

@@ -10,7 +10,7 @@ import { undelegate } from '../../../../src/modules/staking/delegatorActions.ts'
 import { STAKING_PARAMS, setStakingParams } from '../../../../src/modules/staking/params.ts'
 import { consensusAddressOf, putValidator } from '../../../../src/modules/staking/validators.ts'
 import { BECH32_CONSENSUS, toBech32 } from '../../../../src/primitives/address.ts'
-import { account, BLOCK_MS, COIN, ok, StakingChain } from '../stakingChain.ts'
+import { account, BLOCK_MS, COIN, ok, StakingChain } from '../../../support/modules/stakingChain.ts'
 
 const A = account(1)
 const B = account(2)

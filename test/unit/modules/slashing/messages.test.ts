@@ -5,7 +5,7 @@ import { it } from 'vitest'
 import * as ourMessages from '../../../../src/modules/slashing/messages.ts'
 import { SlashingParams } from '../../../../src/modules/slashing/params.ts'
 import { ValidatorSigningInfo } from '../../../../src/modules/slashing/signingInfo.ts'
-import { count, decimals, expectSameWire, text, wireCase } from '../wireCases.ts'
+import { count, decimals, expectSameWire, text, wireCase } from '../../../support/modules/wireCases.ts'
 
 const params = fc.record({
   signedBlocksWindow: count,

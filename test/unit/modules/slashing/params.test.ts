@@ -6,7 +6,7 @@ import { maxMissed, SLASHING_PARAMS, type SlashingParams } from '../../../../src
 import { signingInfo } from '../../../../src/modules/slashing/signingInfo.ts'
 import { consensusAddressOf } from '../../../../src/modules/staking/validators.ts'
 import { ONE } from '../../../../src/primitives/decimal.ts'
-import { account, COIN, StakingChain } from '../stakingChain.ts'
+import { account, COIN, StakingChain } from '../../../support/modules/stakingChain.ts'
 
 const A = account(1)
 const PARAMS: SlashingParams = {

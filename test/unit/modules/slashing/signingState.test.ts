@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { signingStateOf } from '../../../../src/modules/slashing/signingState.ts'
 import { consensusAddressOf } from '../../../../src/modules/staking/validators.ts'
-import { account, COIN, StakingChain } from '../stakingChain.ts'
+import { account, COIN, StakingChain } from '../../../support/modules/stakingChain.ts'
 
 const A = account(1)
 const B = account(2)

@@ -12,8 +12,8 @@ import { getRedelegation, redelegationsFrom, redelegationsOf } from '../../../..
 import { getUnbonding, unbondingsFrom, unbondingsOf } from '../../../../src/modules/staking/unbonding.ts'
 import { consensusAddressOf, jail, unjail } from '../../../../src/modules/staking/validators.ts'
 import { decimalOf } from '../../../../src/primitives/decimal.ts'
-import { account, COIN, ok, StakingChain } from '../stakingChain.ts'
-import { burnTokens } from './burnTokens.ts'
+import { burnTokens } from '../../../support/modules/staking/burnTokens.ts'
+import { account, COIN, ok, StakingChain } from '../../../support/modules/stakingChain.ts'
 
 const A = account(1)
 const B = account(2)

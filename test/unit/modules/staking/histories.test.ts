@@ -18,7 +18,7 @@ import { getValidator, jail, potentialPower, unjail } from '../../../../src/modu
 import { ONE } from '../../../../src/primitives/decimal.ts'
 import { sha256 } from '../../../../src/primitives/hash.ts'
 import { runs } from '../../../propertyRuns.ts'
-import { account, COIN, PAYER, StakingChain } from '../stakingChain.ts'
+import { account, COIN, PAYER, StakingChain } from '../../../support/modules/stakingChain.ts'
 
 const OPERATORS = [account(1), account(2), account(3), account(4), account(5)]
 const HOLDERS = [account(8), account(9), account(10)]

@@ -23,7 +23,7 @@ import {
   setOperator,
 } from '../../../../src/modules/staking/validators.ts'
 import { addressesKey } from '../../../../src/modules/storeKey.ts'
-import { account, COIN, ok, StakingChain } from '../stakingChain.ts'
+import { account, COIN, ok, StakingChain } from '../../../support/modules/stakingChain.ts'
 
 const A = account(1)
 const B = account(2)

@@ -22,7 +22,7 @@ import { bytesToHex } from '../../../../src/primitives/bytes.ts'
 import { sha256 } from '../../../../src/primitives/hash.ts'
 import { putDelegated, putSchedule, VESTING_KINDS } from '../../../../src/state/vesting.ts'
 import { runs } from '../../../propertyRuns.ts'
-import { account, COIN, ok, StakingChain } from '../stakingChain.ts'
+import { account, COIN, ok, StakingChain } from '../../../support/modules/stakingChain.ts'
 
 const A = account(1)
 const B = account(2)

@@ -12,7 +12,7 @@ import { Ed25519PubKey } from '../../../../src/modules/tx/publicKey.ts'
 import { BECH32_OPERATOR, toBech32, toChecksumAddress } from '../../../../src/primitives/address.ts'
 import { bytesKey } from '../../../../src/primitives/bytes.ts'
 import { decimalOf, ONE } from '../../../../src/primitives/decimal.ts'
-import { account, COIN, StakingChain } from '../stakingChain.ts'
+import { account, COIN, StakingChain } from '../../../support/modules/stakingChain.ts'
 
 const A = account(1)
 const B = account(2)

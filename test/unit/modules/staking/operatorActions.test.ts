@@ -11,7 +11,7 @@ import {
 import { STAKING_PARAMS } from '../../../../src/modules/staking/params.ts'
 import { consensusAddressOf, getOperator, getValidatorByConsensus } from '../../../../src/modules/staking/validators.ts'
 import { decimalOf, ONE } from '../../../../src/primitives/decimal.ts'
-import { account, COIN, ok, StakingChain } from '../stakingChain.ts'
+import { account, COIN, ok, StakingChain } from '../../../support/modules/stakingChain.ts'
 
 const A = account(1)
 const ANN = account(8)

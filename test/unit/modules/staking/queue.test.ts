@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { dequeue, dueEntries, enqueue, queued } from '../../../../src/modules/staking/queue.ts'
 import { Journal } from '../../../../src/state/journal.ts'
-import { MemoryStateReader } from '../../state/memoryReader.ts'
+import { MemoryStateReader } from '../../../support/state/memoryReader.ts'
 
 const NOW_MS = 1_767_225_600_000
 const LIMIT = 100

@@ -1,6 +1,6 @@
 import { Validator as TheirValidator } from 'cosmjs-types/cosmos/staking/v1beta1/staking'
 import { expect, it } from 'vitest'
-import { MODULE_DEFAULTS } from '../../../../src/chain/createGenesis.ts'
+import { MODULE_DEFAULTS } from '../../../../src/chain/genesis/createGenesis.ts'
 import { stakingGenesisOf } from '../../../../src/modules/staking/initStaking.ts'
 import {
   delegationToSdk,
@@ -14,7 +14,7 @@ import type { BondStatus, Validator } from '../../../../src/modules/staking/vali
 import { Ed25519PubKey } from '../../../../src/modules/tx/publicKey.ts'
 import { BECH32_OPERATOR, toBech32 } from '../../../../src/primitives/address.ts'
 import { decimalOf, ONE } from '../../../../src/primitives/decimal.ts'
-import { account, COIN } from '../stakingChain.ts'
+import { account, COIN } from '../../../support/modules/stakingChain.ts'
 
 const A = account(1)
 const B = account(2)

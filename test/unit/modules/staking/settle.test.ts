@@ -26,7 +26,7 @@ import type { Address } from '../../../../src/primitives/address.ts'
 import { bytesToHex } from '../../../../src/primitives/bytes.ts'
 import { ONE } from '../../../../src/primitives/decimal.ts'
 import { firstSeed, runs } from '../../../propertyRuns.ts'
-import { account, COIN, ok, StakingChain } from '../stakingChain.ts'
+import { account, COIN, ok, StakingChain } from '../../../support/modules/stakingChain.ts'
 
 const FAULTY = account(1)
 const OTHERS = [account(2), account(3)]

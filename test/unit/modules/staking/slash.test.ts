@@ -13,8 +13,8 @@ import { addressesKey } from '../../../../src/modules/storeKey.ts'
 import type { Address } from '../../../../src/primitives/address.ts'
 import { bytesKey } from '../../../../src/primitives/bytes.ts'
 import { type Decimal, ONE, truncate } from '../../../../src/primitives/decimal.ts'
-import { account, COIN, ok, StakingChain } from '../stakingChain.ts'
-import { burnTokens } from './burnTokens.ts'
+import { burnTokens } from '../../../support/modules/staking/burnTokens.ts'
+import { account, COIN, ok, StakingChain } from '../../../support/modules/stakingChain.ts'
 
 const A = account(1)
 const B = account(2)

@@ -6,7 +6,7 @@ import * as messages from '../../../../src/modules/staking/messages.ts'
 import { STAKING_MESSAGES } from '../../../../src/modules/staking/messages.ts'
 import * as types from '../../../../src/modules/staking/types.ts'
 import { Ed25519PubKey } from '../../../../src/modules/tx/publicKey.ts'
-import { coin, count, decimals, expectSameWire, text, wireCase } from '../wireCases.ts'
+import { coin, count, decimals, expectSameWire, text, wireCase } from '../../../support/modules/wireCases.ts'
 
 const any = fc.record({ typeUrl: text, value: fc.uint8Array({ minLength: 1 }) })
 const amounts = fc.bigInt(1n, 2n ** 200n)

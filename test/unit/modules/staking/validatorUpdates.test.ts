@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createRankedSet, MAX_TOTAL_POWER, updateValidators } from '../../../../src/chain/consensus/validatorSet.ts'
+import { createRankedSet, MAX_TOTAL_POWER, updateValidators } from '../../../../src/chain/comet/validatorSet.ts'
 import { mint } from '../../../../src/modules/bank/ledger.ts'
 import type { ModuleContext } from '../../../../src/modules/context.ts'
 import { DISTRIBUTION_PARAMS, DistributionParams } from '../../../../src/modules/distribution/params.ts'
@@ -30,9 +30,9 @@ import { decimalOf } from '../../../../src/primitives/decimal.ts'
 import { ed25519Address } from '../../../../src/primitives/ed25519.ts'
 import { Journal } from '../../../../src/state/journal.ts'
 import { runs } from '../../../propertyRuns.ts'
-import { MemoryStateReader } from '../../state/memoryReader.ts'
-import { ok } from '../stakingChain.ts'
-import { setPower } from './setPower.ts'
+import { setPower } from '../../../support/modules/staking/setPower.ts'
+import { ok } from '../../../support/modules/stakingChain.ts'
+import { MemoryStateReader } from '../../../support/state/memoryReader.ts'
 
 /** Power that consensus was last told of; 0 for a validator that it does not know. */
 function getLastPower(native: Parameters<typeof lastPowers>[0], operator: Uint8Array): bigint {

@@ -338,7 +338,7 @@ describe('amino JSON that CosmJS does not have', () => {
 /** Messages in Anys and what the SDK's own encoder writes for them: values are random, most messages are not valid. */
 const VECTORS: {
   readonly vectors: readonly { readonly type: string; readonly value: string; readonly json: string }[]
-} = JSON.parse(readFileSync(new URL('vectors/aminoJson.json', import.meta.url), 'utf8'))
+} = JSON.parse(readFileSync(new URL('../../../support/modules/tx/vectors/aminoJson.json', import.meta.url), 'utf8'))
 
 describe("the SDK's amino JSON", () => {
   const typeUrls = [...MESSAGES.keys(), ...AMINO_TYPES.keys()].filter((url) => !url.startsWith('/cosmos.evm.'))

@@ -28,7 +28,7 @@ import {
   testAccount,
 } from '../../../native/signTransaction.ts'
 import { runs } from '../../../propertyRuns.ts'
-import { MemoryStateReader } from '../../state/memoryReader.ts'
+import { MemoryStateReader } from '../../../support/state/memoryReader.ts'
 
 const alice = testAccount(1)
 const bob = testAccount(2)

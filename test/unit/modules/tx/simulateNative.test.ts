@@ -16,7 +16,7 @@ import { type SimulationGas, simulateNative } from '../../../../src/modules/tx/s
 import type { AnyValue } from '../../../../src/primitives/protoSchema.ts'
 import { Journal } from '../../../../src/state/journal.ts'
 import { anyOf, signTestTransaction, TEST_CHAIN, testAccount } from '../../../native/signTransaction.ts'
-import { MemoryStateReader } from '../../state/memoryReader.ts'
+import { MemoryStateReader } from '../../../support/state/memoryReader.ts'
 
 const alice = testAccount(1)
 const bob = testAccount(2)

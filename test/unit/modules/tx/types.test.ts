@@ -10,7 +10,7 @@ import { describe, expect, it } from 'vitest'
 import { Ed25519PubKey, LegacyAminoPubKey, Secp256k1PubKey } from '../../../../src/modules/tx/publicKey.ts'
 import * as ours from '../../../../src/modules/tx/types.ts'
 import { bytesToHex } from '../../../../src/primitives/bytes.ts'
-import { coin, count, expectSameWire, text, wireCase } from '../wireCases.ts'
+import { coin, count, expectSameWire, text, wireCase } from '../../../support/modules/wireCases.ts'
 
 const bytes = fc.uint8Array({ minLength: 1, maxLength: 40 })
 const any = fc.record({ typeUrl: text, value: bytes })

@@ -24,8 +24,17 @@ import { doneHeight, getPlan, type Plan, upgradesDone } from '../../../../src/mo
 import { type Migration, UPGRADES, type Upgrade } from '../../../../src/modules/upgrade/upgrades.ts'
 import { toBech32 } from '../../../../src/primitives/address.ts'
 import type { AnyValue } from '../../../../src/primitives/protoSchema.ts'
-import { anyOf, COIN, codeOf, GovChain, HOLDERS, succeeded, VALIDATORS, VOTING_MS } from '../gov/govChain.ts'
-import { count, expectSameWire, text, wireCase } from '../wireCases.ts'
+import {
+  anyOf,
+  COIN,
+  codeOf,
+  GovChain,
+  HOLDERS,
+  succeeded,
+  VALIDATORS,
+  VOTING_MS,
+} from '../../../support/modules/gov/govChain.ts'
+import { count, expectSameWire, text, wireCase } from '../../../support/modules/wireCases.ts'
 
 /** Year 1, which Go's clients send as the time of a plan. */
 const ZERO_TIME = -62_135_596_800n * 1_000_000_000n

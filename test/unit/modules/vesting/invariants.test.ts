@@ -13,7 +13,7 @@ import {
   type VestingSchedule,
   vestingFilterOf,
 } from '../../../../src/state/vesting.ts'
-import { account, COIN, StakingChain } from '../stakingChain.ts'
+import { account, COIN, StakingChain } from '../../../support/modules/stakingChain.ts'
 
 const OPERATOR = account(1)
 const HOLDER = account(8)

@@ -15,7 +15,7 @@ import type { MessageType } from '../../../../src/primitives/protoSchema.ts'
 import { Journal } from '../../../../src/state/journal.ts'
 import { getSchedule, putSchedule, VESTING_KINDS } from '../../../../src/state/vesting.ts'
 import { testAccount } from '../../../native/signTransaction.ts'
-import { MemoryStateReader } from '../../state/memoryReader.ts'
+import { MemoryStateReader } from '../../../support/state/memoryReader.ts'
 
 const [alice, bob] = [testAccount(1), testAccount(2)]
 const NOW = 1_700_000_000

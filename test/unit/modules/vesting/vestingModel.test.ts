@@ -3,6 +3,7 @@ import { encodeFunctionData, parseAbi } from 'viem'
 import { expect, it } from 'vitest'
 import { applyCall, type CallMessage, type TransitionOutcome } from '../../../../src/evm/transition.ts'
 import { mint } from '../../../../src/modules/bank/ledger.ts'
+import { nativeToken } from '../../../../src/modules/bank/precompile/nativeToken.ts'
 import { multiSend, sendToAccount } from '../../../../src/modules/bank/send.ts'
 import { isSdkError } from '../../../../src/modules/sdkError.ts'
 import {
@@ -11,12 +12,11 @@ import {
   delegate,
   undelegate,
 } from '../../../../src/modules/staking/delegatorActions.ts'
+import { staking } from '../../../../src/modules/staking/precompile/staking.ts'
 import { slash } from '../../../../src/modules/staking/slash.ts'
 import { getUnbonding } from '../../../../src/modules/staking/unbonding.ts'
 import { vestingInvariants } from '../../../../src/modules/vesting/invariants.ts'
-import { nativeToken } from '../../../../src/precompiles/nativeToken.ts'
 import { precompileTable } from '../../../../src/precompiles/registry.ts'
-import { staking } from '../../../../src/precompiles/staking/staking.ts'
 import { toBech32 } from '../../../../src/primitives/address.ts'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { ONE } from '../../../../src/primitives/decimal.ts'
@@ -25,8 +25,8 @@ import type { Journal } from '../../../../src/state/journal.ts'
 import { getDelegated, putSchedule, VESTING_KINDS, type VestingSchedule } from '../../../../src/state/vesting.ts'
 import { type ModelSchedule, VestingModel } from '../../../independent/vestingModel.ts'
 import { firstSeed, runs } from '../../../propertyRuns.ts'
-import { BLOCK, ENGINES } from '../../evm/evmFixture.ts'
-import { account, COIN, StakingChain } from '../stakingChain.ts'
+import { BLOCK, ENGINES } from '../../../support/evm/evmFixture.ts'
+import { account, COIN, StakingChain } from '../../../support/modules/stakingChain.ts'
 
 const OPERATORS = [account(1), account(2)]
 const HOLDER = account(8)

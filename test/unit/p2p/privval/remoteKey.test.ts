@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { UnsignedProposal, UnsignedVote, Vote, VoteType } from '../../../../src/chain/consensus/types.ts'
-import { voteSignBytes } from '../../../../src/chain/consensus/vote.ts'
+import type { UnsignedProposal, UnsignedVote, Vote, VoteType } from '../../../../src/chain/comet/types.ts'
+import { voteSignBytes } from '../../../../src/chain/comet/vote.ts'
 import { isAsked } from '../../../../src/consensus/ownMessages.ts'
 import { DoubleSignError, lastSignedOf, newerEntry, Signer } from '../../../../src/consensus/signer.ts'
 import { isSignerEntry, type SignerEntry, type WalEntry } from '../../../../src/consensus/walEntry.ts'
@@ -14,8 +14,8 @@ import {
 } from '../../../../src/p2p/privval/remoteKey.ts'
 import { ed25519Address, ed25519Key, verifyEd25519 } from '../../../../src/primitives/ed25519.ts'
 import { createSignerMetrics } from '../../../../src/telemetry/metrics.ts'
-import { VirtualClock } from '../../consensus/virtualClock.ts'
-import { TestSigner } from './testSigner.ts'
+import { VirtualClock } from '../../../support/consensus/virtualClock.ts'
+import { TestSigner } from '../../../support/p2p/privval/testSigner.ts'
 
 const CHAIN_ID = 'coin_76287-1'
 const KEY = ed25519Key(new Uint8Array(32).fill(1))

@@ -9,8 +9,8 @@ import { RemoteKey } from '../../../../src/p2p/privval/remoteKey.ts'
 import { SignerListener } from '../../../../src/p2p/privval/signerListener.ts'
 import { ed25519Key } from '../../../../src/primitives/ed25519.ts'
 import { createSignerMetrics } from '../../../../src/telemetry/metrics.ts'
-import { until } from '../testNode.ts'
-import { dialNode, TestSigner } from './testSigner.ts'
+import { dialNode, TestSigner } from '../../../support/p2p/privval/testSigner.ts'
+import { until } from '../../../support/p2p/testNode.ts'
 
 const CHAIN_ID = 'coin_76287-1'
 const [KEY, NODE_KEY, ALLOWED, STRANGE] = [1, 2, 3, 4].map((byte) => ed25519Key(new Uint8Array(32).fill(byte))) as [

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { OWN_SCOPE } from '../../../../src/rpc/callScope.ts'
 import { answerCometPost } from '../../../../src/rpc/comet/answer.ts'
 import { createCometTable, defineCometMethod } from '../../../../src/rpc/comet/method.ts'
-import { createCometTest } from './cometNode.ts'
-import { createSignedChain } from './signedChain.ts'
+import { OWN_SCOPE } from '../../../../src/rpc/jsonrpc/callScope.ts'
+import { createCometTest } from '../../../support/rpc/comet/cometNode.ts'
+import { createSignedChain } from '../../../support/rpc/comet/signedChain.ts'
 
 const { get, post } = createCometTest(createSignedChain([{}, {}, {}]))
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { type BlockEventsContext, blockEventsOf } from '../../../../src/rpc/comet/blockEvents.ts'
-import { createSignedChain, testKey } from './signedChain.ts'
+import { createSignedChain, testKey } from '../../../support/rpc/comet/signedChain.ts'
 
 it('ValidatorSetUpdates names each validator whose power a block changes, 0 for one that leaves', () => {
   const chain = createSignedChain([

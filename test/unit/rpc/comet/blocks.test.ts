@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { encodeBlock } from '../../../../src/chain/consensus/block.ts'
-import { createCometTest, viewsOn } from './cometNode.ts'
-import { createSignedChain } from './signedChain.ts'
+import { encodeBlock } from '../../../../src/chain/comet/block.ts'
+import { createCometTest, viewsOn } from '../../../support/rpc/comet/cometNode.ts'
+import { createSignedChain } from '../../../support/rpc/comet/signedChain.ts'
 
 const bigTx = new Uint8Array(70_000).fill(7)
 const chain = createSignedChain([{}, { txs: [Uint8Array.of(1, 2, 3), bigTx] }, {}])

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createCometTest } from './cometNode.ts'
-import { createSignedChain } from './signedChain.ts'
+import { createCometTest } from '../../../support/rpc/comet/cometNode.ts'
+import { createSignedChain } from '../../../support/rpc/comet/signedChain.ts'
 
 const chain = createSignedChain([{}, {}, {}])
 const { get } = createCometTest(chain)

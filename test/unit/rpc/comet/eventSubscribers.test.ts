@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { createClientBudget } from '../../../../src/rpc/clientBudget.ts'
 import { createEventSubscribers } from '../../../../src/rpc/comet/eventSubscribers.ts'
 import { parseEventQuery } from '../../../../src/rpc/events/eventQuery.ts'
+import { createClientBudget } from '../../../../src/rpc/transport/clientBudget.ts'
 
 const CLIENT = '192.0.2.1'
 

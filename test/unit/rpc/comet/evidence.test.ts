@@ -1,22 +1,22 @@
 import { describe, expect, it } from 'vitest'
-import { decodeEvidence, encodeEvidence } from '../../../../src/chain/consensus/evidence.ts'
+import { decodeEvidence, encodeEvidence } from '../../../../src/chain/comet/evidence.ts'
 import {
   ABSENT_COMMIT_SIG,
   BLOCK_ID_FLAGS,
   type CommitSig,
   type Evidence,
   SIGNED_MESSAGE_TYPES,
-} from '../../../../src/chain/consensus/types.ts'
-import { voteSignBytes } from '../../../../src/chain/consensus/vote.ts'
+} from '../../../../src/chain/comet/types.ts'
+import { voteSignBytes } from '../../../../src/chain/comet/vote.ts'
 import { bytesKey } from '../../../../src/primitives/bytes.ts'
 import { signEd25519 } from '../../../../src/primitives/ed25519.ts'
 import { sha256 } from '../../../../src/primitives/hash.ts'
 import { type BlockEventsContext, blockEventsOf } from '../../../../src/rpc/comet/blockEvents.ts'
 import { commitJson } from '../../../../src/rpc/comet/json/block.ts'
 import { evidenceJson } from '../../../../src/rpc/comet/json/evidence.ts'
-import { createCometTest, IDLE_NODE } from './cometNode.ts'
-import { duplicateVote, evidenceViews } from './duplicateVote.ts'
-import { CHAIN_ID, createSignedChain } from './signedChain.ts'
+import { createCometTest, IDLE_NODE } from '../../../support/rpc/comet/cometNode.ts'
+import { duplicateVote, evidenceViews } from '../../../support/rpc/comet/duplicateVote.ts'
+import { CHAIN_ID, createSignedChain } from '../../../support/rpc/comet/signedChain.ts'
 
 const chain = createSignedChain([{}, {}, {}])
 const EVIDENCE = duplicateVote(chain, 2)

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { decodeEvidence, encodeEvidence } from '../../../../src/chain/consensus/evidence.ts'
-import { ABSENT_COMMIT_SIG } from '../../../../src/chain/consensus/types.ts'
-import { canonicalJson } from '../../../../src/chain/genesis.ts'
+import { decodeEvidence, encodeEvidence } from '../../../../src/chain/comet/evidence.ts'
+import { ABSENT_COMMIT_SIG } from '../../../../src/chain/comet/types.ts'
+import { canonicalJson } from '../../../../src/chain/genesis/genesis.ts'
 import type { Json } from '../../../../src/primitives/protoScalars.ts'
 import { commitJson } from '../../../../src/rpc/comet/json/block.ts'
 import { evidenceJson, readEvidenceJson } from '../../../../src/rpc/comet/json/evidence.ts'
 import { formatTime, parseTime } from '../../../../src/rpc/comet/json/values.ts'
 import { CometParamError } from '../../../../src/rpc/comet/method.ts'
-import { COMETBFT } from './cometbftVectors.ts'
-import { createCometTest } from './cometNode.ts'
-import { roundState } from './roundState.ts'
-import { createSignedChain } from './signedChain.ts'
+import { COMETBFT } from '../../../support/rpc/comet/cometbftVectors.ts'
+import { createCometTest } from '../../../support/rpc/comet/cometNode.ts'
+import { roundState } from '../../../support/rpc/comet/roundState.ts'
+import { createSignedChain } from '../../../support/rpc/comet/signedChain.ts'
 
 const {
   evidence: [EVIDENCE],

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { type LightBlock, verifyAdjacent, verifyBlock, verifySkipping } from '../../../independent/lightVerifier.ts'
-import { COMETBFT } from './cometbftVectors.ts'
-import { createCometTest } from './cometNode.ts'
-import { createSignedChain, testKey } from './signedChain.ts'
+import { COMETBFT } from '../../../support/rpc/comet/cometbftVectors.ts'
+import { createCometTest } from '../../../support/rpc/comet/cometNode.ts'
+import { createSignedChain, testKey } from '../../../support/rpc/comet/signedChain.ts'
 
 describe('the verifier', () => {
   it("accepts CometBFT's own commits", () => {

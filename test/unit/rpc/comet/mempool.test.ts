@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { entryHash, isNativeEntry, type StoredEntry } from '../../../../src/chain/entries.ts'
-import { decodeTransaction, type UnsignedTransaction } from '../../../../src/chain/transaction.ts'
+import { entryHash, isNativeEntry, type StoredEntry } from '../../../../src/chain/block/entries.ts'
+import { decodeTransaction, type UnsignedTransaction } from '../../../../src/chain/block/transaction.ts'
 import { checkNativeState } from '../../../../src/mempool/checkNativeState.ts'
 import type { TransactionPool } from '../../../../src/mempool/pool.ts'
 import type { MempoolPort } from '../../../../src/mempool/types.ts'
@@ -12,8 +12,8 @@ import { isSdkError } from '../../../../src/modules/sdkError.ts'
 import { decodeNativeTransaction } from '../../../../src/modules/tx/decodeNativeTransaction.ts'
 import type { NativeTransaction } from '../../../../src/modules/tx/nativeTransaction.ts'
 import { Tx, TxRaw } from '../../../../src/modules/tx/types.ts'
+import { createSenderRecovery, recoverPackedSenders } from '../../../../src/node/roles/socket/viewPool.ts'
 import { bytesToHex, concatBytes, toBuffer } from '../../../../src/primitives/bytes.ts'
-import { OWN_SCOPE } from '../../../../src/rpc/callScope.ts'
 import { answerCometGet, answerCometPost } from '../../../../src/rpc/comet/answer.ts'
 import type { CometMempool } from '../../../../src/rpc/comet/env.ts'
 import {
@@ -22,13 +22,13 @@ import {
   createUnconfirmedTxsMethods,
 } from '../../../../src/rpc/comet/mempool.ts'
 import { type CometTable, createCometTable } from '../../../../src/rpc/comet/method.ts'
-import { createEventLoopQuota } from '../../../../src/rpc/eventLoopQuota.ts'
-import type { RpcContext } from '../../../../src/rpc/method.ts'
-import { wrapEthereumTx } from '../../../../src/rpc/native/ethereumTx.ts'
-import { createVerifier } from '../../../../src/rpc/submitTransaction.ts'
+import { wrapEthereumTx } from '../../../../src/rpc/cosmos/ethereumTx.ts'
+import { OWN_SCOPE } from '../../../../src/rpc/jsonrpc/callScope.ts'
+import type { RpcContext } from '../../../../src/rpc/jsonrpc/method.ts'
+import { createVerifier } from '../../../../src/rpc/submit/submitTransaction.ts'
+import { createEventLoopQuota } from '../../../../src/rpc/transport/eventLoopQuota.ts'
 import { Journal } from '../../../../src/state/journal.ts'
 import type { NodeView } from '../../../../src/state/view.ts'
-import { createSenderRecovery, recoverPackedSenders } from '../../../../src/threads/viewPool.ts'
 import {
   anyOf,
   signTestTransaction,
@@ -37,8 +37,8 @@ import {
   testAccount,
 } from '../../../native/signTransaction.ts'
 import { signEvmTransaction as signEvm } from '../../../signEvmTransaction.ts'
-import { createPool, GWEI } from '../../mempool/poolFixture.ts'
-import { MemoryStateReader } from '../../state/memoryReader.ts'
+import { createPool, GWEI } from '../../../support/mempool/poolFixture.ts'
+import { MemoryStateReader } from '../../../support/state/memoryReader.ts'
 
 const alice = testAccount(1)
 const bob = testAccount(2)

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { exampleGenesis } from '../../../../scripts/exampleGenesis.ts'
-import { canonicalJson, genesisHash, parseGenesis } from '../../../../src/chain/genesis.ts'
+import { canonicalJson, genesisHash, parseGenesis } from '../../../../src/chain/genesis/genesis.ts'
 import { sha256 } from '../../../../src/primitives/hash.ts'
-import { createCometTest } from './cometNode.ts'
-import { createSignedChain } from './signedChain.ts'
+import { createCometTest } from '../../../support/rpc/comet/cometNode.ts'
+import { createSignedChain } from '../../../support/rpc/comet/signedChain.ts'
 
 const GENESIS = parseGenesis(exampleGenesis())
 const chain = createSignedChain([])

@@ -1,17 +1,17 @@
 import { Tx } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { entryHash } from '../../../../src/chain/entries.ts'
+import { entryHash } from '../../../../src/chain/block/entries.ts'
 import { sha256 } from '../../../../src/primitives/hash.ts'
-import { OWN_SCOPE } from '../../../../src/rpc/callScope.ts'
 import { answerCometPost } from '../../../../src/rpc/comet/answer.ts'
 import { createConsensusParamsMethod } from '../../../../src/rpc/comet/consensus.ts'
 import { createCometTable } from '../../../../src/rpc/comet/method.ts'
 import { COMET_VIEW_TABLE, createResultMethods } from '../../../../src/rpc/comet/results.ts'
 import { parseEventQuery } from '../../../../src/rpc/events/eventQuery.ts'
 import { findTransactions } from '../../../../src/rpc/events/search.ts'
-import type { RpcContext } from '../../../../src/rpc/method.ts'
-import { serveViewCall } from '../../../../src/rpc/runMethod.ts'
-import { createIndexedChain, type IndexedChain, receiver, stranger } from './indexedChain.ts'
+import { OWN_SCOPE } from '../../../../src/rpc/jsonrpc/callScope.ts'
+import type { RpcContext } from '../../../../src/rpc/jsonrpc/method.ts'
+import { serveViewCall } from '../../../../src/rpc/jsonrpc/runMethod.ts'
+import { createIndexedChain, type IndexedChain, receiver, stranger } from '../../../support/rpc/comet/indexedChain.ts'
 
 let indexed: IndexedChain
 /** how often view threads let others run */

@@ -1,9 +1,9 @@
 import { Comet38Client, connectComet } from '@cosmjs/tendermint-rpc'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createMemoryNode } from '../memoryNode.ts'
-import { createTestThread, NO_COSMOS, startTestServer, type TestServer } from '../rpcTestServer.ts'
-import { createCometTest } from './cometNode.ts'
-import { createSignedChain } from './signedChain.ts'
+import { createCometTest } from '../../../support/rpc/comet/cometNode.ts'
+import { createSignedChain } from '../../../support/rpc/comet/signedChain.ts'
+import { createMemoryNode } from '../../../support/rpc/memoryNode.ts'
+import { createTestThread, NO_COSMOS, startTestServer, type TestServer } from '../../../support/rpc/rpcTestServer.ts'
 
 const chain = createSignedChain([{}, { txs: [Uint8Array.of(1, 2, 3)], absent: [3] }, {}])
 let server: TestServer

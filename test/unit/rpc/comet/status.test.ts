@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ed25519Address } from '../../../../src/primitives/ed25519.ts'
-import { createCometTest, IDENTITY } from './cometNode.ts'
-import { createSignedChain, testKey } from './signedChain.ts'
+import { createCometTest, IDENTITY } from '../../../support/rpc/comet/cometNode.ts'
+import { createSignedChain, testKey } from '../../../support/rpc/comet/signedChain.ts'
 
 describe('status', () => {
   it('before the first block the height is "0"', async () => {

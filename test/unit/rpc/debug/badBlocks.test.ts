@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { getBadBlocks, traceBadBlock } from '../../../../src/rpc/debug/badBlocks.ts'
 import { getBlockAccessList, getRawBlockAccessList } from '../../../../src/rpc/eth/blockAccessLists.ts'
-import { invoke, invokeError } from '../invoke.ts'
-import { createMemoryNode } from '../memoryNode.ts'
+import { invoke, invokeError } from '../../../support/rpc/invoke.ts'
+import { createMemoryNode } from '../../../support/rpc/memoryNode.ts'
 
 const UNKNOWN = `0x${'99'.repeat(32)}`
 const NOT_FOUND = { code: -32001, message: 'Resource not found' }

@@ -3,7 +3,7 @@ import { MapDB } from '@ethereumjs/util'
 import type { TransactionSerializable } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { encodeEthereumHeader } from '../../../../src/chain/ethereumBlock.ts'
+import { encodeEthereumHeader } from '../../../../src/chain/block/ethereumBlock.ts'
 import { toChecksumAddress } from '../../../../src/primitives/address.ts'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { keccak256 } from '../../../../src/primitives/hash.ts'
@@ -19,10 +19,10 @@ import {
 import { traceBlockByNumber, traceBlockOfRlp, traceCall, traceCallMany } from '../../../../src/rpc/debug/traces.ts'
 import { createViewCaches, type NodeView, openView } from '../../../../src/state/view.ts'
 import { Database } from '../../../../src/storage/database.ts'
-import { createTestChain, type TestChain, WALLET, WALLET_KEY } from '../../app/testChain.ts'
-import { chainContext } from '../chainContext.ts'
-import { invoke, invokeError } from '../invoke.ts'
-import { COUNTER } from '../testContracts.ts'
+import { createTestChain, type TestChain, WALLET, WALLET_KEY } from '../../../support/execution/testChain.ts'
+import { chainContext } from '../../../support/rpc/chainContext.ts'
+import { invoke, invokeError } from '../../../support/rpc/invoke.ts'
+import { COUNTER } from '../../../support/rpc/testContracts.ts'
 
 const account = privateKeyToAccount(WALLET_KEY)
 const WALLET_HEX = bytesToHex(WALLET)

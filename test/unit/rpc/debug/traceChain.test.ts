@@ -1,10 +1,10 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { bytesToHex } from '../../../../src/primitives/bytes.ts'
-import type { CallScope } from '../../../../src/rpc/callScope.ts'
-import { serverError } from '../../../../src/rpc/errors.ts'
-import { createMemoryNode, type MemoryNode } from '../memoryNode.ts'
-import { createTestThread, startTestServer, type TestServer } from '../rpcTestServer.ts'
-import { openTestSocket, type TestSocket } from '../testSocket.ts'
+import type { CallScope } from '../../../../src/rpc/jsonrpc/callScope.ts'
+import { serverError } from '../../../../src/rpc/jsonrpc/errors.ts'
+import { createMemoryNode, type MemoryNode } from '../../../support/rpc/memoryNode.ts'
+import { createTestThread, startTestServer, type TestServer } from '../../../support/rpc/rpcTestServer.ts'
+import { openTestSocket, type TestSocket } from '../../../support/rpc/testSocket.ts'
 
 /** Calls that the view threads got, and what answers them. */
 let calls: { readonly method: string; readonly params: readonly unknown[]; readonly scope: CallScope }[]

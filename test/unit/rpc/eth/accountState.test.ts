@@ -11,10 +11,10 @@ import {
   getTransactionCount,
 } from '../../../../src/rpc/eth/accountState.ts'
 import { toQuantity } from '../../../../src/rpc/format/json.ts'
-import { invoke, invokeError } from '../invoke.ts'
-import { createMemoryNode, type MemoryNode } from '../memoryNode.ts'
-import { testAccount } from '../testAccount.ts'
-import { COUNTER } from '../testContracts.ts'
+import { invoke, invokeError } from '../../../support/rpc/invoke.ts'
+import { createMemoryNode, type MemoryNode } from '../../../support/rpc/memoryNode.ts'
+import { testAccount } from '../../../support/rpc/testAccount.ts'
+import { COUNTER } from '../../../support/rpc/testContracts.ts'
 
 const alice = testAccount('alice')
 const counter = `0x${'c1'.repeat(20)}`

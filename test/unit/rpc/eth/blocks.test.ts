@@ -22,11 +22,11 @@ import {
   getTransactionByHash,
   getTransactionReceipt,
 } from '../../../../src/rpc/eth/transactions.ts'
-import { invoke, invokeError } from '../invoke.ts'
-import type { MemoryBlock } from '../memoryChain.ts'
-import { createMemoryNode, type MemoryNode } from '../memoryNode.ts'
-import { testAccount } from '../testAccount.ts'
-import { COUNTED, COUNTER } from '../testContracts.ts'
+import { invoke, invokeError } from '../../../support/rpc/invoke.ts'
+import type { MemoryBlock } from '../../../support/rpc/memoryChain.ts'
+import { createMemoryNode, type MemoryNode } from '../../../support/rpc/memoryNode.ts'
+import { testAccount } from '../../../support/rpc/testAccount.ts'
+import { COUNTED, COUNTER } from '../../../support/rpc/testContracts.ts'
 
 const alice = testAccount('alice')
 const counter = hexToBytes(`0x${'c1'.repeat(20)}`)

@@ -18,10 +18,10 @@ import {
   loop,
   reverter,
   word,
-} from '../contractNode.ts'
-import { invoke, invokeError } from '../invoke.ts'
-import { type MemoryNode, TEST_LIMITS } from '../memoryNode.ts'
-import { ECHO } from '../testContracts.ts'
+} from '../../../support/rpc/contractNode.ts'
+import { invoke, invokeError } from '../../../support/rpc/invoke.ts'
+import { type MemoryNode, TEST_LIMITS } from '../../../support/rpc/memoryNode.ts'
+import { ECHO } from '../../../support/rpc/testContracts.ts'
 
 const sha256 = `0x${'00'.repeat(19)}02`
 

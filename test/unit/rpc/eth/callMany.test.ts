@@ -1,10 +1,20 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { callMany } from '../../../../src/rpc/eth/callMany.ts'
-import { alice, broken, createContractNode, echo, environment, hexOf, loop, reverter, word } from '../contractNode.ts'
-import { invoke, invokeError } from '../invoke.ts'
-import { createMemoryNode, type MemoryNode, TEST_LIMITS } from '../memoryNode.ts'
-import { COUNTER } from '../testContracts.ts'
+import {
+  alice,
+  broken,
+  createContractNode,
+  echo,
+  environment,
+  hexOf,
+  loop,
+  reverter,
+  word,
+} from '../../../support/rpc/contractNode.ts'
+import { invoke, invokeError } from '../../../support/rpc/invoke.ts'
+import { createMemoryNode, type MemoryNode, TEST_LIMITS } from '../../../support/rpc/memoryNode.ts'
+import { COUNTER } from '../../../support/rpc/testContracts.ts'
 
 /** Adds 1 to slot 0 and returns the sum. */
 const SUM = '0x5f54600101805f555f5260205ff3'

@@ -10,8 +10,8 @@ import {
   syncing,
 } from '../../../../src/rpc/eth/chainInfo.ts'
 import { ethMethods } from '../../../../src/rpc/eth/methods.ts'
-import { invoke } from '../invoke.ts'
-import { createMemoryNode, type MemoryNode } from '../memoryNode.ts'
+import { invoke } from '../../../support/rpc/invoke.ts'
+import { createMemoryNode, type MemoryNode } from '../../../support/rpc/memoryNode.ts'
 
 let node: MemoryNode
 

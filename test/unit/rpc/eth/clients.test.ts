@@ -10,13 +10,13 @@ import {
 import { privateKeyToAccount } from 'viem/accounts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
-import { RpcError } from '../../../../src/rpc/errors.ts'
 import { ethMethods } from '../../../../src/rpc/eth/methods.ts'
-import { createMethodTable } from '../../../../src/rpc/method.ts'
-import { invoke } from '../invoke.ts'
-import { createMemoryNode, type MemoryNode } from '../memoryNode.ts'
-import { testAccount } from '../testAccount.ts'
-import { COUNTER, REVERTER } from '../testContracts.ts'
+import { RpcError } from '../../../../src/rpc/jsonrpc/errors.ts'
+import { createMethodTable } from '../../../../src/rpc/jsonrpc/method.ts'
+import { invoke } from '../../../support/rpc/invoke.ts'
+import { createMemoryNode, type MemoryNode } from '../../../support/rpc/memoryNode.ts'
+import { testAccount } from '../../../support/rpc/testAccount.ts'
+import { COUNTER, REVERTER } from '../../../support/rpc/testContracts.ts'
 
 const alice = testAccount('alice')
 const counter = `0x${'c1'.repeat(20)}` as const

@@ -9,9 +9,9 @@ import {
   maxPriorityFeePerGas,
   suggestGasPrice,
 } from '../../../../src/rpc/eth/fees.ts'
-import { invoke, invokeError } from '../invoke.ts'
-import { createMemoryNode, type MemoryNode } from '../memoryNode.ts'
-import { testAccount } from '../testAccount.ts'
+import { invoke, invokeError } from '../../../support/rpc/invoke.ts'
+import { createMemoryNode, type MemoryNode } from '../../../support/rpc/memoryNode.ts'
+import { testAccount } from '../../../support/rpc/testAccount.ts'
 
 const alice = testAccount('alice')
 const GWEI = 1_000_000_000n

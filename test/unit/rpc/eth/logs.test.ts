@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { getLogs, logMatcher } from '../../../../src/rpc/eth/logs.ts'
-import { invoke, invokeError } from '../invoke.ts'
-import { createMemoryNode, type MemoryNode, TEST_LIMITS } from '../memoryNode.ts'
-import { testAccount } from '../testAccount.ts'
-import { COUNTED, COUNTER } from '../testContracts.ts'
+import { invoke, invokeError } from '../../../support/rpc/invoke.ts'
+import { createMemoryNode, type MemoryNode, TEST_LIMITS } from '../../../support/rpc/memoryNode.ts'
+import { testAccount } from '../../../support/rpc/testAccount.ts'
+import { COUNTED, COUNTER } from '../../../support/rpc/testContracts.ts'
 
 const alice = testAccount('alice')
 const one = `0x${'c1'.repeat(20)}`

@@ -3,11 +3,11 @@ import { ExecutionTimeout } from '../../../../src/evm/engine.ts'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { getLogs } from '../../../../src/rpc/eth/logs.ts'
 import { getLogsWithCursor } from '../../../../src/rpc/eth/logsWithCursor.ts'
-import type { RpcContext } from '../../../../src/rpc/method.ts'
-import { invoke, invokeError } from '../invoke.ts'
-import { createMemoryNode, type MemoryNode, TEST_LIMITS } from '../memoryNode.ts'
-import { testAccount } from '../testAccount.ts'
-import { COUNTER } from '../testContracts.ts'
+import type { RpcContext } from '../../../../src/rpc/jsonrpc/method.ts'
+import { invoke, invokeError } from '../../../support/rpc/invoke.ts'
+import { createMemoryNode, type MemoryNode, TEST_LIMITS } from '../../../support/rpc/memoryNode.ts'
+import { testAccount } from '../../../support/rpc/testAccount.ts'
+import { COUNTER } from '../../../support/rpc/testContracts.ts'
 
 const alice = testAccount('alice')
 const one = `0x${'c1'.repeat(20)}`

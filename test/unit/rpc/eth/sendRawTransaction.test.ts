@@ -1,16 +1,16 @@
 import { parseTransaction } from 'viem'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { buildTransaction } from '../../../../src/chain/transaction.ts'
+import { buildTransaction } from '../../../../src/chain/block/transaction.ts'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
-import { OWN_SCOPE } from '../../../../src/rpc/callScope.ts'
 import { fillTransaction } from '../../../../src/rpc/eth/fillTransaction.ts'
 import { sendRawTransaction, sendRawTransactionSync } from '../../../../src/rpc/eth/sendRawTransaction.ts'
 import { getTransactionReceipt } from '../../../../src/rpc/eth/transactions.ts'
+import { OWN_SCOPE } from '../../../../src/rpc/jsonrpc/callScope.ts'
 import { signEvmTransaction } from '../../../signEvmTransaction.ts'
-import { invoke, invokeError } from '../invoke.ts'
-import { createMemoryNode, type MemoryNode, TEST_LIMITS } from '../memoryNode.ts'
-import { testAccount } from '../testAccount.ts'
-import { COUNTER, REVERTER } from '../testContracts.ts'
+import { invoke, invokeError } from '../../../support/rpc/invoke.ts'
+import { createMemoryNode, type MemoryNode, TEST_LIMITS } from '../../../support/rpc/memoryNode.ts'
+import { testAccount } from '../../../support/rpc/testAccount.ts'
+import { COUNTER, REVERTER } from '../../../support/rpc/testContracts.ts'
 
 const alice = testAccount('alice')
 const counter = `0x${'c1'.repeat(20)}`

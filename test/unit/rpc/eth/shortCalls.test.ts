@@ -3,15 +3,15 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { chooseEngine } from '../../../../src/evm/engines/createEngine.ts'
 import { createShortRuns } from '../../../../src/evm/engines/wasm/wasmEngine.ts'
 import type { StatefulPrecompile } from '../../../../src/evm/precompile.ts'
-import { nativeToken } from '../../../../src/precompiles/nativeToken.ts'
+import { nativeToken } from '../../../../src/modules/bank/precompile/nativeToken.ts'
 import { precompileTable } from '../../../../src/precompiles/registry.ts'
 import { bytesKey, bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
-import { OWN_SCOPE } from '../../../../src/rpc/callScope.ts'
-import { RpcError } from '../../../../src/rpc/errors.ts'
 import { call } from '../../../../src/rpc/eth/call.ts'
 import { createShortCalls, type ShortCallsOptions } from '../../../../src/rpc/eth/shortCalls.ts'
-import type { RpcContext } from '../../../../src/rpc/method.ts'
-import type { ShortCalls } from '../../../../src/rpc/runMethod.ts'
+import { OWN_SCOPE } from '../../../../src/rpc/jsonrpc/callScope.ts'
+import { RpcError } from '../../../../src/rpc/jsonrpc/errors.ts'
+import type { RpcContext } from '../../../../src/rpc/jsonrpc/method.ts'
+import type { ShortCalls } from '../../../../src/rpc/jsonrpc/runMethod.ts'
 import { createSocketMetrics } from '../../../../src/telemetry/metrics.ts'
 import {
   alice,
@@ -26,10 +26,10 @@ import {
   loop,
   reverter,
   word,
-} from '../contractNode.ts'
-import { invoke } from '../invoke.ts'
-import { createMemoryNode, type MemoryNode } from '../memoryNode.ts'
-import { createTestThread } from '../rpcTestServer.ts'
+} from '../../../support/rpc/contractNode.ts'
+import { invoke } from '../../../support/rpc/invoke.ts'
+import { createMemoryNode, type MemoryNode } from '../../../support/rpc/memoryNode.ts'
+import { createTestThread } from '../../../support/rpc/rpcTestServer.ts'
 
 const precompile = (number: number): string => `0x${number.toString(16).padStart(40, '0')}`
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { NativeEvent } from '../../../../src/chain/entries.ts'
+import type { NativeEvent } from '../../../../src/chain/block/entries.ts'
 import { parseEventQuery } from '../../../../src/rpc/events/eventQuery.ts'
 import { matchesSearch } from '../../../../src/rpc/events/search.ts'
 

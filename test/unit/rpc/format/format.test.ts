@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import type { EthereumHeader } from '../../../../src/chain/ethereumBlock.ts'
-import type { Receipt } from '../../../../src/chain/receipt.ts'
+import type { EthereumHeader } from '../../../../src/chain/block/ethereumBlock.ts'
+import type { Receipt } from '../../../../src/chain/block/receipt.ts'
 import {
   buildTransaction,
   decodeTransaction,
   encodeTransaction,
   type SignedTransaction,
-} from '../../../../src/chain/transaction.ts'
+} from '../../../../src/chain/block/transaction.ts'
 import { bytesToHex } from '../../../../src/primitives/bytes.ts'
 import { formatBlock, formatHeader } from '../../../../src/rpc/format/block.ts'
 import { formatReceipt } from '../../../../src/rpc/format/receipt.ts'

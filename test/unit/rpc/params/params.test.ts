@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
-import { InvalidArgument, RpcError } from '../../../../src/rpc/errors.ts'
 import { readStorageSlot } from '../../../../src/rpc/eth/accountState.ts'
 import { readBlockCount, readPercentiles } from '../../../../src/rpc/eth/feeHistory.ts'
-import type { ParamReader } from '../../../../src/rpc/method.ts'
+import { InvalidArgument, RpcError } from '../../../../src/rpc/jsonrpc/errors.ts'
+import type { ParamReader } from '../../../../src/rpc/jsonrpc/method.ts'
 import { readBlockNumberOrHash, readBlockNumberOrTag } from '../../../../src/rpc/params/blockSelector.ts'
 import {
   callData,

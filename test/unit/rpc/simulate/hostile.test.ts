@@ -2,10 +2,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { simulateV1 } from '../../../../src/rpc/simulate/simulateV1.ts'
 import { createViewCaches, type NodeView, openView } from '../../../../src/state/view.ts'
 import { Database } from '../../../../src/storage/database.ts'
-import { createTestChain, type TestChain } from '../../app/testChain.ts'
-import { createContractNode, hexOf, word } from '../contractNode.ts'
-import { invokeError } from '../invoke.ts'
-import { type MemoryNode, TEST_LIMITS } from '../memoryNode.ts'
+import { createTestChain, type TestChain } from '../../../support/execution/testChain.ts'
+import { createContractNode, hexOf, word } from '../../../support/rpc/contractNode.ts'
+import { invokeError } from '../../../support/rpc/invoke.ts'
+import { type MemoryNode, TEST_LIMITS } from '../../../support/rpc/memoryNode.ts'
 
 /* What a client may send to cost much, on the state of a real database: the roots of simulated blocks are computed from it. */
 

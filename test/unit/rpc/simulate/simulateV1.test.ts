@@ -1,10 +1,20 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { simulateV1 } from '../../../../src/rpc/simulate/simulateV1.ts'
-import { alice, counter, createContractNode, echo, environment, hexOf, loop, reverter, word } from '../contractNode.ts'
-import { invoke, invokeError } from '../invoke.ts'
-import { createMemoryNode, type MemoryNode, TEST_LIMITS } from '../memoryNode.ts'
-import { COUNTED, COUNTER } from '../testContracts.ts'
+import {
+  alice,
+  counter,
+  createContractNode,
+  echo,
+  environment,
+  hexOf,
+  loop,
+  reverter,
+  word,
+} from '../../../support/rpc/contractNode.ts'
+import { invoke, invokeError } from '../../../support/rpc/invoke.ts'
+import { createMemoryNode, type MemoryNode, TEST_LIMITS } from '../../../support/rpc/memoryNode.ts'
+import { COUNTED, COUNTER } from '../../../support/rpc/testContracts.ts'
 
 const from = alice.hex
 

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { buildTransaction } from '../../../../src/chain/transaction.ts'
+import { buildTransaction } from '../../../../src/chain/block/transaction.ts'
 import { bigIntToBytes, bytesToHex } from '../../../../src/primitives/bytes.ts'
 import { keccak256 } from '../../../../src/primitives/hash.ts'
-import { METHODS } from '../../../../src/rpc/methods.ts'
+import { METHODS } from '../../../../src/rpc/jsonrpc/methods.ts'
 import { type Anvil, hasAnvil, startAnvil } from '../../../anvil/startAnvil.ts'
 import type { FuzzCase } from '../../../fuzz/fuzzCase.ts'
 import { generateCase } from '../../../fuzz/generateCase.ts'
 import { SENDER } from '../../../fuzz/population.ts'
-import { invoke } from '../invoke.ts'
-import { createMemoryNode } from '../memoryNode.ts'
+import { invoke } from '../../../support/rpc/invoke.ts'
+import { createMemoryNode } from '../../../support/rpc/memoryNode.ts'
 
 /*
  * Calls and changes of the state of random programs, beside those that anvil (revm) tells of. Programs that see another block there, and so use

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { SignedTransaction } from '../../../../src/chain/transaction.ts'
+import type { SignedTransaction } from '../../../../src/chain/block/transaction.ts'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
-import { OWN_SCOPE } from '../../../../src/rpc/callScope.ts'
-import { METHODS } from '../../../../src/rpc/methods.ts'
-import { invoke, invokeError } from '../invoke.ts'
-import { createMemoryNode, type MemoryNode, TEST_LIMITS } from '../memoryNode.ts'
-import { testAccount } from '../testAccount.ts'
-import { COUNTER, ECHO, FORWARDER, LOOP, REVERTER } from '../testContracts.ts'
+import { OWN_SCOPE } from '../../../../src/rpc/jsonrpc/callScope.ts'
+import { METHODS } from '../../../../src/rpc/jsonrpc/methods.ts'
+import { invoke, invokeError } from '../../../support/rpc/invoke.ts'
+import { createMemoryNode, type MemoryNode, TEST_LIMITS } from '../../../support/rpc/memoryNode.ts'
+import { testAccount } from '../../../support/rpc/testAccount.ts'
+import { COUNTER, ECHO, FORWARDER, LOOP, REVERTER } from '../../../support/rpc/testContracts.ts'
 
 const alice = testAccount('alice')
 const address = (byte: string): Uint8Array => hexToBytes(`0x${byte.repeat(20)}`)

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { headerHash } from '../../../../src/chain/consensus/block.ts'
+import { headerHash } from '../../../../src/chain/comet/block.ts'
 import { LightClientError } from '../../../../src/sync/light/lightBlockSource.ts'
 import { LightClient } from '../../../../src/sync/light/lightClient.ts'
 import { type LightClientRules, trustedStateOf, verifyHeader } from '../../../../src/sync/light/verifyHeader.ts'
-import { lightBlockOf, VECTORS } from './lightVectors.ts'
+import { lightBlockOf, VECTORS } from '../../../support/sync/light/lightVectors.ts'
 
 const { chainId, trustingPeriodMs, maxClockDriftMs } = VECTORS
 const rules: LightClientRules = { chainId, trustingPeriodMs, maxClockDriftMs }

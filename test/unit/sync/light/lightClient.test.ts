@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { headerHash } from '../../../../src/chain/consensus/block.ts'
-import type { LightBlock } from '../../../../src/chain/consensus/lightBlock.ts'
-import { EMPTY_COMMIT } from '../../../../src/chain/consensus/types.ts'
-import { LightBlockKeeper } from '../../../../src/chain/keptLightBlocks.ts'
+import { headerHash } from '../../../../src/chain/comet/block.ts'
+import type { LightBlock } from '../../../../src/chain/comet/lightBlock.ts'
+import { EMPTY_COMMIT } from '../../../../src/chain/comet/types.ts'
+import { LightBlockKeeper } from '../../../../src/chain/retention/keptLightBlocks.ts'
 import { bytesToHex } from '../../../../src/primitives/bytes.ts'
 import { WriteBatch } from '../../../../src/storage/batch.ts'
 import { Column, readHeight } from '../../../../src/storage/columns.ts'
@@ -15,8 +15,15 @@ import {
 import { type LightClientRules, trustedStateOf } from '../../../../src/sync/light/verifyHeader.ts'
 import { verifySkipping } from '../../../../src/sync/light/verifySkipping.ts'
 import { runs } from '../../../propertyRuns.ts'
-import { commitFor, fakeSign, keyOf, servedChain, verifyFake } from '../servedChain.ts'
-import { clientOf, honestSource, type LightChain, lightChain, prunedSource, sourceOf } from './lightChain.ts'
+import {
+  clientOf,
+  honestSource,
+  type LightChain,
+  lightChain,
+  prunedSource,
+  sourceOf,
+} from '../../../support/sync/light/lightChain.ts'
+import { commitFor, fakeSign, keyOf, servedChain, verifyFake } from '../../../support/sync/servedChain.ts'
 
 const BLOCKS = 60
 const { signal } = new AbortController()

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { encodeLightBlock } from '../../../../src/chain/consensus/lightBlock.ts'
+import { encodeLightBlock } from '../../../../src/chain/comet/lightBlock.ts'
 import type { LightClientProblem } from '../../../../src/sync/light/lightBlockSource.ts'
 import { PeerSource, type ReadPeerLightBlock } from '../../../../src/sync/light/peerSource.ts'
-import { closeNodes, connectedPair } from '../../p2p/testNode.ts'
-import { keyOf, servedChain } from '../servedChain.ts'
-import { clientOf, lightChain } from './lightChain.ts'
+import { closeNodes, connectedPair } from '../../../support/p2p/testNode.ts'
+import { clientOf, lightChain } from '../../../support/sync/light/lightChain.ts'
+import { keyOf, servedChain } from '../../../support/sync/servedChain.ts'
 
 afterEach(closeNodes)
 

@@ -3,7 +3,7 @@ import type { StatefulPrecompile } from '../../../../../src/evm/precompile.ts'
 import { applyCall } from '../../../../../src/evm/transition.ts'
 import type { Address } from '../../../../../src/primitives/address.ts'
 import { bigIntToBytes, bytesToHex, EMPTY_BYTES, equalBytes, hexToBytes } from '../../../../../src/primitives/bytes.ts'
-import { CONTRACT, callOf, contextOn, OTHER, stateWith } from '../../evmFixture.ts'
+import { CONTRACT, callOf, contextOn, OTHER, stateWith } from '../../../../support/evm/evmFixture.ts'
 
 const NATIVE = bigIntToBytes(0x900n, 20)
 /** Slots that CONTRACT sets to their own number, from this one down to 1. */

@@ -16,7 +16,7 @@ const reference = await createTestEngine('reference')
 const MASK = '1 1 160 SHL SUB'
 const WIDE = `0x${'ff'.repeat(32)}`
 
-/** Sequences that the block loop runs as one (assembly/fusion.ts), and their neighbours that it does not. */
+/** Sequences that the block loop runs as one (assembly/evm/fusion.ts), and their neighbours that it does not. */
 const SEQUENCES = [
   '@end JUMP 1 :end',
   '@end JUMPI 1 :end',

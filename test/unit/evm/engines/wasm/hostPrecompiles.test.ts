@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { CALL_DELEGATED, CALL_STATIC } from '../../../../../assembly/constants.ts'
-import type { Log } from '../../../../../src/chain/receipt.ts'
+import { CALL_DELEGATED, CALL_STATIC } from '../../../../../assembly/evm/constants.ts'
+import type { Log } from '../../../../../src/chain/block/receipt.ts'
 import { EngineTrapError } from '../../../../../src/evm/engines/errorKinds.ts'
 import { precompileImports } from '../../../../../src/evm/engines/wasm/hostPrecompiles.ts'
 import type { PrecompileCall, PrecompileResult, StatefulPrecompile } from '../../../../../src/evm/precompile.ts'
 import { bigIntToBytes, EMPTY_BYTES, equalBytes } from '../../../../../src/primitives/bytes.ts'
 import { StateReadError } from '../../../../../src/state/reader.ts'
-import { BLOCK, SENDER, stateWith } from '../../evmFixture.ts'
-import { type HandMadeRun, handMadeRun } from './hostFixture.ts'
+import { type HandMadeRun, handMadeRun } from '../../../../support/evm/engines/wasm/hostFixture.ts'
+import { BLOCK, SENDER, stateWith } from '../../../../support/evm/evmFixture.ts'
 
 const NATIVE = bigIntToBytes(0x900n, 20)
 const DATA = Uint8Array.of(1, 2, 3)

@@ -11,14 +11,14 @@ import {
   RECORD_CODE_HASH,
   RECORD_FLAGS,
   RECORD_LEAST_GAS,
-} from '../../../../../assembly/constants.ts'
+} from '../../../../../assembly/evm/constants.ts'
 import { worldImports } from '../../../../../src/evm/engines/wasm/hostWorld.ts'
 import type { StatefulPrecompile } from '../../../../../src/evm/precompile.ts'
 import { bigIntToBytes, bytesToBigInt, hexToBytes } from '../../../../../src/primitives/bytes.ts'
 import { EMPTY_CODE_HASH, keccak256 } from '../../../../../src/primitives/hash.ts'
-import { MemoryStateReader } from '../../../state/memoryReader.ts'
-import { CONTRACT, OTHER, RICH, SENDER } from '../../evmFixture.ts'
-import { type HandMadeRun, handMadeRun } from './hostFixture.ts'
+import { type HandMadeRun, handMadeRun } from '../../../../support/evm/engines/wasm/hostFixture.ts'
+import { CONTRACT, OTHER, RICH, SENDER } from '../../../../support/evm/evmFixture.ts'
+import { MemoryStateReader } from '../../../../support/state/memoryReader.ts'
 
 const CODE = hexToBytes('0x602a')
 const STATEFUL: StatefulPrecompile = {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { CREATE_COLLISION, CREATE_FINE, CREATE_NONCE_OVERFLOW } from '../../../../../assembly/constants.ts'
+import { CREATE_COLLISION, CREATE_FINE, CREATE_NONCE_OVERFLOW } from '../../../../../assembly/evm/constants.ts'
 import { totalBurnt } from '../../../../../src/evm/coinMovements.ts'
 import { create2Address, createAddress } from '../../../../../src/evm/contractAddress.ts'
 import { worldImports } from '../../../../../src/evm/engines/wasm/hostWorld.ts'
 import { bytesToHex, hexToBytes } from '../../../../../src/primitives/bytes.ts'
-import { CONTRACT, OTHER, RICH, SENDER, stateWith } from '../../evmFixture.ts'
-import { type HandMadeRun, handMadeRun } from './hostFixture.ts'
+import { type HandMadeRun, handMadeRun } from '../../../../support/evm/engines/wasm/hostFixture.ts'
+import { CONTRACT, OTHER, RICH, SENDER, stateWith } from '../../../../support/evm/evmFixture.ts'
 
 const WORD = new Uint8Array(32).fill(3)
 const INIT_CODE = hexToBytes('0x600160025500')

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import type { Log } from '../../../../../src/chain/receipt.ts'
+import type { Log } from '../../../../../src/chain/block/receipt.ts'
 import { worldImports } from '../../../../../src/evm/engines/wasm/hostWorld.ts'
 import { unwind } from '../../../../../src/evm/engines/wasm/runState.ts'
 import { concatBytes, EMPTY_BYTES } from '../../../../../src/primitives/bytes.ts'
-import { CONTRACT, OTHER, RICH, SENDER, stateWith } from '../../evmFixture.ts'
-import { handMadeRun } from './hostFixture.ts'
+import { handMadeRun } from '../../../../support/evm/engines/wasm/hostFixture.ts'
+import { CONTRACT, OTHER, RICH, SENDER, stateWith } from '../../../../support/evm/evmFixture.ts'
 
 const TOPICS = [1, 2, 3, 4].map((byte) => new Uint8Array(32).fill(byte))
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { STORE_ENTRY } from '../../../../../assembly/constants.ts'
+import { STORE_ENTRY } from '../../../../../assembly/evm/constants.ts'
 import { worldImports } from '../../../../../src/evm/engines/wasm/hostWorld.ts'
 import { bigIntToBytes, concatBytes, equalBytes, hexToBytes, stripZeros } from '../../../../../src/primitives/bytes.ts'
-import { CONTRACT, OTHER, stateWith } from '../../evmFixture.ts'
-import { type HandMadeRun, handMadeRun } from './hostFixture.ts'
+import { type HandMadeRun, handMadeRun } from '../../../../support/evm/engines/wasm/hostFixture.ts'
+import { CONTRACT, OTHER, stateWith } from '../../../../support/evm/evmFixture.ts'
 
 const KEY = bigIntToBytes(7n, 32)
 

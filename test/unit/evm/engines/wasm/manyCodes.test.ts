@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { applyCall } from '../../../../../src/evm/transition.ts'
 import { bigIntToBytes, hexToBytes } from '../../../../../src/primitives/bytes.ts'
-import { CONTRACT, callOf, contextOn, stateWith } from '../../evmFixture.ts'
+import { CONTRACT, callOf, contextOn, stateWith } from '../../../../support/evm/evmFixture.ts'
 
 /** More, with the tables of their jumps, than an instance keeps between runs, and more than can have tables of their blocks. */
 const CODES = 1_050

@@ -12,7 +12,7 @@ import { SENDER } from '../../../../fuzz/population.ts'
 import { createRandom } from '../../../../fuzz/random.ts'
 import { BLOCK, PRECOMPILES } from '../../../../fuzz/runCase.ts'
 import { firstSeed, runs } from '../../../../propertyRuns.ts'
-import { CONTRACT, stateWith } from '../../evmFixture.ts'
+import { CONTRACT, stateWith } from '../../../../support/evm/evmFixture.ts'
 
 const module = await loadEvmModule()
 const CASES = runs(400)

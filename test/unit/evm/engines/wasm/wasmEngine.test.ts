@@ -7,9 +7,20 @@ import type { FrameEnter, FrameExit } from '../../../../../src/evm/tracer.ts'
 import { EMPTY_BYTES } from '../../../../../src/primitives/bytes.ts'
 import { Journal } from '../../../../../src/state/journal.ts'
 import { StateReadError } from '../../../../../src/state/reader.ts'
-import type { MemoryStateReader } from '../../../state/memoryReader.ts'
-import { BLOCK, CONTRACT, OTHER, RICH, SENDER, stateWith } from '../../evmFixture.ts'
-import { compileStandIn, FAIL, GROW, LEAVE, LOAD, PAUSE, REVERT, SUCCEED, TRAP, TRAP_LATE } from './standInModule.ts'
+import {
+  compileStandIn,
+  FAIL,
+  GROW,
+  LEAVE,
+  LOAD,
+  PAUSE,
+  REVERT,
+  SUCCEED,
+  TRAP,
+  TRAP_LATE,
+} from '../../../../support/evm/engines/wasm/standInModule.ts'
+import { BLOCK, CONTRACT, OTHER, RICH, SENDER, stateWith } from '../../../../support/evm/evmFixture.ts'
+import type { MemoryStateReader } from '../../../../support/state/memoryReader.ts'
 
 const module = await compileStandIn()
 const engineOf = () => createWasmEngine(module, { hashSeed: 1n })

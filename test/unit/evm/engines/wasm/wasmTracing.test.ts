@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import * as constants from '../../../../../assembly/constants.ts'
+import * as constants from '../../../../../assembly/evm/constants.ts'
 import { engineFailureMessage } from '../../../../../src/evm/engines/wasm/engineFailureMessage.ts'
 import { createTracing, tracingImports } from '../../../../../src/evm/engines/wasm/wasmTracing.ts'
 import type { FrameEnter, FrameExit, OpcodeStep, Tracer } from '../../../../../src/evm/tracer.ts'
 import { bytesToHex, concatBytes } from '../../../../../src/primitives/bytes.ts'
 import { keccak256 } from '../../../../../src/primitives/hash.ts'
-import { CONTRACT, OTHER, SENDER, stateWith } from '../../evmFixture.ts'
-import { handMadeRun } from './hostFixture.ts'
+import { handMadeRun } from '../../../../support/evm/engines/wasm/hostFixture.ts'
+import { CONTRACT, OTHER, SENDER, stateWith } from '../../../../support/evm/evmFixture.ts'
 
 const {
   CALL_DEPTH,

@@ -6,16 +6,18 @@ import type { ScriptTimer } from '../../../../../src/evm/tracers/javascript/quic
 import { TraceBudget, type TraceContext, TraceError } from '../../../../../src/evm/tracers/traceCollector.ts'
 import { Journal } from '../../../../../src/state/journal.ts'
 import { PROPERTY_RUNS } from '../../../../propertyRuns.ts'
-import { COINBASE, CONTRACT, SENDER, stateWith } from '../../evmFixture.ts'
-import { productionEngine } from '../../productionEngine.ts'
-import { expectedOf, traceCase, type VectorFile } from '../gethCase.ts'
+import { COINBASE, CONTRACT, SENDER, stateWith } from '../../../../support/evm/evmFixture.ts'
+import { productionEngine } from '../../../../support/evm/productionEngine.ts'
+import { expectedOf, traceCase, type VectorFile } from '../../../../support/evm/tracers/gethCase.ts'
 
 /**
  * Random transactions with what scripts gave in geth 1.17.10 that ask for everything there is, at each step and call. Left out are those in
  * which an opcode is too dear or a creation fails for its code: there geth shows another price, and the code.
  */
 const vectors: VectorFile = JSON.parse(
-  brotliDecompressSync(readFileSync(new URL('../vectors/scripts.json.br', import.meta.url))).toString('utf8'),
+  brotliDecompressSync(
+    readFileSync(new URL('../../../../support/evm/tracers/vectors/scripts.json.br', import.meta.url)),
+  ).toString('utf8'),
 )
 
 /** `expectedOf` for texts that the script has put elsewhere. */

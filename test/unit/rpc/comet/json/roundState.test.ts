@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { roundStateJson } from '../../../../../src/rpc/comet/json/roundState.ts'
-import { createCometTest, IDLE_NODE } from '../cometNode.ts'
-import { roundState, roundStateView } from '../roundState.ts'
-import { createSignedChain } from '../signedChain.ts'
+import { createCometTest, IDLE_NODE } from '../../../../support/rpc/comet/cometNode.ts'
+import { roundState, roundStateView } from '../../../../support/rpc/comet/roundState.ts'
+import { createSignedChain } from '../../../../support/rpc/comet/signedChain.ts'
 
 const chain = createSignedChain([{}, {}])
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex').toUpperCase()

@@ -1,0 +1,146 @@
+import { concatBytes, equalBytes } from '../../primitives/bytes.ts'
+import type { WriteBatch } from '../../storage/batch.ts'
+import { Column, columnKey, HEIGHT_BYTES, heightBytes, readHeight } from '../../storage/columns.ts'
+import { damagedIn } from '../../storage/damage.ts'
+import type { KeyReader } from '../../storage/database.ts'
+import type { ConsensusBlock } from '../comet/block.ts'
+import { verifyCommitLightTrusting } from '../comet/commit.ts'
+import { decodeLightBlock, encodeLightBlock, type LightBlock } from '../comet/lightBlock.ts'
+import type { Commit, ValidatorSet } from '../comet/types.ts'
+import { validatorSetHash } from '../comet/validatorSet.ts'
+
+/*
+ * Light blocks that stay for ever on a node that drops headers, so that a light client can verify any later header with the light blocks of
+ * such nodes alone. Which ones these are follows from the blocks, so that all nodes keep the same; one that began with a snapshot does so
+ * from the first multiple of 1,000 on.
+ */
+
+/** Those of heights that are multiples of this stay. */
+const KEPT_INTERVAL = 1_000
+
+const BOUNDS_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('light'))
+
+/** The light block of a height, if it is one that stays and its header was dropped. */
+export function readKeptLightBlock(db: KeyReader, height: number): LightBlock | undefined {
+  const bytes = db.get(columnKey(Column.lightBlock, heightBytes(height)))
+  return bytes && decodeLightBlock(bytes)
+}
+
+/** The lowest height from `height` on that {@link readKeptLightBlock} has; undefined when there is none. */
+export function nextKeptHeight(db: KeyReader, height: number): number | undefined {
+  const bounds = readBounds(db)
+  if (bounds === undefined || height > bounds.highest) return undefined
+  if (height <= bounds.lowest) return bounds.lowest
+  // The multiple of 1,000 after it stays, if it is not above the highest.
+  const interval = intervalOf(height)
+  const inInterval = readOffsets(db, interval).find((offset) => interval * KEPT_INTERVAL + offset >= height)
+  return inInterval === undefined ? (interval + 1) * KEPT_INTERVAL : interval * KEPT_INTERVAL + inInterval
+}
+
+/** Reads parts of blocks that are still there. */
+interface KeptSource {
+  /** is asked for the same block several times */
+  readonly consensusBlock: (height: number) => ConsensusBlock | undefined
+  readonly validatorSetAt: (height: number) => ValidatorSet | undefined
+}
+
+/**
+ * Adds to a batch what stays of blocks whose headers are dropped, in the order of their heights. A block stays
+ *
+ * - when it is the first one, and at each multiple of 1,000 ({@link KEPT_INTERVAL}),
+ * - and where otherwise it or the one after it could not be verified from the last one that stays, because validators with only a third
+ *   of that one's power or less have signed it. So also the block before a sudden change of the validators stays, which announces them.
+ */
+export class LightBlockKeeper {
+  readonly #db: KeyReader
+  readonly #batch: WriteBatch
+  readonly #source: KeptSource
+  /** validators of the last one that stays; undefined before the first one */
+  #last: { readonly validators: ValidatorSet; readonly hash: Uint8Array } | undefined
+  #bounds: { readonly lowest: number; readonly highest: number } | undefined
+  /** of the interval that was written to last */
+  #offsets: { readonly interval: number; bytes: Uint8Array } | undefined
+
+  constructor(db: KeyReader, batch: WriteBatch, source: KeptSource) {
+    this.#db = db
+    this.#batch = batch
+    this.#source = source
+    this.#bounds = readBounds(db)
+    if (this.#bounds !== undefined) {
+      const { highest } = this.#bounds
+      const kept = readKeptLightBlock(db, highest)
+      if (kept === undefined) throw damagedIn(db, `the light block of ${highest} is missing`)
+      this.#setLast(kept.validators)
+    }
+  }
+
+  /** Decides on the next height. The headers of the three heights after it are still there. */
+  pass(height: number): void {
+    // Blocks whose headers are dropped once more were decided on before.
+    if (height === 0 || height <= (this.#bounds?.highest ?? 0)) return
+    const isKept = height % KEPT_INTERVAL === 0 || !this.#isProvable(height) || !this.#isProvable(height + 1)
+    if (isKept) this.#keep(height)
+  }
+
+  /** Whether the last one that stays proves this height for a light client that does not have the one before. */
+  #isProvable(height: number): boolean {
+    if (this.#last === undefined) return false
+    const { validatorsHash, chainId } = this.#block(height).header
+    // More than two thirds of the same validators signed it.
+    if (equalBytes(validatorsHash, this.#last.hash)) return true
+    // The signatures were verified when the block was decided.
+    return verifyCommitLightTrusting(chainId, this.#last.validators, this.#commit(height), () => true).valid
+  }
+
+  #keep(height: number): void {
+    const validators = this.#source.validatorSetAt(height)
+    // A chain that began with a snapshot has none of the blocks before it.
+    if (validators === undefined) return
+    const block = { header: this.#block(height).header, commit: this.#commit(height), validators }
+    const interval = intervalOf(height)
+    if (this.#offsets?.interval !== interval) {
+      const known = this.#db.get(indexKey(interval))
+      this.#offsets = { interval, bytes: known ?? new Uint8Array() }
+    }
+    const offset = height % KEPT_INTERVAL
+    this.#offsets.bytes = concatBytes(this.#offsets.bytes, Uint8Array.of(offset >>> 8, offset))
+    this.#batch.put(columnKey(Column.lightBlock, heightBytes(height)), encodeLightBlock(block))
+    this.#batch.put(indexKey(interval), this.#offsets.bytes)
+    this.#bounds = { lowest: this.#bounds?.lowest ?? height, highest: height }
+    this.#batch.put(BOUNDS_KEY, concatBytes(heightBytes(this.#bounds.lowest), heightBytes(height)))
+    this.#setLast(validators)
+  }
+
+  #setLast(validators: ValidatorSet): void {
+    this.#last = { validators, hash: validatorSetHash(validators) }
+  }
+
+  #commit(height: number): Commit {
+    return this.#block(height + 1).lastCommit
+  }
+
+  #block(height: number): ConsensusBlock {
+    const block = this.#source.consensusBlock(height)
+    if (block === undefined) throw damagedIn(this.#db, `block ${height} is missing`)
+    return block
+  }
+}
+
+function readBounds(db: KeyReader): { readonly lowest: number; readonly highest: number } | undefined {
+  const bytes = db.get(BOUNDS_KEY)
+  return bytes && { lowest: readHeight(bytes, 0), highest: readHeight(bytes, HEIGHT_BYTES) }
+}
+
+function intervalOf(height: number): number {
+  return Math.floor(height / KEPT_INTERVAL)
+}
+
+function indexKey(interval: number): Uint8Array {
+  return columnKey(Column.lightBlockIndex, heightBytes(interval))
+}
+
+/** Ascending. */
+function readOffsets(db: KeyReader, interval: number): readonly number[] {
+  const bytes = db.get(indexKey(interval)) ?? new Uint8Array()
+  return Array.from({ length: bytes.length / 2 }, (_, at) => (bytes[2 * at]! << 8) | bytes[2 * at + 1]!)
+}

@@ -1,0 +1,86 @@
+import type { ConsensusBlock } from '../chain/comet/block.ts'
+import { encodeEvidence } from '../chain/comet/evidence.ts'
+import { BLOCK_ID_FLAGS, type Commit, type Evidence, type ValidatorSet } from '../chain/comet/types.ts'
+import type { ValidatorUpdate } from '../consensus/application.ts'
+import { beginBlock, endBlock } from '../modules/block.ts'
+import type { CommitVote, LastCommitInfo, Misbehaviour, NativeBlock } from '../modules/context.ts'
+import { UPGRADE_RULES, type UpgradeRules } from '../modules/upgrade/beginUpgrade.ts'
+import { sha256 } from '../primitives/hash.ts'
+import type { WorldState } from '../state/world.ts'
+
+/** What native modules learn from a block besides its transactions. */
+export interface BlockStart {
+  readonly height: number
+  /** consensus time, milliseconds since the epoch */
+  readonly timeMs: number
+  readonly proposerAddress: Uint8Array
+  readonly lastCommit: LastCommitInfo
+  readonly misbehaviour: readonly Misbehaviour[]
+}
+
+/** What native modules do before and after the entries of a block. Deterministic; all effects are in `world`. */
+export interface BlockHooks {
+  /** before the first entry, after the system calls of EIP-2935 and EIP-4788 */
+  begin(world: WorldState, start: BlockStart): void
+  /** after the last entry; returns the validators' new powers, which take effect two blocks later */
+  end(world: WorldState, block: NativeBlock): readonly ValidatorUpdate[]
+}
+
+/** What modules do in production, on a node with these rules for upgrades. */
+export function moduleHooks(upgrades: UpgradeRules): BlockHooks {
+  return {
+    begin: (world, { height, timeMs, ...info }) => {
+      beginBlock({ world, block: { height, timeMs } }, info, upgrades)
+    },
+    end: (world, block) => endBlock({ world, block }),
+  }
+}
+
+/** What modules do on a node that skips no upgrade. */
+export const MODULE_HOOKS: BlockHooks = moduleHooks(UPGRADE_RULES)
+
+/**
+ * @param lastValidators of the block before
+ * @throws Error when the last commit has another number of signatures than there were validators
+ */
+export function blockStartOf(
+  block: Pick<ConsensusBlock['header'], 'height' | 'timeMs' | 'proposerAddress'> &
+    Pick<ConsensusBlock, 'lastCommit' | 'evidence'>,
+  lastValidators: ValidatorSet,
+): BlockStart {
+  const { height, timeMs, proposerAddress, lastCommit, evidence } = block
+  return {
+    height,
+    timeMs,
+    proposerAddress,
+    lastCommit: height === 1 ? { round: 0, votes: [] } : lastCommitInfo(lastCommit, lastValidators),
+    misbehaviour: evidence.map(misbehaviourOf),
+  }
+}
+
+function lastCommitInfo({ round, signatures }: Commit, { validators }: ValidatorSet): LastCommitInfo {
+  if (signatures.length !== validators.length) {
+    throw new Error(`the last commit has ${signatures.length} signatures of ${validators.length} validators`)
+  }
+  const votes = validators.map(({ address, power }, index): CommitVote => {
+    const { flag } = signatures[index]!
+    const vote = flag === BLOCK_ID_FLAGS.commit ? 'signed' : flag === BLOCK_ID_FLAGS.nil ? 'nil' : 'absent'
+    return { address, power, vote }
+  })
+  return { round, votes }
+}
+
+function misbehaviourOf(evidence: Evidence): Misbehaviour {
+  const bytes = encodeEvidence(evidence)
+  const { voteA, validatorPower, totalVotingPower, timestampMs } = evidence
+  return {
+    kind: evidence.kind,
+    address: voteA.validatorAddress,
+    power: validatorPower,
+    totalPower: totalVotingPower,
+    height: voteA.height,
+    timeMs: timestampMs,
+    hash: sha256(bytes),
+    bytes,
+  }
+}

@@ -1,0 +1,181 @@
+import { decodeTransaction } from '../../../chain/block/transaction.ts'
+import type { ChainConfig } from '../../../chain/genesis/chainConfig.ts'
+import { recoverAuthorities } from '../../../evm/authorization.ts'
+import { recoverEntrySender } from '../../../execution/entry.ts'
+import { endsNode } from '../../../execution/unforeseenError.ts'
+import { unpackSenders } from '../../../mempool/packedMessages.ts'
+import { packAuthorities } from '../../../mempool/recoveredAuthorities.ts'
+import type { Address } from '../../../primitives/address.ts'
+import { CANCELLED, THREAD_LOST } from '../../../rpc/cosmos/nativeCall.ts'
+import type { NativeAnswer, NativeCall, NativePort } from '../../../rpc/cosmos/query.ts'
+import type { CallScope } from '../../../rpc/jsonrpc/callScope.ts'
+import { RPC_CODES, RpcError } from '../../../rpc/jsonrpc/errors.ts'
+import { isOldBlock } from '../../../rpc/jsonrpc/newestBlocks.ts'
+import type { ResultText } from '../../../rpc/jsonrpc/resultText.ts'
+import type { ViewPool, ViewQueue } from '../../../rpc/jsonrpc/runMethod.ts'
+import type { RecoverAuthorities } from '../../wire/admissions.ts'
+import { type PackedBytes, packBytes, unpackBytes } from '../../wire/packedBytes.ts'
+import { despiteStops, ThreadStopped } from '../../wire/port.ts'
+
+/** Transactions in one call (about 4 ms): other work of that thread waits no longer than this. */
+const TRANSACTIONS_PER_CALL = 64
+const ADDRESS_BYTES = 20
+
+/** The part of a {@link CallScope} that is plain data. */
+export type CallDue = Omit<CallScope, 'signal'>
+
+/** The part of a view thread that answers clients. Work whose `signal` is aborted is not begun, or stops at its next turn. */
+interface RemoteView {
+  call(
+    queue: ViewQueue,
+    method: string,
+    params: readonly unknown[],
+    due: CallDue,
+    signal: AbortSignal,
+  ): Promise<ResultText>
+  query(queue: ViewQueue, call: NativeCall, due: CallDue, signal: AbortSignal): Promise<NativeAnswer>
+}
+
+/**
+ * The view threads as one pool. With more than one, the first takes the cheap queue alone, so that no heavy call delays the
+ * admission of a transaction; a heavy call goes to the thread with the fewest under way.
+ */
+export function createViewPool(views: readonly RemoteView[]): ViewPool & NativePort {
+  const [first, ...others] = views
+  if (first === undefined) throw new Error('there is no view thread')
+  const runHeavy = leastBusy(others.length > 0 ? others : [first])
+  /** Runs a task in the queue that it has, or in the one where it can read the blocks that it wants. */
+  const inQueue = async <T>(asked: ViewQueue, task: (view: RemoteView, queue: ViewQueue) => Promise<T>): Promise<T> => {
+    const run = (queue: ViewQueue): Promise<T> => {
+      const inView = (view: RemoteView): Promise<T> => task(view, queue)
+      return queue === 'cheap' ? inView(first) : runHeavy(inView)
+    }
+    try {
+      return await run(asked)
+    } catch (error) {
+      if (!isOldBlock(error)) throw error
+      return run(error.queue)
+    }
+  }
+  return {
+    call: async (asked, method, params, { signal, ...due }) => {
+      try {
+        return await inQueue(asked, (view, queue) => view.call(queue, method, params, due, signal))
+      } catch (error) {
+        // Not tried again: a call that ends its thread must not end one after another.
+        throw error instanceof ThreadStopped ? new RpcError(RPC_CODES.internal, THREAD_LOST.message) : error
+      }
+    },
+    query: async (asked, call, { signal, ...due }) => {
+      if (signal.aborted) return CANCELLED
+      try {
+        return await inQueue(asked, (view, queue) => view.query(queue, call, due, signal))
+      } catch (error) {
+        if (error instanceof ThreadStopped) return THREAD_LOST
+        // The client left while the call waited for a thread that was started again.
+        if (signal.aborted) return CANCELLED
+        throw error
+      }
+    },
+  }
+}
+
+/** The part of a view thread that recovers senders; see {@link recoverPackedSenders}. */
+interface SenderRecoverer {
+  recoverSenders(packed: PackedBytes): Promise<Uint8Array>
+}
+
+/**
+ * Who signed a transaction; undefined: nobody, it is malformed, of another chain, or with a wrong signature; `unknown`: an unforeseen
+ * error came up, so that nobody is to blame.
+ */
+type RecoveredSender = Address | undefined | 'unknown'
+
+/** What stands for `unknown` on the way between threads. Nobody has a key of this address. */
+const UNKNOWN_BYTE = 0xff
+
+/** {@link createSenderExamination} for those who check a transaction without a known sender themselves: `unknown` is undefined too. */
+export function createSenderRecovery(
+  threads: readonly SenderRecoverer[],
+): (transactions: readonly Uint8Array[]) => Promise<(Address | undefined)[]> {
+  const recover = createSenderExamination(threads)
+  return async (transactions) =>
+    (await recover(transactions)).map((sender) => (sender === 'unknown' ? undefined : sender))
+}
+
+/** Recovers the senders of encoded transactions in the least busy of the threads. The answer is in the order of the transactions. */
+export function createSenderExamination(
+  threads: readonly SenderRecoverer[],
+): (transactions: readonly Uint8Array[]) => Promise<RecoveredSender[]> {
+  if (threads.length === 0) throw new Error('there is no thread to recover senders in')
+  const run = leastBusy(threads)
+  const recover = async (transactions: readonly Uint8Array[]): Promise<RecoveredSender[]> => {
+    const packed = await despiteStops(() => run((thread) => thread.recoverSenders(packBytes(transactions))))
+    return unpackSenders(packed).map((sender) =>
+      sender?.every((byte) => byte === UNKNOWN_BYTE) === true ? 'unknown' : sender,
+    )
+  }
+  return async (transactions) => {
+    const chunks: Promise<RecoveredSender[]>[] = []
+    for (let at = 0; at < transactions.length; at += TRANSACTIONS_PER_CALL) {
+      chunks.push(recover(transactions.slice(at, at + TRANSACTIONS_PER_CALL)))
+    }
+    return (await Promise.all(chunks)).flat()
+  }
+}
+
+/**
+ * The view thread's side of {@link createSenderExamination}: 20 bytes for each transaction, zeros where there is no sender.
+ * @param onError takes unforeseen errors
+ */
+export function recoverPackedSenders(
+  packed: PackedBytes,
+  chain: Pick<ChainConfig, 'chainId' | 'evmChainId' | 'allowsUnprotected'>,
+  onError: (error: unknown) => void,
+): Uint8Array {
+  const raws = unpackBytes(packed)
+  const out = new Uint8Array(raws.length * ADDRESS_BYTES)
+  for (const [index, raw] of raws.entries()) {
+    const at = index * ADDRESS_BYTES
+    try {
+      const sender = recoverEntrySender(raw, chain)
+      if (sender !== undefined) out.set(sender, at)
+    } catch (error) {
+      if (endsNode(error)) throw error
+      onError(error)
+      out.fill(UNKNOWN_BYTE, at, at + ADDRESS_BYTES)
+    }
+  }
+  return out
+}
+
+/** The part of a view thread that recovers the signers of authorizations; see {@link recoverPackedAuthorities}. */
+interface AuthorityRecoverer {
+  recoverAuthorities(raw: Uint8Array): Promise<Uint8Array>
+}
+
+/** Recovers the signers of a transaction's EIP-7702 authorizations in the least busy of the threads. */
+export function createAuthorityRecovery(threads: readonly AuthorityRecoverer[]): RecoverAuthorities {
+  if (threads.length === 0) throw new Error('there is no thread to recover authorities in')
+  const run = leastBusy(threads)
+  return (raw) => despiteStops(() => run((thread) => thread.recoverAuthorities(raw)))
+}
+
+/** The view thread's side of {@link createAuthorityRecovery}. @param raw a transaction that the pool has decoded */
+export function recoverPackedAuthorities(raw: Uint8Array, { evmChainId }: Pick<ChainConfig, 'evmChainId'>): Uint8Array {
+  return packAuthorities(recoverAuthorities(decodeTransaction(raw).authorizationList, evmChainId))
+}
+
+/** Runs each task with the thread that has the fewest tasks under way. */
+function leastBusy<Thread>(threads: readonly Thread[]): <T>(task: (thread: Thread) => Promise<T>) => Promise<T> {
+  const loads = threads.map((thread) => ({ thread, running: 0 }))
+  return async (task) => {
+    const chosen = loads.reduce((best, load) => (load.running < best.running ? load : best))
+    chosen.running++
+    try {
+      return await task(chosen.thread)
+    } finally {
+      chosen.running--
+    }
+  }
+}

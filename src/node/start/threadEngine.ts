@@ -1,0 +1,40 @@
+import type { Config } from '../../config/config.ts'
+import type { Engine } from '../../evm/engine.ts'
+import { chooseEngine, createEngine, type EngineChoice } from '../../evm/engines/createEngine.ts'
+import { checkKnownAnswers } from '../../primitives/selfTest.ts'
+import { randomSeed } from './randomSeed.ts'
+
+/**
+ * The engine of this thread, with a random seed: nobody can prepare keys that collide in its hash tables.
+ */
+export function openThreadEngine(choice: EngineChoice): Promise<Engine> {
+  return createEngine(choice, { hashSeed: randomSeed() })
+}
+
+/** For short calls, in a thread that has no {@link openThreadEngine}. Loads the engine, and the native token, which clients call most. */
+export async function openShortEngine({ module }: Extract<EngineChoice, { readonly kind: 'wasm' }>) {
+  const { createShortRuns } = await import('../../evm/engines/wasm/wasmEngine.ts')
+  const { nativeToken } = await import('../../modules/bank/precompile/nativeToken.ts')
+  return { run: createShortRuns(module, { hashSeed: randomSeed() }), lightPrecompiles: [nativeToken] }
+}
+
+/**
+ * Tries the precompiles of the wasm engine; the reference engine has its own. For whoever executes blocks, before the first one: all
+ * threads of the process have the same libraries.
+ * @throws SelfTestError when one of them gives another answer than it must
+ */
+export async function checkPrecompiles({ kind }: EngineChoice): Promise<void> {
+  if (kind !== 'wasm') return
+  // Not loaded with this file, which threads that execute no block use too.
+  const { runStandardPrecompile } = await import('../../evm/standard/runStandardPrecompile.ts')
+  const { precompileAnswers } = await import('../../evm/standard/knownAnswers.ts')
+  checkKnownAnswers(precompileAnswers(runStandardPrecompile))
+}
+
+/** The engine that executes each block a second time, when EVM_SHADOW asks for it: the one that EVM_ENGINE did not choose. */
+export async function chooseShadow({
+  evmEngine,
+  evmShadow,
+}: Pick<Config, 'evmEngine' | 'evmShadow'>): Promise<EngineChoice | undefined> {
+  return evmShadow ? chooseEngine(evmEngine === 'wasm' ? 'reference' : 'wasm') : undefined
+}

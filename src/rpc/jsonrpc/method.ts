@@ -1,0 +1,193 @@
+import type { ChainConfig } from '../../chain/genesis/chainConfig.ts'
+import type { ChainReader } from '../../chain/store/store.ts'
+import type { RpcLimits } from '../../config/config.ts'
+import type { Engine } from '../../evm/engine.ts'
+import type { PrecompileTable } from '../../evm/precompile.ts'
+import type { BlockRules } from '../../execution/blockExecution.ts'
+import type { BlockHooks } from '../../execution/blockHooks.ts'
+import type { TxPort } from '../../mempool/types.ts'
+import type { NodeView } from '../../state/view.ts'
+import type { KeptLogs } from '../eth/keptLogs.ts'
+import type { CallScope } from './callScope.ts'
+import { InvalidArgument, invalidParams, type RpcError } from './errors.ts'
+import type { SettledRequest } from './keptAnswers.ts'
+import type { ResultText } from './resultText.ts'
+
+/**
+ * One JSON-RPC method. `params` are read in order; the first `required` must be present and not null, the others are
+ * `undefined` when they are absent or null. The result is JSON-ready (hex strings, no bigint).
+ */
+export interface RpcMethod {
+  readonly name: string
+  readonly queue: MethodQueue
+  readonly params: readonly ParamReader<unknown>[]
+  readonly required: number
+  /** The same request about a decided block; undefined: the answer may change, or there is no such block. Methods without it have no such requests. */
+  readonly settle?: (chain: ChainReader, args: readonly unknown[]) => SettledRequest | undefined
+  run(context: RpcContext, args: readonly unknown[]): unknown
+}
+
+/**
+ * Where a method runs: `socket` in the thread that holds the connection (a few database reads at most; when it turns out to need the body
+ * of an old block, it is run again like `cheap`, see `newestBlocksOf`), `quick` there too as
+ * long as the quota of its event loop's turn allows it (a sender's recovery), else like `cheap`; `cheap` and `heavy` in a view
+ * thread (`cheap`: work of at most a few milliseconds; `heavy`: EVM code, proofs, log scans, with a deadline; `trace`: like `heavy`, few at
+ * a time, because they take much memory).
+ */
+export type MethodQueue = 'socket' | 'quick' | 'cheap' | 'heavy' | 'trace'
+
+/** Reads one parameter from JSON. @throws InvalidArgument with geth's text */
+export type ParamReader<T> = (json: unknown) => T
+
+type ArgsOf<P extends readonly ParamReader<unknown>[], R extends number> = {
+  [I in keyof P]: P[I] extends ParamReader<infer T> ? (IsBelow<I, R> extends true ? T : T | undefined) : never
+}
+type IsBelow<I, R extends number> = I extends `${infer N extends number}` ? Below<N, R> : true
+type Below<N extends number, R extends number, Count extends unknown[] = []> = Count['length'] extends R
+  ? false
+  : Count['length'] extends N
+    ? true
+    : Below<N, R, [...Count, unknown]>
+
+/** Declares a method with typed arguments. By default it has no parameters, and those that it has are required. */
+export function defineMethod<
+  const P extends readonly ParamReader<unknown>[] = readonly [],
+  const R extends number = P['length'],
+>(method: {
+  readonly name: string
+  readonly queue: MethodQueue
+  readonly params?: P
+  readonly required?: R
+  readonly settle?: (chain: ChainReader, ...args: ArgsOf<P, R>) => SettledRequest | undefined
+  readonly run: (context: RpcContext, ...args: ArgsOf<P, R>) => unknown
+}): RpcMethod {
+  const { name, queue, params = [], required = params.length, settle, run } = method
+  return {
+    name,
+    queue,
+    params,
+    required,
+    ...(settle === undefined ? {} : { settle: (chain, args) => settle(chain, ...(args as ArgsOf<P, R>)) }),
+    run: (context, args) => run(context, ...(args as ArgsOf<P, R>)),
+  }
+}
+
+/** What a method may use. One context serves one request; `view` does not move while it runs. */
+export interface RpcContext {
+  readonly view: NodeView
+  /** for whom the request is answered, and until when */
+  readonly scope: CallScope
+  readonly txs: TxPort
+  readonly chain: ChainConfig
+  readonly limits: RpcLimits
+  readonly clientVersion: string
+  readonly retention: Retention
+  readonly peerCount: () => number
+  /** undefined when the node is not catching up */
+  readonly syncing: () => SyncStatus | undefined
+  /** Waits for the next block and returns its view, which replaces the one returned before; undefined when `timeoutMs` passed first. */
+  readonly nextView: (timeoutMs: number) => Promise<NodeView | undefined>
+  /** milliseconds since the epoch */
+  readonly now: () => number
+  /** see `monotonicMs`: a change of the system's clock ends no call and lets none run on */
+  readonly monotonicMs: () => number
+  /** only in view threads */
+  readonly execution?: ExecutionHost
+  /** the thread's; undefined: it keeps none */
+  readonly keptLogs?: KeptLogs
+}
+
+/** How many of the newest blocks the operator keeps with their state, and with their bodies and receipts; undefined: all. */
+export interface Retention {
+  readonly states: number | undefined
+  readonly bodies: number | undefined
+}
+
+export interface ExecutionHost {
+  readonly engine: Engine
+  readonly precompiles: PrecompileTable
+  /** run native modules at begin and end of a block that is executed again */
+  readonly hooks: BlockHooks
+  /** of simulated blocks; undefined: the chain's own */
+  readonly blockRules?: BlockRules
+  /**
+   * See `ExecutionEnvironment.yield`; called for each request with the deadline of its method, on the clock of `RpcContext.monotonicMs`.
+   * What it gives throws `ExecutionTimeout` from then on, and as soon as nobody waits for the request any more (`RpcContext.scope`).
+   */
+  readonly yieldUntil: (deadlineMs: number) => () => Promise<void>
+}
+
+export interface SyncStatus {
+  readonly startingBlock: number
+  readonly currentBlock: number
+  readonly highestBlock: number
+}
+
+/** Methods by name. A `Map`, so that no name finds what objects inherit. */
+export type MethodTable = ReadonlyMap<string, RpcMethod>
+
+/** @throws Error when two methods have one name */
+export function createMethodTable(methods: Iterable<RpcMethod>): MethodTable {
+  const table = new Map<string, RpcMethod>()
+  for (const method of methods) {
+    if (table.has(method.name)) throw new Error(`there are two methods ${method.name}`)
+    table.set(method.name, method)
+  }
+  return table
+}
+
+/** The list in a request's `params`, which may be absent or null. @throws RpcError for anything but a list */
+export function positionalParams(params: unknown): readonly unknown[] {
+  if (params === undefined || params === null) return []
+  if (!Array.isArray(params)) throw invalidParams('non-array args')
+  return params
+}
+
+/**
+ * Reads a method's arguments (geth: rpc/json.go, parsePositionalArguments).
+ * @throws RpcError with geth's text
+ */
+export function readArguments(
+  { params: readers, required }: Pick<RpcMethod, 'params' | 'required'>,
+  params: readonly unknown[],
+): unknown[] {
+  const args: unknown[] = []
+  for (const [index, json] of params.entries()) {
+    const read = readers[index]
+    if (read === undefined) throw invalidParams(`too many arguments, want at most ${readers.length}`)
+    if (json !== null && json !== undefined) args.push(readArgument(index, () => read(json)))
+    else if (index < required) throw missingArgument(index)
+    else args.push(undefined)
+  }
+  if (args.length < required) throw missingArgument(args.length)
+  while (args.length < readers.length) args.push(undefined)
+  return args
+}
+
+function readArgument(index: number, read: () => unknown): unknown {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof InvalidArgument) throw invalidParams(`invalid argument ${index}: ${error.message}`)
+    throw error
+  }
+}
+
+function missingArgument(index: number): RpcError {
+  return invalidParams(`missing value for required argument ${index}`)
+}
+
+/** A method's result that is already JSON text: from another thread, or written piece by piece. */
+export class RawJson {
+  readonly text: ResultText
+
+  constructor(text: ResultText) {
+    this.text = text
+  }
+}
+
+/** The JSON text of what a method returned; nothing at all is null. */
+export function resultText(result: unknown): ResultText {
+  if (result instanceof RawJson) return result.text
+  return JSON.stringify(result) ?? 'null'
+}

@@ -1,0 +1,44 @@
+import { bytesToHex } from '../../primitives/bytes.ts'
+import { keccak256 } from '../../primitives/hash.ts'
+import { toQuantity } from '../format/json.ts'
+import { readData } from '../params/values.ts'
+import { defineMethod, type RpcMethod } from './method.ts'
+
+/** The EVM chain ID in decimal: the network's ID is the same. */
+export const version = defineMethod({
+  name: 'net_version',
+  queue: 'socket',
+  run: ({ chain }) => chain.evmChainId.toString(),
+})
+
+export const listening = defineMethod({
+  name: 'net_listening',
+  queue: 'socket',
+  run: () => true,
+})
+
+export const peerCount = defineMethod({
+  name: 'net_peerCount',
+  queue: 'socket',
+  run: (context) => toQuantity(context.peerCount()),
+})
+
+/** The `net` namespace. */
+export const netMethods: readonly RpcMethod[] = [version, listening, peerCount]
+
+export const clientVersion = defineMethod({
+  name: 'web3_clientVersion',
+  queue: 'socket',
+  run: (context) => context.clientVersion,
+})
+
+/** keccak-256, not the SHA-3 that was standardized. */
+export const sha3 = defineMethod({
+  name: 'web3_sha3',
+  queue: 'socket',
+  params: [readData],
+  run: (_, data) => bytesToHex(keccak256(data)),
+})
+
+/** The `web3` namespace. */
+export const web3Methods: readonly RpcMethod[] = [clientVersion, sha3]

@@ -1,0 +1,234 @@
+import { openTraceChain, type TraceListener } from '../debug/traceChain.ts'
+import type { EventLoopQuota } from '../transport/eventLoopQuota.ts'
+import type { CallScope } from './callScope.ts'
+import {
+  invalidParams,
+  invalidRequest,
+  methodNotFound,
+  RPC_CODES,
+  RpcError,
+  type RpcLog,
+  responseTooLarge,
+  serverError,
+  toRpcError,
+} from './errors.ts'
+import { readIdentifier } from './identifier.ts'
+import type { KeptAnswers } from './keptAnswers.ts'
+import {
+  type MethodQueue,
+  type MethodTable,
+  type RpcContext,
+  type RpcMethod,
+  readArguments,
+  resultText,
+} from './method.ts'
+import { namespaceOf } from './namespaces.ts'
+import { isOldBlock, newestBlocksOf } from './newestBlocks.ts'
+import { packText, type ResultText } from './resultText.ts'
+
+/**
+ * Runs a method in this thread or in a view thread. Returns the result's JSON text, at once where nothing waits.
+ * @throws RpcError, or rejects, with what `toRpcError` understands
+ */
+export type MethodRunner = (call: MethodCall, session: Session | undefined) => ResultText | Promise<ResultText>
+
+interface MethodCall {
+  readonly method: string
+  readonly params: readonly unknown[]
+  readonly scope: CallScope
+  readonly isNotification: boolean
+  /** a batch takes the quota for its calls itself, and keeps their order */
+  readonly isInBatch: boolean
+}
+
+export interface MethodRunnerOptions {
+  readonly methods: MethodTable
+  /** whose subscriptions there are */
+  readonly namespaces: ReadonlySet<string>
+  /** a context on the newest head */
+  readonly lease: (scope: CallScope) => ContextLease
+  readonly views: ViewPool
+  /** for quick methods; undefined: they run like cheap ones */
+  readonly quota: EventLoopQuota | undefined
+  /** undefined: all run in view threads */
+  readonly shortCalls?: ShortCalls | undefined
+  /** undefined: none are kept */
+  readonly keptAnswers?: KeptAnswers | undefined
+  readonly log: Pick<RpcLog, 'error'>
+}
+
+/** Runs calls that turn out to be short in this thread. */
+export interface ShortCalls {
+  /** the one method whose calls are tried */
+  readonly method: string
+  /** The result's JSON text; undefined: the call is to run in a view thread. @throws RpcError, which is the call's answer */
+  tryCall(params: readonly unknown[], scope: CallScope): string | undefined
+}
+
+/** A context that may be used until it is released. */
+export interface ContextLease {
+  readonly context: RpcContext
+  release(): void
+}
+
+/** The view threads, as a socket thread uses them. */
+export interface ViewPool {
+  /**
+   * Runs a method in a view thread, on a head at least as new as the caller's. Returns the result's JSON text; rejects with
+   * an error that has the name, code, message and data of an `RpcError`. Work that nobody waits for any more by its `scope` is not begun,
+   * or stops.
+   */
+  call(queue: ViewQueue, method: string, params: readonly unknown[], scope: CallScope): Promise<ResultText>
+}
+
+/** The queues that view threads have. */
+export type ViewQueue = Exclude<MethodQueue, 'socket' | 'quick'>
+
+/** geth's bound (rpc/handler.go): names go into error texts and logs. */
+const MAX_NAME_LENGTH = 2048
+
+export function createMethodRunner({
+  methods,
+  namespaces,
+  lease,
+  views,
+  quota,
+  shortCalls,
+  keptAnswers,
+  log,
+}: MethodRunnerOptions): MethodRunner {
+  /** The answer to a request about a decided block; undefined for any other. */
+  const settled = (
+    { settle, queue, ...method }: RpcMethod,
+    params: readonly unknown[],
+    scope: CallScope,
+  ): ResultText | Promise<ResultText> | undefined => {
+    if (settle === undefined || keptAnswers === undefined) return undefined
+    const { context, release } = lease(scope)
+    try {
+      const { chain } = newestBlocksOf(context.view)
+      const request = settle(chain, readArguments(method, params))
+      return (
+        request &&
+        keptAnswers.find(chain, request, (same) => views.call(queue as ViewQueue, same.method, same.params, scope))
+      )
+    } catch (error) {
+      // The block that a hash is of has to be looked for in a segment.
+      if (isOldBlock(error)) return undefined
+      throw error
+    } finally {
+      release()
+    }
+  }
+  return ({ method: name, params, isNotification, isInBatch, scope }, session) => {
+    if (name.length > MAX_NAME_LENGTH) {
+      throw invalidRequest(`method name too long: ${name.length} > ${MAX_NAME_LENGTH}`)
+    }
+    if (name.endsWith('_subscribe')) {
+      const openDebug = (): Begin => openTraceChain({ lease, views, scope, log }, params)
+      return subscribe(name, params, isNotification, session, { namespaces, openDebug })
+    }
+    if (name.endsWith('_unsubscribe')) return unsubscribe(params, session)
+    const method = methods.get(name)
+    if (method === undefined) throw methodNotFound(name)
+    const { queue } = method
+    if (queue !== 'socket' && queue !== 'quick') {
+      const short = name === shortCalls?.method ? shortCalls.tryCall(params, scope) : undefined
+      return short ?? settled(method, params, scope) ?? views.call(queue, name, params, scope)
+    }
+    const runsHere = queue !== 'quick' || (quota !== undefined && (isInBatch || quota.take()))
+    if (!runsHere) return views.call('cheap', name, params, scope)
+    const { context, release } = lease(scope)
+    const moveOn = (error: unknown): Promise<ResultText> => {
+      if (isOldBlock(error)) return views.call(error.queue, name, params, scope)
+      throw error
+    }
+    let result: unknown
+    try {
+      result = method.run({ ...context, view: newestBlocksOf(context.view) }, readArguments(method, params))
+      if (!(result instanceof Promise)) return resultText(result)
+    } catch (error) {
+      return moveOn(error)
+    } finally {
+      // The view must stay open as long as the method reads it, even when its caller has stopped waiting.
+      if (result instanceof Promise) void result.then(release, release)
+      else release()
+    }
+    return result.then(resultText, moveOn)
+  }
+}
+
+interface ViewCall {
+  readonly method: string
+  readonly params: readonly unknown[]
+}
+
+/**
+ * The view thread's side of {@link ViewPool}: reads the arguments, runs the method, writes the result.
+ * @throws RpcError; OldBlock where the call is to be run in another queue
+ */
+export async function serveViewCall(
+  methods: MethodTable,
+  context: RpcContext,
+  { method: name, params }: ViewCall,
+  log: Pick<RpcLog, 'error'>,
+): Promise<ResultText> {
+  try {
+    const method = methods.get(name)
+    if (method === undefined) throw methodNotFound(name)
+    const text = resultText(await method.run(context, readArguments(method, params)))
+    // Checked here, so that a text which the client cannot get does not travel to the other thread.
+    if (text.length > context.limits.responseBytes) throw responseTooLarge()
+    return typeof text === 'string' ? packText(text) : text
+  } catch (error) {
+    if (isOldBlock(error)) throw error
+    throw toRpcError(error, log, { method: name })
+  }
+}
+
+/** A connection that notifications can be sent on, as the dispatcher sees it. */
+export interface Session {
+  /**
+   * Starts a subscription of the eth namespace; `params` are those of the request, the name first. Returns its ID. No
+   * notification is sent before the answer to the request.
+   * @throws RpcError
+   */
+  subscribe(params: readonly unknown[]): string
+  /** Starts a subscription of another namespace by `begin`. Returns its ID. @throws RpcError */
+  start(namespace: string, begin: Begin): string
+  /** Whether there was such a subscription. */
+  unsubscribe(id: string): boolean
+}
+
+/** Starts a subscription; returns what ends it. */
+export type Begin = (listener: TraceListener) => () => void
+
+/** geth: handler.handleSubscribe. */
+function subscribe(
+  name: string,
+  params: readonly unknown[],
+  isNotification: boolean,
+  session: Session | undefined,
+  { namespaces, openDebug }: { readonly namespaces: ReadonlySet<string>; readonly openDebug: () => Begin },
+): string {
+  if (session === undefined) throw new RpcError(RPC_CODES.methodNotFound, 'notifications not supported')
+  const topic = params[0]
+  if (typeof topic !== 'string') throw invalidParams('expected subscription name as first argument')
+  const namespace = namespaceOf(name)
+  const isDebug = namespace === 'debug' && topic === 'traceChain'
+  if (!(namespace === 'eth' || isDebug) || !namespaces.has(namespace)) throw noSuchSubscription(topic, namespace)
+  // The client would never get the ID.
+  if (isNotification) throw invalidRequest()
+  return JSON.stringify(isDebug ? session.start(namespace, openDebug()) : session.subscribe(params))
+}
+
+function unsubscribe(params: readonly unknown[], session: Session | undefined): string {
+  const [id] = readArguments({ params: [readIdentifier], required: 1 }, params)
+  if (session?.unsubscribe(id as string) !== true) throw serverError('subscription not found')
+  return 'true'
+}
+
+export function noSuchSubscription(topic: string, namespace: string): RpcError {
+  const shown = JSON.stringify(topic.slice(0, MAX_NAME_LENGTH))
+  return new RpcError(RPC_CODES.methodNotFound, `no ${shown} subscription in ${namespace} namespace`)
+}

@@ -1,0 +1,644 @@
+import { type IncomingMessage, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type RawData, type WebSocket, WebSocketServer } from 'ws'
+import type { ClientAddresses } from '../../config/clientAddress.ts'
+import type { SocketMetrics } from '../../telemetry/metrics.ts'
+import { type CallScope, createCaller, monotonicMs, scopeOf } from '../jsonrpc/callScope.ts'
+import { type AnswerText, answerBuffer } from '../jsonrpc/resultText.ts'
+import { type ClientBudget, createClientBudget } from './clientBudget.ts'
+import { type AllowedOrigins, clientOf, isOriginAllowed } from './httpMessages.ts'
+import type { Access } from './privateAccess.ts'
+import type { RateLimit } from './rateLimit.ts'
+import { UnfinishedMessage } from './unfinishedMessage.ts'
+import { bytesInSocket, createUnreadBytes, type UnreadBytes, type UnreadMessage } from './unreadBytes.ts'
+
+interface WebSocketEndpoint {
+  /** Takes over a connection that asks to become a WebSocket. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
+  close(): void
+}
+
+interface WebSocketEndpointOptions {
+  /** the protocol of each path; takes how many subscriptions a socket may have */
+  readonly protocols: ReadonlyMap<string, (maxSubscriptions: number) => SocketProtocol>
+  readonly clients: Pick<ClientAddresses, 'of'>
+  /** bytes of the messages that are being received or answered */
+  readonly requests: ClientBudget
+  readonly rateLimit: RateLimit
+  readonly allowedOrigins: AllowedOrigins
+  /** by default everybody may connect */
+  readonly access?: Access
+  /** of one message */
+  readonly requestBytes: number
+  readonly limits?: Partial<WebSocketEndpointLimits>
+  readonly metrics?: Pick<SocketMetrics, 'connections' | 'subscriptions' | 'unreadBytes' | 'refusedTotal'> | undefined
+}
+
+interface WebSocketLimits {
+  readonly subscriptions: number
+  /** requests of one socket, and their bytes, that run at a time; further ones are not read from the network */
+  readonly requestsInFlight: number
+  readonly requestBytesInFlight: number
+  /** milliseconds in which a client has to send the whole of a message that it has begun */
+  readonly messageMs: number
+  /** bytes that may wait for a client that does not read; beyond, it is dropped */
+  readonly bufferedBytes: number
+  /** milliseconds for which a client may leave everything unread */
+  readonly stalledMs: number
+  /** milliseconds of silence after which the client is pinged, and within which it has to answer */
+  readonly pingMs: number
+  readonly pongMs: number
+  /** milliseconds for the closing handshake; what waits for the client is freed then */
+  readonly closingMs: number
+}
+
+export interface WebSocketEndpointLimits extends WebSocketLimits {
+  readonly sockets: number
+  /** of all sockets together */
+  readonly totalSubscriptions: number
+  /** bytes that may wait for all clients together; a notification's text counts once for all that it waits for */
+  readonly totalBufferedBytes: number
+}
+
+const MEBIBYTE = 1_048_576
+
+const DEFAULT_WEBSOCKET_LIMITS: WebSocketEndpointLimits = {
+  sockets: 2_000,
+  // Every one of them may have to be told of every block.
+  totalSubscriptions: 20_000,
+  subscriptions: 100,
+  requestsInFlight: 32,
+  requestBytesInFlight: 16 * MEBIBYTE,
+  messageMs: 30_000,
+  bufferedBytes: 32 * MEBIBYTE,
+  totalBufferedBytes: 256 * MEBIBYTE,
+  stalledMs: 30_000,
+  pingMs: 30_000,
+  pongMs: 30_000,
+  closingMs: 2_000,
+}
+
+const CHECK_INTERVAL_MS = 1_000
+/** When a client may come again whose messages under way take too much memory. */
+const RETRY_SECONDS = 1
+/**
+ * Messages that are refused one after another before the connection is closed: to refuse a short one costs about as much as to answer it,
+ * and a client that was told to wait does not send so many.
+ */
+const MAX_REFUSALS = 256
+
+/** WebSockets with requests and subscriptions (geth: rpc/websocket.go); all share the limits. */
+export function createWebSocketEndpoint(options: WebSocketEndpointOptions): WebSocketEndpoint {
+  const { access, clients, rateLimit, requests, allowedOrigins, requestBytes, metrics } = options
+  const limits = { ...DEFAULT_WEBSOCKET_LIMITS, ...options.limits }
+  const protocols = new Map([...options.protocols].map(([path, create]) => [path, create(limits.subscriptions)]))
+  const sessions = new Set<WebSocketSession>()
+  const sockets = createClientBudget({
+    total: limits.sockets,
+    onRefused: () => metrics?.refusedTotal.inc({ reason: 'websockets' }),
+  })
+  const subscriptions = createClientBudget({
+    total: limits.totalSubscriptions,
+    onRefused: () => metrics?.refusedTotal.inc({ reason: 'subscriptions' }),
+  })
+  const unread = createUnreadBytes()
+  const freeMemory = (): void => {
+    const dropped = dropLargest(sessions, unread, limits.totalBufferedBytes)
+    if (dropped > 0) metrics?.refusedTotal.inc({ reason: 'unread' }, dropped)
+  }
+  // Compression would cost memory for every connection.
+  const server = new WebSocketServer({
+    noServer: true,
+    maxPayload: requestBytes,
+    perMessageDeflate: false,
+    // Sessions do it, as pongs may have to wait too.
+    autoPong: false,
+  })
+  const checks = setInterval(() => {
+    const nowMs = performance.now()
+    for (const session of sessions) session.check(nowMs)
+    metrics?.unreadBytes.set(unread.total)
+    metrics?.subscriptions.set(sessions.values().reduce((sum, session) => sum + session.subscriptionCount, 0))
+  }, CHECK_INTERVAL_MS).unref()
+
+  const accept = (
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    { client, protocol }: Pick<SessionOptions, 'client' | 'protocol'>,
+  ): void => {
+    server.handleUpgrade(request, socket, head, (webSocket) => {
+      const session = new WebSocketSession(webSocket, {
+        stream: socket,
+        client,
+        protocol,
+        rateLimit,
+        requests,
+        budget: subscriptions,
+        unread,
+        onUnread: freeMemory,
+        limits,
+      })
+      sessions.add(session)
+      metrics?.connections.inc({ transport: 'ws' })
+      webSocket.once('close', () => {
+        sessions.delete(session)
+        metrics?.connections.dec({ transport: 'ws' })
+      })
+    })
+  }
+
+  return {
+    upgrade: (request, socket, head) => {
+      const protocol = protocols.get(request.url?.split('?', 1)[0] ?? '')
+      const client = clientOf(clients, request.socket.remoteAddress, request.headers)
+      const refuse = (status: string): void => {
+        socket.on('error', () => socket.destroy())
+        // Node.js does not check this connection any more: a client that never ends its side would keep its place for good.
+        socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy())
+      }
+      const waitSeconds = rateLimit.admit(client, 0)
+      if (waitSeconds > 0) return refuse(`429 Too Many Requests\r\nRetry-After: ${waitSeconds}`)
+      if (protocol === undefined) return refuse('404 Not Found')
+      if (!isOriginAllowed(allowedOrigins, request.headers.origin)) return refuse('403 Forbidden')
+      if (!sockets.take(client, 1)) return refuse('503 Service Unavailable')
+      socket.once('close', () => sockets.giveBack(client, 1))
+      if (access === undefined) return accept(request, socket, head, { client, protocol })
+      const ignore = (): void => undefined
+      // Without a listener an error of the connection would end this thread; `refuse` and the session have their own.
+      socket.on('error', ignore)
+      void access.check(request.headers).then((problem) => {
+        if (problem !== undefined) return refuse(`${problem.status} ${STATUS_CODES[problem.status]}`)
+        accept(request, socket, head, { client, protocol })
+        socket.off('error', ignore)
+      })
+    },
+    close: () => {
+      clearInterval(checks)
+      for (const session of sessions) session.close(CLOSE_CODES.goingAway, 'the node stops')
+      server.close()
+    },
+  }
+}
+
+/** Frees memory at the cost of the clients that take most of it. Gives the number of connections that it closed. */
+function dropLargest(sessions: ReadonlySet<WebSocketSession>, unread: UnreadBytes, maxBytes: number): number {
+  if (unread.total <= maxBytes) return 0
+  const waiting = [...sessions]
+    .map((session) => ({ session, client: session.client, bytes: session.unreadBytes }))
+    .filter(({ bytes }) => bytes > 0)
+    .sort((a, b) => a.bytes - b.bytes)
+  const clients = [...Map.groupBy(waiting, ({ client }) => client).values()].map((own) => ({
+    own,
+    bytes: own.reduce((sum, { bytes }) => sum + bytes, 0),
+  }))
+  let dropped = 0
+  // A text that several sockets share is free when all of them are closed.
+  for (; unread.total > maxBytes && dropped < waiting.length; dropped++) {
+    const greediest = clients.reduce((most, client) => (client.bytes > most.bytes ? client : most))
+    const { session, bytes } = greediest.own.pop()!
+    greediest.bytes -= bytes
+    session.abandon()
+  }
+  return dropped
+}
+
+/** A protocol over a WebSocket. */
+export interface SocketProtocol {
+  /**
+   * Answers a message; undefined: there is nothing to answer.
+   * @param scope for whom, and until when
+   */
+  answer(text: string, scope: CallScope, subscriptions: SocketSubscriptions): Promise<AnswerText | undefined>
+  /** The answer to a message that comes so soon that the client has to wait for `seconds`. */
+  refuse(text: string, seconds: number): string | undefined
+  /** Whether an answer gives the client the ID of a subscription that it started; a subscription without a known ID is ended. */
+  confirms(answer: AnswerText | undefined, id: string): boolean
+}
+
+/** The subscriptions of one socket. */
+export interface SocketSubscriptions {
+  readonly count: number
+  has(id: string): boolean
+  /**
+   * Starts a subscription. Its notifications wait until the answer to the message that started it has been sent.
+   * @param begin starts it with the function that delivers a notification, one that closes the connection because the
+   *   notifications are too much work, and one that says whether the client has not read all that was sent; returns the function that ends it
+   * @returns false: the client, or all clients together, have too many
+   */
+  start(
+    id: string,
+    begin: (deliver: DeliverNotification, drop: () => void, hasUnread: () => boolean) => () => void,
+  ): boolean
+  /** false: there was none */
+  end(id: string): boolean
+  endAll(): void
+}
+
+/** Sends a notification, whose text is `start` and `end`. */
+export type DeliverNotification = (start: string, end: NotificationEnd) => void
+
+/**
+ * The part of a notification that all who are told of the same have in common, made once by `notificationEnd`. A long one is bytes, which
+ * are in memory once, however many sockets they wait in: they are sent as a fragment of their own (RFC 6455, section 5.4). A short one is
+ * a text, which is copied into each message.
+ */
+export type NotificationEnd = string | Buffer
+
+/** Characters from which on an end is a fragment. */
+const FRAGMENT_LENGTH = 16_384
+
+export function notificationEnd(text: string): NotificationEnd {
+  return text.length < FRAGMENT_LENGTH ? text : Buffer.from(text)
+}
+
+/** RFC 6455, section 7.4.1 and the IANA registry. */
+const CLOSE_CODES = { goingAway: 1001, policyViolation: 1008, tryAgainLater: 1013 } as const
+
+interface Message {
+  readonly text: string
+  /** when its last byte was read; see `scopeOf` */
+  readonly arrivedMs: number
+}
+
+interface Subscription {
+  readonly end: () => void
+  /** notifications from before the client got the ID; undefined once it has it */
+  queued: QueuedNotification[] | undefined
+}
+
+interface QueuedNotification extends UnreadMessage {
+  readonly start: string
+  readonly end: NotificationEnd
+}
+
+interface SessionOptions {
+  /** what the WebSocket reads from */
+  readonly stream: Duplex
+  /** whom its messages count for */
+  readonly client: string
+  readonly protocol: SocketProtocol
+  readonly rateLimit: Pick<RateLimit, 'admit'>
+  readonly requests: ClientBudget
+  /** of the subscriptions of all sockets */
+  readonly budget: ClientBudget
+  /** of all sockets */
+  readonly unread: UnreadBytes
+  /** called when more has to wait */
+  readonly onUnread: () => void
+  readonly limits: WebSocketLimits
+}
+
+/** One WebSocket connection: its requests, its subscriptions and its health. */
+class WebSocketSession {
+  readonly #socket: WebSocket
+  readonly #stream: Duplex
+  readonly client: string
+  readonly #caller = createCaller()
+  readonly #protocol: SocketProtocol
+  readonly #rateLimit: Pick<RateLimit, 'admit'>
+  readonly #requests: ClientBudget
+  readonly #budget: ClientBudget
+  readonly #limits: WebSocketLimits
+  readonly #subscriptions = new Map<string, Subscription>()
+  readonly #waiting: Message[] = []
+  readonly #unfinished: UnfinishedMessage
+  #inFlight = 0
+  #inFlightLength = 0
+  /** messages that were refused since the last one that was let in */
+  #refusals = 0
+  /** what the pong at the end of this turn of the event loop answers */
+  #pingData: Buffer | undefined
+  readonly #unread: UnreadBytes
+  readonly #onUnread: () => void
+  /** what waits for this client */
+  readonly #messages = new Set<UnreadMessage>()
+  #unreadBytes = 0
+  #lastReceivedMs: number
+  #pingedMs: number | undefined
+  #flushedMs: number
+
+  constructor(socket: WebSocket, options: SessionOptions) {
+    const { stream, client, protocol, rateLimit, requests, budget, unread, onUnread, limits } = options
+    this.#socket = socket
+    this.#stream = stream
+    this.client = client
+    this.#protocol = protocol
+    this.#rateLimit = rateLimit
+    this.#requests = requests
+    this.#budget = budget
+    this.#unread = unread
+    this.#onUnread = onUnread
+    this.#limits = limits
+    this.#lastReceivedMs = performance.now()
+    this.#flushedMs = this.#lastReceivedMs
+    this.#unfinished = new UnfinishedMessage(requests, client)
+    // Before `ws` reads them: a message that is complete is counted as one that is being answered, and not twice.
+    stream.prependListener('data', (bytes: Buffer) => this.#read(bytes))
+    socket.on('message', (data) => this.#received(toText(data)))
+    socket.on('pong', () => this.#markAlive())
+    socket.on('ping', (data) => this.#pinged(data))
+    socket.on('close', () => {
+      this.#endAll()
+      this.#freeMessages()
+      this.#unfinished.release()
+    })
+    // `ws` closes the socket by itself after an error (a frame that is too large, a reset connection).
+    socket.on('error', () => {
+      this.#endAll()
+      this.#discardInput()
+    })
+  }
+
+  get subscriptionCount(): number {
+    return this.#subscriptions.size
+  }
+
+  /** Memory of what waits for this client, if nothing of it were shared with others. */
+  get unreadBytes(): number {
+    return this.#unreadBytes
+  }
+
+  /** To be called every second or so: pings an idle client, drops one that is dead, does not read or does not end its message. */
+  check(nowMs: number): void {
+    const { messageMs, stalledMs, pingMs, pongMs } = this.#limits
+    const isReading = this.#socket.readyState === this.#socket.OPEN && !this.#socket.isPaused
+    if (isReading && this.#unfinished.isLate(nowMs, messageMs))
+      this.#refuseRest(CLOSE_CODES.policyViolation, 'the message was not complete in time')
+    if (this.#socket.bufferedAmount === 0) this.#flushedMs = nowMs
+    if (nowMs - this.#flushedMs > stalledMs) this.drop()
+    else if (this.#pingedMs !== undefined && nowMs - this.#pingedMs > pongMs) this.#socket.terminate()
+    else if (this.#pingedMs === undefined && nowMs - this.#lastReceivedMs > pingMs) {
+      this.#pingedMs = nowMs
+      if (this.#socket.readyState === this.#socket.OPEN) this.#socket.ping()
+    }
+  }
+
+  /** Gives up a client that reads too slowly, so that what waits for it does not fill the memory. */
+  drop(): void {
+    this.close(CLOSE_CODES.tryAgainLater, 'the client reads too slowly')
+  }
+
+  /** Closes the connection without a word, as the memory of what waits for the client is needed at once. */
+  abandon(): void {
+    this.#endAll()
+    this.#socket.terminate()
+    this.#freeMessages()
+  }
+
+  close(code: number, reason: string): void {
+    this.#endAll()
+    if (this.#socket.readyState !== this.#socket.OPEN) return
+    // The client's part of the closing handshake has to be read.
+    this.#socket.resume()
+    this.#socket.close(code, reason)
+    const timer = setTimeout(() => this.#socket.terminate(), this.#limits.closingMs).unref()
+    this.#socket.once('close', () => clearTimeout(timer))
+  }
+
+  #read(bytes: Uint8Array): void {
+    if (!this.#unfinished.add(bytes, performance.now()))
+      this.#refuseRest(CLOSE_CODES.tryAgainLater, 'messages under way take too much memory')
+  }
+
+  /** Closes the connection of a client whose message is not complete; the rest of it is read and thrown away. */
+  #refuseRest(code: number, reason: string): void {
+    this.#discardInput()
+    if (this.#socket.readyState === this.#socket.OPEN) this.close(code, reason)
+    else this.#socket.terminate()
+  }
+
+  #discardInput(): void {
+    this.#stream.removeAllListeners('data')
+    this.#stream.resume()
+  }
+
+  #received(text: string): void {
+    this.#markAlive()
+    if (this.#socket.readyState !== this.#socket.OPEN) return
+    const waitSeconds = this.#admit(text.length)
+    if (waitSeconds > 0) {
+      this.#refuse(text, waitSeconds)
+      return
+    }
+    this.#refusals = 0
+    const message = { text, arrivedMs: monotonicMs() }
+    // Messages that were in the same network packet arrive although reading is paused.
+    if (this.#isBusy) this.#waiting.push(message)
+    else void this.#answer(message)
+  }
+
+  #refuse(text: string, waitSeconds: number): void {
+    if (++this.#refusals > MAX_REFUSALS) {
+      this.close(CLOSE_CODES.tryAgainLater, 'the client goes on sending although it has to wait')
+      return
+    }
+    const refusal = this.#protocol.refuse(text, waitSeconds)
+    if (refusal !== undefined) this.#send(refusal)
+  }
+
+  /** Seconds after which a message of this length may come again; 0: it is let in, and its bytes are taken. */
+  #admit(length: number): number {
+    const waitSeconds = this.#rateLimit.admit(this.client, length)
+    if (waitSeconds > 0) return waitSeconds
+    return this.#requests.take(this.client, length) ? 0 : RETRY_SECONDS
+  }
+
+  get #isBusy(): boolean {
+    const { requestsInFlight, requestBytesInFlight } = this.#limits
+    return this.#inFlight >= requestsInFlight || this.#inFlightLength >= requestBytesInFlight
+  }
+
+  async #answer({ text, arrivedMs }: Message): Promise<void> {
+    this.#inFlight++
+    this.#inFlightLength += text.length
+    if (this.#isBusy) this.#socket.pause()
+    const started: string[] = []
+    const answer = await this.#protocol.answer(
+      text,
+      scopeOf(this.client, this.#caller.signal, arrivedMs),
+      this.#subscriptionsFor(started),
+    )
+    this.#inFlight--
+    this.#inFlightLength -= text.length
+    this.#requests.giveBack(this.client, text.length)
+    if (answer !== undefined) this.#send(answer)
+    for (const id of started) this.#confirm(id, this.#protocol.confirms(answer, id))
+    while (!this.#isBusy) {
+      const next = this.#waiting.shift()
+      if (next === undefined) break
+      void this.#answer(next)
+    }
+    if (!this.#isBusy && this.#socket.isPaused) {
+      this.#unfinished.restart(performance.now())
+      this.#socket.resume()
+    }
+  }
+
+  /** The subscriptions for the answer to one message; collects the IDs of those that it starts in `started`. */
+  #subscriptionsFor(started: string[]): SocketSubscriptions {
+    const subscriptions = this.#subscriptions
+    return {
+      get count() {
+        return subscriptions.size
+      },
+      has: (id) => subscriptions.has(id),
+      start: (id, begin) => {
+        if (!this.#budget.take(this.client, 1)) return false
+        try {
+          const drop = (): void =>
+            this.close(CLOSE_CODES.tryAgainLater, 'the subscriptions of the client are too much work')
+          const hasUnread = (): boolean => this.#unreadBytes > 0
+          const stop = begin((start, end) => this.#notify(id, start, end), drop, hasUnread)
+          subscriptions.set(id, { end: stop, queued: [] })
+        } catch (error) {
+          this.#budget.giveBack(this.client, 1)
+          throw error
+        }
+        started.push(id)
+        return true
+      },
+      end: (id) => this.#unsubscribe(id),
+      endAll: () => {
+        for (const id of [...subscriptions.keys()]) this.#unsubscribe(id)
+      },
+    }
+  }
+
+  #unsubscribe(id: string): boolean {
+    const subscription = this.#subscriptions.get(id)
+    if (subscription === undefined) return false
+    subscription.end()
+    this.#budget.giveBack(this.client, 1)
+    this.#release(subscription)
+    return this.#subscriptions.delete(id)
+  }
+
+  #notify(id: string, start: string, end: NotificationEnd): void {
+    const queued = this.#subscriptions.get(id)?.queued
+    if (queued === undefined) {
+      this.#sendNotification(start, end)
+      return
+    }
+    // Of the start there is one text for the whole subscription.
+    const own = typeof end === 'string' ? { ownBytes: end.length, shared: undefined } : { ownBytes: 0, shared: end }
+    const notification = { start, end, ...own }
+    queued.push(notification)
+    this.#hold(notification)
+    if (this.#unreadBytes > this.#limits.bufferedBytes) this.drop()
+  }
+
+  /** The answer with a subscription's ID has been sent: its notifications may follow. Without an answer the client cannot have the ID. */
+  #confirm(id: string, isKnown: boolean): void {
+    const subscription = this.#subscriptions.get(id)
+    if (subscription === undefined) return
+    if (!isKnown) this.#unsubscribe(id)
+    else for (const { start, end } of this.#release(subscription)) this.#sendNotification(start, end)
+  }
+
+  #release(subscription: Subscription): readonly QueuedNotification[] {
+    const { queued = [] } = subscription
+    subscription.queued = undefined
+    for (const notification of queued) this.#free(notification)
+    return queued
+  }
+
+  #sendNotification(start: string, end: NotificationEnd): void {
+    if (typeof end === 'string') {
+      this.#send(start + end)
+      return
+    }
+    if (!this.#mayTake()) return
+    this.#socket.send(start, { fin: false })
+    this.#sendText(end, { ownBytes: start.length, shared: end })
+  }
+
+  #send(answer: AnswerText): void {
+    if (!this.#mayTake()) return
+    const text = typeof answer === 'string' ? answer : answerBuffer(answer)
+    this.#sendText(text, { ownBytes: text.length, shared: undefined })
+  }
+
+  /** Whether the socket takes a message: it is open, and the client reads. */
+  #mayTake(): boolean {
+    if (this.#socket.readyState !== this.#socket.OPEN) return false
+    if (this.#unreadBytes <= this.#limits.bufferedBytes) return true
+    this.drop()
+    return false
+  }
+
+  /** @param message what it takes of the memory when it has to wait */
+  #sendText(text: string | Buffer, message: UnreadMessage): void {
+    this.#socket.send(text, { binary: false }, (error) => this.#written(message, error))
+    this.#holdUnwritten(message)
+  }
+
+  /**
+   * Only the newest ping of a turn of the event loop is answered, which RFC 6455, section 5.5.3, allows: pings are not counted as requests,
+   * and one is six bytes for the client, but a call of the system for the node.
+   */
+  #pinged(data: Buffer): void {
+    this.#markAlive()
+    const isFirst = this.#pingData === undefined
+    this.#pingData = data
+    if (isFirst) setImmediate(() => this.#pong())
+  }
+
+  #pong(): void {
+    const data = this.#pingData!
+    this.#pingData = undefined
+    if (!this.#mayTake()) return
+    const message = { ownBytes: data.length, shared: undefined }
+    this.#socket.pong(data, false, (error) => this.#written(message, error))
+    this.#holdUnwritten(message)
+  }
+
+  #written(message: UnreadMessage, error: Error | null | undefined): void {
+    this.#free(message)
+    if (!error) this.#flushedMs = performance.now()
+  }
+
+  /** What the system took at once is no more in our memory. */
+  #holdUnwritten(message: UnreadMessage): void {
+    if (this.#socket.bufferedAmount > 0) this.#hold(message)
+  }
+
+  #hold(message: UnreadMessage): void {
+    this.#messages.add(message)
+    this.#unread.add(message)
+    this.#unreadBytes += bytesInSocket(message)
+    this.#onUnread()
+  }
+
+  #free(message: UnreadMessage): void {
+    if (!this.#messages.delete(message)) return
+    this.#unread.remove(message)
+    this.#unreadBytes -= bytesInSocket(message)
+  }
+
+  #freeMessages(): void {
+    for (const message of this.#messages) this.#free(message)
+  }
+
+  #markAlive(): void {
+    this.#lastReceivedMs = performance.now()
+    this.#pingedMs = undefined
+  }
+
+  #endAll(): void {
+    this.#caller.leave()
+    for (const subscription of this.#subscriptions.values()) {
+      subscription.end()
+      this.#release(subscription)
+    }
+    this.#budget.giveBack(this.client, this.#subscriptions.size)
+    this.#subscriptions.clear()
+    for (const { text } of this.#waiting) this.#requests.giveBack(this.client, text.length)
+    this.#waiting.length = 0
+  }
+}
+
+function toText(data: RawData): string {
+  if (Array.isArray(data)) return Buffer.concat(data).toString('utf8')
+  return Buffer.isBuffer(data) ? data.toString('utf8') : Buffer.from(data).toString('utf8')
+}
