@@ -406,7 +406,7 @@ describe('a journal that is not whole', () => {
     await writeThree()
     const test = new TestJournal({ disk })
     expect(await test.open()).toEqual([])
-    expect(test.logged).toMatchObject([{ level: 'error', message: expect.stringMatching(/cannot open/) }])
+    expect(test.logged).toMatchObject([{ level: 'error', message: expect.stringMatching(/cannot be opened/) }])
     test.add(50, 3)
     await test.settle()
     await test.journal.close()

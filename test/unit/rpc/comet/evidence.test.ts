@@ -227,7 +227,7 @@ describe('broadcast_evidence', () => {
     ],
     ['a stranger', { voteA: { ...EVIDENCE.voteA, validatorAddress: new Uint8Array(20) } }, /nothing is left to punish/],
     ['a height to come', { voteA: { ...EVIDENCE.voteA, height: 4 } }, /don't have header #4/],
-    ['another time', { timestampMs: EVIDENCE.timestampMs + 1 }, /the time differs of the block/],
+    ['another time', { timestampMs: EVIDENCE.timestampMs + 1 }, /the time differs from the time of the block/],
     ['another power', { validatorPower: 41n }, /power is 41/],
   ])('does not bother consensus with %s', async (_, change, problem) => {
     const { submit, added } = setUp()

@@ -241,7 +241,7 @@ describe('a node that began with a snapshot', () => {
     }
     expect(written).toEqual([3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 33, 36, 39, 40, 40])
     expect(chain.missing()).toMatchObject({ highest: highest - 40 })
-    expect(() => chain.add(blocks)).toThrow('not the older blocks that are missing')
+    expect(() => chain.add(blocks)).toThrow('not the missing older blocks')
   })
 
   it('goes on where it was, after a kill at any moment', async () => {
