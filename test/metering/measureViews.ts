@@ -1,11 +1,11 @@
 import { MESSAGES } from '../../src/modules/messages.ts'
+import { QueryError } from '../../src/modules/query/queryError.ts'
 import { isSdkError } from '../../src/modules/sdkError.ts'
 import { simulateNative } from '../../src/modules/tx/simulateNative.ts'
 import { AuthInfo, Fee, TxBody, TxRaw } from '../../src/modules/tx/types.ts'
 import { JSON_TYPES_OF_ANY } from '../../src/rpc/cosmos/anyTypes.ts'
 import { QUERIES } from '../../src/rpc/cosmos/queries.ts'
-import type { QueryContext } from '../../src/rpc/cosmos/query.ts'
-import { QueryError } from '../../src/rpc/cosmos/queryError.ts'
+import type { QueryContext } from '../../src/rpc/cosmos/queryPort.ts'
 import type { Journal } from '../../src/state/journal.ts'
 import { countedWorld, leastGas, noWork } from './countedWorld.ts'
 import type { StepCounter } from './countSteps.ts'
@@ -96,12 +96,8 @@ export async function measureViews({ stage, size, counter }: ViewStage): Promise
 }
 
 function contextOf(stage: Stage, world: Journal): QueryContext {
-  const rpc = {
-    execution: { yieldUntil: () => async () => undefined },
-    monotonicMs: () => 0,
-    limits: { callTimeoutMs: 5_000 },
-  }
-  return { world, block: stage.block, rpc, node: { pruningWindow: 0 } } as unknown as QueryContext
+  const beginPauses = () => async () => undefined
+  return { world, block: stage.block, beginPauses, node: { pruningWindow: 0 } } as unknown as QueryContext
 }
 
 /** A transaction as wallets simulate it. */

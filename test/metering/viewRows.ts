@@ -10,7 +10,7 @@ export interface ViewRow {
   /** JSON of the request */
   readonly request: (size: number, stage: Stage) => Json
   /**
-   * It reads as much as there is, up to the work of one page (`WALK_GAS` of src/rpc/cosmos/paginate.ts) or of a call: a total, a far offset,
+   * It reads as much as there is, up to the work of one page (`WALK_GAS` of src/modules/query/paginate.ts) or of a call: a total, a far offset,
    * items that are not shown. Other views do not read more of a larger state.
    */
   readonly isWalk?: true

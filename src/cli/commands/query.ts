@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { BECH32_OPERATOR } from '../../primitives/address.ts'
-import type { NativeQuery, QueryTable } from '../../rpc/cosmos/query.ts'
+import type { NativeQuery, QueryTable } from '../../rpc/cosmos/queryPort.ts'
 import { addNodeOption, connectNode, type NodeOptions } from '../nodeClient.ts'
 import { addOutputOption, formatAnswer, type OutputOption } from '../output.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'

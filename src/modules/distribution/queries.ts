@@ -1,67 +1,188 @@
-import type { Address } from '../../primitives/address.ts'
+import { type Address, toBech32 } from '../../primitives/address.ts'
 import type { Decimal } from '../../primitives/decimal.ts'
+import { embedded, message, repeated, string, uint64 } from '../../primitives/protoSchema.ts'
+import { DecCoin, decCoinsOf } from '../coin.ts'
+import { PageRequest } from '../pagination.ts'
+import { operatorText, readAccount, readOperator } from '../query/addresses.ts'
+import { paginate, positionWalk } from '../query/paginate.ts'
 import {
-  decimal,
-  defineMessage,
-  embedded,
-  repeated,
-  string,
-  uint64,
-  type ValueOf,
-} from '../../primitives/protoSchema.ts'
-import { DecCoin } from '../coin.ts'
-import type { ReadContext } from '../context.ts'
+  definePagedQuery,
+  defineParamsQuery,
+  defineQuery,
+  type NativeQuery,
+  type QueryContext,
+} from '../query/query.ts'
+import { fromSdkError, invalidArgument, notFound } from '../query/queryError.ts'
 import { isSdkError, type Outcome } from '../sdkError.ts'
-import { delegationsOf } from '../staking/delegations.ts'
+import { delegationsOf, getDelegation } from '../staking/delegations.ts'
 import { getValidator } from '../staking/validators.ts'
-import { distributionError } from './errors.ts'
-import { accruedRewards, delegationRewards } from './rewards.ts'
+import { communityPool } from './feePool.ts'
+import { DISTRIBUTION_PARAMS } from './params.ts'
+import {
+  commissionOf,
+  DelegationDelegatorReward,
+  outstandingRewards,
+  rewardsOfDelegations,
+  ValidatorAccumulatedCommission,
+  ValidatorOutstandingRewards,
+  ValidatorSlashEvent,
+} from './readRewards.ts'
+import { delegationRewards, withdrawAddressOf } from './rewards.ts'
+import { slashEvents } from './slashEvents.ts'
 
-/** What a validator and its delegators may still withdraw, in acoin. */
-export function outstandingRewards(context: ReadContext, operator: Address): Outcome<Decimal> {
-  const validator = getValidator(context.world.native, operator)
-  return validator === undefined ? distributionError('noValidator') : accruedRewards(context, validator).outstanding
+const SERVICE = 'cosmos.distribution.v1beta1.Query'
+const BASE = '/cosmos/distribution/v1beta1'
+const OF_VALIDATOR = { validatorAddress: string(1) }
+const OF_DELEGATOR = { delegatorAddress: string(1) }
+
+/** x/distribution/keeper/grpc_query.go */
+export const DISTRIBUTION_QUERIES: readonly NativeQuery[] = [
+  defineParamsQuery(SERVICE, BASE, DISTRIBUTION_PARAMS),
+  defineQuery({
+    service: SERVICE,
+    name: 'ValidatorDistributionInfo',
+    get: [`${BASE}/validators/{validator_address}`],
+    request: OF_VALIDATOR,
+    response: {
+      operatorAddress: string(1),
+      selfBondRewards: repeated(embedded(2, DecCoin)),
+      commission: repeated(embedded(3, DecCoin)),
+    },
+    run: (context, { validatorAddress }) => {
+      const operator = requireOperator(context, validatorAddress)
+      const hasOwn = getDelegation(context.world.native, operator, operator) !== undefined
+      const own = hasOwn ? amountOf(delegationRewards(context, operator, operator)) : 0n
+      return {
+        operatorAddress: toBech32(operator),
+        selfBondRewards: decCoinsOf(own),
+        commission: decCoinsOf(amountOf(commissionOf(context, operator))),
+      }
+    },
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'ValidatorOutstandingRewards',
+    get: [`${BASE}/validators/{validator_address}/outstanding_rewards`],
+    request: OF_VALIDATOR,
+    response: { rewards: embedded(1, ValidatorOutstandingRewards) },
+    run: (context, { validatorAddress }) => {
+      const operator = requireOperator(context, validatorAddress)
+      return { rewards: { rewards: decCoinsOf(amountOf(outstandingRewards(context, operator))) } }
+    },
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'ValidatorCommission',
+    get: [`${BASE}/validators/{validator_address}/commission`],
+    request: OF_VALIDATOR,
+    response: { commission: embedded(1, ValidatorAccumulatedCommission) },
+    run: (context, { validatorAddress }) => {
+      const operator = requireOperator(context, validatorAddress)
+      return { commission: { commission: decCoinsOf(amountOf(commissionOf(context, operator))) } }
+    },
+  }),
+  definePagedQuery({
+    service: SERVICE,
+    name: 'ValidatorSlashes',
+    get: [`${BASE}/validators/{validator_address}/slashes`],
+    request: {
+      validatorAddress: string(1),
+      startingHeight: uint64(2),
+      endingHeight: uint64(3),
+      pagination: message(4, PageRequest),
+    },
+    list: ['slashes', embedded(1, ValidatorSlashEvent)],
+    run: (context, { validatorAddress, startingHeight, endingHeight, pagination }) => {
+      const operator = readOperator(validatorAddress)
+      if (endingHeight < startingHeight) {
+        const heights = `(${startingHeight} > ${endingHeight})`
+        throw invalidArgument(`starting height greater than ending height ${heights}`)
+      }
+      const events = slashEvents(context, operator, Number(startingHeight), Number(endingHeight))
+      return paginate(context, pagination, positionWalk(events), ({ period, fraction }) => ({
+        validatorPeriod: period,
+        fraction,
+      }))
+    },
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'DelegationRewards',
+    get: [`${BASE}/delegators/{delegator_address}/rewards/{validator_address}`],
+    request: { delegatorAddress: string(1), validatorAddress: string(2) },
+    response: { rewards: repeated(embedded(1, DecCoin)) },
+    run: (context, { delegatorAddress, validatorAddress }) => {
+      const delegator = readAccount(delegatorAddress)
+      const operator = requireOperator(context, validatorAddress)
+      if (getDelegation(context.world.native, delegator, operator) === undefined) {
+        throw notFound('delegation does not exist')
+      }
+      return { rewards: decCoinsOf(amountOf(delegationRewards(context, delegator, operator))) }
+    },
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'DelegationTotalRewards',
+    get: [`${BASE}/delegators/{delegator_address}/rewards`],
+    queue: 'heavy',
+    request: OF_DELEGATOR,
+    response: {
+      rewards: repeated(embedded(1, DelegationDelegatorReward)),
+      total: repeated(embedded(2, DecCoin)),
+    },
+    run: async (context, { delegatorAddress }) => {
+      const pause = context.beginPauses()
+      const rewards: { readonly validatorAddress: string; readonly reward: DecCoin[] }[] = []
+      let total: Decimal = 0n
+      for (const { operator, rewards: reward } of rewardsOfDelegations(context, readAccount(delegatorAddress))) {
+        rewards.push({ validatorAddress: operatorText(operator), reward: decCoinsOf(reward) })
+        total += reward
+        // A delegator may have as many delegations as there are validators, and the answer has no pages.
+        await pause()
+      }
+      return { rewards, total: decCoinsOf(total) }
+    },
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'DelegatorValidators',
+    get: [`${BASE}/delegators/{delegator_address}/validators`],
+    queue: 'heavy',
+    request: OF_DELEGATOR,
+    response: { validators: repeated(string(1)) },
+    run: ({ world }, { delegatorAddress }) => ({
+      validators: [...delegationsOf(world.native, readAccount(delegatorAddress))].map(({ operator }) =>
+        operatorText(operator),
+      ),
+    }),
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'DelegatorWithdrawAddress',
+    get: [`${BASE}/delegators/{delegator_address}/withdraw_address`],
+    request: OF_DELEGATOR,
+    response: { withdrawAddress: string(1) },
+    run: ({ world }, { delegatorAddress }) => ({
+      withdrawAddress: toBech32(withdrawAddressOf(world.native, readAccount(delegatorAddress))),
+    }),
+  }),
+  defineQuery({
+    service: SERVICE,
+    name: 'CommunityPool',
+    get: [`${BASE}/community_pool`],
+    request: {},
+    response: { pool: repeated(embedded(1, DecCoin)) },
+    run: ({ world }) => ({ pool: decCoinsOf(communityPool(world.native)) }),
+  }),
+]
+
+function requireOperator({ world }: QueryContext, text: string): Address {
+  const operator = readOperator(text)
+  if (getValidator(world.native, operator) === undefined) throw notFound('validator does not exist')
+  return operator
 }
 
-/** A validator's own part of that. */
-export function commissionOf(context: ReadContext, operator: Address): Outcome<Decimal> {
-  const validator = getValidator(context.world.native, operator)
-  return validator === undefined ? distributionError('noValidator') : accruedRewards(context, validator).commission
+function amountOf(outcome: Outcome<Decimal>): Decimal {
+  if (isSdkError(outcome)) throw fromSdkError(outcome)
+  return outcome
 }
-
-/** What each delegation of a delegator could withdraw, in order of operators. */
-export function* rewardsOfDelegations(
-  context: ReadContext,
-  delegator: Address,
-): Iterable<{ readonly operator: Address; readonly rewards: Decimal }> {
-  for (const { operator } of delegationsOf(context.world.native, delegator)) {
-    const rewards = delegationRewards(context, delegator, operator)
-    if (isSdkError(rewards)) throw new Error(`a delegation without rewards: ${rewards.message}`)
-    yield { operator, rewards }
-  }
-}
-
-// Types of cosmos/distribution/v1beta1/distribution.proto that queries show
-
-export const ValidatorOutstandingRewards = defineMessage('cosmos.distribution.v1beta1.ValidatorOutstandingRewards', {
-  rewards: repeated(embedded(1, DecCoin)),
-})
-export type ValidatorOutstandingRewards = ValueOf<typeof ValidatorOutstandingRewards>
-
-export const ValidatorAccumulatedCommission = defineMessage(
-  'cosmos.distribution.v1beta1.ValidatorAccumulatedCommission',
-  { commission: repeated(embedded(1, DecCoin)) },
-)
-export type ValidatorAccumulatedCommission = ValueOf<typeof ValidatorAccumulatedCommission>
-
-export const ValidatorSlashEvent = defineMessage('cosmos.distribution.v1beta1.ValidatorSlashEvent', {
-  validatorPeriod: uint64(1),
-  fraction: decimal(2),
-})
-export type ValidatorSlashEvent = ValueOf<typeof ValidatorSlashEvent>
-
-export const DelegationDelegatorReward = defineMessage('cosmos.distribution.v1beta1.DelegationDelegatorReward', {
-  validatorAddress: string(1),
-  reward: repeated(embedded(2, DecCoin)),
-})
-export type DelegationDelegatorReward = ValueOf<typeof DelegationDelegatorReward>

@@ -1,6 +1,6 @@
+import { type AbciFailure, abciFailure } from '../../modules/query/queryError.ts'
 import type { CallScope } from '../jsonrpc/callScope.ts'
-import { MAX_QUERY_BYTES, type NativeAnswer, type NativePort, type QueryTable } from './query.ts'
-import { type AbciFailure, abciFailure } from './queryError.ts'
+import { MAX_QUERY_BYTES, type NativeAnswer, type NativePort, type QueryTable } from './queryPort.ts'
 
 /** abci.RequestQuery */
 interface AbciQuery {

@@ -1,19 +1,11 @@
 import { BaseAccount, ModuleAccount } from '../../modules/auth/types.ts'
+import { Equivocation } from '../../modules/evidence/types.ts'
 import { ANY_TYPES, MESSAGES } from '../../modules/messages.ts'
 import { ACCOUNT_KEY_TYPES, Ed25519PubKey } from '../../modules/tx/publicKey.ts'
 import { ExtensionOptionDynamicFeeTx, Tx } from '../../modules/tx/types.ts'
 import { VESTING_ACCOUNT_TYPES } from '../../modules/vesting/types.ts'
 import type { AnyMessageType, JsonContext } from '../../primitives/protoScalars.ts'
-import { defineMessage, int64, string, timestamp } from '../../primitives/protoSchema.ts'
 import { ExtensionOptionsEthereumTx, MsgEthereumTx, MsgEthereumTxResponse } from './ethereumTx.ts'
-
-/** cosmos.evidence.v1beta1.Equivocation: that a validator signed two blocks. */
-export const Equivocation = defineMessage('cosmos.evidence.v1beta1.Equivocation', {
-  height: int64(1),
-  time: timestamp(2),
-  power: int64(3),
-  consensusAddress: string(4),
-})
 
 const OTHER_TYPES: readonly AnyMessageType[] = [
   ...[...ANY_TYPES.values()].map(({ type }) => type),

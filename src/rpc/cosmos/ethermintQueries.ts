@@ -2,6 +2,7 @@ import { includesFork } from '../../chain/genesis/hardfork.ts'
 import { rulesAt } from '../../execution/blockContext.ts'
 import { BASE_DENOM } from '../../modules/coin.ts'
 import { FEEMARKET_PARAMS } from '../../modules/feemarket/params.ts'
+import { FEEMARKET_QUERIES } from '../../modules/feemarket/queries.ts'
 import { truncate } from '../../primitives/decimal.ts'
 import {
   bool,
@@ -17,8 +18,7 @@ import {
   string,
   uint32,
 } from '../../primitives/protoSchema.ts'
-import { baseFeeAfter, FEEMARKET_QUERIES } from './feemarketQueries.ts'
-import { defineQuery, type NativeQuery } from './query.ts'
+import { defineNodeQuery, type NativeQuery } from './queryPort.ts'
 import { BEFORE_SHANGHAI, OLD_FORK_FIELDS, VM_QUERIES } from './vmQueries.ts'
 
 const EVM = 'ethermint.evm.v1'
@@ -77,7 +77,7 @@ export const ETHERMINT_QUERIES: readonly NativeQuery[] = [
   ...FEEMARKET_QUERIES.filter(({ path }) => nameOf(path) === 'BlockGas').map((query) =>
     renamed(query, `/${FEEMARKET}.Query/BlockGas`, ['/cosmos/evm/feemarket/v1', FEEMARKET_BASE]),
   ),
-  defineQuery({
+  defineNodeQuery({
     service: `${EVM}.Query`,
     name: 'Params',
     get: ['/ethermint/evm/v1/params'],
@@ -101,7 +101,7 @@ export const ETHERMINT_QUERIES: readonly NativeQuery[] = [
       }
     },
   }),
-  defineQuery({
+  defineNodeQuery({
     service: `${FEEMARKET}.Query`,
     name: 'Params',
     get: [`${FEEMARKET_BASE}/params`],
@@ -113,13 +113,13 @@ export const ETHERMINT_QUERIES: readonly NativeQuery[] = [
     },
   }),
   // An integer there, a decimal in cosmos/evm.
-  defineQuery({
+  defineNodeQuery({
     service: `${FEEMARKET}.Query`,
     name: 'BaseFee',
     get: [`${FEEMARKET_BASE}/base_fee`],
     request: {},
     response: { baseFee: integer(1) },
-    run: (context) => ({ baseFee: baseFeeAfter(context) }),
+    run: ({ nextBaseFee }) => ({ baseFee: nextBaseFee() }),
   }),
 ]
 

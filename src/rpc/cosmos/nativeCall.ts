@@ -1,5 +1,8 @@
+import { nextBaseFee } from '../../chain/block/baseFee.ts'
 import { BlockUnavailable } from '../../chain/segments/segments.ts'
 import { ExecutionTimeout } from '../../evm/engine.ts'
+import { runningParams } from '../../execution/blockContext.ts'
+import { GRPC_CODES, invalidArgument, QueryError, tooLarge } from '../../modules/query/queryError.ts'
 import { SDK_ERRORS } from '../../modules/sdkError.ts'
 import { ProtobufError } from '../../primitives/protobuf.ts'
 import { type Json, JsonFormError } from '../../primitives/protoScalars.ts'
@@ -9,16 +12,16 @@ import { RpcError, type RpcLog } from '../jsonrpc/errors.ts'
 import type { RpcContext } from '../jsonrpc/method.ts'
 import { isOldBlock } from '../jsonrpc/newestBlocks.ts'
 import { JSON_TYPES_OF_ANY } from './anyTypes.ts'
-import type {
-  NativeAnswer,
-  NativeCall,
-  NativePort,
-  NativeQuery,
-  NodeDescription,
-  QueryContext,
-  QueryTable,
-} from './query.ts'
-import { GRPC_CODES, invalidArgument, QueryError, tooLarge } from './queryError.ts'
+import {
+  type NativeAnswer,
+  type NativeCall,
+  type NativePort,
+  type NativeQuery,
+  type NodeDescription,
+  pauseUntilDeadline,
+  type QueryContext,
+  type QueryTable,
+} from './queryPort.ts'
 
 /** The answer of an overloaded thread. */
 export const TOO_BUSY = {
@@ -126,7 +129,22 @@ function openQuery(options: NativeCallOptions, context: RpcContext, requested: n
     },
   }
   const queries: NativePort = { query: (_, call) => answerNativeCall(options, context, call) }
-  return { world, block, chain, rpc: context, node: options.node, queries }
+  return {
+    world,
+    block,
+    chain,
+    nextBaseFee: () => {
+      const header = chain.header(height)
+      if (header === undefined) throw new Error(`the header of block ${height} is missing`)
+      return nextBaseFee(header, runningParams(world.native, config).feeMarket)
+    },
+    worldAt: (other) => openViewWorld(context, view.stateAt(other)),
+    accounts: (range) => view.accounts(range),
+    beginPauses: () => pauseUntilDeadline(context),
+    rpc: context,
+    node: options.node,
+    queries,
+  }
 }
 
 function secondsOf(timestamp: number | undefined): number | undefined {

@@ -1,11 +1,11 @@
 import { BASE_DENOM } from '../../modules/coin.ts'
 import { FEEMARKET_PARAMS } from '../../modules/feemarket/params.ts'
+import { nanos } from '../../modules/query/blockMessages.ts'
 import { getPlan } from '../../modules/upgrade/plan.ts'
 import { EMPTY_BYTES } from '../../primitives/bytes.ts'
 import { formatDecimal } from '../../primitives/decimal.ts'
 import { bytes, optionalTimestamp, string, uint64 } from '../../primitives/protoSchema.ts'
-import { nanos } from './blockMessages.ts'
-import { defineQuery, type NativeQuery } from './query.ts'
+import { defineNodeQuery, type NativeQuery } from './queryPort.ts'
 
 const SERVICE = 'cosmos.base.node.v1beta1.Service'
 const BASE = '/cosmos/base/node/v1beta1'
@@ -14,7 +14,7 @@ const PRUNING_INTERVAL = '1'
 
 /** client/grpc/node/service.go of the SDK. A node stops at the height of an upgrade, if one is planned. */
 export const NODE_QUERIES: readonly NativeQuery[] = [
-  defineQuery({
+  defineNodeQuery({
     service: SERVICE,
     name: 'Config',
     get: [`${BASE}/config`],
@@ -32,7 +32,7 @@ export const NODE_QUERIES: readonly NativeQuery[] = [
       haltHeight: getPlan(world.native)?.height ?? 0n,
     }),
   }),
-  defineQuery({
+  defineNodeQuery({
     service: SERVICE,
     name: 'Status',
     get: [`${BASE}/status`],

@@ -1,11 +1,5 @@
 import { PageRequest, PageResponse } from '../../modules/pagination.ts'
-import { Ed25519PubKey } from '../../modules/tx/publicKey.ts'
-import { EMPTY_BYTES } from '../../primitives/bytes.ts'
-import { bool, bytes, defineMessage, int64, message, repeated, string, uint32 } from '../../primitives/protoSchema.ts'
-import { latestValidators } from '../comet/consensus.ts'
-import { COMET_VERSION, nodeInfoJson } from '../comet/json/nodeInfo.ts'
-import { abciQuery } from './abciQuery.ts'
-import { consensusText } from './addresses.ts'
+import { consensusText } from '../../modules/query/addresses.ts'
 import {
   Block,
   BlockId,
@@ -16,10 +10,16 @@ import {
   toBlockMessage,
   toSdkBlock,
   wholeBlock,
-} from './blockMessages.ts'
-import { paginate, positionWalk } from './paginate.ts'
-import { defineQuery, type NativeQuery, type QueryContext, type QueryTable } from './query.ts'
-import { invalidArgument, notFound } from './queryError.ts'
+} from '../../modules/query/blockMessages.ts'
+import { paginate, positionWalk } from '../../modules/query/paginate.ts'
+import { invalidArgument, notFound } from '../../modules/query/queryError.ts'
+import { Ed25519PubKey } from '../../modules/tx/publicKey.ts'
+import { EMPTY_BYTES } from '../../primitives/bytes.ts'
+import { bool, bytes, defineMessage, int64, message, repeated, string, uint32 } from '../../primitives/protoSchema.ts'
+import { latestValidators } from '../comet/consensus.ts'
+import { COMET_VERSION, nodeInfoJson } from '../comet/json/nodeInfo.ts'
+import { abciQuery } from './abciQuery.ts'
+import { defineNodeQuery, type NativeQuery, type QueryContext, type QueryTable } from './queryPort.ts'
 
 const SERVICE = 'cosmos.base.tendermint.v1beta1.Service'
 const BASE = '/cosmos/base/tendermint/v1beta1'
@@ -68,7 +68,7 @@ const validatorsResponse = {
 /** The SDK's tendermint service (client/grpc/cmtservice). @param queries those that its ABCIQuery can ask for */
 export function tendermintQueries(queries: () => QueryTable): readonly NativeQuery[] {
   return [
-    defineQuery({
+    defineNodeQuery({
       service: SERVICE,
       name: 'GetNodeInfo',
       get: [`${BASE}/node_info`],
@@ -104,7 +104,7 @@ export function tendermintQueries(queries: () => QueryTable): readonly NativeQue
         }
       },
     }),
-    defineQuery({
+    defineNodeQuery({
       service: SERVICE,
       name: 'GetSyncing',
       get: [`${BASE}/syncing`],
@@ -112,7 +112,7 @@ export function tendermintQueries(queries: () => QueryTable): readonly NativeQue
       response: { syncing: bool(1) },
       run: ({ rpc }) => ({ syncing: rpc.syncing() !== undefined }),
     }),
-    defineQuery({
+    defineNodeQuery({
       service: SERVICE,
       name: 'GetLatestBlock',
       get: [`${BASE}/blocks/latest`],
@@ -120,7 +120,7 @@ export function tendermintQueries(queries: () => QueryTable): readonly NativeQue
       response: blockResponse,
       run: ({ chain }) => blockAt(chain, BigInt(chain.headHeight)),
     }),
-    defineQuery({
+    defineNodeQuery({
       service: SERVICE,
       name: 'GetBlockByHeight',
       get: [`${BASE}/blocks/{height}`],
@@ -128,7 +128,7 @@ export function tendermintQueries(queries: () => QueryTable): readonly NativeQue
       response: blockResponse,
       run: ({ chain }, { height }) => blockAt(chain, height),
     }),
-    defineQuery({
+    defineNodeQuery({
       service: SERVICE,
       name: 'GetLatestValidatorSet',
       get: [`${BASE}/validatorsets/latest`],
@@ -136,7 +136,7 @@ export function tendermintQueries(queries: () => QueryTable): readonly NativeQue
       response: validatorsResponse,
       run: (context, { pagination }) => validatorSet(context, BigInt(latestSet(context)), pagination),
     }),
-    defineQuery({
+    defineNodeQuery({
       service: SERVICE,
       name: 'GetValidatorSetByHeight',
       get: [`${BASE}/validatorsets/{height}`],
@@ -144,7 +144,7 @@ export function tendermintQueries(queries: () => QueryTable): readonly NativeQue
       response: validatorsResponse,
       run: (context, { height, pagination }) => validatorSet(context, height, pagination),
     }),
-    defineQuery({
+    defineNodeQuery({
       service: SERVICE,
       name: 'ABCIQuery',
       get: [`${BASE}/abci_query`],

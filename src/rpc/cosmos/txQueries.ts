@@ -4,6 +4,24 @@ import { DEFAULT_POOL_LIMITS } from '../../mempool/types.ts'
 import { checkNativeSize } from '../../mempool/validateAdmission.ts'
 import { MESSAGES } from '../../modules/messages.ts'
 import { PageRequest, PageResponse } from '../../modules/pagination.ts'
+import {
+  Block,
+  BlockId,
+  blockUnavailable,
+  toBlockIdMessage,
+  toBlockMessage,
+  wholeBlock,
+} from '../../modules/query/blockMessages.ts'
+import { paginate, positionWalk } from '../../modules/query/paginate.ts'
+import {
+  failedSimulation,
+  fromSdkError,
+  GRPC_CODES,
+  invalidArgument,
+  notFound,
+  QueryError,
+  tooLarge,
+} from '../../modules/query/queryError.ts'
 import { isSdkError, SDK_ERRORS } from '../../modules/sdkError.ts'
 import { decodeTransaction } from '../../modules/tx/decodeTransaction.ts'
 import { type SimulationGas, simulateNative } from '../../modules/tx/simulateNative.ts'
@@ -17,20 +35,8 @@ import { EventQueryError, parseEventQuery } from '../events/eventQuery.ts'
 import { findTransactions, locateTransaction, SearchError } from '../events/search.ts'
 import { submitTransaction } from '../submit/submitTransaction.ts'
 import { aminoBinaryToJson, aminoJsonToBinary } from './aminoTx.ts'
-import { Block, BlockId, blockUnavailable, toBlockIdMessage, toBlockMessage, wholeBlock } from './blockMessages.ts'
 import { unwrapEthereumTx } from './ethereumTx.ts'
-import { baseFeeAfter } from './feemarketQueries.ts'
-import { paginate, positionWalk } from './paginate.ts'
-import { defineQuery, type NativeQuery, pauseUntilDeadline, type QueryContext } from './query.ts'
-import {
-  failedSimulation,
-  fromSdkError,
-  GRPC_CODES,
-  invalidArgument,
-  notFound,
-  QueryError,
-  tooLarge,
-} from './queryError.ts'
+import { defineNodeQuery, type NativeQuery, pauseUntilDeadline, type QueryContext } from './queryPort.ts'
 import { simulateEthereumTx } from './simulateEthereumTx.ts'
 import { GasInfo, Result, type ShownTransaction, showTransaction, TxResponse, toAbciEvent } from './txResponse.ts'
 
@@ -51,7 +57,7 @@ const MAX_LIMIT = 100n
 /** x/auth/tx/service.go and client/broadcast.go of the SDK. */
 export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
   // What a transaction would do in the next block, signatures or not. One that fails is an error with the gas that it used.
-  defineQuery({
+  defineNodeQuery({
     service: SERVICE,
     name: 'Simulate',
     post: [`${BASE}/simulate`],
@@ -71,7 +77,7 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
       const outcome = simulateNative(raw, {
         world,
         block: { height: block.height + 1, timeMs: block.timeMs + rpc.chain.blockIntervalMs },
-        baseFeePerGas: baseFeeAfter(context),
+        baseFeePerGas: context.nextBaseFee(),
         gasCap: simulationGas(context),
         rules: { chainId, evmChainId, messages: MESSAGES },
       })
@@ -82,7 +88,7 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
       return { gasInfo: { gasWanted, gasUsed }, result: { data, log, events: events.map(toAbciEvent), msgResponses } }
     },
   }),
-  defineQuery({
+  defineNodeQuery({
     service: SERVICE,
     name: 'GetTx',
     get: [`${BASE}/txs/{hash}`],
@@ -99,7 +105,7 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
       return { tx: shown.tx, txResponse: shown.response }
     },
   }),
-  defineQuery({
+  defineNodeQuery({
     service: SERVICE,
     name: 'BroadcastTx',
     post: [`${BASE}/txs`],
@@ -118,7 +124,7 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
     },
   }),
   // By `query`, or by `events` of older clients, which all have to be met.
-  defineQuery({
+  defineNodeQuery({
     service: SERVICE,
     name: 'GetTxsEvent',
     get: [`${BASE}/txs`],
@@ -165,7 +171,7 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
       }
     },
   }),
-  defineQuery({
+  defineNodeQuery({
     service: SERVICE,
     name: 'GetBlockWithTxs',
     get: [`${BASE}/txs/block/{height}`],
@@ -204,7 +210,7 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
       }
     },
   }),
-  defineQuery({
+  defineNodeQuery({
     service: SERVICE,
     name: 'TxDecode',
     post: [`${BASE}/decode`],
@@ -222,7 +228,7 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
       return { tx: { body, authInfo, signatures: txRaw.signatures } }
     },
   }),
-  defineQuery({
+  defineNodeQuery({
     service: SERVICE,
     name: 'TxEncode',
     post: [`${BASE}/encode`],
@@ -233,7 +239,7 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
       return { txBytes: Tx.encode(tx) }
     },
   }),
-  defineQuery({
+  defineNodeQuery({
     service: SERVICE,
     name: 'TxEncodeAmino',
     post: [`${BASE}/encode/amino`],
@@ -244,7 +250,7 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
       return { aminoBinary: readingAmino(() => aminoJsonToBinary(aminoJson)) }
     },
   }),
-  defineQuery({
+  defineNodeQuery({
     service: SERVICE,
     name: 'TxDecodeAmino',
     post: [`${BASE}/decode/amino`],

@@ -2,6 +2,8 @@ import { includesFork } from '../../chain/genesis/hardfork.ts'
 import { rulesAt } from '../../execution/blockContext.ts'
 import { BASE_DENOM } from '../../modules/coin.ts'
 import { FEEMARKET_PARAMS } from '../../modules/feemarket/params.ts'
+import { readAccount, readConsensusAddress } from '../../modules/query/addresses.ts'
+import { invalidArgument, notFound } from '../../modules/query/queryError.ts'
 import { getOperator } from '../../modules/staking/validators.ts'
 import { type Address, toBech32, toChecksumAddress } from '../../primitives/address.ts'
 import { bytesToHex, padLeft } from '../../primitives/bytes.ts'
@@ -27,11 +29,8 @@ import { InvalidArgument } from '../jsonrpc/errors.ts'
 import { type BlockSelector, byNumber } from '../params/blockSelector.ts'
 import { type CallRequest, readCallRequest, readStateOverrides } from '../params/callRequest.ts'
 import { TypeMismatch } from '../params/values.ts'
-import { readAccount, readConsensusAddress } from './addresses.ts'
 import { ETHEREUM_TX_RESPONSE } from './ethereumTx.ts'
-import { baseFeeAfter } from './feemarketQueries.ts'
-import { defineQuery, type NativeQuery, type QueryContext } from './query.ts'
-import { invalidArgument, notFound } from './queryError.ts'
+import { defineNodeQuery, type NativeQuery, type QueryContext } from './queryPort.ts'
 
 const SERVICE = 'cosmos.evm.vm.v1.Query'
 const BASE = '/cosmos/evm/vm/v1'
@@ -101,7 +100,7 @@ const ChainConfig = defineMessage('cosmos.evm.vm.v1.ChainConfig', {
 
 /** x/vm/keeper/grpc_query.go of cosmos/evm. EthCall and EstimateGas are eth_call and eth_estimateGas; its traces are debug_trace… here. */
 export const VM_QUERIES: readonly NativeQuery[] = [
-  defineQuery({
+  defineNodeQuery({
     service: SERVICE,
     name: 'Account',
     get: [`${BASE}/account/{address}`],
@@ -116,7 +115,7 @@ export const VM_QUERIES: readonly NativeQuery[] = [
       }
     },
   }),
-  defineQuery({
+  defineNodeQuery({
     service: SERVICE,
     name: 'CosmosAccount',
     get: [`${BASE}/cosmos_account/{address}`],
@@ -127,7 +126,7 @@ export const VM_QUERIES: readonly NativeQuery[] = [
       return { cosmosAddress: accountAddress, ...rest }
     },
   }),
-  defineQuery({
+  defineNodeQuery({
     service: SERVICE,
     name: 'ValidatorAccount',
     get: [`${BASE}/validator_account/{cons_address}`],
@@ -139,7 +138,7 @@ export const VM_QUERIES: readonly NativeQuery[] = [
       return numbersOf(context, operator)
     },
   }),
-  defineQuery({
+  defineNodeQuery({
     service: SERVICE,
     name: 'Balance',
     get: [`${BASE}/balances/{address}`],
@@ -147,7 +146,7 @@ export const VM_QUERIES: readonly NativeQuery[] = [
     response: { balance: string(1) },
     run: ({ world }, { address }) => ({ balance: world.getBalance(readAccount(address)).toString() }),
   }),
-  defineQuery({
+  defineNodeQuery({
     service: SERVICE,
     name: 'Storage',
     get: [`${BASE}/storage/{address}/{key}`],
@@ -157,7 +156,7 @@ export const VM_QUERIES: readonly NativeQuery[] = [
       value: bytesToHex(padLeft(world.getStorage(readAccount(address), readSlot(key)), 32)),
     }),
   }),
-  defineQuery({
+  defineNodeQuery({
     service: SERVICE,
     name: 'Code',
     get: [`${BASE}/codes/{address}`],
@@ -165,7 +164,7 @@ export const VM_QUERIES: readonly NativeQuery[] = [
     response: { code: bytes(1) },
     run: ({ world }, { address }) => ({ code: world.getCode(readAccount(address)) }),
   }),
-  defineQuery({
+  defineNodeQuery({
     service: SERVICE,
     name: 'Params',
     get: [`${BASE}/params`],
@@ -181,7 +180,7 @@ export const VM_QUERIES: readonly NativeQuery[] = [
       }),
     }),
   }),
-  defineQuery({
+  defineNodeQuery({
     service: SERVICE,
     name: 'EthCall',
     get: [`${BASE}/eth_call`],
@@ -206,7 +205,7 @@ export const VM_QUERIES: readonly NativeQuery[] = [
       }
     },
   }),
-  defineQuery({
+  defineNodeQuery({
     service: SERVICE,
     name: 'EstimateGas',
     get: [`${BASE}/estimate_gas`],
@@ -220,15 +219,15 @@ export const VM_QUERIES: readonly NativeQuery[] = [
       return { gas, ret: new Uint8Array(0), vmError: '' }
     },
   }),
-  defineQuery({
+  defineNodeQuery({
     service: SERVICE,
     name: 'BaseFee',
     get: [`${BASE}/base_fee`],
     request: {},
     response: { baseFee: optionalInteger(1) },
-    run: (context) => ({ baseFee: baseFeeAfter(context) }),
+    run: ({ nextBaseFee }) => ({ baseFee: nextBaseFee() }),
   }),
-  defineQuery({
+  defineNodeQuery({
     service: SERVICE,
     name: 'Config',
     get: [`${BASE}/config`],
@@ -252,7 +251,7 @@ export const VM_QUERIES: readonly NativeQuery[] = [
       }
     },
   }),
-  defineQuery({
+  defineNodeQuery({
     service: SERVICE,
     name: 'GlobalMinGasPrice',
     get: [`${BASE}/min_gas_price`],

@@ -1,7 +1,7 @@
 import { getSupply, mint } from '../../../src/modules/bank/ledger.ts'
 import type { ModuleContext } from '../../../src/modules/context.ts'
 import { communityPool } from '../../../src/modules/distribution/feePool.ts'
-import { commissionOf, outstandingRewards } from '../../../src/modules/distribution/queries.ts'
+import { commissionOf, outstandingRewards } from '../../../src/modules/distribution/readRewards.ts'
 import { delegationRewards } from '../../../src/modules/distribution/rewards.ts'
 import { slashEvents } from '../../../src/modules/distribution/slashEvents.ts'
 import { MESSAGES } from '../../../src/modules/messages.ts'

@@ -16,7 +16,7 @@ import { delegationsOf } from '../../staking/delegations.ts'
 import { getValidator } from '../../staking/validators.ts'
 import { distributionError } from '../errors.ts'
 import { communityPool } from '../feePool.ts'
-import { commissionOf, outstandingRewards } from '../queries.ts'
+import { commissionOf, outstandingRewards } from '../readRewards.ts'
 import { delegationRewards, withdrawAddressOf } from '../rewards.ts'
 import { slashEventsFrom } from '../slashEvents.ts'
 

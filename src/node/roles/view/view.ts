@@ -12,7 +12,7 @@ import { checkKnownAnswers, PRIMITIVE_ANSWERS } from '../../../primitives/selfTe
 import { COMET_VIEW_TABLE } from '../../../rpc/comet/results.ts'
 import { answerNativeCall, CANCELLED, EXPIRED, TOO_BUSY } from '../../../rpc/cosmos/nativeCall.ts'
 import { QUERIES } from '../../../rpc/cosmos/queries.ts'
-import type { NativeAnswer, NativeCall, NodeDescription } from '../../../rpc/cosmos/query.ts'
+import type { NativeAnswer, NativeCall, NodeDescription } from '../../../rpc/cosmos/queryPort.ts'
 import { createKeptLogs } from '../../../rpc/eth/keptLogs.ts'
 import { openViewWorld } from '../../../rpc/eth/viewWorld.ts'
 import { callCancelled, monotonicMs } from '../../../rpc/jsonrpc/callScope.ts'

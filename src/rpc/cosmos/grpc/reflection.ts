@@ -7,6 +7,7 @@ import {
   toBinary,
 } from '@bufbuild/protobuf'
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
+import { GRPC_CODES } from '../../../modules/query/queryError.ts'
 import {
   bytes,
   defineMessage,
@@ -19,7 +20,6 @@ import {
   string,
   type ValueOf,
 } from '../../../primitives/protoSchema.ts'
-import { GRPC_CODES } from '../queryError.ts'
 import type { DescribedMethod } from './descriptors.ts'
 
 /** What a client of reflection asks, and what it is told. */

@@ -16,7 +16,7 @@ import { createConnectionGate } from '../../transport/connectionGate.ts'
 import { clientOf } from '../../transport/httpMessages.ts'
 import { createPendingResponses } from '../../transport/pendingResponses.ts'
 import type { RateLimit } from '../../transport/rateLimit.ts'
-import { MAX_QUERY_BYTES } from '../query.ts'
+import { MAX_QUERY_BYTES } from '../queryPort.ts'
 import { GRPC_ACCOUNT, GRPC_CLIENT, tooManyRequests } from './services.ts'
 
 export interface GrpcServerOptions {

@@ -3,7 +3,7 @@ import { Code, ConnectError, type ConnectRouter, createContextKey, type HandlerC
 import type { SocketMetrics } from '../../../telemetry/metrics.ts'
 import { type CallScope, monotonicMs, scopeOf } from '../../jsonrpc/callScope.ts'
 import { typesOfAny } from '../anyTypes.ts'
-import type { NativePort, NativeQuery, QueryTable } from '../query.ts'
+import type { NativePort, NativeQuery, QueryTable } from '../queryPort.ts'
 import { describeMethods } from './descriptors.ts'
 import { REFLECTIONS, type Reflected, reflect } from './reflection.ts'
 import { reflectedFiles } from './sdkFiles.ts'

@@ -2,7 +2,7 @@ import type { ConnectRouter } from '@connectrpc/connect'
 import type { UniversalHandler, UniversalServerResponse } from '@connectrpc/connect/protocol'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { bodyTooLarge, type Refusal, refuse, scopeOfHttp } from '../../transport/httpMessages.ts'
-import { MAX_QUERY_BYTES } from '../query.ts'
+import { MAX_QUERY_BYTES } from '../queryPort.ts'
 
 /** The services as browsers reach them. */
 export interface GrpcWebOptions {

@@ -1,5 +1,5 @@
+import { invalidArgument } from '../../../modules/query/queryError.ts'
 import { type AnyMessageType, boolCodec, type Json } from '../../../primitives/protoScalars.ts'
-import { invalidArgument } from '../queryError.ts'
 
 type FieldTable = AnyMessageType['fields']
 type MutableJson = { [name: string]: Json | MutableJson }

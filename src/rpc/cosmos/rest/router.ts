@@ -1,4 +1,5 @@
-import type { NativeQuery, QueryTable, RestBinding } from '../query.ts'
+import type { RestBinding } from '../../../modules/query/query.ts'
+import type { NativeQuery, QueryTable } from '../queryPort.ts'
 
 /** A query and the values of its path. */
 export interface RouteMatch {

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { GRPC_CODES, invalidArgument, QueryError, restError } from '../../../modules/query/queryError.ts'
 import type { SocketMetrics } from '../../../telemetry/metrics.ts'
 import type { CallScope } from '../../jsonrpc/callScope.ts'
 import { rateLimited } from '../../jsonrpc/errors.ts'
 import { bodyText, scopeOfHttp, sendJson } from '../../transport/httpMessages.ts'
 import { requestTextLimits, scanRequest } from '../../transport/scanRequest.ts'
-import type { NativeAnswer, NativePort } from '../query.ts'
-import { GRPC_CODES, invalidArgument, QueryError, restError } from '../queryError.ts'
+import type { NativeAnswer, NativePort } from '../queryPort.ts'
 import { requestJson } from './requestFields.ts'
 import type { RestRouter, RouteMatch } from './router.ts'
 

@@ -6,7 +6,7 @@ import {
   MsgWithdrawValidatorCommissionResponse,
 } from '../../../../src/modules/distribution/messages.ts'
 import { DISTRIBUTION_PARAMS } from '../../../../src/modules/distribution/params.ts'
-import { commissionOf } from '../../../../src/modules/distribution/queries.ts'
+import { commissionOf } from '../../../../src/modules/distribution/readRewards.ts'
 import { delegationRewards } from '../../../../src/modules/distribution/rewards.ts'
 import { GOV_AUTHORITY } from '../../../../src/modules/gov/authority.ts'
 import { DISTRIBUTION, FEE_COLLECTOR } from '../../../../src/modules/moduleAccounts.ts'

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { getSupply } from '../../../../src/modules/bank/ledger.ts'
 import { communityPool, communityPoolSpend, fundCommunityPool } from '../../../../src/modules/distribution/feePool.ts'
-import { outstandingRewards } from '../../../../src/modules/distribution/queries.ts'
+import { outstandingRewards } from '../../../../src/modules/distribution/readRewards.ts'
 import {
   delegationRewards,
   depositValidatorRewards,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { communityPool } from '../../../../src/modules/distribution/feePool.ts'
 import { beforeCommissionChanged } from '../../../../src/modules/distribution/hooks.ts'
-import { commissionOf, outstandingRewards } from '../../../../src/modules/distribution/queries.ts'
+import { commissionOf, outstandingRewards } from '../../../../src/modules/distribution/readRewards.ts'
 import {
   delegationRewards,
   withdrawCommission,

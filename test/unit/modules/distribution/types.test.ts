@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import * as ourMessages from '../../../../src/modules/distribution/messages.ts'
 import { DISTRIBUTION_MESSAGES } from '../../../../src/modules/distribution/messages.ts'
 import { DistributionParams } from '../../../../src/modules/distribution/params.ts'
-import * as ours from '../../../../src/modules/distribution/queries.ts'
+import * as ours from '../../../../src/modules/distribution/readRewards.ts'
 import { coin, count, decimals, expectSameWire, text, wireCase } from '../../../support/modules/wireCases.ts'
 
 const decCoin = fc.record({ denom: text, amount: decimals })

@@ -10,7 +10,7 @@ import { createClientAddresses } from '../../../../../src/config/clientAddress.t
 import { createGrpcServer, type GrpcServer, type GrpcServerOptions } from '../../../../../src/rpc/cosmos/grpc/server.ts'
 import { grpcServices } from '../../../../../src/rpc/cosmos/grpc/services.ts'
 import { QUERIES } from '../../../../../src/rpc/cosmos/queries.ts'
-import type { NativeCall, NativePort } from '../../../../../src/rpc/cosmos/query.ts'
+import type { NativeCall, NativePort } from '../../../../../src/rpc/cosmos/queryPort.ts'
 import { createRateLimit } from '../../../../../src/rpc/transport/rateLimit.ts'
 import { frame, grpcCall, openSession } from '../../../../support/rpc/cosmos/grpc/grpcCall.ts'
 import { HOLDER, makeHistory, OTHER, sendMessage, signed } from '../../../../support/rpc/cosmos/nativeHistory.ts'

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { defineQuery } from '../../../../../src/modules/query/query.ts'
 import { string } from '../../../../../src/primitives/protoSchema.ts'
-import { createQueryTable, defineQuery } from '../../../../../src/rpc/cosmos/query.ts'
+import { createQueryTable } from '../../../../../src/rpc/cosmos/queryPort.ts'
 import { createRestRouter } from '../../../../../src/rpc/cosmos/rest/router.ts'
 
 function query(name: string, get: readonly string[], post: readonly string[] = []) {

@@ -1,9 +1,9 @@
-import type { PageRequest } from '../../modules/pagination.ts'
 import type { Address } from '../../primitives/address.ts'
 import { compareBytes, EMPTY_BYTES } from '../../primitives/bytes.ts'
 import { bytesOf } from '../../primitives/valueBytes.ts'
 import type { NativeStore } from '../../state/world.ts'
-import { type Page, pauseUntilDeadline, type QueryContext } from './query.ts'
+import type { PageRequest } from '../pagination.ts'
+import type { Page, QueryContext } from './query.ts'
 import { GRPC_CODES, invalidArgument, QueryError } from './queryError.ts'
 
 /** An item of a list with the key that says where a next page begins. */
@@ -35,7 +35,10 @@ const ITEM_GAS = 1_000
  * @throws QueryError when both key and offset are given, or when the offset is too far or the list too long to be counted
  */
 export async function paginate<T, R>(
-  { rpc, world }: Pick<QueryContext, 'rpc'> & { readonly world: { readonly native: Pick<NativeStore, 'work'> } },
+  {
+    beginPauses,
+    world,
+  }: Pick<QueryContext, 'beginPauses'> & { readonly world: { readonly native: Pick<NativeStore, 'work'> } },
   request: PageRequest | undefined,
   walk: Walk<T>,
   pick: (item: T) => R | undefined,
@@ -50,7 +53,7 @@ export async function paginate<T, R>(
   let hits = 0n
   let nextKey = EMPTY_BYTES
   let bytes = 0
-  const effort = createEffort(world.native, pauseUntilDeadline(rpc))
+  const effort = createEffort(world.native, beginPauses())
   for await (const [itemKey, item] of walk({ start: key.length > 0 ? key : undefined, reverse })) {
     const isTooMuch = effort.count()
     await effort.turn()

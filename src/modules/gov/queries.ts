@@ -1,5 +1,21 @@
-import { budgetOf } from '../../modules/budget.ts'
-import { GOV_PARAMS, ratio } from '../../modules/gov/params.ts'
+import { parseAddress } from '../../primitives/address.ts'
+import { ONE } from '../../primitives/decimal.ts'
+import {
+  embedded,
+  enumeration,
+  type Field,
+  message,
+  string,
+  uint64,
+  type ValueOf,
+} from '../../primitives/protoSchema.ts'
+import { budgetOf } from '../budget.ts'
+import { PageRequest } from '../pagination.ts'
+import { readAccount } from '../query/addresses.ts'
+import { addressWalk, paginate, storeWalk } from '../query/paginate.ts'
+import { definePagedQuery, defineQuery, type NativeQuery, type Page, type QueryContext } from '../query/query.ts'
+import { invalidArgument, notFound } from '../query/queryError.ts'
+import { GOV_PARAMS, ratio } from './params.ts'
 import {
   depositsOf,
   getConstitution,
@@ -10,8 +26,8 @@ import {
   readProposalRecord,
   votesOf,
   withContent,
-} from '../../modules/gov/state.ts'
-import { countVotes, tallyOf, tallyOutcome } from '../../modules/gov/tally.ts'
+} from './state.ts'
+import { countVotes, tallyOf, tallyOutcome } from './tally.ts'
 import {
   DEPOSIT_PERIOD,
   Deposit,
@@ -25,7 +41,7 @@ import {
   VOTING_PERIOD,
   Vote,
   VotingParams,
-} from '../../modules/gov/types.ts'
+} from './types.ts'
 import {
   DepositParamsV1beta1,
   DepositV1beta1,
@@ -34,30 +50,7 @@ import {
   TallyResultV1beta1,
   VoteV1beta1,
   VotingParamsV1beta1,
-} from '../../modules/gov/typesV1beta1.ts'
-import { PageRequest } from '../../modules/pagination.ts'
-import { parseAddress } from '../../primitives/address.ts'
-import { ONE } from '../../primitives/decimal.ts'
-import {
-  embedded,
-  enumeration,
-  type Field,
-  message,
-  string,
-  uint64,
-  type ValueOf,
-} from '../../primitives/protoSchema.ts'
-import { readAccount } from './addresses.ts'
-import { addressWalk, paginate, storeWalk } from './paginate.ts'
-import {
-  definePagedQuery,
-  defineQuery,
-  type NativeQuery,
-  type Page,
-  pauseUntilDeadline,
-  type QueryContext,
-} from './query.ts'
-import { invalidArgument, notFound } from './queryError.ts'
+} from './typesV1beta1.ts'
 
 const PROPOSAL_ID = { proposalId: uint64(1) }
 const LIST_REQUEST = { proposalId: uint64(1), pagination: message(2, PageRequest) }
@@ -307,9 +300,9 @@ const NO_VOTES: TallyResult = { yesCount: '0', abstainCount: '0', noCount: '0', 
 async function currentTally(context: QueryContext, proposal: Proposal): Promise<TallyResult> {
   if (proposal.status === DEPOSIT_PERIOD) return NO_VOTES
   if (proposal.status !== VOTING_PERIOD) return proposal.finalTallyResult ?? NO_VOTES
-  const { rpc, world } = context
+  const { world } = context
   const { native } = world
-  const pause = pauseUntilDeadline(rpc)
+  const pause = context.beginPauses()
   let state = tallyOf(native, proposal.id)
   for (;;) {
     // Votes are removed once they are counted: the query has the state for itself.

@@ -1,21 +1,20 @@
-import { getSupply } from '../../modules/bank/ledger.ts'
-import {
-  BANK_PARAMS,
-  getMetadata,
-  METADATA_PREFIX,
-  Metadata,
-  SendEnabled,
-  sendEnabledEntries,
-} from '../../modules/bank/params.ts'
-import { BASE_DENOM, Coin, coinsOf, isValidDenom } from '../../modules/coin.ts'
-import { PageRequest, PageResponse } from '../../modules/pagination.ts'
 import { type Address, toBech32 } from '../../primitives/address.ts'
 import { bool, defineMessage, embedded, message, repeated, string } from '../../primitives/protoSchema.ts'
-import { readAccount } from './addresses.ts'
-import { accountsWalk } from './authQueries.ts'
-import { listWalk, paginate, storeWalk } from './paginate.ts'
-import { definePagedQuery, defineParamsQuery, defineQuery, type NativeQuery, type QueryContext } from './query.ts'
-import { invalidArgument, notFound } from './queryError.ts'
+import { accountsWalk } from '../auth/queries.ts'
+import { BASE_DENOM, Coin, coinsOf, isValidDenom } from '../coin.ts'
+import { PageRequest, PageResponse } from '../pagination.ts'
+import { readAccount } from '../query/addresses.ts'
+import { listWalk, paginate, storeWalk } from '../query/paginate.ts'
+import {
+  definePagedQuery,
+  defineParamsQuery,
+  defineQuery,
+  type NativeQuery,
+  type QueryContext,
+} from '../query/query.ts'
+import { invalidArgument, notFound } from '../query/queryError.ts'
+import { getSupply } from './ledger.ts'
+import { BANK_PARAMS, getMetadata, METADATA_PREFIX, Metadata, SendEnabled, sendEnabledEntries } from './params.ts'
 
 const SERVICE = 'cosmos.bank.v1beta1.Query'
 const BASE = '/cosmos/bank/v1beta1'

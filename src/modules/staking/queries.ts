@@ -1,16 +1,31 @@
-import { BONDED_POOL, NOT_BONDED_POOL } from '../../modules/moduleAccounts.ts'
-import { PageRequest } from '../../modules/pagination.ts'
-import { delegationsOf, delegationsTo, getDelegation } from '../../modules/staking/delegations.ts'
-import { STAKING_PARAMS } from '../../modules/staking/params.ts'
+import { type Address, toBech32 } from '../../primitives/address.ts'
+import { concatBytes } from '../../primitives/bytes.ts'
+import { ONE } from '../../primitives/decimal.ts'
+import { defineMessage, embedded, int64, message, repeated, string } from '../../primitives/protoSchema.ts'
+import { BONDED_POOL, NOT_BONDED_POOL } from '../moduleAccounts.ts'
+import { PageRequest } from '../pagination.ts'
+import { operatorText, readAccount, readOperator } from '../query/addresses.ts'
+import { Header, headerFields } from '../query/blockMessages.ts'
+import { addressKey, addressWalk, paginate, type Walk } from '../query/paginate.ts'
+import {
+  definePagedQuery,
+  defineParamsQuery,
+  defineQuery,
+  type NativeQuery,
+  type QueryContext,
+} from '../query/query.ts'
+import { invalidArgument, notFound } from '../query/queryError.ts'
+import { delegationsOf, delegationsTo, getDelegation } from './delegations.ts'
+import { STAKING_PARAMS } from './params.ts'
 import {
   getRedelegation,
   type Redelegation,
   type RedelegationWalk,
   redelegationsFrom,
   redelegationsOf,
-} from '../../modules/staking/redelegations.ts'
-import { delegationToSdk, redelegationToSdk, unbondingToSdk, validatorToSdk } from '../../modules/staking/sdkForms.ts'
-import { settledDelegation, settledUnbonding } from '../../modules/staking/settle.ts'
+} from './redelegations.ts'
+import { delegationToSdk, redelegationToSdk, unbondingToSdk, validatorToSdk } from './sdkForms.ts'
+import { settledDelegation, settledUnbonding } from './settle.ts'
 import {
   type BOND_STATUSES,
   DelegationResponse,
@@ -18,19 +33,9 @@ import {
   RedelegationResponse,
   SdkUnbondingDelegation,
   SdkValidator,
-} from '../../modules/staking/types.ts'
-import { getUnbonding, unbondingsFrom, unbondingsOf } from '../../modules/staking/unbonding.ts'
-import { getValidator, getValidatorByConsensus, type Validator, validators } from '../../modules/staking/validators.ts'
-import { type Address, toBech32 } from '../../primitives/address.ts'
-import { concatBytes } from '../../primitives/bytes.ts'
-import { ONE } from '../../primitives/decimal.ts'
-import { defineMessage, embedded, int64, message, repeated, string } from '../../primitives/protoSchema.ts'
-import { openViewWorld } from '../eth/viewWorld.ts'
-import { operatorText, readAccount, readOperator } from './addresses.ts'
-import { Header, headerFields } from './blockMessages.ts'
-import { addressKey, addressWalk, paginate, type Walk } from './paginate.ts'
-import { definePagedQuery, defineParamsQuery, defineQuery, type NativeQuery, type QueryContext } from './query.ts'
-import { invalidArgument, notFound } from './queryError.ts'
+} from './types.ts'
+import { getUnbonding, unbondingsFrom, unbondingsOf } from './unbonding.ts'
+import { getValidator, getValidatorByConsensus, type Validator, validators } from './validators.ts'
 
 const SERVICE = 'cosmos.staking.v1beta1.Query'
 const BASE = '/cosmos/staking/v1beta1'
@@ -236,14 +241,14 @@ export const STAKING_QUERIES: readonly NativeQuery[] = [
     get: [`${BASE}/historical_info/{height}`],
     request: { height: int64(1) },
     response: { hist: message(1, HistoricalInfo) },
-    run: ({ world, block, chain, rpc }, { height: requested }) => {
+    run: ({ world, block, chain, worldAt }, { height: requested }) => {
       if (requested < 0n) throw invalidArgument('height cannot be negative')
       const { historicalEntries } = STAKING_PARAMS.get(world.native)
       const isKept = requested > 0n && requested <= block.height && requested > block.height - historicalEntries
       const header = isKept ? chain.consensusBlock(Number(requested))?.header : undefined
       const set = isKept ? chain.validatorSetAt(Number(requested)) : undefined
       if (header === undefined || set === undefined) throw notFound(`historical info for height ${requested} not found`)
-      const { native } = openViewWorld(rpc, rpc.view.stateAt(Number(requested)))
+      const { native } = worldAt(Number(requested))
       const valset = set.validators.flatMap(({ address }) => getValidatorByConsensus(native, address) ?? [])
       return {
         hist: {

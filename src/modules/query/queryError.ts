@@ -1,4 +1,4 @@
-import { SDK_ERRORS, type SdkError } from '../../modules/sdkError.ts'
+import { SDK_ERRORS, type SdkError } from '../sdkError.ts'
 
 /** The status codes of gRPC (google.golang.org/grpc/codes) that queries answer with. */
 export const GRPC_CODES = {

@@ -1,17 +1,23 @@
 import { MODULE_ACCOUNT_NAMES } from '../../chain/genesis/genesisConstants.ts'
-import { AUTH_PARAMS } from '../../modules/auth/params.ts'
-import { getPublicKey } from '../../modules/auth/publicKeys.ts'
-import { BaseAccount, ModuleAccount } from '../../modules/auth/types.ts'
-import { PageRequest } from '../../modules/pagination.ts'
-import { vestingAccountOf } from '../../modules/vesting/types.ts'
 import { type Address, BECH32_ACCOUNT, moduleAddress, toBech32 } from '../../primitives/address.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
 import { type AnyValue, any, bytes, int64, message, repeated, string, uint64 } from '../../primitives/protoSchema.ts'
 import { getSchedule, hasSchedule } from '../../state/vesting.ts'
-import { readAccount } from './addresses.ts'
-import { addressKey, paginate } from './paginate.ts'
-import { definePagedQuery, defineParamsQuery, defineQuery, type NativeQuery, type QueryContext } from './query.ts'
-import { invalidArgument, notFound } from './queryError.ts'
+import { PageRequest } from '../pagination.ts'
+import { readAccount } from '../query/addresses.ts'
+import { addressKey, paginate } from '../query/paginate.ts'
+import {
+  definePagedQuery,
+  defineParamsQuery,
+  defineQuery,
+  type NativeQuery,
+  type QueryContext,
+} from '../query/query.ts'
+import { invalidArgument, notFound } from '../query/queryError.ts'
+import { vestingAccountOf } from '../vesting/types.ts'
+import { AUTH_PARAMS } from './params.ts'
+import { getPublicKey } from './publicKeys.ts'
+import { BaseAccount, ModuleAccount } from './types.ts'
 
 const SERVICE = 'cosmos.auth.v1beta1.Query'
 const BASE = '/cosmos/auth/v1beta1'
@@ -169,9 +175,9 @@ function baseAccount({ world }: QueryContext, address: Address): BaseAccount {
 }
 
 /** The accounts of the newest state. The caller skips those that the asked state does not have. */
-export function accountsWalk({ rpc }: Pick<QueryContext, 'rpc'>) {
+export function accountsWalk({ accounts }: Pick<QueryContext, 'accounts'>) {
   return async function* ({ start, reverse }: { readonly start: Uint8Array | undefined; readonly reverse: boolean }) {
     const options = { reverse, ...(start === undefined ? {} : { start: addressKey(start) }) }
-    for await (const address of rpc.view.accounts(options)) yield [address, address] as const
+    for await (const address of accounts(options)) yield [address, address] as const
   }
 }

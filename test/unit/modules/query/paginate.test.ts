@@ -1,19 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { ExecutionTimeout } from '../../../../src/evm/engine.ts'
 import type { PageRequest } from '../../../../src/modules/pagination.ts'
+import { addressWalk, listWalk, paginate, positionWalk, storeWalk } from '../../../../src/modules/query/paginate.ts'
 import { EMPTY_BYTES } from '../../../../src/primitives/bytes.ts'
-import { addressWalk, listWalk, paginate, positionWalk, storeWalk } from '../../../../src/rpc/cosmos/paginate.ts'
+import { pauseUntilDeadline } from '../../../../src/rpc/cosmos/queryPort.ts'
 import { Journal } from '../../../../src/state/journal.ts'
 import { MemoryStateReader } from '../../../support/state/memoryReader.ts'
 
-const RPC = {
-  monotonicMs: () => 0,
-  limits: { callTimeoutMs: 1_000 },
-  execution: { yieldUntil: () => async () => undefined },
-} as never
-
 const { native: NATIVE } = new Journal(new MemoryStateReader())
-const CONTEXT = { rpc: RPC, world: { native: NATIVE } }
+const CONTEXT = { beginPauses: () => async () => undefined, world: { native: NATIVE } }
 
 /** The numbers from 1 to 250 under keys of their own. */
 const NUMBERS = Array.from({ length: 250 }, (_, index) => [Uint8Array.of(index + 1), index + 1] as const)
@@ -109,7 +104,12 @@ describe('pages', () => {
       for (;;) yield [Uint8Array.of(1), 1] as const
     }
     await expect(
-      paginate({ rpc, world: { native: NATIVE } }, undefined, endless, () => undefined),
+      paginate(
+        { beginPauses: () => pauseUntilDeadline(rpc), world: { native: NATIVE } },
+        undefined,
+        endless,
+        () => undefined,
+      ),
     ).rejects.toMatchObject({ code: 4 })
   })
 })
@@ -195,12 +195,11 @@ describe('pages of long lists', () => {
 
   it('let others have a turn by the work that reading is', async () => {
     let pauses = 0
-    const yieldUntil = () => async () => void pauses++
-    const rpc = { monotonicMs: () => 0, limits: { callTimeoutMs: 1_000 }, execution: { yieldUntil } } as never
+    const beginPauses = () => async () => void pauses++
     const { native } = new Journal(new MemoryStateReader())
     for (let i = 0; i < 40; i++) native.set(Uint8Array.of(1, i), new Uint8Array(50_000))
     const walk = storeWalk(native, Uint8Array.of(1), (key) => key.length)
-    await paginate({ rpc, world: { native } }, undefined, walk, (item) => item)
+    await paginate({ beginPauses, world: { native } }, undefined, walk, (item) => item)
     expect(pauses).toBe(20)
   })
 })

@@ -1,7 +1,7 @@
-import { annualProvisions, getInflation } from '../../modules/mint/minter.ts'
-import { MINT_PARAMS } from '../../modules/mint/params.ts'
 import { decimalBytes } from '../../primitives/protoSchema.ts'
-import { defineParamsQuery, defineQuery, type NativeQuery } from './query.ts'
+import { defineParamsQuery, defineQuery, type NativeQuery } from '../query/query.ts'
+import { annualProvisions, getInflation } from './minter.ts'
+import { MINT_PARAMS } from './params.ts'
 
 const SERVICE = 'cosmos.mint.v1beta1.Query'
 const BASE = '/cosmos/mint/v1beta1'
