@@ -4,10 +4,12 @@
  * The state is in LevelDB, and what a program reads is new to its caches.
  * `--help` lists the flags.
  */
+
+import { WorkLimitReached } from '../src/evm/engine.ts'
 import { loadEvmModule } from '../src/evm/engines/wasm/evmModule.ts'
-import { createShortRuns } from '../src/evm/engines/wasm/wasmEngine.ts'
+import { createWasmEngine } from '../src/evm/engines/wasm/wasmEngine.ts'
 import { createPrecompileGas } from '../src/evm/precompileGas.ts'
-import { applyShortCall } from '../src/evm/transition.ts'
+import { applyCall } from '../src/evm/transition.ts'
 import { nativeToken } from '../src/modules/bank/precompile/nativeToken.ts'
 import { bigIntToBytes, bytesKey } from '../src/primitives/bytes.ts'
 import { SHORT_CALL_LIMITS } from '../src/rpc/eth/shortCalls.ts'
@@ -46,13 +48,25 @@ const PROGRAMS: readonly Program[] = [
 ].filter(({ name }) => name.includes(flags.only))
 
 const state = await openTestState(SIZE, undefined)
-const run = createShortRuns(await loadEvmModule(), { hashSeed: 1n })
+const engine = createWasmEngine(await loadEvmModule(), { hashSeed: 1n })
 const context = {
   block: BLOCK,
   rules: { fork: 'osaka', chainId: 76287n },
   precompiles: new Map([[bytesKey(nativeToken.address), nativeToken]]),
 } as const
 let firstIndex = 1
+
+/** The outcome; undefined: it was dropped at its limit of work. */
+function callWithin(
+  input: Parameters<typeof applyCall>[0] & { readonly engine: typeof engine; readonly yield?: undefined },
+) {
+  try {
+    return applyCall(input)
+  } catch (error) {
+    if (error instanceof WorkLimitReached) return undefined
+    throw error
+  }
+}
 
 /** Milliseconds of one attempt, and what became of it. */
 function attempt({ code, helpers = [] }: Program): { readonly ms: number; readonly end: string } {
@@ -68,9 +82,7 @@ function attempt({ code, helpers = [] }: Program): { readonly ms: number; readon
   const call = { sender: CALLER, to: HOARDER, gasLimit: 50_000_000n, data: bigIntToBytes(BigInt(firstIndex), 32) }
   const precompileGas = createPrecompileGas(SHORT_CALL_LIMITS.precompileGas)
   const sinceMs = performance.now()
-  const outcome = applyShortCall(call, { ...context, world, precompileGas }, (message, environment) =>
-    run(message, environment, SHORT_CALL_LIMITS.work),
-  )
+  const outcome = callWithin({ ...context, call, world, engine, precompileGas, workLimit: SHORT_CALL_LIMITS.work })
   const ms = performance.now() - sinceMs
   if (outcome === undefined) return { ms, end: 'dropped' }
   return { ms, end: outcome.kind === 'skipped' ? outcome.reason : (outcome.failure ?? 'success') }

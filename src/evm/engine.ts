@@ -15,7 +15,14 @@ import type { Tracer } from './tracer.ts'
  */
 export interface Engine {
   readonly name: 'reference' | 'wasm'
-  run(message: Message, environment: ExecutionEnvironment): Promise<ExecutionResult>
+  /** @throws WorkLimitReached (or rejects with it), and what `environment` throws; the world must be thrown away then */
+  run(message: Message, environment: ExecutionEnvironment): ExecutionResult | Promise<ExecutionResult>
+}
+
+/** An engine that returns at once where nothing in the run waits. */
+export interface ImmediateEngine extends Engine {
+  run(message: Message, environment: ExecutionEnvironment & { readonly yield?: undefined }): ExecutionResult
+  run(message: Message, environment: ExecutionEnvironment): ExecutionResult | Promise<ExecutionResult>
 }
 
 /** What opcodes can read of the transaction. */
@@ -60,6 +67,8 @@ export interface ExecutionEnvironment {
    * it throws `ExecutionTimeout` to drop the run, after which the world state must be thrown away.
    */
   readonly yield?: () => Promise<void>
+  /** gas of work after which an {@link ImmediateEngine} drops the run, with {@link WorkLimitReached} */
+  readonly workLimit?: bigint
 }
 
 /** Why a frame failed, with geth's message (core/vm/errors.go). `execution reverted` is not a failure. */
@@ -78,6 +87,13 @@ export interface ExecutionResult {
   /** refund counter at the end; 0 unless status is `success` */
   readonly gasRefund: bigint
   readonly createdAddress?: Address
+}
+
+/** A run that did more work than its `workLimit`. */
+export class WorkLimitReached extends Error {
+  override readonly name = 'WorkLimitReached'
+  /** One for all: no caller reads its stack, and collecting one takes longer than a short run. */
+  static readonly instance = new WorkLimitReached('the run is dropped at its limit of work')
 }
 
 /** Execution took too long for the one who waits for it. Nothing that a block depends on. */

@@ -8,7 +8,7 @@ import type { WorldState } from '../state/world.ts'
 import { applyAuthorizations, delegationTarget, recoverAuthority } from './authorization.ts'
 import type { BlockContext, Rules } from './blockContext.ts'
 import { createAddress } from './contractAddress.ts'
-import type { Engine, ExecutionEnvironment, ExecutionResult, Message } from './engine.ts'
+import type { Engine, ExecutionEnvironment, ExecutionResult, ImmediateEngine, Message } from './engine.ts'
 import { floorDataGas, intrinsicGas } from './intrinsicGas.ts'
 import { isPlainTransfer, movePlainValue } from './plainTransfer.ts'
 import type { PrecompileTable } from './precompile.ts'
@@ -40,6 +40,8 @@ export interface TransitionContext {
   readonly isDiscarded?: boolean
   /** see ExecutionEnvironment */
   readonly yield?: () => Promise<void>
+  /** see ExecutionEnvironment */
+  readonly workLimit?: bigint
   /** gas that is left in the block; undefined: any */
   readonly gasAvailable?: bigint
   /** Blob transactions are refused unless this is true: only conformance chains take them. */
@@ -96,10 +98,12 @@ export interface AppliedTransaction {
 export type TransitionOutcome = SkippedTransaction | AppliedTransaction
 
 /**
- * Applies a transaction: the steps are those of {@link applyMessage}. A skipped one has no effect. It throws only what
- * {@link Engine.run} does for a deadline, and what the database does.
+ * Applies a transaction: the steps are those of {@link applyMessage}. A skipped one has no effect. It returns at once where nothing
+ * waits, and throws only what {@link Engine.run} does for a deadline, and what the database does.
  */
-export function applyTransaction(input: TransitionContext & SignedTransaction): Promise<TransitionOutcome> {
+export function applyTransaction(
+  input: TransitionContext & SignedTransaction,
+): TransitionOutcome | Promise<TransitionOutcome> {
   return applyMessage(messageOf(input), input, NOTHING_SKIPPED)
 }
 
@@ -124,35 +128,19 @@ function messageOf({ transaction, sender }: SignedTransaction): TransactionMessa
   }
 }
 
+type CallContext = TransitionContext & { readonly call: CallMessage; readonly skipped?: SkippedChecks }
+
 /**
  * Runs a call as `eth_call`, `eth_estimateGas` and `debug_traceCall` want it: no signature, no nonce order, any sender, and
- * the base fee need not be paid when no gas price is given.
+ * the base fee need not be paid when no gas price is given. It returns at once where nothing waits, and throws what {@link Engine.run} does.
  */
 export function applyCall(
-  input: TransitionContext & { readonly call: CallMessage; readonly skipped?: SkippedChecks },
-): Promise<TransitionOutcome> {
+  input: CallContext & { readonly engine: ImmediateEngine; readonly yield?: undefined },
+): TransitionOutcome
+export function applyCall(input: CallContext): TransitionOutcome | Promise<TransitionOutcome>
+export function applyCall(input: CallContext): TransitionOutcome | Promise<TransitionOutcome> {
   const { call, skipped = CALL_SKIPS, ...context } = input
   return applyMessage(messageOfCall(call, context.world), context, skipped)
-}
-
-/** Runs code at once, or gives undefined where that would take too long; the world must not be used any more then. */
-export type ShortRun = (message: Message, environment: ExecutionEnvironment) => ExecutionResult | undefined
-
-/**
- * {@link applyCall} without waiting for anything; undefined when `run` did not run the call's code to its end. The world must not be used
- * any more then.
- */
-export function applyShortCall(
-  call: CallMessage,
-  context: Omit<TransitionContext, 'engine' | 'tracer' | 'yield'>,
-  run: ShortRun,
-): TransitionOutcome | undefined {
-  const message = messageOfCall(call, context.world)
-  const begun = beginMessage(message, context, CALL_SKIPS)
-  if (begun.kind === 'skipped') return begun
-  const { codeRun } = begun
-  const result = codeRun === undefined ? begun.result : run(codeRun.message, codeRun.environment)
-  return result && endMessage(message, context, begun, result)
 }
 
 function messageOfCall(call: CallMessage, world: Pick<TransactionWorld, 'getNonce'>): TransactionMessage {
@@ -191,16 +179,18 @@ const CALL_SKIPS: SkippedChecks = { nonce: true, sender: true, baseFee: true }
  * 8. Logs, events, transfers and burns are read from the world, which forgets them in the next step.
  * 9. The end of the transaction: destroyed and empty accounts are deleted, warmth and transient storage are forgotten.
  */
-async function applyMessage(
+function applyMessage(
   message: TransactionMessage,
   context: TransitionContext,
   skipped: SkippedChecks,
-): Promise<TransitionOutcome> {
+): TransitionOutcome | Promise<TransitionOutcome> {
   const begun = beginMessage(message, context, skipped)
   if (begun.kind === 'skipped') return begun
   const { codeRun } = begun
-  const result = codeRun === undefined ? begun.result : await context.engine.run(codeRun.message, codeRun.environment)
-  return endMessage(message, context, begun, result)
+  const result = codeRun === undefined ? begun.result : context.engine.run(codeRun.message, codeRun.environment)
+  return result instanceof Promise
+    ? result.then((ended) => endMessage(message, context, begun, ended))
+    : endMessage(message, context, begun, result)
 }
 
 /** A message before its run. */
@@ -426,6 +416,7 @@ function environmentOf(
     ...(tracer === undefined ? {} : { tracer }),
     ...(context.isDiscarded === undefined ? {} : { isDiscarded: context.isDiscarded }),
     ...(context.yield === undefined ? {} : { yield: context.yield }),
+    ...(context.workLimit === undefined ? {} : { workLimit: context.workLimit }),
   }
 }
 

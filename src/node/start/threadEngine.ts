@@ -11,11 +11,15 @@ export function openThreadEngine(choice: EngineChoice): Promise<Engine> {
   return createEngine(choice, { hashSeed: randomSeed() })
 }
 
+/** One run at a time. About 34 MB are an instance's stacks, which take no memory while they are not used. */
+const SHORT_RETAINED = { count: 1, memoryBytes: 64 * 1024 * 1024 }
+
 /** For short calls, in a thread that has no {@link openThreadEngine}. Loads the engine, and the native token, which clients call most. */
 export async function openShortEngine({ module }: Extract<EngineChoice, { readonly kind: 'wasm' }>) {
-  const { createShortRuns } = await import('../../evm/engines/wasm/wasmEngine.ts')
+  const { createWasmEngine } = await import('../../evm/engines/wasm/wasmEngine.ts')
   const { nativeToken } = await import('../../modules/bank/precompile/nativeToken.ts')
-  return { run: createShortRuns(module, { hashSeed: randomSeed() }), lightPrecompiles: [nativeToken] }
+  const engine = createWasmEngine(module, { hashSeed: randomSeed(), retained: SHORT_RETAINED })
+  return { engine, lightPrecompiles: [nativeToken] }
 }
 
 /**

@@ -2,10 +2,10 @@ import type { ChainConfig } from '../../chain/genesis/chainConfig.ts'
 import { MODULE_ACCOUNT_NAMES } from '../../chain/genesis/genesisConstants.ts'
 import { includesFork } from '../../chain/genesis/hardfork.ts'
 import type { BlockContext, Rules } from '../../evm/blockContext.ts'
-import type { ExecutionEnvironment, ExecutionResult, Message } from '../../evm/engine.ts'
+import { type ExecutionEnvironment, type ImmediateEngine, type Message, WorkLimitReached } from '../../evm/engine.ts'
 import type { PrecompileTable, StatefulPrecompile } from '../../evm/precompile.ts'
 import { createPrecompileGas } from '../../evm/precompileGas.ts'
-import { applyShortCall } from '../../evm/transition.ts'
+import { applyCall } from '../../evm/transition.ts'
 import { blockContextOf, rulesAt } from '../../execution/blockContext.ts'
 import { type Address, moduleAddress } from '../../primitives/address.ts'
 import { bytesKey } from '../../primitives/bytes.ts'
@@ -21,9 +21,6 @@ import type { ContextLease, ShortCalls } from '../jsonrpc/runMethod.ts'
 import type { BlockSelector } from '../params/blockSelector.ts'
 import type { CallRequest } from '../params/callRequest.ts'
 import { blockFor, call, callResult, toCallMessage } from './call.ts'
-
-/** Runs code as far as `work` gas goes: see `createShortRuns` of the wasm engine. */
-type BoundedRun = (message: Message, environment: ExecutionEnvironment, work: bigint) => ExecutionResult | undefined
 
 /** What the calls of a socket thread may take. Which of it is reached decides where a call runs, never what it answers. */
 interface ShortCallLimits {
@@ -71,7 +68,7 @@ const RARE_FIELDS = ['accessList', 'authorizationList', 'blobVersionedHashes', '
 
 /** What runs the code of short calls. */
 interface ShortEngine {
-  readonly run: BoundedRun
+  readonly engine: ImmediateEngine
   /** those of the chain's own precompiles that do no more than their gas tells; an attempt that comes upon another is dropped */
   readonly lightPrecompiles: readonly StatefulPrecompile[]
 }
@@ -138,7 +135,7 @@ export function createShortCalls(options: ShortCallsOptions): ShortCalls {
   /** attempts in vain since the last block, by client */
   const drops = new Map<string, number>()
   let countedHeight = 0
-  let engine: { readonly run: BoundedRun; readonly precompiles: PrecompileTable } | undefined
+  let loaded: { readonly engine: ImmediateEngine; readonly precompiles: PrecompileTable } | undefined
   let isLoading = false
   let head: Head | undefined
 
@@ -154,11 +151,28 @@ export function createShortCalls(options: ShortCallsOptions): ShortCalls {
     reads++
     if (reads > limits.reads) drop('reads')
   }
+  /** Counts what runs take of the turn. What fails uses all gas, which is not what it worked. */
+  const metered = (engine: ImmediateEngine): ImmediateEngine => ({
+    name: engine.name,
+    run: ((message: Message, environment: ExecutionEnvironment & { readonly yield?: undefined }) => {
+      let worked = limits.work
+      try {
+        const result = engine.run(message, environment)
+        if (result.gasUsed < worked) worked = result.gasUsed
+        return result
+      } finally {
+        turn.spend(Number(worked))
+      }
+    }) as ImmediateEngine['run'],
+  })
   const load = async (): Promise<void> => {
     isLoading = true
     try {
-      const { run, lightPrecompiles } = await options.openEngine()
-      engine = { run, precompiles: precompilesOf(chain, lightPrecompiles, () => drop('precompile')) }
+      const { engine, lightPrecompiles } = await options.openEngine()
+      loaded = {
+        engine: metered(engine),
+        precompiles: precompilesOf(chain, lightPrecompiles, () => drop('precompile')),
+      }
     } catch (error) {
       // Not tried again: view threads answer, as they do where there is no such engine.
       options.onError(error)
@@ -196,7 +210,7 @@ export function createShortCalls(options: ShortCallsOptions): ShortCalls {
   const attempt = (
     params: readonly unknown[],
     scope: CallScope,
-    { run, precompiles }: NonNullable<typeof engine>,
+    { engine, precompiles }: NonNullable<typeof loaded>,
   ): Outcome => {
     const { context, release } = lease(scope)
     try {
@@ -211,32 +225,25 @@ export function createShortCalls(options: ShortCallsOptions): ShortCalls {
       const isFree = message.maxFeePerGas === 0n && message.maxPriorityFeePerGas === 0n
       const gas = limits.precompileGas < chain.precompileGasLimit ? limits.precompileGas : chain.precompileGasLimit
       const precompileGas = createPrecompileGas(gas)
-      const outcome = applyShortCall(
-        message,
-        {
-          world: new Journal(state),
-          block: isFree ? freeBlock : blockFor(message, block),
-          rules,
-          precompiles,
-          precompileGas,
-          isDiscarded: true,
-          acceptsBlobs: true,
-        },
-        (code, environment) => {
-          const result = run(code, environment, limits.work)
-          // What fails uses all gas, which is not what it worked.
-          turn.spend(Number(result === undefined || result.gasUsed > limits.work ? limits.work : result.gasUsed))
-          return result
-        },
-      )
-      if (outcome === undefined) return 'work'
+      const outcome = applyCall({
+        call: message,
+        world: new Journal(state),
+        block: isFree ? freeBlock : blockFor(message, block),
+        rules,
+        engine,
+        precompiles,
+        precompileGas,
+        workLimit: limits.work,
+        isDiscarded: true,
+        acceptsBlobs: true,
+      })
       if (precompileGas.hitLimit && gas < chain.precompileGasLimit) return 'precompile'
       const text = `"${callResult(outcome, message)}"` as const
       if (text.length > context.limits.responseBytes) throw responseTooLarge()
       return text
     } catch (error) {
+      if (error === WorkLimitReached.instance) return 'work'
       if (dropped === undefined) throw error
-      turn.spend(Number(limits.work))
       return dropped
     } finally {
       release()
@@ -246,7 +253,7 @@ export function createShortCalls(options: ShortCallsOptions): ShortCalls {
   const tryCall = (params: readonly unknown[], scope: CallScope): Outcome => {
     const request = requestIn(params)
     if (request === undefined || scope.signal.aborted) return 'unfit'
-    if (engine === undefined) {
+    if (loaded === undefined) {
       if (!isLoading) void load()
       return 'loading'
     }
@@ -258,7 +265,7 @@ export function createShortCalls(options: ShortCallsOptions): ShortCalls {
     if (!turn.begin()) return 'busy'
     reads = 0
     dropped = undefined
-    const outcome = attempt(params, scope, engine)
+    const outcome = attempt(params, scope, loaded)
     if (!isDrop(outcome)) return outcome
     drops.set(scope.client, inVain + 1)
     // What was read is in the caches now: the next attempt comes further.

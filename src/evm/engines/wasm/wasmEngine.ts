@@ -3,7 +3,13 @@ import type { Address } from '../../../primitives/address.ts'
 import { EMPTY_BYTES } from '../../../primitives/bytes.ts'
 import type { WasmModule } from '../../../primitives/webAssembly.ts'
 import { createAddress } from '../../contractAddress.ts'
-import type { Engine, ExecutionEnvironment, ExecutionResult, Message } from '../../engine.ts'
+import {
+  type ExecutionEnvironment,
+  type ExecutionResult,
+  type ImmediateEngine,
+  type Message,
+  WorkLimitReached,
+} from '../../engine.ts'
 import { EngineTrapError } from '../errorKinds.ts'
 import { FAILURE_MESSAGES } from '../failureMessages.ts'
 import { engineFailureMessage } from './engineFailureMessage.ts'
@@ -20,92 +26,99 @@ const UNLIMITED = (1n << 63n) - 1n
 /** Gas is an i64 in the engine, whose least value says that a precompile failed. No block has so much. */
 const MOST_GAS = UNLIMITED - 1n
 
-/** Memory beyond which an instance is not kept for the next run. */
-const KEPT_MEMORY = 160 * 1024 * 1024
-/** Runs that interleave have an instance each; so many are kept. */
-const KEPT_INSTANCES = 8
+/** Which idle instances wait for their next run. */
+interface RetainedInstances {
+  readonly count: number
+  /** one with more memory is dropped */
+  readonly memoryBytes: number
+}
+
+/** Runs that interleave have an instance each. */
+const DEFAULT_RETAINED: RetainedInstances = { count: 8, memoryBytes: 160 * 1024 * 1024 }
 
 export interface WasmEngineOptions extends InstanceOptions {
   /** gas of a slice of a run with a deadline; tests take little, so that runs are cut everywhere */
   readonly sliceGas?: bigint
+  readonly retained?: RetainedInstances
 }
 
 /**
  * The engine of assembly/, compiled to WebAssembly. It knows the rules from Cancun on. Instances that are not running wait in a
- * pool; one whose run threw is in an unknown state and is never used again.
+ * pool; a broken one is never used again.
  * @param module the same for all threads of the process
  */
-export function createWasmEngine(module: WasmModule, options: WasmEngineOptions): Engine {
+export function createWasmEngine(module: WasmModule, options: WasmEngineOptions): ImmediateEngine {
+  const { sliceGas = SLICE_GAS, retained = DEFAULT_RETAINED } = options
   const idle: WasmInstance[] = []
-  return {
-    name: 'wasm',
-    async run(message, environment) {
-      if (environment.world.getSpendable(message.caller) < message.value) {
-        return failed(FAILURE_MESSAGES.insufficientBalance, 0n)
-      }
-      const instance = idle.pop() ?? new WasmInstance(module, options)
-      let result: ExecutionResult
-      try {
-        instance.begin(environment)
-        result = await runMessage(instance, message, environment, options.sliceGas ?? SLICE_GAS)
-      } finally {
-        instance.end()
-      }
-      // not reached when the run threw
-      if (instance.memoryBytes <= KEPT_MEMORY && idle.length < KEPT_INSTANCES) idle.push(instance)
-      return result
-    },
+
+  const release = (instance: WasmInstance, error?: unknown): void => {
+    instance.end()
+    if (error instanceof EngineTrapError) return
+    if (instance.memoryBytes <= retained.memoryBytes && idle.length < retained.count) idle.push(instance)
   }
-}
 
-/** Memory beyond which the instance of short runs is not kept: about 34 MB of it are its stacks, which take none while they are not used. */
-const KEPT_SHORT_MEMORY = 64 * 1024 * 1024
-
-/**
- * Runs what is short at once: a run that uses more than `work` gas is dropped, and undefined is the answer. What the environment throws
- * ends a run too. Works by the rules from Cancun on, as {@link createWasmEngine}, which gives the same results. One instance serves all
- * runs, however they end.
- */
-export function createShortRuns(module: WasmModule, options: InstanceOptions) {
-  let kept: WasmInstance | undefined
-  return (message: Message, environment: ExecutionEnvironment, work: bigint): ExecutionResult | undefined => {
+  const run = (message: Message, environment: ExecutionEnvironment): ExecutionResult | Promise<ExecutionResult> => {
     if (environment.world.getSpendable(message.caller) < message.value) {
       return failed(FAILURE_MESSAGES.insufficientBalance, 0n)
     }
-    const instance = kept ?? new WasmInstance(module, options)
-    // not kept when the engine breaks
-    kept = undefined
-    let isBroken = false
+    const instance = idle.pop() ?? new WasmInstance(module, options)
+    let result: ExecutionResult | Promise<ExecutionResult>
     try {
       instance.begin(environment)
-      const { recipient, result } = startMessage(instance, message, environment, true)
-      if (result !== undefined) return result
-      if (instance.proceed(work) === RUN_PAUSED) return undefined
-      return resultOf(instance, message, recipient)
+      result = runMessage(instance, message, environment, sliceGas)
     } catch (error) {
-      isBroken = error instanceof EngineTrapError
+      release(instance, error)
       throw error
-    } finally {
-      instance.end()
-      if (!isBroken && instance.memoryBytes <= KEPT_SHORT_MEMORY) kept = instance
     }
+    if (!(result instanceof Promise)) {
+      release(instance)
+      return result
+    }
+    return result.then(
+      (ended) => {
+        release(instance)
+        return ended
+      },
+      (error) => {
+        release(instance, error)
+        throw error
+      },
+    )
   }
+  return { name: 'wasm', run: run as ImmediateEngine['run'] }
 }
 
 /** Runs the message in a checkpoint of its own. Unless the run succeeds it stays open, and {@link WasmInstance.end} reverts it. */
-async function runMessage(
+function runMessage(
   instance: WasmInstance,
   message: Message,
   environment: ExecutionEnvironment,
   sliceGas: bigint,
+): ExecutionResult | Promise<ExecutionResult> {
+  const { yield: pause, workLimit } = environment
+  const { recipient, result } = startMessage(instance, message, environment)
+  if (result !== undefined) return result
+  if (workLimit !== undefined) {
+    if (instance.proceed(workLimit) === RUN_PAUSED) throw WorkLimitReached.instance
+    return resultOf(instance, message, recipient)
+  }
+  if (pause === undefined) {
+    while (instance.proceed(UNLIMITED) === RUN_PAUSED);
+    return resultOf(instance, message, recipient)
+  }
+  return runInSlices(instance, message, recipient, { pause, sliceGas })
+}
+
+async function runInSlices(
+  instance: WasmInstance,
+  message: Message,
+  recipient: Address,
+  { pause, sliceGas }: { readonly pause: () => Promise<void>; readonly sliceGas: bigint },
 ): Promise<ExecutionResult> {
-  const begun = startMessage(instance, message, environment, false)
-  if (begun.result !== undefined) return begun.result
-  const { yield: pause } = environment
   const isStepping = ((instance.run.tracing?.flags ?? 0) & TRACE_STEPS) !== 0
-  const slice = pause === undefined ? UNLIMITED : isStepping ? TRACED_SLICE_GAS : sliceGas
-  while (instance.proceed(slice) === RUN_PAUSED) await pause?.()
-  return resultOf(instance, message, begun.recipient)
+  const slice = isStepping ? TRACED_SLICE_GAS : sliceGas
+  while (instance.proceed(slice) === RUN_PAUSED) await pause()
+  return resultOf(instance, message, recipient)
 }
 
 /** The message's recipient or new contract; a result where the message runs no code. */
@@ -117,8 +130,7 @@ interface StartedMessage {
 function startMessage(
   instance: WasmInstance,
   message: Message,
-  { world }: ExecutionEnvironment,
-  isBounded: boolean,
+  { world, workLimit }: ExecutionEnvironment,
 ): StartedMessage {
   const { run } = instance
   const { caller, value, data, gasLimit } = message
@@ -130,7 +142,15 @@ function startMessage(
     if (isOccupied(world, recipient)) return { recipient, result: collision(run, message, recipient) }
     beginContract(world, recipient, caller, value)
   }
-  instance.start({ caller, recipient, value, data, gas: gasOf(gasLimit), isCreation, isBounded })
+  instance.start({
+    caller,
+    recipient,
+    value,
+    data,
+    gas: gasOf(gasLimit),
+    isCreation,
+    isBounded: workLimit !== undefined,
+  })
   return { recipient }
 }
 

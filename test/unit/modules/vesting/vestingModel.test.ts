@@ -186,7 +186,7 @@ class Pair {
     expect(outcome.status).toBe(paid ? 'success' : 'revert')
   }
 
-  call(call: Omit<CallMessage, 'sender'>): Promise<TransitionOutcome> {
+  async call(call: Omit<CallMessage, 'sender'>): Promise<TransitionOutcome> {
     const { height, timeMs } = this.chain.context.block
     return applyCall({
       world: this.world,

@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { chooseEngine } from '../../../../src/evm/engines/createEngine.ts'
-import { createShortRuns } from '../../../../src/evm/engines/wasm/wasmEngine.ts'
+import { createWasmEngine } from '../../../../src/evm/engines/wasm/wasmEngine.ts'
 import type { StatefulPrecompile } from '../../../../src/evm/precompile.ts'
 import { nativeToken } from '../../../../src/modules/bank/precompile/nativeToken.ts'
 import { precompileTable } from '../../../../src/precompiles/registry.ts'
@@ -40,6 +40,7 @@ beforeAll(async () => {
 
 const engine = await chooseEngine('wasm')
 if (engine.kind !== 'wasm') throw new Error('the tests are of the wasm engine')
+const { module: engineModule } = engine
 
 interface Trial extends ShortCalls {
   /** how many calls had an outcome */
@@ -58,12 +59,12 @@ async function trialOf(
 ): Promise<Trial> {
   const registry = new Registry()
   const metrics = createSocketMetrics(registry)
-  const run = createShortRuns(engine.kind === 'wasm' ? engine.module : (undefined as never), { hashSeed: 1n })
+  const shortEngine = createWasmEngine(engineModule, { hashSeed: 1n })
   const shortCalls = createShortCalls({
     chain: { ...node.chain, registeredPrecompiles: [hexToBytes(constant)] },
     lease: () => ({ context: trial.context(), release: () => undefined }),
     headHeight: () => trial.headHeight,
-    openEngine: async () => ({ run, lightPrecompiles }),
+    openEngine: async () => ({ engine: shortEngine, lightPrecompiles }),
     nowMs: () => trial.nowMs,
     onError: (error) => {
       throw error

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { assemble, repeat } from '../../../../../bench/code/assemble.ts'
+import { WorkLimitReached } from '../../../../../src/evm/engine.ts'
 import { loadEvmModule } from '../../../../../src/evm/engines/wasm/evmModule.ts'
-import { createShortRuns, createWasmEngine } from '../../../../../src/evm/engines/wasm/wasmEngine.ts'
-import { applyCall, applyShortCall, type CallMessage } from '../../../../../src/evm/transition.ts'
+import { createWasmEngine } from '../../../../../src/evm/engines/wasm/wasmEngine.ts'
+import { applyCall, type CallMessage } from '../../../../../src/evm/transition.ts'
 import { bytesToHex } from '../../../../../src/primitives/bytes.ts'
 import { Journal } from '../../../../../src/state/journal.ts'
 import type { StateReader } from '../../../../../src/state/reader.ts'
@@ -42,7 +43,7 @@ function limited(state: StateReader, reads: number): StateReader {
 test('a short run that ends has the result of any other run, and one that was dropped leaves nothing behind', async () => {
   const engine = createWasmEngine(module, { hashSeed: 1n })
   // The same instance for all.
-  const run = createShortRuns(module, { hashSeed: 2n })
+  const short = createWasmEngine(module, { hashSeed: 2n, retained: { count: 1, memoryBytes: 64 * 1024 * 1024 } })
   const counts = { ended: 0, paused: 0, thrown: 0 }
   for (let index = 0; index < CASES; index++) {
     const fuzzCase = generateCase(SEED, index)
@@ -61,26 +62,21 @@ test('a short run that ends has the result of any other run, and one that was dr
       const world = new Journal(limited(state, reads))
       try {
         const isDiscarded = random.oneIn(2)
-        const short = applyShortCall(call, { ...context, world, isDiscarded }, (message, environment) =>
-          run(message, environment, work),
-        )
-        if (short === undefined) {
-          counts.paused++
-          continue
-        }
+        const outcome = applyCall({ ...context, call, world, engine: short, workLimit: work, isDiscarded })
         counts.ended++
         const usual = new Journal(state)
         const expected = await applyCall({ ...context, world: usual, engine, call })
         // Of what is discarded only the answer counts.
         if (isDiscarded) {
-          expect({ ...short, logs: [] }, `case ${index} of ${SEED}`).toEqual({ ...expected, logs: [] })
+          expect({ ...outcome, logs: [] }, `case ${index} of ${SEED}`).toEqual({ ...expected, logs: [] })
           continue
         }
-        expect(short, `case ${index} of ${SEED}`).toEqual(expected)
+        expect(outcome, `case ${index} of ${SEED}`).toEqual(expected)
         expect(world.changes()).toEqual(usual.changes())
       } catch (error) {
-        if (!(error instanceof TooManyReads)) throw error
-        counts.thrown++
+        if (error instanceof WorkLimitReached) counts.paused++
+        else if (error instanceof TooManyReads) counts.thrown++
+        else throw error
       }
     }
   }
@@ -93,13 +89,21 @@ describe('code without a jump or a call, whose work is more than a short run may
   /** Whether the code ends within 50,000 gas. */
   function isShort(program: string): boolean {
     const state = stateWith(bytesToHex(assemble(program)))
-    const run = createShortRuns(module, { hashSeed: 1n })
-    const outcome = applyShortCall(
-      { sender: SENDER, to: CONTRACT, gasLimit: LOT },
-      { world: new Journal(state), block: BLOCK, rules: { fork: 'osaka', chainId: 1n }, precompiles: new Map() },
-      (message, environment) => run(message, environment, 50_000n),
-    )
-    return outcome !== undefined
+    try {
+      applyCall({
+        call: { sender: SENDER, to: CONTRACT, gasLimit: LOT },
+        world: new Journal(state),
+        block: BLOCK,
+        rules: { fork: 'osaka', chainId: 1n },
+        engine: createWasmEngine(module, { hashSeed: 1n }),
+        precompiles: new Map(),
+        workLimit: 50_000n,
+      })
+      return true
+    } catch (error) {
+      if (error instanceof WorkLimitReached) return false
+      throw error
+    }
   }
 
   const hash = '60000 0 KECCAK256 POP'
