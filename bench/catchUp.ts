@@ -4,11 +4,13 @@
  *
  *   node bench/catchUp.ts [validators] [empty blocks] [blocks of transfers] [transfers in each]
  */
+
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DecidedBlock } from '../src/consensus/application.ts'
 import { advanceState } from '../src/consensus/consensusState.ts'
 import { recoverEntrySender } from '../src/execution/entry.ts'
+import { createTransactionDecoder } from '../src/modules/tx/transactionDecoder.ts'
 import type { Address } from '../src/primitives/address.ts'
 import { hexToBytes } from '../src/primitives/bytes.ts'
 import { keccak256 } from '../src/primitives/hash.ts'
@@ -45,7 +47,10 @@ async function produce(): Promise<readonly (DecidedBlock & { readonly senders: r
       decided,
       await node.executor.application.finalizeBlock({ ...decided, catchingUp: true }),
     )
-    decisions.push({ ...decided, senders: decided.block.txs.map((raw) => recoverEntrySender(raw, node.chain)) })
+    decisions.push({
+      ...decided,
+      senders: decided.block.txs.map((raw) => recoverEntrySender(raw, createTransactionDecoder(node.chain))),
+    })
   }
   await node.close()
   return decisions

@@ -5,6 +5,7 @@
  *
  *   node bench/parallel.ts [rounds] [part of a workload's name]
  */
+
 import { rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -17,6 +18,7 @@ import { type Entry, readEntry } from '../src/execution/entry.ts'
 import type { ParallelCounts, ParallelExecution } from '../src/execution/parallel/parallelExecution.ts'
 import { createSpeculator } from '../src/execution/parallel/speculator.ts'
 import { createTableMemory, STATES, type TableResult, VersionTable } from '../src/execution/parallel/versionTable.ts'
+import { createTransactionDecoder } from '../src/modules/tx/transactionDecoder.ts'
 import { connectSpeculators, startSpeculators } from '../src/node/roles/executor/speculators.ts'
 import { spawnThread } from '../src/node/start/spawn.ts'
 import { openThreadEngine } from '../src/node/start/threadEngine.ts'
@@ -203,7 +205,7 @@ function midOf(of: readonly Measured[]) {
 }
 
 async function compare({ name, raws }: Workload): Promise<void> {
-  const entries = raws.map((raw) => readEntry(raw, chain))
+  const entries = raws.map((raw) => readEntry(raw, createTransactionDecoder(chain)))
   const runs = { serial: [] as Measured[], always: [] as Measured[], ifItPays: [] as Measured[] }
   const parts: Awaited<ReturnType<typeof measureParts>>[] = []
   for (let round = -WARM_ROUNDS; round < rounds; round++) {

@@ -4,6 +4,7 @@
  *
  *   node bench/transferSteps.ts [transfers in a block] [senders] [blocks] [further accounts in the state] [1: INDEX_TRACES]
  */
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,12 +25,13 @@ import { packTransactions, unpackTransactions } from '../src/mempool/packedMessa
 import { TransactionPool } from '../src/mempool/pool.ts'
 import { toPooledTransaction } from '../src/mempool/poolEntry.ts'
 import type { PooledTransaction, PoolHeadUpdate } from '../src/mempool/types.ts'
+import { createTransactionDecoder } from '../src/modules/tx/transactionDecoder.ts'
 import { precompileTable } from '../src/precompiles/registry.ts'
 import { bytesToHex } from '../src/primitives/bytes.ts'
 import { keccak256, sha256 } from '../src/primitives/hash.ts'
-import { readRawTransaction, readSender } from '../src/rpc/eth/sendRawTransaction.ts'
 import { parseRequest } from '../src/rpc/jsonrpc/message.ts'
 import { readData } from '../src/rpc/params/values.ts'
+import { readEvmTransaction } from '../src/rpc/submit/readEvmTransaction.ts'
 import { StateStore } from '../src/state/store.ts'
 import { Database } from '../src/storage/database.ts'
 import { requestBody } from './load/rpc.ts'
@@ -153,6 +155,8 @@ const pool = new TransactionPool({
   now: () => performance.now(),
 })
 
+const decoder = createTransactionDecoder(chain)
+
 /** What socket and pool thread do with the requests, each step for all of them. */
 function admit(bodies: readonly string[]): void {
   const raws = steps.run(STEP.read, () =>
@@ -165,14 +169,18 @@ function admit(bodies: readonly string[]): void {
     }),
   )
   const transactions = steps.run(STEP.decode, () =>
-    raws.map((raw) => readRawTransaction(raw, { feeCapAcoin: 0n, acceptsUnprotected: false })),
+    raws.map((raw) => {
+      const transaction = readEvmTransaction(raw, { feeCapAcoin: 0n, acceptsUnprotected: false })
+      if ('reason' in transaction) throw new Error(transaction.reason)
+      return transaction
+    }),
   )
   const known = steps.run(STEP.recover, () =>
-    transactions.map((transaction) => ({
-      raw: transaction.raw,
-      hash: transaction.hash,
-      sender: readSender(transaction, chain),
-    })),
+    transactions.map((transaction) => {
+      const recovery = decoder.recoverSender(transaction)
+      if ('reason' in recovery) throw new Error(recovery.reason)
+      return { raw: transaction.raw, hash: transaction.hash, sender: recovery.sender }
+    }),
   )
   const handed = steps.run(STEP.hand, () => unpackTransactions(packTransactions(known)))
   steps.run(STEP.admit, () => {

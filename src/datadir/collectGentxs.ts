@@ -5,13 +5,12 @@ import { BASE_DENOM, BONDED_POOL } from '../chain/genesis/genesisConstants.ts'
 import { checkGenesis } from '../chain/genesis/genesisRules.ts'
 import { type Genesis, GenesisError, type GenesisVestingAccount } from '../chain/genesis/genesisSchema.ts'
 import { evmChainIdOf } from '../config/chainIds.ts'
-import { MESSAGES } from '../modules/messages.ts'
 import { isSdkError } from '../modules/sdkError.ts'
 import { MsgCreateValidator } from '../modules/staking/messages.ts'
 import { checkMinimumRate, checkNewValidator } from '../modules/staking/operatorActions.ts'
 import type { CommissionRates } from '../modules/staking/types.ts'
-import { decodeNativeTransaction } from '../modules/tx/decodeNativeTransaction.ts'
 import { Ed25519PubKey } from '../modules/tx/publicKey.ts'
+import { createTransactionDecoder } from '../modules/tx/transactionDecoder.ts'
 import { AuthInfo, Tx, TxBody, TxRaw } from '../modules/tx/types.ts'
 import { delegatedParts } from '../modules/vesting/delegatedCoins.ts'
 import { genesisSchedule } from '../modules/vesting/initVesting.ts'
@@ -114,11 +113,8 @@ function readGentx(genesis: Genesis, { name, json }: Gentx, types: JsonContext):
   const fail = (problem: string): never => {
     throw new GenesisError('', `${name}: ${problem}`)
   }
-  const transaction = decodeNativeTransaction(rawOf(json, types, fail), {
-    chainId: genesis.chain_id,
-    evmChainId: evmChainIdOf(genesis.chain_id)!,
-    messages: MESSAGES,
-  })
+  const chain = { chainId: genesis.chain_id, evmChainId: evmChainIdOf(genesis.chain_id)! }
+  const transaction = createTransactionDecoder(chain).decodeNative(rawOf(json, types, fail))
   if (isSdkError(transaction)) return fail(transaction.message)
   const [first, ...others] = transaction.messages
   if (first === undefined || others.length > 0) {

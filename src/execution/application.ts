@@ -10,6 +10,7 @@ import type {
 } from '../consensus/application.ts'
 import { ExecutionTimeout } from '../evm/engine.ts'
 import { AUTH_PARAMS } from '../modules/auth/params.ts'
+import { createTransactionDecoder } from '../modules/tx/transactionDecoder.ts'
 import { bytesToHex, equalBytes } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
 import { Journal } from '../state/journal.ts'
@@ -65,6 +66,7 @@ interface ApplicationOptions extends BlockRunnerOptions {
  */
 export function createApplication(options: ApplicationOptions): Application {
   const { chain, now } = options
+  const decoder = createTransactionDecoder(chain)
   const runner = createBlockRunner(options)
   const postponed = new PostponedTransactions(chain.precompileGasLimit)
   const defective = new DefectiveTransactions()
@@ -135,8 +137,8 @@ export function createApplication(options: ApplicationOptions): Application {
     deadline?: ExecutionDeadline,
   ) =>
     senders === undefined
-      ? readEntries(txs, chain, options.candidates.senders, deadline)
-      : txs.map((raw, index) => readEntry(raw, chain, { sender: senders[index] }))
+      ? readEntries(txs, decoder, options.candidates.senders, deadline)
+      : txs.map((raw, index) => readEntry(raw, decoder, { sender: senders[index] }))
 
   const judge = async (block: ConsensusBlock, deadline: ExecutionDeadline): Promise<ProposalVerdict | undefined> => {
     const evidence = checkEvidenceOf(block)
@@ -197,7 +199,7 @@ export function createApplication(options: ApplicationOptions): Application {
             onError: (hash, error) => report('build', height, error, hash),
             onStopped: (transaction) => options.onStopped({ place: 'build', height, transaction }),
           },
-          chain,
+          decoder,
         )
         const filledMs = now() - beginMs
         const executed = await runner.finish(execution)

@@ -1,11 +1,8 @@
 import { entryHash, isNativeEntry } from '../chain/block/entries.ts'
 import { decodeTransaction, type SignedTransaction, type Transaction } from '../chain/block/transaction.ts'
-import { recoverSender } from '../chain/block/transactionSender.ts'
-import type { ChainConfig } from '../chain/genesis/chainConfig.ts'
-import { MESSAGES } from '../modules/messages.ts'
 import { isSdkError } from '../modules/sdkError.ts'
-import { decodeNativeTransaction } from '../modules/tx/decodeNativeTransaction.ts'
 import type { NativeTransaction } from '../modules/tx/nativeTransaction.ts'
+import type { TransactionDecoder } from '../modules/tx/transactionDecoder.ts'
 import type { Address } from '../primitives/address.ts'
 import type { Hash } from '../primitives/hash.ts'
 import { DecodingError } from '../primitives/rlp.ts'
@@ -21,16 +18,14 @@ interface NativeEntry {
 /** Senders that this process recovered before, by transaction hash; undefined for unknown ones. */
 export type SenderLookup = (hashes: readonly Hash[]) => Promise<readonly (Address | undefined)[]>
 
-type Chain = Pick<ChainConfig, 'chainId' | 'evmChainId' | 'allowsUnprotected'>
-
 /**
  * Reads an entry of data.txs. The result depends on the bytes alone, so every node agrees. It throws only unforeseen errors.
  * @param known the sender that `recoverEntrySender` or the pool found for exactly these bytes; saves nearly all of the time. For a
  *   native transaction it means that its signatures are known to be valid
  */
-export function readEntry(raw: Uint8Array, chain: Chain, known?: KnownOfEntry): Entry {
+export function readEntry(raw: Uint8Array, decoder: TransactionDecoder, known?: KnownOfEntry): Entry {
   try {
-    return readAnyEntry(raw, chain, known)
+    return readAnyEntry(raw, decoder, known)
   } catch (error) {
     throw withTransaction(raw, error)
   }
@@ -41,8 +36,11 @@ interface KnownOfEntry {
   readonly sender?: Address | undefined
 }
 
-function readAnyEntry(raw: Uint8Array, chain: Chain, known: KnownOfEntry | undefined): Entry {
-  if (isNativeEntry(raw)) return readNativeEntry(raw, chain, { isVerified: known?.sender !== undefined })
+function readAnyEntry(raw: Uint8Array, decoder: TransactionDecoder, known: KnownOfEntry | undefined): Entry {
+  if (isNativeEntry(raw)) {
+    const native = known?.sender === undefined ? decoder.decodeNative(raw) : decoder.decodeVerified(raw)
+    return isSdkError(native) ? { reason: native.message } : { native }
+  }
   let transaction: Transaction
   try {
     transaction = decodeTransaction(raw, known?.hash)
@@ -52,21 +50,8 @@ function readAnyEntry(raw: Uint8Array, chain: Chain, known: KnownOfEntry | undef
   }
   if (transaction.type === 3) return { reason: 'transaction type not supported: blob transactions' }
   if (known?.sender !== undefined) return { transaction, sender: known.sender }
-  const recovery = recoverSender(transaction, {
-    chainId: chain.evmChainId,
-    allowUnprotected: chain.allowsUnprotected,
-  })
+  const recovery = decoder.recoverSender(transaction)
   return 'reason' in recovery ? recovery : { transaction, sender: recovery.sender }
-}
-
-/** The same for a native transaction; `isVerified`: its signatures are known to be valid. */
-export function readNativeEntry(
-  raw: Uint8Array,
-  { chainId, evmChainId }: Omit<Chain, 'allowsUnprotected'>,
-  { isVerified }: { readonly isVerified: boolean },
-): NativeEntry | { readonly reason: string } {
-  const native = decodeNativeTransaction(raw, { chainId, evmChainId, messages: MESSAGES, isVerified })
-  return isSdkError(native) ? { reason: native.message } : { native }
 }
 
 /**
@@ -76,7 +61,7 @@ export function readNativeEntry(
  */
 export async function readEntries(
   txs: readonly Uint8Array[],
-  chain: Chain,
+  decoder: TransactionDecoder,
   lookup: SenderLookup | undefined,
   check?: { readonly poll: () => void },
 ): Promise<readonly Entry[]> {
@@ -86,7 +71,7 @@ export async function readEntries(
   const entries: Entry[] = []
   for (const [index, raw] of txs.entries()) {
     check?.poll()
-    const entry = readEntry(raw, chain, { hash: hashes[index], sender: senders[index] })
+    const entry = readEntry(raw, decoder, { hash: hashes[index], sender: senders[index] })
     entries.push(entry)
     if (check !== undefined && 'reason' in entry) break
   }
@@ -97,8 +82,8 @@ export async function readEntries(
  * The sender of an entry, for `DecidedBlock.senders`; can be called in another thread. Undefined where there is none: no transaction, or
  * wrong signatures.
  */
-export function recoverEntrySender(raw: Uint8Array, chain: Chain): Address | undefined {
-  const entry = readEntry(raw, chain)
+export function recoverEntrySender(raw: Uint8Array, decoder: TransactionDecoder): Address | undefined {
+  const entry = readEntry(raw, decoder)
   if ('reason' in entry) return undefined
   return 'native' in entry ? entry.native.sender : entry.sender
 }

@@ -9,6 +9,7 @@ import { DEFAULT_AUTH_PARAMS } from '../modules/auth/params.ts'
 import { SDK_ERRORS } from '../modules/sdkError.ts'
 import { LANE_FULL } from '../modules/tx/applyNativeTransaction.ts'
 import { type GasParams, laneGas } from '../modules/tx/nativeTransaction.ts'
+import type { TransactionDecoder } from '../modules/tx/transactionDecoder.ts'
 import { bytesKey } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
 import { type BlockExecution, POSTPONED } from './blockExecution.ts'
@@ -96,7 +97,7 @@ export async function fillBlock(
   execution: BlockExecution,
   source: CandidateSource,
   limits: BuildLimits,
-  chain: Pick<ChainConfig, 'chainId' | 'evmChainId' | 'allowsUnprotected'>,
+  decoder: TransactionDecoder,
 ): Promise<Uint8Array[]> {
   const time = new BuildTime(limits.budgetMs, limits.now)
   const height = execution.seed.number
@@ -122,7 +123,7 @@ export async function fillBlock(
     })
     if (candidates.length === 0) break
     isFirst = false
-    const known = execution.isParallel ? readCandidates(candidates, chain) : undefined
+    const known = execution.isParallel ? readCandidates(candidates, decoder) : undefined
     if (known !== undefined) execution.announce([...known.values()])
     for (const { raw, hash, sender } of candidates) {
       if (isFull() || time.isOver()) break
@@ -146,7 +147,7 @@ export async function fillBlock(
       let result: EntryResult | undefined
       let gasLimit: bigint | undefined
       try {
-        const entry = known?.get(raw) ?? readEntry(raw, chain, { hash, sender })
+        const entry = known?.get(raw) ?? readEntry(raw, decoder, { hash, sender })
         if ('transaction' in entry) gasLimit = entry.transaction.gasLimit
         if (hasRoom(entry, execution) && time.suffices(gasLimit, fullGas - execution.gasLeft())) {
           limits.executionDeadline.setIn(time.execute())
@@ -201,13 +202,13 @@ export async function fillBlock(
  */
 function readCandidates(
   candidates: readonly PooledTransaction[],
-  chain: Parameters<typeof readEntry>[1],
+  decoder: TransactionDecoder,
 ): ReadonlyMap<Uint8Array, Entry> {
   const entries = new Map<Uint8Array, Entry>()
   for (const { raw, hash, sender } of candidates) {
     if (isNativeEntry(raw)) continue
     try {
-      entries.set(raw, readEntry(raw, chain, { hash, sender }))
+      entries.set(raw, readEntry(raw, decoder, { hash, sender }))
     } catch (error) {
       if (endsNode(error)) throw error
     }

@@ -28,6 +28,12 @@ export interface PooledTransaction {
   readonly sender: Address
 }
 
+/** A transaction of a client on its way to the pool. */
+export interface SubmittedTransaction extends PooledTransaction {
+  /** how many EIP-7702 authorizations it has */
+  readonly authorizations: number
+}
+
 /** The pool's content: executable (`pending`) and waiting for a nonce, funds or fee (`queued`). Ascending nonces. */
 export interface PoolContent {
   readonly pending: readonly PooledTransaction[]
@@ -73,7 +79,7 @@ export interface TxPort {
    * `entryHash`.
    * @param client for whom: see `ClientAddresses`
    */
-  add(raw: Uint8Array, sender: Address, hash: Hash, client: string): Promise<Admission>
+  add(transaction: SubmittedTransaction, client: string): Promise<Admission>
   get(hash: Hash): Promise<PooledTransaction | undefined>
   /** nonce after the contiguous pending transactions of `sender`, of both kinds; where there is none, of the state of the newest block */
   pendingNonce(sender: Address): Promise<bigint | undefined>
@@ -88,7 +94,7 @@ export interface PoolStatus {
 }
 
 /** What CometBFT's RPC methods use of the pool: transactions of both kinds. */
-export interface MempoolPort extends Pick<TxPort, 'add'> {
+export interface MempoolPort {
   /** Whether the pool would accept it now if it had room. */
   check(raw: Uint8Array, sender: Address, hash: Hash): Promise<Admission>
   /** The oldest transactions: at most `limit`, and not many more bytes than `UNCONFIRMED_BYTES`. */

@@ -1,7 +1,7 @@
-import { MESSAGES } from '../../src/modules/messages.ts'
 import { QueryError } from '../../src/modules/query/queryError.ts'
 import { isSdkError } from '../../src/modules/sdkError.ts'
 import { simulateNative } from '../../src/modules/tx/simulateNative.ts'
+import { createTransactionDecoder } from '../../src/modules/tx/transactionDecoder.ts'
 import { AuthInfo, Fee, TxBody, TxRaw } from '../../src/modules/tx/types.ts'
 import { JSON_TYPES_OF_ANY } from '../../src/rpc/cosmos/anyTypes.ts'
 import { QUERIES } from '../../src/rpc/cosmos/queries.ts'
@@ -74,6 +74,7 @@ export async function measureViews({ stage, size, counter }: ViewStage): Promise
       })
     }
   }
+  const decoder = createTransactionDecoder({ chainId: 'coin_76287-1', evmChainId: 76287n })
   for (const [name, [row]] of Object.entries(MESSAGE_ROWS)) {
     const { make, before } = row!
     const raw = unsigned(make(size, stage))
@@ -86,7 +87,7 @@ export async function measureViews({ stage, size, counter }: ViewStage): Promise
         block: stage.block,
         baseFeePerGas: 1n,
         gasCap: { lane: CALL_GAS, call: CALL_GAS },
-        rules: { chainId: 'coin_76287-1', evmChainId: 76287n, messages: MESSAGES },
+        decoder,
       })
       if (isSdkError(result)) return { error: result.message }
       return { error: result.code === 0 ? undefined : result.log, gas: Number(result.gasUsed) }

@@ -12,7 +12,7 @@ import {
 import { INVALID_SIGNATURE, type Transaction } from './transaction.ts'
 
 /** The sender, or why there is none, in geth's text. */
-type SenderRecovery = { readonly sender: Address } | { readonly reason: string }
+export type SenderRecovery = { readonly sender: Address } | { readonly reason: string }
 
 /** geth's text for a transaction without a chain ID where those are not taken (internal/ethapi). */
 export const UNPROTECTED = 'only replay-protected (EIP-155) transactions allowed over RPC'

@@ -1,9 +1,8 @@
 import { type Command, Option } from 'commander'
 import { ConfigError } from '../../config/configError.ts'
-import { MESSAGES } from '../../modules/messages.ts'
 import { isSdkError } from '../../modules/sdkError.ts'
-import { decodeNativeTransaction } from '../../modules/tx/decodeNativeTransaction.ts'
 import { hasAddress } from '../../modules/tx/publicKey.ts'
+import { createTransactionDecoder } from '../../modules/tx/transactionDecoder.ts'
 import { Tx } from '../../modules/tx/types.ts'
 import { type Address, toBech32 } from '../../primitives/address.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
@@ -147,7 +146,7 @@ function addValidateSignatures(root: Command, terminal: Terminal): void {
     const chain = signingChainOf(options.chainId ?? (await networkOf(client)))
     const { signers } = decodeTx(tx)
     terminal.print(`Signers: ${listOf(signers)}\n`)
-    const decoded = decodeNativeTransaction(Tx.encode(tx), { ...chain, messages: MESSAGES })
+    const decoded = createTransactionDecoder(chain).decodeNative(Tx.encode(tx))
     if (isSdkError(decoded)) throw new TransactionFailed(`the signatures are not valid: ${decoded.message}`)
     for (const { address, sequence } of options.offline === true ? [] : decoded.signers) {
       const next = await sequenceOf(address, client)

@@ -25,8 +25,11 @@ export interface NativeQuery<Q = unknown, R = unknown, C = QueryContext> {
   run(context: C, request: Q): R | Promise<R>
 }
 
-/** In which queue of the view threads a query runs: `cheap` a few milliseconds at most between two turns of the event loop, `heavy` longer. */
-type QueryQueue = 'cheap' | 'heavy'
+/**
+ * Where a query runs: `socket` in the thread that holds the connection (it reads no state); in the queues of the view threads `cheap` (a
+ * few milliseconds at most between two turns of the event loop) and `heavy` (longer).
+ */
+export type QueryQueue = 'socket' | 'cheap' | 'heavy'
 
 /** Where the gateway offers a query. A POST has the request in its body. */
 export interface RestBinding {

@@ -44,12 +44,12 @@ const BYTES_PER_FIELD = 4
  * needs neither state nor signatures. The errors are those of the SDK's decoder and of ValidateBasic (types/tx/types.go).
  * @param isKnown this process has decoded these bytes before without an error: what takes most of the time is not checked again
  */
-export function decodeTransaction(raw: Uint8Array, table: MessageTable, isKnown = false): Outcome<DecodedTransaction> {
+export function decodeSigned(raw: Uint8Array, table: MessageTable, isKnown = false): Outcome<DecodedTransaction> {
   const decoded = decodeUnsigned(raw, table, isKnown)
   return isSdkError(decoded) ? decoded : (findMissingSignature(decoded) ?? decoded)
 }
 
-/** Like `decodeTransaction`, for a transaction that none or not all of its signers have signed yet. */
+/** Like {@link decodeSigned}, for a transaction that none or not all of its signers have signed yet. */
 export function decodeUnsigned(raw: Uint8Array, table: MessageTable, isKnown = false): Outcome<DecodedTransaction> {
   try {
     const limit = Math.min(MAX_FIELDS, LEAST_FIELDS + Math.floor(raw.length / BYTES_PER_FIELD))

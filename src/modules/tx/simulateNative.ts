@@ -5,12 +5,11 @@ import { BASE_DENOM } from '../coin.ts'
 import type { NativeBlock } from '../context.ts'
 import { isSdkError, type Outcome } from '../sdkError.ts'
 import { MAX_METERED_GAS, runTransaction } from './applyNativeTransaction.ts'
-import { type NativeRules, nativeTransactionOf } from './decodeNativeTransaction.ts'
-import { type DecodedTransaction, decodeTransaction } from './decodeTransaction.ts'
+import type { DecodedTransaction } from './decodeTransaction.ts'
 import { findNativeInvalidity, outOfGas } from './findNativeInvalidity.ts'
 import { baseGas, type NativeSigner, type NativeTransaction, requiredGas } from './nativeTransaction.ts'
 import { EthSecp256k1PubKey } from './publicKey.ts'
-import { readSigners } from './readSigners.ts'
+import type { TransactionDecoder } from './transactionDecoder.ts'
 import { AuthInfo, SIGN_MODES, type SignerInfo, TxRaw } from './types.ts'
 
 /** The length of a signature, which wallets leave empty when they simulate. */
@@ -36,17 +35,15 @@ export function simulateNative(
     readonly block: NativeBlock
     readonly baseFeePerGas: bigint
     readonly gasCap: SimulationGas
-    readonly rules: NativeRules
+    readonly decoder: Pick<TransactionDecoder, 'decodeForSimulation'>
   },
 ): Outcome<NativeResult> {
-  const { world, block, rules, gasCap } = input
+  const { world, block, decoder, gasCap } = input
   world.setTime(Math.floor(block.timeMs / 1000))
-  const decoded = decodeTransaction(raw, rules.messages)
-  if (isSdkError(decoded)) return decoded
-  const signers = readSigners(decoded, rules, rules.messages, 'simulate')
-  if (isSdkError(signers)) return signers
+  const read = decoder.decodeForSimulation(raw)
+  if (isSdkError(read)) return read
+  const { decoded, transaction: given } = read
   const params = AUTH_PARAMS.get(world.native)
-  const given = nativeTransactionOf(raw, decoded, signers)
   // The gas depends on the number of digits of the fee, and the fee on the gas: two rounds are enough.
   const estimated = requiredGas(given, params)
   const tooMuch = outOfGas('simulation', gasCap.lane < gasCap.call ? gasCap.lane : gasCap.call, estimated)

@@ -217,12 +217,10 @@ function linkFilters(socket: Started<SocketService>, first: Started<SocketServic
 type Data<T> = readonly [data: T, transfer: readonly MessagePort[]]
 
 function viewData(options: ClientThreadsOptions, links: ClientThreadsLinks): Data<ViewData> {
-  const { identity, config } = options
-  const node = { identity, pruningWindow: config.pruning === 'archive' ? 0 : config.pruning }
+  const { config } = options
   const data: ViewData = {
     ...rpcData(options, links),
     engine: links.engine,
-    node,
     heavyCalls: config.rpc.heavyCalls,
     skipUpgrades: config.skipUpgrades,
   }
@@ -261,7 +259,7 @@ function socketData(options: ClientThreadsOptions, links: ClientThreadsLinks, in
 
 /** What view and socket threads are started with alike, with new channels to the pool. */
 function rpcData(
-  { config, location, chain, clientVersion, nodeState }: ClientThreadsOptions,
+  { config, location, chain, clientVersion, identity, nodeState }: ClientThreadsOptions,
   { databaseGate, publishedHeight, pool, tracing }: ClientThreadsLinks,
 ): RpcThreadData {
   const calls = channel()
@@ -273,6 +271,7 @@ function rpcData(
     chain,
     limits: config.rpc.limits,
     clientVersion,
+    node: { identity, pruningWindow: config.pruning === 'archive' ? 0 : config.pruning },
     retention: {
       states: config.pruning === 'archive' ? undefined : config.pruning,
       bodies: config.blockHistory === 0 ? undefined : config.blockHistory,

@@ -1,5 +1,4 @@
 import type { MessagePort } from 'node:worker_threads'
-import { decodeTransaction } from '../../chain/block/transaction.ts'
 import { type PackedInput, packTransactions, unpackTransactions } from '../../mempool/packedMessages.ts'
 import type { Admission, PooledTransaction, TxPort } from '../../mempool/types.ts'
 import type { Hash } from '../../primitives/hash.ts'
@@ -110,7 +109,7 @@ export function connectAdmissions(
       for (const { outcome } of sent) outcome.reject(error)
     }
   }
-  return async (raw, sender, hash, client) => {
+  return async ({ raw, sender, hash, authorizations }, client) => {
     // Before the pool is asked: for some seconds it leaves the recovery to the first thread that asks.
     const seconds = raw[0] === SET_CODE_TYPE ? budget.admit(client, 0) : 0
     if (seconds > 0) return { accepted: false, reason: `too many authorizations: try again in ${seconds} s` }
@@ -120,7 +119,7 @@ export function connectAdmissions(
     if (next.length === 1) setImmediate(send)
     const first = await outcome.promise
     if (first !== NEEDS_AUTHORITIES) return admissionOf(first, hash)
-    budget.charge(client, decodeTransaction(raw).authorizationList.length - 1)
+    budget.charge(client, authorizations - 1)
     return admissionOf(await offerWithAuthorities(asker, recover, transaction), hash)
   }
 }

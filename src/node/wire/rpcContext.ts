@@ -2,10 +2,13 @@ import type { MessagePort } from 'node:worker_threads'
 import type { ChainConfig } from '../../chain/genesis/chainConfig.ts'
 import type { LogConfig, RpcLimits } from '../../config/config.ts'
 import type { MempoolPort, TxPort } from '../../mempool/types.ts'
+import type { TransactionDecoder } from '../../modules/tx/transactionDecoder.ts'
+import type { NodeDescription } from '../../rpc/cosmos/queryPort.ts'
 import type { KeptLogs } from '../../rpc/eth/keptLogs.ts'
 import { type CallScope, monotonicMs, OWN_SCOPE } from '../../rpc/jsonrpc/callScope.ts'
 import type { ExecutionHost, Retention, RpcContext } from '../../rpc/jsonrpc/method.ts'
 import type { ContextLease } from '../../rpc/jsonrpc/runMethod.ts'
+import { createSubmitPort } from '../../rpc/submit/submitPort.ts'
 import { epochMs, type Tracer, type TracingChannel } from '../../telemetry/spans.ts'
 import type { PoolClientService } from '../roles/pool/pool.ts'
 import { readCopies } from '../roles/pool/poolCopies.ts'
@@ -28,6 +31,7 @@ export interface RpcThreadData {
   readonly chain: ChainConfig
   readonly limits: RpcLimits
   readonly clientVersion: string
+  readonly node: NodeDescription
   readonly retention: Retention
   readonly log: LogConfig
   /** to the pool thread */
@@ -41,6 +45,8 @@ interface ContextSourceOptions {
   readonly data: Pick<RpcThreadData, 'chain' | 'limits' | 'clientVersion' | 'retention' | 'nodeState'>
   readonly feed: ViewFeed
   readonly pool: TxPort
+  /** the thread's */
+  readonly decoder: TransactionDecoder
   /** only in view threads */
   readonly execution?: (scope: CallScope) => ExecutionHost
   readonly keptLogs?: KeptLogs
@@ -54,13 +60,23 @@ interface ContextSource {
 /**
  * Makes the context of each request, on this thread's newest head: what it reads stays open until the lease is released.
  */
-export function createContextSource({ data, feed, pool, execution, keptLogs }: ContextSourceOptions): ContextSource {
+export function createContextSource({
+  data,
+  feed,
+  pool,
+  decoder,
+  execution,
+  keptLogs,
+}: ContextSourceOptions): ContextSource {
+  const submissions = createSubmitPort({ decoder, limits: data.limits, pool })
   const contextOf = (first: ViewLease, scope: CallScope): ContextLease => {
     let newest = first
     const context: RpcContext = {
       view: first.view,
       scope,
       txs: pool,
+      decoder,
+      submissions,
       chain: data.chain,
       limits: data.limits,
       clientVersion: data.clientVersion,
@@ -111,9 +127,10 @@ export function connectPool(
 
 /** What a client waits for: the way to the pool, its check there, and the answer. */
 function traceAdmissions(add: TxPort['add'], tracer: Tracer): TxPort['add'] {
-  return async (raw, sender, hash, client) => {
+  return async (transaction, client) => {
     const startMs = epochMs()
-    const admission = await add(raw, sender, hash, client)
+    const admission = await add(transaction, client)
+    const { hash } = transaction
     if (tracer.follows(hash)) {
       tracer.transaction(hash, 'rpc.submit', { startMs, attributes: { 'coind.accepted': admission.accepted } })
     }

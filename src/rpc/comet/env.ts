@@ -2,7 +2,7 @@ import type { ChainReader } from '../../chain/store/store.ts'
 import type { MempoolPort } from '../../mempool/types.ts'
 import type { NetInfo } from '../../p2p/netInfo.ts'
 import type { ContextLease } from '../jsonrpc/runMethod.ts'
-import type { Verifier } from '../submit/submitTransaction.ts'
+import type { SubmitPort } from '../submit/submitPort.ts'
 import type { RoundStateJson } from './json/roundState.ts'
 import { cometFailure } from './method.ts'
 
@@ -29,7 +29,7 @@ export type WithChain = <T>(read: (chain: CometChain) => T) => T
 
 /** What the methods that take and show transactions need of the node. */
 export interface CometMempool {
-  readonly verify: Verifier
+  readonly submissions: SubmitPort
   readonly pool: MempoolPort
   /** on the newest head */
   readonly lease: () => ContextLease

@@ -4,7 +4,7 @@ import type { UnconfirmedTransactions } from '../../mempool/types.ts'
 import { EMPTY_BYTES, equalBytes, toBuffer } from '../../primitives/bytes.ts'
 import type { JsonObject } from '../format/json.ts'
 import type { CallScope } from '../jsonrpc/callScope.ts'
-import { type CheckedTransaction, checkedTransaction, type VerifiedTransaction } from '../submit/submitTransaction.ts'
+import { outcomeOf, type SubmitOutcome } from '../submit/submitPort.ts'
 import type { CometMempool } from './env.ts'
 import { checkTxJson, entryTxResult, NO_TX_RESULT, type TxResult, txResultJson } from './json/results.ts'
 import { upperHex } from './json/values.ts'
@@ -19,23 +19,20 @@ const params = [{ name: 'tx', type: transaction }] as const
  * error.
  */
 export function createBroadcastTxMethods(mempool: CometMempool): readonly CometMethod[] {
-  const { verify, onError } = mempool
+  const { submissions, onError } = mempool
   return [
     defineCometMethod({
       name: 'broadcast_tx_sync',
       params,
-      run: async (tx = EMPTY_BYTES, scope) => {
-        const verified = await verify(tx)
-        return broadcastJson('code' in verified ? verified : await addToPool(mempool, verified, scope))
-      },
+      run: async (tx = EMPTY_BYTES, { client }) => broadcastJson(await submissions.submit(tx, client)),
     }),
     defineCometMethod({
       name: 'broadcast_tx_async',
       params,
-      run: async (tx = EMPTY_BYTES, scope) => {
+      run: async (tx = EMPTY_BYTES, { client }) => {
         // The client waits for the check of the signatures, so that these checks do not pile up.
-        const verified = await verify(tx)
-        if (!('code' in verified)) addToPool(mempool, verified, scope).catch(onError)
+        const verified = await submissions.verify(tx)
+        if (!('code' in verified)) submissions.admit(verified, client).catch(onError)
         return broadcastJson({ code: 0, codespace: '', log: '', hash: verified.hash })
       },
     }),
@@ -48,15 +45,15 @@ export function createBroadcastTxMethods(mempool: CometMempool): readonly CometM
 }
 
 /** `check_tx` (rpc/core/mempool.go): whether the pool would take a transaction now. It is not added. */
-export function createCheckTxMethod({ verify, pool }: CometMempool): CometMethod {
+export function createCheckTxMethod({ submissions, pool }: CometMempool): CometMethod {
   return defineCometMethod({
     name: 'check_tx',
     params,
     run: async (tx = EMPTY_BYTES) => {
-      const verified = await verify(tx)
+      const verified = await submissions.verify(tx)
       if ('code' in verified) return checkTxJson(verified)
       const { raw, sender, hash } = verified
-      return checkTxJson(checkedTransaction(verified, await pool.check(raw, sender, hash)))
+      return checkTxJson(outcomeOf(verified, await pool.check(raw, sender, hash)))
     },
   })
 }
@@ -97,16 +94,8 @@ function counts({ count, bytes }: UnconfirmedTransactions, shown: number): JsonO
   return { n_txs: String(shown), total: String(count), total_bytes: String(bytes) }
 }
 
-async function addToPool(
-  { pool }: CometMempool,
-  verified: VerifiedTransaction,
-  { client }: Pick<CallScope, 'client'>,
-): Promise<CheckedTransaction> {
-  return checkedTransaction(verified, await pool.add(verified.raw, verified.sender, verified.hash, client))
-}
-
 /** ResultBroadcastTx */
-function broadcastJson(result: Pick<CheckedTransaction, 'code' | 'codespace' | 'log' | 'hash'>): JsonObject {
+function broadcastJson(result: Pick<SubmitOutcome, 'code' | 'codespace' | 'log' | 'hash'>): JsonObject {
   const { code, codespace, log, hash } = result
   return { code, data: '', log, codespace, hash: upperHex(hash) }
 }
@@ -124,13 +113,14 @@ const TIMEOUT_MS = 10_000
  */
 async function broadcastTxCommit(mempool: CometMempool, tx: Uint8Array, scope: CallScope): Promise<JsonObject> {
   // 1.
-  const verified = await mempool.verify(tx)
+  const { submissions } = mempool
+  const verified = await submissions.verify(tx)
   if ('code' in verified) return broadcastCommitJson(verified, undefined)
   // 2.
   const { context, release } = mempool.lease()
   try {
     // 3.
-    const checked = await addToPool(mempool, verified, scope)
+    const checked = await submissions.admit(verified, scope.client)
     if (checked.code !== 0) return broadcastCommitJson(checked, undefined)
     // 4.
     const deadlineMs = context.monotonicMs() + TIMEOUT_MS
@@ -163,7 +153,7 @@ function findIncluded(chain: ChainReader, tx: Uint8Array, first: number): Includ
 }
 
 /** ResultBroadcastTxCommit */
-function broadcastCommitJson(checked: CheckedTransaction, included: Included | undefined): JsonObject {
+function broadcastCommitJson(checked: SubmitOutcome, included: Included | undefined): JsonObject {
   return {
     check_tx: checkTxJson(checked),
     tx_result: txResultJson(included?.result ?? NO_TX_RESULT),

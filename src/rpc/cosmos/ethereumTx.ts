@@ -1,5 +1,5 @@
 import { isNativeEntry } from '../../chain/block/entries.ts'
-import { decodeTransaction } from '../../chain/block/transaction.ts'
+import { decodeTransaction, type Transaction } from '../../chain/block/transaction.ts'
 import { DEFAULT_POOL_LIMITS } from '../../mempool/types.ts'
 import { acoinOf, BASE_DENOM } from '../../modules/coin.ts'
 import { type Outcome, sdkError } from '../../modules/sdkError.ts'
@@ -100,7 +100,7 @@ export function wrapEthereumTx(raw: Uint8Array, sender: Address): TxValue {
 /** An EVM transaction in a native one. */
 export interface WrappedTransaction {
   /** the EVM transaction, whose signature is all that is signed */
-  readonly raw: Uint8Array
+  readonly transaction: Transaction
   /** whom the wrapper says it is from; whoever checks the signature compares both */
   readonly from: Uint8Array
 }
@@ -159,7 +159,8 @@ function checkWrapper({ body, authInfo, signatures }: TxValue): Outcome<WrappedT
   }
   if (tip !== undefined) return sdkError('invalidRequest', 'authInfo.Tip must be nil')
   if (signatures.length > 0) return sdkError('invalidRequest', 'for eth tx Signatures should be empty')
-  const { gasLimit, maxFeePerGas } = decodeTransaction(raw)
+  const transaction = decodeTransaction(raw)
+  const { gasLimit, maxFeePerGas } = transaction
   const feeAcoin = gasLimit * maxFeePerGas
   if (acoinOf(fee.amount) !== feeAcoin) {
     const given = fee.amount.map(({ denom, amount }) => `${amount}${denom}`).join(',')
@@ -168,5 +169,5 @@ function checkWrapper({ body, authInfo, signatures }: TxValue): Outcome<WrappedT
   if (fee.gasLimit !== gasLimit) {
     return sdkError('invalidRequest', `invalid AuthInfo Fee GasLimit (${fee.gasLimit} != ${gasLimit})`)
   }
-  return { raw, from }
+  return { transaction, from }
 }

@@ -8,9 +8,11 @@ import { ProtobufError } from '../../primitives/protobuf.ts'
 import { type Json, JsonFormError } from '../../primitives/protoScalars.ts'
 import { StateUnavailable } from '../../state/head.ts'
 import { openViewWorld } from '../eth/viewWorld.ts'
+import type { CallScope } from '../jsonrpc/callScope.ts'
 import { RpcError, type RpcLog } from '../jsonrpc/errors.ts'
 import type { RpcContext } from '../jsonrpc/method.ts'
 import { isOldBlock } from '../jsonrpc/newestBlocks.ts'
+import type { ContextLease } from '../jsonrpc/runMethod.ts'
 import { JSON_TYPES_OF_ANY } from './anyTypes.ts'
 import {
   type NativeAnswer,
@@ -21,6 +23,7 @@ import {
   pauseUntilDeadline,
   type QueryContext,
   type QueryTable,
+  type ViewQueries,
 } from './queryPort.ts'
 
 /** The answer of an overloaded thread. */
@@ -61,7 +64,29 @@ interface NativeCallOptions {
   readonly log: Pick<RpcLog, 'error'>
 }
 
-/** The view thread's side of {@link NativePort}. @throws OldBlock where the query is to be run in another queue, and nothing else */
+interface SocketQueriesOptions extends NativeCallOptions {
+  readonly views: ViewQueries
+  /** a context on the newest head, for queries of the queue `socket` */
+  readonly lease: (scope: CallScope) => ContextLease
+}
+
+/** The port of a thread that has sockets. */
+export function createNativePort({ views, lease, ...options }: SocketQueriesOptions): NativePort {
+  return {
+    query: async (queue, call, scope) => {
+      if (queue !== 'socket') return views.query(queue, call, scope)
+      if (scope.signal.aborted) return CANCELLED
+      const { context, release } = lease(scope)
+      try {
+        return await answerNativeCall(options, context, call)
+      } finally {
+        release()
+      }
+    },
+  }
+}
+
+/** Runs a query in this thread. @throws OldBlock where the query is to be run in another queue, and nothing else */
 export async function answerNativeCall(
   options: NativeCallOptions,
   context: RpcContext,

@@ -5,6 +5,7 @@ import {
   type NativeQuery as ModuleQuery,
   type QueryContext as ModuleQueryContext,
   type QueryDefinition,
+  type QueryQueue,
 } from '../../modules/query/query.ts'
 import { GRPC_CODES, QueryError, type QueryFailure } from '../../modules/query/queryError.ts'
 import type { NodeInfo } from '../comet/json/nodeInfo.ts'
@@ -33,8 +34,13 @@ export interface NodeDescription {
   readonly pruningWindow: number
 }
 
-/** View threads, for native queries. */
+/** Answers native queries, in this thread or in a view thread. */
 export interface NativePort {
+  query(queue: QueryQueue, call: NativeCall, scope: CallScope): Promise<NativeAnswer>
+}
+
+/** The view threads, for native queries. */
+export interface ViewQueries {
   query(queue: ViewQueue, call: NativeCall, scope: CallScope): Promise<NativeAnswer>
 }
 

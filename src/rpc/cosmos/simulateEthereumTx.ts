@@ -1,15 +1,17 @@
+import type { Transaction } from '../../chain/block/transaction.ts'
 import { createPrecompileGas } from '../../evm/precompileGas.ts'
 import { applyTransaction } from '../../evm/transition.ts'
 import { eventsOfEntry } from '../../execution/entryEvents.ts'
 import { receiptOf } from '../../execution/receiptOf.ts'
 import { failedSimulation } from '../../modules/query/queryError.ts'
 import { TxMsgData } from '../../modules/tx/types.ts'
-import { toChecksumAddress } from '../../primitives/address.ts'
+import { type Address, toChecksumAddress } from '../../primitives/address.ts'
 import { bytesToHex, equalBytes } from '../../primitives/bytes.ts'
 import { ZERO_HASH } from '../../primitives/hash.ts'
 import { openCall } from '../eth/call.ts'
-import { readRawTransaction, readSender } from '../eth/sendRawTransaction.ts'
+import { serverError } from '../jsonrpc/errors.ts'
 import { byNumber } from '../params/blockSelector.ts'
+import { findEvmRefusal } from '../submit/readEvmTransaction.ts'
 import { MsgEthereumTxResponse, type WrappedTransaction } from './ethereumTx.ts'
 import type { QueryContext } from './queryPort.ts'
 import { toAbciEvent } from './txResponse.ts'
@@ -20,9 +22,11 @@ import { toAbciEvent } from './txResponse.ts'
  * the request: `vmError` of the MsgEthereumTxResponse says so. The gas is what eth_estimateGas sees this limit use.
  * @throws QueryError for one that could not start; RpcError, ExecutionTimeout (reject)
  */
-export async function simulateEthereumTx({ rpc, block, chain }: QueryContext, { raw, from }: WrappedTransaction) {
-  const transaction = readRawTransaction(raw, rpc.limits)
-  const sender = readSender(transaction, rpc.chain)
+export async function simulateEthereumTx(
+  { rpc, block, chain }: QueryContext,
+  { transaction, from }: WrappedTransaction,
+) {
+  const sender = senderOf(transaction, rpc)
   if (!equalBytes(sender, from)) throw failedSimulation('signature verification failed: it is from another sender', 0n)
   const selector =
     block.height === chain.headHeight ? ({ kind: 'number', number: 'pending' } as const) : byNumber(block.height)
@@ -81,4 +85,11 @@ export async function simulateEthereumTx({ rpc, block, chain }: QueryContext, { 
       msgResponses,
     },
   }
+}
+
+/** @throws RpcError with geth's text */
+function senderOf(transaction: Transaction, { decoder, limits }: QueryContext['rpc']): Address {
+  const recovery = findEvmRefusal(transaction, limits) ?? decoder.recoverSender(transaction)
+  if ('reason' in recovery) throw serverError(recovery.reason)
+  return recovery.sender
 }

@@ -2,7 +2,6 @@ import { nativeGasLimit } from '../../chain/genesis/chainConfig.ts'
 import { runningParams } from '../../execution/blockContext.ts'
 import { DEFAULT_POOL_LIMITS } from '../../mempool/types.ts'
 import { checkNativeSize } from '../../mempool/validateAdmission.ts'
-import { MESSAGES } from '../../modules/messages.ts'
 import { PageRequest, PageResponse } from '../../modules/pagination.ts'
 import {
   Block,
@@ -23,7 +22,6 @@ import {
   tooLarge,
 } from '../../modules/query/queryError.ts'
 import { isSdkError, SDK_ERRORS } from '../../modules/sdkError.ts'
-import { decodeTransaction } from '../../modules/tx/decodeTransaction.ts'
 import { type SimulationGas, simulateNative } from '../../modules/tx/simulateNative.ts'
 import { Tx, TxMsgData } from '../../modules/tx/types.ts'
 import { ProtobufError } from '../../primitives/protobuf.ts'
@@ -33,7 +31,6 @@ import { bytesOf } from '../../primitives/valueBytes.ts'
 import { upperHex } from '../comet/json/values.ts'
 import { EventQueryError, parseEventQuery } from '../events/eventQuery.ts'
 import { findTransactions, locateTransaction, SearchError } from '../events/search.ts'
-import { submitTransaction } from '../submit/submitTransaction.ts'
 import { aminoBinaryToJson, aminoJsonToBinary } from './aminoTx.ts'
 import { unwrapEthereumTx } from './ethereumTx.ts'
 import { defineNodeQuery, type NativeQuery, pauseUntilDeadline, type QueryContext } from './queryPort.ts'
@@ -73,13 +70,12 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
       if (isSdkError(wrapped)) throw failedSimulation(wrapped.message, 0n)
       if (wrapped !== undefined) return simulateEthereumTx(context, wrapped)
       const { world, block, rpc } = context
-      const { chainId, evmChainId } = rpc.chain
       const outcome = simulateNative(raw, {
         world,
         block: { height: block.height + 1, timeMs: block.timeMs + rpc.chain.blockIntervalMs },
         baseFeePerGas: context.nextBaseFee(),
         gasCap: simulationGas(context),
-        rules: { chainId, evmChainId, messages: MESSAGES },
+        decoder: rpc.decoder,
       })
       if (isSdkError(outcome)) throw failedSimulation(outcome.message, 0n)
       const { code, log, data, events, gasWanted, gasUsed } = outcome
@@ -109,6 +105,7 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
     service: SERVICE,
     name: 'BroadcastTx',
     post: [`${BASE}/txs`],
+    queue: 'socket',
     request: { txBytes: bytes(1), mode: enumeration(2, BROADCAST_MODES) },
     response: { txResponse: message(1, TxResponse) },
     run: async ({ rpc }, { txBytes, mode }) => {
@@ -116,7 +113,7 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
       if (mode !== BROADCAST_MODES.BROADCAST_MODE_SYNC && mode !== BROADCAST_MODES.BROADCAST_MODE_ASYNC) {
         throw invalidArgument('unsupported broadcast mode; supported types: sync, async')
       }
-      const { hash, code, codespace, log } = await submitTransaction(rpc, txBytes)
+      const { hash, code, codespace, log } = await rpc.submissions.submit(txBytes, rpc.scope.client)
       const txhash = upperHex(hash)
       // A client that asks for async does not want the result.
       const checked = mode === BROADCAST_MODES.BROADCAST_MODE_SYNC ? { code, codespace, rawLog: log } : {}
@@ -216,13 +213,13 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
     post: [`${BASE}/decode`],
     request: { txBytes: bytes(1) },
     response: { tx: message(1, Tx) },
-    run: (_, { txBytes }) => {
+    run: ({ rpc }, { txBytes }) => {
       if (txBytes.length === 0) throw invalidArgument('invalid empty tx bytes')
       const wrapped = unwrapEthereumTx(txBytes)
       // What may not be sent is shown all the same.
       const isReadable = !isSdkError(wrapped) || wrapped.code !== SDK_ERRORS.txDecode[0]
       if (wrapped !== undefined && isReadable) return { tx: Tx.decode(txBytes) }
-      const decoded = decodeTransaction(txBytes, MESSAGES)
+      const decoded = rpc.decoder.decodeParts(txBytes)
       if (isSdkError(decoded)) throw fromSdkError(decoded)
       const { body, authInfo, txRaw } = decoded
       return { tx: { body, authInfo, signatures: txRaw.signatures } }

@@ -1,13 +1,14 @@
 import type { StoredEntry } from '../../chain/block/entries.ts'
 import type { SignedTransaction } from '../../chain/block/transaction.ts'
-import type { ChainConfig } from '../../chain/genesis/chainConfig.ts'
 import type { Rules } from '../../evm/blockContext.ts'
 import type { Tracer } from '../../evm/tracer.ts'
 import { consensusTimeMs, rulesAt } from '../../execution/blockContext.ts'
 import { type BlockExecution, beginBlockExecution } from '../../execution/blockExecution.ts'
 import { blockStartOf } from '../../execution/blockHooks.ts'
-import { type Entry, readNativeEntry } from '../../execution/entry.ts'
+import type { Entry } from '../../execution/entry.ts'
 import type { EntryResult } from '../../execution/executedBlock.ts'
+import { isSdkError } from '../../modules/sdkError.ts'
+import type { TransactionDecoder } from '../../modules/tx/transactionDecoder.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import { Journal } from '../../state/journal.ts'
 import type { StateReader } from '../../state/reader.ts'
@@ -28,7 +29,7 @@ export interface BlockReplay {
   readonly transactions: readonly SignedTransaction[]
   /** transactions of both kinds in the order of data.txs, with their stored results, which `execution` must reproduce */
   readonly entries: readonly StoredEntry[]
-  readonly chain: Pick<ChainConfig, 'chainId' | 'evmChainId'>
+  readonly decoder: Pick<TransactionDecoder, 'decodeVerified'>
 }
 
 /** Who wants to know what the execution of a block reads. */
@@ -49,7 +50,7 @@ export async function beginReplay(
   pause: () => Promise<void>,
   observer?: ReplayObserver,
 ): Promise<BlockReplay> {
-  const { view, chain } = context
+  const { view, chain, decoder } = context
   const block = findBody(view.chain, selector)
   if (block === undefined) throw blockNotFound(context, selector)
   const { header, hash, transactions } = block
@@ -81,7 +82,7 @@ export async function beginReplay(
     hooks,
     start: blockStartOf({ ...decided.header, ...decided }, lastValidators),
   })
-  return { execution, rules, hash, transactions, entries, chain }
+  return { execution, rules, hash, transactions, entries, decoder }
 }
 
 /** @throws RpcError for a block that is too old for clients of this listener to trace it, or to trace calls on it */
@@ -107,19 +108,21 @@ export async function replayUpTo(replay: BlockReplay, index: number, pause: () =
  * @throws RpcError when its result differs from the stored one
  */
 export async function replayTransaction(replay: BlockReplay, tracer?: Tracer): Promise<void> {
-  const { execution, entries, chain } = replay
+  const { execution, entries, decoder } = replay
   const position = execution.results.length
   const stored = entries[position]!
-  const result = await execution.apply(toEntry(stored, chain), tracer)
+  const result = await execution.apply(toEntry(stored, decoder), tracer)
   const difference = differenceOf(stored, result)
   if (difference === undefined) return
   const { number } = execution.seed
   throw serverError(`entry ${position} of block ${number} ${difference}`)
 }
 
-function toEntry(stored: StoredEntry, chain: BlockReplay['chain']): Entry {
+function toEntry(stored: StoredEntry, decoder: BlockReplay['decoder']): Entry {
   if (stored.kind === 'evm') return stored.signed
-  return stored.kind === 'native' ? readNativeEntry(stored.raw, chain, { isVerified: true }) : stored
+  if (stored.kind === 'skipped') return stored
+  const native = decoder.decodeVerified(stored.raw)
+  return isSdkError(native) ? { reason: native.message } : { native }
 }
 
 function differenceOf(stored: StoredEntry, result: EntryResult): string | undefined {

@@ -1,11 +1,6 @@
-import { decodeTransaction, type Transaction } from '../../chain/block/transaction.ts'
-import { recoverSender, UNPROTECTED } from '../../chain/block/transactionSender.ts'
-import type { ChainConfig } from '../../chain/genesis/chainConfig.ts'
-import type { RpcLimits } from '../../config/config.ts'
 import type { Address } from '../../primitives/address.ts'
 import { bytesToHex } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
-import { DecodingError } from '../../primitives/rlp.ts'
 import type { NodeView } from '../../state/view.ts'
 import { toQuantity } from '../format/json.ts'
 import { callCancelled } from '../jsonrpc/callScope.ts'
@@ -13,6 +8,7 @@ import { InvalidArgument, RPC_CODES, RpcError, serverError } from '../jsonrpc/er
 import { defineMethod, type ParamReader, type RpcContext } from '../jsonrpc/method.ts'
 import { LATEST } from '../params/blockSelector.ts'
 import { jsonKind, readData, readUint64, TypeMismatch } from '../params/values.ts'
+import type { SubmitOutcome } from '../submit/submitPort.ts'
 import { selectState } from './blockLookup.ts'
 import { minedReceipt } from './transactions.ts'
 
@@ -49,17 +45,19 @@ export const sendRawTransactionSync = defineMethod({
   run: async (context, raw, timeoutMs) => {
     const waitMs = Math.min(timeoutMs || DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS)
     const deadlineMs = context.monotonicMs() + waitMs
-    const transaction = readRawTransaction(raw, context.limits)
-    const sender = readSender(transaction, context.chain)
-    await checkNonceGap(context, transaction.nonce, sender, waitMs)
-    const hash = await add(context, transaction, sender)
+    const { submissions, scope } = context
+    const verified = await submissions.verify(raw, 'evm')
+    if ('code' in verified) throw serverError(verified.log)
+    const { nonce, sender } = verified
+    await checkNonceGap(context, nonce, sender, waitMs)
+    const hash = hashOf(await submissions.admit(verified, scope.client))
     for (;;) {
       const view = await context.nextView(Math.max(0, deadlineMs - context.monotonicMs()))
-      if (context.scope.signal.aborted) throw callCancelled()
+      if (scope.signal.aborted) throw callCancelled()
       const receipt = view === undefined ? undefined : minedReceipt(view, hash)
       if (receipt !== undefined) return receipt
       if (view !== undefined && context.monotonicMs() < deadlineMs) continue
-      if ((await nextNonce(view ?? context.view, context, sender)) <= transaction.nonce) {
+      if ((await nextNonce(view ?? context.view, context, sender)) <= nonce) {
         throw new RpcError(
           RPC_CODES.syncSendNotReady,
           "The transaction was added to the transaction pool but wasn't processed: an earlier nonce is missing, or the account's funds or the fee do not suffice",
@@ -104,77 +102,17 @@ async function nextNonce(view: NodeView, { txs }: Pick<RpcContext, 'txs'>, sende
 }
 
 /**
- * Decodes a transaction, checks what needs no state, recovers its sender and gives it to the pool, all before its first `await`: the
- * pool sees transactions in the order of the calls.
+ * Submits an EVM transaction. The pool sees transactions in the order of the calls.
  * @throws RpcError with geth's text when it is refused
  */
-export async function submit(context: RpcContext, raw: Uint8Array): Promise<Hash> {
-  const transaction = readRawTransaction(raw, context.limits)
-  return add(context, transaction, readSender(transaction, context.chain))
+export async function submit({ submissions, scope }: RpcContext, raw: Uint8Array): Promise<Hash> {
+  return hashOf(await submissions.submit(raw, scope.client, 'evm'))
 }
 
-/** @throws RpcError with geth's text when the pool refuses it */
-async function add(
-  { txs, scope }: Pick<RpcContext, 'txs' | 'scope'>,
-  transaction: Transaction,
-  sender: Address,
-): Promise<Hash> {
-  const admission = await txs.add(transaction.raw, sender, transaction.hash, scope.client)
-  if (!admission.accepted) throw serverError(admission.reason)
-  return admission.hash
-}
-
-/** EIP-4844's type byte: the chain takes no blobs. */
-const BLOB_TRANSACTION = 0x03
-
-/** What the operator takes of clients, of what may be in blocks. */
-export type TransactionLimits = Pick<RpcLimits, 'feeCapAcoin' | 'acceptsUnprotected'>
-
-/**
- * @throws RpcError with geth's text for bytes that are no transaction, for a fee above the operator's cap, and for one without a chain ID
- *   unless the operator takes those
- */
-export function readRawTransaction(
-  raw: Uint8Array,
-  { feeCapAcoin, acceptsUnprotected }: TransactionLimits,
-): Transaction {
-  // The form with blobs, in which clients send these, is not decoded at all.
-  if (raw[0] === BLOB_TRANSACTION) throw serverError('transaction type not supported')
-  const transaction = decode(raw)
-  checkFeeCap(transaction, feeCapAcoin)
-  if (transaction.chainId === undefined && !acceptsUnprotected) throw serverError(UNPROTECTED)
-  return transaction
-}
-
-/** The sender by the signature. @throws RpcError with geth's text when the signature is wrong or for another chain */
-export function readSender(
-  transaction: Transaction,
-  { evmChainId, allowsUnprotected }: Pick<ChainConfig, 'evmChainId' | 'allowsUnprotected'>,
-): Address {
-  const recovery = recoverSender(transaction, { chainId: evmChainId, allowUnprotected: allowsUnprotected })
-  if ('reason' in recovery) throw serverError(recovery.reason)
-  return recovery.sender
-}
-
-function decode(raw: Uint8Array): Transaction {
-  try {
-    return decodeTransaction(raw)
-  } catch (error) {
-    throw error instanceof DecodingError ? serverError(error.message) : error
-  }
-}
-
-/** Protects senders from a mistaken fee (geth: --rpc.txfeecap). */
-function checkFeeCap({ maxFeePerGas, gasLimit }: Transaction, capAcoin: bigint): void {
-  const fee = maxFeePerGas * gasLimit
-  if (capAcoin === 0n || fee <= capAcoin) return
-  throw serverError(`tx fee (${inEther(fee)} ether) exceeds the configured cap (${inEther(capAcoin)} ether)`)
-}
-
-/** With two decimals, as Go's %.2f. */
-function inEther(amount: bigint): string {
-  const hundredths = (amount + 5n * 10n ** 15n) / 10n ** 16n
-  return `${hundredths / 100n}.${(hundredths % 100n).toString().padStart(2, '0')}`
+/** @throws RpcError with geth's text when the transaction was refused */
+function hashOf({ hash, code, log }: SubmitOutcome): Hash {
+  if (code !== 0) throw serverError(log)
+  return hash
 }
 
 /** Milliseconds (less than a minute) as Go prints a duration: 500ms, 1.5s. */

@@ -6,8 +6,10 @@ import type { PrecompileTable } from '../../evm/precompile.ts'
 import type { BlockRules } from '../../execution/blockExecution.ts'
 import type { BlockHooks } from '../../execution/blockHooks.ts'
 import type { TxPort } from '../../mempool/types.ts'
+import type { TransactionDecoder } from '../../modules/tx/transactionDecoder.ts'
 import type { NodeView } from '../../state/view.ts'
 import type { KeptLogs } from '../eth/keptLogs.ts'
+import type { SubmitPort } from '../submit/submitPort.ts'
 import type { CallScope } from './callScope.ts'
 import { InvalidArgument, invalidParams, type RpcError } from './errors.ts'
 import type { SettledRequest } from './keptAnswers.ts'
@@ -78,6 +80,10 @@ export interface RpcContext {
   /** for whom the request is answered, and until when */
   readonly scope: CallScope
   readonly txs: TxPort
+  /** the thread's */
+  readonly decoder: TransactionDecoder
+  /** takes transactions for the pool, and checks their signatures in this thread */
+  readonly submissions: SubmitPort
   readonly chain: ChainConfig
   readonly limits: RpcLimits
   readonly clientVersion: string

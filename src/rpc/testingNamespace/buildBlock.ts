@@ -7,7 +7,7 @@ import { receiptOf } from '../../execution/receiptOf.ts'
 import { bytesToHex, EMPTY_BYTES, equalBytes } from '../../primitives/bytes.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import { executionOf } from '../eth/call.ts'
-import { readRawTransaction, readSender, submit } from '../eth/sendRawTransaction.ts'
+import { submit } from '../eth/sendRawTransaction.ts'
 import { poolRefusal } from '../eth/txpool.ts'
 import { type JsonObject, toQuantity } from '../format/json.ts'
 import { callCancelled } from '../jsonrpc/callScope.ts'
@@ -16,6 +16,7 @@ import { defineMethod, type ParamReader, type RpcContext, type RpcMethod } from 
 import { LATEST } from '../params/blockSelector.ts'
 import { listReader, objectReader, readAddress, readData, readHash, readUint64 } from '../params/values.ts'
 import { closeBlock, type OpenBlock, openBlock, openGround, type SimulationGround } from '../simulate/simulateBlock.ts'
+import { readSignedTransaction } from '../submit/readEvmTransaction.ts'
 
 const readAttributes = objectReader('PayloadAttributes', 'engine.PayloadAttributes', {
   timestamp: readUint64,
@@ -47,7 +48,8 @@ export const buildBlockV1 = defineMethod({
     if (extraData.length > MAX_EXTRA_DATA) throw invalidParams(`extra data of more than ${MAX_EXTRA_DATA} bytes`)
     const pause = executionOf(context).yieldUntil(monotonicMs() + limits.callTimeoutMs)
     const { ground, block } = await open(context, attributes, pause)
-    const chosen = given === undefined ? await poolTransactions(context) : given.map((raw) => readSigned(context, raw))
+    const chosen =
+      given === undefined ? await poolTransactions(context) : given.map((raw) => readSignedTransaction(raw, context))
     const built = await execute(ground, block, chosen, given === undefined)
     const extended: OpenBlock = { ...block, header: { ...block.header, extraData } }
     const { header, hash } = await closeBlock(ground, extended, built.transactions, built.receipts)
@@ -159,11 +161,6 @@ async function execute(
 
 function tipOf({ effectiveGasPrice, gasUsed }: AppliedTransaction, { header }: OpenBlock): bigint {
   return (effectiveGasPrice - (header.baseFeePerGas ?? 0n)) * gasUsed
-}
-
-function readSigned({ chain, limits }: RpcContext, raw: Uint8Array): SignedTransaction {
-  const transaction = readRawTransaction(raw, limits)
-  return { transaction, sender: readSender(transaction, chain) }
 }
 
 async function poolTransactions({ txs }: RpcContext): Promise<readonly SignedTransaction[]> {

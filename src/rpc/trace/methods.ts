@@ -1,5 +1,3 @@
-import type { Transaction } from '../../chain/block/transaction.ts'
-import type { ChainConfig } from '../../chain/genesis/chainConfig.ts'
 import { createParityTracer, type ParityTraceResult, type ParityTraceType } from '../../evm/tracers/parityTracer.ts'
 import type { SkippedChecks } from '../../evm/transactionChecks.ts'
 import type { CallMessage } from '../../evm/transition.ts'
@@ -9,13 +7,13 @@ import type { Hash } from '../../primitives/hash.ts'
 import { beginReplay, checkTraceDepth } from '../debug/blockReplay.ts'
 import { findHeader, stateHeight } from '../eth/blockLookup.ts'
 import { type CallEnvironment, openCall, runCallForGood, toCallMessage } from '../eth/call.ts'
-import { readRawTransaction, readSender } from '../eth/sendRawTransaction.ts'
 import { locateMined } from '../eth/transactions.ts'
 import { InvalidArgument, RPC_CODES, RpcError, serverError } from '../jsonrpc/errors.ts'
 import { defineMethod, type ParamReader, type RpcContext, type RpcMethod } from '../jsonrpc/method.ts'
 import { type BlockSelector, byNumber, LATEST, readBlockNumberOrHash } from '../params/blockSelector.ts'
 import { type CallRequest, readBlockOverrides, readCallRequest, readStateOverrides } from '../params/callRequest.ts'
 import { jsonKind, listReader, readCount, readData, readHash, TypeMismatch } from '../params/values.ts'
+import { readSignedTransaction, type TransactionLimits } from '../submit/readEvmTransaction.ts'
 import { localize, type TraceLimits, traceAll, traceTransactionAt } from './replayTraces.ts'
 import { filter } from './traceFilter.ts'
 import { withLimits } from './withLimits.ts'
@@ -173,7 +171,7 @@ const rawTransaction = defineMethod({
   required: 2,
   run: (context, raw, types, selector = LATEST) =>
     withLimits(context, (limits) => {
-      const message = messageOf(readRawTransaction(raw, { feeCapAcoin: 0n, acceptsUnprotected: true }), context.chain)
+      const message = messageOf(context, raw)
       const environment = openTraceCall(context, selector, limits)
       return traceMessage(context, environment, message, types, limits, NOTHING_SKIPPED)
     }),
@@ -234,6 +232,10 @@ async function traceMessage(
   return result()
 }
 
-function messageOf(signed: Transaction, chain: Pick<ChainConfig, 'evmChainId' | 'allowsUnprotected'>): CallMessage {
-  return { ...signed, sender: readSender(signed, chain) }
+/** The operator's limits are for transactions that are sent. */
+const NO_LIMITS: TransactionLimits = { feeCapAcoin: 0n, acceptsUnprotected: true }
+
+function messageOf({ decoder }: Pick<RpcContext, 'decoder'>, raw: Uint8Array): CallMessage {
+  const { transaction, sender } = readSignedTransaction(raw, { decoder, limits: NO_LIMITS })
+  return { ...transaction, sender }
 }

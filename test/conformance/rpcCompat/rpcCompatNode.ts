@@ -10,6 +10,7 @@ import type { NodeView } from '../../../src/state/view.ts'
 import { productionEngine } from '../../support/evm/productionEngine.ts'
 import { TEST_LIMITS } from '../../support/rpc/memoryNode.ts'
 import { memoryView } from '../../support/rpc/memoryView.ts'
+import { submissionsOf } from '../../support/rpc/withSubmissions.ts'
 import { decodeBlocks } from './blockDecoding.ts'
 import { chainConfigOf, type GenesisFile } from './genesisFile.ts'
 import { collectRequests, importChain } from './importChain.ts'
@@ -50,6 +51,7 @@ export async function importSuite(directory: string): Promise<ImportedNode> {
 /** What the suite's requests run in, but for whom and in which thread. */
 export function suiteContext({ view, chain }: ImportedNode, txs: TxPort): Omit<RpcContext, 'scope' | 'execution'> {
   return {
+    ...submissionsOf({ chain, limits: SUITE_LIMITS, txs }),
     view,
     txs,
     chain,

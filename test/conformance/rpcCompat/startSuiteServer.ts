@@ -7,7 +7,6 @@ import { createViewPool } from '../../../src/node/roles/socket/viewPool.ts'
 import { connect, serve } from '../../../src/node/wire/port.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { decodeRLP, encodeRLP } from '../../../src/primitives/rlp.ts'
-import { readSender } from '../../../src/rpc/eth/sendRawTransaction.ts'
 import { OWN_SCOPE } from '../../../src/rpc/jsonrpc/callScope.ts'
 import { createDispatcher } from '../../../src/rpc/jsonrpc/dispatch.ts'
 import { serverError } from '../../../src/rpc/jsonrpc/errors.ts'
@@ -129,9 +128,11 @@ function takingBlobs(method: RpcMethod): RpcMethod {
   }
 }
 
-async function sendAnyType({ txs, chain }: RpcContext, raw: Uint8Array): Promise<string> {
+async function sendAnyType({ txs, decoder }: RpcContext, raw: Uint8Array): Promise<string> {
   const transaction = decodeTransaction(raw)
-  const admission = await txs.add(raw, readSender(transaction, chain), transaction.hash, '')
+  const recovery = decoder.recoverSender(transaction)
+  if ('reason' in recovery) throw serverError(recovery.reason)
+  const admission = await txs.add({ raw, hash: transaction.hash, sender: recovery.sender, authorizations: 0 }, '')
   if (!admission.accepted) throw serverError(admission.reason)
   return bytesToHex(admission.hash)
 }

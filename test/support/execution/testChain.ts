@@ -28,6 +28,7 @@ import { genesisStateOf } from '../../../src/execution/genesisBlock.ts'
 import type { ParallelCounts } from '../../../src/execution/parallel/parallelExecution.ts'
 import type { UnforeseenReport } from '../../../src/execution/unforeseenError.ts'
 import type { PooledTransaction } from '../../../src/mempool/types.ts'
+import { createTransactionDecoder } from '../../../src/modules/tx/transactionDecoder.ts'
 import type { Thread } from '../../../src/node/start/spawn.ts'
 import { precompileTable } from '../../../src/precompiles/registry.ts'
 import { hexToBytes } from '../../../src/primitives/bytes.ts'
@@ -274,7 +275,7 @@ export function pooled(
   raw: Uint8Array,
   chain: Pick<ChainConfig, 'chainId' | 'evmChainId' | 'allowsUnprotected'>,
 ): PooledTransaction {
-  const entry = readEntry(raw, chain)
+  const entry = readEntry(raw, createTransactionDecoder(chain))
   if ('reason' in entry) throw new Error(entry.reason)
   return { raw, hash: entryHash(raw), sender: 'native' in entry ? entry.native.sender : entry.sender }
 }

@@ -8,6 +8,7 @@ import { productionEngine } from '../evm/productionEngine.ts'
 import type { TestChain } from '../execution/testChain.ts'
 import { TEST_LIMITS } from './memoryNode.ts'
 import { createMemoryPool } from './memoryPool.ts'
+import { withSubmissions } from './withSubmissions.ts'
 
 /**
  * What requests on a test chain run in, in a thread that executes.
@@ -19,7 +20,7 @@ export function chainContext(
   overrides: Partial<RpcContext> = {},
   onPause: () => void = () => undefined,
 ): RpcContext {
-  return {
+  return withSubmissions({
     view,
     txs: createMemoryPool(),
     chain,
@@ -42,5 +43,5 @@ export function chainContext(
       },
     },
     ...overrides,
-  }
+  })
 }

@@ -23,6 +23,7 @@ import { type MemoryBlock, memoryChainReader } from './memoryChain.ts'
 import { createMemoryPool, type MemoryPool } from './memoryPool.ts'
 import { stateAfter, stateRootOf } from './memoryState.ts'
 import { memoryView, type Pruning } from './memoryView.ts'
+import { withSubmissions } from './withSubmissions.ts'
 
 export const TEST_CHAIN: ChainConfig = {
   chainId: 'coin_7628-1',
@@ -144,39 +145,40 @@ export async function createMemoryNode(options: MemoryNodeOptions = {}): Promise
       )
       return append(seed, { transactions, receipts, changes: world.changes() })
     },
-    context: (overrides = {}) => ({
-      view: node.view(),
-      scope: OWN_SCOPE,
-      txs: pool,
-      chain,
-      limits: TEST_LIMITS,
-      clientVersion: 'coind/v0.0.0-test',
-      retention: { states: undefined, bodies: undefined },
-      peerCount: () => 0,
-      syncing: () => undefined,
-      nextView: (timeoutMs) =>
-        new Promise((resolve) => {
-          const finish = (view: NodeView | undefined): void => {
-            clearTimeout(timer)
-            waiting.delete(wake)
-            resolve(view)
-          }
-          const wake = (): void => finish(node.view())
-          const timer = setTimeout(() => finish(undefined), timeoutMs)
-          waiting.add(wake)
-        }),
-      now: () => Date.now(),
-      monotonicMs: () => performance.now(),
-      execution: {
-        engine,
-        precompiles,
-        hooks: { begin: () => undefined, end: () => [] },
-        yieldUntil: (deadlineMs) => async () => {
-          if (performance.now() > deadlineMs) throw new ExecutionTimeout('deadline')
+    context: (overrides = {}) =>
+      withSubmissions({
+        view: node.view(),
+        scope: OWN_SCOPE,
+        txs: pool,
+        chain,
+        limits: TEST_LIMITS,
+        clientVersion: 'coind/v0.0.0-test',
+        retention: { states: undefined, bodies: undefined },
+        peerCount: () => 0,
+        syncing: () => undefined,
+        nextView: (timeoutMs) =>
+          new Promise((resolve) => {
+            const finish = (view: NodeView | undefined): void => {
+              clearTimeout(timer)
+              waiting.delete(wake)
+              resolve(view)
+            }
+            const wake = (): void => finish(node.view())
+            const timer = setTimeout(() => finish(undefined), timeoutMs)
+            waiting.add(wake)
+          }),
+        now: () => Date.now(),
+        monotonicMs: () => performance.now(),
+        execution: {
+          engine,
+          precompiles,
+          hooks: { begin: () => undefined, end: () => [] },
+          yieldUntil: (deadlineMs) => async () => {
+            if (performance.now() > deadlineMs) throw new ExecutionTimeout('deadline')
+          },
         },
-      },
-      ...overrides,
-    }),
+        ...overrides,
+      }),
   }
 
   const genesis = genesisChanges(options.accounts ?? [])

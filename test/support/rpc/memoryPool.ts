@@ -17,7 +17,7 @@ export function createMemoryPool(): MemoryPool {
   const bySender = (all: PooledTransaction[]): PooledTransaction[] =>
     [...Map.groupBy(all, ({ sender }) => bytesKey(sender)).values()].flat()
   return {
-    async add(raw, sender) {
+    async add({ raw, sender }) {
       const { hash } = decodeTransaction(raw)
       if (entries.has(bytesKey(hash))) return { accepted: false, reason: 'already known' }
       entries.set(bytesKey(hash), { raw, hash, sender })

@@ -10,6 +10,7 @@ import type { Engine } from '../../../src/evm/engine.ts'
 import { EngineTrapError } from '../../../src/evm/engines/errorKinds.ts'
 import { readEntries, recoverEntrySender } from '../../../src/execution/entry.ts'
 import { checkEntries } from '../../../src/execution/proposal.ts'
+import { createTransactionDecoder } from '../../../src/modules/tx/transactionDecoder.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { createViewCaches, openView } from '../../../src/state/view.ts'
 import { WriteBatch } from '../../../src/storage/batch.ts'
@@ -241,7 +242,7 @@ describe('application', () => {
     )
     const { block } = await chain.produce(raws)
     expect(block.txs).toHaveLength(3)
-    const entries = await readEntries(block.txs, chain.chain, undefined)
+    const entries = await readEntries(block.txs, createTransactionDecoder(chain.chain), undefined)
     expect(checkEntries(entries, block.header.height, chain.chain)).toBeUndefined()
   })
 
@@ -284,7 +285,7 @@ describe('application', () => {
     const [chain, replica, older] = [await start(), await start(), await start({ allowsUnprotected: false })]
     const decided = await chain.produce([raw])
     expect(decided.block.txs).toEqual([raw])
-    const entries = await readEntries([raw], chain.chain, undefined)
+    const entries = await readEntries([raw], createTransactionDecoder(chain.chain), undefined)
     expect(entries).toMatchObject([{ sender: WALLET, transaction: { chainId: undefined, v: expect.any(BigInt) } }])
     expect(checkEntries(entries, 1, chain.chain)).toBeUndefined()
     await replica.executor.application.finalizeBlock(decided)
@@ -292,11 +293,11 @@ describe('application', () => {
     const balance = await readView(chain, (view) => view.stateAt(1).getAccount(hexToBytes(RECEIVER))?.balance)
     expect(balance).toBe(7n)
 
-    const refused = await readEntries([raw], older.chain, undefined)
+    const refused = await readEntries([raw], createTransactionDecoder(older.chain), undefined)
     expect(refused).toEqual([{ reason: 'only replay-protected (EIP-155) transactions allowed over RPC' }])
     expect(checkEntries(refused, 1, older.chain)).toContain('only replay-protected')
-    expect(recoverEntrySender(raw, older.chain)).toBeUndefined()
-    expect(recoverEntrySender(raw, chain.chain)).toEqual(WALLET)
+    expect(recoverEntrySender(raw, createTransactionDecoder(older.chain))).toBeUndefined()
+    expect(recoverEntrySender(raw, createTransactionDecoder(chain.chain))).toEqual(WALLET)
   })
 
   it('gets the same block by building it among candidates that cannot start as by executing it', async () => {

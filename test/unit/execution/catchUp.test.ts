@@ -13,6 +13,7 @@ import { readBlockBytes } from '../../../src/datadir/blockFile.ts'
 import { exportBlocks } from '../../../src/datadir/exportBlocks.ts'
 import { importBlocks } from '../../../src/datadir/importBlocks.ts'
 import { recoverEntrySender } from '../../../src/execution/entry.ts'
+import { createTransactionDecoder } from '../../../src/modules/tx/transactionDecoder.ts'
 import { applicationService } from '../../../src/node/roles/main/executorApplication.ts'
 import { packBytes } from '../../../src/node/wire/packedBytes.ts'
 import { bytesToHex, concatBytes, equalBytes, hexToBytes } from '../../../src/primitives/bytes.ts'
@@ -165,7 +166,9 @@ describe('catching up', () => {
       const node = await start({ pruning, blockHistory: pruning === 'archive' ? 0 : 6 })
       for (const [index, decided] of decisions.entries()) {
         const senders =
-          index % 2 === 0 ? { senders: decided.block.txs.map((raw) => recoverEntrySender(raw, node.chain)) } : {}
+          index % 2 === 0
+            ? { senders: decided.block.txs.map((raw) => recoverEntrySender(raw, createTransactionDecoder(node.chain))) }
+            : {}
         // Back to single blocks at times, and restarted in between.
         await finalize(node, { ...decided, ...senders }, index % 7 !== 6)
         if (index % 11 === 10) await node.reopen()
@@ -240,7 +243,9 @@ describe('senders', () => {
     const stranger = privateKeyToAccount(`0x${'02'.repeat(32)}`)
     const chain = (await start()).chain
     const txs = [await transfer(0), Uint8Array.of(0x0a, 1), Uint8Array.of(0xff), await transfer(0, stranger)]
-    const senders = txs.map((raw) => recoverEntrySender(raw, chain)).map((sender) => sender && bytesToHex(sender))
+    const senders = txs
+      .map((raw) => recoverEntrySender(raw, createTransactionDecoder(chain)))
+      .map((sender) => sender && bytesToHex(sender))
     expect(senders).toEqual([bytesToHex(WALLET), undefined, undefined, stranger.address.toLowerCase()])
   })
 })

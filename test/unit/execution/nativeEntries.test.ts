@@ -10,6 +10,7 @@ import { checkEntries } from '../../../src/execution/proposal.ts'
 import { AUTH_PARAMS, DEFAULT_AUTH_PARAMS } from '../../../src/modules/auth/params.ts'
 import { MsgSend } from '../../../src/modules/bank/messages.ts'
 import { addressOf } from '../../../src/modules/tx/signTransaction.ts'
+import { createTransactionDecoder } from '../../../src/modules/tx/transactionDecoder.ts'
 import { toBech32 } from '../../../src/primitives/address.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { createViewCaches, type NodeView, openView } from '../../../src/state/view.ts'
@@ -185,7 +186,7 @@ describe('native transactions in a block', () => {
       }
       expect(view.chain.entryResults(3)![fitting]).toMatchObject({ codespace: 'sdk', code: 11 })
     })
-    const entries = await readEntries(further, chain.chain, undefined)
+    const entries = await readEntries(further, createTransactionDecoder(chain.chain), undefined)
     expect(checkEntries(entries, 4, chain.chain)).toMatch(
       /^the native transactions need \d+ gas, the block has 7500000/,
     )
@@ -275,17 +276,22 @@ describe('native transactions in a block', () => {
     const { chain } = await start()
     const [good, altered] = [send(0, 1n), send(0, 1n)]
     altered[altered.length - 1]! ^= 1
-    expect([good, altered].map((raw) => recoverEntrySender(raw, chain))).toEqual([WALLET, undefined])
-    expect(checkEntries(await readEntries([good], chain, undefined), 1, chain)).toBeUndefined()
-    expect(checkEntries(await readEntries([good, altered], chain, undefined), 1, chain)).toMatch(
-      /^transaction 1: .*signature/,
-    )
+    expect([good, altered].map((raw) => recoverEntrySender(raw, createTransactionDecoder(chain)))).toEqual([
+      WALLET,
+      undefined,
+    ])
+    expect(
+      checkEntries(await readEntries([good], createTransactionDecoder(chain), undefined), 1, chain),
+    ).toBeUndefined()
+    expect(
+      checkEntries(await readEntries([good, altered], createTransactionDecoder(chain), undefined), 1, chain),
+    ).toMatch(/^transaction 1: .*signature/)
     const asked: unknown[] = []
     const known = async (hashes: readonly Uint8Array[]) => {
       asked.push(...hashes)
       return hashes.map(() => WALLET)
     }
-    expect(checkEntries(await readEntries([altered], chain, known), 1, chain)).toBeUndefined()
+    expect(checkEntries(await readEntries([altered], createTransactionDecoder(chain), known), 1, chain)).toBeUndefined()
     expect(asked).toEqual([entryHash(altered)])
   })
 

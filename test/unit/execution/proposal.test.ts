@@ -12,6 +12,7 @@ import {
   PostponedTransactions,
   SlowTransactions,
 } from '../../../src/execution/proposal.ts'
+import { createTransactionDecoder } from '../../../src/modules/tx/transactionDecoder.ts'
 import type { Address } from '../../../src/primitives/address.ts'
 import { sha256 } from '../../../src/primitives/hash.ts'
 import { signEvmTransaction } from '../../signEvmTransaction.ts'
@@ -54,6 +55,7 @@ describe('slow transactions', () => {
 })
 
 const CHAIN = { chainId: 'coin_76287-1', evmChainId: 76287n, allowsUnprotected: false }
+const DECODER = createTransactionDecoder(CHAIN)
 const BUDGET_MS = 100
 
 /** A signed transaction of a sender of its own. */
@@ -128,7 +130,7 @@ async function fill(
         },
       },
     },
-    CHAIN,
+    DECODER,
   )
   return taken
 }
@@ -234,7 +236,7 @@ describe('large transactions that cannot start', () => {
       execution as unknown as BlockExecution,
       sourceOf(raws),
       limitsOn(() => nowMs),
-      CHAIN,
+      DECODER,
     )
     expect([taken, nowMs]).toEqual([30, 48])
   })
@@ -259,7 +261,7 @@ describe('several threads', () => {
       execution as unknown as BlockExecution,
       sourceOf(raws),
       limitsOn(() => 0),
-      CHAIN,
+      DECODER,
     )
     expect(announced.map((entry) => 'transaction' in entry)).toEqual([true])
   })

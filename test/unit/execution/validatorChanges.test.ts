@@ -8,6 +8,7 @@ import { advanceState, type ConsensusState } from '../../../src/consensus/consen
 import { recoverEntrySender } from '../../../src/execution/entry.ts'
 import { ranksAfter } from '../../../src/modules/consensus/validatorRanks.ts'
 import { getEvidence, isCommitted } from '../../../src/modules/evidence/evidence.ts'
+import { createTransactionDecoder } from '../../../src/modules/tx/transactionDecoder.ts'
 import { bytesToHex, hexToBytes } from '../../../src/primitives/bytes.ts'
 import { sha256 } from '../../../src/primitives/hash.ts'
 import { createViewCaches, openView } from '../../../src/state/view.ts'
@@ -121,7 +122,7 @@ describe('applications of several validators', () => {
       const hinted = {
         ...decided,
         catchingUp: true,
-        senders: block.txs.map((raw) => recoverEntrySender(raw, syncing.chain)),
+        senders: block.txs.map((raw) => recoverEntrySender(raw, createTransactionDecoder(syncing.chain))),
       }
       expect(await syncing.executor.application.finalizeBlock(hinted)).toMatchObject({ appHash: result.appHash })
       await restarting.reopen()

@@ -5,7 +5,7 @@ import { BANK_MESSAGES, MsgSend } from '../../../src/modules/bank/messages.ts'
 import { coinsOf } from '../../../src/modules/coin.ts'
 import { createMessageTable } from '../../../src/modules/message.ts'
 import { isSdkError } from '../../../src/modules/sdkError.ts'
-import { decodeNativeTransaction } from '../../../src/modules/tx/decodeNativeTransaction.ts'
+import { createTransactionDecoder } from '../../../src/modules/tx/transactionDecoder.ts'
 import { bytesToHex } from '../../../src/primitives/bytes.ts'
 import { Journal } from '../../../src/state/journal.ts'
 import {
@@ -22,7 +22,7 @@ const bob = testAccount(2)
 const GWEI = 10n ** 9n
 const COIN = 10n ** 18n
 const send = anyOf(MsgSend, { fromAddress: alice.bech32, toAddress: bob.bech32, amount: coinsOf(7n) })
-const rules = { ...TEST_CHAIN, messages: createMessageTable(BANK_MESSAGES) }
+const decoder = createTransactionDecoder(TEST_CHAIN, createMessageTable(BANK_MESSAGES))
 
 let world: Journal
 
@@ -40,7 +40,7 @@ function check(fields: Partial<TestTransaction>, sequence = 5n): string | undefi
     gasLimit: 100_000n,
     ...fields,
   })
-  const transaction = decodeNativeTransaction(raw, rules)
+  const transaction = decoder.decodeNative(raw)
   if (isSdkError(transaction)) throw new Error(transaction.message)
   const block = { height: 9, timeMs: 1_700_000_000_000 }
   const error = checkNativeState(transaction, { world, block, baseFeePerGas: GWEI })

@@ -35,6 +35,7 @@ import { type NetworkNode, networkGenesis, openNetworkNode, proposeBlock } from 
 import { IDENTITY, IDLE_NODE } from '../../support/rpc/comet/cometNode.ts'
 import { TEST_LIMITS } from '../../support/rpc/memoryNode.ts'
 import { createMemoryPool } from '../../support/rpc/memoryPool.ts'
+import { withSubmissions } from '../../support/rpc/withSubmissions.ts'
 
 /*
  * What clients call, on a node that began with a snapshot: right after the restore, when the snapshot's block is the newest, and some blocks
@@ -162,7 +163,7 @@ async function ask(node: NetworkNode): Promise<Asked> {
       throw new Error('a call failed', { cause: fields })
     },
   }
-  const context: RpcContext = {
+  const context: RpcContext = withSubmissions({
     view,
     chain,
     txs: createMemoryPool(),
@@ -183,7 +184,7 @@ async function ask(node: NetworkNode): Promise<Asked> {
         if (performance.now() > deadlineMs) throw new ExecutionTimeout('deadline')
       },
     },
-  }
+  })
   const views: ViewPool = {
     call: (_, method, params) => serveViewCall(COMET_VIEW_TABLE, context, { method, params }, log),
   }
@@ -206,8 +207,8 @@ async function ask(node: NetworkNode): Promise<Asked> {
       isCatchingUp: () => isCatchingUp,
       node: IDLE_NODE,
       mempool: {
-        verify: unexpected,
-        pool: { add: unexpected, check: unexpected, unconfirmed: unexpected },
+        submissions: { submit: unexpected, verify: unexpected, admit: unexpected },
+        pool: { check: unexpected, unconfirmed: unexpected },
         lease: () => {
           throw new Error('nothing waits for a block here')
         },

@@ -6,10 +6,9 @@ import { describe, expect, it } from 'vitest'
 import type { Action } from '../../../explorer/web/src/wallet/action.ts'
 import { ledgerSigner } from '../../../explorer/web/src/wallet/keplrWallet.ts'
 import { GOV_AMINO, nativeMessages } from '../../../explorer/web/src/wallet/nativeMessages.ts'
-import { MESSAGES } from '../../../src/modules/messages.ts'
-import { decodeNativeTransaction } from '../../../src/modules/tx/decodeNativeTransaction.ts'
 import { publicKeyToAny } from '../../../src/modules/tx/publicKey.ts'
 import { keyOf } from '../../../src/modules/tx/signTransaction.ts'
+import { createTransactionDecoder } from '../../../src/modules/tx/transactionDecoder.ts'
 import { signAsKeplrLedger } from '../../native/keplrLedger.ts'
 import { TEST_CHAIN, testAccount } from '../../native/signTransaction.ts'
 
@@ -67,7 +66,7 @@ async function sign(action: Action, change: (document: StdSignDoc) => StdSignDoc
 describe('a Ledger in Keplr', () => {
   it.each(ACTIONS)('signs %o as the node reads it', async (action) => {
     const { raw, documents } = await sign(action)
-    expect(decodeNativeTransaction(raw, { ...TEST_CHAIN, messages: MESSAGES })).toMatchObject({
+    expect(createTransactionDecoder(TEST_CHAIN).decodeNative(raw)).toMatchObject({
       sender: alice.address,
       signers: [{ publicKey: publicKeyToAny(keyOf(alice)) }],
     })
@@ -79,7 +78,7 @@ describe('a Ledger in Keplr', () => {
       ...document,
       fee: { ...document.fee, gas: '300000' },
     }))
-    expect(decodeNativeTransaction(raw, { ...TEST_CHAIN, messages: MESSAGES })).toMatchObject({ sender: alice.address })
+    expect(createTransactionDecoder(TEST_CHAIN).decodeNative(raw)).toMatchObject({ sender: alice.address })
   })
 
   it('signs nothing with a wallet that cannot, nor what has no typed data', async () => {

@@ -24,10 +24,9 @@ import { TransactionBroadcastQueue } from '../../../mempool/transactionBroadcast
 import type { AccountState, Admission, PooledTransaction } from '../../../mempool/types.ts'
 import { refuseKnown } from '../../../mempool/validateAdmission.ts'
 import { AUTH_PARAMS } from '../../../modules/auth/params.ts'
-import { MESSAGES } from '../../../modules/messages.ts'
 import { isSdkError } from '../../../modules/sdkError.ts'
-import { decodeNativeTransaction } from '../../../modules/tx/decodeNativeTransaction.ts'
 import { laneGas, type NativeTransaction } from '../../../modules/tx/nativeTransaction.ts'
+import { createTransactionDecoder } from '../../../modules/tx/transactionDecoder.ts'
 import { LIMITS } from '../../../p2p/limits.ts'
 import { BATCH_PREFIX_BYTES, batchLength, encodeBatch } from '../../../p2p/transactionGossip.ts'
 import type { Address } from '../../../primitives/address.ts'
@@ -235,10 +234,11 @@ const pool = new TransactionPool({
 
 let selection: Iterator<PoolEntry, void, void> | undefined
 
+const decoder = createTransactionDecoder(data.chain)
+
 /** Decodes a native transaction whose signatures the asking thread has checked. */
 function decodeNative(raw: Uint8Array): NativeTransaction {
-  const { chainId, evmChainId } = data.chain
-  const transaction = decodeNativeTransaction(raw, { chainId, evmChainId, messages: MESSAGES, isVerified: true })
+  const transaction = decoder.decodeVerified(raw)
   if (isSdkError(transaction)) throw new Error(`an unchecked transaction: ${transaction.message}`)
   return transaction
 }

@@ -11,12 +11,14 @@ import type { AddressRange } from '../../../config/valueKind.ts'
 import type { ValidatorIdentity } from '../../../consensus/validatorKeys.ts'
 import type { EngineChoice } from '../../../evm/engines/createEngine.ts'
 import type { PooledTransaction } from '../../../mempool/types.ts'
+import { createTransactionDecoder } from '../../../modules/tx/transactionDecoder.ts'
 import { equalBytes } from '../../../primitives/bytes.ts'
 import { recoverNatively } from '../../../primitives/secp256k1.ts'
 import { checkKnownAnswers, PRIMITIVE_ANSWERS } from '../../../primitives/selfTest.ts'
 import { createCometEventHub } from '../../../rpc/comet/eventHub.ts'
 import { createCometMethods } from '../../../rpc/comet/methods.ts'
 import type { NodeIdentity } from '../../../rpc/comet/status.ts'
+import { createNativePort } from '../../../rpc/cosmos/nativeCall.ts'
 import { QUERIES } from '../../../rpc/cosmos/queries.ts'
 import { createRestRouter } from '../../../rpc/cosmos/rest/router.ts'
 import { createShortCalls } from '../../../rpc/eth/shortCalls.ts'
@@ -25,7 +27,7 @@ import { createKeptAnswers } from '../../../rpc/jsonrpc/keptAnswers.ts'
 import { createSocketMethods } from '../../../rpc/jsonrpc/methods.ts'
 import { methodsOf } from '../../../rpc/jsonrpc/namespaces.ts'
 import type { ShortCalls } from '../../../rpc/jsonrpc/runMethod.ts'
-import { createVerifier } from '../../../rpc/submit/submitTransaction.ts'
+import { createSubmitPort } from '../../../rpc/submit/submitPort.ts'
 import { createFilterStore, type FilterPort, type FilterStore } from '../../../rpc/subscriptions/filters.ts'
 import { createSubscriptionHub } from '../../../rpc/subscriptions/subscriptions.ts'
 import { createClientBudget } from '../../../rpc/transport/clientBudget.ts'
@@ -116,7 +118,7 @@ const CONNECTION_BURST_SECONDS = 2
 /** What clients of the private listener may do. */
 const PRIVATE_RIGHTS: CallRights = { jsTracers: true, traceDepth: Number.POSITIVE_INFINITY }
 
-/** Signatures of transactions for CometBFT's methods that are checked in a row before other connections have their turn. */
+/** Signatures of transactions by CometBFT's RPC, REST and gRPC that are checked in a row before other connections have their turn. */
 const SIGNATURES_PER_TURN = 64
 
 const { control, data } = workerData as ThreadData<SocketData>
@@ -180,8 +182,30 @@ function withView<T>(read: (view: NodeView) => T): T {
 const viewThreads = Array.from({ length: data.viewThreads }, () => connectReplaceable<ViewService>())
 const remoteViews = viewThreads.map(({ remote }) => remote)
 const pool = connectPool(data.pool, openTracer(data.tracing), createAuthorityRecovery(remoteViews))
-const contexts = createContextSource({ data, feed, pool })
+const decoder = createTransactionDecoder(data.chain)
+const contexts = createContextSource({ data, feed, pool, decoder })
 const views = createViewPool(remoteViews)
+/** For CometBFT's RPC, REST and gRPC; JSON-RPC has a quota of its own for calls. */
+const submissions = createSubmitPort({
+  decoder,
+  limits: data.limits,
+  pool,
+  otherThreads: {
+    // Without the native addon a check of a signature takes too long for this thread.
+    quota: recoverNatively === undefined ? undefined : createEventLoopQuota(SIGNATURES_PER_TURN),
+    recoverSenders: createSenderRecovery(remoteViews),
+  },
+})
+const queries = createNativePort({
+  queries: QUERIES,
+  node: data.node,
+  log,
+  views,
+  lease: (scope) => {
+    const { context, release } = contexts.lease(scope)
+    return { context: { ...context, submissions }, release }
+  },
+})
 const compressor = createViewCompressor(remoteViews)
 const node = connectCometNode(data.copies, data.main)
 const rounds = followRoundEvents(data.copies.roundEvents, data.index)
@@ -288,7 +312,7 @@ const clientAddresses = createClientAddresses(data.trustedProxies, (address) =>
 /** Loaded where somebody calls by gRPC. */
 const loadGrpcServices = async () => {
   const { grpcServices } = await import('../../../rpc/cosmos/grpc/services.ts')
-  return grpcServices({ queries: QUERIES, port: views, metrics })
+  return grpcServices({ queries: QUERIES, port: queries, metrics })
 }
 const { grpcPort } = data
 const grpcServer =
@@ -310,18 +334,12 @@ const server = await listenAs(listener('RPC', data.host, data.port), () =>
         isCatchingUp: () => isCatchingUp(data.nodeState),
         node,
         mempool: {
-          verify: createVerifier({
-            chain: data.chain,
-            limits: data.limits,
-            // Without the native addon a check of a signature takes too long for this thread.
-            quota: recoverNatively === undefined ? undefined : createEventLoopQuota(SIGNATURES_PER_TURN),
-            recoverSenders: createSenderRecovery(remoteViews),
-          }),
+          submissions,
           pool,
           lease: contexts.lease,
           onError: (error) => log.error({ error }, 'a transaction was lost: its sender did not wait for the answer'),
         },
-        abci: { queries: QUERIES, port: views, version: data.identity.version },
+        abci: { queries: QUERIES, port: queries, version: data.identity.version },
         views,
         nowMs: () => Date.now(),
         monotonicMs: () => performance.now(),
@@ -335,7 +353,7 @@ const server = await listenAs(listener('RPC', data.host, data.port), () =>
         onDropped: dropped,
         log,
       }),
-      rest: { router: createRestRouter(QUERIES), port: views, metrics },
+      rest: { router: createRestRouter(QUERIES), port: queries, metrics },
       grpc: { paths: QUERIES.keys(), services: loadGrpcServices },
     },
     host: data.host,

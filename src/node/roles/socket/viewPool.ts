@@ -5,9 +5,10 @@ import { recoverEntrySender } from '../../../execution/entry.ts'
 import { endsNode } from '../../../execution/unforeseenError.ts'
 import { unpackSenders } from '../../../mempool/packedMessages.ts'
 import { packAuthorities } from '../../../mempool/recoveredAuthorities.ts'
+import type { TransactionDecoder } from '../../../modules/tx/transactionDecoder.ts'
 import type { Address } from '../../../primitives/address.ts'
 import { CANCELLED, THREAD_LOST } from '../../../rpc/cosmos/nativeCall.ts'
-import type { NativeAnswer, NativeCall, NativePort } from '../../../rpc/cosmos/queryPort.ts'
+import type { NativeAnswer, NativeCall, ViewQueries } from '../../../rpc/cosmos/queryPort.ts'
 import type { CallScope } from '../../../rpc/jsonrpc/callScope.ts'
 import { RPC_CODES, RpcError } from '../../../rpc/jsonrpc/errors.ts'
 import { isOldBlock } from '../../../rpc/jsonrpc/newestBlocks.ts'
@@ -40,7 +41,7 @@ interface RemoteView {
  * The view threads as one pool. With more than one, the first takes the cheap queue alone, so that no heavy call delays the
  * admission of a transaction; a heavy call goes to the thread with the fewest under way.
  */
-export function createViewPool(views: readonly RemoteView[]): ViewPool & NativePort {
+export function createViewPool(views: readonly RemoteView[]): ViewPool & ViewQueries {
   const [first, ...others] = views
   if (first === undefined) throw new Error('there is no view thread')
   const runHeavy = leastBusy(others.length > 0 ? others : [first])
@@ -130,7 +131,7 @@ export function createSenderExamination(
  */
 export function recoverPackedSenders(
   packed: PackedBytes,
-  chain: Pick<ChainConfig, 'chainId' | 'evmChainId' | 'allowsUnprotected'>,
+  decoder: TransactionDecoder,
   onError: (error: unknown) => void,
 ): Uint8Array {
   const raws = unpackBytes(packed)
@@ -138,7 +139,7 @@ export function recoverPackedSenders(
   for (const [index, raw] of raws.entries()) {
     const at = index * ADDRESS_BYTES
     try {
-      const sender = recoverEntrySender(raw, chain)
+      const sender = recoverEntrySender(raw, decoder)
       if (sender !== undefined) out.set(sender, at)
     } catch (error) {
       if (endsNode(error)) throw error

@@ -5,6 +5,7 @@ import type { HeavyCallLimits } from '../../../config/config.ts'
 import type { EngineChoice } from '../../../evm/engines/createEngine.ts'
 import { moduleHooks } from '../../../execution/blockHooks.ts'
 import { type SigningState, signingStateOf } from '../../../modules/slashing/signingState.ts'
+import { createTransactionDecoder } from '../../../modules/tx/transactionDecoder.ts'
 import { upgradeRules } from '../../../modules/upgrade/beginUpgrade.ts'
 import { precompileTable } from '../../../precompiles/registry.ts'
 import { recoverNatively } from '../../../primitives/secp256k1.ts'
@@ -12,7 +13,7 @@ import { checkKnownAnswers, PRIMITIVE_ANSWERS } from '../../../primitives/selfTe
 import { COMET_VIEW_TABLE } from '../../../rpc/comet/results.ts'
 import { answerNativeCall, CANCELLED, EXPIRED, TOO_BUSY } from '../../../rpc/cosmos/nativeCall.ts'
 import { QUERIES } from '../../../rpc/cosmos/queries.ts'
-import type { NativeAnswer, NativeCall, NodeDescription } from '../../../rpc/cosmos/queryPort.ts'
+import type { NativeAnswer, NativeCall } from '../../../rpc/cosmos/queryPort.ts'
 import { createKeptLogs } from '../../../rpc/eth/keptLogs.ts'
 import { openViewWorld } from '../../../rpc/eth/viewWorld.ts'
 import { callCancelled, monotonicMs } from '../../../rpc/jsonrpc/callScope.ts'
@@ -47,7 +48,6 @@ import { type CallDue, recoverPackedAuthorities, recoverPackedSenders } from '..
  */
 export interface ViewData extends RpcThreadData {
   readonly engine: EngineChoice
-  readonly node: NodeDescription
   readonly heavyCalls: HeavyCallLimits
   /** as the executor has them: traces run blocks again */
   readonly skipUpgrades: readonly number[]
@@ -73,9 +73,11 @@ const database = await Database.open(data.location, { readOnly: true, onDamage: 
 const feed = followHeads(database, data.publishedHeight)
 const precompiles = precompileTable(data.chain.registeredPrecompiles)
 const hooks = moduleHooks(upgradeRules(data.skipUpgrades))
+const decoder = createTransactionDecoder(data.chain)
 const contexts = createContextSource({
   data,
   feed,
+  decoder,
   pool: connectPool(data.pool, openTracer(data.tracing), async (raw) => recoverPackedAuthorities(raw, data.chain)),
   execution: (scope) => ({
     engine,
@@ -140,7 +142,7 @@ const service = {
   },
   /** see `createSenderExamination` */
   recoverSenders: (packed: PackedBytes): Uint8Array =>
-    recoverPackedSenders(packed, data.chain, (error) => {
+    recoverPackedSenders(packed, decoder, (error) => {
       metrics.unforeseenTotal.inc({ place: 'senders' })
       log.error({ error }, 'an unforeseen error at the recovery of a sender')
     }),

@@ -9,7 +9,7 @@ import { sha256 } from '../../../primitives/hash.ts'
 import { wrapEthereumTx } from '../../cosmos/ethereumTx.ts'
 import type { FoundTransaction, SearchChain } from '../../events/search.ts'
 import type { JsonObject } from '../../format/json.ts'
-import type { CheckedTransaction } from '../../submit/submitTransaction.ts'
+import type { SubmitOutcome } from '../../submit/submitPort.ts'
 import { type ConsensusParamsConfig, type ConsensusParamsView, paramUpdatesJson } from './consensusParams.ts'
 import { base64, upperHex } from './values.ts'
 
@@ -50,7 +50,7 @@ export function txResultJson({ code, data, log, gasWanted, gasUsed, events, code
 }
 
 /** abci.ResponseCheckTx */
-export function checkTxJson(checked: CheckedTransaction): JsonObject {
+export function checkTxJson(checked: SubmitOutcome): JsonObject {
   return txResultJson({ ...checked, data: NOTHING, events: [] })
 }
 

@@ -32,8 +32,8 @@ export const IDLE_NODE: CometNode = {
 const unexpected = () => Promise.reject(new Error('nothing sends transactions here'))
 
 const NO_MEMPOOL: CometMempool = {
-  verify: unexpected,
-  pool: { add: unexpected, check: unexpected, unconfirmed: unexpected },
+  submissions: { submit: unexpected, verify: unexpected, admit: unexpected },
+  pool: { check: unexpected, unconfirmed: unexpected },
   lease: () => {
     throw new Error('nothing waits for a block here')
   },

@@ -95,7 +95,7 @@ export async function createNativeNode(options: TestChainOptions = {}): Promise<
 function poolPort(pool: { submitted: Uint8Array[]; answer: Admission | undefined }): TxPort {
   const unexpected = () => Promise.reject(new Error('queries do not ask the pool that'))
   return {
-    add: async (raw, _, hash) => {
+    add: async ({ raw, hash }) => {
       pool.submitted.push(raw)
       return pool.answer ?? { accepted: true, hash }
     },

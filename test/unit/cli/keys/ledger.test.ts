@@ -5,9 +5,8 @@ import { join } from 'node:path'
 import { parseTransaction, recoverTransactionAddress, serializeTransaction, type TransactionSerialized } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type LedgerTransport, ledgerKey, ledgerOn, signTypedData } from '../../../../src/cli/keys/ledger.ts'
-import { MESSAGES } from '../../../../src/modules/messages.ts'
-import { decodeNativeTransaction } from '../../../../src/modules/tx/decodeNativeTransaction.ts'
 import { keyOf, signBytesWith } from '../../../../src/modules/tx/signTransaction.ts'
+import { createTransactionDecoder } from '../../../../src/modules/tx/transactionDecoder.ts'
 import { toChecksumAddress } from '../../../../src/primitives/address.ts'
 import { bytesToHex, concatBytes, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { decompressPublicKey } from '../../../../src/primitives/secp256k1.ts'
@@ -135,7 +134,7 @@ describe('a key on a Ledger', () => {
     const sign = ['tx', 'sign', 'tx.json', '--from', 'cold', '--offline', '--chain-id', TEST_CHAIN.chainId, '-s', '3']
     writeFileSync(join(directory, 'signed.json'), await printed(...sign))
     const raw = Buffer.from(await printed('tx', 'encode', 'signed.json'), 'base64')
-    expect(decodeNativeTransaction(raw, { ...TEST_CHAIN, messages: MESSAGES })).toMatchObject({
+    expect(createTransactionDecoder(TEST_CHAIN).decodeNative(raw)).toMatchObject({
       sender: account.address,
       sequence: 3n,
     })

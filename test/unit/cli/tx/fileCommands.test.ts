@@ -17,10 +17,9 @@ import { AuthInfo, TxBody, TxRaw } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
 import { recoverTransactionAddress, serializeTransaction } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openKeystore } from '../../../../src/cli/keys/keystore.ts'
-import { MESSAGES } from '../../../../src/modules/messages.ts'
 import { isSdkError } from '../../../../src/modules/sdkError.ts'
-import { decodeNativeTransaction } from '../../../../src/modules/tx/decodeNativeTransaction.ts'
 import { keyOf } from '../../../../src/modules/tx/signTransaction.ts'
+import { createTransactionDecoder } from '../../../../src/modules/tx/transactionDecoder.ts'
 import { toChecksumAddress } from '../../../../src/primitives/address.ts'
 import { COSMJS_SIGNERS, signWithCosmJs } from '../../../native/cosmJsSigners.ts'
 import { TEST_CHAIN, testAccount } from '../../../native/signTransaction.ts'
@@ -83,7 +82,7 @@ const bytesOf = async (name: string): Promise<Uint8Array> => Buffer.from(await p
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 
 function check(raw: Uint8Array) {
-  const decoded = decodeNativeTransaction(raw, { ...TEST_CHAIN, messages: MESSAGES })
+  const decoded = createTransactionDecoder(TEST_CHAIN).decodeNative(raw)
   if (isSdkError(decoded)) throw new Error(decoded.message)
   return decoded
 }

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest'
 import { ANY_TYPES, MESSAGES } from '../../../../src/modules/messages.ts'
 import { isSdkError } from '../../../../src/modules/sdkError.ts'
 import { AMINO_TYPES, messageToAmino } from '../../../../src/modules/tx/aminoJson.ts'
-import { decodeTransaction } from '../../../../src/modules/tx/decodeTransaction.ts'
+import { decodeSigned } from '../../../../src/modules/tx/decodeTransaction.ts'
 import { Ed25519PubKey } from '../../../../src/modules/tx/publicKey.ts'
 import { createAminoSignDoc, sortedJson } from '../../../../src/modules/tx/signDocuments.ts'
 import { ProtobufError } from '../../../../src/primitives/protobuf.ts'
@@ -367,7 +367,7 @@ describe('the sign document', () => {
   const raw = (options: object) =>
     signTestTransaction({ messages: [{ ...send, value: registry.encode(send) }], signers: [alice], ...options })
   const document = (options: object) => {
-    const decoded = decodeTransaction(raw(options), MESSAGES)
+    const decoded = decodeSigned(raw(options), MESSAGES)
     if (isSdkError(decoded)) throw new Error(decoded.message)
     const document = createAminoSignDoc(decoded, 'coin_7628-1', MESSAGES)
     if (isSdkError(document)) return document

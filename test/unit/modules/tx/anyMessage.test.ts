@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { ANY_TYPES, MESSAGES } from '../../../../src/modules/messages.ts'
 import { SdkError } from '../../../../src/modules/sdkError.ts'
 import { messageToAmino } from '../../../../src/modules/tx/aminoJson.ts'
-import { decodeNativeTransaction } from '../../../../src/modules/tx/decodeNativeTransaction.ts'
 import { validateMessage } from '../../../../src/modules/tx/decodeTransaction.ts'
 import { Ed25519PubKey, EthSecp256k1PubKey, LegacyAminoPubKey } from '../../../../src/modules/tx/publicKey.ts'
 import { sortedJson } from '../../../../src/modules/tx/signDocuments.ts'
+import { createTransactionDecoder } from '../../../../src/modules/tx/transactionDecoder.ts'
 import { ProtobufError } from '../../../../src/primitives/protobuf.ts'
 import { type AnyMessageType, type Json, JsonFormError } from '../../../../src/primitives/protoScalars.ts'
 import { arbitraryMessage } from '../../../native/arbitraryMessage.ts'
@@ -79,7 +79,7 @@ describe.each(handlers)('%s', (_, handler) => {
       fc.property(values, (value) => {
         const message = { typeUrl: type.typeUrl, value: type.encode(value) }
         const raw = signTestTransaction({ messages: [message], signers: [alice] })
-        const read = decodeNativeTransaction(raw, { ...TEST_CHAIN, messages: MESSAGES })
+        const read = createTransactionDecoder(TEST_CHAIN).decodeNative(raw)
         if (!(read instanceof SdkError)) expect(read.sender).toEqual(alice.address)
       }),
       { numRuns: runs(1) },

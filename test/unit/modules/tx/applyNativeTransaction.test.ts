@@ -7,15 +7,14 @@ import { BANK_PARAMS } from '../../../../src/modules/bank/params.ts'
 import { coinsOf } from '../../../../src/modules/coin.ts'
 import { putFeeGrant } from '../../../../src/modules/feegrant/grants.ts'
 import { AllowedMsgAllowance, BasicAllowance, MsgGrantAllowance } from '../../../../src/modules/feegrant/types.ts'
-import { MESSAGES } from '../../../../src/modules/messages.ts'
 import { FEE_COLLECTOR } from '../../../../src/modules/moduleAccounts.ts'
 import { isSdkError, type SdkError } from '../../../../src/modules/sdkError.ts'
 import { applyNativeTransaction, LANE_FULL } from '../../../../src/modules/tx/applyNativeTransaction.ts'
-import { decodeNativeTransaction } from '../../../../src/modules/tx/decodeNativeTransaction.ts'
 import { checkGasLimit, findNativeInvalidity } from '../../../../src/modules/tx/findNativeInvalidity.ts'
 import { laneGas, type NativeTransaction } from '../../../../src/modules/tx/nativeTransaction.ts'
 import { publicKeyToAny } from '../../../../src/modules/tx/publicKey.ts'
 import { keyOf } from '../../../../src/modules/tx/signTransaction.ts'
+import { createTransactionDecoder } from '../../../../src/modules/tx/transactionDecoder.ts'
 import { ExtensionOptionDynamicFeeTx, TxMsgData, TxRaw } from '../../../../src/modules/tx/types.ts'
 import { toBech32 } from '../../../../src/primitives/address.ts'
 import { Journal } from '../../../../src/state/journal.ts'
@@ -33,7 +32,7 @@ import { MemoryStateReader } from '../../../support/state/memoryReader.ts'
 const alice = testAccount(1)
 const bob = testAccount(2)
 const carol = testAccount(3)
-const rules = { ...TEST_CHAIN, messages: MESSAGES }
+const decoder = createTransactionDecoder(TEST_CHAIN)
 const block = { height: 5, timeMs: 1_700_000_000_000 }
 const baseFeePerGas = 10n ** 9n
 const COIN = 10n ** 18n
@@ -54,7 +53,7 @@ const send = (amount: bigint, from = alice, to = bob) =>
 
 function sign(options: Partial<TestTransaction> = {}): NativeTransaction {
   const raw = signTestTransaction({ messages: [send(7n)], signers: [alice], gasLimit: GAS, ...options })
-  const transaction = decodeNativeTransaction(raw, rules)
+  const transaction = decoder.decodeNative(raw)
   if (isSdkError(transaction)) throw new Error(transaction.message)
   return transaction
 }

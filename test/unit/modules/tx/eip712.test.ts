@@ -4,12 +4,10 @@ import { describe, expect, it } from 'vitest'
 import { MsgMultiSend, MsgSend } from '../../../../src/modules/bank/messages.ts'
 import { coinsOf } from '../../../../src/modules/coin.ts'
 import { MsgVoteV1beta1 as MsgVote } from '../../../../src/modules/gov/typesV1beta1.ts'
-import { MESSAGES } from '../../../../src/modules/messages.ts'
 import { MsgCreateValidator, MsgDelegate } from '../../../../src/modules/staking/messages.ts'
-import { NOT_CANONICAL } from '../../../../src/modules/tx/canonicalEncoding.ts'
-import { decodeNativeTransaction, toCanonicalEncoding } from '../../../../src/modules/tx/decodeNativeTransaction.ts'
 import { Ed25519PubKey, publicKeyToAny } from '../../../../src/modules/tx/publicKey.ts'
 import { keyOf } from '../../../../src/modules/tx/signTransaction.ts'
+import { createTransactionDecoder, NOT_CANONICAL } from '../../../../src/modules/tx/transactionDecoder.ts'
 import { AuthInfo, SIGN_MODES, TxBody, TxRaw } from '../../../../src/modules/tx/types.ts'
 import { bytesToHex, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import type { AnyValue } from '../../../../src/primitives/protoSchema.ts'
@@ -19,7 +17,7 @@ import { anyOf, TEST_CHAIN, testAccount } from '../../../native/signTransaction.
 
 const alice = testAccount(1)
 const bob = testAccount(2)
-const rules = { ...TEST_CHAIN, messages: MESSAGES }
+const decoder = createTransactionDecoder(TEST_CHAIN)
 
 type Types = Readonly<Record<string, readonly { readonly name: string; readonly type: string }[]>>
 
@@ -311,7 +309,7 @@ describe('EIP-712 signatures', () => {
   it.each(Object.entries(CASES))('over %s are accepted, in one encoding', async (_, given) => {
     const signatures = [await signWithViem(given), signWithEthers(given)]
     const canonical = assemble(given.messages, signatures[0]!.subarray(0, 64), 'SIGN_MODE_LEGACY_AMINO_JSON')
-    expect(decodeNativeTransaction(canonical, rules)).toMatchObject({
+    expect(decoder.decodeNative(canonical)).toMatchObject({
       sender: alice.address,
       signers: [{ publicKey: publicKeyToAny(keyOf(alice)) }],
     })
@@ -320,8 +318,8 @@ describe('EIP-712 signatures', () => {
       for (const mode of MODES) {
         for (const keyless of [false, true]) {
           const raw = assemble(given.messages, signature, mode, { keyless })
-          expect(decodeNativeTransaction(raw, rules)).toBe(NOT_CANONICAL)
-          expect(toCanonicalEncoding(raw, rules)).toEqual(canonical)
+          expect(decoder.decodeNative(raw)).toBe(NOT_CANONICAL)
+          expect(decoder.decodeAnyEncoding(raw)).toEqual({ accepted: canonical })
         }
       }
     }
@@ -344,8 +342,8 @@ describe('EIP-712 signatures', () => {
         authInfoBytes: hexToBytes(info),
         signatures: [hexToBytes(signature)],
       })
-    expect(decodeNativeTransaction(signed('from Go'), rules)).toMatchObject({ memo: 'from Go', sequence: 3n })
-    expect(decodeNativeTransaction(signed('from go'), rules)).toMatchObject({ codespace: 'sdk', code: 4 })
+    expect(decoder.decodeNative(signed('from Go'))).toMatchObject({ memo: 'from Go', sequence: 3n })
+    expect(decoder.decodeNative(signed('from go'))).toMatchObject({ codespace: 'sdk', code: 4 })
   })
 
   it('over anything else are refused', async () => {
@@ -370,7 +368,7 @@ describe('EIP-712 signatures', () => {
     ]
     for (const [what, data, chainId] of wrong) {
       const raw = assemble(given.messages, await signWithViem(data, chainId), 'SIGN_MODE_LEGACY_AMINO_JSON')
-      expect(decodeNativeTransaction(raw, rules), what).toMatchObject({ codespace: 'sdk', code: 4 })
+      expect(decoder.decodeNative(raw), what).toMatchObject({ codespace: 'sdk', code: 4 })
     }
   })
 
@@ -389,7 +387,7 @@ describe('EIP-712 signatures', () => {
     ]
     for (const changes of cases) {
       for (const mode of MODES) {
-        const read = decodeNativeTransaction(assemble([send], signature, mode, changes), rules)
+        const read = decoder.decodeNative(assemble([send], signature, mode, changes))
         expect(read).toMatchObject({ code: 4 })
       }
     }
@@ -402,9 +400,8 @@ describe('EIP-712 signatures', () => {
       message: { ...head, fee, ...Object.fromEntries(Array.from({ length: count }, (_, i) => [`msg${i}`, sendJson])) },
     })
     const read = async (data: Case) =>
-      decodeNativeTransaction(
+      decoder.decodeNative(
         assemble(data.messages, (await signWithViem(data)).subarray(0, 64), 'SIGN_MODE_LEGACY_AMINO_JSON'),
-        rules,
       )
     expect(await read(sends(100))).toMatchObject({ sender: alice.address })
     expect(await read(sends(200))).toMatchObject({ codespace: 'sdk', code: 4 })
@@ -420,6 +417,6 @@ describe('EIP-712 signatures', () => {
     const info = AuthInfo.decode(tx.authInfoBytes)
     const publicKey = publicKeyToAny(keyOf({ privateKey: plain.privateKey, kind: 'secp256k1' }))
     const authInfoBytes = AuthInfo.encode({ ...info, signerInfos: [{ ...info.signerInfos[0]!, publicKey }] })
-    expect(decodeNativeTransaction(TxRaw.encode({ ...tx, authInfoBytes }), rules)).toMatchObject({ code: 4 })
+    expect(decoder.decodeNative(TxRaw.encode({ ...tx, authInfoBytes }))).toMatchObject({ code: 4 })
   })
 })

@@ -15,11 +15,10 @@ import { MsgSend } from '../../../../src/modules/bank/messages.ts'
 import { coinsOf } from '../../../../src/modules/coin.ts'
 import { MESSAGES } from '../../../../src/modules/messages.ts'
 import { isSdkError, SdkError } from '../../../../src/modules/sdkError.ts'
-import { isCanonical, NOT_CANONICAL } from '../../../../src/modules/tx/canonicalEncoding.ts'
-import { decodeNativeTransaction, toCanonicalEncoding } from '../../../../src/modules/tx/decodeNativeTransaction.ts'
-import { decodeTransaction } from '../../../../src/modules/tx/decodeTransaction.ts'
+import { decodeSigned } from '../../../../src/modules/tx/decodeTransaction.ts'
 import { countKeys, hasAddress, LegacyAminoPubKey, readPublicKey } from '../../../../src/modules/tx/publicKey.ts'
 import { keyOf } from '../../../../src/modules/tx/signTransaction.ts'
+import { createTransactionDecoder, isCanonical, NOT_CANONICAL } from '../../../../src/modules/tx/transactionDecoder.ts'
 import { AuthInfo, SignDoc, TxBody, TxRaw } from '../../../../src/modules/tx/types.ts'
 import { parseAddress, toBech32 } from '../../../../src/primitives/address.ts'
 import { bigIntToBytes, bytesToBigInt, concatBytes, hexToBytes } from '../../../../src/primitives/bytes.ts'
@@ -28,7 +27,7 @@ import { SECP256K1_ORDER, signDigest } from '../../../../src/primitives/secp256k
 import { COSMJS_SIGNERS, signWithCosmJs, testFee } from '../../../native/cosmJsSigners.ts'
 import { anyOf, signTestTransaction, TEST_CHAIN, testAccount } from '../../../native/signTransaction.ts'
 
-const rules = { ...TEST_CHAIN, messages: MESSAGES }
+const decoder = createTransactionDecoder(TEST_CHAIN)
 const bob = testAccount(2)
 
 const sendOf = (from: string) => ({
@@ -42,7 +41,7 @@ function altered(raw: Uint8Array, change: (tx: TxRaw, info: AuthInfo) => Partial
   return TxRaw.encode({ ...tx, ...change(tx, AuthInfo.decode(tx.authInfoBytes)) })
 }
 
-const decode = (raw: Uint8Array) => decodeNativeTransaction(raw, rules)
+const decode = (raw: Uint8Array) => decoder.decodeNative(raw)
 
 const UNVERIFIED = new SdkError(
   'sdk',
@@ -121,7 +120,7 @@ describe('signatures of CosmJS', () => {
         expect(decode(keyless)).toEqual(UNVERIFIED)
       } else {
         expect(decode(keyless)).toBe(NOT_CANONICAL)
-        expect(toCanonicalEncoding(keyless, rules)).toEqual(raw)
+        expect(decoder.decodeAnyEncoding(keyless)).toEqual({ accepted: raw })
       }
       // The same key would be recovered from it, so that one transaction had two hashes.
       expect(decode(altered(keyless, ({ signatures }) => ({ signatures: [highS(signatures[0]!)] })))).toEqual(
@@ -157,7 +156,7 @@ describe('signatures of CosmJS', () => {
     it('are not looked at again once they were verified', async () => {
       const raw = altered(await sign(), () => ({ signatures: [new Uint8Array(64)] }))
       expect(isSdkError(decode(raw))).toBe(true)
-      expect(decodeNativeTransaction(raw, { ...rules, isVerified: true })).toMatchObject({ sender: alice.address })
+      expect(decoder.decodeVerified(raw)).toMatchObject({ sender: alice.address })
     })
   })
 })
@@ -197,7 +196,7 @@ describe('keys of eth_secp256k1', () => {
       const raw = await signWithCosmJs(await COSMJS_SIGNERS.aminoEthSecp256k1(alice.privateKey), [sendOf(alice.bech32)])
       const renamed = altered(raw, named(typeUrl))
       expect(decode(renamed)).toBe(NOT_CANONICAL)
-      expect(toCanonicalEncoding(renamed, rules)).toEqual(raw)
+      expect(decoder.decodeAnyEncoding(renamed)).toEqual({ accepted: raw })
       expect(decode(raw)).toMatchObject({ signers: [{ publicKey: keyAny('ethSecp256k1', 1) }] })
 
       const direct = altered(
@@ -231,7 +230,7 @@ describe('keys of eth_secp256k1', () => {
           signatures: [concatBytes(signatures[0]!, Uint8Array.of(byte))],
         }))
         expect(decode(longer)).toBe(NOT_CANONICAL)
-        expect(toCanonicalEncoding(longer, rules)).toEqual(raw)
+        expect(decoder.decodeAnyEncoding(longer)).toEqual({ accepted: raw })
       }
     }
   })
@@ -406,7 +405,7 @@ describe('multisigs', () => {
     for (const other of others) {
       expect(other).not.toEqual(raw)
       expect(decode(other)).toBe(NOT_CANONICAL)
-      expect(toCanonicalEncoding(other, rules)).toEqual(raw)
+      expect(decoder.decodeAnyEncoding(other)).toEqual({ accepted: raw })
     }
   })
 
@@ -501,7 +500,7 @@ describe('bytes that nobody signed in SIGN_MODE_LEGACY_AMINO_JSON', () => {
     })
     for (const other of [body, message, key]) {
       expect(decode(other)).toBe(NOT_CANONICAL)
-      expect(toCanonicalEncoding(other, rules)).toEqual(raw)
+      expect(decoder.decodeAnyEncoding(other)).toEqual({ accepted: raw })
     }
   })
 
@@ -509,7 +508,7 @@ describe('bytes that nobody signed in SIGN_MODE_LEGACY_AMINO_JSON', () => {
     const sendBytes = MsgSend.encode({ fromAddress: alice.bech32, toAddress: bob.bech32, amount: coinsOf(5n) })
     const isCanonicalWith = (value: Uint8Array): boolean => {
       const exec = anyOf(MsgExec, { grantee: alice.bech32, msgs: [{ typeUrl: MsgSend.typeUrl, value }] })
-      const decoded = decodeTransaction(signTestTransaction({ messages: [exec], signers: [alice] }), MESSAGES)
+      const decoded = decodeSigned(signTestTransaction({ messages: [exec], signers: [alice] }), MESSAGES)
       if (isSdkError(decoded)) throw new Error(decoded.message)
       const { signerInfos } = decoded.authInfo
       return isCanonical(decoded, { signatures: decoded.txRaw.signatures, signerInfos }, MESSAGES)

@@ -7,12 +7,11 @@ import { AUTH_PARAMS, DEFAULT_AUTH_PARAMS } from '../../../../src/modules/auth/p
 import { MsgSend } from '../../../../src/modules/bank/messages.ts'
 import { BANK_PARAMS } from '../../../../src/modules/bank/params.ts'
 import { coinsOf } from '../../../../src/modules/coin.ts'
-import { MESSAGES } from '../../../../src/modules/messages.ts'
 import { isSdkError } from '../../../../src/modules/sdkError.ts'
 import { applyNativeTransaction } from '../../../../src/modules/tx/applyNativeTransaction.ts'
-import { decodeNativeTransaction } from '../../../../src/modules/tx/decodeNativeTransaction.ts'
 import { keyOf } from '../../../../src/modules/tx/signTransaction.ts'
 import { type SimulationGas, simulateNative } from '../../../../src/modules/tx/simulateNative.ts'
+import { createTransactionDecoder } from '../../../../src/modules/tx/transactionDecoder.ts'
 import type { AnyValue } from '../../../../src/primitives/protoSchema.ts'
 import { Journal } from '../../../../src/state/journal.ts'
 import { anyOf, signTestTransaction, TEST_CHAIN, testAccount } from '../../../native/signTransaction.ts'
@@ -20,7 +19,7 @@ import { MemoryStateReader } from '../../../support/state/memoryReader.ts'
 
 const alice = testAccount(1)
 const bob = testAccount(2)
-const rules = { ...TEST_CHAIN, messages: MESSAGES }
+const decoder = createTransactionDecoder(TEST_CHAIN)
 const block = { height: 5, timeMs: 1_700_000_000_000 }
 const baseFeePerGas = 10n ** 9n
 
@@ -41,7 +40,7 @@ const send = (amount: bigint) =>
   anyOf(MsgSend, { fromAddress: alice.bech32, toAddress: bob.bech32, amount: coinsOf(amount) })
 
 const simulate = (raw: Uint8Array, gasCap: SimulationGas = { lane: 7_500_000n, call: 50_000_000n }) =>
-  simulateNative(raw, { world, block, baseFeePerGas, gasCap, rules })
+  simulateNative(raw, { world, block, baseFeePerGas, gasCap, decoder })
 
 /** What CosmJS asks a node to simulate (@cosmjs/stargate modules/tx/queries): no fee, no gas, no mode, an empty signature. */
 function cosmJsRequest(messages: readonly AnyValue[], sequence = 0n): Uint8Array {
@@ -66,7 +65,7 @@ describe('simulateNative', () => {
     if (isSdkError(simulated)) throw new Error(simulated.message)
     expect(simulated).toMatchObject({ code: 0, codespace: '' })
     const raw = signTestTransaction({ messages, signers: [alice], gasLimit: simulated.gasUsed, memo: 'hello' })
-    const transaction = decodeNativeTransaction(raw, rules)
+    const transaction = decoder.decodeNative(raw)
     if (isSdkError(transaction)) throw new Error(transaction.message)
     const applied = applyNativeTransaction({ transaction, world: freshWorld(), block, baseFeePerGas })
     expect(applied).toMatchObject({ kind: 'native', result: { code: 0, gasUsed: simulated.gasUsed } })

@@ -13,6 +13,13 @@ import { hexToBytes } from '../../../../src/primitives/bytes.ts'
 
 let channels: MessageChannel[] = []
 
+const transactionOf = (raw: Uint8Array, hash: Uint8Array, authorizations = 0) => ({
+  raw,
+  hash,
+  sender: new Uint8Array(20),
+  authorizations,
+})
+
 const noAuthorities = async (): Promise<Uint8Array> => expect.unreachable('no transaction has authorizations')
 
 function serverOf(options: Partial<ConstructorParameters<typeof AdmissionServer>[0]> = {}): AdmissionServer {
@@ -43,7 +50,7 @@ function connected() {
   }
   serverOf({ onError: ({ raw }, error) => void failures.push([raw[0], error]) }).serve(channel.port2, admit)
   const add = connectAdmissions(channel.port1, noAuthorities, createRecoveryBudget())
-  const offer = (n: number) => add(Uint8Array.of(n), new Uint8Array(20).fill(n), new Uint8Array(32).fill(n), '')
+  const offer = (n: number) => add(transactionOf(Uint8Array.of(n), new Uint8Array(32).fill(n)), '')
   return { offer, offered, failures, messages: () => messages, ...channel }
 }
 
@@ -114,7 +121,7 @@ describe('admissions', () => {
   it('fail when the pool has stopped, those under way and later ones', async () => {
     const { port1, port2 } = new MessageChannel()
     const add = connectAdmissions(port1, noAuthorities, createRecoveryBudget())
-    const offer = () => add(Uint8Array.of(1), new Uint8Array(20), new Uint8Array(32), '')
+    const offer = () => add(transactionOf(Uint8Array.of(1), new Uint8Array(32)), '')
     const closed = new Promise((resolve) => port1.once('close', resolve))
     const sent = offer()
     await new Promise((resolve) => setImmediate(resolve))
@@ -194,7 +201,7 @@ describe('admissions', () => {
     const offer = (client: string) => {
       const hash = new Uint8Array(32)
       new DataView(hash.buffer).setUint32(0, ++sent)
-      return add(raw, new Uint8Array(20), hash, client)
+      return add(transactionOf(raw, hash, 50), client)
     }
     const reasons: unknown[] = []
     for (let n = 0; n < 300; n++) reasons.push(((await offer('192.0.2.1')) as { reason?: string }).reason)
@@ -230,7 +237,7 @@ describe('admissions', () => {
     })
     const add = connectAdmissions(channel.port1, recover, createRecoveryBudget())
     const offer = (n: number) =>
-      add(n < 10 ? Uint8Array.of(n) : raw, new Uint8Array(20), new Uint8Array(32).fill(n), '::1')
+      add(transactionOf(n < 10 ? Uint8Array.of(n) : raw, new Uint8Array(32).fill(n), n < 10 ? 0 : 1), '::1')
     const outcomes = await Promise.all([1, 10, 2, 11].map(offer))
     expect(outcomes.every(({ accepted }) => accepted)).toBe(true)
     expect(recovered).toEqual([4, 4])

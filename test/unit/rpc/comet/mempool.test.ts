@@ -3,14 +3,13 @@ import { entryHash, isNativeEntry, type StoredEntry } from '../../../../src/chai
 import { decodeTransaction, type UnsignedTransaction } from '../../../../src/chain/block/transaction.ts'
 import { checkNativeState } from '../../../../src/mempool/checkNativeState.ts'
 import type { TransactionPool } from '../../../../src/mempool/pool.ts'
-import type { MempoolPort } from '../../../../src/mempool/types.ts'
+import type { MempoolPort, TxPort } from '../../../../src/mempool/types.ts'
 import { AUTH_PARAMS, DEFAULT_AUTH_PARAMS } from '../../../../src/modules/auth/params.ts'
 import { MsgSend } from '../../../../src/modules/bank/messages.ts'
 import { coinsOf } from '../../../../src/modules/coin.ts'
-import { MESSAGES } from '../../../../src/modules/messages.ts'
 import { isSdkError } from '../../../../src/modules/sdkError.ts'
-import { decodeNativeTransaction } from '../../../../src/modules/tx/decodeNativeTransaction.ts'
 import type { NativeTransaction } from '../../../../src/modules/tx/nativeTransaction.ts'
+import { createTransactionDecoder } from '../../../../src/modules/tx/transactionDecoder.ts'
 import { Tx, TxRaw } from '../../../../src/modules/tx/types.ts'
 import { createSenderRecovery, recoverPackedSenders } from '../../../../src/node/roles/socket/viewPool.ts'
 import { bytesToHex, concatBytes, toBuffer } from '../../../../src/primitives/bytes.ts'
@@ -25,7 +24,7 @@ import { type CometTable, createCometTable } from '../../../../src/rpc/comet/met
 import { wrapEthereumTx } from '../../../../src/rpc/cosmos/ethereumTx.ts'
 import { OWN_SCOPE } from '../../../../src/rpc/jsonrpc/callScope.ts'
 import type { RpcContext } from '../../../../src/rpc/jsonrpc/method.ts'
-import { createVerifier } from '../../../../src/rpc/submit/submitTransaction.ts'
+import { createSubmitPort } from '../../../../src/rpc/submit/submitPort.ts'
 import { createEventLoopQuota } from '../../../../src/rpc/transport/eventLoopQuota.ts'
 import { Journal } from '../../../../src/state/journal.ts'
 import type { NodeView } from '../../../../src/state/view.ts'
@@ -43,6 +42,7 @@ import { MemoryStateReader } from '../../../support/state/memoryReader.ts'
 const alice = testAccount(1)
 const bob = testAccount(2)
 const GAS = 100_000n
+const decoder = createTransactionDecoder(TEST_CHAIN)
 
 function native(sequence: bigint, fields: Partial<TestTransaction> = {}): Uint8Array {
   const send = anyOf(MsgSend, { fromAddress: alice.bech32, toAddress: bob.bech32, amount: coinsOf(7n) })
@@ -71,15 +71,15 @@ function evm(nonce: bigint, fields: Partial<UnsignedTransaction> = {}): Uint8Arr
 }
 
 function decodeNative(raw: Uint8Array): NativeTransaction {
-  const transaction = decodeNativeTransaction(raw, { ...TEST_CHAIN, messages: MESSAGES, isVerified: true })
+  const transaction = decoder.decodeVerified(raw)
   if (isSdkError(transaction)) throw new Error(transaction.message)
   return transaction
 }
 
 /** The pool as its thread serves it. */
-function portOf(pool: TransactionPool): MempoolPort {
+function portOf(pool: TransactionPool): Pick<TxPort, 'add'> & MempoolPort {
   return {
-    add: async (raw, sender, hash) =>
+    add: async ({ raw, sender, hash }) =>
       isNativeEntry(raw) ? pool.addNative(decodeNative(raw)) : pool.add(decodeTransaction(raw, hash), sender),
     check: async (raw, sender, hash) =>
       isNativeEntry(raw) ? pool.checkNative(decodeNative(raw)) : pool.check(decodeTransaction(raw, hash), sender),
@@ -134,20 +134,21 @@ function createNode() {
     },
   } as unknown as RpcContext
   const mempool: CometMempool = {
-    verify: createVerifier({
-      chain: { ...TEST_CHAIN, allowsUnprotected: false },
+    submissions: createSubmitPort({
+      decoder,
       limits: { feeCapAcoin: 10n ** 18n, acceptsUnprotected: false },
-      quota: createEventLoopQuota(signaturesPerTurn),
-      recoverSenders: createSenderRecovery([
-        {
-          recoverSenders: async (packed) => {
-            verifiedElsewhere++
-            return recoverPackedSenders(packed, { ...TEST_CHAIN, allowsUnprotected: false }, (error) =>
-              expect.unreachable(String(error)),
-            )
+      pool: portOf(pool),
+      otherThreads: {
+        quota: createEventLoopQuota(signaturesPerTurn),
+        recoverSenders: createSenderRecovery([
+          {
+            recoverSenders: async (packed) => {
+              verifiedElsewhere++
+              return recoverPackedSenders(packed, decoder, (error) => expect.unreachable(String(error)))
+            },
           },
-        },
-      ]),
+        ]),
+      },
     }),
     pool: portOf(pool),
     lease: () => {

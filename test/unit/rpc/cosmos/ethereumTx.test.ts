@@ -1,6 +1,7 @@
 import { Tx as TheirTx } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { decodeTransaction } from '../../../../src/chain/block/transaction.ts'
 import { Tx } from '../../../../src/modules/tx/types.ts'
 import {
   ExtensionOptionsEthereumTx,
@@ -25,7 +26,7 @@ describe('an EVM transaction for Cosmos clients', () => {
   })
 
   test('is the EVM transaction again where a client sends it', () => {
-    const expected = { raw: transaction.raw, from: sender }
+    const expected = { transaction: decodeTransaction(transaction.raw), from: sender }
     expect(unwrapEthereumTx(wrapped)).toEqual(expected)
     expect(unwrapEthereumTx(TheirTx.encode(TheirTx.decode(wrapped)).finish())).toEqual(expected)
   })

@@ -103,7 +103,8 @@ beforeAll(async () => {
   ajv.addSchema({ $id: 'document', components: document.components })
   official = existsSync(SUITE) ? openrpcValidator(SUITE) : () => undefined
   const waiting = await sign({ to, gas: 100_000n })
-  await context.txs.add(hexToBytes(waiting), WALLET, decodeTransaction(hexToBytes(waiting)).hash, context.scope.client)
+  const { raw, hash } = decodeTransaction(hexToBytes(waiting))
+  await context.txs.add({ raw, hash, sender: WALLET, authorizations: 0 }, context.scope.client)
 })
 
 const invokeText = async (name: string, params: readonly unknown[]) => invoke(methods.get(name)!, context, ...params)

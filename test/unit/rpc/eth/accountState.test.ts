@@ -58,7 +58,7 @@ test('an absent account', async () => {
 test('the pending nonce counts the pool', async () => {
   for (const nonce of [1n, 2n]) {
     const { transaction, sender } = alice.sign({ nonce, to: alice.address })
-    await node.pool.add(transaction.raw, sender, transaction.hash, '')
+    await node.pool.add({ raw: transaction.raw, sender, hash: transaction.hash, authorizations: 0 }, '')
   }
   const context = node.context()
   expect(await invoke(getTransactionCount, context, alice.hex, 'pending')).toBe('0x3')

@@ -248,7 +248,7 @@ describe('transactions', () => {
 
   test('in the pool', async () => {
     const { transaction, sender } = alice.sign({ nonce: 4n, to: undefined, data: Uint8Array.of(0) })
-    await node.pool.add(transaction.raw, sender, transaction.hash, '')
+    await node.pool.add({ raw: transaction.raw, sender, hash: transaction.hash, authorizations: 0 }, '')
     const hash = bytesToHex(transaction.hash)
     expect(await ask(getTransactionByHash, hash)).toMatchObject({
       blockHash: null,

@@ -114,7 +114,7 @@ describe('eth_sendRawTransactionSync', () => {
 
   test('refuses a nonce above the next one, which the error has, and does not pool the transaction', async () => {
     const pooled = alice.sign({ nonce: 0n, to: alice.address }).transaction
-    await node.pool.add(pooled.raw, alice.address, pooled.hash, '')
+    await node.pool.add({ raw: pooled.raw, sender: alice.address, hash: pooled.hash, authorizations: 0 }, '')
     const { transaction } = alice.sign({ nonce: 2n, to: alice.address })
     const context = { ...node.context(), nextView: async () => undefined }
     expect(await invokeError(sendRawTransactionSync, context, bytesToHex(transaction.raw))).toEqual({
@@ -172,7 +172,7 @@ describe('eth_sendRawTransactionSync', () => {
 describe('eth_fillTransaction', () => {
   test('fills what a wallet would ask for one by one', async () => {
     const { raw: first, hash } = alice.sign({ nonce: 0n, to: alice.address }).transaction
-    await node.pool.add(first, alice.address, hash, '')
+    await node.pool.add({ raw: first, sender: alice.address, hash, authorizations: 0 }, '')
     const { raw: envelope, tx } = (await invoke(fillTransaction, node.context(), {
       from: alice.hex,
       to: counter,

@@ -49,7 +49,7 @@ describe('testing_buildBlockV1', () => {
   test('has those of the pool where none are given, without those that cannot start', async () => {
     for (const nonce of [0n, 5n]) {
       const { transaction, sender } = alice.sign({ nonce, to: alice.address })
-      await node.pool.add(transaction.raw, sender, transaction.hash, '')
+      await node.pool.add({ raw: transaction.raw, sender, hash: transaction.hash, authorizations: 0 }, '')
     }
     expect((await build(head(), ATTRIBUTES, null)).executionPayload.transactions).toEqual([signed(0n)])
   })

@@ -4,6 +4,7 @@ import { authorizationHash } from '../../../../../src/evm/authorization.ts'
 import { MsgSend } from '../../../../../src/modules/bank/messages.ts'
 import { coinsOf } from '../../../../../src/modules/coin.ts'
 import { MESSAGES } from '../../../../../src/modules/messages.ts'
+import { createTransactionDecoder } from '../../../../../src/modules/tx/transactionDecoder.ts'
 import {
   createAuthorityRecovery,
   createSenderExamination,
@@ -55,7 +56,7 @@ function altered(raw: Uint8Array): Uint8Array {
 const recoverer = (calls: number[] = [], errors: unknown[] = []) => ({
   recoverSenders: async (packed: PackedBytes) => {
     calls.push(unpackBytes(packed).length)
-    return recoverPackedSenders(packed, { ...TEST_CHAIN, allowsUnprotected: false }, (error) => errors.push(error))
+    return recoverPackedSenders(packed, createTransactionDecoder(TEST_CHAIN), (error) => errors.push(error))
   },
 })
 

@@ -7,9 +7,9 @@ import { AllowedMsgAllowance, MsgGrantAllowance } from '../../../../src/modules/
 import { MsgSubmitProposal } from '../../../../src/modules/gov/types.ts'
 import { MESSAGES } from '../../../../src/modules/messages.ts'
 import { SdkError } from '../../../../src/modules/sdkError.ts'
-import { decodeNativeTransaction } from '../../../../src/modules/tx/decodeNativeTransaction.ts'
 import { LegacyAminoPubKey, publicKeyToAny } from '../../../../src/modules/tx/publicKey.ts'
 import { keyOf } from '../../../../src/modules/tx/signTransaction.ts'
+import { createTransactionDecoder } from '../../../../src/modules/tx/transactionDecoder.ts'
 import { AuthInfo, ExtensionOptionDynamicFeeTx, TxBody, TxRaw } from '../../../../src/modules/tx/types.ts'
 import { concatBytes, hexToBytes } from '../../../../src/primitives/bytes.ts'
 import { sha256 } from '../../../../src/primitives/hash.ts'
@@ -24,7 +24,7 @@ import {
 } from '../../../native/signTransaction.ts'
 import { runs } from '../../../propertyRuns.ts'
 
-const rules = { ...TEST_CHAIN, messages: MESSAGES }
+const decoder = createTransactionDecoder(TEST_CHAIN)
 const alice = testAccount(1)
 const bob = testAccount(2)
 
@@ -32,7 +32,7 @@ const send = (amount = coinsOf(5n), from = alice.bech32, to = bob.bech32) =>
   anyOf(MsgSend, { fromAddress: from, toAddress: to, amount })
 const sign = (options: Partial<TestTransaction> = {}) =>
   signTestTransaction({ messages: [send()], signers: [alice], ...options })
-const decode = (raw: Uint8Array) => decodeNativeTransaction(raw, rules)
+const decode = (raw: Uint8Array) => decoder.decodeNative(raw)
 const SIGNED = sign()
 
 /** A TxRaw of such parts, not signed. */
@@ -57,7 +57,7 @@ function assemble({
 const signedInfo = AuthInfo.decode(TxRaw.decode(SIGNED).authInfoBytes)
 const fee = signedInfo.fee!
 
-describe('decodeNativeTransaction', () => {
+describe('decodeNative', () => {
   it('gives all that the pool and the executor ask for', () => {
     const raw = sign({
       memo: 'hi',
@@ -103,10 +103,7 @@ describe('decodeNativeTransaction', () => {
 
   it('lets be what is not critical, when it is of a type that there is', () => {
     const withOption = (typeUrl: string, value: Uint8Array) =>
-      decodeNativeTransaction(assemble({ body: { nonCriticalExtensionOptions: [{ typeUrl, value }] } }), {
-        ...rules,
-        isVerified: true,
-      })
+      decoder.decodeVerified(assemble({ body: { nonCriticalExtensionOptions: [{ typeUrl, value }] } }))
     const option = anyOf(ExtensionOptionDynamicFeeTx, { maxPriorityPrice: 10n ** 18n })
     expect(withOption(option.typeUrl, option.value)).toMatchObject({
       sender: alice.address,
@@ -432,7 +429,7 @@ describe('bytes that nobody wrote', () => {
   it('are a transaction or an error, never an exception', () => {
     fc.assert(
       fc.property(fuzzed, fc.boolean(), (raw, isVerified) => {
-        const read = decodeNativeTransaction(raw, { ...rules, isVerified })
+        const read = isVerified ? decoder.decodeVerified(raw) : decoder.decodeNative(raw)
         if (read instanceof SdkError) expect(read.code).toBeGreaterThan(0)
         else expect(read.raw).toEqual(raw)
       }),
@@ -479,7 +476,7 @@ describe('the fields of a transaction', () => {
     const transaction = decode(raw)
     expect(transaction).toMatchObject({ sender: alice.address })
     // Nor does it matter whether it is read for the first time.
-    expect(decodeNativeTransaction(raw, { ...rules, isVerified: true })).toEqual(transaction)
+    expect(decoder.decodeVerified(raw)).toEqual(transaction)
   })
 
   it('of signers and signatures are no more than keys', () => {

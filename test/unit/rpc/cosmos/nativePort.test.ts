@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { CANCELLED, createNativePort } from '../../../../src/rpc/cosmos/nativeCall.ts'
+import { QUERIES } from '../../../../src/rpc/cosmos/queries.ts'
+import type { NativeCall, NativePort } from '../../../../src/rpc/cosmos/queryPort.ts'
+import { OWN_SCOPE } from '../../../../src/rpc/jsonrpc/callScope.ts'
+import { createViewCaches, openView } from '../../../../src/state/view.ts'
+import { Database } from '../../../../src/storage/database.ts'
+import { createTestChain, type TestChain } from '../../../support/execution/testChain.ts'
+import { chainContext } from '../../../support/rpc/chainContext.ts'
+import { IDENTITY } from '../../../support/rpc/comet/cometNode.ts'
+
+const BROADCAST = '/cosmos.tx.v1beta1.Service/BroadcastTx'
+const BALANCE = '/cosmos.bank.v1beta1.Query/Balance'
+
+let chain: TestChain
+let database: Database
+let port: NativePort
+let asked: NativeCall[]
+let leases = 0
+
+beforeAll(async () => {
+  chain = await createTestChain()
+  database = await Database.open(chain.location, { readOnly: true })
+  asked = []
+  port = createNativePort({
+    queries: QUERIES,
+    node: { identity: { ...IDENTITY, chainId: chain.chain.chainId }, pruningWindow: 0 },
+    log: { error: (fields) => expect.unreachable(String(fields)) },
+    views: {
+      query: async (_, call) => {
+        asked.push(call)
+        return { kind: 'json', height: 1, json: '{}' }
+      },
+    },
+    lease: () => {
+      leases++
+      const snapshot = database.snapshot()
+      return {
+        context: chainContext(chain, openView(snapshot, createViewCaches())),
+        release: () => {
+          leases--
+          void snapshot.close()
+        },
+      }
+    },
+  })
+})
+
+afterAll(async () => {
+  expect(leases).toBe(0)
+  await database.close()
+  await chain.close()
+})
+
+const callOf = (path: string, json: string, height = 0): NativeCall => ({ path, request: { json }, height })
+const query = (call: NativeCall, scope = OWN_SCOPE) => port.query(QUERIES.get(call.path)!.queue, call, scope)
+
+describe('the queries of a socket thread', () => {
+  const broadcast = JSON.stringify({ tx_bytes: Buffer.from('no transaction').toString('base64'), mode: 2 })
+
+  test('submissions run there, as other queries do in view threads', async () => {
+    const answer = await query(callOf(BROADCAST, broadcast))
+    expect(answer).toMatchObject({ kind: 'json', height: 0 })
+    expect(JSON.parse((answer as { json: string }).json)).toMatchObject({
+      tx_response: { codespace: 'evm', code: 2, raw_log: 'transaction type not supported' },
+    })
+    expect(await query(callOf(BROADCAST, '{}'))).toMatchObject({ kind: 'error', message: 'invalid empty tx' })
+    expect(await query(callOf(BROADCAST, broadcast, 9))).toMatchObject({
+      kind: 'error',
+      message: 'cannot query with height in the future; please provide a valid height',
+    })
+    expect(asked).toEqual([])
+  })
+
+  test('all others go to view threads', async () => {
+    const call = callOf(BALANCE, '{}')
+    expect(await query(call)).toEqual({ kind: 'json', height: 1, json: '{}' })
+    expect(asked).toEqual([call])
+    expect([...QUERIES.values()].filter(({ queue }) => queue === 'socket').map(({ path }) => path)).toEqual([BROADCAST])
+  })
+
+  test('nothing is submitted for a client that is gone', async () => {
+    const scope = { ...OWN_SCOPE, signal: AbortSignal.abort() }
+    expect(await query(callOf(BROADCAST, broadcast), scope)).toEqual(CANCELLED)
+  })
+})
