@@ -7,8 +7,7 @@ import type { Hash } from '../primitives/hash.ts'
 import { DependencyIndex } from './dependencyIndex.ts'
 import { type Bid, EvictionOrder } from './evictionOrder.ts'
 import { type Arrival, type PoolEntry, toPooledTransaction } from './poolEntry.ts'
-import { ReadyIndex } from './readyIndex.ts'
-import { type SelectionRequest, selectTransactions } from './selection.ts'
+import { ReadyIndex, type SelectionRequest, selectTransactions } from './selection.ts'
 import type { SenderQueue } from './senderQueue.ts'
 import {
   type AccountState,

@@ -20,7 +20,7 @@ import {
 } from '../../../../src/primitives/protoScalars.ts'
 import { anyCodec, type MessageType } from '../../../../src/primitives/protoSchema.ts'
 import { QUERIES } from '../../../../src/rpc/cosmos/queries.ts'
-import { createRestRouter } from '../../../../src/rpc/cosmos/rest/router.ts'
+import { createRestRouter } from '../../../../src/rpc/cosmos/rest/routes.ts'
 import { count, decimals, expectSameWire, type TheirMessage, text } from '../../../support/modules/wireCases.ts'
 
 const require = createRequire(import.meta.url)

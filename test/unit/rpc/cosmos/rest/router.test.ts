@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { defineQuery } from '../../../../../src/modules/query/query.ts'
 import { string } from '../../../../../src/primitives/protoSchema.ts'
 import { createQueryTable } from '../../../../../src/rpc/cosmos/queryPort.ts'
-import { createRestRouter } from '../../../../../src/rpc/cosmos/rest/router.ts'
+import { createRestRouter } from '../../../../../src/rpc/cosmos/rest/routes.ts'
 
 function query(name: string, get: readonly string[], post: readonly string[] = []) {
   const response = { text: string(1) }

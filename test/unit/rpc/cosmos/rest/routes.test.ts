@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { defineQuery } from '../../../../../src/modules/query/query.ts'
 import { string } from '../../../../../src/primitives/protoSchema.ts'
 import { createQueryTable, type NativeCall, type NativePort } from '../../../../../src/rpc/cosmos/queryPort.ts'
-import { createRestRouter } from '../../../../../src/rpc/cosmos/rest/router.ts'
+import { createRestRouter } from '../../../../../src/rpc/cosmos/rest/routes.ts'
 import { createMemoryNode } from '../../../../support/rpc/memoryNode.ts'
 import { createTestThread, NO_COSMOS, startTestServer, type TestServer } from '../../../../support/rpc/rpcTestServer.ts'
 
