@@ -1,57 +1,22 @@
-import { entryHash, isNativeEntry } from '../chain/block/entries.ts'
-import { decodeTransaction, type SignedTransaction, type Transaction } from '../chain/block/transaction.ts'
-import { isSdkError } from '../modules/sdkError.ts'
-import type { NativeTransaction } from '../modules/tx/nativeTransaction.ts'
-import type { TransactionDecoder } from '../modules/tx/transactionDecoder.ts'
+import { entryHash } from '../chain/block/entries.ts'
+import type { DecodedEntry, KnownOfEntry, TransactionDecoder } from '../modules/tx/transactionDecoder.ts'
 import type { Address } from '../primitives/address.ts'
 import type { Hash } from '../primitives/hash.ts'
-import { DecodingError } from '../primitives/rlp.ts'
 import { withTransaction } from './unforeseenError.ts'
 
 /** An entry of data.txs: a transaction of either kind, or the reason why these bytes can never start as one. */
-export type Entry = SignedTransaction | NativeEntry | { readonly reason: string }
-
-interface NativeEntry {
-  readonly native: NativeTransaction
-}
+export type Entry = DecodedEntry
 
 /** Senders that this process recovered before, by transaction hash; undefined for unknown ones. */
 export type SenderLookup = (hashes: readonly Hash[]) => Promise<readonly (Address | undefined)[]>
 
-/**
- * Reads an entry of data.txs. The result depends on the bytes alone, so every node agrees. It throws only unforeseen errors.
- * @param known the sender that `recoverEntrySender` or the pool found for exactly these bytes; saves nearly all of the time. For a
- *   native transaction it means that its signatures are known to be valid
- */
-export function readEntry(raw: Uint8Array, decoder: TransactionDecoder, known?: KnownOfEntry): Entry {
+/** Reads an entry of data.txs, see {@link TransactionDecoder.decode}. It throws only unforeseen errors, with the transaction's hash. */
+export function readEntry(raw: Uint8Array, decoder: Pick<TransactionDecoder, 'decode'>, known?: KnownOfEntry): Entry {
   try {
-    return readAnyEntry(raw, decoder, known)
+    return decoder.decode(raw, known)
   } catch (error) {
     throw withTransaction(raw, error)
   }
-}
-
-interface KnownOfEntry {
-  readonly hash?: Hash | undefined
-  readonly sender?: Address | undefined
-}
-
-function readAnyEntry(raw: Uint8Array, decoder: TransactionDecoder, known: KnownOfEntry | undefined): Entry {
-  if (isNativeEntry(raw)) {
-    const native = known?.sender === undefined ? decoder.decodeNative(raw) : decoder.decodeVerified(raw)
-    return isSdkError(native) ? { reason: native.message } : { native }
-  }
-  let transaction: Transaction
-  try {
-    transaction = decodeTransaction(raw, known?.hash)
-  } catch (error) {
-    if (error instanceof DecodingError) return { reason: error.message }
-    throw error
-  }
-  if (transaction.type === 3) return { reason: 'transaction type not supported: blob transactions' }
-  if (known?.sender !== undefined) return { transaction, sender: known.sender }
-  const recovery = decoder.recoverSender(transaction)
-  return 'reason' in recovery ? recovery : { transaction, sender: recovery.sender }
 }
 
 /**
@@ -61,7 +26,7 @@ function readAnyEntry(raw: Uint8Array, decoder: TransactionDecoder, known: Known
  */
 export async function readEntries(
   txs: readonly Uint8Array[],
-  decoder: TransactionDecoder,
+  decoder: Pick<TransactionDecoder, 'decode'>,
   lookup: SenderLookup | undefined,
   check?: { readonly poll: () => void },
 ): Promise<readonly Entry[]> {
@@ -82,7 +47,7 @@ export async function readEntries(
  * The sender of an entry, for `DecidedBlock.senders`; can be called in another thread. Undefined where there is none: no transaction, or
  * wrong signatures.
  */
-export function recoverEntrySender(raw: Uint8Array, decoder: TransactionDecoder): Address | undefined {
+export function recoverEntrySender(raw: Uint8Array, decoder: Pick<TransactionDecoder, 'decode'>): Address | undefined {
   const entry = readEntry(raw, decoder)
   if ('reason' in entry) return undefined
   return 'native' in entry ? entry.native.sender : entry.sender

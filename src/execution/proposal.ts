@@ -14,7 +14,7 @@ import { bytesKey } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
 import { type BlockExecution, POSTPONED } from './blockExecution.ts'
 import { BuildTime } from './buildTime.ts'
-import { type Entry, readEntry, type SenderLookup } from './entry.ts'
+import type { Entry, SenderLookup } from './entry.ts'
 import type { EntryResult } from './executedBlock.ts'
 import type { ExecutionDeadline } from './executionDeadline.ts'
 import { endsNode } from './unforeseenError.ts'
@@ -97,7 +97,7 @@ export async function fillBlock(
   execution: BlockExecution,
   source: CandidateSource,
   limits: BuildLimits,
-  decoder: TransactionDecoder,
+  decoder: Pick<TransactionDecoder, 'decode'>,
 ): Promise<Uint8Array[]> {
   const time = new BuildTime(limits.budgetMs, limits.now)
   const height = execution.seed.number
@@ -147,7 +147,7 @@ export async function fillBlock(
       let result: EntryResult | undefined
       let gasLimit: bigint | undefined
       try {
-        const entry = known?.get(raw) ?? readEntry(raw, decoder, { hash, sender })
+        const entry = known?.get(raw) ?? decoder.decode(raw, { hash, sender })
         if ('transaction' in entry) gasLimit = entry.transaction.gasLimit
         if (hasRoom(entry, execution) && time.suffices(gasLimit, fullGas - execution.gasLeft())) {
           limits.executionDeadline.setIn(time.execute())
@@ -202,13 +202,13 @@ export async function fillBlock(
  */
 function readCandidates(
   candidates: readonly PooledTransaction[],
-  decoder: TransactionDecoder,
+  decoder: Pick<TransactionDecoder, 'decode'>,
 ): ReadonlyMap<Uint8Array, Entry> {
   const entries = new Map<Uint8Array, Entry>()
   for (const { raw, hash, sender } of candidates) {
     if (isNativeEntry(raw)) continue
     try {
-      entries.set(raw, readEntry(raw, decoder, { hash, sender }))
+      entries.set(raw, decoder.decode(raw, { hash, sender }))
     } catch (error) {
       if (endsNode(error)) throw error
     }

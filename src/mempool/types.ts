@@ -96,7 +96,7 @@ export interface PoolStatus {
 /** What CometBFT's RPC methods use of the pool: transactions of both kinds. */
 export interface MempoolPort {
   /** Whether the pool would accept it now if it had room. */
-  check(raw: Uint8Array, sender: Address, hash: Hash): Promise<Admission>
+  check(transaction: PooledTransaction): Promise<Admission>
   /** The oldest transactions: at most `limit`, and not many more bytes than `UNCONFIRMED_BYTES`. */
   unconfirmed(limit: number): Promise<UnconfirmedTransactions>
 }

@@ -2,10 +2,11 @@ import { evmChainIdOf } from '../../config/chainIds.ts'
 import { ConfigError } from '../../config/configError.ts'
 import { MESSAGES } from '../../modules/messages.ts'
 import { isSdkError, type Outcome } from '../../modules/sdkError.ts'
-import { type DecodedTransaction, decodeUnsigned } from '../../modules/tx/decodeTransaction.ts'
+import type { DecodedTransaction } from '../../modules/tx/nativeTransaction.ts'
 import { hasAddress, type MultisigKey, type PublicKey, publicKeyToAny } from '../../modules/tx/publicKey.ts'
 import { isSignatureOf } from '../../modules/tx/readSigners.ts'
 import { createSignDocuments, type SignDocuments } from '../../modules/tx/signDocuments.ts'
+import { decodeUnsigned } from '../../modules/tx/transactionDecoder.ts'
 import {
   type CompactBitArray,
   type ModeInfo,

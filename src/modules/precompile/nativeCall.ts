@@ -10,7 +10,7 @@ import type { MessageType } from '../../primitives/protoSchema.ts'
 import type { ModuleContext } from '../context.ts'
 import { MESSAGES } from '../messages.ts'
 import { isSdkError, SdkError, sdkError } from '../sdkError.ts'
-import { validateMessage } from '../tx/decodeTransaction.ts'
+import { validateMessage } from '../tx/transactionDecoder.ts'
 import type { AbiFields, AbiValues } from './abi/types.ts'
 import {
   defineFunction,

@@ -1,18 +1,135 @@
 import type { NativeEvent, NativeResult } from '../../chain/block/entries.ts'
+import { delegationTarget } from '../../evm/authorization.ts'
 import type { TransactionWorld } from '../../evm/transition.ts'
 import { toBech32 } from '../../primitives/address.ts'
 import type { AnyValue } from '../../primitives/protoSchema.ts'
-import { AUTH_PARAMS } from '../auth/params.ts'
+import { AUTH_PARAMS, type AuthParams } from '../auth/params.ts'
 import { storePublicKey } from '../auth/publicKeys.ts'
-import { sendCoins } from '../bank/send.ts'
-import { coinsOf, coinsText } from '../coin.ts'
-import { event, type ModuleContext, type NativeBlock } from '../context.ts'
+import { insufficientFunds, sendCoins } from '../bank/send.ts'
+import { BASE_DENOM, coinsOf, coinsText } from '../coin.ts'
+import { event, type ModuleContext, type NativeBlock, type ReadContext } from '../context.ts'
 import { useFeeAllowance } from '../feegrant/grants.ts'
 import { FEE_COLLECTOR } from '../moduleAccounts.ts'
 import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
-import { chargedFee, findNativeInvalidity, outOfGas } from './findNativeInvalidity.ts'
-import { baseGas, FEE_ALLOWANCE_GAS, laneGas, type NativeMessage, type NativeTransaction } from './nativeTransaction.ts'
+import {
+  baseGas,
+  FEE_ALLOWANCE_GAS,
+  laneGas,
+  type NativeMessage,
+  type NativeTransaction,
+  requiredGas,
+} from './nativeTransaction.ts'
 import { TxMsgData } from './types.ts'
+
+/** A transaction and what it is checked against. */
+interface NativeStateCheck {
+  readonly transaction: NativeTransaction
+  readonly world: ReadContext['world']
+  readonly block: NativeBlock
+  /** acoin */
+  readonly baseFeePerGas: bigint
+  /**
+   * `next`: sequences must equal the nonces of all signers, as in a block; `notUsed`: they may be higher, as in a pool;
+   * `any`: not checked
+   */
+  readonly sequences?: 'next' | 'notUsed' | 'any'
+}
+
+/**
+ * Why the transaction cannot start in this state, with the codes of the SDK's ante handlers in their order (x/auth/ante);
+ * undefined when it can. Only `chargeFee` finds out whether a fee allowance covers the fee.
+ */
+export function findNativeInvalidity(check: NativeStateCheck): SdkError | undefined {
+  const params = AUTH_PARAMS.get(check.world.native)
+  return (
+    checkTimeout(check) ??
+    checkMemo(check, params) ??
+    checkBaseGas(check, params) ??
+    checkFee(check) ??
+    checkSignatureCount(check, params) ??
+    checkSequences(check) ??
+    checkCode(check)
+  )
+}
+
+function checkTimeout({ transaction, block }: NativeStateCheck): SdkError | undefined {
+  const { timeoutHeight } = transaction
+  if (timeoutHeight === 0 || block.height <= timeoutHeight) return undefined
+  return sdkError('txTimeoutHeight', `block height: ${block.height}, timeout height: ${timeoutHeight}`)
+}
+
+function checkMemo({ transaction }: NativeStateCheck, { maxMemoCharacters }: AuthParams): SdkError | undefined {
+  const length = Buffer.byteLength(transaction.memo)
+  if (BigInt(length) <= maxMemoCharacters) return undefined
+  return sdkError(
+    'memoTooLarge',
+    `maximum number of characters is ${maxMemoCharacters} but received ${length} characters`,
+  )
+}
+
+/** The gas limit must cover at least the bytes and signatures. */
+function checkBaseGas({ transaction }: NativeStateCheck, params: AuthParams): SdkError | undefined {
+  return outOfGas('txSize', transaction.gasLimit, baseGas(transaction, params))
+}
+
+/** The error when not all of the transaction's gas is within its limit. */
+export function checkGasLimit({ transaction, world }: NativeStateCheck): SdkError | undefined {
+  return outOfGas('messages', transaction.gasLimit, requiredGas(transaction, AUTH_PARAMS.get(world.native)))
+}
+
+export function outOfGas(location: string, gasLimit: bigint, gasUsed: bigint): SdkError | undefined {
+  if (gasUsed <= gasLimit) return undefined
+  return sdkError('outOfGas', `out of gas in location: ${location}; gasWanted: ${gasLimit}, gasUsed: ${gasUsed}`)
+}
+
+function checkFee({ transaction, world, baseFeePerGas }: NativeStateCheck): SdkError | undefined {
+  const { feeAcoin, gasLimit, feePayer, feeGranter } = transaction
+  const required = baseFeePerGas * gasLimit
+  if (feeAcoin < required) {
+    return sdkError(
+      'insufficientFee',
+      `insufficient fees; got: ${feeAcoin}${BASE_DENOM} required: ${required}${BASE_DENOM}`,
+    )
+  }
+  const fee = chargedFee(transaction, baseFeePerGas)
+  const balance = world.getSpendable(feeGranter ?? feePayer)
+  return balance < fee ? insufficientFunds(balance, fee) : undefined
+}
+
+/** The fee that is charged, acoin: all that is offered, or less by EIP-1559's rule when there is a priority price. */
+function chargedFee(
+  { feeAcoin, gasLimit, maxPriorityPrice }: Pick<NativeTransaction, 'feeAcoin' | 'gasLimit' | 'maxPriorityPrice'>,
+  baseFeePerGas: bigint,
+): bigint {
+  if (maxPriorityPrice === undefined) return feeAcoin
+  const priced = (baseFeePerGas + maxPriorityPrice) * gasLimit
+  return priced < feeAcoin ? priced : feeAcoin
+}
+
+function checkSignatureCount({ transaction }: NativeStateCheck, { txSigLimit }: AuthParams): SdkError | undefined {
+  const { keyCount } = transaction
+  if (BigInt(keyCount) <= txSigLimit) return undefined
+  return sdkError('tooManySignatures', `signatures: ${keyCount}, limit: ${txSigLimit}`)
+}
+
+function checkSequences({ transaction, world, sequences = 'next' }: NativeStateCheck): SdkError | undefined {
+  if (sequences === 'any') return undefined
+  for (const { address, sequence } of transaction.signers) {
+    const next = world.getNonce(address)
+    if (sequence === next || (sequences === 'notUsed' && sequence > next)) continue
+    return sdkError('wrongSequence', `account sequence mismatch, expected ${next}, got ${sequence}`)
+  }
+  return undefined
+}
+
+/** EIP-3607, here for native transactions: an account with contract code cannot sign. */
+function checkCode({ transaction, world }: NativeStateCheck): SdkError | undefined {
+  const contract = transaction.signers.find(({ address }) => {
+    const code = world.getCode(address)
+    return code.length > 0 && delegationTarget(code) === undefined
+  })
+  return contract && sdkError('unauthorized', `${toBech32(contract.address)} is a contract and cannot sign`)
+}
 
 /** What a native transaction runs in. */
 interface NativeTransition {
@@ -110,7 +227,7 @@ export function runTransaction(
  * @param room gas that the transaction has beyond its base gas
  * @returns what the allowance costs beyond the base gas
  */
-export function chargeFee(
+function chargeFee(
   context: ModuleContext,
   transaction: Pick<NativeTransaction, 'feePayer' | 'feeGranter' | 'messages'>,
   feeAcoin: bigint,
@@ -236,4 +353,40 @@ function withIndex({ type, attributes }: NativeEvent, index: number): NativeEven
 
 function failureText(index: number, reason: string): string {
   return `failed to execute message; message index: ${index}: ${reason}`
+}
+
+interface NativeStateContext extends ModuleContext {
+  /** acoin */
+  readonly baseFeePerGas: bigint
+}
+
+/**
+ * Why a native transaction could not run in the next block on this state. Its sequences may be later than the signers' next ones:
+ * its turn may still come. The gas limit is checked too, because a block would take the fee of a transaction that then runs out of gas.
+ * @param context.world is left as it was
+ */
+export function checkNativeState(
+  transaction: NativeTransaction,
+  { world, block, baseFeePerGas }: NativeStateContext,
+): SdkError | undefined {
+  world.setTime(Math.floor(block.timeMs / 1000))
+  const check = { transaction, world, block, baseFeePerGas, sequences: 'notUsed' } as const
+  return (
+    findNativeInvalidity(check) ?? checkGasLimit(check) ?? checkAllowance(transaction, { world, block, baseFeePerGas })
+  )
+}
+
+function checkAllowance(
+  transaction: NativeTransaction,
+  { world, block, baseFeePerGas }: NativeStateContext,
+): SdkError | undefined {
+  if (transaction.feeGranter === undefined) return undefined
+  world.checkpoint()
+  try {
+    const room = transaction.gasLimit - requiredGas(transaction, AUTH_PARAMS.get(world.native))
+    const charged = chargeFee({ world, block }, transaction, chargedFee(transaction, baseFeePerGas), room)
+    return isSdkError(charged) ? charged : undefined
+  } finally {
+    world.revert()
+  }
 }

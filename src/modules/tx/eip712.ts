@@ -17,8 +17,7 @@ import {
 import { type AnyValue, anyCodec, decodeContent } from '../../primitives/protoSchema.ts'
 import type { MessageTable } from '../message.ts'
 import { AMINO_TYPES, aminoFieldName, KEY_TYPES } from './aminoJson.ts'
-import type { DecodedTransaction } from './decodeTransaction.ts'
-import type { NativeMessage } from './nativeTransaction.ts'
+import type { DecodedTransaction, NativeMessage } from './nativeTransaction.ts'
 import { type StructType, type TypedData, type TypedDataHashes, typedDataHashes, typeName } from './typedData.ts'
 import { SIGN_MODES } from './types.ts'
 

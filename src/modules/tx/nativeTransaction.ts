@@ -3,11 +3,27 @@ import type { Hash } from '../../primitives/hash.ts'
 import type { AnyValue } from '../../primitives/protoSchema.ts'
 import type { AuthParams } from '../auth/params.ts'
 import type { MessageHandler } from '../message.ts'
+import type { AuthInfo, Fee, TxBody, TxRaw } from './types.ts'
 
 /** A message of a transaction, decoded. */
 export interface NativeMessage {
   readonly handler: MessageHandler
   readonly value: unknown
+}
+
+/** A decoded transaction: its messages are valid, its signatures are not checked yet. */
+export interface DecodedTransaction {
+  readonly txRaw: TxRaw
+  readonly body: TxBody
+  readonly authInfo: AuthInfo
+  readonly fee: Fee
+  readonly messages: readonly NativeMessage[]
+  /** the accounts that must sign, one for each SignerInfo */
+  readonly signers: readonly Address[]
+  readonly feeAcoin: bigint
+  readonly feePayer: Address
+  readonly feeGranter: Address | undefined
+  readonly maxPriorityPrice: bigint | undefined
 }
 
 /** A signer. They are in the order in which the messages name them; the first is the sender. */

@@ -11,8 +11,7 @@ import {
 import { MAX_KEYS } from '../auth/params.ts'
 import type { MessageTable } from '../message.ts'
 import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
-import type { DecodedTransaction } from './decodeTransaction.ts'
-import type { NativeSigner, SignatureCounts } from './nativeTransaction.ts'
+import type { DecodedTransaction, NativeSigner, SignatureCounts } from './nativeTransaction.ts'
 import {
   countKeys,
   hasAddress,

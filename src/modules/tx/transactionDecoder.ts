@@ -1,17 +1,42 @@
-import type { Transaction } from '../../chain/block/transaction.ts'
+import { isNativeEntry } from '../../chain/block/entries.ts'
+import { decodeTransaction, type SignedTransaction, type Transaction } from '../../chain/block/transaction.ts'
 import { recoverSender, type SenderRecovery } from '../../chain/block/transactionSender.ts'
+import { type Address, AddressError, parseAddress } from '../../primitives/address.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
-import { sha256 } from '../../primitives/hash.ts'
+import { truncate } from '../../primitives/decimal.ts'
+import { type Hash, sha256 } from '../../primitives/hash.ts'
+import { ProtobufError, withFieldLimit } from '../../primitives/protobuf.ts'
 import type { AnyMessageType } from '../../primitives/protoScalars.ts'
-import { DEFAULT_AUTH_PARAMS } from '../auth/params.ts'
-import type { MessageTable } from '../message.ts'
+import { type AnyValue, anyCodec, decodeContent } from '../../primitives/protoSchema.ts'
+import { DecodingError } from '../../primitives/rlp.ts'
+import { DEFAULT_AUTH_PARAMS, MAX_KEYS } from '../auth/params.ts'
+import { acoinOf } from '../coin.ts'
+import type { MessageHandler, MessageTable } from '../message.ts'
 import { MESSAGES } from '../messages.ts'
 import { isSdkError, type Outcome, type SdkError, sdkError } from '../sdkError.ts'
-import { type DecodedTransaction, decodeSigned, visitAnys } from './decodeTransaction.ts'
-import { type NativeTransaction, requiredGas } from './nativeTransaction.ts'
+import { AMINO_TYPES } from './aminoJson.ts'
+import {
+  type DecodedTransaction,
+  type NativeMessage,
+  type NativeTransaction,
+  requiredGas,
+} from './nativeTransaction.ts'
 import { type ReadSigners, readSigners, type SignedEncoding } from './readSigners.ts'
 import type { SigningChain } from './signDocuments.ts'
-import { AuthInfo, TxBody, TxRaw } from './types.ts'
+import { AuthInfo, ExtensionOptionDynamicFeeTx, type Fee, TxBody, TxRaw } from './types.ts'
+
+/** A decoded transaction of either kind whose signatures are valid, or the reason why these bytes can never start as one. */
+export type DecodedEntry = SignedTransaction | { readonly native: NativeTransaction } | { readonly reason: string }
+
+/** What is known of the bytes of a transaction. */
+export interface KnownOfEntry {
+  readonly hash?: Hash | undefined
+  /**
+   * The sender that this process found for exactly these bytes before. It saves nearly all of the time. For a native transaction it means
+   * that its signatures are known to be valid.
+   */
+  readonly sender?: Address | undefined
+}
 
 /** A chain, as far as decoding transactions depends on it. */
 export interface DecodingChain extends SigningChain {
@@ -24,6 +49,8 @@ export interface DecodingChain extends SigningChain {
  * A thread that reads transactions creates one. Its functions throw for no input, unless they have a bug.
  */
 export interface TransactionDecoder {
+  /** Decodes a transaction of either kind, as blocks have it, and checks its signatures. The result depends on the bytes alone. */
+  decode(raw: Uint8Array, known?: KnownOfEntry): DecodedEntry
   /** Recovers the sender of an EVM transaction; about 60 µs with the native library. */
   recoverSender(transaction: Transaction): SenderRecovery
   /**
@@ -81,19 +108,42 @@ export function createTransactionDecoder(chain: DecodingChain, messages: Message
     return { accepted: canonicalEncoding(decoded, signed!) }
   }
 
+  const decodeNative = (raw: Uint8Array): Outcome<NativeTransaction> => {
+    const read = decodeAnyEncoding(raw)
+    return 'accepted' in read ? NOT_CANONICAL : read
+  }
+
+  const decodeVerified = (raw: Uint8Array): Outcome<NativeTransaction> => {
+    const decoded = decodeSigned(raw, messages, true)
+    if (isSdkError(decoded)) return decoded
+    const signers = readSigners(decoded, chain, messages, 'known')
+    return isSdkError(signers) ? signers : nativeTransactionOf(raw, decoded, signers)
+  }
+
+  const decodeEvm = (raw: Uint8Array, known: KnownOfEntry | undefined): DecodedEntry => {
+    let transaction: Transaction
+    try {
+      transaction = decodeTransaction(raw, known?.hash)
+    } catch (error) {
+      if (error instanceof DecodingError) return { reason: error.message }
+      throw error
+    }
+    if (transaction.type === 3) return { reason: 'transaction type not supported: blob transactions' }
+    if (known?.sender !== undefined) return { transaction, sender: known.sender }
+    const recovery = recoverSender(transaction, senderRules)
+    return 'reason' in recovery ? recovery : { transaction, sender: recovery.sender }
+  }
+
   return {
+    decode: (raw, known) => {
+      if (!isNativeEntry(raw)) return decodeEvm(raw, known)
+      const native = known?.sender === undefined ? decodeNative(raw) : decodeVerified(raw)
+      return isSdkError(native) ? { reason: native.message } : { native }
+    },
     recoverSender: (transaction) => recoverSender(transaction, senderRules),
     decodeAnyEncoding,
-    decodeNative: (raw) => {
-      const read = decodeAnyEncoding(raw)
-      return 'accepted' in read ? NOT_CANONICAL : read
-    },
-    decodeVerified: (raw) => {
-      const decoded = decodeSigned(raw, messages, true)
-      if (isSdkError(decoded)) return decoded
-      const signers = readSigners(decoded, chain, messages, 'known')
-      return isSdkError(signers) ? signers : nativeTransactionOf(raw, decoded, signers)
-    },
+    decodeNative,
+    decodeVerified,
     decodeParts: (raw) => decodeSigned(raw, messages),
     decodeForSimulation: (raw) => {
       const decoded = decodeSigned(raw, messages)
@@ -170,4 +220,251 @@ function hasCanonicalAnys(decoded: DecodedTransaction, table: MessageTable): boo
   }
   for (const { handler, value } of decoded.messages) visitAnys({ type: handler.type, value }, table, visit)
   return isEncodedSo
+}
+
+/** The highest gas limit that the SDK accepts. */
+const MAX_GAS_WANTED = 2n ** 63n - 1n
+
+/**
+ * Fields of protobuf in a transaction, those of all messages inside it together (see `withFieldLimit`): some 3 ms of decoding. A transfer
+ * has 20, and a MsgMultiSend for 1,500 accounts 7,500. A byte pays 10 gas and decoding a field takes up to a microsecond, so there is at most
+ * one for each four bytes; lists of the shortest useful values have five bytes for each.
+ */
+const MAX_FIELDS = 10_000
+const LEAST_FIELDS = 256
+const BYTES_PER_FIELD = 4
+
+/**
+ * Decodes bytes as a TxRaw in the one encoding that ADR-027 allows, its body, its AuthInfo and its messages, and checks what
+ * needs neither state nor signatures. The errors are those of the SDK's decoder and of ValidateBasic (types/tx/types.go).
+ * @param isKnown this process has decoded these bytes before without an error: what takes most of the time is not checked again
+ */
+function decodeSigned(raw: Uint8Array, table: MessageTable, isKnown = false): Outcome<DecodedTransaction> {
+  const decoded = decodeUnsigned(raw, table, isKnown)
+  return isSdkError(decoded) ? decoded : (findMissingSignature(decoded) ?? decoded)
+}
+
+/** Like {@link decodeSigned}, for a transaction that none or not all of its signers have signed yet. */
+export function decodeUnsigned(raw: Uint8Array, table: MessageTable, isKnown = false): Outcome<DecodedTransaction> {
+  try {
+    const limit = Math.min(MAX_FIELDS, LEAST_FIELDS + Math.floor(raw.length / BYTES_PER_FIELD))
+    const parts = withFieldLimit(limit, () => readParts(raw, table, isKnown))
+    return isSdkError(parts) ? parts : check(parts, isKnown)
+  } catch (error) {
+    if (!(error instanceof ProtobufError)) throw error
+    return sdkError('txDecode', error.message)
+  }
+}
+
+interface TransactionParts extends Pick<DecodedTransaction, 'txRaw' | 'body' | 'authInfo' | 'messages'> {}
+
+/** Decodes the parts of a transaction. @throws ProtobufError */
+function readParts(raw: Uint8Array, table: MessageTable, isKnown: boolean): Outcome<TransactionParts> {
+  const txRaw = TxRaw.decode(raw)
+  if (txRaw.signatures.length > MAX_KEYS) return sdkError('tooManySignatures')
+  if (!isKnown && !equalBytes(TxRaw.encode(txRaw), raw))
+    return sdkError('txDecode', 'not the canonical encoding (ADR-027)')
+  const authInfo = AuthInfo.decode(txRaw.authInfoBytes)
+  if (authInfo.signerInfos.length > MAX_KEYS) return sdkError('tooManySignatures')
+  const body = TxBody.decode(txRaw.bodyBytes)
+  const messages: NativeMessage[] = []
+  for (const message of body.messages) {
+    const decoded = decodeMessage(message, table)
+    if (isSdkError(decoded)) return decoded
+    if (!isKnown) checkAnys(decoded.handler.type, decoded.value, table)
+    messages.push(decoded)
+  }
+  checkNonCriticalOptions(body)
+  return { txRaw, body, authInfo, messages }
+}
+
+/**
+ * Decodes one message; its contents are not validated.
+ * @throws ProtobufError
+ */
+function decodeMessage(any: AnyValue, table: MessageTable): Outcome<NativeMessage> {
+  const { typeUrl } = any
+  const handler = table.get(typeUrl)
+  if (handler === undefined) return sdkError('txDecode', `unable to resolve type URL ${typeUrl}`)
+  return { handler, value: decodeContent(handler.type, any) }
+}
+
+/**
+ * Non-critical options have no effect, but must be of the one known type.
+ * @throws ProtobufError
+ */
+function checkNonCriticalOptions({ nonCriticalExtensionOptions }: TxBody): void {
+  for (const { typeUrl, value } of nonCriticalExtensionOptions) {
+    if (typeUrl !== ExtensionOptionDynamicFeeTx.typeUrl) {
+      throw new ProtobufError(`unable to resolve type URL ${typeUrl}`)
+    }
+    ExtensionOptionDynamicFeeTx.decode(value)
+  }
+}
+
+function check({ txRaw, body, authInfo, messages }: TransactionParts, isKnown: boolean): Outcome<DecodedTransaction> {
+  const { fee } = authInfo
+  if (messages.length === 0) return sdkError('invalidRequest', 'must contain at least one message')
+  if (fee === undefined) return sdkError('insufficientFee', 'no fee')
+  if (authInfo.tip !== undefined) return sdkError('notSupported', 'tips')
+  const signers: Address[] = []
+  for (const { handler, value } of messages) {
+    const error = isKnown ? undefined : validateMessage(handler, value)
+    if (error !== undefined) return error
+    addAll(signers, handler.signers(value))
+    // More keys than this are never read; and each signer is compared with all others.
+    if (signers.length > MAX_KEYS) return sdkError('tooManySignatures')
+  }
+  const parties = readParties(fee, signers[0]!)
+  if (isSdkError(parties)) return parties
+  addAll(signers, [parties.feePayer])
+
+  const amount = readFee(fee)
+  if (isSdkError(amount)) return amount
+  const priority = readExtensions(body)
+  if (isSdkError(priority)) return priority
+  return {
+    txRaw,
+    body,
+    authInfo,
+    fee,
+    messages,
+    signers,
+    feeAcoin: amount.acoin,
+    ...parties,
+    maxPriorityPrice: priority.maxPriorityPrice,
+  }
+}
+
+function findMissingSignature({ txRaw, authInfo, signers }: DecodedTransaction): SdkError | undefined {
+  if (txRaw.signatures.length === 0) return sdkError('noSignatures')
+  const counts = [authInfo.signerInfos.length, txRaw.signatures.length]
+  if (counts.every((count) => count === signers.length)) return undefined
+  return sdkError('unauthorized', `wrong number of signers; expected ${signers.length}, got ${counts.join(' and ')}`)
+}
+
+/** ValidateBasic of a message, its signers' addresses included. */
+export function validateMessage(handler: MessageHandler, value: unknown): SdkError | undefined {
+  try {
+    const error = handler.validate(value)
+    if (error !== undefined) return error
+    if (handler.signers(value).length === 0) return sdkError('invalidRequest', 'a message needs a signer')
+    return undefined
+  } catch (error) {
+    // What parseAddress throws.
+    if (!(error instanceof AddressError)) throw error
+    return sdkError('invalidAddress', error.message)
+  }
+}
+
+function addAll(signers: Address[], more: readonly Address[]): void {
+  for (const address of more) if (!signers.some((known) => equalBytes(known, address))) signers.push(address)
+}
+
+function readParties(
+  { payer, granter }: Fee,
+  firstSigner: Address,
+): Outcome<Pick<DecodedTransaction, 'feePayer' | 'feeGranter'>> {
+  const feePayer = payer === '' ? firstSigner : readAddress(payer, 'fee payer')
+  if (isSdkError(feePayer)) return feePayer
+  const feeGranter = granter === '' ? undefined : readAddress(granter, 'fee granter')
+  if (isSdkError(feeGranter)) return feeGranter
+  // A granter that is also the payer needs no allowance (x/auth/ante/fee.go).
+  return { feePayer, feeGranter: feeGranter && equalBytes(feeGranter, feePayer) ? undefined : feeGranter }
+}
+
+function readAddress(text: string, what: string): Outcome<Address> {
+  try {
+    return parseAddress(text)
+  } catch (error) {
+    if (!(error instanceof AddressError)) throw error
+    return sdkError('invalidAddress', `invalid ${what} address: ${error.message}`)
+  }
+}
+
+function readFee({ amount, gasLimit }: Fee): Outcome<{ readonly acoin: bigint }> {
+  if (gasLimit > MAX_GAS_WANTED) {
+    return sdkError('invalidRequest', `invalid gas supplied; ${gasLimit} > ${MAX_GAS_WANTED}`)
+  }
+  if (amount.some((coin) => coin.amount < 0n)) return sdkError('insufficientFee', 'invalid fee provided: negative')
+  const acoin = acoinOf(amount)
+  if (acoin === undefined || amount.length > 1) {
+    return sdkError('insufficientFunds', 'fees are paid in acoin, in one amount')
+  }
+  return { acoin }
+}
+
+function readExtensions({ extensionOptions }: TxBody): Outcome<Pick<DecodedTransaction, 'maxPriorityPrice'>> {
+  let maxPriorityPrice: bigint | undefined
+  for (const { typeUrl, value } of extensionOptions) {
+    if (typeUrl !== ExtensionOptionDynamicFeeTx.typeUrl) return sdkError('unknownExtensionOptions', typeUrl)
+    const price = ExtensionOptionDynamicFeeTx.decode(value).maxPriorityPrice
+    if (price < 0n) return sdkError('insufficientFee', 'max priority price cannot be negative')
+    // Of several, cosmos/evm takes the first.
+    maxPriorityPrice ??= truncate(price)
+  }
+  return { maxPriorityPrice }
+}
+
+type Field = AnyMessageType['fields'][number]
+
+/** The most levels of messages inside messages; a transaction with more cannot be executed anyway. */
+const MAX_DEPTH = 32
+
+/** The fields that contain an Any, by message type. No message type contains itself. */
+const anyFields = new WeakMap<AnyMessageType, readonly Field[]>()
+
+/**
+ * Checks that every Any inside a message, at any depth, is of a known type and decodes, even where nothing reads it
+ * (RejectUnknownFields of the SDK's decoder): otherwise clients could not show the transaction.
+ * @throws ProtobufError
+ */
+function checkAnys(type: AnyMessageType, value: unknown, messages: MessageTable): void {
+  visitAnys({ type, value }, messages, () => undefined)
+}
+
+/** Takes the type of what an Any holds, its value, and the bytes of that. */
+type AnyVisitor = (type: AnyMessageType, value: unknown, bytes: Uint8Array) => void
+
+/**
+ * Decodes every Any inside a message, at any depth.
+ * @throws ProtobufError for one of an unknown type, or that does not decode
+ */
+function visitAnys(
+  { type, value }: { readonly type: AnyMessageType; readonly value: unknown },
+  messages: MessageTable,
+  visit: AnyVisitor,
+  depth = 0,
+): void {
+  if (depth > MAX_DEPTH) throw new ProtobufError('nested too deeply')
+  for (const { name, codec, presence } of fieldsWithAny(type)) {
+    const member = (value as Record<string, unknown>)[name]
+    const items = presence === 'repeated' ? (member as readonly unknown[]) : member === undefined ? [] : [member]
+    const inner = codec.messageType?.()
+    for (const item of items) {
+      if (inner !== undefined) visitAnys({ type: inner, value: item }, messages, visit, depth + 1)
+      else visitAny(item as AnyValue, messages, visit, depth + 1)
+    }
+  }
+}
+
+function visitAny(any: AnyValue, messages: MessageTable, visit: AnyVisitor, depth: number): void {
+  const { typeUrl } = any
+  const type: AnyMessageType | undefined = messages.get(typeUrl)?.type ?? AMINO_TYPES.get(typeUrl)?.type
+  if (type === undefined) throw new ProtobufError(`unable to resolve type URL ${typeUrl}`)
+  const value = decodeContent(type, any)
+  visit(type, value, any.value)
+  visitAnys({ type, value }, messages, visit, depth)
+}
+
+function fieldsWithAny(type: AnyMessageType): readonly Field[] {
+  let fields = anyFields.get(type)
+  if (fields === undefined) {
+    fields = type.fields.filter(({ codec }) => {
+      const inner = codec.messageType?.()
+      return inner === undefined ? (codec as unknown) === anyCodec : fieldsWithAny(inner).length > 0
+    })
+    anyFields.set(type, fields)
+  }
+  return fields
 }

@@ -53,7 +53,7 @@ export function createCheckTxMethod({ submissions, pool }: CometMempool): CometM
       const verified = await submissions.verify(tx)
       if ('code' in verified) return checkTxJson(verified)
       const { raw, sender, hash } = verified
-      return checkTxJson(outcomeOf(verified, await pool.check(raw, sender, hash)))
+      return checkTxJson(outcomeOf(verified, await pool.check({ raw, sender, hash })))
     },
   })
 }

@@ -1,14 +1,11 @@
 import { flushCompileCache } from 'node:module'
 import { BroadcastChannel, type MessagePort, workerData } from 'node:worker_threads'
 import { nextBaseFee } from '../../../chain/block/baseFee.ts'
-import { isNativeEntry } from '../../../chain/block/entries.ts'
-import { decodeTransaction } from '../../../chain/block/transaction.ts'
 import type { ChainConfig } from '../../../chain/genesis/chainConfig.ts'
 import type { LogConfig } from '../../../config/config.ts'
 import { runningParams } from '../../../execution/blockContext.ts'
 import { accountState } from '../../../execution/headEvent.ts'
 import type { CandidateRequest } from '../../../execution/proposal.ts'
-import { checkNativeState } from '../../../mempool/checkNativeState.ts'
 import {
   type PackedInput,
   packSenders,
@@ -24,9 +21,9 @@ import { TransactionBroadcastQueue } from '../../../mempool/transactionBroadcast
 import type { AccountState, Admission, PooledTransaction } from '../../../mempool/types.ts'
 import { refuseKnown } from '../../../mempool/validateAdmission.ts'
 import { AUTH_PARAMS } from '../../../modules/auth/params.ts'
-import { isSdkError } from '../../../modules/sdkError.ts'
-import { laneGas, type NativeTransaction } from '../../../modules/tx/nativeTransaction.ts'
-import { createTransactionDecoder } from '../../../modules/tx/transactionDecoder.ts'
+import { checkNativeState } from '../../../modules/tx/applyNativeTransaction.ts'
+import { laneGas } from '../../../modules/tx/nativeTransaction.ts'
+import { createTransactionDecoder, type DecodedEntry } from '../../../modules/tx/transactionDecoder.ts'
 import { LIMITS } from '../../../p2p/limits.ts'
 import { BATCH_PREFIX_BYTES, batchLength, encodeBatch } from '../../../p2p/transactionGossip.ts'
 import type { Address } from '../../../primitives/address.ts'
@@ -236,23 +233,26 @@ let selection: Iterator<PoolEntry, void, void> | undefined
 
 const decoder = createTransactionDecoder(data.chain)
 
-/** Decodes a native transaction whose signatures the asking thread has checked. */
-function decodeNative(raw: Uint8Array): NativeTransaction {
-  const transaction = decoder.decodeVerified(raw)
-  if (isSdkError(transaction)) throw new Error(`an unchecked transaction: ${transaction.message}`)
-  return transaction
+/** Decodes a transaction whose sender and hash the asking thread has computed. */
+function decodeChecked({ raw, sender, hash }: PooledTransaction): Exclude<DecodedEntry, { readonly reason: string }> {
+  const decoded = decoder.decode(raw, { hash, sender })
+  if ('reason' in decoded) throw new Error(`an unchecked transaction: ${decoded.reason}`)
+  return decoded
 }
 
 /** Admits a transaction whose sender and hash the asking thread has computed. */
 const admitter =
   (isLocal: boolean) =>
-  ({ raw, sender, hash }: PooledTransaction): Admission => {
+  (transaction: PooledTransaction): Admission => {
+    const { raw, hash } = transaction
     const startMs = traces === undefined ? 0 : epochMs()
     // Before it is decoded: peers send each transaction many times.
     if (pool.has(bytesKey(hash))) return refuseKnown(raw)
-    const admission = isNativeEntry(raw)
-      ? pool.addNative(decodeNative(raw), isLocal)
-      : pool.add(decodeTransaction(raw, hash), sender, isLocal)
+    const decoded = decodeChecked(transaction)
+    const admission =
+      'native' in decoded
+        ? pool.addNative(decoded.native, isLocal)
+        : pool.add(decoded.transaction, decoded.sender, isLocal)
     if (!admission.accepted && admission.needsAuthorities === true) {
       return authorities.ask(hash) ? admission : refuseKnown(raw)
     }
@@ -322,8 +322,10 @@ const service = {
   // Of a sender whose transactions are all in blocks, it is the state's: the asking thread may not have that block yet.
   pendingNonce: (sender: Address) => pool.pendingNonce(sender) ?? readAccount(sender).nonce,
   status: () => pool.status(),
-  check: (raw: Uint8Array, sender: Address, hash: Hash): Admission =>
-    isNativeEntry(raw) ? pool.checkNative(decodeNative(raw)) : pool.check(decodeTransaction(raw, hash), sender),
+  check: (transaction: PooledTransaction): Admission => {
+    const decoded = decodeChecked(transaction)
+    return 'native' in decoded ? pool.checkNative(decoded.native) : pool.check(decoded.transaction, decoded.sender)
+  },
   unconfirmed: (limit: number) => pool.unconfirmed(limit),
 
   /** Read them with `unpackTransactions`. */

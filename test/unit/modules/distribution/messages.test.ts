@@ -11,7 +11,7 @@ import { delegationRewards } from '../../../../src/modules/distribution/rewards.
 import { GOV_AUTHORITY } from '../../../../src/modules/gov/authority.ts'
 import { DISTRIBUTION, FEE_COLLECTOR } from '../../../../src/modules/moduleAccounts.ts'
 import { type Outcome, SdkError } from '../../../../src/modules/sdkError.ts'
-import { validateMessage } from '../../../../src/modules/tx/decodeTransaction.ts'
+import { validateMessage } from '../../../../src/modules/tx/transactionDecoder.ts'
 import { BECH32_OPERATOR, toBech32 } from '../../../../src/primitives/address.ts'
 import { decimalOf, ONE } from '../../../../src/primitives/decimal.ts'
 import { account, COIN, StakingChain } from '../../../support/modules/stakingChain.ts'

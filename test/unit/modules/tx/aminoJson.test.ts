@@ -8,14 +8,14 @@ import { describe, expect, it } from 'vitest'
 import { ANY_TYPES, MESSAGES } from '../../../../src/modules/messages.ts'
 import { isSdkError } from '../../../../src/modules/sdkError.ts'
 import { AMINO_TYPES, messageToAmino } from '../../../../src/modules/tx/aminoJson.ts'
-import { decodeSigned } from '../../../../src/modules/tx/decodeTransaction.ts'
 import { Ed25519PubKey } from '../../../../src/modules/tx/publicKey.ts'
 import { createAminoSignDoc, sortedJson } from '../../../../src/modules/tx/signDocuments.ts'
+import { createTransactionDecoder } from '../../../../src/modules/tx/transactionDecoder.ts'
 import { ProtobufError } from '../../../../src/primitives/protobuf.ts'
 import type { Json } from '../../../../src/primitives/protoScalars.ts'
 import type { AnyValue } from '../../../../src/primitives/protoSchema.ts'
 import { codePoint } from '../../../codePoint.ts'
-import { signTestTransaction, testAccount } from '../../../native/signTransaction.ts'
+import { signTestTransaction, TEST_CHAIN, testAccount } from '../../../native/signTransaction.ts'
 import { runs } from '../../../propertyRuns.ts'
 
 const registry = new Registry(defaultRegistryTypes)
@@ -367,7 +367,7 @@ describe('the sign document', () => {
   const raw = (options: object) =>
     signTestTransaction({ messages: [{ ...send, value: registry.encode(send) }], signers: [alice], ...options })
   const document = (options: object) => {
-    const decoded = decodeSigned(raw(options), MESSAGES)
+    const decoded = createTransactionDecoder(TEST_CHAIN).decodeParts(raw(options))
     if (isSdkError(decoded)) throw new Error(decoded.message)
     const document = createAminoSignDoc(decoded, 'coin_7628-1', MESSAGES)
     if (isSdkError(document)) return document

@@ -9,8 +9,12 @@ import { putFeeGrant } from '../../../../src/modules/feegrant/grants.ts'
 import { AllowedMsgAllowance, BasicAllowance, MsgGrantAllowance } from '../../../../src/modules/feegrant/types.ts'
 import { FEE_COLLECTOR } from '../../../../src/modules/moduleAccounts.ts'
 import { isSdkError, type SdkError } from '../../../../src/modules/sdkError.ts'
-import { applyNativeTransaction, LANE_FULL } from '../../../../src/modules/tx/applyNativeTransaction.ts'
-import { checkGasLimit, findNativeInvalidity } from '../../../../src/modules/tx/findNativeInvalidity.ts'
+import {
+  applyNativeTransaction,
+  checkGasLimit,
+  findNativeInvalidity,
+  LANE_FULL,
+} from '../../../../src/modules/tx/applyNativeTransaction.ts'
 import { laneGas, type NativeTransaction } from '../../../../src/modules/tx/nativeTransaction.ts'
 import { publicKeyToAny } from '../../../../src/modules/tx/publicKey.ts'
 import { keyOf } from '../../../../src/modules/tx/signTransaction.ts'

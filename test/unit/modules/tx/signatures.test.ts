@@ -15,7 +15,6 @@ import { MsgSend } from '../../../../src/modules/bank/messages.ts'
 import { coinsOf } from '../../../../src/modules/coin.ts'
 import { MESSAGES } from '../../../../src/modules/messages.ts'
 import { isSdkError, SdkError } from '../../../../src/modules/sdkError.ts'
-import { decodeSigned } from '../../../../src/modules/tx/decodeTransaction.ts'
 import { countKeys, hasAddress, LegacyAminoPubKey, readPublicKey } from '../../../../src/modules/tx/publicKey.ts'
 import { keyOf } from '../../../../src/modules/tx/signTransaction.ts'
 import { createTransactionDecoder, isCanonical, NOT_CANONICAL } from '../../../../src/modules/tx/transactionDecoder.ts'
@@ -508,7 +507,7 @@ describe('bytes that nobody signed in SIGN_MODE_LEGACY_AMINO_JSON', () => {
     const sendBytes = MsgSend.encode({ fromAddress: alice.bech32, toAddress: bob.bech32, amount: coinsOf(5n) })
     const isCanonicalWith = (value: Uint8Array): boolean => {
       const exec = anyOf(MsgExec, { grantee: alice.bech32, msgs: [{ typeUrl: MsgSend.typeUrl, value }] })
-      const decoded = decodeSigned(signTestTransaction({ messages: [exec], signers: [alice] }), MESSAGES)
+      const decoded = decoder.decodeParts(signTestTransaction({ messages: [exec], signers: [alice] }))
       if (isSdkError(decoded)) throw new Error(decoded.message)
       const { signerInfos } = decoded.authInfo
       return isCanonical(decoded, { signatures: decoded.txRaw.signatures, signerInfos }, MESSAGES)

@@ -4,7 +4,7 @@ import { mintCoins } from '../../../../src/modules/bank/send.ts'
 import { MESSAGES } from '../../../../src/modules/messages.ts'
 import { GOVERNANCE } from '../../../../src/modules/moduleAccounts.ts'
 import { SdkError } from '../../../../src/modules/sdkError.ts'
-import { validateMessage } from '../../../../src/modules/tx/decodeTransaction.ts'
+import { validateMessage } from '../../../../src/modules/tx/transactionDecoder.ts'
 import {
   MsgCreatePeriodicVestingAccount,
   MsgCreatePermanentLockedAccount,

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { entryHash, isNativeEntry, type StoredEntry } from '../../../../src/chain/block/entries.ts'
 import { decodeTransaction, type UnsignedTransaction } from '../../../../src/chain/block/transaction.ts'
-import { checkNativeState } from '../../../../src/mempool/checkNativeState.ts'
 import type { TransactionPool } from '../../../../src/mempool/pool.ts'
 import type { MempoolPort, TxPort } from '../../../../src/mempool/types.ts'
 import { AUTH_PARAMS, DEFAULT_AUTH_PARAMS } from '../../../../src/modules/auth/params.ts'
 import { MsgSend } from '../../../../src/modules/bank/messages.ts'
 import { coinsOf } from '../../../../src/modules/coin.ts'
 import { isSdkError } from '../../../../src/modules/sdkError.ts'
+import { checkNativeState } from '../../../../src/modules/tx/applyNativeTransaction.ts'
 import type { NativeTransaction } from '../../../../src/modules/tx/nativeTransaction.ts'
 import { createTransactionDecoder } from '../../../../src/modules/tx/transactionDecoder.ts'
 import { Tx, TxRaw } from '../../../../src/modules/tx/types.ts'
@@ -81,7 +81,7 @@ function portOf(pool: TransactionPool): Pick<TxPort, 'add'> & MempoolPort {
   return {
     add: async ({ raw, sender, hash }) =>
       isNativeEntry(raw) ? pool.addNative(decodeNative(raw)) : pool.add(decodeTransaction(raw, hash), sender),
-    check: async (raw, sender, hash) =>
+    check: async ({ raw, sender, hash }) =>
       isNativeEntry(raw) ? pool.checkNative(decodeNative(raw)) : pool.check(decodeTransaction(raw, hash), sender),
     unconfirmed: async (limit) => pool.unconfirmed(limit),
   }

@@ -1,21 +1,21 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { checkNativeState } from '../../../src/mempool/checkNativeState.ts'
-import { AUTH_PARAMS, DEFAULT_AUTH_PARAMS } from '../../../src/modules/auth/params.ts'
-import { BANK_MESSAGES, MsgSend } from '../../../src/modules/bank/messages.ts'
-import { coinsOf } from '../../../src/modules/coin.ts'
-import { createMessageTable } from '../../../src/modules/message.ts'
-import { isSdkError } from '../../../src/modules/sdkError.ts'
-import { createTransactionDecoder } from '../../../src/modules/tx/transactionDecoder.ts'
-import { bytesToHex } from '../../../src/primitives/bytes.ts'
-import { Journal } from '../../../src/state/journal.ts'
+import { AUTH_PARAMS, DEFAULT_AUTH_PARAMS } from '../../../../src/modules/auth/params.ts'
+import { BANK_MESSAGES, MsgSend } from '../../../../src/modules/bank/messages.ts'
+import { coinsOf } from '../../../../src/modules/coin.ts'
+import { createMessageTable } from '../../../../src/modules/message.ts'
+import { isSdkError } from '../../../../src/modules/sdkError.ts'
+import { checkNativeState } from '../../../../src/modules/tx/applyNativeTransaction.ts'
+import { createTransactionDecoder } from '../../../../src/modules/tx/transactionDecoder.ts'
+import { bytesToHex } from '../../../../src/primitives/bytes.ts'
+import { Journal } from '../../../../src/state/journal.ts'
 import {
   anyOf,
   signTestTransaction,
   TEST_CHAIN,
   type TestTransaction,
   testAccount,
-} from '../../native/signTransaction.ts'
-import { MemoryStateReader } from '../../support/state/memoryReader.ts'
+} from '../../../native/signTransaction.ts'
+import { MemoryStateReader } from '../../../support/state/memoryReader.ts'
 
 const alice = testAccount(1)
 const bob = testAccount(2)
