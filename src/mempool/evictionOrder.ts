@@ -20,8 +20,8 @@ const LEAST_SHARE = 4n
  * transactions, then all others; among equals by the lowest effective tip, then the longest queue, then the latest arrival.
  *
  * A sender's share is the number of transactions that it has paid for, its nonce, but at least {@link LEAST_SHARE} and at most
- * `fairShare`. What is beyond a share gives way to a transaction within one at any price: coins that back many transactions can leave
- * their account without one of them, so a price alone is no claim to the room of others.
+ * `fairShare`. Transactions beyond a share yield to one within a share at any price: coins that back many transactions can leave
+ * their account without one of them, so a price alone does not entitle to the room of others.
  */
 export class EvictionOrder {
   readonly #fairShare: number

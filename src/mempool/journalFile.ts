@@ -69,7 +69,7 @@ function encodeHeader(genesisHash: Uint8Array): Uint8Array {
   return concatBytes(fields, uint32Bytes(crc32(fields)))
 }
 
-/** What was wrong with a journal, and where its file is now. */
+/** The fault of a journal, and where its file is now. */
 interface SetAside {
   readonly file: string
   readonly reason: string
@@ -78,8 +78,8 @@ interface SetAside {
 }
 
 /**
- * Opens the journal at `path` to continue it; makes it where there is none. What is not whole is cut off, so that a later frame does not
- * stand behind it:
+ * Opens the journal at `path` to continue it; creates it if it is absent. An incomplete end is cut off, so that no
+ * later frame follows it:
  *
  * - A frame that the end of the file cuts off, or zeros to the end: a killed process or a power failure leaves a file so.
  * - Everything from another damaged place on, after a copy of the file was set aside.
@@ -278,7 +278,7 @@ export class JournalFrame {
   }
 }
 
-/** Writes a frame at the end of the file. After an error the file may end with a part of it. */
+/** Writes a frame at the end of the file. After an error the file may end with an incomplete frame. */
 export async function appendFrame(file: JournalFile, frame: Uint8Array): Promise<void> {
   await writeAll(file.handle, frame, file.length)
   file.length += frame.length

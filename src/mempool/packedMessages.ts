@@ -80,7 +80,7 @@ export function packHashes(hashes: readonly Hash[]): Uint8Array {
   return concatBytes(...hashes)
 }
 
-/** What `packHashes` packed. */
+/** Returns the hashes that `packHashes` packed. */
 export function unpackHashes(packed: Uint8Array): Hash[] {
   return Array.from({ length: packed.length / HASH_BYTES }, (_, index) =>
     packed.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES),

@@ -91,7 +91,7 @@ export class TransactionPool {
   readonly #held = new Set<SenderQueue>()
   /** Senders with waiting transactions by the time that one of theirs last became executable, longest ago first. */
   readonly #waitingSince = new Map<SenderQueue, number>()
-  /** senders of which the pool has had a transaction, and whose coins become free with the time */
+  /** senders who have sent the pool a transaction, and whose coins become free with the time */
   readonly #vesting = new Map<string, Address>()
   readonly #dependencyIndex = new DependencyIndex()
   readonly #executable = { all: 0, native: 0, evmBytes: 0 }
@@ -166,7 +166,7 @@ export class TransactionPool {
     return 'accepted' in place ? place : { accepted: true, hash: transaction.hash }
   }
 
-  /** What {@link addNative} would answer if there were room. */
+  /** Returns the answer of {@link addNative} if there were room. */
   checkNative(transaction: NativeTransaction): Admission {
     const place = admitNative(this.#contents, this.#options, transaction, this.#arrival(true))
     return 'accepted' in place ? place : { accepted: true, hash: transaction.hash }
@@ -358,9 +358,9 @@ export class TransactionPool {
   }
 
   /**
-   * Gives a sender its new state. Its own transactions cannot leave it with too little for those behind them, unless they move coins in
-   * another way than as their value; nor is it only they that can take its coins. Transactions that it could pay for and no longer can
-   * are dropped at once, and it may have one until it has paid for another.
+   * Sets the new state of a sender. Its own transactions leave it enough for the later ones, unless they move coins in another way than
+   * as their value; others can take its coins too. Transactions that it could pay for and no longer can are dropped at once. From then on
+   * it may have one in the pool, until it has paid for another.
    */
   #updateAccount(queue: SenderQueue, state: AccountState, included: ReadonlySet<string>): void {
     const { executable } = queue

@@ -21,7 +21,7 @@ interface Dependency {
 }
 
 /**
- * What the pool keeps of a transaction: its encoding and the few numbers that the pool's rules use. The decoded form is not kept,
+ * A transaction as the pool retains it: its encoding and the few numbers that the pool's rules use. The decoded form is dropped,
  * because access lists take several times their encoded length in it. Encoding and hash are strings, which are in JavaScript's heap; a
  * `Uint8Array` has a second part outside of the heap, which has to be counted and freed.
  */
@@ -165,7 +165,7 @@ export function maximumCost({ gasLimit, maxFeePerGas, value }: Transaction): big
   return gasLimit * maxFeePerGas + value
 }
 
-/** What the proposer earns per gas at this base fee, in wei (EIP-1559); negative when the fee cap is below the base fee. */
+/** Returns the proposer's earnings per gas at this base fee, in wei (EIP-1559); negative when the fee cap is below the base fee. */
 export function effectiveTip({ maxFeePerGas, maxPriorityFeePerGas }: Prices, baseFeePerGas: bigint): bigint {
   const room = maxFeePerGas - baseFeePerGas
   return room < maxPriorityFeePerGas ? room : maxPriorityFeePerGas

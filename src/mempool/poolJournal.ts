@@ -11,7 +11,7 @@ import {
 } from './journalFile.ts'
 import type { PoolEntry } from './poolEntry.ts'
 
-/** What a journal needs to know of a transaction. */
+/** A transaction as a journal stores it. */
 export type JournaledEntry = Pick<PoolEntry, 'hashKey' | 'raw'>
 
 interface PoolJournalOptions {
@@ -64,8 +64,8 @@ const SYNC_BYTES = 1 << 20
  * Everything is written behind: no answer and no block waits for it. What was accepted {@link WRITE_MS} and one write before the process is
  * killed is in the file. The file is not synced, so a machine that loses power may lose what the system had not written, some 30 seconds.
  *
- * A transaction that leaves the pool stays in the file until that is written anew, from the live transactions, under another name which
- * then takes the place of the first. A disk that fails is no error of the pool: the file is written anew when the disk works again.
+ * A transaction that leaves the pool stays in the file until the next rewrite, which writes the live transactions to another file and
+ * then renames it. A disk that fails does not stop the pool: the file is written anew when the disk works again.
  */
 export class PoolJournal {
   readonly #options: PoolJournalOptions
@@ -253,10 +253,10 @@ export class PoolJournal {
   /**
    * Writes the file anew from the live transactions:
    *
-   * 1. Frame after frame, in another file. Transactions that are accepted meanwhile go to the former file as usual; they are also the last of
-   *    the live ones, so the new file gets them too.
+   * 1. Frame after frame, in another file. Transactions that are accepted meanwhile go to the old file as usual; they are also the last
+   *    live ones, so the new file gets them too.
    * 2. From the moment when no live transaction is left, those that are accepted wait for the new file.
-   * 3. The new file is synced and takes the name of the former.
+   * 3. The new file is synced and takes the old one's name.
    */
   async #rewrite(): Promise<void> {
     const { path, genesisHash } = this.#options
@@ -322,7 +322,7 @@ export class PoolJournal {
   /** A file that cannot be opened is not replaced: what is in it would be lost. */
   #turnOff(error: unknown): void {
     const { log, path } = this.#options
-    log.error({ error, path }, "the pool's journal cannot be opened: until the next start there is none")
+    log.error({ error, path }, "the pool's journal cannot be opened: transactions are not journaled until the next start")
     if (this.#state !== 'closing') this.#state = 'off'
     this.#waiting = []
     this.#live.clear()

@@ -52,7 +52,7 @@ class ReadyOrder {
     else this.#capped.remove(item)
   }
 
-  /** Moves what is in the wrong heap from the front of it, at most `moves` items. Returns how many moves are left: 0 when it is not done. */
+  /** Moves items at the front of the wrong heap, at most `moves`. Returns how many moves are left: 0 when it is not done. */
   settle(baseFeePerGas: bigint, moves: number): number {
     for (let left = moves; left > 0; left--) {
       const capped = this.#capped.peek()
@@ -184,7 +184,7 @@ const LEAST_BYTES = 64
 /**
  * The most senders of a class that one selection passes over because their next transaction does not fit, and the most whose rank it
  * corrects after a change of the base fee (some 5 ms each). Both could be as many as there are senders. A class that has passed over so many
- * is left out of this block, and the others go on: a few large transactions that take a class's room, and many more of the same size that
+ * is left out of this block, and the others continue: a few large transactions that take a class's room, and many more of the same size that
  * cannot fit, must not keep small ones out.
  */
 const MOST_PASSED = 1_024
@@ -210,7 +210,7 @@ interface Choice {
  * The transactions for a block in the order to try them: the highest effective tip first, one sender's in nonce order, equals in order
  * of arrival. Their encodings together fit `maxBytes`, and what they use at least fits the gas of their kind. Most use less than their
  * gas limit, so the caller stops when its block is full. A sender whose next transaction does not fit is left out with all its later
- * ones; other senders go on. Taking one more costs O(log n), and nothing else depends on the number of senders. Where a change of the base
+ * ones; other senders continue. Taking one more costs O(log n), and nothing else depends on the number of senders. Where a change of the base
  * fee has left more wrong ranks than it corrects, some transactions come earlier than they deserve. The pool may change in between: a
  * transaction that has left it is skipped, a new one is considered when its sender's turn comes.
  */
@@ -235,7 +235,7 @@ export function* selectTransactions(
     largeNative: choice('largeNative', native),
   }
 
-  /** The best transaction of a class: the index's, or a later one of a sender who was taken out of it. */
+  /** Returns the best transaction of a class: the index's, or a later one of a sender whom the selection took out of the index. */
   const bestOf = ({ name, budget, later, passed }: Choice): ReadyItem | undefined => {
     if (budget.gasLeft < budget.leastGas || passed >= MOST_PASSED) return undefined
     const indexed = index.peek(name, baseFeePerGas)

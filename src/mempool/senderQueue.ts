@@ -51,7 +51,7 @@ export class SenderQueue implements HeapItem {
     return this.#state
   }
 
-  /** All transactions, ascending nonces. Not to be changed or kept. */
+  /** All transactions, ascending nonces. The caller must not change the list, and must not hold it after the next change. */
   get entries(): readonly PoolEntry[] {
     return this.#entries
   }
@@ -167,7 +167,7 @@ export class SenderQueue implements HeapItem {
     return found.reverse()
   }
 
-  /** Entries from `index` on are no longer executable. */
+  /** Makes the entries from `index` on not executable. */
   #cut(index: number): void {
     while (this.#executable > index) this.#count(this.#entries[--this.#executable]!, -1)
   }

@@ -5,7 +5,7 @@ const REPEAT_MS = 15_000
 const MAX_REPEATS = 40
 /** The most transactions that one call sends again; the others wait for the next call. */
 const REPEATS_AT_ONCE = 1_000
-/** Transactions that are kept for a first peer before any is dropped because it is in a block. */
+/** The most transactions that wait for a first peer; beyond that, those in a block are dropped. */
 const MOST_UNTOLD = 4_096
 
 /** The content of one message to peers. */
@@ -44,7 +44,7 @@ export class TransactionBroadcastQueue {
   readonly #options: TransactionBroadcastQueueOptions
   #fresh: Pick<PoolEntry, 'hashKey' | 'raw'>[] = []
   #freshBytes = 0
-  /** nobody was there to be told of them; oldest first */
+  /** transactions that found no peer; oldest first */
   #untold: Pick<PoolEntry, 'hashKey' | 'raw'>[] = []
   /** how many of them there may be before those that are in a block by now are dropped */
   #mostUntold = MOST_UNTOLD
@@ -85,7 +85,7 @@ export class TransactionBroadcastQueue {
   }
 
   /**
-   * Sends the transactions of which nobody could be told, and again those that are due. To be called regularly, for instance after each
+   * Sends the transactions that found no peer, and sends those again that are due. To be called regularly, for instance after each
    * block.
    */
   repeat(): void {

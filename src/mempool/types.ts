@@ -72,7 +72,7 @@ export interface ContentRefusal {
   readonly size: ContentSize
 }
 
-/** What the Ethereum RPC methods use of the pool, which runs in another thread. It shows EVM transactions only. */
+/** The pool as the Ethereum RPC methods use it; it runs in another thread. It shows EVM transactions only. */
 export interface TxPort {
   /**
    * Adds a transaction of either kind. The caller has checked its signatures: `sender` is its (first) signer, `hash` is its
@@ -81,7 +81,7 @@ export interface TxPort {
    */
   add(transaction: SubmittedTransaction, client: string): Promise<Admission>
   get(hash: Hash): Promise<PooledTransaction | undefined>
-  /** nonce after the contiguous pending transactions of `sender`, of both kinds; where there is none, of the state of the newest block */
+  /** nonce after the contiguous pending transactions of `sender`, of both kinds; without such transactions, the nonce in the state of the newest block */
   pendingNonce(sender: Address): Promise<bigint | undefined>
   status(): Promise<PoolStatus>
   content(request: ContentRequest): Promise<ContentLease | ContentRefusal>
@@ -93,7 +93,7 @@ export interface PoolStatus {
   readonly queued: number
 }
 
-/** What CometBFT's RPC methods use of the pool: transactions of both kinds. */
+/** The pool as CometBFT's RPC methods use it: transactions of both kinds. */
 export interface MempoolPort {
   /** Whether the pool would accept it now if it had room. */
   check(transaction: PooledTransaction): Promise<Admission>
@@ -123,7 +123,7 @@ export interface AccountState {
   readonly code: 'none' | 'contract' | 'delegation'
 }
 
-/** What the executor reports to the pool after each block. */
+/** The executor's report to the pool after each block. */
 export interface PoolHeadUpdate {
   readonly height: number
   /** base fee of the next block, wei per gas */
@@ -144,8 +144,7 @@ export type AccountReader = (address: Address) => AccountState
 /**
  * Why a transaction left the pool. `stale`: another one with its nonce, or with a further signer's sequence, is in a block; `timeout`:
  * its timeout height has passed; `unpaid`: its sender, or the account that pays for it, no
- * longer can; `unexecutable`: its turn had come, but
- * it could not start, or came upon an unforeseen error.
+ * longer can; `unexecutable`: its turn had come, but it could not start, or hit an unforeseen error.
  */
 export type DropReason =
   | 'included'

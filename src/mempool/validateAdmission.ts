@@ -43,7 +43,7 @@ export interface PoolContents {
   has(hashKey: string): boolean
   /** queues with transactions, by `bytesKey` of the sender */
   readonly queues: ReadonlyMap<string, SenderQueue>
-  /** by account: how many transactions hold an EIP-7702 authorization of it */
+  /** by account: how many transactions hold one of its EIP-7702 authorizations */
   readonly authorities: ReadonlyMap<string, number>
   /** how many authorizations that are */
   readonly authorizationCount: number
@@ -132,7 +132,7 @@ export function admitEvm(
 const NO_DEPENDENCIES: readonly never[] = []
 
 /**
- * Whether an authorization may still have an effect. A used one has none, and counts for nothing: others could send it again, and its
+ * Returns whether an authorization may still have an effect. A used one is not counted: otherwise others could send it again, and its
  * signer could have one transaction in the pool only.
  */
 function canApply({ address, nonce }: Authority, { readAccount }: PoolSources): boolean {
@@ -193,7 +193,7 @@ export function admitNative(
   return refusal === undefined ? { queue, entry } : refuseNative(refusal)
 }
 
-/** What the next block and the pool's settings require of every transaction. */
+/** Requirements of the next block and of the pool's settings for every transaction. */
 interface AdmissionRules {
   readonly chainId: bigint
   /** transactions without a chain ID */
@@ -277,7 +277,7 @@ function checkTransaction(transaction: Transaction, sender: Address, rules: Admi
   return { minimumGas: intrinsic }
 }
 
-/** What {@link checkNonceAndFunds} reads about the sender of a new transaction. */
+/** The sender of a new transaction, as {@link checkNonceAndFunds} reads it. */
 interface SenderContext {
   readonly state: AccountState
   /** acoin that its executable transactions can cost at most */
@@ -350,7 +350,7 @@ function checkNativeSender(
     : insufficientCoins(state.balance, claimed + cost, claimed)
 }
 
-/** What the pool knows about an account that a transaction depends on. */
+/** An account that a transaction depends on, as the pool knows it. */
 interface DependencyContext {
   readonly state: AccountState
   /** it has executable transactions of its own */
@@ -361,8 +361,8 @@ interface DependencyContext {
 
 /**
  * Checks the further signers and the account that pays for the sender: the transaction must be able to start now. One transaction in
- * the pool may depend on an account, because one transaction of that account, or one that takes its coins, can make all of them
- * worthless without a fee of theirs.
+ * the pool may depend on an account: a single transaction of that account, or one that takes its coins, could make many dependent ones
+ * invalid, and they would pay no fee.
  */
 function checkDependencies(
   { nonce, dependencies }: Pick<PoolEntry, 'nonce' | 'dependencies'>,
@@ -475,7 +475,7 @@ function checkDelegated(
   })
 }
 
-/** What the pool knows about delegations (EIP-7702) that concern a new transaction. */
+/** The pool's knowledge of the delegations (EIP-7702) that concern a new transaction. */
 interface DelegationContext {
   readonly state: AccountState
   /** see `PoolContents` */

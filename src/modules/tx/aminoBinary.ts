@@ -93,7 +93,7 @@ function encodeAny({ typeUrl, value }: AnyValue): Uint8Array {
 
 let depth = 0
 
-/** What a registered type contains may be another one: up to a limit, or deep nesting would exhaust the stack. */
+/** Reads the contents of a registered type, which may be another one. The depth has a limit, because deep nesting would exhaust the stack. */
 function nested<T>(read: () => T): T {
   if (depth >= MAX_DEPTH) throw new ProtobufError('nested too deeply')
   depth++

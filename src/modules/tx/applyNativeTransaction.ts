@@ -36,7 +36,7 @@ interface NativeStateCheck {
 }
 
 /**
- * Why the transaction cannot start in this state, with the codes of the SDK's ante handlers in their order (x/auth/ante);
+ * Returns why the transaction cannot start in this state, with the SDK's errors in the order of its ante handlers (x/auth/ante);
  * undefined when it can. Only `chargeFee` finds out whether a fee allowance covers the fee.
  */
 export function findNativeInvalidity(check: NativeStateCheck): SdkError | undefined {
@@ -131,7 +131,7 @@ function checkCode({ transaction, world }: NativeStateCheck): SdkError | undefin
   return contract && sdkError('unauthorized', `${toBech32(contract.address)} is a contract and cannot sign`)
 }
 
-/** What a native transaction runs in. */
+/** The input of a native transaction's execution. */
 interface NativeTransition {
   readonly transaction: NativeTransaction
   readonly world: TransactionWorld
@@ -158,8 +158,8 @@ export const LANE_FULL: SdkError = sdkError('outOfGas', 'no block gas left to ru
  * 4. The messages, in a checkpoint of their own: the effects of all of them stay, or none.
  * 5. The result. Of a failed transaction the fee, keys and sequences stay, and the events of steps 2 and 3.
  *
- * A message that fails gives an `SdkError`. What is thrown is no outcome (`src/evm/engines/errorKinds.ts`): the transaction is left half
- * done, and the caller undoes it or drops the world.
+ * A message that fails returns an `SdkError`. An exception is not an outcome (`src/evm/engines/errorKinds.ts`): the transaction is left
+ * half done, and the caller undoes it or drops the world.
  */
 export function applyNativeTransaction(input: NativeTransition): NativeOutcome {
   const { transaction, world, gasAvailable } = input

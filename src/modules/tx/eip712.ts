@@ -23,8 +23,8 @@ import { SIGN_MODES } from './types.ts'
 
 /**
  * The EIP-712 hashes that an Ethereum wallet may have signed instead of the transaction's sign bytes: that of the flat
- * encoding and that of the legacy one, both of the amino JSON, as cosmos/evm accepts them (ethereum/eip712). There are none for
- * transactions that these encodings cannot represent: messages of several signers, several signers in SIGN_MODE_DIRECT,
+ * encoding and that of the legacy one, both of the amino JSON, as cosmos/evm accepts them (ethereum/eip712). The list is empty
+ * for transactions that these encodings cannot represent: messages of several signers, several signers in SIGN_MODE_DIRECT,
  * extension options, a timeout height, a fee payer or granter.
  */
 export function eip712Hashes(
@@ -71,7 +71,7 @@ const COIN: StructType = [
 ]
 
 /**
- * Typed data of a StdSignDoc in the flat encoding, the present one: each message is a member `msg0`, `msg1`, … of the transaction, with
+ * Typed data of a StdSignDoc in the flat encoding, which is the current one: each message is a member `msg0`, `msg1`, … of the transaction, with
  * types derived from its JSON. Undefined where there are too many types.
  */
 function flatTypedData(doc: JsonObject): TypedData | undefined {

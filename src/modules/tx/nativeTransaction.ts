@@ -39,7 +39,7 @@ export interface NativeSigner {
 
 /**
  * A native transaction that can start in some state: it is decoded, its messages pass `validate`, and its signatures are those
- * of its signers on this chain. The mempool orders it by `sender` and `sequence` beside that account's EVM transactions.
+ * of its signers on this chain. The mempool orders it by `sender` and `sequence` among that account's EVM transactions.
  */
 export interface NativeTransaction {
   readonly raw: Uint8Array
@@ -70,7 +70,7 @@ export interface NativeTransaction {
   readonly messageGas: readonly bigint[]
   /**
    * Gas that it uses for bytes, signatures and messages, known before it runs, under the default parameters of the auth
-   * module; `requiredGas` gives it under those of a state.
+   * module; `requiredGas` returns it under those of a state.
    */
   readonly intrinsicGas: bigint
 }
@@ -112,8 +112,8 @@ export function requiredGas(transaction: Priced & Pick<NativeTransaction, 'messa
 }
 
 /**
- * What a transaction takes of the block's gas for native ones before it has run: what all of it has to pay, even if it fails before its end.
- * Work that depends on the state can make it use more.
+ * Returns the block's gas for native transactions that a transaction takes before it has run: the gas that it has to pay even if it fails
+ * before its end. Work that depends on the state can make it use more.
  */
 export function laneGas(
   transaction: Parameters<typeof requiredGas>[0] & Pick<NativeTransaction, 'gasLimit'>,

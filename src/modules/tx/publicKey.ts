@@ -19,7 +19,7 @@ import { isSdkError, type Outcome, sdkError } from '../sdkError.ts'
 export type PublicKey = SingleKey | MultisigKey
 
 export interface SingleKey {
-  /** `ethSecp256k1`: keccak-256 is signed and gives the address; `secp256k1`: the Cosmos SDK's own, with sha-256 */
+  /** `ethSecp256k1`: keccak-256 is signed, and the address is derived with it; `secp256k1`: the Cosmos SDK's own, with sha-256 */
   readonly kind: 'ethSecp256k1' | 'secp256k1'
   /** compressed, 33 bytes */
   readonly key: Uint8Array
@@ -37,16 +37,16 @@ export interface MultisigKey {
   readonly goAddress: Address
 }
 
-/** The message of a key that is no multisig: one field, the key's bytes. */
+/** Declares the message of a single key: one field, the key's bytes. */
 const keyMessage = (name: string) => defineMessage(name, { key: bytes(1) })
 type KeyMessage = ReturnType<typeof keyMessage>
 
 export const Secp256k1PubKey: KeyMessage = keyMessage('cosmos.crypto.secp256k1.PubKey')
 /** the type of consensus keys */
 export const Ed25519PubKey: KeyMessage = keyMessage('cosmos.crypto.ed25519.PubKey')
-/** The type that this chain gives keys of eth_secp256k1. */
+/** The type of eth_secp256k1 keys on this chain. */
 export const EthSecp256k1PubKey: KeyMessage = keyMessage('cosmos.evm.crypto.v1.ethsecp256k1.PubKey')
-/** The types that other chains give the same keys. */
+/** The types of the same keys on other chains. */
 export const FOREIGN_ETH_SECP256K1_PUB_KEYS: readonly KeyMessage[] = [
   keyMessage('ethermint.crypto.v1.ethsecp256k1.PubKey'),
   keyMessage('injective.crypto.v1beta1.ethsecp256k1.PubKey'),

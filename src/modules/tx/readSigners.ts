@@ -128,7 +128,7 @@ function readWithKey(
   const key = readPublicKey(info.publicKey!, context.budget)
   if (isSdkError(key)) return key
   if (!hasAddress(key, address)) {
-    // In a simulation CosmJS gives every key as one of the SDK's own kind, which has another address.
+    // In a simulation CosmJS sends every key as one of the SDK's own kind, which has another address.
     if (context.check === 'simulate') return readKeyless(context, info, address, signature)
     return sdkError('invalidPubKey', `pubKey does not match signer address with signer index: ${index}`)
   }
@@ -161,7 +161,7 @@ function formOf(mode: number, signature: Uint8Array): SignatureForm {
   return { signature, modeInfo, coversBytes: mode === SIGN_MODES.SIGN_MODE_DIRECT }
 }
 
-/** What a key may have signed. */
+/** The document that a key may have signed. */
 interface Signed {
   /** of `documents` in this mode */
   readonly bytes: Uint8Array

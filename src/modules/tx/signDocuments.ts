@@ -31,11 +31,11 @@ const MAX_TYPED_BODY_BYTES = 16_384
 const BYTES_PER_TYPED_VALUE = 12
 const BASE_TYPED_VALUES = 64
 
-/** What the keys of one transaction sign, for each sign mode. Each document is made once, when it is first needed. */
+/** The documents that the keys of one transaction sign, by sign mode. Each document is created once, when it is first needed. */
 export interface SignDocuments {
   /** The bytes that a key signs in a mode; how they are hashed depends on the kind of key. */
   readonly bytes: (mode: number, sequence: bigint) => Outcome<Uint8Array>
-  /** The typed data that an Ethereum wallet may have signed instead, the present encoding first: see `eip712Hashes`. */
+  /** The typed data that an Ethereum wallet may have signed instead, the current encoding first: see `eip712Hashes`. */
   readonly typedData: (mode: number, sequence: bigint) => readonly TypedDataHashes[]
 }
 
@@ -83,7 +83,7 @@ function remembered<T>(make: (mode: number, sequence: bigint) => T): (mode: numb
   }
 }
 
-/** The StdSignDoc of a transaction, by the signer's sequence: the rest of it is the same for every signer. */
+/** The StdSignDoc of a transaction, by the signer's sequence: everything else is the same for every signer. */
 interface AminoSignDoc {
   /** the messages in amino JSON */
   readonly msgs: readonly Json[]
@@ -92,7 +92,7 @@ interface AminoSignDoc {
   readonly bytes: (sequence: bigint) => Uint8Array
 }
 
-/** Creates the StdSignDoc of the Cosmos SDK (x/auth/migrations/legacytx/stdsign.go). @returns an error when there is none */
+/** Creates the StdSignDoc of the Cosmos SDK (x/auth/migrations/legacytx/stdsign.go). @returns an error where the transaction cannot have one */
 export function createAminoSignDoc(
   decoded: DecodedTransaction,
   chainId: string,

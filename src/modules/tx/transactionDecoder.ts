@@ -28,7 +28,7 @@ import { AuthInfo, ExtensionOptionDynamicFeeTx, type Fee, TxBody, TxRaw } from '
 /** A decoded transaction of either kind whose signatures are valid, or the reason why these bytes can never start as one. */
 export type DecodedEntry = SignedTransaction | { readonly native: NativeTransaction } | { readonly reason: string }
 
-/** What is known of the bytes of a transaction. */
+/** Facts about the bytes of a transaction that the caller has established before. */
 export interface KnownOfEntry {
   readonly hash?: Hash | undefined
   /**
@@ -188,7 +188,7 @@ function nativeTransactionOf(
 /**
  * Encodes a transaction in the one way that is accepted. Signatures have 64 bytes each, and a multisig has as many as it needs. Where
  * a signature is over the bytes of body and AuthInfo, these are as they were signed. Where all are over their JSON, they are encoded as
- * this chain does it, with each signer's public key, under the name that this chain gives it, and SIGN_MODE_LEGACY_AMINO_JSON.
+ * this chain does it, with each signer's public key, under this chain's name for it, and SIGN_MODE_LEGACY_AMINO_JSON.
  */
 function canonicalEncoding(decoded: DecodedTransaction, { signatures, signerInfos }: SignedEncoding): Uint8Array {
   const { txRaw, body, authInfo } = decoded
@@ -423,7 +423,7 @@ function checkAnys(type: AnyMessageType, value: unknown, messages: MessageTable)
   visitAnys({ type, value }, messages, () => undefined)
 }
 
-/** Takes the type of what an Any holds, its value, and the bytes of that. */
+/** Takes the type of an Any's contents, the decoded value, and its bytes. */
 type AnyVisitor = (type: AnyMessageType, value: unknown, bytes: Uint8Array) => void
 
 /**

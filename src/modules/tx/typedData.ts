@@ -28,13 +28,13 @@ const DOMAIN_TYPE: StructType = [
 
 const utf8 = new TextEncoder()
 
-/** The two hashes of which the digest of typed data consists; devices that sign it are given them. */
+/** The two hashes in the digest of typed data; devices that sign it get them instead of the data. */
 export interface TypedDataHashes {
   readonly domain: Hash
   readonly message: Hash
 }
 
-/** What is signed of typed data. */
+/** Returns the digest of typed data, which is what a wallet signs. */
 export function typedDataDigest({ domain, message }: TypedDataHashes): Hash {
   return keccak256(concatBytes(Uint8Array.of(0x19, 0x01), domain, message))
 }

@@ -27,7 +27,7 @@ export interface AbciQueryOptions {
 const NOTHING = new Uint8Array(0)
 const BROADCAST = '/cosmos.tx.v1beta1.Service/BroadcastTx'
 
-/** Answers an abci_query (baseapp/abci.go, Query). A proof is never part of the answer: eth_getProof gives those. */
+/** Answers an abci_query (baseapp/abci.go, Query). A proof is never part of the answer: eth_getProof returns those. */
 export async function abciQuery(
   { queries, port, version }: AbciQueryOptions,
   { path, data, height, prove }: AbciQuery,

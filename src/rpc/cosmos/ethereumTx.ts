@@ -54,7 +54,7 @@ const Log = defineMessage('cosmos.evm.vm.v1.Log', {
   blockTimestamp: uint64(10),
 })
 
-/** What became of an EVM transaction; `vmError` is empty where it succeeded. */
+/** The result of an EVM transaction; `vmError` is empty where it succeeded. */
 export const ETHEREUM_TX_RESPONSE = {
   hash: string(1),
   logs: repeated(message(2, Log)),
@@ -69,7 +69,7 @@ export const MsgEthereumTxResponse = defineMessage('cosmos.evm.vm.v1.MsgEthereum
 
 type TxValue = ValueOf<typeof Tx>
 
-/** What all wrapped transactions contain. */
+/** Bytes that all wrapped transactions contain. */
 const TYPE_URL = Buffer.from(MsgEthereumTx.typeUrl)
 
 /**
@@ -101,16 +101,16 @@ export function wrapEthereumTx(raw: Uint8Array, sender: Address): TxValue {
 export interface WrappedTransaction {
   /** the EVM transaction, whose signature is all that is signed */
   readonly transaction: Transaction
-  /** whom the wrapper says it is from; whoever checks the signature compares both */
+  /** the sender that the wrapper names; the check of the signature compares both */
   readonly from: Uint8Array
 }
 
-/** What is around an EVM transaction has less bytes than this. Larger ones are not decoded: as native ones they are too large. */
+/** Upper bound of the wrapper's own bytes. Larger transactions are not decoded: as native ones they are too large. */
 const MAX_WRAPPER_BYTES = 1_024
 
 /**
- * The EVM transaction in what {@link wrapEthereumTx} gives; undefined for anything without a MsgEthereumTx. Nobody has signed what is
- * around it, so that may say nothing else than the transaction does: a memo or another fee would be lost without a word. What is refused, and how, is as in
+ * Returns the EVM transaction in a wrapper of {@link wrapEthereumTx}; undefined for anything without a MsgEthereumTx. The wrapper is not
+ * signed, so its fields must agree with the transaction: a memo or another fee would be lost without an error. Refusals are those of
  * cosmos/evm (ante/evm/04_validate.go, ante/evm/mono_decorator.go, x/vm/types/msg.go).
  */
 export function unwrapEthereumTx(raw: Uint8Array): Outcome<WrappedTransaction> | undefined {

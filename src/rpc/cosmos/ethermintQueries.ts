@@ -25,7 +25,7 @@ const EVM = 'ethermint.evm.v1'
 const FEEMARKET = 'ethermint.feemarket.v1'
 const FEEMARKET_BASE = '/feemarket/evm/v1'
 
-/** Those whose messages have the same fields there. */
+/** Queries whose messages have the same fields there. */
 const SAME_IN_EVM: readonly string[] = [
   'Account',
   'CosmosAccount',
@@ -37,7 +37,7 @@ const SAME_IN_EVM: readonly string[] = [
   'EstimateGas',
   'BaseFee',
 ]
-/** The last field of Ethermint's MsgEthereumTxResponse; forks of it have other fields behind it than cosmos/evm has. */
+/** The last field of Ethermint's MsgEthereumTxResponse; Ethermint's forks have other fields after this one than cosmos/evm has. */
 const LAST_RESULT_FIELD = 5
 
 const ChainConfig = defineMessage(`${EVM}.ChainConfig`, {

@@ -130,8 +130,8 @@ function readRequest(query: NativeQuery, request: NativeCall['request']): unknow
 const INVALID_HEIGHT = 26
 
 /**
- * The state that a query reads.
- * @throws QueryError when there is none of this height (yet, any more)
+ * Opens the state that a query reads.
+ * @throws QueryError when the state of this height is not there yet or no longer there
  */
 function openQuery(options: NativeCallOptions, context: RpcContext, requested: number): QueryContext {
   const { view, chain: config } = context

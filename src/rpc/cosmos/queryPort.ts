@@ -19,7 +19,7 @@ export type NativeQuery = ModuleQuery<unknown, unknown, QueryContext>
 /** Queries by gRPC path. */
 export type QueryTable = ReadonlyMap<string, NativeQuery>
 
-/** What a query reads, and whatever else a request may use. */
+/** The context of a query: the state that it reads, and everything else that a request may use. */
 export interface QueryContext extends ModuleQueryContext {
   readonly rpc: RpcContext
   readonly node: NodeDescription
@@ -27,10 +27,10 @@ export interface QueryContext extends ModuleQueryContext {
   readonly queries: NativePort
 }
 
-/** What queries show of the node itself; it does not change while the node runs. */
+/** The node's description for queries; it does not change while the node runs. */
 export interface NodeDescription {
   readonly identity: NodeInfo
-  /** blocks of state that are kept; 0: all */
+  /** how many blocks of state the node retains; 0: all */
   readonly pruningWindow: number
 }
 
@@ -81,7 +81,7 @@ export function createQueryTable(queries: readonly NativeQuery[]): QueryTable {
 
 /**
  * Lets the thread's other calls have a turn; for queries whose work depends on how much there is.
- * @throws QueryError (rejects) when nobody waits for the query any more
+ * @throws QueryError (rejects) when no client waits for the query any more
  */
 export function pauseUntilDeadline({
   execution,

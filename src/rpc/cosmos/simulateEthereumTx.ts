@@ -17,10 +17,10 @@ import type { QueryContext } from './queryPort.ts'
 import { toAbciEvent } from './txResponse.ts'
 
 /**
- * What a signed EVM transaction would do in the next block, or on an older state in that block again: the answer of
- * cosmos.tx.v1beta1.Service/Simulate. As in cosmos/evm its nonce, funds and signature must be right, and code that fails is no error of
- * the request: `vmError` of the MsgEthereumTxResponse says so. The gas is what eth_estimateGas sees this limit use.
- * @throws QueryError for one that could not start; RpcError, ExecutionTimeout (reject)
+ * Simulates a signed EVM transaction in the next block, or on an older state in that block again, for
+ * cosmos.tx.v1beta1.Service/Simulate. As in cosmos/evm, nonce, funds and signature must be right. Code that fails does not fail the
+ * request: `vmError` of the MsgEthereumTxResponse has the error. The gas is what eth_estimateGas sees this limit use.
+ * @throws QueryError for a transaction that could not start; RpcError, ExecutionTimeout (reject)
  */
 export async function simulateEthereumTx(
   { rpc, block, chain }: QueryContext,

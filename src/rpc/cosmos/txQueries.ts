@@ -155,7 +155,7 @@ export const TX_SERVICE_QUERIES: readonly NativeQuery[] = [
         await pause()
         const transaction = showTransaction(context.chain, position)
         if (transaction === undefined) continue
-        // Each is there twice, and in other forms: what is too large is so before all of it is read.
+        // Each transaction is there twice, and in other forms: an answer that is too large is so before all of them are read.
         bytes += bytesOf(transaction)
         if (bytes > context.rpc.limits.responseBytes) throw tooLarge()
         shown.push(transaction)

@@ -77,7 +77,7 @@ export interface ShownTransaction {
   readonly response: ValueOf<typeof TxResponse>
 }
 
-/** A transaction of a block as the SDK shows it (x/auth/tx/query.go); undefined where the block is not kept. */
+/** A transaction of a block as the SDK shows it (x/auth/tx/query.go); undefined where the block is not retained. */
 export function showTransaction(
   chain: Pick<ChainReader, 'consensusBlock' | 'entryResults'>,
   { height, position }: { readonly height: number; readonly position: number },

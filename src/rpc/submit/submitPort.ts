@@ -18,13 +18,13 @@ import { unwrapEthereumTx, type WrappedTransaction } from '../cosmos/ethereumTx.
 import type { EventLoopQuota } from '../transport/eventLoopQuota.ts'
 import { findEvmRefusal, readEvmTransaction, type TransactionLimits } from './readEvmTransaction.ts'
 
-/** What became of a submission, in the terms of ABCI's CheckTx: the code is 0 for a transaction that the pool has admitted. */
+/** The outcome of a submission, in the terms of ABCI's CheckTx: the code is 0 for a transaction that the pool has admitted. */
 export interface SubmitOutcome extends ErrorCode {
   /** `entryHash` */
   readonly hash: Hash
   /** why the code is not 0 */
   readonly log: string
-  /** its gas limit; 0 for bytes that are no transaction */
+  /** its gas limit; 0 for bytes that are not a transaction */
   readonly gasWanted: bigint
   /** gas that it uses at least */
   readonly gasUsed: bigint
@@ -133,7 +133,7 @@ type Opened =
 /** The native transaction around an EVM one, and the sender that it names. */
 type Wrapper = Pick<WrappedTransaction, 'from'> & { readonly raw: Uint8Array }
 
-/** Finds out of which kind a transaction is; decodes an EVM one, and checks what its operator's limits say of it. */
+/** Determines the kind of a transaction; decodes an EVM one, and checks it against the operator's limits. */
 function openTransaction(raw: Uint8Array, kinds: Kinds, limits: TransactionLimits): Opened | SubmitOutcome {
   if (kinds === 'evm' || !isNativeEntry(raw)) {
     const transaction = readEvmTransaction(raw, limits)

@@ -69,7 +69,7 @@ const CHECKS_A_JOURNAL = 4_096
 const CANDIDATES_PER_ANSWER = 512
 
 /**
- * The pool thread holds the mempool: admits transactions of clients and peers, gives them to the block builder in order, and announces
+ * The pool thread holds the mempool: admits transactions of clients and peers, hands them to the block builder in order, and announces
  * them to subscribers and peers.
  */
 export interface PoolData {
@@ -145,7 +145,7 @@ function readAccount(address: Address): AccountState {
   return unwritten.get(bytesKey(address)) ?? accountState(state.getAccount(address), state, vestingBalance(address))
 }
 
-/** What a vesting account may spend; undefined for all others. */
+/** Returns the spendable balance of a vesting account; undefined for all others. */
 function vestingBalance(address: Address): bigint | undefined {
   if (!journal.hasVesting() || !journal.isVesting(address)) return undefined
   journal.setTime(Math.floor(Date.now() / 1000))
@@ -280,14 +280,14 @@ function admitJournaled(transaction: PooledTransaction): Admission {
   return admission
 }
 
-/** The transaction is refused, and nothing of the check is kept: it may have left the journal half way. */
+/** Records an unforeseen error. The transaction is refused, and the journal is dropped: the check may have left it half changed. */
 function recordUnforeseen({ hash }: PooledTransaction, error: unknown): void {
   journal = new Journal(state)
   metrics.unforeseenTotal.inc({ place: 'pool' })
   log.error({ transaction: bytesToHex(hash), error }, 'an unforeseen error at the admission of a transaction')
 }
 
-/** Gives the pool what its journal had before the start, in turn with what clients and peers send. */
+/** Offers the pool the transactions of its journal from before the start, in turn with those of clients and peers. */
 async function readPoolJournal(known: PoolJournal): Promise<void> {
   const { left, right } = channel()
   admissionServer.serve(right, admitJournaled)

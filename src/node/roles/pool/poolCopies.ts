@@ -60,7 +60,7 @@ type CopyReader = PoolCopies & {
 interface PoolCopiesOptions {
   readonly pool: Pick<TransactionPool, 'contentSize' | 'contentParts' | 'revision'>
   readonly readBytes?: number
-  /** gives other work of the thread a turn */
+  /** lets other work of the thread have a turn */
   readonly pause?: () => Promise<void>
 }
 

@@ -121,7 +121,7 @@ class PackageFile {
     this.#services.set(service, [...(this.#services.get(service) ?? []), method])
   }
 
-  /** Those at the top, with those that they contain. */
+  /** Returns the messages inside `outer`, by default those at the top, with the messages that they contain. */
   #nested(outer = ''): MessageInit[] {
     const inside = [...this.messages].filter(([name]) => name.slice(0, Math.max(0, name.lastIndexOf('.'))) === outer)
     return inside.map(([path, message]) => ({ ...message, nestedType: this.#nested(path) }) as MessageInit)

@@ -22,7 +22,7 @@ import {
 } from '../../../primitives/protoSchema.ts'
 import type { DescribedMethod } from './descriptors.ts'
 
-/** What a client of reflection asks, and what it is told. */
+/** The request and the response of a reflection service. */
 interface ReflectionMessages {
   readonly request: ReturnType<typeof requestOf>
   readonly response: ReturnType<typeof responseOf>
@@ -79,7 +79,7 @@ export const REFLECTIONS: readonly Reflection[] = ['grpc.reflection.v1', 'grpc.r
 type Request = ValueOf<ReflectionMessages['request']>
 type Response = Partial<ValueOf<ReflectionMessages['response']>>
 
-/** What reflection tells of. */
+/** The services and files that reflection reports. */
 export interface Reflected {
   readonly files: FileRegistry
   /** the services that the node has, of all in the files */

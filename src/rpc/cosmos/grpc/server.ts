@@ -50,7 +50,7 @@ interface GrpcLimits {
   readonly writeMs: number
   /** milliseconds in which a client has to send all messages of a stream */
   readonly messageMs: number
-  /** milliseconds that a connection without streams is kept */
+  /** milliseconds for which a connection without streams stays open */
   readonly idleMs: number
   /** MiB that Node.js may keep for one connection: headers, unread frames */
   readonly sessionMemory: number
@@ -157,7 +157,7 @@ export async function createGrpcServer(options: GrpcServerOptions): Promise<Grpc
       }),
     )
     nameEncoding(request)
-    // The adapter makes a URL of it, and throws where the client's own is none. Nothing asks by which name it has called.
+    // The adapter makes a URL from it, and throws where the client's own name is invalid. Nothing here depends on that name.
     request.headers[':authority'] = 'localhost'
     answer(request, response)
   })
@@ -214,7 +214,7 @@ function servicesOf(routes: GrpcServerOptions['services']): ReadonlySet<string> 
   return new Set(router.handlers.map(({ service }) => service.typeName))
 }
 
-/** By the words of servers in Go (grpc-go, `handleStream`): some clients look whether a chain has a module. */
+/** Refuses in the words of servers in Go (grpc-go, `handleStream`): some clients check by them whether a chain has a module. */
 function refuseUnknown(
   { headers, url }: Http2ServerRequest,
   response: Http2ServerResponse,
@@ -235,7 +235,7 @@ function refuseUnknown(
 }
 
 /**
- * gRPC has its status in the trailers; without a body they are the headers. Node.js then closes the stream, of whose message nothing was read.
+ * gRPC has its status in the trailers; without a body they are the headers. Node.js then closes the stream, without reading its message.
  * @param text of any characters
  */
 function refuse({ stream }: Http2ServerResponse, code: Code, text: string): void {

@@ -17,7 +17,7 @@ export interface GrpcServicesOptions {
 /** Whom a request counts for; set by the way in. */
 export const GRPC_CLIENT = createContextKey('', { description: 'client' })
 
-/** How a way in counts what a request takes of it beside being one; by default it does not. */
+/** How a transport counts what a request takes in addition to being a request; by default it does not. */
 interface GrpcAccount {
   /** Seconds until the client may send a further message in a stream; 0: now. */
   admitMessage(): number

@@ -12,7 +12,7 @@ export interface GrpcWebOptions {
   readonly services: () => Promise<(router: ConnectRouter) => void>
 }
 
-/** What the protocols of browsers call their bodies; of gRPC itself there is nothing on HTTP/1. */
+/** Media types of the browsers' protocols; gRPC itself is not served on HTTP/1. */
 const MEDIA_TYPES = /^application\/(grpc-web(\+proto|\+json)?|proto|json)\s*(;|$)/i
 const GRPC_WEB_TYPES = /^application\/grpc-web/i
 /** gRPC-Web in base64, for clients that cannot send or read bytes (grpc/grpc, doc/PROTOCOL-WEB.md). */

@@ -4,7 +4,7 @@ import { type AnyMessageType, boolCodec, type Json } from '../../../primitives/p
 type FieldTable = AnyMessageType['fields']
 type MutableJson = { [name: string]: Json | MutableJson }
 
-/** What strconv.ParseBool takes. */
+/** Texts that strconv.ParseBool accepts. */
 const TRUE = new Set(['1', 't', 'T', 'TRUE', 'true', 'True'])
 const FALSE = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False'])
 /** A request has no fields deeper than `pagination.key`. */

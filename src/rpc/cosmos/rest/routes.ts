@@ -74,7 +74,7 @@ interface RestAnswer {
 
 /** No query needs a longer one. */
 const MAX_URL = 16_384
-/** A body is no batch, so the number of messages says nothing. No request is nested deeper. */
+/** A body is not a batch, so the number of messages says nothing. No request is nested deeper. */
 const TEXT_LIMITS = { ...requestTextLimits(0), messages: Number.POSITIVE_INFINITY, depth: 64 }
 
 /** Answers a request under /cosmos as grpc-gateway does in front of an SDK node. Rejects only when the view threads have stopped. */
