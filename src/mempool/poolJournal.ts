@@ -322,7 +322,10 @@ export class PoolJournal {
   /** A file that cannot be opened is not replaced: what is in it would be lost. */
   #turnOff(error: unknown): void {
     const { log, path } = this.#options
-    log.error({ error, path }, "the pool's journal cannot be opened: transactions are not journaled until the next start")
+    log.error(
+      { error, path },
+      "the pool's journal cannot be opened: transactions are not journaled until the next start",
+    )
     if (this.#state !== 'closing') this.#state = 'off'
     this.#waiting = []
     this.#live.clear()
