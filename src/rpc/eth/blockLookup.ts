@@ -23,7 +23,7 @@ export function heightOfTag(chain: Heights, at: BlockNumberOrTag): number {
 }
 
 /** Height of a block that the chain has; undefined for another. Every known block is canonical. */
-export function findHeight(
+function findHeight(
   chain: Heights & Pick<ChainReader, 'heightOf'>,
   selector: BlockSelector,
 ): number | undefined {

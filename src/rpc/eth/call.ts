@@ -84,7 +84,7 @@ function isHead(selector: BlockSelector, height: number): boolean {
 }
 
 /** What a call returned, in hex. @throws RpcError when it failed, or could not start */
-export function callResult(outcome: CallOutcome, { gasLimit }: Pick<CallMessage, 'gasLimit'>): string {
+function callResult(outcome: CallOutcome, { gasLimit }: Pick<CallMessage, 'gasLimit'>): string {
   if (outcome.kind === 'skipped') throw serverError(`err: ${outcome.reason} (supplied gas ${gasLimit})`)
   if (outcome.failure === 'execution reverted') throw revertError(outcome.output)
   if (outcome.failure !== undefined) throw serverError(outcome.failure)

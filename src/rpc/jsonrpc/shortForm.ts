@@ -6,7 +6,7 @@ export type CallOutcome =
   | { readonly kind: 'skipped'; readonly reason: string }
 
 /** The newest block, as a call sees it that is tried in a socket thread. */
-export interface ShortHead {
+interface ShortHead {
   readonly height: number
   /** Runs a message on the state after the block and discards what it changed. Ends the attempt where it reaches a limit. */
   run(message: CallMessage): CallOutcome
