@@ -23,10 +23,7 @@ export function heightOfTag(chain: Heights, at: BlockNumberOrTag): number {
 }
 
 /** Height of a block that the chain has; undefined for another. Every known block is canonical. */
-function findHeight(
-  chain: Heights & Pick<ChainReader, 'heightOf'>,
-  selector: BlockSelector,
-): number | undefined {
+function findHeight(chain: Heights & Pick<ChainReader, 'heightOf'>, selector: BlockSelector): number | undefined {
   const height = selector.kind === 'hash' ? chain.heightOf(selector.hash) : heightOfTag(chain, selector.number)
   return height === undefined || height > chain.headHeight ? undefined : height
 }
