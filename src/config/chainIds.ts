@@ -27,13 +27,13 @@ export function resolveChainIds(settings: Pick<Settings, 'network' | 'chainId' |
   const evmChainId = evmChainIdOf(chainId)
   if (evmChainId === undefined) {
     throw new ConfigError(
-      `CHAIN_ID is ${JSON.stringify(chainId)}: it may hold <name>_<EVM chain ID>-<revision>, like coin_76287-1`,
+      `CHAIN_ID is ${JSON.stringify(chainId)}: it must be <name>_<EVM chain ID>-<revision>, like coin_76287-1`,
     )
   }
   if (settings.evmChainId !== undefined && BigInt(settings.evmChainId) !== evmChainId) {
     const origin = settings.chainId === undefined ? ` (the default of NETWORK=${settings.network})` : ''
     throw new ConfigError(
-      `EVM_CHAIN_ID is ${settings.evmChainId}: it may hold ${evmChainId}, the number in CHAIN_ID ${chainId}${origin}`,
+      `EVM_CHAIN_ID is ${settings.evmChainId}: it must be ${evmChainId}, the number in CHAIN_ID ${chainId}${origin}`,
     )
   }
   return { chainId, evmChainId }

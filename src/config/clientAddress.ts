@@ -2,7 +2,7 @@ import { BlockList, isIPv4 } from 'node:net'
 import { budgetKeyOf, LOOPBACK_IPV6, readNetworkAddress } from '../primitives/networkAddress.ts'
 import type { AddressRange } from './valueKind.ts'
 
-/** Tells clients apart: each has a key, under which its budgets are kept. */
+/** Tells clients apart: each has a key, under which its budgets are stored. */
 export interface ClientAddresses {
   /**
    * Whom a request counts for.

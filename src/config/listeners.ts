@@ -67,13 +67,14 @@ export function signerListener(place: SignerAddress): Listener {
 }
 
 /**
- * Checks that the program can listen at all these places, before it does anything that takes long. A port that only shares (SO_REUSEPORT)
- * is in use: two nodes would share out each other's clients.
+ * Checks that the program can listen at all these places, before it does anything that takes long. A port that another
+ * program shares (SO_REUSEPORT) counts as in use: two nodes would divide the clients of both.
  * @throws ListenError for the first that it cannot
  */
 export async function checkListeners(listeners: readonly Listener[], options: TryOptions = {}): Promise<void> {
-  const codes = await Promise.all(listeners.map((listener) => tryListener(listener, options)))
-  for (const [index, code] of codes.entries()) if (code !== undefined) throw new ListenError(listeners[index]!, code)
+  const errorCodes = await Promise.all(listeners.map((listener) => tryListener(listener, options)))
+  for (const [index, code] of errorCodes.entries())
+    if (code !== undefined) throw new ListenError(listeners[index]!, code)
 }
 
 interface TryOptions {

@@ -11,7 +11,7 @@ interface SyncConfig {
   readonly pruning: Config['pruning']
 }
 
-/** What a genesis says of how long its validators can be trusted. */
+/** Times in a genesis that say how long its validators can be trusted. */
 export interface GenesisTimes {
   readonly timeMs: number
   readonly unbondingMs: number
@@ -19,9 +19,9 @@ export interface GenesisTimes {
 
 /** How a node without blocks gets the chain. */
 export type SyncDecision =
-  /** executes all blocks; `warning` is a line for the log, if something is to be said of it */
+  /** executes all blocks; `warning` is a line for the log, where there is something to report */
   | { readonly kind: 'blocks'; readonly warning: string | undefined }
-  /** restores a snapshot, which a light client verifies; when there is none, it fails if `isRequired`, else it takes `blocks` */
+  /** restores a snapshot, which a light client verifies; without one, the start fails if `isRequired`, else it takes `blocks` */
   | { readonly kind: 'snapshot'; readonly isRequired: boolean }
 
 /**
