@@ -3,7 +3,7 @@ import { type Ed25519Key, signEd25519 } from '../primitives/ed25519.ts'
 import { HEARTBEAT_HEADERS, heartbeatMessage } from './heartbeatSignature.ts'
 import type { Logger } from './logger.ts'
 
-/** What the node reports to an explorer: the JSON body of each POST, described in docs/operations.md. */
+/** A node's report to an explorer: the JSON body of each POST, described in docs/operations.md. */
 export interface HeartbeatBody {
   readonly moniker: string
   readonly network: string

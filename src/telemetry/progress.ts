@@ -5,9 +5,9 @@ import type { Logger } from './logger.ts'
 /** Shows how far one piece of long work is. Made by {@link startProgress}. */
 export interface Progress {
   /**
-   * To be called as often as there is news: most calls cost one look at the clock.
-   * @param done how much is done, in the unit that was given. The first value need not be 0: work that goes on where it was
-   * interrupted has a rate that counts only what is new
+   * Call it as often as there is news: most calls only read the clock.
+   * @param done how much is done, in the unit that was given. The first value need not be 0: for work that resumes after an
+   * interruption, the rate counts only what is new
    * @param total when it is known only now, or has changed
    */
   update(done: number, total?: number): void
@@ -15,7 +15,7 @@ export interface Progress {
   end(): void
 }
 
-/** What is counted: things by their name ("blocks"), bytes, or a share from 0 to 1. */
+/** Unit of the counted work: things by their name ("blocks"), bytes, or a share from 0 to 1. */
 export type ProgressUnit = 'blocks' | 'bytes' | 'entries' | 'chunks' | 'files' | 'share'
 
 interface ProgressOptions {
@@ -35,7 +35,7 @@ interface ProgressOptions {
 export type ProgressOf = (part: Pick<ProgressOptions, 'title' | 'unit' | 'total'>) => Progress
 
 interface ProgressOutput {
-  /** columns of the terminal; undefined where it is none */
+  /** columns of the terminal; undefined where the output is not a terminal */
   readonly columns: () => number | undefined
   readonly write: (text: string) => void
 }
@@ -125,9 +125,9 @@ export class SmoothedRate {
       this.#measured = value
       this.#measuredMs = nowMs
     } else if (elapsedMs >= SHORTEST_MS) {
-      const kept = Math.exp(-elapsedMs / SMOOTHING_MS)
-      this.#grown = this.#grown * kept + value - this.#measured
-      this.#elapsedMs = this.#elapsedMs * kept + elapsedMs
+      const weight = Math.exp(-elapsedMs / SMOOTHING_MS)
+      this.#grown = this.#grown * weight + value - this.#measured
+      this.#elapsedMs = this.#elapsedMs * weight + elapsedMs
       this.#measured = value
       this.#measuredMs = nowMs
     }
@@ -139,7 +139,7 @@ export class SmoothedRate {
   }
 }
 
-/** @returns whole seconds; undefined when nobody can know */
+/** @returns whole seconds; undefined when they are not known */
 export function secondsLeft(done: number, total: number | undefined, perSecond: number): number | undefined {
   if (total === undefined) return undefined
   if (done >= total) return 0

@@ -5,7 +5,7 @@ import { resourceFromAttributes } from '@opentelemetry/resources'
 import { BatchSpanProcessor, RandomIdGenerator, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace'
 import type { SpanRecord, TraceSubject } from './spans.ts'
 
-/** What decides the IDs of traces and of their roots. */
+/** The values that decide the IDs of traces and of their roots. */
 export interface TraceIdentity {
   readonly chainId: string
   /** 40 hex digits */
@@ -19,7 +19,7 @@ export interface SpanExportOptions {
   readonly exporter: SpanExporter
 }
 
-/** Takes spans of this node and gives them to an exporter in batches. */
+/** Takes spans of this node and passes them to an exporter in batches. */
 export interface SpanExport {
   add(record: SpanRecord): void
   /** Exports what waits. */

@@ -6,7 +6,7 @@ import { bytesKey, keyBytes } from '../primitives/bytes.ts'
  * trace is the way of one transaction, or that of one block; nodes that report to the same collector add to the same traces.
  */
 
-/** What a trace is about. */
+/** Subject of a trace. */
 export type TraceSubject =
   /** 64 lowercase hex digits */
   { readonly kind: 'transaction'; readonly hash: string } | { readonly kind: 'block'; readonly height: number }
@@ -18,20 +18,20 @@ export interface SpanRecord {
   /** milliseconds since the epoch, with fractions: {@link epochMs} */
   readonly startMs: number
   readonly endMs: number
-  /** the whole way on this node: the other spans of the subject are parts of it */
+  /** the subject's whole path on this node: its other spans are parts of this one */
   readonly isRoot: boolean
   readonly attributes: Readonly<Record<string, string | number | boolean>>
   /** the height of a block whose trace it leads to */
   readonly block: number | undefined
 }
 
-/** What a thread posts: spans, and how many it has left out since the last post. */
+/** A thread's post: spans, and how many it has dropped since the last post. */
 export interface SpanPost {
   readonly record: SpanRecord
   readonly dropped: number
 }
 
-/** What threads need to record spans; plain data. */
+/** Data that threads need to record spans. */
 export interface TracingChannel {
   /** of the broadcast channel */
   readonly name: string
