@@ -174,7 +174,7 @@ for (const [index, [way, variables]] of ways.entries()) {
   const from = await heightOf(source)
   const node = start(homedir, 28_090 + 10 * index, { ...joining, ...variables })
   const beganMs = await logged(node, 'the header of the snapshot is verified')
-  const seconds = ((await logged(node, 'the node begins with the state of a snapshot')) - beganMs) / 1000
+  const seconds = ((await logged(node, 'the node starts from the state of a snapshot')) - beganMs) / 1000
   const peak = peakMegabytes(node)
   console.log(
     `restored ${way}: ${seconds.toFixed(1)} s, ${(megabytes / seconds).toFixed(1)} MB/s, ${peak.toFixed(0)} MB of memory at most`,

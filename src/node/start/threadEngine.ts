@@ -5,7 +5,7 @@ import { checkKnownAnswers } from '../../primitives/selfTest.ts'
 import { randomSeed } from './randomSeed.ts'
 
 /**
- * The engine of this thread, with a random seed: nobody can prepare keys that collide in its hash tables.
+ * Opens the engine of this thread, with a random seed: no client can prepare keys that collide in its hash tables.
  */
 export function openThreadEngine(choice: EngineChoice): Promise<Engine> {
   return createEngine(choice, { hashSeed: randomSeed() })
@@ -23,9 +23,9 @@ export async function openShortEngine({ module }: Extract<EngineChoice, { readon
 }
 
 /**
- * Tries the precompiles of the wasm engine; the reference engine has its own. For whoever executes blocks, before the first one: all
- * threads of the process have the same libraries.
- * @throws SelfTestError when one of them gives another answer than it must
+ * Tests the precompiles of the wasm engine; the reference engine has its own. The thread that executes blocks calls it before
+ * the first block: all threads of the process have the same libraries.
+ * @throws SelfTestError when one of them returns a wrong answer
  */
 export async function checkPrecompiles({ kind }: EngineChoice): Promise<void> {
   if (kind !== 'wasm') return

@@ -230,7 +230,7 @@ export interface ReplaceableRemote<S extends Service> {
 export function connectReplaceable<S extends Service>(): ReplaceableRemote<S> {
   let current: { readonly port: MessagePort; readonly remote: Remote<S> } | undefined
   let successor = Promise.withResolvers<Remote<S>>()
-  // Rejected by `close`, which is no error when nobody waits.
+  // Rejected by `close`, which is not an error when no caller waits.
   successor.promise.catch(() => undefined)
   const remote = new Proxy({} as Remote<S>, {
     get: (_, method: string) => {
@@ -264,7 +264,7 @@ export function connectReplaceable<S extends Service>(): ReplaceableRemote<S> {
   }
 }
 
-/** A thread that ends thrice at the same work may well do so because of it. */
+/** A thread that ends three times at the same work probably ends because of that work. */
 const ATTEMPTS = 3
 
 /** Does work that changes nothing, and does it again where the thread that did it has ended. @throws ThreadStopped after some attempts */

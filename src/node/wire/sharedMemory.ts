@@ -87,7 +87,7 @@ export function getSyncStatus(state: NodeState, headHeight: number): RpcSyncStat
 
 /**
  * How many subscriptions and filters want what another thread announces (pending transactions, events of rounds), one cell for each
- * socket thread: while there are none, that thread announces nothing.
+ * socket thread: without any, the other thread announces nothing.
  */
 export type Watchers = Int32Array<SharedArrayBuffer>
 
@@ -110,7 +110,7 @@ export function isWatched(watch: Watchers): boolean {
   return false
 }
 
-/** Whether the pool may have transactions: while it has none, the executor does not wake its thread to ask for some. */
+/** Whether the pool may have transactions: while it is empty, the executor does not wake its thread to ask for some. */
 export type PoolFilling = Int32Array<SharedArrayBuffer>
 
 /** Of an empty pool. */

@@ -101,7 +101,7 @@ export function applicationService(application: Application) {
   }
   const listOf = (number: number | undefined, packed: PackedBytes | undefined): readonly Uint8Array[] => {
     const txs = packed === undefined ? lists.get(number ?? 0) : unpackBytes(packed)
-    if (txs === undefined) throw new Error('a block came without its transactions, but they are not here')
+    if (txs === undefined) throw new Error('a block arrived without its transactions, which this thread does not have')
     return txs
   }
 

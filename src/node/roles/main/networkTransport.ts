@@ -19,12 +19,12 @@ import { type PackedBytes, packBytes, unpackBytes } from '../../wire/packedBytes
 import type { PackedOlderBlocks } from '../../wire/packedOlderBlocks.ts'
 import { notify, type Remote, serve } from '../../wire/port.ts'
 
-/** What the network thread asks of the main thread. */
+/** Requests of the network thread to the main thread. */
 export type EvidenceService = {
   readonly evidence: (peer: PeerId, bytes: Uint8Array) => Promise<'accept' | 'ignore' | 'reject'>
 }
 
-/** What the main thread asks of the network thread, which serves it with more (`NetworkService`). */
+/** Requests of the main thread to the network thread, which also serves others (`NetworkService`). */
 export type NetworkCalls = {
   readonly fetchBlocks: (peer: PeerId, request: BlockRequest) => Promise<PackedBlocks>
   readonly punish: (peer: PeerId, what: Misbehaviour, reason: string) => void
@@ -39,7 +39,7 @@ interface PackedBlocks extends Omit<FetchedBlocks, 'blocks'> {
   readonly packed: PackedBytes
 }
 
-/** What happened in the network thread. A session has a number (`handle`) in place of its peer's long ID. */
+/** An event in the network thread. A session has a number (`handle`) instead of its peer's long ID. */
 type NetworkEvent =
   | { readonly kind: 'joined'; readonly handle: number; readonly peer: PeerDescription }
   | { readonly kind: 'left'; readonly handle: number }

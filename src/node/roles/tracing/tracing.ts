@@ -24,7 +24,7 @@ export type TracingService = typeof service
 
 /** At least so many milliseconds lie between two lines about a collector that does not answer. */
 const COMPLAINT_MS = 60_000
-/** What the last batch may take at the end; a collector that does not answer holds up no stop. */
+/** Time for the last batch at the end; a collector that does not answer must not delay the stop. */
 const LAST_BATCH_MS = 1_000
 
 const { control, data } = workerData as ThreadData<TracingData>
