@@ -1,12 +1,12 @@
 import type { Genesis } from '../chain/genesis/genesisSchema.ts'
 import { BECH32_ACCOUNT, BECH32_CONSENSUS, BECH32_OPERATOR } from '../primitives/address.ts'
 
-/** Who takes what {@link describeChain} writes. */
+/** Formats in which {@link describeChain} writes: each is named after the program or registry that reads it. */
 export const CHAIN_INFO_FORMATS = ['keplr', 'chain-registry', 'assetlist', 'eip155', 'metamask', 'viem'] as const
 
 type ChainInfoFormat = (typeof CHAIN_INFO_FORMATS)[number]
 
-/** What the genesis does not say. Addresses have no slash at their end. */
+/** Addresses and names that the genesis does not hold. Addresses have no slash at their end. */
 export interface ChainPlaces {
   /** JSON-RPC over HTTP */
   readonly rpcUrl: string
@@ -41,7 +41,7 @@ export function describeChain(format: ChainInfoFormat, genesis: Genesis, places:
   return `${JSON.stringify(DESCRIPTIONS[format](facts, places), null, 2)}\n`
 }
 
-/** What the genesis says of a chain. */
+/** Facts of a chain that its genesis holds. */
 interface ChainFacts {
   readonly chainId: string
   readonly evmChainId: number
@@ -263,7 +263,7 @@ function addChainParameters(facts: ChainFacts, places: ChainPlaces): unknown {
       chainName: name,
       nativeCurrency: nativeCurrency(facts),
       rpcUrls: [rpcUrl],
-      // MetaMask refuses the whole chain for an explorer without TLS, but for one on this machine.
+      // MetaMask refuses the whole chain for an explorer without TLS, unless it is on this machine.
       ...(explorerUrl !== undefined && isSecure(explorerUrl) ? { blockExplorerUrls: [explorerUrl] } : {}),
       ...(iconUrl === undefined ? {} : { iconUrls: [iconUrl] }),
     },

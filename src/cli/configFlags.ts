@@ -9,8 +9,8 @@ import { flagOf, VARIABLES, type Variable } from '../config/variables.ts'
 import type { Terminal } from './ports.ts'
 
 /**
- * Gives `command` a flag for each variable.
- * @param defaults what the command has instead of a variable's own default, by name
+ * Adds a flag for each variable to `command`.
+ * @param defaults the command's defaults that replace a variable's own, by name
  */
 export function addConfigFlags(
   command: Command,

@@ -64,7 +64,7 @@ export interface Testnet {
   readonly joinFile: string
 }
 
-/** What each operator that is made has beside its stake, for fees: 100 COIN. */
+/** Balance of each created operator on top of its stake, for fees: 100 COIN. */
 const OPERATOR_BALANCE_ACOIN = 100n * 10n ** 18n
 
 /**
@@ -132,7 +132,7 @@ export function createTestnet(options: TestnetOptions): Testnet {
   return { nodes, genesisHash: hash, walletFile, joinFile }
 }
 
-/** What an edit of a test network's genesis changed. */
+/** Changes that an edit of a test network's genesis made. */
 export interface EditedTestnet {
   /** 64 hex digits */
   readonly genesisHash: string
@@ -141,10 +141,11 @@ export interface EditedTestnet {
 }
 
 /**
- * Gives all nodes of a test network that was written before an edited genesis, and its hash to their `.env` and to `join.env`.
+ * Copies an edited genesis to all nodes of a test network that exists already, and writes its hash to their `.env` and to
+ * `join.env`.
  * @param directory that of the network
  * @param genesisFile the edited one; by default that of the first node
- * @throws ConfigError when there is no network, one of its nodes has begun its chain already, or the genesis is not valid
+ * @throws ConfigError when there is no network, one of its nodes has already started its chain, or the genesis is not valid
  */
 export function editTestnet(directory: string, genesisFile?: string): EditedTestnet {
   const variables = existsSync(directory)
@@ -281,7 +282,7 @@ interface AccountKey {
   readonly privateKey: Uint8Array
 }
 
-/** @param seed 48 random bytes; any value gives a key */
+/** @param seed 48 random bytes; any value yields a key */
 function accountKey(seed: Uint8Array): AccountKey {
   const privateKey = secp256k1.utils.randomSecretKey(seed)
   const publicKey = secp256k1.getPublicKey(privateKey, false)

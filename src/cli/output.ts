@@ -13,7 +13,7 @@ export function addOutputOption(command: Command): Command {
   return command.addOption(new Option('-o, --output <form>', 'json, or text (YAML)').choices(OUTPUTS).default('json'))
 }
 
-/** An answer in the form that {@link addOutputOption} gives, with a line feed at its end. */
+/** Formats an answer as {@link addOutputOption} demands, with a line feed at its end. */
 export function formatAnswer(answer: Json, { output }: OutputOption): string {
   return output === 'text' ? formatYaml(answer) : `${JSON.stringify(answer, null, 2)}\n`
 }

@@ -19,7 +19,7 @@ export interface StartOptions {
   readonly signal?: AbortSignal
   /** whether FORCE_SNAPSHOT_RESTORE may replace the database by one of a lower height */
   readonly allowsOlder?: boolean
-  /** Called when the node has stopped but for threads that are still busy: the process has to be ended without them. */
+  /** Called when the node has stopped except for busy threads: the process has to end without waiting for them. */
   readonly onThreadsLeft?: () => void
 }
 
@@ -134,9 +134,9 @@ export interface RepairOptions {
   readonly isDryRun: boolean
   /** whether a damaged database is replaced by a snapshot, whatever could be mended in it */
   readonly prefersSnapshot: boolean
-  /** is told the damage and what will be done, before anything is changed; not called when there is none */
+  /** receives the damage and the planned steps, before anything is changed; not called without damage */
   readonly onPlan: (found: readonly string[], steps: readonly string[]) => void
-  /** ends it; it then rejects with the signal's reason, and a later call goes on */
+  /** ends it; it then rejects with the signal's reason, and a later call continues */
   readonly signal: AbortSignal
 }
 
@@ -166,7 +166,7 @@ export interface SuperviseCommand {
   readonly signal: AbortSignal
 }
 
-/** What the commands need of the node: `main.ts` provides it, tests give their own. */
+/** Functions of the node that the commands need: `main.ts` provides them, tests pass their own. */
 export interface NodeCommands {
   startNode(config: Config, options: StartOptions): Promise<RunningNode>
   /**
@@ -188,13 +188,13 @@ export interface NodeCommands {
   rollback(config: Config, options: RollbackOptions): Promise<BlockRange>
   /**
    * Applies PRUNING, BLOCK_HISTORY and INDEX to the database of a stopped node.
-   * @param signal ends it; it then rejects with the signal's reason, and a later call goes on
+   * @param signal ends it; it then rejects with the signal's reason, and a later call continues
    */
   pruneDatabase(config: Config, signal: AbortSignal): Promise<Pruned>
   /**
    * Rebuilds the indexes of a stopped node from its blocks.
-   * @param signal ends it; it then rejects with the signal's reason, and a later call goes on
-   * @returns what was wrong
+   * @param signal ends it; it then rejects with the signal's reason, and a later call continues
+   * @returns the errors that were found and corrected
    */
   reindexDatabase(config: Config, signal: AbortSignal): Promise<Reindexed>
   /** Finds all damage in the database of a stopped node, and mends it where it can be. */
@@ -235,7 +235,7 @@ export interface Terminal {
    * @throws ConfigError where there is no terminal
    */
   readSecret(question: string, instead: string): Promise<string>
-  /** Opens the Ledger that is connected. @throws ConfigError when there is none */
+  /** Opens the Ledger that is connected. @throws ConfigError when no Ledger is connected */
   openLedger(): Promise<LedgerTransport>
   /** milliseconds of a steady clock */
   now(): number

@@ -30,7 +30,7 @@ export function abortOnStop(terminal: Pick<Terminal, 'onStopSignal' | 'exitNow' 
   return stop.signal
 }
 
-/** Runs work that can be interrupted and goes on with the next call. @throws Interrupted when a stop signal ended the work */
+/** Runs work that can be interrupted and resumes with the next call. @throws Interrupted when a stop signal ended the work */
 export async function unlessStopped<T>(
   terminal: Pick<Terminal, 'onStopSignal' | 'exitNow' | 'now'>,
   run: (signal: AbortSignal) => Promise<T>,

@@ -70,8 +70,8 @@ export async function importBlocks(config: Config, { place, signal }: ImportOpti
 }
 
 /**
- * Takes the database of a stopped node back to an earlier block. The write-ahead log stays as it is: the signer goes on remembering what
- * it signed, and the next start executes again the blocks that the log has.
+ * Takes the database of a stopped node back to an earlier block. The write-ahead log stays as it is: the signer still
+ * remembers what it signed, and the next start executes the blocks in the log again.
  */
 export async function rollback(config: Config, { to, save, signal }: RollbackOptions): Promise<BlockRange> {
   const { checkRollback, rollback: undoBlocks } = await import('../datadir/rollback.ts')

@@ -168,7 +168,7 @@ function explorerVariables(
   }
 }
 
-/** Where the node reports to the explorer beside it. */
+/** Returns the address at which the node reports to its explorer. */
 function heartbeatUrl({ rpc }: Pick<Config, 'rpc'>, { host = rpc.host, port }: ExplorerSettings): string {
   return `http://${reachable(host)}:${port}/api/network/heartbeat`
 }
@@ -180,7 +180,7 @@ function reachable(host: string): string {
   return host.includes(':') ? `[${host}]` : host
 }
 
-/** The last account's key: the faucet of the explorer gives its coins away. */
+/** Writes the last account's key: the explorer's faucet hands out its coins. */
 function faucetKeyFile(homedir: string): string {
   return join(homedir, 'faucet.key')
 }
@@ -200,7 +200,7 @@ function stoppedTogether(node: RunningNode, explorer: RunningExplorer): RunningN
   }
 }
 
-/** What `coind devnet` prints when the node is up: addresses to connect to, accounts, and the settings for MetaMask. */
+/** Returns the text of `coind devnet` when the node is up: addresses to connect to, accounts, and settings for MetaMask. */
 function devnetBanner(
   config: Pick<Config, 'chainId' | 'evmChainId' | 'homedir'>,
   node: Pick<RunningNode, 'rpcUrl' | 'wsUrl' | 'metricsUrl' | 'height'>,

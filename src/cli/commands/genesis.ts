@@ -150,7 +150,7 @@ interface GentxOptions extends KeystoreOptions, SecretOptions {
   readonly outputDocument?: string
 }
 
-/** What a gentx may use, as gaiad has it; nobody pays for it. */
+/** Gas limit of a gentx, as in gaiad; no account pays for the gas. */
 const GENTX_GAS = 200_000n
 
 function addGentx(group: Command, terminal: Terminal): void {
@@ -236,7 +236,7 @@ function readGentxs(directory: string, terminal: Terminal): readonly { readonly 
   return files.map((file) => ({ name: file, json: readJsonFile(file, terminal) as Json }))
 }
 
-/** The key of its validator, which is made where there is none. */
+/** Returns the key of its validator, and makes one if there is no key. */
 function validatorKeyOf(paths: DataPaths): ValidatorKey {
   mkdirSync(paths.config, { recursive: true, mode: 0o700 })
   return loadValidatorKey(paths.validatorKey) ?? createValidatorKey(paths.validatorKey, randomBytes(ED25519_KEY_LENGTH))

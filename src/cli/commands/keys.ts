@@ -302,7 +302,7 @@ async function publicKeyOf(
   return publicKeyToAny(keyOf({ privateKey: await openSecret(keystore, key, options, terminal) }))
 }
 
-/** What the SDK's programs print of a key. */
+/** Returns a key as the SDK's programs print it. */
 function keyOutput({ name, kind, address, publicKey }: StoredKey) {
   return {
     name,

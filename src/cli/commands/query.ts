@@ -49,7 +49,7 @@ export function addQuery(program: Command, _node: NodeCommands, terminal: Termin
   addBlockQueries(root, terminal)
 }
 
-/** Gives a command the arguments and options of a query, and the request as its action. */
+/** Adds the arguments and options of a query to a command, and the request as its action. */
 function addSpelled(
   command: Command,
   spelling: SdkQuery,
@@ -80,7 +80,7 @@ function addSpelled(
   const optional = entry.optionNames.filter((name) => !positional.some(({ field }) => field === name))
   for (const name of optional) addField(`--${kebab(name)} <value>`, name, `field ${name} of the request`)
   if (entry.isPaged) for (const [flags, field, description] of PAGE_OPTIONS) addField(flags, field, description)
-  // A query may have a field of that name itself.
+  // A query may itself have a field with this name.
   if (!fields.has('height')) {
     command.addOption(
       new Option('--height <n>', 'query the state after this block (default: the newest)').argParser(wholeNumber(1)),

@@ -7,7 +7,7 @@ import { addConfigFlags, configSources } from '../configFlags.ts'
 import type { NodeCommands, Terminal } from '../ports.ts'
 import { abortOnStop } from '../stopSignal.ts'
 
-/** What it needs itself. All else is for the node, whose later versions may have other variables. */
+/** Variables that the supervisor needs itself. All others are for the node, whose later versions may have other ones. */
 const TABLE = { homedir: VARIABLES.homedir, logLevel: VARIABLES.logLevel, logFormat: VARIABLES.logFormat }
 
 interface SuperviseFlags {

@@ -58,7 +58,7 @@ function addPathOptions(command: Command): Command {
     .addOption(new Option('--hd-path <path>', 'full derivation path instead'))
 }
 
-/** The path that the options of {@link addPathOptions} give. @throws ConfigError when they are none */
+/** Returns the path in the options of {@link addPathOptions}. @throws ConfigError when they are invalid */
 export function pathOf({ index = '0', account = '0', hdPath: given }: SecretOptions): string {
   if (given === undefined) return hdPath(pathNumber('--index', index), pathNumber('--account', account))
   if (/^m(\/\d{1,9}'?){1,10}$/.test(given)) return given
@@ -104,7 +104,7 @@ export async function readNewPassword({ passwordFile }: KeystoreOptions, termina
 }
 
 /**
- * The private key that a file or the environment gives; undefined when none does.
+ * Returns the private key from a file or the environment; undefined when neither holds one.
  * @throws ConfigError when it is not a key
  */
 export async function givenPrivateKey(options: SecretOptions, terminal: Terminal): Promise<Uint8Array | undefined> {

@@ -20,7 +20,7 @@ interface LedgerSignature {
   readonly s: string
 }
 
-/** What carries the commands to a Ledger (APDU): @ledgerhq/hw-transport. */
+/** Transport of the commands to a Ledger (APDU): @ledgerhq/hw-transport. */
 export interface LedgerTransport {
   close(): Promise<void>
 }
@@ -44,7 +44,7 @@ interface HidTransports {
   open(path: string): Promise<LedgerTransport>
 }
 
-/** Opens the Ledger that is connected by USB. @throws ConfigError when there is none */
+/** Opens the Ledger that is connected by USB. @throws ConfigError when no Ledger is connected */
 export async function openHidTransport(): Promise<LedgerTransport> {
   const { default: hid } = load<{ default: HidTransports }>('@ledgerhq/hw-transport-node-hid-noevents')
   const [path] = await asked(() => hid.list())
@@ -92,7 +92,7 @@ function pathOf(hdPath: string): string {
   return hdPath.replace(/^m\//, '')
 }
 
-/** What to do, by the status word of a Ledger's answer. */
+/** Advice by the status word of a Ledger's answer. */
 const ADVICE: ReadonlyMap<number, string> = new Map([
   [0x6985, 'rejected on the device'],
   [0x5515, 'unlock it'],

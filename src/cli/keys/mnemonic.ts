@@ -20,8 +20,8 @@ export function hdPath(index: number, account = 0): string {
 }
 
 /**
- * The private key at a path, like that of {@link hdPath}.
- * @throws ConfigError when the words are no mnemonic
+ * Returns the private key at a path, like that of {@link hdPath}.
+ * @throws ConfigError when the words are not a mnemonic
  */
 export async function keyOfMnemonic(text: string, path: string): Promise<Uint8Array> {
   const { mnemonicToSeedSync, validateMnemonic, wordlist } = await loadBip39()

@@ -53,8 +53,8 @@ export function addFromOption(command: Command): Command {
 }
 
 /**
- * The key that `--from` names, or that a file or the environment gives. A password is asked for here, and a Ledger looked for.
- * @throws ConfigError when there is none, or one that cannot sign
+ * Opens the key that `--from` names, or that a file or the environment holds. It asks for a password, and looks for a Ledger.
+ * @throws ConfigError when there is no such key, or it cannot sign
  */
 export async function openSigner(options: SignerOptions, terminal: Terminal): Promise<Signer> {
   const keystore = openKeystore(keystoreDirectory(options, terminal))

@@ -11,7 +11,7 @@ import { type NodeClient, NodeRequestError } from '../nodeClient.ts'
 import { decodeTx, type Placeholder, withPlaceholders } from './signTx.ts'
 import { inDoubt, TransactionFailed, waitForBlock } from './waitForBlock.ts'
 
-/** What the command line says about a transaction; the node fills in what is undefined. */
+/** A transaction as the command line describes it; the node fills in undefined fields. */
 export interface TransactionRequest {
   readonly sequence: bigint | undefined
   readonly gasLimit: bigint | undefined
@@ -35,7 +35,7 @@ const BASE_FEE_ROOM = 2n
 /** Added to the base fee, 1 gwei: what other transactions offer. */
 const PRIORITY_ACOIN = 10n ** 9n
 /**
- * A transaction that nobody has signed. The node says what the request leaves open: gas by simulation, the fee from the base fee.
+ * Creates an unsigned transaction. The node supplies what the request leaves open: gas by simulation, the fee from the base fee.
  * @throws ConfigError when it is not valid
  */
 export async function createTx(

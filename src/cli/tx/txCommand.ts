@@ -11,7 +11,7 @@ import type { Terminal } from '../ports.ts'
 /** A message in the JSON of grpc-gateway, with its `@type`. */
 export type MessageJson = { readonly '@type': string } & { readonly [name: string]: Json }
 
-/** What a command makes its messages from. */
+/** Input from which a command makes its messages. */
 export interface TxInput {
   /** the signer, `coin1…` */
   readonly from: string

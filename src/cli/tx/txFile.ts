@@ -31,7 +31,7 @@ export function readTx(path: string, terminal: Pick<Terminal, 'workingDirectory'
   throw new ConfigError(`${path} does not hold a transaction: it must have body, and auth_info with a fee`)
 }
 
-/** What SDK 0.53 and later write beside the members of a transaction here; what is set there is another transaction. */
+/** Members of a transaction that SDK 0.53 and later also write. Where one has another value, coind cannot read it. */
 const YOUNGER_MEMBERS: Readonly<Record<string, Json>> = { unordered: false, timeout_timestamp: null }
 
 /** A transaction without the members of its body that it could not have here, where they say nothing. */
@@ -52,7 +52,7 @@ export function readSignatures(
   return readDocument(SignatureDescriptors, path, terminal).signatures
 }
 
-/** The transaction that the bytes are. @throws ConfigError when they are none */
+/** Decodes a transaction. @throws ConfigError when the bytes are not a transaction */
 export function decodeTxBytes(raw: Uint8Array): Tx {
   try {
     return Tx.decode(raw)

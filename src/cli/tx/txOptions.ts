@@ -44,7 +44,7 @@ export interface SigningOptions extends NodeOptions, OutputOption {
   readonly signMode?: string
 }
 
-/** What signing needs to know of chain and account. */
+/** Adds the options by which signing knows the chain and the account. */
 export function addSigningOptions(command: Command): Command {
   return command
     .addOption(new Option('--chain-id <id>', "chain to sign for (default: the node's)"))
@@ -89,7 +89,7 @@ export interface BuildOptions {
   readonly feeGranter?: string
 }
 
-/** What a transaction has beside its messages. */
+/** Adds the options for the parts of a transaction other than its messages. */
 export function addBuildOptions(command: Command): Command {
   const fee = new Option('--fee <amount>', 'total fee, such as 0.01COIN (default: from the base fee)').argParser(
     parseAmount,

@@ -17,8 +17,8 @@ export function inDoubt(hash: string, error: NodeRequestError): NodeRequestError
 }
 
 /**
- * Waits until a transaction is in a block, and gives its `tx_response`.
- * @throws TransactionFailed when it failed there, or did not come into a block for a minute
+ * Waits until a transaction is in a block, and returns its `tx_response`.
+ * @throws TransactionFailed when it failed there, or did not get into a block within a minute
  * @throws NodeRequestError when the node did not answer at the end of that minute
  */
 export async function waitForBlock(
@@ -33,7 +33,7 @@ export async function waitForBlock(
     await new Promise((resolve) => setTimeout(resolve, POLL_MS))
   ) {
     const response = await findTransaction(hash, client)
-    // The node may be restarting: go on asking.
+    // The node may be restarting: keep asking.
     silence = response instanceof NodeRequestError ? response : undefined
     if (response === undefined || response instanceof NodeRequestError) continue
     const { code, codespace, raw_log: log } = response

@@ -44,7 +44,7 @@ function examineAddresses({
   if (!exchangesPeers && privatePeerIds.length > 0) {
     findings.push(warning('PEX is false, so PRIVATE_PEER_IDS has no effect here: set it on the sentries'))
   }
-  // Nobody is told of such a node.
+  // A node that exchanges no addresses is not announced, and a seed is named in settings.
   if (exchangesPeers && !isSeed && externalAddress === undefined) {
     findings.push(warning('EXTERNAL_P2P_ADDRESS is not set: behind NAT or in a container, peers cannot find this node'))
   }
