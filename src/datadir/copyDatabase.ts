@@ -12,7 +12,7 @@ const LOG = /^\d+\.log$/
  * Copies a LevelDB directory that another process may be writing. The copy has the state of one moment, with whole batches only.
  * Tables never change and are hard-linked, so it takes little time and room. The copy can be opened and deleted independently.
  * @param to a directory that does not exist, on the same file system
- * @throws Error when the directory is no database, or changes too fast
+ * @throws Error when the directory is not a database, or changes too fast
  */
 export async function copyDatabase(from: string, to: string): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -55,7 +55,7 @@ async function linkSegments(from: string, to: string): Promise<void> {
   }
 }
 
-/** What differs after any change of the tables: the file that lists them, and which logs there are. */
+/** Returns values that change with any change of the tables: the file that lists them, and the names of the logs. */
 async function describe(from: string): Promise<{ manifest: string; size: number; logs: string }> {
   const manifest = (await readFile(join(from, 'CURRENT'), 'utf8')).trim()
   const { size } = await stat(join(from, manifest))

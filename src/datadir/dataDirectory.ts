@@ -151,7 +151,7 @@ function holder(pidFile: string): string {
   }
 }
 
-/** Everything that belongs to one chain. Keys and configuration are not part of it. */
+/** Returns everything that belongs to one chain, without keys and configuration. */
 function chainParts(paths: DataPaths): readonly string[] {
   return [
     paths.genesis,
@@ -172,7 +172,7 @@ function poolJournals({ poolJournal }: Pick<DataPaths, 'poolJournal'>): readonly
   return [poolJournal, `${poolJournal}.aside`, `${poolJournal}.new`]
 }
 
-/** Logs that restores have set aside (src/consensus/setLogAside.ts), and what killed ones have left beside `restoringDb`. */
+/** Logs that restores have set aside (src/consensus/setLogAside.ts), and what killed restores have left next to `restoringDb`. */
 const LEFT_BY_RESTORES = /^(wal\.aside-\d+(-\d+)?|wal\.new|db\.restoring\.genesis)$/
 
 function leftByRestores({ homedir }: Pick<DataPaths, 'homedir'>): readonly string[] {
@@ -186,7 +186,7 @@ export function databaseDirectories(paths: DataPaths): readonly string[] {
   return [databaseSwitch, db, restoringDb, damagedDb]
 }
 
-/** What {@link resetHome} would remove, as paths that exist. */
+/** Returns the existing paths that {@link resetHome} would remove. */
 export function partsToReset(paths: DataPaths): readonly string[] {
   return [...chainParts(paths), paths.resetMarker].filter((path) => existsSync(path))
 }

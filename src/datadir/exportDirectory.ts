@@ -34,7 +34,7 @@ export interface DirectoryExportRequest {
   readonly to: number | undefined
   /** URLs of other directories that will have the same files; undefined: those that the manifest names already */
   readonly mirrors?: readonly string[]
-  /** ends the export; what is complete stays, and the next export goes on there */
+  /** ends the export; complete files stay, and the next export continues there */
   readonly signal: AbortSignal
   readonly progress: Pick<Progress, 'update'>
   /** of blocks before they are packed, after which the next file begins */
@@ -92,7 +92,7 @@ export async function exportDirectory(request: DirectoryExportRequest) {
   return { added: { from: first, to }, all: { from: files[0]!.first, to: files.at(-1)!.last } }
 }
 
-/** What the directory has; a new one has no files yet. */
+/** Reads the manifest of the directory; a new one has no files yet. */
 function readExisting({ directory, identity }: DirectoryExportRequest): BlocksManifest {
   const path = join(directory, MANIFEST_NAME)
   const { chainId, evmChainId, genesisHash } = identity

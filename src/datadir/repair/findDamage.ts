@@ -50,7 +50,7 @@ interface DamagedSegment {
   readonly reason: string
 }
 
-/** What of the state is not as it should be. */
+/** Damage of the state. */
 export interface StateDamage {
   /** that the validators decided */
   readonly root: Hash
@@ -80,7 +80,7 @@ export interface Damage {
   readonly begun: RepairMarker | undefined
 }
 
-/** More damaged values than this are not listed: so many are no flipped bits. */
+/** More damaged values than this are not listed: flipped bits do not cause so many. */
 const MAX_VALUES = 100_000
 const BATCH_BYTES = 4 << 20
 
@@ -383,7 +383,7 @@ async function* validatorProblems(
   let next: number | undefined
   for await (const [key] of database.entries({ start, end: prefixEnd(start) })) {
     const group = readHeight(key, 1)
-    // Those of blocks that are not kept are on their way out.
+    // Those of blocks that are no longer retained are about to be removed.
     if ((group + 1) * RECORD_INTERVAL <= chain.base) continue
     if (next !== undefined && group !== next) yield `the validators of block ${next * RECORD_INTERVAL} are missing`
     next = group + 1
@@ -427,7 +427,7 @@ async function stateDamage(
     }
     if (value.length > 0) mended.set(bytesKey(key), value)
   }
-  const codes: Hash[] = []
+  const missingCode: Hash[] = []
   try {
     const found = await recomputeState(
       database,
@@ -438,13 +438,13 @@ async function stateDamage(
         directory: () => {
           derived.isDirectoryWrong = true
         },
-        code: (hash) => void codes.push(hash),
+        code: (hash) => void missingCode.push(hash),
       },
     )
     const loss = equalBytes(found, root)
-      ? codes.length === 0
+      ? missingCode.length === 0
         ? undefined
-        : `the bytecode of ${codes.length} contracts is missing, the first has hash ${bytesToHex(codes[0]!)}`
+        : `the bytecode of ${missingCode.length} contracts is missing, the first has hash ${bytesToHex(missingCode[0]!)}`
       : `accounts, slots and native entries have the state root ${bytesToHex(found)}, but block ${headHeight} has ${bytesToHex(root)}`
     return { root, mended, derived, loss }
   } catch (error) {

@@ -11,7 +11,7 @@ import { ACCOUNT_TRIE, storageTrie } from '../../state/trieNode.ts'
 import { Column } from '../../storage/columns.ts'
 import { DatabaseError, type DatabaseReader } from '../../storage/database.ts'
 
-/** What is known instead of damaged entries, by key: the right value, or undefined where there must be none. */
+/** Values that replace damaged entries, by key; undefined where there must be no entry. */
 export type Mended = ReadonlyMap<string, Uint8Array | undefined>
 
 /**

@@ -57,7 +57,7 @@ export async function rebuildFromBlocks(request: RebuildRequest, { files, last }
   }
 }
 
-/** Whether there is a database that such a repair has begun. One that a restore from a snapshot has begun is none. */
+/** Whether there is a database that such a repair has started. One that a restore from a snapshot has started does not count. */
 async function isBegun({ target, chain }: RebuildRequest): Promise<boolean> {
   if (!existsSync(target)) return false
   let database: Database | undefined
@@ -78,7 +78,7 @@ async function isBegun({ target, chain }: RebuildRequest): Promise<boolean> {
   }
 }
 
-/** 0 when there is none yet. */
+/** Returns 0 when there is no block yet. */
 async function newestBlock(target: string): Promise<number> {
   if (!existsSync(target)) return 0
   const database = await Database.open(target, { readOnly: true })
@@ -113,7 +113,7 @@ async function execute(
   return height
 }
 
-/** Gives a database a file of old blocks of another one, on stable storage. It is not listed yet. */
+/** Links a file of old blocks of another database into this one, on stable storage. It is not listed yet. */
 export async function linkSegment(path: string, target: string): Promise<void> {
   const directory = segmentsDirectory(target)
   mkdirSync(directory, { recursive: true })

@@ -38,11 +38,11 @@ export interface RepairRequest extends MendRequest, Omit<RebuildRequest, 'chain'
 interface RepairSnapshot {
   /** where it comes from */
   readonly place: string
-  /** @returns the height of its block; undefined when there is none after all. @throws with one line for the operator */
+  /** @returns the height of its block; undefined when it turns out that there is no snapshot. @throws with one line for the operator */
   readonly restore: () => Promise<number | undefined>
 }
 
-/** What a repair has come to. */
+/** Result of a repair. */
 export interface Repaired {
   readonly isDamaged: boolean
   /** height of the newest block in `target`, where a database was made that has to take the place of the damaged one */
@@ -56,13 +56,13 @@ export interface Repaired {
 }
 
 /**
- * Finds all damage in the database of a stopped node, says what it is, and mends what can be mended in place:
+ * Finds all damage in the database of a stopped node, reports it, and repairs what can be repaired in place:
  *
- * 1. Files of old blocks are fetched again.
- * 2. Damaged entries of LevelDB are written as what is whole proves them (`mendDatabase`).
+ * 1. Fetch damaged files of old blocks again.
+ * 2. Write damaged entries of LevelDB as the undamaged ones prove them (`mendDatabase`).
  *
- * Where that does not do, another database is made beside: by executing the node's own blocks anew (`rebuildFromBlocks`), or from a snapshot.
- * It may be interrupted or killed at any moment, and then run again.
+ * If that is not enough, make another database next to this one: by executing the node's own blocks anew (`rebuildFromBlocks`),
+ * or from a snapshot. The repair may be interrupted or killed at any moment, and then run again.
  * @throws DatabaseError with what to do when there is damage of another kind; SnapshotError when no source answers; `signal.reason`
  */
 export async function repairDatabase(request: RepairRequest): Promise<Repaired> {
@@ -201,7 +201,7 @@ function stepsOf({ segments }: Damage, plan: MendPlan, unmoved: readonly ListedS
   ]
 }
 
-/** Damaged files of which no block has left LevelDB. */
+/** Returns the damaged files whose blocks are all still in LevelDB. */
 async function unmovedSegments(
   { segments, state }: Damage,
   { location }: RepairRequest,

@@ -297,7 +297,7 @@ describe('coind', () => {
     expect(await run('reindex')).toMatchObject({ code: 0, printed: 'Nothing was wrong\n' })
     const reindexDatabase = async () => ({ transaction: { missing: 2, changed: 0, extra: 1 } })
     expect((await run('reindex', { node: { reindexDatabase } })).printed).toBe(
-      'transaction: 2 missing, 0 changed, 1 without a block\nAll of it is repaired\n',
+      'transaction: 2 missing, 0 changed, 1 without a block\nEverything is repaired\n',
     )
   })
 
