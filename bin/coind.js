@@ -24,13 +24,13 @@ const entry = built ?? new URL(isExplorer ? '../explorer/run.ts' : '../src/cli/r
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/coind-compiled', import.meta.url))
 
 /**
- * glibc gives each thread memory of its own and keeps what was freed: ten threads then hold twice what they use. Read when a process starts;
- * what the operator has set is left.
+ * glibc allots each thread its own memory and retains freed memory: ten threads then hold twice what they use. Read when a process
+ * starts; values that the operator has set stay.
  */
 const ALLOCATOR = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '65536' }
 const environment = NODE_COMMANDS.includes(process.argv[2]) ? { ...ALLOCATOR, ...process.env } : process.env
 
-/** The timer of a profiler goes on in a program that replaces this one, and ends it before that can receive its signals. */
+/** The timer of a profiler continues in a program that replaces this one, and ends it before it can receive its signals. */
 const isProfiled = /--(cpu-)?prof\b/.test([...process.execArgv, process.env.NODE_OPTIONS].join(' '))
 
 const major = Number(process.versions.node.split('.')[0])

@@ -48,7 +48,7 @@ function readProc(path) {
   try {
     return readFileSync(`/proc/${path}`, 'utf8')
   } catch {
-    // The process has ended or belongs to somebody else, or this system has no /proc.
+    // The process has ended or belongs to another user, or this system has no /proc.
     return undefined
   }
 }

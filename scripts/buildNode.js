@@ -28,12 +28,12 @@ const ENTRIES = [
   { name: 'explorerIndex', source: 'explorer/ingest/worker.ts' },
   { name: 'compilerProcess', source: 'explorer/verify/compilerProcess.ts' },
 ]
-/** They have native parts beside their sources, or are loaded by a path while the node runs. */
+/** Packages with native parts next to their sources, or that are loaded by a path while the node runs. */
 export const EXTERNAL = [/^node:/, 'classic-level', 'mcl-wasm', 'secp256k1']
 /** The directory of the bundle's parts that are packages: src/primitives/location.ts tells them from our own code. */
 const PACKAGES = 'packages'
 const IN_PACKAGE = /[\\/]node_modules[\\/]/
-/** What decides which packages are bundled, beside the sources. */
+/** Decides, together with the sources, which packages are bundled. */
 const LOCK = 'package-lock.json'
 
 /**

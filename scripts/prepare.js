@@ -36,7 +36,7 @@ try {
 try {
   await buildNode()
 } catch (error) {
-  // Whoever may not write dist/ can start the node all the same.
+  // A user who may not write dist/ can still start the node.
   console.error(`coind: runs its sources, which start more slowly than a bundle: ${error.message}`)
 }
 

@@ -7,11 +7,11 @@ import { EXTERNAL } from './buildNode.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const PACKAGES = join(ROOT, 'node_modules')
-/** Beside those that no bundle can have: what src/primitives/secp256k1.ts loads by a name when it needs it. */
+/** Packages that are needed besides those that no bundle can have: src/primitives/secp256k1.ts loads this one by name when needed. */
 const LOADED = ['@noble/curves']
-/** Files that the bundle reads by their names: the compiler of the explorer, what runs tracers in JavaScript, and a library of theirs. */
+/** Files that the bundle reads by their names: the compiler of the explorer, the sandbox of tracers in JavaScript, and a library for them. */
 const READ = ['@jitl/quickjs-wasmfile-release-sync', 'big-integer', 'solc/package.json', 'solc/soljson.js']
-/** Sources of native modules, whose binaries are beside them. */
+/** Sources of native modules, whose binaries are in the same packages. */
 const NATIVE_SOURCES = ['classic-level/binding.cc', 'classic-level/deps', 'secp256k1/src', 'node-addon-api']
 const UNREAD = /\.(?:map|d\.[cm]?ts)$/
 
@@ -40,7 +40,7 @@ export function filesBelow(root, path) {
   return readdirSync(join(root, path)).flatMap((name) => filesBelow(root, `${path}/${name}`))
 }
 
-/** Those beside it in node_modules: others are inside of it. */
+/** Returns those next to it in node_modules: others are inside of it. */
 function dependenciesOf(name) {
   const { dependencies = {} } = JSON.parse(readFileSync(join(PACKAGES, name, 'package.json'), 'utf8'))
   return Object.keys(dependencies).filter((other) => existsSync(join(PACKAGES, other)))

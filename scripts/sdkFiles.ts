@@ -35,11 +35,11 @@ if (roots.length !== 7) {
   process.exit(2)
 }
 const compiled = compile(roots)
-const kept = neededFiles(compiled).map(({ proto }) => withCommentsAlone(proto))
-const bytes = toBinary(FileDescriptorSetSchema, create(FileDescriptorSetSchema, { file: kept }))
+const stripped = neededFiles(compiled).map(({ proto }) => withCommentsAlone(proto))
+const bytes = toBinary(FileDescriptorSetSchema, create(FileDescriptorSetSchema, { file: stripped }))
 const brotli = brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }).toString('base64')
 writeFileSync(OUT, `${JSON.stringify({ sources: SOURCES, brotli }, undefined, 2)}\n`)
-console.log(`${kept.length} files, ${bytes.length} bytes, ${brotli.length} in base64`)
+console.log(`${stripped.length} files, ${bytes.length} bytes, ${brotli.length} in base64`)
 
 /** All that is below the second to fourth directory, with the staking module of the first. */
 function compile([newSdk, ...directories]: readonly string[]): FileRegistry {

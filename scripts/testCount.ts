@@ -5,7 +5,7 @@ export interface TestCount {
   readonly failed: number
 }
 
-/** What is used of vitest's JSON report. */
+/** The used fields of vitest's JSON report. */
 export interface VitestReport {
   readonly numPassedTests: number
   readonly numFailedTests: number
