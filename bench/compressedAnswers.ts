@@ -18,7 +18,7 @@ import type { Target } from './targets/target.ts'
 
 const HELP = `node bench/compressedAnswers.ts [flags]
   --receipts 200        of a batch, some 800 bytes each
-  --rate 40             batches a second
+  --rate 40             batches per second
   --seconds 8           for each form
 `
 
@@ -58,7 +58,7 @@ function ask(
   })
 }
 
-/** Sends transfers of the funder to an account each; gives their hashes. */
+/** Sends transfers of the funder to an account each; returns their hashes. */
 async function sendTransfers({ url }: Target): Promise<readonly string[]> {
   const first = await nonceOf({ url }, FUNDER)
   const transfers = benchAccounts(receipts).map(({ address }, index) =>
@@ -142,10 +142,10 @@ async function measureNode(start: () => Promise<Target>): Promise<void> {
   }
 }
 
-console.log(`${receipts} receipts a batch, ${rate} batches a second, ${seconds} s each`)
+console.log(`${receipts} receipts per batch, ${rate} batches per second, ${seconds} s each`)
 console.log('node   form       bytes     cpu ms/answer   other client p50 / p99 / most ms')
 await measureNode(() => startCoind({ gasLimit: GAS_LIMIT }))
 if (hasGeth()) await measureNode(() => startGeth({ gasLimit: GAS_LIMIT }))
-else console.log('geth   not measured: there is none')
+else console.log('geth   not measured: it is not installed')
 agent.destroy()
 otherAgent.destroy()

@@ -13,7 +13,7 @@ import { WriteBatch } from '../src/storage/batch.ts'
 import { Database } from '../src/storage/database.ts'
 
 const [entries = 100_000, rounds = 5] = process.argv.slice(2).map(Number)
-/** no bytes: a key of an index; an account; a trie node; a code, of which there are fewer */
+/** sizes of values: a key of an index (no bytes); an account; a trie node; bytecode, in fewer entries */
 const SIZES = [
   { bytes: 0, count: entries },
   { bytes: 40, count: entries },
@@ -51,7 +51,7 @@ function print(name: string, costs: readonly Cost[]): void {
 }
 
 console.log(`best of ${rounds} rounds`)
-console.log(`${''.padEnd(30)}${'µs CPU'.padStart(10)}${'a second'.padStart(12)}`)
+console.log(`${''.padEnd(30)}${'µs CPU'.padStart(10)}${'per second'.padStart(12)}`)
 for (const { bytes, count } of SIZES) {
   const keys = Array.from({ length: count }, (_, index) => keyOf(index))
   const value = new Uint8Array(bytes).map((_, index) => index * 7)

@@ -2,7 +2,7 @@ import { type ParseArgsConfig, parseArgs } from 'node:util'
 
 type Options = NonNullable<ParseArgsConfig['options']>
 
-/** A flag with a number, which it gives as text. */
+/** A flag with a number, read as text. */
 export const numberFlag = (value: string) => ({ type: 'string', default: value }) as const
 
 /** The flags of a bench. `--help` prints `help`, and a wrong flag one line; both end the process. */

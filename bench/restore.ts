@@ -1,6 +1,6 @@
 /**
- * What a snapshot of a large state costs, on this machine alone: made by a running node, then restored by two others, from a static web
- * server and from the node as a peer. Prints times, bytes a second, memory, and the intervals of blocks meanwhile; at the end it compares
+ * Measures the cost of a snapshot of a large state, on this machine alone: made by a running node, then restored by two others, from a static web
+ * server and from the node as a peer. Prints times, bytes per second, memory, and the intervals of blocks meanwhile; at the end it compares
  * what was restored with the source. `--help` lists the flags.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -230,7 +230,7 @@ function textOf(value: unknown): string {
   })
 }
 
-/** What `coind debug invariants` says. */
+/** Runs `coind debug invariants`. */
 async function invariants(homedir: string): Promise<string> {
   const child = spawn(process.execPath, [LAUNCHER, 'debug', 'invariants', '--homedir', homedir], {
     env: { PATH: process.env.PATH, NETWORK: 'testnet' },

@@ -68,7 +68,7 @@ function callWithin(
   }
 }
 
-/** Milliseconds of one attempt, and what became of it. */
+/** Measures one attempt: its milliseconds, and its outcome. */
 function attempt({ code, helpers = [] }: Program): { readonly ms: number; readonly end: string } {
   const world = new Journal(state.store.reader())
   world.setBalance(CALLER, RICH)

@@ -33,7 +33,7 @@ const CODE_BYTES = [45, 700, 5_000, 24_576]
 /** Contracts that share a code, as those of a factory do. */
 const SAME_CODE = 3
 
-/** Names that nobody has keys for, the same in every run. */
+/** Returns bytes that no key belongs to, the same in every run. */
 function bytesOf(name: string, length: number): Uint8Array {
   const parts: Uint8Array[] = []
   for (let part = 0; part * 32 < length; part++) parts.push(hash('sha256', `${name} ${part}`, 'buffer'))
@@ -126,7 +126,7 @@ function* partsOf(from: number, end: number): Generator<readonly [from: number, 
   for (let at = from; at < end; at += STEP) yield [at, Math.min(at + STEP, end)]
 }
 
-/** Accounts in the order of their paths in the trie: so each step adds to a part of it that no other step changes. */
+/** Accounts in the order of their paths in the trie: so each step adds to a part of the trie that no other step changes. */
 function accountsByHash(count: number): Uint32Array {
   const prefixes = Float64Array.from({ length: count }, (_, index) =>
     Buffer.from(keccak256(accountAddress(index))).readUIntBE(0, 6),

@@ -15,7 +15,7 @@ const OPCODES: ReadonlyMap<string, number> = new Map(
  * Bytes of a program in words: names of opcodes (geth's), numbers (decimal or 0x…; pushed by the shortest PUSH that holds
  * their digits), `:name` for a JUMPDEST, `@name` for a push of its position, `#hex` for bytes as they are;
  * text after `;` up to the end of its line is a remark.
- * @throws Error for a word that is none of these
+ * @throws Error for any other word
  */
 export function assemble(program: string): Uint8Array {
   const bytes: number[] = []
@@ -45,7 +45,7 @@ export function assemble(program: string): Uint8Array {
   return Uint8Array.from(bytes)
 }
 
-/** The opcode with this name. @throws Error when there is none */
+/** Returns the opcode with this name. @throws Error when there is no such opcode */
 function opcodeOf(name: string): number {
   const opcode = name === 'PREVRANDAO' ? OPCODES.get('DIFFICULTY') : OPCODES.get(name)
   if (opcode === undefined) throw new Error(`no opcode ${name}`)

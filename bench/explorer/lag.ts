@@ -15,7 +15,7 @@ import { type BenchExplorer, indexed, processorMs, runExplorer } from './runExpl
 
 interface LagOptions {
   readonly database: string
-  /** transactions a second */
+  /** transactions per second */
   readonly rate: number
   /** of load without an explorer, and again with one */
   readonly seconds: number
@@ -27,7 +27,7 @@ const SENDERS = 200
 const SAMPLE_MS = 100
 
 /**
- * How far the index is behind a chain with a steady load, half of it transfers of coins and half of a token, and what the explorer
+ * Measures how far the index is behind a chain with a steady load, half transfers of coins and half of a token, and what the explorer
  * changes for the node: its block intervals without one, then with one.
  */
 export async function measureLag({ database, rate, seconds, explorerFlags }: LagOptions): Promise<readonly Row[]> {

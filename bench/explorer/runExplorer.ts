@@ -14,7 +14,7 @@ const POLL_MS = 50
 export interface Place {
   /** for EXPLORER_DATABASE */
   readonly database: string
-  /** milliseconds of processor time of the database's own processes so far; undefined: it has none, or they are not known */
+  /** milliseconds of processor time of the database's own processes so far; undefined: it has no own processes, or they are not known */
   processorMs(): number | undefined
   remove(): void
 }
@@ -43,7 +43,7 @@ export interface BenchExplorer {
   readonly url: string
   readonly port: number
   readonly pid: number
-  /** of its index; 0 while there is none */
+  /** of its index; 0 while the index is empty */
   height(): Promise<number>
   stop(): Promise<void>
 }
@@ -65,7 +65,7 @@ export async function runExplorer({ nodeUrl, database, nodeFlags = [] }: Explore
       EXPLORER_HOST: '127.0.0.1',
       EXPLORER_PORT: String(port),
       EXPLORER_DATABASE: database,
-      // Whoever asks may say in whose name.
+      // Any client may name the address that it asks for.
       TRUSTED_PROXIES: '127.0.0.1',
       LOG_LEVEL: 'error',
     },

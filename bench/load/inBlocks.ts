@@ -12,7 +12,7 @@ export async function nextBlock(url: string): Promise<number> {
 }
 
 /**
- * Waits until the blocks from `firstBlock` on hold `count` transactions; gives the number of the last of these blocks.
+ * Waits until the blocks from `firstBlock` on hold `count` transactions; returns the number of the last of these blocks.
  * @throws Error when no more come
  */
 export async function untilIncluded(url: string, firstBlock: number, count: number): Promise<number> {

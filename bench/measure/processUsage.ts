@@ -36,7 +36,7 @@ export function familyMs(pid: number): number {
   return children.reduce((sum, child) => sum + familyMs(Number(child)), ticks * MILLISECONDS_PER_TICK)
 }
 
-/** What each thread used between two looks, the busiest first. */
+/** Returns what each thread used between two measurements, the busiest first. */
 export function usedBetween(
   before: ReadonlyMap<string, number>,
   after: ReadonlyMap<string, number>,

@@ -21,8 +21,8 @@ interface Content {
   readonly data: (index: number) => Uint8Array
 }
 
-const NOBODY = new Uint8Array(20).fill(0xdd) as Address
-/** The most that the pool takes of one transaction is 128 KiB. */
+const UNUSED_ACCOUNT = new Uint8Array(20).fill(0xdd) as Address
+/** The pool takes at most 128 KiB of one transaction. */
 const CALLDATA_BYTES = 126_000
 /** Slots and topics of a transaction, which no other has. */
 const INDEXES_OF_TRANSACTION = 100_000
@@ -80,7 +80,7 @@ export async function measureBlockBytes(
 async function fill(target: Target, senders: readonly Account[], content: Content): Promise<Row[]> {
   const { name, transactions, gasLimit, data } = content
   const { url } = target
-  const to = (await content.place?.(target)) ?? NOBODY
+  const to = (await content.place?.(target)) ?? UNUSED_ACCOUNT
   const nonces = await noncesOf(target, senders)
   const raws = Array.from({ length: transactions }, (_, index) => {
     const sender = index % senders.length

@@ -17,7 +17,7 @@ import { accountOf, GWEI, sign } from '../load/sign.ts'
 import type { Row } from '../report.ts'
 
 const VALIDATORS = 4
-/** Who has coins in the chain that is made. */
+/** Accounts with coins in the chain that is made. */
 export const SENDERS = Array.from({ length: 200 }, (_, index) => accountOf(`join ${index}`))
 const RECIPIENTS = Array.from({ length: 20_000 }, (_, index) => keccak256(Buffer.from(`to ${index}`)).slice(12))
 const SEEDS = 2
@@ -68,8 +68,8 @@ export async function measureJoin(emptyBlocks: number, fullBlocks: number, trans
     const fullSeconds = (allDone.atMs - emptyDone.atMs) / 1000
     return [
       { name: 'join: from the start to all blocks', unit: 's', value: (allDone.atMs - begin) / 1000 },
-      { name: 'join: empty blocks', unit: 'a second', value: (emptyDone.height - emptyBegun.height) / emptySeconds },
-      { name: 'join: transfers in full blocks', unit: 'a second', value: transfers / fullSeconds },
+      { name: 'join: empty blocks', unit: 'per second', value: (emptyDone.height - emptyBegun.height) / emptySeconds },
+      { name: 'join: transfers in full blocks', unit: 'per second', value: transfers / fullSeconds },
     ]
   } finally {
     for (const node of running) await node.kill('SIGKILL')
@@ -92,7 +92,7 @@ export function transferBlocks(count: number, transfers: number): Blocks {
   })
 }
 
-/** @param make gives the transaction with this index */
+/** @param make returns the transaction with this index */
 export function spread(blocks: number, transactions: number, make: (index: number) => Uint8Array): Blocks {
   const perBlock = Math.ceil(transactions / blocks)
   return Array.from({ length: blocks }, (_, block) => {
@@ -110,7 +110,7 @@ export function signedBy(sender: number, fields: Partial<UnsignedTransaction>): 
   return hexToBytes(sign(SENDERS[sender]!, { maxFeePerGas: 500n * GWEI, ...fields }).raw)
 }
 
-/** The chain to catch up with, in a database that nobody holds open afterwards. */
+/** Makes the chain to catch up with, in a database that is closed afterwards. */
 export async function produce(directory: string, blocks: Blocks) {
   const genesis = networkGenesis(VALIDATORS, {
     blockGasLimit: 150_000_000n,

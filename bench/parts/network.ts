@@ -39,9 +39,9 @@ export async function measureNetwork(validators: number, blocks: number): Promis
         ),
       })),
       { name: `${label}: blocks decided after round 0`, unit: `of ${blocks}`, value: laterRounds },
-      { name: `${label}: CPU of a node a block`, unit: 'ms', value: each(({ cpuMs }) => cpuMs) },
-      { name: `${label}: bytes that a node sends a block`, unit: 'bytes', value: each(({ sentBytes }) => sentBytes) },
-      { name: `${label}: bytes on disk of a node a block`, unit: 'bytes', value: each(({ diskBytes }) => diskBytes) },
+      { name: `${label}: CPU of a node per block`, unit: 'ms', value: each(({ cpuMs }) => cpuMs) },
+      { name: `${label}: bytes that a node sends per block`, unit: 'bytes', value: each(({ sentBytes }) => sentBytes) },
+      { name: `${label}: bytes on disk of a node per block`, unit: 'bytes', value: each(({ diskBytes }) => diskBytes) },
       { name: `${label}: memory of a node`, unit: 'MB', value: mean(network.nodes.map(residentOf)) },
     ]
   } finally {

@@ -101,7 +101,7 @@ function transfer(sender: Account, nonce: number): Signed {
   return sign(sender, { nonce: BigInt(nonce), to: FUNDER.address, gasLimit: TRANSFER_GAS, maxFeePerGas: 500n * GWEI })
 }
 
-/** A filter that finds {@link HITS} logs in {@link BLOCKS} blocks, the newest of which is the range's last. */
+/** Makes a filter that finds {@link HITS} logs in {@link BLOCKS} blocks; the newest is the range's last. */
 async function makeLogs(target: Target): Promise<Readonly<Record<string, string>>> {
   const { address } = await deploy(target, CREATE_LOGGER)
   const first = Number(await call<string>(target.url, 'eth_blockNumber')) + 1

@@ -31,7 +31,8 @@ const UNANSWERED: Readonly<Record<string, readonly string[]>> = { anvil: ['debug
 type Params = readonly unknown[]
 
 /**
- * Simulations, traces of blocks and looking for calls: latency, and gas a second where a request executes much. What a node does not answer has no row.
+ * Measures simulations, traces of blocks and searches for calls: latency, and gas per second where a request executes much. A
+ * request that a node does not answer has no row.
  * @param accounts without coins before
  */
 export async function measureTraces(target: Target, accounts: readonly Account[]): Promise<Row[]> {
@@ -150,7 +151,7 @@ async function measureBlockTraces(target: Target, { fullest }: LoadedBlocks): Pr
   return rows
 }
 
-/** What the token's holders did, in all blocks of the load. */
+/** Searches for the calls of the token's holders, in all blocks of the load. */
 async function measureSearches(target: Target, { first, last }: LoadedBlocks, token: Address): Promise<Row[]> {
   const range = { fromBlock: blockParameter(first), toBlock: blockParameter(last) }
   const searches: readonly (readonly [label: string, filter: unknown])[] = [

@@ -17,7 +17,7 @@ import { giveTokens, noncesOf } from './accounts.ts'
 /** Makes the transaction that account `sender` sends as number `index` of a load. */
 export type TransactionMaker = (index: number, sender: number) => Partial<UnsignedTransaction>
 
-/** Who gets what the load sends. */
+/** Recipients of the load's transfers. */
 export const RECIPIENTS = Array.from({ length: 2_000 }, (_, index) => keccak256(Buffer.from(`to ${index}`)).slice(12))
 const TOKEN_GAS = 100_000n
 const SWAP_GAS = 150_000n

@@ -72,7 +72,7 @@ interface Load {
   readonly blockGas: number
 }
 
-/** What else the machine does shows in the blocks before the load. */
+/** Measures the blocks before the load, which show what else the machine does. */
 async function emptyBlocks({ seed }: LocalNetwork, name: string): Promise<Row[]> {
   const first = await seed.height()
   await waitForHeight(seed, first + EMPTY_BLOCKS + 1)

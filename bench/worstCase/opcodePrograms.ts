@@ -84,7 +84,7 @@ function jumpPrograms(): Program[] {
   ]
 }
 
-/** Places of 5 bytes (JUMPDEST PUSH2 JUMP), each of which jumps to one far away, so that all are visited. */
+/** Returns places of 5 bytes (JUMPDEST PUSH2 JUMP): each jumps to one far away, so that all are visited. */
 function scatteredJumps(): Uint8Array {
   const places = 4_909
   const stride = 2_371

@@ -58,7 +58,7 @@ export function randomPhrase(random: Random): Phrase {
   return random.pick(KINDS)(random)
 }
 
-/** What runs before the phrases. */
+/** Returns the code that runs before the phrases. */
 export function phraseSetup(random: Random): string {
   return `0 ${MEMORY} MSTORE ${Array.from({ length: ITEMS }, () => number(random)).join(' ')}`
 }

@@ -36,7 +36,7 @@ export function loop(name: string, body: string, options: LoopOptions & Pick<Pro
   return { name, code: endless(body, options), helpers, commits: options.reserve !== undefined }
 }
 
-/** A contract beside the program; the first has number 1. */
+/** Returns a contract next to the program; the first has number 1. */
 export function helper(number: number, program: string | Uint8Array): Helper {
   const address = new Uint8Array(20).fill(0xc0)
   new DataView(address.buffer).setUint32(16, number)

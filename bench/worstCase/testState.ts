@@ -56,7 +56,7 @@ export async function openTestState(size: StateSize, home: string | undefined): 
     await build(database, store, size)
     await store.close()
     await database.close()
-    // opened anew: what was just written is no longer in the caches
+    // opened anew: the new data is no longer in the caches
     database = await Database.open(location)
   }
   const store = new StateStore(database)
@@ -79,7 +79,7 @@ function slotAt(index: number): Uint8Array {
   return bigIntToBytes(BigInt.asUintN(256, BigInt(SLOT_FACTOR) * BigInt(index)), 32)
 }
 
-/** STOP, then jump destinations to the end but for the index that makes it different from the others. */
+/** Returns STOP, then jump destinations to the end, except for the index that makes it different from the others. */
 function bigCode(index: number): Uint8Array {
   const code = new Uint8Array(MAX_CODE).fill(0x5b)
   code[0] = 0
