@@ -26,7 +26,7 @@ const genesis = networkGenesis(validators, {
   fundedAccounts: senders.map(({ address }) => ({ address, balanceAcoin: 10n ** 21n })),
 })
 
-/** The chain to catch up with, made by another node. */
+/** Makes the chain to catch up with, by another node. */
 async function produce(): Promise<readonly (DecidedBlock & { readonly senders: readonly (Address | undefined)[] })[]> {
   const node = await openNetworkNode(genesis)
   let state = await node.state()

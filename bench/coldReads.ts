@@ -24,7 +24,7 @@ function hashOf(kind: string, index: number): Uint8Array {
 }
 const addressOf = (index: number): Uint8Array => hashOf('account', index).slice(12)
 
-/** `count` different numbers below `limit`, in a scattered order. */
+/** Yields `count` different numbers below `limit`, in a scattered order. */
 function* scattered(limit: number, count: number): Generator<number> {
   for (let i = 0; i < Math.min(limit, count); i++) yield (i * 982_451_653) % limit
 }

@@ -37,7 +37,7 @@ const WARM_UP_SECONDS = 3
 const agent = new Agent({ keepAlive: true, maxSockets: 16 })
 const otherAgent = new Agent({ keepAlive: true, maxSockets: 1 })
 
-/** The bytes of the answer as they came, and the form that it had. */
+/** Returns the bytes of the answer as they arrived, and their form. */
 function ask(
   url: string,
   body: string,

@@ -24,7 +24,7 @@ const BATCH = 2_000
 const START = Uint8Array.of(1)
 const END = Uint8Array.of(2)
 
-/** Column, and 20 bytes that are scattered. */
+/** Returns a key: the column, and 20 scattered bytes. */
 function keyOf(index: number): Uint8Array {
   const key = keccak256(Uint8Array.of(index >>> 24, index >>> 16, index >>> 8, index)).slice(0, 21)
   key[0] = 1

@@ -48,7 +48,7 @@ const recipient = (index: number) => keccak256(Buffer.from(`to ${(index * 7919) 
 
 type Transactions = (block: number) => readonly Uint8Array[]
 
-/** Transactions of many accounts in turns, to many others, of amounts as people send them. */
+/** Makes transactions of many accounts in turns, to many others, of amounts as people send them. */
 function transactions(fieldsOf: (to: Uint8Array, value: bigint) => Parameters<typeof sign>[1]): Transactions {
   return (block) =>
     Array.from({ length: perBlock }, (_, position) => {

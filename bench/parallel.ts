@@ -110,7 +110,7 @@ function begin(withParallel: ParallelExecution | undefined): Promise<BlockExecut
   })
 }
 
-/** Milliseconds of this thread's processor: others on the machine change them least. */
+/** Returns the milliseconds of this thread's processor, which other programs change least. */
 function ownMs(): number {
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1_000
@@ -141,7 +141,7 @@ async function execute(entries: readonly Entry[], withParallel: ParallelExecutio
 
 const table = new VersionTable(createTableMemory(1), 0)
 
-/** The costs of one transaction, all in this thread: of speculations in order, and of their adoption. */
+/** Measures the costs of one transaction, all in this thread: of speculations in order, and of their adoption. */
 async function measureParts(
   entries: readonly Entry[],
 ): Promise<{ readonly speculation: number; readonly adoption: number }> {

@@ -59,7 +59,7 @@ const SIZE = { accounts: 1_000, slots: 1_000, delegations: 10 }
 /** Of the sample chain, whose blocks are to be in segments soon. */
 const SAMPLE_HISTORY = 1_024
 
-/** A genesis whose evidence age and unbonding time are so many blocks. */
+/** Sets evidence age and unbonding time of a genesis to so many blocks. */
 function withEvidenceAge(age: number): (genesis: Genesis) => Genesis {
   return (genesis) => {
     const seconds = Math.ceil((age * BLOCK_MS) / 1_000)
@@ -108,7 +108,7 @@ function nodeUpkeep(blockHistory: number, onWritten: (database: Database, height
   }
 }
 
-/** By the default of TRUST_PERIOD. */
+/** Returns the rules with the default of TRUST_PERIOD. */
 function rulesOf({ evidence }: ChainConfig, blockHistory: number): HeaderRules {
   const times = { unbondingMs: evidence.maxAgeMs }
   const trustPeriodMs = trustPeriodOf({ trustPeriodMs: undefined }, times)

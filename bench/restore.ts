@@ -74,7 +74,7 @@ async function stop(node: BenchNode): Promise<void> {
   await ended
 }
 
-/** The most memory that the node's process has had, in megabytes. */
+/** Returns the peak memory of the node's process in megabytes. */
 function peakMegabytes({ homedir }: BenchNode): number {
   const pid = readFileSync(dataPaths(homedir).pid, 'utf8').trim()
   return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1000
@@ -195,7 +195,10 @@ for (const { way, homedir } of restored) {
 }
 rmSync(snapshot, { recursive: true })
 
-/** How many of so many random accounts and slots have another proof in the two databases, after the block that `b` began with. */
+/**
+ * Counts the proofs of so many random accounts and slots that differ between the two databases,
+ * after the block that `b` began with.
+ */
 async function differingProofs(a: string, b: string, count: number): Promise<number> {
   const databases = await Promise.all([a, b].map((location) => Database.open(location, { readOnly: true })))
   const at = readStateHead(databases[1]!)!.oldestHeight
@@ -214,7 +217,7 @@ async function differingProofs(a: string, b: string, count: number): Promise<num
   return differing
 }
 
-/** A key of the column, without that; the first one after a random place. */
+/** Returns a key of the column, without the column's byte: the first one after a random place. */
 async function randomKey(database: Database, column: number): Promise<Uint8Array> {
   for (;;) {
     const start = columnKey(column, crypto.getRandomValues(new Uint8Array(ADDRESS_BYTES + 2)))

@@ -278,14 +278,14 @@ async function measureAlone(
   })
 }
 
-/** The targets of a part. */
+/** Returns the targets of a part. */
 function targetsOf(part: string): readonly string[] {
   return flags.targets === undefined && PARTS_WITH_GETH.includes(part) && hasGeth()
     ? [...targetNames, 'geth']
     : targetNames
 }
 
-/** Memory of a node that does nothing else. */
+/** Measures the memory of a node that does nothing else. */
 async function measureMemoryOf(target: Target): Promise<void> {
   const distributor = await deployContract(target, 'Distributor')
   const senders = accounts.slice(0, MEMORY_ACCOUNTS)
@@ -307,7 +307,7 @@ async function measureMemoryOf(target: Target): Promise<void> {
   for await (const measured of rows) report.add(target.name, measured)
 }
 
-/** Each target alone, one after the other. */
+/** Measures each target alone, one after the other. */
 async function measureEach(part: string, starts: typeof STARTS, run: (target: Target) => Promise<void>): Promise<void> {
   for (const name of targetsOf(part)) await withTargets(starts, [name], ([target]) => run(target!))
 }

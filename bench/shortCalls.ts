@@ -56,7 +56,7 @@ const context = {
 } as const
 let firstIndex = 1
 
-/** The outcome; undefined: it was dropped at its limit of work. */
+/** Returns the outcome; undefined: the call was dropped at its limit of work. */
 function callWithin(
   input: Parameters<typeof applyCall>[0] & { readonly engine: typeof engine; readonly yield?: undefined },
 ) {

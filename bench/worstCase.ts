@@ -76,7 +76,7 @@ function freshIndexes(): number {
   return first
 }
 
-/** Transactions of a program until they took the time given; a slow program gets smaller ones. */
+/** Executes transactions of a program until they took the requested time; a slow program gets smaller ones. */
 async function rateOf(measure: Measure, program: Program): Promise<Result> {
   const milliseconds = Number(flags.seconds) * 1_000
   const trial = await measure(program, program.commits === true ? TRANSACTION_GAS : TRIAL_GAS, freshIndexes())

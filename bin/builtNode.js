@@ -24,7 +24,7 @@ export function builtEntry(name = ENTRY) {
   }
 }
 
-/** SHA-256 of files of the package, with their names. */
+/** Returns the SHA-256 of files of the package, with their names. */
 export function hashOf(files) {
   const hash = createHash('sha256')
   for (const file of files) {

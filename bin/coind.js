@@ -52,7 +52,7 @@ if (runtime !== undefined) {
   process.exitCode = 69
 }
 
-/** After a `git pull`, say. */
+/** Warns that the sources run, for example after a `git pull`. */
 function warnOfSources() {
   if (built !== undefined || !NODE_COMMANDS.includes(process.argv[2])) return
   console.error(
@@ -68,7 +68,7 @@ function replaceProcess() {
   process.execve?.(process.execPath, [process.execPath, ...process.execArgv, ...process.argv.slice(1)], environment)
 }
 
-/** The path of the bundled Node.js, if this machine has one. */
+/** Returns the path of the bundled Node.js, if this machine has one. */
 function findRuntime() {
   try {
     const manifest = module

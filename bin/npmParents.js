@@ -20,7 +20,7 @@ export function watchNpm(onEnded) {
   setInterval(check, CHECK_MS).unref()
 }
 
-/** The parent of this process, its parent, and so on up to the npm that was started by something else. */
+/** Returns the parent of this process, its parent, and so on up to the npm that was started by something else. */
 function ancestors() {
   const known = [process.ppid]
   while (isStartedByNpm(known.at(-1))) {
@@ -36,7 +36,7 @@ function isStartedByNpm(id) {
   return environment.split('\0').some((entry) => entry.startsWith(`${STARTED_BY_NPM}=`))
 }
 
-/** Of this process where no ID is given; undefined: it has ended, or there is no /proc. */
+/** Returns a process's parent, by default this one's; undefined: the process has ended, or there is no /proc. */
 function parentOf(id) {
   if (id === undefined) return process.ppid
   // The name in parentheses, which may contain spaces, is followed by the state and the parent's ID.

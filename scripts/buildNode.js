@@ -113,14 +113,14 @@ async function bundleEntry(rolldown, directory, { name, source }, plugins = []) 
 }
 
 /**
- * The same code without characters beyond Latin-1: V8 keeps the text of all code, each thread its own, and one such character makes it take
- * twice the memory. They are in literals only, where the escape means the same.
+ * Returns the same code without characters beyond Latin-1. Each thread's V8 holds the text of all code, and one such character
+ * doubles its memory. They occur only in literals, where the escape means the same.
  */
 function toLatin1(code) {
   return code.replace(/[^\0-\xff]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** A file for each package that is loaded when it is needed. */
+/** Returns the name of the file for a package that is loaded when it is needed. */
 function packageChunk(id) {
   const [scope, name] = id.replaceAll('\\', '/').split('/node_modules/').at(-1).split('/')
   return `${PACKAGES}/${scope.startsWith('@') ? `${scope}-${name}` : scope}`

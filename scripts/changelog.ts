@@ -74,7 +74,7 @@ function listItem(text: string): string {
   return `- ${lines.filter((line) => line !== '').join('\n  ')}`
 }
 
-/** The fragments of a folder: all its files except README.md. */
+/** Reads the fragments of a folder: all its files except README.md. */
 export function readFragments(folder: string): readonly Fragment[] {
   return readdirSync(folder)
     .filter((file) => file !== 'README.md')

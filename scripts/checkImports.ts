@@ -65,7 +65,7 @@ export interface Import {
 const STATEMENT =
   /^[ \t]*(?:import|export)\s+(type\s+)?(?:[\w*$\s{},]*?\sfrom\s*)?['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)/gm
 
-/** The relative imports in the text of a module. Paths are relative to the folder that is checked. */
+/** Finds the relative imports in the text of a module. Paths are relative to the folder that is checked. */
 export function importsOf(file: string, text: string): readonly Import[] {
   const found: Import[] = []
   for (const match of text.matchAll(STATEMENT)) {
@@ -81,7 +81,7 @@ function partOf(file: string): string {
   return file.split('/')[0]!
 }
 
-/** Why the import is against the rules, or undefined. */
+/** Says why the import is against the rules; undefined when it is not. */
 export function violation(edge: Import): string | undefined {
   if (edge.to.startsWith('../'))
     return OUTSIDE.includes(edge.to) ? undefined : 'src/ imports nothing from outside of src/'
@@ -120,7 +120,7 @@ export function findCycle(edges: readonly Import[]): readonly string[] | undefin
   return undefined
 }
 
-/** Why the import is against the rules of explorer/, or undefined. */
+/** Says why the import is against the rules of explorer/; undefined when it is not. */
 export function explorerViolation({ from, to, isTypeOnly }: Import): string | undefined {
   if (from.startsWith('web/')) {
     const isOfAnswers = isTypeOnly && /^api\/(shapes|\w+Shapes)\.ts$/.test(to)
@@ -138,7 +138,7 @@ export function explorerViolation({ from, to, isTypeOnly }: Import): string | un
   return fromLevel > toLevel ? `${partOf(to)} is above ${partOf(from)}` : undefined
 }
 
-/** Every broken rule below `source`, one line each; by default those of src/. */
+/** Returns every broken rule below `source`, one line each; by default those of src/. */
 export function checkImports(
   source: string,
   rule: (edge: Import) => string | undefined = violation,

@@ -12,7 +12,7 @@ function entriesOf(group: VariableGroup): readonly Variable[] {
   return ENTRIES.filter((entry) => entry.group === group)
 }
 
-/** The text of docs/configuration.md. */
+/** Returns the text of docs/configuration.md. */
 export function configurationPage(): string {
   const tables = GROUPS.map((group) => {
     const rows = entriesOf(group).map(
@@ -37,7 +37,7 @@ what it must be. The ports must differ from one another.
 ${tables.join('\n')}`
 }
 
-/** The text of .env.example: every variable, as a comment with its default. */
+/** Returns the text of .env.example: every variable, as a comment with its default. */
 export function dotenvExample(): string {
   const sections = GROUPS.map((group) => {
     const lines = entriesOf(group).map((entry) => {

@@ -39,7 +39,7 @@ function check(holds: boolean, problem: string): void {
   if (!holds) throw new Error(problem)
 }
 
-/** JSON of a request to a container's own RPC port, or another one. */
+/** Sends a request to a container's own RPC port, or another one, and returns the JSON. */
 async function ask<T>(container: string, path: string, body?: object, port = 8080): Promise<T> {
   const options =
     body === undefined
@@ -99,7 +99,7 @@ async function stop(container: string): Promise<void> {
   console.log(`  ${container} stopped in ${((Date.now() - startMs) / 1000).toFixed(1)} s with the code 0`)
 }
 
-/** A validator of a chain of its own, as the README says. */
+/** Tests a validator of a new chain, as the README describes it. */
 async function testValidator(): Promise<void> {
   const name = `${PROJECT}-single`
   const volume = `${name}-data`
@@ -159,7 +159,7 @@ async function testPackages(name: string): Promise<void> {
   check(Number(size) > 1_000_000, `solc has ${size} bytes`)
 }
 
-/** An explorer of this node's chain, in its network. */
+/** Tests an explorer of this node's chain, in its network. */
 async function testExplorer(node: string): Promise<void> {
   const name = `${node}-explorer`
   const volume = `${name}-data`
@@ -218,7 +218,7 @@ function composeNetwork(): Network {
   }
 }
 
-/** The same without Docker Compose. */
+/** Makes the same network without Docker Compose. */
 function plainNetwork(): Network {
   const containerOf = (service: string): string => `${PROJECT}-${service}`
   const [volume, joinedVolume] = [`${PROJECT}-network`, `${PROJECT}-joined`]

@@ -194,7 +194,7 @@ function panels(): readonly object[] {
 
 export const GRAFANA_DASHBOARD = join(import.meta.dirname, '../deploy/grafana/coind.json')
 
-/** The text of {@link GRAFANA_DASHBOARD}. */
+/** Returns the text of {@link GRAFANA_DASHBOARD}. */
 export function grafanaDashboard(): string {
   const dashboard = {
     uid: 'coind',
@@ -226,7 +226,7 @@ export function grafanaDashboard(): string {
   return `${JSON.stringify(dashboard, undefined, 2)}\n`
 }
 
-/** Each query of {@link grafanaDashboard} as Prometheus takes it, for all nodes and rates over a minute. */
+/** Returns each query of {@link grafanaDashboard} as Prometheus takes it, for all nodes and rates over a minute. */
 export function dashboardQueries(): readonly string[] {
   const queries = Object.values(ROWS).flatMap((row) => row.flatMap((panel) => Object.values(panel.queries)))
   return queries.map((query) => query.replaceAll('$instance', '.*').replaceAll('$__rate_interval', '1m'))

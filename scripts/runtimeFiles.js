@@ -25,7 +25,7 @@ export function isBundled() {
 /** The manifest of a bundle without its sources, which it then cannot be older than. */
 export const SEALED_MANIFEST = JSON.stringify({ sha256: hashOf([]), files: [] })
 
-/** Files of packages that are not in the bundle, sorted, relative to node_modules. */
+/** Returns the files of packages that are not in the bundle, sorted, relative to node_modules. */
 export function runtimePackageFiles() {
   const names = [...EXTERNAL.filter((name) => typeof name === 'string'), ...LOADED]
   for (const name of names) names.push(...dependenciesOf(name).filter((other) => !names.includes(other)))
@@ -33,7 +33,7 @@ export function runtimePackageFiles() {
   return [...new Set(files)].filter((file) => !isNativeSource(file) && !isForeign(file)).sort()
 }
 
-/** Files below a directory that code reads, relative to `root`, with `/`. */
+/** Returns the files below a directory that code reads, relative to `root`, with `/`. */
 export function filesBelow(root, path) {
   if (UNREAD.test(path)) return []
   if (!statSync(join(root, path)).isDirectory()) return [path]
@@ -50,7 +50,10 @@ function isNativeSource(file) {
   return NATIVE_SOURCES.some((path) => file === path || file.startsWith(`${path}/`))
 }
 
-/** Native modules for other systems: `linux-x64` is a directory's name, `darwin-x64+arm64` another's. */
+/**
+ * Whether a path belongs to a native module for another system: `linux-x64` is a directory's name,
+ * `darwin-x64+arm64` another's.
+ */
 function isForeign(file) {
   const system = /\/prebuilds\/([^/]+)\//.exec(file)?.[1]
   return system !== undefined && !(system.startsWith(`${process.platform}-`) && system.includes(process.arch))

@@ -41,7 +41,7 @@ const brotli = brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUA
 writeFileSync(OUT, `${JSON.stringify({ sources: SOURCES, brotli }, undefined, 2)}\n`)
 console.log(`${stripped.length} files, ${bytes.length} bytes, ${brotli.length} in base64`)
 
-/** All that is below the second to fourth directory, with the staking module of the first. */
+/** Compiles everything below the second to fourth directory, and the staking module of the first. */
 function compile([newSdk, ...directories]: readonly string[]): FileRegistry {
   const names = directories
     .slice(0, 3)
@@ -63,7 +63,7 @@ function compile([newSdk, ...directories]: readonly string[]): FileRegistry {
   }
 }
 
-/** The files that declare the node's messages and services, after those that they import. */
+/** Returns the files that declare the node's messages and services, after those that they import. */
 function neededFiles(registry: FileRegistry): DescFile[] {
   const needed = new Set<DescFile>()
   const add = (file: DescFile): void => {

@@ -107,7 +107,10 @@ function removeFiles(directory, isUnread) {
   if (readdirSync(directory).length === 0) rmdirSync(directory)
 }
 
-/** Native modules for other systems and processors: `linux-x64` is a directory's name, `darwin-x64+arm64` another's. */
+/**
+ * Removes native modules for other systems and processors: `linux-x64` is a directory's name,
+ * `darwin-x64+arm64` another's.
+ */
 function keepOwnPrebuilds(directory) {
   for (const name of readdirSync(directory)) {
     const [system, processors = ''] = name.split('-')

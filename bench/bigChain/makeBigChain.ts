@@ -213,7 +213,7 @@ async function writeBlocks(database: Database, claimed: ClaimedBlocks): Promise<
   return stateRoot
 }
 
-/** The commit of a block by those validators whose keys (by address) are given. */
+/** Makes the commit of a block by the validators whose keys (by address) are passed. */
 function signCommit(
   { header: { chainId, height, timeMs } }: ConsensusBlock,
   blockId: BlockId,

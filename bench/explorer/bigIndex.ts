@@ -121,12 +121,12 @@ function sortedAddresses(): readonly Uint8Array[] {
   return Array.from({ length: ADDRESSES }, (_, index) => hashOf('address', index).subarray(0, 20)).sort(Buffer.compare)
 }
 
-/** From 0 to before 1. */
+/** Returns a number from 0 to below 1. */
 function fraction(random: Random): number {
   return random.below(2 ** 32) / 2 ** 32
 }
 
-/** Some are in far more transfers than others. */
+/** Returns an account; some are in far more transfers than others. */
 function someAccount(random: Random): number {
   const index = (Math.floor(fraction(random) ** 3 * ADDRESSES) * 7_919) % ADDRESSES
   return index % TOKEN_EVERY === 0 || index === RARE ? index + 11 : index
@@ -386,7 +386,7 @@ function topicOf(address: Uint8Array): Uint8Array {
 
 const SEEDS = { address: 1, block: 2, consensus: 3, tx: 4, gift: 5 } as const
 
-/** 32 bytes that look like a hash: always the same ones for a number. Fast, as millions are needed. */
+/** Returns 32 bytes that look like a hash: always the same ones for a number. Fast, as millions are needed. */
 function hashOf(kind: keyof typeof SEEDS, number: number): Uint8Array {
   const bytes = new Uint8Array(32)
   const words = new Uint32Array(bytes.buffer)

@@ -81,7 +81,10 @@ export async function measureCatchUp(options: CatchUpOptions): Promise<readonly 
   }
 }
 
-/** A block in which a token is created and given to all senders, then blocks in which they transfer it, after {@link transferBlocks}. */
+/**
+ * Makes a block in which a token is created and sent to all senders, then blocks in which they
+ * transfer it, after {@link transferBlocks}.
+ */
 function tokenBlocks(fullBlocks: number, transfers: number): Blocks {
   const before = SENDERS.map((_, sender) => Math.max(0, Math.ceil((transfers - sender) / SENDERS.length)))
   const token = createAddress(SENDERS[0]!.address, BigInt(before[0]!))

@@ -27,7 +27,7 @@ const TURNS = 40
 /** No program answers here: these pages need no node. */
 const NO_NODE = 'http://127.0.0.1:1/'
 
-/** How fast an explorer with a big index answers what its pages ask for, and what programs do. */
+/** Measures how fast an explorer with a big index answers requests of its pages and of programs. */
 export async function measurePages({
   database,
   transfers,

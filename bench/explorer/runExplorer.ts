@@ -20,7 +20,7 @@ export interface Place {
 }
 
 /**
- * A place for a new index: a temporary file, or a PostgreSQL server of its own.
+ * Makes a place for a new index: a temporary file, or its own PostgreSQL server.
  * @throws Error when PostgreSQL is not installed
  */
 export async function makePlace(isPostgres: boolean): Promise<Place> {
@@ -93,7 +93,7 @@ export async function runExplorer({ nodeUrl, database, nodeFlags = [] }: Explore
   }
 }
 
-/** When the index has this block, and which block it has then. */
+/** Waits until the index has this block, and returns when, and the block that it has then. */
 export async function indexed(
   explorer: Pick<BenchExplorer, 'height'>,
   wanted: number,
@@ -105,7 +105,7 @@ export async function indexed(
   }
 }
 
-/** Milliseconds of processor time of all threads of a process, so far. */
+/** Returns the milliseconds of processor time of all threads of a process, so far. */
 export function processorMs(pid: number): number {
   return [...threadTimes(pid).values()].reduce((sum, ms) => sum + ms, 0)
 }

@@ -39,7 +39,7 @@ export function runLoad({ port, path = '/', bodies, inFlight, pipeline = 1 }: Lo
   return sendAll(port, requests, inFlight, pipeline, (answer) => answer.includes('"error"'))
 }
 
-/** The same for GET requests of these paths, one at a time on each connection. */
+/** Does the same with GET requests of these paths, one at a time on each connection. */
 export function runGets(port: number, paths: readonly string[], inFlight: number): Promise<LoadResult> {
   const requests = paths.map((path, index) =>
     // Of many clients, as a proxy would tell: one alone may not ask for so much.

@@ -44,7 +44,7 @@ export function createStepTimes(): StepTimes {
   }
 }
 
-/** Processor time that this thread has used. */
+/** Returns the processor time that this thread has used. */
 export function threadMicroseconds(): number {
   const { user, system } = process.threadCpuUsage()
   return user + system

@@ -18,7 +18,7 @@ interface ContractCall {
   readonly value?: bigint
 }
 
-/** The accounts that send the load. */
+/** Returns the accounts that send the load. */
 export function benchAccounts(count: number): Account[] {
   return Array.from({ length: count }, (_, index) => accountOf(`bench ${index}`))
 }

@@ -24,8 +24,9 @@ const SEEDS = 2
 const POLL_MS = 100
 
 /**
- * A node that joins a network of four validators with a chain of this length: how fast it catches up, from peers of this machine. First
- * comes a stretch of empty blocks, then full ones; at the end the state roots are compared.
+ * Measures how fast a node that joins a network of four validators catches up with a chain of this
+ * length, from peers of this machine. First comes a stretch of empty blocks, then full ones; at the
+ * end the state roots are compared.
  */
 export async function measureJoin(emptyBlocks: number, fullBlocks: number, transfers: number): Promise<readonly Row[]> {
   const directory = mkdtempSync(join(tmpdir(), 'coind-bench-join-'))
@@ -84,7 +85,7 @@ export function emptyBlocksOf(count: number): Blocks {
   return Array.from({ length: count }, () => [])
 }
 
-/** Blocks with transfers of coins, spread evenly over them, by all senders in turn: their first transactions. */
+/** Makes blocks with transfers of coins, spread evenly over them, by all senders in turn: their first transactions. */
 export function transferBlocks(count: number, transfers: number): Blocks {
   return spread(count, transfers, (index) => {
     const nonce = BigInt(Math.floor(index / SENDERS.length))
@@ -101,7 +102,7 @@ export function spread(blocks: number, transactions: number, make: (index: numbe
   })
 }
 
-/** Whom a transfer goes to. */
+/** Returns the recipient of a transfer. */
 export function recipientOf(index: number): Address {
   return RECIPIENTS[index % RECIPIENTS.length]!
 }
@@ -139,7 +140,7 @@ export async function start(homedir: string, environment: Readonly<Record<string
   return startNode({ command: 'start', homedir, rpcPort, environment: { ...common, ...environment } })
 }
 
-/** When the node has this block, and which block it has then. */
+/** Waits until the node has this block, and returns when, and the block that it has then. */
 async function reached(node: TestNode, wanted: number): Promise<{ readonly height: number; readonly atMs: number }> {
   for (;;) {
     const height = Number(await rpc<string>(node.url, 'eth_blockNumber'))

@@ -32,7 +32,10 @@ interface MemoryOptions {
   readonly mixed: TransactionMaker
 }
 
-/** Resident memory of an idle node, after transfers and reads, when it has rested from them, and during a mixed load; coind's by thread. */
+/**
+ * Measures resident memory of an idle node, after transfers and reads, after a rest from them, and
+ * during a mixed load; coind's by thread.
+ */
 export async function* measureMemory(
   target: Target,
   accounts: readonly Account[],

@@ -121,7 +121,7 @@ async function measureSimulations(
   ]
 }
 
-/** The fullest block by each tracer, and from its bytes. */
+/** Measures traces of the fullest block by each tracer, and from its bytes. */
 async function measureBlockTraces(target: Target, { fullest }: LoadedBlocks): Promise<Row[]> {
   const number = blockParameter(fullest)
   const { gasUsed, transactions } = await call<{ gasUsed: string; transactions: readonly string[] }>(
@@ -166,7 +166,7 @@ async function measureSearches(target: Target, { first, last }: LoadedBlocks, to
   return rows
 }
 
-/** Milliseconds of requests one after another, ascending. @throws Error with the node's message */
+/** Returns the milliseconds of requests one after another, ascending. @throws Error with the node's message */
 async function timesOf(target: Target, method: string, params: () => Params): Promise<Float64Array> {
   if (UNANSWERED[target.name]?.includes(method) === true) throw new Error(`${target.name} does not answer ${method}`)
   const times = new Float64Array(LARGE_REQUESTS)

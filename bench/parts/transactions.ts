@@ -31,7 +31,7 @@ const SETUP_IN_FLIGHT = 100
 
 const recipientOf = (index: number): Address => RECIPIENTS[index % RECIPIENTS.length]!
 
-/** The native coin. */
+/** Makes transfers of the native coin. */
 export function coinTransfers(): TransactionMaker {
   return (index) => ({ to: recipientOf(index), value: 1n })
 }
@@ -40,7 +40,10 @@ export function tokenTransfers(token: Address): TransactionMaker {
   return (index) => ({ to: token, data: transferData(recipientOf(index), 1n), gasLimit: TOKEN_GAS })
 }
 
-/** Each sets {@link SLOTS} slots of one contract that were never set, spread over all keys as those of mappings are. */
+/**
+ * Makes transactions that each set {@link SLOTS} new slots of one contract, spread over all keys as
+ * those of mappings are.
+ */
 export async function newSlots(target: Target): Promise<TransactionMaker> {
   const write = `1 ADD DUP1 DUP1 ${SLOT_FACTOR} MUL SSTORE`
   const code = assemble(`PUSH0 CALLDATALOAD ${repeat(write, SLOTS)} STOP`)

@@ -224,7 +224,7 @@ interface CommitAnswer {
   }
 }
 
-/** From the time of each block to that of the next, and the round that decided the block. */
+/** Returns the time from each block to the next, and the round that decided the block. */
 async function heightsOf(node: NetworkNode, from: number, to: number) {
   const times: { readonly atMs: number; readonly round: number }[] = []
   for (let height = from; height <= to + 1; height++) {

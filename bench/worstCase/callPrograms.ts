@@ -14,7 +14,10 @@ interface CallParts {
   readonly output?: number
 }
 
-/** Words of a call whose result is dropped; `to` is what pushes the address (seven words above where the call began). */
+/**
+ * Returns the words of a call whose result is dropped; `to` is the word that pushes the address
+ * (seven words above where the call began).
+ */
 function callWords(
   to: string,
   { kind = 'CALL', gas = 'GAS', value = 0, input = 0, output = 0 }: CallParts = {},

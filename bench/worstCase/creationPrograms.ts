@@ -25,7 +25,7 @@ function initCode(pattern: string): Uint8Array {
   return code
 }
 
-/** Creations, with init code that is costly to analyse, and self-destructs. */
+/** Returns programs of creations, with init code that is costly to analyse, and of self-destructs. */
 export function creationPrograms(): Program[] {
   const destroyer = helper(1, 'ADDRESS SELFDESTRUCT')
   const giver = helper(2, 'CALLER SELFDESTRUCT')

@@ -24,13 +24,13 @@ const PAGE = { key: new Uint8Array(0), offset: 0n, limit: 0n, countTotal: true, 
 /** Three bytes of UTF-8, two in a string of JavaScript, so that it is decoded and encoded at length. */
 const TEXT = '€'.repeat(100_000)
 
-/** Words of a call with `length` bytes of input from memory, whose result is dropped. */
+/** Returns the words of a call with `length` bytes of input from memory, whose result is dropped. */
 function callWords(to: string, gas: string, length: number, kind = 'CALL', value = 0): string {
   const hasValue = kind === 'CALL' || kind === 'CALLCODE'
   return `0 0 ${length} 0 ${hasValue ? value : ''} ${to} ${gas} ${kind} POP`
 }
 
-/** A call of a function with the same arguments again and again; long ones are in memory from several contracts. */
+/** Returns a loop of calls of a function with the same arguments; long ones are in memory from several contracts. */
 function functionLoop(
   precompile: TabledPrecompile,
   name: string,

@@ -25,7 +25,7 @@ export interface LoopOptions {
   readonly reserve?: number
 }
 
-/** A loop that runs until its gas is used up, or down to a reserve. The body leaves the stack as it was. */
+/** Returns a loop that runs until its gas is used up, or down to a reserve. The body leaves the stack as it was. */
 export function endless(body: string, { setup = '', unroll = 64, reserve }: LoopOptions = {}): Uint8Array {
   const again = reserve === undefined ? '@round JUMP' : `GAS ${reserve} LT @round JUMPI STOP`
   return assemble(`${setup} :round ${repeat(body, unroll)} ${again}`)

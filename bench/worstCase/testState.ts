@@ -43,7 +43,8 @@ interface TestState {
 }
 
 /**
- * A state in a LevelDB database. `home` keeps it for further runs of the same sizes; otherwise it is temporary.
+ * Opens a state in a LevelDB database. `home` keeps it for further runs of the same sizes;
+ * otherwise it is temporary.
  */
 export async function openTestState(size: StateSize, home: string | undefined): Promise<TestState> {
   const name = `native-state-${size.accounts}-${size.slots}-${size.contracts}`
@@ -87,7 +88,7 @@ function bigCode(index: number): Uint8Array {
   return code
 }
 
-/** The native layer of a new chain. */
+/** Returns the native layer of a new chain. */
 function nativeGenesis(): Genesis {
   const [first, ...others] = Array.from({ length: VALIDATORS }, (_, index) => ({
     operator: new Uint8Array(20).fill(index + 1),

@@ -247,7 +247,7 @@ interface NodePlace {
 export const PORTS_A_NODE = 10
 const LOOPBACK = '127.0.0.1'
 
-/** Where the node with this number runs. */
+/** Returns where the node with this number runs. */
 function placeNode(placement: Placement, index: number): NodePlace {
   if (placement.kind === 'hosts') {
     const host = `${placement.prefix}${index}`
@@ -289,7 +289,7 @@ function accountKey(seed: Uint8Array): AccountKey {
   return { address: publicKeyToAddress(publicKey.subarray(1)), privateKey }
 }
 
-/** Text of a file with the key, which only its owner may read. */
+/** Returns the text of a file with the key, which only its owner may read. */
 function formatAccountKey({ address, privateKey }: AccountKey): string {
   const json = {
     address: toChecksumAddress(address),
@@ -302,7 +302,8 @@ function formatAccountKey({ address, privateKey }: AccountKey): string {
 const QUOTES = ["'", '"', '`']
 
 /**
- * Lines of a `.env` file, which Docker's --env-file reads too. Docker takes quotes literally, so only unusual values are quoted.
+ * Returns lines of a `.env` file, which Docker's --env-file reads too. Docker takes quotes
+ * literally, so only unusual values are quoted.
  * @throws TypeError for a value that holds every kind of quote, or a line break
  */
 function formatVariables(variables: Readonly<Record<string, string>>): string {

@@ -18,7 +18,7 @@ export function formatAnswer(answer: Json, { output }: OutputOption): string {
   return output === 'text' ? formatYaml(answer) : `${JSON.stringify(answer, null, 2)}\n`
 }
 
-/** The members of JSON as lines of YAML, objects in the order of their names. */
+/** Formats the members of JSON as lines of YAML, objects in the order of their names. */
 export function formatYaml(json: Json): string {
   if (!isNested(json)) return `${scalar(json)}\n`
   return `${linesOf(json).join('\n')}\n`

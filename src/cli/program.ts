@@ -110,7 +110,7 @@ interface CommandParts {
   readonly printError: (line: string) => void
 }
 
-/** The program with the commands that are always loaded. */
+/** Creates the program with the commands that are always loaded. */
 function createProgram({ node, terminal, printError }: CommandParts): Command {
   const program = new Command('coind')
     .description('Full node of an EVM-compatible proof-of-stake chain')
@@ -202,7 +202,7 @@ interface OperatorError extends NodeJS.ErrnoException {
   readonly exitCode?: number
 }
 
-/** The problem of the error or of its cause: when a thread fails, the reason is the cause of the error. */
+/** Returns the problem of the error or of its cause: when a thread fails, the reason is the cause of the error. */
 function findOperatorProblem(error: unknown): ReturnType<typeof operatorProblem> {
   for (let at = error; at instanceof Error; at = at.cause) {
     const problem = operatorProblem(at as OperatorError)

@@ -12,14 +12,17 @@ export interface ChainIds {
   readonly evmChainId: bigint
 }
 
-/** The EVM chain ID inside a native chain ID `<name>_<EVM chain ID>-<revision>`; undefined where it has another form. */
+/**
+ * Returns the EVM chain ID inside a native chain ID `<name>_<EVM chain ID>-<revision>`; undefined
+ * where it has another form.
+ */
 export function evmChainIdOf(chainId: string): bigint | undefined {
   const match = chainId.length <= 50 ? CHAIN_ID_FORM.exec(chainId) : null
   return match === null ? undefined : BigInt(match[1]!)
 }
 
 /**
- * Both chain IDs, from CHAIN_ID and EVM_CHAIN_ID or the defaults of NETWORK.
+ * Returns both chain IDs, from CHAIN_ID and EVM_CHAIN_ID or the defaults of NETWORK.
  * @throws ConfigError when CHAIN_ID has another form or the two disagree
  */
 export function resolveChainIds(settings: Pick<Settings, 'network' | 'chainId' | 'evmChainId'>): ChainIds {

@@ -34,8 +34,8 @@ const FORWARDING_HEADERS = [
 ] as const
 
 /**
- * The hops of a request that came through proxies: all its lines of X-Forwarded-For in one. An empty text when only another header says that
- * it was forwarded; undefined when none does.
+ * Returns the hops of a request that came through proxies: all its lines of X-Forwarded-For in one.
+ * An empty text when only another header says that it was forwarded; undefined when none does.
  * @param header the value of a header, by its name in lower case
  */
 export function forwardedFor(header: (name: string) => string | readonly string[] | undefined): string | undefined {
@@ -89,7 +89,10 @@ export function isLoopback(client: string): boolean {
   return client === LOOPBACK_IPV6 || client.startsWith('127.')
 }
 
-/** The first of all hops where each is a trusted proxy; undefined when a hop before that is not an address. */
+/**
+ * Returns the last hop that is not a trusted proxy, or the first of all if each is one; undefined
+ * when a hop before that is not an address.
+ */
 function lastUntrusted(hops: readonly string[], isTrusted: (address: string) => boolean): string | undefined {
   let address: string | undefined
   for (const hop of hops.toReversed()) {

@@ -196,7 +196,7 @@ export interface LogConfig {
 }
 
 /**
- * The configuration from flags, environment and `.env` (in this order of precedence).
+ * Loads the configuration from flags, environment and `.env` (in this order of precedence).
  * @param homeDirectory of the user, for a HOMEDIR that starts with `~/`
  * @throws ConfigError with one line for the operator
  */
@@ -411,7 +411,10 @@ function checkPorts(
   }
 }
 
-/** trace_filter executes the blocks again that it finds by the index: it needs them, and the state before each. */
+/**
+ * Checks what trace_filter needs: it executes the blocks again that it finds by the index, and so
+ * needs them and the state before each.
+ */
 function checkTraceIndex({
   indexTraces,
   pruning,

@@ -48,7 +48,7 @@ export function nodeListeners({
   ]
 }
 
-/** The listener at `…_PORT` and `…_HOST`. */
+/** Returns the listener at `…_PORT` and `…_HOST`. */
 export function listener(prefix: 'RPC' | 'METRICS' | 'PRIVATE_RPC' | 'EXPLORER', host: string, port: number): Listener {
   return { variable: `${prefix}_PORT`, hostVariable: `${prefix}_HOST`, place: { kind: 'tcp', host, port } }
 }
@@ -83,7 +83,10 @@ interface TryOptions {
   readonly open?: (place: ListenOptions) => Promise<void>
 }
 
-/** Why the program cannot listen there, as a code of the system; undefined: it can. A socket of the file system is not tried, since its file would stay. */
+/**
+ * Returns the system's error code if the program cannot listen there; undefined: it can. A socket
+ * of the file system is not tried, since its file would stay.
+ */
 export function tryListener(
   { place, isIpv6Only = false }: Listener,
   { timeoutMs = CHECK_MS, open = openAndClose }: TryOptions = {},
@@ -131,7 +134,7 @@ export async function listenAs<T>(listener: Listener, open: () => Promise<T>): P
   }
 }
 
-/** The problem of a place, for the operator, by the code of the system's error. */
+/** Describes the problem of a place for the operator, by the code of the system's error. */
 function describe({ variable, hostVariable, place }: Listener, code: string): string {
   if (place.kind === 'unix') {
     const problem = SOCKET_PROBLEMS.get(code) ?? `it cannot be opened (${code})`

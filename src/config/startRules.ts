@@ -14,8 +14,8 @@ export class UnsupportedRuntimeError extends Error {
 }
 
 /**
- * The rule for the Node.js that runs a node: where the versions of validators differ, they may differ in what a block does, and the chain stops
- * or splits. A node that does not sign harms only itself.
+ * Checks the Node.js that runs a node: where the versions of validators differ, they may differ in
+ * what a block does, and the chain stops or splits. A node that does not sign harms only itself.
  * @param version as in process.versions.node
  * @param isValidator whether the node's key is among the validators of the next blocks
  * @returns a warning for the operator of a node that does not sign
@@ -43,7 +43,7 @@ export function checkRestore({ joining }: Pick<Config, 'joining'>): void {
 }
 
 /**
- * The rules for a start that would create a genesis.
+ * Checks a start that would create a genesis.
  * @throws ConfigError when no genesis may be created with this configuration
  */
 export function checkFreshGenesis(config: Pick<Config, 'joining' | 'genesis'>): FreshGenesisConfig {
@@ -72,7 +72,7 @@ export function checkFreshGenesis(config: Pick<Config, 'joining' | 'genesis'>): 
 }
 
 /**
- * The rules for a start that takes the genesis from a seed node.
+ * Checks a start that takes the genesis from a seed node.
  * @returns SEED_NODE_URL
  * @throws ConfigError when the seed node, or a peer to get blocks from, is not configured
  */

@@ -45,8 +45,8 @@ export function decideSync({ joining, pruning }: SyncConfig, genesis: GenesisTim
 const MS_PER_HOUR = 3_600_000
 
 /**
- * How long a header is trusted: TRUST_PERIOD, by default two thirds of the unbonding time. The rest is for the time that it takes to
- * punish validators who signed two chains.
+ * Returns how long a header is trusted: TRUST_PERIOD, by default two thirds of the unbonding time.
+ * The rest is for the time that it takes to punish validators who signed two chains.
  * @throws ConfigError when TRUST_PERIOD is not shorter than the unbonding time
  */
 export function trustPeriodOf(
@@ -60,7 +60,7 @@ export function trustPeriodOf(
   )
 }
 
-/** The setting that demands a snapshot; undefined: none does. @throws ConfigError when another one forbids it */
+/** Returns the setting that demands a snapshot, if one does. @throws ConfigError when another one forbids it */
 function demandedBy({ syncMode, forceSnapshotRestore }: SyncConfig['joining']): string | undefined {
   if (forceSnapshotRestore && syncMode === 'blocks') {
     throw new ConfigError('FORCE_SNAPSHOT_RESTORE is set, but SYNC_MODE is blocks: unset one of the two')

@@ -19,7 +19,7 @@ export const WRONG_FORM = 'wrong form'
 const COIN_DECIMALS = 18
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i
 
-/** A kind whose values `read` reads; it returns undefined for a wrong text. */
+/** Makes a kind whose values `read` reads; it returns undefined for a wrong text. */
 function kind<T>(expects: string, read: (text: string) => T | undefined): ValueKind<T> {
   const schema = z.string().transform((text, context): T => {
     const value = read(text)
@@ -244,7 +244,7 @@ function items(value: string): string[] {
     .filter((item) => item !== '')
 }
 
-/** undefined: a wrong escape, or one of a character that no header may have */
+/** Decodes a text; undefined: it has a wrong escape, or one of a character that no header may have. */
 function percentDecoded(value: string): string | undefined {
   try {
     const decoded = decodeURIComponent(value)

@@ -53,7 +53,7 @@ export interface Variable<T = unknown, D extends string | undefined = string | u
   readonly about: string
 }
 
-/** One line of a table of variables. */
+/** Makes one line of a table of variables. */
 export function variable<T, const D extends string | undefined>(
   name: string,
   group: VariableGroup,
@@ -169,12 +169,15 @@ export type SettingsOf<T extends VariableTable> = {
 /** The values of the node's variables. */
 export type Settings = SettingsOf<Table>
 
-/** The schema of one variable: reads its text, or the default; without a default the variable may be absent. */
+/**
+ * Returns the schema of one variable: it reads the text, or the default; without a default the
+ * variable may be absent.
+ */
 export function variableSchema(entry: Variable): z.ZodType<unknown, string | undefined> {
   return entry.fallback === undefined ? entry.kind.schema.optional() : entry.kind.schema.prefault(entry.fallback)
 }
 
-/** `--rpc-port` for RPC_PORT. */
+/** Returns the flag of a variable, such as `--rpc-port` for RPC_PORT. */
 export function flagOf(entry: Pick<Variable, 'name'>): string {
   return `--${entry.name.toLowerCase().replaceAll('_', '-')}`
 }

@@ -49,7 +49,7 @@ export async function* readBlockFile(file: FileHandle, genesisHash: Hash): Async
   yield* readBlocks(fileBytes(file, size), genesisHash)
 }
 
-/** The same of a file whose bytes are in memory. @throws BlockFileError */
+/** Reads a block file whose bytes are in memory. @throws BlockFileError */
 export function readBlockBytes(bytes: Uint8Array, genesisHash: Hash): AsyncIterable<PlacedEntry> {
   let offset = 0
   const source: FileBytes = {

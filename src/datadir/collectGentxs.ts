@@ -80,7 +80,7 @@ export function checkGentxs(genesis: Genesis, types: JsonContext): void {
   throw new GenesisError('app_state.staking', 'the validators differ from those that app_state.genutil.gen_txs create')
 }
 
-/** The draft from which a genesis was collected: what validators hold is given back. */
+/** Returns the draft from which a genesis was collected: the stake of validators goes back to its delegators. */
 function withoutValidators(genesis: Genesis): Genesis {
   const { genutil, ...app_state } = genesis.app_state
   const { auth, bank, staking } = app_state

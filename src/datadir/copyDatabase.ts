@@ -23,7 +23,7 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
   throw new Error(`${from} changes so fast that it cannot be copied: try again, or stop the node`)
 }
 
-/** False when tables or the list of them changed meanwhile: then something may be missing. */
+/** Returns false when tables or their list changed meanwhile: then something may be missing. */
 async function tryCopy(from: string, to: string): Promise<boolean> {
   const before = await describe(from)
   try {
@@ -45,7 +45,7 @@ async function tryCopy(from: string, to: string): Promise<boolean> {
   return after.manifest === before.manifest && after.size === before.size && after.logs === before.logs
 }
 
-/** Complete segments never change either. */
+/** Links complete segments, which never change either. */
 async function linkSegments(from: string, to: string): Promise<void> {
   const files = segmentFiles(from)
   if (files.length > 0) await mkdir(segmentsDirectory(to), { recursive: true })

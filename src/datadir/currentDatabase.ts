@@ -37,7 +37,7 @@ export function isSwitching(paths: Pick<DataPaths, 'databaseSwitch'>): boolean {
   return existsSync(paths.databaseSwitch)
 }
 
-/** The directory of the node's database, whether a switch is under way or not. */
+/** Returns the directory of the node's database, whether a switch is under way or not. */
 export function currentDatabase(paths: SwitchPaths): string {
   return isSwitching(paths) && existsSync(paths.restoringDb) ? paths.restoringDb : paths.db
 }

@@ -167,7 +167,10 @@ function chainParts(paths: DataPaths): readonly string[] {
   ]
 }
 
-/** The pool's journal, one that was set aside, and what a killed process has left (src/mempool/poolJournal.ts). */
+/**
+ * Returns the paths of the pool's journal, of one that was set aside, and of files that a killed
+ * process has left (src/mempool/poolJournal.ts).
+ */
 function poolJournals({ poolJournal }: Pick<DataPaths, 'poolJournal'>): readonly string[] {
   return [poolJournal, `${poolJournal}.aside`, `${poolJournal}.new`]
 }
@@ -180,7 +183,7 @@ function leftByRestores({ homedir }: Pick<DataPaths, 'homedir'>): readonly strin
   return names.filter((name) => LEFT_BY_RESTORES.test(name)).map((name) => join(homedir, name))
 }
 
-/** The database, and what a restore or a repair may have left next to it. */
+/** Returns the directories of the database, and those that a restore or a repair may have left next to it. */
 export function databaseDirectories(paths: DataPaths): readonly string[] {
   const { databaseSwitch, db, restoringDb, damagedDb } = paths
   return [databaseSwitch, db, restoringDb, damagedDb]

@@ -106,7 +106,10 @@ function readExisting({ directory, identity }: DirectoryExportRequest): BlocksMa
   return manifest
 }
 
-/** The last block of the file that begins with `first`: not beyond its segment, and fewer where blocks are long. */
+/**
+ * Returns the last block of the file that begins with `first`: not beyond its segment, and fewer
+ * blocks where they are long.
+ */
 function lastOfFile({ chain, fileBytes = FILE_BYTES }: DirectoryExportRequest, first: number, to: number): number {
   const most = Math.min(to, lastOfSegment(first))
   let bytes = 0

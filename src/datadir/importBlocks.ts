@@ -39,7 +39,7 @@ export interface DirectoryImportRequest extends ImportTarget {
   readonly progress?: Pick<Progress, 'update'>
 }
 
-/** The files of a directory that `exportDirectory` wrote. */
+/** Opens the files of a directory that `exportDirectory` wrote. */
 export function blocksIn(directory: string): DirectoryImportRequest['files'] {
   const files = filesIn(directory)
   const read = async (name: string, maxBytes: number): Promise<Uint8Array> => {
@@ -154,7 +154,7 @@ async function execute(
   }
 }
 
-/** The block's ID, if more than two thirds of the height's validators signed it. */
+/** Returns the block's ID, if more than two thirds of the height's validators signed it. */
 function checkedBlockId(
   { block, commit }: BlockFileEntry,
   chain: ImportTarget['chain'],

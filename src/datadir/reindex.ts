@@ -110,7 +110,7 @@ function groupOf(key: Uint8Array): number {
   )
 }
 
-/** The indexes that are rebuilt. */
+/** Returns the indexes that are rebuilt. */
 function indexRanges(index: 'all' | 'off'): readonly KeyRange[] {
   const column = (number: number): KeyRange => ({ start: columnKey(number), end: prefixEnd(columnKey(number)) })
   return [
@@ -125,7 +125,7 @@ function indexRanges(index: 'all' | 'off'): readonly KeyRange[] {
   ]
 }
 
-/** Begins: from now on all files with hashes are to be made anew. */
+/** Unlists the files with hashes: from now on all of them are to be made anew. */
 async function unlistHashFiles({ database, index, signal }: ReindexRequest, work: Work): Promise<void> {
   const batch = new WriteBatch()
   for (const of of HASHED) {
@@ -204,7 +204,7 @@ async function remakeTerms(
   note(work.findings, key, before === undefined ? 'missing' : 'changed')
 }
 
-/** Of a chain that begins above block 0, that has the hash alone. */
+/** Adds the entry of block 0. Where a chain begins above it, only its hash is known. */
 function addGenesis(target: Pick<WriteBatch, 'put'>, chain: ChainReader): void {
   const hash = chain.base > 0 ? chain.hash(0) : undefined
   if (hash !== undefined) putHashEntries(target, { height: 0, hash, consensusHash: undefined })
@@ -235,7 +235,7 @@ function comparison(
   }
 }
 
-/** The entry as it is stored; no bytes are taken for one that does not have its checksum, which is written anew. */
+/** Reads an entry as it is stored; returns no bytes for one without its checksum, which is then written anew. */
 function readEntry(database: DatabaseReader, key: Uint8Array): Uint8Array | undefined {
   try {
     return database.get(key)
@@ -245,7 +245,7 @@ function readEntry(database: DatabaseReader, key: Uint8Array): Uint8Array | unde
   }
 }
 
-/** As {@link mayBePacked}, of an index with damaged entries. */
+/** Does the same as {@link mayBePacked}, for an index with damaged entries. */
 function isPackable(database: DatabaseReader, height: number): boolean {
   return mayBePacked({ get: (key) => readEntry(database, key) }, height)
 }

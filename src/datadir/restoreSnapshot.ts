@@ -124,7 +124,7 @@ export class TooLittleRoomError extends DatabaseError {
   }
 }
 
-/** The usual advice for damage is about the node's own database, which is as it was. */
+/** Makes the error of a damaged restore: the usual advice is about the node's own database, which is unchanged. */
 function damagedRestore(location: string, cause: unknown): DatabaseError {
   const problem = `${location} was damaged during the restore of a snapshot and has been removed`
   return new DatabaseError(

@@ -58,7 +58,7 @@ export async function rollback(
 }
 
 /**
- * The height of the newest block, which can be undone down to `height`.
+ * Returns the height of the newest block, if the database can go back to `height`.
  * @throws ConfigError when it cannot
  */
 export function checkRollback(database: Database, height: number): number {

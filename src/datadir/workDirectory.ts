@@ -40,7 +40,7 @@ export async function makeWorkDirectory(homedir: string): Promise<WorkDirectory>
   throw new Error(`choose a directory outside ${homedir}: other commands remove files there`)
 }
 
-/** undefined: another process has locked the directory, and removes it or has done so */
+/** Returns undefined when another process has locked the directory, and removes it or has done so. */
 async function lockNew(directory: string): Promise<DirectoryLock | undefined> {
   try {
     return await openLock(directory)

@@ -25,7 +25,7 @@ const TURN = 0
 /** lines that all threads have dropped */
 const DROPPED = 1
 
-/** Lines of all threads of this process that were dropped. */
+/** Returns how many lines all threads of this process have dropped. */
 export function droppedLines(): number {
   return Atomics.load(shared(), DROPPED)
 }
@@ -189,7 +189,7 @@ export function createLineWriter(
   }
 }
 
-/** Lines in order, up to a number of bytes. */
+/** Creates a buffer of lines in order, up to a number of bytes. */
 function createLineBuffer(limit: number) {
   interface Line {
     readonly bytes: Uint8Array
@@ -271,7 +271,10 @@ function openNonBlocking(fd: number): number {
   return fd
 }
 
-/** Device number of the terminal that controls this process (proc_pid_stat(5), tty_nr); 0 where no terminal does. */
+/**
+ * Returns the device number of the terminal that controls this process (proc_pid_stat(5), tty_nr);
+ * 0 where no terminal does.
+ */
 function sessionTerminal(): number {
   let text: string
   try {
@@ -296,7 +299,7 @@ function tryWrite(fd: number, bytes: Uint8Array): number {
   }
 }
 
-/** Of a clock that all threads share and that is never set; never 0. */
+/** Returns the seconds of a clock that all threads share and that is never set; never 0. */
 function seconds(): number {
   return process.hrtime()[0] + 1
 }

@@ -9,7 +9,7 @@ export type { Logger } from 'pino'
 const STDOUT = 1
 
 /**
- * The root logger of one thread; parts take a child (`logger.child({ part: 'rpc' })`).
+ * Creates the root logger of one thread; parts take a child (`logger.child({ part: 'rpc' })`).
  *
  * Every thread makes its own and writes whole lines to the same descriptor at once: lines of several threads do not mix, a crash
  * loses none that the reader took, and no thread waits for another's event loop. A reader that stops reading holds up no thread:

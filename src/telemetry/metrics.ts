@@ -9,7 +9,10 @@ import { droppedLines } from './lineWriter.ts'
 /** How often the delay of the main thread's event loop is measured, as `createThreadMetrics` does. */
 const PROCESS_PRECISION_MS = 50
 
-/** prom-client's metrics of the process. Once they are there, they wake the main thread to measure its event loop. */
+/**
+ * Creates prom-client's metrics of the process. Once they are there, they wake the main thread to
+ * measure its event loop.
+ */
 export function createProcessMetrics(registry: Registry): void {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: PROCESS_PRECISION_MS })
 }
@@ -172,7 +175,8 @@ export function createSignerMetrics() {
 }
 
 /**
- * The same in every thread where transactions are checked or run: the values are added up.
+ * Creates the counter of unforeseen errors, the same in every thread where transactions are checked
+ * or run: the values are added up.
  * @param places where they may occur in this thread. They start at 0, since an alert sees a number rise, not appear
  */
 function unforeseenErrors(registers: Registry[], places: readonly string[]) {

@@ -90,7 +90,7 @@ const CLEAR_LINE = '\u001b[K'
 const STDERR = 2
 let written: ReturnType<typeof createLineWriter> | undefined
 
-/** A reader of the standard error that has stopped does not stop the work: see `createLineWriter`. */
+/** Returns the standard error. A reader that has stopped does not stop the work: see `createLineWriter`. */
 function standardError(): ProgressOutput {
   return {
     columns: () => (isatty(STDERR) ? (process.stderr.columns ?? NARROW_COLUMNS) : undefined),
@@ -154,20 +154,20 @@ interface Report {
   readonly secondsLeft: number | undefined
 }
 
-/** 0 to 100, rounded down; undefined without a total */
+/** Returns 0 to 100, rounded down; undefined without a total. */
 function percentOf({ done, total }: Report): number | undefined {
   if (total === undefined) return undefined
   return total <= 0 ? 100 : Math.min(100, Math.floor((done / total) * 100))
 }
 
-/** Fields of a line of the log; `undefined` ones are left out by the logger. */
+/** Returns the fields of a log line; the logger leaves out undefined ones. */
 function reportFields(report: Report): Readonly<Record<string, number | undefined>> {
   const { done, total, unit, perSecond } = report
   const shared = { percent: percentOf(report), secondsLeft: report.secondsLeft }
   return unit === 'share' ? shared : { [unit]: done, total, ...shared, [`${unit}PerSecond`]: rounded(perSecond) }
 }
 
-/** The same for people: "1,234 of 10,000 blocks", "12 %", "512 blocks/s", "17 s left". */
+/** Returns the same for people: "1,234 of 10,000 blocks", "12 %", "512 blocks/s", "17 s left". */
 function reportTexts(report: Report): readonly string[] {
   const { done, total, unit, perSecond, secondsLeft } = report
   const texts: string[] = []
@@ -186,7 +186,10 @@ function reportTexts(report: Report): readonly string[] {
 
 const BAR_COLUMNS = 30
 
-/** One line of the terminal, in place of the one before. The cursor returns to its start: a line of a log overwrites it. */
+/**
+ * Returns one line of the terminal, which replaces the one before. The cursor returns to its start:
+ * a line of a log overwrites it.
+ */
 function barText(title: string, report: Report, columns: number): string {
   const percent = percentOf(report)
   const filled = Math.round(((percent ?? 0) * BAR_COLUMNS) / 100)
@@ -198,7 +201,7 @@ function barText(title: string, report: Report, columns: number): string {
   return `\r${text}${CLEAR_LINE}\r`
 }
 
-/** Slow work has decimals: 0.25 blocks/s. */
+/** Rounds a rate; slow work has decimals: 0.25 blocks/s. */
 function rounded(rate: number): number {
   return rate >= 10 ? Math.round(rate) : Math.round(rate * 100) / 100
 }
@@ -207,7 +210,7 @@ function countText(count: number): string {
   return count.toLocaleString('en-US', { maximumFractionDigits: 2 })
 }
 
-/** In the units of disks: 1 MB is 1,000,000 bytes. */
+/** Formats bytes in the units of disks: 1 MB is 1,000,000 bytes. */
 export function bytesText(bytes: number): string {
   const units = ['bytes', 'kB', 'MB', 'GB', 'TB']
   let value = bytes
@@ -216,7 +219,7 @@ export function bytesText(bytes: number): string {
   return `${unit === 0 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`
 }
 
-/** The two largest units: "45 s", "3 min 20 s", "2 h 5 min", "3 d 4 h". */
+/** Formats a duration in its two largest units: "45 s", "3 min 20 s", "2 h 5 min", "3 d 4 h". */
 function durationText(seconds: number): string {
   if (seconds < 60) return `${seconds} s`
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`

@@ -32,7 +32,10 @@ const BATCH_MS = 1_000
 const TRACE_ID_DIGITS = 32
 const SPAN_ID_DIGITS = 16
 
-/** An exporter for a collector's OTLP over HTTP with protobuf. @param endpoint base address: `/v1/traces` is added */
+/**
+ * Creates an exporter for a collector's OTLP over HTTP with protobuf.
+ * @param endpoint base address: `/v1/traces` is added
+ */
 export function otlpExporter(endpoint: string, headers: Readonly<Record<string, string>>): SpanExporter {
   return new OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, '')}/v1/traces`, headers: { ...headers } })
 }
@@ -68,7 +71,7 @@ export function createSpanExport({ identity, resource, exporter }: SpanExportOpt
   }
 }
 
-/** The root span of a subject's trace on this node. */
+/** Returns the root span of a subject's trace on this node. */
 export function rootOf({ chainId, nodeId }: TraceIdentity, subject: TraceSubject): SpanContext {
   const traceId =
     subject.kind === 'transaction'

@@ -49,7 +49,7 @@ export function createTracingChannel(name: string, share: number): TracingChanne
   return { name, share, waiting: new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)) }
 }
 
-/** The tracing thread has taken a post. */
+/** Counts a post as taken by the tracing thread. */
 export function countTaken({ waiting }: Pick<TracingChannel, 'waiting'>): void {
   Atomics.sub(waiting, 0, 1)
 }
@@ -57,12 +57,15 @@ export function countTaken({ waiting }: Pick<TracingChannel, 'waiting'>): void {
 /** Spans of transactions that one thread records in a second: hashes can be chosen so that all are followed. */
 const SPANS_A_SECOND = 1_000
 
-/** Milliseconds since the epoch, with fractions, on a clock that no correction sets back while the process runs. */
+/**
+ * Returns the milliseconds since the epoch, with fractions, on a clock that no correction sets back
+ * while the process runs.
+ */
 export function epochMs(): number {
   return performance.timeOrigin + performance.now()
 }
 
-/** The tracer of this thread; undefined: tracing is off. */
+/** Opens the tracer of this thread; undefined: tracing is off. */
 export function openTracer(channel: TracingChannel | undefined): Tracer | undefined {
   return channel === undefined ? undefined : new Tracer(channel)
 }

@@ -22,9 +22,9 @@ const QUANTILES = [
 ] as const
 
 /**
- * A registry for the thread `name` (e.g. `main`, `executor`, `socket-1`), with the delay of its event loop since the last
- * snapshot. The delay is measured from the first snapshot on: where no one reads the metrics, it would be a third of an
- * idle node's work.
+ * Creates a registry for the thread `name` (e.g. `main`, `executor`, `socket-1`), with the delay of
+ * its event loop since the last snapshot. The delay is measured from the first snapshot on: where
+ * no one reads the metrics, it would be a third of an idle node's work.
  */
 export function createThreadMetrics(name: string): ThreadMetrics {
   const registry = new Registry()
@@ -58,7 +58,10 @@ export function createThreadMetrics(name: string): ThreadMetrics {
   return { registry, snapshot: async () => (await registry.getMetricsAsJSON()) as MetricObject[] }
 }
 
-/** The snapshots of all threads as one page of the Prometheus text format; values with equal labels are added up. */
+/**
+ * Formats the snapshots of all threads as one page of the Prometheus text format; values with equal
+ * labels are added up.
+ */
 export async function formatMetrics(snapshots: readonly MetricsSnapshot[]): Promise<string> {
   return AggregatorRegistry.aggregate(snapshots.map((snapshot) => [...snapshot])).metrics()
 }

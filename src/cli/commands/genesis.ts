@@ -229,7 +229,7 @@ Set for this node: PERSISTENT_PEERS=${others.join(',')}
   })
 }
 
-/** In the order of the files' names. @throws ConfigError */
+/** Reads gentxs in the order of the files' names. @throws ConfigError */
 function readGentxs(directory: string, terminal: Terminal): readonly { readonly name: string; readonly json: Json }[] {
   const names = existsSync(directory) ? readdirSync(directory).filter((name) => name.endsWith('.json')) : []
   const files = names.sort().map((name) => join(directory, name))
@@ -242,7 +242,10 @@ function validatorKeyOf(paths: DataPaths): ValidatorKey {
   return loadValidatorKey(paths.validatorKey) ?? createValidatorKey(paths.validatorKey, randomBytes(ED25519_KEY_LENGTH))
 }
 
-/** The public key of its validator. @throws ConfigError when a remote signer has it, and has not connected yet */
+/**
+ * Returns the public key of the node's validator.
+ * @throws ConfigError when a remote signer has it, and has not connected yet
+ */
 function consensusKeyOf({ signer }: Config, paths: DataPaths): Uint8Array {
   if (signer === undefined) return validatorKeyOf(paths).publicKey
   const publicKey = loadPublicKey(paths.signerPublicKey)

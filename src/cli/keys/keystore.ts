@@ -68,7 +68,7 @@ const KEY_CONTEXT: JsonContext = {
   typeOf: (typeUrl) => ACCOUNT_KEY_TYPES.find((type) => type.typeUrl === typeUrl),
 }
 
-/** A public key in JSON, with its `@type`. */
+/** Converts a public key to JSON, with its `@type`. */
 export function publicKeyToJson(key: AnyValue): Json {
   return anyCodec.toJson(key, KEY_CONTEXT)
 }

@@ -113,13 +113,13 @@ async function sendRaw(
   }
 }
 
-/** The chain ID of the node's network. */
+/** Asks for the chain ID of the node's network. */
 export async function networkOf(client: NodeClient): Promise<string> {
   const status = (await client.comet('status', {})) as { readonly node_info: { readonly network: string } }
   return status.node_info.network
 }
 
-/** The next sequence of an account. @throws TransactionFailed when the chain does not know it */
+/** Asks for the next sequence of an account. @throws TransactionFailed when the chain does not know it */
 export async function sequenceOf(address: Address, client: NodeClient): Promise<bigint> {
   try {
     // Not `accounts`, where a vesting account has the sequence elsewhere.
@@ -155,7 +155,7 @@ async function estimateGas(
   return roundUp(BigInt(answer.gas_info.gas_used) * gasAdjustment)
 }
 
-/** acoin per gas, 18 decimals, that is enough even when the base fee doubles. */
+/** Returns a price in acoin per gas, with 18 decimals, that is enough even when the base fee doubles. */
 async function gasPriceOf(client: NodeClient): Promise<Decimal> {
   const answer = (await client.get('/cosmos/evm/feemarket/v1/base_fee')) as { readonly base_fee: string }
   const baseFee = parseDecimal(answer.base_fee)

@@ -148,7 +148,10 @@ export interface Placeholder {
   readonly sequence: bigint
 }
 
-/** The transaction as long as it will be once it is signed, for a simulation. @param signers all, in their order */
+/**
+ * Returns the transaction with the length that it will have once it is signed, for a simulation.
+ * @param signers all, in their order
+ */
 export function withPlaceholders(tx: Tx, signers: readonly Placeholder[]): Tx {
   const data = signers.map(({ publicKey }) => emptySignature(publicKey && publicKeyIn(publicKey)))
   return {
@@ -163,7 +166,7 @@ export function withPlaceholders(tx: Tx, signers: readonly Placeholder[]): Tx {
 
 const SIGNATURE_BYTES = 64
 
-/** With as many members of a multisig as it needs. */
+/** Returns an empty signature, with as many members of a multisig as it needs. */
 function emptySignature(key: PublicKey | undefined): SignatureData {
   if (key?.kind === 'multisig') {
     const indexes = Array.from({ length: key.threshold }, (_, index) => index)

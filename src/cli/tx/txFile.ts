@@ -24,7 +24,7 @@ export function addDocumentOption(command: Command): Command {
   return command.addOption(new Option('--output-document <file>', 'write the output to a file instead of the terminal'))
 }
 
-/** The transaction in a file. @param path `-` is the standard input. @throws ConfigError when it holds none */
+/** Reads the transaction in a file. @param path `-` is the standard input. @throws ConfigError when it holds none */
 export function readTx(path: string, terminal: Pick<Terminal, 'workingDirectory'>): Tx {
   const tx = readDocument(Tx, path, terminal, withoutYoungerMembers)
   if (tx.body !== undefined && tx.authInfo?.fee !== undefined) return tx
@@ -34,7 +34,7 @@ export function readTx(path: string, terminal: Pick<Terminal, 'workingDirectory'
 /** Members of a transaction that SDK 0.53 and later also write. Where one has another value, coind cannot read it. */
 const YOUNGER_MEMBERS: Readonly<Record<string, Json>> = { unordered: false, timeout_timestamp: null }
 
-/** A transaction without the members of its body that it could not have here, where they say nothing. */
+/** Removes members of a transaction's body that do not exist here, where they have their default value. */
 function withoutYoungerMembers(json: Json): Json {
   const tx = json as { readonly body?: Readonly<Record<string, Json>> } | null
   if (typeof tx?.body !== 'object' || tx.body === null) return json
@@ -44,7 +44,7 @@ function withoutYoungerMembers(json: Json): Json {
   return { ...tx, body: Object.fromEntries(members) }
 }
 
-/** The signatures in a file. @throws ConfigError when it holds none */
+/** Reads the signatures in a file. @throws ConfigError when it holds none */
 export function readSignatures(
   path: string,
   terminal: Pick<Terminal, 'workingDirectory'>,

@@ -60,12 +60,12 @@ export function addSigningOptions(command: Command): Command {
     .addOption(new Option('--offline', 'query no node: its values must be given as options'))
 }
 
-/** The sign mode that `--sign-mode` names. */
+/** Returns the sign mode that `--sign-mode` names. */
 export function signModeOf({ signMode }: SigningOptions): number | undefined {
   return signMode === undefined ? undefined : MODES[signMode]
 }
 
-/** The node of a command, or none with `--offline`. */
+/** Returns the client for a command's node; undefined with `--offline`. */
 export function clientOf(options: SigningOptions, terminal: Terminal): NodeClient {
   if (options.offline !== true) return connectNode(options, terminal)
   const refuse = async (): Promise<never> => {
@@ -147,7 +147,7 @@ function readAccountNumber(text: string): bigint {
   throw new InvalidArgumentError('Give 0: all accounts of this chain have the number 0.')
 }
 
-/** acoin per gas, 18 decimals, with or without its unit. */
+/** Reads a price in acoin per gas, 18 decimals, with or without its unit. */
 function readPrice(text: string): bigint {
   const price = parseDecimal(text.endsWith(BASE_DENOM) ? text.slice(0, -BASE_DENOM.length) : text)
   if (price === undefined || price < 0n) throw new InvalidArgumentError(`Give a number of ${BASE_DENOM}.`)

@@ -10,7 +10,10 @@ const POLL_MS = 200
 /** Milliseconds to wait for the block of a transaction. Only a full network takes longer. */
 const INCLUSION_MS = 60_000
 
-/** The transaction may have arrived, and sending it again could pay twice: the message says how to find out. */
+/**
+ * Returns an error that says how to find out: the transaction may have arrived, and sending it
+ * again could pay twice.
+ */
 export function inDoubt(hash: string, error: NodeRequestError): NodeRequestError {
   const advice = `${hash} may have arrived: check with coind query tx ${hash} before you send again`
   return new NodeRequestError(`${error.message}. ${advice}`, error.status, { cause: error })
@@ -50,7 +53,7 @@ type TxResponse = { readonly [name: string]: Json } & {
   readonly raw_log: string
 }
 
-/** Undefined when the node knows no such transaction; the error when it did not answer. */
+/** Returns undefined when the node does not know the transaction, and the error when the node did not answer. */
 async function findTransaction(hash: string, client: NodeClient): Promise<TxResponse | NodeRequestError | undefined> {
   try {
     return ((await client.get(`/cosmos/tx/v1beta1/txs/${hash}`)) as { readonly tx_response: TxResponse }).tx_response

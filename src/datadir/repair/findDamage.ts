@@ -124,7 +124,10 @@ export async function findDamage(request: InspectRequest): Promise<Damage> {
   }
 }
 
-/** Damage of LevelDB's files, or none; then the files of old blocks are looked at by what the database says of them. */
+/**
+ * Returns the damage of LevelDB's files. Without any, the files of old blocks are compared with the
+ * records of the database.
+ */
 async function damagedFiles(request: InspectRequest): Promise<readonly string[]> {
   const { location } = request
   const lines: string[] = []
@@ -148,7 +151,7 @@ async function damagedFiles(request: InspectRequest): Promise<readonly string[]>
   return lines
 }
 
-/** The same steps, with the damage that ends them as the last one. */
+/** Runs the same steps, and yields the damage that ends them as the last one. */
 function* damageOr(steps: Iterable<number>): Generator<number | DatabaseError, void, void> {
   try {
     yield* steps
@@ -158,7 +161,7 @@ function* damageOr(steps: Iterable<number>): Generator<number | DatabaseError, v
   }
 }
 
-/** undefined when the list of tables cannot be read */
+/** Returns undefined when the list of tables cannot be read. */
 function readableBytes(location: string): number | undefined {
   try {
     return tableBytes(location)
@@ -174,7 +177,7 @@ export async function pause({ signal }: Pick<InspectRequest, 'signal'>): Promise
   signal.throwIfAborted()
 }
 
-/** Keys of the values that do not have their checksums, by column. */
+/** Returns the keys of the values that do not have their checksums, by column. */
 async function damagedValues(request: InspectRequest): Promise<ReadonlyMap<number, readonly Uint8Array[]>> {
   const found = new Map<number, Uint8Array[]>()
   const progress = request.progressOf({ title: 'checking the values of the database', unit: 'entries' })
@@ -237,7 +240,10 @@ async function damagedSegments(database: DatabaseReader, request: InspectRequest
   return damaged
 }
 
-/** Keys of listed files with terms that are missing, damaged or other ones: they follow from the blocks, as entries of indexes do. */
+/**
+ * Returns the keys of listed files with terms that are missing, damaged or different: they follow
+ * from the blocks, as entries of indexes do.
+ */
 async function damagedTerms(database: DatabaseReader, request: InspectRequest): Promise<readonly Uint8Array[]> {
   const damaged: Uint8Array[] = []
   for await (const terms of listTerms(database)) {
@@ -249,7 +255,7 @@ async function damagedTerms(database: DatabaseReader, request: InspectRequest): 
   return damaged
 }
 
-/** Keys of lists with files of hashes that are missing, damaged or other ones. */
+/** Returns the keys of lists with files of hashes that are missing, damaged or different. */
 async function damagedHashFiles(database: DatabaseReader, request: InspectRequest): Promise<readonly Uint8Array[]> {
   const damaged = new Set<Hashed>()
   for (const file of readAllHashFiles(database)) {
@@ -284,7 +290,7 @@ function isColumnDamaged(damaged: Mended, column: number): boolean {
   return [...damaged.keys()].some((key) => keyBytes(key)[0] === column)
 }
 
-/** Why the state is not that of the newest block. */
+/** Says why the state is not that of the newest block. */
 function stateProblem(database: DatabaseReader, { headHeight, header }: ChainReader): string | undefined {
   const state = readStateHead(database)
   const root = header(headHeight)?.stateRoot

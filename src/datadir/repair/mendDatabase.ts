@@ -42,7 +42,10 @@ export interface MendPlan {
   readonly hasValues: boolean
 }
 
-/** undefined when there is damage that cannot be mended in place; then the database has to be made anew. Files of old blocks are apart. */
+/**
+ * Plans the repair in place; undefined when some damage cannot be repaired in place, so that the
+ * database has to be made anew. Files of old blocks are apart.
+ */
 export function planMending({ files, values, chain, state, begun }: Damage): MendPlan | undefined {
   if (files.length > 0 || chain.length > 0 || state === undefined || state.loss !== undefined) return undefined
   const has = (columns: readonly number[]): boolean => columns.some((column) => values.has(column))

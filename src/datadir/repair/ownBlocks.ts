@@ -185,7 +185,7 @@ async function salvageBlocks(
   }
 }
 
-/** Not so where its transactions were dropped, before the node was told to keep all blocks. */
+/** Whether a block has its transactions: they may have been dropped before the node was set to retain all blocks. */
 function hasBody(bytes: Uint8Array): boolean {
   const { header, txs } = decodeBlock(bytes)
   return equalBytes(dataHash(txs), header.dataHash)

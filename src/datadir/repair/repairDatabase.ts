@@ -125,7 +125,10 @@ function rebuildSteps({ last, highest }: OwnBlocks, { target, isDryRun, from }: 
 
 const NO_BLOCKS: OwnBlocks = { files: [], last: 0, highest: 0 }
 
-/** The newest block is in the write-ahead log. @throws DatabaseError when blocks are lost that no peer can have */
+/**
+ * Checks that no block is lost for good. The newest block is in the write-ahead log.
+ * @throws DatabaseError when blocks are lost that no peer can have
+ */
 async function checkNothingIsLost(
   { target, decidesAlone }: RepairRequest,
   height: number,
@@ -156,7 +159,7 @@ function beyondMending(location: string): DatabaseError {
   )
 }
 
-/** Each damage as a line. */
+/** Describes each damage in a line. */
 function describe({ files, values, segments, chain, state, begun }: Damage): readonly string[] {
   const lines = [...files, ...segments.map(({ reason }) => reason), ...chain]
   for (const [column, keys] of values) {

@@ -69,7 +69,7 @@ export async function fetchSegment(
   return false
 }
 
-/** A killed process leaves the old file, or the new one. */
+/** Replaces a file; a killed process leaves the old file, or the new one. */
 function replaceFile(path: string, bytes: Uint8Array): void {
   const directory = dirname(path)
   mkdirSync(directory, { recursive: true })

@@ -192,7 +192,7 @@ class OldBlocks {
   }
 }
 
-/** Of a block in LevelDB. */
+/** Reads a block in LevelDB. */
 function storedIn(db: Database, height: number): EncodedBlock | undefined {
   const header = db.get(columnKey(Column.header, heightBytes(height)))
   const block = db.get(columnKey(Column.consensusBlock, heightBytes(height)))
@@ -253,7 +253,7 @@ async function takeFile(
   return true
 }
 
-/** Copies, since a view would keep the bytes of its block in memory, of a whole file. */
+/** Copies the values, since a view would hold the bytes of the block, or of a whole file, in memory. */
 function withoutBytes({ height, hash, consensusHash, validatorsHash, validators }: VerifiedBlock): OlderBlockInFile {
   return {
     height,
@@ -286,7 +286,7 @@ function isSame(a: StoredBlock, b: EncodedBlock | undefined): boolean {
   return equalBytes(one, other) && equalBytes(a.header, b.header)
 }
 
-/** The blocks below those that are complete, as many as are there and proved. */
+/** Yields the blocks below the complete ones, down to the first one that is missing or not proved. */
 async function provedBlocks(
   { chain: { chainId } }: TakeOverRequest,
   source: OldBlocks,

@@ -62,7 +62,7 @@ export async function beginFromBlocks(start: BlocksStart, address: string): Prom
   }
 }
 
-/** Milliseconds since the epoch; 0 for a database without blocks. */
+/** Returns milliseconds since the epoch; 0 for a database without blocks. */
 function headTimeMs(database: Database): number {
   const head = readHeadRecord(database)
   return (head === undefined ? 0 : (openChainReader(database).header(head.height)?.timestamp ?? 0)) * 1_000

@@ -362,7 +362,7 @@ function isConclusive({ kind }: LightClientError): boolean {
   return kind === 'trustExpired' || kind === 'conflictingHeaders' || kind === 'wrongTrust'
 }
 
-/** The error that says by its class what the operator can do. */
+/** Translates an error into one whose class says what the operator can do. */
 function translated(error: unknown): unknown {
   if (!(error instanceof LightClientError)) return error
   const { kind, message } = error

@@ -207,7 +207,7 @@ function linkSocket(socket: Started<SocketService>, view: Started<ViewService>, 
   linkView(view, (port) => notify<SocketService, 'connectView'>(socket.thread.control, 'connectView', index, port))
 }
 
-/** The first socket thread has the filters of all. */
+/** Links a socket thread with the first one, which has the filters of all. */
 function linkFilters(socket: Started<SocketService>, first: Started<SocketService>): void {
   const { left, right } = channel()
   notify<SocketService, 'attachFilterClient'>(first.thread.control, 'attachFilterClient', right)
@@ -260,7 +260,7 @@ function socketData(options: ClientThreadsOptions, links: ClientThreadsLinks, in
   return [data, [...Object.values(data.pool), data.main]]
 }
 
-/** The start data common to view and socket threads, with new channels to the pool. */
+/** Returns the start data common to view and socket threads, with new channels to the pool. */
 function rpcData(
   { config, location, chain, clientVersion, nodeState }: ClientThreadsOptions,
   { databaseGate, publishedHeight, pool, tracing }: ClientThreadsLinks,
@@ -286,7 +286,7 @@ function rpcData(
   }
 }
 
-/** By name: an error from another thread has lost its class. */
+/** Recognizes damage by the error's name: an error from another thread has lost its class. */
 function isDamage(error: unknown): boolean {
   for (let at = error; at instanceof Error; at = at.cause) if (at.name === 'DatabaseError') return true
   return false

@@ -46,7 +46,7 @@ export function collectWhenIdle(heap: Heap = threadHeap(), delayMs = threadId * 
   setTimeout(() => setInterval(look, CHECK_MS).unref(), delayMs).unref()
 }
 
-/** Of this thread, in which V8 shows its collector: see `setV8Flags`. */
+/** Returns the heap of this thread, in which V8 shows its collector: see `setV8Flags`. */
 function threadHeap(): Heap {
   // The main thread's context is older than the flag that shows the collector.
   const collector = globalThis.gc ?? (runInNewContext('gc') as NonNullable<typeof globalThis.gc>)

@@ -59,7 +59,7 @@ export async function offlineExecutors(
   }
 }
 
-/** The same functions; where the thread dies, they reject with its own error. */
+/** Returns the same functions; when the thread dies, they reject with the thread's own error. */
 function whileLiving(thread: Thread, remote: Remote<OfflineExecutorService>): Remote<OfflineExecutorService> {
   const call =
     <K extends keyof OfflineExecutorService>(name: K) =>

@@ -115,7 +115,7 @@ export async function openHome(
   return open(config, options, logger, onLocked)
 }
 
-/** Without a logger the caller signs nothing, so the port for remote signers is not opened. */
+/** Opens the home. Without a logger the caller signs nothing, so the port for remote signers is not opened. */
 async function open(
   config: Config,
   { fundedAccounts, signal, signerMoved = false }: StartOptions,
@@ -185,12 +185,12 @@ async function open(
   }
 }
 
-/** The key of a remote signer where its port is not opened: commands that sign nothing open the home, too. */
+/** Returns the key of a remote signer where its port is not opened: commands that sign nothing open the home, too. */
 function withoutSigner(identity: Pick<ValidatorKey, 'address' | 'publicKey'>): ConsensusKey {
   return { ...identity, sign: () => undefined }
 }
 
-/** Where the public key of this node's validator is: no key is made where remote signers have it. */
+/** Returns where the public key of this node's validator is stored: no key is made where remote signers have it. */
 function keyFileOf(config: Config, paths: DataPaths): ConsensusKeyFile {
   if (config.signer === undefined) {
     return {

@@ -74,7 +74,10 @@ export interface ThreadsOptions extends ClientThreadsOptions {
   readonly onThreadsLeft: (late: readonly string[]) => void
 }
 
-/** The identity that the network thread shows to peers. The validator's key stays in this thread; only a proof is passed on. */
+/**
+ * Returns the identity that the network thread shows to peers. The validator's key stays in this
+ * thread; only a proof is passed on.
+ */
 export function networkIdentity(config: Config, { chain, paths, nodeKey, ownKey }: Home): ThreadsOptions['network'] {
   const { host, port, maxPeers } = config.p2p
   return {
@@ -272,7 +275,7 @@ async function startAll(options: ThreadsOptions): Promise<Omit<Threads, 'columnB
 }
 
 /**
- * What `work` resolves with.
+ * Returns what `work` resolves with.
  * @throws the signal's reason when it is aborted before; nothing waits for `work` then
  */
 export function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
@@ -307,9 +310,11 @@ async function close(
 const CALLS_BEFORE_LAST_TIER = 30_000
 
 /**
- * For all threads. The first lets V8 wait longer before it compiles a function with its slowest compiler. Every thread compiles for itself, and right after the
- * start all of them do: with V8's own setting this took a sixth of all processor time in the first seconds of full load. Functions
- * that are called often enough are compiled a little later; the code of the tier before is nearly as fast.
+ * Sets V8's flags for all threads. The first lets V8 wait longer before it compiles a function with
+ * its slowest compiler. Every thread compiles for itself, and right after the start all of them do:
+ * with V8's own setting this took a sixth of all processor time in the first seconds of full load.
+ * Functions that are called often enough are compiled a little later; the code of the tier before
+ * is nearly as fast.
  */
 function setV8Flags(): void {
   setFlagsFromString(`--invocation-count-for-turbofan=${CALLS_BEFORE_LAST_TIER}`)
@@ -450,7 +455,7 @@ function startBackground(
   return start('background', undefined, data, [])
 }
 
-/** The thread that sends spans to a collector; none where the settings name none. */
+/** Starts the thread that sends spans to a collector, if the settings name one. */
 function startTracing(
   { config, chain, identity }: ThreadsOptions,
   { tracing: channel }: Wiring,

@@ -14,7 +14,10 @@ export function openThreadEngine(choice: EngineChoice): Promise<Engine> {
 /** One run at a time. About 34 MB are an instance's stacks, which take no memory while they are not used. */
 const SHORT_RETAINED = { count: 1, memoryBytes: 64 * 1024 * 1024 }
 
-/** For short calls, in a thread that has no {@link openThreadEngine}. Loads the engine, and the native token, which clients call most. */
+/**
+ * Opens an engine for short calls, in a thread that has no {@link openThreadEngine}. Loads the
+ * engine, and the native token, which clients call most.
+ */
 export async function openShortEngine({ module }: Extract<EngineChoice, { readonly kind: 'wasm' }>) {
   const { createWasmEngine } = await import('../../evm/engines/wasm/wasmEngine.ts')
   const { nativeToken } = await import('../../modules/bank/precompile/nativeToken.ts')
@@ -35,7 +38,10 @@ export async function checkPrecompiles({ kind }: EngineChoice): Promise<void> {
   checkKnownAnswers(precompileAnswers(runStandardPrecompile))
 }
 
-/** The engine that executes each block a second time, when EVM_SHADOW asks for it: the one that EVM_ENGINE did not choose. */
+/**
+ * Returns the engine that executes each block a second time, if EVM_SHADOW asks for it: the one
+ * that EVM_ENGINE did not choose.
+ */
 export async function chooseShadow({
   evmEngine,
   evmShadow,

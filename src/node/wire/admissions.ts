@@ -90,8 +90,9 @@ export function createRecoveryBudget(now?: () => number): RecoveryBudget {
 }
 
 /**
- * The pool's `add` at the other end of `port`. The transactions of one turn of the event loop are sent in one message, in order, and
- * answered in one. A client whose budget of recoveries is spent has a transaction with authorizations refused.
+ * Returns the pool's `add` at the other end of `port`. The transactions of one turn of the event
+ * loop are sent in one message, in order, and answered in one. A client whose budget of recoveries
+ * is spent has a transaction with authorizations refused.
  */
 export function connectAdmissions(
   port: MessagePort,
@@ -125,7 +126,7 @@ export function connectAdmissions(
   }
 }
 
-/** The same for many transactions at once. Resolves to how many were admitted. */
+/** Connects in the same way, for many transactions at once. Resolves to how many were admitted. */
 export function connectBatchAdmissions(
   port: MessagePort,
   recover: RecoverAuthorities,

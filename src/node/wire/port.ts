@@ -66,7 +66,7 @@ export function moved<B extends Uint8Array>(bytes: B): B {
   return bytes
 }
 
-/** The bytes in a buffer of their own, which can be moved: `Buffer` may put short ones into a pool. */
+/** Returns the bytes in their own buffer, which can be moved: `Buffer` may put short ones into a pool. */
 export function withOwnBuffer(bytes: Uint8Array): Uint8Array {
   return bytes.length === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes)
 }
@@ -158,8 +158,9 @@ export function serve<S extends Service>(port: MessagePort, service: S, options:
 }
 
 /**
- * The functions of the service at the other end of `port`. An error there rejects here with its name, fields and causes; so does
- * every call that the other thread cannot answer because it has ended.
+ * Returns the functions of the service at the other end of `port`. An error there rejects here with
+ * its name, fields and causes; so does every call that the other thread cannot answer because it
+ * has ended.
  */
 export function connect<S extends Service>(port: MessagePort): Remote<S> {
   const send = batchingSender<WireRequest | WireAbort>(port)

@@ -45,7 +45,7 @@ export type NodeState = BigInt64Array<SharedArrayBuffer>
 
 const NODE_CELLS = { peers: 0, isCatchingUp: 1, startingHeight: 2, highestHeight: 3 } as const
 
-/** The state of a node that has not heard from the network yet: it counts as catching up. */
+/** Creates the state of a node that has not heard from the network yet: it counts as catching up. */
 export function createNodeState(): NodeState {
   const cells = Object.keys(NODE_CELLS).length
   const state = new BigInt64Array(new SharedArrayBuffer(cells * BigInt64Array.BYTES_PER_ELEMENT))
@@ -73,7 +73,7 @@ export function isCatchingUp(state: NodeState): boolean {
 }
 
 /**
- * The answer to eth_syncing; undefined when the node is not catching up.
+ * Returns the answer to eth_syncing; undefined when the node is not catching up.
  * @param headHeight the newest block that the same client sees
  */
 export function getSyncStatus(state: NodeState, headHeight: number): RpcSyncStatus | undefined {
@@ -100,7 +100,7 @@ export function countWatchers(watch: Watchers, thread: number, change: 1 | -1): 
   Atomics.add(watch, thread, change)
 }
 
-/** The watchers of a thread that has ended are gone. */
+/** Removes the watchers of a thread that has ended. */
 export function forgetWatchers(watch: Watchers, thread: number): void {
   Atomics.store(watch, thread, 0)
 }
@@ -113,12 +113,12 @@ export function isWatched(watch: Watchers): boolean {
 /** Whether the pool may have transactions: while it is empty, the executor does not wake its thread to ask for some. */
 export type PoolFilling = Int32Array<SharedArrayBuffer>
 
-/** Of an empty pool. */
+/** Creates the memory for an empty pool. */
 export function createPoolFilling(): PoolFilling {
   return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
 }
 
-/** Set before the sender of a transaction has an answer. */
+/** Stores whether the pool is empty, before the sender of a transaction has an answer. */
 export function setPoolEmpty(filling: PoolFilling, isEmpty: boolean): void {
   Atomics.store(filling, 0, isEmpty ? 0 : 1)
 }

@@ -36,7 +36,7 @@ interface ViewTasks {
 /** Memory of heavy tasks that wait: 2,048 small ones, fewer with large parameters. */
 const WAITING_HEAVY_BYTES = 2_048 * PLACE_BYTES
 
-/** The work that a view thread does for clients. */
+/** Creates the queues of the work that a view thread does for clients. */
 export function createViewTasks({ lease, heavyCalls, monotonicMs, metrics }: ViewTasksOptions): ViewTasks {
   const heavy = createHeavyQueue({
     maxRunning: heavyCalls,

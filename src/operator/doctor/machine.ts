@@ -40,7 +40,7 @@ export function refusalOfDirectory(homedir: string): Finding | undefined {
   }
 }
 
-/** Space and speed of the disk that has the data directory. Writes a small file there, and removes it. */
+/** Measures space and speed of the disk that has the data directory. Writes a small file there, and removes it. */
 export function examineDisk(homedir: string, now: () => number): readonly Finding[] {
   try {
     const { bavail, bsize } = statfsSync(homedir)
@@ -73,7 +73,7 @@ function examineSync(milliseconds: number): Finding {
   return warning(`${took}: every block waits for synced writes; use a local SSD, not a network disk`)
 }
 
-/** The median of some synced writes in milliseconds. */
+/** Returns the median time of some synced writes in milliseconds. */
 function syncMs(homedir: string, now: () => number): number {
   const directory = join(homedir, 'doctor')
   // What a killed one has left.

@@ -91,7 +91,7 @@ export function examineKeys(
   return { findings, nodeId: node.key?.id }
 }
 
-/** The key to which the validator rotates, if there is one. */
+/** Examines the key to which the validator rotates, if there is one. */
 function examineNextKey({ validatorKey, nextValidatorKey }: DataPaths): readonly Finding[] {
   if (!existsSync(nextValidatorKey)) return []
   const { key, finding } = readKey('next consensus key', nextValidatorKey, loadValidatorKey)
@@ -110,7 +110,7 @@ function readKey<Key>(name: string, path: string, load: (path: string) => Key | 
   return { key, finding: refusal ?? ok(found) }
 }
 
-/** The problem for which a check of a start throws. */
+/** Returns the problem for which a check of a start throws. */
 export function refusalOf(check: () => void): Finding | undefined {
   try {
     check()

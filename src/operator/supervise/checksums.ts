@@ -16,7 +16,7 @@ const SHA256 = /^[0-9a-f]{64}$/i
 /** Go's names, which a plan uses (cosmovisor: GOOS/GOARCH). */
 const GO_ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' }
 
-/** This machine as plans name it, e.g. `linux/amd64`. */
+/** Returns this machine's name in plans, e.g. `linux/amd64`. */
 export function planPlatform(platform: string, architecture: string): string {
   return `${platform}/${GO_ARCHITECTURES[architecture] ?? architecture}`
 }

@@ -134,7 +134,7 @@ export async function superviseNode(options: SuperviseOptions): Promise<void> {
   }
 }
 
-/** Two of them would unpack over each other. @throws ConfigError */
+/** Locks the directory of versions: two supervisors would unpack over each other. @throws ConfigError */
 async function lockVersions(directory: string): Promise<DirectoryLock> {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   try {
@@ -278,7 +278,7 @@ function runNode(
   })
 }
 
-/** A node that has asked for another version ends by itself within seconds. One that does not is ended. */
+/** Ends a node that has asked for another version, if it does not end by itself within seconds. */
 function endAfterUpgrade(
   child: ChildProcess,
   upgradeInfo: string,
@@ -298,7 +298,7 @@ function endAfterUpgrade(
   return setInterval(check, lookMs)
 }
 
-/** undefined when the stop signal ended the wait. */
+/** Returns undefined when the stop signal ended the wait. */
 async function unlessStopped<T>(wait: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   try {
     return await wait

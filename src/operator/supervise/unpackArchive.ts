@@ -154,7 +154,7 @@ function segmentsOf(name: string, isDirectory: boolean): readonly string[] {
   return segments
 }
 
-/** Up to a zero byte. */
+/** Reads text up to a zero byte. */
 function readText(header: Buffer, at: number, length: number): string {
   const field = header.subarray(at, at + length)
   const end = field.indexOf(0)

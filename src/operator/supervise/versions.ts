@@ -120,7 +120,10 @@ export function openVersions(directory: string): Versions {
   return versions
 }
 
-/** Of the archive that a version was unpacked from; undefined when it was not unpacked by this program. */
+/**
+ * Returns the checksum of the archive that a version was unpacked from; undefined when it was not
+ * unpacked by this program.
+ */
 function checksumOf(version: string): string | undefined {
   const path = join(version, CHECKSUM_FILE)
   return existsSync(path) ? readFileSync(path, 'utf8').trim() : undefined

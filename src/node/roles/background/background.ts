@@ -86,7 +86,10 @@ function* scrubFiles(): Generator<number, void, void> {
 const LOOK_MS = 5_000
 const RETRY_MS = 3_600_000
 
-/** The work on a segment rests as long as it was busy, so that it takes half of a processor at most. */
+/**
+ * Returns a pause that lasts as long as the work on a segment was busy, so that it takes at most
+ * half of a processor.
+ */
 function createPause(): () => Promise<void> {
   let sinceMs = performance.now()
   return async () => {

@@ -40,7 +40,7 @@ export function startSpeculators(
 }
 
 /**
- * The executor's end.
+ * Connects the executor with the speculators.
  * @param onEnd one of the threads has ended: from now on the executor executes alone
  */
 export function connectSpeculators(

@@ -83,8 +83,9 @@ export interface NetworkTransport extends Transport {
 }
 
 /**
- * The network thread as consensus and block sync in the main thread use it. Messages that they send in one turn of the event loop
- * go there together. {@link NetworkReports} is the other end.
+ * Returns the network thread as consensus and block sync in the main thread use it. Messages that
+ * they send in one turn of the event loop go there together. {@link NetworkReports} is the other
+ * end.
  */
 export function createNetworkTransport(options: NetworkTransportOptions): NetworkTransport {
   const { service, control, reports } = options
@@ -167,7 +168,10 @@ export function createNetworkTransport(options: NetworkTransportOptions): Networ
   }
 }
 
-/** The message, or what is wrong with the bytes. They are copied: consensus may keep a message long after the report it came in. */
+/**
+ * Returns the message, or what is wrong with the bytes. They are copied: consensus may keep a
+ * message long after the report it came in.
+ */
 function decode(bytes: Uint8Array): ConsensusMessage | string {
   try {
     return decodeConsensusMessage(bytes.slice())

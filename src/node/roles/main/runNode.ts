@@ -379,7 +379,7 @@ function createUndoList(): UndoList {
   }
 }
 
-/** Where a client on this machine reaches a listener. */
+/** Returns the URL at which a client on this machine reaches a listener. */
 function urlOf(listener: { readonly host: string; readonly port: number }): string {
   const host = ANY_HOST.has(listener.host) ? 'localhost' : listener.host
   return `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}/`

@@ -34,7 +34,7 @@ const metrics = createTracingMetrics(threadMetrics.registry)
 const log = createLogger(data.log, { thread: 'tracing' }).child({ part: 'tracing' })
 
 let complainedMs = Number.NEGATIVE_INFINITY
-/** The SDK reports failures of exports here, and only here. */
+/** Reports failures of exports: the SDK reports them here, and only here. */
 function complain(error: string): void {
   metrics.exportFailuresTotal.inc()
   if (performance.now() - complainedMs < COMPLAINT_MS) return
