@@ -1,7 +1,8 @@
 /**
- * What compressed answers save and cost, here and on geth: each node is asked at a fixed rate for the receipts of the same transfers, in one
- * batch, in each form of answer, while another client asks for the chain's ID all the time. Prints for each form the bytes of an answer, the
- * node's processor time for an answer, and the other client's latency. geth is measured where the variable GETH names one or it is on the PATH.
+ * Measures what compressed answers save and cost, here and on geth. Each node is asked at a fixed rate for the receipts of the same
+ * transfers, in one batch and in each form of answer. Another client asks for the chain's ID all the time. Prints for each form the
+ * bytes of an answer, the node's processor time for it, and the other client's latency. geth is measured where the variable GETH
+ * names it or it is on the PATH.
  * `--help` lists the flags.
  */
 import { Agent, request } from 'node:http'

@@ -1,7 +1,7 @@
 /**
- * What reads and writes of the database cost, without the parts above it: values of the sizes that columns have, written in
+ * Measures reads and writes of the database, without the parts above it. Values of the sizes that columns have are written in
  * batches, then read one by one in random order, then all in a row. Prints processor time for each entry (of this thread, in µs)
- * and entries a second; asserts nothing.
+ * and entries per second; asserts nothing.
  *
  *   node bench/database.ts [entries] [rounds]
  */

@@ -1,6 +1,6 @@
 /**
- * Measures the permanent disk space of blocks with all their indexes, in LevelDB and after the move to a segment: empty blocks with
- * few and many validators, transfers, and transfers of the native token's ERC-20 contract. The state and its history are not counted.
+ * Measures the permanent disk space of blocks with all their indexes, in LevelDB and after the move to a segment. It measures empty
+ * blocks with few and many validators, transfers, and transfers of the native token's ERC-20 contract. The state and its history are not counted.
  * Prints bytes by column, after LevelDB's compaction.
  *
  *   node bench/disk.ts [empty blocks] [blocks with transactions] [transactions in each]

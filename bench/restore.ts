@@ -1,5 +1,5 @@
 /**
- * Measures the cost of a snapshot of a large state, on this machine alone: made by a running node, then restored by two others, from a static web
+ * Measures the cost of a snapshot of a large state, on this machine alone. A running node makes it; it is then restored by two others, from a static web
  * server and from the node as a peer. Prints times, bytes per second, memory, and the intervals of blocks meanwhile; at the end it compares
  * what was restored with the source. `--help` lists the flags.
  */

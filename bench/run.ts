@@ -265,7 +265,7 @@ async function withTargets(starts: typeof STARTS, names: readonly string[], run:
   }
 }
 
-/** Runs a part that needs only coind and a few accounts, on a chain of its own. */
+/** Runs a part that needs only coind and a few accounts, on its own chain. */
 async function measureAlone(
   gasLimit: number,
   run: (target: Target, senders: readonly Account[]) => Promise<void>,

@@ -60,7 +60,7 @@ function warnOfSources() {
   )
 }
 
-/** Begins once more, in the same process, where the allocator needs other settings. It is not done where that is not possible. */
+/** Starts once more, in the same process, where the allocator needs other settings and the platform can do it. */
 function replaceProcess() {
   const isSet = Object.keys(environment).length === Object.keys(process.env).length
   // A channel to the parent does not outlive it.
@@ -107,8 +107,8 @@ function runWith(runtime) {
   })
   child.on('exit', (code, signal) => {
     if (code === NOT_LOADED) console.error(`coind: ${runtime} does not load: ${LIBRARY_ADVICE}`)
-    // Only a node that has not begun anything, not even to listen to signals, ends by one that was passed on: it is stopped. Otherwise
-    // code 128 + n is how a shell reports the end by signal n.
+    // A signal that was passed on ends only a node that does not listen to signals yet: that counts as stopped. Otherwise 128 + n is
+    // the code with which a shell reports the end by signal n.
     const isStopped = signal === passedOn && NODE_COMMANDS.includes(process.argv[2])
     process.exitCode = code ?? (isStopped ? 0 : 128 + constants.signals[signal])
   })

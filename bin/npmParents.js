@@ -1,15 +1,14 @@
-// npm and npx run a command in a shell, and neither passes on its own end: a node would stay behind. Node.js has no way to be told of the
-// end of another process than its child, so the processes above this one are looked at from time to time.
+// npm and npx run a command in a shell, and neither passes on its own end: a node would keep running. Node.js reports only the end of
+// a child process, so the processes above this one are checked from time to time.
 import { readFileSync } from 'node:fs'
 
 const CHECK_MS = 500
-/** npm sets it for what it runs. */
+/** npm sets it for the programs that it runs. */
 const STARTED_BY_NPM = 'npm_lifecycle_event'
 
 /**
- * Calls `onEnded`, again and again, once a process has ended that npm or npx consists of: its shell (the parent of this process), npm
- * itself, and further ones where a script runs npm. Does nothing in a process that npm has not started. Without /proc only the parent is
- * watched.
+ * Calls `onEnded` repeatedly once a process of npm or npx has ended: its shell (the parent of this process), npm itself, or further
+ * ones where a script runs npm. Does nothing in a process that npm has not started. Without /proc it watches only the parent.
  */
 export function watchNpm(onEnded) {
   if (process.env[STARTED_BY_NPM] === undefined) return

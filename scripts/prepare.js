@@ -46,7 +46,7 @@ try {
   console.error(`coind: the explorer will have no pages: ${error.message}`)
 }
 
-/** Whether the package loads. In a process of its own, since a failed load stays in the cache of modules. */
+/** Whether the package loads. It is loaded in its own process, since a failed load stays in the cache of modules. */
 function loads(name) {
   return spawnSync(process.execPath, ['-e', `require(${JSON.stringify(require.resolve(name))})`]).status === 0
 }

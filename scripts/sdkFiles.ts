@@ -10,13 +10,13 @@ import { describeMethods } from '../src/rpc/cosmos/grpc/descriptors.ts'
 import { QUERIES } from '../src/rpc/cosmos/queries.ts'
 
 /*
- * Compiles the .proto files of the Cosmos SDK, of cosmos/evm and of CometBFT that declare what the node answers, with their comments, for reflection.
- * Run by hand when there is a query or message more, or another release of theirs:
+ * Compiles the .proto files of the Cosmos SDK, of cosmos/evm and of CometBFT that declare the node's answers, with their comments,
+ * for reflection. Run it by hand when a query or message is added, or for another release of them:
  *
  *   node scripts/sdkFiles.ts NEW_SDK/proto COSMOS_SDK/proto COSMOS_EVM/proto COMETBFT/proto GOGOPROTO COSMOS_PROTO/proto GOOGLEAPIS
  *
- * with directories of the releases that SOURCES names, the first for the staking module alone, the last with google/api, and `protoc` of Debian's package protobuf-compiler. The tests compare
- * the node's own tables with the file.
+ * The directories are of the releases that SOURCES names: the first for the staking module alone, the last with google/api. It needs
+ * `protoc` of Debian's package protobuf-compiler. The tests compare the node's own tables with the file.
  */
 
 const SOURCES = {

@@ -119,7 +119,7 @@ function keepOwnPrebuilds(directory) {
   }
 }
 
-/** Programs whose files have gone. */
+/** Programs whose files were removed. */
 function removeBrokenLinks(directory) {
   if (!existsSync(directory)) return
   for (const name of readdirSync(directory)) {

@@ -13,8 +13,8 @@ import { word } from '../contracts/abi.ts'
 import { createRandom, type Random } from '../worstCase/random.ts'
 
 /*
- * An index as an explorer would have it after many transfers, without a chain: its rows are written by the explorer's own writer, table by
- * table, and the tables' further indexes are made at the end, which is several times as fast as block by block.
+ * An index as an explorer would have it after many transfers, without a chain. The explorer's own writer writes its rows, table
+ * by table, and the tables' further indexes are made at the end: several times as fast as block by block.
  *
  * Half of the transfers are of coins and half of tokens. Balances are not checked against the transfers.
  */

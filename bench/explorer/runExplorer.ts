@@ -38,7 +38,7 @@ export async function makePlace(isPostgres: boolean): Promise<Place> {
   }
 }
 
-/** An explorer in a process of its own. */
+/** An explorer in its own process. */
 export interface BenchExplorer {
   readonly url: string
   readonly port: number

@@ -29,7 +29,7 @@ const FUNDS_ACOIN = 10n ** 24n
 const SENDERS = 12
 const WARM_UP_BLOCKS = 20
 const EMPTY_BLOCKS = 20
-/** Heights that are looked at after the block of a proposer without a time budget. */
+/** Heights that are measured after the block of a proposer without a time budget. */
 const HEIGHTS_AFTER = 12
 /** A height is slow that takes longer. */
 const SLOW_MS = 600

@@ -33,7 +33,7 @@ export type NetworkType = (typeof NETWORK_TYPES)[number]
 
 /**
  * Returns the text that a wallet or registry takes, with a line feed at its end.
- * @param genesis its denomination, fees and unbonding time are told
+ * @param genesis supplies denomination, fees and unbonding time
  */
 export function describeChain(format: ChainInfoFormat, genesis: Genesis, places: ChainPlaces): string {
   const facts = factsOf(genesis)

@@ -69,8 +69,8 @@ const OPERATOR_BALANCE_ACOIN = 100n * 10n ** 18n
 
 /**
  * Writes the data directories of a new network, `node0` and on: keys, one genesis, and a `.env` for each that names its ports and
- * its peers. All keys are new. Every validator but the first has an operator account of its own, with some coins; its key is in the same directory as
- * the node's other keys.
+ * its peers. All keys are new. Every validator except the first has its own operator account with some coins; the account's key is in
+ * the same directory as the node's other keys.
  * @throws ConfigError with one line for the operator
  */
 export function createTestnet(options: TestnetOptions): Testnet {
@@ -226,8 +226,8 @@ function genesisOf(options: TestnetOptions, wallet: Address, homes: readonly Hom
 }
 
 /**
- * Where the nodes of a test network run: all on this machine, each with ports of its own from `startingPort` on; or each on a host
- * of its own, `<prefix>0` and on, with the usual ports.
+ * Where the nodes of a test network run: all on this machine, each with its own ports from `startingPort` on; or each on its own
+ * host, `<prefix>0` and on, with the usual ports.
  */
 type Placement =
   | { readonly kind: 'machine'; readonly startingPort: number }

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { Json } from '../primitives/protoScalars.ts'
 
-/** How a command prints what it has to say. `text` is YAML, as the Cosmos SDK's programs print it. */
+/** Format of a command's output. `text` is YAML, as the Cosmos SDK's programs print it. */
 export const OUTPUTS = ['json', 'text'] as const
 
 export interface OutputOption {
@@ -26,7 +26,7 @@ export function formatYaml(json: Json): string {
 
 type Nested = readonly Json[] | { readonly [name: string]: Json }
 
-/** Whether it takes lines of its own. */
+/** Whether the value takes its own lines. */
 function isNested(json: Json): json is Nested {
   return typeof json === 'object' && json !== null && Object.keys(json).length > 0
 }

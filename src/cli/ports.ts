@@ -15,7 +15,7 @@ export interface StartOptions {
   readonly fundedAccounts?: readonly FundedAccount[]
   /** the operator says that no other process signs with the key any more, although this directory is a copy */
   readonly signerMoved?: boolean
-  /** ends the start, whatever it is at; it then undoes what it has begun and rejects with the signal's reason */
+  /** ends the start at any step; it then undoes what it has begun and rejects with the signal's reason */
   readonly signal?: AbortSignal
   /** whether FORCE_SNAPSHOT_RESTORE may replace the database by one of a lower height */
   readonly allowsOlder?: boolean
@@ -76,7 +76,7 @@ export interface DirectoryExportOptions {
   readonly to?: number
   /** addresses of the same files elsewhere; by default those that the directory's manifest names */
   readonly mirrors?: readonly string[]
-  /** ends the export, which then rejects with the signal's reason, and can be gone on with */
+  /** ends the export, which then rejects with the signal's reason, and can be continued */
   readonly signal: AbortSignal
 }
 
@@ -170,12 +170,12 @@ export interface SuperviseCommand {
 export interface NodeCommands {
   startNode(config: Config, options: StartOptions): Promise<RunningNode>
   /**
-   * Starts an explorer with these variables as a process of its own, which ends with this one.
+   * Starts an explorer with these variables as its own process, which ends with this one.
    * @param signal ends it, also before it serves
    * @returns the explorer when it serves, or why it does not
    */
   startExplorer(variables: Readonly<Record<string, string>>, signal: AbortSignal): Promise<RunningExplorer | string>
-  /** Runs the node as a process of its own until it is stopped, and changes its version at upgrades. */
+  /** Runs the node as its own process until it is stopped, and changes its version at upgrades. */
   supervise(command: SuperviseCommand): Promise<void>
   initNode(config: Config, options: StartOptions): Promise<InitReport>
   exportBlocks(config: Config, options: ExportOptions): Promise<BlockRange>
@@ -197,7 +197,7 @@ export interface NodeCommands {
    * @returns the errors that were found and corrected
    */
   reindexDatabase(config: Config, signal: AbortSignal): Promise<Reindexed>
-  /** Finds all damage in the database of a stopped node, and mends it where it can be. */
+  /** Finds all damage in the database of a stopped node, and repairs it where possible. */
   repairDatabase(config: Config, options: RepairOptions): Promise<Repaired>
   /**
    * Merges the files of the database of a stopped node.
@@ -206,7 +206,7 @@ export interface NodeCommands {
   compactDatabase(config: Config, signal: AbortSignal): Promise<Compacted>
   /** hex(sha256(ed25519 public key)[:20]) of the node key, which is created when it is absent */
   showNodeId(config: Config): Promise<string>
-  /** Looks for what keeps a node with these settings from its work, even while it runs. @returns findings by what was looked at */
+  /** Looks for what keeps a node with these settings from its work, even while it runs. @returns findings by what was examined */
   examineNode(config: Config): Promise<ReadonlyMap<string, readonly Finding[]>>
   /** Checks the newest state in the data directory, even while a node runs there. */
   checkInvariants(config: Config): Promise<InvariantReport>

@@ -20,8 +20,8 @@ const stop = (signal: 'SIGTERM' | 'SIGINT'): void => {
   onStop(signal)
 }
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal))
-// The launcher has ended, or the npm that started this process, and can no longer pass on signals: stop as if it had passed
-// on SIGTERM. It may have passed one on before: this one does not count as the second.
+// The launcher has ended, or the npm that started this process. It can no longer pass on signals: stop as if it had passed on
+// SIGTERM. It may have passed one on before: this one does not count as the second.
 const onLauncherEnded = (): void => {
   if (!isAsked) stop('SIGTERM')
 }

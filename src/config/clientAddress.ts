@@ -5,18 +5,18 @@ import type { AddressRange } from './valueKind.ts'
 /** Tells clients apart: each has a key, under which its budgets are stored. */
 export interface ClientAddresses {
   /**
-   * Whom a request counts for.
+   * Returns the client that a request counts for.
    * @param remoteAddress of the connection; undefined when it is closed already
    * @param forwardedFor the hops that {@link forwardedFor} finds; undefined only when no header says that the request was forwarded
    */
   of(remoteAddress: string | undefined, forwardedFor: string | undefined): string
-  /** Whom a connection counts for, whatever is sent over it; undefined: it is a trusted proxy's, for several clients. */
+  /** Returns the client that a whole connection counts for; undefined: it is a trusted proxy's, for several clients. */
   ofConnection(remoteAddress: string | undefined): string | undefined
 }
 
-/** All connections whose address is not known: they were closed before they were looked at. */
+/** All connections whose address is not known: they were closed before that. */
 const UNKNOWN = 'unknown'
-/** Before the loopback address of a request that a proxy forwarded: it is not a request of this machine. */
+/** Prefix of the loopback address of a request that a proxy forwarded: it is not a request of this machine. */
 const PROXIED = 'proxied '
 
 /** Headers by which proxies name their clients, or themselves. */

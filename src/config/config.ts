@@ -30,7 +30,7 @@ export interface Config extends ChainIds {
   readonly blockHistory: number
   /** whether blocks are found by their logs and events */
   readonly index: Settings['index']
-  /** whether new blocks get into the index of who called whom */
+  /** whether new blocks enter the index of callers and called addresses */
   readonly indexTraces: boolean
   readonly snapshots: SnapshotsConfig
   /** whether accepted transactions of clients stay across a restart */

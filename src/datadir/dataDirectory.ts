@@ -195,10 +195,11 @@ export function partsToReset(paths: DataPaths): readonly string[] {
 }
 
 /**
- * Removes the chain from a data directory, so that another one can begin with the same validator and node keys: genesis, database,
- * snapshots, write-ahead log (which is the signer's memory), the pool's journal, and address book, whose peers belong to the old chain. Call it with the
- * directory locked. A marker file exists from before the first removal until after the last: while it exists no node starts, and an
- * interrupted reset is finished by running it again. The signer's memory is removed last, so that there is never a chain without it.
+ * Removes the chain from a data directory, so that another one can start with the same validator and node keys. It removes
+ * genesis, database, snapshots, write-ahead log (the signer's memory), the pool's journal, and the address book, whose peers belong
+ * to the old chain. Call it with the directory locked. A marker file exists from before the first removal until after the last:
+ * while it exists, no node starts, and running the reset again finishes an interrupted one. The signer's memory is removed last, so
+ * that there is never a chain without it.
  */
 export function resetHome(paths: DataPaths): void {
   writeFileDurably(

@@ -49,7 +49,7 @@ const FILES_PER_MANIFEST = 64
  * some gets those that follow. Two nodes write the same files, and where a segment is not too long, that of a node's database.
  * A file is on stable storage before the manifest lists it.
  * @returns the blocks that were added (`to` < `from`: none), and all that the directory has now
- * @throws BlockFileError when not all of the blocks are stored whole; ManifestError for a manifest that cannot be gone on with; the reason of
+ * @throws BlockFileError when not all of the blocks are stored whole; ManifestError for a manifest that cannot be continued; the reason of
  * `signal`
  */
 export async function exportDirectory(request: DirectoryExportRequest) {

@@ -24,7 +24,7 @@ interface ImportTarget {
 
 export interface ImportRequest extends ImportTarget {
   readonly path: string
-  /** is told how many of the file's bytes are done */
+  /** receives how many of the file's bytes are done */
   readonly progress?: Pick<Progress, 'update'>
 }
 
@@ -35,7 +35,7 @@ export interface DirectoryImportRequest extends ImportTarget {
     /** @throws what ends the import; the signal's reason */
     fetch(file: BlocksFile, signal: AbortSignal): Promise<Uint8Array>
   }
-  /** is told how many blocks are done */
+  /** receives how many blocks are done */
   readonly progress?: Pick<Progress, 'update'>
 }
 

@@ -94,7 +94,7 @@ interface Work {
   /** entries that there must be, by group */
   readonly groups: Uint32Array
   readonly findings: Findings
-  /** the first block that was not looked at */
+  /** the first block that was not examined */
   next: number
   /** the file with the terms of this block, which are not in LevelDB then */
   terms: ListedTerms | undefined

@@ -48,7 +48,7 @@ interface VerifiedHeaders {
 }
 
 export interface RestoreRequest {
-  /** directory of the database to make; what an earlier restore has left there is gone on with */
+  /** directory of the database to make; what an earlier restore has left there is continued */
   readonly location: string
   readonly manifest: Manifest
   readonly headers: VerifiedHeaders
@@ -104,7 +104,7 @@ export async function restoreSnapshot(request: RestoreRequest): Promise<void> {
     throw isDamaged ? damagedRestore(location, error) : error
   } finally {
     await database.close()
-    // It would be gone on with at the next start, to the same end.
+    // The next start would continue it, with the same result.
     if (isDamaged) rmSync(location, { recursive: true })
   }
   syncDirectory(location)

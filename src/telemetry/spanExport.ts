@@ -41,8 +41,9 @@ export function otlpExporter(endpoint: string, headers: Readonly<Record<string, 
 }
 
 /**
- * Makes spans of OpenTelemetry's SDK. Their IDs need no context that travels with messages: a trace's follows from its transaction's hash or
- * its block's height, and its root's on this node from that and the node, so threads and nodes that know nothing of each other agree.
+ * Makes spans of OpenTelemetry's SDK. Their IDs need no context that travels with messages: a trace's ID follows from its
+ * transaction's hash or its block's height, and its root's ID on this node from the trace's ID and the node. So threads and nodes
+ * agree without knowing of each other.
  */
 export function createSpanExport({ identity, resource, exporter }: SpanExportOptions): SpanExport {
   const random = new RandomIdGenerator()

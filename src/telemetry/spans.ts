@@ -2,8 +2,8 @@ import { BroadcastChannel } from 'node:worker_threads'
 import { bytesKey, keyBytes } from '../primitives/bytes.ts'
 
 /*
- * Spans of OpenTelemetry, as the threads record them. `src/node/roles/tracing/tracing.ts` makes real ones of them and sends them to a collector. One
- * trace is the way of one transaction, or that of one block; nodes that report to the same collector add to the same traces.
+ * Spans of OpenTelemetry, as the threads record them. `src/node/roles/tracing/tracing.ts` turns them into real ones and sends them
+ * to a collector. A trace follows one transaction or one block; nodes that report to the same collector add to the same traces.
  */
 
 /** Subject of a trace. */
@@ -209,7 +209,7 @@ export class TransactionTraces {
     if (!this.#admitted.has(key)) this.#admitted.set(key, { startMs, isLocal })
   }
 
-  /** The block is decided: the way of these transactions on this node is over. */
+  /** The block is decided: this node's part of these transactions' traces ends. */
   included(height: number, hashes: readonly Uint8Array[]): void {
     if (this.#admitted.size === 0) return
     for (const hash of hashes) {

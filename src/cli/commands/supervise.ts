@@ -14,7 +14,7 @@ interface SuperviseFlags {
   readonly sha256: readonly string[]
 }
 
-/** Adds `coind supervise`: runs the node, and goes over to other versions at the heights of upgrades. */
+/** Adds `coind supervise`: runs the node, and switches to other versions at the heights of upgrades. */
 export function addSupervise(program: Command, node: NodeCommands, terminal: Terminal): void {
   const command = program
     .command('supervise')

@@ -35,7 +35,7 @@ export interface Signer {
   signEthereum(unsigned: Uint8Array): Promise<Uint8Array>
 }
 
-/** Whom a transaction is from. */
+/** Sender of a transaction. */
 export interface Sender {
   readonly address: Address
   /** undefined when only the address is known */

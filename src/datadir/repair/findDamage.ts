@@ -64,7 +64,7 @@ export interface StateDamage {
 
 /** All damage of a database. */
 export interface Damage {
-  /** files of LevelDB, a line each. Where there are any, its contents were not looked at: some may be lost, or older than they should be */
+  /** damaged files of LevelDB, a line each. If there are any, its contents were not examined: some may be lost or outdated */
   readonly files: readonly string[]
   /**
    * keys of entries whose values are not what was written under them, by the number of their column; of files with terms, also where the
@@ -74,9 +74,9 @@ export interface Damage {
   readonly segments: readonly DamagedSegment[]
   /** blocks, validators and records of the chain that are missing or do not fit together, a line each */
   readonly chain: readonly string[]
-  /** undefined where it was not looked at, because what it is compared with is damaged */
+  /** undefined where it was not examined, because the data to compare it with is damaged */
   readonly state: StateDamage | undefined
-  /** what an interrupted repair has not finished */
+  /** the unfinished work of an interrupted repair */
   readonly begun: RepairMarker | undefined
 }
 

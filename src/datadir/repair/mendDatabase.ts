@@ -127,7 +127,7 @@ async function replaceDamaged(
   await database.write(batch, { sync: true })
 }
 
-/** Writes what the recomputed state has, and the database has not. @throws DatabaseError when it has another root */
+/** Writes entries of the recomputed state that the database lacks. @throws DatabaseError when it has another root */
 async function writeDerived(database: Database, request: MendRequest, { root, derived }: StateDamage): Promise<void> {
   const batches = new BatchWriter(database)
   const found = await recomputeState(

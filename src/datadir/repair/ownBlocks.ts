@@ -50,8 +50,8 @@ export interface OwnBlocks {
 }
 
 /**
- * Gathers the blocks of a damaged database from the first one on, up to the first gap: from whole files of old blocks, or the
- * same files in other places, and above them from whatever can be read in LevelDB, however damaged it is. The newest block is
+ * Gathers the blocks of a damaged database from the first one on, up to the first gap. They come from whole files of old blocks,
+ * or the same files in other places, and above them from whatever can be read in LevelDB. The newest block is
  * left out: its commit is in the write-ahead log, or comes from the peers. Nothing is proved yet; executing the blocks does that.
  * @throws SnapshotError when a place cannot be read; `signal.reason`
  */

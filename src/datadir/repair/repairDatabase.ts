@@ -31,7 +31,7 @@ export interface RepairRequest extends MendRequest, Omit<RebuildRequest, 'chain'
   readonly decidesAlone: (validators: ValidatorSet) => boolean
   /** whether nothing is changed */
   readonly isDryRun: boolean
-  /** is told what was found and what will be done, a line each, before anything is changed; not called when there is no damage */
+  /** receives the findings and the planned steps, a line each, before anything is changed; not called without damage */
   readonly onPlan: (found: readonly string[], steps: readonly string[]) => void
 }
 
@@ -45,13 +45,13 @@ interface RepairSnapshot {
 /** Result of a repair. */
 export interface Repaired {
   readonly isDamaged: boolean
-  /** height of the newest block in `target`, where a database was made that has to take the place of the damaged one */
+  /** height of the newest block in `target`, where a database was made that has to replace the damaged one */
   readonly rebuiltTo?: number
   /** whether it was made from a snapshot */
   readonly isFromSnapshot?: boolean
-  /** what it has of the damaged one then */
+  /** the blocks that it then has from the damaged one */
   readonly takenOver?: TakenOver
-  /** what was wrong with the indexes */
+  /** errors of the indexes */
   readonly indexes: Reindexed
 }
 

@@ -46,14 +46,14 @@ export interface TakenOver {
   readonly lowest: number
   /** files of old blocks that were taken over */
   readonly files: number
-  /** files of old blocks of the damaged one that it has not, and the last block in them */
+  /** files of old blocks that only the damaged database has, and the last block in them */
   readonly left: { readonly files: number; readonly last: number } | undefined
 }
 
 /**
  * Adds the older blocks of the damaged database to one that was restored from a snapshot, from the snapshot's blocks downwards
  * to the first gap. It takes headers, commits and validators, as the backfill would fetch them from peers
- * (src/execution/backfill.ts), with the same proof: each block is the one that the block above it names, and its validators have
+ * (src/execution/backfill.ts), with the same proof. Each block is the one that the block above it names, and its validators have
  * the hash in its header. A whole file of old blocks becomes part of the new database by a link, when all its blocks are proved;
  * other blocks come from whatever can be read in LevelDB. The files keep the transactions of these blocks, but the node does not
  * serve them: the snapshot proves no results. May be called again when it was interrupted or killed.

@@ -16,8 +16,8 @@ interface OfflineExecutor {
 }
 
 /**
- * Opens databases, while no other thread has them, to execute blocks that are decided. Each is opened in a thread of its own, which has the
- * stack that the executor thread of a node has: a block must not succeed in the one and overflow in the other.
+ * Opens databases that no other thread has open, to execute decided blocks. Each is opened in its own thread, with the same stack as
+ * the executor thread of a node: a block must not succeed in one and overflow in the other.
  */
 export async function offlineExecutors(
   config: Config,

@@ -46,7 +46,7 @@ const STACK_MEGABYTES = 4
 /** The suffix in the names of threads that share a role. */
 const INDEX = /-\d+$/
 
-/** Starts the role in `entry` (a module of this folder) in a thread of its own. */
+/** Starts the role in `entry` (a module of this folder) in its own thread. */
 export function spawnThread<T>(name: string, entry: URL, data: T, transfer: readonly MessagePort[]): Thread {
   const { port1, port2 } = new MessageChannel()
   const worker = new Worker(entry, {

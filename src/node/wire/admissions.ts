@@ -147,7 +147,7 @@ export function connectBatchAdmissions(
 
 /** Milliseconds for which transactions are admitted before the thread's other work has its turn. */
 const SLICE_MS = 1
-/** Milliseconds after which what must not wait is looked at again: a look takes as long as a part of an admission. */
+/** Milliseconds between two checks for urgent work: a check takes as long as a part of an admission. */
 const LOOK_MS = 0.1
 
 interface AdmissionServerOptions {

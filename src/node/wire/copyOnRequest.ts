@@ -4,7 +4,7 @@ import { BroadcastChannel } from 'node:worker_threads'
 /*
  * How socket threads read what the main or the network thread knows, without a message to that thread. A thread that needs a
  * copy sets a flag in shared memory. The first request wakes the publishing thread, which sends one copy to all and checks
- * the flag again after a second: however many clients ask, it makes one copy in that time, and no copy without a request.
+ * the flag again after a second. However many clients ask, it makes one copy in that time, and no copy without a request.
  */
 
 const PERIOD_MS = 1_000

@@ -34,8 +34,8 @@ interface WireError {
 const CAUSES = 8
 
 /**
- * Sends messages in one `postMessage` per turn of the event loop: a burst of small calls costs one wake-up of the other
- * thread, and a lone call waits for nothing but the end of its turn.
+ * Sends messages in one `postMessage` per turn of the event loop. A burst of small calls costs one wake-up of the other
+ * thread, and a lone call waits only for the end of its turn.
  */
 function batchingSender<T>(port: MessagePort): (message: T, buffer?: ArrayBuffer) => void {
   let queue: T[] = []
@@ -60,7 +60,7 @@ function sendNow<T>(port: MessagePort): (message: T, buffer?: ArrayBuffer) => vo
 
 const movedBuffers = new WeakSet<ArrayBuffer>()
 
-/** Lets a function of a service give these bytes away: as its answer they move to the other thread and are not copied. They have a buffer of their own. */
+/** Lets a function of a service hand over these bytes: as its answer they move to the other thread without a copy. They need their own buffer. */
 export function moved<B extends Uint8Array>(bytes: B): B {
   if (bytes.buffer instanceof ArrayBuffer) movedBuffers.add(bytes.buffer)
   return bytes
@@ -92,7 +92,7 @@ function fromWireError(wire: WireError): Error {
 interface ServeOptions {
   /** each answer is sent at once, not with others at the end of this turn of the event loop */
   readonly isUrgent?: boolean
-  /** called before each message is looked at */
+  /** called before each message is handled */
   readonly before?: () => void
 }
 
@@ -209,7 +209,7 @@ export function connect<S extends Service>(port: MessagePort): Remote<S> {
   })
 }
 
-/** The thread at the other end has ended. What it did of the call is unknown. */
+/** The thread at the other end has ended. How much of the call it did is unknown. */
 export class ThreadStopped extends Error {
   override readonly name = 'ThreadStopped'
 

@@ -3,14 +3,14 @@ import type { SyncStatus as RpcSyncStatus } from '../../rpc/jsonrpc/method.ts'
 import type { SyncStatus } from '../../sync/blocks/syncStatus.ts'
 
 /*
- * What threads share in memory instead of messages: values that one thread writes and others read at any time (published height,
- * peers and sync status, number of watchers of pending transactions, whether the pool is empty), and the gate at which threads wait for the database.
+ * Memory that threads share instead of messages. One thread writes values that others read at any time: published height, peers
+ * and sync status, number of watchers of pending transactions, whether the pool is empty. At the gate, threads wait for the database.
  */
 
 /**
- * Height of the newest published block. The executor raises it when a block is in the database, and so does a thread that finds the block
- * there a moment before; a thread that reads it before it answers never shows an older head than another thread has shown. Threads that want to be told of blocks wait for it; the others
- * are not woken.
+ * Height of the newest published block. The executor raises it when a block is in the database, and so does a thread that finds
+ * the block there a moment before. A thread that reads it before it answers never shows an older head than another thread has shown.
+ * Threads that want to know of new blocks wait for it; the others are not woken.
  */
 export type PublishedHeight = BigInt64Array<SharedArrayBuffer>
 

@@ -74,7 +74,7 @@ export async function examineClock(seedUrl: string | undefined, now: () => numbe
 }
 
 interface ToldTime {
-  /** of this clock less the other one; the second that was told had begun up to a second before */
+  /** this clock minus the other one, whose reported second may have begun up to a second before */
   readonly offsetSeconds: number
   readonly roundTripSeconds: number
 }

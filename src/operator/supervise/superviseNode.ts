@@ -30,11 +30,11 @@ export interface Pace {
   /** before the first start after a crash; twice as long after each further one */
   readonly firstDelayMs: number
   readonly longestDelayMs: number
-  /** a node that ran so long has not crashed again and again */
+  /** a node that ran for this time does not count as crashing repeatedly */
   readonly steadyMs: number
   /** how often an archive is looked for, and how long one with another checksum must stay as it is */
   readonly lookMs: number
-  /** how often it is told that an archive is not there */
+  /** how often a missing archive is reported */
   readonly tellMs: number
   /** how long a node that has asked for another version may take to end; then SIGTERM, and after as long SIGKILL */
   readonly endMs: number
@@ -64,7 +64,7 @@ export interface SuperviseOptions {
   readonly pace?: Pace
 }
 
-/** The node has ended in a way that no start mends. */
+/** The node has ended in a way that no start can fix. */
 class NodeEnded extends Error {
   override readonly name = 'NodeEnded'
   readonly exitCode: number
@@ -159,7 +159,7 @@ async function installGenesis(versions: Versions, options: SuperviseOptions): Pr
   versions.setCurrent(GENESIS_VERSION)
 }
 
-/** Goes over to the version that the node has asked for. @param current its own */
+/** Switches to the version that the node has asked for. @param current the node's own version */
 async function changeVersion(
   versions: Versions,
   current: string | undefined,

@@ -24,8 +24,8 @@ import { type Gate, getPublishedHeight, type PublishedHeight, waitAtGate } from 
 /**
  * The background thread does the work on the database that can wait forever, at the lowest priority:
  *
- * It reads every table and segment again and again, slowly, and checks their checksums: it finds damage in data that no one
- * reads while other nodes and backups are still good. For that it only reads files, and damage ends the node. Where the
+ * It reads every table and segment again and again, slowly, and checks their checksums. So it finds damage in data that no one
+ * reads, while other nodes and backups are still good. For that it only reads files, and damage ends the node. Where the
  * operating system holds a file in memory, the thread sees that copy, which is also the one that LevelDB reads.
  *
  * It makes the files of segments and of their hashes, for the executor to list (src/chain/segments/moveBlocks.ts, makeHashFiles.ts). And
@@ -128,7 +128,7 @@ async function makeSegmentsForEver(): Promise<void> {
   }
 }
 
-/** Lists in it do not change meanwhile, and of a file that is removed it can be told that it was dropped. */
+/** Runs work on a snapshot: its lists do not change meanwhile, and a removed file can be recognized as dropped. */
 async function withSnapshot<T>(database: Database, work: (view: DatabaseReader) => Promise<T>): Promise<T> {
   const view = database.snapshot()
   try {

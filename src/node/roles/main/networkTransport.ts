@@ -204,8 +204,8 @@ interface Waiting {
 
 /**
  * The network thread's end of {@link createNetworkTransport}: reports to the main thread what peers do. The events of one turn of the
- * event loop are sent in few reports, their messages in one array. It counts what the main thread has not handled yet, so that a peer
- * that sends faster than the main thread can handle has to wait.
+ * event loop are sent in few reports, their messages in one array. It counts the messages that the main thread has not handled yet, so
+ * that a peer that sends too fast for the main thread has to wait.
  */
 export class NetworkReports {
   readonly #port: Pick<MessagePort, 'postMessage'>

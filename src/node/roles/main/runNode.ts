@@ -62,19 +62,19 @@ interface NodeOptions {
 /**
  * Runs the node in an opened home:
  *
- * 1. Restores a snapshot, where the settings ask for one: then there is another database. Executes blocks of a web server, where the
- *    settings name one.
+ * 1. Restores a snapshot, where the settings ask for one: then there is another database. Executes blocks from a web server, where
+ *    the settings name one.
  * 2. Starts the threads (see `startThreads`): executor, pool, views, sockets, network.
  * 3. Asks the executor for its newest block: consensus, log and heartbeat continue from there. Its validators tell whether this node
  *    signs, which only the pinned Node.js may.
  * 4. Starts consensus in this thread, over the executor's application and the network thread. It makes or fetches blocks from here on. Once
- *    it takes part, a node that began with a snapshot fetches older headers too.
+ *    it takes part, a node that started from a snapshot fetches older headers too.
  * 5. Waits for the RPC servers, which listen soon after the first block. Consensus may halt instead.
  * 6. Starts what reports on the running node: metrics server and heartbeat.
  *
- * A stop, or a step that fails, undoes these steps in reverse: nothing reports on a node that stops, consensus decides no block that
- * the executor could not store, and the home's lock is released last, since until then another process must not open the database.
- * Every step has a limit of time, so a stop takes seconds at most: then the process ends without what is still busy.
+ * A stop, or a step that fails, undoes these steps in reverse. So nothing reports on a node that stops, and consensus decides no
+ * block that the executor could not store. The home's lock is released last, since until then another process must not open the
+ * database. Every step has a time limit, so a stop takes seconds at most: then the process ends without waiting for busy threads.
  * @throws the signal's reason; what a step throws
  */
 export async function runNode(config: Config, home: Home, logger: Logger, end: NodeOptions): Promise<RunningNode> {
