@@ -56,7 +56,10 @@ interface Passage {
   readonly isParagraph: boolean
 }
 
-/** The passages of a Markdown page: paragraphs, items of lists, headings and cells of tables, without blocks of code. */
+/**
+ * Splits a Markdown page into passages: paragraphs, items of lists, headings and cells of tables,
+ * without blocks of code.
+ */
 export function splitPassages(page: string): Passage[] {
   const passages: Passage[] = []
   let open: { line: number; lines: string[] } | undefined
@@ -92,7 +95,7 @@ export function splitPassages(page: string): Passage[] {
   return passages
 }
 
-/** A passage as it is read: code is one word, a link is its text. */
+/** Returns a passage as it is read: code is one word, a link is its text. */
 function readable(text: string): string {
   return text
     .replace(/`[^`]*`/g, 'code')
@@ -100,7 +103,10 @@ function readable(text: string): string {
     .replace(/\bhttps?:\/\/\S+/g, 'link')
 }
 
-/** The sentences of a passage. A semicolon ends none; a full stop ends one before a capital, a digit, a quote or code. */
+/**
+ * Splits a passage into sentences. A semicolon ends none; a full stop ends one before a capital, a
+ * digit, a quote or code.
+ */
 export function splitSentences(text: string): string[] {
   return text
     .replace(/\b(e\.g|i\.e|vs|etc|No)\. /g, '$1.\u00a0')
@@ -109,7 +115,7 @@ export function splitSentences(text: string): string[] {
     .filter((sentence) => sentence !== '')
 }
 
-/** Words have a letter or a digit, so that dashes and arrows count for none. */
+/** Counts words that have a letter or a digit, so without dashes and arrows. */
 export function countWords(text: string): number {
   return text.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length
 }

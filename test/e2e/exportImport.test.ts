@@ -155,11 +155,13 @@ describe('import', () => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const home = freshHome()
     expect(await begin(home, `${url}/none/`)).toEqual([
-      'BLOCKS_MANIFEST_URL gives no more blocks: peers have to',
+      'no more blocks can be read from BLOCKS_MANIFEST_URL: peers supply the rest',
       `${url}/none/: there is no manifest.json: check BLOCKS_MANIFEST_URL`,
     ])
     isFalse = true
-    expect((await begin(home, url))[0]).toBe('BLOCKS_MANIFEST_URL gives no more blocks: peers have to')
+    expect((await begin(home, url))[0]).toBe(
+      'no more blocks can be read from BLOCKS_MANIFEST_URL: peers supply the rest',
+    )
     isFalse = false
     expect(await begin(home, url)).toEqual(['the next blocks come from peers'])
     expect(await readChain(home, describeChain)).toEqual(chain.slice(0, 120))

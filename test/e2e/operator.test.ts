@@ -86,7 +86,9 @@ describe('another Node.js than the pinned one', () => {
       NETWORK: 'testnet',
       GENESIS_WALLET: WALLET,
     })
-    expect(output.split('\n').at(-2)).toMatch(/^coind: a validator does not sign on it: this is Node\.js 25\.1\.0/)
+    expect(output.split('\n').at(-2)).toMatch(
+      /^coind: a validator does not sign with this Node\.js: this is Node\.js 25\.1\.0/,
+    )
     expect(output).not.toContain('block decided')
     expect(code).toBe(UNAVAILABLE)
   })
