@@ -75,7 +75,7 @@ export type BlockSeed = Pick<
   | 'excessBlobGas'
 >
 
-/** What consensus determines about a block before its transactions are chosen. */
+/** Facts about a block that consensus determines before its transactions are chosen. */
 interface SeedInput {
   readonly parent: EthereumHeader
   readonly parentHash: Hash

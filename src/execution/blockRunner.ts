@@ -24,7 +24,7 @@ import type { ParallelExecution } from './parallel/parallelExecution.ts'
 import { beginShadowed, type CheckedExecution } from './shadowExecution.ts'
 import { withTransaction } from './unforeseenError.ts'
 
-/** What the vesting accounts among the changed ones may spend, by `bytesKey`. */
+/** Returns the spendable balance of each changed vesting account, by `bytesKey`. */
 function vestingOf(world: Journal, { accounts }: StateChanges): ReadonlyMap<string, bigint> {
   const found = new Map<string, bigint>()
   if (!world.hasVesting()) return found
@@ -89,7 +89,7 @@ interface BlockRunner {
   ): Promise<ExecutedBlock | { readonly reason: string }>
   /** Keeps a result until another block is the head. */
   keep(input: ExecutionInput, executed: ExecutedBlock): void
-  /** A kept result for this input. */
+  /** Returns the retained result for this input. */
   find(input: ExecutionInput): ExecutedBlock | undefined
   isKept(executed: ExecutedBlock): boolean
   /** Another block is the head now. */
@@ -215,7 +215,7 @@ export function createBlockRunner(options: BlockRunnerOptions): BlockRunner {
       if (executions.size >= KEPT_EXECUTIONS) executions.delete(executions.keys().next().value!)
       executions.set(executionKey(input), executed)
     },
-    // Nothing is kept in catch-up: the key is a hash over all transactions.
+    // No result is retained in catch-up: then the key, a hash over all transactions, is not computed.
     find: (input) => (executions.size === 0 ? undefined : executions.get(executionKey(input))),
 
     isKept: (executed) => [...executions.values()].includes(executed),

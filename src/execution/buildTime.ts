@@ -1,10 +1,11 @@
-/** How far a transaction may go beyond the time budget, as a share of it. */
+/** Share of the time budget by which a transaction may exceed it. */
 const OVERRUN_SHARE = 0.25
 /** Share of the time budget for the rest of a block in which a transaction was stopped. */
 const SECOND_SHARE = 0.5
 /**
- * Share of the time that is left that one transaction may take after a stop, of that after two, and so on. One that would take longer at the
- * pace of those that were stopped is not begun: several together would take the time of all others, and none of them pays.
+ * Share of the remaining time that one transaction may take after one stop; its square after two stops, and so on. A
+ * transaction that would take longer at the pace of the stopped ones is not started: several of them would take the time of
+ * all others, and they pay nothing.
  */
 const AFTER_STOP_SHARE = 0.25
 /**
@@ -20,8 +21,9 @@ const FAILED_SHARE = 0.1
 const PACE_GAS = 1_000_000n
 
 /**
- * The time in which a block is filled, and what its transactions have used of it. Transactions are tried one after another: `start`, then
- * `suffices` and `limitMs` for one that is to be executed, then what became of it. Gas limits are undefined for native transactions.
+ * The time budget for filling a block, and the time that its transactions have used. Transactions are tried one after
+ * another: call `start`, then `suffices` and `limitMs` before an execution, then the method for its outcome. Gas limits are
+ * undefined for native transactions.
  */
 export class BuildTime {
   readonly #budgetMs: number

@@ -40,7 +40,7 @@ export interface ExecutorOptions {
   /** see `DatabaseOptions` */
   readonly onDamage?: DatabaseOptions['onDamage']
   readonly chain: ChainConfig
-  /** asked while the database is opened, where that is empty; not kept, since a genesis may have a million accounts */
+  /** called when an empty database is opened; the result is not retained, since a genesis may have a million accounts */
   readonly genesis: () => GenesisState
   readonly engine: Engine
   /** see `StateStoreOptions` */
@@ -51,11 +51,11 @@ export interface ExecutorOptions {
   /** executes entries of a block in other threads too */
   readonly parallel?: ParallelExecution | undefined
   readonly candidates: CandidateSource
-  /** blocks whose state is kept, or all */
+  /** number of newest blocks whose state is retained, or all */
   readonly pruning: 'archive' | number
-  /** blocks that are kept; 0 = all */
+  /** number of newest blocks that are retained; 0 = all */
   readonly blockHistory: number
-  /** how long headers are needed; undefined: they are kept for ever, and none is fetched */
+  /** how long headers are needed; undefined: they are retained permanently, and older ones are not fetched */
   readonly headers?: HeaderRules | undefined
   /** whether blocks are found by their logs and events; `all` by default */
   readonly index?: 'all' | 'off'
@@ -90,7 +90,7 @@ interface ExecutorObserver {
   readonly executed: (milliseconds: number) => void
   /** writing a block to the database */
   readonly written: (milliseconds: number, bytes: number) => void
-  /** an error that nobody has foreseen */
+  /** called with an unforeseen error */
   readonly unforeseen: (report: UnforeseenReport) => void
   /** an execution that took too long */
   readonly stopped: (report: StoppedReport) => void

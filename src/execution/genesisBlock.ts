@@ -35,7 +35,7 @@ import type { WorldState } from '../state/world.ts'
 import { nextMixHash } from './blockContext.ts'
 import { EMPTY_REQUESTS_HASH, EXTRA_DATA, ZERO_NONCE } from './blockExecution.ts'
 
-/** What the genesis puts into the state of block 0. */
+/** Contents of the state of block 0, from the genesis. */
 export interface GenesisState {
   /** balances, preinstalled contracts and registered precompiles */
   readonly accounts: readonly GenesisAccount[]

@@ -30,7 +30,7 @@ export function mergeHeadEvents(headEvents: readonly HeadEvent[]): HeadEvent {
   }
 }
 
-/** What the mempool has to know about an executed block. */
+/** Returns the facts about an executed block that the mempool needs. */
 export function poolUpdate(
   { header, results, changes, nextParams, vesting }: ExecutedBlock,
   reader: Pick<StateReader, 'getCode'>,

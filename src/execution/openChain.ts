@@ -56,7 +56,7 @@ function checkComplete(database: WritableDatabase): void {
   if (database.get(FORMAT_KEY) === undefined) {
     throw damagedContents('it has no format number')
   }
-  if (isRepairUnfinished(database)) throw damagedContents('a repair of it was not finished')
+  if (isRepairUnfinished(database)) throw damagedContents('its repair was not finished')
 }
 
 async function writeGenesis(

@@ -18,13 +18,13 @@ import type { DatabaseReader, KeyRange, WritableDatabase } from '../storage/data
 import { removeSegmentFile } from '../storage/segmentFile.ts'
 import type { Progress, ProgressOf } from '../telemetry/progress.ts'
 
-/** What the operator keeps. */
+/** State and blocks that the operator retains. */
 interface Retention {
-  /** blocks whose state is kept, or all */
+  /** number of newest blocks whose state is retained, or all */
   readonly pruning: 'archive' | number
-  /** blocks that are kept; 0 = all */
+  /** number of newest blocks that are retained; 0 = all */
   readonly blockHistory: number
-  /** how long headers of blocks are kept that are not kept themselves; undefined: for ever */
+  /** how long the headers of dropped blocks are retained; undefined: permanently */
   readonly headers?: HeaderRules | undefined
 }
 
@@ -48,7 +48,7 @@ const LOOK_BLOCKS = 64
 const REMOVAL_BLOCKS = 256
 
 interface Pruner {
-  /** Does the work of `drop` beforehand, while nobody waits: the block before has been stored, and no other one yet. */
+  /** Does the work of `drop` beforehand, when no caller waits: after the block before is stored, and before the next one. */
   prepare(height: number): void
   /** Adds deletes of a bounded part of what is too old when `height` is the newest block. Before the block's own entries, which win. */
   drop(batch: WriteBatch, height: number): void
@@ -138,9 +138,9 @@ export interface PruneRequest extends Retention {
   readonly indexTraces?: boolean
   /** begins to show a part of the work */
   readonly progressOf: ProgressOf
-  /** ends it between two steps; a later call goes on there */
+  /** ends the work between two steps; a later call resumes there */
   readonly signal?: AbortSignal
-  /** lets other work of the process go on, such as that of a stop signal */
+  /** lets other work of the process run, such as the handling of a stop signal */
   readonly pause?: () => Promise<void>
   /** what is written, and synced, at once: entries of histories and indexes, and blocks */
   readonly step?: { readonly entries: number; readonly bodies: number }
@@ -174,7 +174,7 @@ export async function pruneNow(request: PruneRequest): Promise<Pruned> {
   await updateHashFilesNow(database)
   const calls = request.indexTraces === true ? 0 : await dropCallIndex(request, headHeight)
   if (index === 'all') return { states, bodies, headers, files, indexEntries: calls }
-  // Before the entries go: from now on nobody takes their absence for blocks without logs and events.
+  // Before the entries are deleted: a reader must not take their absence for blocks without logs and events.
   await switchIndexes(database, 'off', headHeight)
   const indexEntries = calls + (await dropRanges(request, termRanges()))
   // Files with terms are listed no more.

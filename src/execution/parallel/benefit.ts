@@ -12,14 +12,14 @@ const LONGEST_REST = 256
 const BELIEF = 1 / 16
 /** So many times the mean is a thread that had to wait, not an execution. */
 const MOST_TIMES_MEAN = 8
-/** Processor time that each further thread may cost beside, as a share of an execution in order. */
+/** Extra processor time that each speculator may cost, as a share of an execution in order. */
 const MOST_EXTRA = 0.1
 
-/** What is known of the calls of one contract. Times are milliseconds by the clock: they choose who executes, and no result depends on them. */
+/** Measured costs of the calls to one contract. Times are milliseconds by the clock: they choose the thread, and no result depends on them. */
 export interface CallCosts {
   /** the mean of an execution in its turn; 0 before the first */
   executionMs: number
-  /** in the present block: calls, guesses that were right, and times of executions, of guesses, and of all that the executor did for those */
+  /** in the current block: calls, right guesses, and the times of executions, of guesses, and of the executor's work for guesses */
   calls: number
   adopted: number
   executedMs: number
@@ -40,12 +40,12 @@ export class Benefit {
   readonly #mostExtra: number
   #block = 0
 
-  /** @param speculators threads that execute beside the executor */
+  /** @param speculators number of threads that execute alongside the executor */
   constructor(speculators: number) {
     this.#mostExtra = MOST_EXTRA * speculators
   }
 
-  /** What is known of the calls that a transaction is one of. */
+  /** Returns the measured costs of calls to the transaction's recipient. */
   costsOf({ transaction: { to } }: SignedTransaction): CallCosts {
     const key = to === undefined ? '' : bytesKey(to)
     let costs = this.#contracts.get(key)

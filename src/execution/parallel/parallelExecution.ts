@@ -19,9 +19,9 @@ import {
   VersionTable,
 } from './versionTable.ts'
 
-/** What a speculator is told: entries of a block that can be executed beforehand. */
+/** A message to the speculators: entries of a block that can be executed beforehand. */
 export interface Offer {
-  /** of the block; 0 is none */
+  /** number of the block's session; 0: no session */
   readonly session: number
   readonly seed: BlockSeed
   readonly timeMs: number
@@ -39,7 +39,7 @@ export interface Offer {
 
 export interface ParallelOptions {
   readonly memory: TableMemory
-  /** Gives an offer to all other threads. */
+  /** Sends an offer to all other threads. */
   readonly send: (offer: Offer) => void
   /** false once one of the other threads has ended */
   readonly areAlive: () => boolean
@@ -49,7 +49,7 @@ export interface ParallelOptions {
   readonly observe: (counts: ParallelCounts) => void
   /** milliseconds, monotonic; no result depends on it */
   readonly now: () => number
-  /** threads that execute beside this one */
+  /** number of threads that execute alongside this one */
   readonly speculators: number
   /** offers calls also where guesses about them have not paid; false by default */
   readonly isForced?: boolean
@@ -64,7 +64,7 @@ export interface ParallelCounts {
   alone: number
 }
 
-/** What the executor knows of a block before its entries. */
+/** Facts about a block that the executor knows before its entries. */
 interface ParallelBlockInput extends Pick<Offer, 'seed' | 'timeMs' | 'rules' | 'precompileGas' | 'collectsParties'> {
   /** the parent's */
   readonly state: Pick<StateReader, 'getAccount'>
@@ -79,18 +79,18 @@ export interface ParallelExecution {
   begin(input: ParallelBlockInput): ParallelBlock | undefined
 }
 
-/** What the execution of a block asks of the other threads. */
+/** Access of a block's execution to the work of the other threads. */
 export interface ParallelBlock {
   readonly counts: ParallelCounts
   /** Tells which entries may follow in the block, in this order. @returns whether others may execute any */
   offer(entries: readonly Entry[]): boolean
-  /** What the execution of an offered entry has found out; undefined: it is to be executed in its turn. */
+  /** Returns the speculative result of an offered entry; undefined: execute the entry in its turn. */
   take(entry: Entry): Promise<TableResult | undefined>
-  /** What was taken was right, and its changes are made; or it was wrong, and the entry is to be executed in its turn. */
+  /** Reports whether a taken result was right. If so its changes are applied; otherwise the entry is executed in its turn. */
   guessed(entry: Entry, result: TableResult, isRight: boolean): void
-  /** The entry was executed in its turn. What it wrote may help others to guess. */
+  /** Reports that the entry was executed in its turn. Its writes may help the speculators to guess. */
   executed(entry: Entry, world: Pick<Journal, 'visitWritten'>): void
-  /** Nothing is taken any more. */
+  /** Ends the block: no further result is taken. */
   close(): void
 }
 
@@ -100,8 +100,8 @@ const LEAST_OFFER = 4
 const PLAIN_GAS = 21_000n
 
 /**
- * Where the executor has come up with the others it keeps the next entries for itself, so that they get ahead of it again: about so many
- * milliseconds of executions, but at most a share of what is left.
+ * When the executor catches up with the speculators, it reserves the next entries for itself so that they get ahead of it
+ * again: about this many milliseconds of execution, but at most a share of the remaining entries.
  */
 const LEAD_MS = 0.5
 const MOST_LEAD = 32
@@ -152,7 +152,7 @@ function beginBlock(
   const lastOf = new Map<string, number>()
   const hasCode = createCodeLookup(input.state)
   let state: 'new' | 'open' | 'closed' = 'new'
-  /** when the present entry's turn began, or its execution */
+  /** when the current entry's turn began, or its execution */
   let sinceMs = 0
 
   const close = (): void => {
@@ -176,7 +176,7 @@ function beginBlock(
     return Math.max(1, Math.floor(Math.min(count, rest, MOST_LEAD)))
   }
 
-  /** Returns when nobody is executing the entry any more. @returns whether its result is in the table */
+  /** Waits until no speculator is executing the entry. @returns whether its result is in the table */
   const settle = async (place: Place): Promise<boolean> => {
     const { index } = place
     table.withhold(index)

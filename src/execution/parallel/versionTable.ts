@@ -4,10 +4,10 @@ import { EMPTY_CODE_HASH, type Hash } from '../../primitives/hash.ts'
 import type { Account } from '../../state/reader.ts'
 
 /*
- * The multi-version table of a block (Gelashvili et al., Block-STM, 2022), in memory that the executor and its speculators share: for each
- * entry of the block who has taken it, and, once somebody has executed it beforehand, what it wrote, as flat entries under its index.
- * Whoever executes a later entry reads the newest version below it. All of that is a guess, which the executor checks before it counts:
- * a version may be wrong, missing or half written, and no result depends on it.
+ * The multi-version table of a block (Gelashvili et al., Block-STM, 2022), in memory that the executor and its speculators
+ * share. It has the state of each entry of the block and, once a speculator has executed the entry, its writes as flat
+ * records under its index. The execution of a later entry reads the newest version below that entry. All of this is a guess,
+ * which the executor checks before it counts: a version may be wrong, missing or half written, and no result depends on it.
  */
 
 /** Entries of a block that can be in the table; further ones are executed in order, without it. */
@@ -59,19 +59,19 @@ export const KEY_BYTES = { account: 20, slot: 52, code: 32 } as const
 const ACCOUNT_BYTES = 24
 const MOST_BALANCE = 1n << 128n
 
-/** Of a result: number of records, where the rest of it is, microseconds that it took. */
+/** Words of a result: number of records, offset of the outcome, microseconds that the execution took. */
 const RESULT = { records: 0, rest: 1, micros: 2, words: 3 } as const
 
-/** So far beyond the first entry that nobody has taken another one is taken: results far ahead are guesses on little. */
+/** Speculators take entries at most this far beyond the first free one: results far ahead rest on too few known writes. */
 const WINDOW = 256
 
 /** Looks before a sleep, which takes longer to end than most entries: some 20 µs. */
 const SPINS = 2_000
 const WAIT_MS = 1
-/** After some 5 ms the executor executes an entry itself, whoever has it. */
+/** After some 5 ms the executor executes an entry itself, even if a speculator has it. */
 const MOST_WAITS = 5
 
-/** What the threads share. */
+/** Memory that the threads share. */
 export interface TableMemory {
   readonly control: SharedArrayBuffer
   readonly states: SharedArrayBuffer
@@ -131,7 +131,7 @@ export class VersionTable {
   readonly #regionStart: number
   readonly #regionEnd: number
   #top: number
-  /** of the result that is written: index of its entry, where it begins, where it goes on, records so far */
+  /** of the result that is being written: index of its entry, its start, the next offset, records so far */
   #index = 0
   #start = 0
   #at = 0
@@ -152,7 +152,7 @@ export class VersionTable {
     this.#words = new Int32Array(memory.arena)
     this.#bytes = new Uint8Array(memory.arena)
     this.#view = new DataView(memory.arena)
-    // 0 is no record.
+    // Offset 0 means that there is no record.
     this.#regionStart = (speculator + 1) * REGION_BYTES + 8
     this.#regionEnd = (speculator + 2) * REGION_BYTES
     this.#top = this.#regionStart
@@ -198,14 +198,14 @@ export class VersionTable {
     Atomics.sub(this.#control, CONTROL_CELLS.working, 1)
   }
 
-  /** This thread's results of the session before are no longer needed. */
+  /** Drops this thread's results of the previous session. */
   clearRegion(): void {
     this.#top = this.#regionStart
   }
 
   /**
-   * Takes an early entry that nobody has taken, if what its sender sent before it is in the table; undefined when there is none now.
-   * @param limit entries from it on are not taken
+   * Takes an early free entry whose sender's earlier entries are in the table; undefined when there is no such entry now.
+   * @param limit index of the first entry that must not be taken
    */
   claim(limit: number): number | undefined {
     const first = this.#firstFree(limit)
@@ -247,13 +247,13 @@ export class VersionTable {
     return first
   }
 
-  /** The executor keeps the next entries that nobody has taken, for their turn. */
+  /** Reserves the next free entries for the executor, which executes them in their turn. */
   withholdNext(count: number): void {
     const first = this.#firstFree(MOST_ENTRIES)
     for (let index = first; index < this.#available(first + count); index++) this.withhold(index)
   }
 
-  /** Nobody takes the entry any more. */
+  /** Reserves the entry for the executor, if it is free. */
   withhold(index: number): void {
     Atomics.compareExchange(this.#states, index, STATES.free, STATES.alone)
   }
@@ -268,9 +268,9 @@ export class VersionTable {
   }
 
   /**
-   * Waits until nobody runs the entry any more.
-   * @param pause lets the thread notice events between two waits; false from it ends the wait
-   * @returns whether the wait is over because nobody runs it
+   * Waits until no speculator is running the entry.
+   * @param pause lets the thread notice events between two waits; the wait ends when it returns false
+   * @returns whether the entry is no longer running
    */
   async settled(index: number, pause: () => Promise<boolean>): Promise<boolean> {
     for (let waits = 0; waits < MOST_WAITS; waits++) {
@@ -280,7 +280,7 @@ export class VersionTable {
     return false
   }
 
-  /** The same for a millisecond at most, without giving the thread to anybody. */
+  /** Does the same for a millisecond at most, without yielding the thread. */
   settledSoon(index: number): boolean {
     for (let spins = 0; spins < SPINS; spins++) if (this.state(index) !== STATES.running) return true
     return Atomics.wait(this.#states, index, STATES.running, WAIT_MS) !== 'timed-out'
@@ -350,7 +350,7 @@ export class VersionTable {
     this.#count++
   }
 
-  /** @param slot `bytesKey` of it @throws NoRoom */
+  /** @param slot the slot's `bytesKey` @throws NoRoom */
   addSlot(flags: number, address: Address, slot: string, read: Uint8Array, written: Uint8Array): void {
     this.#begin(flags, KEY_BYTES.slot)
     const bytes = this.#bytes
@@ -533,7 +533,7 @@ export class VersionTable {
     return this.#view
   }
 
-  /** Makes a record the first of its bucket. Whoever sees it there sees all of it. */
+  /** Makes a record the first of its bucket. A thread that sees it there sees the whole record. */
   #push(at: number, bucket: number): void {
     for (;;) {
       const first = Atomics.load(this.#buckets, bucket)
@@ -546,7 +546,7 @@ export class VersionTable {
 /** Bytes that a record of an account or slot takes at most. */
 const MOST_RECORD = RECORD.words * 4 + KEY_BYTES.slot + 2 * (ACCOUNT_BYTES + 32) + 8
 
-/** What was read is in the record if it is to be compared, and, of what was written, if it is the parent's. */
+/** Whether the record has the read value: always when it is a table version; when it is the parent's, only if it was also written. */
 function hasReadValue(flags: number): boolean {
   return (flags & FLAGS.isVersion) !== 0 || (flags & (FLAGS.read | FLAGS.written)) === (FLAGS.read | FLAGS.written)
 }
