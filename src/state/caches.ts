@@ -11,32 +11,32 @@ import { SlotCache } from './slotCache.ts'
 import { NAME_WORDS, VALUE_WORDS, valueBytes, writeValue } from './slotWords.ts'
 
 /**
- * Contract codes by hash, one array object for each hash as long as it stays cached. Codes never change and are never
+ * Bytecode by hash, one array object for each hash as long as it stays cached. Bytecode never changes and is never
  * deleted, so one cache serves all heights of a thread.
  */
 export class CodeCache {
-  readonly #codes: BoundedCache<Uint8Array>
+  readonly #byHash: BoundedCache<Uint8Array>
 
   constructor(limitBytes: number) {
-    this.#codes = new BoundedCache(limitBytes, (_, code) => code.length + 200)
+    this.#byHash = new BoundedCache(limitBytes, (_, code) => code.length + 200)
   }
 
   /** @throws Error when the store has no such code */
   get(reader: KeyReader, hash: Hash): Uint8Array {
     if (equalBytes(hash, EMPTY_CODE_HASH)) return EMPTY_BYTES
     const key = bytesKey(hash)
-    const cached = this.#codes.get(key)
+    const cached = this.#byHash.get(key)
     if (cached !== undefined) return cached
     const code = reader.get(codeKey(hash))
-    if (code === undefined) throw damagedIn(reader, 'a contract code is missing')
-    this.#codes.set(key, code)
+    if (code === undefined) throw damagedIn(reader, 'the bytecode of a contract is missing')
+    this.#byHash.set(key, code)
     return code
   }
 
   /** Adds a code that was just written, unless its hash is there already. */
   add(hash: Hash, code: Uint8Array): void {
     const key = bytesKey(hash)
-    if (this.#codes.get(key) === undefined) this.#codes.set(key, code)
+    if (this.#byHash.get(key) === undefined) this.#byHash.set(key, code)
   }
 }
 
@@ -57,7 +57,7 @@ export class HeadCache {
   #height = 0
   #isEmpty = true
 
-  /** @param limitBytes half of it for slots; `hashSeed`: see `SlotCache` */
+  /** @param limitBytes limit of all entries, half for slots; `hashSeed`: see `SlotCache` */
   constructor(limitBytes: number, hashSeed: bigint) {
     this.#slots = new SlotCache(limitBytes / 2, hashSeed)
     this.#values = new BoundedCache(limitBytes / 2, (key, value) => key.length + value.length + ENTRY_BYTES)

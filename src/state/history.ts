@@ -23,8 +23,8 @@ export interface FlatChange {
 }
 
 /**
- * Value of the flat entry `key` after block `height` (the present height or one that is kept); undefined or no bytes when absent.
- * Takes 2 reads for an entry that has not changed since, 1 for one that changed recently, up to 3 for others.
+ * Returns the value of the flat entry `key` after block `height` (the head or a retained height); undefined or no bytes when
+ * absent. Takes 2 reads for an entry that has not changed since, 1 for one that changed recently, up to 3 for others.
  */
 export function valueAt(reader: KeyReader, key: Uint8Array, height: number): Uint8Array | undefined {
   return previousAfter(reader, key, height) ?? reader.get(key)
@@ -41,8 +41,8 @@ export class BlockHistory {
 
   /**
    * @param reader the database as it is before the block
-   * @param block `oldest` is the lowest height that is kept; `trieKeys` is the list of the changed trie nodes, whose history
-   * is already in the batch
+   * @param block `oldest` is the lowest retained height; `trieKeys` is the list of the changed trie nodes, whose history is
+   * already in the batch
    */
   constructor(
     reader: KeyReader,
@@ -93,7 +93,7 @@ function dropBlock(reader: KeyReader, batch: WriteBatch, height: number): number
   return keys.length
 }
 
-/** Heights of states that there are, and from which on they are kept. */
+/** Lowest height with state, and lowest height whose state is to be retained. */
 export interface StateRange {
   readonly oldest: number
   /** at most the head */
@@ -214,7 +214,7 @@ export function addChange(
   extendRecord(reader.get(indexKey(flatKey)), batch, flatKey, change, oldest)
 }
 
-/** @param bytes the entry's record before the change; undefined: it has none */
+/** @param bytes the entry's record before the change; undefined: there is no record */
 function extendRecord(
   bytes: Uint8Array | undefined,
   batch: WriteBatch,
@@ -261,8 +261,8 @@ export function dropChange(reader: KeyReader, batch: WriteBatch, flatKey: Uint8A
 }
 
 /**
- * Takes back the newest change of a flat entry, which was at `height`: the reverse of {@link addChange}, byte by byte, but for names of
- * shards that were dropped meanwhile.
+ * Reverts the newest change of a flat entry, made at `height`: the reverse of {@link addChange}, byte by byte, except names of
+ * shards that were dropped since.
  * @returns the value before the change; no bytes: absent
  * @throws DatabaseError when the newest change is of another height
  */

@@ -12,7 +12,7 @@ import { VestingLocks } from './vesting.ts'
 import type { WorldState } from './world.ts'
 
 const NOTHING: readonly never[] = []
-/** Address 3. A reverted touch of it still counts for EIP-161, because it did in mainnet's block 2,675,119. */
+/** Address 3. A reverted touch of this account still counts for EIP-161, because it did in mainnet's block 2,675,119. */
 const RIPEMD_PRECOMPILE: Address = Uint8Array.of(...new Uint8Array(19), 3)
 
 /** One storage slot: its value in the reader, its present value, and the one at the start of a transaction. */
@@ -54,8 +54,8 @@ interface AccountEntry {
 }
 
 /**
- * What {@link Journal.adopt} makes, by keys of addresses and slots (`bytesKey`). No storage is wiped. `stored`: what the reader has, where that
- * is known; it is not read again.
+ * Changes for {@link Journal.adopt}, by keys of addresses and slots (`bytesKey`). No storage is wiped. `stored`: the reader's
+ * value where it is known, so that it is not read again.
  */
 export interface AdoptedChanges {
   readonly accounts: readonly {
@@ -70,11 +70,11 @@ export interface AdoptedChanges {
     readonly stored?: Uint8Array | undefined
     readonly value: Uint8Array
   }[]
-  /** by hash, of accounts that are among them */
+  /** bytecode by hash, of the accounts above */
   readonly codes: readonly { readonly key: string; readonly code: Uint8Array }[]
 }
 
-/** Is told of accounts and slots: what the reader has, and what they are now. `slot` is the `bytesKey` of one. */
+/** Receives accounts and slots: the reader's values, and the current ones. `slot` is a slot's `bytesKey`. */
 export interface JournalVisitor {
   account(address: Address, stored: Account | undefined, account: Account | undefined): void
   slot(address: Address, slot: string, stored: Uint8Array, value: Uint8Array): void
@@ -112,8 +112,8 @@ export class Journal implements WorldState {
   readonly #undo = new UndoLog()
   readonly #locks: VestingLocks
   readonly #accounts = new Map<string, AccountEntry>()
-  /** codes that were set through this journal, by hash; a revert does not remove them, because nothing refers to them then */
-  readonly #codes = new Map<string, Uint8Array>()
+  /** bytecode set through this journal, by hash; a revert does not remove it, because nothing refers to it then */
+  readonly #codeByHash = new Map<string, Uint8Array>()
   #scope: TransactionScope = createScope(1, 0)
   #lastScope = 1
   /** the two entries that were looked up last: a transfer has a sender and a recipient */
@@ -212,7 +212,7 @@ export class Journal implements WorldState {
 
   /** Most journals have set none. */
   #ownCode(hash: Hash): Uint8Array | undefined {
-    return this.#codes.size === 0 ? undefined : this.#codes.get(bytesKey(hash))
+    return this.#codeByHash.size === 0 ? undefined : this.#codeByHash.get(bytesKey(hash))
   }
 
   getCodeHash(address: Address): Hash | undefined {
@@ -223,7 +223,7 @@ export class Journal implements WorldState {
     const entry = this.#entry(address)
     const codeHash = code.length === 0 ? EMPTY_CODE_HASH : keccak256(code)
     const key = bytesKey(codeHash)
-    if (code.length > 0 && !this.#codes.has(key)) this.#codes.set(key, new Uint8Array(code))
+    if (code.length > 0 && !this.#codeByHash.has(key)) this.#codeByHash.set(key, new Uint8Array(code))
     this.#setAccount(entry, { ...(entry.account ?? NEW_ACCOUNT), codeHash })
   }
 
@@ -244,7 +244,7 @@ export class Journal implements WorldState {
     return this.#slot(this.#entry(address), slot).original
   }
 
-  /** Keeps nothing of a slot that the reader has in memory, and that was never written or warmed here: most are looked up once. */
+  /** Adds no entry for a slot that the reader has in memory and that was never written or warmed here: most are looked up once. */
   readSlot(address: Address, { name, value, original }: SlotWords): boolean {
     const entry = this.#entry(address)
     const { slots } = entry
@@ -257,10 +257,10 @@ export class Journal implements WorldState {
       if (entry.wiped) value.fill(0)
       return false
     }
-    const kept = key === undefined ? this.#slot(entry, keyBytesOf(name)) : this.#slotOf(entry, key, bytes)
-    writeValue(value, kept.value)
-    writeValue(original, kept.original)
-    return kept.warmIn === this.#scope.id
+    const known = key === undefined ? this.#slot(entry, keyBytesOf(name)) : this.#slotOf(entry, key, bytes)
+    writeValue(value, known.value)
+    writeValue(original, known.original)
+    return known.warmIn === this.#scope.id
   }
 
   /** Creates the account when it is absent, since only an account can hold storage. */
@@ -402,9 +402,9 @@ export class Journal implements WorldState {
   }
 
   /**
-   * Starts a transaction: nothing is warm, touched, created or destroyed, transient storage, logs and events are empty (arrays of the
-   * previous transaction that were handed out do not change), and original values are the present ones. Reverting an earlier
-   * checkpoint restores the previous transaction's scope.
+   * Starts a transaction: nothing is warm, touched, created or destroyed. Transient storage, logs and events are empty (arrays
+   * of the previous transaction that were handed out do not change), and original values are the current ones. Reverting an
+   * earlier checkpoint restores the previous transaction's scope.
    * @throws Error (a bug) inside a checkpoint that an unfinished transaction opened
    */
   beginTransaction(): void {
@@ -484,10 +484,10 @@ export class Journal implements WorldState {
     return equalBytes(this.#slotOf(this.#entered(this.#entryOf(key)), slot).value, value)
   }
 
-  /** Makes changes that were found out elsewhere on an equal state, as a transaction of its own. */
+  /** Applies changes that were computed elsewhere on an equal state, as a transaction of its own. */
   adopt({ accounts, slots, codes }: AdoptedChanges): void {
     this.beginTransaction()
-    for (const { key, code } of codes) if (!this.#codes.has(key)) this.#codes.set(key, code)
+    for (const { key, code } of codes) if (!this.#codeByHash.has(key)) this.#codeByHash.set(key, code)
     for (const { key, stored, account } of accounts) {
       this.#setAccount(this.#entered(this.#entryOf(key, undefined, stored)), account)
     }
@@ -503,14 +503,14 @@ export class Journal implements WorldState {
     this.#notesWrites = true
   }
 
-  /** Tells of the accounts that the last transaction touched and of the slots that it wrote. It may not have changed all of them. */
+  /** Visits the accounts that the last transaction touched and the slots that it wrote, including those whose values are unchanged. */
   visitWritten(visitor: JournalVisitor): void {
     const { touched, written = [] } = this.#scope
     for (const { address, base, account } of touched) visitor.account(address, base, account)
     for (const [{ address }, { key, base, value }] of written) visitor.slot(address, key, base, value)
   }
 
-  /** Tells of everything that was looked up; the slots of an account follow it. */
+  /** Visits every account and slot that was looked up; the slots of an account follow it. */
   visit(visitor: JournalVisitor): void {
     for (const { address, base, account, slots } of this.#accounts.values()) {
       visitor.account(address, base, account)
@@ -519,9 +519,9 @@ export class Journal implements WorldState {
     }
   }
 
-  /** Tells of the codes that were set, also of those that no account has. */
+  /** Visits the bytecode that was set, including bytecode that no account has. */
   visitCodes(visit: (hash: Hash, code: Uint8Array) => void): void {
-    for (const [key, code] of this.#codes) visit(keyBytes(key), code)
+    for (const [key, code] of this.#codeByHash) visit(keyBytes(key), code)
   }
 
   /** Whether slots of the reader were deleted as a whole. */
@@ -532,7 +532,7 @@ export class Journal implements WorldState {
     return false
   }
 
-  /** Everything that differs from the reader's state. The journal can be used afterwards. */
+  /** Returns all differences from the reader's state. The journal can be used afterwards. */
   changes(): StateChanges {
     const accounts: AccountChange[] = []
     const codeKeys = new Set<string>()
@@ -547,9 +547,9 @@ export class Journal implements WorldState {
       if (current !== undefined) codeKeys.add(bytesKey(current.codeHash))
     }
     const codes = [...codeKeys]
-      .filter((key) => this.#codes.has(key))
+      .filter((key) => this.#codeByHash.has(key))
       .sort()
-      .map((key) => ({ hash: keyBytes(key), code: this.#codes.get(key)! }))
+      .map((key) => ({ hash: keyBytes(key), code: this.#codeByHash.get(key)! }))
     return { accounts, codes, native: this.native.changes() }
   }
 

@@ -4,7 +4,7 @@ import { ByteWriter, readKey, sharedPrefix, VarintReader, writeKey } from './var
 
 /*
  * The sorted set of the native modules' raw keys, as a B+ tree of small pages. Keys with a prefix are found by reading pages,
- * without range reads of the database. Each page is a flat entry with a history, so this works at any height that is kept. Page 0
+ * without range reads of the database. Each page is a flat entry with a history, so this works at any retained height. Page 0
  * is the root. Pages are split when they grow too large and removed when they are empty; half-empty pages are not merged.
  */
 
@@ -25,7 +25,7 @@ interface Page {
   readonly nextPage: number
 }
 
-/** Reads the bytes of a page; undefined or no bytes when there is none. */
+/** Reads the bytes of a page; undefined or no bytes when the page does not exist. */
 type PageReader = (page: number) => Uint8Array | undefined
 
 /**
@@ -198,7 +198,7 @@ export function updateDirectory(readPage: PageReader, changes: readonly Director
   if (changes.length === 0) return written
   let { nextPage } = loadPage(readPage, ROOT)
 
-  /** Applies changes to the subtree of a page. Gives the pages that replace it, with the lower bound of each. */
+  /** Applies changes to the subtree of a page. Returns the pages that replace it, with the lower bound of each. */
   const update = (number: number, part: readonly DirectoryChange[]): { key: Uint8Array; page: number }[] => {
     const page = loadPage(readPage, number)
     const merged = page.height === 0 ? mergeLeaf(page, part) : mergeInner(page, part)
@@ -300,8 +300,8 @@ function overhead(height: number): number {
 }
 
 /**
- * Makes the directory of keys that come in ascending order, with pages filled as `split` fills them. It holds one page of each height, and
- * gives each page once, the root last.
+ * Builds the directory of keys that come in ascending order, with pages filled as `split` fills them. It holds one page of
+ * each height, and writes each page once, the root last.
  */
 export class DirectoryBuilder {
   readonly #write: (page: number, bytes: Uint8Array) => void
@@ -318,7 +318,7 @@ export class DirectoryBuilder {
     this.#add(0, key)
   }
 
-  /** Gives the pages that are left. Without keys there are none. */
+  /** Writes the remaining pages. Without keys it writes nothing. */
   finish(): void {
     for (let height = 0; height < this.#open.length - 1; height++) this.#flush(height)
     const root = this.#open.at(-1)
@@ -337,7 +337,7 @@ export class DirectoryBuilder {
     if (child !== undefined) page.children.push(child)
   }
 
-  /** Gives the page of this height, which has a key, and begins another one. */
+  /** Writes the page of this height, which has a key, and starts another one. */
   #flush(height: number): void {
     const { keys, children } = this.#open[height]!
     this.#open[height] = { keys: [], children: [], size: 0 }

@@ -5,16 +5,16 @@ import { type NodeSink, TrieBuilder, type TrieLeaf } from './trieBuilder.ts'
 import { decodeNode, encodeNode, joinPath, nibbleAt, type TrieNode, type TrieSource, trieNodeKey } from './trieNode.ts'
 
 /*
- * Proofs that leaves are all that a trie has between two bounds. Seen from the range, a node is one of three:
+ * Proofs that the given leaves are all leaves of a trie between two bounds. Relative to the range, a node is one of three:
  *
- * - outside: no key below its path is in the range. Nothing is said of it;
+ * - outside: no key below its path is in the range. The proof says nothing about it;
  * - inside: all keys below its path are in the range. The leaves determine it, so the proof does not have it;
- * - on the edge: some are and some need not be. The proof has it, unless it is embedded in its parent.
+ * - on the edge: some keys are in the range and others need not be. The proof has it, unless it is embedded in its parent.
  *
- * The proof is the list of the nodes on the edge in the order in which a walk from the root reaches them, lower paths first. Maker and
- * verifier take the same walk, so a range has one proof. The verifier holds each node on the edge against the reference in its parent
- * (that of the root against the trusted root), and each node inside against what the leaves make of it. So it never has to rebuild
- * the trie with its parts outside, and it knows where it goes wrong.
+ * The proof is the list of the nodes on the edge in the order in which a walk from the root reaches them, lower paths first.
+ * Prover and verifier take the same walk, so a range has one proof. The verifier compares each node on the edge with the
+ * reference in its parent (the root node with the trusted root), and each node inside with the node that the leaves make up.
+ * So it never has to rebuild the parts of the trie outside, and it knows where a proof is wrong.
  */
 
 /** A range with its leaves or its proof is not what the trie has. */
@@ -96,7 +96,7 @@ class RangeVerifier {
   readonly #bounds: Bounds
   readonly #nodes: ProofNodes
   readonly #sink: NodeSink | undefined
-  /** index of the first leaf that the walk has not come upon */
+  /** index of the first leaf that the walk has not reached */
   #next = 0
 
   constructor({ root, first, last, leaves, proof }: RangeClaim, sink: NodeSink | undefined) {
@@ -141,14 +141,14 @@ class RangeVerifier {
     forEachChild(node, path, depth, (child, childPath, childDepth) => this.#visit(child, childPath, childDepth))
   }
 
-  /** The walk has come to `path` (undefined: to its end): there must be no leaf before, where the trie has none. */
+  /** Checks, when the walk reaches `path` (undefined: its end), that no given leaf is before it: the trie has no leaf there. */
   #passUpTo(path: string | undefined): void {
     const leaf = this.#leaves[this.#next]
     if (leaf === undefined || (path !== undefined && leaf.key >= path)) return
     throw new RangeProofError(`the trie does not have the leaf ${text(leaf.key)}`)
   }
 
-  /** All leaves below `path` must be there and make up the node with this reference. */
+  /** Checks that all leaves below `path` are given and make up the node with this reference. */
   #compare(reference: string, path: string, depth: number): void {
     const builder = new TrieBuilder(depth, this.#sink)
     const leaves = this.#leaves
@@ -165,7 +165,7 @@ class RangeVerifier {
     throw new RangeProofError(`the leaves ${place} are not those of the trie`)
   }
 
-  /** A leaf on the edge of the range must be among the leaves if its key is in the range. */
+  /** Checks that a leaf on the edge of the range is given if its key is in the range. */
   #compareLeaf({ key, value }: TrieLeaf): void {
     const { first, last } = this.#bounds
     if (key < first || key > last) return
@@ -215,8 +215,8 @@ class ProofNodes {
   }
 
   /**
-   * The node with this reference at the first `depth` nibbles of `path`: the next one of the proof, or the embedded one.
-   * @throws RangeProofError when the next one is another, or when it is no node of a trie
+   * Returns the node with this reference at the first `depth` nibbles of `path`: the next one of the proof, or the embedded one.
+   * @throws RangeProofError when the proof's next node is another one, or not a trie node
    */
   open(reference: string, path: string, depth: number): { readonly node: TrieNode; readonly rlp: Uint8Array } {
     const rlp = reference.length === 32 ? this.#take(reference, path, depth) : keyBytes(reference)

@@ -8,7 +8,7 @@ export const ADDRESS_WORDS = 5
 export const VALUE_WORDS = 8
 export const NAME_WORDS = ADDRESS_WORDS + VALUE_WORDS
 
-/** What a look-up takes and gives: one for all look-ups of a caller. */
+/** Input and output of a look-up: one object for all look-ups of a caller. */
 export interface SlotWords {
   /** address and key */
   readonly name: Int32Array

@@ -23,10 +23,10 @@ export interface StateRange {
 }
 
 /**
- * The state after block `height`. What a range costs depends on the entries in it, not on how far `height` is below the head: the
- * index of changes is read along with the entries at the head. `snapshot` is a database snapshot whose head record is `head`; it must
- * stay open.
- * @throws StateUnavailable below the window that is kept
+ * Opens the state after block `height`. The cost of a range depends on its entries, not on how far `height` is below the head:
+ * the index of changes is read along with the entries at the head. `snapshot` is a database snapshot whose head record is
+ * `head`; it must stay open.
+ * @throws StateUnavailable below the retained window
  */
 export function openStateRange(snapshot: DatabaseReader, head: StateHead, height: number): StateRange {
   checkHeight(head, height)
@@ -79,7 +79,7 @@ async function* entriesAt(
   }
 }
 
-/** What blocks wrote, which may be what was there before. */
+/** Entries that blocks wrote; their values may be unchanged. */
 export interface TouchedState {
   /** slots by account, both as `bytesKey`; a slot may be missing where the account itself was written */
   readonly accounts: Map<string, Set<string>>

@@ -32,7 +32,7 @@ export function openStateRoots(
   hashSeed = 0n,
 ): StateRoots {
   const nodes = height === head.height ? headNodes(snapshot) : formerNodes(snapshot, height)
-  /** by `bytesKey` of their keys: nodes that were read, and those of earlier calls, which are stored nowhere; undefined: there is none */
+  /** by `bytesKey` of their keys: nodes that were read, and those of earlier calls, which are stored nowhere; undefined: no such node */
   const present = new Map<string, Uint8Array | undefined>()
   const source: TrieSource = {
     get: (key) => {
@@ -114,7 +114,7 @@ function byAddress(reader: StateReader, changes: StateChanges): Map<string, Acco
   )
 }
 
-/** What makes the trie with the changes of `before` one with those of `after`. */
+/** Returns the changes that turn the trie with the changes `before` into the trie with the changes `after`. */
 function trieChanges(
   before: ReadonlyMap<string, AccountChange>,
   after: ReadonlyMap<string, AccountChange>,
@@ -178,20 +178,20 @@ function headNodes(snapshot: DatabaseReader): StoredNodes {
   return { get: (key) => snapshot.get(key), compute: async (compute) => compute() }
 }
 
-/** A former node that must be read before the work can go on. */
+/** Thrown when an old trie node must be read before the work can continue. */
 class NodeNeeded extends Error {
   override readonly name = 'NodeNeeded'
   readonly key: Uint8Array
 
   constructor(key: Uint8Array) {
-    super('a former trie node is needed')
+    super('an old trie node is needed')
     this.key = key
   }
 }
 
 /**
- * Former nodes can only be read asynchronously: those on the ways to what changes are read before, and the neighbours of deleted ones when
- * they turn out to be needed.
+ * Reads old nodes, which is possible only asynchronously. Nodes on the paths to changed keys are read beforehand; neighbours
+ * of deleted nodes are read when an update turns out to need them.
  */
 function formerNodes(snapshot: DatabaseReader, height: number): StoredNodes {
   const read = new Map<string, Uint8Array | undefined>()

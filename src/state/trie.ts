@@ -27,7 +27,7 @@ export interface TrieAccountChange {
   readonly isThere?: boolean
   /** undefined deletes the account; then `slots` must unset all of its storage */
   readonly current: Account | undefined
-  /** none of the former slots is left; only where nothing is stored, as their nodes stay in the database */
+  /** whether no previous slot is left; only where nothing is stored, as their nodes stay in the database */
   readonly isWiped?: boolean
   readonly slots: readonly TrieSlotChange[]
 }
@@ -59,7 +59,7 @@ export interface TrieCommit {
 export class StateTrie {
   readonly #engine: TrieEngine
   #source: TrieSource
-  /** changes with each head: what was read for the one before is not kept */
+  /** changes with each head: nodes that were read for the previous head are not cached */
   #generation = 0
 
   /** `source` reads the stored nodes of the head. For `limit` and `seed` see {@link TrieEngine}. */
@@ -109,8 +109,8 @@ export class StateTrie {
    * 2. the account trie, in one walk over all changed leaves in the order of their hashed addresses.
    *
    * Nodes in memory do not change, except that others are loaded, so another update of the same head can follow.
-   * @param height of the block, for the history; undefined when no history is kept
-   * @throws DatabaseError when only one of flat state and trie has what changes
+   * @param height of the block, for the history; undefined when no history is written
+   * @throws DatabaseError when only one of flat state and trie has a changed entry
    */
   computePlan({ changes, storages, accounts }: TriePlan, height?: number): TrieCommit {
     const log: PackedOperations[] = []
@@ -267,7 +267,7 @@ export function encodeAccountLeaf(account: Account, storageRoot: string): string
   return bytesKeyOf(scratch, 0, length)
 }
 
-/** Writes an account's leaf, without the storage root, and gives its length. */
+/** Writes an account's leaf, without the storage root, and returns its length. */
 function writeAccountLeaf(out: Uint8Array, start: number, { nonce, balance, codeHash }: Account): number {
   if (nonce >> 64n !== 0n || balance >> 256n !== 0n) throw new RangeError('a nonce has at most 8 bytes, a balance 32')
   // The list of an account has more than 55 and less than 256 bytes, so its header has two.
@@ -281,7 +281,7 @@ function writeAccountLeaf(out: Uint8Array, start: number, { nonce, balance, code
   return at - start
 }
 
-/** Writes an integer's RLP and gives the position after it. */
+/** Writes an integer's RLP and returns the position after it. */
 function writeInteger(out: Uint8Array, at: number, value: bigint): number {
   const end = writeBigInt(out, at + 1, value)
   const length = end - at - 1

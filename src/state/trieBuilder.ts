@@ -45,8 +45,8 @@ interface OpenBranch {
 }
 
 /**
- * Builds a trie, or the part of one below a path of `depth` nibbles, from leaves in ascending order. It holds the branches on the path
- * of the newest leaf, to which later leaves may still belong; everything left of that path is encoded, hashed and forgotten.
+ * Builds a trie, or a part below a path of `depth` nibbles, from leaves in ascending order. It holds the branches on the newest
+ * leaf's path, since later leaves may belong to them; all nodes left of that path are encoded, hashed and dropped.
  */
 export class TrieBuilder {
   readonly #depth: number
@@ -86,8 +86,8 @@ export class TrieBuilder {
   }
 
   /**
-   * Completes the newest leaf (of `key`) and the branches below depth `fork`, where the next key leaves its path. Gives the reference
-   * of the uppermost of these nodes, which belongs into the branch at `fork`.
+   * Completes the newest leaf (of `key`) and the branches below depth `fork`, where the next key leaves its path. Returns the
+   * reference of the uppermost of these nodes, which belongs in the branch at `fork`.
    */
   #close(key: string, fork: number): string {
     const above = () => Math.max(fork, this.#open.at(-1)?.depth ?? fork)

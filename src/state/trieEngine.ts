@@ -48,7 +48,7 @@ export interface PackedOperations {
   readonly operations: Int32Array
 }
 
-/** What a trie is asked for when an update runs. */
+/** Context of a running update. */
 interface Run {
   readonly source: TrieSource
   readonly log: PackedOperations[]
@@ -79,8 +79,8 @@ let run: Run | undefined
 let newestId = 0
 
 /**
- * The nodes and updates of one head's tries in the WebAssembly module of this thread, which all of them share: nodes are kept by trie, and
- * those that were not used for longest make room for others, whichever trie they are of.
+ * The nodes and updates of one head's tries in the WebAssembly module of this thread, which all engines share. Nodes are cached
+ * by trie, and the least recently used ones of all tries make room for others.
  */
 export class TrieEngine {
   readonly #id = ++newestId
@@ -89,8 +89,8 @@ export class TrieEngine {
   readonly #mostBytes: number
 
   /**
-   * Nodes of all tries take at most about `limit` bytes once a block is adopted, and SPARE_BYTES more until then. `seed` hides where nodes
-   * are in the table from who chooses paths.
+   * Nodes of all tries take at most about `limit` bytes once a block is adopted, and SPARE_BYTES more until then. `seed` hides
+   * the nodes' places in the table from an attacker who chooses paths.
    */
   constructor(limit: number, seed: bigint) {
     this.#limit = Math.min(limit, MOST_BYTES)
@@ -109,8 +109,8 @@ export class TrieEngine {
   }
 
   /**
-   * Runs `work`, which may call {@link update}, and gives the names of the changed nodes as a `KeyList` has them.
-   * @param height for the history; undefined when none is kept
+   * Runs `work`, which may call {@link update}, and returns the names of the changed nodes as a `KeyList` has them.
+   * @param height for the history; undefined when no history is written
    */
   log(height: number | undefined, source: TrieSource, log: PackedOperations[], work: () => void): Uint8Array {
     const module = this.#module()
@@ -122,7 +122,7 @@ export class TrieEngine {
   }
 
   /**
-   * Applies updates to the trie of `owner`, and gives its new root.
+   * Applies updates to the trie of `owner`, and returns its new root.
    * @param isWiped the trie is taken for one without keys
    */
   update(owner: Uint8Array, list: UpdateList, isWiped: boolean, context: Run): Hash {
@@ -210,7 +210,7 @@ export class TrieEngine {
 
 let memoryBytes: Uint8Array = EMPTY_BYTES
 
-/** All of the module's memory. Not to be kept: it has no bytes any more once the memory grows. */
+/** Returns all of the module's memory. Callers must not retain it: it becomes empty when the memory grows. */
 function memoryOf(module: Exports): Uint8Array {
   const { buffer } = module.memory
   if (memoryBytes.buffer !== buffer) memoryBytes = new Uint8Array(buffer)

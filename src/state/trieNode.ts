@@ -141,7 +141,7 @@ const NO_ITEM = 0x80
 const written = { bytes: keccakInput, length: 0 }
 let longBytes = new Uint8Array(0)
 
-/** Memory for a node of `length` bytes, all of which the caller writes. */
+/** Returns memory for a node of `length` bytes; the caller writes all of them. */
 function room(length: number): Uint8Array {
   written.bytes = keccakInput
   if (length > keccakInput.length) {
@@ -229,7 +229,7 @@ export function storageTrie(address: Address): Uint8Array {
 export const NODE_KEY_BYTES = 2 + 21 + 32
 
 /**
- * Writes the database key of the node of `owner`'s trie at the first `depth` nibbles of `path`, and gives its length:
+ * Writes the database key of the node of `owner`'s trie at the first `depth` nibbles of `path`, and returns its length:
  * owner ‖ depth ‖ packed nibbles. With the depth in front, siblings are neighbours, and no key is a prefix of another.
  */
 export function writeNodeKey(out: Uint8Array, owner: Uint8Array, path: Uint8Array, depth: number): number {
@@ -277,8 +277,8 @@ export function decodeNodeRecord(record: Uint8Array): NodeRecord | undefined {
 }
 
 /**
- * RLP of the branch of a record.
- * @param reference gives the reference of the child at a nibble
+ * Returns the RLP of a record's branch.
+ * @param reference returns the reference of the child at a nibble
  * @throws DatabaseError when the branch does not have its hash
  */
 export function rebuildBranch({ mask, hash }: BranchRecord, reference: (nibble: number) => string): Uint8Array {
@@ -287,7 +287,7 @@ export function rebuildBranch({ mask, hash }: BranchRecord, reference: (nibble: 
     if ((mask & (1 << nibble)) !== 0) branch.children[nibble] = reference(nibble)
   }
   const rlp = encodeNode(branch).slice()
-  if (!equalBytes(keccak256(rlp), hash)) throw damagedContents('a former trie node does not have its hash')
+  if (!equalBytes(keccak256(rlp), hash)) throw damagedContents('an old trie node does not match its hash')
   return rlp
 }
 

@@ -17,11 +17,11 @@ import {
 } from './trieNode.ts'
 
 /**
- * Adds to a batch what takes the newest block's changes of the state back, by the history that the block wrote, which goes too. Codes
- * stay: they are found by their hash alone, and an earlier block may have written the same one.
+ * Adds to a batch the writes that revert the newest block's changes of the state, by the history that the block wrote, and
+ * the deletes of that history. Bytecode stays: it is found by its hash alone, and an earlier block may have written the same.
  * @param height of the newest block
  * @param root state root of the block before it
- * @throws DatabaseError when the history does not give the state with this root
+ * @throws DatabaseError when the history does not lead to the state with this root
  */
 export function undoState(
   reader: KeyReader,
@@ -52,8 +52,8 @@ export function undoState(
 }
 
 /**
- * RLP of changed trie nodes before block `height`, by `bytesKey` of their keys; no bytes: there was none. Of a branch the history has only
- * the hash and which children it had, so it is built from these: children come before their parents.
+ * Returns the RLP of changed trie nodes before block `height`, by `bytesKey` of their keys; no bytes: there was no node. For a
+ * branch the history has only the hash and which children it had, so it is built from these: children come before parents.
  */
 function formerNodes(reader: KeyReader, keys: readonly Uint8Array[], height: number): ReadonlyMap<string, Uint8Array> {
   const former = new Map<string, Uint8Array>()
@@ -65,7 +65,7 @@ function formerNodes(reader: KeyReader, keys: readonly Uint8Array[], height: num
     const reference = (nibble: number): string => {
       const childKey = trieNodeKey(owner, joinPath(path, depth, String.fromCharCode(nibble)), depth + 1)
       const child = former.get(bytesKey(childKey)) ?? reader.get(childKey) ?? EMPTY_BYTES
-      if (child.length === 0) throw damagedIn(reader, 'a child of a former trie node is missing')
+      if (child.length === 0) throw damagedIn(reader, 'a child of an old trie node is missing')
       return referenceOf(child)
     }
     const rlp = record === undefined ? EMPTY_BYTES : 'rlp' in record ? record.rlp : rebuildBranch(record, reference)

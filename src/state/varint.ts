@@ -104,7 +104,7 @@ export function decodeAscending(reader: VarintReader, count: number): number[] {
   return values
 }
 
-/** Index of the first of the ascending `values` that is above `limit`; the length when there is none. */
+/** Returns the index of the first of the ascending `values` that is above `limit`; the length when all are at most `limit`. */
 export function firstAbove(values: readonly number[], limit: number): number {
   let low = 0
   let high = values.length

@@ -29,8 +29,8 @@ const Schedule = defineMessage('coind.vesting.Schedule', {
 type StoredSchedule = ValueOf<typeof Schedule>
 
 /**
- * How coins become free: `originalVesting` acoin in all, from `startTime` (0 where the kind has none) to `endTime` (0 for a permanent lock),
- * in seconds since the epoch; a period's `amount` when its `length` in seconds is over.
+ * Schedule by which coins become free: `originalVesting` acoin in all, from `startTime` (0 for a kind without a start) to
+ * `endTime` (0 for a permanent lock), in seconds since the epoch; a period's `amount` when its `length` in seconds is over.
  */
 export interface VestingSchedule extends Omit<StoredSchedule, 'chunkTimes'> {
   readonly periods: readonly VestingPeriod[]
@@ -52,8 +52,9 @@ const RELEASE_TIME_BYTES = 8
 const RELEASE_BYTES = RELEASE_TIME_BYTES + 32
 
 /**
- * Periods as entries have them: the time when each is over, in seconds since the epoch, and the acoin that are free from then on, big-endian.
- * A search finds the present one: whoever asks often, as each transfer does, reads a few of them, however many there are.
+ * Encodes periods as entries have them: the time when each is over, in seconds since the epoch, and the acoin that are free
+ * from then on, big-endian. A binary search finds the current one, so that a frequent caller, such as each transfer, reads
+ * only a few periods.
  */
 function packReleases(startTime: bigint, periods: readonly VestingPeriod[]): Uint8Array {
   let time = startTime
@@ -107,7 +108,7 @@ function freeWith(releases: Uint8Array, index: number): bigint {
   return bytesToBigInt(releases.subarray(at + RELEASE_TIME_BYTES, at + RELEASE_BYTES))
 }
 
-/** What is free at `time` of the periods that are over. */
+/** Returns the acoin that the periods ended by `time` have freed. */
 function freeAt(releases: Uint8Array, time: bigint): bigint {
   let over = 0
   for (let end = releases.length / RELEASE_BYTES; over < end; ) {
@@ -120,7 +121,7 @@ function freeAt(releases: Uint8Array, time: bigint): bigint {
 
 const Delegated = defineMessage('coind.vesting.Delegated', { vesting: integer(1), free: integer(2) })
 
-/** What an account has delegated, in acoin: coins that were vesting then, and others. Slashes do not lower it. */
+/** Coins that an account has delegated, in acoin: those that were vesting then, and others. Slashes do not lower the amounts. */
 export type DelegatedCoins = ValueOf<typeof Delegated>
 
 const NOTHING_DELEGATED: DelegatedCoins = { vesting: 0n, free: 0n }
@@ -147,10 +148,11 @@ const COUNT_BYTES = 8
 const PAGE_AT = 11
 
 /*
- * The filter spares accounts that do not vest a look-up of a schedule. It is a Bloom filter of 2^21 bits, four for an address, all in one
- * of 256 pages: a new account writes one page, and a block reads those pages that have any bits. It never misses a vesting account.
- * Of other accounts it lets pass 1 in 10,000 with 50,000 vesting accounts, and 6 % with 360,000. Whoever fills it with chosen addresses
- * pays for 500,000 new accounts, 30 billion gas; then each account of a block costs a look-up of a key that is not there.
+ * The filter saves accounts that do not vest a look-up of a schedule. It is a Bloom filter of 2^21 bits, four per address, all
+ * in one of 256 pages: a new account writes one page, and a block reads those pages that have any bits. It never misses a
+ * vesting account. Of the other accounts, 1 in 10,000 passes with 50,000 vesting accounts, and 6 % with 360,000. An attacker who
+ * fills it with chosen addresses pays for 500,000 new accounts, 30 billion gas; then each account of a block costs a look-up
+ * of an absent key.
  */
 const pageOf = (address: Address): number => address[PAGE_AT]!
 const pageKey = (page: number): Uint8Array => concatBytes(FILTER_PAGES, Uint8Array.of(page))
@@ -258,7 +260,7 @@ function readChunk(native: Pick<NativeStore, 'get'>, address: Address, number: n
   return chunk
 }
 
-/** Makes an account a vesting one, for ever. */
+/** Makes an account a vesting account, permanently. */
 export function putSchedule(
   native: Pick<NativeStore, 'get' | 'set'>,
   address: Address,
@@ -277,7 +279,7 @@ export function getDelegated(native: Pick<NativeStore, 'get'>, address: Address)
   return value === undefined ? NOTHING_DELEGATED : Delegated.decode(value)
 }
 
-/** What accounts have delegated that have any of it, in order of their addresses. */
+/** Yields the delegated coins of each account that has any, in order of the addresses. */
 export function* allDelegated(
   native: Pick<NativeStore, 'range'>,
 ): IterableIterator<readonly [address: Address, delegated: DelegatedCoins]> {
@@ -302,7 +304,7 @@ export function vestingAt(schedule: VestingSchedule, time: bigint): bigint {
   return vestingOf(schedule, time, () => freeAt(packReleases(schedule.startTime, schedule.periods), time))
 }
 
-/** {@link vestingAt} of an account in the state; undefined: it is no vesting account. */
+/** Returns {@link vestingAt} of an account in the state; undefined: it is not a vesting account. */
 export function getVesting(native: Pick<NativeStore, 'get'>, address: Address, time: bigint): bigint | undefined {
   const value = native.get(concatBytes(SCHEDULES, address))
   return value && storedVestingAt(native, address, value, time)

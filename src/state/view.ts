@@ -16,7 +16,7 @@ import { openStateRoots, type StateRoots } from './stateRoots.ts'
 /** Blocks and state as of one published head, so that everything that one RPC request reads is consistent. */
 export interface NodeView {
   readonly chain: ChainReader
-  /** lowest block whose state is kept */
+  /** lowest block whose state is retained */
   readonly oldestState: number
   /**
    * @param onRead called before each read of the database, for which the caches had no answer; what it throws ends the read (a
@@ -46,7 +46,7 @@ export interface NodeView {
    * @throws StateUnavailable below the pruning window
    */
   rangeAt(height: number): StateRange
-  /** Adds what block `height` wrote, if its state is kept, to `touched`. @returns how many entries that were */
+  /** Adds the entries that block `height` wrote, if its state is retained, to `touched`. @returns how many entries it wrote */
   addTouched(height: number, touched: TouchedState): number
 }
 
@@ -95,9 +95,9 @@ export function createStateCaches(codeBytes = 16 << 20, headBytes = 16 << 20, ha
 }
 
 /**
- * The state after block `height`, for any thread. `snapshot` is a database snapshot whose head record is `head` (see `readStateHead`);
+ * Opens the state after block `height`, for any thread. `snapshot` is a database snapshot whose head record is `head` (see `readStateHead`);
  * it must stay open. `caches` may be shared by all readers of a thread.
- * @throws StateUnavailable below the window that is kept
+ * @throws StateUnavailable below the retained window
  */
 export function openStateAt(snapshot: KeyReader, caches: StateCaches, head: StateHead, height: number): StateReader {
   checkHeight(head, height)
