@@ -48,7 +48,10 @@ interface ApplicationOptions extends BlockRunnerOptions {
   readonly written: () => Promise<void>
   /** Reports how long it took to build or execute a block, with its state root and the time spent waiting for the mempool. */
   readonly onExecuted: (milliseconds: number) => void
-  /** Called with an unforeseen error. It costs this node a transaction or a vote; in a decided block it stops the node. */
+  /**
+   * Called with an unforeseen error. It costs this node a transaction or a vote; in a decided block
+   * it stops the node.
+   */
   readonly onUnforeseen: (report: UnforeseenReport) => void
   /** Reports an execution that was stopped because it took too long. */
   readonly onStopped: (report: StoppedReport) => void
@@ -59,9 +62,9 @@ interface ApplicationOptions extends BlockRunnerOptions {
 }
 
 /**
- * The state machine that consensus replicates: it chooses transactions and evidence, executes blocks and
- * stores decided ones. A block is executed once, when it is built or proposed: the result is retained until the decision.
- * Calls must not overlap, except `info` and `checkEvidence`.
+ * The state machine that consensus replicates: it chooses transactions and evidence, executes
+ * blocks and stores decided ones. A block is executed once, when it is built or proposed: the
+ * result is retained until the decision. Calls must not overlap, except `info` and `checkEvidence`.
  */
 export function createApplication(options: ApplicationOptions): Application {
   const { chain, now } = options
@@ -140,7 +143,8 @@ export function createApplication(options: ApplicationOptions): Application {
 
   const judge = async (block: ConsensusBlock, deadline: ExecutionDeadline): Promise<ProposalVerdict | undefined> => {
     const evidence = checkEvidenceOf(block)
-    // The block is not refused: nodes that can judge it may accept it, and consensus halts on a refused block that others decide.
+    // The block is not refused: nodes that can judge it may accept it, and consensus halts on a
+    // refused block that others decide.
     if (evidence === 'unknown') return undefined
     if (evidence !== 'valid') return { accepted: false, reason: evidence.refused }
     const input = inputOf(block)
@@ -236,8 +240,9 @@ export function createApplication(options: ApplicationOptions): Application {
      * 1. Write blocks that were buffered in catch-up, where the publisher writes them in groups. The block before may still be written.
      * 2. Compare the application hash that the validators agreed on with this node's, before anything is executed: a node that has
      *    computed another state must stop here, report both hashes, and store nothing.
-     * 3. Use the result retained when the block was built or checked; without one, check its evidence and execute it now. An
-     *    unforeseen error stops the node: it cannot know what the others have computed.
+     * 3. Use the result retained when the block was built or checked; without one, check its
+     *    evidence and execute it now. An unforeseen error stops the node: it cannot know what the
+     *    others have computed.
      * 4. Drop the other retained results: they were computed on the previous head.
      * 5. Make the block the head, and store and announce it: it may still be written when this returns its result, with which consensus
      *    starts the next height. `durableHeight` keeps the write-ahead log from dropping it.

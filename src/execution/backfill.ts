@@ -23,11 +23,17 @@ export interface MissingBlocks {
 }
 
 export interface Backfill {
-  /** `complete`: there is nothing to fetch. `wait`: ask later, since too much is still to be written, or the chain must advance first. */
+  /**
+   * `complete`: there is nothing to fetch. `wait`: ask later, since too much is still to be
+   * written, or the chain must advance first.
+   */
   missing(): MissingBlocks | 'complete' | 'wait'
   /** Takes the blocks that {@link missing} named, or some of them, to be written with the next blocks of the chain. */
   add(blocks: readonly VerifiedBlock[]): void
-  /** Prepares a bounded part of the added blocks for the next block's batch. Called once the block before is stored, when no caller waits. */
+  /**
+   * Prepares a bounded part of the added blocks for the next block's batch. Called once the block
+   * before is stored, when no caller waits.
+   */
   prepare(): void
   /** Adds what was prepared to a block's batch. */
   write(batch: WriteBatch): void
@@ -106,7 +112,10 @@ export function createBackfill(database: DatabaseReader, rules: HeaderRules | un
 
 export type OlderBlocksTip = Pick<MissingBlocks, 'link' | 'validators'>
 
-/** Returns the link and validators for the block below these. @param tip the same for the block above them */
+/**
+ * Returns the link and validators for the block below these.
+ * @param tip the same for the block above them
+ */
 export function tipBelow(tip: OlderBlocksTip, blocks: readonly VerifiedBlock[]): OlderBlocksTip {
   const changed = blocks.findLast(({ validators }) => validators !== undefined)
   return {

@@ -99,7 +99,10 @@ export interface BlockExecution {
    * @param mayBeUndone false: one that hits the precompile gas limit is recorded as well, as `apply` does; true by default
    */
   tryApply(entry: Entry, mayBeUndone?: boolean): Promise<EntryResult>
-  /** terms of who called and was called in EVM transactions, for the index of calls; empty unless collected */
+  /**
+   * terms of who called and was called in EVM transactions, for the index of calls; empty unless
+   * collected
+   */
   calls(): ReadonlySet<string>
   /** Ends the block after its last entry: runs the native modules' end of block. Call it once. */
   end(): readonly ValidatorUpdate[]
@@ -215,8 +218,8 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
   }
 
   /**
-   * Runs a transaction after others that used precompile gas. If it fails because too little precompile gas is left, it is
-   * fully reverted.
+   * Runs a transaction after others that used precompile gas. If it fails because too little
+   * precompile gas is left, it is fully reverted.
    */
   const runUnlessLate = async (signed: SignedTransaction): Promise<EntryResult> => {
     const before = { left: precompileGas.left, gasUsed }
@@ -314,7 +317,9 @@ function routeFees(world: Journal, fees: TransactionFees, burns: readonly Burn[]
   recordBurn(world, totalBurnt(burns))
 }
 
-/** Extra rules of a simulated block, in addition to its transactions and the work of native modules. */
+/**
+ * Extra rules of a simulated block, in addition to its transactions and the work of native modules.
+ */
 export interface BlockRules {
   /** credits what a transaction has paid for its gas */
   creditFees(

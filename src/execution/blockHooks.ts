@@ -18,7 +18,10 @@ export interface BlockStart {
   readonly misbehaviour: readonly Misbehaviour[]
 }
 
-/** Work of native modules before and after a block's entries. Deterministic; all effects are in `world`. */
+/**
+ * Work of native modules before and after a block's entries. Deterministic; all effects are in
+ * `world`.
+ */
 export interface BlockHooks {
   /** before the first entry, after the system calls of EIP-2935 and EIP-4788 */
   begin(world: WorldState, start: BlockStart): void

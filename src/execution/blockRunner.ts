@@ -215,7 +215,8 @@ export function createBlockRunner(options: BlockRunnerOptions): BlockRunner {
       if (executions.size >= KEPT_EXECUTIONS) executions.delete(executions.keys().next().value!)
       executions.set(executionKey(input), executed)
     },
-    // No result is retained in catch-up: then the key, a hash over all transactions, is not computed.
+    // No result is retained in catch-up: then the key, a hash over all transactions, is not
+    // computed.
     find: (input) => (executions.size === 0 ? undefined : executions.get(executionKey(input))),
 
     isKept: (executed) => [...executions.values()].includes(executed),

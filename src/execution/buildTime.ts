@@ -3,9 +3,9 @@ const OVERRUN_SHARE = 0.25
 /** Share of the time budget for the rest of a block in which a transaction was stopped. */
 const SECOND_SHARE = 0.5
 /**
- * Share of the remaining time that one transaction may take after one stop; its square after two stops, and so on. A
- * transaction that would take longer at the pace of the stopped ones is not started: several of them would take the time of
- * all others, and they pay nothing.
+ * Share of the remaining time that one transaction may take after one stop; its square after two
+ * stops, and so on. A transaction that would take longer at the pace of the stopped ones is not
+ * started: several of them would take the time of all others, and they pay nothing.
  */
 const AFTER_STOP_SHARE = 0.25
 /**
@@ -21,9 +21,9 @@ const FAILED_SHARE = 0.1
 const PACE_GAS = 1_000_000n
 
 /**
- * The time budget for filling a block, and the time that its transactions have used. Transactions are tried one after
- * another: call `start`, then `suffices` and `limitMs` before an execution, then the method for its outcome. Gas limits are
- * undefined for native transactions.
+ * The time budget for filling a block, and the time that its transactions have used. Transactions
+ * are tried one after another: call `start`, then `suffices` and `limitMs` before an execution,
+ * then the method for its outcome. Gas limits are undefined for native transactions.
  */
 export class BuildTime {
   readonly #budgetMs: number

@@ -94,8 +94,8 @@ export async function readEntries(
 }
 
 /**
- * Recovers the sender of an entry, for `DecidedBlock.senders`; can be called in another thread. Undefined for bytes that
- * are not a transaction and for wrong signatures.
+ * Recovers the sender of an entry, for `DecidedBlock.senders`; can be called in another thread.
+ * Undefined for bytes that are not a transaction and for wrong signatures.
  */
 export function recoverEntrySender(raw: Uint8Array, chain: Chain): Address | undefined {
   const entry = readEntry(raw, chain)

@@ -48,7 +48,8 @@ export class KnownEvidence {
  *
  * The checks are in the order of what they cost, because a stranger can make the votes up:
  * 1. heights and times in the evidence itself,
- * 2. a few records: whether the fault is reported already, and whether its validator can still be punished,
+ * 2. a few records: whether the fault is reported already, and whether its validator can still be
+ *    punished,
  * 3. the validators of its height, then both signatures,
  * 4. the time of its block. Only evidence with a validator's signatures gets so far.
  */
@@ -91,8 +92,8 @@ function belowBase({ chain, head, reader }: EvidenceChain): EvidenceVerdict {
 }
 
 /**
- * `unknown`: the evidence is about an old block that this node does not have, because it started from a snapshot. Nodes that
- * have the block can judge it.
+ * `unknown`: the evidence is about an old block that this node does not have, because it started
+ * from a snapshot. Nodes that have the block can judge it.
  */
 export type BlockEvidenceVerdict = 'valid' | 'unknown' | { readonly refused: string }
 

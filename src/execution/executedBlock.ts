@@ -80,7 +80,10 @@ const RESULT_CODES = { success: 0, failed: 1, skipped: 2 } as const
 /** Codespace of every `code` that is not 0. */
 const EVM_CODESPACE = 'evm'
 
-/** Returns the result of an entry that could not start: an EVM transaction, or bytes that are not a transaction. */
+/**
+ * Returns the result of an entry that could not start: an EVM transaction, or bytes that are not a
+ * transaction.
+ */
 export function skippedEvm(reason: string, gasWanted: bigint): SkippedEntry {
   return { kind: 'skipped', code: RESULT_CODES.skipped, codespace: EVM_CODESPACE, reason, gasWanted }
 }

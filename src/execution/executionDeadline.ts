@@ -10,8 +10,9 @@ export interface StoppedReport {
 }
 
 /**
- * The time at which the execution of a block that is built or checked must stop. Engines poll it between slices of gas, and
- * native modules while they work (`WorkMeter`). The caller reverts or drops the stopped work. A decided block has no deadline.
+ * The time at which the execution of a block that is built or checked must stop. Engines poll it
+ * between slices of gas, and native modules while they work (`WorkMeter`). The caller reverts or
+ * drops the stopped work. A decided block has no deadline.
  */
 export class ExecutionDeadline {
   readonly #now: () => number

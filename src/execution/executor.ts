@@ -40,7 +40,10 @@ export interface ExecutorOptions {
   /** see `DatabaseOptions` */
   readonly onDamage?: DatabaseOptions['onDamage']
   readonly chain: ChainConfig
-  /** called when an empty database is opened; the result is not retained, since a genesis may have a million accounts */
+  /**
+   * called when an empty database is opened; the result is not retained, since a genesis may have a
+   * million accounts
+   */
   readonly genesis: () => GenesisState
   readonly engine: Engine
   /** see `StateStoreOptions` */
@@ -55,7 +58,10 @@ export interface ExecutorOptions {
   readonly pruning: 'archive' | number
   /** number of newest blocks that are retained; 0 = all */
   readonly blockHistory: number
-  /** how long headers are needed; undefined: they are retained permanently, and older ones are not fetched */
+  /**
+   * how long headers are needed; undefined: they are retained permanently, and older ones are not
+   * fetched
+   */
   readonly headers?: HeaderRules | undefined
   /** whether blocks are found by their logs and events; `all` by default */
   readonly index?: 'all' | 'off'

@@ -28,8 +28,9 @@ export interface CandidateSource {
   /** Senders of transactions in the mempool: a block of another proposer holds mostly those. */
   readonly senders?: SenderLookup
   /**
-   * Called with native transactions that cannot start on this state, and with transactions of either kind that hit an
-   * unforeseen error. Only their execution shows this, so the mempool drops them on this call.
+   * Called with native transactions that cannot start on this state, and with transactions of
+   * either kind that hit an unforeseen error. Only their execution shows this, so the mempool drops
+   * them on this call.
    */
   readonly unexecutable?: (hashes: readonly Hash[]) => void
   /**
@@ -78,7 +79,10 @@ interface BuildLimits {
   readonly now: () => number
 }
 
-/** Error codes of temporary failures: the pool follows nonces, balances and the base fee, and offers the transaction again. */
+/**
+ * Error codes of temporary failures: the pool follows nonces, balances and the base fee, and offers
+ * the transaction again.
+ */
 const PASSING_CODES: ReadonlySet<number> = new Set(
   [SDK_ERRORS.wrongSequence, SDK_ERRORS.insufficientFunds, SDK_ERRORS.insufficientFee].map(([code]) => code),
 )
@@ -239,9 +243,9 @@ const STEPS = 16n
 const MOST_TRANSACTIONS = 10_000
 
 /**
- * Transactions that failed while a block was built because too little precompile gas was left, with the gas that was left.
- * A failed try takes time that no fee pays for, so each is tried again only when clearly more is left. The list lasts as
- * long as the process.
+ * Transactions that failed while a block was built because too little precompile gas was left, with
+ * the gas that was left. A failed try takes time that no fee pays for, so each is tried again only
+ * when clearly more is left. The list lasts as long as the process.
  */
 export class PostponedTransactions {
   readonly #step: bigint
@@ -273,8 +277,9 @@ export class PostponedTransactions {
 /** After so many stops a transaction is hopeless. */
 const MOST_STOPS = 4
 /**
- * Milliseconds that a transaction must have had for its stop to count. A proposer whose blocks other validators do not
- * accept, or that reaches the transaction late in a block, has less time, and an ordinary transaction may need more.
+ * Milliseconds that a transaction must have had for its stop to count. A proposer whose blocks
+ * other validators do not accept, or that reaches the transaction late in a block, has less time,
+ * and an ordinary transaction may need more.
  */
 const FAIR_MS = 50
 /** Blocks for which a transaction waits after its first stop; twice as many after each further one. */
@@ -315,8 +320,9 @@ export class SlowTransactions {
 const MOST_DEFECTIVE = 10_000
 
 /**
- * Transactions that hit an unforeseen error while a block was built. They pay nothing, so they are not tried again, although
- * clients and peers may resend them. The list lasts as long as the process; the oldest entries are dropped.
+ * Transactions that hit an unforeseen error while a block was built. They pay nothing, so they are
+ * not tried again, although clients and peers may resend them. The list lasts as long as the
+ * process; the oldest entries are dropped.
  */
 export class DefectiveTransactions {
   readonly #hashes = new Set<string>()

@@ -48,7 +48,10 @@ const LOOK_BLOCKS = 64
 const REMOVAL_BLOCKS = 256
 
 interface Pruner {
-  /** Does the work of `drop` beforehand, when no caller waits: after the block before is stored, and before the next one. */
+  /**
+   * Does the work of `drop` beforehand, when no caller waits: after the block before is stored, and
+   * before the next one.
+   */
   prepare(height: number): void
   /** Adds deletes of a bounded part of what is too old when `height` is the newest block. Before the block's own entries, which win. */
   drop(batch: WriteBatch, height: number): void
@@ -174,7 +177,8 @@ export async function pruneNow(request: PruneRequest): Promise<Pruned> {
   await updateHashFilesNow(database)
   const calls = request.indexTraces === true ? 0 : await dropCallIndex(request, headHeight)
   if (index === 'all') return { states, bodies, headers, files, indexEntries: calls }
-  // Before the entries are deleted: a reader must not take their absence for blocks without logs and events.
+  // Before the entries are deleted: a reader must not take their absence for blocks without logs
+  // and events.
   await switchIndexes(database, 'off', headHeight)
   const indexEntries = calls + (await dropRanges(request, termRanges()))
   // Files with terms are listed no more.

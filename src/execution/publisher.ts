@@ -25,7 +25,10 @@ interface PublisherOptions {
   readonly onHead?: (headEvent: HeadEvent) => void
   /** Called when blocks are in the database: notifies the other threads. */
   readonly onPublished: (headEvent: HeadEvent) => void
-  /** Called when a block's background write failed. From then on all calls of the publisher throw the error. */
+  /**
+   * Called when a block's background write failed. From then on all calls of the publisher throw
+   * the error.
+   */
   readonly onWriteFailed?: (error: unknown) => void
   /** A block's batch was written (or buffered): how long it took and its size. */
   readonly onWritten: (milliseconds: number, bytes: number) => void
@@ -56,11 +59,13 @@ interface Publisher {
  * Stores decided blocks and announces them. For each block, in this order:
  * 1. Choose how to write: in catch-up the batch is buffered with others; otherwise earlier buffered batches are written first, and the
  *    block before must be written: at most one is not.
- * 2. Collect state, block, receipts, indexes, validators and head in **one** batch: after a crash the database has the whole
- *    block or none of its entries. Changes to older data come first in the batch, so that the block's own entries win.
- * 3. Write the batch, synced. Every batch is synced, because LevelDB closes a full log file without syncing it: the sync of a later
- *    batch would not cover earlier ones, and a power failure could lose blocks in the middle. With `writesBehind` LevelDB's threads write
- *    while this thread continues: its reads find the batch in memory.
+ * 2. Collect state, block, receipts, indexes, validators and head in **one** batch: after a crash
+ *    the database has the whole block or none of its entries. Changes to older data come first in
+ *    the batch, so that the block's own entries win.
+ * 3. Write the batch, synced. Every batch is synced, because LevelDB closes a full log file without
+ *    syncing it: the sync of a later batch would not cover earlier ones, and a power failure could
+ *    lose blocks in the middle. With `writesBehind` LevelDB's threads write while this thread
+ *    continues: its reads find the batch in memory.
  * 4. Move the state store and the head forward, and have the mempool follow: the next block can be built or executed.
  * 5. Announce the block to the other threads, when it is written: they read it in the database. If the write fails, the node stops, and
  *    nothing of a later block was written. A restart executes the block from the write-ahead log, where its decision is.
@@ -174,7 +179,10 @@ interface CatchUpWriterOptions {
   readonly database: Pick<BufferedDatabase, 'bufferedBytes' | 'startBuffering' | 'stopBuffering' | 'startFlush'>
   /** Called when the blocks of an event are on stable storage. */
   readonly onWritten: (headEvent: HeadEvent) => void
-  /** Called when a group could not be written. Calls of the database throw the error too, but there may be no such call. */
+  /**
+   * Called when a group could not be written. Calls of the database throw the error too, but there
+   * may be no such call.
+   */
   readonly onFailed: (error: unknown) => void
   /** milliseconds, monotonic */
   readonly now: () => number

@@ -5,15 +5,16 @@ import { bytesToHex } from '../primitives/bytes.ts'
 import type { Hash } from '../primitives/hash.ts'
 
 /**
- * An unforeseen error during the execution of a block (`src/evm/engines/errorKinds.ts` says which errors those are). Its cost
- * depends on where it occurred:
+ * An unforeseen error during the execution of a block (`src/evm/engines/errorKinds.ts` says which
+ * errors those are). Its cost depends on where it occurred:
  *
- * - `build`, in a transaction: the transaction has no effect, the block continues without it, and the pool drops it. At the
- *   block's beginning or end: this node proposes no block in this round.
+ * - `build`, in a transaction: the transaction has no effect, the block continues without it, and
+ *   the pool drops it. At the block's beginning or end: this node proposes no block in this round.
  * - `check`: this node does not vote for the block. If two thirds decide it all the same, it is executed again.
  * - `decided`: the node stops, see {@link DecidedBlockError}.
  *
- * So a transaction that hits a bug on every node never gets into a block, no matter which node proposes, and the chain continues.
+ * So a transaction that hits a bug on every node never gets into a block, no matter which node
+ * proposes, and the chain continues.
  */
 export interface UnforeseenReport {
   readonly place: 'build' | 'check' | 'decided'
@@ -39,7 +40,10 @@ class TransactionDefect extends Error {
   }
 }
 
-/** Returns the error to throw for an error of this entry of data.txs: the error itself when it stops the node. */
+/**
+ * Returns the error to throw for an error of this entry of data.txs: the error itself when it stops
+ * the node.
+ */
 export function withTransaction(raw: Uint8Array, error: unknown): unknown {
   return endsNode(error) || error instanceof TransactionDefect ? error : new TransactionDefect(entryHash(raw), error)
 }

@@ -11,8 +11,8 @@ import { SlotCache } from './slotCache.ts'
 import { NAME_WORDS, VALUE_WORDS, valueBytes, writeValue } from './slotWords.ts'
 
 /**
- * Bytecode by hash, one array object for each hash as long as it stays cached. Bytecode never changes and is never
- * deleted, so one cache serves all heights of a thread.
+ * Bytecode by hash, one array object for each hash as long as it stays cached. Bytecode never
+ * changes and is never deleted, so one cache serves all heights of a thread.
  */
 export class CodeCache {
   readonly #byHash: BoundedCache<Uint8Array>

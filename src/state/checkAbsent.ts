@@ -50,7 +50,10 @@ function isNative(address: Uint8Array): boolean {
 const nodeKey = new Uint8Array(NODE_KEY_BYTES)
 const NO_PATH = new Uint8Array(32)
 
-/** The tries stored in `reader`. It caches nothing between two queries, and decodes only those parts of a node that the path needs. */
+/**
+ * The tries stored in `reader`. It caches nothing between two queries, and decodes only those parts
+ * of a node that the path needs.
+ */
 export function storedTries(reader: KeyReader): TriePresence {
   const read = (owner: Uint8Array, path: Uint8Array, depth: number): Uint8Array | undefined =>
     reader.get(nodeKey.subarray(0, writeNodeKey(nodeKey, owner, path, depth)))
@@ -69,7 +72,10 @@ export function storedTries(reader: KeyReader): TriePresence {
   }
 }
 
-/** Returns the depth at which the path continues below this node at `depth`, or whether it ends here in a leaf of this path. */
+/**
+ * Returns the depth at which the path continues below this node at `depth`, or whether it ends here
+ * in a leaf of this path.
+ */
 function follow(rlp: Uint8Array, path: Uint8Array, depth: number): number | boolean {
   const list = itemAt(rlp, 0)
   const first = itemAt(rlp, list.start)

@@ -29,7 +29,9 @@ export function readStateHeight(reader: KeyReader): number | undefined {
   return head && readHeight(head, 0)
 }
 
-/** Returns the lowest height whose state is retained; undefined before the first block is written. */
+/**
+ * Returns the lowest height whose state is retained; undefined before the first block is written.
+ */
 export function readOldestHeight(reader: KeyReader): number | undefined {
   const oldest = reader.get(OLDEST_KEY)
   return oldest && readHeight(oldest, 0)

@@ -23,8 +23,9 @@ export interface FlatChange {
 }
 
 /**
- * Returns the value of the flat entry `key` after block `height` (the head or a retained height); undefined or no bytes when
- * absent. Takes 2 reads for an entry that has not changed since, 1 for one that changed recently, up to 3 for others.
+ * Returns the value of the flat entry `key` after block `height` (the head or a retained height);
+ * undefined or no bytes when absent. Takes 2 reads for an entry that has not changed since, 1 for
+ * one that changed recently, up to 3 for others.
  */
 export function valueAt(reader: KeyReader, key: Uint8Array, height: number): Uint8Array | undefined {
   return previousAfter(reader, key, height) ?? reader.get(key)
@@ -41,8 +42,8 @@ export class BlockHistory {
 
   /**
    * @param reader the database as it is before the block
-   * @param block `oldest` is the lowest retained height; `trieKeys` is the list of the changed trie nodes, whose history is
-   * already in the batch
+   * @param block `oldest` is the lowest retained height; `trieKeys` is the list of the changed trie
+   * nodes, whose history is already in the batch
    */
   constructor(
     reader: KeyReader,
@@ -261,8 +262,8 @@ export function dropChange(reader: KeyReader, batch: WriteBatch, flatKey: Uint8A
 }
 
 /**
- * Reverts the newest change of a flat entry, made at `height`: the reverse of {@link addChange}, byte by byte, except names of
- * shards that were dropped since.
+ * Reverts the newest change of a flat entry, made at `height`: the reverse of {@link addChange},
+ * byte by byte, except names of shards that were dropped since.
  * @returns the value before the change; no bytes: absent
  * @throws DatabaseError when the newest change is of another height
  */

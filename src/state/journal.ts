@@ -12,7 +12,10 @@ import { VestingLocks } from './vesting.ts'
 import type { WorldState } from './world.ts'
 
 const NOTHING: readonly never[] = []
-/** Address 3. A reverted touch of this account still counts for EIP-161, because it did in mainnet's block 2,675,119. */
+/**
+ * Address 3. A reverted touch of this account still counts for EIP-161, because it did in mainnet's
+ * block 2,675,119.
+ */
 const RIPEMD_PRECOMPILE: Address = Uint8Array.of(...new Uint8Array(19), 3)
 
 /** One storage slot: its value in the reader, its present value, and the one at the start of a transaction. */
@@ -54,8 +57,8 @@ interface AccountEntry {
 }
 
 /**
- * Changes for {@link Journal.adopt}, by keys of addresses and slots (`bytesKey`). No storage is wiped. `stored`: the reader's
- * value where it is known, so that it is not read again.
+ * Changes for {@link Journal.adopt}, by keys of addresses and slots (`bytesKey`). No storage is
+ * wiped. `stored`: the reader's value where it is known, so that it is not read again.
  */
 export interface AdoptedChanges {
   readonly accounts: readonly {
@@ -74,7 +77,10 @@ export interface AdoptedChanges {
   readonly codes: readonly { readonly key: string; readonly code: Uint8Array }[]
 }
 
-/** Receives accounts and slots: the reader's values, and the current ones. `slot` is a slot's `bytesKey`. */
+/**
+ * Receives accounts and slots: the reader's values, and the current ones. `slot` is a slot's
+ * `bytesKey`.
+ */
 export interface JournalVisitor {
   account(address: Address, stored: Account | undefined, account: Account | undefined): void
   slot(address: Address, slot: string, stored: Uint8Array, value: Uint8Array): void
@@ -112,7 +118,10 @@ export class Journal implements WorldState {
   readonly #undo = new UndoLog()
   readonly #locks: VestingLocks
   readonly #accounts = new Map<string, AccountEntry>()
-  /** bytecode set through this journal, by hash; a revert does not remove it, because nothing refers to it then */
+  /**
+   * bytecode set through this journal, by hash; a revert does not remove it, because nothing refers
+   * to it then
+   */
   readonly #codeByHash = new Map<string, Uint8Array>()
   #scope: TransactionScope = createScope(1, 0)
   #lastScope = 1
@@ -244,7 +253,10 @@ export class Journal implements WorldState {
     return this.#slot(this.#entry(address), slot).original
   }
 
-  /** Adds no entry for a slot that the reader has in memory and that was never written or warmed here: most are looked up once. */
+  /**
+   * Adds no entry for a slot that the reader has in memory and that was never written or warmed
+   * here: most are looked up once.
+   */
   readSlot(address: Address, { name, value, original }: SlotWords): boolean {
     const entry = this.#entry(address)
     const { slots } = entry
@@ -402,9 +414,10 @@ export class Journal implements WorldState {
   }
 
   /**
-   * Starts a transaction: nothing is warm, touched, created or destroyed. Transient storage, logs and events are empty (arrays
-   * of the previous transaction that were handed out do not change), and original values are the current ones. Reverting an
-   * earlier checkpoint restores the previous transaction's scope.
+   * Starts a transaction: nothing is warm, touched, created or destroyed. Transient storage, logs
+   * and events are empty (arrays of the previous transaction that were handed out do not change),
+   * and original values are the current ones. Reverting an earlier checkpoint restores the previous
+   * transaction's scope.
    * @throws Error (a bug) inside a checkpoint that an unfinished transaction opened
    */
   beginTransaction(): void {
@@ -484,7 +497,9 @@ export class Journal implements WorldState {
     return equalBytes(this.#slotOf(this.#entered(this.#entryOf(key)), slot).value, value)
   }
 
-  /** Applies changes that were computed elsewhere on an equal state, as a transaction of its own. */
+  /**
+   * Applies changes that were computed elsewhere on an equal state, as a transaction of its own.
+   */
   adopt({ accounts, slots, codes }: AdoptedChanges): void {
     this.beginTransaction()
     for (const { key, code } of codes) if (!this.#codeByHash.has(key)) this.#codeByHash.set(key, code)
@@ -503,7 +518,10 @@ export class Journal implements WorldState {
     this.#notesWrites = true
   }
 
-  /** Visits the accounts that the last transaction touched and the slots that it wrote, including those whose values are unchanged. */
+  /**
+   * Visits the accounts that the last transaction touched and the slots that it wrote, including
+   * those whose values are unchanged.
+   */
   visitWritten(visitor: JournalVisitor): void {
     const { touched, written = [] } = this.#scope
     for (const { address, base, account } of touched) visitor.account(address, base, account)

@@ -9,9 +9,15 @@ export interface TrieToLoad {
   readonly updates: UpdateList
 }
 
-/** Nodes for fewer updates are not loaded here: the updates read node by node, without a turn of the event loop for each level. */
+/**
+ * Nodes for fewer updates are not loaded here: the updates read node by node, without a turn of the
+ * event loop for each level.
+ */
 const LEAST_UPDATES = 32
-/** Reads at a time, each in a thread of Node.js's pool. The pool has four threads, and the write-ahead log needs one for its syncs. */
+/**
+ * Reads at a time, each in a thread of Node.js's pool. The pool has four threads, and the
+ * write-ahead log needs one for its syncs.
+ */
 const READS = 3
 
 /**
@@ -83,7 +89,10 @@ function listedKeys({ keys, count }: MissingNodes): Uint8Array[] {
   })
 }
 
-/** Reads many keys in other threads. All reads begin at once, so that they continue while the calling thread works. */
+/**
+ * Reads many keys in other threads. All reads begin at once, so that they continue while the
+ * calling thread works.
+ */
 export async function readMany(source: BulkReader, keys: readonly Uint8Array[]): Promise<(Uint8Array | undefined)[]> {
   const size = Math.ceil(keys.length / READS)
   const parts = Array.from({ length: READS }, (_, i) => source.getMany(keys.slice(i * size, (i + 1) * size)))

@@ -3,9 +3,10 @@ import { damagedContents } from '../storage/damage.ts'
 import { ByteWriter, readKey, sharedPrefix, VarintReader, writeKey } from './varint.ts'
 
 /*
- * The sorted set of the native modules' raw keys, as a B+ tree of small pages. Keys with a prefix are found by reading pages,
- * without range reads of the database. Each page is a flat entry with a history, so this works at any retained height. Page 0
- * is the root. Pages are split when they grow too large and removed when they are empty; half-empty pages are not merged.
+ * The sorted set of the native modules' raw keys, as a B+ tree of small pages. Keys with a prefix
+ * are found by reading pages, without range reads of the database. Each page is a flat entry with a
+ * history, so this works at any retained height. Page 0 is the root. Pages are split when they grow
+ * too large and removed when they are empty; half-empty pages are not merged.
  */
 
 /** Largest page in bytes. Pages are small, because a change adds the whole former page to the history. */
@@ -198,7 +199,10 @@ export function updateDirectory(readPage: PageReader, changes: readonly Director
   if (changes.length === 0) return written
   let { nextPage } = loadPage(readPage, ROOT)
 
-  /** Applies changes to the subtree of a page. Returns the pages that replace it, with the lower bound of each. */
+  /**
+   * Applies changes to the subtree of a page. Returns the pages that replace it, with the lower
+   * bound of each.
+   */
   const update = (number: number, part: readonly DirectoryChange[]): { key: Uint8Array; page: number }[] => {
     const page = loadPage(readPage, number)
     const merged = page.height === 0 ? mergeLeaf(page, part) : mergeInner(page, part)
@@ -300,8 +304,8 @@ function overhead(height: number): number {
 }
 
 /**
- * Builds the directory of keys that come in ascending order, with pages filled as `split` fills them. It holds one page of
- * each height, and writes each page once, the root last.
+ * Builds the directory of keys that come in ascending order, with pages filled as `split` fills
+ * them. It holds one page of each height, and writes each page once, the root last.
  */
 export class DirectoryBuilder {
   readonly #write: (page: number, bytes: Uint8Array) => void

@@ -5,7 +5,10 @@ import { checkHeight, type StateHead } from './head.ts'
 import { changedKeysOf, valueAt } from './history.ts'
 import { nodeAt } from './proof.ts'
 
-/** The columns of the state at one height: accounts, slots, native entries and trie nodes; and bytecode, which all heights share. */
+/**
+ * The columns of the state at one height: accounts, slots, native entries and trie nodes; and
+ * bytecode, which all heights share.
+ */
 export interface StateColumns extends KeyReader {
   /** Entries of the range in key order. */
   entries(range: Pick<KeyRange, 'start' | 'end'>): AsyncIterable<readonly [Uint8Array, Uint8Array]>
@@ -21,9 +24,9 @@ interface OlderStateOptions {
 const ENTRIES_PER_PAUSE = 500
 
 /**
- * Opens the columns of the state as they were after block `height`: all entries of `snapshot`, with the previous values of
- * those that later blocks changed. These values are in memory, so that range reads have them too; `height` cannot be far from
- * the head.
+ * Opens the columns of the state as they were after block `height`: all entries of `snapshot`, with
+ * the previous values of those that later blocks changed. These values are in memory, so that range
+ * reads have them too; `height` cannot be far from the head.
  * @param snapshot of the database, which stays open; `head` is its head record
  * @returns undefined when later blocks changed more than `maxEntries`
  * @throws StateUnavailable below the retained window; DatabaseError

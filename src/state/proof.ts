@@ -43,9 +43,9 @@ const SLOTS_PER_PAUSE = 8
 export type NodeReader = (owner: Uint8Array, path: string, depth: number) => Promise<Uint8Array | undefined>
 
 /**
- * Returns the proof of an account and its slots, or of their absence, against the state root of block `height`. `snapshot` is a database
- * snapshot whose head record is `head`. Slots are 32 bytes; a native entry is the slot keccak256(raw key) of the reserved account,
- * with the raw value.
+ * Returns the proof of an account and its slots, or of their absence, against the state root of
+ * block `height`. `snapshot` is a database snapshot whose head record is `head`. Slots are 32
+ * bytes; a native entry is the slot keccak256(raw key) of the reserved account, with the raw value.
  * @param pause awaited between slots; what it throws ends the proof
  * @throws StateUnavailable below the retained window
  */
@@ -117,12 +117,13 @@ export async function prove(
 }
 
 /**
- * Returns the RLP of the node that `owner`'s trie had at the first `depth` nibbles of `path` as of block `height`; undefined
- * when there was no node. `reader` is the database or a snapshot.
+ * Returns the RLP of the node that `owner`'s trie had at the first `depth` nibbles of `path` as of
+ * block `height`; undefined when there was no node. `reader` is the database or a snapshot.
  *
- * The history records which node a path had before a block (assembly/trie/log.ts): for a branch only its hash and which
- * children it had. The branch is built from its children's references at that height. They come from the children's own
- * records, or from their stored nodes where they have not changed since.
+ * The history records which node a path had before a block (assembly/trie/log.ts): for a branch
+ * only its hash and which children it had. The branch is built from its children's references at
+ * that height. They come from the children's own records, or from their stored nodes where they
+ * have not changed since.
  * @throws Error when the built branch does not have its recorded hash
  */
 export async function nodeAt(
@@ -146,7 +147,10 @@ export async function nodeAt(
   return rebuildBranch(recorded, (nibble) => references[nibble]!)
 }
 
-/** Returns the node of a path at `height`: from the first record above `height`, or the head's node when there is no such record. */
+/**
+ * Returns the node of a path at `height`: from the first record above `height`, or the head's node
+ * when there is no such record.
+ */
 async function recordedAt(
   reader: DatabaseReader,
   owner: Uint8Array,

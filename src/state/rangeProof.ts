@@ -5,16 +5,19 @@ import { type NodeSink, TrieBuilder, type TrieLeaf } from './trieBuilder.ts'
 import { decodeNode, encodeNode, joinPath, nibbleAt, type TrieNode, type TrieSource, trieNodeKey } from './trieNode.ts'
 
 /*
- * Proofs that the given leaves are all leaves of a trie between two bounds. Relative to the range, a node is one of three:
+ * Proofs that the given leaves are all leaves of a trie between two bounds. Relative to the range,
+ * a node is one of three:
  *
  * - outside: no key below its path is in the range. The proof says nothing about it;
  * - inside: all keys below its path are in the range. The leaves determine it, so the proof does not have it;
- * - on the edge: some keys are in the range and others need not be. The proof has it, unless it is embedded in its parent.
+ * - on the edge: some keys are in the range and others need not be. The proof has it, unless it is
+ *   embedded in its parent.
  *
- * The proof is the list of the nodes on the edge in the order in which a walk from the root reaches them, lower paths first.
- * Prover and verifier take the same walk, so a range has one proof. The verifier compares each node on the edge with the
- * reference in its parent (the root node with the trusted root), and each node inside with the node that the leaves make up.
- * So it never has to rebuild the parts of the trie outside, and it knows where a proof is wrong.
+ * The proof is the list of the nodes on the edge in the order in which a walk from the root reaches
+ * them, lower paths first. Prover and verifier take the same walk, so a range has one proof. The
+ * verifier compares each node on the edge with the reference in its parent (the root node with the
+ * trusted root), and each node inside with the node that the leaves make up. So it never has to
+ * rebuild the parts of the trie outside, and it knows where a proof is wrong.
  */
 
 /** A range with its leaves or its proof is not what the trie has. */
@@ -141,7 +144,10 @@ class RangeVerifier {
     forEachChild(node, path, depth, (child, childPath, childDepth) => this.#visit(child, childPath, childDepth))
   }
 
-  /** Checks, when the walk reaches `path` (undefined: its end), that no given leaf is before it: the trie has no leaf there. */
+  /**
+   * Checks, when the walk reaches `path` (undefined: its end), that no given leaf is before it: the
+   * trie has no leaf there.
+   */
   #passUpTo(path: string | undefined): void {
     const leaf = this.#leaves[this.#next]
     if (leaf === undefined || (path !== undefined && leaf.key >= path)) return
@@ -215,7 +221,8 @@ class ProofNodes {
   }
 
   /**
-   * Returns the node with this reference at the first `depth` nibbles of `path`: the next one of the proof, or the embedded one.
+   * Returns the node with this reference at the first `depth` nibbles of `path`: the next one of
+   * the proof, or the embedded one.
    * @throws RangeProofError when the proof's next node is another one, or not a trie node
    */
   open(reference: string, path: string, depth: number): { readonly node: TrieNode; readonly rlp: Uint8Array } {

@@ -8,8 +8,9 @@ const MAX_ACCOUNTS = 1_024
 const MAX_CODE_BYTES = 4 * 1_048_576
 
 /**
- * Wraps a state that does not change, for many short runs on it: recently read accounts stay decoded, with their bytecode.
- * `state` has caches of its own; this one is in front of them, and saves the look-ups by key and the decoding.
+ * Wraps a state that does not change, for many short runs on it: recently read accounts stay
+ * decoded, with their bytecode. `state` has caches of its own; this one is in front of them, and
+ * saves the look-ups by key and the decoding.
  */
 export function rememberAccounts(state: StateReader): StateReader {
   const accounts = new Map<string, Account | undefined>()

@@ -64,7 +64,10 @@ const ENTRY_BYTES = 4 * (ENTRY + 1) * 1.5
 const FIRST_BITS = 8
 const DELETED = -1
 
-/** A hash table. A bucket holds the place of its first entry, an entry the place of the next in its bucket; 0: no entry. */
+/**
+ * A hash table. A bucket holds the place of its first entry, an entry the place of the next in its
+ * bucket; 0: no entry.
+ */
 class Generation {
   #bits = FIRST_BITS
   #buckets = new Int32Array(1 << FIRST_BITS)

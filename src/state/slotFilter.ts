@@ -10,7 +10,10 @@ interface Contract {
   readonly address: Uint8Array
   /** missed look-ups since the last {@link SlotFilter.extend} */
   missed: number
-  /** first key of the contract that the filter has not yet read; undefined: no part of the contract is in the filter */
+  /**
+   * first key of the contract that the filter has not yet read; undefined: no part of the contract
+   * is in the filter
+   */
   next: Uint8Array | undefined
   /** all entries of the contract in the database are in the filter */
   isComplete: boolean
@@ -21,9 +24,15 @@ type RangeReader = Pick<DatabaseView, 'entries' | 'rangesFlush'>
 
 /** Fewer missed look-ups between two calls of `extend` are not worth a range read. */
 const LEAST_MISSED = 16
-/** Entries to read for each missed look-up: four in the order of their keys take about as long as one missed look-up. */
+/**
+ * Entries to read for each missed look-up: four in the order of their keys take about as long as
+ * one missed look-up.
+ */
 const READ_FOR_MISSED = 4
-/** Limits of the range reads before a root is computed, in contracts and in entries of all of them: some 30 ms. */
+/**
+ * Limits of the range reads before a root is computed, in contracts and in entries of all of them:
+ * some 30 ms.
+ */
 const MOST_PARTS = 32
 const MOST_READ = 1 << 15
 /** Contracts that are known at a time, with or without slots in the filter; one takes about 300 bytes. After `extend` there are half of them at most. */
@@ -38,14 +47,15 @@ const FIRST_SEED = 0x5851_f42d_4c95_7f2dn
 const SECOND_SEED = 0x1405_7b7e_f767_814fn
 
 /**
- * Knows without a database read that the database has no entry for a slot: neither a value nor a record of previous values.
- * The look-up of an absent slot is the slowest kind, since no single cache or file can answer it, and a contract that writes
- * new slots looks up many of them.
+ * Knows without a database read that the database has no entry for a slot: neither a value nor a
+ * record of previous values. The look-up of an absent slot is the slowest kind, since no single
+ * cache or file can answer it, and a contract that writes new slots looks up many of them.
  *
- * The filter holds contracts with missed look-ups, and as many of their entries as pay off for these look-ups. It reads the
- * entries in the order of their keys, a part before each root, and `add` brings those that blocks write meanwhile. It holds
- * hashes of 32 bits, so it may take an absent slot for a present one, but never a present slot for an absent one. When it is
- * full, it starts again from empty.
+ * The filter holds contracts with missed look-ups, and as many of their entries as pay off for
+ * these look-ups. It reads the entries in the order of their keys, a part before each root, and
+ * `add` brings those that blocks write meanwhile. It holds hashes of 32 bits, so it may take an
+ * absent slot for a present one, but never a present slot for an absent one. When it is full, it
+ * starts again from empty.
  */
 export class SlotFilter {
   readonly #factors: readonly [Int32Array, Int32Array]
@@ -87,14 +97,17 @@ export class SlotFilter {
     if (!contract.isComplete && contract.missed++ === 0) this.#missing.push(contract)
   }
 
-  /** Adds a slot. Must be called for each slot for which a block writes an entry to the database, before the slot is looked up again. */
+  /**
+   * Adds a slot. Must be called for each slot for which a block writes an entry to the database,
+   * before the slot is looked up again.
+   */
   add(name: Int32Array): void {
     if (this.#contractOf(name)?.next !== undefined) this.#addHash(name)
   }
 
   /**
-   * Reads entries of the contracts with missed look-ups, as many as pay off. It neither adds a contract nor continues one
-   * where range reads would flush delayed writes.
+   * Reads entries of the contracts with missed look-ups, as many as pay off. It neither adds a
+   * contract nor continues one where range reads would flush delayed writes.
    * @param snapshot of the current head
    * @param slotCount returns how many slots of an account are set
    * @throws DatabaseError
@@ -215,7 +228,9 @@ function addressKey(name: Int32Array): string {
 
 const FIRST_BITS = 8
 
-/** A set of 32-bit numbers, by open addressing. 0 marks a free cell, so the number 0 is stored as 1. */
+/**
+ * A set of 32-bit numbers, by open addressing. 0 marks a free cell, so the number 0 is stored as 1.
+ */
 class HashSet {
   #bits = FIRST_BITS
   #cells = new Int32Array(1 << FIRST_BITS)

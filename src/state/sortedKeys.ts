@@ -78,8 +78,8 @@ function lowerBoundOf<T>(sorted: readonly T[], key: string, keyOf: (element: T) 
 }
 
 /**
- * Returns the index at which a walk over the keys with `prefix` begins (see `NativeStore.range`). When no key has the prefix,
- * the index is out of range, or that of a key without the prefix.
+ * Returns the index at which a walk over the keys with `prefix` begins (see `NativeStore.range`).
+ * When no key has the prefix, the index is out of range, or that of a key without the prefix.
  */
 export function walkStart(
   sorted: readonly string[],
@@ -92,7 +92,10 @@ export function walkStart(
   return !reverse || sorted[at] === bound ? at : at - 1
 }
 
-/** Returns the least key of an ascending walk. In reverse: the greatest key, or a bound above it that is not itself a key. */
+/**
+ * Returns the least key of an ascending walk. In reverse: the greatest key, or a bound above it
+ * that is not itself a key.
+ */
 function walkBound(prefix: string, start: string | undefined, reverse: boolean): string {
   if (!reverse) return start === undefined || start < prefix ? prefix : start
   // Keys hold no character above 0xff, so this is above every key with the prefix.

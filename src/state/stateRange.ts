@@ -23,9 +23,9 @@ export interface StateRange {
 }
 
 /**
- * Opens the state after block `height`. The cost of a range depends on its entries, not on how far `height` is below the head:
- * the index of changes is read along with the entries at the head. `snapshot` is a database snapshot whose head record is
- * `head`; it must stay open.
+ * Opens the state after block `height`. The cost of a range depends on its entries, not on how far
+ * `height` is below the head: the index of changes is read along with the entries at the head.
+ * `snapshot` is a database snapshot whose head record is `head`; it must stay open.
  * @throws StateUnavailable below the retained window
  */
 export function openStateRange(snapshot: DatabaseReader, head: StateHead, height: number): StateRange {

@@ -32,7 +32,10 @@ export function openStateRoots(
   hashSeed = 0n,
 ): StateRoots {
   const nodes = height === head.height ? headNodes(snapshot) : formerNodes(snapshot, height)
-  /** by `bytesKey` of their keys: nodes that were read, and those of earlier calls, which are stored nowhere; undefined: no such node */
+  /**
+   * by `bytesKey` of their keys: nodes that were read, and those of earlier calls, which are stored
+   * nowhere; undefined: no such node
+   */
   const present = new Map<string, Uint8Array | undefined>()
   const source: TrieSource = {
     get: (key) => {
@@ -114,7 +117,10 @@ function byAddress(reader: StateReader, changes: StateChanges): Map<string, Acco
   )
 }
 
-/** Returns the changes that turn the trie with the changes `before` into the trie with the changes `after`. */
+/**
+ * Returns the changes that turn the trie with the changes `before` into the trie with the changes
+ * `after`.
+ */
 function trieChanges(
   before: ReadonlyMap<string, AccountChange>,
   after: ReadonlyMap<string, AccountChange>,
@@ -190,8 +196,8 @@ class NodeNeeded extends Error {
 }
 
 /**
- * Reads old nodes, which is possible only asynchronously. Nodes on the paths to changed keys are read beforehand; neighbours
- * of deleted nodes are read when an update turns out to need them.
+ * Reads old nodes, which is possible only asynchronously. Nodes on the paths to changed keys are
+ * read beforehand; neighbours of deleted nodes are read when an update turns out to need them.
  */
 function formerNodes(snapshot: DatabaseReader, height: number): StoredNodes {
   const read = new Map<string, Uint8Array | undefined>()

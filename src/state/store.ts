@@ -50,8 +50,8 @@ export interface PendingState {
    */
   write(batch: WriteBatch): void
   /**
-   * Makes this state the head, after the batch was written. From then on, readers of the previous head and other
-   * pending states on top of that head are invalid.
+   * Makes this state the head, after the batch was written. From then on, readers of the previous
+   * head and other pending states on top of that head are invalid.
    */
   publish(): void
 }
@@ -60,8 +60,8 @@ export interface PendingState {
  * The state at the head of the chain, with its history, for the one thread that writes the database. The steps of a block:
  *
  * 1. a journal on top of `reader()` collects the changes of the block's execution;
- * 2. `apply` computes the state root, which the next step of consensus needs; nothing is stored yet, so several blocks may be
- *    pending, and at most one is decided;
+ * 2. `apply` computes the state root, which the next step of consensus needs; nothing is stored
+ *    yet, so several blocks may be pending, and at most one is decided;
  * 3. `dropHistory(batch)` and then `pending.write(batch)` add deletes of old history, flat entries, trie nodes, history and head record to
  *    the batch that also takes the block: after a crash the database has all of them or none and needs no repair;
  * 4. `database.write(batch)` puts the batch on stable storage, before any reader can see something that a crash could undo;
@@ -136,9 +136,11 @@ export class StateStore {
   }
 
   /**
-   * Computes the state after block `height`, which follows the head (any height when there is no head), from the changes of a
-   * journal on top of `reader()`. It has no effect until it is written and published; several may be pending.
-   * @throws DatabaseError when the flat state lacks an entry that the trie has, so that the execution took it for absent
+   * Computes the state after block `height`, which follows the head (any height when there is no
+   * head), from the changes of a journal on top of `reader()`. It has no effect until it is written
+   * and published; several may be pending.
+   * @throws DatabaseError when the flat state lacks an entry that the trie has, so that the
+   * execution took it for absent
    */
   async apply(changes: StateChanges, height: number): Promise<PendingState> {
     const base = this.#height
@@ -183,10 +185,12 @@ export class StateStore {
   }
 
   /**
-   * Adds deletes to the batch of the next block, which drop history until `oldestHeightToKeep` is the lowest height with state,
-   * or until about `budget` entries are dropped: the next block can continue. They must come before the writes of the block's
-   * pending state. That state may extend a record that is deleted here, and then its put counts. The changes that the put
-   * brings back are below the lowest height, where no reader looks for them, and are deleted with the entry's next change.
+   * Adds deletes to the batch of the next block, which drop history until `oldestHeightToKeep` is
+   * the lowest height with state, or until about `budget` entries are dropped: the next block can
+   * continue. They must come before the writes of the block's pending state. That state may extend
+   * a record that is deleted here, and then its put counts. The changes that the put brings back
+   * are below the lowest height, where no reader looks for them, and are deleted with the entry's
+   * next change.
    */
   dropHistory(batch: WriteBatch, oldestHeightToKeep: number, budget: number): void {
     const oldest = this.#oldestHeight
@@ -248,8 +252,8 @@ export class StateStore {
   }
 
   /**
-   * Uses a new snapshot: the head's was taken while its batch was being written, so it merges the database and the batch, and
-   * cannot do range reads.
+   * Uses a new snapshot: the head's was taken while its batch was being written, so it merges the
+   * database and the batch, and cannot do range reads.
    */
   async #extendSlotFilter(reader: StateReader): Promise<void> {
     if (!this.#slotFilter.isBehind) return

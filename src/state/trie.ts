@@ -27,7 +27,10 @@ export interface TrieAccountChange {
   readonly isThere?: boolean
   /** undefined deletes the account; then `slots` must unset all of its storage */
   readonly current: Account | undefined
-  /** whether no previous slot is left; only where nothing is stored, as their nodes stay in the database */
+  /**
+   * whether no previous slot is left; only where nothing is stored, as their nodes stay in the
+   * database
+   */
   readonly isWiped?: boolean
   readonly slots: readonly TrieSlotChange[]
 }

@@ -45,8 +45,9 @@ interface OpenBranch {
 }
 
 /**
- * Builds a trie, or a part below a path of `depth` nibbles, from leaves in ascending order. It holds the branches on the newest
- * leaf's path, since later leaves may belong to them; all nodes left of that path are encoded, hashed and dropped.
+ * Builds a trie, or a part below a path of `depth` nibbles, from leaves in ascending order. It
+ * holds the branches on the newest leaf's path, since later leaves may belong to them; all nodes
+ * left of that path are encoded, hashed and dropped.
  */
 export class TrieBuilder {
   readonly #depth: number
@@ -86,8 +87,9 @@ export class TrieBuilder {
   }
 
   /**
-   * Completes the newest leaf (of `key`) and the branches below depth `fork`, where the next key leaves its path. Returns the
-   * reference of the uppermost of these nodes, which belongs in the branch at `fork`.
+   * Completes the newest leaf (of `key`) and the branches below depth `fork`, where the next key
+   * leaves its path. Returns the reference of the uppermost of these nodes, which belongs in the
+   * branch at `fork`.
    */
   #close(key: string, fork: number): string {
     const above = () => Math.max(fork, this.#open.at(-1)?.depth ?? fork)

@@ -79,8 +79,9 @@ let run: Run | undefined
 let newestId = 0
 
 /**
- * The nodes and updates of one head's tries in the WebAssembly module of this thread, which all engines share. Nodes are cached
- * by trie, and the least recently used ones of all tries make room for others.
+ * The nodes and updates of one head's tries in the WebAssembly module of this thread, which all
+ * engines share. Nodes are cached by trie, and the least recently used ones of all tries make room
+ * for others.
  */
 export class TrieEngine {
   readonly #id = ++newestId
@@ -89,8 +90,9 @@ export class TrieEngine {
   readonly #mostBytes: number
 
   /**
-   * Nodes of all tries take at most about `limit` bytes once a block is adopted, and SPARE_BYTES more until then. `seed` hides
-   * the nodes' places in the table from an attacker who chooses paths.
+   * Nodes of all tries take at most about `limit` bytes once a block is adopted, and SPARE_BYTES
+   * more until then. `seed` hides the nodes' places in the table from an attacker who chooses
+   * paths.
    */
   constructor(limit: number, seed: bigint) {
     this.#limit = Math.min(limit, MOST_BYTES)
@@ -109,7 +111,8 @@ export class TrieEngine {
   }
 
   /**
-   * Runs `work`, which may call {@link update}, and returns the names of the changed nodes as a `KeyList` has them.
+   * Runs `work`, which may call {@link update}, and returns the names of the changed nodes as a
+   * `KeyList` has them.
    * @param height for the history; undefined when no history is written
    */
   log(height: number | undefined, source: TrieSource, log: PackedOperations[], work: () => void): Uint8Array {
@@ -210,7 +213,10 @@ export class TrieEngine {
 
 let memoryBytes: Uint8Array = EMPTY_BYTES
 
-/** Returns all of the module's memory. Callers must not retain it: it becomes empty when the memory grows. */
+/**
+ * Returns all of the module's memory. Callers must not retain it: it becomes empty when the memory
+ * grows.
+ */
 function memoryOf(module: Exports): Uint8Array {
   const { buffer } = module.memory
   if (memoryBytes.buffer !== buffer) memoryBytes = new Uint8Array(buffer)

@@ -229,8 +229,9 @@ export function storageTrie(address: Address): Uint8Array {
 export const NODE_KEY_BYTES = 2 + 21 + 32
 
 /**
- * Writes the database key of the node of `owner`'s trie at the first `depth` nibbles of `path`, and returns its length:
- * owner ‖ depth ‖ packed nibbles. With the depth in front, siblings are neighbours, and no key is a prefix of another.
+ * Writes the database key of the node of `owner`'s trie at the first `depth` nibbles of `path`, and
+ * returns its length: owner ‖ depth ‖ packed nibbles. With the depth in front, siblings are
+ * neighbours, and no key is a prefix of another.
  */
 export function writeNodeKey(out: Uint8Array, owner: Uint8Array, path: Uint8Array, depth: number): number {
   out[0] = Column.trieNode

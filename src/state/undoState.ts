@@ -17,8 +17,9 @@ import {
 } from './trieNode.ts'
 
 /**
- * Adds to a batch the writes that revert the newest block's changes of the state, by the history that the block wrote, and
- * the deletes of that history. Bytecode stays: it is found by its hash alone, and an earlier block may have written the same.
+ * Adds to a batch the writes that revert the newest block's changes of the state, by the history
+ * that the block wrote, and the deletes of that history. Bytecode stays: it is found by its hash
+ * alone, and an earlier block may have written the same.
  * @param height of the newest block
  * @param root state root of the block before it
  * @throws DatabaseError when the history does not lead to the state with this root
@@ -52,8 +53,9 @@ export function undoState(
 }
 
 /**
- * Returns the RLP of changed trie nodes before block `height`, by `bytesKey` of their keys; no bytes: there was no node. For a
- * branch the history has only the hash and which children it had, so it is built from these: children come before parents.
+ * Returns the RLP of changed trie nodes before block `height`, by `bytesKey` of their keys; no
+ * bytes: there was no node. For a branch the history has only the hash and which children it had,
+ * so it is built from these: children come before parents.
  */
 function formerNodes(reader: KeyReader, keys: readonly Uint8Array[], height: number): ReadonlyMap<string, Uint8Array> {
   const former = new Map<string, Uint8Array>()

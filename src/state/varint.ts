@@ -104,7 +104,10 @@ export function decodeAscending(reader: VarintReader, count: number): number[] {
   return values
 }
 
-/** Returns the index of the first of the ascending `values` that is above `limit`; the length when all are at most `limit`. */
+/**
+ * Returns the index of the first of the ascending `values` that is above `limit`; the length when
+ * all are at most `limit`.
+ */
 export function firstAbove(values: readonly number[], limit: number): number {
   let low = 0
   let high = values.length

@@ -29,8 +29,9 @@ const Schedule = defineMessage('coind.vesting.Schedule', {
 type StoredSchedule = ValueOf<typeof Schedule>
 
 /**
- * Schedule by which coins become free: `originalVesting` acoin in all, from `startTime` (0 for a kind without a start) to
- * `endTime` (0 for a permanent lock), in seconds since the epoch; a period's `amount` when its `length` in seconds is over.
+ * Schedule by which coins become free: `originalVesting` acoin in all, from `startTime` (0 for a
+ * kind without a start) to `endTime` (0 for a permanent lock), in seconds since the epoch; a
+ * period's `amount` when its `length` in seconds is over.
  */
 export interface VestingSchedule extends Omit<StoredSchedule, 'chunkTimes'> {
   readonly periods: readonly VestingPeriod[]
@@ -52,9 +53,9 @@ const RELEASE_TIME_BYTES = 8
 const RELEASE_BYTES = RELEASE_TIME_BYTES + 32
 
 /**
- * Encodes periods as entries have them: the time when each is over, in seconds since the epoch, and the acoin that are free
- * from then on, big-endian. A binary search finds the current one, so that a frequent caller, such as each transfer, reads
- * only a few periods.
+ * Encodes periods as entries have them: the time when each is over, in seconds since the epoch, and
+ * the acoin that are free from then on, big-endian. A binary search finds the current one, so that
+ * a frequent caller, such as each transfer, reads only a few periods.
  */
 function packReleases(startTime: bigint, periods: readonly VestingPeriod[]): Uint8Array {
   let time = startTime
@@ -121,7 +122,10 @@ function freeAt(releases: Uint8Array, time: bigint): bigint {
 
 const Delegated = defineMessage('coind.vesting.Delegated', { vesting: integer(1), free: integer(2) })
 
-/** Coins that an account has delegated, in acoin: those that were vesting then, and others. Slashes do not lower the amounts. */
+/**
+ * Coins that an account has delegated, in acoin: those that were vesting then, and others. Slashes
+ * do not lower the amounts.
+ */
 export type DelegatedCoins = ValueOf<typeof Delegated>
 
 const NOTHING_DELEGATED: DelegatedCoins = { vesting: 0n, free: 0n }
@@ -148,11 +152,12 @@ const COUNT_BYTES = 8
 const PAGE_AT = 11
 
 /*
- * The filter saves accounts that do not vest a look-up of a schedule. It is a Bloom filter of 2^21 bits, four per address, all
- * in one of 256 pages: a new account writes one page, and a block reads those pages that have any bits. It never misses a
- * vesting account. Of the other accounts, 1 in 10,000 passes with 50,000 vesting accounts, and 6 % with 360,000. An attacker who
- * fills it with chosen addresses pays for 500,000 new accounts, 30 billion gas; then each account of a block costs a look-up
- * of an absent key.
+ * The filter saves accounts that do not vest a look-up of a schedule. It is a Bloom filter of 2^21
+ * bits, four per address, all in one of 256 pages: a new account writes one page, and a block reads
+ * those pages that have any bits. It never misses a vesting account. Of the other accounts, 1 in
+ * 10,000 passes with 50,000 vesting accounts, and 6 % with 360,000. An attacker who fills it with
+ * chosen addresses pays for 500,000 new accounts, 30 billion gas; then each account of a block
+ * costs a look-up of an absent key.
  */
 const pageOf = (address: Address): number => address[PAGE_AT]!
 const pageKey = (page: number): Uint8Array => concatBytes(FILTER_PAGES, Uint8Array.of(page))

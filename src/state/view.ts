@@ -46,7 +46,10 @@ export interface NodeView {
    * @throws StateUnavailable below the pruning window
    */
   rangeAt(height: number): StateRange
-  /** Adds the entries that block `height` wrote, if its state is retained, to `touched`. @returns how many entries it wrote */
+  /**
+   * Adds the entries that block `height` wrote, if its state is retained, to `touched`.
+   * @returns how many entries it wrote
+   */
   addTouched(height: number, touched: TouchedState): number
 }
 
@@ -95,8 +98,9 @@ export function createStateCaches(codeBytes = 16 << 20, headBytes = 16 << 20, ha
 }
 
 /**
- * Opens the state after block `height`, for any thread. `snapshot` is a database snapshot whose head record is `head` (see `readStateHead`);
- * it must stay open. `caches` may be shared by all readers of a thread.
+ * Opens the state after block `height`, for any thread. `snapshot` is a database snapshot whose
+ * head record is `head` (see `readStateHead`); it must stay open. `caches` may be shared by all
+ * readers of a thread.
  * @throws StateUnavailable below the retained window
  */
 export function openStateAt(snapshot: KeyReader, caches: StateCaches, head: StateHead, height: number): StateReader {

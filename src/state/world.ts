@@ -15,7 +15,10 @@ export interface WorldState {
   /** EIP-161: absent, or nonce 0, balance 0 and no code. */
   isEmpty(address: Address): boolean
   getBalance(address: Address): bigint
-  /** Returns the part of the balance that may leave now: locked coins of a vesting account (src/state/vesting.ts) may not. */
+  /**
+   * Returns the part of the balance that may leave now: locked coins of a vesting account
+   * (src/state/vesting.ts) may not.
+   */
   getSpendable(address: Address): bigint
   /** Whether any account of the state vests. Where none does, all balances may be spent. */
   hasVesting(): boolean
@@ -103,9 +106,10 @@ export interface NativeStore {
   set(key: Uint8Array, value: Uint8Array): void
   delete(key: Uint8Array): void
   /**
-   * Entries with `prefix` from `start` on, in ascending key order (with `reverse` from `start` down, in descending order); read
-   * lazily, so the first of millions costs only a few look-ups. Nothing may be written before the walk ends, under any prefix: a
-   * walk that continues after a write throws an error (a bug).
+   * Entries with `prefix` from `start` on, in ascending key order (with `reverse` from `start`
+   * down, in descending order); read lazily, so the first of millions costs only a few look-ups.
+   * Nothing may be written before the walk ends, under any prefix: a walk that continues after a
+   * write throws an error (a bug).
    * @param start a whole key, itself included; by default the first (or last) key with the prefix
    */
   range(

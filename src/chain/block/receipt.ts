@@ -22,7 +22,7 @@ export interface Receipt {
   readonly blobGasPrice: bigint | undefined
 }
 
-/** A log that a contract emitted. Logs may share arrays: nobody writes to them. */
+/** A log that a contract emitted. Logs may share arrays, which are never written to. */
 export interface Log {
   readonly address: Address
   /** 0 to 4 topics of 32 bytes */
@@ -44,7 +44,7 @@ export function encodeReceipt(
   at = writeItem(out, at, status)
   at = writeItem(out, at, cumulativeGasUsed)
   at = writeItem(out, at, logsBloom)
-  // Most transactions have none, and a call of `set` costs more than the byte.
+  // Most transactions have no logs, and a call of `set` costs more than the byte.
   if (encodedLogs.length === 1) out[at] = EMPTY_LIST
   else out.set(encodedLogs, at)
   return out

@@ -11,7 +11,7 @@ import {
 } from '../../primitives/secp256k1.ts'
 import { INVALID_SIGNATURE, type Transaction } from './transaction.ts'
 
-/** The sender, or why there is none, in geth's text. */
+/** The sender, or the reason why it cannot be recovered, in geth's text. */
 type SenderRecovery = { readonly sender: Address } | { readonly reason: string }
 
 /** geth's text for a transaction without a chain ID where those are not taken (internal/ethapi). */

@@ -56,8 +56,9 @@ export interface ConsensusHeader {
 }
 
 /**
- * The block hash of consensus: Merkle root over the encoded fields in order (CometBFT types/block.go, Header.Hash).
- * Scalars are wrapped as google.protobuf.{String,Int64,Bytes}Value, of which an empty one has no bytes.
+ * Returns the block hash of consensus: the Merkle root over the encoded fields in order (CometBFT
+ * types/block.go, Header.Hash). Scalars are wrapped as google.protobuf.{String,Int64,Bytes}Value;
+ * an empty one has no bytes.
  */
 export function headerHash(header: ConsensusHeader): Hash {
   const bytesValue = (value: Uint8Array) => new ProtobufWriter().bytes(1, value).finish()
@@ -137,8 +138,9 @@ const MAX_COMMIT_OVERHEAD_BYTES = 94
 const MAX_COMMIT_SIG_BYTES = 109 + 2
 
 /**
- * How many bytes a block's transactions may take, each counted by {@link encodedTxSize}, together with a full commit of `validators`
- * signatures and `evidenceBytes` of evidence (CometBFT types/block.go, MaxDataBytes).
+ * Returns the most bytes that a block's transactions may take, each counted by
+ * {@link encodedTxSize}, together with a full commit of `validators` signatures and `evidenceBytes`
+ * of evidence (CometBFT types/block.go, MaxDataBytes).
  */
 export function maxDataBytes(
   { maxBytes }: Pick<BlockParams, 'maxBytes'>,
@@ -176,7 +178,9 @@ export function decodeCheckedBlock(bytes: Uint8Array): ConsensusBlock {
   return decodeCheckedMessage(BLOCK_CODEC, bytes)
 }
 
-/** The last commit in a block's bytes, as `encodeCommit` gives it; a view on them. */
+/**
+ * Returns the last commit in a block's bytes, as `encodeCommit` returns it; a view on these bytes.
+ */
 export function encodedLastCommit(block: Uint8Array): Uint8Array {
   return new ProtobufFields(block).bytes(LAST_COMMIT)
 }

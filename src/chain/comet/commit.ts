@@ -38,7 +38,7 @@ interface CommitTarget {
   readonly chainId: string
   readonly height: number
   readonly blockId: BlockId
-  /** of that height */
+  /** validators of the height */
   readonly validators: ValidatorSet
 }
 

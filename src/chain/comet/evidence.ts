@@ -7,7 +7,7 @@ import { type BlockId, type Evidence, equalBlockId, type ValidatorSet, type Vote
 import { VOTE_CODEC, voteSignBytes } from './vote.ts'
 import { decodeMessage, encodedTxSize, encodeMessage, fail, type MessageCodec, readTime, writeTime } from './wire.ts'
 
-/** What evidence is checked against. */
+/** Facts of the chain that evidence is checked against. */
 interface EvidenceContext {
   readonly chainId: string
   /** of the votes' height */
@@ -40,8 +40,9 @@ export function createDuplicateVoteEvidence(
 }
 
 /**
- * Why the votes are no evidence of a fault of a validator of their height; undefined when they are (CometBFT evidence/verify.go,
- * VerifyDuplicateVote, and types/evidence.go, ValidateBasic). Neither its time nor its age is checked here: these need the block.
+ * Returns why the votes do not prove a fault of a validator of their height; undefined when they do
+ * (CometBFT evidence/verify.go, VerifyDuplicateVote, and types/evidence.go, ValidateBasic). Neither
+ * the time nor the age of the evidence is checked here: these checks need the block.
  */
 export function checkDuplicateVote(
   { voteA, voteB, totalVotingPower, validatorPower }: Evidence,
@@ -57,7 +58,7 @@ export function checkDuplicateVote(
   const index = validators.validators.findIndex(({ address }) => equalBytes(address, voteA.validatorAddress))
   const validator = validators.validators[index]
   if (validator === undefined) {
-    return `${bytesToHex(voteA.validatorAddress)} was no validator at height ${voteA.height}`
+    return `${bytesToHex(voteA.validatorAddress)} was not a validator at height ${voteA.height}`
   }
   // No signature covers the index: with another index, the same votes would be another piece of evidence.
   if (voteA.validatorIndex !== index || voteB.validatorIndex !== index) return 'the votes name a wrong index'

@@ -7,12 +7,15 @@ import type { Commit, Validator, ValidatorSet } from './types.ts'
 import { createValidatorSet, validatorSetHash, writePublicKey } from './validatorSet.ts'
 import { decodeMessage, encodeMessage, fail, type MessageCodec, toSized } from './wire.ts'
 
-/** What a light client knows of a block: enough to check that its validators decided it. */
+/** The parts of a block that a light client needs to check that its validators decided it. */
 export interface LightBlock {
   readonly header: ConsensusHeader
   /** for this header */
   readonly commit: Commit
-  /** of the header's height. Without proposer and priorities: they are in no hash, so nobody could check them. */
+  /**
+   * validators of the header's height, without proposer and priorities: no hash covers these, so
+   * they could not be checked
+   */
   readonly validators: ValidatorSet
 }
 

@@ -70,7 +70,7 @@ function rootOf(hashes: readonly Uint8Array[], from: number, to: number, lasts: 
   return lasts[level].hash
 }
 
-/** The same leaf array gives the same hash array. */
+/** Hashes the leaves, with a cache: the same leaf array yields the same hash array. */
 function hashLeaves(leaves: readonly Uint8Array[]): Uint8Array[] {
   const hashes: Uint8Array[] = []
   for (let i = 0; i < leaves.length; i++) {
@@ -79,7 +79,10 @@ function hashLeaves(leaves: readonly Uint8Array[]): Uint8Array[] {
   return hashes
 }
 
-/** RFC 6962 root of `leaves`; sha256 of no bytes when there are none (CometBFT crypto/merkle). */
+/**
+ * Returns the RFC 6962 root of `leaves`; sha256 of no bytes without leaves (CometBFT
+ * crypto/merkle).
+ */
 export function merkleRoot(leaves: readonly Uint8Array[]): Hash {
   if (leaves.length === 0) return sha256(EMPTY_BYTES)
   return rootOf(hashLeaves(leaves), 0, leaves.length, [])

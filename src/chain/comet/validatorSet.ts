@@ -56,7 +56,9 @@ export function writePublicKey(writer: ProtobufWriter, publicKey: Uint8Array): v
   writer.bytes(1, publicKey)
 }
 
-/** Position of the validator with this address; −1 when there is none. */
+/**
+ * Returns the position of the validator with this address; −1 when the set has no such validator.
+ */
 export function validatorIndexOf(
   { validators }: { readonly validators: readonly Validator[] },
   address: Uint8Array,

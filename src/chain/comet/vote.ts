@@ -35,7 +35,9 @@ export function voteSignBytes(
   return writer.message(5, writeTime, vote.timestampMs).string(6, chainId).finishDelimited()
 }
 
-/** What a proposer signs: the length-delimited tendermint.types.CanonicalProposal. */
+/**
+ * Returns the bytes that a proposer signs: the length-delimited tendermint.types.CanonicalProposal.
+ */
 export function proposalSignBytes(chainId: string, proposal: UnsignedProposal): Uint8Array {
   return new ProtobufWriter()
     .varint(1, SIGNED_MESSAGE_TYPES.proposal)

@@ -47,7 +47,8 @@ export function decodeCheckedMessage<T>(codec: MessageCodec<T>, bytes: Uint8Arra
   try {
     return codec.read(new ProtobufFields(bytes, 0, bytes.length, { left: MAX_FIELDS }))
   } catch (cause) {
-    // Anything else is not the fault of whoever sent the bytes, who is punished for a ConsensusDecodingError.
+    // A ConsensusDecodingError punishes the sender of the bytes; any other error is not the
+    // sender's fault.
     if (!(cause instanceof ProtobufError || cause instanceof ConsensusDecodingError)) throw cause
     throw new ConsensusDecodingError(`${codec.name}: ${cause.message}`, { cause })
   }

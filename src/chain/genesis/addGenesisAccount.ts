@@ -6,9 +6,9 @@ import { type Genesis, GenesisError } from './genesisSchema.ts'
 
 export interface NewGenesisAccount {
   readonly address: Address
-  /** all that it gets, in acoin */
+  /** the account's whole balance, in acoin */
   readonly balanceAcoin: bigint
-  /** coins of it that vest; none by default */
+  /** part of the balance that vests; none by default */
   readonly vesting?: {
     readonly amountAcoin: bigint
     /** seconds since the epoch; 0: all become free at the end */

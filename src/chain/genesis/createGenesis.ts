@@ -70,8 +70,8 @@ const COMMISSION = {
 const NEVER = '1970-01-01T00:00:00Z'
 
 /**
- * The genesis of a new network. The same input gives the same genesis, byte for byte.
- * @throws GenesisError when the input cannot make a valid one
+ * Creates the genesis of a new network. The same input yields the same genesis, byte for byte.
+ * @throws GenesisError when the input does not make a valid genesis
  */
 export function createGenesis(input: GenesisInput): Genesis {
   const funded = input.fundedAccounts ?? []
@@ -86,8 +86,9 @@ export function createGenesis(input: GenesisInput): Genesis {
 }
 
 /**
- * A genesis without accounts and validators: the operators of a new network add both (`addGenesisAccount`, `collectGentxs`).
- * @throws GenesisError for a chain ID that is none
+ * Creates a genesis without accounts and validators: the operators of a new network add both
+ * (`addGenesisAccount`, `collectGentxs`).
+ * @throws GenesisError for an invalid chain ID
  */
 export function createDraftGenesis(input: Pick<GenesisInput, 'chainId' | 'genesisTimeMs'>): Genesis {
   const genesis = genesisOf(input, [], [])

@@ -94,7 +94,7 @@ function isObject(value: unknown): value is { readonly [key: string]: Json } {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** What the genesis fixes for execution and RPC. */
+/** Returns the parameters of execution and RPC that the genesis fixes. */
 export function chainConfigOf(genesis: Genesis): ChainConfig {
   const { evm, feemarket, erc20, timing } = genesis.app_state
   const { block, evidence, validator_ranks } = genesis.consensus.params
@@ -104,7 +104,8 @@ export function chainConfigOf(genesis: Genesis): ChainConfig {
     genesisHash: genesisHash(genesis),
     genesisTimeMs: Date.parse(genesis.genesis_time),
     forks: evm.params.chain_config.fork_schedule.map(({ height, fork }) => ({ height: Number(height), fork })),
-    // max_gas is the limit of EVM transactions alone; native transactions have a lane of a quarter of it in addition.
+    // max_gas is the limit of EVM transactions alone; native transactions have an additional lane
+    // of a quarter of max_gas.
     blockGasLimit: BigInt(block.max_gas),
     precompileGasLimit: BigInt(evm.params.precompile_gas_limit),
     allowsUnprotected: evm.params.allow_unprotected_txs ?? false,
@@ -172,8 +173,9 @@ export interface GenesisAccount {
 const PRECOMPILE_STUB_CODE: Uint8Array = Uint8Array.of(0)
 
 /**
- * All accounts at block 0 in order of address: balances (the bonded pool's too), preinstalled contracts, and registered
- * precompiles. Contracts have nonce 1 as EIP-161 gives it to them.
+ * Returns all accounts at block 0 in order of address: balances (the bonded pool's too),
+ * preinstalled contracts, and registered precompiles. Contracts have nonce 1, as after a creation
+ * under EIP-161.
  */
 export function genesisAllocations(genesis: Genesis): readonly GenesisAccount[] {
   const { bank, evm, erc20 } = genesis.app_state

@@ -184,7 +184,7 @@ function checkVesting(genesis: Genesis, entry: GenesisVestingAccount, path: stri
       require(end > 0n, `${path}.end_time`, 'expected a time')
       return
     default:
-      require(end === 0n, `${path}.end_time`, 'a permanent lock has none')
+      require(end === 0n, `${path}.end_time`, 'expected 0 for a permanent lock')
   }
 }
 

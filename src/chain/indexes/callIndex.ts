@@ -16,7 +16,7 @@ const TERM_BYTES = 8
 /** The height from which on every block is in the index. */
 export const CALLS_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('calls'))
 
-/** What the index has of an address, as a key of a set. */
+/** Returns the index term of an address, as a key of a set. */
 export function callTerm(address: Address): string {
   return bytesKeyOf(address, address.length - TERM_BYTES, address.length)
 }

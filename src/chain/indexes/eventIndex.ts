@@ -49,7 +49,7 @@ const BANK_KEYS: ReadonlySet<string> = new Set([
 const FEE_COLLECTOR = moduleAddress('fee_collector')
 const BANK_TERM = new Uint8Array(TERM_BYTES)
 
-/** What all keys of `ENVELOPE_HASH_KEY` begin with. */
+/** Prefix of all keys of `ENVELOPE_HASH_KEY`. */
 export const ENVELOPE_TERMS = columnKey(Column.eventTerm, Uint8Array.of(Kind.envelope))
 
 /** The term contains the end of an address, because many vanity addresses begin with the same bytes. */
@@ -100,8 +100,8 @@ export function envelopeKeys(height: number, entries: readonly StoredEntry[]): U
 }
 
 /**
- * Keys of the index entries for the events of a block, but for {@link envelopeKeys}. Accounts of transfers have a faster path, because a full block has thousands of
- * them.
+ * Returns the keys of the index entries for a block's events, except {@link envelopeKeys}. Accounts
+ * of transfers have a faster path, because a full block has thousands of them.
  */
 export function eventIndexKeys(
   height: number,

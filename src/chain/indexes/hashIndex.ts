@@ -7,7 +7,7 @@ import type { KeyReader } from '../../storage/database.ts'
  * their first 8 bytes, with the places of all of them. A reader compares the hash that it finds there. `coind reindex` removes them.
  */
 
-/** What the hash is of: an Ethereum or consensus header, an EVM or native transaction. */
+/** The hashed object: an Ethereum or consensus header, an EVM or native transaction. */
 export const HashKind = { block: 0, consensus: 1, transaction: 2, native: 3 } as const
 
 export type HashKind = (typeof HashKind)[keyof typeof HashKind]
@@ -24,7 +24,7 @@ export function readShortHashHeights(db: KeyReader, kind: HashKind, hash: Uint8A
   return numbers.filter((_, index) => index % 2 === 0)
 }
 
-/** undefined when the bytes are none */
+/** Returns undefined when the bytes are not varints. */
 function decodeVarints(bytes: Uint8Array): readonly number[] | undefined {
   const numbers: number[] = []
   for (let at = 0; at < bytes.length; ) {

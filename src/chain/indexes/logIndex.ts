@@ -11,9 +11,10 @@ import { forEachPackedEntry, logFingerprint, packableFingerprints, packedHeights
 import { indexedHeights } from './termHeights.ts'
 
 /**
- * The index of logs maps a term to the heights of blocks that contain it. A term is a kind byte and 8 bytes of the keccak256 of an
- * address or topic. Different addresses or topics may have the same term, so a reader filters the logs themselves. Where a block has
- * thousands of terms they are packed into few entries (packedLogTerms.ts), but for the one of any log.
+ * The index of logs maps a term to the heights of blocks that contain it. A term is a kind byte and
+ * 8 bytes of the keccak256 of an address or topic. Different addresses or topics may have the same
+ * term, so a reader filters the logs themselves. Where a block has thousands of terms they are
+ * packed into few entries (packedLogTerms.ts), except the term that any log has.
  */
 const TERM_BYTES = 1 + LOG_DIGEST_BYTES
 
@@ -134,13 +135,14 @@ function indexTerm(position: number, bytes: Uint8Array): IndexTerm {
 }
 
 /**
- * Heights in [from, to], ascending, whose blocks contain a term of every position (any of its alternatives).
- * @param kept where the lists of a term are kept
+ * Returns the heights in [from, to], ascending, whose blocks contain a term of every position (any
+ * of its alternatives).
+ * @param cache cache of the terms' lists
  * @param pause awaited again and again while many entries are read; what it throws ends the search
  */
 export async function indexedLogHeights(
   db: DatabaseReader,
-  kept: KeptHeights,
+  cache: KeptHeights,
   terms: LogTerms,
   { from, to }: { readonly from: number; readonly to: number },
   pause?: () => Promise<void>,
@@ -177,7 +179,7 @@ export async function indexedLogHeights(
     let found: readonly number[] = []
     for (const { term, print } of alternatives) {
       await count(LIST_COST)
-      const heights = await kept.find(columnKey(Column.logTerm, term), from, to, (key, first, last) =>
+      const heights = await cache.find(columnKey(Column.logTerm, term), from, to, (key, first, last) =>
         read(key, print, first, last),
       )
       found = found.length === 0 ? heights : union(found, heights)

@@ -3,10 +3,11 @@ import type { DatabaseReader } from '../../storage/database.ts'
 import { forEachLogItem, type Log } from '../block/receipt.ts'
 
 /*
- * The terms of a block that has thousands of them, in 256 entries instead of one for each: a full block of logs may have 200,000 different
- * topics. Terms are fingerprints of 32 bits here. Those with the same first byte, a group, are in one entry, by their other three bytes,
- * ascending. A fingerprint is no cryptographic hash: readers look into the logs themselves, and who wants others to look into a block in
- * vain emits the log that they look for.
+ * The terms of a block that has thousands of them, in 256 entries instead of one for each: a full
+ * block of logs may have 200,000 different topics. Terms are fingerprints of 32 bits here. Those
+ * with the same first byte, a group, are in one entry, by their other three bytes, ascending. A
+ * fingerprint is not a cryptographic hash: readers check the logs themselves. An attacker who wants
+ * readers to open a block needlessly can simply emit the log that they search for.
  */
 
 /** A block with fewer different terms has an entry for each, because a reader has to look into every packed block of its range. */

@@ -8,8 +8,9 @@ import { type HeaderRules, isHeaderNeeded } from './headerRetention.ts'
 export const COMPLETE_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('complete'))
 
 /**
- * Lowest height from which on header, commit and validators of every block are there. On a node that began with a snapshot this is at
- * first the snapshot's height: of the blocks that came with it, which are below, nobody gave the validators.
+ * Returns the lowest height from which on header, commit and validators of every block are there.
+ * On a node that started from a snapshot this is at first the snapshot's height: the blocks below,
+ * which came with it, lack their validators.
  */
 export function readCompleteFrom(db: KeyReader): number {
   const bytes = db.get(COMPLETE_KEY) ?? db.get(RESTORED_KEY)

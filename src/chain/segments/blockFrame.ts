@@ -138,9 +138,11 @@ export interface PackedFrame {
 }
 
 /**
- * Packs consecutive blocks so that {@link decodeFrame} gives the same bytes. What follows from other fields is left out: the hashes of
- * parents and last blocks (but in the first block of a frame, so that each frame can be read alone), those of no transactions, results
- * or evidence, of commits, and bloom filters. Whatever differs from what is expected is stored, so that a strange block is kept too.
+ * Packs consecutive blocks so that {@link decodeFrame} returns the same bytes. Fields that follow
+ * from others are left out: bloom filters, and the hashes of parents and last blocks (except in the
+ * first block of a frame, so that each frame can be read alone), of commits, and of empty
+ * transactions, results and evidence. A field that differs from the expected value is stored, so
+ * that an unusual block is retained exactly too.
  * @throws Error when a part of a block cannot be decoded (a damaged database)
  */
 export function encodeFrame(blocks: readonly StoredBlock[], dictionary: Uint8Array): PackedFrame {
@@ -151,9 +153,9 @@ export function encodeFrame(blocks: readonly StoredBlock[], dictionary: Uint8Arr
 }
 
 /**
- * The blocks of a frame.
+ * Decodes the blocks of a frame.
  * @param first height of its first block
- * @throws ColumnError when the bytes are no such frame
+ * @throws ColumnError when the bytes are not such a frame
  */
 export function decodeFrame(
   bytes: Uint8Array,
@@ -180,9 +182,9 @@ export function decodeFrame(
 }
 
 /**
- * The times of a frame's blocks (header.time in milliseconds), by their order: undefined for one without a consensus block. They have
- * columns of their own, so no block is rebuilt.
- * @throws ColumnError when the bytes are no such frame
+ * Decodes the times of a frame's blocks (header.time in milliseconds), in order: undefined for a
+ * block without a consensus block. They have columns of their own, so no block is rebuilt.
+ * @throws ColumnError when the bytes are not such a frame
  */
 export function decodeFrameTimes(
   bytes: Uint8Array,
@@ -199,7 +201,7 @@ export function decodeFrameTimes(
   return times
 }
 
-/** What a block says about the one after it. */
+/** Facts of a block from which fields of the next one follow. */
 interface Previous {
   readonly ethereum: EthereumHeader
   /** keccak256 of the Ethereum header */

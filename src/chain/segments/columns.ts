@@ -7,8 +7,8 @@ import { bigIntToMinimalBytes, bytesToBigInt, EMPTY_BYTES, equalBytes, writeVari
  */
 
 /**
- * Writes a block's fields, or reads them in the same order. Both know what is expected of each: `value` is the field when writing, and
- * what the call gives is the field in both directions.
+ * Writes a block's fields, or reads them in the same order. Both know the expected value of each:
+ * `value` is the field when writing, and the call returns the field in both directions.
  */
 export interface FieldCoder {
   /** A whole number of at most 51 bits, as its difference to the expected one. */
@@ -19,7 +19,7 @@ export interface FieldCoder {
   integer(column: number, value: bigint | undefined, expected: bigint | undefined): bigint
 }
 
-/** What is stored in a column. */
+/** Number and kinds of the columns. */
 export interface ColumnLayout {
   /** how many columns there are */
   readonly count: number
@@ -34,7 +34,10 @@ export class ColumnError extends Error {
   override readonly name = 'ColumnError'
 }
 
-/** More than the columns of a frame take: a packed stream that becomes larger is none of ours. */
+/**
+ * More than the columns of a frame take: a packed stream that unpacks to more was not written by
+ * coind.
+ */
 const MAX_UNPACKED_BYTES = 256 << 20
 /**
  * More than a value outside of the long columns has (a bloom filter has 256). A value may be left out where it is that of the block
@@ -107,7 +110,7 @@ export class ColumnWriter implements FieldCoder {
     return value!
   }
 
-  /** What is compressed, before it is: a dictionary is made of it. */
+  /** Returns the uncompressed bytes: a dictionary is made from them. */
   table(): Uint8Array {
     const table = new ByteSink()
     for (const sinks of [this.#marks, this.#values]) for (const { length } of sinks) table.varint(length)

@@ -20,15 +20,18 @@ import { heightsInSegments } from './moveBlocks.ts'
 import { BlockUnavailable, findSegment, type HeightRange } from './segments.ts'
 
 /*
- * How hashes of blocks in segments come into files (hashFile.ts), so that a crash between any two steps loses nothing:
+ * Moves the hashes of blocks in segments into files (hashFile.ts), so that a crash between any two
+ * steps loses nothing:
  *
  * 1. A background thread writes a file of blocks that are in a listed segment and in no such file, or merges two files, and reads what it
  *    has written (`makeNextHashFile`).
- * 2. The executor lists it with the batch of a block (`updateHashFiles`), in place of the two that it was made of. What LevelDB has of
- *    these hashes goes with the blocks, afterwards (moveBlocks.ts).
+ * 2. The executor lists it with the batch of a block (`updateHashFiles`), instead of the two files
+ *    that it was merged from. The entries of these hashes in LevelDB are deleted afterwards, with
+ *    the blocks (moveBlocks.ts).
  * 3. When that batch is on stable storage, the two are removed, a while later.
  *
- * Files that a crash left in no list are removed at the next start. A file goes when none of its blocks, or of their bodies, is kept.
+ * Files that a crash left unlisted are removed at the next start. A file is removed when none of
+ * its blocks, or of their bodies, is retained.
  */
 
 /** So many hashes are sorted in memory at once, and those of one block more; 8 bytes each. A file of them ends at that block. */
@@ -41,8 +44,9 @@ function wantedHeights(db: DatabaseReader, chain: ChainReader, of: Hashed): Heig
 }
 
 /**
- * The highest of these heights that no file has, as far as they are of one segment; undefined when there is none. They begin with those of
- * the segment, although the lowest of these may not be kept any more: the name of the file must not change while blocks are dropped.
+ * Returns the highest of these heights that no file has, within one segment; undefined when there
+ * are no such heights. The range begins with the segment's first height, even if the segment's
+ * lowest blocks were dropped: the name of the file must not change while blocks are dropped.
  */
 function findGap(
   db: DatabaseReader,
@@ -132,9 +136,9 @@ function blockHashes(chain: ChainReader, height: number): readonly Uint8Array[] 
   return height === 0 ? [hash] : [hash, chain.blockId(height)!.hash]
 }
 
-/** Native ones that could not start have none. */
+/** Returns the hashes of a block's transactions. Native ones that could not start have no hash. */
 function transactionHashes(chain: ChainReader, height: number): readonly Uint8Array[] {
-  // None of what was dropped.
+  // Dropped transactions are left out.
   return (chain.entryResults(height) ?? []).flatMap((entry) => {
     if (entry.kind === 'skipped') return []
     if (entry.kind === 'native') return [entryHash(entry.raw)]
@@ -167,8 +171,8 @@ async function mergeFiles(
 }
 
 /**
- * Lists the files that are complete, and takes from the list those that nobody needs.
- * @returns files that are in no list any more once the batch is written
+ * Adds complete files to the list, and removes those that are no longer needed.
+ * @returns files that are no longer listed once the batch is written
  * @throws DatabaseError when a file is damaged
  */
 export function updateHashFiles(db: DatabaseReader, batch: WriteBatch): readonly string[] {

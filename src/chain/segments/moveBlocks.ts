@@ -42,9 +42,9 @@ import { findTerms, hasTermsFile, type ListedTerms, readTermsFile, termsEntry, w
  * Files that a crash left unlisted are removed at the next start, and made again.
  */
 
-/** What a node keeps, as far as it decides which blocks will not change any more. */
+/** Settings that decide which blocks no longer change and may be moved to segments. */
 export interface MoveRules {
-  /** The newest so many blocks stay in LevelDB. */
+  /** number of newest blocks that stay in LevelDB */
   readonly settledBlocks: number
   /** whether bodies are dropped from old blocks: then they are moved without them */
   readonly dropsBodies: boolean
@@ -55,7 +55,10 @@ export interface MoveRules {
 /** Enough for whatever looks back a little: the hashes that code can read, fee history, snapshots, evidence that is on its way. */
 export const SETTLED_BLOCKS = 1_024
 
-/** @param pruning blocks whose state is kept; within them a chain can be taken back */
+/**
+ * @param pruning number of newest blocks whose state is retained; the chain can be rolled back
+ * within them
+ */
 export function moveRules(pruning: 'archive' | number, blockHistory: number): MoveRules {
   const settledBlocks = pruning === 'archive' ? SETTLED_BLOCKS : Math.max(SETTLED_BLOCKS, pruning)
   return { settledBlocks, dropsBodies: blockHistory > 0 }
@@ -103,7 +106,10 @@ export function firstAfterSegments(db: KeyReader): number {
   return first
 }
 
-/** First and last height of the blocks that listed segments have; the last one is lower where there are none. */
+/**
+ * Returns the first and last height of the blocks in listed segments; without such blocks the last
+ * one is lower than the first.
+ */
 export function heightsInSegments(db: KeyReader): HeightRange {
   const base = readBase(db)
   let first = readFilled(db)
@@ -187,7 +193,7 @@ export async function makeNextSegment(
   return true
 }
 
-/** Writes the terms of blocks to the file beside their segment, as {@link writeTerms} does. */
+/** Writes the terms of blocks to the file next to their segment, as {@link writeTerms} does. */
 export async function writeTermsOf(
   db: DatabaseReader,
   range: HeightRange,
@@ -225,8 +231,9 @@ export function listSegment(db: DatabaseReader, batch: WriteBatch, segment: List
 }
 
 /**
- * Adds a segment to the list that goes on below the base, in a database that has no older blocks in LevelDB. Those from the base on, if it
- * has any of them, are in LevelDB too until they are moved.
+ * Adds a segment to the list that continues below the base, in a database that has no older blocks
+ * in LevelDB. If the segment has blocks from the base on, these are in LevelDB too until they are
+ * moved.
  */
 export function listOlderSegment(db: KeyReader, batch: WriteBatch, segment: ListedSegment): void {
   batch.put(...segmentEntry(segment))
@@ -235,8 +242,9 @@ export function listOlderSegment(db: KeyReader, batch: WriteBatch, segment: List
 }
 
 /**
- * After so many bytes of blocks and results that were decoded for one batch, no further block follows. Deletes alone are no bound: a block can
- * have 250,000 logs without topics, which take two of them and a quarter of a second.
+ * After this many decoded bytes of blocks and results in one batch no further block follows. The
+ * number of deletes alone does not bound the work: a block can have 250,000 logs without topics,
+ * which take two deletes and a quarter of a second.
  */
 export const MOST_DECODED_BYTES = 512 << 10
 

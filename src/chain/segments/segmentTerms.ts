@@ -22,9 +22,10 @@ import { ByteSink, ByteSource, ColumnError } from './columns.ts'
 import { BlockUnavailable, firstOfSegment, type HeightRange, rangeName, SEGMENT_BLOCKS } from './segments.ts'
 
 /*
- * The terms of logs and events of the blocks in a segment, in a file beside it: LevelDB takes fourteen bytes and more for each term of each
- * block, this file about four. It is a file of the same format as a segment (src/storage/segmentFile.ts), whose frames are pages. Terms are
- * in it as fingerprints, the first 4 bytes of a hash, ascending, each with its heights:
+ * The terms of logs and events of the blocks in a segment, in a file next to the segment: LevelDB
+ * takes fourteen bytes and more for each term of each block, this file about four. It is a file of
+ * the same format as a segment (src/storage/segmentFile.ts), whose frames are pages. It has the
+ * terms as fingerprints, the first 4 bytes of a hash, ascending, each with its heights:
  *
  *   page: for each fingerprint its difference to the one before (of the first: to the page's first), then its heights: the first one as
  *   twice its offset in the segment, plus one when there are more; then how many more, less one, and of each its difference to the height
@@ -118,8 +119,8 @@ interface TermsSource extends HeightRange {
 }
 
 /**
- * Writes the terms of a segment's blocks: when this resolves, the file is on stable storage, checked, and in the place of any other. All
- * nodes make the same bytes of the same blocks.
+ * Writes the terms of a segment's blocks: when this resolves, the file is on stable storage,
+ * checked, and has replaced any other. All nodes make the same bytes from the same blocks.
  * @param pause awaited between small steps; what it throws ends the work, and leaves nothing that counts
  */
 export async function writeTerms(
@@ -148,7 +149,7 @@ export async function writeTerms(
   return listedTerms(await createSegmentFile(termsPath(location, source), content, check, pause), source, content.end)
 }
 
-/** What the database lists of a file. */
+/** Returns the database's list entry for a file. */
 function listedTerms({ bytes, sha256, frames }: SegmentIndex, { first, last }: HeightRange, pages: Uint8Array) {
   return { first, last, bytes, sha256, offset: frames[0]!.offset, pages }
 }
@@ -343,15 +344,18 @@ export function hasTermsFile(location: string, range: HeightRange): boolean {
   return hasSegmentFile(termsPath(location, range))
 }
 
-/** What the database has to list of a file that {@link writeTerms} has completed. @throws DatabaseError when it is damaged */
+/**
+ * Reads the database's list entry from a file that {@link writeTerms} has completed.
+ * @throws DatabaseError when it is damaged
+ */
 export function readTermsFile(location: string, range: HeightRange): ListedTerms {
   const index = readSegmentIndex(termsPath(location, range))
   return listedTerms(index, range, readSegmentEnd(index))
 }
 
 /**
- * Checks the file of listed terms, in small steps: gives after each how many bytes it has read.
- * @throws DatabaseError when it is missing, damaged or another one
+ * Checks the file of listed terms in small steps, and yields the number of bytes read after each.
+ * @throws DatabaseError when it is missing, damaged or a different file
  */
 export function* checkTermsFile(location: string, terms: ListedTerms): Generator<number, void, void> {
   const path = termsPath(location, terms)

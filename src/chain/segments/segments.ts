@@ -23,8 +23,9 @@ import { decodeFrame, decodeFrameTimes, encodeFrame, FRAME_BLOCKS, type StoredBl
 import { ColumnError, NO_DICTIONARY } from './columns.ts'
 
 /*
- * Old blocks in files: 8,192 blocks a segment (src/storage/segmentFile.ts), in frames of at most 64 blocks (blockFrame.ts). The database
- * lists the segments that it is made of; files that it does not list are none of its parts.
+ * Old blocks in files: 8,192 blocks per segment (src/storage/segmentFile.ts), in frames of at most
+ * 64 blocks (blockFrame.ts). The database lists its segments; files that it does not list are not
+ * part of it.
  */
 
 /** Blocks in a segment. The first one of a chain that began with a snapshot may have fewer. */
@@ -40,7 +41,7 @@ export interface HeightRange {
   readonly last: number
 }
 
-/** What the name of a segment's file says. */
+/** Facts in the name of a segment's file. */
 export interface NamedSegment extends HeightRange {
   /** whether its blocks are without transactions and results, which the node has dropped */
   readonly isBare?: boolean
@@ -69,8 +70,9 @@ export function rangeName({ first, last }: HeightRange): string {
 }
 
 /**
- * Checks the file of a listed segment, in small steps: gives after each how many bytes it has read.
- * @throws DatabaseError when it is missing, damaged or another one
+ * Checks the file of a listed segment in small steps, and yields the number of bytes read after
+ * each.
+ * @throws DatabaseError when it is missing, damaged or a different file
  */
 export function* checkSegmentFile(location: string, segment: ListedSegment): Generator<number, void, void> {
   const path = segmentPath(location, segment)
@@ -106,7 +108,7 @@ export function segmentKey(height: number): Uint8Array {
   return columnKey(Column.segment, heightBytes(Math.floor(height / SEGMENT_BLOCKS)))
 }
 
-/** The listed segment that has a block; undefined when there is none. */
+/** Returns the listed segment that has a block; undefined when no segment has it. */
 export function findSegment(db: KeyReader, height: number): ListedSegment | undefined {
   const bytes = db.get(segmentKey(height))
   const segment = bytes && decodeSegmentEntry(bytes)
@@ -133,7 +135,7 @@ function decodeSegmentEntry(bytes: Uint8Array): ListedSegment {
   return { first: number(first), last: number(last), bytes: number(size), sha256, isBare: bare !== undefined }
 }
 
-/** What is packed into a segment file. */
+/** Contents of a segment file that is to be written. */
 interface SegmentSource extends NamedSegment {
   readonly genesisHash: Uint8Array
   /** that decided the last block: those of the others are in the next blocks */
@@ -143,9 +145,10 @@ interface SegmentSource extends NamedSegment {
 }
 
 /**
- * Writes a segment and reads it again: when this resolves, the file is on stable storage and gives each block as `source` does.
+ * Writes a segment and reads it again: when this resolves, the file is on stable storage and has
+ * each block as `source` has it.
  * @param pause awaited between small steps; what it throws ends the work, and leaves nothing that counts
- * @throws Error when what was written is not what is read from it
+ * @throws Error when the file does not read back as it was written
  */
 export async function writeSegment(
   location: string,
@@ -164,7 +167,8 @@ export async function writeSegment(
 }
 
 /**
- * The first block of a segment file that is not what `read` gives; undefined when all are the same.
+ * Returns the first block of a segment file that differs from the one that `read` returns;
+ * undefined when all are the same.
  * @param pause awaited between small steps
  * @throws DatabaseError when the file is damaged
  */
@@ -222,13 +226,13 @@ function isSame(a: StoredBlock, b: StoredBlock): boolean {
   return parts.every(([x, y]) => (x === undefined || y === undefined ? x === y : equalBytes(x, y)))
 }
 
-/** What a thread has read of segments: ends of files, and a few frames. */
+/** A thread's cache of segments: ends of files, and a few frames. */
 export interface SegmentCache {
   /** by path */
   readonly indexes: Map<string, SegmentIndex>
   /** by path and number of the first block */
   readonly frames: Map<string, readonly StoredBlock[]>
-  /** how many frames are kept */
+  /** how many frames are cached */
   readonly mostFrames: number
 }
 
@@ -243,12 +247,12 @@ export function createSegmentCache(mostFrames = CACHED_FRAMES): SegmentCache {
 /** The end of a file takes some kilobytes. */
 const CACHED_INDEXES = 64
 
-/** A block was dropped while somebody still read an older snapshot of the database. */
+/** A block was dropped while a reader still used an older snapshot of the database. */
 export class BlockUnavailable extends Error {
   override readonly name = 'BlockUnavailable'
 
   constructor(height: number) {
-    super(`pruned history unavailable: block ${height} is not kept any more`)
+    super(`pruned history unavailable: block ${height} was dropped`)
   }
 }
 
@@ -348,7 +352,10 @@ function wholeFrame<T>({ path }: SegmentIndex, { offset }: FramePlace, decode: (
   }
 }
 
-/** The value under a key; at most `most` are kept, of which the oldest goes first. */
+/**
+ * Returns the value under a key from a cache of at most `most` values, which drops the oldest
+ * first.
+ */
 function remember<T>(known: Map<string, T>, most: number, key: string, read: () => T): T {
   const cached = known.get(key)
   if (cached !== undefined) return cached

@@ -7,8 +7,9 @@ import { incrementPriorities, validatorSetHash } from '../comet/validatorSet.ts'
 export const RECORD_INTERVAL = 64
 
 /**
- * The proposer priorities of one height. With the validator set they give those of the heights after it, by turns, up to the next
- * record. Records are kept by each node in its database (src/chain/store/validatorRecords.ts), and in the state
+ * The proposer priorities of one height. With the validator set they determine those of the
+ * following heights, turn by turn, up to the next record. Each node stores records in its database
+ * (src/chain/store/validatorRecords.ts), and in the state
  * (src/modules/consensus/validatorRanks.ts).
  */
 export interface RankRecord {

@@ -35,11 +35,20 @@ import { consensusHashKey, readHeadRecord } from './writeBlock.ts'
 /** The blocks up to one published head, read synchronously except for the indexes of logs and events. */
 export interface ChainReader {
   readonly headHeight: number
-  /** lowest block whose header and commit are there: 0, or higher where the node began with a snapshot */
+  /**
+   * lowest block whose header and commit are there: 0, or higher where the node started from a
+   * snapshot
+   */
   readonly base: number
-  /** lowest block whose body and receipts are kept (0 unless BLOCK_HISTORY drops them); never below `base` */
+  /**
+   * lowest block whose body and receipts are retained (0 unless BLOCK_HISTORY drops them); never
+   * below `base`
+   */
   readonly oldestBlock: number
-  /** height from which on every block is in the indexes of logs and events; `Infinity` where the node keeps none (INDEX) */
+  /**
+   * height from which on every block is in the indexes of logs and events; `Infinity` where new
+   * blocks are not indexed (INDEX)
+   */
   readonly indexedFrom: number
   /** the same for who called whom; `Infinity` where new blocks are not in that index (INDEX_TRACES) */
   readonly callsFrom: number
@@ -52,7 +61,7 @@ export interface ChainReader {
   heightOfConsensusHash(hash: Uint8Array): number | undefined
   /** the Ethereum block's transactions with their senders, in order */
   transactions(height: number): readonly SignedTransaction[] | undefined
-  /** how many `transactions` gives, for much less time */
+  /** length of `transactions`, in much less time */
   transactionCount(height: number): number | undefined
   receipts(height: number): readonly Receipt[] | undefined
   /** RLP of the Ethereum block */
@@ -70,12 +79,15 @@ export interface ChainReader {
   blockTimeMs(height: number): number | undefined
   /** the same in protobuf, as it is stored */
   encodedBlock(height: number): Uint8Array | undefined
-  /** the parts of a block as they are stored; undefined where its body is not kept */
+  /** the parts of a block as they are stored; undefined where its body was dropped */
   storedBlock(height: number): StoredBlock | undefined
   blockId(height: number): BlockId | undefined
   /** the commit for `height` that this node saw */
   seenCommit(height: number): Commit | undefined
-  /** header, commit and validators of a block; undefined where one of them is not there. Below `base` some stay for ever. */
+  /**
+   * header, commit and validators of a block; undefined where one of them is missing. Some below
+   * `base` are retained permanently.
+   */
   lightBlock(height: number): LightBlock | undefined
   /** the lowest height from `height` on that `lightBlock` has; above the head `height` itself */
   nextLightBlock(height: number): number
@@ -144,7 +156,7 @@ export interface BlockCache {
   readonly logHeights: KeptHeights
 }
 
-/** What a decoded part of a block counts against the limits of its cache. */
+/** Weight of a decoded part of a block against the limits of its cache. */
 interface Weight {
   readonly transactions: number
   /** encoded */
@@ -521,7 +533,7 @@ const OLDEST_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('oldest'
 /** A block determines the validators of the second block after it. */
 const VALIDATORS_AHEAD = 2
 
-/** Key and value that record `height` as the lowest block whose body is kept. */
+/** Returns the key and value that record `height` as the lowest block whose body is retained. */
 export function oldestBlockEntry(height: number): readonly [Uint8Array, Uint8Array] {
   return [OLDEST_KEY, heightBytes(height)]
 }

@@ -102,7 +102,7 @@ interface OlderValidators {
  */
 export function writeOlderValidators(batch: WriteBatch, db: KeyReader, blocks: readonly OlderValidators[]): void {
   const used = new Set<string>()
-  /** by interval: which heights of it have a record */
+  /** by interval: heights with a record, as offsets */
   const offsets = new Map<number, number[]>()
   for (const [index, { height, hash, set }] of blocks.entries()) {
     if (set !== undefined) {

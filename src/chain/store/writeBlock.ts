@@ -88,7 +88,7 @@ export function transactionKey(entry: StoredEntry): Uint8Array | undefined {
   return entry.kind === 'native' ? columnKey(Column.nativeTransaction, entryHash(entry.raw)) : undefined
 }
 
-/** What the indexes of logs and events have of a block. */
+/** The parts of a block that go into the indexes of logs and events. */
 interface IndexedBlock extends Pick<BlockRecord, 'entries' | 'events'> {
   readonly height: number
   /** whether terms of logs may be packed: see `forEachLogEntry` */
@@ -107,7 +107,7 @@ export function forEachTermEntry(
   for (const key of eventIndexKeys(height, entries, events)) visit(key, EMPTY_BYTES)
 }
 
-/** Keys of the terms of a block, none packed: what files beside segments are made of. */
+/** Returns the keys of a block's terms, unpacked: the input of the files next to segments. */
 export function termKeys(height: number, entries: readonly StoredEntry[], events: BlockEvents): Uint8Array[] {
   return [...logIndexKeys(height, logsOf(entries)), ...eventIndexKeys(height, entries, events)]
 }

@@ -31,7 +31,7 @@ export function writeOlderBlocks(batch: WriteBatch, db: KeyReader, blocks: reado
   batch.put(...baseEntry(from))
 }
 
-/** A block of which the file has all but its validators. */
+/** A block that a segment file has; its validators are given here. */
 export type OlderBlockInFile = Omit<VerifiedBlock, 'block' | 'header'>
 
 /**

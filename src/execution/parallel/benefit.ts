@@ -15,11 +15,17 @@ const MOST_TIMES_MEAN = 8
 /** Extra processor time that each speculator may cost, as a share of an execution in order. */
 const MOST_EXTRA = 0.1
 
-/** Measured costs of the calls to one contract. Times are milliseconds by the clock: they choose the thread, and no result depends on them. */
+/**
+ * Measured costs of the calls to one contract. Times are milliseconds by the clock: they choose the
+ * thread, and no result depends on them.
+ */
 export interface CallCosts {
   /** the mean of an execution in its turn; 0 before the first */
   executionMs: number
-  /** in the current block: calls, right guesses, and the times of executions, of guesses, and of the executor's work for guesses */
+  /**
+   * in the current block: calls, right guesses, and the times of executions, of guesses, and of the
+   * executor's work for guesses
+   */
   calls: number
   adopted: number
   executedMs: number

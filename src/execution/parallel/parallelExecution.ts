@@ -84,11 +84,18 @@ export interface ParallelBlock {
   readonly counts: ParallelCounts
   /** Tells which entries may follow in the block, in this order. @returns whether others may execute any */
   offer(entries: readonly Entry[]): boolean
-  /** Returns the speculative result of an offered entry; undefined: execute the entry in its turn. */
+  /**
+   * Returns the speculative result of an offered entry; undefined: execute the entry in its turn.
+   */
   take(entry: Entry): Promise<TableResult | undefined>
-  /** Reports whether a taken result was right. If so its changes are applied; otherwise the entry is executed in its turn. */
+  /**
+   * Reports whether a taken result was right. If so its changes are applied; otherwise the entry is
+   * executed in its turn.
+   */
   guessed(entry: Entry, result: TableResult, isRight: boolean): void
-  /** Reports that the entry was executed in its turn. Its writes may help the speculators to guess. */
+  /**
+   * Reports that the entry was executed in its turn. Its writes may help the speculators to guess.
+   */
   executed(entry: Entry, world: Pick<Journal, 'visitWritten'>): void
   /** Ends the block: no further result is taken. */
   close(): void
@@ -100,8 +107,9 @@ const LEAST_OFFER = 4
 const PLAIN_GAS = 21_000n
 
 /**
- * When the executor catches up with the speculators, it reserves the next entries for itself so that they get ahead of it
- * again: about this many milliseconds of execution, but at most a share of the remaining entries.
+ * When the executor catches up with the speculators, it reserves the next entries for itself so
+ * that they get ahead of it again: about this many milliseconds of execution, but at most a share
+ * of the remaining entries.
  */
 const LEAD_MS = 0.5
 const MOST_LEAD = 32
@@ -176,7 +184,10 @@ function beginBlock(
     return Math.max(1, Math.floor(Math.min(count, rest, MOST_LEAD)))
   }
 
-  /** Waits until no speculator is executing the entry. @returns whether its result is in the table */
+  /**
+   * Waits until no speculator is executing the entry.
+   * @returns whether its result is in the table
+   */
   const settle = async (place: Place): Promise<boolean> => {
     const { index } = place
     table.withhold(index)

@@ -50,7 +50,10 @@ export function adoptSpeculation(
   return { precompileGas, ...readOutcome(input) }
 }
 
-/** Returns the writes as changes of a journal; undefined when a value that was read differs in this world. */
+/**
+ * Returns the writes as changes of a journal; undefined when a value that was read differs in this
+ * world.
+ */
 function changesIfCurrent({ table, count, records }: TableResult, world: Journal): AdoptedChanges | undefined {
   const accounts: AdoptedChanges['accounts'][number][] = []
   const slots: AdoptedChanges['slots'][number][] = []

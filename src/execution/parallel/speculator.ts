@@ -34,9 +34,10 @@ export interface SpeculationContext {
 export type Speculator = (index: number, signed: SignedTransaction) => Promise<void>
 
 /**
- * Executes EVM transactions before their turn, on the parent's state and the writes of other entries in the table. The
- * executor is left with the rest: transactions that cannot start, call a stateful precompile, destroy coins, wipe storage or
- * hit the limit of precompile gas. It is also left with a transaction that meets any error: a real one will recur there.
+ * Executes EVM transactions before their turn, on the parent's state and the writes of other
+ * entries in the table. The executor is left with the rest: transactions that cannot start, call a
+ * stateful precompile, destroy coins, wipe storage or hit the limit of precompile gas. It is also
+ * left with a transaction that meets any error: a real one will recur there.
  */
 export function createSpeculator(table: VersionTable, context: SpeculationContext): Speculator {
   const reader = new VersionedReader(table, context.state)
@@ -169,8 +170,8 @@ class VersionedReader implements StateReader, JournalVisitor {
   }
 
   /**
-   * Reads two facts of the native state: whether there are vesting accounts, and that an account is not one.
-   * `adoptSpeculation` notices new vesting accounts.
+   * Reads two facts of the native state: whether there are vesting accounts, and that an account is
+   * not one. `adoptSpeculation` notices new vesting accounts.
    */
   getNative(key: Uint8Array): Uint8Array | undefined {
     if (isFilterKey(key)) return this.#parent.getNative(key)

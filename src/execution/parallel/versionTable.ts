@@ -4,10 +4,12 @@ import { EMPTY_CODE_HASH, type Hash } from '../../primitives/hash.ts'
 import type { Account } from '../../state/reader.ts'
 
 /*
- * The multi-version table of a block (Gelashvili et al., Block-STM, 2022), in memory that the executor and its speculators
- * share. It has the state of each entry of the block and, once a speculator has executed the entry, its writes as flat
- * records under its index. The execution of a later entry reads the newest version below that entry. All of this is a guess,
- * which the executor checks before it counts: a version may be wrong, missing or half written, and no result depends on it.
+ * The multi-version table of a block (Gelashvili et al., Block-STM, 2022), in memory that the
+ * executor and its speculators share. It has the state of each entry of the block and, once a
+ * speculator has executed the entry, its writes as flat records under its index. The execution of a
+ * later entry reads the newest version below that entry. All of this is a guess, which the executor
+ * checks before it counts: a version may be wrong, missing or half written, and no result depends
+ * on it.
  */
 
 /** Entries of a block that can be in the table; further ones are executed in order, without it. */
@@ -59,10 +61,16 @@ export const KEY_BYTES = { account: 20, slot: 52, code: 32 } as const
 const ACCOUNT_BYTES = 24
 const MOST_BALANCE = 1n << 128n
 
-/** Words of a result: number of records, offset of the outcome, microseconds that the execution took. */
+/**
+ * Words of a result: number of records, offset of the outcome, microseconds that the execution
+ * took.
+ */
 const RESULT = { records: 0, rest: 1, micros: 2, words: 3 } as const
 
-/** Speculators take entries at most this far beyond the first free one: results far ahead rest on too few known writes. */
+/**
+ * Speculators take entries at most this far beyond the first free one: results far ahead rest on
+ * too few known writes.
+ */
 const WINDOW = 256
 
 /** Looks before a sleep, which takes longer to end than most entries: some 20 µs. */
@@ -131,7 +139,10 @@ export class VersionTable {
   readonly #regionStart: number
   readonly #regionEnd: number
   #top: number
-  /** of the result that is being written: index of its entry, its start, the next offset, records so far */
+  /**
+   * of the result that is being written: index of its entry, its start, the next offset, records so
+   * far
+   */
   #index = 0
   #start = 0
   #at = 0
@@ -204,7 +215,8 @@ export class VersionTable {
   }
 
   /**
-   * Takes an early free entry whose sender's earlier entries are in the table; undefined when there is no such entry now.
+   * Takes an early free entry whose sender's earlier entries are in the table; undefined when there
+   * is no such entry now.
    * @param limit index of the first entry that must not be taken
    */
   claim(limit: number): number | undefined {
@@ -269,7 +281,8 @@ export class VersionTable {
 
   /**
    * Waits until no speculator is running the entry.
-   * @param pause lets the thread notice events between two waits; the wait ends when it returns false
+   * @param pause lets the thread notice events between two waits; the wait ends when it returns
+   * false
    * @returns whether the entry is no longer running
    */
   async settled(index: number, pause: () => Promise<boolean>): Promise<boolean> {
@@ -546,7 +559,10 @@ export class VersionTable {
 /** Bytes that a record of an account or slot takes at most. */
 const MOST_RECORD = RECORD.words * 4 + KEY_BYTES.slot + 2 * (ACCOUNT_BYTES + 32) + 8
 
-/** Whether the record has the read value: always when it is a table version; when it is the parent's, only if it was also written. */
+/**
+ * Whether the record has the read value: always when it is a table version; when it is the
+ * parent's, only if it was also written.
+ */
 function hasReadValue(flags: number): boolean {
   return (flags & FLAGS.isVersion) !== 0 || (flags & (FLAGS.read | FLAGS.written)) === (FLAGS.read | FLAGS.written)
 }
