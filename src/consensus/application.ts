@@ -23,7 +23,10 @@ export interface ApplicationInfo {
   readonly nextValidators: RankedValidatorSet
   /** block.max_gas of block `height` + 1; by default the genesis' */
   readonly maxGas?: number
-  /** whether block `height` came with a snapshot: then nobody executed it here, and no log has it. By default false. */
+  /**
+   * whether block `height` came with a snapshot: then it was not executed here, and no log has it;
+   * false by default
+   */
   readonly isFromSnapshot?: boolean
 }
 
@@ -116,7 +119,7 @@ export type EvidenceVerdict =
   | { readonly verdict: 'valid' | 'committed' | 'expired' | 'unpunishable' | 'early' }
   | { readonly verdict: 'invalid'; readonly reason: string }
 
-/** What the application says of a proposed block. */
+/** The application's answer about a proposed block. */
 export type ProposalVerdict = { readonly accepted: true } | { readonly accepted: false; readonly reason: string }
 
 /**
@@ -126,9 +129,11 @@ export type ProposalVerdict = { readonly accepted: true } | { readonly accepted:
 export interface Application {
   info(): Promise<ApplicationInfo>
   /**
-   * Chooses transactions for a block; executes them at once and keeps the result for `finalizeBlock`. Undefined: it came upon an
-   * unforeseen error, which it has reported; this node proposes nothing in this round.
-   * @param budgetMs milliseconds after which it should be ready; it decides nothing but how much the block holds
+   * Chooses transactions for a block; executes them at once and retains the result for
+   * `finalizeBlock`. Undefined: it hit an unforeseen error, which it has reported; this node
+   * proposes nothing in this round.
+   * @param budgetMs milliseconds after which it should be ready; affects only how many transactions
+   * the block has
    */
   prepareProposal(request: ProposalRequest, budgetMs: number): Promise<ProposedData | undefined>
   /** The verdict on evidence that a peer sent or this node found. */
@@ -142,8 +147,9 @@ export interface Application {
    */
   processProposal(block: ConsensusBlock, budgetMs?: number): Promise<ProposalVerdict | undefined>
   /**
-   * Executes a decided block (or uses the kept result), writes and publishes it. Heights come in order. When it resolves, the next height
-   * can begin; what is on stable storage then, `durableHeight` says. If the write fails later, a later call throws.
+   * Executes a decided block (or uses the retained result), writes and publishes it. Heights come
+   * in order. When it resolves, the next height can begin; `durableHeight` says which blocks are on
+   * stable storage. If the write fails later, a later call throws.
    */
   finalizeBlock(decided: DecidedBlock): Promise<FinalizeResult>
   /** Finalizes the blocks of a run, or its first ones (see `runsOf`); by default `finalizeBlock` is called for each. */

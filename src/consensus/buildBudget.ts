@@ -6,12 +6,13 @@ const FIRST_SHARE = 0.3
 const MOST_SHARE = 0.6
 
 /**
- * The share of the interval that a height may take from the beginning of its round on. The rest is for precommits that come late, for
- * what the way of a block from its proposer hides (see {@link BuildBudget.received}), and for transactions of which each takes a great
- * part of the budget: a block that has one more than the last is as much slower.
+ * Share of the interval that a height may take from the beginning of its round on. The rest is for
+ * late precommits, for the time that a block's travel from its proposer hides (see
+ * {@link BuildBudget.received}), and for large transactions: if each takes a great part of the
+ * budget, a block with one more transaction is much slower than the last one.
  */
 const TARGET_SHARE = 0.8
-/** The same of the only validator, whom nobody has to follow. */
+/** The same share for the only validator: no other validator has to follow. */
 const ALONE_TARGET_SHARE = 0.9
 
 /**
@@ -28,23 +29,31 @@ const LEAST_ACCEPTED_SHARE = 1 / 64
 interface Measured {
   /** monotonic milliseconds at which its round began here */
   readonly roundMs: number
-  /** that its proposer worked on it, as far as this node can know */
+  /** time that its proposer worked on it, as far as this node can know */
   workMs: number
-  /** nothing more is learnt about it: later executions find the result of the first */
+  /**
+   * whether its execution was measured: later executions find the first result and show nothing
+   * more
+   */
   isExecuted: boolean
 }
 
 /**
- * How long this node may work on a block that it proposes, so that the others can follow within the block interval. Every height, of any
- * proposer, shows how long they take: of the time from the beginning of its round to its end, the proposer has worked for `workMs`, and
- * what is left went by for the way of the block, its execution on two thirds of the validators, votes, and a disk that is still busy with the
- * block before. If the others need r
- * times as long as the proposer for the same work, and the rest is L, then a block fits whose work w fulfils w + L + r × w = target. One
- * height shows the sum and not r and L. So each moves the budget to w + (target − total) / 2, the work that would have fitted for r = 1. It
- * comes to rest where the total is the target, whatever r is.
+ * Decides how long this node may work on a block that it proposes, so that the others can follow
+ * within the block interval. Every height, of any proposer, shows how long they take. From the
+ * beginning of its round to its end, the proposer has worked for `workMs`. The remaining time was
+ * needed for the travel of the block, its execution on two thirds of the validators, votes, and a
+ * disk that is still busy with the previous block.
  *
- * Only the size of this node's own proposals depends on it. Nothing of it reaches the state, and a proposer whose blocks are slow on
- * purpose can lower the others' budgets to {@link LEAST_SHARE} of the interval at most.
+ * If the others need r times as long as the proposer for the same work, and the remaining time
+ * without that is L, then a block fits when its work w fulfils w + L + r × w = target. One height
+ * shows only the sum, not r and L. So each height moves the budget to w + (target − total) / 2, the
+ * work that would have fitted for r = 1. The budget settles where the total is the target, for any
+ * r.
+ *
+ * The budget affects only the size of this node's own proposals, and never the state. A proposer
+ * that makes slow blocks on purpose can lower the others' budgets, but not below
+ * {@link LEAST_SHARE} of the interval.
  */
 export class BuildBudget {
   readonly #intervalMs: number
@@ -78,8 +87,9 @@ export class BuildBudget {
   }
 
   /**
-   * Others did not accept a block of this node. What it took them does not show in the times: a check that was stopped has none. Each of
-   * this node's blocks that is decided takes back an eighth.
+   * Halves this node's budget because others did not accept a block of this node. The measured
+   * times do not show how long the block took them, since a stopped check is not measured. Each
+   * decided block of this node takes back an eighth.
    */
   refused(): void {
     this.#refusals++

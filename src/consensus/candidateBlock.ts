@@ -16,7 +16,10 @@ import type { PartsView } from './roundStateView.ts'
  */
 type BlockStatus = 'incomplete' | 'unchecked' | 'possible' | 'asked' | 'valid' | 'invalid'
 
-/** A block that the present height may decide. It starts as an ID, then gets its parts, and then the application's answer. */
+/**
+ * A block that the current height may decide. It starts as an ID, then gets its parts, and then the
+ * application's answer.
+ */
 export class CandidateBlock implements PartsView {
   readonly blockId: BlockId
   readonly #parts: (Part | undefined)[]
@@ -142,7 +145,7 @@ export class CandidateBlock implements PartsView {
   }
 }
 
-/** Cuts a block into parts and creates a complete candidate of it. */
+/** Cuts a block into parts and creates a complete candidate from it. */
 export function candidateOf(block: ConsensusBlock, bytes: Uint8Array): CandidateBlock {
   return CandidateBlock.ofBlock(block, createPartSet(bytes))
 }

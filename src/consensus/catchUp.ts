@@ -29,8 +29,9 @@ export class CatchUp {
   }
 
   /**
-   * Asks a peer that has it for the present height's block. The height's votes may still arrive, so a node that was not fetching
-   * blocks before asks only in a periodic sweep (`isSweep`).
+   * Asks a peer for the current height's block, if the peer has it. The height's votes may still
+   * arrive, so a node that was not fetching blocks before asks only in a periodic sweep
+   * (`isSweep`).
    */
   check(view: Pick<RoundStateView, 'height'>, behind: Behind | undefined, isSweep: boolean): void {
     if (behind === undefined) {
@@ -69,7 +70,7 @@ const ANSWER_TICKS = 5
 
 const MAX_BACKOFF_TICKS = 64
 
-/** The peer to ask for the decided block of the present height. */
+/** The peer to ask for the decided block of the current height. */
 export interface Behind {
   readonly peer: PeerId
   /** the height that the peer claims to be at; it was not checked */

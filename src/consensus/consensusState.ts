@@ -36,7 +36,7 @@ export interface ConsensusChain {
   readonly evidence: Pick<EvidenceParams, 'maxBytes'>
 }
 
-/** What the genesis fixes for consensus. */
+/** Parameters of consensus that the genesis fixes. */
 export interface EngineChain extends ConsensusChain {
   readonly genesisHash: Uint8Array
   /** milliseconds since the epoch; no block has an earlier time */
@@ -134,7 +134,7 @@ function withMaxGas(params: BlockParams, maxGas = params.maxGas): BlockParams {
   return maxGas === params.maxGas ? params : { ...params, maxGas }
 }
 
-/** What a proposer adds to the state to make a block. */
+/** The parts of a block that its proposer adds to the state. */
 interface BlockContent extends ProposedData {
   /** milliseconds since the epoch, after the last block's */
   readonly timeMs: number

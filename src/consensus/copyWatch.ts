@@ -26,10 +26,12 @@ interface CopyWatchOptions {
 }
 
 /**
- * Decides when a validator that was started from a copy may sign. Its log does not know what the original has signed since, and no time makes
- * that safe. But nobody can have signed for a height before the one below was decided. So it waits, for as long as that takes, until
- * blocks are decided that the key has no part in: live, in consensus, above the copy and above every signature of the key that
- * was seen in a commit or in a vote.
+ * Decides when a validator that was started from a copy may sign. Its log does not know what the
+ * original has signed since, and waiting for some time does not make signing safe. But the original
+ * cannot have signed for a height before the one below was decided. So the copy waits, for as long
+ * as it takes, until blocks are decided live, in consensus, without a signature of the key. They
+ * must be above the copy's head and above every signature of the key that was seen in a commit or
+ * in a vote.
  *
  * It cannot know of an original that runs and is cut off from the network, or that is started later.
  */
@@ -58,7 +60,10 @@ export class CopyWatch {
     this.#quiet = 0
   }
 
-  /** A block was executed that consensus has not just decided here: nobody knows what came after it. */
+  /**
+   * A block was executed that consensus has not just decided here: it is not known which blocks
+   * follow it.
+   */
   synced(): void {
     this.#quiet = 0
   }

@@ -22,14 +22,16 @@ function isAsClaimed(result: FinalizeResult, next: ConsensusHeader, maxGas: numb
 }
 
 /**
- * Makes `finalizeRun` of an application from its `finalizeBlock`. A run ends before a block that cannot follow, because the execution
- * of the block before gave something else than the header claims: the caller checks that block again. It also ends where `goesOn` says
- * so. An error in a later block than the first is thrown by the next call, as the caller has to learn first which blocks were executed.
- * @param goesOn called between two blocks: whether the run goes on
+ * Makes `finalizeRun` of an application from its `finalizeBlock`. A run ends before a block that
+ * cannot follow, because the result of the block before differs from the claims in the header: the
+ * caller checks that block again. It also ends where `shouldContinue` returns false. An error in a
+ * later block than the first is thrown by the next call, since the caller has to learn first which
+ * blocks were executed.
+ * @param shouldContinue called between two blocks: whether the run continues
  */
 export function runsOf(
   finalizeBlock: Application['finalizeBlock'],
-  goesOn: () => Promise<boolean> = async () => true,
+  shouldContinue: () => Promise<boolean> = async () => true,
 ): (run: DecidedRun) => Promise<RunResult> {
   let failure: { readonly error: unknown } | undefined
   const finalize = async (decided: DecidedBlock): Promise<FinalizeResult | undefined> => {
@@ -45,7 +47,7 @@ export function runsOf(
     let last: FinalizeResult | undefined
     for (const decided of blocks) {
       if (last !== undefined) {
-        if (!isAsClaimed(last, decided.block.header, maxGas) || !(await goesOn())) break
+        if (!isAsClaimed(last, decided.block.header, maxGas) || !(await shouldContinue())) break
       }
       const result = failure === undefined ? await finalize(decided) : undefined
       if (result === undefined) break

@@ -90,7 +90,9 @@ export class ConsensusEngine {
     this.#reporter = new RoundReporter(environment.roundEvents, (run) => this.#outbox.push(run))
   }
 
-  /** The present height, for gossip and RPC. The returned object changes with each input. */
+  /**
+   * Returns the current height, for gossip and RPC. The returned object changes with each input.
+   */
   get roundState(): RoundStateView {
     return this.#rounds
   }
@@ -207,14 +209,14 @@ export class ConsensusEngine {
     this.#input({ kind: 'unchecked', height, blockHash })
   }
 
-  /** Whether the present round waits for the application's answer about this block. */
+  /** Whether the current round waits for the application's answer about this block. */
   awaits(height: number, blockHash: Uint8Array): boolean {
     return this.isOpen(height) && this.#rounds.candidate?.isAwaited(blockHash) === true
   }
 
   /**
-   * `environment.build` or `validate` of this height will not be answered. The round goes on by its timeout, which the only validator
-   * gets now.
+   * Called when `environment.build` or `validate` of this height will not be answered. The round
+   * continues by its timeout, which the only validator of a chain gets now.
    */
   unanswered(height: number): void {
     const waived = this.#waivedTimeout
@@ -244,9 +246,12 @@ export class ConsensusEngine {
     })
   }
 
-  /** The signer does not abstain any more, or can be asked again: it now signs the messages of the present round that it did not sign. */
+  /**
+   * Lets a signer that no longer abstains, or can be asked again, sign the unsigned messages of the
+   * current round.
+   */
   resumeSigning(): void {
-    // Once the height is decided, nobody needs them.
+    // Once the height is decided, they are not needed.
     if (this.#phase !== 'running' || this.#decision.isPending) return
     this.#guarded(() => {
       for (const effect of this.#ownMessages.takeUnsigned()) this.#sign(effect)
@@ -414,8 +419,8 @@ export class ConsensusEngine {
    * 1. Stop the timers: the height's rounds are over.
    * 2. Append the decision to the log: after a crash the node decides the same block.
    * 3. Let the outbox wait for the log's next sync, which also covers this node's own precommit for the block.
-   * 4. After the sync, let the application execute the block, so the database never has a block whose decision the log could lose.
-   *    {@link finalized} goes on from there.
+   * 4. After the sync, let the application execute the block, so the database never has a block
+   *    whose decision the log could lose. {@link finalized} continues from there.
    */
   #finalize(effect: EffectOf<'finalize'>): void {
     // 1.
@@ -500,10 +505,13 @@ export class ConsensusEngine {
   }
 }
 
-/** The decision of the present height. It is written to the log and kept until the application has executed the block. */
+/**
+ * The decision of the current height. It is written to the log and retained until the application
+ * has executed the block.
+ */
 class Decision {
   readonly #wal: Pick<ConsensusWal, 'append'>
-  /** header hashes of the decided blocks that peers gave for the present height */
+  /** header hashes of the decided blocks that peers sent for the current height */
   readonly #fetched = new Set<string>()
   #pending: DecidedBlock | undefined
 

@@ -23,7 +23,8 @@ export interface ConsensusSigner {
   /** 20 bytes; another one from the height on where the validator's key changes */
   readonly address: Uint8Array
   /**
-   * @returns undefined when it abstains, because it cannot know whether it has signed for this step, or has nobody to ask
+   * @returns undefined when it abstains, because it cannot know whether it has signed for this
+   * step, or has no signer to ask
    * @throws DoubleSignError
    */
   stageProposal(proposal: UnsignedProposal): Proposal | AskedSignature<Proposal> | undefined
@@ -41,8 +42,9 @@ export interface ConsensusWal {
 }
 
 /**
- * The engine's interface to everything outside of it. No function blocks; answers come back through the engine's functions. In
- * production these are threads, files and sockets (consensusService.ts), in the simulator a simulated network and disk.
+ * The engine's interface to its environment. No function blocks; answers come back through the
+ * engine's functions. In production the environment is threads, files and sockets
+ * (consensusService.ts), in the simulator a simulated network and disk.
  */
 export interface ConsensusEnvironment extends Clock {
   readonly wal: ConsensusWal

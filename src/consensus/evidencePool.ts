@@ -100,7 +100,7 @@ export class EvidencePool {
       warn('a validator signed two different votes', fields)
     }
     if (Math.min(first.timestampMs, second.timestampMs) < genesisTimeMs) {
-      warn('votes from before the genesis time are no evidence', fields)
+      warn('votes from before the genesis time are not evidence', fields)
       return undefined
     }
     const timeMs = this.#heights.find((decided) => decided.height === height)?.timeMs
@@ -121,9 +121,10 @@ export class EvidencePool {
   }
 
   /**
-   * A block is decided. To be called for each height in order, also for synced and replayed ones; a second call changes nothing.
+   * Takes a decided block. Must be called for each height in order, also for synced and replayed
+   * ones; a second call changes nothing.
    * @param evidence that the block reports
-   * @returns new evidence of that height, for the peers
+   * @returns new evidence of faults at that height, for the peers
    */
   decided(decided: DecidedHeight, evidence: readonly Evidence[]): readonly Evidence[] {
     for (const item of evidence) this.#commit(item)
@@ -246,7 +247,10 @@ export class EvidencePool {
     if (this.#entries.delete(key)) this.#removeText(key)
   }
 
-  /** A full disk must not stop consensus: the entry is kept in memory and saved at the next block. */
+  /**
+   * Saves an entry. A full disk must not stop consensus: then the entry stays in memory and is
+   * saved at the next block.
+   */
   #save(entry: Entry): void {
     try {
       this.#options.store.write(entry.key, encodeEvidenceRecord(entry, this.#options.genesisHash))

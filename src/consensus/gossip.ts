@@ -27,7 +27,10 @@ export interface Send {
 export type AcceptedInput = Extract<Input, { readonly kind: 'proposal' | 'part' | 'vote' }>
 
 interface GossipOptions {
-  /** of this node's validator at the present height, read each time; undefined: none */
+  /**
+   * address of this node's validator at the current height, read each time; undefined: not a
+   * validator
+   */
   readonly ownAddress: Uint8Array | undefined
 }
 
@@ -163,8 +166,9 @@ export class Gossip {
   }
 
   /**
-   * The peer to ask for the block of the present height; undefined when no peer has decided it, or all that have are excluded after
-   * failures. The answer stays the same until the height is decided, or the peer fails, leaves or takes too long.
+   * Returns the peer to ask for the block of the current height; undefined when no peer has decided
+   * it, or all that have are excluded after failures. The answer stays the same until the height is
+   * decided, or the peer fails, leaves or takes too long.
    */
   behind(view: RoundStateView): Behind | undefined {
     this.#enter(view)
@@ -223,7 +227,10 @@ export class Gossip {
     }
   }
 
-  /** Index of the present validator that is the author of a message; −1: none of them. */
+  /**
+   * Returns the index of the current height's validator that wrote a message; −1: not a validator
+   * of this height.
+   */
   #authorOf(input: AcceptedInput, view: RoundStateView): number {
     if (input.kind === 'vote') {
       const { height, validatorIndex, validatorAddress } = input.vote

@@ -37,7 +37,7 @@ const LEAD_TICKS = 2
 /** A peer without a status for this long may have been unreachable. */
 const SILENCE_TICKS = 8
 
-/** What gossip knows about one peer. Its memory is bounded, whatever the peer sends. */
+/** Gossip's knowledge about one peer. Its memory is bounded, whatever the peer sends. */
 export class GossipPeer {
   readonly id: PeerId
   /** the validator that the peer has proved to be */
@@ -49,7 +49,7 @@ export class GossipPeer {
   heardTick = 0
   /** since when it has been ahead of us; undefined: it is not ahead */
   #aheadTick: number | undefined
-  /** validators of the present set with which the peer exchanges messages directly */
+  /** validators of the current set with which the peer exchanges messages directly */
   direct: BitSet = createBitSet(0)
   readonly #deliveries = new Map<number, Delivery>()
   #parts: { readonly hash: Uint8Array; readonly delivery: Delivery } | undefined

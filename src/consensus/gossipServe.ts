@@ -78,8 +78,8 @@ function serveHeight(server: Server, status: StatusMessage, view: RoundStateView
 }
 
 /**
- * Whether the votes that this node has of the present round have more than a third of the power: a node that sees them enters the
- * round [L55].
+ * Whether this node's votes of the current round have more than a third of the power: a node that
+ * sees them enters the round [L55].
  */
 function isRoundCertificate(view: RoundStateView): boolean {
   const { validators } = view.validators
@@ -208,7 +208,10 @@ const MAX_SETS = 64
 export const PARTS = -1
 export const LAST_PRECOMMITS = -2
 
-/** The ticks at which the messages of the present height came. A message that is not recorded counts as very old. */
+/**
+ * The ticks at which the messages of the current height came. A message that is not recorded counts
+ * as very old.
+ */
 export class Arrivals {
   readonly #sets = new Map<number, Uint32Array>()
 

@@ -26,7 +26,10 @@ interface Round {
   senderPower: bigint
 }
 
-/** The votes of a height: of every round up to the one after the present round, and of a few later ones. */
+/**
+ * The votes of a height: of every round up to the one after the current round, and of a few later
+ * ones.
+ */
 export class HeightVotes {
   readonly #height: number
   readonly #validators: ValidatorSet

@@ -8,7 +8,10 @@ import { type RoundStateView, STEPS } from './roundStateView.ts'
 
 type SignEffect = Extract<Effect, { readonly kind: 'signProposal' | 'signVote' }>
 
-/** What has become of a request: inputs of the reducer, or a question that has to leave after the log's next sync. */
+/**
+ * The outcome of a request: inputs of the reducer, or a question that must be sent after the log's
+ * next sync.
+ */
 export type SignedInputs = readonly Input[] | AskedSignature<readonly Input[]>
 
 /**
@@ -18,7 +21,9 @@ export type SignedInputs = readonly Input[] | AskedSignature<readonly Input[]>
 export class OwnMessages {
   readonly #signer: ConsensusSigner | undefined
   readonly #environment: Pick<ConsensusEnvironment, 'wal' | 'nowMs'>
-  /** requests of the present round that are not signed: the signer abstained, or a remote one has not answered */
+  /**
+   * unsigned requests of the current round: the signer abstained, or a remote one has not answered
+   */
   #unsigned: SignEffect[] = []
 
   constructor(signer: ConsensusSigner | undefined, environment: Pick<ConsensusEnvironment, 'wal' | 'nowMs'>) {
@@ -72,7 +77,9 @@ export class OwnMessages {
     ])
   }
 
-  /** Returns and forgets the requests of the present round that were not signed. The caller may sign them now. */
+  /**
+   * Returns and forgets the unsigned requests of the current round. The caller may sign them now.
+   */
   takeUnsigned(): readonly SignEffect[] {
     return this.#unsigned.splice(0)
   }

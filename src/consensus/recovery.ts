@@ -40,7 +40,7 @@ export class Recovery {
   #lastSigned: LastSigned | undefined
   #highest = 0
 
-  /** @param appHeight of the application's last block: entries of earlier heights are not kept */
+  /** @param appHeight of the application's last block: entries of earlier heights are dropped */
   constructor(chainId: string, appHeight: number) {
     this.#chainId = chainId
     this.#appHeight = appHeight
@@ -55,7 +55,7 @@ export class Recovery {
     return this.#lastSigned === undefined && this.#ended === 0
   }
 
-  /** The highest height in the log; 0 when there is none. */
+  /** Returns the highest height in the log; 0 for an empty log. */
   get highest(): number {
     return this.#highest
   }
@@ -141,7 +141,7 @@ export class Recovery {
   }
 }
 
-/** What the checks of the log need. */
+/** Facts that the checks of the log need. */
 interface RecoveryContext {
   readonly recovery: Recovery
   readonly keys: Pick<ValidatorKeys, 'keyIn'>

@@ -90,8 +90,9 @@ export function examineCandidate(rs: RoundState): boolean {
 }
 
 /**
- * Compares the last commit in a block, whose signatures were verified, with the precommits that this node has: a validator that sent
- * different ones to different nodes is found out here, whoever proposes the block.
+ * Compares the last commit in a block, whose signatures were verified, with the precommits that
+ * this node has. This exposes a validator that sent different precommits to different nodes,
+ * whichever validator proposes the block.
  */
 function compareLastCommit(rs: RoundState, { lastCommit }: ConsensusBlock): void {
   const { lastPrecommits } = rs
@@ -385,7 +386,7 @@ export function skipRounds(rs: RoundState): boolean {
   return true
 }
 
-/** Starts the timer of a step of the present round. */
+/** Starts the timer of a step of the current round. */
 function schedule(rs: RoundState, step: Exclude<Timeout['step'], 'newHeight'>): void {
   const { height, round } = rs
   rs.emit({

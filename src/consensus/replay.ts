@@ -131,7 +131,7 @@ class Unanswered {
     }
   }
 
-  /** Adds the effects of that input. */
+  /** Adds the effects of the last input. */
   add(effects: readonly Effect[]): void {
     for (const emitted of effects) {
       const effect = emitted.kind === 'build' ? (this.#askedProposals.get(emitted.round) ?? emitted) : emitted

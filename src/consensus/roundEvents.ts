@@ -31,7 +31,10 @@ export interface RoundEventSink {
   publish(event: RoundEvent): void
 }
 
-/** Reports to the sink what the engine's effects say of rounds and votes. Without a sink, or while it wants nothing, that is no work. */
+/**
+ * Reports rounds and votes to the sink, from the engine's effects. It does no work without a sink,
+ * or while the sink wants no events.
+ */
 export class RoundReporter {
   readonly #sink: RoundEventSink | undefined
   readonly #push: (run: () => void) => void

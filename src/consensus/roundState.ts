@@ -29,7 +29,7 @@ interface RoundStateOptions {
   readonly verify: VerifySignature
 }
 
-/** A proposal of the present round, or of the one after it. */
+/** A proposal of the current round, or of the next one. */
 export interface ReceivedProposal {
   readonly proposal: Proposal
   /** wall clock at its arrival, milliseconds since the epoch */
@@ -38,7 +38,7 @@ export interface ReceivedProposal {
   readonly own: boolean
 }
 
-/** How many blocks of failed rounds are kept. */
+/** Number of blocks of failed rounds that are retained. */
 const RECENT_BLOCKS = 2
 
 /** Enough for about two heights of 50 validators with a few rounds each. */

@@ -123,7 +123,7 @@ export class Signer implements ConsensusSigner {
     this.#decidedHeight = options.decidedHeight
   }
 
-  /** 20 bytes; of the present height, where there are several keys */
+  /** 20 bytes; the current height's address, where there are several keys */
   get address(): Uint8Array {
     return this.#options.key.address
   }
@@ -144,7 +144,7 @@ export class Signer implements ConsensusSigner {
     this.#abstainsThrough = height
   }
 
-  /** Signs nothing at all (`copyWatch.ts`), or goes on by its other rules. */
+  /** Makes the signer sign nothing at all (`copyWatch.ts`), or continue by its other rules. */
   mute(isMuted: boolean): void {
     this.#isMuted = isMuted
   }
@@ -226,9 +226,10 @@ export class Signer implements ConsensusSigner {
   }
 
   /**
-   * A remote signer's answer, maybe a late one: the message was right when it was asked for, and a message that arrives late is still one
-   * of its round. It is used as long as somebody may want it: of the height decided last that is a precommit, which gets into the next
-   * block's commit.
+   * Takes a remote signer's answer, maybe a late one: the message was right when it was asked for,
+   * and a message that arrives late still belongs to its round. It is used as long as it may be
+   * useful: for the height decided last, a precommit is, since it gets into the next block's
+   * commit.
    * @returns undefined when it is not used
    */
   #answered<M extends Message, T>(
@@ -239,7 +240,8 @@ export class Signer implements ConsensusSigner {
     const { chainId, key, wal, verify = verifyEd25519, onWrongAnswer } = this.#options
     const position = positionOf(message)
     if (!this.#isWanted(position) || !this.#maySign(position)) return undefined
-    // A signer that has signed a vote before gives it with the time of then. A proposal's time is that of its block.
+    // A signer that has signed a vote before returns it with the earlier time. A proposal has the
+    // time of its block.
     const signed = message.kind === 'vote' ? atTime(message, timestampMs) : message
     const signBytes = signBytesOf(chainId, signed)
     const { publicKey } = key.at?.(position.height) ?? key

@@ -2,7 +2,10 @@ import type { ValidatorSet } from '../chain/comet/types.ts'
 import { equalBytes } from '../primitives/bytes.ts'
 import type { ConsensusKey, PendingSignature, SigningRequest } from './consensusKey.ts'
 
-/** How many heights' choices are kept: a remote signer may answer late, for the height before. */
+/**
+ * Number of heights whose choices are retained: a remote signer may answer late, for the previous
+ * height.
+ */
 const KEPT_HEIGHTS = 2
 
 /** A consensus key as others know it. */

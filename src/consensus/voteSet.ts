@@ -22,7 +22,7 @@ interface Tally {
   power: bigint
 }
 
-/** What adding a vote changed. */
+/** The changes made by adding a vote. */
 export interface AddedVote {
   /** whether it counts for its block */
   readonly counted: boolean

@@ -51,7 +51,8 @@ function segmentName(number: number): string {
 /**
  * Opens the log in `directory`, which is created when it is missing. The order:
  * 1. Read all segments and pass every entry to `replay`, oldest first. Damage before the end of the log is an error.
- * 2. Cut off a torn end, which a crash may leave, after a copy of it is on disk.
+ * 2. Copy a torn end, which a crash may leave, to another file, and cut it off once the copy is on
+ *    disk.
  * 3. Continue the newest segment, or begin the first. It is synced before this resolves: a restart must not act on entries that were
  *    written but never synced, because another crash could lose them.
  * @throws WalError when the log cannot be used: damage, another genesis, a newer format
@@ -193,7 +194,8 @@ export class Wal {
   }
 
   /**
-   * Drops the segments that only have entries of `height` or lower. The newest segment is kept: it has the signer's last signature.
+   * Drops the segments that only have entries of `height` or lower. The newest segment stays: it
+   * has the signer's last signature.
    */
   prune(height: number): Promise<void> {
     const has = () => this.#segments.length > 1 && this.#segments[0]!.height <= height

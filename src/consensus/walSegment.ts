@@ -9,9 +9,10 @@ export class WalError extends Error {
 }
 
 /**
- * A record on disk: crc32c (4 bytes, little-endian) | length of the payload (4, little-endian) | payload. The checksum covers the
- * segment's salt, length and payload. The salt is a secret of this file, so that neither data of another file in a reused disk block
- * nor bytes that somebody put into a transaction can look like a valid record.
+ * A record on disk: crc32c (4 bytes, little-endian) | length of the payload (4, little-endian) |
+ * payload. The checksum covers the segment's salt, length and payload. The salt is a secret of this
+ * file, so that neither data of another file in a reused disk block nor chosen bytes in a
+ * transaction can look like a valid record.
  */
 const RECORD_OVERHEAD = 8
 
@@ -20,7 +21,7 @@ const RECORD_OVERHEAD = 8
  */
 const MAX_RECORD_LENGTH = 1 << 20
 
-/** First byte of a payload that is no entry; entries use other values (walEntry.ts). */
+/** First byte of a payload that is not an entry; entries use other values (walEntry.ts). */
 const HEADER_KIND = 0
 const SYNC_MARK_KIND = 1
 
@@ -109,7 +110,10 @@ function readHeader(name: string, bytes: Uint8Array, genesisHash: Uint8Array): U
   return header.slice(VERSION_LENGTH + HASH_LENGTH)
 }
 
-/** The database says the same of itself, but somebody may have removed it alone: then the log's blocks would be executed by other rules. */
+/**
+ * Returns the error for a log of a different version. The database reports its version too, but it
+ * may have been removed without the log.
+ */
 function otherRules(name: string, age: 'an older' | 'a newer'): WalError {
   const advice =
     age === 'an older'
