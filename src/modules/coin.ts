@@ -54,7 +54,10 @@ export function decCoinsText(amount: Decimal): string {
   return amount === 0n ? '' : `${formatDecimal(amount)}${BASE_DENOM}`
 }
 
-/** Amount of the base denomination; undefined when there are coins of another, which nobody has. */
+/**
+ * Returns the amount of the base denomination; undefined when there are others, of which no coins
+ * exist.
+ */
 export function acoinOf(coins: readonly Coin[]): bigint | undefined {
   if (coins.some(({ denom }) => denom !== BASE_DENOM)) return undefined
   return coins.reduce((sum, { amount }) => sum + amount, 0n)

@@ -1,7 +1,7 @@
 import type { NativeEvent } from '../chain/block/entries.ts'
 import type { WorldState } from '../state/world.ts'
 
-/** What native modules know of the block in which they run. */
+/** The block in which native modules run, as they see it. */
 export interface NativeBlock {
   readonly height: number
   /** consensus time, milliseconds since the epoch */
@@ -41,7 +41,7 @@ export interface CommitVote {
 /** The commit of the block before. */
 export interface LastCommitInfo {
   readonly round: number
-  /** in the order of that block's validator set; empty in the first block */
+  /** in the order of the last block's validator set; empty in the first block */
   readonly votes: readonly CommitVote[]
 }
 

@@ -62,7 +62,10 @@ export function validateAuthParams(params: AuthParams): SdkError | undefined {
   return undefined
 }
 
-/** Writes the module's part of block 0. Accounts are not part of it: an address with a balance or a nonce is one. */
+/**
+ * Writes the module's part of block 0. It has no list of accounts: every address with a balance or
+ * a nonce is an account.
+ */
 export function initAuth(native: Pick<NativeStore, 'set'>, params: AuthParams): void {
   AUTH_PARAMS.set(native, params)
 }

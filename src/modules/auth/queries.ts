@@ -24,7 +24,7 @@ const BASE = '/cosmos/auth/v1beta1'
 
 type ModuleAccountName = (typeof MODULE_ACCOUNT_NAMES)[number]
 
-/** What each module's account may do (maccPerms of an SDK application). */
+/** Permissions of each module's account (maccPerms of an SDK application). */
 const PERMISSIONS: Readonly<Record<ModuleAccountName, readonly string[]>> = {
   fee_collector: [],
   bonded_tokens_pool: ['burner', 'staking'],

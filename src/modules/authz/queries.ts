@@ -55,7 +55,7 @@ export const AUTHZ_QUERIES: readonly NativeQuery[] = [
     get: [`${BASE}/grants/grantee/{grantee}`],
     request: { grantee: string(1), pagination: message(2, PageRequest) },
     list: ['grants', message(1, GrantAuthorization)],
-    // As in the SDK all grants are looked through: they are kept by granter.
+    // As in the SDK all grants are scanned: they are stored by granter.
     run: (context, { grantee: text, pagination }) => {
       const grantee = readAccount(text)
       return paginate(context, pagination, grantsWalk(context), (stored) =>

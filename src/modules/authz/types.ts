@@ -52,7 +52,7 @@ export const AUTHORIZATION_TYPES = [
 
 export const Grant = defineMessage('cosmos.authz.v1beta1.Grant', {
   authorization: any(1),
-  /** absent: for ever */
+  /** absent: it never expires */
   expiration: optionalTimestamp(2),
 })
 export type Grant = ValueOf<typeof Grant>

@@ -136,7 +136,7 @@ function checkPositive(coins: readonly Coin[]): SdkError | undefined {
   return coins.length > 0 && areValidCoins(coins) ? undefined : sdkError('invalidCoins', coinsText(coins))
 }
 
-/** Amount of the base denomination; nobody has coins of another one. */
+/** Returns the amount of the base denomination; there are no coins of other denominations. */
 export function payable(coins: readonly Coin[]): Outcome<bigint> {
   const acoin = acoinOf(coins)
   if (acoin !== undefined) return acoin

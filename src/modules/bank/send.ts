@@ -148,8 +148,9 @@ export function isBlockedAddress(address: Address): boolean {
 }
 
 /**
- * Whether an account may not be a grantee. The SDK refuses a blocked address as the grantee unless the account exists. Accounts of
- * modules always exist (governance may act for somebody who granted it something), so precompiles alone are refused.
+ * Whether an account may not be a grantee. The SDK refuses a blocked address as the grantee unless
+ * the account exists. Accounts of modules always exist (governance may act for an account that
+ * granted it something), so only precompiles are refused.
  */
 export function isBlockedGrantee(address: Address): boolean {
   return PRECOMPILE_KEYS.has(bytesKey(address))

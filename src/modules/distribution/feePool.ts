@@ -8,7 +8,7 @@ import { type SdkError, sdkError } from '../sdkError.ts'
 import { distributionError } from './errors.ts'
 import { FEE_POOL_KEY, packIntegers, unpackIntegers } from './keys.ts'
 
-/** What all validators share: a block with fees writes this one record. */
+/** The amounts that all validators share: a block with fees writes this one record. */
 interface FeePool {
   /** acoin that belong to the community */
   readonly communityPool: Decimal
@@ -37,7 +37,7 @@ export function addToCommunityPool(native: Pick<NativeStore, 'get' | 'set'>, amo
   putFeePool(native, { ...pool, communityPool: pool.communityPool + amount })
 }
 
-/** MsgFundCommunityPool: gives the community `amount` acoin. */
+/** Executes MsgFundCommunityPool: pays `amount` acoin to the community pool. */
 export function fundCommunityPool(context: ModuleContext, from: Address, amount: bigint): SdkError | undefined {
   const failure = sendCoins(context, from, DISTRIBUTION, amount)
   if (failure !== undefined) return failure

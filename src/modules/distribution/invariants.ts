@@ -67,7 +67,10 @@ function* canWithdraw(context: ReadContext, validator: Validator): Iterable<stri
   }
 }
 
-/** There are historical rewards exactly for the periods that somebody refers to, with the right number of references. */
+/**
+ * Checks that there are historical rewards exactly for the referenced periods, with the right
+ * number of references.
+ */
 function* references(context: ReadContext, validator: Validator): Iterable<string> {
   const { native } = context.world
   const { operator } = validator

@@ -44,7 +44,7 @@ export function packIntegers(...values: readonly bigint[]): Uint8Array {
   return out
 }
 
-/** What {@link packIntegers} wrote. */
+/** Reads the integers that {@link packIntegers} wrote. */
 export function unpackIntegers(packed: Uint8Array): readonly bigint[] {
   const values: bigint[] = []
   for (let at = 0; at < packed.length; at += 1 + packed[at]!) {

@@ -29,9 +29,10 @@ import {
 import { DISTRIBUTION_PARAMS } from './params.ts'
 
 /*
- * F1 fee distribution (Ojha and Goes, 2019), as coind does it. The fees of a block belong to the validators of the last commit by
- * power; of its part a validator keeps the commission, and its delegators have the rest by their shares. Everybody is paid when they
- * withdraw. No block writes to every validator or delegator, since two running sums are enough:
+ * F1 fee distribution (Ojha and Goes, 2019), as coind does it. The fees of a block belong to the
+ * validators of the last commit by power. A validator takes the commission from its part, and its
+ * delegators have the rest by their shares. All are paid when they withdraw. No block writes to
+ * every validator or delegator, since two running sums are enough:
  *
  * 1. The **accumulator** A (in the fee pool) is what one unit of voting power earned since the genesis. A block with fees raises A,
  *    which is one write. The **reward share** of a validator has its power and the accumulator A0 at its last accrual;
@@ -41,11 +42,13 @@ import { DISTRIBUTION_PARAMS } from './params.ts'
  *    period by the shares. A delegation's **starting info** has the period n that ended last when it got its shares: at the end of
  *    period m it has earned shares x (R[m] - R[n]).
  *
- * Differences from the SDK (x/distribution): there every block splits fees among all validators at once (AllocateTokens); the
- * accumulator makes the same amounts but for roundings, and events come when rewards accrue. There a ratio is acoin per token with 18
- * decimals, and each slash since its start reduces a delegation's stake by a rounded fraction, and a withdrawal reads all of
- * them. Here a ratio is acoin per share with 54 decimals: a slash does not change the number of shares, so a withdrawal reads two
- * ratios. docs/native-layer.md has the formulas with every rounding.
+ * Differences from the SDK (x/distribution): there every block splits fees among all validators at
+ * once (AllocateTokens); the accumulator makes the same amounts except for roundings, and events
+ * come when rewards accrue. There a ratio is acoin per token with 18 decimals, each slash since its
+ * start reduces a delegation's stake by a rounded fraction, and a withdrawal reads all these
+ * slashes. Here a ratio is acoin per share with 54 decimals: a slash does not change the number of
+ * shares, so a withdrawal reads two ratios. docs/native-layer.md has the formulas with every
+ * rounding.
  */
 
 // Fees raise the accumulator
@@ -61,9 +64,10 @@ interface RewardShare {
 }
 
 /**
- * Divides what the fee collector has among the validators of the last commit, by power and whether they signed or not
- * (x/distribution/keeper/allocation.go, AllocateTokens). All it writes is the accumulator, of which each validator has a
- * share: a block without fees writes nothing, and a block with fees writes the same for any number of validators.
+ * Divides the fee collector's coins among the validators of the last commit, by power and whether
+ * they signed or not (x/distribution/keeper/allocation.go, AllocateTokens). It writes only the
+ * accumulator, in which each validator has a share: a block without fees writes nothing, and a
+ * block with fees writes the same for any number of validators.
  * 1. Reward shares follow the last commit: a validator whose power changed accrues rewards under the old one.
  * 2. The collected fees raise the accumulator, so that they are divided by the powers of the last commit.
  */
@@ -119,7 +123,10 @@ function updateRewardShares(context: ModuleContext, votes: readonly CommitVote[]
   }
 }
 
-/** Gives the community what a reward share earned since the last accrual: its validator is removed. */
+/**
+ * Moves to the community pool the earnings of a reward share since the last accrual, since its
+ * validator is removed.
+ */
 export function forfeitRewardShare({ world: { native } }: ModuleContext, consensusAddress: Uint8Array): void {
   const share = getRewardShare(native, consensusAddress)
   if (share === undefined) return
@@ -142,7 +149,7 @@ export function moveRewardShare(
 
 const EXTRA_PRECISION = 10n ** 18n
 
-/** What the share earned up to `accumulator`, cut off after the 18th decimal. */
+/** Returns the share's earnings up to `accumulator`, cut off after the 18th decimal. */
 export function earnedBy(share: RewardShare, accumulator: bigint): Decimal {
   return ((accumulator - share.accumulator) * share.power) / EXTRA_PRECISION
 }
@@ -152,7 +159,10 @@ function accumulatorRise(amount: Decimal, totalPower: bigint): bigint {
   return (amount * EXTRA_PRECISION) / totalPower
 }
 
-/** The part of an amount that raising the accumulator by `rise` uses up: at least the sum of all shares of it. */
+/**
+ * Returns the part of an amount that raising the accumulator by `rise` uses up: at least the sum of
+ * all shares in that part.
+ */
 function spentBy(rise: bigint, totalPower: bigint): Decimal {
   return (rise * totalPower + EXTRA_PRECISION - 1n) / EXTRA_PRECISION
 }
@@ -205,7 +215,7 @@ function decodeRewardShare(value: Uint8Array): RewardShare {
 interface ValidatorRewards {
   /** all that it and its delegators may still withdraw */
   readonly outstanding: Decimal
-  /** the validator's own part of it */
+  /** the validator's own part of the outstanding rewards */
   readonly commission: Decimal
   /** delegators' part that came in during the current period */
   readonly current: Decimal
@@ -300,7 +310,7 @@ function putRewards(native: Pick<NativeStore, 'set'>, operator: Address, rewards
   native.set(addressesKey(REWARDS_PREFIX, operator), packIntegers(outstanding, commission, current, period))
 }
 
-/** Those of all validators, in order of operators. */
+/** Yields the rewards of all validators, in order of operators. */
 export function* allRewards(
   native: Pick<NativeStore, 'range'>,
 ): IterableIterator<readonly [operator: Address, rewards: ValidatorRewards]> {
@@ -395,7 +405,7 @@ function dropReference(native: Pick<NativeStore, 'get' | 'set' | 'delete'>, oper
   return historical.ratio
 }
 
-/** Those of a validator in order of periods. */
+/** Yields the historical rewards of a validator in order of periods. */
 export function* historicalOf(
   native: Pick<NativeStore, 'range'>,
   operator: Address,
@@ -435,7 +445,10 @@ function earnedByShares(shares: Decimal, fromRatio: bigint, toRatio: bigint): De
   return (shares * (toRatio - fromRatio)) / RATIO_ONE
 }
 
-/** What a delegation could withdraw, before the part below 1 acoin is cut off. Writes nothing. */
+/**
+ * Returns the rewards that a delegation could withdraw, before the part below 1 acoin is cut off.
+ * Writes nothing.
+ */
 export function delegationRewards(context: ReadContext, delegator: Address, operator: Address): Outcome<Decimal> {
   const { native } = context.world
   const validator = getValidator(native, operator)
@@ -459,7 +472,7 @@ function getStartingInfo(
   return value && decodeStartingInfo(value)
 }
 
-/** Those of a validator's delegators. */
+/** Yields the starting infos of a validator's delegators. */
 export function* startingInfosOf(
   native: Pick<NativeStore, 'range'>,
   operator: Address,

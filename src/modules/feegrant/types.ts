@@ -17,7 +17,7 @@ import { Coin } from '../coin.ts'
 export const BasicAllowance = defineMessage('cosmos.feegrant.v1beta1.BasicAllowance', {
   /** none: no limit */
   spendLimit: repeated(message(1, Coin)),
-  /** absent: for ever */
+  /** absent: it never expires */
   expiration: optionalTimestamp(2),
 })
 export type BasicAllowance = ValueOf<typeof BasicAllowance>

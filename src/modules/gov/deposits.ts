@@ -52,8 +52,9 @@ export function deposit(context: ModuleContext, { proposalId, depositor, amount 
 }
 
 /**
- * Adds a deposit whose coins were checked (AddDeposit of x/gov/keeper/deposit.go), also that of a new proposal.
- * @returns whether the voting period started; the caller emits the event of that
+ * Adds a deposit whose coins were checked (AddDeposit of x/gov/keeper/deposit.go), also for a new
+ * proposal.
+ * @returns whether the voting period started; the caller emits that event
  */
 export function addDeposit(context: ModuleContext, { proposalId, depositor, amount }: DepositInput): Outcome<boolean> {
   const { world, block } = context
@@ -95,12 +96,12 @@ export function addDeposit(context: ModuleContext, { proposalId, depositor, amou
   return isEnough
 }
 
-/** What is wrong with a deposit's coins. */
+/** Returns the error of a deposit with invalid coins. */
 export function checkAmount(amount: readonly Coin[]): SdkError | undefined {
   return amount.length === 0 ? sdkError('invalidCoins') : checkInitialAmount(amount)
 }
 
-/** What is wrong with the coins of a new proposal's deposit, which may be none. */
+/** Returns the error of a new proposal's deposit with invalid coins; the deposit may be empty. */
 export function checkInitialAmount(amount: readonly Coin[]): SdkError | undefined {
   return areValidCoins(amount) ? undefined : sdkError('invalidCoins', coinsText(amount))
 }
@@ -131,7 +132,7 @@ function startVotingPeriod({ world: { native }, block }: ModuleContext, proposal
   native.set(activeQueueKey(endMs, proposal.id), Uint8Array.of(1))
 }
 
-/** What happens to the deposits of a proposal that ended: a part is charged, the rest goes back. */
+/** Rule for the deposits of a proposal that ended: a part is charged, the rest is refunded. */
 export interface DepositRule {
   /** part of each deposit that is charged: 0 refunds everything, 1 charges everything */
   readonly charge: Decimal
@@ -139,7 +140,7 @@ export interface DepositRule {
   readonly destination: Address | undefined
 }
 
-/** What is left to do for a proposal that ended, as an entry of the queue. */
+/** Kinds of work left to do for a proposal that ended, as an entry of the queue. */
 const CLEANUPS = { DEPOSITS_AND_VOTES: 1, COPIED_SHARES: 2 } as const
 
 /** A rule as it is stored in the queue while deposits, votes or copied shares are left. */

@@ -127,7 +127,7 @@ function checkChanges(
   return undefined
 }
 
-/** What is wrong with a content. */
+/** Returns the error of an invalid content. */
 export function checkContent(content: AnyValue | undefined): SdkError | undefined {
   const read = readContent(content)
   return isSdkError(read) ? read : undefined

@@ -31,7 +31,9 @@ export const paramsError = defineErrors('params', {
 interface ParameterChange {
   /** a module's name, or `baseapp` for consensus parameters */
   readonly subspace: string
-  /** the name in x/params (`UnbondingTime`, `communitytax`) or the present one (`unbonding_time`) */
+  /**
+   * the name in x/params (`UnbondingTime`, `communitytax`) or the current one (`unbonding_time`)
+   */
   readonly key: string
   /** JSON; durations in nanoseconds, as x/params had them, or like 600s */
   readonly value: string
@@ -53,7 +55,7 @@ const SUBSPACE_GAS = 5_000
 /** A character of a change, which is parsed and converted. */
 const CHARACTER_GAS = 10
 
-/** The present parameters of a subspace, and the message that sets all of them. */
+/** The current parameters of a subspace, and the message that sets all of them. */
 interface Subspace {
   readonly typeUrl: string
   /** of its parameters: only their names may be changed */
@@ -151,7 +153,7 @@ export function parameterNames(subspaceName: string): readonly string[] | undefi
   return SUBSPACES.get(subspaceName)?.type.fields.map(({ jsonName }) => jsonName)
 }
 
-/** The JSON of a parameter under one of its names; undefined when there is none. */
+/** Returns the JSON of a parameter under one of its names; undefined without such a parameter. */
 export function parameterValue(native: Native, subspaceName: string, key: string): Json | undefined {
   const found = SUBSPACES.get(subspaceName)
   const field = found && fieldIn(found.type, plain(key))
@@ -184,7 +186,10 @@ function withValue(type: AnyMessageType, params: JsonObject, key: string, value:
   return isJsonObject(value) ? withMembers(type, params, value) : undefined
 }
 
-/** `params` with the members of an object; undefined when one of them is no name of the type. */
+/**
+ * Returns `params` with the members of an object; undefined when the type has no field with one of
+ * the names.
+ */
 function withMembers(type: AnyMessageType, params: JsonObject, members: JsonObject): JsonObject | undefined {
   let changed: JsonObject | undefined = params
   for (const [name, value] of Object.entries(members)) {

@@ -39,7 +39,7 @@ export function periodMs(duration: bigint | undefined): number {
 /** A ratio of validated parameters; '' is 0, as the SDK's zero value. */
 export function ratio(text: string): Decimal {
   const value = text === '' ? 0n : parseDecimal(text)
-  if (value === undefined) throw new Error(`a ratio of governance is no number: ${text}`)
+  if (value === undefined) throw new Error(`a ratio of governance is not a number: ${text}`)
   return value
 }
 

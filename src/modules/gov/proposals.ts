@@ -82,7 +82,7 @@ export function submitProposal(
   return createProposal(context, submission)
 }
 
-/** What is wrong with a proposal's texts and size, whatever the state is. */
+/** Returns the error of a proposal whose texts or size are invalid in any state. */
 export function checkForm(
   submission: Pick<ProposalSubmission, 'title' | 'summary' | 'metadata' | 'messages'>,
 ): SdkError | undefined {

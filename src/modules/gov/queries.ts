@@ -55,7 +55,7 @@ import {
 const PROPOSAL_ID = { proposalId: uint64(1) }
 const LIST_REQUEST = { proposalId: uint64(1), pagination: message(2, PageRequest) }
 
-/** What differs between the two versions of gov's queries: names and the types of what they show. */
+/** Differences between the two versions of gov's queries: names, and the types in the answers. */
 interface GovVersion<P, V, D, T> {
   readonly service: string
   /** of the REST paths */

@@ -253,7 +253,7 @@ export function runningTally(native: Pick<NativeStore, 'get'>): TallyPosition | 
   return value && TallyPosition.decode(value)
 }
 
-/** The counts of the running tally. @throws Error (a bug) when there is none */
+/** Returns the counts of the running tally. @throws Error (a bug) when no tally is running */
 export function countedSoFar(native: Pick<NativeStore, 'get'>): Tally {
   const value = native.get(TALLY_KEY)
   if (value === undefined) throw new Error('the running tally has no counts')
@@ -307,7 +307,7 @@ export function deleteCopiedShares(
   native.delete(copiedSharesKey(id, voter, operator))
 }
 
-/** Those of a proposal's tally, in order of voters and then operators. */
+/** Yields the copied shares of a proposal's tally, in order of voters and then operators. */
 export function* copiedShares(native: Pick<NativeStore, 'range'>, id: bigint): IterableIterator<CopiedShares> {
   for (const [[voter, operator], value] of addressEntries(native, copiedSharesOf(id))) {
     yield { voter: voter!, operator: operator!, shares: bytesToBigInt(value) }

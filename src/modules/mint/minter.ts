@@ -29,8 +29,8 @@ export function initMint(
 export const MAX_MINTED_SUPPLY_ACOIN: bigint = 2n ** 128n
 
 /**
- * Mints a block's part of the year's coins and gives them to the fee collector (x/mint/abci.go). Without inflation nothing is
- * written.
+ * Mints a block's part of the year's coins into the fee collector (x/mint/abci.go). Without
+ * inflation nothing is written.
  * @returns why the coins cannot be moved; the block mints none then
  */
 export function beginMint(context: ModuleContext): SdkError | undefined {

@@ -5,7 +5,7 @@ import { isSdkError, type SdkError } from '../sdkError.ts'
 import { type AbiEvent, decodeValues, encodeErrorString, encodeValues, selectorOf, signatureOf } from './abi/codec.ts'
 import type { AbiFields, AbiValues } from './abi/types.ts'
 
-/** What a function sees of its call, and what it does besides its work on the state. */
+/** The call of a function, with its actions besides the work on the state: gas charges and logs. */
 export interface FunctionContext extends Pick<PrecompileCall, 'caller' | 'value' | 'world' | 'block'> {
   /**
    * Takes gas for work whose amount depends on the arguments or the state, before it is done. False means that not enough is
@@ -53,7 +53,7 @@ export interface PrecompileFunction extends FunctionRules {
   run(context: FunctionContext, data: Uint8Array): Uint8Array | FunctionFailure
 }
 
-/** What runs when no row's selector matches, calldata is shorter than a selector, or there is none. */
+/** Runs when no row's selector matches, or when calldata is empty or shorter than a selector. */
 interface PrecompileFallback extends FunctionRules {
   run(context: FunctionContext, data: Uint8Array): Uint8Array | FunctionFailure
 }

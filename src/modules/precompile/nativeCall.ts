@@ -23,10 +23,13 @@ import {
   revertWith,
 } from './dispatch.ts'
 
-/** What every function that changes the native state costs besides its message: arguments, checks, an event. */
+/**
+ * Gas of every function that changes the native state, besides its message: arguments, checks, an
+ * event.
+ */
 export const WRITE_GAS = 5_000n
 
-/** What `success` functions return: they revert otherwise. */
+/** The result of functions that return `success`: they revert otherwise. */
 export const SUCCESS = { success: true } as const
 
 /**
@@ -45,7 +48,10 @@ export function defineTransaction<const I extends AbiFields, const O extends Abi
   readonly outputs: O
   readonly type: MessageType<T>
   readonly response: MessageType<R>
-  /** Checks who acts and makes the message; `finish` gets what else it gives. */
+  /**
+   * Checks who acts and makes the message; any other members that it returns are passed to
+   * `finish`.
+   */
   prepare(context: FunctionContext, values: AbiValues<I>): (P & { readonly message: T }) | FunctionFailure
   /** Logs the event and makes the outputs, after the message. @param answer its response */
   finish(context: FunctionContext, values: AbiValues<I>, answer: R, prepared: P): AbiValues<O>
@@ -96,7 +102,10 @@ export function requireCaller({ caller }: Pick<FunctionContext, 'caller'>, subje
   )
 }
 
-/** A failure for the address 0, which nobody has: cosmos/evm's text `invalid`, and the address. */
+/**
+ * Returns a failure for the address 0, which belongs to no account: cosmos/evm's text `invalid`,
+ * and the address.
+ */
 export function refuseZero(account: Address, invalid: string): Revert | undefined {
   return account.every((byte) => byte === 0) ? revertWith(`${invalid} ${toChecksumAddress(account)}`) : undefined
 }

@@ -18,19 +18,20 @@ const ADDRESS_BYTES = 20
 interface Pages<T> {
   /** Items in order, each with the key at which a page can begin. @param start such a key; undefined: from the beginning */
   walk(start: Uint8Array | undefined, reverse: boolean): Iterable<readonly [key: Uint8Array, item: T]>
-  /** Whether a key could be one that `walk` gives. */
+  /** Whether `walk` could yield this key. */
   isKey(key: Uint8Array): boolean
   /** Whether an item is part of the list; by default all are. */
   matches?(item: T): boolean
   /** gas of reading an item, where it is not small */
   entryGas?(item: T): bigint
-  /** gas of each item in the page: it pays for the tuple that the caller makes of it */
+  /** gas of each item in the page: it pays for the tuple that the caller makes from the item */
   readonly itemGas: bigint
 }
 
 /**
- * Reads a page of a list by the SDK's rules; gas is taken for each entry before anything is made of it, also for those before `offset`. It
- * counts as work, too, in addition to the reads: a call pays the larger of its charges and its work.
+ * Reads a page of a list by the SDK's rules. Gas is taken for each entry before the entry is used,
+ * also for those before `offset`. It counts as work, too, in addition to the reads: a call pays the
+ * larger of its charges and its work.
  */
 export function readPage<T>(
   { charge, world }: Pick<FunctionContext, 'charge' | 'world'>,

@@ -11,7 +11,7 @@ export const DecCoins = array(DecCoin)
 /** value / 10^precision */
 export const Dec = tuple({ value: uint256, precision: uint8 })
 
-/** Which part of a list to return, and what to go on with, as cosmos.base.query.v1beta1 has them. */
+/** Which part of a list to return, and where to continue, as cosmos.base.query.v1beta1 has them. */
 export const PageRequest = tuple({ key: bytes, offset: uint64, limit: uint64, countTotal: bool, reverse: bool })
 export const PageResponse = tuple({ nextKey: bytes, total: uint64 })
 

@@ -162,7 +162,7 @@ export function toBlockMessage(block: ConsensusBlock): ValueOf<typeof Block> {
   return { header: { ...headerFields(header), proposerAddress: header.proposerAddress }, ...bodyFields(block) }
 }
 
-/** A block as the SDK's own form of it. */
+/** Converts a block to the SDK's own form. */
 export function toSdkBlock(block: ConsensusBlock): ValueOf<typeof SdkBlock> {
   const { header } = block
   return {

@@ -101,7 +101,7 @@ function createEffort({ work }: Pick<NativeStore, 'work'>, pause: () => Promise<
       turn -= gas
       return left < 0 && !isFirst
     },
-    /** Gives others a turn when it is time. */
+    /** Lets other calls run when it is time. */
     turn: async (): Promise<void> => {
       if (turn > 0) return
       turn = TURN_GAS

@@ -49,8 +49,9 @@ export interface QueryContext extends ModuleContext {
   /** addresses of all accounts of the newest state, ascending or descending, from `start` (included) on */
   accounts(options: { readonly start?: Address; readonly reverse: boolean }): AsyncIterable<Address>
   /**
-   * Begins work whose amount depends on how much there is. The returned function lets other calls of the thread have a turn, and throws
-   * (rejects with) a QueryError once the time is over or nobody waits for the answer.
+   * Begins work whose amount depends on the size of the data. The returned function lets other
+   * calls of the thread run, and throws (rejects with) a QueryError once the time is over or the
+   * client no longer waits for the answer.
    */
   beginPauses(): () => Promise<void>
 }

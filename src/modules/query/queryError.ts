@@ -1,6 +1,6 @@
 import { SDK_ERRORS, type SdkError } from '../sdkError.ts'
 
-/** The status codes of gRPC (google.golang.org/grpc/codes) that queries answer with. */
+/** The gRPC status codes (google.golang.org/grpc/codes) in answers to queries. */
 export const GRPC_CODES = {
   cancelled: 1,
   unknown: 2,
@@ -31,8 +31,8 @@ const CODE_NAMES: Readonly<Record<GrpcCode, string>> = {
 }
 
 /**
- * HTTP status of a code, as grpc-gateway has them, except for `unknown`: with it the SDK reports that a simulated transaction fails,
- * which is no fault of the server.
+ * HTTP status of a code, as grpc-gateway has them, except for `unknown`: with it the SDK reports
+ * that a simulated transaction fails, which is not the server's fault.
  */
 const HTTP_STATUS: Readonly<Record<GrpcCode, number>> = {
   1: 408,
@@ -88,14 +88,14 @@ export function restError({ code, message }: Pick<QueryError, 'code' | 'message'
   return { status: HTTP_STATUS[code], json: JSON.stringify({ code, message, details: [] }) }
 }
 
-/** What an abci_query answers instead of a value. */
+/** The answer to a failed abci_query. */
 export interface AbciFailure {
   readonly code: number
   readonly codespace: string
   readonly log: string
 }
 
-/** An error as the SDK gives it to abci_query (baseapp/abci.go, gRPCErrorToSDKError). */
+/** Converts an error as the SDK does for abci_query (baseapp/abci.go, gRPCErrorToSDKError). */
 export function abciFailure({ code, message, abci }: QueryFailure): AbciFailure {
   if (abci !== undefined) return abci
   const [sdkCode, text] = SDK_ERRORS[abciErrorOf(code)]

@@ -119,10 +119,11 @@ function countVote(
 }
 
 /**
- * Slashes, jails and tombstones a validator that signed twice at `height`, so that it never signs again
- * (x/evidence/keeper/infraction.go). A tombstoned validator is not punished again, nor is one that is unbonded. One that has another key
- * now is punished for its former key too, and both keys are tombstoned: in the SDK the present one alone, so that somebody could take
- * the other later.
+ * Slashes, jails and tombstones a validator that signed twice at `height`, so that it never signs
+ * again (x/evidence/keeper/infraction.go). A tombstoned validator is not punished again, nor is an
+ * unbonded one. A validator that has another key now is punished for its old key too, and both keys
+ * are tombstoned. The SDK tombstones only the current key, so that a validator could take the other
+ * one later.
  * @param slashBudget see `slash`
  * @param infraction `consensusAddress`: of the key that signed; `power`: what the validator had at that height
  */

@@ -16,7 +16,7 @@ import { SLASHING_PARAMS } from './params.ts'
 export const SIGNING_INFO_PREFIX: Uint8Array = moduleStoreKey('slashing', Uint8Array.of(0x01))
 /** operator, number of the chunk -> bits of missed blocks: many entries, which a rotation of the key does not move */
 const MISSED_CHUNK_PREFIX = moduleStoreKey('slashing', Uint8Array.of(0x02))
-/** consensus address -> number of missed blocks; absent when there are none */
+/** consensus address -> number of missed blocks; absent without missed blocks */
 const MISSED_COUNT_PREFIX = moduleStoreKey('slashing', Uint8Array.of(0x04))
 
 /**
@@ -77,9 +77,10 @@ export function afterValidatorUnbonded({ world: { native } }: ModuleContext, sig
 }
 
 /**
- * Hook of staking: a validator has another consensus key, and goes on with its signing info and what it missed
- * (x/slashing/keeper/hooks.go, AfterValidatorConsKeyUpdated). One that was never bonded has none. A tombstone stays with the old key too. What it
- * missed is found by its operator.
+ * Hook of staking for a validator with a new consensus key: moves its signing info and its count of
+ * missed blocks to the new key (x/slashing/keeper/hooks.go, AfterValidatorConsKeyUpdated). A
+ * validator that was never bonded has neither. A tombstone stays with the old key too. The missed
+ * blocks themselves are stored by operator.
  */
 export function moveSigningRecord(
   native: Pick<NativeStore, 'get' | 'set' | 'delete'>,
@@ -96,7 +97,7 @@ export function moveSigningRecord(
   native.delete(addressesKey(MISSED_COUNT_PREFIX, from))
 }
 
-/** Whether the key signed twice, so that nobody can use it any more. */
+/** Whether the key signed twice, so that no validator can use it any more. */
 export function isTombstoned(native: Pick<NativeStore, 'get'>, consensusAddress: Uint8Array): boolean {
   return getSigningRecord(native, consensusAddress)?.tombstoned === true
 }

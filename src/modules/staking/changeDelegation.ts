@@ -113,12 +113,14 @@ export function sharesToGiveBack(
 }
 
 /**
- * Gives shares back (x/staking/keeper/delegation.go, Unbond). The coins stay in the pool of the validator's status for the caller to
- * move.
- * 1. Governance notes the delegation's shares for a tally that is under way, which counts what they were when it began.
+ * Removes shares (x/staking/keeper/delegation.go, Unbond). The coins stay in the pool of the
+ * validator's status for the caller to move.
+ * 1. Governance notes the delegation's shares for a tally that is under way, which counts the
+ *    shares at its start.
  * 2. Distribution pays the delegation's rewards, which the old shares earned.
- * 3. A validator whose operator keeps less than its minimum self-delegation is jailed, at the price before the shares are removed.
- * 4. The delegation gets its new shares, and what is left begins to earn.
+ * 3. A validator whose operator retains less than its minimum self-delegation is jailed, at the
+ *    price before the shares are removed.
+ * 4. The delegation gets its new shares, and the remaining ones begin to earn.
  * 5. The validator loses the shares and what they were worth.
  * 6. An unbonded validator without delegations is removed; its record must have the result of step 5.
  * @returns acoin that the shares were worth

@@ -5,7 +5,7 @@ import type { NativeStore } from '../../state/world.ts'
 import { type AddressWalk, addressEntries, addressesKey } from '../storeKey.ts'
 import { DELEGATIONS, DELEGATIONS_BY_VALIDATOR, PRESENT } from './keys.ts'
 
-/** Shares of a validator that somebody has. There is no delegation without shares. */
+/** A delegator's shares of a validator. There is no delegation without shares. */
 export interface Delegation {
   readonly delegator: Address
   readonly operator: Address
@@ -39,7 +39,7 @@ export function deleteDelegation(native: Pick<NativeStore, 'delete'>, delegator:
   native.delete(addressesKey(DELEGATIONS_BY_VALIDATOR, operator, delegator))
 }
 
-/** What `delegator` has delegated, in order of operators. `walk` starts at an operator. */
+/** Yields the delegations of `delegator`, in order of operators. `walk` starts at an operator. */
 export function* delegationsOf(
   native: Pick<NativeStore, 'range'>,
   delegator: Address,

@@ -18,7 +18,7 @@ import { getValidator, type Validator } from './validators.ts'
 
 // What a delegator can do: delegate, undelegate, cancel that, redelegate. Messages and precompiles call these.
 
-/** What a delegator wants done with an amount of acoin at a validator. */
+/** A delegator's request for an amount of acoin at a validator. */
 export interface StakeAmount {
   readonly delegator: Address
   readonly operator: Address

@@ -46,7 +46,9 @@ function sumsOf(entries: readonly Entry[]): ReadonlyMap<number, bigint> {
   return sums
 }
 
-/** A place in an index: a height and the other addresses of a record with an entry of that height. */
+/**
+ * A place in an index: a height and the other addresses of a record with an entry at this height.
+ */
 interface IndexPlace {
   readonly height: number
   readonly others: readonly Address[]

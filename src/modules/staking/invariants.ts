@@ -46,13 +46,19 @@ export function stakingInvariants(context: ReadContext): readonly string[] {
   ]
 }
 
-/** What the pools hold beyond what belongs to validators and unbonding delegators; negative where coins are missing. */
+/**
+ * Coins in the pools beyond those of validators and unbonding delegators; negative where coins are
+ * missing.
+ */
 interface PoolSurplus {
   readonly bonded: bigint
   readonly notBonded: bigint
 }
 
-/** Nobody but staking moves coins out of the pools. EVM code can send coins there (by self-destruct), which stay. */
+/**
+ * Returns the surplus. Only staking moves coins out of the pools. EVM code can send coins there (by
+ * self-destruct), which stay.
+ */
 export function poolSurplus({ world }: ReadContext): PoolSurplus {
   let [bonded, notBonded] = [0n, 0n]
   for (const { status, tokens } of validators(world.native)) {

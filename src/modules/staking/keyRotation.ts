@@ -28,11 +28,13 @@ import {
 } from './validators.ts'
 
 /*
- * A validator's change to another consensus key (x/staking/keeper/rotation.go of SDK 0.55). A message of block H asks for it
- * ({@link rotateConsensusKey}). At the end of H consensus is told to replace the old key by the new one, from H + 2 on. The last commit
- * with votes of the old key is that of H + 1, which block H + 2 has; so the record gets the new key at the end of H + 2
- * ({@link applyRotations}), and at any time the votes and evidence of a block are found by the key that made them.
- * Nobody can take the old key while there may be evidence against it, which finds the validator by it ({@link formerHolderOf}).
+ * A validator's change to another consensus key (x/staking/keeper/rotation.go of SDK 0.55). A
+ * message of block H requests it ({@link rotateConsensusKey}). At the end of H the application
+ * tells consensus to replace the old key by the new one, from H + 2 on. The last commit with votes
+ * of the old key is that of H + 1, which block H + 2 has; so the record gets the new key at the end
+ * of H + 2 ({@link applyRotations}), and at any time the votes and evidence of a block are found by
+ * the key that made them. No validator can take the old key while there may be evidence against it,
+ * since this evidence finds the validator by the old key ({@link formerHolderOf}).
  */
 
 /** Blocks between a change of the validators and the first block that they decide. */
@@ -66,7 +68,9 @@ const StoredRotation = defineMessage('coind.staking.PendingRotation', {
   applyHeight: safeUint64(2),
 })
 
-/** A rotation that consensus knows of, or is told of at the end of this block, and that is not applied yet. */
+/**
+ * A rotation that is not applied yet: consensus knows it, or learns it at the end of this block.
+ */
 export interface PendingRotation {
   readonly operator: Address
   /** the new key: ed25519, 32 bytes */
@@ -156,14 +160,15 @@ export function pendingRotations(native: Pick<NativeStore, 'range'>): readonly P
   }))
 }
 
-/** Whether consensus is told of the rotation at the end of this block. */
+/** Whether the rotation is announced to consensus at the end of this block. */
 export function isAnnouncedAt({ applyHeight }: PendingRotation, height: number): boolean {
   return applyHeight === height + CONSENSUS_UPDATE_DELAY
 }
 
 /**
- * Gives validators their new keys where it is time, and what other modules store by consensus address to these. Votes and evidence of the
- * next blocks have the new keys, so that this cannot wait; {@link MAX_WAITING_ROTATIONS} bounds it.
+ * Applies due rotations: validators get their new keys, and other modules move their entries to the
+ * new consensus addresses. Votes and evidence of the next blocks have the new keys, so that this
+ * cannot wait; {@link MAX_WAITING_ROTATIONS} bounds it.
  */
 export function applyRotations(context: ModuleContext): void {
   const { native } = context.world

@@ -119,10 +119,12 @@ export type MsgUpdateParams = ValueOf<typeof MsgUpdateParams>
 export const MsgUpdateParamsResponse = defineMessage('cosmos.staking.v1beta1.MsgUpdateParamsResponse', {})
 
 /**
- * Gas of the module's messages: half of what EVM storage would ask for the records that they write at most. A delegation pays
- * rewards (see distribution's gas) and writes the validator, its key in the order of powers, the delegation with its index and two
- * balances; undelegating adds an entry, its index and its entry in the queue; redelegating is both, at two validators. A
- * rotation writes five records of its own and two entries of the queue, later the validator and what is kept of its signing.
+ * Gas of the module's messages: half of the price of the most records that they write, in EVM
+ * storage. A delegation pays rewards (see distribution's gas) and writes the validator, its key in
+ * the order of powers, the delegation with its index and two balances; undelegating adds an entry,
+ * its index and its entry in the queue; redelegating is both, at two validators. A rotation writes
+ * five records of its own and two entries of the queue, later the validator and its signing
+ * records.
  */
 export const STAKING_GAS = {
   createValidator: 100_000n,

@@ -146,7 +146,10 @@ export function checkValidatorEdit({
   return checkDescription(description)
 }
 
-/** MsgEditValidator: the minimum of the self-delegation can only rise, the rate changes once a day and within its bounds. */
+/**
+ * Executes MsgEditValidator. The minimum self-delegation can only rise; the rate changes at most
+ * once per day, within its bounds.
+ */
 export function editValidator(context: ModuleContext, edit: ValidatorEdit): SdkError | undefined {
   const { world, block } = context
   const { native } = world
@@ -204,7 +207,10 @@ function checkCommissionRates({ rate, maxRate, maxChangeRate }: CommissionRates)
   return undefined
 }
 
-/** Why a rate may not replace that of `commission` now (Commission.ValidateNewRate): it changes once a day, and rises by a limited step. */
+/**
+ * Returns why a rate may not replace the one of `commission` now (Commission.ValidateNewRate):
+ * changes are limited per day and in step.
+ */
 function checkNewRate(commission: ValidatorCommission, rate: Decimal, nowMs: number): SdkError | undefined {
   if (nowMs - commission.updateTimeMs < DAY_MS) return stakingError('commissionUpdateTime')
   if (rate < 0n) return stakingError('commissionNegative')

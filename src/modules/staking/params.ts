@@ -6,7 +6,9 @@ import { type SdkError, sdkError } from '../sdkError.ts'
 import { Params } from './types.ts'
 import { markSetChanged } from './validators.ts'
 
-/** What a rotation of a consensus key costs where the parameters do not say it: one coin, as the SDK's default has it. */
+/**
+ * Fee of a rotation of a consensus key when the parameters have none: one coin, the SDK's default.
+ */
 const DEFAULT_KEY_ROTATION_FEE: Coin = { denom: BASE_DENOM, amount: 10n ** 18n }
 
 /**
@@ -18,7 +20,7 @@ export const STAKING_PARAMS: ParamsStore<Params> = defineParams('staking', Uint8
   keyRotationFee: stored.keyRotationFee ?? DEFAULT_KEY_ROTATION_FEE,
 }))
 
-/** What a rotation of a consensus key costs, acoin; it is burnt. */
+/** Returns the fee of a rotation of a consensus key, in acoin; it is burnt. */
 export function keyRotationFee(native: Pick<NativeStore, 'get'>): bigint {
   return (STAKING_PARAMS.get(native).keyRotationFee ?? DEFAULT_KEY_ROTATION_FEE).amount
 }

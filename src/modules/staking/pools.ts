@@ -27,7 +27,10 @@ export function burnFromPool(context: ModuleContext, pool: Address, amount: bigi
   mustSucceed(burnCoins(context, pool, amount))
 }
 
-/** Moves coins from an account to a pool, locked ones too, with the events of DelegateCoins (x/bank/keeper/keeper.go), which are no transfer. */
+/**
+ * Moves coins from an account to a pool, locked ones too. Emits the events of DelegateCoins
+ * (x/bank/keeper/keeper.go), and no transfer.
+ */
 export function stakeCoins(
   context: ModuleContext,
   delegator: Address,

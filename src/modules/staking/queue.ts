@@ -5,7 +5,7 @@ import { HEIGHT_BYTES, heightBytes, readHeight } from '../../storage/columns.ts'
 import { addressesKey, addressesOf } from '../storeKey.ts'
 import { PRESENT, QUEUE, UNBONDING_ID } from './keys.ts'
 
-/** What ends at a time: the kinds are the first bytes of the SDK's five queues. */
+/** Kinds of queue entries, which end at a time: the first bytes of the SDK's five queues. */
 const KINDS = { unbonding: 0x41, redelegation: 0x42, validator: 0x43, rotation: 0x91, formerKey: 0x95 } as const
 
 /**

@@ -105,17 +105,19 @@ interface Settlement {
   readonly unbonding: UnbondingDelegation | undefined
   /** acoin that it loses */
   readonly burnt: bigint
-  /** shares that the delegation gives up, one redelegation entry after another */
+  /** shares that the delegation loses, one redelegation entry after another */
   readonly shares: readonly Decimal[]
-  /** redelegations to the validator that the slashes were taken of, and that get no more of them */
+  /** redelegations to the validator, with the slashes applied */
   readonly redelegations: readonly Redelegation[]
 }
 
 /**
  * 1. A slash of the validator itself takes its fraction of the initial balance from each unbonding entry (SlashUnbondingDelegation).
- * 2. A slash of another validator takes its fraction of each redelegation entry that came from there (SlashRedelegation, with its fix
- *    for stake that was undelegated): first of what unbonds, then of the delegation. Where unbonding coins paid a part, the SDK takes the
- *    delegation's whole share all the same and so burns more than the fraction; here the delegation gives only the part that is left.
+ * 2. A slash of another validator takes its fraction of each redelegation entry that came from
+ *    there (SlashRedelegation, with its fix for stake that was undelegated): first from unbonding
+ *    coins, then from the delegation. Where unbonding coins paid a part, the SDK still takes the
+ *    delegation's whole share and so burns more than the fraction; here the delegation pays only
+ *    the remaining part.
  */
 function settlementOf(
   native: Pick<NativeStore, 'get'>,
@@ -184,8 +186,8 @@ function settlementOf(
 }
 
 /**
- * Makes pending slashes act on what a delegator has at a validator: to be called before any of it changes. Costs one look-up while no
- * slash is pending.
+ * Applies pending slashes to a delegator's stake at a validator. Must be called before any part of
+ * the stake changes. Costs one look-up while no slash is pending.
  */
 export function settleStake(context: ModuleContext, delegator: Address, operator: Address): void {
   const { native } = context.world

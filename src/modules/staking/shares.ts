@@ -11,7 +11,10 @@ export interface SharePrice {
  * Arithmetic of x/staking/types/validator.go. A product of a decimal and an integer is exact there too; only quotients round.
  */
 
-/** What shares are worth in acoin, half to even at the 18th decimal. @throws RangeError when there are no shares */
+/**
+ * Returns the worth of shares in acoin, half to even at the 18th decimal.
+ * @throws RangeError when there are no shares
+ */
 export function tokensFromShares({ tokens, delegatorShares }: SharePrice, shares: Decimal): Decimal {
   return divide(shares * tokens, delegatorShares)
 }

@@ -92,7 +92,10 @@ export function addUnbondingEntry(
   enqueue(native, { kind: 'unbonding', timeMs: completionTimeMs, addresses: [delegator, operator] })
 }
 
-/** What `delegator` is undelegating, in order of operators. `walk` starts at an operator. */
+/**
+ * Yields the unbonding delegations of `delegator`, in order of operators. `walk` starts at an
+ * operator.
+ */
 export function* unbondingsOf(
   native: Pick<NativeStore, 'range'>,
   delegator: Address,
@@ -103,7 +106,10 @@ export function* unbondingsOf(
   }
 }
 
-/** What is unbonding from a validator, in order of delegators. `walk` starts at a delegator. */
+/**
+ * Yields the unbonding delegations from a validator, in order of delegators. `walk` starts at a
+ * delegator.
+ */
 export function* unbondingsFrom(
   native: Pick<NativeStore, 'get' | 'range'>,
   operator: Address,

@@ -47,7 +47,7 @@ export function takeValidatorUpdates(context: ModuleContext): readonly PowerUpda
   const changes = changePowers(context, last)
   const rotations = pendingRotations(native)
   if (rotations.length === 0) return changes
-  // They go on in the next block.
+  // They continue in the next block.
   markSetChanged(native)
   return (
     doItem(context, { module: 'staking', item: 'rotations' }, () =>
@@ -102,14 +102,15 @@ function swap(publicKey: Uint8Array, rotation: PendingRotation, power: bigint): 
 }
 
 /**
- * 1. The strongest validators that are not jailed are chosen, at most max_validators of them (equal ones in order of their operators'
- *    addresses).
+ * 1. The strongest validators that are not jailed are chosen, at most max_validators (equal ones in
+ *    order of their operators' addresses).
  * 2. Each of them that is not bonded yet is bonded, and powers that differ from the last ones are recorded.
  * 3. Validators that are not chosen any more begin to unbond. Their power of 0 comes after the other updates, as in the SDK.
  * 4. The coins change pools, in one transfer for all of them.
  *
- * Two rules are beyond the SDK, so that consensus can always take the updates: the total power stays in CometBFT's bound by cutting the
- * weakest validators, and the set never gets empty: when nobody can be chosen, the present validators keep their power.
+ * Two rules go beyond the SDK, so that consensus can always take the updates. The total power stays
+ * in CometBFT's bound by cutting the weakest validators. The set never gets empty: when no
+ * validator can be chosen, the current ones retain their power.
  */
 function changePowers(context: ModuleContext, last: readonly LastPower[]): readonly PowerChange[] {
   const { native } = context.world

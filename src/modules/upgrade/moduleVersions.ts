@@ -7,7 +7,10 @@ import { type Migration, UPGRADES, type Upgrade } from './upgrades.ts'
 /** The version of each module's entries, as the SDK counts them (ConsensusVersion of x/<name>/module.go). */
 export type ModuleVersions = ReadonlyMap<string, number>
 
-/** Those of SDK 0.50 and cosmos/evm, whose formats the entries have. A chain without upgrades has these, and no entries that say so. */
+/**
+ * Versions in SDK 0.50 and cosmos/evm, whose formats the entries have. A chain without upgrades has
+ * these, and stores no versions.
+ */
 const FIRST_VERSIONS: ModuleVersions = new Map([
   ['auth', 5],
   ['authz', 2],

@@ -23,7 +23,7 @@ const ZERO_TIME = -62_135_596_800n * 1_000_000_000n
 const PLAN_KEY = moduleStoreKey('upgrade', Uint8Array.of(0x00))
 const DONE_PREFIX = moduleStoreKey('upgrade', Uint8Array.of(0x01))
 
-/** What ValidateBasic of a plan finds wrong (x/upgrade/types/plan.go). */
+/** Returns the error of a plan's ValidateBasic (x/upgrade/types/plan.go). */
 export function checkPlan(plan: Plan): SdkError | undefined {
   // Clients without Go's zero time leave the field out, or send 1970.
   if (plan.time !== ZERO_TIME && plan.time !== 0n) {

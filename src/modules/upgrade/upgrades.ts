@@ -5,7 +5,9 @@ export interface Migration {
   readonly module: string
   /** the version that it finds; 0: the module is new */
   readonly from: number
-  /** Deterministic; it knows the former shape itself, since the module's own code has the new one. */
+  /**
+   * Deterministic; it has its own code for the old format, since the module's code has the new one.
+   */
   readonly migrate: (context: ModuleContext) => void
 }
 
@@ -17,7 +19,8 @@ export interface Upgrade {
 }
 
 /**
- * Upgrades of which this version's code has what they change, the oldest first: it makes the last one. The others stay here, since their
- * migrations run too where a chain has passed one over, and because the last one that a chain has made must be known.
+ * Upgrades whose changes are in this version's code, the oldest first: this version makes the last
+ * one. The others stay here, since their migrations also run on a chain that skipped one, and
+ * because the last upgrade that a chain has made must be known.
  */
 export const UPGRADES: readonly Upgrade[] = []

@@ -90,10 +90,11 @@ export const NATIVE_TOKEN_GAS = {
 const SUCCESS = { success: true } as const
 
 /**
- * ERC-20 with the errors of OpenZeppelin Contracts 5, in their order, and WETH9's deposit and withdraw, which move nothing
- * because there is nothing to wrap. Two differences from OpenZeppelin: spending an allowance emits Approval, and the contract
- * itself is an invalid receiver, since no call could ever move coins out of it again. Coins that reach its account without a
- * call (self-destruct, block rewards) stay there and count in totalSupply.
+ * ERC-20 with the errors of OpenZeppelin Contracts 5, in their order, and WETH9's deposit and
+ * withdraw, which move nothing because there is nothing to wrap. Two differences from OpenZeppelin:
+ * spending an allowance emits Approval, and the contract itself is an invalid receiver, since no
+ * call could ever move coins out of its account again. Coins that reach the account without a call
+ * (self-destruct, block rewards) stay there and count in totalSupply.
  */
 export const nativeToken: TabledPrecompile = createPrecompile(NATIVE_TOKEN_ADDRESS, {
   events: EVENTS,
@@ -262,7 +263,7 @@ export function allowanceSlot(owner: Address, spender: Address): Uint8Array {
   return keccak256(concatBytes(padLeft(spender, 32), ofOwner))
 }
 
-/** What `spender` may still move of `owner`'s tokens. */
+/** Returns the amount of `owner`'s tokens that `spender` may still move. */
 function getAllowance(world: Pick<WorldState, 'getStorage'>, owner: Address, spender: Address): bigint {
   return bytesToBigInt(world.getStorage(NATIVE_TOKEN_ADDRESS, allowanceSlot(owner, spender)))
 }

@@ -91,7 +91,7 @@ export function depositTuple({ proposalId, depositor, amount }: Deposit): AbiVal
 
 const NO_VOTES: TallyResult = { yesCount: '0', abstainCount: '0', noCount: '0', noWithVetoCount: '0' }
 
-/** `result` undefined: nobody has voted yet. */
+/** @param result undefined: there are no votes yet */
 export function tallyTuple(result: TallyResult | undefined): AbiValue<typeof TallyResultData> {
   const { yesCount, abstainCount, noCount, noWithVetoCount } = result ?? NO_VOTES
   return { yes: yesCount, abstain: abstainCount, no: noCount, noWithVeto: noWithVetoCount }

@@ -80,7 +80,8 @@ export class AbiReader {
   }
 
   /**
-   * Checks that there are `length` bytes from `at` on, before anything of that length is made.
+   * Checks that there are `length` bytes from `at` on, before an array with this length is
+   * allocated.
    * @throws AbiError
    */
   expect(at: number, length: number): void {

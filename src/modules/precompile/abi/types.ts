@@ -79,7 +79,7 @@ function unsigned(bits: number): AbiType<bigint> {
       return value
     },
     encode(value) {
-      if (value < 0n || value > max) throw new RangeError(`${value} is no uint${bits}`)
+      if (value < 0n || value > max) throw new RangeError(`${value} is not a uint${bits}`)
       return bigIntToBytes(value, WORD_BYTES)
     },
   }
@@ -97,7 +97,7 @@ function signed(bits: number): AbiType<bigint> {
       return value
     },
     encode(value) {
-      if (value !== BigInt.asIntN(bits, value)) throw new RangeError(`${value} is no int${bits}`)
+      if (value !== BigInt.asIntN(bits, value)) throw new RangeError(`${value} is not an int${bits}`)
       return bigIntToBytes(BigInt.asUintN(WORD_BITS, value), WORD_BYTES)
     },
   }

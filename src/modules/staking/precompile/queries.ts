@@ -256,7 +256,10 @@ function redelegationTuple(found: Redelegation): AbiValue<typeof RedelegationOut
   }
 }
 
-/** The entries stand beside the redelegation, with their worth, and not inside it, as in the SDK's answer. */
+/**
+ * Converts a redelegation. As in the SDK's answer its entries are next to it, with their worth, and
+ * not inside.
+ */
 function responseTuple(found: Redelegation, destination: Validator | undefined): AbiValue<typeof RedelegationResponse> {
   return {
     redelegation: { ...redelegationTuple(found), entries: [] },
