@@ -35,7 +35,7 @@ export interface Backfill {
    * before is stored, when no caller waits.
    */
   prepare(): void
-  /** Adds what was prepared to a block's batch. */
+  /** Adds the prepared part to a block's batch. */
   write(batch: WriteBatch): void
 }
 
@@ -47,19 +47,19 @@ const WAITING_BYTES = 4 << 20
 const BYTES_PER_BLOCK = 512 << 10
 
 /**
- * Writes older blocks, which others have fetched and verified, in small parts, each with the batch of a block of the chain: it takes no
- * sync of its own, and after a crash the chain is whole from its base on, wherever that is. What waits is lost with a crash, and is fetched
- * again.
+ * Writes older blocks, which other threads have fetched and verified, in small parts, each with the batch of a block of the
+ * chain. This takes no sync of its own, and after a crash the chain is whole from its base on. Waiting blocks are lost with a
+ * crash, and are fetched again.
  */
 export function createBackfill(database: DatabaseReader, rules: HeaderRules | undefined): Backfill {
   /** from the highest down */
   let waiting: VerifiedBlock[] = []
   let waitingBytes = 0
-  /** what comes below the lowest block that waits */
+  /** link and validators for the block below the lowest waiting one */
   let tip: OlderBlocksTip | undefined
   let ready: WriteBatch | undefined
 
-  /** A part of what waits. */
+  /** Takes a part of the waiting blocks. */
   const take = (): readonly VerifiedBlock[] => {
     let bytes = 0
     let count = 0
@@ -79,7 +79,7 @@ export function createBackfill(database: DatabaseReader, rules: HeaderRules | un
         tip = olderBlocksTip(database)
       }
       const highest = tip.link.height
-      // Whether what is in the next segment is needed can only be said when the block above it is there.
+      // Whether the next segment's blocks are needed is known only when the block above the segment is there.
       const isWritten = readCompleteFrom(database) <= highest + 1
       if (isWritten && !needsOlderBlocks(database, rules)) {
         tip = undefined

@@ -31,7 +31,7 @@ export function consensusTimeMs(
 }
 
 /**
- * What EVM code can read about the block with this header.
+ * Returns the facts that EVM code can read about the block with this header.
  * @param timeMs its consensus time, milliseconds since the epoch
  */
 export function blockContextOf(
@@ -118,8 +118,8 @@ export function seedAfter(
 export type RunningParams = Pick<ChainConfig, 'blockGasLimit' | 'feeMarket'>
 
 /**
- * The parameters of the block after this state's block. States without native modules, which only conformance chains have, keep those
- * of the genesis.
+ * Returns the parameters of the block after this state's block. A state without native modules, as on conformance chains, has
+ * the parameters of the genesis.
  */
 export function runningParams(native: Pick<NativeStore, 'get'>, genesis: RunningParams): RunningParams {
   if (CONSENSUS_PARAMS.find(native) === undefined) return genesis

@@ -59,7 +59,7 @@ interface BlockExecutionInput {
   readonly yield?: () => Promise<void>
   /** throws `ExecutionTimeout` when the execution takes too long; see `ExecutionDeadline` */
   readonly poll?: (() => void) | undefined
-  /** what native modules do before and after the entries, and what they learn about the block */
+  /** work of native modules before and after the entries, with the facts about the block that they use */
   readonly hooks: BlockHooks
   readonly start: BlockStart
   /** whether {@link BlockExecution.calls} is collected */
@@ -108,7 +108,7 @@ export interface BlockExecution {
   end(): readonly ValidatorUpdate[]
   /** Events of native modules at the block's start and, once it has ended, at its end. */
   blockEvents(): BlockEvents
-  /** The header of the block as executed so far, given the root of its state. */
+  /** Returns the header of the block as executed so far, with this state root. */
   header(stateRoot: Hash): EthereumHeader
 }
 
@@ -187,8 +187,8 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
     })
 
   /**
-   * What other threads have found out about an entry, if an execution now would find out the same: it reads the same, and the block has the gas
-   * that it wants. Then its changes are made.
+   * Adopts another thread's result for an entry, if an execution now would have the same result: all values that it read are
+   * unchanged, and the block has enough gas left. Then the result's changes are applied.
    */
   const adopted = async (signed: SignedTransaction) => {
     const result = await parallel?.take(signed)
@@ -321,7 +321,7 @@ function routeFees(world: Journal, fees: TransactionFees, burns: readonly Burn[]
  * Extra rules of a simulated block, in addition to its transactions and the work of native modules.
  */
 export interface BlockRules {
-  /** credits what a transaction has paid for its gas */
+  /** credits the fees that a transaction has paid for its gas */
   creditFees(
     world: Journal,
     outcome: Pick<AppliedTransaction, 'fees' | 'burns'>,

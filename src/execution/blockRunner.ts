@@ -61,7 +61,7 @@ export interface BlockRunnerOptions {
   readonly head: () => ChainHead
 }
 
-/** Executes candidates for the block after the head, and keeps results until one of them is decided. */
+/** Executes candidates for the block after the head, and retains results until one of them is decided. */
 interface BlockRunner {
   /**
    * Starts a block.
@@ -73,7 +73,7 @@ interface BlockRunner {
   finish(execution: CheckedExecution): Promise<ExecutedBlock>
   /**
    * Executes a whole block.
-   * @param entries what its `txs` are
+   * @param entries its decoded `txs`
    * @throws ExecutionTimeout (rejects) at the deadline
    */
   run(input: ExecutionInput, entries: readonly Entry[], deadline?: ExecutionDeadline): Promise<ExecutedBlock>
@@ -87,7 +87,7 @@ interface BlockRunner {
     entries: readonly Entry[],
     deadline: ExecutionDeadline,
   ): Promise<ExecutedBlock | { readonly reason: string }>
-  /** Keeps a result until another block is the head. */
+  /** Retains a result until another block is the head. */
   keep(input: ExecutionInput, executed: ExecutedBlock): void
   /** Returns the retained result for this input. */
   find(input: ExecutionInput): ExecutedBlock | undefined
@@ -157,9 +157,9 @@ export function createBlockRunner(options: BlockRunnerOptions): BlockRunner {
           hooks,
           start,
           isCallIndexed,
-          // What the first engine has finished, the second one checks, however long it takes.
+          // The second engine checks a block that the first one has finished, however long it takes.
           poll: engineOfBlock === engine ? deadline?.poll : undefined,
-          // The second engine executes in order, and so checks what is executed in parallel.
+          // The second engine executes in order, and so checks the parallel execution.
           ...(engineOfBlock === engine && options.durableHeight() === head.header.number && { parallel }),
         })
       }

@@ -33,11 +33,11 @@ export class BuildTime {
   /** when the current transaction began, and how long it may take */
   #startMs = 0
   #limitMs = 0
-  /** what EVM transactions of the block took */
+  /** time that EVM transactions of the block took */
   #usedMs = 0
-  /** what transactions took that were undone because too little precompile gas was left */
+  /** time of transactions that were undone because too little precompile gas was left */
   #undoneMs = 0
-  /** what large transactions took that could not start */
+  /** time of large transactions that could not start */
   #failedMs = 0
   #stops = 0
   /** the least pace of the slowest transaction that was stopped */
@@ -51,8 +51,8 @@ export class BuildTime {
   }
 
   /**
-   * Whether no further transaction is begun. One is tried in any case: where the mempool's answer alone takes the budget, blocks would stay
-   * empty and never show that there is time.
+   * Whether no further transaction is started. One is tried in any case: otherwise, when the mempool's answer alone takes the
+   * whole budget, blocks would stay empty and never show that there is time.
    */
   isOver(): boolean {
     return this.#hasTried && this.#now() >= this.#deadlineMs
@@ -133,7 +133,7 @@ export function isTooLong(
   return Number(gasLimit) * pace.ms > latestMs * Number(pace.gas)
 }
 
-/** The share of building that what follows the transactions may have taken, at most; the state root of a block of new slots is near it. */
+/** Largest measured share of the time after the transactions; the state root of a block of new slots takes about as much. */
 const MOST_FINISH_SHARE = 0.75
 /** How fast a smaller share is believed. A larger one is at once: a block that is too slow costs all validators. */
 const BELIEF = 1 / 8

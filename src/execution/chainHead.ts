@@ -7,7 +7,7 @@ import type { ValidatorUpdate } from '../consensus/application.ts'
 import type { Hash } from '../primitives/hash.ts'
 import { damagedContents } from '../storage/damage.ts'
 
-/** The newest published block: what the next one builds on. */
+/** The newest published block, on which the next one builds. */
 export interface ChainHead {
   readonly header: EthereumHeader
   /** keccak256(rlp(header)) */
@@ -92,8 +92,8 @@ export function acceptedUpdates(
 }
 
 /**
- * Validators after one more block, whose execution gave `updates`. These take effect two blocks later, because that block's header has
- * already named the validators of the next block (CometBFT state/execution.go, updateState).
+ * Returns the validators after one more block, whose execution returned `updates`. These take effect two blocks later, because
+ * that block's header has already named the validators of the next block (CometBFT state/execution.go, updateState).
  * @throws TypeError when the updates name a validator twice, remove an unknown one, or leave none or too much power
  */
 export function advanceValidators(

@@ -70,9 +70,9 @@ export function readNativeEntry(
 }
 
 /**
- * All entries of a block. Senders that the look-up knows are not recovered again.
- * @param check of a proposal: `poll` is called before each entry, and what it throws ends the reading. It also ends after the first entry
- *   that can never start, because no such proposal is accepted
+ * Reads all entries of a block. Senders that the look-up knows are not recovered again.
+ * @param check of a proposal: `poll` is called before each entry; if it throws, the reading ends. It also ends after the first
+ *   entry that can never start, because no such proposal is accepted
  */
 export async function readEntries(
   txs: readonly Uint8Array[],

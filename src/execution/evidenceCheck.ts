@@ -22,7 +22,7 @@ export interface EvidenceChain {
   readonly known?: KnownEvidence
 }
 
-/** Pieces that are remembered: many times what wait for a block. */
+/** Number of remembered pieces: many times more than wait for a block. */
 const MAX_KNOWN = 1_024
 
 /**
@@ -43,10 +43,10 @@ export class KnownEvidence {
 }
 
 /**
- * The verdict on a piece of evidence. It depends on chain state alone, so that all nodes agree. Evidence expires by its age
+ * Judges a piece of evidence. The verdict depends on chain state alone, so that all nodes agree. Evidence expires by its age
  * (`isEvidenceExpired`). Votes from before the genesis belong to another network where the validator's key was used: no fault here.
  *
- * The checks are in the order of what they cost, because a stranger can make the votes up:
+ * The checks are in the order of their cost, because a stranger can make the votes up:
  * 1. heights and times in the evidence itself,
  * 2. a few records: whether the fault is reported already, and whether its validator can still be
  *    punished,
@@ -123,7 +123,7 @@ export function checkBlockEvidence(evidence: readonly Evidence[], from: Evidence
 }
 
 /**
- * Chooses from the pending evidence what the block after `head` reports: valid pieces in their order, as many as fit, one for a
+ * Chooses the pending evidence that the block after `head` reports: valid pieces in their order, as many as fit, at most one per
  * validator.
  */
 export function chooseEvidence(pending: readonly Evidence[], from: EvidenceChain): readonly Evidence[] {

@@ -33,7 +33,7 @@ export interface ExecutedBlock {
   /** of the next block */
   readonly nextParams: RunningParams
   readonly changes: StateChanges
-  /** vesting accounts among those that it changed, by `bytesKey`: what they may spend now, in acoin */
+  /** spendable acoin of the changed vesting accounts, by `bytesKey` */
   readonly vesting: ReadonlyMap<string, bigint>
   readonly state: PendingState
 }

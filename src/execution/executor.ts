@@ -85,7 +85,7 @@ export interface ExecutorOptions {
   readonly onUpgradeNeeded?: (error: UpgradeNeeded | WrongVersion) => void
   /** which upgrades this version makes; by default those that it has, and none is passed over */
   readonly upgrades?: UpgradeRules
-  /** what native modules do in each block; by default what they do in production */
+  /** work of native modules in each block; by default that of production */
   readonly hooks?: BlockHooks
   readonly observer?: ExecutorObserver
 }
@@ -107,7 +107,7 @@ export interface Executor {
   readonly backfill: Pick<Backfill, 'missing' | 'add'>
   readonly head: () => ChainHead
   readonly oldestState: () => number
-  /** Writes what is buffered and closes the database. */
+  /** Writes buffered batches and closes the database. */
   close(): Promise<void>
 }
 

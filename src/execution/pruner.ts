@@ -40,11 +40,11 @@ const ENTRIES_PER_BLOCK = 2_000
 const BODIES_PER_BLOCK = 4
 /** Deletes for blocks that are moved to a segment, with one block: four for an empty one. */
 const MOVES_PER_BLOCK = 240
-/** Headers dropped with one block: a quarter of what one frame of a segment has. */
+/** Headers dropped with one block: a quarter of the blocks in one frame of a segment. */
 const HEADERS_PER_BLOCK = 16
-/** While segments give it nothing to do, the pruner looks for new files of them with each so many blocks. */
+/** While there is no work with segments, the pruner looks for new files once in this many blocks. */
 const LOOK_BLOCKS = 64
-/** A file that is in no list any more stays for so many blocks: requests may still read snapshots of the database that list it. */
+/** Blocks after which an unlisted file is removed: until then requests may read snapshots of the database that list it. */
 const REMOVAL_BLOCKS = 256
 
 interface Pruner {
@@ -53,13 +53,13 @@ interface Pruner {
    * before the next one.
    */
   prepare(height: number): void
-  /** Adds deletes of a bounded part of what is too old when `height` is the newest block. Before the block's own entries, which win. */
+  /** Adds deletes of a bounded part of the data that is too old when `height` is the newest block. The block's own entries come after and win. */
   drop(batch: WriteBatch, height: number): void
 }
 
 /**
- * Deletes state and blocks that are older than the operator keeps, and blocks that are in segments, in small parts, each in the batch of
- * a block: it takes no sync of its own, and after a crash the deletes are on the disk with the block or not at all.
+ * Deletes state and blocks beyond the retention settings, and blocks that are in segments, in small parts, each in the batch of a
+ * block. This takes no sync of its own, and after a crash the deletes are on the disk with the block or not at all.
  */
 export function createPruner({
   database,
@@ -83,7 +83,7 @@ export function createPruner({
   /** a height below which segments are without bodies */
   let bareFrom = 0
 
-  /** Drops headers, or else lists a segment without bodies. @returns files that are in no list any more with this batch */
+  /** Drops headers, or else lists a segment without bodies. @returns files that are no longer listed after this batch */
   const replaceSegments = (batch: WriteBatch, height: number): readonly string[] => {
     if (!isDropping && height % LOOK_BLOCKS !== 0) return []
     if (headers !== undefined) {
@@ -96,8 +96,8 @@ export function createPruner({
     return bare?.oldFiles ?? []
   }
   /**
-   * Lists files of a segment that are there, and moves blocks to one that is listed. A look takes eight reads, so there is not one with
-   * each block. @returns files that are in no list any more with this batch
+   * Lists a segment's complete files, and moves blocks to a listed segment. A check takes eight reads, so it is not made with
+   * each block. @returns files that are no longer listed after this batch
    */
   const moveToSegments = (batch: WriteBatch, height: number): readonly string[] => {
     const isLook = height % LOOK_BLOCKS === 0
@@ -137,7 +137,7 @@ export function createPruner({
 export interface PruneRequest extends Retention {
   readonly database: WritableDatabase
   readonly index: 'all' | 'off'
-  /** false: the index of calls goes */
+  /** false: the index of calls is deleted */
   readonly indexTraces?: boolean
   /** begins to show a part of the work */
   readonly progressOf: ProgressOf
@@ -145,7 +145,7 @@ export interface PruneRequest extends Retention {
   readonly signal?: AbortSignal
   /** lets other work of the process run, such as the handling of a stop signal */
   readonly pause?: () => Promise<void>
-  /** what is written, and synced, at once: entries of histories and indexes, and blocks */
+  /** size of one synced write: entries of histories and indexes, and blocks */
   readonly step?: { readonly entries: number; readonly bodies: number }
 }
 
@@ -163,8 +163,9 @@ export interface Pruned {
 const STEP = { entries: 50_000, bodies: 2_000 } as const
 
 /**
- * Deletes at once, in the database of a stopped node, what the pruner would delete with its next blocks; and where INDEX or INDEX_TRACES is
- * off, the entries that earlier blocks have in their indexes. Each step is one synced batch, after which the database is whole.
+ * Deletes at once, in the database of a stopped node, all data that the pruner would delete with the next blocks. Where INDEX or
+ * INDEX_TRACES is off, it also deletes the entries of earlier blocks in these indexes. Each step is one synced batch, after which
+ * the database is whole.
  * @throws the signal's reason
  */
 export async function pruneNow(request: PruneRequest): Promise<Pruned> {
@@ -311,7 +312,7 @@ async function deletesOf(database: DatabaseReader, range: KeyRange) {
 
 /**
  * Repeats a step until it has nothing left to do.
- * @param step is given what is done so far. @returns how much it has done
+ * @param step called with the amount done so far. @returns how much it has done
  */
 async function inSteps(
   progress: Progress,

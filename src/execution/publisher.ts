@@ -13,7 +13,7 @@ import { type HeadEvent, mergeHeadEvents, poolUpdate } from './headEvent.ts'
 interface PublisherOptions {
   readonly database: Pick<BufferedDatabase, 'get' | 'write' | 'writeBehind'> & CatchUpWriterOptions['database']
   readonly reader: Pick<StateReader, 'getCode'>
-  /** Adds to the batch of block `height` what becomes of older data, before its own entries. */
+  /** Adds the changes to older data to the batch of block `height`, before the block's own entries. */
   readonly maintain: (batch: WriteBatch, height: number) => void
   /** the chain's head at the start */
   readonly head: ChainHead
@@ -34,7 +34,7 @@ interface PublisherOptions {
   readonly onWritten: (milliseconds: number, bytes: number) => void
   /** milliseconds, monotonic */
   readonly now: () => number
-  /** Runs work after so many milliseconds. */
+  /** Runs work after this many milliseconds. */
   readonly later: (milliseconds: number, work: () => void) => void
 }
 
@@ -67,8 +67,9 @@ interface Publisher {
  *    lose blocks in the middle. With `writesBehind` LevelDB's threads write while this thread
  *    continues: its reads find the batch in memory.
  * 4. Move the state store and the head forward, and have the mempool follow: the next block can be built or executed.
- * 5. Announce the block to the other threads, when it is written: they read it in the database. If the write fails, the node stops, and
- *    nothing of a later block was written. A restart executes the block from the write-ahead log, where its decision is.
+ * 5. Announce the block to the other threads, when it is written: they read it in the database. If the write fails, the node
+ *    stops, and no part of a later block was written. A restart executes the block from the write-ahead log, which has its
+ *    decision.
  */
 export function createPublisher(options: PublisherOptions): Publisher {
   const { database, writesBehind = false } = options
@@ -186,7 +187,7 @@ interface CatchUpWriterOptions {
   readonly onFailed: (error: unknown) => void
   /** milliseconds, monotonic */
   readonly now: () => number
-  /** Runs work after so many milliseconds. */
+  /** Runs work after this many milliseconds. */
   readonly later: (milliseconds: number, work: () => void) => void
 }
 
@@ -199,7 +200,7 @@ export interface CatchUpWriter {
   begin(): void
   /** Reports that a block's batch was buffered. Waits only when the disk is a whole group late. */
   buffer(headEvent: HeadEvent): Promise<void>
-  /** Writes what is buffered; from now on, writes are not buffered. */
+  /** Writes the buffered batches; from now on, writes are not buffered. */
   flush(): Promise<void>
 }
 

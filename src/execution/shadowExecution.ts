@@ -10,7 +10,7 @@ import type { BlockExecution } from './blockExecution.ts'
 import type { Entry } from './entry.ts'
 import type { EntryResult } from './executedBlock.ts'
 
-/** An execution whose result can be checked before anybody relies on it. */
+/** An execution whose result can be checked before it is used. */
 export interface CheckedExecution extends BlockExecution {
   /** @throws ShadowMismatchError when another engine got a different result for the block */
   check(): Promise<void>

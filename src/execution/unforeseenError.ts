@@ -24,7 +24,7 @@ export interface UnforeseenReport {
   readonly error: unknown
 }
 
-/** Whether an error ends the node wherever it comes up, since nothing of the work in hand can be saved. */
+/** Whether an error stops the node wherever it occurs, since no current work can be saved. */
 export function endsNode(error: unknown): boolean {
   return isMachineFailure(error) || error instanceof ShadowMismatchError || isVersionError(error)
 }

@@ -7,7 +7,7 @@ import type { KeyReader } from '../storage/database.ts'
 import { NATIVE_ACCOUNT, nativeSlot } from './prepareChanges.ts'
 import { ACCOUNT_TRIE, NODE_KEY_BYTES, storageTrie, writeNodeKey } from './trieNode.ts'
 
-/** Tells what the tries hold. */
+/** Reports whether the tries have a key. */
 export interface TriePresence {
   /** @param path of the key, 32 bytes; undefined: whether the trie holds anything */
   has(owner: Uint8Array, path: Uint8Array | undefined): boolean

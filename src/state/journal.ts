@@ -431,7 +431,7 @@ export class Journal implements WorldState {
 
   /**
    * Deletes self-destructed accounts and, with `clearEmpty` (EIP-161, from Spurious Dragon), touched accounts that are
-   * empty. Locked coins of a self-destructed account stay. `burns`: what else the self-destructed accounts still had.
+   * empty. Locked coins of a self-destructed account stay. `burns`: other coins that the self-destructed accounts still had.
    * @throws Error (a bug) when the transaction left a checkpoint open
    */
   endTransaction(options: { readonly clearEmpty: boolean }): { readonly burns: readonly Burn[] } {
@@ -601,7 +601,7 @@ export class Journal implements WorldState {
     return this.#entryOf(bytesKey(address), address)
   }
 
-  /** @param stored what the reader has, where that is known */
+  /** @param stored the reader's account, where it is known */
   #entryOf(key: string, address?: Address, stored?: Account): AccountEntry {
     let entry = this.#accounts.get(key)
     if (entry === undefined) {
@@ -616,7 +616,7 @@ export class Journal implements WorldState {
     return this.#slotOf(entry, bytesKey(slot), slot)
   }
 
-  /** @param stored what the reader has, where that is known */
+  /** @param stored the reader's value, where it is known */
   #slotOf(entry: AccountEntry, key: string, slot?: Uint8Array, stored?: Uint8Array): Slot {
     const { id } = this.#scope
     entry.slots ??= new Map()

@@ -21,9 +21,9 @@ const LEAST_UPDATES = 32
 const READS = 3
 
 /**
- * Loads the nodes that updates of tries will reach: level by level, since a node shows which nodes below it there are, and many with one
- * read, which other threads do. As soon as a trie has several parts, they are loaded side by side, so that while the nodes of one are taken
- * those of another are read. What is missing in the database is left to the update.
+ * Loads the nodes that updates of tries will reach: level by level, since a node shows its children, and many with one read in
+ * another thread. As soon as a trie has several parts, they are loaded concurrently, so that the nodes of one part are processed
+ * while those of another are read. Nodes that are missing in the database are left to the update.
  * @param isCurrent whether the nodes that were read are still those of the head
  */
 export async function loadPaths(
@@ -49,7 +49,7 @@ export async function loadPaths(
           if (rlp !== undefined) engine.keep(names[i]!, rlp)
         }
         const next = find(at.parts)
-        // What the database lacks would be asked for again and again.
+        // Otherwise nodes that the database lacks would be requested again and again.
         if (equalBytes(next.parts, at.parts)) return
         at = next
       }
@@ -59,7 +59,7 @@ export async function loadPaths(
   }
 }
 
-/** One after the other, in as many parts as there are reads at a time. */
+/** Deals the nodes out in turn to as many parts as there are concurrent reads. */
 function divide({ keys, parts, count }: MissingNodes): MissingNodes[] {
   const size = Math.ceil(count / READS)
   return Array.from({ length: READS }, (_, part) => {

@@ -17,7 +17,7 @@ export interface StateColumns extends KeyReader {
 interface OlderStateOptions {
   /** entries that the later blocks may have changed */
   readonly maxEntries: number
-  /** awaited after every few hundred of them; what it throws ends the work */
+  /** awaited after every few hundred of them; if it throws, the work ends */
   readonly pause?: () => Promise<void> | void
 }
 

@@ -46,7 +46,7 @@ export type NodeReader = (owner: Uint8Array, path: string, depth: number) => Pro
  * Returns the proof of an account and its slots, or of their absence, against the state root of
  * block `height`. `snapshot` is a database snapshot whose head record is `head`. Slots are 32
  * bytes; a native entry is the slot keccak256(raw key) of the reserved account, with the raw value.
- * @param pause awaited between slots; what it throws ends the proof
+ * @param pause awaited between slots; if it throws, the proof ends
  * @throws StateUnavailable below the retained window
  */
 export async function proofAt(

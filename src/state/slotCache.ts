@@ -10,7 +10,7 @@ export class SlotCache {
   #recent = new Generation()
   #older = new Generation()
 
-  /** @param hashSeed secret, where others choose what is looked up: without it they could name slots that collide */
+  /** @param hashSeed secret where others choose the slots that are looked up: otherwise they could choose slots that collide */
   constructor(limitBytes: number, hashSeed: bigint) {
     this.#most = Math.max(MIN_SLOTS, Math.floor(limitBytes / 2 / ENTRY_BYTES))
     this.#factors = createFactors(hashSeed)
@@ -42,7 +42,7 @@ export class SlotCache {
   }
 
   #add(name: Int32Array, hash: number, value: Int32Array): void {
-    // What the older generation has of the slot is not found any more, and goes with it.
+    // The slot's entry in the older generation is no longer found, and is dropped with that generation.
     this.#recent.add(name, hash, value)
     if (this.#recent.size < this.#most) return
     const emptied = this.#older
@@ -106,7 +106,7 @@ class Generation {
     this.#end = at + ENTRY
   }
 
-  /** The place of a deleted entry is not used again before the whole generation goes. */
+  /** Deletes an entry. Its place is not reused before the whole generation is dropped. */
   delete(name: Int32Array, hash: number): void {
     const at = this.#find(name, hash)
     if (at === 0) return

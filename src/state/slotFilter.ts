@@ -61,7 +61,7 @@ export class SlotFilter {
   readonly #factors: readonly [Int32Array, Int32Array]
   readonly #mostSlots: number
   #contracts = new Map<string, Contract>()
-  /** those that missed something since the last `extend` */
+  /** contracts with missed look-ups since the last `extend` */
   #missing: Contract[] = []
   #hashes = new HashSet()
   /** the contract that was asked for last, by the words of its address */
@@ -80,7 +80,7 @@ export class SlotFilter {
     return this.#missing.length > 0
   }
 
-  /** Whether the database surely has nothing of the slot with this name. */
+  /** Whether the database certainly has no entry for the slot with this name. */
   isAbsent(name: Int32Array): boolean {
     return this.#contractOf(name)?.isComplete === true && !this.#hashes.has(this.#hash(name))
   }

@@ -87,7 +87,7 @@ export interface TouchedState {
   readonly native: Set<string>
 }
 
-/** Adds what block `height` wrote to `touched`. @returns how many keys that were */
+/** Adds the entries that block `height` wrote to `touched`. @returns how many it wrote */
 export function addTouched(reader: KeyReader, height: number, touched: TouchedState): number {
   const keys = changedKeysOf(reader, height, Number.POSITIVE_INFINITY)!
   for (const key of keys) {

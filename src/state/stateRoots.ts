@@ -13,15 +13,15 @@ import { ACCOUNT_TRIE, storageTrie, type TrieSource, trieNodeKey } from './trieN
 export interface StateRoots {
   /**
    * The root after `changes`: all changes since the stored state, those of earlier calls among them.
-   * @param pause awaited between reads of nodes; what it throws ends the work
+   * @param pause awaited between reads of nodes; if it throws, the work ends
    */
   after(changes: StateChanges, pause?: () => Promise<void>): Promise<Hash>
 }
 
 /**
- * Roots on the state after block `height`, which `reader` shows. `snapshot` is a database snapshot whose head record is `head`; it must stay
- * open. A call looks at all changes since the stored state, and computes hashes of what has changed since the call before. `onNode` gets the
- * stored nodes that are read for it. For `hashSeed` see {@link StateTrie}.
+ * Opens the computation of roots on the state after block `height`, which `reader` shows. `snapshot` is a database snapshot whose
+ * head record is `head`; it must stay open. A call takes all changes since the stored state, and computes only the hashes that
+ * have changed since the previous call. `onNode` gets the stored nodes that are read. For `hashSeed` see {@link StateTrie}.
  */
 export function openStateRoots(
   snapshot: DatabaseReader,
@@ -84,7 +84,7 @@ function* inPieces(changes: readonly TrieAccountChange[]): Iterable<readonly Tri
   for (const change of changes) {
     let { slots } = change
     let isWiped = change.isWiped ?? false
-    // A deleted account goes with all of its storage.
+    // A deleted account is deleted with all of its storage.
     while (change.current !== undefined && size + slots.length > PIECE) {
       const room = Math.max(1, PIECE - size)
       piece.push({ ...change, isWiped, slots: slots.slice(0, room) })
@@ -143,7 +143,7 @@ function trieChanges(
     if (slots.length > 0 || !equalAccounts(was, current)) all.push({ address, current, slots })
   }
   for (const [name, { address, previous, slots }] of before) {
-    // All as it was in the stored state, so there was no wipe.
+    // The account is as in the stored state, so there was no wipe.
     if (!after.has(name)) {
       all.push({
         address,

@@ -160,7 +160,7 @@ export class StateStore {
       (async () => this.#trie.computePlan(plan, base < 0 ? undefined : height))(),
     ])
     this.#assertHead(base)
-    // What the execution found absent: what it wrote has just been compared with the trie, and here is the rest.
+    // Check the entries that the execution found absent. Those that it wrote have just been compared with the trie.
     this.#forgetWritten(prepared)
     for (const name of this.#unchecked) checkAbsent(keyBytes(name), this.#trie, this.#snapshot)
     this.#unchecked.clear()
@@ -265,7 +265,7 @@ export class StateStore {
     }
   }
 
-  /** Whether the history surely has nothing of the flat entry. */
+  /** Whether the history certainly has no record of the flat entry. */
   #hasNoRecord(key: Uint8Array): boolean {
     if (key[0] !== Column.slot) return false
     writeNameOfKey(slotName, key)

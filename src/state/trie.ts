@@ -50,7 +50,7 @@ export interface TrieCommit {
   readonly batch: WriteBatch
   /** keys of the nodes that changed, as a `KeyList` has them; empty without a history */
   readonly keys: Uint8Array
-  /** what is in `batch` */
+  /** contents of `batch` */
   readonly log: readonly PackedOperations[]
 }
 
@@ -95,7 +95,7 @@ export class StateTrie {
 
   /**
    * Loads the nodes that a large plan reaches: other threads read them.
-   * @param bulk reads what the trie's source reads
+   * @param bulk reads the same nodes as the trie's source
    */
   async load(plan: TriePlan, bulk: BulkReader): Promise<void> {
     if (plan.size < LEAST_BULK) return
@@ -151,7 +151,7 @@ export class StateTrie {
   }
 }
 
-/** Changes of a block, from which on what they need of the database is read by other threads. */
+/** Number of a block's changes from which on other threads read the nodes and records that they need. */
 export const LEAST_BULK = 256
 
 /** Changes in the form and order in which the tries take them. */

@@ -67,7 +67,7 @@ export interface MissingNodes {
 
 /** Where the owner ends in the module's input. */
 const OWNER_ROOM = 32
-/** A module whose memory has grown beyond this and the limit is made anew: the memory never shrinks. */
+/** A module whose memory has grown beyond this plus the limit is replaced: the memory never shrinks. */
 const LARGEST_MEMORY = 128 << 20
 /** Bytes of nodes beyond the limit that are read before the next block is adopted: by blocks that may not be decided. */
 const SPARE_BYTES = 96 << 20
@@ -177,7 +177,7 @@ export class TrieEngine {
     }
   }
 
-  /** Keeps a node that was read. */
+  /** Caches a node that was read. */
   keep(key: Uint8Array, rlp: Uint8Array): void {
     const module = this.#module()
     const at = module.reserveInput(key.length + rlp.length)
@@ -187,7 +187,7 @@ export class TrieEngine {
     module.keepNode(key.length, rlp.length)
   }
 
-  /** Keeps the nodes that a log stores, and drops others for them. */
+  /** Caches the nodes that a log stores, and drops others to make room. */
   adopt(log: readonly PackedOperations[]): void {
     const module = this.#module()
     for (const { bytes, operations } of log) {

@@ -29,7 +29,7 @@ export class ByteWriter {
     this.#bytes[index]!++
   }
 
-  /** Empties the writer and keeps its memory. */
+  /** Empties the writer and reuses its memory. */
   clear(): void {
     this.#length = 0
   }
@@ -174,7 +174,7 @@ export function writeKey(out: ByteWriter, key: Uint8Array, previous: Uint8Array)
   out.append(key, shared)
 }
 
-/** Reads what {@link writeKey} wrote after the same key. */
+/** Reads a key that {@link writeKey} wrote after the same previous key. */
 export function readKey(reader: VarintReader, previous: Uint8Array): Uint8Array {
   const shared = reader.next()
   const rest = reader.next()

@@ -19,7 +19,7 @@ export interface NodeView {
   /** lowest block whose state is retained */
   readonly oldestState: number
   /**
-   * @param onRead called before each read of the database, for which the caches had no answer; what it throws ends the read (a
+   * @param onRead called before each read of the database, for which the caches had no answer; if it throws, the read ends (a
    * `StateReadError` with that cause)
    * @throws StateUnavailable below the pruning window
    */
@@ -27,7 +27,7 @@ export interface NodeView {
   /** Addresses of the head's accounts, ascending from `start` (included) on, or with `reverse` descending from it. */
   accounts(options?: { readonly start?: Address; readonly reverse?: boolean }): AsyncIterable<Address>
   /**
-   * @param pause awaited between slots; what it throws ends the proof
+   * @param pause awaited between slots; if it throws, the proof ends
    * @throws StateUnavailable below the pruning window
    */
   proofAt(
@@ -111,7 +111,7 @@ export function openStateAt(snapshot: KeyReader, caches: StateCaches, head: Stat
         ? (key) => caches.head.get(snapshot, height, key)
         : (key) => {
             const value = valueAt(snapshot, key, height)
-            // It has not changed since: what the head lacks was absent then.
+            // It has not changed since: an entry that the head lacks was absent then.
             if (value === undefined) checkAbsent(key, storedTries(snapshot), snapshot)
             return value
           },

@@ -184,7 +184,7 @@ const STEPS_PER_PAUSE = 32
 
 /**
  * Heights in [from, to], ascending, whose blocks contain every term; all heights when there is no term.
- * @param pause awaited again and again while lists have nothing in common; what it throws ends the search
+ * @param pause awaited again and again while lists have nothing in common; if it throws, the search ends
  */
 export async function* indexedEventHeights(
   db: DatabaseReader,

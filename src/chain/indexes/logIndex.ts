@@ -138,7 +138,7 @@ function indexTerm(position: number, bytes: Uint8Array): IndexTerm {
  * Returns the heights in [from, to], ascending, whose blocks contain a term of every position (any
  * of its alternatives).
  * @param cache cache of the terms' lists
- * @param pause awaited again and again while many entries are read; what it throws ends the search
+ * @param pause awaited again and again while many entries are read; if it throws, the search ends
  */
 export async function indexedLogHeights(
   db: DatabaseReader,

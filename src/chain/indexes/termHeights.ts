@@ -11,7 +11,7 @@ export interface TermMemo {
 }
 
 interface LookUp {
-  /** awaited again and again while segments are read; what it throws ends the search */
+  /** awaited again and again while segments are read; if it throws, the search ends */
   readonly pause?: (() => Promise<void>) | undefined
   readonly memo?: TermMemo
 }

@@ -204,7 +204,7 @@ interface HashSource extends NamedHashFile {
 /**
  * Writes a file: when this resolves, it is on stable storage, checked, and has replaced any other.
  * All nodes make the same bytes from the same blocks.
- * @param pause awaited between small steps; what it throws ends the work, and leaves nothing that counts
+ * @param pause awaited between small steps; if it throws, the work ends and leaves nothing that counts
  */
 export async function writeHashFile(
   location: string,

@@ -65,7 +65,7 @@ function findGap(
 
 /**
  * Makes the next file, unless it is there and waits to be listed.
- * @param pause awaited between small steps; what it throws ends the work, and leaves nothing that counts
+ * @param pause awaited between small steps; if it throws, the work ends and leaves nothing that counts
  * @param maxSorted see {@link MAX_SORTED}
  * @returns whether it made one
  */

@@ -121,7 +121,7 @@ interface TermsSource extends HeightRange {
 /**
  * Writes the terms of a segment's blocks: when this resolves, the file is on stable storage,
  * checked, and has replaced any other. All nodes make the same bytes from the same blocks.
- * @param pause awaited between small steps; what it throws ends the work, and leaves nothing that counts
+ * @param pause awaited between small steps; if it throws, the work ends and leaves nothing that counts
  */
 export async function writeTerms(
   location: string,

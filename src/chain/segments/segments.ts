@@ -147,7 +147,7 @@ interface SegmentSource extends NamedSegment {
 /**
  * Writes a segment and reads it again: when this resolves, the file is on stable storage and has
  * each block as `source` has it.
- * @param pause awaited between small steps; what it throws ends the work, and leaves nothing that counts
+ * @param pause awaited between small steps; if it throws, the work ends and leaves nothing that counts
  * @throws Error when the file does not read back as it was written
  */
 export async function writeSegment(
@@ -258,7 +258,7 @@ export class BlockUnavailable extends Error {
 
 /**
  * A block from its segment; undefined when no segment has it.
- * @param beforeDecoding called when the block is not in the cache; what it throws is thrown
+ * @param beforeDecoding called when the block is not in the cache; its errors are thrown
  * @throws DatabaseError when the segment is damaged; BlockUnavailable when the database does not list it any more
  */
 export function readFromSegment(

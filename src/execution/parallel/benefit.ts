@@ -3,14 +3,14 @@ import { bytesKey } from '../../primitives/bytes.ts'
 
 /** Contracts whose calls are remembered; the oldest are forgotten. */
 const MOST_CONTRACTS = 1_024
-/** So many calls in a block say whether guesses about them pay. */
+/** Number of calls in a block from which on the block shows whether guesses about them pay. */
 const TELLING_CALLS = 16
 /** Blocks in which calls are not offered after guesses about them did not pay: the first time, and at most. */
 const FIRST_REST = 4
 const LONGEST_REST = 256
 /** How fast the mean time of an execution follows. */
 const BELIEF = 1 / 16
-/** So many times the mean is a thread that had to wait, not an execution. */
+/** A time above this multiple of the mean is due to a thread that had to wait, not to the execution. */
 const MOST_TIMES_MEAN = 8
 /** Extra processor time that each speculator may cost, as a share of an execution in order. */
 const MOST_EXTRA = 0.1

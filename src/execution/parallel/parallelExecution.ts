@@ -45,7 +45,7 @@ export interface ParallelOptions {
   readonly areAlive: () => boolean
   /** lets the thread's events happen that have happened */
   readonly pause: () => Promise<void>
-  /** takes what became of the entries that a block has offered */
+  /** called with the outcomes of the entries that a block has offered */
   readonly observe: (counts: ParallelCounts) => void
   /** milliseconds, monotonic; no result depends on it */
   readonly now: () => number
@@ -58,7 +58,7 @@ export interface ParallelOptions {
 export interface ParallelCounts {
   /** their execution before their turn counted */
   adopted: number
-  /** what they had read was no longer true: they were executed again */
+  /** values that they had read were no longer true: they were executed again */
   conflicts: number
   /** they were executed in their turn alone */
   alone: number
@@ -114,21 +114,23 @@ const PLAIN_GAS = 21_000n
 const LEAD_MS = 0.5
 const MOST_LEAD = 32
 const LEAD_SHARE = 1 / 8
-/** With so many more useless guesses than right ones the rest of a block is executed in order. */
+/** With this many more useless guesses than right ones, the rest of a block is executed in order. */
 const MOST_USELESS = 16
 
 /**
  * Optimistic concurrency within a block, after Block-STM (Gelashvili et al., 2022):
- * 1. The executor offers the entries of a block, and speculators execute them beforehand, in about their order, on the parent's state and
- *    on what they find in the multi-version table.
- * 2. The executor goes through the block in order. It takes what was found out about an entry if all that was read for it is true when its
- *    turn comes; otherwise it executes the entry itself. So results are those of an execution in order, whatever the others do.
- * 3. What it executes itself it adds to the table. Where it comes up with the others, it leaves some entries to itself: to check a guess takes
- *    a part of the time of an execution.
- * 4. It measures what guesses spare and cost, and offers no calls for some blocks where that has not paid ({@link Benefit}).
+ * 1. The executor offers the entries of a block, and speculators execute them beforehand, in about their order, on the parent's
+ *    state and the versions in the multi-version table.
+ * 2. The executor processes the block in order. It takes a speculator's result for an entry if all values that were read are
+ *    true when the entry's turn comes; otherwise it executes the entry itself. So results are those of an execution in order,
+ *    whatever the speculators do.
+ * 3. The executor adds the writes of its own executions to the table. When it catches up with the speculators, it reserves some
+ *    entries for itself: checking a guess takes a part of the time of an execution.
+ * 4. It measures the savings and costs of guesses, and stops offering calls for some blocks when they have not paid
+ *    ({@link Benefit}).
  *
- * Fees are credited in order by the executor, and no thread reads the account that gets them unless a contract does. Native transactions
- * are executed in order only.
+ * Fees are credited in order by the executor, and no thread reads the account that receives them unless a contract does. Native
+ * transactions are executed in order only.
  */
 export function createParallelExecution(options: ParallelOptions): ParallelExecution {
   const table = new VersionTable(options.memory)
@@ -267,7 +269,7 @@ interface Place {
   readonly costs: CallCosts
 }
 
-/** Adds what the executor has executed. */
+/** Adds the writes of an entry that the executor has executed. */
 function publish(table: VersionTable, index: number, world: Pick<Journal, 'visitWritten'>): void {
   table.beginResult(index)
   try {

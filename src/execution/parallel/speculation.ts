@@ -7,7 +7,7 @@ import type { AdoptedChanges, Journal } from '../../state/journal.ts'
 import { VESTING_FILTER_KEY } from '../../state/vesting.ts'
 import { FLAGS, KEY_BYTES, NoRoom, type TableResult, type VersionTable } from './versionTable.ts'
 
-/** An EVM transaction that was executed before its turn, on a guess of the state before it; records of the table say what it read and wrote. */
+/** An EVM transaction that was executed before its turn, on a guessed state; records of the table have its reads and writes. */
 interface Speculation {
   readonly outcome: SpeculatedOutcome
   /** the block's precompile gas that it used; no call hit the limit */
@@ -16,7 +16,7 @@ interface Speculation {
   readonly parties: readonly Address[]
 }
 
-/** It destroyed no coins, and emitted no native events. */
+/** Outcome of a transaction that destroyed no coins and emitted no native events. */
 type SpeculatedOutcome = Pick<
   AppliedTransaction,
   'status' | 'gasUsed' | 'effectiveGasPrice' | 'logs' | 'transfers' | 'createdAddress' | 'fees' | 'blobGasUsed'

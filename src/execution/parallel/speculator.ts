@@ -37,7 +37,7 @@ export type Speculator = (index: number, signed: SignedTransaction) => Promise<v
  * Executes EVM transactions before their turn, on the parent's state and the writes of other
  * entries in the table. The executor is left with the rest: transactions that cannot start, call a
  * stateful precompile, destroy coins, wipe storage or hit the limit of precompile gas. It is also
- * left with a transaction that meets any error: a real one will recur there.
+ * left with a transaction that hits any error: a real error will recur there.
  */
 export function createSpeculator(table: VersionTable, context: SpeculationContext): Speculator {
   const reader = new VersionedReader(table, context.state)
@@ -83,7 +83,7 @@ export function createSpeculator(table: VersionTable, context: SpeculationContex
     try {
       isStored = await execute(index, signed)
     } catch {
-      // Nothing follows from a failed guess. What this machine or the engine could not do here, the executor tries in its turn.
+      // A failed guess has no consequences: the executor tries the entry in its turn.
     }
     if (!isStored) table.leaveAlone(index)
   }
@@ -104,13 +104,13 @@ function barriersFor(precompiles: PrecompileTable, barrier: { isHit: boolean }):
   return new Map(entries)
 }
 
-/** The state before an entry, as far as it is known, for one entry after the other. It adds to the table what a journal on it has read and written. */
+/** The state before an entry, as far as it is known, for one entry after another. It adds the reads and writes of a journal on it to the table. */
 class VersionedReader implements StateReader, JournalVisitor {
   readonly #table: VersionTable
   readonly #parent: StateReader
   readonly #parentAccounts = new Map<string, Account | undefined>()
   #index = 0
-  /** what was found in the table, by `bytesKey` of addresses, with slots behind them */
+  /** accounts and slots found in the table: `bytesKey` of the address, with the slot behind */
   readonly #versions = new Set<string>()
   /** whose slots were counted */
   readonly #counted: Address[] = []

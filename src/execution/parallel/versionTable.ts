@@ -30,14 +30,14 @@ export const STATES = {
   done: 2,
   /** the executor executes it in its turn */
   alone: 3,
-  /** the executor has executed it, and what it wrote is in the table */
+  /** the executor has executed it, and its writes are in the table */
   executed: 4,
 } as const
 
 /**
- * Something that an entry has read or written: a header of words, the key, the value that was written, and the value that was read, each from a
- * whole word on. The words: next record of the bucket, index of the entry, flags and length of the key, length of what was written, length of
- * what was read.
+ * A read or write of an entry: a header of words, the key, the written value, and the read value, each starting at a whole word.
+ * The words: next record of the bucket, index of the entry, flags and length of the key, length of the written value, length of
+ * the read value.
  */
 const RECORD = { next: 0, index: 1, flagsAndKey: 2, written: 3, read: 4, words: 5 } as const
 
@@ -45,7 +45,7 @@ const RECORD = { next: 0, index: 1, flagsAndKey: 2, written: 3, read: 4, words: 
 export const FLAGS = {
   /** it was read */
   read: 0x100,
-  /** what was read is a version of the table; otherwise it is the parent's state */
+  /** the read value is a version of the table; otherwise it is the parent's */
   isVersion: 0x200,
   /** it is a version: the newest value after the entry */
   written: 0x400,
@@ -175,7 +175,7 @@ export class VersionTable {
    */
   open(session: number): boolean {
     this.close()
-    // Before the look at who works: one that comes later sees that its session is over.
+    // Before the check of `working`: a speculator that starts later sees that its session is over.
     Atomics.store(this.#control, CONTROL_CELLS.session, session)
     if (Atomics.load(this.#control, CONTROL_CELLS.working) !== 0) return false
     this.#states.fill(STATES.free)
@@ -442,14 +442,14 @@ export class VersionTable {
     this.#set(this.#index, STATES.done)
   }
 
-  /** The executor has executed an entry in its turn, and has added records of what that wrote. */
+  /** Publishes an entry that the executor has executed in its turn, after the records of its writes were added. */
   publishExecuted(): void {
     this.#top = this.#at
     this.#show()
     this.#set(this.#index, STATES.executed)
   }
 
-  /** The same where there was no room for what it wrote: others guess without it. */
+  /** Does the same when there was no room for the writes: speculators guess without them. */
   executed(index: number): void {
     this.#set(index, STATES.executed)
   }
@@ -459,7 +459,7 @@ export class VersionTable {
     Atomics.notify(this.#states, index)
   }
 
-  /** Lets others find what was written. */
+  /** Makes the written records visible to other threads. */
   #show(): void {
     let at = this.#start + RESULT.words * 4
     for (let i = 0; i < this.#count; i++) {
