@@ -115,7 +115,10 @@ export function createApplication(options: ApplicationOptions): Application {
     options.onExecuted(now() - beginMs)
     return executed
   }
-  /** Retains the result until a block is decided. Votes take a while: meanwhile the database batch is prepared. */
+  /**
+   * Retains the result until a block is decided. Votes take a while: meanwhile the database batch
+   * is prepared.
+   */
   const keep = (input: ExecutionInput, executed: ExecutedBlock): void => {
     runner.keep(input, executed)
     options.defer(() => {
@@ -264,7 +267,8 @@ export function createApplication(options: ApplicationOptions): Application {
       const input = inputOf(block)
       let executed = runner.find(input)
       if (executed === undefined) {
-        // Unknown evidence counts as valid: more than two thirds of the power have decided the block.
+        // Unknown evidence counts as valid: more than two thirds of the power have decided the
+        // block.
         const evidence = checkEvidenceOf(block)
         if (typeof evidence !== 'string') {
           throw new Error(

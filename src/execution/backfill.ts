@@ -47,9 +47,9 @@ const WAITING_BYTES = 4 << 20
 const BYTES_PER_BLOCK = 512 << 10
 
 /**
- * Writes older blocks, which other threads have fetched and verified, in small parts, each with the batch of a block of the
- * chain. This takes no sync of its own, and after a crash the chain is whole from its base on. Waiting blocks are lost with a
- * crash, and are fetched again.
+ * Writes older blocks, which other threads have fetched and verified, in small parts, each with the
+ * batch of a block of the chain. This takes no sync of its own, and after a crash the chain is
+ * whole from its base on. Waiting blocks are lost with a crash, and are fetched again.
  */
 export function createBackfill(database: DatabaseReader, rules: HeaderRules | undefined): Backfill {
   /** from the highest down */
@@ -79,7 +79,8 @@ export function createBackfill(database: DatabaseReader, rules: HeaderRules | un
         tip = olderBlocksTip(database)
       }
       const highest = tip.link.height
-      // Whether the next segment's blocks are needed is known only when the block above the segment is there.
+      // Whether the next segment's blocks are needed is known only when the block above the segment
+      // is there.
       const isWritten = readCompleteFrom(database) <= highest + 1
       if (isWritten && !needsOlderBlocks(database, rules)) {
         tip = undefined

@@ -118,8 +118,8 @@ export function seedAfter(
 export type RunningParams = Pick<ChainConfig, 'blockGasLimit' | 'feeMarket'>
 
 /**
- * Returns the parameters of the block after this state's block. A state without native modules, as on conformance chains, has
- * the parameters of the genesis.
+ * Returns the parameters of the block after this state's block. A state without native modules, as
+ * on conformance chains, has the parameters of the genesis.
  */
 export function runningParams(native: Pick<NativeStore, 'get'>, genesis: RunningParams): RunningParams {
   if (CONSENSUS_PARAMS.find(native) === undefined) return genesis

@@ -59,7 +59,10 @@ interface BlockExecutionInput {
   readonly yield?: () => Promise<void>
   /** throws `ExecutionTimeout` when the execution takes too long; see `ExecutionDeadline` */
   readonly poll?: (() => void) | undefined
-  /** work of native modules before and after the entries, with the facts about the block that they use */
+  /**
+   * work of native modules before and after the entries, with the facts about the block that they
+   * use
+   */
   readonly hooks: BlockHooks
   readonly start: BlockStart
   /** whether {@link BlockExecution.calls} is collected */
@@ -187,8 +190,9 @@ export async function beginBlockExecution(input: BlockExecutionInput): Promise<B
     })
 
   /**
-   * Adopts another thread's result for an entry, if an execution now would have the same result: all values that it read are
-   * unchanged, and the block has enough gas left. Then the result's changes are applied.
+   * Adopts another thread's result for an entry, if an execution now would have the same result:
+   * all values that it read are unchanged, and the block has enough gas left. Then the result's
+   * changes are applied.
    */
   const adopted = async (signed: SignedTransaction) => {
     const result = await parallel?.take(signed)

@@ -61,7 +61,10 @@ export interface BlockRunnerOptions {
   readonly head: () => ChainHead
 }
 
-/** Executes candidates for the block after the head, and retains results until one of them is decided. */
+/**
+ * Executes candidates for the block after the head, and retains results until one of them is
+ * decided.
+ */
 interface BlockRunner {
   /**
    * Starts a block.
@@ -157,7 +160,8 @@ export function createBlockRunner(options: BlockRunnerOptions): BlockRunner {
           hooks,
           start,
           isCallIndexed,
-          // The second engine checks a block that the first one has finished, however long it takes.
+          // The second engine checks a block that the first one has finished, however long it
+          // takes.
           poll: engineOfBlock === engine ? deadline?.poll : undefined,
           // The second engine executes in order, and so checks the parallel execution.
           ...(engineOfBlock === engine && options.durableHeight() === head.header.number && { parallel }),

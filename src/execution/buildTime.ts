@@ -51,8 +51,9 @@ export class BuildTime {
   }
 
   /**
-   * Whether no further transaction is started. One is tried in any case: otherwise, when the mempool's answer alone takes the
-   * whole budget, blocks would stay empty and never show that there is time.
+   * Whether no further transaction is started. One is tried in any case: otherwise, when the
+   * mempool's answer alone takes the whole budget, blocks would stay empty and never show that
+   * there is time.
    */
   isOver(): boolean {
     return this.#hasTried && this.#now() >= this.#deadlineMs
@@ -133,7 +134,10 @@ export function isTooLong(
   return Number(gasLimit) * pace.ms > latestMs * Number(pace.gas)
 }
 
-/** Largest measured share of the time after the transactions; the state root of a block of new slots takes about as much. */
+/**
+ * Largest measured share of the time after the transactions; the state root of a block of new slots
+ * takes about as much.
+ */
 const MOST_FINISH_SHARE = 0.75
 /** How fast a smaller share is believed. A larger one is at once: a block that is too slow costs all validators. */
 const BELIEF = 1 / 8

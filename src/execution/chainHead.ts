@@ -92,8 +92,9 @@ export function acceptedUpdates(
 }
 
 /**
- * Returns the validators after one more block, whose execution returned `updates`. These take effect two blocks later, because
- * that block's header has already named the validators of the next block (CometBFT state/execution.go, updateState).
+ * Returns the validators after one more block, whose execution returned `updates`. These take
+ * effect two blocks later, because that block's header has already named the validators of the next
+ * block (CometBFT state/execution.go, updateState).
  * @throws TypeError when the updates name a validator twice, remove an unknown one, or leave none or too much power
  */
 export function advanceValidators(

@@ -71,7 +71,8 @@ export function readNativeEntry(
 
 /**
  * Reads all entries of a block. Senders that the look-up knows are not recovered again.
- * @param check of a proposal: `poll` is called before each entry; if it throws, the reading ends. It also ends after the first
+ * @param check of a proposal: `poll` is called before each entry; if it throws, the reading ends.
+ * It also ends after the first
  *   entry that can never start, because no such proposal is accepted
  */
 export async function readEntries(

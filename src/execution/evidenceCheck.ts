@@ -43,8 +43,9 @@ export class KnownEvidence {
 }
 
 /**
- * Judges a piece of evidence. The verdict depends on chain state alone, so that all nodes agree. Evidence expires by its age
- * (`isEvidenceExpired`). Votes from before the genesis belong to another network where the validator's key was used: no fault here.
+ * Judges a piece of evidence. The verdict depends on chain state alone, so that all nodes agree.
+ * Evidence expires by its age (`isEvidenceExpired`). Votes from before the genesis belong to
+ * another network where the validator's key was used: no fault here.
  *
  * The checks are in the order of their cost, because a stranger can make the votes up:
  * 1. heights and times in the evidence itself,
@@ -123,8 +124,8 @@ export function checkBlockEvidence(evidence: readonly Evidence[], from: Evidence
 }
 
 /**
- * Chooses the pending evidence that the block after `head` reports: valid pieces in their order, as many as fit, at most one per
- * validator.
+ * Chooses the pending evidence that the block after `head` reports: valid pieces in their order, as
+ * many as fit, at most one per validator.
  */
 export function chooseEvidence(pending: readonly Evidence[], from: EvidenceChain): readonly Evidence[] {
   const chosen: Evidence[] = []

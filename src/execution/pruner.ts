@@ -42,9 +42,14 @@ const BODIES_PER_BLOCK = 4
 const MOVES_PER_BLOCK = 240
 /** Headers dropped with one block: a quarter of the blocks in one frame of a segment. */
 const HEADERS_PER_BLOCK = 16
-/** While there is no work with segments, the pruner looks for new files once in this many blocks. */
+/**
+ * While there is no work with segments, the pruner looks for new files once in this many blocks.
+ */
 const LOOK_BLOCKS = 64
-/** Blocks after which an unlisted file is removed: until then requests may read snapshots of the database that list it. */
+/**
+ * Blocks after which an unlisted file is removed: until then requests may read snapshots of the
+ * database that list it.
+ */
 const REMOVAL_BLOCKS = 256
 
 interface Pruner {
@@ -53,13 +58,17 @@ interface Pruner {
    * before the next one.
    */
   prepare(height: number): void
-  /** Adds deletes of a bounded part of the data that is too old when `height` is the newest block. The block's own entries come after and win. */
+  /**
+   * Adds deletes of a bounded part of the data that is too old when `height` is the newest block.
+   * The block's own entries come after and win.
+   */
   drop(batch: WriteBatch, height: number): void
 }
 
 /**
- * Deletes state and blocks beyond the retention settings, and blocks that are in segments, in small parts, each in the batch of a
- * block. This takes no sync of its own, and after a crash the deletes are on the disk with the block or not at all.
+ * Deletes state and blocks beyond the retention settings, and blocks that are in segments, in small
+ * parts, each in the batch of a block. This takes no sync of its own, and after a crash the deletes
+ * are on the disk with the block or not at all.
  */
 export function createPruner({
   database,
@@ -83,7 +92,10 @@ export function createPruner({
   /** a height below which segments are without bodies */
   let bareFrom = 0
 
-  /** Drops headers, or else lists a segment without bodies. @returns files that are no longer listed after this batch */
+  /**
+   * Drops headers, or else lists a segment without bodies.
+   * @returns files that are no longer listed after this batch
+   */
   const replaceSegments = (batch: WriteBatch, height: number): readonly string[] => {
     if (!isDropping && height % LOOK_BLOCKS !== 0) return []
     if (headers !== undefined) {
@@ -96,8 +108,9 @@ export function createPruner({
     return bare?.oldFiles ?? []
   }
   /**
-   * Lists a segment's complete files, and moves blocks to a listed segment. A check takes eight reads, so it is not made with
-   * each block. @returns files that are no longer listed after this batch
+   * Lists a segment's complete files, and moves blocks to a listed segment. A check takes eight
+   * reads, so it is not made with each block. @returns files that are no longer listed after this
+   * batch
    */
   const moveToSegments = (batch: WriteBatch, height: number): readonly string[] => {
     const isLook = height % LOOK_BLOCKS === 0
@@ -163,9 +176,9 @@ export interface Pruned {
 const STEP = { entries: 50_000, bodies: 2_000 } as const
 
 /**
- * Deletes at once, in the database of a stopped node, all data that the pruner would delete with the next blocks. Where INDEX or
- * INDEX_TRACES is off, it also deletes the entries of earlier blocks in these indexes. Each step is one synced batch, after which
- * the database is whole.
+ * Deletes at once, in the database of a stopped node, all data that the pruner would delete with
+ * the next blocks. Where INDEX or INDEX_TRACES is off, it also deletes the entries of earlier
+ * blocks in these indexes. Each step is one synced batch, after which the database is whole.
  * @throws the signal's reason
  */
 export async function pruneNow(request: PruneRequest): Promise<Pruned> {

@@ -13,7 +13,9 @@ import { type HeadEvent, mergeHeadEvents, poolUpdate } from './headEvent.ts'
 interface PublisherOptions {
   readonly database: Pick<BufferedDatabase, 'get' | 'write' | 'writeBehind'> & CatchUpWriterOptions['database']
   readonly reader: Pick<StateReader, 'getCode'>
-  /** Adds the changes to older data to the batch of block `height`, before the block's own entries. */
+  /**
+   * Adds the changes to older data to the batch of block `height`, before the block's own entries.
+   */
   readonly maintain: (batch: WriteBatch, height: number) => void
   /** the chain's head at the start */
   readonly head: ChainHead
@@ -67,9 +69,9 @@ interface Publisher {
  *    lose blocks in the middle. With `writesBehind` LevelDB's threads write while this thread
  *    continues: its reads find the batch in memory.
  * 4. Move the state store and the head forward, and have the mempool follow: the next block can be built or executed.
- * 5. Announce the block to the other threads, when it is written: they read it in the database. If the write fails, the node
- *    stops, and no part of a later block was written. A restart executes the block from the write-ahead log, which has its
- *    decision.
+ * 5. Announce the block to the other threads, when it is written: they read it in the database. If
+ *    the write fails, the node stops, and no part of a later block was written. A restart executes
+ *    the block from the write-ahead log, which has its decision.
  */
 export function createPublisher(options: PublisherOptions): Publisher {
   const { database, writesBehind = false } = options

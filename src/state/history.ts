@@ -141,10 +141,12 @@ function blockChangesKey(height: number): Uint8Array {
 }
 
 /**
- * The changes of one flat entry: the heights, and its value before each. They are found by single look-ups, without a range read. The
- * record of the entry holds the newest changes. When there are 16 of them, or 1 KiB of values, they are moved to a shard. The shard's
- * name is its last height, and the record stores the name. 256 names are moved to a shard of the next level in the same way, and so on.
- * A look-up reads the record and at most one shard of each level: one shard for an entry that changed up to 4,096 times.
+ * The changes of one flat entry: the heights, and its value before each. They are found by single
+ * look-ups, without a range read. The record of the entry holds the newest changes. When there are
+ * 16 of them, or 1 KiB of values, they are moved to a shard. The shard's name is its last height,
+ * and the record stores the name. 256 names are moved to a shard of the next level in the same way,
+ * and so on. A look-up reads the record and at most one shard of each level: one shard for an entry
+ * that changed up to 4,096 times.
  */
 interface IndexRecord {
   /** `levels[i]`: last heights of the shards of level i that no shard of level i + 1 holds yet */

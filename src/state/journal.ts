@@ -430,8 +430,9 @@ export class Journal implements WorldState {
   }
 
   /**
-   * Deletes self-destructed accounts and, with `clearEmpty` (EIP-161, from Spurious Dragon), touched accounts that are
-   * empty. Locked coins of a self-destructed account stay. `burns`: other coins that the self-destructed accounts still had.
+   * Deletes self-destructed accounts and, with `clearEmpty` (EIP-161, from Spurious Dragon),
+   * touched accounts that are empty. Locked coins of a self-destructed account stay. `burns`: other
+   * coins that the self-destructed accounts still had.
    * @throws Error (a bug) when the transaction left a checkpoint open
    */
   endTransaction(options: { readonly clearEmpty: boolean }): { readonly burns: readonly Burn[] } {

@@ -21,9 +21,10 @@ const LEAST_UPDATES = 32
 const READS = 3
 
 /**
- * Loads the nodes that updates of tries will reach: level by level, since a node shows its children, and many with one read in
- * another thread. As soon as a trie has several parts, they are loaded concurrently, so that the nodes of one part are processed
- * while those of another are read. Nodes that are missing in the database are left to the update.
+ * Loads the nodes that updates of tries will reach: level by level, since a node shows its
+ * children, and many with one read in another thread. As soon as a trie has several parts, they are
+ * loaded concurrently, so that the nodes of one part are processed while those of another are read.
+ * Nodes that are missing in the database are left to the update.
  * @param isCurrent whether the nodes that were read are still those of the head
  */
 export async function loadPaths(

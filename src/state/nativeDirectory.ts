@@ -298,7 +298,10 @@ function keyCost(key: Uint8Array, previous: Uint8Array | undefined): number {
   return previous === undefined ? key.length : key.length - sharedPrefix(previous, key)
 }
 
-/** Approximate bytes of a key in a page besides the key itself: two lengths, and above the leaves the number of a child. */
+/**
+ * Approximate bytes of a key in a page besides the key itself: two lengths, and above the leaves
+ * the number of a child.
+ */
 function overhead(height: number): number {
   return height === 0 ? 2 : 6
 }

@@ -64,9 +64,10 @@ export function proveRange(source: TrieSource, owner: Uint8Array, first: Hash, l
 }
 
 /**
- * Accepts `leaves` only when they are all leaves of the trie from `first` to `last`. The sink gets every node that they and the
- * proof determine: the nodes inside the range, and those on its edge. So ranges that together cover all keys yield all nodes of
- * the trie. The sink is called before the whole range is verified: its nodes are valid only when this function returns.
+ * Accepts `leaves` only when they are all leaves of the trie from `first` to `last`. The sink gets
+ * every node that they and the proof determine: the nodes inside the range, and those on its edge.
+ * So ranges that together cover all keys yield all nodes of the trie. The sink is called before the
+ * whole range is verified: its nodes are valid only when this function returns.
  * @throws RangeProofError
  */
 export function verifyRange(claim: RangeClaim, sink?: NodeSink): void {
@@ -248,7 +249,9 @@ class ProofNodes {
   }
 }
 
-/** @throws RangeProofError when `rlp` is not the exact encoding of a node that can be at this depth */
+/**
+ * @throws RangeProofError when `rlp` is not the exact encoding of a node that can be at this depth
+ */
 function decode(rlp: Uint8Array, path: string, depth: number): TrieNode {
   let node: TrieNode
   try {

@@ -37,8 +37,9 @@ export interface StateReader {
   /** Minimal big-endian bytes without leading zeros; no bytes when the slot is unset. `slot` is 32 bytes. */
   getStorage(address: Address, slot: Uint8Array): Uint8Array
   /**
-   * Writes the value of a slot to `value` if it is in memory; false says nothing about the slot. Names and values are numbers,
-   * see slotWords.ts: no object is made for a look-up. A reader that has no cache, or must see every read, leaves it out.
+   * Writes the value of a slot to `value` if it is in memory; false says nothing about the slot.
+   * Names and values are numbers, see slotWords.ts: no object is made for a look-up. A reader that
+   * has no cache, or must see every read, leaves it out.
    */
   readonly knownSlot?: ((name: Int32Array, value: Int32Array) => boolean) | undefined
   /** How many slots of the account are set. The journal needs it for EIP-7610 (does the account have storage?). */

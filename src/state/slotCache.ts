@@ -10,7 +10,10 @@ export class SlotCache {
   #recent = new Generation()
   #older = new Generation()
 
-  /** @param hashSeed secret where others choose the slots that are looked up: otherwise they could choose slots that collide */
+  /**
+   * @param hashSeed secret where others choose the slots that are looked up: otherwise they could
+   * choose slots that collide
+   */
   constructor(limitBytes: number, hashSeed: bigint) {
     this.#most = Math.max(MIN_SLOTS, Math.floor(limitBytes / 2 / ENTRY_BYTES))
     this.#factors = createFactors(hashSeed)
@@ -42,7 +45,8 @@ export class SlotCache {
   }
 
   #add(name: Int32Array, hash: number, value: Int32Array): void {
-    // The slot's entry in the older generation is no longer found, and is dropped with that generation.
+    // The slot's entry in the older generation is no longer found, and is dropped with that
+    // generation.
     this.#recent.add(name, hash, value)
     if (this.#recent.size < this.#most) return
     const emptied = this.#older

@@ -19,9 +19,11 @@ export interface StateRoots {
 }
 
 /**
- * Opens the computation of roots on the state after block `height`, which `reader` shows. `snapshot` is a database snapshot whose
- * head record is `head`; it must stay open. A call takes all changes since the stored state, and computes only the hashes that
- * have changed since the previous call. `onNode` gets the stored nodes that are read. For `hashSeed` see {@link StateTrie}.
+ * Opens the computation of roots on the state after block `height`, which `reader` shows.
+ * `snapshot` is a database snapshot whose head record is `head`; it must stay open. A call takes
+ * all changes since the stored state, and computes only the hashes that have changed since the
+ * previous call. `onNode` gets the stored nodes that are read. For `hashSeed` see
+ * {@link StateTrie}.
  */
 export function openStateRoots(
   snapshot: DatabaseReader,

@@ -160,7 +160,8 @@ export class StateStore {
       (async () => this.#trie.computePlan(plan, base < 0 ? undefined : height))(),
     ])
     this.#assertHead(base)
-    // Check the entries that the execution found absent. Those that it wrote have just been compared with the trie.
+    // Check the entries that the execution found absent. Those that it wrote have just been
+    // compared with the trie.
     this.#forgetWritten(prepared)
     for (const name of this.#unchecked) checkAbsent(keyBytes(name), this.#trie, this.#snapshot)
     this.#unchecked.clear()

@@ -151,7 +151,10 @@ export class StateTrie {
   }
 }
 
-/** Number of a block's changes from which on other threads read the nodes and records that they need. */
+/**
+ * Number of a block's changes from which on other threads read the nodes and records that they
+ * need.
+ */
 export const LEAST_BULK = 256
 
 /** Changes in the form and order in which the tries take them. */

@@ -58,7 +58,9 @@ export class TrieBuilder {
   #key: string | undefined
   #value = ''
 
-  /** @param depth number of nibbles that all keys share; the root of the built part is below them */
+  /**
+   * @param depth number of nibbles that all keys share; the root of the built part is below them
+   */
   constructor(depth: number, sink: NodeSink = NO_SINK) {
     this.#depth = depth
     this.#sink = sink

@@ -67,7 +67,9 @@ export interface MissingNodes {
 
 /** Where the owner ends in the module's input. */
 const OWNER_ROOM = 32
-/** A module whose memory has grown beyond this plus the limit is replaced: the memory never shrinks. */
+/**
+ * A module whose memory has grown beyond this plus the limit is replaced: the memory never shrinks.
+ */
 const LARGEST_MEMORY = 128 << 20
 /** Bytes of nodes beyond the limit that are read before the next block is adopted: by blocks that may not be decided. */
 const SPARE_BYTES = 96 << 20

@@ -5,15 +5,15 @@ import { bytes, defineMessage, enumeration, int64, integer, type ValueOf } from 
 import type { NativeStore } from './world.ts'
 
 /*
- * Vesting accounts (x/auth/vesting of the Cosmos SDK): how many coins of an account are locked at a time. The journal lets no
- * locked coin leave, so their entries belong to this layer. The module `vesting` creates them, and staking tracks their delegated
- * coins.
+ * Vesting accounts (x/auth/vesting of the Cosmos SDK): how many coins of an account are locked at a
+ * time. The journal lets no locked coin leave, so their entries belong to this layer. The module
+ * `vesting` creates them, and staking tracks their delegated coins.
  *
- * vesting/ 0x00 → which pages the filter has, and the number of vesting accounts
- * vesting/ 0x03 | page → a page of the filter, which nearly all accounts without a schedule fail
- * vesting/ 0x01 | address → the schedule, which never changes
- * vesting/ 0x04 | address | number (2 bytes) → a chunk of the schedule's periods, which never changes
- * vesting/ 0x02 | address → the delegated coins, while there are any
+ * vesting/ 0x00 → which pages the filter has, and the number of vesting accounts vesting/ 0x03 |
+ * page → a page of the filter, which nearly all accounts without a schedule fail vesting/ 0x01 |
+ * address → the schedule, which never changes vesting/ 0x04 | address | number (2 bytes) → a chunk
+ * of the schedule's periods, which never changes vesting/ 0x02 | address → the delegated coins,
+ * while there are any
  */
 
 /** Kinds of vesting accounts, as schedules have them. */
@@ -44,8 +44,9 @@ interface VestingPeriod {
 }
 
 /**
- * Periods in a chunk. A transfer reads a schedule's entry and one chunk, at most 3 KB, and a block's journal retains all entries
- * that it has read: with whole schedules of 1,500 periods, 100 million gas of transfers would retain 280 MB.
+ * Periods in a chunk. A transfer reads a schedule's entry and one chunk, at most 3 KB, and a
+ * block's journal retains all entries that it has read: with whole schedules of 1,500 periods, 100
+ * million gas of transfers would retain 280 MB.
  */
 const CHUNK_PERIODS = 64
 

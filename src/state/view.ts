@@ -19,8 +19,8 @@ export interface NodeView {
   /** lowest block whose state is retained */
   readonly oldestState: number
   /**
-   * @param onRead called before each read of the database, for which the caches had no answer; if it throws, the read ends (a
-   * `StateReadError` with that cause)
+   * @param onRead called before each read of the database, for which the caches had no answer; if
+   * it throws, the read ends (a `StateReadError` with that cause)
    * @throws StateUnavailable below the pruning window
    */
   stateAt(height: number, onRead?: () => void): StateReader

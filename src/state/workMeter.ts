@@ -1,7 +1,8 @@
 /**
- * Prices of reads and writes of native entries, in gas. They do not depend on the contents of memory or disk, or on transactions
- * that a proposer left out of the block: every node counts the same. At some 15 ns per gas they cover a read from LevelDB, the trie and
- * directory updates of a write, and a decoded directory page for each range.
+ * Prices of reads and writes of native entries, in gas. They do not depend on the contents of
+ * memory or disk, or on transactions that a proposer left out of the block: every node counts the
+ * same. At some 15 ns per gas they cover a read from LevelDB, the trie and directory updates of a
+ * write, and a decoded directory page for each range.
  */
 export const WORK_GAS = {
   read: 600,
@@ -16,7 +17,10 @@ export const WORK_GAS = {
   step: 100,
 } as const
 
-/** Ends work half done: at a limit of gas ({@link WorkMeter.limited}), or at a deadline (the error of {@link WorkMeter.pollWith}). */
+/**
+ * Ends work half done: at a limit of gas ({@link WorkMeter.limited}), or at a deadline (the error
+ * of {@link WorkMeter.pollWith}).
+ */
 export class WorkStopped extends Error {
   override readonly name: string = 'WorkStopped'
 }

@@ -58,8 +58,8 @@ export interface WorldState {
   /** Warms the address (EIP-2929) and returns whether it was warm before. */
   warmAddress(address: Address): boolean
   /**
-   * Warms exactly the addresses with these keys (`bytesKey`) for the rest of the transaction, whatever is reverted, without
-   * reading their accounts. The set must not change.
+   * Warms exactly the addresses with these keys (`bytesKey`) for the rest of the transaction,
+   * whatever is reverted, without reading their accounts. The set must not change.
    */
   warmAlways(keys: ReadonlySet<string>): void
   /** Like {@link isWarmSlot} it never reads the underlying state, so that code without the gas for a cold access causes no read. */
@@ -84,7 +84,10 @@ export interface WorldState {
   recordTransfer(transfer: ValueTransfer): void
   /** Recorded transfers of this transaction so far, in order. */
   transfers(): readonly ValueTransfer[]
-  /** Records coins that a self-destruct destroyed at once. Coins destroyed at the transaction's end are not recorded here. */
+  /**
+   * Records coins that a self-destruct destroyed at once. Coins destroyed at the transaction's end
+   * are not recorded here.
+   */
   recordBurn(burn: Burn): void
   /** Recorded burns of this transaction so far, in order. */
   burns(): readonly Burn[]

@@ -91,7 +91,7 @@ function encodeLeaf(index: number, value: Uint8Array, depth: number, level: numb
   return withHeader(out, at + value.length)
 }
 
-/** Puts the list's header before what was written from `ROOM` to `end`. */
+/** Puts the list's header before the bytes from `ROOM` to `end`. */
 function withHeader(out: Uint8Array, end: number): Uint8Array {
   const length = end - ROOM
   const start = ROOM - headerLength(length)
@@ -110,7 +110,10 @@ function writeReference(out: Uint8Array, at: number, node: Uint8Array): number {
   return at + 33
 }
 
-/** Number of leading digits that two keys share; of sorted leaves, all share what the first and last share. */
+/**
+ * Returns the number of leading digits that two keys share; all sorted leaves share those that the
+ * first and last share.
+ */
 function sharedDigits(a: number, b: number, from: number): number {
   const most = Math.min(keyLength(a), keyLength(b)) * 2
   let length = from

@@ -12,7 +12,7 @@ export interface Receipt {
   readonly cumulativeGasUsed: bigint
   readonly effectiveGasPrice: bigint
   readonly logs: readonly Log[]
-  /** what {@link encodeLogs} makes of the logs, where that is known */
+  /** the result of {@link encodeLogs}, where it is known */
   readonly encodedLogs?: Uint8Array
   /** 256 bytes */
   readonly logsBloom: Uint8Array
@@ -92,8 +92,9 @@ export function logsBloom(logs: readonly Log[]): Uint8Array {
 }
 
 /**
- * The address of each log, at position 0, and its topics, at positions 1 to 4. What the log before has at the same position is left out:
- * most logs follow another one of the same contract and event.
+ * Visits the address of each log, at position 0, and its topics, at positions 1 to 4. An item that
+ * the log before has at the same position is left out: most logs follow another one of the same
+ * contract and event.
  */
 export function forEachLogItem(logs: readonly Log[], visit: (position: number, bytes: Uint8Array) => void): void {
   let before: Log | undefined

@@ -109,7 +109,8 @@ function invalid(reason: string): CommitVerdict {
 /**
  * Whether validators of `trusted` with more than a third of its power signed this commit for its block, whatever the validator set of
  * the commit is: then an honest one of them signed it (CometBFT VerifyCommitLightTrusting with the trust level 1/3).
- * @returns `isTooLittle` when what is wrong is only the power: other validators may have decided the block
+ * @returns `isTooLittle` when only the power is insufficient: other validators may have decided the
+ * block
  */
 export function verifyCommitLightTrusting(
   chainId: string,

@@ -17,8 +17,8 @@ interface EvidenceContext {
 }
 
 /**
- * Evidence of two votes that differ only in their block (and time). Their order is fixed, so that the same two votes always give the
- * same evidence.
+ * Creates evidence from two votes that differ only in their block (and time). Their order is fixed,
+ * so that the same two votes always make the same evidence.
  * @throws Error when the votes' validator is not in the set
  */
 export function createDuplicateVoteEvidence(
@@ -83,7 +83,7 @@ export function encodeEvidence(evidence: Evidence): Uint8Array {
 }
 
 /**
- * Reads what {@link encodeEvidence} wrote.
+ * Reads evidence that {@link encodeEvidence} wrote.
  * @throws ConsensusDecodingError
  */
 export function decodeEvidence(bytes: Uint8Array): Evidence {
@@ -104,8 +104,9 @@ export function evidenceSize(evidence: readonly Evidence[]): number {
 }
 
 /**
- * tendermint.types.Evidence, a oneof whose field 1 is two votes. Blocks have no evidence of light-client attacks (field 2): full nodes
- * verify every block, and what it proves are two votes (rpc/comet/attackEvidence.ts).
+ * tendermint.types.Evidence, a oneof whose field 1 is two votes. Blocks have no evidence of
+ * light-client attacks (field 2): full nodes verify every block, and such evidence only proves two
+ * votes (rpc/comet/attackEvidence.ts).
  */
 export const EVIDENCE_CODEC: MessageCodec<Evidence> = {
   name: 'evidence',

@@ -31,8 +31,9 @@ export function encodeLightBlock(block: LightBlock): Uint8Array {
 }
 
 /**
- * Reads what {@link encodeLightBlock} wrote, and nothing else: other fields of CometBFT's messages are refused, since a light block that
- * went through several hands must have one encoding. Whether its parts belong together says {@link checkLightBlock}.
+ * Reads a light block that {@link encodeLightBlock} wrote. Other fields of CometBFT's messages are
+ * refused, since a light block that is passed from node to node must have one encoding.
+ * {@link checkLightBlock} checks whether its parts belong together.
  * @throws ConsensusDecodingError
  */
 export function decodeLightBlock(bytes: Uint8Array): LightBlock {

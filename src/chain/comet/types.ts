@@ -40,7 +40,7 @@ export const SIGNED_MESSAGE_TYPES = { prevote: 1, precommit: 2, proposal: 32 } a
 
 export type VoteType = typeof SIGNED_MESSAGE_TYPES.prevote | typeof SIGNED_MESSAGE_TYPES.precommit
 
-/** A vote before it is signed: what the sign bytes cover, and the voting validator. */
+/** A vote before it is signed: the fields that the sign bytes cover, and the voting validator. */
 export interface UnsignedVote {
   readonly type: VoteType
   readonly height: number

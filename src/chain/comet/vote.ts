@@ -23,8 +23,9 @@ import {
 } from './wire.ts'
 
 /**
- * What a validator signs for a vote: the length-delimited tendermint.types.CanonicalVote. Address and index are not covered; a nil
- * vote has no block ID there. Height and round have a fixed width, for hardware signers.
+ * Returns the bytes that a validator signs for a vote: the length-delimited
+ * tendermint.types.CanonicalVote. Address and index are not covered; a nil vote has no block ID
+ * there. Height and round have a fixed width, for hardware signers.
  */
 export function voteSignBytes(
   chainId: string,

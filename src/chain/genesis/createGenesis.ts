@@ -448,10 +448,12 @@ interface Preinstall {
 }
 
 /**
- * Contracts that tools expect at well-known addresses: the system contracts of EIP-4788 and EIP-2935, the CREATE2 deployment proxy,
- * Multicall3 (MIT), Permit2 (MIT), CreateX (AGPL 3.0), the ERC-1820 registry (CC0), Safe's singleton factory (MIT), and the EntryPoints of
- * ERC-4337 with what creates accounts for them (GPL 3.0). The code is that of Ethereum mainnet; the domain separators that Permit2 and
- * EntryPoint 0.8 keep are for chain 1, so on this chain they compute their own at each call. Storage that constructors have written is not
- * there: it is only the lock of EntryPoints 0.6 and 0.7, which is open at 0 as well.
+ * Contracts that tools expect at well-known addresses: the system contracts of EIP-4788 and
+ * EIP-2935, the CREATE2 deployment proxy, Multicall3 (MIT), Permit2 (MIT), CreateX (AGPL 3.0), the
+ * ERC-1820 registry (CC0), Safe's singleton factory (MIT), and the EntryPoints of ERC-4337 with
+ * their account creators (GPL 3.0). The code is that of Ethereum mainnet; the domain separators in
+ * Permit2 and EntryPoint 0.8 are for chain 1, so on this chain they compute their own at each call.
+ * Storage that constructors have written is left out: it is only the lock of EntryPoints 0.6 and
+ * 0.7, which is open at 0 as well.
  */
 export const PREINSTALLS: readonly Preinstall[] = list

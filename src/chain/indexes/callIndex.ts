@@ -5,9 +5,10 @@ import { Column, columnKey, HEIGHT_BYTES, heightBytes, readHeight } from '../../
 import type { DatabaseReader, KeyReader, WritableDatabase } from '../../storage/database.ts'
 
 /*
- * Which addresses called and were called in the EVM transactions of a block, from transactions themselves to the calls of contracts,
- * creations and self-destructs, failed ones too: `trace_filter` executes only blocks again that have what it looks for. Blocks are in
- * this index only where INDEX_TRACES was on when they were executed, since nothing that is stored says it later.
+ * The index of addresses that called or were called in the EVM transactions of a block: by
+ * transactions themselves, calls of contracts, creations and self-destructs, failed ones too. With
+ * it `trace_filter` re-executes only blocks that may match. A block is in this index only if
+ * INDEX_TRACES was on when it was executed, since no stored data shows the calls later.
  */
 
 /** Bytes of an address in a key: its last ones. Others that end alike cost an execution and change no answer. */

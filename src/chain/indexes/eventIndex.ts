@@ -183,8 +183,10 @@ function termKey(kind: number, bytes: Uint8Array, start: number, suffix: Uint8Ar
 const STEPS_PER_PAUSE = 32
 
 /**
- * Heights in [from, to], ascending, whose blocks contain every term; all heights when there is no term.
- * @param pause awaited again and again while lists have nothing in common; if it throws, the search ends
+ * Yields the heights in [from, to], ascending, whose blocks contain every term; all heights when
+ * there is no term.
+ * @param pause awaited again and again while lists have nothing in common; if it throws, the search
+ * ends
  */
 export async function* indexedEventHeights(
   db: DatabaseReader,

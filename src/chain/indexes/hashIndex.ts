@@ -3,8 +3,9 @@ import { damagedIn } from '../../storage/damage.ts'
 import type { KeyReader } from '../../storage/database.ts'
 
 /*
- * What versions before there were files of hashes (segments/hashFile.ts) wrote for blocks in segments: an entry for all hashes that share
- * their first 8 bytes, with the places of all of them. A reader compares the hash that it finds there. `coind reindex` removes them.
+ * Index entries of versions without files of hashes (segments/hashFile.ts), for blocks in segments:
+ * one entry for all hashes that share their first 8 bytes, with the places of all of them. A reader
+ * compares the hash at each place. `coind reindex` removes the entries.
  */
 
 /** The hashed object: an Ethereum or consensus header, an EVM or native transaction. */

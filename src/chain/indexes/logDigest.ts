@@ -2,7 +2,7 @@ import { keccakView } from '../../primitives/keccak.ts'
 
 /** Length of the stored prefix of a digest. */
 export const LOG_DIGEST_BYTES = 8
-/** Topics have so many bytes, addresses fewer. */
+/** Length of a topic; addresses are shorter. */
 const MOST_BYTES = 32
 /** Number of addresses and topics whose digests are cached: 41 bytes each. */
 const ENTRIES = 1 << 10

@@ -207,8 +207,9 @@ interface BloomSource {
 }
 
 /**
- * The same for blocks that are in no index, by the bloom filters of their headers: these may contain what the block does not have.
- * A height without a header is one that has to be looked into.
+ * Yields the same for blocks that are in no index, by the bloom filters of their headers: these may
+ * contain items that the block does not have. A height without a header is included, since its
+ * block has to be searched.
  */
 export async function* bloomLogHeights(
   { headerAt, hasDecoded }: BloomSource,

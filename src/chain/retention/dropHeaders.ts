@@ -30,14 +30,17 @@ import { LightBlockKeeper } from './keptLightBlocks.ts'
 interface DroppedHeaders {
   /** number of blocks */
   readonly count: number
-  /** files that are in no list any more once the batch is written: of a segment, and of its terms, if it still had some */
+  /**
+   * files that are no longer listed once the batch is written: a segment's file, and the file of
+   * its terms if it had one
+   */
   readonly files: readonly string[]
 }
 
 /**
- * Adds to a batch what drops the headers of the next blocks.
+ * Adds deletes to a batch, which drop the headers of the next blocks.
  * @param count of blocks, at most
- * @param cache of blocks, for one frame of a segment after the other
+ * @param cache of blocks, for one frame of a segment after another
  */
 export function dropHeaders(
   db: DatabaseReader,

@@ -50,8 +50,9 @@ interface BlockAge {
 }
 
 /**
- * Whether header, commit and validators of a block are needed while `head` is the newest one. Of no block below one that is not needed
- * they are, since both heights and times rise from block to block. With BLOCK_HISTORY=0 this says what is needed at least.
+ * Whether header, commit and validators of a block are needed while `head` is the newest one. If
+ * they are not needed, neither are those of any block below, since both heights and times rise from
+ * block to block. With BLOCK_HISTORY=0 this is the minimum that is needed.
  */
 export function isHeaderNeeded({ height, timeMs }: BlockAge, head: BlockAge, rules: HeaderRules): boolean {
   const age = { blocks: head.height - height, milliseconds: head.timeMs - timeMs }
@@ -63,8 +64,9 @@ export function isHeaderNeeded({ height, timeMs }: BlockAge, head: BlockAge, rul
 }
 
 /**
- * However few blocks there are, evidence expires at this many times its maximum age in time: what was staked at the fault can have left
- * long ago, and nodes need not keep headers for longer.
+ * Evidence expires at this multiple of its maximum age in time, however few blocks there are: the
+ * stake at the time of the fault may have left long ago, and nodes need not retain headers for
+ * longer.
  */
 const LONGEST_AGE = 2
 

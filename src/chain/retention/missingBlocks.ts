@@ -18,9 +18,10 @@ export function readCompleteFrom(db: KeyReader): number {
 }
 
 /**
- * Whether a node that began with a snapshot lacks the block below those that are complete. Old blocks are packed and dropped in whole
- * segments, so one that is needed in part is needed as a whole.
- * @param rules undefined: none is fetched
+ * Whether a node that started from a snapshot lacks the block below the complete ones. Old blocks
+ * are packed and dropped in whole segments, so a segment that is needed in part is needed as a
+ * whole.
+ * @param rules undefined: no blocks are fetched
  */
 export function needsOlderBlocks(db: DatabaseReader, rules: HeaderRules | undefined): boolean {
   const from = readCompleteFrom(db)

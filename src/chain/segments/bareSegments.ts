@@ -84,7 +84,10 @@ export async function makeNextBareSegment(db: DatabaseReader, pause: () => Promi
 
 /** Changes that {@link listNextBareSegment} has added to a batch. */
 interface BareSegment {
-  /** files that are in no list any more once the batch is written: of the segment with bodies, and of its terms */
+  /**
+   * files that are no longer listed once the batch is written: of the segment with bodies, and of
+   * its terms
+   */
   readonly oldFiles: readonly string[]
   /** a height below which there is nothing more to list */
   readonly next: number

@@ -133,7 +133,7 @@ const MAX_RESULT_ITEMS = 1 << 22
 /** Consecutive blocks, packed. */
 export interface PackedFrame {
   readonly bytes: Uint8Array
-  /** what a dictionary for frames like this one can be made of */
+  /** input for a dictionary for frames like this one */
   readonly sample: Uint8Array
 }
 
@@ -163,7 +163,8 @@ export function decodeFrame(
   count: number,
   dictionary: Uint8Array,
 ): readonly StoredBlock[] {
-  // Of a file that anybody may have made: each block takes far more memory than its bytes in the frame.
+  // The file may come from a stranger, and each block takes far more memory than its bytes in the
+  // frame.
   if (count > FRAME_BLOCKS) throw new ColumnError(`a frame of ${count} blocks`)
   const reader = new ColumnReader(LAYOUT, bytes, dictionary)
   const frame = new FrameCoder(reader)
@@ -248,7 +249,7 @@ class FrameCoder {
     const consensus = hasBlock ? this.#consensus(known && decodeBlock(known.block!), number) : undefined
     const hasResults = has(at.hasResults, known?.results, 0)
     const coded = hasResults ? coder.bytes(at.results, known?.results, undefined) : undefined
-    // A copy of what was read: it is cached, and a view would keep the columns of all blocks of the frame in memory.
+    // A copy: it is cached, and a view would hold the columns of all blocks of the frame in memory.
     const results = known === undefined ? coded?.slice() : coded
     if (results !== undefined) checkRLP(results, MAX_RESULT_ITEMS)
     const decoded = results === undefined ? NO_RESULTS : decodeResults(results)

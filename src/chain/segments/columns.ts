@@ -2,8 +2,9 @@ import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { bigIntToMinimalBytes, bytesToBigInt, EMPTY_BYTES, equalBytes, writeVarint } from '../../primitives/bytes.ts'
 
 /*
- * Blocks one after another as columns: what blocks have at the same place is stored together, which compresses well, and a value that
- * follows from others takes one zero in its column. The same walk over a block's fields writes and reads it (see `FieldCoder`).
+ * Blocks one after another as columns: values of the same field are stored together, which
+ * compresses well, and a value that follows from others takes one zero in its column. The same walk
+ * over a block's fields writes and reads it (see `FieldCoder`).
  */
 
 /**

@@ -57,7 +57,7 @@ export interface HashFile extends NamedHashFile {
   readonly sha256: Uint8Array
   /** number of hashes */
   readonly count: number
-  /** where in the file the first frame is, and what follows the frames */
+  /** offsets in the file of the first frame, and of the part after the frames */
   readonly pages: number
   readonly directory: number
 }
@@ -66,13 +66,13 @@ export interface HashFile extends NamedHashFile {
 const PREFIX_BITS = 48
 const PAGE_HASHES = 256
 const PAGES_PER_FRAME = 256
-/** So many are read at once by who reads all. */
+/** Number of pages read at once when all are read. */
 const PAGES_READ = 16
 const CRC_BYTES = 4
 const OFFSET_BYTES = 6
 const ENTRY_BYTES = OFFSET_BYTES + 4
 
-/** The first 6 bytes as a number; undefined when there are not so many. */
+/** Returns the first 6 bytes as a number; undefined for a shorter hash. */
 export function hashPrefix(hash: Uint8Array): number | undefined {
   if (hash.length < PREFIX_BITS / 8) return undefined
   return Buffer.from(hash.buffer, hash.byteOffset, hash.length).readUIntBE(0, PREFIX_BITS / 8)
@@ -204,7 +204,8 @@ interface HashSource extends NamedHashFile {
 /**
  * Writes a file: when this resolves, it is on stable storage, checked, and has replaced any other.
  * All nodes make the same bytes from the same blocks.
- * @param pause awaited between small steps; if it throws, the work ends and leaves nothing that counts
+ * @param pause awaited between small steps; if it throws, the work ends and leaves nothing that
+ * counts
  */
 export async function writeHashFile(
   location: string,

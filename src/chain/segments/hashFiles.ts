@@ -14,9 +14,10 @@ import {
 } from './hashFile.ts'
 
 /*
- * The list of files that have the hashes of blocks in segments. A hash may be in any of them, so a look-up goes through all: two files of
- * neighbours are merged as soon as they are of about the same length (`nextMerge`), so that there are fourteen at most of ten thousand
- * segments. Who makes and lists them: makeHashFiles.ts.
+ * The list of files that have the hashes of blocks in segments. A hash may be in any of them, so a
+ * look-up reads all. Two neighbouring files are merged as soon as they have about the same length
+ * (`nextMerge`), so that ten thousand segments have at most fourteen. makeHashFiles.ts makes and
+ * lists them.
  */
 
 /** Key of the list. */

@@ -23,8 +23,8 @@ import { BlockUnavailable, findSegment, type HeightRange } from './segments.ts'
  * Moves the hashes of blocks in segments into files (hashFile.ts), so that a crash between any two
  * steps loses nothing:
  *
- * 1. A background thread writes a file of blocks that are in a listed segment and in no such file, or merges two files, and reads what it
- *    has written (`makeNextHashFile`).
+ * 1. A background thread writes a file of blocks that are in a listed segment and in no such file,
+ *    or merges two files, and reads the result again (`makeNextHashFile`).
  * 2. The executor lists it with the batch of a block (`updateHashFiles`), instead of the two files
  *    that it was merged from. The entries of these hashes in LevelDB are deleted afterwards, with
  *    the blocks (moveBlocks.ts).
@@ -34,7 +34,10 @@ import { BlockUnavailable, findSegment, type HeightRange } from './segments.ts'
  * its blocks, or of their bodies, is retained.
  */
 
-/** So many hashes are sorted in memory at once, and those of one block more; 8 bytes each. A file of them ends at that block. */
+/**
+ * Number of hashes sorted in memory at once, plus those of one more block; 8 bytes each. A file
+ * with so many ends at that block.
+ */
 const MAX_SORTED = 4 << 20
 
 /** The heights whose hashes must be in files. */
@@ -65,7 +68,8 @@ function findGap(
 
 /**
  * Makes the next file, unless it is there and waits to be listed.
- * @param pause awaited between small steps; if it throws, the work ends and leaves nothing that counts
+ * @param pause awaited between small steps; if it throws, the work ends and leaves nothing that
+ * counts
  * @param maxSorted see {@link MAX_SORTED}
  * @returns whether it made one
  */
@@ -77,7 +81,7 @@ export async function makeNextHashFile(
   const chain = openChainReader(db)
   for (const of of HASHED) {
     const files = readHashFiles(db, of)
-    // One after the other: a further file might change which ones are merged.
+    // One after another: a further file might change which ones are merged.
     const merge = nextMerge(files)
     const gap = merge === undefined ? findGap(db, files, wantedHeights(db, chain, of)) : undefined
     if (merge !== undefined && !hasSegmentFile(hashFilePath(db.location, mergedOf(merge)))) {
@@ -192,7 +196,10 @@ export function updateHashFiles(db: DatabaseReader, batch: WriteBatch): readonly
   })
 }
 
-/** Does at once what {@link updateHashFiles} does, in the database of a stopped node. @returns whether there was anything to do */
+/**
+ * Does all of {@link updateHashFiles} at once, in the database of a stopped node.
+ * @returns whether there was anything to do
+ */
 export async function updateHashFilesNow(database: WritableDatabase): Promise<boolean> {
   const batch = new WriteBatch()
   const unlisted = updateHashFiles(database, batch)
@@ -207,7 +214,10 @@ export function missesHashes(db: DatabaseReader, of: Hashed): boolean {
   return findGap(db, readHashFiles(db, of), wantedHeights(db, openChainReader(db), of)) !== undefined
 }
 
-/** Makes and lists all files that a stopped node does not have yet. What it has and does not list is not used. */
+/**
+ * Makes and lists all files that a stopped node does not have yet. Existing files that are not
+ * listed are not used.
+ */
 export async function completeHashFiles(
   database: WritableDatabase,
   pause: () => Promise<void>,

@@ -151,7 +151,8 @@ function nextOlder(db: DatabaseReader, { dropsBodies, expectsOlder }: MoveRules)
   if (base > begin && expectsOlder?.(db) === true) return undefined
   // Those above the snapshot's block may still have bodies, which are dropped first.
   if (dropsBodies && end > openChainReader(db).oldestBlock) return undefined
-  // A listed segment may begin in the middle, since nothing more was expected then: it is made again, with what was fetched since.
+  // A listed segment may begin in the middle, since no older blocks were expected then: it is made
+  // again, with those fetched since.
   const upper = end === lastOfSegment(begin) + 1 ? undefined : findSegment(db, end)
   const isBare = dropsBodies && upper?.isBare !== false
   return { first: Math.max(base, begin), last: upper?.last ?? end - 1, isBare }
@@ -249,9 +250,10 @@ export function listOlderSegment(db: KeyReader, batch: WriteBatch, segment: List
 export const MOST_DECODED_BYTES = 512 << 10
 
 /**
- * Deletes blocks that are in a listed segment from LevelDB, as far as their hashes are in listed files: newer ones from the oldest up, then
- * those that were fetched later from the newest down.
- * @param operations after so many puts and deletes, or after {@link MOST_DECODED_BYTES}, no further block follows
+ * Deletes blocks that are in a listed segment from LevelDB if their hashes are in listed files:
+ * newer ones from the oldest up, then those that were fetched later from the newest down.
+ * @param operations after this many puts and deletes, or after {@link MOST_DECODED_BYTES}, no
+ * further block follows
  */
 export function moveBlocks(db: DatabaseReader, batch: WriteBatch, operations: number): void {
   const end = batch.length + operations

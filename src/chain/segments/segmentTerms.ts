@@ -31,7 +31,8 @@ import { BlockUnavailable, firstOfSegment, type HeightRange, rangeName, SEGMENT_
  *   twice its offset in the segment, plus one when there are more; then how many more, less one, and of each its difference to the height
  *   before, less one. All numbers are varints.
  *
- * Two terms may have the same fingerprint, so a reader may be given heights whose blocks do not have its term, but misses none.
+ * Two terms may have the same fingerprint, so a reader may get heights whose blocks do not have its
+ * term, but misses none.
  *
  * The database lists each file with the first fingerprint and the length of every page, so that a term is looked up by reading one page.
  */
@@ -52,7 +53,7 @@ const PAGE_BYTES = 8 << 10
 const PAGE_ENTRY_BYTES = 8
 /** Bits of a height's offset in its segment. */
 const OFFSET_RANGE = SEGMENT_BLOCKS
-/** So many terms of blocks are sorted in memory at once; 8 bytes each. */
+/** Number of terms of blocks sorted in memory at once; 8 bytes each. */
 const MAX_SORTED = 4 << 20
 const FINGERPRINTS = 2 ** 32
 
@@ -85,7 +86,10 @@ export function findTerms(db: KeyReader, height: number): ListedTerms | undefine
   return terms !== undefined && height >= terms.first && height <= terms.last ? terms : undefined
 }
 
-/** Adds to a batch what takes the terms of the segment with a block from the list. @returns their file, if there is one */
+/**
+ * Adds to a batch the delete that unlists the terms of the segment with a block.
+ * @returns their file, if there is one
+ */
 export function unlistTerms(
   db: KeyReader & Pick<DatabaseReader, 'location'>,
   batch: WriteBatch,
@@ -97,7 +101,10 @@ export function unlistTerms(
   return [termsPath(db.location, terms)]
 }
 
-/** All listed files of terms, oldest first. One after the other: the list of pages of each may take some kilobytes. */
+/**
+ * Yields all listed files of terms, oldest first, one at a time: the list of pages of each may take
+ * some kilobytes.
+ */
 export async function* listTerms(db: Pick<DatabaseReader, 'entries'>): AsyncIterable<ListedTerms> {
   const start = columnKey(Column.segmentTerms)
   for await (const [, value] of db.entries({ start, end: prefixEnd(start) })) yield decodeTermsEntry(value)
@@ -121,7 +128,8 @@ interface TermsSource extends HeightRange {
 /**
  * Writes the terms of a segment's blocks: when this resolves, the file is on stable storage,
  * checked, and has replaced any other. All nodes make the same bytes from the same blocks.
- * @param pause awaited between small steps; if it throws, the work ends and leaves nothing that counts
+ * @param pause awaited between small steps; if it throws, the work ends and leaves nothing that
+ * counts
  */
 export async function writeTerms(
   location: string,
@@ -160,7 +168,7 @@ interface Page {
   readonly bytes: Uint8Array
 }
 
-/** At least one page, so that there is a file where no block has terms. */
+/** Packs the terms into at least one page, so that there is a file even when no block has terms. */
 async function packPages(source: TermsSource, pause: () => Promise<void>): Promise<readonly Page[]> {
   const pages: Page[] = []
   const maxSorted = source.maxSorted ?? MAX_SORTED
@@ -274,7 +282,8 @@ function fingerprint(key: Uint8Array): number {
  * Heights of blocks in a segment that may have a term, ascending; none when the database lists no terms of this segment.
  * @param height of any block of the segment
  * @param key column and term
- * @throws DatabaseError when the file is damaged; BlockUnavailable when the database does not list it any more
+ * @throws DatabaseError when the file is damaged; BlockUnavailable when the database no longer
+ * lists it
  */
 export function readTermHeights(
   db: Pick<DatabaseReader, 'location' | 'get' | 'newest' | 'onDamage'>,
@@ -300,7 +309,7 @@ export function readTermHeights(
         ? damagedFile(path, page.place.offset, `a page cannot be decoded: ${cause.message}`, cause)
         : cause
     if (!(error instanceof DatabaseError && error.code === 'corrupt')) throw error
-    // A file that is in no list any more may be removed, while snapshots still have it in their list.
+    // A file that is no longer listed may be removed while snapshots still list it.
     if (findTerms(db.newest ?? db, height) === undefined) throw new BlockUnavailable(height)
     db.onDamage?.(error)
     throw error

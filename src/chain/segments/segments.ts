@@ -28,11 +28,14 @@ import { ColumnError, NO_DICTIONARY } from './columns.ts'
  * part of it.
  */
 
-/** Blocks in a segment. The first one of a chain that began with a snapshot may have fewer. */
+/** Blocks in a segment. The first one of a chain that started from a snapshot may have fewer. */
 export const SEGMENT_BLOCKS = 8_192
 /** A frame ends with the block that makes it longer, before it is packed. */
 const FRAME_BYTES = 512 << 10
-/** Of the first frame; what later frames have in common with it takes few bytes there. */
+/**
+ * Bytes of the first frame; later frames need few bytes for the parts that they have in common with
+ * it.
+ */
 const DICTIONARY_BYTES = 16 << 10
 
 /** Heights of the first and last block. */
@@ -147,7 +150,8 @@ interface SegmentSource extends NamedSegment {
 /**
  * Writes a segment and reads it again: when this resolves, the file is on stable storage and has
  * each block as `source` has it.
- * @param pause awaited between small steps; if it throws, the work ends and leaves nothing that counts
+ * @param pause awaited between small steps; if it throws, the work ends and leaves nothing that
+ * counts
  * @throws Error when the file does not read back as it was written
  */
 export async function writeSegment(
@@ -257,9 +261,10 @@ export class BlockUnavailable extends Error {
 }
 
 /**
- * A block from its segment; undefined when no segment has it.
+ * Reads a block from its segment; undefined when no segment has it.
  * @param beforeDecoding called when the block is not in the cache; its errors are thrown
- * @throws DatabaseError when the segment is damaged; BlockUnavailable when the database does not list it any more
+ * @throws DatabaseError when the segment is damaged; BlockUnavailable when the database no longer
+ * lists it
  */
 export function readFromSegment(
   db: SegmentDatabase,
@@ -271,9 +276,10 @@ export function readFromSegment(
 }
 
 /**
- * header.time of a block in its segment, in milliseconds; undefined when no segment has it. For far less work than the block.
+ * Reads header.time of a block in its segment, in milliseconds; undefined when no segment has it.
+ * Takes far less work than the block.
  * @param beforeDecoding see {@link readFromSegment}
- * @throws what that throws
+ * @throws the errors of {@link readFromSegment}
  */
 export function readTimeFromSegment(
   db: SegmentDatabase,
@@ -311,7 +317,7 @@ function fromSegment<T>(
     return read(index)
   } catch (error) {
     if (!(error instanceof DatabaseError && error.code === 'corrupt')) throw error
-    // A file that is in no list any more may be removed, while snapshots still have it in their list.
+    // A file that is no longer listed may be removed while snapshots still list it.
     const listed = findSegment(db.newest ?? db, height)
     if (listed === undefined || segmentPath(db.location, listed) !== path) throw new BlockUnavailable(height)
     db.onDamage?.(error)

@@ -61,8 +61,8 @@ export function readWholeBlock(encoded: EncodedBlock, link: BlockLink): Consensu
 }
 
 /**
- * A block whose transactions were left out: what is there has the hashes in its header. Of the last commit no hash covers the round: a
- * signature has to show it.
+ * Reads a block whose transactions were left out: its other parts have their hashes in the header.
+ * No hash covers the round of the last commit: a signature has to prove it.
  * @throws LinkError
  */
 export function readBodilessBlock(encoded: EncodedBlock, link: BlockLink): ConsensusBlock {

@@ -11,7 +11,10 @@ import { INDEXED_KEY } from '../indexes/indexCoverage.ts'
  * can do without them. All others are rebuilt: from the node's own blocks, a snapshot or peers.
  */
 
-/** The state at the head: what its accounts, slots and native entries are, its trie proves, and the other way round. */
+/**
+ * The state at the head: the trie proves its accounts, slots and native entries, and they prove the
+ * trie.
+ */
 export const STATE_COLUMNS: readonly number[] = [
   Column.account,
   Column.slot,

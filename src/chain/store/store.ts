@@ -121,8 +121,9 @@ export interface ChainReader {
     pause?: () => Promise<void>,
   ): AsyncIterable<number>
   /**
-   * The same reader for a thread that has no time for old blocks: to read one from a segment, 64 blocks are decoded, which takes some
-   * milliseconds. It calls `refuse` before it does that. What other readers of the cache have decoded, it reads.
+   * Returns the same reader for a thread that has no time for old blocks: to read one from a
+   * segment, 64 blocks are decoded, which takes some milliseconds. It calls `refuse` before it does
+   * that. It does read blocks that other readers have decoded and cached.
    */
   withoutSegments(refuse: (height: number) => never): ChainReader
 }
@@ -470,11 +471,11 @@ export function entriesOf(
   return entries
 }
 
-/** Blocks that a thread keeps decoded: many requests ask for the newest blocks. */
+/** Decoded blocks that a thread caches: many requests ask for the newest blocks. */
 const CACHED_BLOCKS = 32
 /**
- * Block hashes that a thread keeps: twice as many as BLOCKHASH can read. With fewer than 256, code that reads all of them in turn, for 20 gas
- * each, would have each header read and hashed again.
+ * Block hashes that a thread caches: twice as many as BLOCKHASH can read. With fewer than 256, code
+ * that reads all of them in turn, for 20 gas each, would have each header read and hashed again.
  */
 const CACHED_HASHES = 512
 /** The most transactions in them, besides those of the newest look-up. A decoded one takes 1 to 2 KB with its receipt. */
@@ -527,7 +528,7 @@ export function writeOldestBlocks(
 }
 
 const BASE_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('base'))
-/** height ‖ state root: what a snapshot brought, with which this database began */
+/** height ‖ state root of the snapshot with which this database began */
 export const RESTORED_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('restored'))
 const OLDEST_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('oldest'))
 /** A block determines the validators of the second block after it. */

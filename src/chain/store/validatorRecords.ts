@@ -43,8 +43,9 @@ export function writeValidators(
 }
 
 /**
- * Adds deletes to a batch, which take back what {@link writeValidators} wrote for `height`, the highest one. The set itself stays, with
- * this height as its newest use: an earlier height may have the same one.
+ * Adds deletes to a batch, which revert the writes of {@link writeValidators} for `height`, the
+ * highest one. The set itself stays, with this height as its newest use: an earlier height may have
+ * the same one.
  */
 export function removeValidators(batch: WriteBatch, db: KeyReader, height: number): void {
   const indexKey = segmentKey(height)
@@ -64,7 +65,7 @@ export function dropValidators(batch: WriteBatch, db: KeyReader, from: number, u
   for (let start = from - (from % RECORD_INTERVAL); start + RECORD_INTERVAL <= until; start += RECORD_INTERVAL) {
     const end = start + RECORD_INTERVAL
     const offsets = db.get(segmentKey(start))
-    // A chain that began with a snapshot has no validators of the blocks before it.
+    // A chain that started from a snapshot has no validators of the blocks before it.
     if (offsets === undefined) continue
     const current = readRecord(db, end)
     if (current === undefined) throw damaged(db, end)

@@ -51,7 +51,10 @@ export function writeBlock(batch: WriteBatch, block: BlockRecord): void {
   putBodyEntries(batch, { height: block.header.number, entries, events, isIndexed })
 }
 
-/** Adds what the indexes of hashes have of a block itself. `consensusHash` is undefined for the genesis block. */
+/**
+ * Adds a block's own entries in the indexes of hashes. `consensusHash` is undefined for the genesis
+ * block.
+ */
 export function putHashEntries(
   batch: Pick<WriteBatch, 'put'>,
   block: { readonly height: number; readonly hash: Hash; readonly consensusHash: Uint8Array | undefined },
@@ -61,7 +64,7 @@ export function putHashEntries(
   if (block.consensusHash !== undefined) batch.put(consensusHashKey(block.consensusHash), height)
 }
 
-/** Adds what the indexes of transactions, logs and events have of a block. */
+/** Adds a block's entries in the indexes of transactions, logs and events. */
 export function putBodyEntries(
   batch: Pick<WriteBatch, 'put'>,
   {
@@ -116,7 +119,7 @@ function logsOf(entries: readonly StoredEntry[]): readonly Log[] {
   return entries.flatMap((entry) => (entry.kind === 'evm' ? entry.receipt.logs : []))
 }
 
-/** Adds deletes of what {@link forEachTermEntry} visits, as the database has it. */
+/** Adds deletes of the entries that {@link forEachTermEntry} visits, as the database has them. */
 export function deleteTermEntries(
   batch: Pick<WriteBatch, 'del'>,
   db: Pick<KeyReader, 'get'>,

@@ -31,7 +31,7 @@ export function writeOlderBlocks(batch: WriteBatch, db: KeyReader, blocks: reado
   batch.put(...baseEntry(from))
 }
 
-/** A block that a segment file has; its validators are given here. */
+/** A block in a segment file, without the block's bytes; the file does not have the validators. */
 export type OlderBlockInFile = Omit<VerifiedBlock, 'block' | 'header'>
 
 /**

@@ -10,7 +10,9 @@ const FIRST_REST = 4
 const LONGEST_REST = 256
 /** How fast the mean time of an execution follows. */
 const BELIEF = 1 / 16
-/** A time above this multiple of the mean is due to a thread that had to wait, not to the execution. */
+/**
+ * A time above this multiple of the mean is due to a thread that had to wait, not to the execution.
+ */
 const MOST_TIMES_MEAN = 8
 /** Extra processor time that each speculator may cost, as a share of an execution in order. */
 const MOST_EXTRA = 0.1

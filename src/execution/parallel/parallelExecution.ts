@@ -114,23 +114,26 @@ const PLAIN_GAS = 21_000n
 const LEAD_MS = 0.5
 const MOST_LEAD = 32
 const LEAD_SHARE = 1 / 8
-/** With this many more useless guesses than right ones, the rest of a block is executed in order. */
+/**
+ * With this many more useless guesses than right ones, the rest of a block is executed in order.
+ */
 const MOST_USELESS = 16
 
 /**
  * Optimistic concurrency within a block, after Block-STM (Gelashvili et al., 2022):
- * 1. The executor offers the entries of a block, and speculators execute them beforehand, in about their order, on the parent's
- *    state and the versions in the multi-version table.
- * 2. The executor processes the block in order. It takes a speculator's result for an entry if all values that were read are
- *    true when the entry's turn comes; otherwise it executes the entry itself. So results are those of an execution in order,
- *    whatever the speculators do.
- * 3. The executor adds the writes of its own executions to the table. When it catches up with the speculators, it reserves some
- *    entries for itself: checking a guess takes a part of the time of an execution.
- * 4. It measures the savings and costs of guesses, and stops offering calls for some blocks when they have not paid
- *    ({@link Benefit}).
+ * 1. The executor offers the entries of a block, and speculators execute them beforehand, in about
+ *    their order, on the parent's state and the versions in the multi-version table.
+ * 2. The executor processes the block in order. It takes a speculator's result for an entry if all
+ *    values that were read are true when the entry's turn comes; otherwise it executes the entry
+ *    itself. So results are those of an execution in order, whatever the speculators do.
+ * 3. The executor adds the writes of its own executions to the table. When it catches up with the
+ *    speculators, it reserves some entries for itself: checking a guess takes a part of the time of
+ *    an execution.
+ * 4. It measures the savings and costs of guesses, and stops offering calls for some blocks when
+ *    they have not paid ({@link Benefit}).
  *
- * Fees are credited in order by the executor, and no thread reads the account that receives them unless a contract does. Native
- * transactions are executed in order only.
+ * Fees are credited in order by the executor, and no thread reads the account that receives them
+ * unless a contract does. Native transactions are executed in order only.
  */
 export function createParallelExecution(options: ParallelOptions): ParallelExecution {
   const table = new VersionTable(options.memory)

@@ -7,7 +7,10 @@ import type { AdoptedChanges, Journal } from '../../state/journal.ts'
 import { VESTING_FILTER_KEY } from '../../state/vesting.ts'
 import { FLAGS, KEY_BYTES, NoRoom, type TableResult, type VersionTable } from './versionTable.ts'
 
-/** An EVM transaction that was executed before its turn, on a guessed state; records of the table have its reads and writes. */
+/**
+ * An EVM transaction that was executed before its turn, on a guessed state; records of the table
+ * have its reads and writes.
+ */
 interface Speculation {
   readonly outcome: SpeculatedOutcome
   /** the block's precompile gas that it used; no call hit the limit */

@@ -104,7 +104,10 @@ function barriersFor(precompiles: PrecompileTable, barrier: { isHit: boolean }):
   return new Map(entries)
 }
 
-/** The state before an entry, as far as it is known, for one entry after another. It adds the reads and writes of a journal on it to the table. */
+/**
+ * The state before an entry, as far as it is known, for one entry after another. It adds the reads
+ * and writes of a journal on it to the table.
+ */
 class VersionedReader implements StateReader, JournalVisitor {
   readonly #table: VersionTable
   readonly #parent: StateReader

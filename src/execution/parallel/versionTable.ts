@@ -35,9 +35,9 @@ export const STATES = {
 } as const
 
 /**
- * A read or write of an entry: a header of words, the key, the written value, and the read value, each starting at a whole word.
- * The words: next record of the bucket, index of the entry, flags and length of the key, length of the written value, length of
- * the read value.
+ * A read or write of an entry: a header of words, the key, the written value, and the read value,
+ * each starting at a whole word. The words: next record of the bucket, index of the entry, flags
+ * and length of the key, length of the written value, length of the read value.
  */
 const RECORD = { next: 0, index: 1, flagsAndKey: 2, written: 3, read: 4, words: 5 } as const
 
@@ -442,7 +442,10 @@ export class VersionTable {
     this.#set(this.#index, STATES.done)
   }
 
-  /** Publishes an entry that the executor has executed in its turn, after the records of its writes were added. */
+  /**
+   * Publishes an entry that the executor has executed in its turn, after the records of its writes
+   * were added.
+   */
   publishExecuted(): void {
     this.#top = this.#at
     this.#show()
