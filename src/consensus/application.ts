@@ -1,7 +1,10 @@
 import type { ConsensusBlock } from '../chain/comet/block.ts'
 import type { BlockId, Commit, Evidence, RankedValidatorSet, ValidatorSet } from '../chain/comet/types.ts'
 
-/** The application's last block and what follows from it; consensus replays decided blocks from `height` + 1. */
+/**
+ * The application's last block and facts that follow from it; consensus replays decided blocks from
+ * `height` + 1.
+ */
 export interface ApplicationInfo {
   /** of the last block that is in the database; 0 after genesis */
   readonly height: number
@@ -83,7 +86,7 @@ export interface DecidedBlock {
   readonly encoded?: { readonly block: Uint8Array; readonly commit: Uint8Array }
 }
 
-/** Decided blocks that follow each other, to be executed one after the other (block sync). */
+/** Consecutive decided blocks to be executed in order (block sync). */
 export interface DecidedRun {
   /** At least one. The header of each is checked, under the assumption that the one before has the results that this header names. */
   readonly blocks: readonly DecidedBlock[]
@@ -110,8 +113,8 @@ export interface FinalizeResult {
 
 /**
  * - `valid`: may be put into a block
- * - `committed`, `expired`: may not be put into a block any more; the sender is not to blame
- * - `unpunishable`: nothing is left to punish: the validator is tombstoned, unbonded or gone
+ * - `committed`, `expired`: may no longer be put into a block; the sender is not to blame
+ * - `unpunishable`: no stake is left to punish: the validator is tombstoned, unbonded or removed
  * - `early`: its height is not decided on this node yet, or the block or its validators are not stored here
  * - `invalid`: no honest node sends it
  */

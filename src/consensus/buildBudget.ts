@@ -16,14 +16,18 @@ const TARGET_SHARE = 0.8
 const ALONE_TARGET_SHARE = 0.9
 
 /**
- * The budget goes down by half of the way to what the last block asks for: two slow blocks in a row bring it there, and a single one
- * that had another reason (a disk, a pause) does not bring it to the bottom. It goes up by an eighth, because a block that is too large
- * costs every validator, and one that is too small costs only a moment's throughput.
+ * The budget falls by half of the difference to the last block's target: two slow blocks in a row
+ * bring it near the target, and a single slow one with another cause (a disk, a pause) does not. It
+ * rises by an eighth, because a block that is too large costs every validator, and one that is too
+ * small costs only a moment's throughput.
  */
 const DOWN = 1 / 2
 const UP = 1 / 8
 
-/** Each block of this node that others did not accept halves the budget, down to this share of what the measured times ask for. */
+/**
+ * Each block of this node that others did not accept halves the budget, down to this share of the
+ * budget from the measured times.
+ */
 const LEAST_ACCEPTED_SHARE = 1 / 64
 
 interface Measured {
@@ -60,7 +64,7 @@ export class BuildBudget {
   readonly #leastMs: number
   readonly #mostMs: number
   #ms: number
-  /** of the budget that is used: what others accepted lately */
+  /** share of the budget that is used: lower after others have refused blocks */
   #acceptedShare = 1
   #refusals = 0
   #roundMs = 0
@@ -107,8 +111,9 @@ export class BuildBudget {
   }
 
   /**
-   * The block of another proposer is complete. Its work took not longer than that since the beginning of the round, in which the way of
-   * the block is hidden, and ({@link executed}) as a rule not longer than its execution does.
+   * Called when the block of another proposer is complete. The proposer worked at most for the time
+   * since the beginning of the round, which includes the travel of the block, and as a rule ({@link
+   * executed}) at most for the time of its execution.
    */
   received(hash: Uint8Array, nowMs: number): void {
     const key = bytesKey(hash)
@@ -116,7 +121,7 @@ export class BuildBudget {
     this.#received.set(key, { roundMs: this.#roundMs, workMs: nowMs - this.#roundMs, isExecuted: false })
   }
 
-  /** It was executed. */
+  /** Called when a block was executed. */
   executed(hash: Uint8Array, beganMs: number, nowMs: number): void {
     const block = this.#received.get(bytesKey(hash))
     if (block === undefined || block.isExecuted) return

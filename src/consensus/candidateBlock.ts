@@ -6,7 +6,7 @@ import { concatBytes, equalBytes } from '../primitives/bytes.ts'
 import type { PartsView } from './roundStateView.ts'
 
 /**
- * What is known about a block, in the order in which it becomes known; valid(v) of the paper is `valid`.
+ * The knowledge about a block, in the order in which it grows; valid(v) of the paper is `valid`.
  * - `incomplete`: parts are missing
  * - `unchecked`: complete
  * - `possible`: follows the rules of consensus; the application has not been asked

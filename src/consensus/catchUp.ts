@@ -92,7 +92,7 @@ interface PeerRecord {
   isSlow: boolean
 }
 
-/** A block that comes later than this keeps a node behind: others are decided meanwhile. */
+/** A node whose blocks arrive later than this stays behind: others are decided meanwhile. */
 const SLOW_TICKS = 2
 
 /** More than a validator set has members and a node has peers. */

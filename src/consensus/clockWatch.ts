@@ -1,7 +1,10 @@
 import type { ConsensusTiming } from '../chain/genesis/chainConfig.ts'
 import type { Clock } from './clock.ts'
 
-/** So many decided blocks of others are looked at; the median forgives a slow line and a single proposer whose clock is wrong. */
+/**
+ * Number of others' decided blocks that are compared; the median tolerates a slow line and a single
+ * proposer with a wrong clock.
+ */
 const BLOCKS = 9
 /** Minimum time between two lines of the log. */
 const REPEAT_MS = 60_000

@@ -22,8 +22,8 @@ export interface PendingSignature {
   /** who is asked: the 32-byte key of the signer's connection; empty: one whose connection has no key */
   readonly signer: Uint8Array
   /**
-   * Sends the request; only when the log has it on stable storage. `done` is called once, or never: the answer to a request that is sent
-   * again before it is answered goes to the last one.
+   * Sends the request; must be called only when the log has it on stable storage. `done` is called
+   * at most once: when a request is sent again before its answer, only the last `done` is called.
    */
   readonly send: (done: (answer: RemoteSignature) => void) => void
 }

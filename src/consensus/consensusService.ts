@@ -121,7 +121,8 @@ export interface ConsensusService {
  * 6. Drop pending evidence that one of those blocks has reported.
  * 7. Create the signer, with the log's last signature and the height after the replay. The engine stays off: block sync may come
  *    first.
- * @throws WalError, RecoveryError, or what the application throws; the reason of `signal` when that is aborted
+ * @throws WalError, RecoveryError, or an error of the application; the reason of `signal` when that
+ * is aborted
  */
 export async function openConsensusService(options: ConsensusServiceOptions): Promise<ConsensusService> {
   const { application, chain, keys, clock, onDecided, wal: walOptions } = options
@@ -498,8 +499,9 @@ class Service implements ConsensusService {
 
   /**
    * The application has executed the block. The order:
-   * 1. Report the height to log and signer, so that nothing is signed for it any more. A copy may find that it can sign the next one.
-   *    Report its end to the budget of the next proposals, before the next height begins.
+   * 1. Report the height to log and signer, so that nothing more is signed for it. A copy may find
+   *    that it can sign the next one. Report its end to the budget of the next proposals, before
+   *    the next height begins.
    * 2. Report the block to the owner.
    * 3. Let the engine begin the next height, or stop it: if the log already has own messages of the next height (the database was an
    *    older copy), this node may sign there only after a start with a replay of the log.
@@ -626,7 +628,7 @@ async function dropCommittedEvidence(
   }
 }
 
-/** Runs asynchronous calls one after the other, in the order in which they come. */
+/** Runs asynchronous calls one after another, in the order in which they come. */
 export class CallQueue {
   #last: Promise<unknown> = Promise.resolve()
 

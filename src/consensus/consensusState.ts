@@ -108,8 +108,9 @@ export function stateFromInfo(chain: ConsensusChain, info: ApplicationInfo): Con
 }
 
 /**
- * The state after a decided block of the next height H, whose execution gave `result`. Its changes of validators take effect at H + 2,
- * because header H has already named the set of H + 1 (CometBFT state/execution.go, updateState).
+ * Returns the state after a decided block of the next height H, whose execution returned `result`.
+ * Its changes of validators take effect at H + 2, because header H has already named the set of H +
+ * 1 (CometBFT state/execution.go, updateState).
  * @throws TypeError when the changes are invalid, which the application has to prevent
  */
 export function advanceState(state: ConsensusState, decided: DecidedBlock, result: FinalizeResult): ConsensusState {

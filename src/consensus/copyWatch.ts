@@ -10,8 +10,9 @@ export interface CopyMark {
 }
 
 /**
- * So many blocks in a row must be decided without a signature of the key. One would do for an original that has stopped; of one that runs, a
- * single commit may lack the vote because it came late.
+ * Number of blocks in a row that must be decided without a signature of the key. One would do for
+ * an original that has stopped; if the original runs, a single commit may lack its vote because the
+ * vote came late.
  */
 export const QUIET_BLOCKS = 10
 /** A block whose time is further from this node's clock was decided a while ago, and may be followed by others that the key has signed. */

@@ -3,8 +3,9 @@ import { equalBytes } from '../primitives/bytes.ts'
 import type { Application, DecidedBlock, DecidedRun, FinalizeResult, RunResult } from './application.ts'
 
 /**
- * What executing a block has to give if the block with the header `next` can follow it, which names both hashes. A run has no block
- * that changes validators or parameters, except its last. It says nothing of stable storage.
+ * Returns the result that the execution of a block must have if the block with the header `next`,
+ * which names both hashes, can follow it. A run has no block that changes validators or parameters,
+ * except its last. The result says nothing about stable storage.
  */
 export function claimedResult(next: ConsensusHeader): FinalizeResult {
   const { appHash, lastResultsHash } = next

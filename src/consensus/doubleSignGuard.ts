@@ -36,7 +36,7 @@ export class DoubleSignGuard {
   /** the chain holds a signature that the log lacks */
   #foundUnknown = false
 
-  /** @param addresses of all keys of this node's validator: the log has what was signed with any of them */
+  /** @param addresses of all keys of this node's validator: the log has the signatures of each */
   constructor(addresses: readonly Uint8Array[], recovery: Recovery, isLogNew: boolean) {
     this.#addresses = addresses
     this.#recovery = recovery

@@ -61,7 +61,7 @@ export class EarlyMessages {
     this.#inputs.push(input)
   }
 
-  /** Keeps a part if it belongs to the proposal's block. */
+  /** Retains a part if it belongs to the proposal's block. */
   addPart(input: PartInput): void {
     const { round, part } = input
     if (this.#proposal === undefined || round !== 0 || this.#parts.has(part.index)) return

@@ -37,9 +37,10 @@ export interface EngineOptions {
 type EffectOf<K extends Effect['kind']> = Extract<Effect, { readonly kind: K }>
 
 /**
- * One node's part in consensus: passes inputs to the log and the reducer, and carries out the reducer's effects in their order.
- * Synchronous, without a clock, disk or network of its own. Its functions may be called at any time, also by the environment's
- * functions while the engine is calling them. What must be synced before a message is sent: see {@link Outbox}.
+ * One node's part in consensus: passes inputs to the log and the reducer, and carries out the
+ * reducer's effects in their order. Synchronous, without a clock, disk or network of its own. Its
+ * functions may be called at any time, also by the environment's functions while the engine is
+ * calling them. {@link Outbox} explains which log entries must be synced before a message is sent.
  */
 export class ConsensusEngine {
   readonly #options: EngineOptions
@@ -403,7 +404,10 @@ export class ConsensusEngine {
     } else this.#pushOwn(signed)
   }
 
-  /** A remote signer has answered. What comes for an engine that has stopped is not logged: the next one asks again. */
+  /**
+   * Takes a remote signer's answer. An answer for a stopped engine is not logged: the next engine
+   * asks again.
+   */
   #signed(complete: () => readonly Input[] | undefined): void {
     if (this.#phase === 'running') this.#guarded(() => this.#pushOwn(complete() ?? []))
   }
@@ -468,7 +472,10 @@ export class ConsensusEngine {
     for (const item of evidence) this.#outbox.push(() => this.#environment.publishEvidence(item))
   }
 
-  /** A peer sent what no honest peer sends: the transport punishes it, and for a while it is not asked for blocks. */
+  /**
+   * Handles a message that no honest peer sends: the transport punishes the peer, and for a while
+   * it is not asked for blocks.
+   */
   #misbehaviour({ peer, what, reason }: EffectOf<'misbehaviour'>): void {
     this.#gossip.fetchFailed(peer, this.#rounds.height)
     this.#outbox.push(() => this.#environment.punish(peer, what, reason))
@@ -555,7 +562,7 @@ class Decision {
   }
 }
 
-/** Inputs for the reducer, one after the other, also when an input causes further ones. */
+/** Inputs for the reducer, one after another, also when an input causes further ones. */
 class Inbox {
   readonly #waiting: Input[] = []
   readonly #own: Input[] = []

@@ -51,11 +51,11 @@ export interface ConsensusEnvironment extends Clock {
   send(to: readonly PeerId[], message: ConsensusMessage): void
   /** Asks a peer for a decided block; answered by `engine.receiveDecided`, or not at all. */
   fetchDecided(from: PeerId, height: number): void
-  /** A peer sent what no honest peer sends. */
+  /** Reports a peer that sent something that no honest peer sends. */
   punish(peer: PeerId, what: Misbehaviour, reason: string): void
   /** The engine is in another step (or round, or height) than before. */
   onStep?(height: number, round: number, step: Step): void
-  /** Takes what happens in rounds, after the log's sync like all that leaves the node. */
+  /** Receives the events of rounds, after the log's sync like everything that leaves the node. */
   readonly roundEvents?: RoundEventSink
   /** A round begins on this node: its proposer may build a block now. */
   onRoundBegan(): void

@@ -33,7 +33,7 @@ interface Entry extends EvidenceRecord {
   isSaved: boolean
   /** how often a block of this node with it was not accepted */
   refusals: number
-  /** It is not proposed below this height. */
+  /** lowest height at which it may be proposed */
   notBefore: number
 }
 
@@ -136,8 +136,9 @@ export class EvidencePool {
   }
 
   /**
-   * A block of this node with these pieces was not accepted: it does not report them again for a growing number of heights. Others may
-   * lack the blocks by which they are judged (a node that began with a snapshot), or the time.
+   * Postpones the pieces of a block of this node that was not accepted: the node does not report
+   * them again for a growing number of heights. Others may lack the blocks that they need to judge
+   * them (a node that started from a snapshot), or the time.
    */
   postpone(evidence: readonly Evidence[]): void {
     for (const item of evidence) {

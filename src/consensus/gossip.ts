@@ -35,10 +35,11 @@ interface GossipOptions {
 }
 
 /**
- * Decides which messages are sent to which peers. Own messages are sent to all peers. New messages of others are relayed to the peers
- * that do not get them from their author, so that in a full mesh no message is sent twice. The rest is anti-entropy: nodes announce
- * what they have (a status). A message that a peer has lacked for a while is sent to it, repeatedly until its status shows the
- * message. Deterministic; its only clock is the argument of `sweep`.
+ * Decides which messages are sent to which peers. Own messages are sent to all peers. New messages
+ * of others are relayed to the peers that do not get them from their author, so that in a full mesh
+ * no message is sent twice. The rest is anti-entropy: nodes announce which messages they have (a
+ * status). A message that a peer has lacked for a while is sent to it, repeatedly until its status
+ * shows the message. Deterministic; its only clock is the argument of `sweep`.
  */
 export class Gossip {
   readonly #options: GossipOptions
@@ -99,7 +100,7 @@ export class Gossip {
     return [...contradictions(peer, status, view), ...this.#serve(peer, view)]
   }
 
-  /** Relays a new message. Own messages must be given in the order in which peers need them. */
+  /** Relays a new message. Own messages must be passed in the order in which peers need them. */
   onAccepted(input: AcceptedInput, view: RoundStateView): readonly Send[] {
     this.#enter(view)
     this.#recordArrival(input, view)
@@ -211,8 +212,9 @@ export class Gossip {
 
   /** Adds the peers that need an accepted message and do not get it from its author. */
   #addRelays(to: PeerId[], input: AcceptedInput, view: RoundStateView): void {
-    // A validator can sign votes for any number of rounds. Their relay would use up what a peer may send in a second, and its own
-    // votes would wait behind them. Peers that have reached a round relay its votes.
+    // A validator can sign votes for any number of rounds. Relaying them would use up this node's
+    // allowance per second, and its own votes would wait behind them. Peers that have reached a
+    // round relay its votes.
     if (input.kind === 'vote' && input.vote.height === view.height && input.vote.round > view.round + 1) return
     const author = this.#authorOf(input, view)
     const height = inputHeight(input)

@@ -192,8 +192,9 @@ function voteMessage(vote: Vote | undefined): ConsensusMessage | undefined {
 }
 
 /**
- * All validators that are connected to a peer see what it lacks. They share the work: each message is sent by a few of them, and by
- * more of them the longer it is missing. Nodes that are not validators do not know of one another and always send.
+ * Divides the work among the validators that are connected to a peer: all of them see which
+ * messages it lacks. Each message is sent by a few of them, and by more the longer it is missing.
+ * Nodes that are not validators do not know one another and always send.
  */
 function shareOf({ peer, ownIndex }: ServeContext): { readonly rank: number; readonly count: number } {
   const direct = bitIndices(peer.direct)

@@ -15,8 +15,8 @@ type SignEffect = Extract<Effect, { readonly kind: 'signProposal' | 'signVote' }
 export type SignedInputs = readonly Input[] | AskedSignature<readonly Input[]>
 
 /**
- * This node's own proposals and votes: the signer signs what the reducer requests and appends it to the log. Signed messages are sent
- * after the log's next sync (outbox.ts).
+ * This node's own proposals and votes: the signer signs the messages that the reducer requests and
+ * appends them to the log. Signed messages are sent after the log's next sync (outbox.ts).
  */
 export class OwnMessages {
   readonly #signer: ConsensusSigner | undefined
@@ -43,7 +43,7 @@ export class OwnMessages {
       this.#unsigned.push(effect)
       return []
     }
-    // What came before it in the round cannot be signed any more.
+    // Earlier messages of the round can no longer be signed.
     this.#unsigned = []
     if (!isAsked(signed)) return signed
     this.#unsigned.push(effect)
@@ -101,7 +101,7 @@ function asInputs<T extends object>(
   return isAsked(staged) ? mapAsked(staged, toInputs) : toInputs(staged)
 }
 
-/** The same question, whose answer, if there is one, goes through `map` when it is taken. */
+/** Returns the same question, with `map` applied to its answer. */
 export function mapAsked<T, R>(asked: AskedSignature<T>, map: (signed: T) => R): AskedSignature<R> {
   return {
     send: (done) =>

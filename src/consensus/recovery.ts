@@ -79,7 +79,10 @@ export class Recovery {
     if (this.#lastSigned === undefined || comparePositions(signed, this.#lastSigned) >= 0) this.#lastSigned = signed
   }
 
-  /** The application has the block of this height: entries before the height's end are not needed any more. */
+  /**
+   * Called when the application has the block of this height: entries before the height's end are
+   * no longer needed.
+   */
   finished(height: number): void {
     this.#appHeight = height
     this.#ended = Math.max(this.#ended, height)
@@ -266,7 +269,10 @@ function checkOwnEntries({ recovery, keys, verify }: RecoveryContext, state: Con
   }
 }
 
-/** The key of a late message of the last height, which this node may not have any more when its validator has another one since. */
+/**
+ * Returns the key of a late message of the last height. The node may no longer have it, if its
+ * validator has another key since.
+ */
 function formerKey(
   entry: SignedEntry,
   keys: Pick<ValidatorKeys, 'keyIn'>,

@@ -15,8 +15,9 @@ import { isTimely, timeoutMs } from './timing.ts'
  * its line; 2f + 1 is more than two thirds of the voting power, f + 1 more than a third. An exported function that returns a boolean
  * is a rule: it acts if its condition holds, and returns whether it did. reducer.ts applies the rules until none acts.
  *
- * Deviations from the paper, each explained where it is made: votes name a block by its hash, and its parts are sent separately from
- * the proposal; a new block must be timely (PBTS); a round ends early when no majority is possible any more.
+ * Deviations from the paper, each explained where it is made: votes name a block by its hash, and
+ * its parts are sent separately from the proposal; a new block must be timely (PBTS); a round ends
+ * early when a majority is no longer possible.
  */
 
 /** Begins a height. Its round 0 starts when the wait for the block interval is over (the timer `newHeight`). */
@@ -35,7 +36,10 @@ export function startRound(rs: RoundState, round: number): void {
   if (rs.isProposer && rs.received === undefined) propose(rs) // [L14]
 }
 
-/** Resets the state of the round, but keeps the lock and the valid block. A proposal for the new round that came early is used now. */
+/**
+ * Resets the state of the round, except the lock and the valid block. A proposal for the new round
+ * that came early is used now.
+ */
 function leaveRound(rs: RoundState, round: number): void {
   if (rs.candidate?.isComplete) rs.remember(rs.candidate)
   const { upcoming } = rs

@@ -73,15 +73,17 @@ function* replayInputs(entries: readonly WalEntry[]): Iterable<Input> {
 }
 
 /**
- * Effects of the replay whose answer is not in the log. They are carried out after the replay, in their order. Messages to peers are
- * not repeated: gossip finds out what they lack.
+ * Effects of the replay whose answer is not in the log. They are carried out after the replay, in
+ * their order. Messages to peers are not repeated: gossip finds out which ones they lack.
  */
 class Unanswered {
   readonly #effects = new Map<string, Effect>()
   readonly #height: number
   /** position of the newest own message in the log */
   #signed: OwnPosition = { round: -1, step: 0 }
-  /** position of the newest question to a remote signer: what comes before it cannot be signed any more */
+  /**
+   * position of the newest question to a remote signer: earlier messages can no longer be signed
+   */
   #asked: OwnPosition = { round: -1, step: 0 }
   /** proposals that a remote signer was asked to sign, by round: nothing else is built there */
   readonly #askedProposals = new Map<number, Effect>()

@@ -43,7 +43,10 @@ export class RoundReporter {
   /** the newest round whose complete proposal was reported */
   #completed: Pick<RoundPosition, 'height' | 'round'> | undefined
 
-  /** @param push runs a function once what was logged before is on stable storage: clients see no vote that a crash could undo */
+  /**
+   * @param push runs a function once all earlier log entries are on stable storage: clients see no
+   * vote that a crash could undo
+   */
   constructor(sink: RoundEventSink | undefined, push: (run: () => void) => void) {
     this.#sink = sink
     this.#push = push

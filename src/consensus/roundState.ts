@@ -168,7 +168,7 @@ export class RoundState implements RoundStateView {
     return checkBlock(this.state, block, this.verify)
   }
 
-  /** Keeps a complete block, which a later round may propose again. */
+  /** Retains a complete block, which a later round may propose again. */
   remember(candidate: CandidateBlock): void {
     const others = this.recent.filter(({ blockId }) => !equalBlockId(blockId, candidate.blockId))
     this.recent = [...others, candidate].slice(-RECENT_BLOCKS)
@@ -200,7 +200,7 @@ export class RoundState implements RoundStateView {
     if (peer !== undefined && peer !== REPLAY) this.emit({ kind: 'misbehaviour', peer, what, reason })
   }
 
-  /** Stops consensus for good: nothing is signed any more. */
+  /** Stops consensus permanently: nothing more is signed. */
   halt(reason: string): void {
     this.halted = true
     this.emit({ kind: 'halt', reason: `height ${this.height}, round ${this.round}: ${reason}` })
@@ -237,7 +237,7 @@ export class RoundState implements RoundStateView {
     return early
   }
 
-  /** Forgets what belongs to one round only. */
+  /** Clears the state that belongs to one round only. */
   clearRound(): void {
     this.received = undefined
     this.candidate = undefined

@@ -42,7 +42,7 @@ interface SignerOptions {
   readonly decidedHeight: number
   /** by default that of ed25519; simulations use another scheme */
   readonly verify?: VerifySignature
-  /** Called with the reason when a remote signer's answer is not what it was asked for. */
+  /** Called with the reason when a remote signer's answer does not match the request. */
   readonly onWrongAnswer?: (reason: string) => void
 }
 
@@ -105,8 +105,9 @@ function voteStep(vote: Pick<UnsignedVote, 'type'>): LastSigned['step'] {
  * privval/file.go), whatever key the height has. The write-ahead log is its memory. A signature is appended to it at once, and must not
  * leave the process, in a message or in a decided block, before the log's next sync (outbox.ts).
  *
- * A remote signer answers later. What it is asked is appended first, and must be on stable storage before it leaves: whatever becomes of
- * the answer, nothing else is ever asked for that step. The same may be asked again, in the same bytes and of the same signer.
+ * A remote signer answers later. The request is appended first, and must be on stable storage
+ * before it is sent: whether or not an answer comes, no other message is ever requested for that
+ * step. The same request may be repeated, with the same bytes and to the same signer.
  */
 export class Signer implements ConsensusSigner {
   readonly #options: SignerOptions

@@ -21,7 +21,8 @@ export class StepTimers {
   }
 
   /**
-   * Starts the wait before round 0, by which blocks keep their average interval ({@link BlockPacer}).
+   * Starts the wait before round 0, which maintains the average block interval ({@link
+   * BlockPacer}).
    * @param isBehind others have decided this height already
    */
   scheduleHeight(timeout: Timeout, delayMs: number, view: RoundStateView, isBehind: boolean): void {

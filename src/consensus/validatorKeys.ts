@@ -17,9 +17,9 @@ export interface ValidatorIdentity {
 }
 
 /**
- * The keys of this node's validator: one, or two while it rotates its key. At each height one of them is used: that which is in the
- * height's validator set, which every start finds the same. The signer remembers what it has signed with any of them in one order, so
- * that no step is signed with both.
+ * The keys of this node's validator: one, or two while it rotates its key. At each height the key
+ * in the height's validator set is used, so every start chooses the same one. The signer remembers
+ * the signatures of both keys in one order, so that no step is signed with both.
  */
 export class ValidatorKeys implements ConsensusKey {
   readonly #keys: readonly ConsensusKey[]

@@ -137,8 +137,9 @@ async function keepTornEnd(
 }
 
 /**
- * The write-ahead log of one validator: what it signed and received, and the blocks it decided. It has only one writer. After a failed
- * operation all further ones fail too: it is unknown what is on disk then, so the caller has to halt.
+ * The write-ahead log of one validator: its signatures, received messages and decided blocks. It
+ * has only one writer. After a failed operation all further ones fail too: the contents of the disk
+ * are unknown then, so the caller must halt.
  */
 export class Wal {
   readonly #options: WalOptions
@@ -347,7 +348,7 @@ const DIRECTORY_MODE = 0o700
 export const nodeDisk: WalDisk = {
   makeDirectory: async (path) => {
     const made = await mkdir(path, { recursive: true, mode: DIRECTORY_MODE })
-    // If a power failure removed the directory, the signer would forget what it signed.
+    // If a power failure removed the directory, the signer would lose the memory of its signatures.
     if (made !== undefined) syncDirectory(dirname(made))
   },
   list: (directory) => readdir(directory),

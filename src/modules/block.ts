@@ -53,7 +53,7 @@ export const BEGIN_HOOKS = {
 } as const satisfies Readonly<Record<string, (context: ModuleContext, begin: BlockBegin) => unknown>>
 
 /**
- * What modules do after a block's transactions. The order is the SDK's:
+ * Work of the modules after a block's transactions. The order is the SDK's:
  * 1. governance: proposals that pass run their messages, whose changes of stake and parameters step 2 must see.
  * 2. staking: the validator set follows all stakes of this block, then unbonding that is due ends.
  * 3. feegrant: removes expired allowances; no other step reads them.

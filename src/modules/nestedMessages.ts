@@ -51,7 +51,10 @@ export function validateNested({ handler, value }: NestedMessage): SdkError | un
   return problem
 }
 
-/** Sum of the gas of messages that another one carries; what does not decode counts nothing, it is refused anyway. */
+/**
+ * Returns the sum of the gas of messages inside another one. A message that does not decode counts
+ * nothing: it is refused anyway.
+ */
 export function nestedGas(values: readonly AnyValue[], messages: MessageTable): bigint {
   let gas = 0n
   for (const value of values) {

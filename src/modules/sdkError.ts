@@ -3,7 +3,7 @@ export class SdkError {
   readonly codespace: string
   /** never 0 */
   readonly code: number
-  /** what clients show as raw_log; the same on every node, though it is under no hash */
+  /** clients show it as raw_log; the same on every node, though no hash covers it */
   readonly message: string
 
   constructor(codespace: string, code: number, message: string) {

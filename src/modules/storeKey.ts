@@ -47,7 +47,7 @@ export function addressesOf(key: Uint8Array, prefix: Uint8Array): readonly Addre
   return out
 }
 
-/** Where a walk over entries starts, itself included, and whether it goes backwards. */
+/** Start of a walk over entries, itself included, and whether the walk is in reverse. */
 export interface AddressWalk<Start = Address> {
   readonly start?: Start
   readonly reverse?: boolean

@@ -72,7 +72,7 @@ function isSame(a: AnyValue, b: AnyValue | undefined): boolean {
 
 interface IndexedWorld {
   readonly world: WorldState
-  /** what events get, the innermost message's index first */
+  /** attributes that events get, the innermost message's index first */
   readonly indexes: readonly { readonly key: string; readonly value: string }[]
 }
 

@@ -42,7 +42,10 @@ export const MsgSetSendEnabled = defineMessage(`${NAME}.MsgSetSendEnabled`, {
 })
 export const MsgSetSendEnabledResponse = defineMessage(`${NAME}.MsgSetSendEnabledResponse`, {})
 
-/** Gas of the module's messages: two accounts for a send, about what EVM transfers of the same work cost. */
+/**
+ * Gas of the module's messages: two accounts for a send, about the price of EVM transfers with the
+ * same work.
+ */
 export const BANK_GAS = {
   send: 12_000n,
   /** without its outputs */

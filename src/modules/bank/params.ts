@@ -14,8 +14,8 @@ import { defineParams, type ParamsStore } from '../params.ts'
 import { moduleStoreKey } from '../storeKey.ts'
 
 /*
- * What the genesis and governance set of the bank: its parameters, which denominations users may send, and how a denomination is
- * shown. Keys are the SDK's (x/bank/types/keys.go).
+ * Settings of the bank by the genesis and governance: its parameters, which denominations users may
+ * send, and how a denomination is shown. Keys are the SDK's (x/bank/types/keys.go).
  */
 
 /** cosmos.bank.v1beta1.SendEnabled */

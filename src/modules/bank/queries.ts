@@ -25,7 +25,10 @@ const balancesResponse = { balances: repeated(embedded(1, Coin)), pagination: me
 const ownersRequest = { denom: string(1), pagination: message(2, PageRequest) }
 const ownersResponse = { denomOwners: repeated(message(1, DenomOwner)), pagination: message(2, PageResponse) }
 
-/** Coins of an account, of the one denomination that there is. No account has locked ones. */
+/**
+ * Queries of coins; there is only one denomination. Locked coins of vesting accounts are not
+ * spendable.
+ */
 export const BANK_QUERIES: readonly NativeQuery[] = [
   defineQuery({
     service: SERVICE,

@@ -12,7 +12,10 @@ import { FEE_POOL_KEY, packIntegers, unpackIntegers } from './keys.ts'
 interface FeePool {
   /** acoin that belong to the community */
   readonly communityPool: Decimal
-  /** what one unit of voting power that is in every last commit earned since the genesis, 10^-36 acoin; see rewards.ts */
+  /**
+   * earnings since the genesis of one unit of voting power that is in every last commit, 10^-36
+   * acoin; see rewards.ts
+   */
   readonly accumulator: bigint
 }
 

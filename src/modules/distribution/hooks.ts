@@ -71,8 +71,9 @@ export function beforeValidatorSlashed(context: ModuleContext, operator: Address
 }
 
 /**
- * After a validator without delegations was removed: its commission is paid, and all its records are deleted. Outstanding rewards that
- * are left, and what it earned since the last accrual, become the community's.
+ * Called after a validator without delegations was removed: pays its commission and deletes all its
+ * records. Remaining outstanding rewards, and its earnings since the last accrual, go to the
+ * community pool.
  */
 export function afterValidatorRemoved(context: ModuleContext, operator: Address, consensusAddress: Uint8Array): void {
   const { native } = context.world

@@ -34,12 +34,14 @@ import { DISTRIBUTION_PARAMS } from './params.ts'
  * delegators have the rest by their shares. All are paid when they withdraw. No block writes to
  * every validator or delegator, since two running sums are enough:
  *
- * 1. The **accumulator** A (in the fee pool) is what one unit of voting power earned since the genesis. A block with fees raises A,
- *    which is one write. The **reward share** of a validator has its power and the accumulator A0 at its last accrual;
- *    `accrueRewards` adds power x (A - A0) to the validator's rewards.
- * 2. The **ratio** R[n] of a validator is what one of its shares earned until the end of its period n. A period ends when a
- *    delegation begins or changes or is paid, or when the validator is slashed; `endPeriod` then divides what came in during the
- *    period by the shares. A delegation's **starting info** has the period n that ended last when it got its shares: at the end of
+ * 1. The **accumulator** A (in the fee pool) is the earnings of one unit of voting power since the
+ *    genesis. A block with fees raises A, which is one write. The **reward share** of a validator
+ *    has its power and the accumulator A0 at its last accrual; `accrueRewards` adds power x (A -
+ *    A0) to the validator's rewards.
+ * 2. The **ratio** R[n] of a validator is the earnings of one of its shares until the end of its
+ *    period n. A period ends when a delegation begins or changes or is paid, or when the validator
+ *    is slashed; `endPeriod` then divides the rewards of the period by the shares. A delegation's
+ *    **starting info** has the period n that ended last when it got its shares: at the end of
  *    period m it has earned shares x (R[m] - R[n]).
  *
  * Differences from the SDK (x/distribution): there every block splits fees among all validators at
@@ -209,8 +211,9 @@ function decodeRewardShare(value: Uint8Array): RewardShare {
 // A validator's rewards accrue
 
 /**
- * What the SDK keeps in three records of a validator (ValidatorOutstandingRewards, ValidatorAccumulatedCommission,
- * ValidatorCurrentRewards), which always change together. Amounts are acoin.
+ * A validator's rewards, which the SDK stores in three records (ValidatorOutstandingRewards,
+ * ValidatorAccumulatedCommission, ValidatorCurrentRewards) that always change together. Amounts are
+ * acoin.
  */
 interface ValidatorRewards {
   /** all that it and its delegators may still withdraw */
@@ -227,8 +230,9 @@ interface ValidatorRewards {
 type EarningValidator = Pick<Validator, 'operator' | 'publicKey' | 'commission'>
 
 /**
- * Adds what a validator's reward share earned since the last accrual to its rewards. Code that changes the validator's power, its
- * commission rate or anybody's part of its rewards must call this first; no other code needs to.
+ * Adds the earnings of a validator's reward share since the last accrual to its rewards. Code that
+ * changes the validator's power, its commission rate or any part of its rewards must call this
+ * first; no other code needs to.
  * @throws Error (a bug) when the validator was never created
  */
 export function accrueRewards(context: ModuleContext, validator: EarningValidator): ValidatorRewards {
@@ -293,7 +297,9 @@ export function depositValidatorRewards(
   return undefined
 }
 
-/** As stored: without what has not accrued yet, see {@link accruedRewards}. */
+/**
+ * Reads the stored rewards, without those that have not accrued yet; see {@link accruedRewards}.
+ */
 export function getRewards(native: Pick<NativeStore, 'get'>, operator: Address): ValidatorRewards | undefined {
   const value = native.get(addressesKey(REWARDS_PREFIX, operator))
   return value && decodeRewards(value)
@@ -328,9 +334,10 @@ function decodeRewards(value: Uint8Array): ValidatorRewards {
 const RATIO_ONE: bigint = 10n ** 54n
 
 /**
- * What one share of a validator earned from the validator's beginning up to the end of a period: the SDK's
- * ValidatorHistoricalRewards for shares instead of tokens. It is deleted with its last reference. The current period refers to the
- * one before, and each delegation to the period after which it started.
+ * Earnings of one share of a validator from the validator's beginning up to the end of a period:
+ * the SDK's ValidatorHistoricalRewards for shares instead of tokens. It is deleted with its last
+ * reference. The current period refers to the one before, and each delegation to the period after
+ * which it started.
  */
 interface HistoricalRewards {
   /** 10^-54 acoin a share */
@@ -345,8 +352,9 @@ export function beginFirstPeriod({ world: { native } }: ModuleContext, operator:
 }
 
 /**
- * Ends the validator's period (x/distribution/keeper/validator.go, IncrementValidatorPeriod): what came in during it is divided by its shares, and the
- * next one begins. Without shares it becomes the community's.
+ * Ends the validator's period (x/distribution/keeper/validator.go, IncrementValidatorPeriod): the
+ * period's rewards are divided by the shares, and the next period begins. Without shares the
+ * rewards go to the community pool.
  * @returns the number of the period that ended; its historical rewards have the new period's reference
  */
 export function endPeriod(context: ModuleContext, validator: Validator): bigint {
@@ -376,7 +384,7 @@ export function deleteRewards(native: Pick<NativeStore, 'range' | 'delete'>, ope
   for (const [key] of [...native.range(addressesKey(HISTORICAL_PREFIX, operator))]) native.delete(key)
 }
 
-/** @throws Error (a bug) when that period has no references any more */
+/** @throws Error (a bug) when that period no longer has references */
 function getHistorical(native: Pick<NativeStore, 'get'>, operator: Address, period: bigint): HistoricalRewards {
   const value = native.get(periodKey(HISTORICAL_PREFIX, operator, period))
   if (value === undefined) throw new Error(`there are no historical rewards of period ${period}`)
@@ -437,9 +445,10 @@ export function startEarning({ world: { native } }: ModuleContext, operator: Add
 }
 
 /**
- * What shares earned between the ends of two periods (x/distribution/keeper/delegation.go, CalculateDelegationRewards). A delegation has the same shares all
- * the time between: its rewards are paid before they change. A slash makes shares worth less, but each keeps its part of the validator's
- * stake.
+ * Returns the earnings of shares between the ends of two periods
+ * (x/distribution/keeper/delegation.go, CalculateDelegationRewards). A delegation has the same
+ * shares during all that time: its rewards are paid before they change. A slash makes shares worth
+ * less, but each still stands for the same part of the validator's stake.
  */
 function earnedByShares(shares: Decimal, fromRatio: bigint, toRatio: bigint): Decimal {
   return (shares * (toRatio - fromRatio)) / RATIO_ONE
@@ -490,7 +499,8 @@ function decodeStartingInfo(value: Uint8Array): StartingInfo {
 // Withdrawals
 
 /**
- * MsgWithdrawDelegatorReward: pays what a delegation earned; it continues to earn from now on.
+ * Executes MsgWithdrawDelegatorReward: pays a delegation's rewards; the delegation continues to
+ * earn from now on.
  * @returns acoin paid, also 0
  */
 export function withdrawDelegationRewards(
@@ -509,9 +519,10 @@ export function withdrawDelegationRewards(
 }
 
 /**
- * Pays what a delegation earned and deletes its starting info (x/distribution/keeper/delegation.go, withdrawDelegationRewards). The
- * part below 1 acoin becomes the community's. The period ends first: everything until now counts, and the payment is taken from the
- * rewards as the end of the period leaves them.
+ * Pays a delegation's rewards and deletes its starting info (x/distribution/keeper/delegation.go,
+ * withdrawDelegationRewards). The part below 1 acoin goes to the community pool. The period ends
+ * first: all earnings until now count, and the payment is taken from the rewards as the end of the
+ * period leaves them.
  * @returns acoin paid
  */
 export function payDelegation(

@@ -50,8 +50,9 @@ export function feeMarketOf(native: Pick<NativeStore, 'get'>, genesis: Pick<FeeM
 }
 
 /**
- * What is wrong with parameters: the rules of Params.Validate of x/feemarket/types/params.go, and parameters that this chain
- * does not support must have the value that is true here: there is a base fee from the first block on, transactions pay for
+ * Returns the error of invalid parameters. The rules are those of Params.Validate of
+ * x/feemarket/types/params.go. In addition, parameters that this chain does not support must have
+ * the value that is true here: there is a base fee from the first block on, transactions pay for
  * the gas that they used, prices are whole acoin per gas.
  * @param current the parameters before; undefined at genesis
  */

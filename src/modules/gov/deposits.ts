@@ -136,7 +136,7 @@ function startVotingPeriod({ world: { native }, block }: ModuleContext, proposal
 export interface DepositRule {
   /** part of each deposit that is charged: 0 refunds everything, 1 charges everything */
   readonly charge: Decimal
-  /** receives what is charged; undefined burns it */
+  /** receives the charged coins; undefined burns them */
   readonly destination: Address | undefined
 }
 
@@ -159,9 +159,10 @@ const RETURN_GAS = 10_000
 const VOTE_GAS = 1_000
 
 /**
- * Charges and refunds the deposits of a proposal that ended, then removes votes that were not counted. What the budget does not allow
- * waits in the queue of inactive proposals for later blocks, so that a proposal with many depositors makes no block slow. At least one
- * deposit or vote is handled, so that this ends.
+ * Charges and refunds the deposits of a proposal that ended, then removes votes that were not
+ * counted. Work beyond the budget waits in the queue of inactive proposals for later blocks, so
+ * that a proposal with many depositors does not slow any block down. At least one deposit or vote
+ * is handled, so that this ends.
  */
 export function cleanUp(context: ModuleContext, id: bigint, rule: DepositRule, budget: Budget): void {
   const { native } = context.world

@@ -53,10 +53,11 @@ interface Due {
  * 3. Proposals whose voting period is over are tallied and, if they pass, executed, in the order in which the periods ended:
  *    one that passes may change or cancel those after it. A tally that is under way comes first.
  *
- * Unlike in the SDK, a block does about {@link BLOCK_GAS} of work, and the messages of the proposal that it executes last. What is left
- * waits for the next block; a longer tally continues there with the voting powers that it began with. Each of the two queues gets on by one
- * step at least. A proposal that cannot be handled leaves its queue, and everything else stays as it is, its deposits too; of its tally,
- * the copied shares are removed as in step 1.
+ * Unlike in the SDK, a block does about {@link BLOCK_GAS} of work, and the messages of the proposal
+ * that it executes last. The rest waits for the next block; a longer tally continues there with the
+ * voting powers from its start. Each of the two queues advances by at least one step. A proposal
+ * that cannot be handled leaves its queue, and everything else stays as it is, its deposits too;
+ * the copied shares of its tally are removed as in step 1.
  */
 export function endGov(context: ModuleContext, messages: MessageTable, limit: number = BLOCK_GAS): void {
   const { native } = context.world

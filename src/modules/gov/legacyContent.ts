@@ -18,7 +18,7 @@ import {
   TextProposal,
 } from './typesV1beta1.ts'
 
-/** The content of a v1beta1 proposal: its texts, and the messages of today that do what it says. */
+/** The content of a v1beta1 proposal: its texts, and the equivalent current messages. */
 interface LegacyContent {
   readonly title: string
   readonly description: string

@@ -61,9 +61,10 @@ export function minSingleDepositAcoin(params: Params, isExpedited: boolean): big
 }
 
 /**
- * What is wrong with parameters (Params.ValidateBasic of x/gov/types/v1/params.go). Besides the SDK's rules, deposits are in
- * the base denomination, since there is no other, periods have whole milliseconds, as block times have, and bounds keep governance able
- * to decide, also to change these parameters again.
+ * Returns the error of invalid parameters (Params.ValidateBasic of x/gov/types/v1/params.go).
+ * Besides the SDK's rules, deposits are in the base denomination, since there is no other, and
+ * periods have whole milliseconds, like block times. Bounds ensure that governance can still
+ * decide, and change these parameters again.
  */
 export function validateGovParams(params: Params): SdkError | undefined {
   const problem =

@@ -96,7 +96,7 @@ export function readProposalRecord(value: Uint8Array): ProposalRecord {
   return record
 }
 
-/** A record with what the proposal says. */
+/** Returns a proposal: its record with its content. */
 export function withContent(native: Pick<NativeStore, 'get' | 'work'>, record: ProposalRecord): Proposal {
   const value = native.get(contentKey(record.id))
   if (value === undefined) throw new Error(`proposal ${record.id} has no content`)
@@ -216,8 +216,9 @@ const TallyValidator = defineMessage('coind.gov.TallyValidator', {
 })
 
 /**
- * What a tally has counted. Voting powers are those of the block in which it began: validators are copied here, and of a delegation
- * that changes before it is counted the shares are copied, see `beforeStakeChanges`.
+ * The counts of a tally. Voting powers are those of the block in which it began: validators are
+ * copied here, and the shares of a delegation are copied if it changes before it is counted, see
+ * `beforeStakeChanges`.
  */
 export const Tally = defineMessage('coind.gov.Tally', {
   validators: repeated(embedded(1, TallyValidator)),
@@ -337,17 +338,21 @@ export function initGov(
   if (section.constitution !== '') native.set(CONSTITUTION_KEY, new TextEncoder().encode(section.constitution))
 }
 
-/** The text that the genesis gave the chain; '' when none. */
+/** Returns the constitution of the chain from the genesis; '' without one. */
 export function getConstitution(native: Pick<NativeStore, 'get'>): string {
   return new TextDecoder().decode(native.get(CONSTITUTION_KEY))
 }
 
 /**
- * What must hold of governance in every state (ModuleAccountInvariant of x/gov/keeper/invariants.go): the account of deposits has at
- * least the coins of all (contracts that destroy themselves may have sent it more), an open proposal's total is the sum of its deposits,
- * and shares are copied only of voters that the running tally has not counted, or of a tally that was left alone and is being removed. For tests and `coind debug invariants`: it reads every
- * deposit.
- * @returns what does not hold
+ * Checks governance's invariants in a state (ModuleAccountInvariant of x/gov/keeper/invariants.go):
+ * - The account of deposits has at least the coins of all deposits (contracts that destroy
+ *   themselves may have sent it more).
+ * - An open proposal's total is the sum of its deposits.
+ * - Copied shares belong only to voters that the running tally has not counted, or to a skipped
+ *   tally that is being removed.
+ *
+ * For tests and `coind debug invariants`: it reads every deposit.
+ * @returns the violated invariants
  */
 export function* govInvariants({ world }: Pick<ReadContext, 'world'>): IterableIterator<string> {
   const byProposal = new Map<bigint, bigint>()

@@ -29,9 +29,10 @@ import {
 import { type Params, type TallyResult, VOTE_OPTIONS, VOTING_PERIOD, type WeightedVoteOption } from './types.ts'
 
 /*
- * Tallies. One takes as many blocks as its votes and delegations need, and counts what they were in the block in which it began. One
- * tally runs at a time, so that a change of a delegation has to copy old shares for one tally at most. Of the other proposals whose
- * voting is over, neither votes nor deposits change while they wait; their tallies count the stake of the block in which they begin.
+ * Tallies. A tally takes as many blocks as its votes and delegations need, and counts them as of
+ * the block in which it began. One tally runs at a time, so that a change of a delegation has to
+ * copy old shares for one tally at most. Neither votes nor deposits of other proposals whose voting
+ * is over change while they wait; their tallies count the stake of the block in which they begin.
  */
 
 /** Gas of work outside the native store: to decode a vote and its voter's address. */
@@ -144,8 +145,9 @@ export function tallyOutcome(counted: Tally, params: Params, isExpedited: boolea
 const NO_VOTES: TallyResult = { yesCount: '0', abstainCount: '0', noCount: '0', noWithVetoCount: '0' }
 
 /**
- * How the votes on a proposal stand (TallyResult of x/gov/keeper/grpc_query.go): zeros before the voting period, what the votes would
- * count now during it, and the final result afterwards. Changes nothing. Its work is counted as it is done, and has no other bound.
+ * Returns the current result of a proposal's vote (TallyResult of x/gov/keeper/grpc_query.go):
+ * zeros before the voting period, a count as of now during it, and the final result afterwards.
+ * Changes nothing. Its work is counted as it is done, and has no other bound.
  * @returns undefined when there is no such proposal
  */
 export function currentTally({ world: { native } }: ReadContext, id: bigint): TallyResult | undefined {
@@ -170,7 +172,8 @@ interface WalkedVotes {
 
 /**
  * Adds votes to a tally from a position on, without a change of the state.
- * @param budget the walk stops when it is spent, what is left to be deleted included; without it there is no bound
+ * @param budget the walk stops when it is spent, including the deletes still to do; without it
+ * there is no bound
  */
 function walkVotes(
   native: Pick<NativeStore, 'get' | 'range' | 'work'>,

@@ -23,8 +23,9 @@ export function initMint(
 }
 
 /**
- * Minting ends at this supply, some 3.4 x 10^20 coins. Legal parameters can double the supply in every block, if blocks come faster than
- * they were planned: without an end it would exceed the 256 bits of a balance, and no block could be made any more.
+ * Minting ends at this supply, some 3.4 x 10^20 coins. Legal parameters can double the supply in
+ * every block, if blocks come faster than planned: without an end it would exceed the 256 bits of a
+ * balance, and no further block could be made.
  */
 export const MAX_MINTED_SUPPLY_ACOIN: bigint = 2n ** 128n
 

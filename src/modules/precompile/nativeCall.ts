@@ -33,8 +33,8 @@ export const WRITE_GAS = 5_000n
 export const SUCCESS = { success: true } as const
 
 /**
- * Declares a function that does what a native transaction with one message would do: the same checks and the same gas, taken
- * before the work. The engine undoes the effects when the call fails.
+ * Declares a function that acts like a native transaction with one message: the same checks and the
+ * same gas, taken before the work. The engine undoes the effects when the call fails.
  */
 export function defineTransaction<const I extends AbiFields, const O extends AbiFields, T, R, P extends object>({
   type,

@@ -247,8 +247,9 @@ export function nanos(timeMs: number): bigint {
 }
 
 /**
- * A block with all that is in it; the caller bounds the height from above. Below the oldest block transactions may be dropped, and what is
- * left would look like an empty block. The head is always whole, also where it has no results yet (after a restore).
+ * Returns a complete block; the caller bounds the height from above. Below the oldest block
+ * transactions may be dropped, and the rest would look like an empty block. The head is always
+ * whole, also where it has no results yet (after a restore).
  * @throws QueryError
  */
 export function wholeBlock(chain: Chain, height: number): ConsensusBlock {

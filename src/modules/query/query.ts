@@ -36,8 +36,8 @@ export interface RestBinding {
 }
 
 /**
- * What the queries of modules read: the state after block `block.height`, and the chain as of the newest head. The query has the world for
- * itself: what it writes there is discarded.
+ * The data that modules' queries read: the state after block `block.height`, and the chain as of
+ * the newest head. Each query has a world of its own: its writes there are discarded.
  */
 export interface QueryContext extends ModuleContext {
   readonly world: TransactionWorld
@@ -101,7 +101,7 @@ export function defineQuery<const Q extends Fields, const R extends Fields, C = 
   return query as unknown as NativeQuery<unknown, unknown, C>
 }
 
-/** A page of a list and what a client needs for the next one. */
+/** A page of a list, with the data that a client needs for the next one. */
 export interface Page<T> {
   readonly items: readonly T[]
   readonly pagination: PageResponse

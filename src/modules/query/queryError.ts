@@ -51,7 +51,7 @@ const HTTP_STATUS: Readonly<Record<GrpcCode, number>> = {
 export class QueryError extends Error {
   override readonly name = 'QueryError'
   readonly code: GrpcCode
-  /** what abci_query says instead of what follows from the code */
+  /** the answer of abci_query, when it does not follow from the code */
   readonly abci: AbciFailure | undefined
 
   constructor(code: GrpcCode, message: string, abci?: AbciFailure) {

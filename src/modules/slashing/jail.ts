@@ -35,10 +35,10 @@ import {
 } from './signingInfo.ts'
 
 /*
- * Where validators are jailed, and how they get out. There are three reasons: downtime ({@link beginSlashing}), double signing
- * ({@link punishDoubleSign}), and an operator that keeps less stake than it promised (staking's `removeDelegation`, which does not
- * slash). The flag itself is the validator's (`jail` in staking/validators.ts); jailed validators lose their power at the end of
- * the block.
+ * Jails validators, and lets them out. There are three reasons: downtime ({@link beginSlashing}),
+ * double signing ({@link punishDoubleSign}), and an operator that retains less stake than it
+ * promised (staking's `removeDelegation`, which does not slash). The flag itself is the validator's
+ * (`jail` in staking/validators.ts); jailed validators lose their power at the end of the block.
  */
 
 /** Blocks between the stakes that made a validator's power and the last commit that it signed with it. */
@@ -81,7 +81,7 @@ function countVote(
   const { world, block } = context
   const { native } = world
   const validator = getValidatorByConsensus(native, address)
-  // Its last votes count while it unbonds; what it missed is forgotten when it is unbonded.
+  // Its last votes count while it unbonds; its missed blocks are deleted when it is unbonded.
   if (validator === undefined || validator.jailed || validator.status === 'unbonded') return
   const record = getSigningRecord(native, address)
   if (record === undefined) throw new Error('a bonded validator has no signing info')
@@ -112,7 +112,7 @@ function countVote(
     }),
   )
   jail(context, address)
-  // Its window begins anew when it is bonded again, without what it missed.
+  // Its window starts again when it is bonded again, without the old missed blocks.
   clearMissed(native, { address, operator })
   const jailedUntil = BigInt(block.timeMs) * 1_000_000n + params.downtimeJailDuration
   putSigningRecord(native, address, { ...record, jailedUntil })
@@ -125,7 +125,8 @@ function countVote(
  * are tombstoned. The SDK tombstones only the current key, so that a validator could take the other
  * one later.
  * @param slashBudget see `slash`
- * @param infraction `consensusAddress`: of the key that signed; `power`: what the validator had at that height
+ * @param infraction `consensusAddress`: of the key that signed; `power`: the validator's at that
+ * height
  */
 export function punishDoubleSign(
   context: ModuleContext,

@@ -8,8 +8,8 @@ import { type AddressWalk, addressEntries, addressesKey, moduleStoreKey } from '
 import { SLASHING_PARAMS } from './params.ts'
 
 /*
- * What is stored of a validator's signing: its signing info and the blocks that it missed in its window. Keys have the SDK's
- * prefixes (x/slashing/types/keys.go); the last one is ours.
+ * Records of a validator's signing: its signing info and the blocks that it missed in its window.
+ * Keys have the SDK's prefixes (x/slashing/types/keys.go); the last one is coind's.
  */
 
 /** consensus address -> signing info */
@@ -20,8 +20,8 @@ const MISSED_CHUNK_PREFIX = moduleStoreKey('slashing', Uint8Array.of(0x02))
 const MISSED_COUNT_PREFIX = moduleStoreKey('slashing', Uint8Array.of(0x04))
 
 /**
- * The SDK's ValidatorSigningInfo without what follows from other entries: the index offset (from the height) and the number of
- * missed blocks ({@link missedCount}).
+ * The SDK's ValidatorSigningInfo without the fields that follow from other entries: the index
+ * offset (from the height) and the number of missed blocks ({@link missedCount}).
  */
 const SigningRecord = defineMessage('coind.slashing.SigningRecord', {
   /** of the block at whose end it was last bonded */
@@ -59,7 +59,7 @@ export function* signingRecords(
 }
 
 /**
- * Hook of staking: a validator is bonded, for the first time or again, and its window starts anew
+ * Hook of staking for a validator that is bonded, for the first time or again: restarts its window
  * (x/slashing/keeper/hooks.go, AfterValidatorBonded).
  */
 export function afterValidatorBonded(
@@ -71,7 +71,10 @@ export function afterValidatorBonded(
   putSigningRecord(native, consensusAddress, { ...known, startHeight: BigInt(block.height) })
 }
 
-/** Hook of staking: a validator is unbonded. What it missed is forgotten, so that only validators that may be bonded have such records. */
+/**
+ * Hook of staking for an unbonded validator: deletes its missed blocks, so that only validators
+ * that may be bonded have such records.
+ */
 export function afterValidatorUnbonded({ world: { native } }: ModuleContext, signer: Signer): void {
   if (native.get(addressesKey(MISSED_COUNT_PREFIX, signer.address)) !== undefined) clearMissed(native, signer)
 }
@@ -97,7 +100,7 @@ export function moveSigningRecord(
   native.delete(addressesKey(MISSED_COUNT_PREFIX, from))
 }
 
-/** Whether the key signed twice, so that no validator can use it any more. */
+/** Whether the key signed twice, so that no validator can use it again. */
 export function isTombstoned(native: Pick<NativeStore, 'get'>, consensusAddress: Uint8Array): boolean {
   return getSigningRecord(native, consensusAddress)?.tombstoned === true
 }
@@ -151,13 +154,13 @@ export function flipMissed(
   return count
 }
 
-/** Forgets what a validator missed. */
+/** Deletes a validator's missed blocks. */
 export function clearMissed(native: Pick<NativeStore, 'delete' | 'range'>, { address, operator }: Signer): void {
   for (const [key] of [...native.range(addressesKey(MISSED_CHUNK_PREFIX, operator))]) native.delete(key)
   native.delete(addressesKey(MISSED_COUNT_PREFIX, address))
 }
 
-/** Forgets what all validators missed: bits of one window mean nothing in another. */
+/** Deletes the missed blocks of all validators: bits of one window mean nothing in another. */
 export function clearAllMissed(native: Pick<NativeStore, 'get' | 'delete' | 'range'>): void {
   for (const address of [...missingAddresses(native)]) {
     const operator = getOperator(native, address)

@@ -16,7 +16,8 @@ import { hasInvalidPrice } from './shares.ts'
 import { addUnbondingEntry, getUnbonding, putUnbonding } from './unbonding.ts'
 import { getValidator, type Validator } from './validators.ts'
 
-// What a delegator can do: delegate, undelegate, cancel that, redelegate. Messages and precompiles call these.
+// Actions of a delegator: delegate, undelegate, cancel that, redelegate. Messages and precompiles
+// call these.
 
 /** A delegator's request for an amount of acoin at a validator. */
 export interface StakeAmount {

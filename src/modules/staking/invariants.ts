@@ -72,7 +72,7 @@ export function poolSurplus({ world }: ReadContext): PoolSurplus {
   }
 }
 
-/** The pools hold at least what belongs to validators and unbonding delegators. */
+/** Checks that the pools hold at least the coins of validators and unbonding delegators. */
 function* pools(context: ReadContext, all: readonly Validator[]): Iterable<string> {
   for (const { operator, tokens } of all) {
     if (tokens < 0n) yield `${operatorText(operator)} has ${tokens} tokens`
@@ -242,7 +242,7 @@ function* queues({ world: { native } }: ReadContext, all: readonly Validator[]):
   if (unbonding !== waiting) yield `${unbonding} validators are unbonding, ${waiting} wait for it`
 }
 
-/** Locks, rotations that are not applied, and what waits for their ends belong together. */
+/** Checks that locks, pending rotations, and the queue entries for their ends belong together. */
 function* rotations({ world: { native } }: ReadContext): Iterable<string> {
   const locked = lockedKeys(native)
   const expected = new Set<string>()

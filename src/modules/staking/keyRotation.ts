@@ -41,8 +41,9 @@ import {
 const CONSENSUS_UPDATE_DELAY = 2
 
 /**
- * With so many rotations under way, a validator without voting power may not ask for another. Those with power, at most max_validators,
- * always may: so the end of a block applies some 70, each about 35,000 gas of work.
+ * With this many rotations under way, a validator without voting power may not request another.
+ * Those with power, at most max_validators, always may: so the end of a block applies some 70, each
+ * about 35,000 gas of work.
  */
 export const MAX_WAITING_ROTATIONS = 20
 
@@ -207,12 +208,16 @@ export function endRotation(native: Pick<NativeStore, 'delete'>, operator: Addre
   native.delete(addressesKey(ROTATED_OPERATORS, operator))
 }
 
-/** How soon blocks can follow one another, for the next look at a key whose number of blocks is not over. */
+/**
+ * Shortest time between blocks, for the next check of a key that still has to wait for a number of
+ * blocks.
+ */
 const SHORT_INTERVAL_MS = 100
 
 /**
- * The time for evidence against a former key is over: it is free when the number of blocks is, too. If it is not, the key is looked at
- * again when so many blocks could have passed: a few times in all, however slow blocks are.
+ * Releases an old key when the time for evidence against it is over, and the number of blocks too.
+ * If too few blocks have passed, the key is checked again when enough blocks could have passed: a
+ * few times in all, however slow blocks are.
  */
 export function releaseFormerKey({ world: { native }, block }: ModuleContext, consensusAddress: Uint8Array): void {
   const lock = getLock(native, consensusAddress)
@@ -252,8 +257,8 @@ export function lockedKeys(native: Pick<NativeStore, 'range'>): readonly LockedK
 }
 
 /**
- * When evidence against a key that is given up now is too old: by both its ages, and not before the unbonding time is over
- * (RotationEvidenceExpiry).
+ * Returns when evidence against a key that is replaced now is too old: by both its ages, and not
+ * before the unbonding time is over (RotationEvidenceExpiry).
  */
 function evidenceExpiry({ world: { native }, block }: ModuleContext): Pick<KeyLock, 'expiryTimeMs' | 'expiryHeight'> {
   const { evidence } = CONSENSUS_PARAMS.get(native)

@@ -101,7 +101,7 @@ export const MsgUndelegateResponse = defineMessage('cosmos.staking.v1beta1.MsgUn
 export const MsgCancelUnbondingDelegation = defineMessage('cosmos.staking.v1beta1.MsgCancelUnbondingDelegation', {
   delegatorAddress: string(1),
   validatorAddress: string(2),
-  /** at most what is left of the entry */
+  /** at most the entry's remaining coins */
   amount: embedded(3, Coin),
   creationHeight: int64(4),
 })
@@ -307,7 +307,7 @@ function checkCoin(coin: Coin, reason: string): SdkError | undefined {
   return areValidCoins([coin]) ? undefined : sdkError('invalidRequest', reason)
 }
 
-/** @param before what the SDK checks first, so that its error comes first */
+/** @param before a check that the SDK does first, so that its error comes first */
 function checkDenom({ denom }: Coin, before: () => SdkError | undefined = () => undefined): SdkError | undefined {
   if (denom === BASE_DENOM) return undefined
   return before() ?? sdkError('invalidRequest', `invalid coin denomination: got ${denom}, expected ${BASE_DENOM}`)

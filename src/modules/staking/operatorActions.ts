@@ -22,7 +22,8 @@ import {
   type ValidatorCommission,
 } from './validators.ts'
 
-// What an operator can do: create its validator and edit it. Then the rules of commissions and descriptions.
+// Actions of an operator: create its validator and edit it. Then the rules of commissions and
+// descriptions.
 
 /** Why a consensus key has no valid form. */
 export function checkKeyForm(publicKey: Uint8Array): SdkError | undefined {
@@ -112,7 +113,7 @@ export function createValidator(context: ModuleContext, created: NewValidator): 
     unbondingIds: [],
   })
   afterValidatorCreated(context, operator)
-  // Of stake that the operator redelegated to its former validator, nothing is there any more.
+  // Stake that the operator redelegated to its previous validator no longer exists.
   settleStake(context, operator, operator)
   const added = addDelegation(context, { delegator: operator, operator, amount, from: 'delegator' })
   if (isSdkError(added)) return added

@@ -27,7 +27,7 @@ export function keyRotationFee(native: Pick<NativeStore, 'get'>): bigint {
 
 /** The most validators that consensus messages and peer limits are sized for. */
 const MAX_VALIDATORS = 50
-/** A slash sums what left a validator over the unbonding time; see departures.ts. */
+/** A slash sums the stake that left a validator over the unbonding time; see departures.ts. */
 const MAX_UNBONDING_NANOS = 365n * 86_400n * 1_000_000_000n
 /** Entries of one delegator from one validator (to another), which are one record. */
 const MAX_ENTRIES = 100

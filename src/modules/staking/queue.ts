@@ -36,9 +36,10 @@ export function dequeue(native: Pick<NativeStore, 'delete'>, due: Due | QueuedDu
 }
 
 /**
- * What is due, at most `limit` entries, in order of time; it stays in the queue until {@link dequeue}. All kinds share one queue, so that
- * a block in which nothing is due makes one look-up. Each operation has its own entry (the SDK has one list for each time), so that it
- * costs the same however many end together.
+ * Returns due entries, at most `limit`, in order of time; they stay in the queue until
+ * {@link dequeue}. All kinds share one queue, so that a block in which nothing is due makes one
+ * look-up. Each operation has its own entry (the SDK has one list for each time), so that its cost
+ * is the same however many end together.
  */
 export function dueEntries(native: Pick<NativeStore, 'range'>, nowMs: number, limit: number): readonly QueuedDue[] {
   const found: QueuedDue[] = []

@@ -70,7 +70,7 @@ export function validatorFromSdk(validator: SdkValidator): Validator {
   }
 }
 
-/** A delegation and what it is worth, truncated to acoin. */
+/** Returns a delegation and its worth, truncated to acoin. */
 export function delegationToSdk(delegation: Delegation, validator: SharePrice): DelegationResponse {
   const { delegator, operator, shares } = delegation
   return {

@@ -27,13 +27,16 @@ import { getUnbonding, putUnbonding, type UnbondingDelegation, type UnbondingEnt
 import { getValidator } from './validators.ts'
 
 /*
- * Slashes of stake that left its validator. There may be any number of unbondings and redelegations since a fault, so a slash is a record
- * in a short list, which each of them gets once:
- * - blocks walk over them in order of heights within a budget, and store how far they came ({@link settleSlashes}): a slash with few of
- *   them is complete in its own block, as in the SDK;
- * - what is delegated, undelegated, cancelled, redelegated, paid or ends before that is settled first ({@link settleStake}), and queries
- *   show it so ({@link settledUnbonding}, {@link settledDelegation}). So coins that owe a slash can never leave.
- * IDs say which entries there were at the slash, since slashes have theirs from the same counter.
+ * Slashes of stake that left its validator. There may be any number of unbondings and redelegations
+ * since a fault, so a slash is a record in a short list, which is applied to each of these entries
+ * once:
+ * - Blocks walk over the entries in order of heights within a budget, and store how far they came
+ *   ({@link settleSlashes}). A slash with few entries is complete in its own block, as in the SDK.
+ * - Stake that is delegated, undelegated, cancelled, redelegated, paid or ends before that is
+ *   settled first ({@link settleStake}), and queries show it so ({@link settledUnbonding},
+ *   {@link settledDelegation}). So coins that owe a slash can never leave.
+ *
+ * IDs show which entries existed at the slash, since slashes get theirs from the same counter.
  */
 
 const StoredSlash = defineMessage('coind.staking.PendingSlash', {
@@ -67,7 +70,10 @@ function putPending(native: Pick<NativeStore, 'set' | 'delete'>, slashes: readon
   else native.set(PENDING_SLASHES, StoredSlashes.encode({ slashes }))
 }
 
-/** Slashes what left a validator since `sinceHeight`: {@link settleSlashes} and {@link settleStake} do it. */
+/**
+ * Records a slash of the stake that left a validator since `sinceHeight`; {@link settleSlashes} and
+ * {@link settleStake} apply it.
+ */
 export function addPendingSlash(
   { world: { native }, block }: ModuleContext,
   operator: Address,
@@ -260,7 +266,7 @@ function advance(context: ModuleContext, slash: PendingSlash, budget: Budget): P
   const batch = []
   const from = { height: Number(slash.sinceHeight), position: slash.position }
   for (const place of placesFrom(native, { prefix, operator }, from)) {
-    // What left later owes nothing.
+    // Stake that left later owes nothing.
     if (BigInt(place.height) > slash.height || batch.length === BATCH) break
     batch.push(place)
   }

@@ -36,7 +36,10 @@ export function addTokens(price: SharePrice, amount: bigint): SharePrice & { rea
   return { tokens: price.tokens + amount, delegatorShares: price.delegatorShares + issued, issued }
 }
 
-/** A price after `shares` were given back, and the acoin paid for them. The last shares get what rounding left over. */
+/**
+ * Returns the price after `shares` were returned, and the acoin paid for them. The last shares get
+ * the remainders of rounding.
+ */
 export function removeShares(price: SharePrice, shares: Decimal): SharePrice & { readonly paid: bigint } {
   const delegatorShares = price.delegatorShares - shares
   const paid = delegatorShares === 0n ? price.tokens : truncate(tokensFromShares(price, shares))

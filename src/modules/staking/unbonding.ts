@@ -67,8 +67,8 @@ export function putUnbonding(
 }
 
 /**
- * Adds coins that will be paid at `completionTimeMs`. What a delegator undelegates from one validator in one block with one completion
- * time is one entry (UnbondingDelegation.AddEntry).
+ * Adds coins that will be paid at `completionTimeMs`. A delegator's coins from one validator,
+ * undelegated in one block with one completion time, are one entry (UnbondingDelegation.AddEntry).
  */
 export function addUnbondingEntry(
   native: Pick<NativeStore, 'get' | 'set' | 'delete'>,

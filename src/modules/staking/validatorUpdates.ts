@@ -105,7 +105,8 @@ function swap(publicKey: Uint8Array, rotation: PendingRotation, power: bigint): 
  * 1. The strongest validators that are not jailed are chosen, at most max_validators (equal ones in
  *    order of their operators' addresses).
  * 2. Each of them that is not bonded yet is bonded, and powers that differ from the last ones are recorded.
- * 3. Validators that are not chosen any more begin to unbond. Their power of 0 comes after the other updates, as in the SDK.
+ * 3. Validators that are no longer chosen begin to unbond. Their power of 0 comes after the other
+ *    updates, as in the SDK.
  * 4. The coins change pools, in one transfer for all of them.
  *
  * Two rules go beyond the SDK, so that consensus can always take the updates. The total power stays
@@ -191,7 +192,8 @@ function bond(context: ModuleContext, validator: Validator): void {
   const { native } = context.world
   const { operator, unbondingTimeMs: timeMs } = validator
   if (validator.status === 'unbonding') dequeue(native, { kind: 'validator', timeMs, addresses: [operator] })
-  // The IDs are of the time that it was unbonding. The SDK keeps them, so that its record grows each time a validator is bonded again.
+  // The IDs are from its unbonding. The SDK retains them, so that its record grows each time a
+  // validator is bonded again.
   putValidator(native, { ...validator, status: 'bonded', unbondingIds: [] })
   afterValidatorBonded(context, consensusAddressOf(validator), operator)
 }

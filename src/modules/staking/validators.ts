@@ -142,7 +142,9 @@ function updatePowerIndex(
   markSetChanged(native)
 }
 
-/** Makes {@link takeSetChanged} true at the block's end, so that the validator set is chosen anew. */
+/**
+ * Makes {@link takeSetChanged} true at the block's end, so that the validator set is chosen again.
+ */
 export function markSetChanged(native: Pick<NativeStore, 'set'>): void {
   native.set(SET_CHANGED, PRESENT)
 }

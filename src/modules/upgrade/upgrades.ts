@@ -11,7 +11,7 @@ export interface Migration {
   readonly migrate: (context: ModuleContext) => void
 }
 
-/** A version of the software that a running chain goes over to at the height of a plan. */
+/** A version of the software to which a running chain changes at the height of a plan. */
 export interface Upgrade {
   /** the plan's name, as `coind supervise` and cosmovisor name its directory: 1 to 64 of `A-Z a-z 0-9 . _ -` */
   readonly name: string

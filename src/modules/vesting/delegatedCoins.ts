@@ -44,7 +44,10 @@ export function undelegateCoins(
   return moved
 }
 
-/** TrackDelegation: of `amount`, what still vests and is not delegated counts as vesting, the rest as free. */
+/**
+ * TrackDelegation: the part of `amount` that still vests and is not delegated counts as vesting,
+ * the rest as free.
+ */
 function trackDelegation({ world, block }: ModuleContext, delegator: Address, amount: bigint): void {
   if (!world.hasVesting()) return
   const vesting = getVesting(world.native, delegator, BigInt(Math.floor(block.timeMs / 1000)))

@@ -105,8 +105,9 @@ function* delegatedProblems({ originalVesting }: VestingSchedule, { vesting, fre
 }
 
 /**
- * What an account has at stake and what unbonds was delegated. More was where slashes burnt some. An address without a nonce, or with a
- * contract, may have delegated before it was a vesting account: as a contract that destroyed itself.
+ * Checks that an account's stake and unbonding coins are at most its delegated coins; these are
+ * more where slashes burnt some. An address without a nonce, or with a contract, may have delegated
+ * before it was a vesting account: as a contract that destroyed itself.
  */
 function* stakeProblems({ world }: ReadContext, account: Address, { vesting, free }: DelegatedCoins): Iterable<string> {
   const code = world.getCode(account)

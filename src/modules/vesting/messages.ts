@@ -89,7 +89,7 @@ export const VESTING_MESSAGES: readonly MessageHandler[] = [
 interface NewAccount {
   readonly fromAddress: string
   readonly toAddress: string
-  /** what is paid, and vests */
+  /** coins that are paid, and vest */
   readonly amount: readonly Coin[]
   readonly schedule: Omit<VestingSchedule, 'originalVesting'>
 }

@@ -56,9 +56,10 @@ const ERRORS = {
 }
 
 /**
- * Gas of each function of the native token, charged whatever the state is, so that an estimate is exact. Each is at least
- * what the same call costs on an OpenZeppelin 5 ERC20 with nothing warm: a price below it would make this contract a
- * cheap way to grow the state. `transfer` may create an account, so it pays for a new holder.
+ * Gas of each function of the native token, charged whatever the state is, so that an estimate is
+ * exact. Each is at least the cost of the same call on an OpenZeppelin 5 ERC20 with nothing warm: a
+ * lower price would make this contract a cheap way to grow the state. `transfer` may create an
+ * account, so it pays for a new holder.
  *
  * | function     | OpenZeppelin ERC20, cold (execution gas)                           | here   |
  * |--------------|--------------------------------------------------------------------|--------|
@@ -246,7 +247,10 @@ function approve(
   return undefined
 }
 
-/** Reduces what the caller may spend of `owner`'s coins, unless that is unlimited. @returns why it failed */
+/**
+ * Reduces the caller's allowance of `owner`'s coins, unless it is unlimited.
+ * @returns why it failed
+ */
 function spendAllowance(context: FunctionContext, owner: Address, amount: bigint): Revert | undefined {
   const { world, caller } = context
   const allowance = getAllowance(world, owner, caller)

@@ -47,7 +47,7 @@ export function topicOf(signature: string): Uint8Array {
   return keccak256(new TextEncoder().encode(signature))
 }
 
-/** Declares a custom error. @returns what makes its revert data */
+/** Declares a custom error. @returns a function that makes its revert data */
 export function defineError<const F extends AbiFields>(name: string, fields: F): (values: AbiValues<F>) => Uint8Array {
   const selector = selectorOf(signatureOf(name, fields))
   return (values) => concatBytes(selector, encodeValues(fields, values))

@@ -191,7 +191,7 @@ function tupleHeadBytes(types: readonly AbiType<unknown>[]): number {
 }
 
 /**
- * Reads values one after the other from `start` on; the offsets of dynamic ones count from there.
+ * Reads values one after another from `start` on; the offsets of dynamic ones count from there.
  * @throws AbiError
  */
 export function readTuple(reader: AbiReader, start: number, types: readonly AbiType<unknown>[]): unknown[] {
