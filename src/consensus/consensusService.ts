@@ -602,7 +602,7 @@ async function executeDecided(
 
 function checkedResult(decided: DecidedBlock, result: FinalizeResult): FinalizeResult {
   if (result.appHash.length !== 32 || result.lastResultsHash.length !== 32) {
-    throw new Error(`the application gave no hashes for block ${decided.block.header.height}`)
+    throw new Error(`the application returned no hashes for block ${decided.block.header.height}`)
   }
   return result
 }

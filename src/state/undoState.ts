@@ -48,7 +48,7 @@ export function undoState(
   const rootNode = former.get(bytesKey(rootKey)) ?? reader.get(rootKey) ?? EMPTY_BYTES
   const found = rootNode.length === 0 ? EMPTY_TRIE_ROOT : keccak256(rootNode)
   if (!equalBytes(found, root))
-    throw damagedIn(reader, `the history of block ${height} does not give the state before it`)
+    throw damagedIn(reader, `the history of block ${height} does not lead to the state before it`)
   writeStateHead(batch, height - 1, root)
 }
 

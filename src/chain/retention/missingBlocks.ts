@@ -34,6 +34,6 @@ export function needsOlderBlocks(db: DatabaseReader, rules: HeaderRules | undefi
 
 function ageOf(chain: ChainReader, height: number) {
   const block = chain.consensusBlock(height)
-  if (block === undefined) throw new Error(`block ${height} is not there`)
+  if (block === undefined) throw new Error(`block ${height} is missing`)
   return { height, timeMs: block.header.timeMs }
 }
