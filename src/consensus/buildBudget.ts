@@ -85,7 +85,7 @@ export class BuildBudget {
     return this.#ms * this.#acceptedShare
   }
 
-  /** How many blocks of this node in a row others did not accept. */
+  /** Returns how many blocks of this node in a row others did not accept. */
   get refusals(): number {
     return this.#refusals
   }
@@ -100,12 +100,12 @@ export class BuildBudget {
     this.#acceptedShare = Math.max(LEAST_ACCEPTED_SHARE, this.#acceptedShare / 2)
   }
 
-  /** A round begins here. */
+  /** Called when a round begins here. */
   roundBegan(nowMs: number): void {
     this.#roundMs = nowMs
   }
 
-  /** This node has built a block. */
+  /** Called when this node has built a block. */
   built(beganMs: number, nowMs: number): void {
     this.#own = { roundMs: this.#roundMs, workMs: nowMs - beganMs, isExecuted: true }
   }
@@ -130,7 +130,7 @@ export class BuildBudget {
   }
 
   /**
-   * The height is over: a block was decided and executed; it may still be being stored.
+   * Called when the height is over: a block was decided and executed, but may not be stored yet.
    * @param decided whether this node has built it, and how many validators the height had
    */
   decided(

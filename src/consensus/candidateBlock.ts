@@ -36,7 +36,7 @@ export class CandidateBlock implements PartsView {
     this.#missing = blockId.partSetHeader.total
   }
 
-  /** A candidate for a block with all its parts. */
+  /** Returns a candidate for a block with all its parts. */
   static ofBlock(block: ConsensusBlock, partSet: PartSet): CandidateBlock {
     const candidate = new CandidateBlock({ hash: headerHash(block.header), partSetHeader: partSet.header })
     for (const part of partSet.parts) candidate.#parts[part.index] = part
@@ -58,7 +58,7 @@ export class CandidateBlock implements PartsView {
     return this.#missing === 0
   }
 
-  /** Why it is invalid. */
+  /** Returns why it is invalid. */
   get reason(): string | undefined {
     return this.#reason
   }
@@ -76,7 +76,7 @@ export class CandidateBlock implements PartsView {
     return this.#parts[index]
   }
 
-  /** All parts of a complete block. */
+  /** Returns all parts of a complete block. */
   get parts(): readonly Part[] {
     return this.#parts as Part[]
   }
@@ -118,7 +118,7 @@ export class CandidateBlock implements PartsView {
     return (this.#status === 'asked' || this.#status === 'possible') && equalBytes(this.blockId.hash, hash)
   }
 
-  /** The newest round in which the application was asked; −1: it was not asked yet. */
+  /** Returns the newest round in which the application was asked; −1: it was not asked yet. */
   get askedRound(): number {
     return this.#askedRound
   }
@@ -129,7 +129,7 @@ export class CandidateBlock implements PartsView {
     this.#askedRound = round
   }
 
-  /** The application did not answer in time. */
+  /** Called when the application did not answer in time. */
   markUnchecked(): void {
     if (this.#status === 'asked') this.#status = 'possible'
   }

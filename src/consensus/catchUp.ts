@@ -54,7 +54,7 @@ export class CatchUp {
     this.#environment.onBehind(height, networkHeight)
   }
 
-  /** The peer has answered, or will not answer. */
+  /** Called when the peer has answered, or will not answer. */
   answered(peer: PeerId, height: number): void {
     if (this.#fetching?.peer === peer && this.#fetching.height === height) this.#fetching = undefined
   }
@@ -114,7 +114,7 @@ export class CatchUpPeerSelector {
   readonly #keys = new Map<PeerId, string>()
   #choices = 0
 
-  /** The peer did not have the block of `height`, or sent a wrong one. */
+  /** Called when the peer did not have the block of `height`, or sent a wrong one. */
   failed(peer: PeerId, height: number, tick: number): void {
     const record = this.#records.get(this.#keys.get(peer) ?? peer)
     if (record === undefined) return
@@ -129,7 +129,9 @@ export class CatchUpPeerSelector {
     if (this.#choice?.peer === peer) this.#choice = undefined
   }
 
-  /** The height for which a peer was asked is decided, probably with the peer's block. */
+  /**
+   * Called when the height for which a peer was asked is decided, probably with the peer's block.
+   */
   entered(height: number, tick: number): void {
     const choice = this.#choice
     if (choice === undefined || choice.height >= height) return

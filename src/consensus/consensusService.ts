@@ -476,8 +476,9 @@ class Service implements ConsensusService {
   }
 
   /**
-   * How long a check may take: until its round is over, by the round's own timeouts for proposal and prevotes. Until then a verdict
-   * leads to a prevote, or, where the others were faster, to a precommit; and a block that they decide is executed already.
+   * Returns how long a check may take: until its round is over, by the round's own timeouts for
+   * proposal and prevotes. Until then a verdict leads to a prevote, or, where the others were
+   * faster, to a precommit; and a block that they decide is executed already.
    */
   #checkBudgetMs({ roundState: { round } }: ConsensusEngine): number {
     const { clock, chain } = this.#options

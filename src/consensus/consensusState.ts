@@ -82,7 +82,7 @@ export interface ConsensusState extends ConsensusChain {
 }
 
 /**
- * The state after the application's last block.
+ * Returns the state after the application's last block.
  * @throws Error when the ID or commit of the last block is missing
  */
 export function stateFromInfo(chain: ConsensusChain, info: ApplicationInfo): ConsensusState {
@@ -144,7 +144,7 @@ interface BlockContent extends ProposedData {
   readonly lastCommit: Commit
 }
 
-/** The block of the next height. */
+/** Returns the block of the next height. */
 export function makeBlock(state: ConsensusState, content: BlockContent): ConsensusBlock {
   const { txs, evidence, timeMs, proposerAddress, lastCommit } = content
   return {
@@ -171,8 +171,9 @@ export function makeBlock(state: ConsensusState, content: BlockContent): Consens
 }
 
 /**
- * Why a block cannot be the next one; undefined when it can (CometBFT state/validation.go). It does not check the proposer's turn and
- * the timeliness, which depend on the round, nor transactions and evidence, which the application checks.
+ * Returns why a block cannot be the next one; undefined when it can (CometBFT state/validation.go).
+ * It does not check the proposer's turn and the timeliness, which depend on the round, nor
+ * transactions and evidence, which the application checks.
  * @param verifySignature of the last commit; `verified`: all its signatures were found valid before
  */
 export function checkBlock(

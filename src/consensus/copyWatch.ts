@@ -55,15 +55,15 @@ export class CopyWatch {
     if (hasSigned(commit, this.#addresses)) this.sawSignature(commit.height)
   }
 
-  /** The key has signed for this height, elsewhere. */
+  /** Called when the key has signed for this height, elsewhere. */
   sawSignature(height: number): void {
     this.#signed = Math.max(this.#signed, height)
     this.#quiet = 0
   }
 
   /**
-   * A block was executed that consensus has not just decided here: it is not known which blocks
-   * follow it.
+   * Called when a block was executed that consensus has not just decided here: it is not known
+   * which blocks follow it.
    */
   synced(): void {
     this.#quiet = 0

@@ -130,7 +130,7 @@ export class DoubleSignMonitor {
   }
 
   /**
-   * The engine is about to begin the height after `state`.
+   * Called when the engine is about to begin the height after `state`.
    * @param resume called when the signer may sign again; then it can sign the unsigned messages of
    * the current round
    */

@@ -144,7 +144,7 @@ export class ConsensusEngine {
     this.#inbox.clear()
   }
 
-  /** A message of a peer, decoded and not verified. */
+  /** Takes a peer's message, decoded and not verified. */
   receive(from: PeerId, message: ConsensusMessage): void {
     if (this.#phase !== 'running') return
     if (message.kind === 'status') {
@@ -172,7 +172,7 @@ export class ConsensusEngine {
     })
   }
 
-  /** A decided block from a peer, not verified yet. */
+  /** Takes a decided block from a peer, not verified yet. */
   receiveDecided(from: PeerId, block: ConsensusBlock, commit: Commit): void {
     this.#catchUp.answered(from, block.header.height)
     this.#decision.fetched(block)
@@ -187,7 +187,7 @@ export class ConsensusEngine {
     })
   }
 
-  /** The answer to `environment.build`. */
+  /** Takes the answer to `environment.build`. */
   built(height: number, round: number, data: ProposedData): void {
     if (this.#phase !== 'running') return
     this.#guarded(() => {
@@ -196,7 +196,7 @@ export class ConsensusEngine {
     })
   }
 
-  /** The answer to `environment.validate`; `reason` undefined: accepted. */
+  /** Takes the answer to `environment.validate`; `reason` undefined: accepted. */
   validated(height: number, blockHash: Uint8Array, reason: string | undefined): void {
     this.#input({ kind: 'validated', height, blockHash, reason })
   }
@@ -226,7 +226,7 @@ export class ConsensusEngine {
   }
 
   /**
-   * The answer to `environment.finalize`: the block is executed. The order:
+   * Takes the answer to `environment.finalize`: the block is executed. The order:
    * 1. Set the new state: everything after this belongs to the next height.
    * 2. Report the block's time to the evidence pool: conflicting votes become evidence, which is sent to the peers.
    * 3. The owner learns of the block.
@@ -259,7 +259,7 @@ export class ConsensusEngine {
     })
   }
 
-  /** Something that the engine needs has failed: nothing more is signed or sent. */
+  /** Called when something that the engine needs has failed: nothing more is signed or sent. */
   fail(error: unknown): void {
     this.#halt(error)
   }
@@ -531,7 +531,9 @@ class Decision {
     return this.#pending !== undefined
   }
 
-  /** A peer sent this whole block as decided, so its parts are not in the log yet. */
+  /**
+   * Notes that a peer sent this whole block as decided, so that its parts are not in the log yet.
+   */
   fetched(block: ConsensusBlock): void {
     this.#fetched.add(bytesKey(headerHash(block.header)))
   }

@@ -80,7 +80,7 @@ export class EvidencePool {
     this.#update()
   }
 
-  /** Number of entries, pairs of undecided heights included. */
+  /** Returns the number of entries, pairs of undecided heights included. */
   get size(): number {
     return this.#entries.size
   }
@@ -155,7 +155,10 @@ export class EvidencePool {
     this.#drop(entryKey(evidence))
   }
 
-  /** The evidence for a proposal of the next height, oldest first; as many pieces as fit `maxBytes`. */
+  /**
+   * Returns the evidence for a proposal of the next height, oldest first; as many pieces as fit
+   * `maxBytes`.
+   */
   pending(maxBytes: number): readonly Evidence[] {
     const next = this.#last().height + 1
     const ready = [...this.#entries.values()].filter((entry) => entry.kind === 'evidence' && entry.notBefore <= next)

@@ -390,7 +390,10 @@ function inputHeight(input: AcceptedInput): number {
   }
 }
 
-/** The status of the node whose state this is, as of now. `directValidators`: see {@link StatusMessage}. */
+/**
+ * Returns the status of the node whose state this is, as of now. `directValidators`: see
+ * {@link StatusMessage}.
+ */
 function statusOf(view: RoundStateView, directValidators: BitSet): StatusMessage {
   const { height, round, step, proposal, parts, lastPrecommits: last } = view
   const size = view.validators.validators.length

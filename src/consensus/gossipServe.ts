@@ -240,7 +240,7 @@ export class Arrivals {
   }
 }
 
-/** Which parts of the block this node has, by index. */
+/** Returns which parts of the block this node has, by index. */
 export function partBits(parts: PartsView): BitSet {
   const indices: number[] = []
   for (let index = 0; index < parts.header.total; index++) if (parts.has(index)) indices.push(index)

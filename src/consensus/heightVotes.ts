@@ -100,7 +100,10 @@ export class HeightVotes {
     return (vote.type === SIGNED_MESSAGE_TYPES.prevote ? votes.prevotes : votes.precommits).add(vote)
   }
 
-  /** The highest round above `round` with votes of f + 1, prevotes and precommits together [L55]. */
+  /**
+   * Returns the highest round above `round` with votes of f + 1, prevotes and precommits together
+   * [L55].
+   */
   roundOfThird(round: number): number | undefined {
     let highest: number | undefined
     for (const [candidate, { senderPower }] of this.#rounds) {

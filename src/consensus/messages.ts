@@ -91,7 +91,7 @@ export type MessageKind = keyof typeof KINDS
 export const MAX_MESSAGE_LENGTH = HEADER_LENGTH + Math.max(...Object.values(KINDS).map(({ maxBody }) => maxBody))
 
 /**
- * The bytes of a message on the consensus stream.
+ * Returns the bytes of a message on the consensus stream.
  * @throws RangeError when the decoder would refuse a part for its size
  */
 export function encodeConsensusMessage(message: ConsensusMessage): Uint8Array {
@@ -119,7 +119,8 @@ export function decodeConsensusMessage(bytes: Uint8Array): ConsensusMessage {
 }
 
 /**
- * Kind and height of an encoded message, so that it can be dropped before it is decoded.
+ * Returns the kind and height of an encoded message, so that it can be dropped before it is
+ * decoded.
  * @throws ConsensusDecodingError when the kind is unknown, or the message is longer than its kind allows
  */
 export function peekMessage(bytes: Uint8Array): { readonly kind: MessageKind; readonly height: number } {
@@ -147,7 +148,7 @@ function kindOf(number: number): MessageKind {
   }
 }
 
-/** The height that a message is about. */
+/** Returns the height that a message is about. */
 export function messageHeight(message: ConsensusMessage): number {
   switch (message.kind) {
     case 'status':
@@ -210,10 +211,11 @@ function readHeight(bytes: Uint8Array): number {
 }
 
 /**
- * A status without its height: round u32 | step u8 | flags u8 | validators u16 | prevotes | precommits | direct validators | parts:
- * total u16, hash, bits | proof of lock: round u32, prevotes | last commit: round u32, validators u16, precommits, other prevotes, other
- * precommits. Integers are big-endian; a set takes as many bytes as its size needs. The flags show which of the last three groups are
- * present.
+ * Encodes a status without its height: round u32 | step u8 | flags u8 | validators u16 | prevotes |
+ * precommits | direct validators | parts: total u16, hash, bits | proof of lock: round u32,
+ * prevotes | last commit: round u32, validators u16, precommits, other prevotes, other precommits.
+ * Integers are big-endian; a set takes as many bytes as its size needs. The flags show which of the
+ * last three groups are present.
  * @throws RangeError when the sets of the same validators, or the number and set of parts, differ in size
  */
 export function encodeStatus(status: StatusMessage): Uint8Array {

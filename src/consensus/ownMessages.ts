@@ -84,7 +84,7 @@ export class OwnMessages {
     return this.#unsigned.splice(0)
   }
 
-  /** A round begins: requests of other rounds are dropped. */
+  /** Called when a round begins: requests of other rounds are dropped. */
   entered(height: number, round: number): void {
     this.#unsigned = this.#unsigned.filter((effect) => {
       const signed = effect.kind === 'signProposal' ? effect.proposal : effect.vote

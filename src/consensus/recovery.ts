@@ -97,18 +97,21 @@ export class Recovery {
     return height <= this.#ended
   }
 
-  /** The highest height whose commit the log has, from the application's height on; 0: none. */
+  /**
+   * Returns the highest height whose commit the log has, from the application's height on; 0: none.
+   */
   get highestDecided(): number {
     return Math.max(0, ...this.#commits.keys())
   }
 
-  /** The block ID of the log's commit for this height. */
+  /** Returns the block ID of the log's commit for this height. */
   decidedBlockId(height: number): BlockId | undefined {
     return this.#commits.get(height)?.blockId
   }
 
   /**
-   * The decided block of a height above the application's; undefined when the log does not have its commit or all of its parts.
+   * Returns the decided block of a height above the application's; undefined when the log does not
+   * have its commit or all of its parts.
    * @throws RecoveryError when the block's hash is not the one that was decided
    */
   decided(height: number, maxBytes: number): DecidedBlock | undefined {
@@ -131,8 +134,8 @@ export class Recovery {
   }
 
   /**
-   * The log's entries of a height that is not decided, oldest first: those of the height itself, and precommits of the previous height
-   * that came after its end.
+   * Returns the log's entries of a height that is not decided, oldest first: those of the height
+   * itself, and precommits of the previous height that came after its end.
    */
   openEntries(height: number): readonly WalEntry[] {
     return this.#entries

@@ -152,7 +152,10 @@ export function prevoteProposal(rs: RoundState): boolean {
   return true
 }
 
-/** Why the proposal's block must not be prevoted, whatever the application says; undefined: there is no reason. */
+/**
+ * Returns why the proposal's block must not be prevoted, whatever the application says; undefined:
+ * there is no reason.
+ */
 function reasonAgainst(rs: RoundState, received: ReceivedProposal, candidate: CandidateBlock): string | undefined {
   if (candidate.status === 'invalid') return candidate.reason
   return timeIsWrong(rs, received, candidate) ?? turnIsWrong(rs, received, candidate) ?? lockForbids(rs, received)

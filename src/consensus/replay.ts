@@ -4,7 +4,7 @@ import { beginHeight, step } from './reducer.ts'
 import type { RoundState } from './roundState.ts'
 import type { AskedEntry, WalEntry } from './walEntry.ts'
 
-/** The log's entry for a message that a peer sent. */
+/** Returns the log's entry for a message that a peer sent. */
 export function entryOf(input: MessageInput): WalEntry {
   switch (input.kind) {
     case 'proposal':
@@ -184,8 +184,8 @@ function newer(a: OwnPosition, b: OwnPosition): OwnPosition {
 }
 
 /**
- * The key of an effect: of two effects with the same key the later one counts. Undefined: the effect is not carried out after a
- * replay.
+ * Returns the key of an effect: of two effects with the same key the later one counts. Undefined:
+ * the effect is not carried out after a replay.
  */
 function keyOf(effect: Effect): string | undefined {
   switch (effect.kind) {

@@ -151,19 +151,22 @@ export class RoundState implements RoundStateView {
     return this.isValidator && this.proposerOf(this.round) === this.validators.validators[this.ownIndex]
   }
 
-  /** All blocks that this height knows, complete or not. */
+  /** Returns all blocks that this height knows, complete or not. */
   candidates(): CandidateBlock[] {
     const present = [this.candidate, this.validBlock, this.built, this.upcoming?.candidate]
     return [...present.filter((candidate) => candidate !== undefined), ...this.recent]
   }
 
-  /** The block with this ID: a known one, the complete one first, or a new one without parts. */
+  /**
+   * Returns the block with this ID: a known one, the complete one first, or a new one without
+   * parts.
+   */
   candidateFor(blockId: BlockId): CandidateBlock {
     const known = this.candidates().filter((candidate) => equalBlockId(candidate.blockId, blockId))
     return known.find(({ isComplete }) => isComplete) ?? known[0] ?? new CandidateBlock(blockId)
   }
 
-  /** Why this cannot be the height's block; undefined when it can. */
+  /** Returns why this cannot be the height's block; undefined when it can. */
   checkBlock(block: ConsensusBlock): string | undefined {
     return checkBlock(this.state, block, this.verify)
   }
@@ -178,7 +181,7 @@ export class RoundState implements RoundStateView {
     this.#effects.push(effect)
   }
 
-  /** The effects since the last call. */
+  /** Returns the effects since the last call. */
   takeEffects(): readonly Effect[] {
     const effects = this.#effects
     this.#effects = []
@@ -254,8 +257,9 @@ interface Verified {
 }
 
 /**
- * A verifier that caches the last `capacity` to 2 × `capacity` valid signatures. Each precommit comes twice, as a vote and in the next
- * block's last commit, and verification is the most expensive part of consensus.
+ * Returns a verifier that caches the last `capacity` to 2 × `capacity` valid signatures. Each
+ * precommit comes twice, as a vote and in the next block's last commit, and verification is the
+ * most expensive part of consensus.
  */
 export function cacheSignatures(verify: VerifySignature, capacity: number): VerifySignature {
   let recent = new Map<string, Verified>()

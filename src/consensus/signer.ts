@@ -46,7 +46,7 @@ interface SignerOptions {
   readonly onWrongAnswer?: (reason: string) => void
 }
 
-/** The part of a log entry that the signer has to remember. */
+/** Returns the part of a log entry that the signer has to remember. */
 export function lastSignedOf(chainId: string, entry: SignerEntry): LastSigned {
   if (entry.kind === 'asked') {
     const { request, signer } = entry
@@ -89,7 +89,7 @@ function signBytesOf(chainId: string, message: Message): Uint8Array {
     : voteSignBytes(chainId, message.vote)
 }
 
-/** The same message with another time. */
+/** Returns the same message with another time. */
 function atTime<T extends Message>(message: T, timestampMs: number): T {
   return message.kind === 'proposal'
     ? { ...message, proposal: { ...message.proposal, timestampMs } }
@@ -150,7 +150,10 @@ export class Signer implements ConsensusSigner {
     this.#isMuted = isMuted
   }
 
-  /** Another process has signed this vote with the key: nothing is signed for its step and earlier ones. */
+  /**
+   * Takes a vote that another process has signed with the key: nothing is signed for its step and
+   * earlier ones.
+   */
   observe(vote: Vote): void {
     const position = { height: vote.height, round: vote.round, step: voteStep(vote) }
     if (this.#foreign === undefined || comparePositions(position, this.#foreign) > 0) this.#foreign = position
@@ -205,7 +208,10 @@ export class Signer implements ConsensusSigner {
     }
   }
 
-  /** The message as it was signed or asked for before, when it is the same; undefined: it is another one. */
+  /**
+   * Returns the message as it was signed or asked for before, when it is the same; undefined: it is
+   * another one.
+   */
   #again<M extends Message>(message: M, last: LastSigned): M | undefined {
     const former = last.asked === undefined ? message : atTime(message, last.asked.timestampMs)
     return equalBytes(signBytesOf(this.#options.chainId, former), last.signBytes) ? former : undefined

@@ -71,7 +71,8 @@ export interface Transport {
   /** Rejects when the peer is gone or does not answer in time. That it does not have the block is an answer, not an error. */
   fetchBlocks(peer: PeerId, request: BlockRequest): Promise<FetchedBlocks>
   /**
-   * A peer misbehaved: it is disconnected and banned for a while. An `unresponsive` peer is only disconnected, if that happens often.
+   * Punishes a peer that misbehaved: it is disconnected and banned for a while. An `unresponsive`
+   * peer is only disconnected, if that happens often.
    */
   punish(peer: PeerId, what: Misbehaviour, reason: string): void
 }

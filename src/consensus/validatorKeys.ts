@@ -32,7 +32,7 @@ export class ValidatorKeys implements ConsensusKey {
     this.#keys = keys
   }
 
-  /** All keys, as others may know them. */
+  /** Returns all keys, as others may know them. */
   get all(): readonly ValidatorIdentity[] {
     return this.#keys.map(({ address, publicKey }) => ({ address, publicKey }))
   }
@@ -52,7 +52,7 @@ export class ValidatorKeys implements ConsensusKey {
     return this.#present.publicKey
   }
 
-  /** The key in this set; the first when none is. */
+  /** Returns the key in this set; the first when none is. */
   keyIn({ validators }: Pick<ValidatorSet, 'validators'>): ConsensusKey {
     const isIn = (key: ConsensusKey) => validators.some(({ address }) => equalBytes(address, key.address))
     return this.#keys.find(isIn) ?? this.#keys[0]!
@@ -64,7 +64,7 @@ export class ValidatorKeys implements ConsensusKey {
     this.#chosen = [...others, { height, key: this.keyIn(validators) }].slice(-KEPT_HEIGHTS)
   }
 
-  /** The key of a height that began lately. */
+  /** Returns the key of a height that began lately. */
   at(height: number): ConsensusKey {
     return this.#chosen.find((chosen) => chosen.height === height)?.key ?? this.#present
   }

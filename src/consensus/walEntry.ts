@@ -108,7 +108,7 @@ export function encodeWalEntry(entry: WalEntry): Uint8Array {
 }
 
 /**
- * The entry in a payload whose checksum is right.
+ * Returns the entry in a payload whose checksum is right.
  * @throws Error when a newer version wrote it, or it is malformed
  */
 export function decodeWalEntry(payload: Uint8Array): WalEntry {
@@ -168,7 +168,7 @@ export function decodeWalEntry(payload: Uint8Array): WalEntry {
   }
 }
 
-/** The height that an entry belongs to. */
+/** Returns the height that an entry belongs to. */
 export function entryHeight(entry: WalEntry): number {
   switch (entry.kind) {
     case 'proposal':

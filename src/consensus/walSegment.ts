@@ -45,7 +45,10 @@ export function encodeSegmentHeader(genesisHash: Uint8Array, salt: Uint8Array): 
   return frameRecord(NO_SALT, concatBytes(Uint8Array.of(HEADER_KIND, FORMAT_VERSION, RULES), genesisHash, salt))
 }
 
-/** A mark which says that this segment was on stable storage up to `offset` when the mark was written. */
+/**
+ * Returns a mark which says that this segment was on stable storage up to `offset` when the mark
+ * was written.
+ */
 export function encodeSyncMark(offset: number, salt: Uint8Array): Uint8Array {
   const payload = new Uint8Array(5)
   payload[0] = SYNC_MARK_KIND
@@ -169,7 +172,10 @@ export function frameRecord(salt: Uint8Array, payload: Uint8Array): Uint8Array {
   return concatBytes(checksum(salt, covered), covered)
 }
 
-/** The payload of the record at `offset` (a view); undefined when there is no complete, undamaged record. */
+/**
+ * Returns the payload of the record at `offset` (a view); undefined when there is no complete,
+ * undamaged record.
+ */
 function readRecord(bytes: Uint8Array, offset: number, salt: Uint8Array): Uint8Array | undefined {
   if (offset + RECORD_OVERHEAD > bytes.length) return undefined
   const view = new DataView(bytes.buffer, bytes.byteOffset + offset, RECORD_OVERHEAD)

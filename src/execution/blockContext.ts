@@ -13,7 +13,7 @@ import type { NativeStore } from '../state/world.ts'
 /** How many blocks back BLOCKHASH can read. */
 const BLOCK_HASH_WINDOW = 256
 
-/** The rules that hold at `height`. */
+/** Returns the rules that hold at `height`. */
 export function rulesAt(chain: Pick<ChainConfig, 'forks' | 'evmChainId'>, height: number): Rules {
   return { fork: forkAt(chain, height), chainId: chain.evmChainId }
 }
@@ -88,14 +88,18 @@ interface SeedInput {
 }
 
 /**
- * PREVRANDAO: a hash of the previous block's value and the previous consensus header hash. So it is known one block ahead, and the
- * previous proposer can influence it (by choosing among blocks that it may propose).
+ * Returns PREVRANDAO: a hash of the previous block's value and the previous consensus header hash.
+ * So it is known one block ahead, and the previous proposer can influence it (by choosing among
+ * blocks that it may propose).
  */
 export function nextMixHash(parentMixHash: Hash, parentConsensusHash: Uint8Array): Hash {
   return keccak256(concatBytes(parentMixHash, parentConsensusHash))
 }
 
-/** The seed of the block after `parent`. Consecutive blocks may have the same second: they are 400 ms apart. */
+/**
+ * Returns the seed of the block after `parent`. Consecutive blocks may have the same second: they
+ * are 400 ms apart.
+ */
 export function seedAfter(
   { parent, parentHash, parentConsensusHash, timeMs, miner }: SeedInput,
   chain: Pick<ChainConfig, 'blockGasLimit' | 'feeMarket'>,

@@ -89,7 +89,10 @@ export interface BlockExecution {
   precompileGas(): { readonly left: bigint; readonly isFresh: boolean }
   /** whether other threads execute entries that are announced */
   readonly isParallel: boolean
-  /** Tells which entries may follow, in this order: other threads may execute them beforehand. No result depends on it. */
+  /**
+   * Announces the entries that may follow, in this order: other threads may execute them
+   * beforehand. No result depends on it.
+   */
   announce(entries: readonly Entry[]): void
   /**
    * Runs the block's next entry. An entry that could not start is recorded as such and changed nothing. EVM transactions can be
@@ -341,7 +344,7 @@ export const BLOCK_RULES: BlockRules = {
   creditFees: (world, { fees, burns }) => routeFees(world, fees, burns),
 }
 
-/** The header of a block with these results. */
+/** Returns the header of a block with these results. */
 export function headerOf(
   seed: BlockSeed,
   rules: Rules,

@@ -95,7 +95,7 @@ interface BlockRunner {
   /** Returns the retained result for this input. */
   find(input: ExecutionInput): ExecutedBlock | undefined
   isKept(executed: ExecutedBlock): boolean
-  /** Another block is the head now. */
+  /** Called when another block is the head now. */
   clear(): void
 }
 

@@ -90,17 +90,20 @@ export class BuildTime {
     return this.#failedMs <= this.#budgetMs * FAILED_SHARE
   }
 
-  /** The current transaction, an EVM one, is in the block. Others use none of the gas that the pace is measured by. */
+  /**
+   * Called when the current transaction, an EVM one, is in the block. Others use none of the gas
+   * that the pace is measured by.
+   */
   included(): void {
     this.#usedMs += this.#elapsedMs()
   }
 
-  /** The current transaction was undone because too little precompile gas was left. */
+  /** Called when the current transaction was undone because too little precompile gas was left. */
   undone(): void {
     this.#undoneMs += this.#elapsedMs()
   }
 
-  /** The current transaction, a large one, is not in the block for another reason. */
+  /** Called when the current transaction, a large one, is not in the block for another reason. */
   failed(): void {
     this.#failedMs += this.#elapsedMs()
   }

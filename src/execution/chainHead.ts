@@ -58,7 +58,10 @@ export function loadChainHead(
   }
 }
 
-/** The validators at height 0, from those of the genesis (CometBFT state/state.go, MakeGenesisState). */
+/**
+ * Returns the validators at height 0, from those of the genesis (CometBFT state/state.go,
+ * MakeGenesisState).
+ */
 export function genesisHeadValidators(
   validators: readonly { readonly publicKey: Uint8Array; readonly power: bigint }[],
 ): HeadValidators {
@@ -67,8 +70,9 @@ export function genesisHeadValidators(
 }
 
 /**
- * The updates that consensus can take: all of them, in any state that staking should make. Where they are contradictory, one after another
- * is tried, new powers first: each that fits is accepted, so that no block ends in an error that every node has.
+ * Returns the updates that consensus can take: all of them, in any state that staking should make.
+ * Where they are contradictory, one after another is tried, new powers first: each that fits is
+ * accepted, so that no block ends in an error that every node has.
  */
 export function acceptedUpdates(
   { afterNext }: Pick<HeadValidators, 'afterNext'>,

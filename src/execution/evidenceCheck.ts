@@ -144,7 +144,10 @@ export function chooseEvidence(pending: readonly Evidence[], from: EvidenceChain
   return chosen
 }
 
-/** The validator that evidence would punish, by its present key: it may have signed with a former one. */
+/**
+ * Returns the validator that evidence would punish, by its current key: it may have signed with an
+ * old one.
+ */
 function culpritKey({ voteA: { validatorAddress } }: Evidence, { native }: EvidenceChain): string {
   return bytesKey(punishable(native, validatorAddress)?.consensusAddress ?? validatorAddress)
 }

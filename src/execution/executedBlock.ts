@@ -50,9 +50,10 @@ export interface ExecutionInput {
 }
 
 /**
- * A key that is equal for equal inputs, so that a block that was executed while it was built or proposed is not executed again. It has
- * one hash over all transactions with their lengths before them: a full block is hashed in a millisecond, twice. Of the last commit,
- * execution reads only who signed.
+ * Returns a key that is equal for equal inputs, so that a block that was executed while it was
+ * built or proposed is not executed again. It has one hash over all transactions with their lengths
+ * before them: a full block is hashed in a millisecond, twice. Of the last commit, execution reads
+ * only who signed.
  */
 export function executionKey(input: ExecutionInput): string {
   const { height, timeMs, proposerAddress, parentConsensusHash, lastCommit, evidence, txs } = input

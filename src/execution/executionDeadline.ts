@@ -5,7 +5,7 @@ import type { Hash } from '../primitives/hash.ts'
 export interface StoppedReport {
   readonly place: 'build' | 'check'
   readonly height: number
-  /** undefined: in a check, which stops as a whole */
+  /** undefined: a check, which always stops completely */
   readonly transaction: Hash | undefined
 }
 

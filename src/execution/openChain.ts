@@ -24,7 +24,8 @@ class GenesisMismatch extends Error {
 }
 
 /**
- * The chain in `database`; an empty database gets block 0 first, for which alone `genesis` is asked.
+ * Opens the chain in `database`; an empty database gets block 0 first, for which alone `genesis` is
+ * asked.
  * @throws GenesisMismatch; DatabaseError when blocks are missing
  */
 export async function openChain(

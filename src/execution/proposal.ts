@@ -21,8 +21,8 @@ import { endsNode } from './unforeseenError.ts'
 /** Access to the mempool, which lives in another thread. */
 export interface CandidateSource {
   /**
-   * The next best executable transactions for the block at this height: by effective tip, nonces of one sender in order. An
-   * empty answer means that there are no more.
+   * Returns the next best executable transactions for the block at this height: by effective tip,
+   * nonces of one sender in order. An empty answer means that there are no more.
    */
   candidates(request: CandidateRequest): Promise<readonly PooledTransaction[]>
   /** Senders of transactions in the mempool: a block of another proposer holds mostly those. */
@@ -200,8 +200,9 @@ export async function fillBlock(
 }
 
 /**
- * EVM transactions by their bytes. One that hits an unforeseen error is not among them, and hits it again in its turn. Native ones are read
- * in their turn: reading a large one takes up to 10 ms, and it pays only if the block includes it.
+ * Returns the EVM transactions by their bytes. One that hits an unforeseen error is not among them,
+ * and hits it again in its turn. Native ones are read in their turn: reading a large one takes up
+ * to 10 ms, and it pays only if the block includes it.
  */
 function readCandidates(
   candidates: readonly PooledTransaction[],
@@ -338,9 +339,10 @@ export class DefectiveTransactions {
 }
 
 /**
- * Why a proposed block's entries are invalid, without executing it: an entry that cannot start on any state (bytes, signature, chain
- * ID, intrinsic gas), or entries that together use more than the block's gas even at their minimum. An entry that could start on some
- * state may fail when it is executed.
+ * Returns why a proposed block's entries are invalid, without executing it: an entry that cannot
+ * start on any state (bytes, signature, chain ID, intrinsic gas), or entries that together use more
+ * than the block's gas even at their minimum. An entry that could start on some state may fail when
+ * it is executed.
  * @param nativeCosts from the state before the block
  */
 export function checkEntries(

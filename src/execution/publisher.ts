@@ -231,7 +231,7 @@ export function createCatchUpWriter({
     return { done: announced }
   }
 
-  /** One timer at a time, not one for each block. */
+  /** Sets a timer, unless one is running: not one for each block. */
   const flushWhenIdle = (): void => {
     if (isWatched) return
     isWatched = true

@@ -10,7 +10,8 @@ import type { Hash } from '../primitives/hash.ts'
  *
  * - `build`, in a transaction: the transaction has no effect, the block continues without it, and
  *   the pool drops it. At the block's beginning or end: this node proposes no block in this round.
- * - `check`: this node does not vote for the block. If two thirds decide it all the same, it is executed again.
+ * - `check`: this node does not vote for the block. If two thirds still decide it, it is executed
+ *   again.
  * - `decided`: the node stops, see {@link DecidedBlockError}.
  *
  * So a transaction that hits a bug on every node never gets into a block, no matter which node
@@ -48,7 +49,10 @@ export function withTransaction(raw: Uint8Array, error: unknown): unknown {
   return endsNode(error) || error instanceof TransactionDefect ? error : new TransactionDefect(entryHash(raw), error)
 }
 
-/** The report of an error that does not end the node; a {@link TransactionDefect} in it is taken apart. */
+/**
+ * Returns the report of an error that does not end the node; a {@link TransactionDefect} in it is
+ * taken apart.
+ */
 export function reportOf(report: UnforeseenReport): UnforeseenReport {
   const { error } = report
   if (!(error instanceof TransactionDefect)) return report

@@ -6,7 +6,7 @@ export interface Budget {
   readonly end: number
 }
 
-/** A budget of so much gas, from now on. */
+/** Creates a budget of this much gas, from now on. */
 export function budgetOf(native: Pick<NativeStore, 'work'>, gas: number): Budget {
   return { end: native.work.done + gas }
 }

@@ -25,7 +25,7 @@ export type ReadContext = {
   readonly block: NativeBlock
 }
 
-/** An event for `world.emitEvent`, with attributes in the order of `attributes`. */
+/** Returns an event for `world.emitEvent`, with attributes in the order of `attributes`. */
 export function event(type: string, attributes: Readonly<Record<string, string>>): NativeEvent {
   return { type, attributes: Object.entries(attributes).map(([key, value]) => ({ key, value })) }
 }

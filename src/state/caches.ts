@@ -33,7 +33,7 @@ export class CodeCache {
     return code
   }
 
-  /** Adds a code that was just written, unless its hash is there already. */
+  /** Adds bytecode that was just written, unless its hash is there already. */
   add(hash: Hash, code: Uint8Array): void {
     const key = bytesKey(hash)
     if (this.#byHash.get(key) === undefined) this.#byHash.set(key, code)
@@ -68,7 +68,9 @@ export class HeadCache {
     return height === this.#height && this.#slots.read(name, value)
   }
 
-  /** The value of a flat entry in `snapshot`, whose head is `height`; no bytes when absent. */
+  /**
+   * Returns the value of a flat entry in `snapshot`, whose head is `height`; no bytes when absent.
+   */
   get(snapshot: KeyReader, height: number, key: Uint8Array): Uint8Array {
     if (height !== this.#height && !this.#advance(snapshot, height)) return readFlat(snapshot, key)
     if (key[0] === Column.slot) return this.#slot(snapshot, key)
@@ -126,7 +128,7 @@ export class HeadCache {
 const slotName = new Int32Array(NAME_WORDS)
 const slotValue = new Int32Array(VALUE_WORDS)
 
-/** A flat entry; no bytes when it is absent. @throws DatabaseError when the trie has it */
+/** Returns a flat entry; no bytes when it is absent. @throws DatabaseError when the trie has it */
 function readFlat(snapshot: KeyReader, key: Uint8Array): Uint8Array {
   const value = snapshot.get(key)
   if (value !== undefined) return value

@@ -23,7 +23,7 @@ export function readStateHead(reader: KeyReader): StateHead | undefined {
   return { height: readHeight(head, 0), root: head.slice(HEIGHT_BYTES), oldestHeight }
 }
 
-/** The newest height whose state is there; undefined before the first block is written. */
+/** Returns the newest height whose state is there; undefined before the first block is written. */
 export function readStateHeight(reader: KeyReader): number | undefined {
   const head = reader.get(HEAD_KEY)
   return head && readHeight(head, 0)

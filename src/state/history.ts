@@ -119,7 +119,10 @@ export function dropStates(
   return height
 }
 
-/** Keys of all flat entries and trie nodes that block `height` changed; undefined when the list has more than `longest` bytes. */
+/**
+ * Returns the keys of all flat entries and trie nodes that block `height` changed; undefined when
+ * the list has more than `longest` bytes.
+ */
 export function changedKeysOf(reader: KeyReader, height: number, longest: number): readonly Uint8Array[] | undefined {
   const list = reader.get(blockChangesKey(height))
   if (list === undefined) return []
@@ -131,7 +134,7 @@ export function removeChangedKeys(batch: WriteBatch, height: number): void {
   batch.del(blockChangesKey(height))
 }
 
-/** Key of the record of a trie node before block `height`. */
+/** Returns the key of the record of a trie node before block `height`. */
 export function trieHistoryKey(nodeKey: Uint8Array, height: number): Uint8Array {
   return concatBytes(trieHistoryPrefix(nodeKey), heightBytes(height))
 }
@@ -169,12 +172,15 @@ const NAMES = 256
 /** A longer record has many names or long values, so it is decoded to see whether a shard has to be written. */
 const SHORT_RECORD = 2048
 
-/** Key of the record that has the changes of a flat entry. */
+/** Returns the key of the record that has the changes of a flat entry. */
 export function indexKey(flatKey: Uint8Array): Uint8Array {
   return columnKey(Column.changeIndex, flatKey)
 }
 
-/** The entry's value before its first change above `height`; undefined when there is no such change. */
+/**
+ * Returns the entry's value before its first change above `height`; undefined when there is no such
+ * change.
+ */
 export function previousAfter(reader: KeyReader, flatKey: Uint8Array, height: number): Uint8Array | undefined {
   const record = reader.get(indexKey(flatKey))
   return record && previousInRecord(reader, flatKey, record, height)
@@ -363,7 +369,10 @@ function lastHeight({ levels, open }: IndexRecord): number {
   return last
 }
 
-/** Number of open changes, number of levels; for each level how many names it has, and their differences; the changes. */
+/**
+ * Writes number of open changes, number of levels; for each level how many names it has, and their
+ * differences; the changes.
+ */
 function writeRecord(out: ByteWriter, { levels, open }: IndexRecord): void {
   out.varint(open.length)
   out.varint(levels.length)
@@ -384,7 +393,7 @@ function decodeRecord(bytes: Uint8Array): IndexRecord {
   return { levels, open: decodeChanges(reader) }
 }
 
-/** Height, length of the value, value. */
+/** Writes height, length of the value, value. */
 function writeChange(out: ByteWriter, height: number, previous: Uint8Array): void {
   out.varint(height)
   out.varint(previous.length)

@@ -18,7 +18,10 @@ const NOTHING: readonly never[] = []
  */
 const RIPEMD_PRECOMPILE: Address = Uint8Array.of(...new Uint8Array(19), 3)
 
-/** One storage slot: its value in the reader, its present value, and the one at the start of a transaction. */
+/**
+ * One storage slot: its value in the reader, its current value, and the one at the start of a
+ * transaction.
+ */
 interface Slot {
   /** `bytesKey` of the slot */
   readonly key: string
@@ -36,7 +39,7 @@ interface AccountEntry {
   readonly address: Address
   /** in the reader */
   readonly base: Account | undefined
-  /** present fields; the object is replaced as a whole, so that undoing restores the old object */
+  /** current fields; the object is replaced as a whole, so that undoing restores the old object */
   account: Account | undefined
   /** the code of the hash `codeOf`, which is the account's unless its code has changed since it was read */
   code: Uint8Array
@@ -138,7 +141,7 @@ export class Journal implements WorldState {
     this.#locks = new VestingLocks(this.native)
   }
 
-  /** The state below the journal. */
+  /** Returns the state below the journal. */
   get stored(): StateReader {
     return this.#reader
   }
@@ -460,7 +463,7 @@ export class Journal implements WorldState {
     return { burns }
   }
 
-  /** The account as it is now; undefined when it does not exist. */
+  /** Returns the account as it is now; undefined when it does not exist. */
   account(address: Address): Account | undefined {
     return this.#entry(address).account
   }
@@ -474,7 +477,10 @@ export class Journal implements WorldState {
     return entry === undefined || equalAccounts(entry.base, entry.account)
   }
 
-  /** The same for a slot; false also where its account's storage was wiped and it was not looked at before. */
+  /**
+   * Returns the same for a slot; false also where its account's storage was wiped and it was not
+   * looked at before.
+   */
   isStoredSlot(key: string, slot: string): boolean {
     const entry = this.#accounts.get(key)
     if (entry === undefined) return true
@@ -572,7 +578,10 @@ export class Journal implements WorldState {
     return { accounts, codes, native: this.native.changes() }
   }
 
-  /** The entry of an account that was looked up before; undefined for any other account, which is neither warm nor changed. */
+  /**
+   * Returns the entry of an account that was looked up before; undefined for any other account,
+   * which is neither warm nor changed.
+   */
   #known(address: Address): AccountEntry | undefined {
     const recent = this.#recent
     return recent !== undefined && equalBytes(recent.address, address) ? recent : this.#accounts.get(bytesKey(address))
@@ -738,7 +747,10 @@ function createScope(id: number, depth: number, written?: TransactionScope['writ
   }
 }
 
-/** Called before transaction `id` uses a slot: at the first use, its present value becomes the original value. */
+/**
+ * Called before transaction `id` uses a slot: at the first use, its current value becomes the
+ * original value.
+ */
 function enterTransaction(slot: Slot, id: number): void {
   if (slot.originalOf === id) return
   slot.original = slot.value

@@ -74,7 +74,7 @@ function divide({ keys, parts, count }: MissingNodes): MissingNodes[] {
   })
 }
 
-/** How many updates need the nodes. */
+/** Returns how many updates need the nodes. */
 function updatesOf({ parts }: MissingNodes): number {
   const numbers = new Uint32Array(parts.slice().buffer)
   let count = 0

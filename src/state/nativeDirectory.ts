@@ -9,7 +9,10 @@ import { ByteWriter, readKey, sharedPrefix, VarintReader, writeKey } from './var
  * too large and removed when they are empty; half-empty pages are not merged.
  */
 
-/** Largest page in bytes. Pages are small, because a change adds the whole former page to the history. */
+/**
+ * Largest page in bytes. Pages are small, because a change adds the whole previous page to the
+ * history.
+ */
 const PAGE_BYTES = 2048
 /** When a page is split, its parts are filled up to this size. */
 const FILL_BYTES = 1536
@@ -30,8 +33,9 @@ interface Page {
 type PageReader = (page: number) => Uint8Array | undefined
 
 /**
- * Raw keys with `prefix` from `start` on, ascending, or with `reverse` from `start` down. Each page is read when it is reached, and searched
- * as it is encoded: a walk that finds no keys takes one pass over the bytes of a page for each level.
+ * Yields the raw keys with `prefix` from `start` on, ascending, or with `reverse` from `start`
+ * down. Each page is read when it is reached, and searched as it is encoded: a walk that finds no
+ * keys takes one pass over the bytes of a page for each level.
  * @param start included; by default the first key with the prefix (with `reverse` the last one)
  */
 export function* walkKeys(
@@ -157,7 +161,7 @@ class PageCursor {
     return true
   }
 
-  /** A copy of the current key. */
+  /** Returns a copy of the current key. */
   key(): Uint8Array {
     return this.#key.slice(0, this.#length)
   }
@@ -193,7 +197,10 @@ interface DirectoryChange {
   readonly present: boolean
 }
 
-/** New bytes of the pages that `changes` (sorted by key) affect; no bytes: the page is deleted. */
+/**
+ * Returns the new bytes of the pages that `changes` (sorted by key) affect; no bytes: the page is
+ * deleted.
+ */
 export function updateDirectory(readPage: PageReader, changes: readonly DirectoryChange[]): Map<number, Uint8Array> {
   const written = new Map<number, Uint8Array>()
   if (changes.length === 0) return written
@@ -272,7 +279,9 @@ function mergeLeaf(page: Page, changes: readonly DirectoryChange[]): Page {
   return { height: 0, keys, children: [], nextPage: 0 }
 }
 
-/** The page itself when it is small enough, otherwise its parts; empty for an empty page. */
+/**
+ * Returns the page itself when it is small enough, otherwise its parts; empty for an empty page.
+ */
 function split(page: Page): Page[] {
   if (page.keys.length === 0) return []
   if (encodePage(page).length <= PAGE_BYTES) return [page]
@@ -299,8 +308,8 @@ function keyCost(key: Uint8Array, previous: Uint8Array | undefined): number {
 }
 
 /**
- * Approximate bytes of a key in a page besides the key itself: two lengths, and above the leaves
- * the number of a child.
+ * Returns the approximate bytes of a key in a page besides the key itself: two lengths, and above
+ * the leaves the number of a child.
  */
 function overhead(height: number): number {
   return height === 0 ? 2 : 6

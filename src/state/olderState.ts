@@ -62,14 +62,17 @@ export async function openOlderState(
   }
 }
 
-/** The trie node of a key of its column, at an older height. */
+/** Returns the trie node of a key of its column, at an older height. */
 function nodeOf(snapshot: DatabaseReader, key: Uint8Array, height: number): Promise<Uint8Array | undefined> {
   // The account trie's owner is a byte of 0, that of a storage trie 1 and the address.
   const depthAt = key[1] === 0 ? 2 : 22
   return nodeAt(snapshot, key.subarray(1, depthAt), bytesKeyOf(key, depthAt + 1, key.length), key[depthAt]!, height)
 }
 
-/** Entries of `snapshot`, where those of `former` have their former values, or are missing. `names`: its keys in order. */
+/**
+ * Entries of `snapshot`, where those of `former` have their previous values, or are missing.
+ * `names`: its keys in order.
+ */
 async function* mergedEntries(
   snapshot: DatabaseReader,
   range: Pick<KeyRange, 'start' | 'end'>,

@@ -88,7 +88,10 @@ function decodeValue(leaf: Uint8Array): Uint8Array {
   return value
 }
 
-/** The nodes from the root towards `key`, and its value. Nodes shorter than 32 bytes are inside their parents. */
+/**
+ * Returns the nodes from the root towards `key`, and its value. Nodes shorter than 32 bytes are
+ * inside their parents.
+ */
 export async function prove(
   read: NodeReader,
   owner: Uint8Array,
@@ -170,7 +173,7 @@ async function recordedAt(
   return rlp && { rlp }
 }
 
-/** The node at `depth` nibbles of `path` with the references of its children. */
+/** Returns the node at `depth` nibbles of `path` with the references of its children. */
 function parseNode(rlp: Uint8Array, path: string, depth: number): TrieNode {
   return decodeNode(rlp, path, depth)
 }

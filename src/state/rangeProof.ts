@@ -43,9 +43,9 @@ const NIBBLES = 64
 const EMPTY_ROOT = bytesKey(EMPTY_TRIE_ROOT)
 
 /**
- * The nodes of a trie that prove which leaves it has from `first` to `last` (both included, neither need be there): those on the paths
- * to the bounds, root first, then by path, without those that are embedded in their parents. None for the range of all keys, and for an
- * empty trie.
+ * Returns the nodes of a trie that prove which leaves it has from `first` to `last` (both included,
+ * neither need be there): those on the paths to the bounds, root first, then by path, without those
+ * that are embedded in their parents. None for the range of all keys, and for an empty trie.
  * @throws DatabaseError when a node is missing
  */
 export function proveRange(source: TrieSource, owner: Uint8Array, first: Hash, last: Hash): Uint8Array[] {
@@ -75,8 +75,9 @@ export function verifyRange(claim: RangeClaim, sink?: NodeSink): void {
 }
 
 /**
- * The value of `key` in the trie, as a string, which its path from the root proves (`proveRange` from `key` to `key`); undefined when
- * that proves that the trie has no such key. Not for a key that shares all but its last nibble with another one: no two hashes do.
+ * Returns the value of `key` in the trie, as a string, which its path from the root proves
+ * (`proveRange` from `key` to `key`); undefined when that proves that the trie has no such key. Not
+ * for a key that shares all but its last nibble with another one: no two hashes do.
  * @throws RangeProofError
  */
 export function verifyPath(root: Hash, key: Hash, proof: readonly Uint8Array[]): string | undefined {
@@ -197,7 +198,10 @@ class Bounds {
     this.last = last
   }
 
-  /** Where the keys are that begin with the first `depth` nibbles of `path`, whose other nibbles are 0. */
+  /**
+   * Returns where the keys are that begin with the first `depth` nibbles of `path`, whose other
+   * nibbles are 0.
+   */
   place(path: string, depth: number): 'outside' | 'inside' | 'edge' {
     const end = highestBelow(path, depth)
     if (end < this.first || path > this.last) return 'outside'
@@ -205,7 +209,7 @@ class Bounds {
   }
 }
 
-/** The highest key that begins with the first `depth` nibbles of `path`. */
+/** Returns the highest key that begins with the first `depth` nibbles of `path`. */
 function highestBelow(path: string, depth: number): string {
   const whole = depth >> 1
   if ((depth & 1) === 0) return path.slice(0, whole) + HIGHEST.slice(whole)
@@ -280,8 +284,8 @@ function isReference(child: string): boolean {
 }
 
 /**
- * The children of `node`, which was decoded at the first `depth` nibbles of `path`, in ascending order, each with its reference and its
- * path (zeros after its nibbles).
+ * Visits the children of `node`, which was decoded at the first `depth` nibbles of `path`, in
+ * ascending order, each with its reference and its path (zeros after its nibbles).
  */
 function forEachChild(
   node: TrieNode,
@@ -308,7 +312,7 @@ function startsWith(key: string, path: string, depth: number): boolean {
   return true
 }
 
-/** Hex digits of a key, or of its first nibbles. */
+/** Returns the hex digits of a key, or of its first nibbles. */
 function text(key: string, nibbles = NIBBLES): string {
   return bytesToHex(keyBytes(key)).slice(0, 2 + nibbles)
 }

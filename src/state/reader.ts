@@ -42,15 +42,18 @@ export interface StateReader {
    * has no cache, or must see every read, leaves it out.
    */
   readonly knownSlot?: ((name: Int32Array, value: Int32Array) => boolean) | undefined
-  /** How many slots of the account are set. The journal needs it for EIP-7610 (does the account have storage?). */
+  /**
+   * Returns how many slots of the account are set. The journal needs it for EIP-7610 (does the
+   * account have storage?).
+   */
   storageCount(address: Address): number
   /** Returns the same array object for the same hash as long as it stays cached, so that an analysis can be cached with it. */
   getCode(codeHash: Hash): Uint8Array
-  /** A native module entry by its raw key; undefined when unset. */
+  /** Returns a native module entry by its raw key; undefined when unset. */
   getNative(key: Uint8Array): Uint8Array | undefined
   /**
-   * Raw keys of native entries with `prefix` from `start` (included) on, or with `reverse` down from it, read lazily; see
-   * `NativeStore.range`.
+   * Yields the raw keys of native entries with `prefix` from `start` (included) on, or with
+   * `reverse` down from it, read lazily; see `NativeStore.range`.
    */
   nativeRange(prefix: Uint8Array, start?: Uint8Array, reverse?: boolean): IterableIterator<Uint8Array>
 }

@@ -216,7 +216,7 @@ function createContract(name: Int32Array): Contract {
 
 const addressMemory = new Uint8Array(4 * ADDRESS_WORDS)
 
-/** The address in a name; the next call overwrites it. */
+/** Returns the address in a name; the next call overwrites it. */
 function addressBytes(name: Int32Array): Uint8Array {
   for (let i = 0; i < addressMemory.length; i++) addressMemory[i] = name[i >> 2]! >>> ((i & 3) << 3)
   return addressMemory
@@ -253,7 +253,7 @@ class HashSet {
     if (this.#size * 2 > this.#cells.length) this.#grow()
   }
 
-  /** Where the hash is, or the free cell where it belongs. */
+  /** Returns where the hash is, or the free cell where it belongs. */
   #cellOf(stored: number): number {
     const cells = this.#cells
     const mask = cells.length - 1

@@ -36,7 +36,8 @@ export class SortedKeys {
   }
 
   /**
-   * Keys with `prefix` from `start` on, or with `reverse` down from it, as in `NativeStore.range`.
+   * Yields the keys with `prefix` from `start` on, or with `reverse` down from it, as in
+   * `NativeStore.range`.
    * @throws Error (a bug) when it continues after a key was added or removed: it could skip or repeat keys
    */
   *walk(prefix: string, start: string | undefined, reverse: boolean): Generator<string, void, void> {
@@ -61,7 +62,7 @@ function lastOf(chunk: readonly string[]): string {
   return chunk.at(-1) ?? ''
 }
 
-/** Index of the first element that is not below `key`. */
+/** Returns the index of the first element that is not below `key`. */
 function lowerBound(sorted: readonly string[], key: string): number {
   return lowerBoundOf(sorted, key, (element) => element)
 }

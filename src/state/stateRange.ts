@@ -53,7 +53,10 @@ export function openStateRange(snapshot: DatabaseReader, head: StateHead, height
   }
 }
 
-/** The entries that are in the range at the head or at another height, in key order, with their values after block `height`. */
+/**
+ * Yields the entries that are in the range at the head or at another height, in key order, with
+ * their values after block `height`.
+ */
 async function* entriesAt(
   snapshot: DatabaseReader,
   { start, end }: { readonly start: Uint8Array; readonly end: Uint8Array | undefined },

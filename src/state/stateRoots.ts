@@ -12,7 +12,8 @@ import { ACCOUNT_TRIE, storageTrie, type TrieSource, trieNodeKey } from './trieN
 /** Computes the roots of states that are stored nowhere: of blocks that are only simulated. */
 export interface StateRoots {
   /**
-   * The root after `changes`: all changes since the stored state, those of earlier calls among them.
+   * Returns the root after `changes`: all changes since the stored state, those of earlier calls
+   * among them.
    * @param pause awaited between reads of nodes; if it throws, the work ends
    */
   after(changes: StateChanges, pause?: () => Promise<void>): Promise<Hash>
@@ -79,7 +80,7 @@ const RESIDENT_BYTES = 4 << 20
 /** Accounts and slots between two pauses: some tens of milliseconds of work. */
 const PIECE = 2_000
 
-/** The same changes, one piece after another; at least one piece. */
+/** Yields the same changes, one piece after another; at least one piece. */
 function* inPieces(changes: readonly TrieAccountChange[]): Iterable<readonly TrieAccountChange[]> {
   let piece: TrieAccountChange[] = []
   let size = 0
@@ -109,7 +110,7 @@ function* inPieces(changes: readonly TrieAccountChange[]): Iterable<readonly Tri
 /** Where the owner ends in the database key of a storage trie's node. */
 const OWNER_END = 1 + storageTrie(new Uint8Array(20)).length
 
-/** The changed accounts, with native entries as slots of the reserved account. */
+/** Returns the changed accounts, with native entries as slots of the reserved account. */
 function byAddress(reader: StateReader, changes: StateChanges): Map<string, AccountChange> {
   return new Map(
     withNativeAccount(reader, changes).map((change) => [

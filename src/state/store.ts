@@ -113,7 +113,7 @@ export class StateStore {
     return this.#root
   }
 
-  /** Lowest height whose state is retained. */
+  /** Returns the lowest height whose state is retained. */
   get oldestHeight(): number {
     return this.#oldestHeight
   }

@@ -76,7 +76,7 @@ export class StateTrie {
     return this.computePlan(this.plan(changes), height)
   }
 
-  /** `changes` (no address twice) in the form and order in which the tries take them. */
+  /** Returns `changes` (no address twice) in the form and order in which the tries take them. */
   plan(changes: readonly TrieAccountChange[]): TriePlan {
     const storages: StorageUpdate[] = []
     let size = changes.length
@@ -194,7 +194,7 @@ function slotUpdates(slots: readonly TrieSlotChange[]): UpdateList {
   return { bytes, count: slots.length }
 }
 
-/** Length of a slot's leaf: RLP of its value; 0 when it is unset. */
+/** Returns the length of a slot's leaf: RLP of its value; 0 when it is unset. */
 function valueLength(value: Uint8Array): number {
   const { length } = value
   return length === 0 || (length === 1 && value[0]! < 0x80) ? length : headerLength(length) + length
@@ -264,7 +264,8 @@ const ROOT_FROM_END = 65
 const scratch = new Uint8Array(LONGEST_LEAF + 32)
 
 /**
- * Value of an account's leaf in the state trie, as a string: RLP of [nonce, balance, storage root, code hash].
+ * Returns the value of an account's leaf in the state trie, as a string: RLP of [nonce, balance,
+ * storage root, code hash].
  * @param storageRoot 32 bytes as a string
  */
 export function encodeAccountLeaf(account: Account, storageRoot: string): string {

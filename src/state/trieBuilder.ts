@@ -28,8 +28,8 @@ export type NodeSink = (path: string, depth: number, rlp: Uint8Array) => void
 const NO_SINK: NodeSink = () => undefined
 
 /**
- * Root of the trie that has exactly these leaves, in ascending order of their keys. The sink gets each node once, children before
- * their parents.
+ * Returns the root of the trie that has exactly these leaves, in ascending order of their keys. The
+ * sink gets each node once, children before their parents.
  * @throws RangeError when the keys are not ascending
  */
 export function buildTrie(leaves: Iterable<TrieLeaf>, sink: NodeSink = NO_SINK): Hash {
@@ -83,7 +83,10 @@ export class TrieBuilder {
     this.#value = value
   }
 
-  /** Reference of the node below the first `depth` nibbles (at depth 0 its hash), as a string; undefined without leaves. */
+  /**
+   * Returns the reference of the node below the first `depth` nibbles (at depth 0 its hash), as a
+   * string; undefined without leaves.
+   */
   finish(): string | undefined {
     return this.#key === undefined ? undefined : this.#close(this.#key, this.#depth - 1)
   }
@@ -118,7 +121,7 @@ export class TrieBuilder {
   }
 }
 
-/** The number of leading nibbles that two different keys have in common. */
+/** Returns the number of leading nibbles that two different keys have in common. */
 function sharedNibbles(a: string, b: string): number {
   let at = 0
   while (a.charCodeAt(at) === b.charCodeAt(at)) at++

@@ -12,7 +12,7 @@ export class UndoLog {
   /** number of checkpoints that `commit` and `revert` cannot close, see {@link enclose} */
   #enclosed = 0
 
-  /** Number of open checkpoints. */
+  /** Returns the number of open checkpoints. */
   get depth(): number {
     return this.#marks.length
   }

@@ -76,7 +76,7 @@ function formerNodes(reader: KeyReader, keys: readonly Uint8Array[], height: num
   return former
 }
 
-/** The parts of a node's key (see `writeNodeKey`); `path` is padded to 32 bytes. */
+/** Returns the parts of a node's key (see `writeNodeKey`); `path` is padded to 32 bytes. */
 function parseNodeKey(key: Uint8Array): { owner: Uint8Array; path: string; depth: number } {
   const ownerEnd = 1 + (key[1] === ACCOUNT_TRIE[0] ? ACCOUNT_TRIE.length : storageTrie(new Uint8Array(20)).length)
   const path = new Uint8Array(32)

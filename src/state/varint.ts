@@ -34,12 +34,12 @@ export class ByteWriter {
     this.#length = 0
   }
 
-  /** A view on the written bytes, valid until the next change. */
+  /** Returns a view on the written bytes, valid until the next change. */
   view(): Uint8Array {
     return this.#bytes.subarray(0, this.#length)
   }
 
-  /** A copy of the written bytes. */
+  /** Returns a copy of the written bytes. */
   finish(): Uint8Array {
     return this.#bytes.slice(0, this.#length)
   }
@@ -119,7 +119,7 @@ export function firstAbove(values: readonly number[], limit: number): number {
   return low
 }
 
-/** Length of the common prefix of `a` and `b`. */
+/** Returns the length of the common prefix of `a` and `b`. */
 export function sharedPrefix(a: Uint8Array, b: Uint8Array): number {
   const length = Math.min(a.length, b.length)
   let i = 0
@@ -147,13 +147,13 @@ export class KeyList {
     else for (let i = shared; i < length; i++) previous[i] = key[i]!
   }
 
-  /** The list so far; more keys may be added. */
+  /** Returns the list so far; more keys may be added. */
   finish(): Uint8Array {
     return this.#out.finish()
   }
 }
 
-/** Keys in the order in which a {@link KeyList} took them. */
+/** Returns the keys in the order in which a {@link KeyList} took them. */
 export function readKeyList(bytes: Uint8Array): Uint8Array[] {
   const reader = new VarintReader(bytes)
   const keys: Uint8Array[] = []

@@ -78,7 +78,10 @@ function chunksOf(releases: Uint8Array): readonly Uint8Array[] {
   )
 }
 
-/** The last of the chunks whose first period is over at `time`; -1: not even the first one's is. */
+/**
+ * Returns the last of the chunks whose first period is over at `time`; -1: not even the first one's
+ * is.
+ */
 function chunkAt(chunkTimes: Uint8Array, time: bigint): number {
   let over = 0
   for (let end = chunkTimes.length / RELEASE_TIME_BYTES; over < end; ) {
@@ -207,7 +210,7 @@ function addToFilter(native: Pick<NativeStore, 'get' | 'set'>, address: Address)
   native.set(VESTING_FILTER_KEY, index)
 }
 
-/** The entries of the filter of exactly these vesting accounts, in order of keys. */
+/** Returns the entries of the filter of exactly these vesting accounts, in order of keys. */
 export function vestingFilterOf(addresses: readonly Address[]): readonly (readonly [Uint8Array, Uint8Array])[] {
   const entries = new Map<string, readonly [Uint8Array, Uint8Array]>()
   const native = {
@@ -218,7 +221,7 @@ export function vestingFilterOf(addresses: readonly Address[]): readonly (readon
   return [...entries.keys()].sort().map((key) => entries.get(key)!)
 }
 
-/** The entries that the filter has, in order of keys. */
+/** Returns the entries that the filter has, in order of keys. */
 export function filterEntries(
   native: Pick<NativeStore, 'get' | 'range'>,
 ): readonly (readonly [Uint8Array, Uint8Array])[] {
@@ -240,7 +243,7 @@ export function getSchedule(native: Pick<NativeStore, 'get'>, address: Address):
   return value && scheduleIn(native, address, value)
 }
 
-/** The schedules of all vesting accounts, in order of their addresses. */
+/** Yields the schedules of all vesting accounts, in order of their addresses. */
 export function* allSchedules(
   native: Pick<NativeStore, 'get' | 'range'>,
 ): IterableIterator<readonly [address: Address, schedule: VestingSchedule]> {
@@ -304,8 +307,8 @@ export function putDelegated(
 }
 
 /**
- * Coins that are not free yet at `time`, delegated or not, in acoin (GetVestingCoins in x/auth/vesting/types/vesting_account.go, with its
- * decimals of 18 places).
+ * Returns the coins that are not free yet at `time`, delegated or not, in acoin (GetVestingCoins in
+ * x/auth/vesting/types/vesting_account.go, with its decimals of 18 places).
  */
 export function vestingAt(schedule: VestingSchedule, time: bigint): bigint {
   return vestingOf(schedule, time, () => freeAt(packReleases(schedule.startTime, schedule.periods), time))
@@ -376,7 +379,7 @@ export class VestingLocks {
     return this.#schedule(address) !== undefined
   }
 
-  /** Acoin of the account that may not leave now; it may have less than that. */
+  /** Returns the acoin of the account that may not leave now; it may have less than that. */
   locked(address: Address): bigint {
     const entry = this.#schedule(address)
     if (entry === undefined) return 0n
@@ -389,7 +392,7 @@ export class VestingLocks {
     return vesting.amount === 0n ? 0n : lockedOf(vesting.amount, getDelegated(this.#native, address))
   }
 
-  /** The entry of its schedule. */
+  /** Returns the entry of its schedule. */
   #schedule(address: Address): Uint8Array | undefined {
     if (!this.areAny) return undefined
     const number = pageOf(address)

@@ -24,7 +24,10 @@ export interface NodeView {
    * @throws StateUnavailable below the pruning window
    */
   stateAt(height: number, onRead?: () => void): StateReader
-  /** Addresses of the head's accounts, ascending from `start` (included) on, or with `reverse` descending from it. */
+  /**
+   * Yields the addresses of the head's accounts, ascending from `start` (included) on, or with
+   * `reverse` descending from it.
+   */
   accounts(options?: { readonly start?: Address; readonly reverse?: boolean }): AsyncIterable<Address>
   /**
    * @param pause awaited between slots; if it throws, the proof ends
@@ -37,7 +40,8 @@ export interface NodeView {
     pause?: () => Promise<void>,
   ): Promise<AccountProof>
   /**
-   * State roots that further blocks on the state after block `height` would have. `onNode` gets the stored trie nodes that are read for them.
+   * Returns the state roots that further blocks on the state after block `height` would have.
+   * `onNode` gets the stored trie nodes that are read for them.
    * @throws StateUnavailable below the pruning window
    */
   stateRoots(height: number, onNode?: (rlp: Uint8Array) => void): StateRoots
@@ -64,7 +68,7 @@ export function createViewCaches(hashSeed = 0n): ViewCaches {
 }
 
 /**
- * Blocks and state as of `snapshot`, which must stay open as long as the view is used.
+ * Opens blocks and state as of `snapshot`, which must stay open as long as the view is used.
  * @throws Error when the database holds no chain
  */
 export function openView(snapshot: DatabaseReader, caches: ViewCaches): NodeView {

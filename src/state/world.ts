@@ -42,7 +42,7 @@ export interface WorldState {
   hasStorage(address: Address): boolean
   /** Minimal big-endian bytes; none when unset. `slot` is 32 bytes. */
   getStorage(address: Address, slot: Uint8Array): Uint8Array
-  /** The value at the transaction's start (EIP-2200). */
+  /** Returns the value at the transaction's start (EIP-2200). */
   getOriginalStorage(address: Address, slot: Uint8Array): Uint8Array
   /** Writes value and original value of the slot of the account that `slot` names, in one look-up. Returns whether it is warm. */
   readSlot(address: Address, slot: SlotWords): boolean
@@ -82,14 +82,14 @@ export interface WorldState {
   events(): readonly NativeEvent[]
   /** Records coins that code or a message moved. Native modules do not record their transfers here; they emit events. */
   recordTransfer(transfer: ValueTransfer): void
-  /** Recorded transfers of this transaction so far, in order. */
+  /** Returns the recorded transfers of this transaction so far, in order. */
   transfers(): readonly ValueTransfer[]
   /**
    * Records coins that a self-destruct destroyed at once. Coins destroyed at the transaction's end
    * are not recorded here.
    */
   recordBurn(burn: Burn): void
-  /** Recorded burns of this transaction so far, in order. */
+  /** Returns the recorded burns of this transaction so far, in order. */
   burns(): readonly Burn[]
 
   /** Checkpoints are strictly nested: each is ended by one `commit` or one `revert`. */
@@ -103,7 +103,10 @@ export interface NativeStore {
   /** Counts all calls of the methods below, except `watch`. */
   readonly work: WorkMeter
   get(key: Uint8Array): Uint8Array | undefined
-  /** An object that always has the entry's present value: for one that is looked up very often. */
+  /**
+   * Returns an object that always has the entry's current value, for an entry that is looked up
+   * very often.
+   */
   watch(key: Uint8Array): { readonly value: Uint8Array | undefined }
   /** `value` is never empty */
   set(key: Uint8Array, value: Uint8Array): void

@@ -154,21 +154,25 @@ export function maxDataBytes(
 /** Most transactions of a block that this node builds. The decoder's bound on fields leaves as many for the rest of a block. */
 export const MAX_BLOCK_TRANSACTIONS = 32_768
 
-/** Protobuf bytes of tendermint.types.Block, which are cut into parts and stored. */
+/** Returns the Protobuf bytes of tendermint.types.Block, which are cut into parts and stored. */
 export function encodeBlock(block: ConsensusBlock): Uint8Array {
   return encodeMessage(BLOCK_CODEC, block)
 }
 
 /**
- * The block in `bytes`, whose transactions are views on them. Only the encoding is checked; the caller checks hashes, signatures and
- * the chain's rules.
+ * Returns the block in `bytes`, whose transactions are views on them. Only the encoding is checked;
+ * the caller checks hashes, signatures and the chain's rules.
  * @throws ConsensusDecodingError
  */
 export function decodeBlock(bytes: Uint8Array): ConsensusBlock {
   return decodeMessage(BLOCK_CODEC, bytes)
 }
 
-/** The header in the bytes of a block that was checked before, for less work than the whole block. @throws ConsensusDecodingError */
+/**
+ * Returns the header in the bytes of a block that was checked before, for less work than the whole
+ * block.
+ * @throws ConsensusDecodingError
+ */
 export function decodeBlockHeader(bytes: Uint8Array): ConsensusHeader {
   return decodeCheckedMessage(BLOCK_HEADER_CODEC, bytes)
 }
@@ -219,7 +223,7 @@ function writeEvidenceList(writer: ProtobufWriter, evidence: readonly Evidence[]
   writer.repeatedMessage(1, EVIDENCE_CODEC.write, evidence)
 }
 
-/** Protobuf bytes of tendermint.types.Header. */
+/** Returns the Protobuf bytes of tendermint.types.Header. */
 export function encodeHeader(header: ConsensusHeader): Uint8Array {
   return encodeMessage(HEADER_CODEC, header)
 }
@@ -275,7 +279,7 @@ export const HEADER_CODEC: MessageCodec<ConsensusHeader> = {
 
 type Version = ConsensusHeader['version']
 
-/** tendermint.version.Consensus */
+/** Writes tendermint.version.Consensus. */
 function writeVersion(writer: ProtobufWriter, version: Version): void {
   writer.varint(1, version.block).varint(2, version.app)
 }

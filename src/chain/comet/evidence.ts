@@ -77,7 +77,10 @@ export function blockIdKey({ hash, partSetHeader }: BlockId): Uint8Array {
   return concatBytes(hash, parts)
 }
 
-/** Protobuf bytes of tendermint.types.DuplicateVoteEvidence, as the evidence hash covers them. */
+/**
+ * Returns the Protobuf bytes of tendermint.types.DuplicateVoteEvidence, as the evidence hash covers
+ * them.
+ */
 export function encodeEvidence(evidence: Evidence): Uint8Array {
   return encodeMessage(DUPLICATE_VOTE_CODEC, evidence)
 }

@@ -25,7 +25,10 @@ export const MAX_LIGHT_BLOCK_VALIDATORS = 10_000
 /** More than the longest encoding has: about 700 bytes, and 180 for each validator. */
 const MAX_LIGHT_BLOCK_BYTES = 2 << 20
 
-/** Protobuf bytes of tendermint.types.LightBlock, without proposer, priorities and total power. */
+/**
+ * Returns the Protobuf bytes of tendermint.types.LightBlock, without proposer, priorities and total
+ * power.
+ */
 export function encodeLightBlock(block: LightBlock): Uint8Array {
   return encodeMessage(LIGHT_BLOCK_CODEC, block)
 }
@@ -42,8 +45,8 @@ export function decodeLightBlock(bytes: Uint8Array): LightBlock {
 }
 
 /**
- * Why header, commit and validators do not belong together, or are of another chain; undefined when they do. No signature is checked
- * (CometBFT types/light.go, ValidateBasic).
+ * Returns why header, commit and validators do not belong together, or are of another chain;
+ * undefined when they do. No signature is checked (CometBFT types/light.go, ValidateBasic).
  */
 export function checkLightBlock({ header, commit, validators }: LightBlock, chainId: string): string | undefined {
   if (header.chainId !== chainId) return `the header is of the chain ${JSON.stringify(header.chainId)}, not ${chainId}`
@@ -56,9 +59,10 @@ export function checkLightBlock({ header, commit, validators }: LightBlock, chai
 }
 
 /**
- * Why a light block does not prove that its own validators decided it; undefined when it does: its parts belong together
- * ({@link checkLightBlock}), more than two thirds of the power signed it, and every other signature is valid too. Whether these are the
- * chain's validators is another question, which a light client answers.
+ * Returns why a light block does not prove that its own validators decided it; undefined when it
+ * does: its parts belong together ({@link checkLightBlock}), more than two thirds of the power
+ * signed it, and every other signature is valid too. Whether these are the chain's validators is
+ * another question, which a light client answers.
  */
 export function verifyLightBlock(
   block: LightBlock,
@@ -84,7 +88,7 @@ const LIGHT_BLOCK_CODEC: MessageCodec<LightBlock> = {
 
 type SignedHeader = Pick<LightBlock, 'header' | 'commit'>
 
-/** tendermint.types.SignedHeader */
+/** Writes tendermint.types.SignedHeader. */
 function writeSignedHeader(writer: ProtobufWriter, { header, commit }: SignedHeader): void {
   writer.message(1, HEADER_CODEC.write, header).message(2, COMMIT_CODEC.write, commit)
 }
@@ -93,7 +97,10 @@ function readSignedHeader(fields: ProtobufFields): SignedHeader {
   return { header: fields.message(1, HEADER_CODEC.read), commit: fields.message(2, COMMIT_CODEC.read) }
 }
 
-/** Protobuf bytes of tendermint.types.ValidatorSet, without proposer, priorities and total power. */
+/**
+ * Returns the Protobuf bytes of tendermint.types.ValidatorSet, without proposer, priorities and
+ * total power.
+ */
 export function encodeValidatorSet(set: ValidatorSet): Uint8Array {
   return encodeMessage(VALIDATOR_SET_CODEC, set)
 }
@@ -127,7 +134,7 @@ function readValidatorSet(fields: ProtobufFields): ValidatorSet {
   }
 }
 
-/** tendermint.types.Validator */
+/** Writes tendermint.types.Validator. */
 function writeValidator(writer: ProtobufWriter, { address, publicKey, power }: Validator): void {
   writer.bytes(1, address).message(2, writePublicKey, publicKey).varint(3, power)
 }

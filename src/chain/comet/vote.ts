@@ -51,7 +51,7 @@ export function proposalSignBytes(chainId: string, proposal: UnsignedProposal): 
     .finishDelimited()
 }
 
-/** Protobuf bytes of tendermint.types.Vote. */
+/** Returns the Protobuf bytes of tendermint.types.Vote. */
 export function encodeVote(vote: Vote): Uint8Array {
   return encodeMessage(VOTE_CODEC, vote)
 }
@@ -61,7 +61,7 @@ export function decodeVote(bytes: Uint8Array): Vote {
   return decodeMessage(VOTE_CODEC, bytes)
 }
 
-/** Protobuf bytes of tendermint.types.Proposal. */
+/** Returns the Protobuf bytes of tendermint.types.Proposal. */
 export function encodeProposal(proposal: Proposal): Uint8Array {
   return encodeMessage(PROPOSAL_CODEC, proposal)
 }

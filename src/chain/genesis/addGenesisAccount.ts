@@ -45,7 +45,9 @@ export function addGenesisAccount(genesis: Genesis, account: NewGenesisAccount):
   return added
 }
 
-/** The genesis with these balances, in order of addresses, and the supply that is their sum. */
+/**
+ * Returns the genesis with these balances, in order of addresses, and the supply that is their sum.
+ */
 export function withBalances(genesis: Genesis, balances: Genesis['app_state']['bank']['balances']): Genesis {
   const supply = balances.reduce((sum, { coins }) => sum + BigInt(coins[0]!.amount), 0n)
   const bank = { ...genesis.app_state.bank, balances: sorted(balances), supply: genesisCoins(supply) }

@@ -85,7 +85,7 @@ export interface ChainConfig {
   readonly registeredPrecompiles: readonly Address[]
 }
 
-/** The hardfork whose rules hold at `height`. */
+/** Returns the hardfork whose rules hold at `height`. */
 export function forkAt(config: Pick<ChainConfig, 'forks'>, height: number): Hardfork {
   let fork = config.forks[0]!.fork
   for (const entry of config.forks) if (entry.height <= height) fork = entry.fork

@@ -152,7 +152,7 @@ function consensusSection(
   }
 }
 
-/** A validator in `consensus.validators`. */
+/** Returns a validator in `consensus.validators`. */
 export function consensusRecord({
   consensusPublicKey,
   selfDelegationAcoin,
@@ -201,14 +201,14 @@ function stakingSection(validators: readonly GenesisValidatorInput[], genesisTim
   }
 }
 
-/** An amount of acoin as balances and the supply of a genesis have it, 0 too. */
+/** Returns an amount of acoin as balances and the supply of a genesis have it, 0 too. */
 export function genesisCoins(acoin: bigint): Genesis['app_state']['bank']['supply'] {
   return [{ denom: BASE_DENOM, amount: acoin.toString() }]
 }
 
 type StakingSection = Genesis['app_state']['staking']
 
-/** A validator in `app_state.staking.validators`, with the usual commission. */
+/** Returns a validator in `app_state.staking.validators`, with the usual commission. */
 export function stakingRecord(
   { operator, selfDelegationAcoin, consensusPublicKey, moniker }: GenesisValidatorInput,
   genesisTime: string,

@@ -28,7 +28,7 @@ export function parseGenesis(json: string, isDraft = false): Genesis {
   return result.data
 }
 
-/** The text of a genesis file. */
+/** Returns the text of a genesis file. */
 export function formatGenesis(genesis: Genesis): string {
   return `${JSON.stringify(genesis, null, 2)}\n`
 }
@@ -42,7 +42,8 @@ export function genesisHash(genesis: Genesis): Hash {
 }
 
 /**
- * JSON in its canonical form: keys sorted by UTF-16 code units, no white space, integers only.
+ * Returns JSON in its canonical form: keys sorted by UTF-16 code units, no white space, integers
+ * only.
  * @throws TypeError on a number that is not a safe integer, because its text would depend on the reader's number format
  */
 export function canonicalJson(value: Json): string {
@@ -60,8 +61,8 @@ function isList(value: object): value is readonly Json[] {
 }
 
 /**
- * The genesis as CometBFT's RPC shows it: validators and consensus parameters are also at the places where CometBFT's GenesisDoc has
- * them (types/genesis.go).
+ * Returns the genesis as CometBFT's RPC shows it: validators and consensus parameters are also at
+ * the places where CometBFT's GenesisDoc has them (types/genesis.go).
  */
 export function toCometGenesis(genesis: Genesis): Json {
   const { params, validators } = genesis.consensus
@@ -148,7 +149,10 @@ export interface GenesisValidator {
   readonly power: bigint
 }
 
-/** The validators of the first block, in the file's order, which is that of app_state.staking too. */
+/**
+ * Returns the validators of the first block, in the file's order, which is that of
+ * app_state.staking too.
+ */
 export function genesisValidators(genesis: Genesis): readonly GenesisValidator[] {
   const staked = genesis.app_state.staking.validators
   return genesis.consensus.validators.map((validator, index) => ({

@@ -281,7 +281,7 @@ function readAddress(text: string, prefix: string, path: string): void {
   }
 }
 
-/** A LegacyDec as an integer of 10^-18 units. */
+/** Returns a LegacyDec as an integer of 10^-18 units. */
 function decimalUnits(decimal: string): bigint {
   return BigInt(decimal.replace('.', ''))
 }

@@ -29,7 +29,7 @@ export function putCalls(batch: Pick<WriteBatch, 'put'>, height: number, terms: 
   for (const term of terms) batch.put(columnKey(Column.callTerm, keyBytes(term), at), EMPTY_BYTES)
 }
 
-/** The height from which on every block is in the index; `Infinity`: new blocks are not. */
+/** Returns the height from which on every block is in the index; `Infinity`: new blocks are not. */
 export function readCallsFrom(db: KeyReader): number {
   const stored = db.get(CALLS_KEY)
   return stored === undefined ? Number.POSITIVE_INFINITY : readHeight(stored, 0)
@@ -54,7 +54,7 @@ export async function switchCallIndex(
 /** Entries that are read between two pauses. */
 const ENTRIES_PER_PAUSE = 1_000
 
-/** Heights of the range, ascending, that the index has for one of the addresses. */
+/** Returns the heights of the range, ascending, that the index has for one of the addresses. */
 export async function indexedCallHeights(
   db: DatabaseReader,
   addresses: readonly Address[],

@@ -66,7 +66,7 @@ function hashTerm(kind: number, text: string): Uint8Array {
   return eventTerm(kind, sha256(new TextEncoder().encode(text)).subarray(0, TERM_BYTES - 1))
 }
 
-/** The term of an attribute in the index. */
+/** Returns the term of an attribute in the index. */
 function termOf({ key, value }: EventTerm): Uint8Array {
   if (key === ENVELOPE_HASH_KEY && value !== undefined) return envelopeTerm(Buffer.from(value, 'hex'))
   if (!BANK_KEYS.has(key)) {
@@ -89,7 +89,10 @@ function accountOf(text: string): Address | undefined {
   }
 }
 
-/** Keys under which the EVM transactions of a block are found by the sha256 of their bytes. */
+/**
+ * Returns the keys under which the EVM transactions of a block are found by the sha256 of their
+ * bytes.
+ */
 export function envelopeKeys(height: number, entries: readonly StoredEntry[]): Uint8Array[] {
   const suffix = heightBytes(height)
   const keys: Uint8Array[] = []
@@ -162,7 +165,7 @@ export function eventIndexKeys(
   return keys
 }
 
-/** The part of an address that is in its term, as a number. */
+/** Returns the part of an address that is in its term, as a number. */
 function accountNumber(address: Address): number {
   let high = 0
   for (let i = ADDRESS_START; i < 17; i++) high = high * 256 + address[i]!
@@ -242,7 +245,7 @@ class HeightList {
     this.#heights = this.#open(range.from)
   }
 
-  /** The next height that is not below `least`; `least` must not decrease between calls. */
+  /** Returns the next height that is not below `least`; `least` must not decrease between calls. */
   async firstFrom(least: number): Promise<number | undefined> {
     for (let skipped = 0; ; skipped++) {
       if (skipped === MAX_SKIPPED) {

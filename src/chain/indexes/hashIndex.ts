@@ -15,7 +15,10 @@ export type HashKind = (typeof HashKind)[keyof typeof HashKind]
 
 const PREFIX_BYTES = 8
 
-/** Heights of all blocks that may be meant by a hash, or have a transaction with it. @throws DatabaseError */
+/**
+ * Returns the heights of all blocks that may be meant by a hash, or have a transaction with it.
+ * @throws DatabaseError
+ */
 export function readShortHashHeights(db: KeyReader, kind: HashKind, hash: Uint8Array): readonly number[] {
   const bytes = db.get(columnKey(Column.shortHash, Uint8Array.of(kind), hash.subarray(0, PREFIX_BYTES)))
   if (bytes === undefined) return []

@@ -11,7 +11,9 @@ import { ENVELOPE_TERMS } from './eventIndex.ts'
  */
 export const INDEXED_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('indexed'))
 
-/** The height from which on every block is in the indexes; `Infinity`: new blocks are not. */
+/**
+ * Returns the height from which on every block is in the indexes; `Infinity`: new blocks are not.
+ */
 export function readIndexedFrom(db: KeyReader): number {
   const stored = db.get(INDEXED_KEY)
   if (stored === undefined) return 0

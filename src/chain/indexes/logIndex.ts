@@ -32,7 +32,7 @@ function logTerm(kind: number, bytes: Uint8Array): Uint8Array {
   return termOf(kind, keccak256(bytes), 0)
 }
 
-/** The term with the bytes of a digest from `at` on. */
+/** Returns the term with the bytes of a digest from `at` on. */
 function termOf(kind: number, digest: Uint8Array, at: number): Uint8Array {
   const term = new Uint8Array(TERM_BYTES)
   term[0] = kind
@@ -69,8 +69,9 @@ export function forEachLogEntry(
 }
 
 /**
- * Keys of the terms of a block with these logs, each once, as they are where none is packed. A block may have 200,000 different ones: digests
- * are sorted as numbers of 64 bits, so that equal ones are neighbours, because strings in a set take five times as long.
+ * Returns the keys of the terms of a block with these logs, each once, as they are where none is
+ * packed. A block may have 200,000 different ones: digests are sorted as numbers of 64 bits, so
+ * that equal ones are neighbours, because strings in a set take five times as long.
  */
 export function logIndexKeys(height: number, logs: readonly Log[]): Uint8Array[] {
   if (logs.length === 0) return []

@@ -79,7 +79,7 @@ export function dropHeaders(
 
 const NOTHING: DroppedHeaders = { count: 0, files: [] }
 
-/** How many blocks {@link dropHeaders} will drop in all, in however many batches. */
+/** Returns how many blocks {@link dropHeaders} will drop in all, in however many batches. */
 export function countDroppableHeaders(db: DatabaseReader, rules: HeaderRules): number {
   if (rules.blockHistory === 0) return 0
   const reader = openChainReader(db)

@@ -48,7 +48,7 @@ function* segmentsWithBodies(db: DatabaseReader, from: number): Generator<Listed
   }
 }
 
-/** How many segments still have bodies which were all dropped. */
+/** Returns how many segments still have bodies which were all dropped. */
 export function countSegmentsWithBodies(db: DatabaseReader): number {
   return Array.from(segmentsWithBodies(db, 0)).length
 }

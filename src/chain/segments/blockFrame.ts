@@ -383,7 +383,7 @@ class FrameCoder {
     return isNilBlockId(id) ? NIL_BLOCK_ID : id
   }
 
-  /** The commit in a block: that of the block before. */
+  /** Returns the commit in a block: that of the block before. */
   #commit(known: Commit | undefined, height: number, timeMs: number, lastBlockId: BlockId): Commit {
     const coder = this.#coder
     const usual = this.#previous?.consensus?.lastCommit.signatures.length ?? 0
@@ -433,7 +433,7 @@ class FrameCoder {
     return address
   }
 
-  /** How many items follow. @throws ColumnError when these are more than blocks have */
+  /** Returns how many items follow. @throws ColumnError when these are more than blocks have */
   #count(column: number, known: number | undefined, usual: number): number {
     const count = this.#coder.number(column, known, usual)
     this.#items += count

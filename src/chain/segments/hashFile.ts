@@ -88,7 +88,7 @@ export function hashFilePath(location: string, file: NamedHashFile): string {
   return join(segmentsDirectory(location), hashFileName(file))
 }
 
-/** The bits of a hash that say which page it is in. */
+/** Returns the bits of a hash that say which page it is in. */
 function pageBits(count: number): number {
   let bits = 0
   while (count / 2 ** bits > PAGE_HASHES) bits++
@@ -319,7 +319,7 @@ export function decodeHashFile(of: Hashed, [sha256, ...items]: readonly Uint8Arr
 }
 
 /**
- * Heights of the blocks that may be meant, ascending.
+ * Returns the heights of the blocks that may be meant, ascending.
  * @param prefix see {@link hashPrefix}
  * @throws DatabaseError when the file is missing or damaged
  */

@@ -20,7 +20,7 @@ import {
  * lists them.
  */
 
-/** Key of the list. */
+/** Returns the key of the list. */
 export function hashFilesKey(of: Hashed): Uint8Array {
   return columnKey(Column.hashFile, Uint8Array.of(HASHED.indexOf(of)))
 }
@@ -53,8 +53,8 @@ export function readHashCoverage(db: KeyReader): (of: Hashed, height: number) =>
 }
 
 /**
- * Heights of blocks in segments, ascending, that have this hash or transactions with it. The caller compares, since other hashes may begin
- * as it does.
+ * Returns the heights of blocks in segments, ascending, that have this hash or transactions with
+ * it. The caller compares, since other hashes may begin as it does.
  * @param hash its first 6 bytes, or more; nothing has a shorter one
  * @throws DatabaseError when a file is damaged
  */

@@ -40,7 +40,7 @@ import { BlockUnavailable, findSegment, type HeightRange } from './segments.ts'
  */
 const MAX_SORTED = 4 << 20
 
-/** The heights whose hashes must be in files. */
+/** Returns the heights whose hashes must be in files. */
 function wantedHeights(db: DatabaseReader, chain: ChainReader, of: Hashed): HeightRange {
   const { first, last } = heightsInSegments(db)
   return { first: Math.max(first, of === 'blocks' ? chain.base : chain.oldestBlock), last }

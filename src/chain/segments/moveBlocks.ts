@@ -69,15 +69,16 @@ export function firstSegmentDue({ settledBlocks }: MoveRules): number {
   return lastOfSegment(0) + settledBlocks
 }
 
-/** Lowest height from which on every block is in LevelDB. */
+/** Returns the lowest height from which on every block is in LevelDB. */
 export function readMoved(db: KeyReader): number {
   const moved = db.get(MOVED_KEY)
   return moved === undefined ? readBase(db) : readHeight(moved, 0)
 }
 
 /**
- * Lowest height whose block is in a segment and no more in LevelDB. Those from the base up to it were fetched later, by a node that began
- * with a snapshot, and are in LevelDB too: it has [base, filled) and [moved, head], the segments have [filled, moved).
+ * Returns the lowest height whose block is in a segment and no more in LevelDB. Those from the base
+ * up to it were fetched later, by a node that started from a snapshot, and are in LevelDB too: it
+ * has [base, filled) and [moved, head], the segments have [filled, moved).
  */
 export function readFilled(db: KeyReader): number {
   const base = readBase(db)
@@ -97,7 +98,10 @@ export function writeFilled(batch: WriteBatch, db: KeyReader): void {
 const MOVED_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('moved'))
 const FILLED_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('filled'))
 
-/** Height of the first block that no listed segment has. Blocks from there on can be undone. */
+/**
+ * Returns the height of the first block that no listed segment has. Blocks from there on can be
+ * undone.
+ */
 export function firstAfterSegments(db: KeyReader): number {
   let first = readMoved(db)
   for (let listed = findSegment(db, first); listed !== undefined; listed = findSegment(db, first)) {
@@ -122,7 +126,8 @@ export function heightsInSegments(db: KeyReader): HeightRange {
 }
 
 /**
- * The segments to be made next: one of newer blocks, and one of older blocks that were fetched later.
+ * Returns the segments to be made next: one of newer blocks, and one of older blocks that were
+ * fetched later.
  * @param headHeight of the newest block
  */
 function nextSegments(db: DatabaseReader, headHeight: number, rules: MoveRules): readonly NamedSegment[] {
@@ -319,7 +324,10 @@ function moveBlock(
   return results.length + (block?.length ?? 0)
 }
 
-/** The hash of the consensus header, which the next block names in both of its headers: the Ethereum one is decoded faster. */
+/**
+ * Returns the hash of the consensus header, which the next block names in both of its headers: the
+ * Ethereum one is decoded faster.
+ */
 function consensusHashOf(db: DatabaseReader, reader: ChainReader, height: number): Uint8Array | undefined {
   if (height === 0) return undefined
   const named = reader.header(height + 1)?.parentBeaconBlockRoot

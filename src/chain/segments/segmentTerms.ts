@@ -67,19 +67,22 @@ export function termsName(range: HeightRange): string {
   return `${rangeName(range)}${TERMS_EXTENSION}`
 }
 
-/** Key of the list's entry for the terms of the segment with a block. */
+/** Returns the key of the list's entry for the terms of the segment with a block. */
 export function termsKey(height: number): Uint8Array {
   return columnKey(Column.segmentTerms, heightBytes(firstOfSegment(height) / SEGMENT_BLOCKS))
 }
 
-/** Key and value of a file in the database's list. */
+/** Returns the key and value of a file in the database's list. */
 export function termsEntry(terms: ListedTerms): readonly [Uint8Array, Uint8Array] {
   const { first, last, bytes, sha256, offset, pages } = terms
   const numbers = [first, last, bytes, offset].map(BigInt)
   return [termsKey(first), encodeRLP([...numbers, sha256, pages])]
 }
 
-/** The listed terms of the segment with a block; undefined when its terms are in LevelDB, or in no index. */
+/**
+ * Returns the listed terms of the segment with a block; undefined when its terms are in LevelDB, or
+ * in no index.
+ */
 export function findTerms(db: KeyReader, height: number): ListedTerms | undefined {
   const bytes = db.get(termsKey(height))
   const terms = bytes && decodeTermsEntry(bytes)
@@ -279,7 +282,8 @@ function fingerprint(key: Uint8Array): number {
 }
 
 /**
- * Heights of blocks in a segment that may have a term, ascending; none when the database lists no terms of this segment.
+ * Returns the heights of blocks in a segment that may have a term, ascending; none when the
+ * database lists no terms of this segment.
  * @param height of any block of the segment
  * @param key column and term
  * @throws DatabaseError when the file is damaged; BlockUnavailable when the database no longer
@@ -316,7 +320,7 @@ export function readTermHeights(
   }
 }
 
-/** The only page that may have a fingerprint. */
+/** Returns the only page that may have a fingerprint. */
 function findPage({ offset, pages }: ListedTerms, wanted: number) {
   const view = new DataView(pages.buffer, pages.byteOffset, pages.length)
   let number = -1

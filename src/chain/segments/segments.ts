@@ -89,7 +89,7 @@ function checkListed({ path, bytes, sha256 }: SegmentIndex, segment: ListedSegme
   throw damagedFile(path, undefined, 'it is not the file that the database lists')
 }
 
-/** The first height of the segment that a block belongs to. */
+/** Returns the first height of the segment that a block belongs to. */
 export function firstOfSegment(height: number): number {
   return height - (height % SEGMENT_BLOCKS)
 }
@@ -99,14 +99,14 @@ export function lastOfSegment(height: number): number {
   return firstOfSegment(height) + SEGMENT_BLOCKS - 1
 }
 
-/** Key and value of a segment in the database's list. */
+/** Returns the key and value of a segment in the database's list. */
 export function segmentEntry(segment: ListedSegment): readonly [Uint8Array, Uint8Array] {
   const { first, last, bytes, sha256, isBare = false } = segment
   const fields = [BigInt(first), BigInt(last), BigInt(bytes), sha256]
   return [segmentKey(first), encodeRLP(isBare ? [...fields, 1n] : fields)]
 }
 
-/** The key of a segment in the database's list. @param height of any of its blocks */
+/** Returns the key of a segment in the database's list. @param height of any of its blocks */
 export function segmentKey(height: number): Uint8Array {
   return columnKey(Column.segment, heightBytes(Math.floor(height / SEGMENT_BLOCKS)))
 }
@@ -118,7 +118,7 @@ export function findSegment(db: KeyReader, height: number): ListedSegment | unde
   return segment !== undefined && height >= segment.first && height <= segment.last ? segment : undefined
 }
 
-/** All listed segments, oldest first. */
+/** Returns all listed segments, oldest first. */
 export async function listSegments(db: Pick<DatabaseReader, 'entries'>): Promise<readonly ListedSegment[]> {
   const segments: ListedSegment[] = []
   const range = { start: columnKey(Column.segment), end: columnKey(Column.segment + 1) }
@@ -190,7 +190,7 @@ export async function differingBlock(
 }
 
 /**
- * Blocks as the content of a segment file. The first frame makes the dictionary.
+ * Returns the blocks as the content of a segment file. The first frame makes the dictionary.
  * @throws Error, while the frames are made, when a block would not be the same again
  */
 export function packSegment({ first, last, genesisHash, lastCommit, read }: SegmentSource): SegmentContent {
@@ -325,7 +325,7 @@ function fromSegment<T>(
   }
 }
 
-/** A block of a file that is known to be whole. @throws DatabaseError when it is not */
+/** Reads a block of a file that is known to be whole. @throws DatabaseError when it is not */
 export function readFromIndex(
   index: SegmentIndex,
   { frames, mostFrames }: SegmentCache,
@@ -371,7 +371,7 @@ function remember<T>(known: Map<string, T>, most: number, key: string, read: () 
   return value
 }
 
-/** A block as LevelDB has it. @throws DatabaseError when it has not */
+/** Reads a block as LevelDB has it. @throws DatabaseError when it has not */
 export function storedBlock(db: KeyReader, height: number): StoredBlock {
   const suffix = heightBytes(height)
   const header = db.get(columnKey(Column.header, suffix))

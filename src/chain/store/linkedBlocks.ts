@@ -34,7 +34,7 @@ export class LinkError extends Error {
   override readonly name = 'LinkError'
 }
 
-/** The link to the block before this one. */
+/** Returns the link to the block before this one. */
 export function linkBefore({ header }: Pick<ConsensusBlock, 'header'>): BlockLink {
   return { height: header.height - 1, blockId: header.lastBlockId, ethereumHash: header.appHash }
 }

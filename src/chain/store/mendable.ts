@@ -71,7 +71,7 @@ const MENDABLE: ReadonlySet<number> = new Set([
 const COLUMNS: ReadonlySet<number> = new Set(Object.values(Column))
 
 /**
- * Whether damaged values are of entries that can be mended.
+ * Whether damaged values are of entries that can be repaired in place.
  * @param values their keys by column. An entry without a known column has a damaged key: it is
  * deleted
  */

@@ -23,7 +23,7 @@ export interface OlderBlock extends EncodedBlock {
 }
 
 export interface OlderBlocks {
-  /** from the highest down, without gaps; empty when there is not even the first */
+  /** from the highest down, without gaps; empty when the first is missing */
   readonly blocks: readonly OlderBlock[]
   /** the validators of the block below, when these are others: they signed the lowest block's last commit */
   readonly below: Uint8Array | undefined
@@ -139,7 +139,10 @@ function readSet(bytes: Uint8Array): ValidatorSet {
   }
 }
 
-/** Public keys by address. An address is the hash of a key, so it does not matter who says which key has it. */
+/**
+ * Returns the public keys by address. An address is the hash of a key, so it does not matter who
+ * says which key has it.
+ */
 function keysOf(sets: readonly (ValidatorSet | undefined)[]): ReadonlyMap<string, Uint8Array> {
   const keys = new Map<string, Uint8Array>()
   for (const set of sets) {

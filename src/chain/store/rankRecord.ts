@@ -35,7 +35,7 @@ export function rankRecordAt(height: number, set: RankedValidatorSet): RankRecor
   return { height, hash: validatorSetHash(set), proposer, priorities }
 }
 
-/** The record without its height, as a list for RLP. */
+/** Returns the record without its height, as a list for RLP. */
 export function rankFields({ hash, proposer, priorities }: Omit<RankRecord, 'height'>): readonly RLPInput[] {
   return [hash, BigInt(proposer), ...priorities.map(toZigzag)]
 }
@@ -52,7 +52,7 @@ export function readRankFields(height: number, fields: readonly RLPItem[]): Rank
 }
 
 /**
- * The validators of `height` with their priorities.
+ * Returns the validators of `height` with their priorities.
  * @param set whose hash the record has
  * @param height that of the record or a later one, before the next record
  */

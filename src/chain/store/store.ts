@@ -96,13 +96,13 @@ export interface ChainReader {
   /** the same without priorities, which takes a fraction of the time */
   validatorSetAt(height: number): ValidatorSet | undefined
   /**
-   * Heights in [from, to], ascending, whose blocks contain a matching log; collisions of hash prefixes may add others. Below
-   * `indexedFrom` every header is read, for its bloom filter.
+   * Yields the heights in [from, to], ascending, whose blocks contain a matching log; collisions of
+   * hash prefixes may add others. Below `indexedFrom` every header is read, for its bloom filter.
    */
   logHeights(terms: LogTerms, from: number, to: number, pause?: () => Promise<void>): AsyncIterable<readonly number[]>
   /**
-   * Heights in [from, to], ascending, in whose EVM transactions one of these addresses may have called or been called. To be asked for
-   * nothing below `callsFrom`.
+   * Returns the heights in [from, to], ascending, in whose EVM transactions one of these addresses
+   * may have called or been called. To be asked for nothing below `callsFrom`.
    */
   callHeights(
     addresses: readonly Address[],
@@ -111,8 +111,9 @@ export interface ChainReader {
     pause: () => Promise<void>,
   ): Promise<readonly number[]>
   /**
-   * Heights in [from, to], ascending, whose blocks may contain all terms, in events of entries or of the block itself. The caller
-   * checks the events, because some blocks may not match, and asks for nothing below `indexedFrom` but `ENVELOPE_HASH_KEY`.
+   * Yields the heights in [from, to], ascending, whose blocks may contain all terms, in events of
+   * entries or of the block itself. The caller checks the events, because some blocks may not
+   * match, and asks for nothing below `indexedFrom` but `ENVELOPE_HASH_KEY`.
    */
   eventHeights(
     terms: readonly EventTerm[],
@@ -188,7 +189,7 @@ export function createBlockCache(): BlockCache {
 }
 
 /**
- * The blocks that a database has now (a snapshot does not change).
+ * Returns the blocks that a database has now (a snapshot does not change).
  * @throws Error when the database holds no chain
  */
 export function openChainReader(db: DatabaseReader, cache: BlockCache = createBlockCache()): ChainReader {
@@ -329,7 +330,7 @@ function openReader(
   const hashFrom = remember(cache.hashes, hashOf, undefined, CACHED_HASHES)
   const hash = (height: number): Hash | undefined => (height === 0 ? hashOf(0) : hashFrom(height))
 
-  /** Heights of blocks in segments that a hash may be of. */
+  /** Returns the heights of blocks in segments that a hash may be of. */
   const movedHeights = (of: Hashed, kind: HashKind, wanted: Uint8Array): readonly number[] => [
     ...readShortHashHeights(db, kind, wanted),
     ...findHashHeights(db, of, wanted),
@@ -456,7 +457,7 @@ function isHash(found: Uint8Array | undefined, wanted: Uint8Array): boolean {
   return found !== undefined && equalBytes(found, wanted)
 }
 
-/** The entries of a block by position in data.txs, from its stored parts. */
+/** Returns the entries of a block by position in data.txs, from its stored parts. */
 export function entriesOf(
   { executed, native, skipped }: StoredResults,
   transactions: readonly SignedTransaction[],
@@ -504,13 +505,16 @@ function bytesIn(parts: readonly Uint8Array[]): number {
   return parts.reduce((sum, { length }) => sum + length, 0)
 }
 
-/** The lowest block whose header and commit are there (see `ChainReader.base`). */
+/** Returns the lowest block whose header and commit are there (see `ChainReader.base`). */
 export function readBase(db: KeyReader): number {
   const base = db.get(BASE_KEY)
   return base === undefined ? 0 : readHeight(base, 0)
 }
 
-/** Key and value that record `height` as the lowest block whose header and commit are there. */
+/**
+ * Returns the key and value that record `height` as the lowest block whose header and commit are
+ * there.
+ */
 export function baseEntry(height: number): readonly [Uint8Array, Uint8Array] {
   return [BASE_KEY, heightBytes(height)]
 }

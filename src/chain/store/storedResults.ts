@@ -210,7 +210,7 @@ function decodeLog(item: PartlyEncodedItem): Log {
   return { address: bytesOf(address), topics: list(topics).map(bytesOf), data: bytesOf(data) }
 }
 
-/** The items of a list, which may have stayed encoded. */
+/** Returns the items of a list, which may have stayed encoded. */
 function list(value: PartlyEncodedItem | undefined): readonly PartlyEncodedItem[] {
   if (value instanceof EncodedItem) return list(decodeRLP(value.bytes))
   if (value === undefined || value instanceof Uint8Array) throw new Error('damaged block results: a list was expected')
@@ -234,7 +234,7 @@ function number(value: PartlyEncodedItem | undefined): number {
 class TextTable {
   readonly #positions = new Map<string, bigint>()
 
-  /** The number of a text: its index in {@link TextTable.texts}. */
+  /** Returns the number of a text: its index in {@link TextTable.texts}. */
   add(text: string): bigint {
     const known = this.#positions.get(text)
     if (known !== undefined) return known

@@ -133,8 +133,8 @@ export function sharesValidatorIndex(height: number, headHeight: number): boolea
 }
 
 /**
- * Validators of block `height` with their priorities; undefined where nothing is stored, or no priorities are. The caller bounds the
- * height.
+ * Returns the validators of block `height` with their priorities; undefined where nothing is
+ * stored, or no priorities are. The caller bounds the height.
  */
 export function readValidators(db: KeyReader, height: number): RankedValidatorSet | undefined {
   const record = readRecord(db, height)
@@ -149,7 +149,7 @@ export function readValidatorSet(db: KeyReader, height: number): ValidatorSet | 
   return record && readSet(db, record.hash)
 }
 
-/** The newest record up to `height`. */
+/** Returns the newest record up to `height`. */
 function readRecord(db: KeyReader, height: number): RankRecord | undefined {
   const offset = db.get(segmentKey(height))?.findLast((offset) => offset <= height % RECORD_INTERVAL)
   if (offset === undefined) return undefined
@@ -169,7 +169,7 @@ function readSet(db: KeyReader, hash: Uint8Array): ValidatorSet {
   return set
 }
 
-/** The set with a hash; undefined when it is not stored. */
+/** Returns the set with a hash; undefined when it is not stored. */
 export function findSet(db: Pick<KeyReader, 'get'>, hash: Uint8Array): ValidatorSet | undefined {
   const bytes = db.get(columnKey(Column.validatorSet, hash))
   if (bytes === undefined) return undefined

@@ -85,7 +85,10 @@ export function putBodyEntries(
   for (const key of envelopeKeys(height, entries)) put(key, EMPTY_BYTES)
 }
 
-/** The key under which a transaction is found by its hash; undefined when it could not start. */
+/**
+ * Returns the key under which a transaction is found by its hash; undefined when it could not
+ * start.
+ */
 export function transactionKey(entry: StoredEntry): Uint8Array | undefined {
   if (entry.kind === 'evm') return columnKey(Column.transaction, entry.signed.transaction.hash)
   return entry.kind === 'native' ? columnKey(Column.nativeTransaction, entryHash(entry.raw)) : undefined
@@ -157,7 +160,7 @@ export function writeHeadRecord(batch: WriteBatch, record: HeadRecord): void {
   batch.put(key, value())
 }
 
-/** The entry of a head record: in catch-up only the last of many blocks needs its value. */
+/** Returns the entry of a head record: in catch-up only the last of many blocks needs its value. */
 export function headEntry({ height, decided, resultsHash }: HeadRecord): LateEntry {
   return {
     key: HEAD_KEY,

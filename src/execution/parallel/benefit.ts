@@ -79,7 +79,7 @@ export class Benefit {
     return this.#block >= offeredFrom
   }
 
-  /** A guess was made, right or wrong. @param overheadMs of the executor for it */
+  /** Called when a guess was made, right or wrong. @param overheadMs of the executor for it */
   guessed(costs: CallCosts, isAdopted: boolean, speculatedMs: number, overheadMs: number): void {
     this.#present.add(costs)
     costs.calls++
@@ -88,7 +88,10 @@ export class Benefit {
     costs.overheadMs += overheadMs
   }
 
-  /** An offered call was executed in its turn. @param overheadMs for the guesses of others */
+  /**
+   * Called when an offered call was executed in its turn.
+   * @param overheadMs for the guesses of others
+   */
   executed(costs: CallCosts, executedMs: number, overheadMs: number): void {
     this.#present.add(costs)
     const { executionMs } = costs

@@ -293,8 +293,9 @@ interface Choice extends Pick<ParallelBlockInput, 'precompiles'> {
 }
 
 /**
- * The entries whose execution takes longer than the check of a guess about it: EVM transactions that run code that is stored, where guesses
- * pay, and those of the same senders before them, without which their nonces would be wrong.
+ * Returns the entries whose execution takes longer than the check of a guess about it: EVM
+ * transactions that run code that is stored, where guesses pay, and those of the same senders
+ * before them, without which their nonces would be wrong.
  */
 function worthwhile(
   entries: readonly Entry[],

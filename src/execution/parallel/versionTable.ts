@@ -193,7 +193,7 @@ export class VersionTable {
     Atomics.store(this.#control, CONTROL_CELLS.available, count)
   }
 
-  /** The executor needs no more: speculators end with the entry that they are at. */
+  /** Called when the executor needs no more: speculators end with the entry that they are at. */
   close(): void {
     Atomics.store(this.#control, CONTROL_CELLS.available, 0)
     Atomics.store(this.#control, CONTROL_CELLS.session, 0)
@@ -274,7 +274,7 @@ export class VersionTable {
     return Atomics.load(this.#states, index)
   }
 
-  /** The entry will be executed in its turn. */
+  /** Leaves the entry to the executor, which executes it in its turn. */
   leaveAlone(index: number): void {
     this.#set(index, STATES.alone)
   }
@@ -299,20 +299,23 @@ export class VersionTable {
     return Atomics.wait(this.#states, index, STATES.running, WAIT_MS) !== 'timed-out'
   }
 
-  /** The newest version of an account below entry `before`; 0 when none was found, otherwise {@link record} has it. */
+  /**
+   * Returns the newest version of an account below entry `before`; 0 when none was found, otherwise
+   * {@link record} has it.
+   */
   findAccount(address: Address, before: number): number {
     this.#key.set(address)
     return this.#find(KEY_BYTES.account, before)
   }
 
-  /** The same for a slot. */
+  /** Returns the same for a slot. */
   findSlot(address: Address, slot: Uint8Array, before: number): number {
     this.#key.set(address)
     this.#key.set(slot, KEY_BYTES.account)
     return this.#find(KEY_BYTES.slot, before)
   }
 
-  /** The same for the code with this hash. */
+  /** Returns the same for the code with this hash. */
   findCode(hash: Hash, before: number): number {
     this.#key.set(hash)
     return this.#find(KEY_BYTES.code, before)
@@ -376,7 +379,7 @@ export class VersionTable {
     this.#count++
   }
 
-  /** A code that was written. @throws NoRoom */
+  /** Adds bytecode that was written. @throws NoRoom */
   addCode(hash: Hash, code: Uint8Array): void {
     this.#begin(FLAGS.written, KEY_BYTES.code, code.length)
     this.#bytes.set(hash, this.#at)
@@ -475,7 +478,7 @@ export class VersionTable {
     }
   }
 
-  /** The result of an entry whose state is `done`. */
+  /** Returns the result of an entry whose state is `done`. */
   result(index: number): TableResult {
     const start = this.#results[index]!
     const word = start >> 2
@@ -488,7 +491,7 @@ export class VersionTable {
     }
   }
 
-  /** Where the parts of a record are in {@link bytes}. */
+  /** Returns where the parts of a record are in {@link bytes}. */
   record(at: number): RecordPlace {
     const words = this.#words
     const word = at >> 2
@@ -509,7 +512,7 @@ export class VersionTable {
     }
   }
 
-  /** Where the next record of the same result begins. */
+  /** Returns where the next record of the same result begins. */
   next(at: number): number {
     const words = this.#words
     const word = at >> 2
@@ -526,7 +529,7 @@ export class VersionTable {
     return true
   }
 
-  /** An account as a part of a record. */
+  /** Reads an account as a part of a record. */
   accountAt(at: number, end: number): Account | undefined {
     if (at === end) return undefined
     const view = this.#view
@@ -539,7 +542,7 @@ export class VersionTable {
     }
   }
 
-  /** The memory of all results. */
+  /** Returns the memory of all results. */
   get bytes(): Uint8Array {
     return this.#bytes
   }

@@ -40,7 +40,7 @@ const RANGES: Readonly<Record<keyof AuthParams, readonly [minimum: bigint, maxim
   sigVerifyCostSecp256k1: [DEFAULT_AUTH_PARAMS.sigVerifyCostSecp256k1, 100_000n],
 }
 
-/** The error of the SDK's Params.Validate, or of this chain's own bounds. */
+/** Returns the error of the SDK's Params.Validate, or of this chain's own bounds. */
 export function validateAuthParams(params: AuthParams): SdkError | undefined {
   const names = {
     txSigLimit: 'tx signature limit',

@@ -79,7 +79,7 @@ interface IndexedWorld {
 /** Worlds that {@link withMessageIndex} has made: a message of nested MsgExec works on the world itself, not through a proxy for each level. */
 const indexedWorlds = new WeakMap<WorldState, IndexedWorld>()
 
-/** The context with a world that adds the message's index to every event. */
+/** Returns the context with a world that adds the message's index to every event. */
 function withMessageIndex(context: ModuleContext, index: number): ModuleContext {
   const outer: IndexedWorld = indexedWorlds.get(context.world) ?? { world: context.world, indexes: [] }
   const { world } = outer

@@ -65,7 +65,10 @@ export const AUTHZ_QUERIES: readonly NativeQuery[] = [
   }),
 ]
 
-/** All grants, those of a granter, or those of a granter to a grantee; in order of granter, grantee and message. */
+/**
+ * Returns all grants, those of a granter, or those of a granter to a grantee; in order of granter,
+ * grantee and message.
+ */
 function grantsWalk({ world }: QueryContext, ...addresses: readonly Address[]): Walk<StoredGrant> {
   const prefix = addressesKey(GRANTS_PREFIX, ...addresses)
   return storeWalk(world.native, prefix, (key, value) => ({

@@ -78,7 +78,7 @@ export function recordBurn(world: Pick<WorldState, 'native'>, amount: bigint): v
  */
 export const SUPPLY_KEY: Uint8Array = moduleStoreKey('bank', Uint8Array.of(0x00), new TextEncoder().encode(BASE_DENOM))
 
-/** Total supply in acoin: the sum of all account balances. */
+/** Returns the total supply in acoin: the sum of all account balances. */
 export function getSupply(world: { readonly native: Pick<WorldState['native'], 'get'> }): bigint {
   const value = world.native.get(SUPPLY_KEY)
   return value === undefined ? 0n : BigInt(new TextDecoder().decode(value))

@@ -129,7 +129,7 @@ export const BANK_MESSAGES: readonly MessageHandler[] = [
   }),
 ]
 
-/** bank/5 for the first coin that may not be sent. */
+/** Returns bank/5 for the first coin that may not be sent. */
 export function checkSendEnabled(native: Pick<NativeStore, 'get'>, coins: readonly Coin[]): SdkError | undefined {
   const disabled = coins.find(({ denom }) => !isSendEnabled(native, denom))
   return disabled && bankError('sendDisabled', `${disabled.denom} transfers are currently disabled`)

@@ -163,7 +163,7 @@ function balanceOf({ world }: QueryContext, address: string, denom: string): Coi
   return { denom, amount: denom === BASE_DENOM ? world.getBalance(account) : 0n }
 }
 
-/** Acoin that is not locked at the time of the state's block. */
+/** Returns the acoin that is not locked at the time of the state's block. */
 function spendableOf({ world, block }: QueryContext, account: Address): bigint {
   if (world.hasVesting()) world.setTime(Math.floor(block.timeMs / 1000))
   return world.getSpendable(account)

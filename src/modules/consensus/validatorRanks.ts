@@ -57,7 +57,8 @@ export function recordRanks(
 }
 
 /**
- * The validators of the two blocks after block `height` with their priorities, from the state after that block.
+ * Returns the validators of the two blocks after block `height` with their priorities, from the
+ * state after that block.
  * @param sets without priorities: from headers that were verified
  * @throws Error when the state holds no priorities, or those of other validators
  */

@@ -29,7 +29,7 @@ export function putFeePool(native: Pick<NativeStore, 'set'>, { communityPool, ac
   native.set(FEE_POOL_KEY, packIntegers(communityPool, accumulator))
 }
 
-/** The community's acoin. */
+/** Returns the community's acoin. */
 export function communityPool(native: Pick<NativeStore, 'get'>): Decimal {
   return getFeePool(native).communityPool
 }
@@ -48,7 +48,10 @@ export function fundCommunityPool(context: ModuleContext, from: Address, amount:
   return undefined
 }
 
-/** MsgCommunityPoolSpend, when governance has decided it: pays `amount` acoin of the community's to `to`. */
+/**
+ * Executes MsgCommunityPoolSpend, when governance has decided it: pays `amount` acoin of the
+ * community's to `to`.
+ */
 export function communityPoolSpend(context: ModuleContext, to: Address, amount: bigint): SdkError | undefined {
   if (isBlockedAddress(to)) {
     return sdkError('unauthorized', `${toBech32(to)} is not allowed to receive external funds`)

@@ -137,7 +137,7 @@ export function forfeitRewardShare({ world: { native } }: ModuleContext, consens
   putRewardShare(native, consensusAddress, { ...share, accumulator })
 }
 
-/** A validator has another consensus key, with which it earns on. */
+/** Called when a validator has another consensus key, with which it continues to earn. */
 export function moveRewardShare(
   native: Pick<NativeStore, 'get' | 'set' | 'delete'>,
   from: Uint8Array,
@@ -156,7 +156,7 @@ export function earnedBy(share: RewardShare, accumulator: bigint): Decimal {
   return ((accumulator - share.accumulator) * share.power) / EXTRA_PRECISION
 }
 
-/** By how much the accumulator rises when `amount` is divided among `totalPower`. */
+/** Returns by how much the accumulator rises when `amount` is divided among `totalPower`. */
 function accumulatorRise(amount: Decimal, totalPower: bigint): bigint {
   return (amount * EXTRA_PRECISION) / totalPower
 }
@@ -194,7 +194,7 @@ function putRewardShare(
   native.set(addressesKey(REWARD_SHARE_PREFIX, consensusAddress), packIntegers(power, accumulator))
 }
 
-/** All of them in order of consensus addresses. */
+/** Yields all reward shares in order of consensus addresses. */
 export function* rewardShares(
   native: Pick<NativeStore, 'range'>,
 ): IterableIterator<readonly [consensusAddress: Uint8Array, share: RewardShare]> {
@@ -246,7 +246,10 @@ export function accrueRewards(context: ModuleContext, validator: EarningValidato
   return addIncome(context, validator, earnedBy(share, accumulator))
 }
 
-/** A validator's rewards as {@link accrueRewards} would make them, for queries: writes nothing. */
+/**
+ * Returns a validator's rewards as {@link accrueRewards} would make them, for queries: writes
+ * nothing.
+ */
 export function accruedRewards({ world: { native } }: ReadContext, validator: EarningValidator): ValidatorRewards {
   const rewards = storedRewards(native, validator.operator)
   const share = getRewardShare(native, consensusAddressOf(validator))
@@ -282,7 +285,10 @@ function emitIncome(world: Pick<WorldState, 'emitEvent'>, type: string, operator
   world.emitEvent(event(type, { amount: decCoinsText(amount), validator: toBech32(operator, BECH32_OPERATOR) }))
 }
 
-/** MsgDepositValidatorRewardsPool: `amount` acoin become income of a validator, as if they were its share of fees. */
+/**
+ * Executes MsgDepositValidatorRewardsPool: `amount` acoin become income of a validator, as if they
+ * were its share of fees.
+ */
 export function depositValidatorRewards(
   context: ModuleContext,
   from: Address,
@@ -373,7 +379,7 @@ export function endPeriod(context: ModuleContext, validator: Validator): bigint 
   return period
 }
 
-/** The current rewards for each of the validator's shares, 10^-54 acoin. */
+/** Returns the current rewards for each of the validator's shares, 10^-54 acoin. */
 function currentRatio({ current }: ValidatorRewards, { delegatorShares }: Pick<Validator, 'delegatorShares'>): bigint {
   return delegatorShares === 0n ? 0n : (current * RATIO_ONE) / delegatorShares
 }
@@ -437,7 +443,10 @@ interface StartingInfo {
   readonly previousPeriod: bigint
 }
 
-/** A delegation earns from the period that ended last on (x/distribution/keeper/delegation.go, initializeDelegation). */
+/**
+ * Lets a delegation earn from the period that ended last on (x/distribution/keeper/delegation.go,
+ * initializeDelegation).
+ */
 export function startEarning({ world: { native } }: ModuleContext, operator: Address, delegator: Address): void {
   const previousPeriod = getRewards(native, operator)!.period - 1n
   addReference(native, operator, previousPeriod)
@@ -560,7 +569,8 @@ export function payDelegation(
 }
 
 /**
- * MsgWithdrawValidatorCommission (x/distribution/keeper/keeper.go): the part below 1 acoin stays.
+ * Executes MsgWithdrawValidatorCommission (x/distribution/keeper/keeper.go): the part below 1 acoin
+ * stays.
  * @returns acoin paid
  */
 export function withdrawCommission(context: ModuleContext, operator: Address): Outcome<bigint> {
@@ -585,12 +595,15 @@ export function withdrawCommission(context: ModuleContext, operator: Address): O
   return amount
 }
 
-/** The account that a delegator's rewards or a validator's commission go to: itself unless it set another one. */
+/**
+ * Returns the account that a delegator's rewards or a validator's commission go to: itself unless
+ * it set another one.
+ */
 export function withdrawAddressOf(native: Pick<NativeStore, 'get'>, delegator: Address): Address {
   return native.get(addressesKey(WITHDRAW_ADDRESS_PREFIX, delegator)) ?? delegator
 }
 
-/** MsgSetWithdrawAddress (x/distribution/keeper/keeper.go, SetWithdrawAddr). */
+/** Executes MsgSetWithdrawAddress (x/distribution/keeper/keeper.go, SetWithdrawAddr). */
 export function setWithdrawAddress(
   { world }: ModuleContext,
   delegator: Address,

@@ -47,7 +47,7 @@ export function* slashEventsFrom(
   }
 }
 
-/** A validator's slashes at heights from `startHeight` to `endHeight`, in order. */
+/** Returns a validator's slashes at heights from `startHeight` to `endHeight`, in order. */
 export function slashEvents(
   { world: { native } }: ReadContext,
   operator: Address,

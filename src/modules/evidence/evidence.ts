@@ -53,7 +53,7 @@ export function isCommitted(native: Pick<NativeStore, 'get'>, address: Uint8Arra
   return native.get(misbehaviourKey(address, height)) !== undefined
 }
 
-/** The recorded evidence with this hash. */
+/** Returns the recorded evidence with this hash. */
 export function getEvidence(native: Pick<NativeStore, 'get'>, hash: Uint8Array): Uint8Array | undefined {
   return native.get(concatBytes(EVIDENCE_STORE_PREFIX, hash))
 }

@@ -36,7 +36,7 @@ const MAX_CHANGE_DENOMINATOR = 10_000
 const MAX_ELASTICITY = 32
 
 /**
- * The fee market of the block after the one whose state this is.
+ * Returns the fee market of the block after the one whose state this is.
  * @param genesis for the initial base fee, which no parameter changes
  */
 export function feeMarketOf(native: Pick<NativeStore, 'get'>, genesis: Pick<FeeMarket, 'initialBaseFee'>): FeeMarket {

@@ -106,7 +106,7 @@ export function checkInitialAmount(amount: readonly Coin[]): SdkError | undefine
   return areValidCoins(amount) ? undefined : sdkError('invalidCoins', coinsText(amount))
 }
 
-/** The error of a deposit in a denomination that governance does not take. */
+/** Returns the error of a deposit in a denomination that governance does not take. */
 export function wrongDenomination(amount: readonly Coin[]): SdkError {
   return govError(
     'invalidDepositDenom',
@@ -118,7 +118,7 @@ export function proposalNotFound(id: bigint): SdkError {
   return sdkError('notFound', `proposal ${id} doesn't exist`)
 }
 
-/** ActivateVotingPeriod of x/gov/keeper/proposal.go. */
+/** Executes ActivateVotingPeriod of x/gov/keeper/proposal.go. */
 function startVotingPeriod({ world: { native }, block }: ModuleContext, proposal: ProposalRecord): void {
   const params = GOV_PARAMS.get(native)
   const endMs = block.timeMs + periodMs(proposal.expedited ? params.expeditedVotingPeriod : params.votingPeriod)

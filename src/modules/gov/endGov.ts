@@ -44,7 +44,7 @@ interface Due {
 }
 
 /**
- * The end of a block (EndBlocker of x/gov/abci.go). A block in which nothing is due costs three look-ups.
+ * Ends a block (EndBlocker of x/gov/abci.go). A block in which nothing is due costs three look-ups.
  *
  * 1. Proposals that ended earlier, with deposits or votes left: these are refunded, charged or removed first (their entries
  *    have time 0 in the queue of inactive proposals), so that old work cannot pile up behind new work.
@@ -128,7 +128,7 @@ function handleDue(
   }
 }
 
-/** The next entries of a queue up to a time, a few of them. */
+/** Returns the next entries of a queue up to a time, a few of them. */
 function nextDue(
   native: Pick<NativeStore, 'range'>,
   prefix: Uint8Array,
@@ -192,7 +192,10 @@ function endVotingPeriod(context: ModuleContext, messages: MessageTable, id: big
   emitResult(context, id, result, log)
 }
 
-/** An expedited proposal that did not pass gets a regular voting period, counted from the start of its vote. */
+/**
+ * Gives an expedited proposal that did not pass a regular voting period, counted from the start of
+ * its vote.
+ */
 function becomeRegular(context: ModuleContext, proposal: ProposalRecord, { result }: TallyOutcome): void {
   const { native } = context.world
   const endMs = proposalTimeMs(proposal.votingStartTime) + periodMs(GOV_PARAMS.get(native).votingPeriod)

@@ -91,7 +91,7 @@ const CONTENTS: ReadonlyMap<string, Reader> = new Map([
   reader(CancelSoftwareUpgradeProposal, (_value, _, messages) => messageOf(messages, MsgCancelUpgrade.typeUrl, {})),
 ])
 
-/** A message of the table, with governance as its authority. */
+/** Returns a message of the table, with governance as its authority. */
 function messageOf(
   messages: MessageTable,
   typeUrl: string,
@@ -114,7 +114,10 @@ function checkTexts({ title, description }: LegacyContent): SdkError | undefined
   return undefined
 }
 
-/** ValidateChanges of x/params/types/proposal/proposal.go, with the errors of its codespace; the SDK has no bounds. */
+/**
+ * Checks changes by ValidateChanges of x/params/types/proposal/proposal.go, with the errors of its
+ * codespace; the SDK has no bounds.
+ */
 function checkChanges(
   changes: readonly { readonly subspace: string; readonly key: string; readonly value: string }[],
 ): SdkError | undefined {

@@ -57,7 +57,7 @@ export const GOV_GAS = {
 } as const
 
 /**
- * The messages of governance, v1 and v1beta1 (x/gov/keeper/msg_server.go).
+ * Returns the messages of governance, v1 and v1beta1 (x/gov/keeper/msg_server.go).
  * @param messages the table of all modules' messages, these included: a proposal can hold any of them
  */
 export function govMessages(messages: () => MessageTable): readonly MessageHandler[] {
@@ -265,7 +265,7 @@ function submitContent(
   return isSdkError(proposalId) ? proposalId : MsgSubmitProposalResponseV1beta1.encode({ proposalId })
 }
 
-/** The message by which a v1 proposal carries the content of a v1beta1 one. */
+/** Returns the message by which a v1 proposal carries the content of a v1beta1 one. */
 function legacyMessage(content: AnyValue): AnyValue {
   return {
     typeUrl: MsgExecLegacyContent.typeUrl,

@@ -95,8 +95,8 @@ const SUBSPACES: ReadonlyMap<string, Subspace> = new Map([
 ])
 
 /**
- * The MsgUpdateParams that make the changes of a v1beta1 ParameterChangeProposal, one for each module. It sets the module's
- * other parameters to their values at the time of this call.
+ * Returns the MsgUpdateParams that make the changes of a v1beta1 ParameterChangeProposal, one for
+ * each module. It sets the module's other parameters to their values at the time of this call.
  */
 export function messagesOfChanges(
   native: Native,
@@ -134,7 +134,10 @@ export function messagesOfChanges(
 /** Names of the subspaces. */
 export const SUBSPACE_NAMES: readonly string[] = [...SUBSPACES.keys()]
 
-/** The error of a change that is too large or lacks a part (ValidateChanges of x/params/types/proposal/proposal.go). */
+/**
+ * Returns the error of a change that is too large or lacks a part (ValidateChanges of
+ * x/params/types/proposal/proposal.go).
+ */
 export function checkChange({ subspace, key, value }: ParameterChange): SdkError | undefined {
   if (subspace === '') return paramsError('emptySubspace')
   if (key === '') return paramsError('emptyKey')
@@ -178,7 +181,10 @@ function withChange(
   return changed ?? paramsError('settingParameter', `${name} has no parameter ${key}, or it has no such members`)
 }
 
-/** `params` with one changed; undefined if there is no such name, or the value has unknown members. */
+/**
+ * Returns `params` with one changed; undefined if there is no such name, or the value has unknown
+ * members.
+ */
 function withValue(type: AnyMessageType, params: JsonObject, key: string, value: Json): JsonObject | undefined {
   const field = fieldIn(type, plain(key)) ?? fieldIn(type, plain(key).replace(/params$/, ''))
   if (field !== undefined) return withField(params, field, value)
@@ -215,7 +221,10 @@ function withField(params: JsonObject, { jsonName, codec, presence }: Field, val
   return changed(isDuration ? durationText(value) : value)
 }
 
-/** A duration in seconds. Digits alone are nanoseconds, as amino JSON had durations; other texts stay as they are. */
+/**
+ * Returns a duration in seconds. Digits alone are nanoseconds, as amino JSON had durations; other
+ * texts stay as they are.
+ */
 function durationText(value: string | number): string {
   const text = value.toString()
   if (!/^\d{1,21}$/.test(text)) return text
@@ -230,7 +239,7 @@ function plain(name: string): string {
 
 const FIELDS = new Map<AnyMessageType, ReadonlyMap<string, Field>>()
 
-/** The field of a type with this plain name, by one look-up: a value may name thousands. */
+/** Returns the field of a type with this plain name, by one look-up: a value may name thousands. */
 function fieldIn(type: AnyMessageType, plainName: string): Field | undefined {
   let fields = FIELDS.get(type)
   if (fields === undefined) {

@@ -78,7 +78,10 @@ const NO_CONTENT = ProposalContent.create()
  */
 const CONTENT_BYTE_GAS = 3
 
-/** Where a proposal stands; undefined when there never was one with this id, it was cancelled, or it expired in deposit. */
+/**
+ * Returns where a proposal stands; undefined when there never was one with this id, it was
+ * cancelled, or it expired in deposit.
+ */
 export function getProposalRecord(native: Pick<NativeStore, 'get'>, id: bigint): ProposalRecord | undefined {
   const value = id >= 0n && id < 2n ** 64n ? native.get(proposalKey(id)) : undefined
   return value && readProposalRecord(value)
@@ -104,7 +107,7 @@ export function withContent(native: Pick<NativeStore, 'get' | 'work'>, record: P
   return { ...record, ...ProposalContent.decode(value) }
 }
 
-/** The whole proposal with this id. */
+/** Returns the whole proposal with this id. */
 export function getProposal(native: Pick<NativeStore, 'get' | 'work'>, id: bigint): Proposal | undefined {
   const record = getProposalRecord(native, id)
   return record && withContent(native, record)
@@ -125,7 +128,7 @@ export function deleteProposal(native: Pick<NativeStore, 'delete'>, id: bigint):
   native.delete(contentKey(id))
 }
 
-/** The id that the next proposal gets. */
+/** Returns the id that the next proposal gets. */
 export function nextProposalId(native: Pick<NativeStore, 'get'>): bigint {
   const value = native.get(NEXT_PROPOSAL_ID_KEY)
   if (value === undefined) throw new Error('the gov module has no next proposal id')
@@ -136,7 +139,7 @@ export function setNextProposalId(native: Pick<NativeStore, 'set'>, id: bigint):
   native.set(NEXT_PROPOSAL_ID_KEY, bigIntToBytes(id, 8))
 }
 
-/** A time of a stored proposal in milliseconds. */
+/** Returns a time of a stored proposal in milliseconds. */
 export function proposalTimeMs(nanos: bigint | undefined): number {
   if (nanos === undefined) throw new Error('a time of a proposal is missing')
   return Number(nanos / 1_000_000n)
@@ -171,7 +174,7 @@ export function* depositsOf(
   for (const [, value] of native.range(depositsKey(id), range)) yield Deposit.decode(value)
 }
 
-/** Acoin of a stored deposit. */
+/** Returns the acoin of a stored deposit. */
 export function totalOf(coins: readonly Coin[]): bigint {
   return coins.reduce((sum, { amount }) => sum + amount, 0n)
 }
@@ -193,7 +196,10 @@ export function deleteVote(native: Pick<NativeStore, 'delete'>, id: bigint, vote
   native.delete(voteKey(id, voter))
 }
 
-/** Votes on a proposal in order of voters; they are there until they are counted. `start`: the first voter. */
+/**
+ * Yields the votes on a proposal in order of voters; they are there until they are counted.
+ * `start`: the first voter.
+ */
 export function* votesOf(
   native: Pick<NativeStore, 'range'>,
   id: bigint,
@@ -246,8 +252,8 @@ const TallyPosition = defineMessage('coind.gov.TallyPosition', {
 export type TallyPosition = ValueOf<typeof TallyPosition>
 
 /**
- * The tally that is under way over several blocks. There is one at most: other proposals whose voting is over wait. A small entry,
- * since each change of a delegation reads it.
+ * Returns the tally that is under way over several blocks. There is one at most: other proposals
+ * whose voting is over wait. A small entry, since each change of a delegation reads it.
  */
 export function runningTally(native: Pick<NativeStore, 'get'>): TallyPosition | undefined {
   const value = native.get(RUNNING_TALLY_KEY)

@@ -68,7 +68,7 @@ export function isVotedOn(native: Pick<NativeStore, 'get'>, proposal: ProposalRe
   return runningTally(native)?.proposalId !== proposal.id
 }
 
-/** The state of a proposal's tally: where it is if it runs, else without votes. */
+/** Returns the state of a proposal's tally: where it is if it runs, else without votes. */
 export function tallyOf(native: Pick<NativeStore, 'get' | 'range' | 'work'>, id: bigint): TallyState {
   const position = runningTally(native)
   if (position?.proposalId !== id) return beginTally(native, id)
@@ -77,7 +77,10 @@ export function tallyOf(native: Pick<NativeStore, 'get' | 'range' | 'work'>, id:
   return { position, tally }
 }
 
-/** A tally without votes, over the validators that are bonded now (IterateBondedValidatorsByPower). */
+/**
+ * Returns a tally without votes, over the validators that are bonded now
+ * (IterateBondedValidatorsByPower).
+ */
 function beginTally(native: Pick<NativeStore, 'get' | 'range' | 'work'>, proposalId: bigint): TallyState {
   const counted: TallyValidator[] = []
   let bondedTokens = 0n
@@ -127,7 +130,10 @@ export function beforeStakeChanges({ world: { native } }: ModuleContext, delegat
   putCopiedShares(native, position.proposalId, { voter: delegator, operator, shares })
 }
 
-/** The outcome of a complete tally (the rest of Tally): validators' votes count for delegators who did not vote. */
+/**
+ * Returns the outcome of a complete tally (the rest of Tally): validators' votes count for
+ * delegators who did not vote.
+ */
 export function tallyOutcome(counted: Tally, params: Params, isExpedited: boolean): TallyOutcome {
   const tally = withValidators(counted)
   const { yes, abstain, noWithVeto, totalPower, bondedTokens } = tally
@@ -211,7 +217,8 @@ function walkVotes(
 }
 
 /**
- * A voter's delegations as they were when the tally began, in order of operators: the copies of those that changed since, and the others.
+ * Yields a voter's delegations as they were when the tally began, in order of operators: the copies
+ * of those that changed since, and the others.
  * @param start the first operator
  * @param copies those of the tally, from this voter on; undefined for a tally that begins now
  */

@@ -62,8 +62,8 @@ export function beginMint(context: ModuleContext): SdkError | undefined {
 }
 
 /**
- * The rate of the next block (x/mint/types/minter.go, NextInflationRate): it rises while less than the goal's part of all coins is
- * bonded, and falls while more is.
+ * Returns the rate of the next block (x/mint/types/minter.go, NextInflationRate): it rises while
+ * less than the goal's part of all coins is bonded, and falls while more is.
  */
 export function nextInflation(inflation: Decimal, params: MintParams, bonded: Decimal): Decimal {
   const yearly = multiply(ONE - divide(bonded, params.goalBonded), params.inflationRateChange)
@@ -72,18 +72,18 @@ export function nextInflation(inflation: Decimal, params: MintParams, bonded: De
   return next < params.inflationMin ? params.inflationMin : next
 }
 
-/** acoin that a year at this rate mints. */
+/** Returns the acoin that a year at this rate mints. */
 export function annualProvisions({ world }: ReadContext): Decimal {
   return getInflation(world.native) * getSupply(world)
 }
 
-/** Part of all coins that bonded validators have. */
+/** Returns the part of all coins that bonded validators have. */
 export function bondedRatio({ world }: ReadContext): Decimal {
   const supply = getSupply(world)
   return supply === 0n ? 0n : decimalOf(world.getBalance(BONDED_POOL)) / supply
 }
 
-/** The yearly rate at which coins are minted; 0 when it was never set. */
+/** Returns the yearly rate at which coins are minted; 0 when it was never set. */
 export function getInflation(native: Pick<NativeStore, 'get'>): Decimal {
   const value = native.get(INFLATION_KEY)
   return value === undefined ? 0n : Inflation.decode(value).inflation

@@ -84,17 +84,20 @@ function runMessage<T, R>(
   return isSdkError(answer) ? answer : response.decode(answer)
 }
 
-/** The context that modules run in. */
+/** Returns the context that modules run in. */
 export function moduleContext({ world, block }: Pick<FunctionContext, 'world' | 'block'>): ModuleContext {
   return { world, block: { height: block.number, timeMs: block.timeMs } }
 }
 
-/** A failure when an account is the address 0 (cosmos/evm's text `invalid`, and the address) or not the caller. */
+/**
+ * Returns a failure when an account is the address 0 (cosmos/evm's text `invalid`, and the address)
+ * or not the caller.
+ */
 export function requireActor(context: FunctionContext, account: Address, invalid: string): Revert | undefined {
   return refuseZero(account, invalid) ?? requireCaller(context, account)
 }
 
-/** A failure, with cosmos/evm's text, when an account other than the caller would act. */
+/** Returns a failure, with cosmos/evm's text, when an account other than the caller would act. */
 export function requireCaller({ caller }: Pick<FunctionContext, 'caller'>, subject: Address): Revert | undefined {
   if (equalBytes(caller, subject)) return undefined
   return revertWith(
@@ -129,7 +132,10 @@ function parseOperator(text: string, toError: (problem: string) => SdkError): Ad
   }
 }
 
-/** The error of a module's query: a code of gRPC, and the text that contracts see with cosmos/evm. */
+/**
+ * Returns the error of a module's query: a code of gRPC, and the text that contracts see with
+ * cosmos/evm.
+ */
 export function queryError(code: 'InvalidArgument' | 'NotFound', text: string): SdkError {
   return new SdkError('sdk', code === 'NotFound' ? 38 : 18, `rpc error: code = ${code} desc = ${text}`)
 }

@@ -75,7 +75,10 @@ function isNone(key: Uint8Array): boolean {
   return key.length === 0 || (key.length === 1 && key[0] === 0)
 }
 
-/** The outputs of a function that returns a page of a list: its tuples as the output `name`, and the page response. */
+/**
+ * Returns the outputs of a function that returns a page of a list: its tuples as the output `name`,
+ * and the page response.
+ */
 export function answerPage<const N extends string, T, U>(
   context: Pick<FunctionContext, 'charge' | 'world'>,
   request: Request,
@@ -88,7 +91,7 @@ export function answerPage<const N extends string, T, U>(
   return { ...tuples, pageResponse: page.pageResponse }
 }
 
-/** The walk over a list in the order of accounts, with one item for each. */
+/** Returns the walk over a list in the order of accounts, with one item for each. */
 export function byAccount<T>(
   list: (options: { readonly start?: Address; readonly reverse: boolean }) => Iterable<T>,
   accountOf: (item: T) => Address,
@@ -108,7 +111,7 @@ export function isAddressesKey(key: Uint8Array, count: number): boolean {
   return key.every((byte, at) => at % (1 + ADDRESS_BYTES) !== 0 || byte === ADDRESS_BYTES)
 }
 
-/** One of the addresses of such a key, counted from 0. */
+/** Returns one of the addresses of such a key, counted from 0. */
 export function addressInKey(key: Uint8Array, index: number): Address {
   const at = index * (1 + ADDRESS_BYTES) + 1
   return key.slice(at, at + ADDRESS_BYTES)

@@ -21,12 +21,12 @@ export function decTuple(value: Decimal): AbiValue<typeof Dec> {
   return { value, precision: PRECISION }
 }
 
-/** An amount of acoin, without the part below 1; no coins for 0. */
+/** Returns an amount of acoin, without the part below 1; no coins for 0. */
 export function decCoinTuples(acoin: Decimal): AbiValue<typeof DecCoins> {
   return decCoinsOf(acoin).map(({ denom, amount }) => ({ denom, amount: truncate(amount), precision: PRECISION }))
 }
 
-/** Coins in order of denominations, as the SDK wants them in messages. */
+/** Returns the coins in order of denominations, as the SDK wants them in messages. */
 export function sortedCoins(coins: AbiValue<typeof Coins>): readonly SdkCoin[] {
   return [...coins].sort((a, b) => (a.denom === b.denom ? 0 : a.denom < b.denom ? -1 : 1))
 }

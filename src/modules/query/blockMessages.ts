@@ -156,7 +156,7 @@ export const DefaultNodeInfo = defineMessage('tendermint.p2p.DefaultNodeInfo', {
   other: embedded(8, DefaultNodeInfoOther),
 })
 
-/** A block as tendermint.types.Block. */
+/** Returns a block as tendermint.types.Block. */
 export function toBlockMessage(block: ConsensusBlock): ValueOf<typeof Block> {
   const { header } = block
   return { header: { ...headerFields(header), proposerAddress: header.proposerAddress }, ...bodyFields(block) }
@@ -175,7 +175,7 @@ export function toBlockIdMessage({ hash, partSetHeader }: ChainBlockId): ValueOf
   return { hash, partSetHeader }
 }
 
-/** A header without its proposer, whose address is written in two ways. */
+/** Returns a header without its proposer, whose address is written in two ways. */
 export function headerFields(header: ConsensusHeader) {
   return {
     version: { block: BigInt(header.version.block), app: BigInt(header.version.app) },

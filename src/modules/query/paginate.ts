@@ -169,7 +169,7 @@ export function addressWalk<T>(
   }
 }
 
-/** A pagination key that is an address. @throws QueryError */
+/** Reads a pagination key that is an address. @throws QueryError */
 export function addressKey(key: Uint8Array): Address {
   if (key.length !== ADDRESS_BYTES) throw invalidArgument('invalid pagination key')
   return key

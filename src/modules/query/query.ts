@@ -44,7 +44,7 @@ export interface QueryContext extends ModuleContext {
   readonly chain: ChainReader
   /** acoin per gas, of the block after `block` */
   nextBaseFee(): bigint
-  /** The state after a block of `height`. @throws StateUnavailable */
+  /** Returns the state after a block of `height`. @throws StateUnavailable */
   worldAt(height: number): Pick<TransactionWorld, 'native'>
   /** addresses of all accounts of the newest state, ascending or descending, from `start` (included) on */
   accounts(options: { readonly start?: Address; readonly reverse: boolean }): AsyncIterable<Address>

@@ -76,14 +76,17 @@ export function tooLarge(): QueryError {
   return new QueryError(GRPC_CODES.resourceExhausted, 'the response is too large; ask for smaller pages')
 }
 
-/** A module's error as gRPC shows it (cosmossdk.io/errors, GRPCStatus): codespace and code are in the text, gRPC's code is only a rough class. */
+/**
+ * Returns a module's error as gRPC shows it (cosmossdk.io/errors, GRPCStatus): codespace and code
+ * are in the text, gRPC's code is only a rough class.
+ */
 export function fromSdkError({ codespace, code, message }: SdkError): QueryError {
   const isAbsent = codespace === 'sdk' && (code === SDK_ERRORS.notFound[0] || code === SDK_ERRORS.keyNotFound[0])
   const grpcCode = isAbsent ? GRPC_CODES.notFound : GRPC_CODES.invalidArgument
   return new QueryError(grpcCode, `codespace ${codespace} code ${code}: ${message}`)
 }
 
-/** An error as the gateway's JSON. */
+/** Returns an error as the gateway's JSON. */
 export function restError({ code, message }: Pick<QueryError, 'code' | 'message'>): { status: number; json: string } {
   return { status: HTTP_STATUS[code], json: JSON.stringify({ code, message, details: [] }) }
 }
@@ -108,7 +111,7 @@ function abciErrorOf(code: GrpcCode): keyof typeof SDK_ERRORS {
   return 'unknownRequest'
 }
 
-/** The error of a transaction whose simulation fails. */
+/** Returns the error of a transaction whose simulation fails. */
 export function failedSimulation(reason: string, gasUsed: bigint): QueryError {
   return new QueryError(GRPC_CODES.unknown, `${reason} with gas used: '${gasUsed}'`)
 }

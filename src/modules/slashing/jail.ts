@@ -152,7 +152,11 @@ export function punishDoubleSign(
   if (!equalBytes(signer, consensusAddress)) putSigningRecord(native, signer, tombstone)
 }
 
-/** Slashes, or leaves all stake as it is where that is impossible: the validator is jailed all the same. @returns acoin burnt of its own */
+/**
+ * Slashes, or leaves all stake unchanged where a slash is impossible: the validator is jailed in
+ * any case.
+ * @returns acoin burnt from its own tokens
+ */
 function slashOrLeave(context: ModuleContext, fault: Infraction, budget: Budget | undefined): bigint {
   const validator = toBech32(fault.consensusAddress, BECH32_CONSENSUS)
   return doItem(context, { module: 'slashing', slash_of: validator }, () => slash(context, fault, budget)) ?? 0n
@@ -161,12 +165,15 @@ function slashOrLeave(context: ModuleContext, fault: Infraction, budget: Budget 
 /** A validator that can be punished for two votes. */
 interface Punishable {
   readonly validator: Validator
-  /** of its present key */
+  /** of its current key */
   readonly consensusAddress: Uint8Array
   readonly record: SigningRecord
 }
 
-/** The validator that {@link punishDoubleSign} would punish for votes of this key; undefined when it would do nothing. */
+/**
+ * Returns the validator that {@link punishDoubleSign} would punish for votes of this key; undefined
+ * when it would do nothing.
+ */
 export function punishable(native: Pick<NativeStore, 'get'>, signer: Uint8Array): Punishable | undefined {
   const validator = getValidatorByConsensus(native, signer) ?? formerHolderOf(native, signer)
   if (validator === undefined || validator.status === 'unbonded') return undefined
@@ -176,8 +183,9 @@ export function punishable(native: Pick<NativeStore, 'get'>, signer: Uint8Array)
 }
 
 /**
- * MsgUnjail (x/slashing/keeper/unjail.go): a jailed validator may be bonded again once its time is over, unless it signed
- * twice. One that was never bonded was jailed for too small a self-delegation alone.
+ * Executes MsgUnjail (x/slashing/keeper/unjail.go): a jailed validator may be bonded again once its
+ * time is over, unless it signed twice. One that was never bonded was jailed for too small a
+ * self-delegation alone.
  */
 export function unjailValidator(context: ModuleContext, operator: Address): SdkError | undefined {
   const { native } = context.world

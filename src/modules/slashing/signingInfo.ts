@@ -48,7 +48,7 @@ export function putSigningRecord(
   native.set(addressesKey(SIGNING_INFO_PREFIX, consensusAddress), SigningRecord.encode(record))
 }
 
-/** All of them in order of consensus addresses. */
+/** Yields the entries of all validators in order of consensus addresses. */
 export function* signingRecords(
   native: Pick<NativeStore, 'range'>,
   walk?: AddressWalk,
@@ -105,7 +105,10 @@ export function isTombstoned(native: Pick<NativeStore, 'get'>, consensusAddress:
   return getSigningRecord(native, consensusAddress)?.tombstoned === true
 }
 
-/** Place in its window of the block before `height`, by how many blocks passed since the validator was bonded. */
+/**
+ * Returns the place in its window of the block before `height`, by how many blocks passed since the
+ * validator was bonded.
+ */
 export function windowIndex({ startHeight }: SigningRecord, height: number, window: bigint): number {
   return Number((BigInt(height) - startHeight) % window)
 }
@@ -168,14 +171,14 @@ export function clearAllMissed(native: Pick<NativeStore, 'get' | 'delete' | 'ran
   }
 }
 
-/** Validators with missed blocks, as keys of their consensus addresses. */
+/** Returns the validators with missed blocks, as keys of their consensus addresses. */
 export function missingValidators(native: Pick<NativeStore, 'range'>): ReadonlySet<string> {
   const found = new Set<string>()
   for (const consensusAddress of missingAddresses(native)) found.add(bytesKey(consensusAddress))
   return found
 }
 
-/** The number of bits that are set, for checks. */
+/** Returns the number of bits that are set, for checks. */
 export function countBits(native: Pick<NativeStore, 'range'>, operator: Address): number {
   let count = 0
   for (const [, chunk] of native.range(addressesKey(MISSED_CHUNK_PREFIX, operator))) {
@@ -214,13 +217,13 @@ export const ValidatorSigningInfo = defineMessage('cosmos.slashing.v1beta1.Valid
 })
 export type ValidatorSigningInfo = ValueOf<typeof ValidatorSigningInfo>
 
-/** A validator's signing info in the SDK's form; undefined when it was never bonded. */
+/** Returns a validator's signing info in the SDK's form; undefined when it was never bonded. */
 export function signingInfo(context: ReadContext, consensusAddress: Uint8Array): ValidatorSigningInfo | undefined {
   const record = getSigningRecord(context.world.native, consensusAddress)
   return record && infoOf(context, consensusAddress, record)
 }
 
-/** All of them in order of consensus addresses. */
+/** Yields the entries of all validators in order of consensus addresses. */
 export function* signingInfos(
   context: ReadContext,
   walk?: AddressWalk,

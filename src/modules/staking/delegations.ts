@@ -50,7 +50,7 @@ export function* delegationsOf(
   }
 }
 
-/** The delegations to a validator, in order of delegators. `walk` starts at a delegator. */
+/** Yields the delegations to a validator, in order of delegators. `walk` starts at a delegator. */
 export function* delegationsTo(
   native: Pick<NativeStore, 'get' | 'range'>,
   operator: Address,
@@ -63,7 +63,7 @@ export function* delegationsTo(
   }
 }
 
-/** All delegations, in order of delegators and then operators. */
+/** Yields all delegations, in order of delegators and then operators. */
 export function* allDelegations(native: Pick<NativeStore, 'range'>): IterableIterator<Delegation> {
   for (const [[delegator, operator], value] of addressEntries(native, DELEGATIONS)) {
     yield { delegator: delegator!, operator: operator!, shares: bytesToBigInt(value) }

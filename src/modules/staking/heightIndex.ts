@@ -77,7 +77,7 @@ export function* placesFrom(
   }
 }
 
-/** All keys of an index, as `bytesKey`s, for invariants. */
+/** Yields all keys of an index, as `bytesKey`s, for invariants. */
 export function* indexedHeights(native: Pick<NativeStore, 'range'>, prefix: Uint8Array): IterableIterator<string> {
   for (const [key] of native.range(prefix)) yield bytesKey(key)
 }

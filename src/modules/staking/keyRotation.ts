@@ -58,7 +58,10 @@ const StoredLock = defineMessage('coind.staking.KeyLock', {
   kind: enumeration(1, LOCKS),
   /** of the validator that has, had or will have the key */
   operator: bytes(2),
-  /** a former key is locked until the block whose time and height both are above these; 0 for one that is to come */
+  /**
+   * an old key is locked until the block whose time and height both are above these; 0 for a future
+   * key
+   */
   expiryTimeMs: uint64(3),
   expiryHeight: uint64(4),
 })
@@ -80,7 +83,7 @@ export interface PendingRotation {
   readonly applyHeight: number
 }
 
-/** Why no validator may take this consensus key now. @returns undefined when one may */
+/** Returns why no validator may take this consensus key now. @returns undefined when one may */
 function checkNewKey(native: Pick<NativeStore, 'get'>, publicKey: Uint8Array): SdkError | undefined {
   const address = consensusAddressOf({ publicKey })
   if (getLock(native, address) !== undefined) return stakingError('consensusPubKeyInRotationHistory')
@@ -96,8 +99,8 @@ export function isLockedKey(native: Pick<NativeStore, 'get'>, consensusAddress: 
 }
 
 /**
- * MsgRotateConsPubKey (x/staking/keeper/msg_server.go, RotateConsPubKey): a validator that is not jailed changes its key, once within
- * the unbonding time. The fee is burnt.
+ * Executes MsgRotateConsPubKey (x/staking/keeper/msg_server.go, RotateConsPubKey): a validator that
+ * is not jailed changes its key, once within the unbonding time. The fee is burnt.
  * @param publicKey ed25519, 32 bytes
  */
 export function rotateConsensusKey(
@@ -203,7 +206,7 @@ export function cancelRotation(native: Pick<NativeStore, 'get' | 'delete'>, oper
   native.delete(addressesKey(LOCKED_KEYS, consensusAddressOf(StoredRotation.decode(value))))
 }
 
-/** The unbonding time since a rotation is over: the operator may rotate its key again. */
+/** Ends a rotation when the unbonding time since is over: the operator may rotate its key again. */
 export function endRotation(native: Pick<NativeStore, 'delete'>, operator: Address): void {
   native.delete(addressesKey(ROTATED_OPERATORS, operator))
 }
@@ -233,8 +236,8 @@ export function releaseFormerKey({ world: { native }, block }: ModuleContext, co
 }
 
 /**
- * The validator that had this consensus key before its present one, while there may be evidence against it
- * (ValidatorByHistoricalConsAddr).
+ * Returns the validator that had this consensus key before its current one, while there may be
+ * evidence against it (ValidatorByHistoricalConsAddr).
  */
 export function formerHolderOf(native: Pick<NativeStore, 'get'>, consensusAddress: Uint8Array): Validator | undefined {
   const lock = getLock(native, consensusAddress)
@@ -248,7 +251,7 @@ interface LockedKey {
   readonly isToCome: boolean
 }
 
-/** All locked keys in order of their addresses, for checks. */
+/** Returns all locked keys in order of their addresses, for checks. */
 export function lockedKeys(native: Pick<NativeStore, 'range'>): readonly LockedKey[] {
   return [...addressEntries(native, LOCKED_KEYS)].map(([[consensusAddress], value]) => {
     const { kind, operator } = StoredLock.decode(value)

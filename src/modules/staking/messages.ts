@@ -332,7 +332,7 @@ function newValidatorOf(message: MsgCreateValidator, publicKey: Uint8Array) {
   return { operator, publicKey, description, commission, minSelfDelegation, amount: message.value.amount }
 }
 
-/** The ed25519 key in an Any: consensus knows no other kind. */
+/** Returns the ed25519 key in an Any: consensus knows no other kind. */
 function consensusKeyOf(key: AnyValue | undefined): Outcome<Uint8Array> {
   if (key === undefined) return stakingError('emptyValidatorPubKey')
   if (key.typeUrl !== Ed25519PubKey.typeUrl) {

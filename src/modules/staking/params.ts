@@ -36,12 +36,14 @@ const MAX_HISTORICAL_ENTRIES = 1_000_000
 const MAX_KEY_ROTATION_FEE_ACOIN = 2n ** 128n
 const NANOS_PER_MS = 1_000_000n
 
-/** How long stake stays slashable after it has left a validator, in milliseconds. */
+/** Returns how long stake stays slashable after it has left a validator, in milliseconds. */
 export function unbondingTimeMs(native: Pick<NativeStore, 'get'>): number {
   return Number(STAKING_PARAMS.get(native).unbondingTime / NANOS_PER_MS)
 }
 
-/** Params.Validate of x/staking/types/params.go, and this chain's own bounds. */
+/**
+ * Checks parameters by Params.Validate of x/staking/types/params.go, and this chain's own bounds.
+ */
 export function validateStakingParams(params: Params): SdkError | undefined {
   const {
     unbondingTime,

@@ -6,7 +6,10 @@ import type { SdkError } from '../sdkError.ts'
 import { delegateCoins, undelegateCoins } from '../vesting/delegatedCoins.ts'
 import type { BondStatus } from './validators.ts'
 
-/** The account that holds the coins of validators with this status; those of unbonding delegations are in the not bonded one. */
+/**
+ * Returns the account that holds the coins of validators with this status; those of unbonding
+ * delegations are in the not bonded one.
+ */
 export function poolOf(status: BondStatus): Address {
   return status === 'bonded' ? BONDED_POOL : NOT_BONDED_POOL
 }

@@ -9,8 +9,9 @@ import { PRESENT, QUEUE, UNBONDING_ID } from './keys.ts'
 const KINDS = { unbonding: 0x41, redelegation: 0x42, validator: 0x43, rotation: 0x91, formerKey: 0x95 } as const
 
 /**
- * Something that ends at a time: an unbonding, a redelegation, the unbonding of a validator, the time in which it may not rotate its key
- * again, or that in which there may be evidence against a former key.
+ * Something that ends at a time: an unbonding, a redelegation, the unbonding of a validator, the
+ * time in which it may not rotate its key again, or that in which there may be evidence against an
+ * old key.
  */
 export interface Due {
   readonly kind: keyof typeof KINDS
@@ -51,7 +52,7 @@ export function dueEntries(native: Pick<NativeStore, 'range'>, nowMs: number, li
   return found
 }
 
-/** All that is in the queue, for checks. */
+/** Yields all entries of the queue, for checks. */
 export function* queued(native: Pick<NativeStore, 'range'>): IterableIterator<QueuedDue> {
   for (const [key] of native.range(QUEUE)) yield readKey(key)
 }
@@ -70,7 +71,10 @@ function readKey(key: Uint8Array): QueuedDue {
   }
 }
 
-/** The next ID of an unbonding, redelegation or unbonding validator; the first is 1 (the SDK's IncrementUnbondingID). */
+/**
+ * Returns the next ID of an unbonding, redelegation or unbonding validator; the first is 1 (the
+ * SDK's IncrementUnbondingID).
+ */
 export function nextUnbondingId(native: Pick<NativeStore, 'get' | 'set'>): bigint {
   const value = native.get(UNBONDING_ID)
   const id = (value === undefined ? 0n : bytesToBigInt(value)) + 1n

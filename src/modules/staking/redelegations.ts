@@ -144,7 +144,7 @@ export function* redelegationsFrom(
   }
 }
 
-/** All of them, in order of delegators, sources and destinations. */
+/** Yields all redelegations, in order of delegators, sources and destinations. */
 export function* allRedelegations(native: Pick<NativeStore, 'range'>): IterableIterator<Redelegation> {
   for (const [[delegator, source, destination], value] of addressEntries(native, REDELEGATIONS)) {
     yield { delegator: delegator!, source: source!, destination: destination!, ...StoredRedelegation.decode(value) }

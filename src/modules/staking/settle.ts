@@ -219,7 +219,7 @@ function settle(context: ModuleContext, delegator: Address, operator: Address, p
   }
 }
 
-/** An unbonding after all slashes, for queries. */
+/** Returns an unbonding after all slashes, for queries. */
 export function settledUnbonding(
   native: Pick<NativeStore, 'get'>,
   unbonding: UnbondingDelegation,
@@ -229,7 +229,7 @@ export function settledUnbonding(
   return settlementOf(native, unbonding.delegator, unbonding.operator, pending).unbonding ?? unbonding
 }
 
-/** A delegation as it is with all slashes, for queries; it may have no shares then. */
+/** Returns a delegation as it is with all slashes, for queries; it may have no shares then. */
 export function settledDelegation(native: Pick<NativeStore, 'get'>, delegation: Delegation): Delegation {
   const pending = pendingSlashes(native)
   if (pending.length === 0) return delegation
@@ -257,7 +257,10 @@ export function settleSlashes(context: ModuleContext, budget: Budget): void {
   }
 }
 
-/** A part of a slash's walk. @returns the slash as it continues; undefined when it is complete */
+/**
+ * Does a part of a slash's walk.
+ * @returns the slash as it continues; undefined when it is complete
+ */
 function advance(context: ModuleContext, slash: PendingSlash, budget: Budget): PendingSlash | undefined {
   const { native } = context.world
   const { operator } = slash

@@ -19,7 +19,10 @@ export function tokensFromShares({ tokens, delegatorShares }: SharePrice, shares
   return divide(shares * tokens, delegatorShares)
 }
 
-/** Shares that `amount` acoin buy, truncated; undefined when the validator has no tokens. */
+/**
+ * Returns the shares that `amount` acoin buy, truncated; undefined when the validator has no
+ * tokens.
+ */
 export function sharesFromTokens({ tokens, delegatorShares }: SharePrice, amount: bigint): Decimal | undefined {
   return tokens === 0n ? undefined : (delegatorShares * amount) / tokens
 }
@@ -29,7 +32,10 @@ export function hasInvalidPrice({ tokens, delegatorShares }: SharePrice): boolea
   return tokens === 0n && delegatorShares > 0n
 }
 
-/** A price after `amount` acoin came in, and the shares issued for them. The first delegation sets the price to one. */
+/**
+ * Returns the price after `amount` acoin came in, and the shares issued for them. The first
+ * delegation sets the price to one.
+ */
 export function addTokens(price: SharePrice, amount: bigint): SharePrice & { readonly issued: Decimal } {
   const issued = price.delegatorShares === 0n ? decimalOf(amount) : sharesFromTokens(price, amount)
   if (issued === undefined) throw new RangeError('a validator with shares but no tokens cannot issue shares')

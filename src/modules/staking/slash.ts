@@ -72,8 +72,9 @@ export function slash(
 const DUE_LOOKED_AT = 500
 
 /**
- * acoin that left a validator at a height or later, in initial balances of entries that are not due yet. After many others that are due,
- * the remaining due ones count, too: the validator owes that much less.
+ * Returns the acoin that left a validator at a height or later, in initial balances of entries that
+ * are not due yet. After many others that are due, the remaining due ones count, too: the validator
+ * owes that much less.
  */
 function slashableSince({ world: { native }, block }: ModuleContext, operator: Address, height: number): bigint {
   let sum = departedSince(native, operator, height)

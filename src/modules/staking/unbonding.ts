@@ -123,7 +123,7 @@ export function* unbondingsFrom(
   }
 }
 
-/** All of them, in order of delegators and then operators. */
+/** Yields all unbonding delegations, in order of delegators and then operators. */
 export function* allUnbondings(native: Pick<NativeStore, 'range'>): IterableIterator<UnbondingDelegation> {
   for (const [[delegator, operator], value] of addressEntries(native, UNBONDING_DELEGATIONS)) {
     yield { delegator: delegator!, operator: operator!, ...StoredUnbonding.decode(value) }

@@ -35,9 +35,9 @@ export interface PowerUpdate {
 const MAX_TOTAL_POWER = (2n ** 63n - 1n) / 8n
 
 /**
- * The voting powers that change at a block's end (x/staking/keeper/val_state_change.go, ApplyAndReturnValidatorSetUpdates), by the keys
- * that consensus knows. Nothing is read unless something that counts was written since the last call, or a rotation of a key is under
- * way.
+ * Returns the voting powers that change at a block's end (x/staking/keeper/val_state_change.go,
+ * ApplyAndReturnValidatorSetUpdates), by the keys that consensus knows. Nothing is read unless
+ * something that counts was written since the last call, or a rotation of a key is under way.
  */
 export function takeValidatorUpdates(context: ModuleContext): readonly PowerUpdate[] {
   const { native } = context.world
@@ -65,7 +65,8 @@ interface PowerChange extends PowerUpdate {
 type LastPower = Pick<PowerChange, 'operator' | 'power'>
 
 /**
- * The changes of powers with rotations of keys that are under way (ProcessValidatorUpdatesForConsKeyRotations).
+ * Returns the changes of powers with rotations of keys that are under way
+ * (ProcessValidatorUpdatesForConsKeyRotations).
  * - At the end of the block that has the rotation's message, consensus, if it knows the validator, removes the old key and gets the new
  *   one with its power. Of a validator that is leaving the set then, it only removes the old one.
  * - At the end of the next block it knows the new key, and gets the validator's power under that.
@@ -165,7 +166,10 @@ function leavable(context: ModuleContext, operator: Address, run: () => void): b
   return isDone === true
 }
 
-/** The strongest validators and their powers, which are less than their tokens are worth where the total would exceed the bound. */
+/**
+ * Returns the strongest validators and their powers, which are less than their tokens are worth
+ * where the total would exceed the bound.
+ */
 function chooseBonded(context: ModuleContext): readonly { readonly validator: Validator; readonly power: bigint }[] {
   const { native } = context.world
   const { maxValidators } = STAKING_PARAMS.get(native)

@@ -14,14 +14,14 @@ export interface UpgradeRules {
 
 export const UPGRADE_RULES: UpgradeRules = { upgrades: UPGRADES, skippedHeights: [] }
 
-/** The rules of a node whose operator skips the upgrades at these heights. */
+/** Returns the rules of a node whose operator skips the upgrades at these heights. */
 export function upgradeRules(skippedHeights: readonly number[]): UpgradeRules {
   return { ...UPGRADE_RULES, skippedHeights }
 }
 
 /**
- * The first step of a block (PreBlocker of x/upgrade/keeper/abci.go): at the height of the plan the modules' entries are migrated, or the
- * plan is removed where the operator skips it.
+ * Does the first step of a block (PreBlocker of x/upgrade/keeper/abci.go): at the height of the
+ * plan the modules' entries are migrated, or the plan is removed where the operator skips it.
  * @throws UpgradeNeeded, WrongVersion: see {@link dueUpgrade}
  */
 export function beginUpgrade(context: ModuleContext, rules: UpgradeRules = UPGRADE_RULES): void {
@@ -35,7 +35,7 @@ export function beginUpgrade(context: ModuleContext, rules: UpgradeRules = UPGRA
 }
 
 /**
- * The upgrade that the block at `height` begins with; undefined for nearly all blocks.
+ * Returns the upgrade that the block at `height` begins with; undefined for nearly all blocks.
  * @throws UpgradeNeeded when this version does not know it; WrongVersion when this version has an upgrade that is still to be made, or later
  *   ones than that which is due
  */

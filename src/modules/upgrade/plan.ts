@@ -39,7 +39,7 @@ export function checkPlan(plan: Plan): SdkError | undefined {
   return undefined
 }
 
-/** The upgrade that is planned. */
+/** Returns the upgrade that is planned. */
 export function getPlan(native: Pick<NativeStore, 'get'>): Plan | undefined {
   const value = native.get(PLAN_KEY)
   return value && Plan.decode(value)
@@ -53,7 +53,7 @@ export function clearPlan(native: Pick<NativeStore, 'delete'>): void {
   native.delete(PLAN_KEY)
 }
 
-/** The height at which an upgrade was done; 0 when it was not. */
+/** Returns the height at which an upgrade was done; 0 when it was not. */
 export function doneHeight(native: Pick<NativeStore, 'range'>, name: string): number {
   for (const done of upgradesDone(native)) if (done.name === name) return done.height
   return 0

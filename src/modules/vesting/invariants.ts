@@ -96,7 +96,7 @@ function* scheduleProblems({ kind, originalVesting, startTime, endTime, periods 
   if (end !== endTime) yield `ends at ${endTime}, its last period at ${end}`
 }
 
-/** Only coins that vest are delegated as such. */
+/** Checks that only coins that vest are delegated as such. */
 function* delegatedProblems({ originalVesting }: VestingSchedule, { vesting, free }: DelegatedCoins): Iterable<string> {
   if (vesting < 0n || vesting > originalVesting) {
     yield `has delegated ${vesting}acoin of ${originalVesting}acoin that vested`

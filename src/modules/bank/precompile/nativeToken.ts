@@ -261,7 +261,10 @@ function spendAllowance(context: FunctionContext, owner: Address, amount: bigint
   return approve(context, owner, caller, allowance - amount)
 }
 
-/** Storage slot of one allowance in Solidity's layout: keccak256(spender . keccak256(owner . slot)), words of 32 bytes. */
+/**
+ * Returns the storage slot of one allowance in Solidity's layout: keccak256(spender .
+ * keccak256(owner . slot)), words of 32 bytes.
+ */
 export function allowanceSlot(owner: Address, spender: Address): Uint8Array {
   const ofOwner = keccak256(concatBytes(padLeft(owner, 32), bigIntToBytes(ALLOWANCES_SLOT, 32)))
   return keccak256(concatBytes(padLeft(spender, 32), ofOwner))

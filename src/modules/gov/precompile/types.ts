@@ -97,7 +97,7 @@ export function tallyTuple(result: TallyResult | undefined): AbiValue<typeof Tal
   return { yes: yesCount, abstain: abstainCount, no: noCount, noWithVeto: noWithVetoCount }
 }
 
-/** A proposal as the interface has it: of its messages only the types. */
+/** Returns a proposal as the interface has it: of its messages only the types. */
 export function proposalTuple(proposal: Proposal): AbiValue<typeof ProposalData> {
   const { id, messages, status, finalTallyResult, totalDeposit, metadata, title, summary, proposer } = proposal
   return {

@@ -14,7 +14,7 @@ export interface AbiType<T> {
   /** bytes that it takes in the head of the tuple or array around it: 32, or more for a tuple without dynamic members */
   readonly headBytes: number
   /**
-   * The value whose encoding begins at `at`.
+   * Reads the value whose encoding begins at `at`.
    * @throws AbiError
    */
   read(reader: AbiReader, at: number): T

@@ -279,7 +279,7 @@ function entryTuple(entry: Redelegation['entries'][number]): AbiValue<typeof Red
   }
 }
 
-/** The worth of shares in whole acoin. */
+/** Returns the worth of shares in whole acoin. */
 function worthOf(validator: Validator | undefined, shares: bigint): bigint {
   if (validator === undefined || validator.delegatorShares === 0n) return 0n
   return truncate(tokensFromShares(validator, shares))
