@@ -33,7 +33,7 @@ interface GossipOptions {
 
 /** Age at which a session without a gossip stream gets one. */
 const REPAIR_MS = 3_000
-/** Transactions that nobody could be told of for longer are not sent any more: the pool repeats what still waits for a block. */
+/** A transaction that could not be sent to any peer for longer is dropped: the pool repeats those that still wait for a block. */
 const HELD_MS = 15_000
 
 interface HeldMessage {
@@ -96,8 +96,9 @@ export class Gossip {
   }
 
   /**
-   * Sends to the neighbours in the topic's mesh. A peer that has just joined is no neighbour yet: then the message waits for the first one,
-   * because gossipsub would tell nobody, and would not send the same bytes again.
+   * Sends to the neighbours in the topic's mesh. A peer that has just joined is not a neighbour
+   * yet. The message waits for the first neighbour, because gossipsub would send it to no peer, and
+   * would not send the same bytes again.
    */
   async publish(topic: Topic, data: Uint8Array): Promise<void> {
     if (this.#isHeard(topic)) await this.#send(topic, data)
