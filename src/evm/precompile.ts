@@ -7,7 +7,7 @@ export interface PrecompileCall {
   readonly caller: Address
   /** already moved to the precompile's account when it is not 0 */
   readonly value: bigint
-  /** may be a view of memory that changes after the call: to be copied where it is kept or given back */
+  /** may be a view of memory that changes after the call: copy it before storing or returning it */
   readonly data: Uint8Array
   readonly gasLimit: bigint
   /** inside a STATICCALL: writes must fail */
@@ -20,7 +20,7 @@ export interface PrecompileCall {
   beforeWrite(): void
 }
 
-/** `revert` keeps the gas that is left and carries revert data; `failure` takes all of it. */
+/** `revert` leaves the remaining gas and carries revert data; `failure` takes all gas. */
 export interface PrecompileResult {
   readonly status: 'success' | 'revert' | 'failure'
   readonly output: Uint8Array

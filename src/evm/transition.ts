@@ -22,7 +22,7 @@ export interface TransactionWorld extends WorldState {
   endTransaction(options: { readonly clearEmpty: boolean }): { readonly burns: readonly Burn[] }
 }
 
-/** What a transaction runs in. */
+/** Environment of a transaction's run. */
 export interface TransitionContext {
   readonly world: TransactionWorld
   readonly block: BlockContext
@@ -80,7 +80,7 @@ export interface AppliedTransaction {
   readonly effectiveGasPrice: bigint
   readonly logs: readonly Log[]
   readonly events: readonly NativeEvent[]
-  /** coins that code moved, beside the message's own value */
+  /** coins that code moved, in addition to the message's own value */
   readonly transfers: readonly ValueTransfer[]
   /** return or revert data */
   readonly output: Uint8Array
@@ -160,7 +160,7 @@ function messageOfCall(call: CallMessage, world: Pick<TransactionWorld, 'getNonc
   }
 }
 
-/** What geth's `eth_call` does not check. */
+/** Checks that geth's `eth_call` skips. */
 const CALL_SKIPS: SkippedChecks = { nonce: true, sender: true, baseFee: true }
 
 /**
@@ -168,8 +168,8 @@ const CALL_SKIPS: SkippedChecks = { nonce: true, sender: true, baseFee: true }
  *
  * 1. Checks, without any effect, so that an invalid transaction leaves no trace.
  * 2. The sender pays for all gas at the highest it can use. Before the run, or code could spend the coins for it.
- * 3. The sender's nonce rises. After the checks, which compare it, and before the authorizations, one of which may be the sender's
- *    own for the next nonce. A revert of the run does not undo it.
+ * 3. The sender's nonce rises. After the checks, which compare it, and before the authorizations:
+ *    one of them may be the sender's own for the next nonce. A revert of the run does not undo it.
  * 4. Addresses get warm, and EIP-7702 authorizations are applied. Before the run, which is the first to see them, and outside of
  *    its checkpoint: they stay when it reverts.
  * 5. The run: the engine moves the value and executes code.

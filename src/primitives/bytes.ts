@@ -220,7 +220,7 @@ export function padLeft(bytes: Uint8Array, length: number): Uint8Array {
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** The text of UTF-8, byte order marks included; undefined for bytes that are none. */
+/** Decodes UTF-8, byte order marks included; returns undefined for invalid bytes. */
 export function decodeUtf8(bytes: Uint8Array): string | undefined {
   try {
     return UTF8.decode(bytes)

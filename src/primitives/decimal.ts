@@ -1,6 +1,6 @@
 /**
- * The Cosmos SDK's LegacyDec (cosmossdk.io/math): a number with 18 decimals, kept as a bigint of 10^-18 units. Add, subtract and
- * compare with the operators of bigint.
+ * The Cosmos SDK's LegacyDec (cosmossdk.io/math): a number with 18 decimals, stored as a bigint of
+ * 10^-18 units. Add, subtract and compare with the operators of bigint.
  */
 export type Decimal = bigint
 

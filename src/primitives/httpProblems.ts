@@ -13,7 +13,7 @@ export function isTemporary(status: number): boolean {
   return status >= 500 || BUSY.includes(status)
 }
 
-/** Whether no later attempt will succeed either. @param problem as {@link connectionProblem} gives it */
+/** Whether no later attempt will succeed either. @param problem a result of {@link connectionProblem} */
 export function isHopeless(problem: string): boolean {
   return HOPELESS.test(problem)
 }

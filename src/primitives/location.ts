@@ -6,7 +6,7 @@ const IS_BUILT = !import.meta.url.endsWith('.ts')
 /** The directory of the package: that of dist/, node_modules/, package.json. */
 export const PACKAGE_ROOT = new URL('../../', import.meta.url)
 
-/** What an explorer runs beside its main thread, and what starts it. */
+/** The files that an explorer runs in addition to its main thread, and the file that starts it. */
 const EXPLORER = {
   explorer: 'explorer/run.ts',
   explorerIndex: 'explorer/ingest/worker.ts',

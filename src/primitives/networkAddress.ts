@@ -22,9 +22,9 @@ export function readNetworkAddress(text: string): string | undefined {
 }
 
 /**
- * Whom the budgets of an address count for: an IPv4 address, or the /64 of an IPv6 address, as one subscriber usually has a whole /64 at
- * least.
- * @param address as {@link readNetworkAddress} gives it
+ * Returns the key of an address's budgets: the IPv4 address, or the /64 of an IPv6 address, as one
+ * subscriber usually has a whole /64 at least.
+ * @param address a result of {@link readNetworkAddress}
  */
 export function budgetKeyOf(address: string): string {
   if (isIPv4(address) || address === LOOPBACK_IPV6) return address
@@ -43,9 +43,10 @@ function groupsOf(address: string): readonly string[] {
 const NAT64_PREFIX = '0,100,255,155,0,0,0,0,0,0,0,0'
 
 /**
- * Which of IANA's special ranges an address is in, by the name that ipaddr.js gives it; `unicast`: in none, so it may be anywhere in the
- * Internet. An IPv4 address that is written as IPv6 (mapped, 6to4, NAT64) counts as itself.
- * @returns undefined for what is no address
+ * Returns the one of IANA's special ranges that an address is in, by ipaddr.js's name for it;
+ * `unicast` when it is in no such range, so it may be anywhere in the Internet. An IPv4 address
+ * that is written as IPv6 (mapped, 6to4, NAT64) counts as itself.
+ * @returns undefined for text that is not an address
  */
 export function addressRange(address: string): string | undefined {
   if (isIP(address) === 0) return undefined
@@ -69,9 +70,9 @@ function embeddedIpv4(address: string): string | undefined {
 }
 
 /**
- * The network that an address is in, as far as one owner may have all of it: the /16 of an IPv4 address, the /48 of an IPv6 address. An
- * IPv4 address that is written as IPv6 counts as itself.
- * @returns undefined for what is no address
+ * Returns the largest network around an address that may have a single owner: the /16 of an IPv4
+ * address, the /48 of an IPv6 address. An IPv4 address that is written as IPv6 counts as itself.
+ * @returns undefined for text that is not an address
  */
 export function networkPrefixOf(text: string): string | undefined {
   const address = readNetworkAddress(text)

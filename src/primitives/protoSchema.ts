@@ -23,8 +23,9 @@ import {
 } from './protoScalars.ts'
 
 /**
- * Protobuf messages as tables: one table gives the wire format, the JSON of grpc-gateway (names of the .proto file, 64-bit
- * integers in strings) and the TypeScript type. Names are given in camel case; JSON has them in snake case.
+ * Protobuf messages as tables: one table defines the wire format, the JSON of grpc-gateway (names
+ * of the .proto file, 64-bit integers in strings) and the TypeScript type. The table has names in
+ * camel case; JSON has them in snake case.
  */
 export interface MessageType<T> extends AnyMessageType {
   /** e.g. `cosmos.bank.v1beta1.MsgSend` */

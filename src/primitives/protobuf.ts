@@ -157,7 +157,10 @@ const FIELD_NUMBERS = 4
  */
 export class ProtobufFields {
   readonly #bytes: Uint8Array
-  /** {@link FIELD_NUMBERS} of each field: blocks have dozens of small ones, of which an object each would cost more than all else */
+  /**
+   * {@link FIELD_NUMBERS} of each field: blocks have dozens of small fields, and an object for each
+   * would cost more than all else
+   */
   readonly #fields: number[] = []
   readonly #budget: FieldBudget
 
@@ -300,8 +303,9 @@ export function visitFields(bytes: Uint8Array, visit: (field: number, value: Fie
 let fieldsLeft = Number.POSITIVE_INFINITY
 
 /**
- * Lets {@link visitFields} read so many fields at most, all messages inside messages and items of packed fields together, until `read`
- * returns. The smallest field has two bytes, and the value that is made of it takes a hundred times as much memory.
+ * Lets {@link visitFields} read at most `limit` fields, all messages inside messages and items of
+ * packed fields together, until `read` returns. The smallest field has two bytes, and the decoded
+ * value takes a hundred times as much memory.
  * @throws ProtobufError from within `read`
  */
 export function withFieldLimit<T>(limit: number, read: () => T): T {
@@ -370,7 +374,7 @@ function varintEnd({ bytes, at, end }: Cursor): number {
   throw new ProtobufError('a varint has more than ten bytes')
 }
 
-/** Moves the cursor to the first byte of a value that is no varint; returns where it ends. Groups (wire types 3 and 4) are obsolete. */
+/** Moves the cursor to the first byte of a value that is not a varint; returns where it ends. Groups (wire types 3 and 4) are obsolete. */
 function valueEndOf(cursor: Cursor, wireType: number): number {
   if (wireType !== 1 && wireType !== 2 && wireType !== 5) throw new ProtobufError(`wire type ${wireType}`)
   const length = wireType === 2 ? readNumber(cursor) : wireType === 1 ? 8 : 4

@@ -2,11 +2,12 @@ import { type LookupAddress, promises } from 'node:dns'
 import { addressRange } from './networkAddress.ts'
 
 /*
- * Requests to servers that others name. They may not lead to this machine or into its network, where services believe whoever reaches
- * them. Who connects uses the addresses of the very look-up that was checked: a name may resolve to something else the next time.
+ * Requests to servers that others name. They may not lead to this machine or into its network,
+ * where services trust every client that reaches them. The caller connects to the addresses of the
+ * very look-up that was checked: a name may resolve to something else the next time.
  */
 
-/** What a guard of requests asks; tests have their own. */
+/** The functions that a guard of requests calls; tests have their own. */
 export interface Addresses {
   /** all addresses of a host name */
   readonly resolve: (host: string) => Promise<readonly LookupAddress[]>

@@ -172,7 +172,7 @@ export class EncodedItem {
   }
 }
 
-/** What {@link decodeRLP} gives: a byte string or a list. */
+/** A decoded value, as {@link decodeRLP} returns it: a byte string or a list. */
 export type RLPItem = Uint8Array | readonly RLPItem[]
 /** The same with lists that stayed encoded. */
 export type PartlyEncodedItem = Uint8Array | EncodedItem | readonly PartlyEncodedItem[]
@@ -269,7 +269,7 @@ export function itemAt(rlp: Uint8Array, at: number): { isList: boolean; start: n
   return { isList, start, end: start + length }
 }
 
-/** What {@link encodeRLP} takes: bytes, an unsigned integer or a list. */
+/** A value to encode with {@link encodeRLP}: bytes, an unsigned integer or a list. */
 export type RLPInput = Uint8Array | bigint | EncodedItem | readonly RLPInput[]
 
 /** The canonical RLP of `input`. Integers are written in their minimal big-endian form. */

@@ -37,7 +37,7 @@ export function checkKnownAnswers(answers: readonly KnownAnswer[]): void {
       throw selfTestError(what, 'fails', error)
     }
     if (found !== expected)
-      throw selfTestError(what, `gives ${found.slice(0, 80) || 'nothing'} in place of ${expected.slice(0, 80)}`)
+      throw selfTestError(what, `returned ${found.slice(0, 80) || 'nothing'} instead of ${expected.slice(0, 80)}`)
   }
 }
 
@@ -70,7 +70,7 @@ function hexOrNone(bytes: Uint8Array | undefined): string {
   return bytes === undefined ? 'none' : bytesToHex(bytes)
 }
 
-/** What every thread uses: keys of maps, hex, signatures. */
+/** Known answers that every thread checks: keys of maps, hex, signatures. */
 export const PRIMITIVE_ANSWERS: readonly KnownAnswer[] = [
   { what: 'latin1Slice of Buffer', run: () => characters(bytesKey(BYTES)), expected: BYTES.join() },
   {

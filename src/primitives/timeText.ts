@@ -17,7 +17,7 @@ export function formatTimestamp(nanos: bigint, group = 1): string {
   return `${whole}${decimalsOf(fraction, group)}Z`
 }
 
-/** `.` and the decimals of nanoseconds; nothing when there are none. */
+/** Returns `.` and the decimals of the nanoseconds; nothing for zero nanoseconds. */
 function decimalsOf(fraction: bigint, group: number): string {
   const digits = fraction.toString().padStart(9, '0').replace(/0+$/, '')
   return digits === '' ? '' : `.${digits.padEnd(Math.ceil(digits.length / group) * group, '0')}`

@@ -16,7 +16,7 @@ interface StepRecord {
   /** the words that an opcode can reach, top first */
   readonly top: readonly bigint[]
   readonly memoryLength: number
-  /** hash of the memory, for opcodes that pass some of it on; 0 for others */
+  /** hash of the memory, for opcodes that read from it without a trace on the stack; 0 for others */
   readonly memory: number
   readonly returnDataLength: number
 }
@@ -33,7 +33,7 @@ interface StepDifference {
 
 /** DUP16 and SWAP16 reach this far. */
 const REACH = 17
-/** What these opcodes read from memory does not appear on the stack afterwards. */
+/** Opcodes that read memory without leaving what they read on the stack. */
 const READS_MEMORY: ReadonlySet<number> = new Set<number>([
   OP.KECCAK256,
   OP.LOG0,
@@ -54,9 +54,9 @@ const READS_MEMORY: ReadonlySet<number> = new Set<number>([
 const HASHED_MEMORY = 4_096
 
 /**
- * The first step that two engines do not agree on; undefined when they agree on all. Runs the first engine twice and the second
- * once: what is kept of each step is 8 bytes, since a block can have millions. Costs and errors of a step are not compared: they show in
- * the next one.
+ * Returns the first step at which two engines differ; undefined when they agree on all. Runs the
+ * first engine twice and the second once: it retains only 8 bytes of each step, since a block can
+ * have millions. Costs and errors of a step are not compared: they show in the next one.
  */
 export async function firstDifferingStep(first: TracedRun, second: TracedRun): Promise<StepDifference | undefined> {
   const digests = createDigestList()

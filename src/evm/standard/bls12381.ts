@@ -143,7 +143,7 @@ const BAD = {
   g2: 'g2 point is not on correct subgroup',
 } as const satisfies Record<PointFault, string>
 
-/** Reads a field element of 64 bytes, the first 16 of which are zero; returns geth's message for a fault. */
+/** Reads a field element of 64 bytes, whose first 16 are zero; returns geth's message for a fault. */
 function readElement(input: Uint8Array, offset: number, address: number): string | undefined {
   for (let i = offset; i < offset + 16; i++) if (input[i] !== 0) return BAD.top
   return field.read(input, offset + 16, address) ? undefined : BAD.element

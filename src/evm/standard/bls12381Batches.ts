@@ -23,7 +23,7 @@ interface Exports {
   isProven(): number
 }
 
-/** What is wrong with the first bad point of an input. */
+/** The fault of the first bad point in an input. */
 export type PointFault = 'top' | 'element' | 'curve' | 'g1' | 'g2'
 
 const FAULTS: readonly PointFault[] = ['top', 'element', 'curve', 'g1', 'g2']
@@ -44,7 +44,7 @@ const MAX_G1_TERMS = 512
 const MAX_G2_TERMS = 128
 const MAX_PAIRS = 64
 
-/** The order of the groups, and |x|, of which it is x⁴ − x² + 1. */
+/** The order of the groups, x⁴ − x² + 1, and |x|. */
 export const BLS_ORDER = 0x73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001n
 const X = 0xd201000000010000n
 const X_SQUARED = X * X
@@ -149,11 +149,11 @@ function putWords(value: bigint, address: number, count: number): void {
 
 /**
  * Takes the constants of KZG proofs in EIP-2537's encoding: the generators of G1 and of G2, both negated, and [τ]₂.
- * @throws Error when one of them is no point of its group
+ * @throws Error when one of them is not a point of its group
  */
 export function setUpProofs(constants: Uint8Array): void {
   memory.set(constants, inputAddress)
-  if (wasm.setUpProofs() !== 0) throw new Error('a constant of KZG proofs is no point of its group')
+  if (wasm.setUpProofs() !== 0) throw new Error('a constant of KZG proofs is not a point of its group')
 }
 
 /**

@@ -108,7 +108,7 @@ export const PRECOMPILE_CALLS: readonly PrecompileCall[] = [
 /** More than any of these calls takes. */
 const GAS_LIMIT = 1_000_000n
 
-/** What the thread of an EVM tries when it starts. @param run runs a precompile */
+/** Returns the known answers that an EVM thread checks when it starts. @param run runs a precompile */
 export function precompileAnswers(run: typeof runStandardPrecompile): readonly KnownAnswer[] {
   return PRECOMPILE_CALLS.map(({ name, number, input, answer }) => ({
     what: `precompiles, ${name},`,

@@ -30,7 +30,7 @@ export interface MclFunctions {
   mclBnG2_isZero(x: number): number
 }
 
-/** Bytes that mcl gives each element of the base field, whatever the curve. */
+/** Bytes that mcl reserves for each element of the base field, whatever the curve. */
 export const FP_SIZE = 48
 const G1_SIZE = 3 * FP_SIZE
 const G2_SIZE = 6 * FP_SIZE
@@ -70,13 +70,13 @@ export class Mcl {
     this.#bytes = new Uint8Array(this.#memory.buffer)
   }
 
-  /** The memory as 32-bit words; not to be kept over a call, which may grow the memory. */
+  /** The memory as 32-bit words. Do not store it across calls: a call may grow the memory. */
   get words(): Uint32Array {
     if (this.#words.length === 0) this.#words = new Uint32Array(this.#memory.buffer)
     return this.#words
   }
 
-  /** The memory as bytes; not to be kept over a call. */
+  /** The memory as bytes. Do not store it across calls. */
   get bytes(): Uint8Array {
     if (this.#bytes.length === 0) this.#bytes = new Uint8Array(this.#memory.buffer)
     return this.#bytes

@@ -44,7 +44,7 @@ function run(input: Uint8Array, fork: Hardfork): Uint8Array | string {
   return output
 }
 
-/** The exponent without leading zeros. Zeros after the end of the input, of which there may be very many, are only counted. */
+/** Reads the exponent without leading zeros. Zeros after the end of the input, possibly very many, are only counted. */
 function exponentOf(input: Uint8Array, start: number, length: number): Exponent {
   const bytes = stripZeros(input.subarray(start, start + length))
   const zerosBefore = Math.min(length, Math.max(input.length - start, 0)) - bytes.length
@@ -62,7 +62,7 @@ function sizesOf(input: Uint8Array): ModexpSizes {
   return { baseLength, exponentLength, modulusLength, exponentHead }
 }
 
-/** What the header of MODEXP's input says, and the exponent's first 32 bytes (fewer when it is shorter). */
+/** The header of MODEXP's input, and the exponent's first 32 bytes (fewer when it is shorter). */
 interface ModexpSizes {
   readonly baseLength: bigint
   readonly exponentLength: bigint
@@ -70,7 +70,7 @@ interface ModexpSizes {
   readonly exponentHead: bigint
 }
 
-/** Gas of MODEXP: EIP-2565, from Osaka on EIP-7883. Exact for every size, most of which no gas limit reaches. */
+/** Returns the gas of MODEXP: EIP-2565, from Osaka on EIP-7883. Exact for every size, even beyond any gas limit. */
 function modexpGas(sizes: ModexpSizes, fork: Hardfork): bigint {
   const { baseLength, exponentLength, modulusLength, exponentHead } = sizes
   const isOsaka = includesFork(fork, 'osaka')
@@ -91,7 +91,7 @@ function bitLength(value: bigint): number {
   return value === 0n ? 0 : value.toString(2).length
 }
 
-/** An exponent: bytes, the first of which is not zero, and as many zeros after them as make up `length`. */
+/** An exponent: its bytes, which do not start with a zero, and as many zeros after them as make up `length`. */
 interface Exponent {
   readonly bytes: Uint8Array
   readonly length: number

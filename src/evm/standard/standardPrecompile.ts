@@ -6,7 +6,7 @@ import type { Hardfork } from '../../chain/genesis/hardfork.ts'
 export interface StandardPrecompile {
   /** Gas of a call with `input`, which is known before any work is done. */
   gas(input: Uint8Array, fork: Hardfork): bigint
-  /** The output, which is the caller's to keep, or geth's message for why there is none. Called when the gas is paid. */
+  /** Returns the output, which belongs to the caller, or geth's message for a failure. Called when the gas is paid. */
   run(input: Uint8Array, fork: Hardfork): Uint8Array | string
 }
 

@@ -13,7 +13,7 @@ import {
   type TracerConfig,
 } from './traceCollector.ts'
 
-/** What the rules for the validation of a UserOperation ask of one call (ERC-7562, by the names of its rules). */
+/** Facts about one call that the validation of a UserOperation needs (ERC-7562, by the names of its rules). */
 interface FrameDetails {
   /** by slot, in hex: the value that the call found, unless it had written the slot before (STO-…) */
   readonly reads: Map<string, string>
@@ -186,7 +186,7 @@ function isOutOfGas({ error }: CallFrame): boolean {
   )
 }
 
-/** @throws TraceError when it is no list of quantities */
+/** @throws TraceError when it is not a list of quantities */
 function readIgnored(json: unknown): ReadonlySet<number> {
   if (json === undefined || json === null) return IGNORED
   if (!Array.isArray(json) || !json.every((entry) => typeof entry === 'string' && /^0x[0-9a-f]{1,16}$/i.test(entry))) {

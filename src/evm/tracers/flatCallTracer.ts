@@ -62,7 +62,7 @@ function isPlainPrecompileCall({ type, precompile }: CallFrame): boolean {
   return precompile && (type === 'CALL' || type === 'STATICCALL')
 }
 
-/** What a call is in Parity's words: its kind, what was asked and what came of it. */
+/** Formats a call in Parity's words: its kind, its request and its result. */
 export function formatFrame(
   frame: CallFrame,
   isTop: boolean,

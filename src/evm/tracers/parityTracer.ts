@@ -7,7 +7,7 @@ import { createPrestateTracer } from './prestateTracer.ts'
 import type { TraceCollector, TraceContext } from './traceCollector.ts'
 import { createVmTracer } from './vmTracer.ts'
 
-/** What a trace shows: calls, what they changed, and every opcode. */
+/** Parts of a trace: calls, their changes of the state, and every opcode. */
 export type ParityTraceType = 'trace' | 'stateDiff' | 'vmTrace'
 
 /** A call as Parity shows it: `{ type, action, error?, result, subtraces, traceAddress }`. */

@@ -4,7 +4,7 @@ import { OP, opcodeName } from '../opcodes.ts'
 import type { FrameExit, OpcodeStep, Tracer } from '../tracer.ts'
 import type { TraceCollector, TraceContext } from './traceCollector.ts'
 
-/** What a struct log shows, as requests ask for it. */
+/** Parts of a struct log, as requests ask for them. */
 interface StructLoggerConfig {
   readonly enableMemory: boolean
   readonly disableStack: boolean

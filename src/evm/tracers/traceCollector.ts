@@ -2,7 +2,7 @@ import type { Hardfork } from '../../chain/genesis/hardfork.ts'
 import type { Hash } from '../../primitives/hash.ts'
 import type { Tracer } from '../tracer.ts'
 
-/** A tracer of one transaction with the JSON that it makes of it. */
+/** A tracer of one transaction, with its result in JSON. */
 export interface TraceCollector {
   readonly tracer: Tracer
   /**
@@ -23,7 +23,7 @@ export interface TraceContext {
   readonly firstLogIndex: number
   /** what the results of one answer may take together */
   readonly budget: TraceBudget
-  /** makes a tracer of JavaScript; absent where the request has none, or may have none */
+  /** makes a tracer of JavaScript; absent where the request does not have one, or may not */
   readonly createScript?: (code: string, config: TracerConfig, context: TraceContext) => TraceCollector
 }
 

@@ -188,7 +188,7 @@ function memoryAfter(op: number, { offset, length }: MemoryRange, next: OpcodeSt
   return written === 0 ? null : { data: bytesToHex(next.memory.subarray(offset, offset + written)), off: offset }
 }
 
-/** What an opcode writes, and of MLOAD the word that it reads. */
+/** Returns the memory that an opcode writes, and for MLOAD the word that it reads. */
 function memoryRange(op: number, stack: readonly bigint[]): MemoryRange | undefined {
   const at = (offset: number, length: number | undefined): MemoryRange | undefined => {
     const [start, size] = [stack.at(-1 - offset), length === undefined ? undefined : stack.at(-1 - length)]

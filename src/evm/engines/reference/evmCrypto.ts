@@ -76,7 +76,8 @@ const ORDER = bls12_381.fields.Fr.ORDER
 /**
  * Verifies a KZG proof that the polynomial behind `commitment` is `y` at `z` (EIP-4844, consensus-specs' verify_kzg_proof),
  * written independently of the one in standard/pointEvaluation.ts:
- * e(C − y·G₁ + z·π, −G₂) · e(π, [τ]₂) = 1. False as well for inputs that are no canonical scalars or points.
+ * e(C − y·G₁ + z·π, −G₂) · e(π, [τ]₂) = 1. Returns false also for scalars that are not canonical
+ * and for invalid points.
  */
 function verifyPointEvaluation(
   bls: BLSOperations,

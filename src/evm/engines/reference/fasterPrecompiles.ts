@@ -14,7 +14,7 @@ const runBlake2f: PrecompileFunc = ({ data, gasLimit }) => {
   return { executionGasUsed, returnValue: blake2f(data) }
 }
 
-/** EIP-7951: digest, r, s and the public key's x and y; what does not verify gives no bytes. */
+/** Runs EIP-7951: digest, r, s and the public key's x and y. The output is empty when the signature does not verify. */
 const runP256Verify: PrecompileFunc = ({ data, gasLimit }) => {
   if (gasLimit < P256_VERIFY_GAS) return failedPrecompile('out of gas', gasLimit)
   const word = (index: number) => bytesToBigInt(data.subarray(index * 32, index * 32 + 32))
@@ -52,10 +52,11 @@ interface Point {
 const exchange = createECDH(CURVE)
 
 /**
- * Verifies an ECDSA signature over P-256 (EIP-7951), written independently of the one in standard/p256.ts and some seven times as
- * fast as in JavaScript. Node.js verifies no bare
- * digest, but its key exchange multiplies points: a base point gives u₁·G; a peer's key gives the x of u₂·Q, whose y follows
- * from the x of (u₂ + 1)·Q. Scalars are 32 bytes; false for everything that is out of range or not on the curve.
+ * Verifies an ECDSA signature over P-256 (EIP-7951), written independently of the one in
+ * standard/p256.ts and some seven times as fast as in JavaScript. Node.js cannot verify a bare
+ * digest, but its key exchange multiplies points. A base point yields u₁·G; a peer's key yields the
+ * x of u₂·Q, whose y follows from the x of (u₂ + 1)·Q. Scalars are 32 bytes. Returns false for
+ * everything that is out of range or not on the curve.
  */
 export function verifyP256(digest: Uint8Array, r: bigint, s: bigint, key: Point): boolean {
   if (r <= 0n || r >= N || s <= 0n || s >= N || !isOnCurve(key)) return false

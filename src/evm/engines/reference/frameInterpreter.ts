@@ -25,7 +25,7 @@ type InterpreterConstructor = new (
 
 const { JUMP, JUMPI, JUMPDEST, PUSH1, PUSH32 } = OP
 const STOP = 'stop'
-/** A byte that is no opcode in any fork. */
+/** A byte that is not an opcode in any fork. */
 const UNUSED_OPCODE = 0x0c
 
 /** Where code may jump to, and what its PUSH opcodes push, by the offset of the pushed bytes. */
@@ -80,7 +80,7 @@ export class FrameInterpreter extends Stock {
     try {
       return await super._selfDestruct(beneficiary)
     } finally {
-      // Unless it keeps all coins, the account has none now.
+      // A zero balance here means that the self-destruct moved the coins: the locked ones stay.
       if (world.getBalance(address.bytes) === 0n) world.setBalance(address.bytes, locked)
     }
   }

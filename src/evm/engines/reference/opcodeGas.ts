@@ -114,8 +114,9 @@ const WARM_ACCESS = 100n
 const LOG_GAS = 375n
 
 /**
- * The part of an opcode's price that is charged before memory and warmth are looked at. As in geth, but for LOG,
- * which has no such part there: only the failure message of a LOG that can pay neither itself nor its memory depends on it.
+ * Returns the part of an opcode's price that is charged before memory and warmth are looked at. As
+ * in geth, except for LOG, which has no such part there: only the failure message of a LOG that can
+ * pay neither itself nor its memory depends on it.
  * @param fee that of `@ethereumjs/evm`  @param hasWarmth EIP-2929 is in force
  */
 export function constantGas(opcode: number, fee: bigint, hasWarmth: boolean): bigint {

@@ -21,9 +21,10 @@ interface OpcodeEntry {
 }
 
 /**
- * Replaces handlers in an opcode table: logs go to the world at once, since those of stateful precompiles do so too; a
- * self-destruct records what it moves or burns; init code that begins with 0xef00 runs, and ends at its first opcode, which there is none
- * of; memory words and hashes are converted to and from bigint faster.
+ * Replaces handlers in an opcode table. Logs go to the world at once, since those of stateful
+ * precompiles do so too. A self-destruct records the coins that it moves or burns. Init code that
+ * begins with 0xef00 runs, and ends at this first byte, which is not an opcode. Memory words and
+ * hashes are converted to and from bigint faster.
  */
 export function installHandlers(table: readonly unknown[]): unknown[] {
   const copy = (table as readonly OpcodeEntry[]).map((entry) => ({ ...entry }))

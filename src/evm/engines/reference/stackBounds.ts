@@ -3,7 +3,7 @@ import { OP } from '../../opcodes.ts'
 
 const STACK_LIMIT = 1024
 
-/** Opcodes by the number of stack items that they take (yellow paper, appendix H), but for DUP and SWAP. */
+/** Opcodes by the number of stack items that they take (yellow paper, appendix H), except DUP and SWAP. */
 const INPUTS: readonly (readonly [count: number, opcodes: readonly number[]])[] = [
   [
     1,
@@ -74,7 +74,7 @@ const INPUTS: readonly (readonly [count: number, opcodes: readonly number[]])[] 
 
 const STACK_INPUTS = stackInputs()
 
-/** Opcodes that leave one item more than they take, but for PUSH and DUP. */
+/** Opcodes that leave one item more than they take, except PUSH and DUP. */
 const GROWING = new Set<number>([
   OP.ADDRESS,
   OP.ORIGIN,

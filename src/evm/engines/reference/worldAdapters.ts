@@ -7,12 +7,12 @@ import { EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, keccak256 } from '../../../primitives
 import type { WorldState } from '../../../state/world.ts'
 import { isStandardPrecompile } from '../../precompileAddresses.ts'
 
-/** What `@ethereumjs/evm` asks of its journal. */
+/** The part of its journal that `@ethereumjs/evm` calls. */
 type EVMJournal = Pick<EVM['journal'], keyof EVM['journal']>
 
 /**
- * Warmth, touched accounts and checkpoints of `@ethereumjs/evm`, all kept by the world. It counts the checkpoints that are
- * open, so that a run that breaks off can be unwound.
+ * Warmth, touched accounts and checkpoints of `@ethereumjs/evm`, all stored in the world. It counts
+ * the open checkpoints, so that a run that breaks off can be unwound.
  */
 export class WorldJournal implements EVMJournal {
   readonly #world: WorldState

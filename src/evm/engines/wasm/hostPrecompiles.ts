@@ -93,9 +93,9 @@ function callStateful(
 
 function writeOutput({ memory, engine }: RunState, output: Uint8Array): void {
   // making room for the output can grow the memory, and a view of the memory before that has no bytes any more
-  const kept = output.buffer === memory.bytes.buffer ? output.slice() : output
-  const at = engine.reserveOutput(kept.length)
-  memory.write(at, kept)
+  const own = output.buffer === memory.bytes.buffer ? output.slice() : output
+  const at = engine.reserveOutput(own.length)
+  memory.write(at, own)
 }
 
 function failure(message: string, gasUsed: bigint): PrecompileResult {

@@ -40,9 +40,10 @@ const VALUE = 64
 const MAX_NONCE = (1n << 64n) - 1n
 
 /**
- * The engine's imports that read and write the world: accounts, storage, codes, creations, checkpoints, logs and the hashes of
- * blocks. assembly/evm/host.ts declares them. The world copies the bytes that it keeps, so the addresses and keys below are buffers
- * that each call fills anew.
+ * Returns the engine's imports that read and write the world: accounts, storage, bytecode,
+ * creations, checkpoints, logs and block hashes. assembly/evm/host.ts declares them. The world
+ * copies the bytes that it stores, so the addresses and keys below are buffers that each call fills
+ * anew.
  */
 export function worldImports(run: RunState) {
   return {
@@ -161,7 +162,10 @@ function storageImports(run: RunState) {
   }
 }
 
-/** An instance keeps the codes that it has run, by their hashes, until the engine frees them. */
+/**
+ * Returns the imports for bytecode. An instance caches the bytecode that it has run, by hash, until
+ * the engine frees it.
+ */
 function codeImports(run: RunState) {
   const address: Address = new Uint8Array(ADDRESS_BYTES)
   const entries = new Map<string, number>()
@@ -245,7 +249,7 @@ export function isOccupied(world: WorldState, address: Address): boolean {
   return world.getNonce(address) > 0n || !equalBytes(codeHash, EMPTY_CODE_HASH) || world.hasStorage(address)
 }
 
-/** A new contract before its init code runs (EIP-161: nonce 1), with the value that the creator gives it. */
+/** Creates a new contract before its init code runs (EIP-161: nonce 1), with the value that the creator sends. */
 export function beginContract(world: WorldState, address: Address, creator: Address, value: bigint): void {
   world.clearStorage(address)
   world.markCreated(address)
@@ -254,8 +258,9 @@ export function beginContract(world: WorldState, address: Address, creator: Addr
 }
 
 /**
- * EIP-6780: only what the same transaction created is deleted, and what such a contract gives to itself is burnt. Locked coins are
- * neither given nor burnt.
+ * Destroys a contract. EIP-6780: only a contract that the same transaction created is deleted, and
+ * the coins that such a contract sends to itself are burnt. Locked coins are neither sent nor
+ * burnt.
  */
 function destroyContract(world: WorldState, address: Address, beneficiary: Address): void {
   const given = world.getSpendable(address)

@@ -17,7 +17,7 @@ import { beginContract, isOccupied } from './hostWorld.ts'
 import { commitCheckpoint, openCheckpoint, type RunState } from './runState.ts'
 import { type InstanceOptions, WasmInstance } from './wasmInstance.ts'
 
-/** Gas of work after which a run with a deadline looks at it, and lets other work of its thread go on: at most about 20 ms. */
+/** Gas of work after which a run with a deadline checks it, and lets its thread do other work: at most about 20 ms. */
 const SLICE_GAS = 1_000_000n
 /** The same while every step is reported to a tracer, which may take a thousand times as long as the step. */
 const TRACED_SLICE_GAS = 10_000n

@@ -129,7 +129,7 @@ const WORD_BYTES = 32
 interface StepPointers {
   /** lowest word of the stack */
   readonly stack: number
-  /** top word; one word below `stack` when there is none */
+  /** top word; one word below `stack` when the stack is empty */
   readonly top: number
   readonly memory: number
   readonly memoryLength: number

@@ -32,9 +32,9 @@ const HAS_FRAMES = 2
 /** After these a call ends without an error of theirs: only a creation may still fail, for its code. */
 const LAST_OPCODES = new Set<number>([OP.STOP, OP.RETURN])
 
-/** Lists and objects of a result within each other: deeper ones overflow the stack of who writes them. */
+/** Nesting depth of a result's lists and objects: deeper ones overflow the stack when they are serialized. */
 const MAX_DEPTH = 1_000
-/** What each value in a result takes of the answer's length beside its text: `{}` is 64 bytes of memory. */
+/** Characters that each value in a result counts in addition to its text: `{}` takes 64 bytes of memory. */
 const VALUE_LENGTH = 8
 
 type TracerFunction = 'step' | 'fault' | 'enter' | 'exit' | 'result'
@@ -56,9 +56,10 @@ export async function openScripts(timer: ScriptTimer): Promise<NonNullable<Trace
 }
 
 /**
- * A tracer that the client sent: an expression whose value has the functions `result` and `fault`, and perhaps `setup`, `step`, `enter` and
- * `exit`. What they get is what geth gives them (eth/tracers/js). It runs in a realm of its own.
- * @throws TraceError when it is no such expression
+ * A tracer that the client sent: an expression whose value has the functions `result` and `fault`,
+ * and perhaps `setup`, `step`, `enter` and `exit`. They get the same arguments as in geth
+ * (eth/tracers/js). It runs in a realm of its own.
+ * @throws TraceError when it is not such an expression
  */
 function createJavaScriptTracer(
   code: string,
@@ -138,7 +139,7 @@ class ScriptRun {
     Object.assign(this.#fields, {
       block: this.#context.blockNumber,
       gas: Number(start.gasLimit),
-      // geth 1.17 gives what the validator gets of a unit of gas.
+      // As in geth 1.17: the validator's tip per unit of gas.
       gasPrice: start.effectiveTip.toString(),
       coinbase: bytesToHex(start.coinbase),
     })
@@ -273,8 +274,9 @@ class ScriptRun {
 }
 
 /**
- * The value of a text that the script gave, which may have put any text in place of its result's.
- * @throws TraceError when it is no JSON, too deep to be written as JSON again, or too large in memory
+ * Parses the text of the script's result. The script may have replaced it by any other text.
+ * @throws TraceError when it is not JSON, too deep to be written as JSON again, or too large in
+ * memory
  */
 function parseResult(text: string, budget: TraceBudget): unknown {
   let values = 0

@@ -22,15 +22,17 @@ const OP_I32_SHR_U = 0x76
 const OP_PREFIXED = 0xfc
 const MEMORY_COPY = 10
 const MEMORY_FILL = 11
-/** What there is before the owner sets it: code may run while the module is instantiated. The largest i32, as LEB128. */
+/** Fuel before the owner sets it, as code may run while the module is instantiated: the largest i32, as LEB128. */
 const MOST_FUEL = [0xff, 0xff, 0xff, 0xff, 0x07]
 /** bytes that are copied or filled for a unit of fuel, as a power of two */
 const BYTES_SHIFT = 6
 
 /**
- * Rewrites a WebAssembly module so that nothing in it runs without end: each turn of a loop, each call of a function and each 64 bytes that
- * are copied or filled take a unit of the global {@link FUEL}, and code that has none left traps. An interpreter asks its host now and then
- * whether to go on, but not within one of its own functions, such as a search in a sparse array of four billion places.
+ * Rewrites a WebAssembly module so that nothing in it runs without end. Each turn of a loop, each
+ * call of a function and each 64 bytes that are copied or filled take a unit of the global
+ * {@link FUEL}; code traps when there is no fuel left. An interpreter asks its host now and then whether
+ * to continue, but not within one of its own functions, such as a search in a sparse array of four
+ * billion places.
  * The binary format is that of the WebAssembly specification 2.0, without vectors.
  * @throws Error for an instruction that is not known here
  */

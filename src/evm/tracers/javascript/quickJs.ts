@@ -22,7 +22,7 @@ const TURN_MS = 1_000
 /** Turns of loops and calls inside of the interpreter between two looks at the clock: about 200 ms. */
 const FUEL_AT_A_TIME = 100_000_000
 const LONGEST_MESSAGE = 1_000
-/** What is shown as it is when it is thrown. */
+/** Types of thrown values that are shown unchanged. */
 const PLAIN_TYPES: ReadonlySet<string> = new Set(['number', 'boolean', 'undefined'])
 
 const require = createRequire(import.meta.url)
@@ -38,7 +38,7 @@ export interface ScriptTimer {
 /** A function that a realm may call; what it throws is thrown in the realm. */
 export type HostFunction = (...args: (string | number)[]) => string | number | boolean | Uint8Array | undefined
 
-/** What of an Emscripten module is used beside quickjs-emscripten-core. */
+/** The exports of the Emscripten module that are used in addition to quickjs-emscripten-core. */
 interface WasmExports {
   readonly [FUEL]: { value: number }
 }
@@ -178,7 +178,7 @@ interface RealmLimits {
   readonly isOver: () => boolean
 }
 
-/** The global objects of one tracer. Values of it are handles, which are freed with the realm at the latest. */
+/** The global objects of one tracer. Its values are handles, which are freed with the realm at the latest. */
 export class Realm {
   readonly #runtime: QuickJSRuntime
   readonly #context: QuickJSContext
@@ -213,7 +213,7 @@ export class Realm {
     })
   }
 
-  /** {@link call} of what gives nothing. */
+  /** Calls a function that has no result, like {@link call}. */
   invoke(callee: QuickJSHandle, ...args: readonly number[]): void {
     this.call(callee, ...args).dispose()
   }
@@ -249,7 +249,7 @@ export class Realm {
 
   /**
    * The string that a handle stands for; frees it.
-   * @throws TraceError when it is none, or `isAllowed` does not take its length
+   * @throws TraceError when it is not a string, or `isAllowed` rejects its length
    */
   text(handle: QuickJSHandle, isAllowed: (length: number) => boolean): string | undefined {
     return this.#run(() => {
