@@ -19,8 +19,9 @@ import {
 import type { Account } from '../state/reader.ts'
 
 /**
- * A chunk of a snapshot: a part of it that is proved by itself (src/snapshot/verifyChunk.ts). Ranges are of the tries' keys, and both
- * bounds belong to them. Entries are in ascending order of these keys, and bring what the keys are hashes of.
+ * A chunk of a snapshot: a part that is proved by itself (src/snapshot/verifyChunk.ts). Ranges are
+ * over the tries' keys and include both bounds. Entries are in ascending order of these keys, and
+ * contain the values whose hashes are the keys.
  */
 export type Chunk = StateChunk | BlocksChunk
 
@@ -79,7 +80,7 @@ export interface NativeEntry {
   readonly value: Uint8Array
 }
 
-/** Codes of accounts, ascending by their keccak256, none twice. */
+/** Contract code, ascending by its keccak256, none twice. */
 export interface CodesChunk {
   readonly kind: 'codes'
   readonly codes: readonly Uint8Array[]
@@ -99,17 +100,18 @@ export interface BlockEntry {
   readonly header: Uint8Array
 }
 
-/** The bytes are no chunk, or a chunk is not part of the state that it should be part of. */
+/** The bytes are not a chunk, or a chunk is not part of the state that it should be part of. */
 export class ChunkError extends Error {
   override readonly name = 'ChunkError'
 }
 
-/** Largest chunk as it is stored and sent, and the largest content that one is unpacked to. Makers aim at a quarter of that. */
+/** Largest size of a chunk as it is stored and sent, and of its unpacked content. Makers aim at a quarter of these. */
 export const MAX_PACKED_BYTES = 16 << 20
 export const MAX_UNPACKED_BYTES = 32 << 20
 /**
- * Most accounts and slots, native entries, codes or blocks in a chunk. A decoded entry takes some hundred bytes of memory besides its own,
- * so without this bound a chunk of tiny ones would take gigabytes.
+ * Most accounts and slots, native entries, pieces of contract code or blocks in a chunk. A decoded entry
+ * takes some hundred bytes of memory in addition to its own, so without this bound a chunk of tiny
+ * ones would take gigabytes.
  */
 export const MAX_CHUNK_ENTRIES = 1 << 19
 /** Most nodes of a proof: two paths of at most 65 nodes. */
@@ -145,12 +147,12 @@ export function decodeChunk(content: Uint8Array): Chunk {
   }
 }
 
-/** Compresses an encoded chunk. The same version of Node.js gives the same bytes on all machines. */
+/** Compresses an encoded chunk. The same version of Node.js produces the same bytes on all machines. */
 export function packChunk(content: Uint8Array): Uint8Array {
   return zstdCompressSync(content, { params: { [constants.ZSTD_c_compressionLevel]: COMPRESSION_LEVEL } })
 }
 
-/** @throws ChunkError when it is no zstd frame, or too large before or after */
+/** @throws ChunkError when it is not a zstd frame, or too large before or after */
 export function unpackChunk(packed: Uint8Array): Uint8Array {
   if (packed.length > MAX_PACKED_BYTES) throw new ChunkError(`a packed chunk has more than ${MAX_PACKED_BYTES} bytes`)
   try {
@@ -197,7 +199,7 @@ function slotItem({ slot, value }: SlotEntry): RLPInput {
   return [slot, value]
 }
 
-/** What the errors of the codec call the parts of a chunk. */
+/** Names that the codec's errors use for the parts of a chunk. */
 const CHUNK: RLPTarget = { type: 'chunk', path: '' }
 const part = (type: string): RLPTarget => ({ type, path: '', of: CHUNK })
 const KIND = part('kind')

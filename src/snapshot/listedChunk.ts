@@ -17,7 +17,7 @@ export function readListedChunk<Listed extends ManifestChunk>(packed: Uint8Array
   return chunk as ChunkOf<Listed>
 }
 
-/** What a file of such a chunk has in it. */
+/** The content of a listed chunk's file. */
 export type ChunkOf<Listed extends Pick<ManifestChunk, 'kind'>> = Extract<Chunk, Pick<Listed, 'kind'>>
 
 function isListed(chunk: Chunk, listed: ManifestChunk): boolean {

@@ -8,8 +8,9 @@ import { RULES } from '../storage/format.ts'
 import { MAX_PACKED_BYTES, MAX_UNPACKED_BYTES } from './chunk.ts'
 
 /*
- * `manifest.json` of a snapshot: of which block it is, and which chunks it has. Nobody trusts it: the light blocks in it have to be
- * verified by a light client, and each chunk against the state root that follows from them. Reading it checks what it alone can tell.
+ * `manifest.json` of a snapshot: which block it is of, and which chunks it has. It is not trusted:
+ * a light client has to verify its light blocks, and each chunk is verified against the state root
+ * that follows from them. Reading it checks everything that needs no other file.
  */
 
 export const MANIFEST_NAME = 'manifest.json'
@@ -37,7 +38,10 @@ export class SnapshotError extends Error {
   override readonly name = 'SnapshotError'
 }
 
-/** No server gives the files of a snapshot at present, or no peer has one that can be restored; the message says why, in one line. */
+/**
+ * No server can deliver the files of a snapshot now, or no peer has one that can be restored; the
+ * message says why, in one line.
+ */
 export class SnapshotUnavailableError extends Error {
   override readonly name = 'SnapshotUnavailableError'
 }
@@ -85,7 +89,7 @@ export function chunkName({ sha256 }: Pick<ManifestChunk, 'sha256'>): string {
 
 /** Messages name a chunk so. */
 export function describeChunk(chunk: ManifestChunk): string {
-  if (chunk.kind === 'codes') return 'codes'
+  if (chunk.kind === 'codes') return 'contract code'
   if (chunk.kind === 'blocks') return `blocks ${chunk.from} to ${chunk.to}`
   const owner = chunk.kind === 'storage' ? ` of ${bytesToHex(chunk.address)}` : ''
   return `${chunk.kind}${owner} from ${bytesToHex(chunk.first).slice(0, 10)}… on`

@@ -21,7 +21,7 @@ export interface FilePiece {
   readonly bytes: Uint8Array
 }
 
-/** What a node serves of its snapshots to peers. */
+/** A node's snapshots, as it serves them to peers. */
 export interface SnapshotSource {
   /** the newest first */
   offers(): Promise<readonly OfferedSnapshot[]>
@@ -43,8 +43,9 @@ interface Shelved {
 }
 
 /**
- * The snapshots below `root` (`HOMEDIR/snapshots`), each in a directory with its height as name. They never change, but come and go
- * while the node runs; a manifest is read once. One of which a peer gets something stays for a while, see fetchedMark.ts.
+ * The snapshots below `root` (`HOMEDIR/snapshots`), each in a directory with its height as name.
+ * They never change, but appear and disappear while the node runs; a manifest is read once. A
+ * snapshot that a peer is fetching stays for a while, see fetchedMark.ts.
  * @param nowMs since the epoch
  */
 export function snapshotsIn(root: string, nowMs: () => number): SnapshotSource {

@@ -26,7 +26,7 @@ export interface PublicFiles<Manifest, File extends ListedFile> {
   fetch(file: File, signal: AbortSignal): Promise<Uint8Array>
 }
 
-/** What a manifest is, and what it is called for the operator. */
+/** A kind of manifest, with its names for the operator. */
 export interface ManifestKind<Manifest, File> {
   /** @throws ManifestError */
   readonly read: (bytes: Uint8Array) => Manifest
@@ -42,7 +42,7 @@ export const SNAPSHOT_FILES: ManifestKind<Manifest, Pick<ManifestChunk, 'sha256'
   setting: 'SNAPSHOT_MANIFEST_URL',
 }
 
-/** What tests replace. */
+/** Options that tests replace. */
 type Surroundings = Pick<WebFilesOptions, 'sleep' | 'nowMs' | 'addresses'>
 
 /**

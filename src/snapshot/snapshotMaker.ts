@@ -9,7 +9,7 @@ export interface SnapshotMakerOptions {
   readonly chain: SnapshotChain
   /** directory of the node's snapshots, see shelf.ts */
   readonly shelf: string
-  /** a snapshot is due at each multiple of it; more than 0 */
+  /** a snapshot is due at each multiple of this; more than 0 */
   readonly interval: number
   /** how many snapshots stay, besides those that peers are fetching */
   readonly keep: number

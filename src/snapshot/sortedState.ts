@@ -64,8 +64,9 @@ export async function* sortedAccounts(
 }
 
 /**
- * From two columns, both in the order of addresses, each account's path → number of its slots, address and account. Reading them side by
- * side saves a look-up for each account, most of which have no storage.
+ * Yields from two columns, both in the order of addresses, each account's path → number of its
+ * slots, address and account. Reading them side by side saves a look-up for each account: most have
+ * no storage.
  */
 async function* accountsWithCounts(db: StateColumns): AsyncGenerator<SortEntry, void, void> {
   const counts = columnEntries(db, columnKey(Column.slotCount))
@@ -136,7 +137,7 @@ async function* nativeEntries(db: StateColumns): AsyncGenerator<SortEntry, void,
   }
 }
 
-/** The codes of all accounts, each once, ascending by their hashes. @throws DatabaseError */
+/** Yields the contract code of all accounts, each once, ascending by hash. @throws DatabaseError */
 export async function* sortedCodes(
   db: StateColumns,
   options: StateSortOptions,

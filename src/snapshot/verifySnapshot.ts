@@ -29,7 +29,7 @@ export interface SnapshotFiles {
   /** where they are, for messages */
   readonly place: string
   /**
-   * A whole file; undefined when there is none.
+   * Reads a whole file; returns undefined when it does not exist.
    * @throws SnapshotError when it cannot be read, or is larger than `maxBytes`
    */
   read(name: string, maxBytes: number): Promise<Uint8Array | undefined>
@@ -158,7 +158,7 @@ function openChunk(packed: Uint8Array, listed: ManifestChunk): Chunk {
 class Contents {
   readonly #manifest: Manifest
   readonly #blockId: BlockId
-  /** accounts whose slots are in chunks of their own, and hashes of codes, that no chunk had yet */
+  /** accounts whose slots are in chunks of their own, and hashes of contract code, that no chunk had yet */
   readonly #missingStorages = new Set<string>()
   readonly #missingCodes = new Set<string>()
   #last: BlockLink | undefined
@@ -181,7 +181,8 @@ class Contents {
         if (!equalBytes(codeHash, EMPTY_CODE_HASH)) this.#missingCodes.add(bytesKey(codeHash))
       }
     } else if (chunk.kind === 'codes') {
-      for (const code of chunk.codes) this.#found(this.#missingCodes, keccak256(code), 'a code that no account has')
+      for (const code of chunk.codes)
+        this.#found(this.#missingCodes, keccak256(code), 'contract code that no account has')
     } else if (chunk.kind === 'native') {
       this.#missingStorages.delete(bytesKey(NATIVE_ACCOUNT))
     } else if (equalBytes(chunk.first, FIRST_KEY)) {

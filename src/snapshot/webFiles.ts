@@ -31,11 +31,11 @@ const LONGEST_PAUSE_MS = 30_000
 const LONGEST_RETRY_AFTER_MS = 60_000
 /** A request is ended when nothing came in this time, or too little where another server can be asked. */
 export const SLOW_WINDOW_MS = 20_000
-/** 16 KiB a second */
+/** 16 KiB per second */
 export const SLOW_WINDOW_BYTES = 20 * 16_384
-/** Fewer bytes are no progress: a server that sends one byte for each request is one that fails. */
+/** Fewer bytes are not progress: a server that sends one byte per request counts as failed. */
 const PROGRESS_BYTES = 65_536
-/** A file is given up when nothing more came in this time, from whomever. */
+/** A file is given up when nothing more arrived in this time, from any server. */
 const PATIENCE_MS = 90_000
 /** The same for the first file, for which a wrong address is the likeliest reason. */
 const MANIFEST_PATIENCE_MS = 15_000
@@ -72,7 +72,7 @@ interface WebServer {
   isOut: ServerError | undefined
 }
 
-/** What there is of a file, and who is not asked for it any more. */
+/** The received part of a file, and the servers that are not asked for it any more. */
 class Download {
   readonly file: WantedFile
   readonly failed = new Map<WebServer, ServerError>()
@@ -124,9 +124,10 @@ class Download {
 }
 
 /**
- * Files of one snapshot from web servers that nobody trusts: the operator's and mirrors. A file comes from the server with the fewest
- * requests. One that fails is paused, longer each time; what came of the file is kept, and the rest asked for with a range, there or from
- * another server. Whoever sends bytes that do not have their hash is not asked again.
+ * Files of one snapshot from untrusted web servers: the operator's and mirrors. A file is requested
+ * from the server with the fewest requests. A server that fails is paused, longer each time. The
+ * received part of the file is retained, and the rest is requested with a range, from the same or
+ * another server. A server that sends bytes with a wrong hash is not asked again.
  */
 export class WebFiles {
   readonly #options: WebFilesOptions
@@ -350,7 +351,7 @@ async function receive(response: IncomingMessage, server: WebServer, download: D
   throw new ServerError('later', `ended the file after ${download.length} bytes`)
 }
 
-/** @throws ServerError when the answer is not the rest of the file: the next request is for all of it */
+/** @throws ServerError when the answer is not the rest of the file: the next request is for the whole file */
 function checkRange(range: string | undefined, download: Download): void {
   const [, from, to, size] = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(range ?? '') ?? []
   const total = download.file.known?.bytes ?? Number(to) + 1
@@ -379,7 +380,7 @@ function checked(download: Download): Uint8Array {
   const bytes = download.bytes()
   if (known === undefined || equalBytes(sha256(bytes), known.sha256)) return bytes
   if (download.senders.size > 1) {
-    // Nobody knows who of them has lied: the next one sends all of it.
+    // It is not known which of these servers has lied: the next one sends the whole file.
     download.mayMix = false
     download.reset()
     throw new ServerError('later', 'or another server sent bytes that do not have their hash')

@@ -31,15 +31,16 @@ export interface BackfillOptions {
   readonly onProgress: (lowest: number, added: number) => void
 }
 
-/** Between two looks whether there is something to do, or somebody to ask. */
+/** Pause between two checks for blocks to fetch and for peers to ask. */
 const LOOK_MS = 500
-/** A peer that has none of the blocks, or did not answer, is not asked again for this time. */
+/** Time for which a peer that has no such block, or did not answer, is not asked again. */
 const PAUSE_MS = 30_000
 const LINE_MS = 10_000
 
 /**
- * Fetches the old blocks that a node lacks which began with a snapshot, from the highest down, one answer of one peer after another. A peer
- * that gives false ones is banned, and another one is asked. Nothing waits for it: until a block is there, its evidence is not judged.
+ * Fetches the old blocks that are missing in a node that started from a snapshot, from the highest
+ * down, one answer of one peer after another. A peer that sends false blocks is banned, and another
+ * one is asked. Nothing waits for it: until a block is there, its evidence is not judged.
  * @throws the signal's reason; what the chain throws
  */
 export async function backfill(options: BackfillOptions, signal: AbortSignal): Promise<void> {
@@ -50,7 +51,7 @@ export async function backfill(options: BackfillOptions, signal: AbortSignal): P
   let isWaiting = false
   let lineMs = nowMs() + LINE_MS
 
-  /** A connected peer that may be asked, each in turn; undefined when there is none. */
+  /** Chooses a connected peer that may be asked, each in turn; undefined when there is no such peer. */
   let turn = 0
   const choose = async (): Promise<PeerId | undefined> => {
     const peers = await network.peers()

@@ -24,7 +24,7 @@ interface PendingCheck {
   readonly what: 'commit' | 'lastCommit'
 }
 
-/** What the buffer reports to block sync. */
+/** The buffer's reports to block sync. */
 interface BlockBufferEvents {
   /** These commits have to be checked; answered by `verified` with this number. */
   readonly verify: (id: number, checks: readonly CommitCheck[]) => void

@@ -30,7 +30,7 @@ export interface KnownHeights {
   readonly agreed: number | undefined
 }
 
-/** What has to be done for block sync. Answers come back through its functions. */
+/** Tasks that block sync needs done. Answers come back through its functions. */
 export type SyncEffect =
   /** answered by `answered` or `failed` */
   | { readonly kind: 'request'; readonly id: number; readonly peer: PeerId; readonly request: BlockRequest }
@@ -45,19 +45,21 @@ export type SyncEffect =
   | { readonly kind: 'halt'; readonly reason: string }
 
 /**
- * Fetches decided blocks from several peers at once, checks them and has them executed in order. A pure state machine: each call
- * passes the time and returns effects to carry out. While earlier blocks are executed, it fetches further ones and has their commits
- * checked ({@link BlockBuffer}).
+ * Fetches decided blocks from several peers at once, checks them and has them executed in order. A
+ * pure state machine: each call passes the time and returns effects to carry out. While earlier
+ * blocks are executed, it fetches further ones and has their commits checked ({@link BlockBuffer}).
  *
- * Blocks are executed in runs. The header of the first block is checked against this node's state. The next header can be checked in
- * full only after that block's execution, because it names the results; so it is checked against the state that follows if it names
- * the right ones. The executor goes on with a block only if that is so. Otherwise the run ends there, and the block is the first of the
- * next run, where it is checked against the state that was computed.
+ * Blocks are executed in runs. The header of the first block is checked against this node's state.
+ * The next header can be checked in full only after that block's execution, because it names the
+ * results. Before that, it is checked against the state that follows if the results it names are
+ * right. The executor continues with a block only if they are. Otherwise the run ends there, and
+ * the block is the first of the next run, where it is checked against the state that was computed.
  *
- * A peer that lies is banned for this sync and reported with the effect `punish`: it claimed a false height (`misbehaviourIn`), or
- * sent a block that cannot be decoded (`#take`) or a wrong block or commit (BlockBuffer). A peer that does not answer is asked less
- * and less often (SyncPeers); after some failures its claimed height is not believed, and each further one is reported. An answer that is
- * slow beside those of others is no better than none.
+ * A peer that lies is banned for this sync and reported with the effect `punish`: it claimed a
+ * false height (`misbehaviourIn`), or sent a block that cannot be decoded (`#take`) or a wrong
+ * block or commit (BlockBuffer). A peer that does not answer is asked less and less often
+ * (SyncPeers). After some failures its claimed height is not believed, and each further failure is
+ * reported. An answer that is slow in comparison with those of other peers counts as a failure.
  */
 export class BlockSync {
   readonly #limits: SyncLimits
@@ -377,7 +379,8 @@ export class BlockSync {
     const peer = this.#peers.get(request.peer)
     if (peer === undefined) return
     this.#peers.failed(peer, nowMs)
-    // One may be bad luck. The network disconnects a peer of which it hears this often, so that another gets its place.
+    // One failure may be bad luck. The network disconnects a peer that is reported this often, so
+    // that another gets its place.
     if (peer.failures >= this.#limits.failures) {
       const reason = `${peer.failures} requests for blocks ran out`
       this.#effects.push({ kind: 'punish', peer: peer.id, what: 'unresponsive', reason })

@@ -16,7 +16,7 @@ export interface CommitCheck {
   readonly chainId: string
   readonly height: number
   readonly blockId: BlockId
-  /** of that height */
+  /** the validators of that height */
   readonly validators: ValidatorSet
   readonly commit: Commit
   /** the bytes of `commit`, where it came from a peer that way */

@@ -89,7 +89,9 @@ async function request(endpoint: URL, limits: FetchGenesisLimits, stop: AbortSig
     if (!(error instanceof HttpError)) throw error
     if (error.kind === 'later') throw new SeedUnavailableError(error.message)
     throw new SeedRefusedError(
-      error.kind === 'never' ? `${error.message}: check SEED_NODE_URL` : `${error.message}: that is no genesis`,
+      error.kind === 'never'
+        ? `${error.message}: check SEED_NODE_URL`
+        : `${error.message}: the answer is not a genesis`,
     )
   }
   const { status, text, redirect } = answer

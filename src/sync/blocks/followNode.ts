@@ -13,14 +13,20 @@ export interface FollowedConsensus {
   startEngine(): void
   /** Resolves when no block is being decided or executed. */
   stopEngine(): Promise<void>
-  /** Has the application execute decided blocks, of which the first are executed then (see `state`); only while the engine is stopped. */
+  /**
+   * Has the application execute decided blocks; returns when the first ones are executed (see
+   * `state`). Only while the engine is stopped.
+   */
   applyDecided(run: DecidedRun): Promise<void>
 }
 
 export interface FollowNodeOptions {
   readonly consensus: FollowedConsensus
   readonly transport: Pick<Transport, 'fetchBlocks' | 'punish'>
-  /** of this node's validator key, 20 bytes, read each time; undefined when it has none */
+  /**
+   * address of this node's validator key, 20 bytes, read each time; undefined when the node does
+   * not have such a key
+   */
   readonly ownAddress: Uint8Array | undefined
   /** Checks commits, in other threads if possible. Returns for each why it is invalid. */
   readonly verifyCommits: (checks: readonly CommitCheck[]) => Promise<readonly (string | undefined)[]>
@@ -33,7 +39,7 @@ export interface FollowNodeOptions {
   readonly log: FollowerEnvironment['log']
   /** Called for each change of the status, which is often during a sync. */
   readonly onStatus: (status: SyncStatus) => void
-  /** Called when the node cannot go on. */
+  /** Called when the node cannot continue. */
   readonly onHalt: (error: Error) => void
 }
 
@@ -164,7 +170,10 @@ function inTime<T>(work: Promise<T>, setTimer: FollowerEnvironment['setTimer']):
   })
 }
 
-/** Recovers the senders of a block's transactions, in another thread; by position, undefined where there is none. */
+/**
+ * Recovers the senders of a block's transactions, in another thread; by position, undefined where
+ * no sender can be recovered.
+ */
 type RecoverSenders = (txs: readonly Uint8Array[]) => Promise<readonly (Uint8Array | undefined)[]>
 
 /**

@@ -12,7 +12,7 @@ import { misbehaviourIn } from './misbehaviourIn.ts'
 import { SYNC_LIMITS, type SyncLimits } from './syncLimits.ts'
 import type { SyncMode, SyncStatus } from './syncStatus.ts'
 
-/** The follower's interface to everything outside of it. Answers come back through its functions, at once or later. */
+/** The follower's interface to the rest of the node. Answers come back through its functions, at once or later. */
 export interface FollowerEnvironment {
   /** milliseconds, monotonic */
   nowMs(): number
@@ -32,7 +32,7 @@ export interface FollowerEnvironment {
   stopEngine(): void
   punish(peer: PeerId, what: Misbehaviour, reason: string): void
   publish(status: SyncStatus): void
-  /** The node cannot go on. */
+  /** Stops the node, which cannot continue. */
   halt(reason: string): void
   log(level: 'info' | 'warn', message: string, fields: Readonly<Record<string, unknown>>): void
 }
@@ -88,7 +88,10 @@ export class Follower {
   readonly #liars = new Set<PeerId>()
   /** who was asked for its height, and what it claimed then */
   readonly #polls = new Map<number, { readonly peer: PeerId; readonly claimedHeight: number }>()
-  /** when a validator, or a peer that is none, was last asked for a proof that this node is behind; the longest ago first */
+  /**
+   * when a validator, or a peer that is not a validator, was last asked for a proof that this node
+   * is behind; the longest ago first
+   */
   readonly #searchedMs = new Map<string, number>()
   readonly #queue: SyncEffect[] = []
   #state: ConsensusState

@@ -33,7 +33,7 @@ export interface ProofPeer {
   readonly height: number
 }
 
-/** As a proof that it is behind, a node requests a block this many heights after its own newest one. */
+/** Distance of the proof that this node is behind: it requests the block this many heights after its own newest one. */
 export const PROOF_DISTANCE = 10
 
 /** When this node has decided nothing for this long, the next block from a peer proves that it is behind. */

@@ -15,7 +15,7 @@ export interface SnapshotPeers {
   punish(peer: PeerId, what: Misbehaviour, reason: string): void
 }
 
-/** A snapshot that peers say they have. Nothing of it is known to be true. */
+/** A snapshot that peers claim to have. It is not verified. */
 export interface FoundSnapshot extends OfferedSnapshot {
   readonly peers: readonly PeerId[]
 }
@@ -121,7 +121,7 @@ export class TriedSnapshots {
     this.#asked.set(name, new Set([...(this.#asked.get(name) ?? []), ...peers]))
   }
 
-  /** Whether each peer that offers it was asked for it, or has offered others in vain. */
+  /** Returns whether each peer that offers it was asked for it, or has offered too many others that were useless. */
   has({ manifest, peers }: Pick<FoundSnapshot, 'manifest' | 'peers'>): boolean {
     const asked = this.#asked.get(bytesKey(manifest))
     return peers.every((peer) => asked?.has(peer) === true || this.#triesOf(peer) >= TRIES_PER_PEER)
@@ -204,7 +204,7 @@ export class PeerFiles {
     }
   }
 
-  /** The snapshot is not one of this chain: whoever offers it lies. */
+  /** Reports all peers that offer the snapshot, which is not one of this chain. */
   punishAll(reason: string): void {
     for (const { id } of this.#servers.splice(0)) this.#options.network.punish(id, 'malformed', reason)
   }

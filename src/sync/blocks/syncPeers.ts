@@ -14,7 +14,7 @@ export interface OpenRequest {
   hedged: boolean
 }
 
-/** What block sync knows about a peer. */
+/** Block sync's record of a peer. */
 export interface SyncPeer {
   readonly id: PeerId
   /** order of arrival, for ties */
@@ -61,7 +61,7 @@ export class SyncPeers {
     return this.#peers.values()
   }
 
-  /** A peer announces which blocks it has. If it announced a greater height before, that one is kept. */
+  /** Records a peer's announcement of the blocks it has. A greater height that it announced before stays. */
   update(id: PeerId, base: number, height: number): SyncPeer {
     const known = this.#peers.get(id)
     if (known !== undefined) {
@@ -148,7 +148,10 @@ export class SyncPeers {
     return fastest
   }
 
-  /** The peer has answered. An answer that is slow beside those of others counts as a failure all the same, though no honest one. */
+  /**
+   * Records an answer. One that is slow in comparison with those of other peers counts as a
+   * failure, but not as misbehaviour.
+   */
   succeeded(peer: SyncPeer, request: OpenRequest, blocks: number, nowMs: number): void {
     const elapsedMs = nowMs - request.sentMs
     const measured = Math.max(elapsedMs, 1) / Math.max(blocks, 1)

@@ -31,7 +31,10 @@ export function openLightClient({ joining, genesis, sources, nowMs, onWarning }:
   return new LightClient({ rules, root, sources, nowMs, onWarning })
 }
 
-/** What decides how long the genesis validators are trusted. Governance may change the unbonding time later; this is the first one. */
+/**
+ * Returns the times that decide how long the genesis validators are trusted. Governance may change
+ * the unbonding time later; this is the first one.
+ */
 export function genesisTimes({ genesis_time, app_state }: Genesis): GenesisTimes {
   // The schema has checked both.
   const unbonding = parseDuration(app_state.staking.params.unbonding_time)!

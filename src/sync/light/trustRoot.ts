@@ -9,7 +9,7 @@ import { bytesToHex, equalBytes } from '../../primitives/bytes.ts'
 import { type LightBlockSource, LightClientError, requireLightBlock } from './lightBlockSource.ts'
 import type { LightClientRules, TrustedState } from './verifyHeader.ts'
 
-/** What the operator trusts without proof. */
+/** The operator's choice of what is trusted without proof. */
 export type TrustRoot =
   | {
       readonly kind: 'genesis'
@@ -44,12 +44,15 @@ export async function fetchTrustPoint(
   if (!equalBytes(found, hash)) {
     throw new LightClientError(
       'wrongTrust',
-      `the header of height ${height} that ${source.name} gives has the hash ${digits(found)}, but TRUST_HASH is ${digits(hash)}: one of the two is of another chain`,
+      `the header of height ${height} from ${source.name} has the hash ${digits(found)}, but TRUST_HASH is ${digits(hash)}: one of the two is of another chain`,
     )
   }
   const problem = verifyLightBlock(block, chainId, verifySignature)
   if (problem === undefined) return block
-  throw new LightClientError('invalid', `${source.name} gives a wrong light block of height ${height}: ${problem}`)
+  throw new LightClientError(
+    'invalid',
+    `${source.name} returned an invalid light block of height ${height}: ${problem}`,
+  )
 }
 
 /** The error of a trusted state that is too old to be used (ErrOldHeaderExpired). */

@@ -4,7 +4,10 @@ import type { ValidatorSet } from '../../chain/comet/types.ts'
 import { equalBytes } from '../../primitives/bytes.ts'
 import type { VerifySignature } from '../../primitives/ed25519.ts'
 
-/** What new headers are checked against: a verified light block, or the genesis as the state before block 1. */
+/**
+ * The state that new headers are checked against: a verified light block, or the genesis as the
+ * state before block 1.
+ */
 export interface TrustedState {
   /** 0 for the genesis */
   readonly height: number

@@ -98,7 +98,7 @@ describe('verifying a snapshot', () => {
     const bad = async (problem: string): Promise<void> => {
       const verified = verify(filesIn(copy))
       await expect(verified).rejects.toThrow(SnapshotError)
-      await expect(verified).rejects.toThrow(`${chunkName(listed)} (${kind}`)
+      await expect(verified).rejects.toThrow(`${chunkName(listed)} (${kind === 'codes' ? 'contract code' : kind}`)
       await expect(verified).rejects.toThrow(problem)
     }
     rmSync(pathOf(listed))
@@ -145,7 +145,7 @@ describe('verifying a snapshot', () => {
 
   it('finds more codes than accounts have', async () => {
     replaceChunk('codes', (chunk) => ({ ...chunk, codes: chunk.codes.map((code) => Uint8Array.of(...code, 1)) }))
-    await expect(verify(filesIn(copy))).rejects.toThrow(/a code that no account has|not in the order/)
+    await expect(verify(filesIn(copy))).rejects.toThrow(/contract code that no account has|not in the order/)
   })
 
   it('finds blocks that are others', async () => {
