@@ -97,8 +97,9 @@ export class WriteBatch {
   }
 
   /**
-   * Adds operations in the form of this class: keys and values in `bytes`, each value with room for its checksum, which are not copied if
-   * they are many; and {@link FIELDS} numbers for each operation, the first of which is replaced.
+   * Adds operations in the form of this class. `bytes` has the keys and values, each value with
+   * room for its checksum; many bytes are not copied. `operations` has {@link FIELDS} numbers for
+   * each operation; the first number of each is replaced.
    */
   addPacked(bytes: Uint8Array, operations: Int32Array): void {
     const isShared = bytes.length <= LONGEST_SHARED
@@ -138,7 +139,8 @@ export class WriteBatch {
 
   /**
    * Adds the operations of another batch, and takes out those on the same keys that it had.
-   * @param newest by key (`bytesKey`) the position of its operation, which {@link valueAt} takes; it is kept up to date
+   * @param newest by key (`bytesKey`) the position of its operation, which {@link valueAt} takes;
+   * it is updated
    */
   merge(other: WriteBatch, newest: Map<string, number>): void {
     let position = this.#used
@@ -233,14 +235,14 @@ export class WriteBatch {
     }
   }
 
-  /** Reserves `length` bytes in a slab, which becomes the present one, and returns their offset. */
+  /** Reserves `length` bytes in a slab, which becomes the current one, and returns their offset. */
   #reserve(length: number): number {
     if (length > LONGEST_SHARED) {
       this.#slab = this.#slabs.push(new Uint8Array(length)) - 1
       return 0
     }
     if (sharedUsed + length > sharedSlab.length) {
-      // Not filled with zeros: what is read of it has been written before.
+      // Not filled with zeros: bytes are written before they are read.
       sharedSlab = new Uint8Array(Buffer.allocUnsafeSlow(SLAB_BYTES).buffer)
       sharedUsed = 0
     }

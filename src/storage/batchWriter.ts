@@ -17,7 +17,10 @@ export class BatchWriter {
     if (this.batch.bytes >= BATCH_BYTES) await this.flush()
   }
 
-  /** Synced: LevelDB syncs a log that it goes on from only when its entries are in a table, after it has synced later ones. */
+  /**
+   * Synced: LevelDB syncs a log that it reuses only when its entries are in a table, after it has
+   * synced later ones.
+   */
   async flush(): Promise<void> {
     const { batch } = this
     this.batch = new WriteBatch()

@@ -54,9 +54,11 @@ class Overlay {
 }
 
 /**
- * The database as its only writer uses it. Writes can be delayed: they are buffered in memory, where the writer's own reads find them,
- * and are written together as one synced batch. A single batch can also be written while the writer goes on (`writeBehind`). A crash
- * loses only the newest batches, without gaps. Readers in other threads see the database as of the last completed write.
+ * The database as its only writer uses it. Writes can be delayed: they are buffered in memory,
+ * where the writer's own reads find them, and are written together as one synced batch. A single
+ * batch can also be written while the writer continues (`writeBehind`). A crash loses only the
+ * newest batches, without gaps. Readers in other threads see the database as of the last completed
+ * write.
  */
 export class BufferedDatabase implements WritableDatabase {
   readonly #database: Database
@@ -85,7 +87,7 @@ export class BufferedDatabase implements WritableDatabase {
     return found === 'unknown' ? this.#database.get(key) : found
   }
 
-  /** What the batches that are not written yet have under a key; see `Overlay.get`. */
+  /** Returns the value of a key in the batches that are not written yet; see `Overlay.get`. */
   #buffered(key: Uint8Array): ReturnType<WriteBatch['find']> {
     const found = this.#overlay.isEmpty ? 'unknown' : this.#overlay.get(bytesKey(key))
     return found === 'unknown' && this.#flushing !== undefined ? this.#flushing.find(key) : found
@@ -106,7 +108,7 @@ export class BufferedDatabase implements WritableDatabase {
     yield* this.#database.entries(range)
   }
 
-  /** While writes are delayed, this is not a real snapshot: it shows the present contents. */
+  /** Returns a view, which is not a real snapshot while writes are delayed: it then shows the current contents. */
   snapshot(): DatabaseView {
     if (!this.#isBuffering && this.#isEmpty()) return this.#database.snapshot()
     const { location } = this

@@ -6,7 +6,7 @@ import { crc32 } from 'node:zlib'
  */
 export const CHECKSUM_BYTES = 4
 
-/** What the crc32 of any bytes is that end with their own crc32, the lowest byte first. */
+/** The crc32 of any bytes that end with their own crc32, the lowest byte first. */
 const CRC_OF_CHECKED = 0x2144_df1c
 
 /** Writes the checksum of the entry (key and value, one after the other) at [start, end) of `memory` behind it. */
@@ -52,7 +52,10 @@ const FIRST = 256
 const SECOND = 512
 const THIRD = 768
 
-/** What each byte does to a crc32 (IEEE 802.3, reflected), also when up to three zeros follow it ("slicing"). */
+/**
+ * The change that each byte makes to a crc32 (IEEE 802.3, reflected), also when up to three zeros
+ * follow it ("slicing").
+ */
 const TABLES = createTables()
 
 function createTables(): Int32Array {

@@ -25,8 +25,8 @@ interface KeyPart {
 }
 
 /**
- * Merges all of LevelDB's tables, part by part, which gives back the room of overwritten and deleted entries. Its own merges do that
- * too, but only where much is written.
+ * Merges all of LevelDB's tables, part by part, which frees the space of overwritten and deleted
+ * entries. LevelDB's own merges do that too, but only where much is written.
  * @throws the signal's reason
  */
 export async function compactDatabase(request: CompactRequest): Promise<void> {

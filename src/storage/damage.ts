@@ -23,8 +23,8 @@ export function damagedContents(what: string, cause?: unknown): DatabaseError {
 }
 
 /**
- * As {@link damagedContents}, and the thread that opened the database is told: whoever catches this error may take it for the failure of
- * a single request.
+ * Returns an error like {@link damagedContents}, and notifies the thread that opened the database:
+ * the code that catches this error may take it for the failure of a single request.
  */
 export function damagedIn(reader: KeyReader, what: string): DatabaseError {
   const error = damagedContents(what)
@@ -32,7 +32,7 @@ export function damagedIn(reader: KeyReader, what: string): DatabaseError {
   return error
 }
 
-/** What is damaged, without what to do about it: for a list of several. */
+/** Returns what is damaged, without the advice: for a list of several. */
 export function withoutAdvice({ message }: DatabaseError): string {
   const advice = `: ${DAMAGE_ADVICE}`
   return message.endsWith(advice) ? message.slice(0, -advice.length) : message

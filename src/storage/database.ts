@@ -53,7 +53,7 @@ export interface DatabaseView extends DatabaseReader, BulkReader {
 /** A database for its only writer. */
 export interface WritableDatabase extends DatabaseReader {
   snapshot(): DatabaseView
-  /** Writes the whole batch or nothing of it; with `sync` it is on stable storage when this returns. */
+  /** Writes the whole batch or nothing; with `sync` it is on stable storage when this returns. */
   write(batch: WriteBatch, options: { readonly sync: boolean }): Promise<void>
 }
 
@@ -80,15 +80,16 @@ export interface DatabaseOptions {
   /** size in bytes at which the memory table is written to a file */
   readonly writeBufferBytes?: number
   /**
-   * Is told when a read comes upon damage, besides the error that the read throws: whoever catches that one may take it for the
-   * failure of a single request. `close` closes the handle.
+   * Called when a read encounters damage, in addition to the error that the read throws: the code
+   * that catches that error may take it for the failure of a single request. `close` closes the
+   * handle.
    */
   readonly onDamage?: ((error: DatabaseError, close: () => Promise<void>) => void) | undefined
 }
 
 const VIEWS = { keyEncoding: 'view', valueEncoding: 'view' } as const
 
-/** What the readers of a handle share. */
+/** State that the readers of a handle share. */
 interface Handle {
   readonly level: Level
   readonly onDamage: ((error: DatabaseError) => void) | undefined
@@ -170,7 +171,8 @@ export class Database implements WritableDatabase {
   }
 
   /**
-   * Writes the whole batch or nothing of it. With `sync`, this batch and everything written before it is on disk when this returns.
+   * Writes the whole batch or nothing. With `sync`, this batch and everything written before it is
+   * on disk when this returns.
    * Without it, the batch survives a crash of the process but not of the machine.
    * @throws DatabaseError; after it the contents are unknown until the database is opened again
    */
@@ -364,7 +366,7 @@ function asBytes(value: Uint8Array): Uint8Array {
   return new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
 }
 
-/** What an operator can do about damage. */
+/** Advice to the operator about damage. */
 export const DAMAGE_ADVICE =
   'check the disk, then stop the node and run `coind repair`, which finds all damage and says how to mend it; do not put back an older ' +
   'wal/ or a copy of the whole directory from before the last start of a validator, which could sign twice (docs/operations.md, "A ' +
@@ -375,8 +377,8 @@ function damage(location: string, what: string, cause: unknown): DatabaseError {
 }
 
 /**
- * The error for a failed read: LevelDB reports a damaged file when it cannot decode a block of it. Other errors are returned as they
- * are.
+ * Returns the error for a failed read: LevelDB reports a damaged file when it cannot decode one of
+ * its blocks. Other errors are returned as they are.
  * @param onDamage is told when the database is damaged
  */
 export function readError(location: string, error: unknown, onDamage: Handle['onDamage']): unknown {

@@ -5,7 +5,7 @@ import { Column, columnName } from './columns.ts'
 import type { Database } from './database.ts'
 
 /*
- * What a node takes on the disk. None of it is exact: LevelDB writes and deletes files meanwhile.
+ * A node's use of the disk. The figures are not exact: LevelDB writes and deletes files meanwhile.
  */
 
 /** Bytes in LevelDB's tables by column. The newest writes, which are in its log alone, are not counted. */

@@ -6,7 +6,7 @@ import { compareBytes } from '../primitives/bytes.ts'
 export type SortEntry = readonly [key: Uint8Array, value: Uint8Array]
 
 export interface SortOptions {
-  /** an existing directory for files named `<name>-<number>`, which nobody else may use meanwhile */
+  /** an existing directory for files named `<name>-<number>`; these names must not be used elsewhere meanwhile */
   readonly directory: string
   readonly name?: string
   /** approximate memory of the sort; a single larger entry takes what it needs */

@@ -5,7 +5,8 @@ import { LevelReader, type OpenFile, readBytes } from './levelFormat.ts'
 import { type FileRecord, readRecords } from './recordFile.ts'
 
 /*
- * The MANIFEST of a LevelDB directory: which tables and logs it consists of. Its records are changes of that list.
+ * The MANIFEST of a LevelDB directory: the list of its tables and logs. Its records are changes of
+ * that list.
  */
 
 /** A table that the database is made of. */

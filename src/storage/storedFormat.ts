@@ -9,9 +9,10 @@ import { readManifest, type Table, tablesIn } from './manifestFile.ts'
 import { logEntries, tableEntries } from './salvage.ts'
 
 /**
- * Refuses a database in another format by what its files say. LevelDB writes to a directory already when it opens it, so this runs before
- * the first opening: a refused directory stays as it was, byte for byte. A process may have it open. A directory without a database passes,
- * and a damaged one of which the format is unknown: later checks report damage.
+ * Refuses a database in another format, by the contents of its files. LevelDB already writes to a
+ * directory when it opens it, so this runs before the first opening: a refused directory stays as
+ * it was, byte for byte. A process may have it open. A directory without a database passes, and a
+ * damaged one whose format is unknown: later checks report damage.
  * @throws DatabaseError
  */
 export function refuseOtherFormat(location: string): void {

@@ -53,8 +53,9 @@ export function verifyFiles(location: string, bytes = Number.POSITIVE_INFINITY):
 }
 
 /**
- * Checks every table of a database that may be in use, in small steps: gives after each how many bytes it has read, so that the caller
- * can wait between them. Tables that are merged into others meanwhile are passed over.
+ * Checks every table of a database that may be in use, in small steps: yields after each how many
+ * bytes it has read, so that the caller can wait between them. Tables that are merged into others
+ * meanwhile are skipped.
  * @throws DatabaseError that names the file and the place
  */
 export function* scrubTables(location: string): Generator<number, void, void> {
@@ -62,8 +63,9 @@ export function* scrubTables(location: string): Generator<number, void, void> {
 }
 
 /**
- * Finds every damaged file of LevelDB in a directory that no process has open: gives an error for each, with the first damage in it, and
- * between them how many bytes were read. Without a MANIFEST that can be read it checks the tables that are there.
+ * Finds every damaged file of LevelDB in a directory that no process has open. Yields an error for
+ * each, with the first damage in it, and between them how many bytes were read. Without a readable
+ * MANIFEST it checks the tables that are there.
  */
 export function* findDamagedFiles(location: string): Generator<number | DatabaseError, void, void> {
   let manifest: Manifest | undefined
@@ -82,7 +84,7 @@ export function* findDamagedFiles(location: string): Generator<number | Database
   }
 }
 
-/** @throws the error when it is no damage */
+/** @throws the error when it is not damage */
 function asDamage(error: unknown): DatabaseError {
   if (error instanceof DatabaseError && error.code === 'corrupt') return error
   throw error
@@ -92,8 +94,9 @@ function asDamage(error: unknown): DatabaseError {
 const SEARCH_BYTES = 8 * 2 ** 30
 
 /**
- * The error to report when a database that is closed again has failed: a read that came upon damage does not know in which file, but the
- * checksums of the tables may show it. All other errors are given back.
+ * Returns the error to report when a database that is closed again has failed. A read that
+ * encountered damage does not know in which file, but the checksums of the tables may show it. All
+ * other errors are returned as they are.
  */
 export function nameDamagedFile(error: unknown, location: string): unknown {
   if (!isDamageWithoutName(error)) return error

@@ -14,8 +14,8 @@ export interface FollowedConsensus {
   /** Resolves when no block is being decided or executed. */
   stopEngine(): Promise<void>
   /**
-   * Has the application execute decided blocks; returns when the first ones are executed (see
-   * `state`). Only while the engine is stopped.
+   * Has the application execute decided blocks. When it resolves, a first part of them has been
+   * executed (see `state`). Only while the engine is stopped.
    */
   applyDecided(run: DecidedRun): Promise<void>
 }

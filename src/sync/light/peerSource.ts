@@ -51,9 +51,7 @@ export class PeerSource implements LightBlockSource {
       throw new LightClientError(
         'unavailable',
         `${this.name} did not return a light block: ${(cause as Error).message}`,
-        {
-          cause,
-        },
+        { cause },
       )
     }
     signal.throwIfAborted()
