@@ -42,7 +42,7 @@ export function spendableOf(record: usize): usize {
   return spendable
 }
 
-/** To be called when balances, codes or the existence of accounts may have changed in the world. */
+/** To be called when balances, code or the existence of accounts may have changed in the world. */
 export function accountsChanged(): void {
   epoch++
 }
@@ -162,7 +162,7 @@ export function codeOfAccount(record: usize): usize {
   if (code !== 0) return code
   const hasCode = (load<u32>(record, ACCOUNT_FLAGS) & ACCOUNT_HAS_CODE) !== 0
   const found = hasCode ? acquireCode(record) : emptyCode
-  // acquireCode may have freed codes that other records point to, and made all records stale; this one is current
+  // acquireCode may have freed entries that other records point to, and made all records stale; this one is current
   store<u32>(record, epoch, ACCOUNT_EPOCH)
   store<usize>(record, found, ACCOUNT_CODE)
   return found

@@ -3,7 +3,7 @@ import { moveBytes } from './byteRanges'
 
 const INITIAL: usize = 1 << 16
 
-/** What the last call of the running frame returned; a new frame has none. */
+/** Data that the last call of the running frame returned; empty in a new frame. */
 export let returnData: usize = heap.alloc(INITIAL)
 let returnCapacity: usize = INITIAL
 export let returnLength: u32 = 0

@@ -9,7 +9,7 @@ export function moveBytes(to: usize, from: usize, length: usize): void {
   else moveBackward(to, from, length)
 }
 
-/** What is loaded together is stored together: bytes that are overwritten were read before. */
+/** Copies upwards. Bytes that are loaded together are stored together: bytes that are overwritten were read before. */
 function moveForward(to: usize, from: usize, length: usize): void {
   while (length >= 64) {
     const first = v128.load(from)

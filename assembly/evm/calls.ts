@@ -1,4 +1,5 @@
-// CALL, CALLCODE, DELEGATECALL and STATICCALL: a frame is pushed and the loop goes on in it, or the call ends at once.
+// CALL, CALLCODE, DELEGATECALL and STATICCALL: a frame is pushed and the loop continues in it, or
+// the call ends at once.
 import {
   WARM_ACCESS, accessAccount, accessAddress, accessCost, accountsChanged, codeOfAccount, currentAccount, isPrecompile,
   spendableOf,

@@ -1,5 +1,5 @@
-// Code entries: a code, with its jump destinations and blocks once they are known. The host finds entries by the code's hash;
-// here they form a list.
+// Code entries: the bytecode of an account, with its jump destinations and blocks once they are
+// known. The host finds entries by the bytecode's hash; here they form a list.
 import { accountsChanged } from './accounts'
 import { OP_JUMPDEST, OP_PUSH1, OP_PUSH32 } from './constants'
 import { forgetCode, loadCode } from './host'
@@ -14,14 +14,16 @@ const PADDING_AFTER: usize = 64
 /** Bytes of entries above which all are freed between two runs. */
 const LIMIT: usize = 48 << 20
 /**
- * Bytes of entries above which those that no frame uses are freed within a run. As much as all gas of a transaction (2^24,
- * EIP-7825) can load at the price of cold accounts, with the longest codes and their jump tables. With less, code could make the
- * engine free and load the same codes again and again at the price of warm accounts.
+ * Bytes of entries above which those that no frame uses are freed within a run. As much as all gas
+ * of a transaction (2^24, EIP-7825) can load at the price of cold accounts, with the longest
+ * bytecode and its jump tables. With less, a contract could make the engine free and load the same
+ * bytecode again and again at the price of warm accounts.
  */
 const LIMIT_IN_RUN: usize = 320 << 20
 /**
- * Bytes of tables of blocks, of which there is none more above this: further codes run in the plain loop until some are freed. Calls of
- * warm accounts make tables, nine times as long as the codes, at a price that would buy a gigabyte of them in a transaction.
+ * Most bytes of block tables: above this, further bytecode runs in the plain loop until some tables
+ * are freed. Calls of warm accounts make tables, nine times as long as the bytecode, at a price
+ * that would buy a gigabyte of them in a transaction.
  */
 const TABLES_LIMIT: usize = 64 << 20
 
@@ -125,7 +127,7 @@ export function hasRoomForBlocks(entry: usize): bool {
   return load<usize>(entry, CODE_BLOCKS) !== 0 || tables + blockTableSize(load<u32>(entry, CODE_LENGTH)) <= TABLES_LIMIT
 }
 
-/** Gives a code an empty table of its blocks. */
+/** Makes an empty block table for an entry. */
 export function newBlockTable(entry: usize): usize {
   const size = blockTableSize(load<u32>(entry, CODE_LENGTH))
   const table = heap.alloc(size)

@@ -113,7 +113,7 @@ function refuseCreate(reason: u32, kind: u32, initCode: usize, length: u32, give
   return GOES_ON
 }
 
-/** What SELFDESTRUCT costs beyond its fixed price, when the beneficiary's record is current. */
+/** Returns the cost of SELFDESTRUCT beyond its fixed price, when the beneficiary's record is current. */
 // @ts-ignore: decorator
 @inline
 export function newBeneficiaryCost(frameOfCode: usize, beneficiary: usize): i64 {
@@ -122,7 +122,7 @@ export function newBeneficiaryCost(frameOfCode: usize, beneficiary: usize): i64 
   return isZero(own + ACCOUNT_BALANCE) ? 0 : NEW_ACCOUNT
 }
 
-/** Gives the gas that is left, or -1 with the failure set; the frame then ends. */
+/** Returns the gas that is left, or -1 with the failure set; the frame then ends. */
 export function selfDestructOpcode(sp: usize, gas: i64): i64 {
   if (load<u32>(frame, IS_STATIC) !== 0) return fail(WRITE_PROTECTION)
   const record = accessAccount(sp, gas)

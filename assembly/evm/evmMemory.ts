@@ -65,8 +65,8 @@ export function expansionCost(frame: usize, end: u64): i64 {
 }
 
 /**
- * Grows the memory of the newest frame up to `end`. Gives the gas that is left, or -1 with the failure set when there is too
- * little. Pointers to the memory are stale afterwards.
+ * Grows the memory of the newest frame up to `end`. Returns the gas that is left, or -1 with the
+ * failure set when there is too little. Pointers to the memory are stale afterwards.
  */
 export function expandMemory(frame: usize, end: u64, gas: i64): i64 {
   const cost = expansionCost(frame, end)

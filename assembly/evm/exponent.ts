@@ -1,12 +1,12 @@
 // EXP.
 //
-// Exponents of up to 32 bits go by squaring and multiplying. For longer ones an even base gives 0, and an odd base a needs no
+// Exponents of up to 32 bits go by squaring and multiplying. For longer ones an even base yields 0, and an odd base a needs no
 // squaring for each bit of the exponent e: squared 16 times it is 1 + z, with z a multiple of 2^18. With e = 2^16 h + l,
 //   a^e = a^l (1 + z)^h,  (1 + z)^h = 1 + h z + h (h-1) / 2! z^2 + … + h (h-1) … (h-13) / 14! z^14 modulo 2^256,
 // because binomial coefficients are integers and z^15 is a multiple of 2^256. By Horner's rule each of the 14 terms is a step
 //   sum = 1 + (h - (i-1)) (z / i) sum,  from i = 14 down to 1.
-// Even parts of i divide z, which has more factors of two than they. Odd parts are kept out of the divisions by a common factor, the
-// odd part of 14!: at the end it is multiplied away by its inverse modulo 2^256.
+// Even parts of i divide z, which has more factors of two than they. A common factor, the odd part
+// of 14!, avoids divisions by odd parts: at the end it is multiplied away by its inverse modulo 2^256.
 import { add, copyWord, fitsU64, mul, multiplyHigh, setLimbs, setWord, shiftPairRight, shr, sub } from './word'
 
 /** The number of bytes of a word without its leading zero bytes, which determines the price of EXP. */

@@ -1,11 +1,11 @@
-// What the engine asks of its host. Pointers are into linear memory; `address` is 20 bytes, `key` and `salt` 32 bytes
+// The engine's imports from its host. Pointers are into linear memory; `address` is 20 bytes, `key` and `salt` 32 bytes
 // big-endian, `value` a word (four limbs, least significant first).
 
 /** Fills a record from the world: flags, balance, code hash. */
 @external('host', 'loadAccount')
 export declare function loadAccount(record: usize): void
 
-/** The entry of the account's code, which the host makes by `newCode` when it has none for the code hash. */
+/** Returns the entry of the account's code, which the host makes by `newCode` if the code hash is new to it. */
 @external('host', 'loadCode')
 export declare function loadCode(record: usize): usize
 
@@ -55,7 +55,10 @@ export declare function emitLog(address: usize, topics: usize, topicCount: u32, 
 @external('host', 'blockHash')
 export declare function blockHash(low: u32, high: u32, out: usize): void
 
-/** Raises the creator's nonce and writes the address of the new contract; with `salt` 0 that of CREATE. Gives CREATE_… of the constants. */
+/**
+ * Raises the creator's nonce and writes the address of the new contract; with `salt` 0 that of
+ * CREATE. Returns CREATE_… of the constants.
+ */
 @external('host', 'prepareCreate')
 export declare function prepareCreate(creator: usize, salt: usize, initCode: usize, length: u32, out: usize): i32
 
@@ -103,7 +106,7 @@ export declare function traceStep(
   need: u32,
 ): void
 
-/** `kind` is the opcode of the call; `value` 0 where the kind has none. */
+/** `kind` is the opcode of the call; `value` is 0 for kinds without a value. */
 @external('host', 'traceEnter')
 export declare function traceEnter(
   depth: u32,

@@ -28,7 +28,7 @@ export { environment, message, result } from './layout'
 
 /** Gas after which the loop is left and entered again, so that V8 can switch to its optimized version. */
 const INNER_SLICE: i64 = 2_000_000
-/** What entering or leaving a frame counts as work. */
+/** Work that entering or leaving a frame counts. */
 const FRAME_WORK: i64 = 500
 
 let seed: u64 = 0
@@ -94,11 +94,14 @@ function setUp(): void {
   fork = load<u32>(environment, ENV_FORK)
   setFork(fork)
   defineOpcodes(hasCountLeadingZeros)
-  // the blocks of known codes were measured by other rules
+  // the blocks of cached bytecode were measured by other rules
   freeUnused()
 }
 
-/** Goes on with the run for about `slice` gas of work. RUN_DONE: the result is filled in. A bounded run that pauses is dropped. */
+/**
+ * Continues the run for about `slice` gas of work. RUN_DONE: the result is filled in. A bounded run
+ * that pauses is dropped.
+ */
 export function run(slice: i64): i32 {
   while (frame >= frames) {
     if (slice <= 0) return RUN_PAUSED

@@ -150,7 +150,7 @@ function digitsOf(bits: u32): u32 {
   return (bits + 28) / 29
 }
 
-/** The divisor that `divideColumns` is set to. At first 0, which is none of more than one limb. */
+/** The divisor that `divideColumns` is set to. At first 0, unlike any divisor of more than one limb. */
 const knownDivisor = memory.data<u64>([0, 0, 0, 0])
 let divisorLength: u32 = 0
 let divisorShift: u64 = 0
@@ -249,7 +249,7 @@ function splitDigits(w0: u64, w1: u64, w2: u64, w3: u64, w4: u64, out: usize): v
   store<u64>(out, w4 >>> 5, 72)
 }
 
-/** What estimates are multiplied by: 2^60 / T, from the 64 highest bits of the divisor. */
+/** Returns the factor of estimates: 2^60 / T, from the 64 highest bits of the divisor. */
 // @ts-ignore: decorator
 @inline
 function inverseOf(highest: u64): i64 {

@@ -80,9 +80,10 @@ export function countRecord(table: usize): bool {
   return true
 }
 
-// The hash of the tables: multilinear over 32-bit pieces with secret 64-bit factors (Lemire and Kaser, "Strongly universal string hashing is
-// fast"), so that nobody can choose keys that fall into one bucket. The factors come from a seed that differs from instance to
-// instance. They change how long a run takes, never its result.
+// The hash of the tables: multilinear over 32-bit pieces with secret 64-bit factors (Lemire and
+// Kaser, "Strongly universal string hashing is fast"), so that an attacker cannot choose keys that
+// fall into one bucket. The factors come from a seed that differs from instance to instance. They
+// change how long a run takes, never its result.
 
 const FACTORS: usize = 10
 const factors: usize = heap.alloc(FACTORS * 8)

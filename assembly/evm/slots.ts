@@ -28,7 +28,7 @@ export function slotsChanged(): void {
   epoch++
 }
 
-/** The record of a slot, or 0 when the run has none. */
+/** Returns the record of a slot, or 0 when the run has no such record. */
 function findSlot(owner: usize, key: usize): usize {
   let slot = load<usize>(bucketOf(table, hashWord(key, <u32>owner)))
   while (slot !== 0) {

@@ -183,7 +183,10 @@ function coldPrice(word: usize): i64 {
   return peekAccessCost(address) - WARM_ACCESS
 }
 
-/** What the SSTORE that was priced last adds to the refund counter: geth changes the counter while it computes the price. */
+/**
+ * Change of the refund counter by the SSTORE that was priced last: geth changes the counter while
+ * it computes the price.
+ */
 let storeRefund: i64 = 0
 
 function clearStoreRefund(): void {

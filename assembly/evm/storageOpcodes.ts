@@ -1,5 +1,6 @@
-// SLOAD, SSTORE, TLOAD and TSTORE. All gas of SLOAD and SSTORE is charged here; TLOAD and TSTORE have a fixed price, which is in
-// opcodeTable.ts. Each function takes the gas and gives what is left, or -1 with the failure set.
+// SLOAD, SSTORE, TLOAD and TSTORE. All gas of SLOAD and SSTORE is charged here; TLOAD and TSTORE
+// have a fixed price, which is in opcodeTable.ts. Each function takes the gas and returns what is
+// left, or -1 with the failure set.
 //
 // SSTORE: EIP-2200 (price by original, current and new value; the sentry), EIP-2929 (cold slots), EIP-3529 (refunds).
 import { OUT_OF_GAS, WRITE_PROTECTION } from './constants'
@@ -35,7 +36,7 @@ export function sload(frame: usize, sp: usize, gas: i64): i64 {
   return gas
 }
 
-/** What SSTORE costs without the surcharge of a cold slot (EIP-2200, with the prices of EIP-2929). */
+/** Returns the cost of SSTORE without the surcharge of a cold slot (EIP-2200, with the prices of EIP-2929). */
 export function sstoreCost(slot: usize, value: usize): i64 {
   if (eq(slot + SLOT_VALUE, value)) return WARM_SLOT
   if (!eq(slot + SLOT_ORIGINAL, slot + SLOT_VALUE)) return WARM_SLOT

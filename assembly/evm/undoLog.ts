@@ -6,7 +6,7 @@ const UNDO_VALUE: u32 = 0
 const UNDO_SLOT_WARM: u32 = 1
 const UNDO_ACCOUNT_WARM: u32 = 2
 
-/** An entry: kind, record, and at 16 the former value. */
+/** An entry: kind, record, and at 16 the previous value. */
 const ENTRY: usize = 48
 
 let log: usize = heap.alloc(1 << 16)

@@ -2,7 +2,7 @@
 // states, in a loop of two rounds. Lanes in local variables, or more rounds unrolled, are slower: registers spill, and the code
 // outgrows the processor's cache of decoded instructions.
 //
-// Six lanes are kept complemented (the Keccak team's "lane complementing"), which leaves one negation in most rows of χ.
+// Six lanes are stored complemented (the Keccak team's "lane complementing"), which leaves one negation in most rows of χ.
 import { copyWord } from '../evm/word'
 
 /** The lane (x, y) is at 8 × (x + 5y). Six lanes are complemented, between permutations too. */

@@ -34,8 +34,8 @@ const SLOT_RESULT: u32 = 1
 const SLOT_SQUARE: u32 = 2
 
 /**
- * Lays out the memory for numbers of `count` limbs, an even number, and gives where `room` bytes can be put.
- * 0 when the memory cannot grow that far.
+ * Lays out the memory for numbers of `count` limbs, an even number, and returns where `room` bytes
+ * can be put. Returns 0 when the memory cannot grow that far.
  */
 export function prepare(count: u32, room: u32): u32 {
   limbs = count
@@ -130,8 +130,9 @@ function bitAt(exponent: u32, present: u32, position: u64): u32 {
 }
 
 /**
- * The result becomes the first entry of the table to the power of an exponent of `length` bytes, the first of which is not zero
- * and of which those after the first `present` are: sliding windows that end in a one.
+ * Computes as the result the first entry of the table to the power of an exponent of `length`
+ * bytes. Its first byte is not zero, and all bytes after the first `present` are zero. Uses sliding
+ * windows that end in a one.
  */
 function power(exponent: u32, present: u32, length: u64): void {
   const bits = length << 3

@@ -1,5 +1,5 @@
-// Merkle-Patricia tries for the state (src/state/trieEngine.ts): keeps stored nodes in memory, computes what an update makes of them, and
-// gives that as operations for the database.
+// Merkle-Patricia tries for the state (src/state/trieEngine.ts): caches stored nodes in memory,
+// computes how an update changes them, and returns the changes as operations for the database.
 import { OPERATION_BYTES } from './trieLayout'
 import { addNode, copyKey, findNode, removeNode, replaceNode } from './nodes'
 import { hasLeaf as has, findMissing as find } from './paths'

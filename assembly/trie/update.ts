@@ -40,7 +40,7 @@ import {
 } from './rlp'
 import { flagsOf } from './updates'
 
-/** What an update makes of a node. */
+/** Results of an update for a node. */
 const NONE: u32 = 0
 /** It stays as it is. */
 const SAME: u32 = 1
@@ -143,7 +143,7 @@ export function updateTrie(owner: usize, length: u32, list: usize, count: u32, i
   memory.copy(rootHash, rootSlot + REFERENCE, 32)
 }
 
-/** The stored root with its hash; 0: there is none. `path` is any. */
+/** Returns the stored root with its hash; 0 when the trie is empty. `path` is any. */
 function rootNode(owner: usize, length: u32, path: usize): usize {
   setKey(owner, length, path, 0)
   const root = getNode()
@@ -218,7 +218,7 @@ function insert(out: usize, low: u32, high: u32, depth: u32): void {
   else build(out, 0, itemCount, depth, 0)
 }
 
-/** Adds the value of a key that has none, if it gets one. */
+/** Adds the value of a key that did not have one, if it gets one. */
 function addNew(update: usize): bool {
   checkPresence(update, false)
   const length = load<u32>(update, UPDATE_LENGTH)
@@ -435,8 +435,9 @@ function join(out: usize, child: usize, depth: u32, count: u32): void {
 }
 
 /**
- * Applies updates to the branch whose references are those of this depth. If it stands for an extension, `only` is the nibble of its child:
- * below it, the extension goes on for `rest` nibbles of the path of `extension`, a slot.
+ * Applies updates to the branch whose references are those of this depth. If it stands for an
+ * extension, `only` is the nibble of its child: below it, the extension continues for `rest`
+ * nibbles of the path of `extension`, a slot.
  */
 function updateBranch(
   out: usize,

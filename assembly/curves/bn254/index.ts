@@ -36,7 +36,7 @@ import { addLanesTogether, beginTerms, setScalars, sumTerms, TERM_Y, terms } fro
 import { frobeniusFactors, isOne12 } from '../tower'
 import { finalExponentiation } from './finalExponentiation'
 
-/** What is wrong with a point; the host has the texts. */
+/** Faults of a point; the host has the texts. */
 const OK: i32 = 0
 const BAD_ELEMENT: i32 = 1
 const BAD_POINT: i32 = 2
@@ -165,7 +165,7 @@ export function writeSum(): i32 {
   return OK
 }
 
-/** Writes the sum of `two` points, neither of which is infinity, by the chord or the tangent. */
+/** Writes the sum of the points in the lanes of `two`, which are not infinity, by the chord or the tangent. */
 function writeAffineSum(): void {
   copy(x, two)
   copy(y, two + PAIR)
