@@ -49,7 +49,7 @@ export interface Authority {
   readonly nonce: bigint
 }
 
-/** The signers of the authorizations that can have an effect on the chain; invalid ones are left out. */
+/** Returns the signers of the authorizations that can have an effect on the chain; invalid ones are left out. */
 export function recoverAuthorities(authorizations: readonly Authorization[], chainId: bigint): Authority[] {
   return authorizations.flatMap((authorization) => {
     const { nonce } = authorization
@@ -60,7 +60,7 @@ export function recoverAuthorities(authorizations: readonly Authorization[], cha
   })
 }
 
-/** The hash that an authority signs. */
+/** Returns the hash that an authority signs. */
 export function authorizationHash({ chainId, address, nonce }: Omit<Authorization, 'yParity' | 'r' | 's'>): Uint8Array {
   return keccak256(concatBytes(MAGIC, encodeRLP([chainId, address, nonce])))
 }
@@ -82,7 +82,7 @@ export function delegationTarget(code: Uint8Array): Address | undefined {
   return code.slice(3)
 }
 
-/** The code of an account that delegates to `target`. */
+/** Returns the code of an account that delegates to `target`. */
 export function delegationCode(target: Address): Uint8Array {
   return concatBytes(PREFIX, target)
 }

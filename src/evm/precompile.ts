@@ -16,7 +16,10 @@ export interface PrecompileCall {
   readonly isDelegated: boolean
   readonly world: WorldState
   readonly block: BlockContext
-  /** A precompile with `announcesWrites` calls it before it changes the world; further times do nothing more. */
+  /**
+   * Prepares the engine for a change of the world; precompiles with `announcesWrites` call it
+   * before. Further calls do nothing.
+   */
   beforeWrite(): void
 }
 

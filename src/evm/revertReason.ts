@@ -31,7 +31,7 @@ export function revertReason(data: Uint8Array): string | undefined {
   return PANIC_REASONS[code] ?? `unknown panic code: 0x${code}`
 }
 
-/** The one ABI-encoded string in `body`; undefined when its offset or length points outside. */
+/** Returns the one ABI-encoded string in `body`; undefined when its offset or length points outside. */
 function decodeString(body: Uint8Array): string | undefined {
   const start = wordAt(body, 0)
   if (start === undefined) return undefined

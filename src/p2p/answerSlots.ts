@@ -96,7 +96,7 @@ export class AnswerSlots {
       ?.start()
   }
 
-  /** The next one first. */
+  /** Returns the waiting answers, the next one first. */
   #inTurn(): readonly Waiting[] {
     const { isReserved } = this.#options
     const lastServed = ({ owner }: Waiting): number => this.#served.get(owner) ?? 0
@@ -189,7 +189,10 @@ export class AnswerSlot {
     }
   }
 
-  /** How fast the peer has taken the answer while the answer waited for it; infinite before it has waited for a while. */
+  /**
+   * Returns how fast the peer has taken the answer while the answer waited for it; infinite before
+   * it has waited for a while.
+   */
   bytesPerSecond(): number {
     const { now, unsent } = this.#options
     const waitedMs = this.#waitedMs + (this.#waitsSinceMs === undefined ? 0 : now() - this.#waitsSinceMs)

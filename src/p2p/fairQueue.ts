@@ -91,7 +91,10 @@ export class FairQueue {
     this.#charge(this.#ownerOf(owner), cost)
   }
 
-  /** Work can be taken again, see `isReady`: starts what waits, which would be checked only some milliseconds later. */
+  /**
+   * Starts waiting work once work can be taken again (see `isReady`); the next check would come
+   * some milliseconds later.
+   */
   resume(): void {
     if (this.#waiting === 0) return
     clearTimeout(this.#timer)
@@ -151,7 +154,7 @@ export class FairQueue {
     this.#schedule()
   }
 
-  /** Of the owners with waiting work the one whose work is due first, of several the one that was served the longest time ago. */
+  /** Returns the owner whose work is due first; among several, the one that was served the longest time ago. */
   #next(): Owner {
     let next: Owner | undefined
     for (const owner of this.#owners.values()) {

@@ -15,7 +15,7 @@ export const TOPICS = ['transactions', 'evidence'] as const
 
 export type Topic = (typeof TOPICS)[number]
 
-/** A topic's name on the wire; each chain has its own. */
+/** Returns a topic's name on the wire; each chain has its own. */
 export function topicName(topic: Topic, genesisHash: Uint8Array): string {
   return `/coind/${bytesToHex(genesisHash).slice(2, 18)}/${topic}/1`
 }
@@ -119,7 +119,7 @@ export class Gossip {
     metrics.sentBytesTotal.inc({ protocol: topic }, data.length * recipients.length)
   }
 
-  /** The number of neighbours in a topic. */
+  /** Returns the number of neighbours in a topic. */
   neighbours(topic: Topic): number {
     const { connections, genesisHash } = this.#options
     return connections.host.services.pubsub.getSubscribers(topicName(topic, genesisHash)).length
@@ -139,7 +139,7 @@ export class Gossip {
     }
   }
 
-  /** Whether a message would reach any neighbour. */
+  /** Returns whether a message would reach any neighbour. */
   #isHeard(topic: Topic): boolean {
     const { connections, streams, genesisHash } = this.#options
     return connections.host.services.pubsub.getSubscribers(topicName(topic, genesisHash)).some((peer) => {
@@ -230,12 +230,12 @@ export class Gossip {
   }
 }
 
-/** Not of the whole message: gossipsub tells messages apart by their data alone (`msgIdFn` in host.ts). */
+/** Returns the ID of a message by its data alone, as gossipsub tells messages apart (`msgIdFn` in host.ts). */
 function idOf(data: Uint8Array): string {
   return bytesKey(sha256(data))
 }
 
-/** The work for a frame with these new messages, in units of {@link GOSSIP_WORK}. */
+/** Returns the work for a frame with these new messages, in units of {@link GOSSIP_WORK}. */
 function costOf(
   { bytes, fields = 0, wanted }: GossipFrame,
   fresh: readonly { readonly topic: Topic; readonly data: Uint8Array }[],

@@ -95,7 +95,7 @@ export class HandshakePlaces {
     return isAdmitted ? () => this.#leave(result) : undefined
   }
 
-  /** The connection from this address and port has become a session: it needs its place no more. */
+  /** Frees the place of a connection from this address and port, which has become a session. */
   established(remote: PeerAddress): void {
     const key = keyOf(remote)
     const pending = this.#pending.known.get(key) ?? this.#pending.strangers.get(key)
@@ -170,13 +170,16 @@ function newShare(host: string, nowMs: number): AddressShare {
   return { limits, started: new TokenBucket(limits.started, nowMs), recent: new RecentCount(nowMs), pending: 0 }
 }
 
-/** How many handshakes that may start are left for others than this address. */
+/** Returns how many handshakes that may start are left for others than this address. */
 function reserveFor(share: AddressShare, network: Usage, nowMs: number): number {
   const recent = Math.max(share.recent.at(nowMs), network.recent.at(nowMs) / NETWORK_ADDRESSES)
   return recent < FORGOTTEN ? 0 : RESERVE + recent * RESERVE_PER_RECENT
 }
 
-/** Few stay: only so many handshakes start in the time in which one is forgotten. */
+/**
+ * Remembers the use of a share. Few entries stay: only so many handshakes start in the time in
+ * which one is forgotten.
+ */
 function remember<U extends Usage>(usages: Map<string, U>, key: string, usage: U, nowMs: number): void {
   if (!usages.has(key) && usages.size >= ADDRESSES) {
     for (const [other, { recent, pending }] of usages) {
@@ -186,7 +189,10 @@ function remember<U extends Usage>(usages: Map<string, U>, key: string, usage: U
   usages.set(key, usage)
 }
 
-/** The connection that makes room for one more of an address with this share; 'none': each has had too little time. */
+/**
+ * Returns the connection that makes room for one more of an address with this share; 'none': each
+ * has had too little time.
+ */
 function victimFor(places: Iterable<Pending>, share: AddressShare, nowMs: number): Pending | 'none' {
   let oldest: Pending | undefined
   let greediest: Pending | undefined
@@ -218,7 +224,7 @@ class RecentCount {
   }
 }
 
-/** Equal for the two ends' forms of an address. */
+/** Returns a key that is equal for the two ends' forms of an address. */
 function keyOf({ host, port }: PeerAddress): string {
   return `${readNetworkAddress(host) ?? host} ${port}`
 }

@@ -16,7 +16,7 @@ import type { Session } from './session.ts'
  */
 export type LightBlockReader = (height: number) => Uint8Array | undefined
 
-/** The light blocks of a database, which the executor thread writes. */
+/** Returns the light blocks of a database, which the executor thread writes. */
 export function databaseLightBlocks(database: Database): LightBlockReader {
   const cache = createBlockCache()
   return (height) => {

@@ -263,7 +263,7 @@ export class TokenBucket {
     this.#atMs = nowMs
   }
 
-  /** Whether the bucket has `count` tokens. */
+  /** Returns whether the bucket has `count` tokens. */
   has(count: number, nowMs: number): boolean {
     this.#fill(nowMs)
     return this.#tokens >= count

@@ -69,12 +69,12 @@ export class PeerDiscovery {
     if (this.#options.policy.exchangesPeers && session.isOutbound) this.#ask(session)
   }
 
-  /** The peer was told of others. */
+  /** Called when other peers were named to the peer. */
   answered(session: Session): void {
     if (session.isVisit) this.#visitEnds.set(session, this.#options.now() + VISIT_MS.answered)
   }
 
-  /** A peer at the address `source` has named others. */
+  /** Called when a peer at the address `source` has named others. */
   named(peers: readonly KnownPeer[], source: string): void {
     const { book, policy, metrics, connections } = this.#options
     if (!policy.exchangesPeers) return

@@ -196,7 +196,7 @@ function readOffer(fields: ProtobufFields): OfferedSnapshot {
   }
 }
 
-/** The size of the file; 0: the peer does not have it, or the offset is behind its end. */
+/** Returns the size of the file; 0: the peer does not have it, or the offset is behind its end. */
 function encodePieceHeader(piece: FilePiece | undefined): Uint8Array {
   const size = piece === undefined || piece.bytes.length === 0 ? 0 : piece.size
   return new ProtobufWriter().varint(1, 1).varint(2, size).finish()

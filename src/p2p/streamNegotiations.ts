@@ -76,7 +76,7 @@ export class StreamNegotiations {
     return this.#open.has(streamId)
   }
 
-  /** The stream has ended, or libp2p has passed it on. */
+  /** Forgets a stream that has ended, or that libp2p has passed on. */
   delete(streamId: number): void {
     this.early -= this.#open.get(streamId)?.early ?? 0
     this.#open.delete(streamId)

@@ -83,8 +83,9 @@ export class TransactionGossip {
   }
 
   /**
-   * Whether batches may be read, of peers with a reserved slot or of others. Asked before gossipsub gets one, which then remembers its
-   * bytes for a minute: otherwise a peer could suppress batches by sending them while none can be examined.
+   * Returns whether batches may be read, of peers with a reserved slot or of others. Asked before
+   * gossipsub gets one, which then remembers its bytes for a minute: otherwise a peer could
+   * suppress batches by sending them while none can be examined.
    */
   hasRoom(isReserved: boolean): boolean {
     const { queuedTransactions, batchBytes } = LIMITS
@@ -135,7 +136,10 @@ export class TransactionGossip {
     return count
   }
 
-  /** Whether all are known to be valid: a transaction that was validated in another batch may have been invalid or dropped there. */
+  /**
+   * Returns whether all are known to be valid: a transaction that was validated in another batch
+   * may have been invalid or dropped there.
+   */
   #areSeen(keys: Iterable<string>): boolean {
     for (const key of keys) if (!this.#seen.has(key)) return false
     return true
@@ -171,9 +175,9 @@ export class TransactionGossip {
 }
 
 /**
- * What the refused transactions of a batch cost: one for each, and one for each KiB of them (by the batch's
- * average size). A native transaction may have a hundred signatures, which were verified before it was refused, and its size grows
- * with them.
+ * Returns the cost of the refused transactions of a batch: one for each, and one for each KiB of
+ * them (by the batch's average size). A native transaction may have a hundred signatures, which
+ * were verified before it was refused, and its size grows with them.
  */
 function refusedCost(refused: number, batch: ReadonlyMap<string, HashedTransaction>): number {
   if (refused === 0) return 0
@@ -201,7 +205,7 @@ export class BatchError extends Error {
   override readonly name = 'BatchError'
 }
 
-/** Bytes of a batch of these transactions. */
+/** Returns the bytes of a batch of these transactions. */
 export function batchLength(transactions: readonly Uint8Array[]): number {
   return transactions.reduce((sum, { length }) => sum + BATCH_PREFIX_BYTES + length, HEADER)
 }
@@ -220,7 +224,7 @@ export function encodeBatch({ isRepeated, number, transactions }: TransactionBat
   return bytes
 }
 
-/** The number of transactions in a batch, as far as it can be decoded. */
+/** Returns the number of transactions in a batch, as far as it can be decoded. */
 export function countTransactions(bytes: Uint8Array): number {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let count = 0
@@ -231,7 +235,7 @@ export function countTransactions(bytes: Uint8Array): number {
 }
 
 /**
- * The transactions are views on `bytes`.
+ * Decodes a batch. The transactions are views on `bytes`.
  * @throws BatchError
  */
 export function decodeBatch(bytes: Uint8Array): TransactionBatch {

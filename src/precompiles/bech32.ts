@@ -59,7 +59,7 @@ export const bech32: TabledPrecompile = createPrecompile(lowAddress(0x400), {
   ],
 })
 
-/** The 20 bytes of a bech32 string; undefined for anything else. */
+/** Returns the 20 bytes of a bech32 string; undefined for anything else. */
 function decode(text: string): Address | undefined {
   if (!TEXT.test(text)) return undefined
   const words = codec.decodeUnsafe(text)?.words

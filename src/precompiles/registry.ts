@@ -18,7 +18,7 @@ const KNOWN: readonly StatefulPrecompile[] = [nativeToken, bech32, staking, dist
 const CLOSED: readonly StatefulPrecompile[] = MODULE_ACCOUNT_NAMES.map((name) => closedAccount(moduleAddress(name)))
 
 /**
- * The precompiles that a genesis registers, and the accounts of native modules.
+ * Returns the precompiles that a genesis registers, and the accounts of native modules.
  * @throws Error for an address that this version has no precompile for
  */
 export function precompileTable(registered: readonly Address[]): PrecompileTable {

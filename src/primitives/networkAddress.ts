@@ -8,7 +8,7 @@ const BRACKETS = /^\[([^\]]+)\]$/
 const MAPPED_IPV4 = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/
 const IPV6_GROUPS = 8
 
-/** An IP address in its shortest form, IPv4 also where it is written as IPv6; undefined for any other text. */
+/** Reads an IP address in its shortest form, IPv4 also where it is written as IPv6; undefined for any other text. */
 export function readNetworkAddress(text: string): string | undefined {
   const [, bracketed, plain] = ADDRESS_AND_PORT.exec(text) ?? BRACKETS.exec(text) ?? []
   // A zone (fe80::1%eth0) says by which interface the address is reached.
@@ -33,7 +33,7 @@ export function budgetKeyOf(address: string): string {
     .join(':')}::/64`
 }
 
-/** The eight groups of an IPv6 address in its shortest form. */
+/** Returns the eight groups of an IPv6 address in its shortest form. */
 function groupsOf(address: string): readonly string[] {
   const [head = [], tail = []] = address.split('::').map((part) => (part === '' ? [] : part.split(':')))
   return [...head, ...Array<string>(IPV6_GROUPS - head.length - tail.length).fill('0'), ...tail]
@@ -59,7 +59,7 @@ export function addressRange(address: string): string | undefined {
   return range === 'unicast' && parsed.toByteArray()[0]! >> 5 !== 1 ? 'reserved' : range
 }
 
-/** The IPv4 address that an IPv6 address stands for (6to4, NAT64); undefined for any other one. */
+/** Returns the IPv4 address that an IPv6 address stands for (6to4, NAT64); undefined for any other one. */
 function embeddedIpv4(address: string): string | undefined {
   const parsed = ipaddr.process(address)
   if (parsed.kind() === 'ipv4') return undefined

@@ -91,7 +91,7 @@ function readText(raw: bigint | Uint8Array): string {
   return text
 }
 
-/** True for nearly all text; for short texts the decoder takes several times as long as this check. */
+/** Returns true for nearly all text; for short texts the decoder takes several times as long as this check. */
 function isAscii(bytes: Uint8Array): boolean {
   for (let i = 0; i < bytes.length; i++) if (bytes[i]! > 0x7f) return false
   return true
@@ -141,7 +141,7 @@ export const boolCodec: ValueCodec<boolean> = {
   },
 }
 
-/** A JSON number or its digits. */
+/** Reads an integer from a JSON number or its digits. */
 function jsonInteger(json: Json, path: string, minimum: bigint, maximum: bigint): bigint {
   const text = typeof json === 'number' && Number.isSafeInteger(json) ? json.toString() : json
   if (typeof text !== 'string' || !/^-?\d{1,20}$/.test(text)) throw wrongForm(path, 'a whole number')
@@ -197,7 +197,7 @@ function shortCodec(protoType: ProtoType, minimum: number, maximum: number): Val
 export const uint32Codec: ValueCodec<number> = shortCodec('uint32', 0, 0xffff_ffff)
 export const int32Codec: ValueCodec<number> = shortCodec('int32', -0x8000_0000, 0x7fff_ffff)
 
-/** An enum; JSON has the names. Numbers without a name are retained, as in proto3. */
+/** Creates the codec of an enum; JSON has the names. Numbers without a name are retained, as in proto3. */
 export function enumCodec(names: Readonly<Record<string, number>>): ValueCodec<number> {
   const byNumber = new Map(Object.entries(names).map(([name, number]) => [number, name]))
   return {
@@ -266,7 +266,7 @@ export const decimalCodec: ValueCodec<Decimal> = {
   },
 }
 
-/** The two fields that Timestamp and Duration have. */
+/** Reads the two fields that Timestamp and Duration have. */
 function readSecondsAndNanos(raw: bigint | Uint8Array): { readonly seconds: bigint; readonly nanos: bigint } {
   const fields = new ProtobufFields(delimited(raw))
   for (const number of fields.numbers()) if (number > 2) throw new ProtobufError(`unknown field ${number}`)

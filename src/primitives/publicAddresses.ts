@@ -38,7 +38,7 @@ export function onlyAllowed(
   throw new RefusedRequest(`leads to ${shown}, an address that is not public`)
 }
 
-/** The host of a URL as `node:net` takes it: an IPv6 address without brackets. */
+/** Returns the host of a URL as `node:net` takes it: an IPv6 address without brackets. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replaceAll(/[[\]]/g, '')
 }

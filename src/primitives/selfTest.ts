@@ -57,7 +57,10 @@ function characters(text: string): string {
   return Array.from(text, (character) => character.charCodeAt(0)).join()
 }
 
-/** Whether the signature verifies, and whether it does with another digest and with a high s, as EIP-2 forbids. */
+/**
+ * Returns whether the signature verifies, and whether it does with another digest and with a high
+ * s, as EIP-2 forbids.
+ */
 function verdicts(): string {
   const key = hexToBytes(`02${BASE_X}`)
   const signature = hexToBytes(R.toString(16) + S.toString(16))

@@ -4,9 +4,10 @@ const NANOS = 1_000_000_000n
 const NANOS_PER_MS = 1_000_000n
 
 /**
- * RFC 3339 with as many decimals as needed, e.g. `2026-01-01T00:00:00.4Z`.
+ * Formats as RFC 3339 with as many decimals as needed, e.g. `2026-01-01T00:00:00.4Z`.
  * @param nanos since the epoch
- * @param group the number of decimals is a multiple of this: 3 in protobuf's JSON, `2026-01-01T00:00:00.400Z`
+ * @param group the number of decimals is a multiple of this: 3 in protobuf's JSON,
+ * `2026-01-01T00:00:00.400Z`
  */
 export function formatTimestamp(nanos: bigint, group = 1): string {
   const fraction = ((nanos % NANOS) + NANOS) % NANOS

@@ -82,7 +82,7 @@ export function readBlocksManifest(bytes: Uint8Array): BlocksManifest {
 
 const WHAT = 'the blocks'
 
-/** The text of `manifest.json`: the same for the same manifest. */
+/** Returns the text of `manifest.json`: the same for the same manifest. */
 export function encodeBlocksManifest({ chainId, evmChainId, genesisHash, mirrors, files }: BlocksManifest): string {
   const json = {
     kind: 'blocks',

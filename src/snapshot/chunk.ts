@@ -125,8 +125,9 @@ const MAX_WINDOW_LOG = 25
 const ELSEWHERE = new Uint8Array(0)
 
 /**
- * RLP of a chunk: a list of the number of its kind (the position in `KINDS`), then the fields in the order of their types above; an
- * account is the list [address, nonce, balance, code hash, storage root, slots or no bytes], the other entries are lists of two.
+ * Encodes a chunk in RLP: a list of the number of its kind (the position in `KINDS`), then the
+ * fields in the order of their types above. An account is the list [address, nonce, balance, code
+ * hash, storage root, slots or no bytes]; the other entries are lists of two.
  */
 export function encodeChunk(chunk: Chunk): Uint8Array {
   return encodeRLP([BigInt(KINDS.indexOf(chunk.kind)), ...fieldsOf(chunk)])
@@ -342,7 +343,7 @@ class ChunkReader {
     return items
   }
 
-  /** Bytes that cannot be none. */
+  /** Reads bytes that must not be empty. */
   #filled(target: RLPTarget): Uint8Array {
     const bytes = readBytes(this.#cursor, target)
     if (bytes.length === 0) throw new ChunkError(`no chunk: a ${target.type} has an empty part`)

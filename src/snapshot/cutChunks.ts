@@ -175,7 +175,7 @@ function bytesOf(length: number): number {
   return Math.max(ENTRY_BYTES + length, LEAST_BYTES)
 }
 
-/** The nodes from the root to the leaf of an account. */
+/** Returns the nodes from the root to the leaf of an account. */
 function proveAccount(db: StateColumns, address: Address): Uint8Array[] {
   const path = keccak256(address)
   return proveRange(db, ACCOUNT_TRIE, path, path)

@@ -45,7 +45,7 @@ export class FetchedMarks {
   }
 }
 
-/** Whether a peer is fetching the snapshot in this directory, and may. @param nowMs since the epoch */
+/** Returns whether a peer is fetching the snapshot in this directory, and may. @param nowMs since the epoch */
 export function isBeingFetched(directory: string, nowMs: number): boolean {
   try {
     const fetchedMs = Number(readFileSync(join(directory, MARK_NAME), 'utf8'))

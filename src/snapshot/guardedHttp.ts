@@ -38,7 +38,7 @@ export class GuardedHttp {
   }
 
   /**
-   * The answer after redirects, whose body the caller reads or destroys.
+   * Returns the answer after redirects, whose body the caller reads or destroys.
    * @throws RefusedRequest; errors of the connection; the signal's reason, as it is or as an AbortError
    */
   async get(address: URL, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<IncomingMessage> {

@@ -132,7 +132,7 @@ export async function makeSnapshot(
 
 const UNFINISHED = '.making'
 
-/** Whether the name is that of a directory in which a snapshot is made, or was when its maker was killed. */
+/** Returns whether the name is that of a directory in which a snapshot is made, or was when its maker was killed. */
 export function isUnfinished(name: string): boolean {
   return name.startsWith('.') && name.endsWith(UNFINISHED)
 }
@@ -271,7 +271,7 @@ async function openState(
   )
 }
 
-/** The same columns, with pauses in long reads. */
+/** Returns the same columns, with pauses in long reads. */
 function withPauses(state: StateColumns, rest: () => Promise<void> | void): StateColumns {
   return {
     get: (key) => state.get(key),

@@ -22,7 +22,10 @@ export interface PublicFiles<Manifest, File extends ListedFile> {
   readonly name: string
   /** @throws ManifestError, SnapshotError, SnapshotUnavailableError */
   manifest(): Promise<Manifest>
-  /** The bytes of a file, which have its hash. @throws SnapshotError, SnapshotUnavailableError; the signal's reason */
+  /**
+   * Fetches the bytes of a file, which have its hash. @throws SnapshotError,
+   * SnapshotUnavailableError; the signal's reason
+   */
   fetch(file: File, signal: AbortSignal): Promise<Uint8Array>
 }
 
@@ -46,7 +49,7 @@ export const SNAPSHOT_FILES: ManifestKind<Manifest, Pick<ManifestChunk, 'sha256'
 type Surroundings = Pick<WebFilesOptions, 'sleep' | 'nowMs' | 'addresses'>
 
 /**
- * The files at an address. They come from the mirrors in the manifest, too.
+ * Returns the files at an address. They come from the mirrors in the manifest, too.
  * @param address http(s), of the manifest or of its directory
  */
 export function publicFiles<Manifest extends { readonly mirrors: readonly string[] }, File extends ListedFile>(

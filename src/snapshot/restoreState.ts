@@ -89,7 +89,7 @@ export class StateRestore {
     return new StateRestore(database, height, root, isFinished)
   }
 
-  /** Whether the chunk with this name was written. */
+  /** Returns whether the chunk with this name was written. */
   has(name: Hash): boolean {
     return this.#isFinished || this.#database.get(recordKey(CHUNK, name)) !== undefined
   }
@@ -165,7 +165,7 @@ export class StateRestore {
   }
 
   /**
-   * Number of entries in the ranges of a trie.
+   * Returns the number of entries in the ranges of a trie.
    * @throws IncompleteStateError when the ranges have gaps, or overlap: chunks of one snapshot do neither
    */
   async #countEntries(owner: Uint8Array, what: string): Promise<number> {
@@ -283,7 +283,7 @@ function recordKey(kind: number, ...parts: Uint8Array[]): Uint8Array {
   return columnKey(Column.restore, Uint8Array.of(kind), ...parts)
 }
 
-/** undefined after the highest key */
+/** Returns undefined after the highest key */
 function keyAfter(key: Hash): Hash | undefined {
   const next = bytesToBigInt(key) + 1n
   return next >> 256n === 0n ? bigIntToBytes(next, HASH_BYTES) : undefined

@@ -33,7 +33,7 @@ export function shelvedHeights(shelf: string): readonly number[] {
 }
 
 /**
- * What their manifests say of the complete snapshots, the newest first.
+ * Reads the manifests of the complete snapshots, the newest first.
  * @throws ManifestError for one whose manifest cannot be used
  */
 export function readShelf(shelf: string): readonly ShelvedSnapshot[] {

@@ -30,7 +30,7 @@ export interface SnapshotObserver {
   began(height: number): void
   made(height: number, made: MadeSnapshot): void
   /**
-   * A snapshot failed; the next one is made when it is due.
+   * called when a snapshot failed; the next one is made when it is due
    * @param height undefined: the directory of the snapshots could not be cleared at the start
    */
   failed(height: number | undefined, error: unknown): void
@@ -40,7 +40,7 @@ export interface SnapshotObserver {
 export interface SnapshotMaker {
   /** height of the newest snapshot that there was at the start; 0: none */
   readonly newest: number
-  /** There is a new head: begins the snapshot that is due at this height, unless one is being made. */
+  /** Called with a new head: begins the snapshot that is due at this height, unless one is being made. */
   onHead(height: number): void
   /** Ends the making of a snapshot, which then leaves nothing, and waits for its end. */
   close(): Promise<void>
@@ -59,7 +59,7 @@ export function createSnapshotMaker(options: SnapshotMakerOptions): SnapshotMake
   /** of the last snapshot that was begun */
   let begun = 0
   let making: Promise<void> | undefined
-  /** The height that is due at this head; undefined when none is. */
+  /** Returns the height that is due at this head; undefined when none is. */
   const dueAt = (head: number): number | undefined => {
     const highest = head - BLOCKS_AFTER_SNAPSHOT
     const height = highest - (highest % interval)

@@ -66,7 +66,7 @@ function verifyAccounts({ first, last, accounts, proof }: AccountsChunk, root: H
   for (const account of accounts) verifySlots(account, sinks)
 }
 
-/** The storage root is proved: the slots, which are all of the account's, must have it. */
+/** Verifies that the slots, which are all of the account's, have the storage root, which is proved. */
 function verifySlots({ address, storageRoot, slots }: AccountEntry, sinks: TrieSinks): void {
   const isEmpty = equalBytes(storageRoot, EMPTY_TRIE_ROOT)
   if (slots === undefined) {

@@ -98,7 +98,8 @@ function checkChain(manifest: Manifest, chain: VerifyOptions['chain']): void {
 }
 
 /**
- * The light blocks are of the snapshot's block and of the two after it, follow each other, and prove the manifest's hashes.
+ * Checks that the light blocks are those of the snapshot's block and of the two after it, follow
+ * each other, and prove the manifest's hashes.
  * @returns the ID of the snapshot's block
  */
 function checkLightBlocks(manifest: Manifest, verify: VerifySignature): { readonly blockId: BlockId } {

@@ -154,7 +154,8 @@ export class WebFiles {
   }
 
   /**
-   * The bytes of a file, with their hash where it is known; undefined when no server has it. May be called several times at once.
+   * Reads the bytes of a file, with their hash where it is known; undefined when no server has it.
+   * May be called several times at once.
    * @throws SnapshotError, or SnapshotUnavailableError where waiting may help: one line that names the servers; the reason of `stop` or of
    * the signal
    */
@@ -183,7 +184,10 @@ export class WebFiles {
     }
   }
 
-  /** One request. @returns undefined when it brought no complete file: the server is paused, or not asked for it again */
+  /**
+   * Makes one request. @returns undefined when the file is not complete: the server is paused, or
+   * not asked for it again
+   */
   async #ask(
     server: WebServer,
     download: Download,
@@ -290,7 +294,7 @@ export class WebFiles {
   }
 }
 
-/** The directory of a manifest, or of a directory. */
+/** Returns the directory of a manifest, or of a directory. */
 function directoryOf(address: URL): URL {
   const directory = new URL(address)
   directory.hash = ''
@@ -312,7 +316,10 @@ function serverAt(directory: URL): WebServer {
   }
 }
 
-/** The server with the fewest requests, and of those the one that was asked longest ago; undefined when all have a pause. */
+/**
+ * Returns the server with the fewest requests, and of those the one that was asked longest ago;
+ * undefined when all have a pause.
+ */
 function nextOf(servers: readonly WebServer[], nowMs: number): WebServer | undefined {
   return servers
     .filter(({ pausedUntilMs }) => pausedUntilMs <= nowMs)

@@ -67,12 +67,12 @@ export class WriteBatch {
     this.#put(key, key.length, EMPTY_BYTES, DELETED)
   }
 
-  /** As {@link put}. */
+  /** Does the same as {@link put}. */
   putFilled(key: Filled, value: Filled): void {
     this.#put(key.bytes, key.length, value.bytes, value.length)
   }
 
-  /** As {@link del}. */
+  /** Does the same as {@link del}. */
   delFilled(key: Filled): void {
     this.#put(key.bytes, key.length, EMPTY_BYTES, DELETED)
   }
@@ -156,7 +156,7 @@ export class WriteBatch {
     }
   }
 
-  /** A copy of the value of an operation; undefined: a delete. */
+  /** Returns a copy of the value of an operation; undefined: a delete. */
   valueAt(position: number): Uint8Array | undefined {
     const operations = this.#operations
     const length = operations[position + 3]!
@@ -166,8 +166,9 @@ export class WriteBatch {
   }
 
   /**
-   * What the batch does with a key: a copy of the new value, undefined for a delete, `'unknown'` when it has no operation on the key.
-   * The first call for a column looks at all keys of the column; no operation may be added after it.
+   * Returns the batch's operation on a key: a copy of the new value, undefined for a delete,
+   * `'unknown'` when it has no operation on the key. The first call for a column looks at all keys
+   * of the column; no operation may be added after it.
    */
   find(key: Uint8Array): Uint8Array | undefined | 'unknown' {
     const column = key[0]
@@ -181,8 +182,9 @@ export class WriteBatch {
   }
 
   /**
-   * Of one column: most of a batch is in columns that the writer does not read before the batch is written. By strings, whose hashes in a
-   * map have a secret: callers of contracts choose the keys of slots, and could choose them to collide.
+   * Returns the positions of one column: most of a batch is in columns that the writer does not
+   * read before the batch is written. By strings, whose hashes in a map have a secret: callers of
+   * contracts choose the keys of slots, and could choose them to collide.
    */
   #positionsByKey(column: number | undefined): Map<string, number> {
     const operations = this.#operations
@@ -252,14 +254,17 @@ export class WriteBatch {
     return at
   }
 
-  /** The index of a slab, which is added unless it was the last one that was added. */
+  /** Returns the index of a slab, which is added unless it was the last one that was added. */
   #use(slab: Uint8Array): number {
     const last = this.#slabs.length - 1
     return this.#slabs[last] === slab ? last : this.#slabs.push(slab) - 1
   }
 }
 
-/** Most keys and values have only a few bytes, for which a loop is faster than a call of `set` and a view. */
+/**
+ * Copies in a loop: most keys and values have only a few bytes, for which it is faster than a call
+ * of `set` and a view.
+ */
 function copy(bytes: Uint8Array, length: number, out: Uint8Array, at: number): void {
   if (length > 128) out.set(length === bytes.length ? bytes : bytes.subarray(0, length), at)
   else for (let i = 0; i < length; i++) out[at + i] = bytes[i]!

@@ -18,8 +18,8 @@ export class BatchWriter {
   }
 
   /**
-   * Synced: LevelDB syncs a log that it reuses only when its entries are in a table, after it has
-   * synced later ones.
+   * Writes the batch, synced: LevelDB syncs a log that it reuses only when its entries are in a
+   * table, after it has synced later ones.
    */
   async flush(): Promise<void> {
     const { batch } = this

@@ -37,7 +37,7 @@ class Overlay {
     return position === undefined ? 'unknown' : this.#batch.valueAt(position)
   }
 
-  /** Everything that was added, in one batch. */
+  /** Returns everything that was added, in one batch. */
   finish(): WriteBatch {
     this.#settle()
     return this.#batch
@@ -123,8 +123,9 @@ export class BufferedDatabase implements WritableDatabase {
   }
 
   /**
-   * See `Database.write`. While writes are delayed, nothing is on the disk when this returns, even with `sync`.
-   * @param late belongs to the batch, and is always of the same key
+   * Writes as `Database.write`. While writes are delayed, nothing is on the disk when this returns,
+   * even with `sync`.
+   * @param late belongs to the batch, and always has the same key
    */
   async write(batch: WriteBatch, { sync, late }: { readonly sync: boolean; readonly late?: LateEntry }): Promise<void> {
     if (this.#isBuffering) {
@@ -155,12 +156,12 @@ export class BufferedDatabase implements WritableDatabase {
     return this.#begin(batch, (key) => batch.find(key))
   }
 
-  /** From now on, writes are delayed until `startFlush` or `flush`. */
+  /** Delays writes from now on, until `startFlush` or `flush`. */
   startBuffering(): void {
     this.#isBuffering = true
   }
 
-  /** Everything written so far is on stable storage when this resolves. Later writes are no longer delayed. */
+  /** Stops delaying writes. When it resolves, everything written so far is on stable storage. */
   async stopBuffering(): Promise<void> {
     this.#isBuffering = false
     await this.flush()

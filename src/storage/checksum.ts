@@ -18,7 +18,7 @@ export function writeChecksum(memory: Uint8Array, start: number, end: number): v
   memory[end + 3] = checksum >>> 24
 }
 
-/** The value in `stored`, a view on it; undefined when it is not what was written under this key. */
+/** Returns the value in `stored`, a view on it; undefined when it is not what was written under this key. */
 export function checkedValue(key: Uint8Array, stored: Uint8Array): Uint8Array | undefined {
   const length = stored.length - CHECKSUM_BYTES
   if (length < 0) return undefined
@@ -30,7 +30,7 @@ export function checkedValue(key: Uint8Array, stored: Uint8Array): Uint8Array | 
 /** For fewer bytes a table here is faster than a call of zlib. */
 const LONG = 128
 
-/** crc32 of the bytes at [start, end) behind those whose crc32 is `before`. */
+/** Returns the crc32 of the bytes at [start, end) behind those whose crc32 is `before`. */
 function checksumOf(bytes: Uint8Array, start: number, end: number, before: number): number {
   if (end - start >= LONG) return crc32(new Uint8Array(bytes.buffer, bytes.byteOffset + start, end - start), before)
   let crc = ~before

@@ -128,7 +128,7 @@ export function columnName(column: number | undefined): string {
 /** Bytes of a height in a key. */
 export const HEIGHT_BYTES = 6
 
-/** The key with these `parts` in a column. */
+/** Returns the key with these `parts` in a column. */
 export function columnKey(column: number, ...parts: Uint8Array[]): Uint8Array {
   let length = 1
   for (const part of parts) length += part.length
@@ -142,7 +142,7 @@ export function columnKey(column: number, ...parts: Uint8Array[]): Uint8Array {
   return key
 }
 
-/** A height as in keys. */
+/** Returns a height as in keys. */
 export function heightBytes(height: number): Uint8Array {
   const out = new Uint8Array(HEIGHT_BYTES)
   writeHeight(out, 0, height)
@@ -166,7 +166,7 @@ export function readHeight(bytes: Uint8Array, offset: number): number {
   return high * 0x1_0000_0000 + low
 }
 
-/** The first key after every key that starts with `prefix`; undefined when there is none (all bytes 0xff). */
+/** Returns the first key after every key that starts with `prefix`; undefined when there is none (all bytes 0xff). */
 export function prefixEnd(prefix: Uint8Array): Uint8Array | undefined {
   for (let length = prefix.length; length > 0; length--) {
     const last = prefix[length - 1]!

@@ -45,7 +45,10 @@ export async function compactDatabase(request: CompactRequest): Promise<void> {
   }
 }
 
-/** All keys with a prefix, and those before them from `first` on, in ranges of about `partBytes`, which leave no key out. */
+/**
+ * Yields all keys with a prefix, and those before them from `first` on, in ranges of about
+ * `partBytes`, which leave no key out.
+ */
 async function* partsOf(
   database: CompactRequest['database'],
   prefix: Uint8Array,

@@ -6,7 +6,7 @@ import { DAMAGE_ADVICE, DatabaseError, type KeyReader } from './database.ts'
  */
 
 /**
- * The error for a damaged file, with what to do.
+ * Returns the error for a damaged file, with what to do.
  * @param offset of the first byte that is known to be wrong; undefined when the file as a whole is
  */
 export function damagedFile(path: string, offset: number | undefined, what: string, cause?: unknown): DatabaseError {
@@ -15,7 +15,8 @@ export function damagedFile(path: string, offset: number | undefined, what: stri
 }
 
 /**
- * The error for contents that do not fit together: something is missing or wrong although the files could be read.
+ * Returns the error for contents that do not fit together: something is missing or wrong although
+ * the files could be read.
  * @param what is missing or wrong
  */
 export function damagedContents(what: string, cause?: unknown): DatabaseError {

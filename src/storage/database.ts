@@ -27,7 +27,7 @@ export interface KeyReader {
 /** Looks up many keys at once, in another thread. */
 export interface BulkReader {
   /**
-   * The values in the order of the keys, as of the call.
+   * Returns the values in the order of the keys, as of the call.
    * @throws DatabaseError, as `KeyReader.get`
    */
   getMany(keys: readonly Uint8Array[]): Promise<readonly (Uint8Array | undefined)[]>
@@ -39,7 +39,7 @@ export interface DatabaseReader extends KeyReader {
   readonly location: string
   /** of a snapshot: the database as it is now */
   readonly newest?: KeyReader
-  /** Entries of the range in key order, as of the first step of the iteration. */
+  /** Yields entries of the range in key order, as of the first step of the iteration. */
   entries(range: KeyRange): AsyncIterable<readonly [Uint8Array, Uint8Array]>
 }
 
@@ -165,7 +165,7 @@ export class Database implements WritableDatabase {
     return readEntries(this.#handle, range, undefined)
   }
 
-  /** The database as it is now, until it is closed. */
+  /** Returns the database as it is now, until it is closed. */
   snapshot(): DatabaseSnapshot {
     return new DatabaseSnapshot(this.#handle)
   }
@@ -196,7 +196,7 @@ export class Database implements WritableDatabase {
     }
   }
 
-  /** Bytes in files that the keys from `start` to `end` take; the newest writes may not be counted. */
+  /** Returns the bytes in files that the keys from `start` to `end` take; the newest writes may not be counted. */
   approximateSize(start: Uint8Array, end: Uint8Array): Promise<number> {
     return this.#handle.level.approximateSize(start, end)
   }
@@ -289,7 +289,7 @@ function checkFormat(level: Level, mayBeDamaged: boolean): void {
   if (!mayBeDamaged) throw damage(location, 'the number of its format does not match its checksum', undefined)
 }
 
-/** The error for a chain in another format, with what to do. */
+/** Returns the error for a chain in another format, with what to do. */
 export function otherFormat(location: string, format: number): DatabaseError {
   const message =
     format < FORMAT
@@ -353,7 +353,10 @@ function verifiedValue({ location }: Level, key: Uint8Array, stored: Uint8Array)
 
 const keyMemory = new Uint8Array(256)
 
-/** A copy in memory outside of the heap. V8 would permanently move a small array there when it is passed to LevelDB. */
+/**
+ * Returns a copy in memory outside of the heap. V8 would permanently move a small array there when
+ * it is passed to LevelDB.
+ */
 function outsideOfHeap(key: Uint8Array): Uint8Array {
   const { length } = key
   if (length > 64) return key
@@ -361,7 +364,10 @@ function outsideOfHeap(key: Uint8Array): Uint8Array {
   return keyMemory.subarray(0, length)
 }
 
-/** LevelDB returns `Buffer`s, whose `slice` shares memory; all other code here expects plain `Uint8Array`s. */
+/**
+ * Returns a plain array: LevelDB returns `Buffer`s, whose `slice` shares memory, and all other code
+ * here expects `Uint8Array`s.
+ */
 function asBytes(value: Uint8Array): Uint8Array {
   return new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
 }
@@ -377,7 +383,7 @@ function damage(location: string, what: string, cause: unknown): DatabaseError {
 }
 
 /**
- * Returns the error for a failed read: LevelDB reports a damaged file when it cannot decode one of
+ * Reads the error for a failed read: LevelDB reports a damaged file when it cannot decode one of
  * its blocks. Other errors are returned as they are.
  * @param onDamage is told when the database is damaged
  */

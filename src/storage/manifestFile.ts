@@ -26,7 +26,7 @@ export interface Manifest {
   readonly sequenceAtFirstLog: number
 }
 
-/** The tables in a directory, whether the database has them or not. */
+/** Returns the tables in a directory, whether the database has them or not. */
 export function tablesIn(location: string): readonly Table[] {
   const names = existsSync(location) ? readdirSync(location).filter((name) => /^\d+\.(ldb|sst)$/.test(name)) : []
   return names.sort().map((name) => ({
@@ -39,7 +39,8 @@ export function tablesIn(location: string): readonly Table[] {
 const MANIFEST = /^MANIFEST-(\d+)\n$/
 
 /**
- * Undefined when the directory holds no database; one whose creation was interrupted by a kill does not count.
+ * Reads the MANIFEST; returns undefined when the directory holds no database. A database whose
+ * creation was interrupted by a kill does not count.
  * @throws DatabaseError when it is damaged
  */
 export function readManifest(location: string): Manifest | undefined {
@@ -95,7 +96,7 @@ function decodeManifest(path: string, records: readonly FileRecord[]): Manifest 
   return { tables: [...tables.values()].sort((a, b) => b.number - a.number), firstLog, sequenceAtFirstLog }
 }
 
-/** One record of the MANIFEST: what changed in the list of tables, and numbers that replace earlier ones. */
+/** Applies one record of the MANIFEST: changes of the list of tables, and numbers that replace earlier ones. */
 function applyEdit(reader: LevelReader, tables: Map<number, Table>, numbers: Map<number, number>): void {
   const added: Table[] = []
   while (!reader.isDone) {

@@ -64,7 +64,7 @@ export async function salvageTo(
 
 type StoredEntry = readonly [key: Uint8Array, stored: Uint8Array]
 
-/** Readable entries of a damaged table, see {@link salvageEntries}. */
+/** Yields the readable entries of a damaged table, see {@link salvageEntries}. */
 export function* tableEntries(path: string, first: number, last: number): Generator<StoredEntry, void, void> {
   const descriptor = openSync(path, 'r')
   try {
@@ -87,7 +87,10 @@ export function* logEntries(path: string, name: string): Generator<StoredEntry, 
   for (const { payload } of readRecords(readFileSync(path)).records) yield* batchEntries(payload)
 }
 
-/** Each entry: what was done (1 byte), length and bytes of the key, and for a put those of the value. */
+/**
+ * Returns the entries of a batch. Each has its operation (1 byte), length and bytes of the key, and
+ * for a put those of the value.
+ */
 function batchEntries(batch: Uint8Array): readonly StoredEntry[] {
   const entries: StoredEntry[] = []
   const reader = new LevelReader(batch, BATCH_HEADER_BYTES)

@@ -88,7 +88,7 @@ export interface SegmentIndex {
   readonly frames: readonly FramePlace[]
 }
 
-/** The bytes of a segment file in parts, each made when it is asked for. */
+/** Returns the bytes of a segment file in parts, each made when it is asked for. */
 export function* encodeSegmentFile(content: SegmentContent): Iterable<Uint8Array> {
   const { first, label, dictionary, frames } = content
   const sha256 = createHash('sha256')
@@ -281,7 +281,7 @@ function readPiece(file: OpenFile, offset: number, limit: number) {
   return { number: head.number, content, end }
 }
 
-/** The place of the frame that has an item; undefined when the file does not have it. */
+/** Returns the place of the frame that has an item; undefined when the file does not have it. */
 export function frameOf({ frames }: Pick<SegmentIndex, 'frames'>, number: number): FramePlace | undefined {
   let low = 0
   let high = frames.length - 1
@@ -338,7 +338,7 @@ export function* verifySegmentFile(path: string): Generator<number, void, void> 
   if (!equalBytes(digest.digest(), sha256)) throw damagedFile(path, undefined, 'it does not have its sha256')
 }
 
-/** Whether these are the bytes of the segment file with this length and sha256. */
+/** Returns whether these are the bytes of the segment file with this length and sha256. */
 export function isSegmentFile(file: Uint8Array, { bytes, sha256 }: Pick<SegmentIndex, 'bytes' | 'sha256'>): boolean {
   const end = file.length - SHA256_BYTES - SEGMENT_MAGIC.length
   if (file.length !== bytes || end < 0) return false
@@ -351,7 +351,7 @@ export function removeSegmentFile(path: string): void {
   rmSync(path, { force: true })
 }
 
-/** Whether {@link createSegmentFile} has completed this file. */
+/** Returns whether {@link createSegmentFile} has completed this file. */
 export function hasSegmentFile(path: string): boolean {
   return existsSync(path)
 }
@@ -380,7 +380,7 @@ export function tidySegmentFiles(
   for (const name of sizes.keys()) throw damagedFile(join(directory, name), undefined, 'it is missing')
 }
 
-/** Directory of the segments of a database. */
+/** Returns the directory of the segments of a database. */
 export function segmentsDirectory(location: string): string {
   return join(location, 'segments')
 }

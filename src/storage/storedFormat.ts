@@ -20,7 +20,7 @@ export function refuseOtherFormat(location: string): void {
   if (format !== undefined && format !== FORMAT) throw otherFormat(resolve(location), format)
 }
 
-/** undefined: unknown */
+/** Returns undefined when the format is unknown. */
 function storedFormat(location: string): number | undefined {
   const found: Found = { format: undefined, genesis: undefined }
   for (const { number } of tablesOf(location).filter(mayHaveFormat)) {
@@ -62,7 +62,7 @@ function tablesOf(location: string): readonly Table[] {
   }
 }
 
-/** Other tables are not opened: a large database has thousands. */
+/** Returns whether a table may hold the format. Others are not opened: a large database has thousands. */
 function mayHaveFormat({ keys }: Table): boolean {
   if (keys === undefined) return true
   const [first, last] = keys

@@ -135,13 +135,13 @@ export function* readTableEntries(
 const SEQUENCE_BYTES = 8
 const PUT = 1
 
-/** The handles that are the values of an index block or of the metaindex. */
+/** Reads the handles that are the values of an index block or of the metaindex. */
 function readHandles(file: OpenFile, handle: BlockHandle): BlockHandle[] {
   const entries = readBlock(file, handle)
   return decoded(file, handle.offset, () => entries.map(([, value]) => readHandle(new LevelReader(value))))
 }
 
-/** The keys and values in a block. @throws DatabaseError */
+/** Reads the keys and values in a block. @throws DatabaseError */
 function readBlock(file: OpenFile, { offset, size }: BlockHandle): readonly (readonly [Uint8Array, Uint8Array])[] {
   // Before memory is taken: a damaged size may be any.
   if (offset + size + TRAILER_BYTES > fstatSync(file.descriptor).size) {
@@ -171,7 +171,7 @@ function readHandle(reader: LevelReader): BlockHandle {
   return { offset: reader.varint(), size: reader.varint() }
 }
 
-/** Snappy's form begins with the length of the original. */
+/** Decompresses Snappy, whose form begins with the length of the original. */
 function inflate(bytes: Uint8Array): Uint8Array {
   return uncompress(bytes, new LevelReader(bytes).varint())
 }

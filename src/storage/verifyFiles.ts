@@ -113,7 +113,7 @@ export function nameDamagedFile(error: unknown, location: string): unknown {
   return error
 }
 
-/** By name and code: an error from another thread has lost its class. */
+/** Checks by name and code: an error from another thread has lost its class. */
 function isDamageWithoutName(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const isDamage = error.name === 'DatabaseError' && 'code' in error && error.code === 'corrupt'
@@ -121,7 +121,7 @@ function isDamageWithoutName(error: unknown): boolean {
   return isDamageWithoutName(error.cause)
 }
 
-/** Bytes of all tables of a database that may be in use. @throws DatabaseError */
+/** Returns the bytes of all tables of a database that may be in use. @throws DatabaseError */
 export function tableBytes(location: string): number {
   return (readManifest(location)?.tables ?? []).reduce((sum, { size }) => sum + size, 0)
 }
@@ -136,7 +136,7 @@ function* scrubTable(location: string, table: Table): Generator<number, void, vo
   }
 }
 
-/** Undefined when the table has gone because it was merged into others. */
+/** Opens a table; returns undefined when it has gone because it was merged into others. */
 function openTable(location: string, { number }: Table): OpenFile | undefined {
   const paths = tablePaths(location, number)
   for (const path of paths) {
@@ -153,8 +153,9 @@ function openTable(location: string, { number }: Table): OpenFile | undefined {
 }
 
 /**
- * Nothing is written behind a damaged or missing record: whatever follows one was written before the damage. LevelDB passes over it, and
- * what follows would become the state without what was before. Writes are numbered without gaps, which shows records that are missing
+ * Checks the logs. Nothing is written behind a damaged or missing record: whatever follows one was
+ * written before the damage. LevelDB skips such a record, and what follows would become the state
+ * without what was before. Writes are numbered without gaps, which shows records that are missing
  * without a trace.
  */
 function checkLogs(location: string, { firstLog, sequenceAtFirstLog }: Manifest): void {

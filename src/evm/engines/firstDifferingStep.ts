@@ -91,7 +91,7 @@ export async function firstDifferingStep(first: TracedRun, second: TracedRun): P
   return { index, before, first: firstStep, second: secondStep }
 }
 
-/** The difference in lines for a person. */
+/** Returns the difference in lines for a person. */
 export function describeStepDifference(difference: StepDifference, names: readonly [string, string]): string {
   const { index, before, first, second } = difference
   const lines = [`the engines agree on ${index} steps`]
@@ -132,7 +132,7 @@ function hashBytes(bytes: Uint8Array): number {
   return hash >>> 0
 }
 
-/** 52 bits in two independent halves. */
+/** Returns a digest of 52 bits, in two independent halves. */
 function digestOf(record: StepRecord): number {
   const { pc, op, gas, depth, refund, height, top, memoryLength, memory, returnDataLength } = record
   const numbers = [pc, op, gas, depth, refund, height, memoryLength, memory, returnDataLength]

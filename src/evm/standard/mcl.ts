@@ -82,7 +82,7 @@ export class Mcl {
     return this.#bytes
   }
 
-  /** Zeroed memory that is never freed. */
+  /** Reserves zeroed memory that is never freed. */
   allocate(size: number): number {
     const address = this.f.malloc(size)
     if (address === 0) throw new Error('mcl has no memory left')
@@ -108,7 +108,7 @@ export class Mcl {
 }
 
 /**
- * An instance of mcl: each knows one curve only.
+ * Creates an instance of mcl: each knows one curve only.
  * @throws SelfTestError when the package is not the one that this code was written for
  */
 export function createMcl(curve: keyof typeof CURVE): Mcl {
@@ -124,8 +124,9 @@ export function createMcl(curve: keyof typeof CURVE): Mcl {
 let compiled: WasmModule | undefined
 
 /**
- * The package keeps its WebAssembly as base64 in the source of its loader. That one decodes it byte by byte, once for each instance, which
- * takes most of the time that all precompiles take to load.
+ * Compiles the package's WebAssembly, which is base64 in the source of its loader. The loader
+ * decodes it byte by byte, once for each instance, which takes most of the time to load all
+ * precompiles.
  */
 function compile(): WasmModule {
   const source = readFileSync(createRequire(PACKAGE_ROOT).resolve('mcl-wasm/dist/mcl_c.js'), 'latin1')
@@ -152,7 +153,7 @@ export class FieldCodec {
   readonly #one: number
   readonly #scratch: number
 
-  /** `byteLength` is that of an element: 32 for P-256, 48 for BLS12-381. */
+  /** Sets up a field. `byteLength` is that of an element: 32 for P-256, 48 for BLS12-381. */
   constructor(mcl: Mcl, modulus: bigint, byteLength: number) {
     this.#mcl = mcl
     this.#count = byteLength / 4

@@ -100,7 +100,7 @@ interface Exponent {
 /** Exponents of so few bits are left to JavaScript's integers: moving the numbers to WebAssembly would take longer. */
 const SHORT_EXPONENT_BITS = 4
 
-/** base ** exponent modulo a modulus that is not 0; the base is below the modulus. */
+/** Returns base ** exponent modulo a modulus that is not 0; the base is below the modulus. */
 function modexpPower(base: bigint, exponent: Exponent, modulus: bigint): bigint {
   if (modulus === 1n) return 0n
   if (exponent.bytes.length === 0) return 1n
@@ -172,7 +172,7 @@ function powerModuloTwo(base: bigint, longExponent: Exponent, bits: number): big
   return BigInt.asUintN(bits, get(at, length))
 }
 
-/** The exponent modulo 256 ** count, all of its bytes present. */
+/** Returns the exponent modulo 256 ** count, all of its bytes present. */
 function lastBytes({ bytes, length }: Exponent, count: number): Exponent {
   const start = Math.max(length - count, 0)
   const last = new Uint8Array(length - start)
@@ -212,7 +212,7 @@ function trailingZeros(value: bigint): number {
   return zeros + 31 - Math.clz32(word & -word)
 }
 
-/** The inverse of an odd value modulo 2 ** bits: each step of Newton's doubles the bits that are right. */
+/** Returns the inverse of an odd value modulo 2 ** bits: each step of Newton's doubles the bits that are right. */
 function inverseModuloTwo(value: bigint, bits: number): bigint {
   let inverse = 1n
   for (let known = 1; known < bits; ) {

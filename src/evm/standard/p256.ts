@@ -79,7 +79,7 @@ function readPoint(input: Uint8Array, offset: number, address: number): boolean 
   return f.mclBnG1_isValid(address) === 1
 }
 
-/** The 32 bytes of a scalar, big-endian. */
+/** Returns the 32 bytes of a scalar, big-endian. */
 function scalarOf(address: number): Uint8Array {
   // it writes no zeros above the highest byte
   mcl.bytes.fill(0, scalarBytes, scalarBytes + 32)

@@ -48,9 +48,10 @@ const IGNORED: ReadonlySet<number> = new Set<number>([
 ])
 
 /**
- * geth's erc7562Tracer: the tree of calls with what bundlers check of a UserOperation's validation (ERC-7562). `withLog`;
- * `ignoredOpcodes`, a list of quantities in place of the usual one; `stackTopItemsSize` is read and changes nothing, as in geth, but that
- * 0 items would.
+ * Creates geth's erc7562Tracer: the tree of calls with the facts that bundlers check in a
+ * UserOperation's validation (ERC-7562). Options: `withLog`; `ignoredOpcodes`, a list of quantities
+ * instead of the usual one; `stackTopItemsSize`, which must not be 0 and changes nothing, as in
+ * geth.
  */
 export function createErc7562Tracer(config: TracerConfig, context: TraceContext): TraceCollector {
   const { budget } = context
@@ -195,7 +196,10 @@ function readIgnored(json: unknown): ReadonlySet<number> {
   return new Set(json.map((entry: string) => Number(BigInt(entry) & 0xffn)))
 }
 
-/** geth would crash without the top of the stack. @throws TraceError for fewer than one */
+/**
+ * Checks the number of stack items: geth would crash without the top of the stack. @throws
+ * TraceError for fewer than one
+ */
 function checkStackItems(json: unknown): void {
   if (json === undefined || json === null || (Number.isSafeInteger(json) && Number(json) >= 0)) return
   throw new TraceError('invalid tracer configuration: stackTopItemsSize is not a number of items')

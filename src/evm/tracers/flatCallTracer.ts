@@ -20,8 +20,9 @@ const PARITY_ERRORS: readonly (readonly [start: string, parity: string])[] = [
 ]
 
 /**
- * geth's flatCallTracer: the calls in one list, each with its path in the tree. `convertParityErrors`,
- * `includePrecompiles` (calls to standard precompiles are left out otherwise).
+ * Creates geth's flatCallTracer: the calls in one list, each with its path in the tree. Options:
+ * `convertParityErrors`, `includePrecompiles` (calls to standard precompiles are left out
+ * otherwise).
  */
 export function createFlatCallTracer(config: TracerConfig, context: TraceContext): TraceCollector {
   const convertsErrors = readSwitch(config, 'convertParityErrors')

@@ -71,7 +71,7 @@ export function createParityTracer(
   }
 }
 
-/** Parity counts the gas of a transaction's own frame, without what the transaction itself costs. */
+/** Collects the gas of a transaction's own frame as Parity counts it, without the cost of the transaction itself. */
 function collectTopFrame() {
   let [gas, gasUsed] = [0n, 0n]
   const tracer: Tracer = {
@@ -102,7 +102,10 @@ function flatten(frame: CallFrame, traceAddress: readonly number[] = [], out: Pa
   return out
 }
 
-/** Nothing where gas ran out or the like; a creation that reverted has no contract, and shows what it gave back. */
+/**
+ * Returns nothing where gas ran out or the like. A creation that reverted has no contract, and
+ * shows its return data.
+ */
 function resultOf({ error, gasUsed, output }: CallFrame, result: unknown): unknown {
   if (error === undefined) return result ?? null
   return error === 'execution reverted' ? { gasUsed: `0x${gasUsed.toString(16)}`, output: bytesToHex(output) } : null
@@ -128,7 +131,7 @@ interface StateDifference {
 
 const ZERO_WORD = `0x${'0'.repeat(64)}`
 
-/** By address and field: `"="`, `{"+": new}`, `{"-": old}` or `{"*": {from, to}}`. */
+/** Converts the difference, by address and field: `"="`, `{"+": new}`, `{"-": old}` or `{"*": {from, to}}`. */
 function toStateDiff({ pre, post }: StateDifference): Readonly<Record<string, unknown>> {
   const addresses = [...new Set([...Object.keys(pre), ...Object.keys(post)])].sort()
   return Object.fromEntries(addresses.map((address) => [address, accountDiff(pre[address], post[address])]))

@@ -44,10 +44,10 @@ const ACCOUNT_OPCODES = new Set<number>([OP.BALANCE, OP.EXTCODESIZE, OP.EXTCODEC
 const CALL_OPCODES = new Set<number>([OP.CALL, OP.CALLCODE, OP.DELEGATECALL, OP.STATICCALL])
 
 /**
- * geth's prestateTracer: the accounts and slots that a transaction touches as they were before, or
- * with `diffMode` what it changed in them. `disableCode`, `disableStorage`, `includeEmpty`. What a
- * stateful precompile reads or changes in accounts is shown as if opcodes had done so. Entries of
- * native modules are not slots, and not shown.
+ * Creates geth's prestateTracer: the accounts and slots that a transaction touches as they were
+ * before, or with `diffMode` what it changed in them. Options: `disableCode`, `disableStorage`,
+ * `includeEmpty`. What a stateful precompile reads or changes in accounts is shown as if opcodes had
+ * done so. Entries of native modules are not slots, and not shown.
  */
 export function createPrestateTracer(config: TracerConfig, context: TraceContext): TraceCollector {
   const isDiff = readSwitch(config, 'diffMode')
@@ -202,7 +202,7 @@ class TouchedState {
     this.#created.add(bytesKey(address))
   }
 
-  /** EIP-6780: from Cancun on only an account that the transaction created is deleted. */
+  /** Notes a self-destruct. From Cancun on, only an account that the transaction created is deleted (EIP-6780). */
   #destroy(address: Address): void {
     const key = bytesKey(address)
     if (!includesFork(this.#fork, 'cancun') || this.#created.has(key)) this.#deleted.add(key)

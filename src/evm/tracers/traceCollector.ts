@@ -6,7 +6,7 @@ import type { Tracer } from '../tracer.ts'
 export interface TraceCollector {
   readonly tracer: Tracer
   /**
-   * JSON-ready, in geth's form. To be called after the run.
+   * Returns the trace, ready for JSON, in geth's form. To be called after the run.
    * @throws TraceError when there is nothing to show
    */
   result(): unknown
@@ -43,7 +43,7 @@ export class TraceError extends Error {
 export type TracerConfig = Readonly<Record<string, unknown>>
 
 /**
- * A switch of a tracer's configuration; off when it is not given.
+ * Reads a switch of a tracer's configuration; off when it is not given.
  * @throws TraceError when it is not a boolean
  */
 export function readSwitch(config: TracerConfig, name: string): boolean {
@@ -52,7 +52,7 @@ export function readSwitch(config: TracerConfig, name: string): boolean {
   return value
 }
 
-/** A number in the JSON of a trace. */
+/** Returns a number in the JSON of a trace. */
 export function quantity(value: bigint | number): string {
   return `0x${value.toString(16)}`
 }

@@ -96,8 +96,8 @@ const HAPPENS_AFTER_CODE =
 const REJECTION = /^(invalid opcode|stack underflow|stack limit reached)/
 
 /**
- * Parity's `vmTrace` as reth makes it (revm-inspectors: ParityTraceBuilder): what each opcode cost, pushed and wrote, with the calls that it
- * made.
+ * Creates the tracer of Parity's `vmTrace` as reth makes it (revm-inspectors: ParityTraceBuilder):
+ * what each opcode cost, pushed and wrote, with the calls that it made.
  */
 export function createVmTracer({ budget }: Pick<TraceContext, 'budget'>): {
   readonly tracer: Tracer
@@ -219,7 +219,7 @@ function memoryRange(op: number, stack: readonly bigint[]): MemoryRange | undefi
   }
 }
 
-/** How many words at the top of the stack an opcode has put there; DUP and SWAP count all that they look at. */
+/** Returns how many words at the top of the stack an opcode has put there; DUP and SWAP count all that they look at. */
 function resultsOf(op: number): number {
   if (op >= OP.DUP1 && op <= OP.DUP16) return op - OP.DUP1 + 2
   if (op >= OP.SWAP1 && op <= OP.SWAP16) return op - OP.SWAP1 + 2

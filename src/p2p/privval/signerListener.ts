@@ -125,7 +125,7 @@ export class SignerListener {
     return ++this.#handshakes[isSigner ? 'signers' : 'others'] <= MAX_HANDSHAKES
   }
 
-  /** Connected sockets stay. */
+  /** Closes the port for a window of time. Connected sockets stay. */
   #closeForAWindow(): void {
     const { log } = this.#options
     log.warn(
@@ -196,7 +196,7 @@ export class SignerListener {
     }
   }
 
-  /** The connection has shown its key. */
+  /** Admits or refuses a connection that has shown its key. */
   #admit(socket: Socket, channel: SecretChannel): RemoteSigner | undefined {
     const key = channel.remoteKey!
     if (this.#allowed !== undefined && !this.#allowed.has(bytesKey(key))) {
@@ -236,7 +236,7 @@ function write(socket: Socket, bytes: Uint8Array): void {
   else socket.write(bytes)
 }
 
-/** A node that was killed leaves its socket behind. The data directory's lock says that no other one listens here. */
+/** Removes a socket that a killed node left behind. By the data directory's lock, no other node listens here. */
 function removeStaleSocket(path: string): void {
   if (statSync(path, { throwIfNoEntry: false }) === undefined) return
   if (lstatSync(path).isSocket()) rmSync(path)

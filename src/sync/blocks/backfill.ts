@@ -4,7 +4,7 @@ import type { MissingBlocks } from '../../execution/backfill.ts'
 
 /** The network as the backfill uses it. A request rejects when the peer is gone, or does not answer in time. */
 interface BackfillNetwork {
-  /** connected peers, in any order */
+  /** Returns the connected peers, in any order. */
   peers(): Promise<readonly PeerId[]>
   fetchOlderBlocks(peer: PeerId, asked: { readonly highest: number; readonly count: number }): Promise<OlderBlocks>
   punish(peer: PeerId, what: Misbehaviour, reason: string): void

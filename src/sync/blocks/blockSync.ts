@@ -115,7 +115,7 @@ export class BlockSync {
     return this.#applying
   }
 
-  /** Whether a request to the peer is open; the answer will show its height. */
+  /** Returns whether a request to the peer is open; the answer will show its height. */
   isAsked(peer: PeerId): boolean {
     return (this.#peers.get(peer)?.requests.size ?? 0) > 0
   }
@@ -125,7 +125,7 @@ export class BlockSync {
     return this.#peers.bestHeight(this.height + 1)
   }
 
-  /** A peer joined, or announces which blocks it has. */
+  /** Called when a peer joined, or announces its blocks. */
   onPeer(id: PeerId, base: number, height: number, nowMs: number): readonly SyncEffect[] {
     if (!this.#banned.has(id)) {
       this.#peers.update(id, base, height)
@@ -141,7 +141,7 @@ export class BlockSync {
     return this.#flush()
   }
 
-  /** The answer to a request; one that comes too late is ignored. */
+  /** Called with the answer to a request; one that comes too late is ignored. */
   answered(id: number, answer: FetchedBlocks, nowMs: number): readonly SyncEffect[] {
     const request = this.#close(id)
     const peer = request && this.#peers.get(request.peer)
@@ -155,7 +155,7 @@ export class BlockSync {
     return this.#flush()
   }
 
-  /** The peer did not answer a request. */
+  /** Called when the peer did not answer a request. */
   failed(id: number, nowMs: number): readonly SyncEffect[] {
     const request = this.#close(id)
     if (request !== undefined) {
@@ -187,7 +187,7 @@ export class BlockSync {
     return this.#flush()
   }
 
-  /** To be called about every 100 ms: ends requests that take too long, and asks a second peer when one is slow. */
+  /** Called about every 100 ms: ends requests that take too long, and asks a second peer when one is slow. */
   tick(nowMs: number): readonly SyncEffect[] {
     for (const request of [...this.#requests.values()]) {
       if (nowMs - request.sentMs < this.#limits.requestMs) continue
@@ -202,8 +202,9 @@ export class BlockSync {
   }
 
   /**
-   * Whether consensus can take over. What strangers claim has no weight for a validator where validators with more than a third of the
-   * power are connected: an honest one is among them, so it is done when it is at most one block behind the height that these have.
+   * Returns whether consensus can take over. What strangers claim has no weight for a validator
+   * where validators with more than a third of the power are connected: an honest one is among
+   * them, so it is done when it is at most one block behind the height that these have.
    *
    * Otherwise this node is at most one block behind the best believed peer. A peer with a false claim can delay this only for a while.
    * Sync also ends
@@ -227,8 +228,8 @@ export class BlockSync {
   }
 
   /**
-   * Peers hold the sync up: no valid block came for `stallMs`; or, of a validator, while it waited that long in all it gained so little that
-   * consensus follows as fast.
+   * Returns whether peers hold the sync up: no valid block came for `stallMs`; or, on a validator,
+   * while it waited that long in all it gained so little that consensus follows as fast.
    */
   isStalled(nowMs: number, isValidator: boolean): boolean {
     const { stallMs, validatorStallMs } = this.#limits
@@ -236,20 +237,23 @@ export class BlockSync {
     return nowMs - this.#progressMs >= (isValidator ? validatorStallMs : stallMs)
   }
 
-  /** Whether every peer that is ahead has pruned the next block, and no peer is near. Then the node can only wait for other peers. */
+  /**
+   * Returns whether every peer that is ahead has pruned the next block, and no peer is near. Then
+   * the node can only wait for other peers.
+   */
   isStranded(): boolean {
     const next = this.height + 1
     const ahead = [...this.#peers.all()].filter(({ height }) => height > next)
     return ahead.length > 0 && ahead.every(({ base }) => base > next) && !this.#survey().isAnyNear
   }
 
-  /** How many peers there are, and how many of them let the last request for blocks run out. */
+  /** Returns how many peers there are, and how many of them let the last request for blocks run out. */
   countPeers(): { readonly peers: number; readonly silent: number } {
     const peers = [...this.#peers.all()]
     return { peers: peers.length, silent: peers.filter(({ failures }) => failures > 0).length }
   }
 
-  /** The lowest block that the peers ahead of this node serve; undefined without such peers. */
+  /** Returns the lowest block that the peers ahead of this node serve; undefined without such peers. */
   lowestServed(): number | undefined {
     let lowest: number | undefined
     for (const { base, height } of this.#peers.all()) {
@@ -258,7 +262,7 @@ export class BlockSync {
     return lowest
   }
 
-  /** Time in which blocks are executed, or wait for it, is not the peers'. */
+  /** Records the gain. Time in which blocks are executed, or wait for it, does not count against the peers. */
   #recordGain(nowMs: number): void {
     const passedMs = nowMs - this.#tickedMs
     this.#tickedMs = nowMs
@@ -406,7 +410,10 @@ export class BlockSync {
     }
   }
 
-  /** The peer lied: it is punished, its undecided blocks are dropped, and it is not asked again in this sync. */
+  /**
+   * Bans a peer that lied: it is punished, its undecided blocks are dropped, and it is not asked
+   * again in this sync.
+   */
   #ban(id: PeerId, what: Misbehaviour, reason: string): void {
     this.#effects.push({ kind: 'punish', peer: id, what, reason })
     this.#banned.add(id)

@@ -51,8 +51,9 @@ class SeedRefusedError extends Error {
 }
 
 /**
- * The genesis of the network that the seed node belongs to, checked against what the operator expects. Retries with growing delays
- * when waiting can help: no connection, no answer in time, a server that is busy or fails (5xx).
+ * Fetches the genesis of the network that the seed node belongs to, checked against what the
+ * operator expects. Retries with growing delays when waiting can help: no connection, no answer in
+ * time, a server that is busy or fails (5xx).
  * @throws SeedUnavailableError after the last attempt; SeedRefusedError for an answer for which a retry would not help; the reason of
  * `signal` when that is aborted
  */
@@ -125,7 +126,7 @@ function accept(text: string, expected: ExpectedGenesis, seed: string): Genesis 
   return genesis
 }
 
-/** CometBFT's answer to `genesis`: { result: { genesis } }. */
+/** Reads CometBFT's answer to `genesis`: { result: { genesis } }. */
 function readAnswer(text: string, seed: string): Genesis {
   let body: unknown
   try {

@@ -49,9 +49,9 @@ interface NodeFollower {
   start(): void
   peerJoined(peer: PeerDescription): void
   peerLeft(peer: PeerId): void
-  /** To be called with any consensus message; only status messages are used. */
+  /** Called with any consensus message; only status messages are used. */
   message(from: PeerId, message: ConsensusMessage): void
-  /** The engine decided a block. */
+  /** Called when the engine has decided a block. */
   decided(): void
   onBehind(peerHeight: number): void
   /** Stops the sync. Resolves when no run of blocks is being applied any more. */
@@ -70,7 +70,7 @@ const HELP_MS = 1_000
 export function followNode(options: FollowNodeOptions): NodeFollower {
   const { consensus, transport, setTimer, checkCommit = (check) => checkCommits([check])[0] } = options
   const prepared = new SenderPreparation(options.recoverSenders, setTimer)
-  /** One after the other, so that this thread can do other work in between. */
+  /** Checks one after the other, so that this thread can do other work in between. */
   const checkHere = async (checks: readonly CommitCheck[]): Promise<readonly (string | undefined)[]> => {
     const reasons: (string | undefined)[] = []
     for (const check of checks) {
@@ -162,7 +162,7 @@ export function followNode(options: FollowNodeOptions): NodeFollower {
   }
 }
 
-/** The promise's value, or undefined after {@link HELP_MS}; a later result is ignored. */
+/** Returns the promise's value, or undefined after {@link HELP_MS}; a later result is ignored. */
 function inTime<T>(work: Promise<T>, setTimer: FollowerEnvironment['setTimer']): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const cancel = setTimer(HELP_MS, () => resolve(undefined))
@@ -195,7 +195,7 @@ class SenderPreparation {
     this.#setTimer = setTimer
   }
 
-  /** The block will be executed later. Blocks may come in any order. */
+  /** Adds a block that will be executed later. Blocks may come in any order. */
   add(decided: DecidedBlock): void {
     const { header, txs } = decided.block
     if (this.#recover === undefined || txs.length === 0) return

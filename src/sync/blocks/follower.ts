@@ -22,7 +22,7 @@ export interface FollowerEnvironment {
   request(id: number, peer: PeerId, request: BlockRequest): void
   /** answered by `verified` */
   verify(id: number, checks: readonly CommitCheck[]): void
-  /** The block was decided and will be applied soon: its senders can be recovered now. */
+  /** called with a block that was decided and will be applied soon: its senders can be recovered now */
   prepare(decided: DecidedBlock): void
   /** answered by `applied` */
   apply(run: DecidedRun): void
@@ -185,7 +185,7 @@ export class Follower {
     if (this.#sync !== undefined) this.#carryOut(this.#sync.onPeerGone(id, this.#environment.nowMs()))
   }
 
-  /** A peer announces that it has decided `height`. */
+  /** Called when a peer announces that it has decided `height`. */
   peerAt(id: PeerId, height: number): void {
     const peer = this.#peers.get(id)
     if (peer === undefined || height <= peer.height) return
@@ -234,7 +234,7 @@ export class Follower {
     this.#endSync(nowMs)
   }
 
-  /** The engine decided a block. */
+  /** Called when the engine has decided a block. */
   decided(state: ConsensusState): void {
     if (this.#phase !== 'consensus' && this.#phase !== 'stopping') return
     this.#state = state
@@ -242,7 +242,7 @@ export class Follower {
     this.#publish()
   }
 
-  /** The engine reports that peers are far ahead; to be called repeatedly while that is so. */
+  /** Called repeatedly while the engine reports that peers are far ahead. */
   onBehind(peerHeight: number): void {
     const nowMs = this.#environment.nowMs()
     if (this.#phase !== 'consensus' || this.#search?.isOver === false || nowMs < this.#notBeforeMs) return
@@ -259,8 +259,9 @@ export class Follower {
   }
 
   /**
-   * The peers to ask for a proof: one node of each validator first, since strangers may only pretend to be ahead and connect again as new
-   * peers. Of equal ones those come first that were not asked for the longest time.
+   * Returns the peers to ask for a proof: one node of each validator first, since strangers may
+   * only pretend to be ahead and connect again as new peers. Of equal ones those come first that
+   * were not asked for the longest time.
    */
   #proofPeers(): readonly ProofPeer[] {
     const nodes = new Map<string, ProofPeer & { readonly isValidator: boolean; readonly searchedMs: number }>()
@@ -282,7 +283,7 @@ export class Follower {
     if (this.#searchedMs.size > MAX_SEARCHED) this.#searchedMs.delete(this.#searchedMs.keys().next().value!)
   }
 
-  /** For whom a peer speaks: the validator that it has proved to be, or itself. */
+  /** Returns the claimant that a peer speaks for: the validator that it has proved to be, or itself. */
   #claimantOf(id: PeerId): { readonly key: string; readonly isValidator: boolean } {
     const address = this.#peers.get(id)?.validatorAddress
     const isValidator =
@@ -532,12 +533,12 @@ class SyncProgress {
     this.#measure(height, nowMs)
   }
 
-  /** Blocks with this many transactions were applied. */
+  /** Called when blocks with this many transactions were applied. */
   count(transactions: number): void {
     this.#transactions += transactions
   }
 
-  /** To be called often. @returns fields of a log line, every ten seconds; undefined in between */
+  /** Called often. @returns fields of a log line, every ten seconds; undefined in between */
   report(height: number, target: number, nowMs: number): Readonly<Record<string, number | undefined>> | undefined {
     this.#measure(height, nowMs)
     if (nowMs - this.#reportedMs < REPORT_MS) return undefined

@@ -100,9 +100,10 @@ export class LagSearch {
 }
 
 /**
- * Why a block that a peer sent does not prove that the network is ahead; the peer may have invented the block. The next block is a proof
- * when its validators decided it. A later block is a proof when validators with more than a third of the power that this node knows
- * signed it: then an honest one is among them, whichever validators have joined meanwhile.
+ * Returns why a block that a peer sent does not prove that the network is ahead; the peer may have
+ * invented the block. The next block is a proof when its validators decided it. A later block is a
+ * proof when validators with more than a third of the power that this node knows signed it: then an
+ * honest one is among them, whichever validators have joined meanwhile.
  *
  * A block that cannot be decoded, a next block that its validators did not decide and a false signature show that the peer lied. Without
  * any of these a peer may have told the truth, if other validators have most of the power now: it is only disconnected if that happens

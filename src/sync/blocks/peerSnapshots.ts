@@ -5,7 +5,7 @@ import type { FilePiece, OfferedSnapshot } from '../../snapshot/offeredSnapshots
 
 /** The network as state sync uses it. Both requests reject when the peer is gone, or does not answer in time. */
 export interface SnapshotPeers {
-  /** connected peers, in any order */
+  /** Returns the connected peers, in any order. */
   peers(): readonly PeerId[]
   fetchOffers(peer: PeerId): Promise<readonly OfferedSnapshot[]>
   fetchPiece(
@@ -75,7 +75,8 @@ export async function waitForPeers({ network, configured, nowMs, sleep, onWaitin
 }
 
 /**
- * What connected peers offer, the newest snapshot first; of the same height the one that most peers have.
+ * Finds the snapshots that connected peers offer, the newest first; among those of the same height
+ * the one that most peers have.
  * @param begun height of one that is partly restored: it comes before newer ones
  */
 export async function findSnapshots(network: SnapshotPeers, begun?: number): Promise<readonly FoundSnapshot[]> {
@@ -188,7 +189,7 @@ export class PeerFiles {
   }
 
   /**
-   * The bytes of a file, which have its hash.
+   * Fetches the bytes of a file, which have its hash.
    * @throws NoPeerServes; the signal's reason
    */
   async fetch(file: SnapshotFile, signal?: AbortSignal): Promise<Uint8Array> {
@@ -209,7 +210,7 @@ export class PeerFiles {
     for (const { id } of this.#servers.splice(0)) this.#options.network.punish(id, 'malformed', reason)
   }
 
-  /** A peer to ask for the file, which is not asked for anything else until it is given back. */
+  /** Waits for a peer to ask for the file, which is not asked for anything else until it is released. */
   async #acquire(name: string, signal: AbortSignal | undefined): Promise<Server> {
     for (;;) {
       signal?.throwIfAborted()

@@ -59,7 +59,8 @@ export class LightClientError extends Error {
 }
 
 /**
- * The light block of a source, of this height and chain, whose parts belong together; undefined when the source does not have it.
+ * Fetches the light block of a source, of this height and chain, whose parts belong together;
+ * undefined when the source does not have it.
  * @throws LightClientError
  */
 export async function fetchLightBlock(
@@ -82,7 +83,7 @@ export async function fetchLightBlock(
   )
 }
 
-/** The same where the light block is needed. */
+/** Fetches a light block that is needed. @throws LightClientError also when the source does not have it */
 export async function requireLightBlock(
   source: LightBlockSource,
   height: number,

@@ -92,7 +92,7 @@ export class LightClient {
     return state
   }
 
-  /** The highest verified state below `height`. */
+  /** Returns the highest verified state below `height`. */
   #below(height: number): TrustedState | undefined {
     const best = Math.max(0, ...[...this.#verified.keys()].filter((other) => other < height))
     const block = this.#verified.get(best)
@@ -100,8 +100,8 @@ export class LightClient {
   }
 
   /**
-   * The light block of a height below the trusted point: each header has the hash that the one after it names (light/client.go,
-   * backwards).
+   * Returns the light block of a height below the trusted point: each header has the hash that the
+   * one after it names (light/client.go, backwards).
    */
   async #verifyBackwards(source: LightBlockSource, height: number, signal: AbortSignal): Promise<LightBlock> {
     const { nowMs } = this.#options
@@ -158,7 +158,7 @@ export class LightClient {
     await Promise.all(this.#options.sources.filter((source) => source !== primary).map(compare))
   }
 
-  /** Whether the source leads from what is trusted to its header. */
+  /** Returns whether the source leads from what is trusted to its header. */
   async #proves(source: LightBlockSource, height: number, signal: AbortSignal): Promise<boolean> {
     try {
       await this.#verifyFrom(source, height, signal)
@@ -172,7 +172,7 @@ export class LightClient {
     }
   }
 
-  /** undefined when it does not answer */
+  /** Returns undefined when it does not answer */
   async #askWitness(witness: LightBlockSource, height: number, signal: AbortSignal): Promise<LightBlock | undefined> {
     const { rules, onWarning } = this.#options
     try {
@@ -197,7 +197,7 @@ function allFailed(failures: readonly LightClientError[], isTrustShown: boolean)
   return new LightClientError(kind, `${messages.join('; ')}${more}`)
 }
 
-/** Whether another source would not help. */
+/** Returns whether another source would not help. */
 function isFinal({ kind }: LightClientError, { isStranger = false }: LightBlockSource): boolean {
   // The operator has named both, the trust point and the source: they contradict each other.
   return kind === 'trustExpired' || kind === 'conflictingHeaders' || (kind === 'wrongTrust' && !isStranger)

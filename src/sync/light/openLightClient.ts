@@ -14,7 +14,8 @@ interface OpenLightClientOptions extends Pick<LightClientOptions, 'sources' | 'n
 }
 
 /**
- * The light client of a network: it begins at TRUST_HEIGHT where that is set, else at the validators of the genesis.
+ * Opens the light client of a network: it begins at TRUST_HEIGHT where that is set, else at the
+ * validators of the genesis.
  * @throws ConfigError when TRUST_PERIOD does not fit the genesis
  */
 export function openLightClient({ joining, genesis, sources, nowMs, onWarning }: OpenLightClientOptions): LightClient {

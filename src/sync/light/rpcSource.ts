@@ -88,8 +88,9 @@ export class RpcSource implements LightBlockSource {
   }
 
   /**
-   * The RPC has no question for this. But a node that has dropped old blocks says where its blocks begin, and which it has below; if the
-   * nearest one above `height` is too high, one between `from` and `height` is found by a few questions.
+   * Finds the nearest height without a request for it in the RPC. A node that has dropped old
+   * blocks says where its blocks begin, and which light block it has below. If the nearest one
+   * above `height` is too high, one between `from` and `height` is found by a few requests.
    */
   async nearest(height: number, { from, to }: HeightBounds, signal: AbortSignal): Promise<number | undefined> {
     for (let asked = height; ; asked = from + Math.max(1, Math.floor((asked - from) / 2))) {
@@ -121,7 +122,7 @@ export class RpcSource implements LightBlockSource {
     }
   }
 
-  /** undefined when the node does not have them */
+  /** Returns undefined when the node does not have them */
   async #validatorsOf(
     { height, validatorsHash }: ConsensusHeader,
     signal: AbortSignal,
@@ -148,7 +149,7 @@ export class RpcSource implements LightBlockSource {
     return set
   }
 
-  /** Proposer priorities are not read: no hash covers them. */
+  /** Fetches validators without their proposer priorities: no hash covers them. */
   async #fetchValidators(
     height: number,
     signal: AbortSignal,
@@ -178,7 +179,7 @@ export class RpcSource implements LightBlockSource {
   }
 
   /**
-   * The result of a method; null when the node does not have that height.
+   * Returns the result of a method; null when the node does not have that height.
    * @throws LightClientError
    */
   async #call(endpoint: URL, signal: AbortSignal): Promise<unknown> {

@@ -21,16 +21,17 @@ export type TrustRoot =
   | ({ readonly kind: 'point' } & TrustPoint)
 
 /**
- * The genesis as the state before block 1. So it has its own time: that of block 1 could be forged by genesis validators who unbonded
- * long ago. And no header of block 1 is needed, where validators of the genesis still have the power to prove later ones.
+ * Returns the genesis as the state before block 1. So it has its own time: that of block 1 could be
+ * forged by genesis validators who unbonded long ago. And no header of block 1 is needed, where
+ * validators of the genesis still have the power to prove later ones.
  */
 export function genesisState({ timeMs, validators }: TrustRoot & { kind: 'genesis' }): TrustedState {
   return { height: 0, timeMs, validators, nextValidatorsHash: validatorSetHash(validators) }
 }
 
 /**
- * The light block at the trusted height, which must have the trusted hash and be signed by its validators (light/client.go,
- * initializeWithTrustOptions).
+ * Fetches the light block at the trusted height, which must have the trusted hash and be signed by
+ * its validators (light/client.go, initializeWithTrustOptions).
  * @throws LightClientError
  */
 export async function fetchTrustPoint(
@@ -55,7 +56,7 @@ export async function fetchTrustPoint(
   )
 }
 
-/** The error of a trusted state that is too old to be used (ErrOldHeaderExpired). */
+/** Returns the error of a trusted state that is too old to be used (ErrOldHeaderExpired). */
 export function trustExpired(
   { height, timeMs }: Pick<TrustedState, 'height' | 'timeMs'>,
   periodMs: number,

@@ -41,7 +41,7 @@ export function trustedStateOf({ header, validators }: LightBlock): TrustedState
   return { height, timeMs, validators, nextValidatorsHash }
 }
 
-/** Whether a trusted state may no longer be used (light/verifier.go, HeaderExpired). */
+/** Returns whether a trusted state may no longer be used (light/verifier.go, HeaderExpired). */
 export function isExpired({ timeMs }: Pick<TrustedState, 'timeMs'>, periodMs: number, nowMs: number): boolean {
   return timeMs + periodMs <= nowMs
 }

@@ -75,7 +75,10 @@ export async function verifySkipping(
   )
 }
 
-/** A light block between two heights that are not adjacent: the one at the pivot, or the nearest that the source has. */
+/**
+ * Fetches a light block between two heights that are not adjacent: the one at the pivot, or the
+ * nearest that the source has.
+ */
 async function fetchBetween(
   from: number,
   to: number,

@@ -19,7 +19,7 @@ const bls = new MCLBLS(mcl)
 bls.init()
 const bn254 = new RustBN254(await initRustBN())
 
-/** The EVM uses nothing of KZG but point evaluation. */
+/** Stands for functions of KZG that the EVM does not use: it only verifies point evaluations. */
 function unusedByEVM(): never {
   throw new Error('the EVM verifies single KZG proofs only')
 }

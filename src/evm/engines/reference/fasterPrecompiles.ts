@@ -28,7 +28,10 @@ export const FASTER: ReadonlyMap<string, PrecompileFunc> = new Map([
   ['0100'.padStart(40, '0'), runP256Verify],
 ])
 
-/** The result of a precompile that fails and takes all gas; `reason` is geth's message or the name of an error of the EVM. */
+/**
+ * Returns the result of a precompile that fails and takes all gas; `reason` is geth's message or
+ * the name of an error of the EVM.
+ */
 export function failedPrecompile(reason: string, gasLimit: bigint): ExecResult {
   return {
     executionGasUsed: gasLimit,
@@ -79,7 +82,7 @@ function multiplyBase(scalar: bigint): Point {
   return toPoint(exchange.getPublicKey())
 }
 
-/** scalar · point; 0 < scalar < N. */
+/** Returns scalar · point; 0 < scalar < N. */
 function multiply(point: Point, scalar: bigint): Point {
   if (scalar === 1n) return point
   if (scalar === N - 1n) return { x: point.x, y: P - point.y }
@@ -94,7 +97,7 @@ function xOfProduct(encodedPoint: Uint8Array, scalar: bigint): Uint8Array {
   return exchange.computeSecret(encodedPoint)
 }
 
-/** The point with this x and an even y. */
+/** Returns the point with this x and an even y. */
 function liftX(x: Uint8Array): Point {
   return toPoint(ECDH.convertKey(concatBytes(Uint8Array.of(2), x), CURVE) as Buffer)
 }
@@ -103,7 +106,10 @@ function toPoint(encoded: Uint8Array): Point {
   return { x: bytesToBigInt(encoded.subarray(1, 33)), y: bytesToBigInt(encoded.subarray(33)) }
 }
 
-/** Whether `x` is that of a + b, by the curve's law of addition without its divisions; false where a + b is infinite. */
+/**
+ * Returns whether `x` is that of a + b, by the curve's law of addition without its divisions; false
+ * where a + b is infinite.
+ */
 function isSum(a: Point, b: Point, x: bigint): boolean {
   let rise = a.y - b.y
   let run = a.x - b.x
@@ -115,7 +121,7 @@ function isSum(a: Point, b: Point, x: bigint): boolean {
   return ((x + a.x + b.x) * run * run - rise * rise) % P === 0n
 }
 
-/** The inverse of `value`, which is not 0, modulo a prime. */
+/** Returns the inverse of `value`, which is not 0, modulo a prime. */
 function inverseModulo(value: bigint, modulus: bigint): bigint {
   let [low, high] = [value, modulus]
   let [lowFactor, highFactor] = [1n, 0n]

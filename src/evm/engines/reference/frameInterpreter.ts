@@ -59,7 +59,7 @@ export class FrameInterpreter extends Stock {
     return { runState: state }
   }
 
-  /** A call of more than the account may spend fails as one of more than it has does. */
+  /** Lets a call of more than the account may spend fail like one of more than it has. */
   override async _baseCall(message: Message): Promise<bigint> {
     if (message.delegatecall || this.#canSpend(message.value)) return super._baseCall(message)
     return this.#refused()
@@ -70,7 +70,7 @@ export class FrameInterpreter extends Stock {
     return this.#canSpend(value) ? super.create(...args) : this.#refused()
   }
 
-  /** Locked coins stay. */
+  /** Runs a self-destruct, which does not move locked coins. */
   override async _selfDestruct(beneficiary: Address): Promise<void> {
     const world = this.#world
     const { address, contract } = this._env
@@ -99,7 +99,7 @@ export class FrameInterpreter extends Stock {
     return 0n
   }
 
-  /** To be called for an opcode that fails: whether it could pay the fixed part of its price decides what geth calls the failure. */
+  /** Notes whether a failing opcode could pay the fixed part of its price: that decides geth's name for the failure. */
   #noteUnpriced(state: FrameState, opcode: number, fee: bigint): void {
     const constant = constantGas(opcode, fee, this.common.isActivatedEIP(2929))
     if (state.gasLeft < constant) recordUnpriced(state)

@@ -42,7 +42,7 @@ export function installHandlers(table: readonly unknown[]): unknown[] {
   return copy
 }
 
-/** The world of the run: the EVM that a frame runs in is a ChainEVM. */
+/** Returns the world of the run: the EVM that a frame runs in is a ChainEVM. */
 function worldOf(frame: FrameState): WorldState {
   return (frame.interpreter._evm as unknown as { readonly world: WorldState }).world
 }
@@ -73,7 +73,10 @@ function burningHandler(original: Handler): Handler {
   }
 }
 
-/** The stock handlers take init code that begins as EIP-3540's containers do for one, whatever the fork, and run nothing. */
+/**
+ * Wraps the stock handler of a creation, which runs nothing for init code that begins like
+ * EIP-3540's containers, whatever the fork.
+ */
 function creatingHandler(original: Handler): Handler {
   return async (frame, common) => {
     const { interpreter, memory, stack } = frame

@@ -98,7 +98,10 @@ const GROWING = new Set<number>([
   OP.GAS,
 ])
 
-/** Whether an opcode finds too few items on the stack or has no room for its result: geth looks before it charges gas. */
+/**
+ * Returns whether an opcode finds too few items on the stack or has no room for its result: geth
+ * looks before it charges gas.
+ */
 export function stackFault(
   opcode: number,
   length: number,
@@ -109,7 +112,10 @@ export function stackFault(
   return grows ? EVMError.errorMessages.STACK_OVERFLOW : undefined
 }
 
-/** Stack items that `opcode` takes; of DUP and SWAP, how deep they reach; 0 for opcodes that do not exist. */
+/**
+ * Returns the number of stack items that `opcode` takes; for DUP and SWAP how deep they reach; 0
+ * for opcodes that do not exist.
+ */
 export function stackInputsOf(opcode: number): number {
   return STACK_INPUTS[opcode] ?? 0
 }

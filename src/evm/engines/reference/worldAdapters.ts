@@ -86,7 +86,7 @@ export class WorldJournal implements EVMJournal {
 
   startReportingPreimages(): void {}
 
-  /** The transition begins and ends transactions. */
+  /** Does nothing: the transition begins and ends transactions. */
   cleanJournal(): void {}
 
   async cleanup(): Promise<void> {}
@@ -174,7 +174,7 @@ export class WorldStateManager implements StateManagerInterface {
     this.#world.setStorage(address.bytes, key, value)
   }
 
-  /** The EVM clears storage only where a creation begins. */
+  /** Clears the storage of an account. The EVM does so only at the start of a creation. */
   async clearStorage(address: Address): Promise<void> {
     this.#world.clearStorage(address.bytes)
     this.#world.markCreated(address.bytes)
@@ -239,7 +239,7 @@ export class WorldTransientStorage implements EVMTransientStorage {
 
   revert(): void {}
 
-  /** Cleared with the transaction. */
+  /** Does nothing: transient storage is cleared with the transaction. */
   clear(): void {}
 
   toJSON(): { [address: string]: { [key: string]: string } } {

@@ -52,8 +52,8 @@ export interface EngineFailure {
 }
 
 /**
- * geth's message for why a frame failed.
- * @param precompileMessage why the last precompile that failed did so
+ * Returns geth's message for why a frame failed.
+ * @param precompileMessage the reason of the last precompile that failed
  */
 export function engineFailureMessage({ code, detail, need }: EngineFailure, precompileMessage: string): string {
   switch (code) {

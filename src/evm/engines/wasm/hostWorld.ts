@@ -87,7 +87,7 @@ function accountImports(run: RunState) {
       memory.writeWord(out, world.getSpendable(memory.read(pointer, first)))
     },
 
-    /** EIP-161: a transfer of nothing touches the recipient. */
+    /** Moves coins. A transfer of 0 also touches the recipient (EIP-161). */
     transfer(from: number, to: number, value: number): void {
       const { memory, world } = run
       const recipient = memory.read(to, second)
@@ -104,7 +104,10 @@ function accountImports(run: RunState) {
   }
 }
 
-/** A stateful precompile hides a standard one; those are warm in every transaction (EIP-2929). */
+/**
+ * Returns the precompile flags of an address. A stateful precompile hides a standard one, which is
+ * warm in every transaction (EIP-2929).
+ */
 function precompileFlags({ environment }: RunState, address: Address): number {
   const { precompiles, hiddenPrecompiles, rules } = environment
   const isStandard = isStandardPrecompile(address, rules.fork)
@@ -223,7 +226,7 @@ function creationImports(run: RunState) {
       return isOccupied(world, address) ? CREATE_COLLISION : CREATE_FINE
     },
 
-    /** For traces of a creation that does not begin. */
+    /** Writes the address of a creation that does not begin, for traces. */
     creationAddress(creatorAt: number, saltAt: number, codeAt: number, length: number, out: number): void {
       const { memory, world } = run
       memory.read(creatorAt, creator)
@@ -242,7 +245,7 @@ function creationImports(run: RunState) {
   }
 }
 
-/** Whether no contract may be created at the address (EIP-684, EIP-7610). */
+/** Returns whether no contract may be created at the address (EIP-684, EIP-7610). */
 export function isOccupied(world: WorldState, address: Address): boolean {
   const codeHash = world.getCodeHash(address)
   if (codeHash === undefined) return world.hasStorage(address)

@@ -31,7 +31,7 @@ export class LinearMemory {
     return this.#view
   }
 
-  /** A copy of `length` bytes; without bytes always the same empty array. */
+  /** Returns a copy of `length` bytes; without bytes always the same empty array. */
   copy(pointer: number, length: number): Uint8Array {
     return length === 0 ? EMPTY_BYTES : this.bytes.slice(pointer, pointer + length)
   }

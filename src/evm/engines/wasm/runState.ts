@@ -23,15 +23,15 @@ export interface RunState {
 export interface EngineExports {
   /** Forgets everything about the last run except bytecode and environment. */
   reset(): void
-  /** Room for the data of the message. */
+  /** Reserves room for the data of the message. */
   reserveInput(length: number): number
-  /** Room for the output of a precompile. */
+  /** Reserves room for the output of a precompile. */
   reserveOutput(length: number): number
-  /** To be called before a precompile changes the world. */
+  /** Prepares the engine for a precompile that changes the world: to be called before. */
   prepareWrites(): void
-  /** An entry for a code of `length` bytes. */
+  /** Returns an entry for a code of `length` bytes. */
   newCode(length: number): number
-  /** Room until the next reset. */
+  /** Reserves room until the next reset. */
   allocate(length: number): number
   start(gas: bigint, flags: number, input: number, length: number): void
   run(slice: bigint): number

@@ -20,7 +20,7 @@ import { type HostFunction, QuickJs, type Realm, type ScriptTimer } from './quic
 const require = createRequire(import.meta.url)
 let library: string | undefined
 
-/** Source of big-integer, whose numbers tracers of geth compute with. */
+/** Reads the source of big-integer, whose numbers geth's tracers compute with. */
 function bigIntegerSource(): string {
   library ??= readFileSync(require.resolve('big-integer/BigInteger.min.js'), 'utf8')
   return library
@@ -56,8 +56,8 @@ export async function openScripts(timer: ScriptTimer): Promise<NonNullable<Trace
 }
 
 /**
- * A tracer that the client sent: an expression whose value has the functions `result` and `fault`,
- * and perhaps `setup`, `step`, `enter` and `exit`. They get the same arguments as in geth
+ * Creates a tracer that the client sent: an expression whose value has the functions `result` and
+ * `fault`, and perhaps `setup`, `step`, `enter` and `exit`. They get the same arguments as in geth
  * (eth/tracers/js). It runs in a realm of its own.
  * @throws TraceError when it is not such an expression
  */
@@ -230,7 +230,7 @@ class ScriptRun {
     return undefined
   }
 
-  /** Everything the script may ask for. Arguments are the script's: they are checked. */
+  /** Returns all functions that the script may call. The script chooses their arguments, so they are checked. */
   #hostFunctions(): HostFunctions {
     const world = () => this.#start?.world ?? this.#fail('there is no state yet')
     const step = (): OpcodeStep => this.#step ?? this.#fail('no opcode runs')

@@ -171,7 +171,7 @@ function takeFuel({ fuel }: Meter, amount: Uint8Array): Uint8Array {
   return out.done()
 }
 
-/** The same for the number of bytes on top of the stack, which stays there. */
+/** Emits the same for the number of bytes on top of the stack, which stays there. */
 function takeBytes(meter: Meter): Uint8Array {
   const scratch = new Writer()
   scratch.unsigned(meter.scratch)
@@ -211,7 +211,10 @@ function skipPrefixed(reader: Reader): number {
   return sub
 }
 
-/** Control without immediates, parametric, comparisons, arithmetic, sign extensions and `ref.is_null`. */
+/**
+ * Returns whether the opcode is control without immediates, parametric, a comparison, arithmetic, a
+ * sign extension or `ref.is_null`.
+ */
 function isPlain(opcode: number): boolean {
   if (opcode <= 0x01 || opcode === 0x05 || opcode === OP_END || opcode === 0x0f) return true
   return opcode === 0x1a || opcode === 0x1b || (opcode >= 0x45 && opcode <= 0xc4) || opcode === 0xd1
@@ -236,7 +239,7 @@ class Reader {
     return byte
   }
 
-  /** LEB128 of at most 32 bits */
+  /** Reads LEB128 of at most 32 bits. */
   unsigned(): number {
     let value = 0
     for (let factor = 1; ; factor *= 128) {

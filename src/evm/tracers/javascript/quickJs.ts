@@ -45,7 +45,7 @@ interface WasmExports {
 
 let compiled: Promise<WasmModule> | undefined
 
-/** QuickJS's code, with a meter; the same for all sandboxes of the thread. */
+/** Compiles QuickJS, with a meter; all sandboxes of the thread share the code. */
 function compileQuickJs(): Promise<WasmModule> {
   compiled ??= readFile(require.resolve('@jitl/quickjs-wasmfile-release-sync/wasm')).then((bytes) =>
     WebAssembly.compile(meterFuel(bytes)),
@@ -104,7 +104,7 @@ export class QuickJs {
     return new QuickJs(module, { fuel: fuel!, timer })
   }
 
-  /** A realm with nothing of the host's in it. @throws TraceError when the sandbox is dead */
+  /** Creates a realm with nothing of the host's in it. @throws TraceError when the sandbox is dead */
   createRealm(): Realm {
     return new Realm(
       this.#run(() => this.#newContext()),
@@ -116,12 +116,12 @@ export class QuickJs {
     )
   }
 
-  /** The host's own work for a script is not what the interpreter counts. @throws TraceError */
+  /** Checks the time, since the interpreter does not count the host's own work for a script. @throws TraceError */
   #checkTime(): void {
     if (this.#checkLate()) throw new TraceError('execution timeout')
   }
 
-  /** Whether the time of the request, or that of a turn, is over. */
+  /** Returns whether the time of the request, or that of a turn, is over. */
   #checkLate(): boolean {
     const now = this.#timer.nowMs()
     this.#isLate ||= now > this.#timer.deadlineMs || now > this.#callEndMs
@@ -198,7 +198,7 @@ export class Realm {
     this.#isOver = isOver
   }
 
-  /** The value of a script. @throws TraceError with what the script throws */
+  /** Returns the value of a script. @throws TraceError with what the script throws */
   evaluate(code: string): QuickJSHandle {
     return this.#keep(this.#run(() => this.#unwrap(this.#context.evalCode(code, 'tracer.js'))))
   }
@@ -222,7 +222,7 @@ export class Realm {
     return this.#keep(this.#run(() => this.#context.getProp(object, name)))
   }
 
-  /** An object with functions of the host. */
+  /** Returns an object with functions of the host. */
   hostObject(functions: Readonly<Record<string, HostFunction>>): QuickJSHandle {
     const context = this.#context
     return this.#run(() => {
@@ -240,7 +240,7 @@ export class Realm {
     })
   }
 
-  /** The number that a handle stands for; frees it. */
+  /** Returns the number that a handle stands for; frees it. */
   number(handle: QuickJSHandle): number {
     const value = this.#context.typeof(handle) === 'number' ? this.#context.getNumber(handle) : Number.NaN
     handle.dispose()
@@ -248,7 +248,7 @@ export class Realm {
   }
 
   /**
-   * The string that a handle stands for; frees it.
+   * Returns the string that a handle stands for; frees it.
    * @throws TraceError when it is not a string, or `isAllowed` rejects its length
    */
   text(handle: QuickJSHandle, isAllowed: (length: number) => boolean): string | undefined {
@@ -301,7 +301,7 @@ export class Realm {
     throw new TraceError(text)
   }
 
-  /** As scripts see it: `TypeError: not a function`. Getters of the error may run. */
+  /** Describes an error as scripts see it: `TypeError: not a function`. Getters of the error may run. */
   #describe(error: QuickJSHandle): string {
     const parts = ['name', 'message'].map((name) =>
       this.#context.getProp(error, name).consume((value) => {
