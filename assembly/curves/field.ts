@@ -181,7 +181,7 @@ function timesNonResidueAt(x: usize, offset: usize): v128 {
   return i32x4.add(multiple, merged(i32x4.sub(v128.load(minuend + offset), other), other))
 }
 
-/** The two words of c1, c0 for each of c0, c1. */
+/** Returns the two words of c1, c0 for each of c0, c1. */
 // @ts-ignore: decorator
 @inline
 export function swapped(x: v128): v128 {

@@ -193,7 +193,7 @@ if (IS_BN254) invert(twistConstant, twistConstant)
 scale(twistConstant, twistConstant, CURVE_CONSTANT)
 scale(tripleTwist, twistConstant, 3)
 
-/** Which of the lanes have an affine point (x, y) of the curve: bit 0 and bit 1. */
+/** Returns which of the lanes have an affine point (x, y) of the curve: bit 0 and bit 1. */
 export function lanesOnCurve(p: usize): u32 {
   multiplyLanes(t0, p, p)
   multiplyLanes(t0, t0, p)
@@ -203,7 +203,7 @@ export function lanesOnCurve(p: usize): u32 {
   return zeroLanes(t0)
 }
 
-/** Whether (x, y) is on the twist. */
+/** Returns whether (x, y) is on the twist. */
 export function isOnTwist(p: usize): bool {
   square(t0, p)
   multiply(t0, t0, p)

@@ -139,7 +139,7 @@ function makeOffset(): void {
 
 // ---- of elements of Fp2, whose lanes are c0 and c1; limbs modulo 2^32
 
-/** The words of c1. */
+/** Returns the words of c1. */
 // @ts-ignore: decorator
 @inline
 function secondLane(): v128 {

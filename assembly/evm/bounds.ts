@@ -12,14 +12,14 @@ export let dropBelow: i64 = i64.MIN_VALUE
 /** Whether the run is dropped. */
 export let isDropped: bool = false
 
-/** To be called when a run begins. */
+/** Called when a run begins. */
 export function setBounded(bounded: bool): void {
   isBounded = bounded
   isDropped = false
   dropBelow = i64.MIN_VALUE
 }
 
-/** To be called when the loop begins to run the newest frame, which is to pause when it has less than `gas`. */
+/** Called when the loop begins to run the newest frame, which pauses when it has less than `gas`. */
 // @ts-ignore: decorator
 @inline
 export function boundFrame(gas: i64): void {

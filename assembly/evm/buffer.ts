@@ -15,7 +15,7 @@ export function clearReturnData(): void {
   returnLength = 0
 }
 
-/** Room for data that is returned; what was in it is lost. */
+/** Reserves room for data that is returned; its previous content is lost. */
 export function reserveReturnData(length: u32): usize {
   if (<usize>length > returnCapacity) {
     heap.free(returnData)
@@ -30,7 +30,7 @@ export function setReturnData(bytes: usize, length: u32): void {
   moveBytes(reserveReturnData(length), bytes, length)
 }
 
-/** Room for the input of a transaction's own frame. */
+/** Reserves room for the input of a transaction's own frame. */
 export function reserveInput(length: u32): usize {
   if (<usize>length > inputCapacity) {
     heap.free(input)

@@ -2,7 +2,7 @@
 
 const SHORT: usize = 512
 
-/** As `memory.copy`: the ranges may overlap. */
+/** Copies like `memory.copy`: the ranges may overlap. */
 export function moveBytes(to: usize, from: usize, length: usize): void {
   if (length > SHORT) memory.copy(to, from, length)
   else if (to <= from) moveForward(to, from, length)

@@ -61,7 +61,7 @@ function sizeOf(opcode: u32): usize {
   return isBetween(opcode, OP_PUSH1, OP_PUSH32) ? <usize>(opcode - OP_PUSH1) + 2 : 1
 }
 
-/** The offset of the JUMPDEST that the push at `at` names, or 0 for none; a jump to offset 0 is not fused. */
+/** Returns the offset of the JUMPDEST that the push at `at` names, or 0 for none; a jump to offset 0 is not fused. */
 function pushedDestination(entry: usize, at: usize): u32 {
   const bytes = load<usize>(entry, CODE_BYTES) + at
   const opcode = <u32>load<u8>(bytes)
@@ -111,13 +111,13 @@ export function fuseBlock(entry: usize, at: usize, end: usize, fused: usize, blo
   }
 }
 
-/** Where the push is that a fused jump at `at` jumps to. */
+/** Returns where the push is that a fused jump at `at` jumps to. */
 function pushOf(at: usize, sequence: u32): usize {
   if (sequence === PUSH_JUMP || sequence === PUSH_JUMPI) return at
   return sequence === SELECTOR_JUMPI ? at + SELECTOR_SIZE : at + 1
 }
 
-/** The offset behind a sequence. */
+/** Returns the offset behind a sequence. */
 function endOf(code: usize, at: usize, sequence: u32): usize {
   if (sequence <= LAST_JUMP) {
     const push = pushOf(at, sequence)
@@ -130,7 +130,10 @@ function endOf(code: usize, at: usize, sequence: u32): usize {
   return second + sizeOf(<u32>load<u8>(code + second))
 }
 
-/** The number of the sequence that begins at an opcode, 0 for none. It is the longest that begins there or the next one. */
+/**
+ * Returns the number of the sequence that begins at an opcode, 0 for none. It is the longest that
+ * begins there or the next one.
+ */
 function sequenceAt(entry: usize, at: usize): u32 {
   const strong = strongSequenceAt(entry, at)
   if (strong !== 0) return strong
@@ -151,7 +154,7 @@ function sequenceAt(entry: usize, at: usize): u32 {
   return 0
 }
 
-/** The sequences that do more than save a step. */
+/** Returns the sequence that begins at an opcode and does more than save a step; 0 for none. */
 function strongSequenceAt(entry: usize, at: usize): u32 {
   const code = load<usize>(entry, CODE_BYTES)
   const opcode = <u32>load<u8>(code + at)
@@ -182,7 +185,7 @@ function strongSequenceAt(entry: usize, at: usize): u32 {
   return 0
 }
 
-/** Whether there is a push of a destination and JUMPI. */
+/** Returns whether there is a push of a destination and JUMPI. */
 function isJumpi(entry: usize, at: usize): bool {
   const bytes = load<usize>(entry, CODE_BYTES) + at
   return <u32>load<u8>(bytes + sizeOf(<u32>load<u8>(bytes))) === OP_JUMPI && pushedDestination(entry, at) !== 0

@@ -35,7 +35,7 @@ let seed: u64 = 0
 let fork: u32 = u32.MAX_VALUE
 let blobHashes: usize = 0
 
-/** Room for `length` bytes until the next {@link reset}: the blob hashes of a transaction. */
+/** Reserves `length` bytes until the next {@link reset}: for the blob hashes of a transaction. */
 export function allocate(length: u32): usize {
   if (blobHashes !== 0) heap.free(blobHashes)
   blobHashes = heap.alloc(length)
@@ -56,7 +56,7 @@ export function reset(): void {
   shrinkBuffers()
 }
 
-/** Room for the output of a precompile that is being called. */
+/** Reserves room for the output of a precompile that is being called. */
 export function reserveOutput(length: u32): usize {
   return reserveReturnData(length)
 }

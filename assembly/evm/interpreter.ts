@@ -76,7 +76,7 @@ function isTracedLoop<Loop>(): bool {
 /** The number of jumps after which a code gets a table of its blocks. */
 const HOT: u32 = 32
 
-/** Whether a code has jumped so often that it gets a table of its blocks, if there is room for one. */
+/** Returns whether a code has jumped so often that it gets a table of its blocks, if there is room for one. */
 export function isWorthBlocks(entry: usize): bool {
   return load<u32>(entry, CODE_HEAT) >= HOT && hasRoomForBlocks(entry)
 }
@@ -87,7 +87,7 @@ function isHot(frame: usize, entry: usize): bool {
   return isWorthBlocks(entry) && load<u32>(frame, IS_PLAIN) === 0 && load<u32>(environment, ENV_LOOP) !== LOOP_PLAIN
 }
 
-/** The offset of the JUMPDEST that a word names, or the largest usize when it names none. */
+/** Returns the offset of the JUMPDEST that a word names, or the largest usize when it names none. */
 // @ts-ignore: decorator
 @inline
 function destination(target: usize, jumps: usize, codeLength: u32): usize {
@@ -650,7 +650,7 @@ function endUnfit(work: i64, height: usize, need: u32, isOutOfGas: bool): i64 {
   return endFailed(work)
 }
 
-/** The work of a loop that a call ended. The gas that the callee was given is not used yet. */
+/** Returns the work of a loop that a call ended. The gas that the callee was given is not used yet. */
 function afterCall(outcome: u32, frame: usize, gasBefore: i64, gas: i64): i64 {
   if (outcome === FAILS) return endFailed(gasBefore - gas)
   const left = load<i64>(frame, GAS)

@@ -31,7 +31,10 @@ function define(opcode: u32, inputs: u32, outputs: u32, gas: u32): void {
   store<u8>(endings + opcode, 0)
 }
 
-/** Like {@link define}, for an opcode that ends its basic block: it jumps, ends the frame, reads the gas, or can fail by itself. */
+/**
+ * Defines like {@link define} an opcode that ends its basic block: it jumps, ends the frame, reads
+ * the gas, or can fail by itself.
+ */
 function defineEnding(opcode: u32, inputs: u32, outputs: u32, gas: u32): void {
   define(opcode, inputs, outputs, gas)
   store<u8>(endings + opcode, 1)

@@ -48,7 +48,7 @@ export function runPriced(opcode: u32, frame: usize, sp: usize, gas: i64): i64 {
   }
 }
 
-/** EIP-160. */
+/** Runs EXP, with the price of EIP-160. */
 function exponentiate(sp: usize, gas: i64): i64 {
   gas -= EXP_BYTE * <i64>byteLength(sp - WORD)
   if (gas < 0) return fail(OUT_OF_GAS)

@@ -21,7 +21,7 @@ const CLEAR_REFUND: i64 = 4_800
 /** EIP-2200: with no more gas than this, the stipend of a call that carries value, SSTORE fails. */
 export const SENTRY: i64 = 2_300
 
-/** SLOAD: charges 100 for a warm slot or 2,100 for a cold one (EIP-2929). */
+/** Runs SLOAD: charges 100 for a warm slot or 2,100 for a cold one (EIP-2929). */
 export function sload(frame: usize, sp: usize, gas: i64): i64 {
   const slot = slotAt(load<usize>(frame, RECORD), sp, gas, COLD_SLOT)
   if (slot === 0) return fail(OUT_OF_GAS)
@@ -75,7 +75,7 @@ export function sstore(frame: usize, sp: usize, gas: i64): i64 {
   return gas
 }
 
-/** By how much the refund counter changes when the slot gets this value (EIP-3529). */
+/** Returns the change of the refund counter when the slot gets this value (EIP-3529). */
 export function sstoreRefund(slot: usize, value: usize): i64 {
   const original = slot + SLOT_ORIGINAL
   const current = slot + SLOT_VALUE

@@ -25,7 +25,7 @@ function append(kind: u32, record: usize): usize {
   return entry
 }
 
-/** To be called before a slot's value changes. */
+/** Called before a slot's value changes. */
 export function recordValue(slot: usize): void {
   copyWord(append(UNDO_VALUE, slot) + 16, slot + SLOT_VALUE)
 }

@@ -106,7 +106,10 @@ export function powerModuloOdd(exponent: u32, present: u32, length: f64, negated
   montgomery(result, result, square)
 }
 
-/** As {@link powerModuloOdd}, modulo 2 to the number of bits that the limbs have with `mask` in the highest. */
+/**
+ * Does the same as {@link powerModuloOdd}, modulo 2 to the number of bits that the limbs have with
+ * `mask` in the highest.
+ */
 export function powerModuloTwo(exponent: u32, present: u32, length: f64, mask: u32): void {
   isOdd = false
   topMask = u64(mask)

@@ -101,7 +101,7 @@ function bucketOf(hash: u32): usize {
   return buckets + (usize(hash & (bucketCount - 1)) << 2)
 }
 
-/** The node of the key, if it is in memory; otherwise 0. */
+/** Returns the node of the key, if it is in memory; otherwise 0. */
 export function findNode(): usize {
   const hash = hashOfKey()
   let node = usize(load<u32>(bucketOf(hash)))
@@ -126,7 +126,7 @@ export function getNode(): usize {
 let nodeInput: usize = heap.alloc(1024)
 let nodeInputLength: u32 = 1024
 
-/** Memory into which the host writes a node that it reads. */
+/** Reserves memory into which the host writes a node that it reads. */
 export function reserveNode(length: u32): usize {
   if (length > nodeInputLength) {
     nodeInput = heap.realloc(nodeInput, length)

@@ -97,7 +97,7 @@ export function readRLP(rlp: usize, length: u32, references: usize): u32 {
   return IS_BRANCH
 }
 
-/** Which children a branch has: bit i is set when there is child i. */
+/** Returns which children a branch has: bit i is set when there is child i. */
 export function childMask(references: usize): u32 {
   let mask: u32 = 0
   for (let i: u32 = 0; i < 16; i++) if (load<u32>(references + (usize(i) << 3), 4) !== 0) mask |= 1 << i
@@ -179,7 +179,10 @@ export function writeBranch(out: usize, references: usize): u32 {
   return u32(at - out)
 }
 
-/** The path is hex-prefix encoded (yellow paper, appendix C): the flag is 2 for a leaf, 0 for an extension, plus 1 if odd. */
+/**
+ * Writes a leaf, and returns its length. The path is hex-prefix encoded (yellow paper, appendix C):
+ * the flag is 2 for a leaf, 0 for an extension, plus 1 if odd.
+ */
 export function writeLeaf(out: usize, path: usize, depth: u32, value: usize, length: u32): u32 {
   const pathBytes = 33 - ((depth + 1) >>> 1)
   const isByte = length === 1 && load<u8>(value) < 0x80
@@ -208,7 +211,7 @@ export function writeExtension(out: usize, path: usize, depth: u32, count: u32, 
   return u32(writeReference(at, reference, length) - out)
 }
 
-/** keccak-256 as bytes. */
+/** Writes keccak-256 as bytes. */
 export function hashBytes(data: usize, length: u32, out: usize): void {
   keccak256(data, length, out)
   reverseWord(out, out)

@@ -15,7 +15,7 @@ export function sortUpdates(updates: usize, count: u32, length: u32): void {
 /** Begin of a key as a number, and place of its update. */
 const ITEM: usize = 16
 
-/** Merge sort, whose time does not depend on the keys. */
+/** Sorts by merging, whose time does not depend on the keys. */
 function sort(updates: usize, count: u32): void {
   const size = usize(count) * ITEM
   let from = heap.alloc(size)

@@ -71,7 +71,7 @@ export function findAddress(text: string, prefix: string = BECH32_ACCOUNT): Addr
   return typeof address === 'string' ? undefined : address
 }
 
-/** Reads the address, or the fault of the text. */
+/** Reads an address; returns the fault of the text otherwise. */
 function readAddress(text: string, prefix: string): Address | string {
   if (/^0x/i.test(text)) {
     return /^0x[0-9a-f]{40}$/i.test(text) ? toAddress(hexToBytes(text)) : 'expected 0x and 40 hex digits'

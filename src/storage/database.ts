@@ -383,7 +383,7 @@ function damage(location: string, what: string, cause: unknown): DatabaseError {
 }
 
 /**
- * Reads the error for a failed read: LevelDB reports a damaged file when it cannot decode one of
+ * Returns the error for a failed read: LevelDB reports a damaged file when it cannot decode one of
  * its blocks. Other errors are returned as they are.
  * @param onDamage is told when the database is damaged
  */

@@ -427,8 +427,9 @@ function setPointOf(factor: usize, p: usize, lane: usize): void {
 }
 
 /**
- * Whether a KZG proof holds (consensus-specs, verify_kzg_proof): the input is the commitment C and the proof π, 48 bytes each, the
- * scalars are z and y: e(C − y·G₁ + z·π, −G₂) · e(π, [τ]₂) = 1, where both points of G2 are constants, whose lines are computed once.
+ * Returns whether a KZG proof holds (consensus-specs, verify_kzg_proof): the input is the
+ * commitment C and the proof π, 48 bytes each, the scalars are z and y: e(C − y·G₁ + z·π, −G₂) ·
+ * e(π, [τ]₂) = 1, where both points of G2 are constants, whose lines are computed once.
  */
 export function isProven(): bool {
   const infinities = readTwoCompressed(input)

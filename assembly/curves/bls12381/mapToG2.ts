@@ -127,7 +127,7 @@ function squareRootOf(x: usize, lane: usize): void {
   copyLane(y, 1, t1, 0)
 }
 
-/** The sign of RFC 9380: the parity of c0, of c1 where c0 is 0. */
+/** Returns the sign of RFC 9380: the parity of c0, of c1 where c0 is 0. */
 function sign(x: usize): u32 {
   const parities = parityLanes(x)
   return (zeroLanes(x) & 1) != 0 ? parities >> 1 : parities & 1
