@@ -94,7 +94,7 @@ export function getResult(address: u32, length: u32): void {
 
 /**
  * Makes the result itself to the power of an exponent modulo the odd modulus in its slot; R² modulo it is in the slot of the
- * square, with R = 2^(28 · limbs), at least four times the modulus. What is written may be the modulus in place of zero.
+ * square, with R = 2^(28 · limbs), at least four times the modulus. What is written may be the modulus instead of zero.
  */
 export function powerModuloOdd(exponent: u32, present: u32, length: f64, negatedInverse: u32): void {
   isOdd = true

@@ -402,7 +402,7 @@ export class Connections {
     try {
       // 2.
       const message = await readHandshakeMessage(stream)
-      if (message.kind !== 'hello') throw new ProtobufError('a refusal in place of a hello')
+      if (message.kind !== 'hello') throw new ProtobufError('a refusal instead of a hello')
       // 3.
       const own = this.#options.hello(id)
       const session = this.#compareHellos(connection, message.hello, own)

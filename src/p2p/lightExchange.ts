@@ -68,5 +68,5 @@ export async function fetchLightBlock(
   return answer.length === NONE.length ? undefined : answer
 }
 
-/** The answer in place of a light block: no message is as short. */
+/** The answer instead of a light block: no message is as short. */
 const NONE = Uint8Array.of(0)

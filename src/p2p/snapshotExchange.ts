@@ -89,7 +89,7 @@ export async function fetchPiece(
       return size === 0
     }
     const expected = Math.min(PIECE_BYTES, size - file.offset)
-    if (body.length !== expected) throw new ProtobufError(`a piece of ${body.length} bytes in place of ${expected}`)
+    if (body.length !== expected) throw new ProtobufError(`a piece of ${body.length} bytes instead of ${expected}`)
     piece = { size, bytes: body }
     return true
   })

@@ -143,7 +143,7 @@ export function decodeChunk(content: Uint8Array): Chunk {
   try {
     return new ChunkReader(content).read()
   } catch (cause) {
-    if (cause instanceof DecodingError) throw new ChunkError(`no chunk: ${cause.message}`, { cause })
+    if (cause instanceof DecodingError) throw new ChunkError(`invalid chunk: ${cause.message}`, { cause })
     throw cause
   }
 }
@@ -164,7 +164,8 @@ export function unpackChunk(packed: Uint8Array): Uint8Array {
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException
     if (code === 'ERR_BUFFER_TOO_LARGE') throw new ChunkError(`a chunk has more than ${MAX_UNPACKED_BYTES} bytes`)
-    if (code?.startsWith('ZSTD_') || code === 'Z_BUF_ERROR') throw new ChunkError(`no chunk: ${message}`, { cause })
+    if (code?.startsWith('ZSTD_') || code === 'Z_BUF_ERROR')
+      throw new ChunkError(`invalid chunk: ${message}`, { cause })
     throw cause
   }
 }
@@ -228,7 +229,7 @@ class ChunkReader {
     const end = enterList(cursor, CHUNK)
     const chunk = this.#fields(KINDS[Number(readInteger(cursor, 1, KIND))])
     leaveList(cursor, end, CHUNK)
-    if (!atEnd(cursor)) throw new ChunkError('no chunk: bytes follow it')
+    if (!atEnd(cursor)) throw new ChunkError('invalid chunk: bytes follow it')
     return chunk
   }
 
@@ -263,7 +264,7 @@ class ChunkReader {
         return { kind, from, blocks: this.#list(ENTRIES, () => this.#block()) }
       }
       default:
-        throw new ChunkError('no chunk: its kind is not known, a later version may have made it')
+        throw new ChunkError('invalid chunk: its kind is not known, a later version may have made it')
     }
   }
 
@@ -297,7 +298,7 @@ class ChunkReader {
       const slot = readFixedBytes(cursor, 32, SLOT)
       const value = this.#filled(SLOT)
       if (value.length > 32 || value[0] === 0)
-        throw new ChunkError('no chunk: a slot has another value than 1 to 2^256-1')
+        throw new ChunkError('invalid chunk: a slot has another value than 1 to 2^256-1')
       leaveList(cursor, end, SLOT)
       return { slot, value }
     })
@@ -323,7 +324,7 @@ class ChunkReader {
     const nodes: Uint8Array[] = []
     while (!atEnd(cursor)) {
       if (nodes.length === MAX_PROOF_NODES)
-        throw new ChunkError(`no chunk: a proof has more than ${MAX_PROOF_NODES} nodes`)
+        throw new ChunkError(`invalid chunk: a proof has more than ${MAX_PROOF_NODES} nodes`)
       nodes.push(readBytes(cursor, NODE))
     }
     leaveList(cursor, end, PROOF)
@@ -336,7 +337,7 @@ class ChunkReader {
     const items: T[] = []
     while (!atEnd(cursor)) {
       if (this.#entries++ === MAX_CHUNK_ENTRIES)
-        throw new ChunkError(`no chunk: it has more than ${MAX_CHUNK_ENTRIES} entries`)
+        throw new ChunkError(`invalid chunk: it has more than ${MAX_CHUNK_ENTRIES} entries`)
       items.push(read())
     }
     leaveList(cursor, end, target)
@@ -346,7 +347,7 @@ class ChunkReader {
   /** Reads bytes that must not be empty. */
   #filled(target: RLPTarget): Uint8Array {
     const bytes = readBytes(this.#cursor, target)
-    if (bytes.length === 0) throw new ChunkError(`no chunk: a ${target.type} has an empty part`)
+    if (bytes.length === 0) throw new ChunkError(`invalid chunk: a ${target.type} has an empty part`)
     return bytes
   }
 }

@@ -82,7 +82,7 @@ function verifySlots({ address, storageRoot, slots }: AccountEntry, sinks: TrieS
     throw new ChunkError(`the slots of the account ${bytesToHex(address)} are not in the order of their hashes`)
   })
   if (equalBytes(buildTrie(leaves, sinks(storageTrie(address))), storageRoot)) return
-  throw new ChunkError(`the slots of the account ${bytesToHex(address)} are not those that its storage root says`)
+  throw new ChunkError(`the slots of the account ${bytesToHex(address)} do not match its storage root`)
 }
 
 function verifyCodes(codes: readonly Uint8Array[]): void {

@@ -151,7 +151,7 @@ function readLightBlock(bytes: Uint8Array, fail: (problem: string) => never): Li
 /** @throws ChunkError when the file is not the one that the manifest lists */
 function openChunk(packed: Uint8Array, listed: ManifestChunk): Chunk {
   if (packed.length !== listed.bytes) throw new ChunkError(`it has ${packed.length} bytes, not ${listed.bytes}`)
-  if (!equalBytes(sha256(packed), listed.sha256)) throw new ChunkError('its sha256 is another one')
+  if (!equalBytes(sha256(packed), listed.sha256)) throw new ChunkError('its sha256 does not match')
   return readListedChunk(packed, listed)
 }
 
@@ -204,7 +204,7 @@ class Contents {
     const { height, ethereumHash } = this.#manifest
     const isSame = this.#last && equalBlockId(this.#last.blockId, this.#blockId)
     if (!isSame || !equalBytes(this.#last!.ethereumHash, ethereumHash)) {
-      throw new SnapshotError(`the blocks end with another block ${height} than the light block`)
+      throw new SnapshotError(`the last block, ${height}, is not the one of the light block`)
     }
   }
 }

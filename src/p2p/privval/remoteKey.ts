@@ -157,7 +157,7 @@ export class RemoteKey implements ConsensusKey {
   /** Counts an answer of a remote signer that does not fit the request. */
   wrongAnswer(reason: string): void {
     this.#options.metrics.lost.inc({ reason: 'wrong' })
-    this.#options.log.error({ reason }, 'the remote signer gave a wrong answer, which is not used')
+    this.#options.log.error({ reason }, 'the remote signer sent a wrong answer, which is ignored')
   }
 
   #countSigners(): void {
@@ -337,10 +337,10 @@ export class RemoteSigner {
 
   #answer(answer: SignerAnswer): void {
     const question = this.#questions.shift()
-    if (question === undefined) throw new PrivvalError('it answers without a question')
+    if (question === undefined) throw new PrivvalError('it sent an answer without a request')
     question.cancel()
     if (answer.kind !== 'refusal' && answer.kind !== question.kind) {
-      throw new PrivvalError(`it answers with ${answer.kind} where ${question.kind} was asked for`)
+      throw new PrivvalError(`it answered with ${answer.kind} instead of ${question.kind}`)
     }
     question.answered(answer)
   }

@@ -259,7 +259,7 @@ export class PeerFiles {
         server.lacks.add(bytesKey(hash))
         return undefined
       }
-      if (piece.size !== size) return this.#ban(server, `a file of ${piece.size} bytes in place of ${size}`)
+      if (piece.size !== size) return this.#ban(server, `a file of ${piece.size} bytes instead of ${size}`)
       server.failures = 0
       this.#progressMs = this.#options.nowMs()
       server.pieceMs = this.#progressMs - askedMs

@@ -134,7 +134,7 @@ describe('verifyChunk', () => {
     expect(reasonOf(withAccount({ balance: account.balance + 1n }))).toMatch(another)
     expect(reasonOf(withAccount({ codeHash: keccak256(account.codeHash) }))).toMatch(another)
     expect(reasonOf(withAccount({ storageRoot: ZERO_HASH }))).toMatch(another)
-    const otherSlots = /not those that its storage root says/
+    const otherSlots = /do not match its storage root/
     expect(reasonOf(withAccount({ slots: slots.slice(1) }))).toMatch(otherSlots)
     expect(reasonOf(withAccount({ slots: [] }))).toMatch(otherSlots)
     expect(

@@ -7,7 +7,7 @@ import { bigIntToBytes, bytesToBigInt, concatBytes, hexToBytes, padLeft } from '
 import { keccak256, sha256 } from '../../../primitives/hash.ts'
 import { isRefusal, recoverPublicKey } from '../../../primitives/secp256k1.ts'
 
-/** The arithmetic that @ethereumjs/evm is given in place of its slow defaults. */
+/** The arithmetic that @ethereumjs/evm is given instead of its slow defaults. */
 interface EVMCrypto {
   readonly custom: CustomCrypto
   readonly bls: EVMBLSInterface

@@ -291,7 +291,7 @@ export class Realm {
     const type = this.#context.typeof(handle)
     if (type === 'string') return this.#context.getString(handle)
     if (type === 'number') return this.#context.getNumber(handle)
-    throw new TypeError(`a ${type} in place of a string or number`)
+    throw new TypeError(`a ${type} instead of a string or number`)
   }
 
   #unwrap(result: ReturnType<QuickJSContext['callFunction']>): QuickJSHandle {
