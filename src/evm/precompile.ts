@@ -34,8 +34,8 @@ export interface PrecompileResult {
 
 /**
  * A contract inside the node. Synchronous, and it knows nothing of any engine; the engine undoes its writes when it does
- * not succeed. It never throws for what a caller can send. `run` is what a call does; `leastGas`, `isIdle` and `announcesWrites`
- * say beforehand what is true of all calls, so that an engine can make the cheapest of them fast.
+ * not succeed. It never throws for a caller's input. `run` executes a call; `leastGas`, `isIdle` and `announcesWrites`
+ * declare beforehand facts about all calls, so that an engine can make the cheapest of them fast.
  */
 export interface StatefulPrecompile {
   readonly address: Address

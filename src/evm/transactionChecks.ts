@@ -11,7 +11,7 @@ export const GAS_PER_BLOB = 131_072n
 const BLOB_HASH_VERSION = 0x01
 const MAX_NONCE = 2n ** 64n - 1n
 
-/** Since which fork each type of transaction exists. */
+/** First fork that has each type of transaction. */
 const TYPE_SINCE: readonly Hardfork[] = ['frontier', 'berlin', 'london', 'cancun', 'prague']
 
 /** A transaction or a call to run, whether it was signed or not. */
@@ -50,7 +50,7 @@ interface CheckContext {
   readonly world: WorldState
   readonly block: Pick<BlockContext, 'baseFeePerGas' | 'blobBaseFee'>
   readonly fork: Hardfork
-  /** gas that is left in the block; undefined: any */
+  /** gas that is left in the block; undefined for no limit */
   readonly gasAvailable?: bigint
   readonly acceptsBlobs: boolean
 }

@@ -42,7 +42,7 @@ export interface TransitionContext {
   readonly yield?: () => Promise<void>
   /** see ExecutionEnvironment */
   readonly workLimit?: bigint
-  /** gas that is left in the block; undefined: any */
+  /** gas that is left in the block; undefined for no limit */
   readonly gasAvailable?: bigint
   /** Blob transactions are refused unless this is true: only conformance chains take them. */
   readonly acceptsBlobs?: boolean
@@ -53,7 +53,7 @@ export interface TransitionContext {
   readonly routeFees?: (fees: TransactionFees) => void
 }
 
-/** A call for RPC: what is not given is 0 or empty, the nonce is the account's. */
+/** A call for RPC: missing values are 0 or empty, the nonce is the account's. */
 export type CallMessage = Partial<TransactionMessage> & Pick<TransactionMessage, 'sender' | 'gasLimit'>
 
 /** Fees that the sender paid and that no account has yet, in acoin. */
@@ -281,7 +281,7 @@ function endMessage(
   const fees = feesOf(gasUsed, bought ? price : 0n, block.baseFeePerGas, bought ? blobFeeAcoin : 0n)
   context.routeFees?.(fees)
 
-  // 8. what the world forgets at the end
+  // 8. logs, events, transfers and burns, which the world forgets at the end
   const burns = world.burns()
   const logs = world.logs()
   const events = world.events()

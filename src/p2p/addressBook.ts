@@ -30,7 +30,7 @@ export const BOOK_ENTRIES = BUCKET_SIZE * (BUCKETS.new + BUCKETS.tried)
 
 /** Failed attempts in a row after which an address is removed. */
 const MAX_FAILURES = { untried: 5, reached: 50 } as const
-/** A new address with so many, or one that this node has not reached for so long, makes room for another. */
+/** A new address with this many failures, or one that was not reached for this long, makes room for another. */
 const BAD = { failures: 3, ageMs: 30 * 24 * 3_600_000 } as const
 /** A tried address that was reached in this time needs no test to keep its place. */
 const RECENT_MS = 4 * 3_600_000
@@ -68,7 +68,7 @@ interface Entry extends KnownPeer {
   readonly table: Table
   /** network group of the address; of a tried one, of the IP address at which the node was reached */
   readonly group: string
-  /** network group of who named it */
+  /** network group of the source that named it */
   readonly source: string
   /** milliseconds since the epoch */
   readonly learnedMs: number

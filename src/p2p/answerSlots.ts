@@ -151,7 +151,7 @@ interface AnswerSlotOptions {
   readonly released: () => void
 }
 
-/** A slot for one answer, which measures how fast its peer takes what is sent. */
+/** A slot for one answer, which measures how fast its peer takes the bytes that are sent. */
 export class AnswerSlot {
   readonly session: Session
   readonly owner: string

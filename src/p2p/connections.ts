@@ -59,7 +59,7 @@ interface ConnectionsOptions {
   readonly isNamed: (id: string) => boolean
   /** whether peers that this node needs are expected from this IP address */
   readonly isKnownAddress: (host: string) => boolean
-  /** Why there is no slot for a peer that connects; undefined: there is one. */
+  /** Returns why there is no slot for a peer that connects; undefined when there is one. */
   readonly refuse: (peer: Pick<Session, 'id' | 'validatorAddress' | 'remote'>) => string | undefined
   /** other peers to name to a refused peer at this IP address */
   readonly others: (host: string) => readonly KnownPeer[]
@@ -327,7 +327,7 @@ export class Connections {
     this.#options.log[isShown ? level : 'debug'](fields, message)
   }
 
-  /** Always a connection of its own: without `force`, libp2p returns one that there is to the same address. */
+  /** Always opens a new connection: without `force`, libp2p returns an existing one to the same address. */
   #connect(address: PeerAddress): Promise<Connection> {
     return this.host.dial(toMultiaddr(address), { force: true, signal: AbortSignal.timeout(LIMITS.dialMs) })
   }

@@ -2,7 +2,7 @@ import { type Rate, TokenBucket } from './limits.ts'
 
 /** How soon to check again whether work can be taken. */
 const READY_MS = 20
-/** Large work is paid in parts of what the rate allows in this time: others get their turns in between. */
+/** Large work is paid in parts of the work that the rate allows in this time: others get their turns in between. */
 const PART_MS = 100
 /** With more owners, those that have used no more than others are forgotten. */
 const OWNERS = 1_024
@@ -115,7 +115,7 @@ export class FairQueue {
   #ownerOf(name: string): Owner {
     const known = this.#owners.get(name)
     if (known !== undefined) {
-      // An owner that used nothing for a while has no claim to what it left to others.
+      // An owner that used nothing for a while has no claim to the share that it left to others.
       if (known.waiting.length === 0) known.tag = Math.max(known.tag, this.#virtualTime)
       return known
     }

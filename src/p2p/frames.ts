@@ -219,7 +219,7 @@ export async function sendFrame(stream: Stream, body: Uint8Array, signal?: Abort
   if (!stream.send(encodeFrame(body))) await stream.onDrain(signal === undefined ? {} : { signal })
 }
 
-/** Frames are sent when they have so many bytes: half of what the encryption puts into one message. */
+/** Frames are sent when they reach this many bytes: half of what the encryption puts into one message. */
 const GATHERED_BYTES = 32 << 10
 
 type SendingStream = Pick<Stream, 'send' | 'onDrain' | 'writableNeedsDrain'>
@@ -252,7 +252,7 @@ export class FrameSender {
     if (isFull || this.#failure !== undefined) await this.finish()
   }
 
-  /** Sends what is gathered. @throws the stream's error */
+  /** Sends the gathered frames. @throws the stream's error */
   async finish(): Promise<void> {
     this.#flush()
     if (this.#failure !== undefined) throw this.#failure

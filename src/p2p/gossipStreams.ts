@@ -74,7 +74,7 @@ export interface GossipGuard {
  * for the next one.)
  */
 export class GossipStreams {
-  /** undefined: everything passes */
+  /** undefined when everything passes */
   guard: GossipGuard | undefined
   /** Called when gossipsub has got a stream to a peer, which it uses from the next turn of the event loop on. */
   onOpened: () => void = () => undefined

@@ -8,9 +8,9 @@ import { type PeerAddress, reachOf } from './peerAddress.ts'
 const RECENT_HALF_MS = 4_000
 /** So many of the handshakes that may start are left for addresses that have started none lately. */
 const RESERVE = 8
-/** For each recent handshake of an address, so many more are left for others. */
+/** For each recent handshake of an address, this many more are left for others. */
 const RESERVE_PER_RECENT = 0.5
-/** A network has as much as so many addresses. */
+/** A network has as much as this many addresses. */
 const NETWORK_ADDRESSES = 8
 /** A smaller part of a handshake counts nothing. */
 const FORGOTTEN = 0.01
@@ -134,7 +134,7 @@ export class HandshakePlaces {
 
     const deadline = setTimeout(() => this.#expel(pending, 'late'), LIMITS.helloMs)
     const pending: Pending = { key: keyOf(remote), lane, share, network, beganMs: nowMs, deadline, close }
-    // Its port may be used anew before the end of its former connection is heard of here.
+    // Its port may be used again before the end of its former connection is noticed here.
     const former = places.get(pending.key)
     if (former !== undefined) this.#leave(former)
     places.set(pending.key, pending)

@@ -31,7 +31,7 @@ interface HostOptions extends MetersOptions {
   /** the only allowed topics of gossip */
   readonly topics: readonly string[]
   readonly gater: ConnectionGater
-  /** for inbound connections; undefined: all of them may begin a handshake */
+  /** for inbound connections; undefined when all of them may begin a handshake */
   readonly places?: HandshakePlaces
   /** stands between gossip and its streams; by default nothing does */
   readonly gossipStreams?: GossipStreams

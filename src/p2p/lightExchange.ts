@@ -25,7 +25,7 @@ export function databaseLightBlocks(database: Database): LightBlockReader {
     try {
       const chain = openChainReader(snapshot, cache)
       const wanted = height === 0 ? chain.headHeight : chain.nextLightBlock(height)
-      // Of the blocks that came with a snapshot, the validators are not there at first.
+      // For blocks that came with a snapshot, the validators are not there at first.
       const block = chain.lightBlock(wanted) ?? chain.lightBlock(Math.max(wanted, readCompleteFrom(snapshot)))
       return block && encodeLightBlock(block)
     } finally {

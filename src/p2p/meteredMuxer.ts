@@ -29,7 +29,7 @@ interface MuxerComponents {
 const IDENTIFY = '/ipfs/id/1.0.0'
 /** A stream with a smaller window than this sends its bytes in frames of a few bytes each. */
 const SMALL_WINDOW = 4 << 10
-/** Ended streams are looked for when so many are remembered. */
+/** Ended streams are searched for when this many are remembered. */
 const REMEMBERED_STREAMS = 128
 
 /**
@@ -60,7 +60,7 @@ export function meteredYamux(
       protocol: factory.protocol,
       createStreamMuxer: (connection: MessageStream): StreamMuxer => {
         const meter = meters.of(connection)
-        // Before yamux listens, so that it hears of nothing else than what the gate passes on.
+        // Before yamux listens, so that it gets only the bytes that the gate passes on.
         const gate = new FrameGate(connection, meter, () => components.registrar.getProtocols(), now)
         const muxer: StreamMuxer = factory.createStreamMuxer(connection)
         gate.streams = () => muxer.streams as WindowedStream[]

@@ -53,7 +53,7 @@ export interface NetworkOptions {
   /** of this software */
   readonly version: string
   readonly listen: PeerAddress
-  /** host:port to announce; undefined: peers use the address of the connection, with this node's port */
+  /** host:port to announce; if undefined, peers use the address of the connection, with this node's port */
   readonly externalAddress: string | undefined
   /** PUBLIC_RPC_URL */
   readonly rpcAddress: string | undefined
@@ -71,7 +71,7 @@ export interface NetworkOptions {
   readonly height: () => number
   /** number of messages of a session that the main thread has not handled yet */
   readonly unhandled: (session: Session) => number
-  /** called with a bug of this software that handling a peer has brought to light */
+  /** called with a bug of this software that was found while handling a peer */
   readonly onDefect: (error: Error) => void
   readonly metrics: NetworkMetrics
   readonly log: Logger

@@ -20,9 +20,9 @@ import type { Session } from './session.ts'
 
 const TICK_MS = 500
 const DIALS_AT_ONCE = 8
-/** Of these, dials of validators: false hints leave room for others. */
+/** Dials of validators among these: false hints leave room for others. */
 const HINTS_AT_ONCE = 4
-/** Peers without a reserved slot that the node has dialled itself: it dials known ones until it has so many. */
+/** Peers without a reserved slot that the node dials itself: it dials known ones until it has this many. */
 const CHOSEN_PEERS = 8
 /** How much longer the node with the higher ID waits before it dials, see `#firstAttempt`. */
 const YIELD_MS = 1_000
@@ -133,7 +133,7 @@ export class PeerManager {
     }
   }
 
-  /** Returns why there is no slot for a peer that connects; undefined: there is one. */
+  /** Returns why there is no slot for a peer that connects; undefined when there is one. */
   refuse({ id, validatorAddress, remote }: Pick<Session, 'id' | 'validatorAddress' | 'remote'>): string | undefined {
     if (this.#configuredIds.has(id)) return undefined
     // A former session of the same peer, whose end may not have been noticed yet, does not count.
@@ -418,7 +418,7 @@ export class PeerManager {
     const { book, metrics, log, ownAddress } = this.#options
     metrics.dialsTotal.inc({ result: error.kind === 'refused' ? 'refused' : 'failed' })
     if (error.kind === 'refused') {
-      // It has no place for this node, but is where it was said to be. A seed may be one that hangs up on everybody.
+      // It has no place for this node, but is at the named address. A seed may hang up on all peers.
       const peer = { id, address: formatPeerAddress(address), isValidator: isHinted }
       if (!this.#seedIds.has(id)) this.#reached(peer, error.host ?? address.host, false)
     } else if (error.kind === 'wrong' || this.#peers().length > 0) {

@@ -144,7 +144,7 @@ export class ServingRates {
     const key = budgetKeyOf(readNetworkAddress(host) ?? host)
     const known = this.#addresses.get(key)
     const bucket = known ?? new TokenBucket(SNAPSHOT_SERVING.address, nowMs)
-    // The newest last: what is forgotten is the address that has asked for nothing for the longest time.
+    // The newest last: the address that has asked for nothing for the longest time is forgotten.
     this.#addresses.delete(key)
     this.#addresses.set(key, bucket)
     if (this.#addresses.size > SNAPSHOT_SERVING.addresses) {

@@ -272,7 +272,7 @@ export class SeenHashes {
     return this.#newer.has(key) || this.#older.has(key)
   }
 
-  /** Forgets what is too old, also if nothing is added. */
+  /** Forgets old entries, also if nothing is added. */
   expire(nowMs: number): void {
     if (nowMs - this.#sinceMs <= this.#lifetimeMs) return
     this.#older = nowMs - this.#sinceMs > 2 * this.#lifetimeMs ? new Set() : this.#newer

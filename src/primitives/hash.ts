@@ -11,7 +11,7 @@ const ripemd = await createRIPEMD160()
 
 /** Computes keccak-256 in WebAssembly. Returns a new array of 32 bytes. */
 export function keccak256(data: Uint8Array): Hash {
-  // Our own module has room for most of what is hashed; more goes through the library in pieces.
+  // Our own module has room for most inputs; longer ones go through the library in pieces.
   if (data.length > keccakInput.length) return keccak.init().update(data).digest('binary')
   writeInput(data)
   return keccakOfInput(data.length)

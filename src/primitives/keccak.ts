@@ -12,7 +12,7 @@ interface Exports {
 
 const wasm = loadBuiltModule<Exports>('keccak')
 
-/** Memory for what is to be hashed: who writes there saves a copy. Anything that hashes overwrites it. */
+/** Memory for the input of a hash: a caller that writes there saves a copy. Every hash overwrites it. */
 export const keccakInput = new Uint8Array(wasm.memory.buffer, wasm.inputAddress(), wasm.inputSize())
 const hash = new Uint8Array(wasm.memory.buffer, wasm.hashAddress(), 32)
 

@@ -2,7 +2,7 @@ import { isIP, isIPv4 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 export const LOOPBACK_IPV6 = '::1'
-/** With a port, as some proxies write it. */
+/** An address with a port, as some proxies write it. */
 const ADDRESS_AND_PORT = /^(?:\[([^\]]+)\]|([^:]+)):\d{1,5}$/
 const BRACKETS = /^\[([^\]]+)\]$/
 const MAPPED_IPV4 = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/

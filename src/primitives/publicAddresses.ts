@@ -19,7 +19,10 @@ export const REAL_ADDRESSES: Addresses = {
   isPublic: (address) => addressRange(address) === 'unicast',
 }
 
-/** A server must not be asked what a manifest, a node or a redirect says, or not again. The message is a part of a line. */
+/**
+ * A server may not be asked for the address in a manifest, a node's answer or a redirect, or not
+ * again. The message is a part of a line.
+ */
 export class RefusedRequest extends Error {
   override readonly name = 'RefusedRequest'
 }

@@ -177,7 +177,10 @@ export type RLPItem = Uint8Array | readonly RLPItem[]
 /** The same with lists that stayed encoded. */
 export type PartlyEncodedItem = Uint8Array | EncodedItem | readonly PartlyEncodedItem[]
 
-/** The most lists in one another that are read: readers are recursive, and what they read must not depend on a thread's stack. */
+/**
+ * Most lists in one another that are read: readers are recursive, and the accepted depth must not
+ * depend on a thread's stack.
+ */
 const MAX_DEPTH = 64
 
 /**

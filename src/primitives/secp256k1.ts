@@ -27,7 +27,7 @@ export function isRefusal(error: unknown): boolean {
 /** Recovers the 64-byte public key (without the 0x04 prefix); undefined when no key fits. */
 type RecoverPublicKey = (digest: Uint8Array, recovery: 0 | 1, signature: Uint8Array) => Uint8Array | undefined
 
-/** With @noble/curves: about 1.4 ms. */
+/** Recovers with @noble/curves: about 1.4 ms. */
 export const recoverWithNoble: RecoverPublicKey = (digest, recovery, signature) => {
   const { Signature } = loadNoble()
   try {

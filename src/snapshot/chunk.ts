@@ -41,7 +41,7 @@ export interface AccountsChunk {
 export interface AccountEntry extends Account {
   readonly address: Address
   readonly storageRoot: Hash
-  /** all slots of the account that are set; undefined: they are in chunks of their own */
+  /** all slots of the account that are set; undefined when they are in chunks of their own */
   readonly slots: readonly SlotEntry[] | undefined
 }
 

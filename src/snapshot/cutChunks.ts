@@ -11,7 +11,7 @@ import { type StateSortOptions, sortedAccounts, sortedCodes, sortedNative, sorte
 export interface CutOptions extends StateSortOptions {
   /** a chunk ends before the entry that would make it larger; an entry that is larger by itself has a chunk of its own */
   readonly chunkBytes?: number
-  /** up to so many slots are with their account, more in chunks of their own */
+  /** at most this many slots are with their account, more are in chunks of their own */
   readonly inlineSlots?: number
 }
 
@@ -30,7 +30,7 @@ const INLINE_SLOTS = 32_768
  */
 const ACCOUNT_BYTES = 140
 const ENTRY_BYTES = 8
-/** Each entry counts for so much at least, so that a chunk of tiny ones is far from `MAX_CHUNK_ENTRIES`. */
+/** Each entry counts for at least this much, so that a chunk of tiny ones is far from `MAX_CHUNK_ENTRIES`. */
 const LEAST_BYTES = 32
 
 const HIGHEST: Hash = new Uint8Array(32).fill(0xff)

@@ -12,7 +12,7 @@ import { MANIFEST_NAME } from './manifest.ts'
 
 /** Has the time when a peer last got something of the snapshot, milliseconds since the epoch, as text. */
 const MARK_NAME = 'fetched'
-/** The mark is written again after so long. */
+/** The mark is written again after this time. */
 const WRITTEN_MS = 60_000
 /** A snapshot is no longer being fetched when no peer has got a piece for this time. */
 const FETCHED_MS = 600_000

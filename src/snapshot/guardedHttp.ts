@@ -82,7 +82,7 @@ export class GuardedHttp {
         signal,
       })
       request.on('response', resolve)
-      // Stays: an error after the answer has begun is told to who reads it, too.
+      // Stays: an error after the answer has begun is passed to its reader, too.
       request.on('error', reject)
       request.end()
     })

@@ -60,7 +60,7 @@ export interface MakeOptions {
   readonly sizes?: Pick<CutOptions, 'chunkBytes' | 'inlineSlots'>
   /** URLs of other directories that will have the same files; nodes that make the same snapshot for peers have to name the same ones */
   readonly mirrors?: readonly string[]
-  /** awaited after each small part of the work, with what there is so far; what it throws ends the work */
+  /** awaited after each small part of the work, with the result so far; an error that it throws ends the work */
   readonly pause?: (made: MadeSnapshot) => Promise<void> | void
   /** bytes that can be written to the file system of a directory */
   readonly freeBytes?: (directory: string) => Promise<number>
@@ -81,7 +81,7 @@ const MAX_UNDONE_ENTRIES = 1_000_000
 const ROOM_LEFT_BYTES = 512 << 20
 /** Entries that are read without a pause. */
 const ENTRIES_PER_PAUSE = 2_000
-/** As for chunks of the state: see `cutChunks`. */
+/** Size of chunks, as for those of the state: see `cutChunks`. */
 const CHUNK_BYTES = 8 << 20
 
 /**
@@ -188,7 +188,7 @@ async function writeChunks(
       throw new SnapshotError(`a snapshot of block ${height} is larger than snapshots can be`)
     }
     try {
-      // What others will read is checked, not what it was made of.
+      // The files that others will read are checked, not their sources.
       check(decodeChunk(content))
     } catch (error) {
       if (error instanceof ChunkError) throw damagedIn(snapshot, error.message)

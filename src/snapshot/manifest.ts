@@ -36,7 +36,7 @@ export class ManifestError extends Error {
   override readonly name = 'ManifestError'
 }
 
-/** A snapshot cannot be made, or is not what it should be; the message says why, in one line. */
+/** A snapshot cannot be made, or is invalid; the message says why, in one line. */
 export class SnapshotError extends Error {
   override readonly name = 'SnapshotError'
 }

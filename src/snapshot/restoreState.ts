@@ -36,7 +36,7 @@ export class IncompleteStateError extends Error {
 
 /** no more -> height ‖ root: the state that is being restored */
 const TARGET = 0
-/** name of a chunk -> no bytes: the database has what it brings */
+/** name of a chunk -> no bytes: the database has its entries */
 const CHUNK = 1
 /** owner of a trie ‖ first key of a chunk's range -> its last key ‖ number of its entries, in the form of a height */
 const RANGE = 2
@@ -95,7 +95,7 @@ export class StateRestore {
   }
 
   /**
-   * Verifies a chunk and writes what it brings, on stable storage when this resolves.
+   * Verifies a chunk and writes its entries, on stable storage when this resolves.
    * @param name of its own that the chunk has in the snapshot: the sha256 of its file
    * @throws ChunkError when it is not part of the state; then nothing is written
    */

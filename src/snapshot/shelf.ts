@@ -54,7 +54,7 @@ function readNamed(path: string): ReturnType<typeof readManifest> {
   }
 }
 
-/** Removes what a killed maker, or a removal that was interrupted, has left. */
+/** Removes the remains of a killed maker, or of an interrupted removal. */
 export function clearShelf(shelf: string): void {
   for (const name of namesIn(shelf)) {
     if (isUnfinished(name) || (name.startsWith('.') && name.endsWith(REMOVED))) {

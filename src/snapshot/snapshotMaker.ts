@@ -52,7 +52,7 @@ export interface SnapshotMaker {
  */
 const MAX_BLOCKS_LATE = 16
 
-/** Clears what a killed process left, and begins with the next head. */
+/** Clears the remains of a killed process, and begins with the next head. */
 export function createSnapshotMaker(options: SnapshotMakerOptions): SnapshotMaker {
   const { chain, shelf, interval, keep, sortBytes, observer, maxBlocksLate = MAX_BLOCKS_LATE } = options
   const stop = new AbortController()

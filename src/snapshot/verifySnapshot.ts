@@ -36,9 +36,9 @@ export interface SnapshotFiles {
 }
 
 export interface VerifyOptions {
-  /** of the chain that the snapshot has to be of; undefined: of any */
+  /** the chain that the snapshot must be of; undefined for any chain */
   readonly chain: Pick<ChainConfig, 'chainId' | 'evmChainId' | 'genesisHash'> | undefined
-  /** awaited after each chunk; what it throws ends the work */
+  /** awaited after each chunk; an error that it throws ends the work */
   readonly onChunk?: (done: number, total: number) => Promise<void> | void
   readonly verifySignature?: VerifySignature
 }

@@ -20,7 +20,7 @@ export interface WebFilesOptions {
 export interface WantedFile {
   readonly name: string
   readonly maxBytes: number
-  /** what is known of its bytes; undefined: nothing */
+  /** what is known of its bytes; undefined when nothing is */
   readonly known?: { readonly bytes: number; readonly sha256: Uint8Array }
 }
 
@@ -76,7 +76,7 @@ interface WebServer {
 class Download {
   readonly file: WantedFile
   readonly failed = new Map<WebServer, ServerError>()
-  /** who sent the bytes; several only where their hash is known */
+  /** servers that sent the bytes; several only where their hash is known */
   readonly senders = new Set<WebServer>()
   /** strong ETag of the last answer */
   etag: string | undefined
@@ -85,7 +85,7 @@ class Download {
   length = 0
   /** bytes that came, those that were dropped again included */
   received = 0
-  /** the largest `length`, as one that grows shows progress; that of a server which begins anew each time does not */
+  /** the largest `length`: a larger one shows progress, unlike a server that starts again each time */
   longest = 0
   #buffer: Uint8Array
 
@@ -224,7 +224,7 @@ export class WebFiles {
   async #request(server: WebServer, download: Download, isOnly: boolean, stop: AbortSignal): Promise<void> {
     const { known, name } = download.file
     const isSame = download.senders.size === 1 && download.senders.has(server)
-    // Without a hash or an ETag nothing tells whether the rest belongs to what is there.
+    // Without a hash or an ETag, nothing shows whether the rest belongs to the bytes that are there.
     const goesOn = isSame ? known !== undefined || download.etag !== undefined : known !== undefined && download.mayMix
     if (!goesOn) download.reset()
     const headers: Record<string, string> = { 'accept-encoding': 'identity' }
@@ -381,7 +381,7 @@ function failWith(status: number, retryAfter: string | undefined, download: Down
     : new ServerError('unfit', message)
 }
 
-/** @throws ServerError when the bytes are others than those that are known */
+/** @throws ServerError when the bytes are not the known ones */
 function checked(download: Download): Uint8Array {
   const { known } = download.file
   const bytes = download.bytes()

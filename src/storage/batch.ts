@@ -1,7 +1,7 @@
 import { bytesKeyOf, EMPTY_BYTES } from '../primitives/bytes.ts'
 import { CHECKSUM_BYTES, writeChecksum } from './checksum.ts'
 
-/** The first `length` bytes of an array that is used again and again: a view for each use would cost more than what is in it. */
+/** The first `length` bytes of an array that is reused: a view for each use would cost more than its bytes. */
 export interface Filled {
   readonly bytes: Uint8Array
   readonly length: number
@@ -156,7 +156,7 @@ export class WriteBatch {
     }
   }
 
-  /** Returns a copy of the value of an operation; undefined: a delete. */
+  /** Returns a copy of the value of an operation; undefined for a delete. */
   valueAt(position: number): Uint8Array | undefined {
     const operations = this.#operations
     const length = operations[position + 3]!

@@ -3,7 +3,10 @@ import type { WritableDatabase } from './database.ts'
 
 const BATCH_BYTES = 4 << 20
 
-/** Collects what is written in several batches of some megabytes, since its order does not matter and it may be more than memory holds. */
+/**
+ * Collects entries in several batches of some megabytes, since their order does not matter and they
+ * may be more than memory holds.
+ */
 export class BatchWriter {
   readonly #database: Pick<WritableDatabase, 'write'>
   batch = new WriteBatch()
@@ -12,7 +15,7 @@ export class BatchWriter {
     this.#database = database
   }
 
-  /** Writes what there is when it is large. To be awaited after every few puts. */
+  /** Writes the entries when they are many. Await it after every few puts. */
   async flushLarge(): Promise<void> {
     if (this.batch.bytes >= BATCH_BYTES) await this.flush()
   }

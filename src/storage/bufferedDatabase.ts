@@ -93,7 +93,7 @@ export class BufferedDatabase implements WritableDatabase {
     return found === 'unknown' && this.#flushing !== undefined ? this.#flushing.find(key) : found
   }
 
-  /** Finds what is buffered, and reads the others in the database. */
+  /** Finds buffered values, and reads the others in the database. */
   async getMany(keys: readonly Uint8Array[]): Promise<readonly (Uint8Array | undefined)[]> {
     if (this.#isEmpty()) return this.#database.getMany(keys)
     const found = keys.map((key) => this.#buffered(key))

@@ -32,7 +32,7 @@ export const Column = {
   blockChanges: 0x14,
   /** `head` -> height ‖ state root; `oldest` -> lowest height whose state is retained */
   stateMeta: 0x15,
-  /** what a restore from a snapshot has done so far (src/snapshot/restoreState.ts); nothing once it is complete */
+  /** progress of a restore from a snapshot (src/snapshot/restoreState.ts); nothing once it is complete */
   restore: 0x16,
 
   // Blocks (src/chain/store/writeBlock.ts)

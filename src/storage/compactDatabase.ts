@@ -15,7 +15,7 @@ export interface CompactRequest {
 /** No column has a number that is so high. */
 const END = Uint8Array.of(0xff)
 const PART_BYTES = 256 << 20
-/** A range that is still too large where so many bytes of its keys are equal is merged as it is. */
+/** A range that is still too large where this many bytes of its keys are equal is merged as it is. */
 const LONGEST_PREFIX = 12
 
 interface KeyPart {

@@ -9,7 +9,7 @@ export type Level = ClassicLevel<Uint8Array, Uint8Array>
 type LevelSnapshot = ReturnType<Level['snapshot']>
 type ReadOptions = { readonly keyEncoding: 'view'; readonly valueEncoding: 'view'; readonly snapshot: LevelSnapshot }
 
-/** Keys from `start` (included) to `end` (excluded; undefined: the end of the database). */
+/** Keys from `start` (included) to `end` (excluded; undefined for the end of the database). */
 export interface KeyRange {
   readonly start: Uint8Array
   readonly end: Uint8Array | undefined
@@ -45,7 +45,7 @@ export interface DatabaseReader extends KeyReader {
 
 /** A database as it was at one moment, until it is closed. */
 export interface DatabaseView extends DatabaseReader, BulkReader {
-  /** whether a range read first writes what is delayed in memory (`BufferedDatabase`); by default false */
+  /** whether a range read first writes the entries that are delayed in memory (`BufferedDatabase`); by default false */
   readonly rangesFlush?: boolean
   close(): Promise<void>
 }

@@ -9,7 +9,7 @@ import { type FileRecord, readRecords } from './recordFile.ts'
  * that list.
  */
 
-/** A table that the database is made of. */
+/** A table of the database. */
 export interface Table {
   readonly number: number
   readonly size: number
@@ -133,7 +133,7 @@ function applyEdit(reader: LevelReader, tables: Map<number, Table>, numbers: Map
   for (const table of added) tables.set(table.number, table)
 }
 
-/** Behind each key: what was done (1 byte), and the number of the write (7 bytes). */
+/** Bytes behind each key: the operation (1 byte), and the number of the write (7 bytes). */
 const SEQUENCE_BYTES = 8
 
 function readKey(reader: LevelReader): Uint8Array {

@@ -394,11 +394,11 @@ export function segmentFiles(location: string): readonly string[] {
   return names.sort().map((name) => join(directory, name))
 }
 
-/** Of complete files. */
+/** Extension of complete files. */
 export const SEGMENT_EXTENSION = '.segment'
-/** Of complete files with the terms of a segment's blocks (src/chain/segments/segmentTerms.ts). */
+/** Extension of complete files with the terms of a segment's blocks (src/chain/segments/segmentTerms.ts). */
 export const TERMS_EXTENSION = '.terms'
-/** Of complete files with hashes of blocks in segments (src/chain/segments/hashFile.ts). */
+/** Extension of complete files with hashes of blocks in segments (src/chain/segments/hashFile.ts). */
 export const HASHES_EXTENSION = '.hashes'
 
 /** Files are open only while they are read: there may be thousands, in each thread. */

@@ -131,7 +131,7 @@ export function* readTableEntries(
   }
 }
 
-/** Behind each key: what was done (1 byte), and the number of the write (7 bytes). */
+/** Bytes behind each key: the operation (1 byte), and the number of the write (7 bytes). */
 const SEQUENCE_BYTES = 8
 const PUT = 1
 

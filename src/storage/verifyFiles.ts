@@ -90,7 +90,7 @@ function asDamage(error: unknown): DatabaseError {
   throw error
 }
 
-/** The search for a damage that a read has met ends after so many bytes of tables: half a minute. */
+/** The search for the damage that a read has met ends after this many bytes of tables: half a minute. */
 const SEARCH_BYTES = 8 * 2 ** 30
 
 /**
@@ -108,7 +108,7 @@ export function nameDamagedFile(error: unknown, location: string): unknown {
     }
   } catch (found) {
     if (found instanceof DatabaseError) return new DatabaseError(found.code, found.message, error)
-    // A search that fails otherwise must not take the place of what has happened.
+    // A search that fails otherwise must not hide the error that is reported.
   }
   return error
 }
@@ -188,7 +188,7 @@ function checkLogs(location: string, { firstLog, sequenceAtFirstLog }: Manifest)
 
 const MISSING_WRITES = 'writes are missing there'
 
-/** Of a batch: number of its first write (8 bytes, little-endian), how many it has (4 bytes). */
+/** The header of a batch: number of its first write (8 bytes, little-endian), how many it has (4 bytes). */
 const BATCH_HEADER_BYTES = 12
 
 function readBatchHeader(batch: Uint8Array): { readonly first: number; readonly count: number } {

@@ -3,7 +3,7 @@ import type { Engine } from '../engine.ts'
 import { isKnownFork } from './wasm/environment.ts'
 import { loadEvmModule } from './wasm/evmModule.ts'
 
-/** Which engine runs, with what it needs. It can be sent to other threads. */
+/** The engine that runs, with the data it needs. It can be sent to other threads. */
 export type EngineChoice = { readonly kind: 'reference' } | { readonly kind: 'wasm'; readonly module: WasmModule }
 
 export interface EngineOptions {

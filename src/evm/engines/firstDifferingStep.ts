@@ -24,9 +24,12 @@ interface StepRecord {
 interface StepDifference {
   /** how many steps the engines agree on */
   readonly index: number
-  /** the last step that they agree on: the engines differ in what it does; undefined when they differ at the first step */
+  /**
+   * the last step that they agree on: the engines differ in its effects; undefined when they differ
+   * at the first step
+   */
   readonly before: StepRecord | undefined
-  /** undefined: this engine's run had ended */
+  /** undefined when this engine's run had ended */
   readonly first: StepRecord | undefined
   readonly second: StepRecord | undefined
 }

@@ -81,7 +81,7 @@ const MIXINGS: readonly (readonly [number, number, number, number])[] = [
 /** Memory of the module: the 16 working words, then the 16 words of the message block. */
 const MESSAGE_OFFSET = 128
 
-/** WebAssembly's encoding of what is used (its core specification, chapter 5). */
+/** WebAssembly's encoding of the instructions that are used (its core specification, chapter 5). */
 const WASM = {
   header: [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00],
   section: { type: 1, function: 3, memory: 5, export: 7, code: 10 },

@@ -134,7 +134,7 @@ function msmGas(count: number, price: number, discounts: readonly number[]): big
   return BigInt(Math.floor((count * price * discounts[Math.min(count, discounts.length) - 1]!) / 1000))
 }
 
-/** geth's messages for what is wrong with a point. */
+/** geth's messages for the faults of a point. */
 const BAD = {
   top: 'invalid field element top bytes',
   element: 'invalid fp.Element encoding',

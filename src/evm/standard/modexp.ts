@@ -97,7 +97,10 @@ interface Exponent {
   readonly length: number
 }
 
-/** Exponents of so few bits are left to JavaScript's integers: moving the numbers to WebAssembly would take longer. */
+/**
+ * Exponents of at most this many bits are left to JavaScript's integers: moving the numbers to
+ * WebAssembly would take longer.
+ */
 const SHORT_EXPONENT_BITS = 4
 
 /** Returns base ** exponent modulo a modulus that is not 0; the base is below the modulus. */

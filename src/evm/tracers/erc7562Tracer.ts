@@ -21,7 +21,7 @@ interface FrameDetails {
   readonly writes: Map<string, number>
   readonly transientReads: Map<string, number>
   readonly transientWrites: Map<string, number>
-  /** addresses of EXTCODE…, but of EXTCODESIZE before ISZERO (OP-051) */
+  /** addresses of EXTCODE…, except those of EXTCODESIZE before ISZERO (OP-051) */
   readonly extCodeAccesses: string[]
   /** how often each opcode ran; GAS only where no call follows it (OP-012) */
   readonly usedOpcodes: Map<number, number>

@@ -13,7 +13,7 @@ export type ParityTraceType = 'trace' | 'stateDiff' | 'vmTrace'
 /** A call as Parity shows it: `{ type, action, error?, result, subtraces, traceAddress }`. */
 export type ParityTrace = Readonly<Record<string, unknown>> & { readonly traceAddress: readonly number[] }
 
-/** The outcome of a transaction with what was asked for; JSON-ready. */
+/** The outcome of a transaction with the requested traces; JSON-ready. */
 export interface ParityTraceResult {
   /** hex */
   readonly output: string
@@ -116,7 +116,7 @@ function describe(error: string, isPrecompile: boolean): string {
   return known ?? (isPrecompile ? PRECOMPILE_ERROR : error)
 }
 
-/** An account of the prestate tracer; what is empty is left out. */
+/** An account of the prestate tracer, without empty fields. */
 interface TracedAccount {
   readonly balance?: string
   readonly nonce?: number
@@ -151,7 +151,7 @@ function accountDiff(before: TracedAccount | undefined, after: TracedAccount | u
     const storage = slots.map((slot) => [slot, { '+': after.storage![slot] }])
     return { ...marked('+', after), storage: Object.fromEntries(storage) }
   }
-  // Of an account that was there before, `post` has what changed.
+  // For an account that was there before, `post` has the changes.
   const was = fields(before)
   const is = fields({ ...before, ...after })
   const change = (from: string, to: string) => (from === to ? '=' : { '*': { from, to } })

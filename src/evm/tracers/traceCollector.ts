@@ -21,7 +21,7 @@ export interface TraceContext {
   readonly transactionIndex: number
   /** index in the block of the transaction's first log */
   readonly firstLogIndex: number
-  /** what the results of one answer may take together */
+  /** the budget that the results of one answer share */
   readonly budget: TraceBudget
   /** makes a tracer of JavaScript; absent where the request does not have one, or may not */
   readonly createScript?: (code: string, config: TracerConfig, context: TraceContext) => TraceCollector
@@ -39,7 +39,7 @@ export class TraceError extends Error {
   }
 }
 
-/** JSON of a tracer's configuration: what the request gave, of any type. */
+/** JSON of a tracer's configuration: the request's value, of any type. */
 export type TracerConfig = Readonly<Record<string, unknown>>
 
 /**

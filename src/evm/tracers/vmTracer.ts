@@ -13,7 +13,7 @@ interface VmTrace {
 
 interface VmOperation {
   readonly pc: number
-  /** of the opcode, with the gas that a call or creation gets; what it returns is not subtracted */
+  /** of the opcode, with the gas that a call or creation gets; the gas it returns is not subtracted */
   cost: number
   /** null where the opcode failed */
   ex: Executed | null
@@ -89,7 +89,7 @@ const REFUSALS: ReadonlySet<string> = new Set([
   'max call depth exceeded',
   'nonce uint64 overflow',
 ])
-/** Errors of frames whose last opcode did what it should. */
+/** Errors of frames whose last opcode ran as it should. */
 const HAPPENS_AFTER_CODE =
   /^(execution reverted|contract creation code storage out of gas|max code size exceeded|invalid code: )/
 /** Opcodes that were refused before they began: they are not shown. */
@@ -170,7 +170,7 @@ export function createVmTracer({ budget }: Pick<TraceContext, 'budget'>): {
   }
 }
 
-/** @param next the frame's next opcode; undefined: the frame has ended */
+/** @param next the frame's next opcode; undefined when the frame has ended */
 function finish({ operation, op, gas, range, store, returnedGas }: LastStep, next: OpcodeStep | undefined): void {
   const count = resultsOf(op)
   const push = next === undefined || count === 0 ? [] : next.stack.slice(-count).map(quantity)

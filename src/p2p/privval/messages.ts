@@ -21,7 +21,7 @@ export type SignerAnswer =
   | { readonly kind: 'publicKey'; readonly publicKey: Uint8Array }
   | ({ readonly kind: 'signature' } & RemoteSignature)
   | { readonly kind: 'ping' }
-  /** RemoteSignerError: it will not do what it was asked */
+  /** RemoteSignerError: the signer refuses the request */
   | { readonly kind: 'refusal'; readonly reason: string }
 
 /** A signer sent an invalid answer. */

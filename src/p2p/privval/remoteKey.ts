@@ -15,7 +15,7 @@ import {
 
 /** Milliseconds after which a vote counts as lost, and another signer is asked for the next one. */
 export const ANSWER_MS = 100
-/** A connection whose oldest question is not answered after so many milliseconds is closed. */
+/** A connection whose oldest request is not answered after this many milliseconds is closed. */
 export const SILENCE_MS = 5_000
 /** So often an idle signer is pinged: CometBFT's hangs up after 5 seconds without a question. */
 const PING_MS = 3_000
@@ -36,7 +36,7 @@ export interface SignerLink {
 
 interface RemoteKeyOptions {
   readonly chainId: string
-  /** the consensus key that signers must have; undefined: the first one says it */
+  /** the consensus key that signers must have; undefined until the first signer sends it */
   readonly publicKey: Uint8Array | undefined
   readonly clock: Pick<Clock, 'monotonicMs' | 'setTimer'>
   readonly metrics: SignerMetrics

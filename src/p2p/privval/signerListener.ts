@@ -32,7 +32,10 @@ const MAX_UNSENT = 64 * 1024
 
 interface SignerListenerOptions {
   readonly address: SignerAddress
-  /** connection keys (ed25519, 32 bytes) that may connect over TCP; undefined: any, on the loopback interface only */
+  /**
+   * connection keys (ed25519, 32 bytes) that may connect over TCP; undefined for any key, on the
+   * loopback interface only
+   */
   readonly allowedKeys: readonly Uint8Array[] | undefined
   /** this node's key: a signer may check it, as the ID of the node that it connects to */
   readonly nodeKey: Ed25519Key
@@ -85,7 +88,7 @@ export class SignerListener {
     if (address.kind === 'unix') await chmod(address.path, 0o660)
   }
 
-  /** where it listens; undefined: on a Unix socket, or not yet */
+  /** the port where it listens; undefined on a Unix socket, or before it listens */
   get port(): number | undefined {
     return this.#port
   }

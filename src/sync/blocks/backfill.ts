@@ -13,7 +13,7 @@ interface BackfillNetwork {
 export interface BackfillOptions {
   readonly chainId: string
   readonly network: BackfillNetwork
-  /** what the executor lacks, and where the blocks go */
+  /** the blocks that the executor lacks, and the place where they go */
   readonly chain: {
     missing(): Promise<MissingBlocks | 'complete' | 'wait'>
     add(blocks: readonly VerifiedBlock[]): Promise<void>
@@ -27,7 +27,7 @@ export interface BackfillOptions {
   /** @throws the signal's reason */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
   readonly log: (level: 'info' | 'warn', message: string, fields: Readonly<Record<string, unknown>>) => void
-  /** called with what is there: the lowest height, and how many blocks were added just now */
+  /** called with the lowest height that is there, and how many blocks were added just now */
   readonly onProgress: (lowest: number, added: number) => void
 }
 
@@ -59,7 +59,7 @@ export async function backfill(options: BackfillOptions, signal: AbortSignal): P
     const free = peers.filter((peer) => (paused.get(peer) ?? 0) <= nowMs())
     return free[turn++ % Math.max(1, free.length)]
   }
-  /** @returns what a peer gave that is right; undefined when it gave nothing of use */
+  /** @returns the valid part of a peer's answer; undefined when nothing in it was useful */
   const ask = async (peer: PeerId, missing: MissingBlocks): Promise<readonly VerifiedBlock[] | undefined> => {
     let answer: OlderBlocks
     try {

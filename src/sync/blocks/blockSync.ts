@@ -26,7 +26,7 @@ const LEAST_GAIN = 2
 export interface KnownHeights {
   /** whether this node is a validator */
   readonly isValidator: boolean
-  /** that validators with more than a third of the power claim; undefined: too few of them are connected */
+  /** claimed by validators with more than a third of the power; undefined when too few of them are connected */
   readonly agreed: number | undefined
 }
 

@@ -8,7 +8,7 @@ import { cometEndpoint, type HttpAnswer, HttpError, type HttpLimits, httpGet } f
 interface ExpectedGenesis {
   readonly chainId: string
   readonly evmChainId: bigint
-  /** undefined: any genesis of the seed node is accepted */
+  /** undefined when any genesis of the seed node is accepted */
   readonly hash: Uint8Array | undefined
 }
 

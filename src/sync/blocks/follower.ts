@@ -86,7 +86,7 @@ export class Follower {
   readonly #peers = new Map<PeerId, KnownPeer>()
   /** peers that have lied since they connected */
   readonly #liars = new Set<PeerId>()
-  /** who was asked for its height, and what it claimed then */
+  /** the peer that was asked for its height, and its claim then */
   readonly #polls = new Map<number, { readonly peer: PeerId; readonly claimedHeight: number }>()
   /**
    * when a validator, or a peer that is not a validator, was last asked for a proof that this node

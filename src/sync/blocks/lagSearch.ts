@@ -91,7 +91,7 @@ export class LagSearch {
     return fault === undefined ? { kind: 'ahead', height } : { kind: 'fault', peer, what: fault[0], reason: fault[1] }
   }
 
-  /** @returns the peer that did not answer; undefined: the request is not of this search */
+  /** @returns the peer that did not answer; undefined when the request is not of this search */
   failed(id: number): PeerId | undefined {
     const request = this.#open.get(id)
     this.#open.delete(id)

@@ -4,7 +4,7 @@ import { checkLightBlock, type LightBlock } from '../../chain/comet/lightBlock.t
 export interface LightBlockSource {
   /** for messages to the operator: a URL without secrets, or a peer's ID */
   readonly name: string
-  /** Anybody can be this source, as a peer: what it says against other sources counts only if it proves it. */
+  /** Anyone can be this source, as a peer: its word against other sources counts only with a proof. */
   readonly isStranger?: boolean
   /**
    * Fetches the light block of this height; returns undefined when the source does not have it. The
@@ -29,14 +29,14 @@ export interface HeightBounds {
 /**
  * Why a light client stops:
  *
- * - `trustExpired`: what is trusted is older than the trusting period, so its validators may have nothing at stake any more.
+ * - `trustExpired`: the trusted state is older than the trusting period, so its validators may have nothing at stake any more.
  * - `conflictingHeaders`: two sources have different headers for one height.
  * - `invalid`: a source returned a light block that its chain's validators did not decide, or
  *   invalid data.
  * - `wrongTrust`: the source's header at the trusted height has another hash.
  * - `missing`: the source does not have a light block that is needed.
  * - `unavailable`: the source does not answer.
- * - `tooManySteps`: the way from what is trusted to the target is longer than is ever needed.
+ * - `tooManySteps`: the way from the trusted state to the target is longer than is ever needed.
  */
 export type LightClientProblem =
   | 'trustExpired'

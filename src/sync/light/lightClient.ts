@@ -158,7 +158,7 @@ export class LightClient {
     await Promise.all(this.#options.sources.filter((source) => source !== primary).map(compare))
   }
 
-  /** Returns whether the source leads from what is trusted to its header. */
+  /** Returns whether the source leads from the trusted state to its header. */
   async #proves(source: LightBlockSource, height: number, signal: AbortSignal): Promise<boolean> {
     try {
       await this.#verifyFrom(source, height, signal)

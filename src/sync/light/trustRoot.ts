@@ -9,7 +9,7 @@ import { bytesToHex, equalBytes } from '../../primitives/bytes.ts'
 import { type LightBlockSource, LightClientError, requireLightBlock } from './lightBlockSource.ts'
 import type { LightClientRules, TrustedState } from './verifyHeader.ts'
 
-/** The operator's choice of what is trusted without proof. */
+/** The operator's choice of a state to trust without proof. */
 export type TrustRoot =
   | {
       readonly kind: 'genesis'

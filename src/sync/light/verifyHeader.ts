@@ -19,7 +19,7 @@ export interface TrustedState {
 
 export interface LightClientRules {
   readonly chainId: string
-  /** How long validators can be punished for what they signed: shorter than the unbonding time. */
+  /** Time in which validators can be punished for what they signed: shorter than the unbonding time. */
   readonly trustingPeriodMs: number
   /** how far a header's time may be ahead of this machine's clock */
   readonly maxClockDriftMs: number

@@ -143,7 +143,7 @@ export class ChainEVM extends EVM {
     message.isCompiled = false
   }
 
-  /** As the stock method, with our loop and without copies of the state that nothing reads. */
+  /** Does the same as the stock method, with our loop and without copies of the state that nothing reads. */
   protected override async runInterpreter(message: Message): Promise<ExecResult> {
     const { caller, gasLimit, selfdestruct, createdAddresses } = message
     const address = message.to!

@@ -34,7 +34,7 @@ interface Analysis {
   readonly pushes: bigint[]
 }
 
-/** By the code's array, which the world keeps the same for the same code. */
+/** by the code's array, since the world returns the same array for the same code */
 const analyses = new WeakMap<Uint8Array, Analysis>()
 
 const Stock = await findInterpreter()

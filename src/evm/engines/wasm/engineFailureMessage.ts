@@ -24,7 +24,7 @@ import {
   stackUnderflowMessage,
 } from '../failureMessages.ts'
 
-/** By failure number, of failures that need no details. */
+/** Messages of failures that need no details, by failure number. */
 const MESSAGES: ReadonlyMap<number, string> = new Map([
   [OUT_OF_GAS, FAILURE_MESSAGES.outOfGas],
   [INVALID_JUMP, FAILURE_MESSAGES.invalidJump],

@@ -124,7 +124,7 @@ function describePrecompile({ memory, environment }: RunState, record: number, a
   return isIdle === true ? ACCOUNT_IDLE_PRECOMPILE : 0
 }
 
-/** Moves coins that the sender has. A balance wraps at 2^256, as geth's does: no chain has so many coins. */
+/** Moves coins that the sender has. A balance wraps at 2^256, as geth's does: no chain has that many coins. */
 function moveValue(world: WorldState, from: Address, to: Address, value: bigint): void {
   recordTransfer(world, from, to, value)
   world.subBalance(from, value)

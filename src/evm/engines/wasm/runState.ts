@@ -57,13 +57,13 @@ export function openCheckpoint(run: RunState): void {
   run.openCheckpoints++
 }
 
-/** Keeps what was done in the innermost checkpoint. */
+/** Retains the changes of the innermost checkpoint. */
 export function commitCheckpoint(run: RunState): void {
   run.openCheckpoints--
   run.world.commit()
 }
 
-/** Undoes what was done in the innermost checkpoint. */
+/** Undoes the changes of the innermost checkpoint. */
 export function revertCheckpoint(run: RunState): void {
   run.openCheckpoints--
   run.world.revert()

@@ -128,7 +128,7 @@ export function tracingImports(run: RunState) {
 
 const WORD_BYTES = 32
 
-/** Where the machine keeps what a step shows. */
+/** Addresses at which the machine stores the data of a step. */
 interface StepPointers {
   /** lowest word of the stack */
   readonly stack: number

@@ -73,7 +73,7 @@ function createJavaScriptTracer(
   const tracer: Tracer = {
     onTransactionStart: (start) => run.start(start),
     onTransactionEnd: ({ gasUsed }) => run.end(gasUsed),
-    // Frames are needed for what a step shows of its call, and steps for the opcode that a fault is of.
+    // Frames are needed for a step's data about its call, and steps for the opcode of a fault.
     onEnter: (enter) => run.enter(enter, (has & HAS_FRAMES) !== 0),
     onExit: (exit) => run.exit(exit, (has & HAS_FRAMES) !== 0),
     onOpcode: (step) => run.step(step, (has & HAS_STEP) !== 0),
@@ -219,7 +219,7 @@ class ScriptRun {
     if (this.#failure !== undefined) return undefined
     try {
       const value = work()
-      // A script may catch what the host throws, and fails all the same.
+      // A script may catch an error that the host throws, and fails all the same.
       if (this.#failure === undefined) return value
     } catch (error) {
       if (!(error instanceof TraceError)) throw error

@@ -157,7 +157,7 @@ function rewriteFunction(body: Uint8Array, meter: Meter): Uint8Array {
   return out.done()
 }
 
-/** Instructions that take so much fuel as `amount` leaves on the stack, and trap when there is less. */
+/** Returns instructions that take as much fuel as `amount` leaves on the stack, and trap when there is less. */
 function takeFuel({ fuel }: Meter, amount: Uint8Array): Uint8Array {
   const out = new Writer()
   out.byte(OP_GLOBAL_GET)

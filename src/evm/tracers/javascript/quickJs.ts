@@ -13,7 +13,7 @@ import { FUEL, meterFuel } from './meterFuel.ts'
 
 /** Bytes of objects, strings and code in one realm. */
 const HEAP_BYTES = 64 * 1024 * 1024
-/** Pages of 64 KiB: the heap, with what passes between host and sandbox, and what is lost between its pieces. */
+/** Pages of 64 KiB: the heap, the data that pass between host and sandbox, and the gaps between its pieces. */
 const FIRST_PAGES = 256
 const MOST_PAGES = 2_560
 const STACK_BYTES = 256 * 1024
@@ -27,7 +27,7 @@ const PLAIN_TYPES: ReadonlySet<string> = new Set(['number', 'boolean', 'undefine
 
 const require = createRequire(import.meta.url)
 
-/** Until when scripts may run. */
+/** Time limit of scripts. */
 export interface ScriptTimer {
   readonly nowMs: () => number
   readonly deadlineMs: number
@@ -35,7 +35,7 @@ export interface ScriptTimer {
   readonly turns: () => number
 }
 
-/** A function that a realm may call; what it throws is thrown in the realm. */
+/** A function that a realm may call; an error that it throws is thrown in the realm. */
 export type HostFunction = (...args: (string | number)[]) => string | number | boolean | Uint8Array | undefined
 
 /** The exports of the Emscripten module that are used in addition to quickjs-emscripten-core. */
@@ -198,12 +198,12 @@ export class Realm {
     this.#isOver = isOver
   }
 
-  /** Returns the value of a script. @throws TraceError with what the script throws */
+  /** Returns the value of a script. @throws TraceError with the script's error */
   evaluate(code: string): QuickJSHandle {
     return this.#keep(this.#run(() => this.#unwrap(this.#context.evalCode(code, 'tracer.js'))))
   }
 
-  /** @throws TraceError with what the function throws */
+  /** @throws TraceError with the function's error */
   call(callee: QuickJSHandle, ...args: readonly (QuickJSHandle | string | number)[]): QuickJSHandle {
     return this.#run(() => {
       const handles = args.map((arg) => (typeof arg === 'object' ? arg : this.#value(arg)))
