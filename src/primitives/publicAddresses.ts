@@ -20,8 +20,8 @@ export const REAL_ADDRESSES: Addresses = {
 }
 
 /**
- * A server may not be asked for the address in a manifest, a node's answer or a redirect, or not
- * again. The message is a part of a line.
+ * A manifest, a node or a redirect leads to a server that must not be asked, or not again. The
+ * message is a part of a line.
  */
 export class RefusedRequest extends Error {
   override readonly name = 'RefusedRequest'

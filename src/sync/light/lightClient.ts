@@ -25,10 +25,7 @@ export const MAX_CLOCK_DRIFT_MS = 10_000
  * block they are more than two hours.
  */
 const MAX_BACKWARD_STEPS = 20_000
-/**
- * A source that takes longer, plus a time for each step, is given up: there are others, and a slow
- * one may be lying.
- */
+/** A source that takes longer than this and STEP_MS per step is given up: there are others, and a slow one may lie. */
 const PATIENCE_MS = 60_000
 const STEP_MS = 250
 
