@@ -67,7 +67,7 @@ describe('a Node.js whose private functions are others', () => {
     [
       'another one in a thread',
       `${ownThreads}Buffer.prototype.hexSlice = () => ""`,
-      /hexSlice of Buffer gives 0x in place/,
+      /hexSlice of Buffer returned 0x instead/,
     ],
   ])('%s stops the start with one line', async (_name, statements, text) => {
     const environment = { ...pretending(statements), NETWORK: 'testnet', GENESIS_WALLET: WALLET }
