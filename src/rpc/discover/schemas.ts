@@ -97,7 +97,7 @@ const TYPED_FIELDS = {
   'authorizationList?': list($('Authorization')),
   'yParity?': quantity,
 }
-const KEPT = object({
+const RETENTION = object({
   disabled: BOOL,
   oldestBlock: quantity,
   'deleteStrategy?': object({ type: TEXT, retentionBlocks: quantity }),
@@ -308,12 +308,12 @@ export const SCHEMAS = {
   }),
   Capabilities: object({
     head: object({ number: quantity, hash }),
-    state: KEPT,
-    tx: KEPT,
-    logs: KEPT,
-    receipts: KEPT,
-    blocks: KEPT,
-    stateproofs: KEPT,
+    state: RETENTION,
+    tx: RETENTION,
+    logs: RETENTION,
+    receipts: RETENTION,
+    blocks: RETENTION,
+    stateproofs: RETENTION,
   }),
   ForkConfig: object({ current: FORK, next: orNull(FORK), last: orNull(FORK) }),
   SyncStatus: anyOf(

@@ -91,7 +91,7 @@ async function open(context: RpcContext, attributes: Attributes, pause: () => Pr
   if (timestamp === undefined || suggestedFeeRecipient === undefined || prevRandao === undefined) {
     throw invalidParams('payload attributes need timestamp, suggestedFeeRecipient and prevRandao')
   }
-  if (withdrawals.length > 0) throw invalidParams('withdrawals must be empty: blocks of this chain have none')
+  if (withdrawals.length > 0) throw invalidParams('withdrawals must be empty: this chain has no withdrawals')
   const options = { traceTransfers: false, validation: true, returnFullTransactions: false }
   const { ground, base } = openGround(context, LATEST, options, pause)
   if (Number(timestamp) < base.header.timestamp) throw serverError('timestamp is before that of the parent')
