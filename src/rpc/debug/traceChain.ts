@@ -74,7 +74,7 @@ export function openTraceChain(
     release()
   }
   if (tracing.has(scope.signal)) {
-    throw new RpcError(RPC_CODES.limitExceeded, 'the connection has such a subscription already')
+    throw new RpcError(RPC_CODES.limitExceeded, 'the connection already has a traceChain subscription: end it first')
   }
   return (listener) => {
     const ended = new AbortController()
@@ -85,7 +85,7 @@ export function openTraceChain(
     tracing.set(scope.signal, ended)
     traceBlocks(options, range, params[3], listener, AbortSignal.any([scope.signal, ended.signal]))
       // Not awaited: without a handler, a rejection would end this thread.
-      .catch((error: unknown) => log.error({ error }, 'a subscription traceChain has failed'))
+      .catch((error: unknown) => log.error({ error }, 'a traceChain subscription failed'))
       .finally(end)
     return end
   }
@@ -140,6 +140,7 @@ function rangeOf(
   }
   const [from, to] = [heightOf(context.view.chain, start), heightOf(context.view.chain, end)]
   if (from >= to) throw serverError(`end block (#${to}) needs to come after start block (#${from})`)
-  if (to - from > MAX_BLOCKS) throw new RpcError(RPC_CODES.limitExceeded, `more than ${MAX_BLOCKS} blocks`)
+  if (to - from > MAX_BLOCKS)
+    throw new RpcError(RPC_CODES.limitExceeded, `the range has ${to - from} blocks: request at most ${MAX_BLOCKS}`)
   return [from, to]
 }
