@@ -187,7 +187,10 @@ async function modifiedAccounts(context: RpcContext, start: BlockSelector, end?:
     await pause()
     keys += view.addTouched(height, touched)
     if (keys > MAX_TOUCHED)
-      throw new RpcError(RPC_CODES.limitExceeded, `the blocks write more than ${MAX_TOUCHED} entries`)
+      throw new RpcError(
+        RPC_CODES.limitExceeded,
+        `the blocks write more than ${MAX_TOUCHED} entries: request fewer blocks`,
+      )
   }
   const changed: Address[] = []
   let done = 0

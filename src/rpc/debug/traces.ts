@@ -204,7 +204,8 @@ export const traceCallMany = defineMethod({
     const { blockNumber: selector = LATEST, transactionIndex = -1 } = state
     const count = bundles.reduce((sum, { transactions = [] }) => sum + transactions.length, 0)
     if (count === 0) throw serverError('empty bundles')
-    if (count > MAX_CALLS) throw new RpcError(RPC_CODES.limitExceeded, `more than ${MAX_CALLS} calls`)
+    if (count > MAX_CALLS)
+      throw new RpcError(RPC_CODES.limitExceeded, `the request has ${count} calls: send at most ${MAX_CALLS}`)
     if (findHeader(context.view.chain, selector) === undefined) throw blockNotFound(context, selector)
     const before = transactionIndex < 0 ? {} : { txIndex: transactionIndex }
     return runTrace(context, config, async (run) => {

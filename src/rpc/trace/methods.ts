@@ -141,7 +141,8 @@ const callMany = defineMethod({
   params: [readTracedCalls, readBlockNumberOrHash],
   required: 1,
   run: (context, calls, selector = LATEST) => {
-    if (calls.length > MAX_CALLS) throw new RpcError(RPC_CODES.limitExceeded, `more than ${MAX_CALLS} calls`)
+    if (calls.length > MAX_CALLS)
+      throw new RpcError(RPC_CODES.limitExceeded, `the request has ${calls.length} calls: send at most ${MAX_CALLS}`)
     return withLimits(context, async (limits) => {
       const environment = openTraceCall(context, selector, limits)
       const out: ParityTraceResult[] = []

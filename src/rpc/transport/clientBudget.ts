@@ -11,7 +11,7 @@ export interface ClientBudget {
    * @param client undefined: several clients, to which no share applies
    */
   take(client: string | undefined, amount: number): boolean
-  /** Returns what the client has taken. */
+  /** Returns an amount of the client to the budget. */
   giveBack(client: string | undefined, amount: number): void
 }
 

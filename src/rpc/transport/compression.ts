@@ -6,7 +6,7 @@ import type { RpcLog } from '../jsonrpc/errors.ts'
 export type Encoding = 'zstd' | 'br' | 'gzip'
 
 /**
- * In the node's order of preference when a client prefers none. They reduce a megabyte of logs to
+ * In the node's order of preference when a client has no preference. They reduce a megabyte of logs to
  * 15, 16 and 18 % in 1.6, 1.8 and 5.6 ms (see `compressBytes.ts` for the levels).
  */
 const ENCODINGS: readonly Encoding[] = ['zstd', 'br', 'gzip']
@@ -29,8 +29,8 @@ const ITEM = /^\s*([\w!#$%&'*+.^`|~-]+)\s*(?:;\s*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3}
 /**
  * Returns the encoding of an answer for a client with this Accept-Encoding header (RFC 9110,
  * 12.5.3): the one with the highest weight. Undefined: the answer is sent uncompressed, because the
- * client names no encoding, prefers none, or takes only encodings that are not used for an answer
- * of this length.
+ * client names no encoding, prefers an uncompressed answer, or takes only encodings that are not
+ * used for an answer of this length.
  */
 export function chooseEncoding(acceptEncoding: string | undefined, bytes: number): Encoding | undefined {
   if (acceptEncoding === undefined || acceptEncoding === '' || acceptEncoding.length > MAX_HEADER_LENGTH)

@@ -90,7 +90,7 @@ interface SenderRecoverer {
 type RecoveredSender = Address | undefined | 'unknown'
 
 /**
- * Byte of the address that means `unknown` between threads. The key of this address does not exist.
+ * Each byte of the address that means `unknown` between threads. No key is known for this address.
  */
 const UNKNOWN_BYTE = 0xff
 
