@@ -1,6 +1,6 @@
 /**
  * Looks for the contract that executes the least gas per second, under Osaka's rules, on a state in LevelDB. It tries loops of every
- * opcode with its costliest operands, calls, creations, precompiles, and programs that a random search finds. Each program
+ * opcode with its costliest operands, calls, creations and precompiles. A random search finds further programs. Each program
  * fills transactions (2^24 gas each). Times are of this thread's processor, so other load hardly changes them. `--help` lists the flags.
  */
 

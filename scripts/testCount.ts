@@ -22,7 +22,7 @@ interface FileResult {
 
 /**
  * Counts the tests of one suite. A run that is not green has at least one failure, also when no
- * test failed: a file that cannot be loaded, an error outside of tests, a run without a report or
+ * test failed. Examples are a file that cannot be loaded, an error outside of tests, a run without a report or
  * without any test.
  */
 export function countOf(report: VitestReport | undefined, isGreen: boolean): TestCount {

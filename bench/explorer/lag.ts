@@ -27,8 +27,8 @@ const SENDERS = 200
 const SAMPLE_MS = 100
 
 /**
- * Measures how far the index is behind a chain with a steady load, half transfers of coins and half of a token, and what the explorer
- * changes for the node: its block intervals without one, then with one.
+ * Measures how far the index is behind a chain with a steady load, half transfers of coins and half of a token. Also measures what the
+ * explorer changes for the node: its block intervals without one, then with one.
  */
 export async function measureLag({ database, rate, seconds, explorerFlags }: LagOptions): Promise<readonly Row[]> {
   const node = await startCoind({ gasLimit: GAS_LIMIT })

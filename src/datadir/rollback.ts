@@ -22,7 +22,7 @@ const STEP_BLOCKS = 500
 
 /**
  * Undoes the blocks above `height`, newest first, so that the database is as it was when that block was its newest. It is written
- * in steps of one synced batch, each of which leaves a whole database at some height: after a crash the same call continues.
+ * in steps of one synced batch. Each step leaves a whole database at some height: after a crash the same call continues.
  *
  * Bytecode and sets of validators of the undone blocks stay; they are found only by their hashes, and do no harm. Data that the
  * blocks dropped as too old is not brought back. The commit of the new head is the one that the block after it had.

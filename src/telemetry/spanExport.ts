@@ -41,7 +41,7 @@ export function otlpExporter(endpoint: string, headers: Readonly<Record<string, 
 }
 
 /**
- * Makes spans of OpenTelemetry's SDK. Their IDs need no context that travels with messages: a trace's ID follows from its
+ * Makes spans of OpenTelemetry's SDK. Their IDs need no context that travels with messages. A trace's ID follows from its
  * transaction's hash or its block's height, and its root's ID on this node from the trace's ID and the node. So threads and nodes
  * agree without knowing of each other.
  */

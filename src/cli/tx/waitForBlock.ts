@@ -22,7 +22,7 @@ export function inDoubt(hash: string, error: NodeRequestError): NodeRequestError
 /**
  * Waits until a transaction is in a block, and returns its `tx_response`.
  * @throws TransactionFailed when it failed there, or did not get into a block within a minute
- * @throws NodeRequestError when the node did not answer at the end of that minute
+ * @throws NodeRequestError when the node did not answer at the minute's end
  */
 export async function waitForBlock(
   hash: string,
