@@ -139,7 +139,7 @@ export type AccountReader = (address: Address) => AccountState
  * Why a transaction left the pool. `stale`: another one with its nonce, or with a further signer's sequence, is in a block; `timeout`:
  * its timeout height has passed; `unpaid`: its sender, or the account that pays for it, no
  * longer can; `unexecutable`: its turn had come, but
- * it could not start, or came upon an unforeseen error.
+ * it could not start, or hit an unforeseen error.
  */
 export type DropReason =
   | 'included'

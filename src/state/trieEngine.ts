@@ -92,7 +92,7 @@ export class TrieEngine {
   readonly #mostBytes: number
 
   /**
-   * Nodes of all tries take at most about `limit` bytes once a block is adopted, and SPARE_BYTES
+   * Nodes of all tries take at most about `limit` bytes after a block is adopted, and SPARE_BYTES
    * more until then. `seed` hides the nodes' places in the table from an attacker who chooses
    * paths.
    */

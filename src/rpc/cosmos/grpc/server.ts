@@ -214,7 +214,7 @@ function servicesOf(routes: GrpcServerOptions['services']): ReadonlySet<string> 
   return new Set(router.handlers.map(({ service }) => service.typeName))
 }
 
-/** By the words of servers in Go (grpc-go, `handleStream`): some clients look whether a chain has a module. */
+/** By the words of servers in Go (grpc-go, `handleStream`): some clients check whether a chain has a module. */
 function refuseUnknown(
   { headers, url }: Http2ServerRequest,
   response: Http2ServerResponse,
