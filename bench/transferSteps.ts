@@ -118,7 +118,7 @@ const publisher = createPublisher({
     stopBuffering: async () => undefined,
     startFlush: async () => ({ done: Promise.resolve() }),
     writeBehind: async () => {
-      throw new Error('this chain writes before it goes on')
+      throw new Error('this chain writes before it continues')
     },
     write: (batch, options) => {
       batchBytes = batch.bytes
@@ -157,7 +157,7 @@ const pool = new TransactionPool({
 
 const decoder = createTransactionDecoder(chain)
 
-/** What socket and pool thread do with the requests, each step for all of them. */
+/** Does what socket and pool thread do with the requests, each step for all requests. */
 function admit(bodies: readonly string[]): void {
   const raws = steps.run(STEP.read, () =>
     bodies.map((body) => {

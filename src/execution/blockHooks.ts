@@ -8,7 +8,7 @@ import { UPGRADE_RULES, type UpgradeRules } from '../modules/upgrade/beginUpgrad
 import { sha256 } from '../primitives/hash.ts'
 import type { WorldState } from '../state/world.ts'
 
-/** What native modules learn from a block besides its transactions. */
+/** Facts about a block that native modules use, besides its transactions. */
 export interface BlockStart {
   readonly height: number
   /** consensus time, milliseconds since the epoch */
@@ -18,7 +18,10 @@ export interface BlockStart {
   readonly misbehaviour: readonly Misbehaviour[]
 }
 
-/** What native modules do before and after the entries of a block. Deterministic; all effects are in `world`. */
+/**
+ * Work of native modules before and after a block's entries. Deterministic; all effects are in
+ * `world`.
+ */
 export interface BlockHooks {
   /** before the first entry, after the system calls of EIP-2935 and EIP-4788 */
   begin(world: WorldState, start: BlockStart): void
@@ -26,7 +29,7 @@ export interface BlockHooks {
   end(world: WorldState, block: NativeBlock): readonly ValidatorUpdate[]
 }
 
-/** What modules do in production, on a node with these rules for upgrades. */
+/** Returns the hooks of all modules, for a node with these upgrade rules. */
 export function moduleHooks(upgrades: UpgradeRules): BlockHooks {
   return {
     begin: (world, { height, timeMs, ...info }) => {
@@ -36,7 +39,7 @@ export function moduleHooks(upgrades: UpgradeRules): BlockHooks {
   }
 }
 
-/** What modules do on a node that skips no upgrade. */
+/** The hooks of all modules on a node that skips no upgrade. */
 export const MODULE_HOOKS: BlockHooks = moduleHooks(UPGRADE_RULES)
 
 /**

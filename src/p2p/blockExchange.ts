@@ -71,7 +71,7 @@ async function sendBlocks(view: BlockView, asked: BlockRequest, respond: Respond
 
 /**
  * Requests blocks from a peer. The answer is complete, but its blocks are not decoded or verified.
- * @throws Error when it does not answer in time or gives a wrong answer
+ * @throws Error when the peer does not answer in time or its answer is invalid
  */
 export async function fetchBlocks(
   context: { readonly metrics: NetworkMetrics },
@@ -101,7 +101,7 @@ interface BlockView {
   readonly base: number
   /** of its newest block; 0 before the first */
   readonly height: number
-  /** The block with its commit: the one in the next block, or for the newest block the one that this node saw. */
+  /** Reads the block with its commit: the one in the next block, or for the newest block the one that this node saw. */
   read(height: number): FetchedBlock | undefined
   close(): Promise<void>
 }
@@ -109,7 +109,7 @@ interface BlockView {
 /** Opens a view of the blocks as they are now; it must be closed. */
 export type BlockSource = () => BlockView
 
-/** The blocks in the database, which the executor thread writes. */
+/** Returns the blocks in the database, which the executor thread writes. */
 export function databaseBlocks(database: Database): BlockSource {
   // A frame for each of those that are served, so that none decodes again what another one has pushed out.
   const cache = { ...createBlockCache(), segments: createSegmentCache(BLOCK_ANSWERS.total + 1) }
@@ -121,7 +121,7 @@ export function databaseBlocks(database: Database): BlockSource {
     let ahead: { readonly height: number; readonly bytes: Uint8Array | undefined } | undefined
     const read = (height: number): Uint8Array | undefined =>
       ahead?.height === height ? ahead.bytes : chain.encodedBlock(height)
-    /** Undecoded, which would take longer than all else here. */
+    /** Reads the commit without decoding it, which would take longer than all else here. */
     const commitOf = (height: number): Uint8Array | undefined => {
       if (height === chain.headHeight) {
         const commit = chain.seenCommit(height)

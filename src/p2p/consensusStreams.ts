@@ -10,7 +10,7 @@ import { PRIORITIES, type Priority, SendQueue } from './sendQueue.ts'
 import type { Session } from './session.ts'
 
 /**
- * Messages of these heights around the present one are normal: late precommits of the previous height, early votes of the next ones.
+ * Messages of these heights around the current one are normal: late precommits of the previous height, early votes of the next ones.
  */
 const NEARBY = { below: 1, above: 3 } as const
 
@@ -133,7 +133,10 @@ export class ConsensusStreams {
     })
   }
 
-  /** Whether to handle a message of this height. A status may have any height, because it announces the peer's. */
+  /**
+   * Returns whether to handle a message of this height. A status may have any height, because it
+   * announces the peer's.
+   */
   #isWanted(session: Session, kind: MessageKind, height: number): boolean {
     if (kind === 'status') return true
     const distance = height - (this.#options.height() + 1)

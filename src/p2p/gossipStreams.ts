@@ -16,7 +16,7 @@ const MESSAGE_DATA = 2
 const MESSAGE_TOPIC = 4
 /** More unread bytes than this pause a stream until they are read. */
 const MAX_HELD = LIMITS.batchBytes
-/** More bytes of a length than that are no length of a frame that is taken. */
+/** Longest length prefix, in bytes, of a frame that is accepted. */
 const MAX_PREFIX = 4
 
 /**
@@ -66,14 +66,15 @@ export interface GossipGuard {
 }
 
 /**
- * Stands between gossipsub and libp2p's registrar, of which gossipsub gets its streams and learns of peers. Gossipsub's own interface
- * has no place where a peer's frames could be counted before they are handled (its validators see messages only, and each of them
- * once), and none to open a stream again.
+ * Stands between gossipsub and libp2p's registrar, from which gossipsub gets its streams and learns of
+ * peers. Gossipsub's own interface has no place where a peer's frames could be counted before they are
+ * handled (its validators see messages only, and each message once), and no way to open a stream again.
  *
- * (libp2p's `use`, which is meant for this, keeps the handler of every stream and calls all of them for the next one.)
+ * (libp2p's `use`, which is meant for this, retains the handler of every stream and calls all of them
+ * for the next one.)
  */
 export class GossipStreams {
-  /** undefined: everything passes */
+  /** undefined when everything passes */
   guard: GossipGuard | undefined
   /** Called when gossipsub has got a stream to a peer, which it uses from the next turn of the event loop on. */
   onOpened: () => void = () => undefined
@@ -87,7 +88,7 @@ export class GossipStreams {
     this.#maxFrameBytes = maxFrameBytes
   }
 
-  /** The registrar that gossipsub gets. */
+  /** Returns the registrar that gossipsub gets. */
   wrap(registrar: Registrar): Registrar {
     return {
       getProtocols: () => registrar.getProtocols(),
@@ -108,12 +109,12 @@ export class GossipStreams {
     }
   }
 
-  /** Tells gossipsub again that this peer is connected, so that it opens a stream if it has none. */
+  /** Tells gossipsub again that this peer is connected, so that it opens a stream if it does not have one. */
   async reconnect(connection: Connection): Promise<void> {
     for (const { onConnect } of this.#topologies) await onConnect?.(connection.remotePeer, this.#forOpening(connection))
   }
 
-  /** Whether gossipsub can write to this peer. */
+  /** Returns whether gossipsub can write to this peer. */
   isOpen(connection: Connection): boolean {
     return this.#opened.get(connection)?.status === 'open'
   }
@@ -126,8 +127,9 @@ export class GossipStreams {
   }
 
   /**
-   * The connection as gossipsub gets it, to open a stream of its own on. Gossipsub would keep a stream for ever that has ended before it
-   * listens for the end, so none like that is given out.
+   * Returns the connection on which gossipsub opens a stream of its own. Gossipsub would keep a
+   * stream forever if it ended before gossipsub listens for the end, so it does not get such a
+   * stream.
    */
   #forOpening(connection: Connection): Connection {
     const newStream: Connection['newStream'] = async (protocols, options) => {
@@ -172,7 +174,10 @@ function limitUnsent(stream: Stream, dropped: (messages: number) => void): void 
   }
 }
 
-/** A frame without the messages that would make it longer than may wait. @returns it, and how many messages it leaves out */
+/**
+ * Shortens a frame by messages until it is no longer than may wait. @returns it, and how many
+ * messages it leaves out
+ */
 function shortened(frame: Uint8Array): { readonly bytes: Uint8Array; readonly left: number } {
   const writer = new ProtobufWriter()
   let room: number = LIMITS.unsentGossip
@@ -206,7 +211,7 @@ function guardStream(stream: Stream, connection: Connection, guard: GossipGuard,
   let isHeld = false
   const deliver = ({ bytes, content }: RpcFrame): void => {
     dispatch(new StreamMessageEvent(bytes))
-    // One frame with messages in a turn: then it is known what gossipsub makes of it, and votes that have come meanwhile go first.
+    // One frame with messages per turn: gossipsub's verdict is then known, and votes that have arrived meanwhile go first.
     if (content === undefined || (content.messages.length === 0 && content.bytes <= SMALL_FRAME)) return
     isHeld = true
     setImmediate(() => {
@@ -267,13 +272,13 @@ interface RpcFrame {
   readonly content: GossipFrame | undefined
 }
 
-/** The place of a frame: bytes of its length, and all of it. */
+/** The extent of a frame: the bytes of its length prefix, and of the whole frame. */
 interface Extent {
   readonly prefix: number
   readonly size: number
 }
 
-/** A frame of which the first `length` bytes have come. */
+/** A frame whose first `length` bytes have arrived. */
 interface PartialFrame {
   readonly extent: Extent
   readonly bytes: Uint8Array
@@ -281,14 +286,14 @@ interface PartialFrame {
 }
 
 /**
- * Cuts the bytes of a stream into gossipsub's frames, of which one that is not complete takes the memory of one. A frame that is too
- * long is left to gossipsub, which ends the stream.
+ * Cuts the bytes of a stream into gossipsub's frames. An incomplete frame takes the memory of a whole
+ * one. A frame that is too long is left to gossipsub, which ends the stream.
  */
 class RpcFrames {
   readonly #maxBytes: number
   /** bytes that are not read yet */
   #chunk: Uint8Array = EMPTY_BYTES
-  /** a frame of which not all has come */
+  /** a frame that has not arrived completely */
   #partial: PartialFrame | undefined
   #isTooLong = false
 
@@ -305,7 +310,7 @@ class RpcFrames {
     this.#chunk = this.#chunk.length === 0 ? chunk : concatBytes(this.#chunk, chunk)
   }
 
-  /** The next complete frame; undefined until more bytes arrive. */
+  /** Returns the next complete frame; undefined until more bytes arrive. */
   next(): RpcFrame | undefined {
     if (this.#partial !== undefined) return this.#fill(this.#partial)
     const extent = this.#isTooLong ? undefined : this.#extent()
@@ -330,7 +335,7 @@ class RpcFrames {
     return frameOf(extent, bytes)
   }
 
-  /** Of the frame that the chunk begins with; undefined until its length is complete. */
+  /** Returns the extent of the frame that the chunk begins with; undefined until its length is complete. */
   #extent(): Extent | undefined {
     let body = 0
     for (const [index, byte] of this.#chunk.subarray(0, MAX_PREFIX).entries()) {
@@ -357,7 +362,7 @@ function frameOf({ prefix }: Extent, bytes: Uint8Array): RpcFrame {
 
 const UTF8 = new TextDecoder()
 
-/** The content of an RPC; there are no messages in one that no honest node sends. */
+/** Returns the content of an RPC; there are no messages in one that no honest node sends. */
 function contentOf(rpc: Uint8Array): GossipFrame {
   const limit = MAX_FIELDS.each + Math.floor(rpc.length / MAX_FIELDS.bytesPerField)
   const messages: GossipMessage[] = []

@@ -21,7 +21,7 @@ export interface OlderBlocksRequest {
 /** Old blocks of this node as of one moment. */
 interface OlderBlocksView {
   read(height: number): OlderBlock | undefined
-  /** see `OlderBlocks.below` */
+  /** Returns the value of `OlderBlocks.below`. */
   below(lowest: number): Uint8Array | undefined
   close(): Promise<void>
 }
@@ -29,7 +29,7 @@ interface OlderBlocksView {
 /** Opens a view; it must be closed. */
 export type OlderBlocksSource = () => OlderBlocksView
 
-/** The blocks in the database, which the executor thread writes. */
+/** Returns the blocks in the database, which the executor thread writes. */
 export function databaseOlderBlocks(database: Database): OlderBlocksSource {
   // Several peers go down the chain at the same time.
   const cache = { ...createBlockCache(), segments: createSegmentCache(CACHED_FRAMES) }
@@ -92,8 +92,8 @@ export function headerHandler(
 }
 
 /**
- * Requests older blocks from a peer. The answer is complete, but nothing of it is decoded or verified.
- * @throws Error when it does not answer in time or gives a wrong answer
+ * Requests older blocks from a peer. The answer is complete, but not decoded or verified.
+ * @throws Error when the peer does not answer in time or its answer is invalid
  */
 export async function fetchOlderBlocks(
   context: { readonly metrics: NetworkMetrics },

@@ -10,12 +10,13 @@ import { type RequestHandler, request } from './requests.ts'
 import type { Session } from './session.ts'
 
 /**
- * The encoded light block (tendermint.types.LightBlock) of a height, or of the nearest one above it that this node has: a node that drops
- * old blocks keeps only some. Height 0 asks for the newest. undefined: there is none.
+ * Returns the encoded light block (tendermint.types.LightBlock) of a height, or of the nearest one
+ * above it that this node has: a node that drops old blocks retains only some. Height 0 asks for the
+ * newest. Returns undefined if there is no such block.
  */
 export type LightBlockReader = (height: number) => Uint8Array | undefined
 
-/** The light blocks of a database, which the executor thread writes. */
+/** Returns the light blocks of a database, which the executor thread writes. */
 export function databaseLightBlocks(database: Database): LightBlockReader {
   const cache = createBlockCache()
   return (height) => {
@@ -24,7 +25,7 @@ export function databaseLightBlocks(database: Database): LightBlockReader {
     try {
       const chain = openChainReader(snapshot, cache)
       const wanted = height === 0 ? chain.headHeight : chain.nextLightBlock(height)
-      // Of the blocks that came with a snapshot, the validators are not there at first.
+      // For blocks that came with a snapshot, the validators are not there at first.
       const block = chain.lightBlock(wanted) ?? chain.lightBlock(Math.max(wanted, readCompleteFrom(snapshot)))
       return block && encodeLightBlock(block)
     } finally {
@@ -47,8 +48,8 @@ export function lightHandler(read: LightBlockReader, time: ReadingTime): Request
 }
 
 /**
- * The encoded light block of a peer, see {@link LightBlockReader}. It is not decoded or verified.
- * @throws Error when the peer does not answer in time or gives a wrong answer
+ * Requests an encoded light block from a peer, see {@link LightBlockReader}. It is not decoded or verified.
+ * @throws Error when the peer does not answer in time or its answer is invalid
  */
 export async function fetchLightBlock(
   context: { readonly metrics: NetworkMetrics },
@@ -67,5 +68,5 @@ export async function fetchLightBlock(
   return answer.length === NONE.length ? undefined : answer
 }
 
-/** The answer in place of a light block: no message is as short. */
+/** The answer instead of a light block: no message is as short. */
 const NONE = Uint8Array.of(0)

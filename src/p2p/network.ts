@@ -53,7 +53,7 @@ export interface NetworkOptions {
   /** of this software */
   readonly version: string
   readonly listen: PeerAddress
-  /** host:port to announce; undefined: peers use the address of the connection, with this node's port */
+  /** host:port to announce; if undefined, peers use the address of the connection, with this node's port */
   readonly externalAddress: string | undefined
   /** PUBLIC_RPC_URL */
   readonly rpcAddress: string | undefined
@@ -71,7 +71,7 @@ export interface NetworkOptions {
   readonly height: () => number
   /** number of messages of a session that the main thread has not handled yet */
   readonly unhandled: (session: Session) => number
-  /** called with a bug of this software that handling a peer has brought to light */
+  /** called with a bug of this software that was found while handling a peer */
   readonly onDefect: (error: Error) => void
   readonly metrics: NetworkMetrics
   readonly log: Logger
@@ -83,11 +83,11 @@ export interface NetworkOptions {
 export interface NetworkEvents {
   joined(session: Session): void
   left(session: Session): void
-  /** an encoded consensus message within its sender's budget, in a separate array */
+  /** called with an encoded consensus message within its sender's budget, in a separate array */
   message(session: Session, body: Uint8Array): void
-  /** protobuf of evidence, not decoded yet */
+  /** called with the protobuf of evidence, not decoded yet */
   evidence(session: Session, bytes: Uint8Array): Promise<'accept' | 'ignore' | 'reject'>
-  /** encoded transactions from peers; resolves to the pool's results */
+  /** called with encoded transactions from peers; resolves to the pool's results */
   transactions(transactions: readonly HashedTransaction[]): Promise<AdmissionCounts>
 }
 
@@ -185,7 +185,7 @@ export class Network {
   /**
    * Starts to listen and to dial, in this order:
    *
-   * 1. Creates the host without listening, and all parts on top of it.
+   * 1. Creates the host without listening, and all parts that use it.
    * 2. Installs all handlers before a peer can connect: validation of gossip, consensus streams, requests.
    * 3. Listens.
    * 4. Subscribes to gossip, which libp2p allows once the host runs.
@@ -262,27 +262,27 @@ export class Network {
     if (sessions.length > 0) this.#streams.send(sessions, body, priority)
   }
 
-  /** @throws Error when the peer is gone, does not answer in time or gives a wrong answer */
+  /** @throws Error when the peer is gone, does not answer in time or its answer is invalid */
   fetchBlocks(id: string, request: BlockRequest): Promise<FetchedBlocks> {
     return this.#fetch(id, 'blocks', (session) => fetchBlocks(this.#options, session, request))
   }
 
-  /** Connected peers. */
+  /** Returns the IDs of connected peers. */
   peerIds(): readonly string[] {
     return Array.from(this.#byHandle.values(), ({ id }) => id)
   }
 
-  /** Blocks without their transactions. @throws Error as above */
+  /** Fetches blocks without their transactions. @throws Error as above */
   fetchOlderBlocks(id: string, asked: OlderBlocksRequest): Promise<OlderBlocks> {
     return this.#fetch(id, 'headers', (session) => fetchOlderBlocks(this.#options, session, asked))
   }
 
-  /** Which snapshots a peer has. @throws Error when the peer is gone, does not answer in time or gives a wrong answer */
+  /** Requests a peer's list of snapshots. @throws Error when the peer is gone, does not answer in time or its answer is invalid */
   fetchOffers(id: string): Promise<readonly OfferedSnapshot[]> {
     return this.#fetch(id, 'snapshots', (session) => fetchOffers(this.#options, session))
   }
 
-  /** A piece of a snapshot's file, see {@link fetchPiece}. @throws Error as above */
+  /** Fetches a piece of a snapshot's file, see {@link fetchPiece}. @throws Error as above */
   fetchPiece(id: string, file: Parameters<typeof fetchPiece>[2]): ReturnType<typeof fetchPiece> {
     return this.#fetch(id, 'snapshots', (session) => fetchPiece(this.#options, session, file))
   }
@@ -312,12 +312,12 @@ export class Network {
     if (!this.#isClosing) await this.#gossip.publish('evidence', bytes)
   }
 
-  /** Consensus addresses of the present validators; see {@link PeerManager.setValidators}. */
+  /** Sets the current validators, by consensus address; see {@link PeerManager.setValidators}. */
   setValidators(addresses: readonly Uint8Array[]): void {
     this.#peers.setValidators(addresses)
   }
 
-  /** What anybody may know of the peers: nothing of private ones. */
+  /** Returns the public facts about the peers, without private ones. */
   netInfo(): NetInfo {
     const nowMs = this.#options.now()
     const { privateIds } = this.#options.policy
@@ -338,7 +338,7 @@ export class Network {
     await this.#connections.close()
   }
 
-  /** The encoded light block of a height, or the nearest one above that the peer has. @throws Error as above */
+  /** Fetches the encoded light block of a height, or the nearest one above that the peer has. @throws Error as above */
   fetchLightBlock(id: string, height: number): Promise<Uint8Array | undefined> {
     return this.#fetch(id, 'light block', (session) => fetchLightBlock(this.#options, session, height))
   }
@@ -392,7 +392,7 @@ export class Network {
   #hello(instance: Uint8Array, isConfigured: boolean): Hello {
     const { chainId, genesisHash, moniker, version, externalAddress, rpcAddress, validator, policy } = this.#options
     const { exchangesPeers, isSeed } = policy
-    // A node that takes no part in the exchange is in nobody's address book, and a seed is found by its operator's word alone.
+    // A node that takes no part in the exchange is in no address book; operators of other nodes configure a seed by hand.
     const isAnnounced = exchangesPeers && !isSeed
     return {
       protocolVersion: PROTOCOL_VERSION,
@@ -404,7 +404,7 @@ export class Network {
       listenPort: isAnnounced ? this.listenAddress.port : 0,
       rpcAddress: rpcAddress ?? '',
       ...this.#blockRange(),
-      // Behind sentries nobody else learns that this is a validator.
+      // Behind sentries, no other peer learns that this is a validator.
       validator: exchangesPeers || isConfigured ? validator : undefined,
       isVisit: isSeed && !isConfigured,
       instance,

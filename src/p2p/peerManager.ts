@@ -20,9 +20,9 @@ import type { Session } from './session.ts'
 
 const TICK_MS = 500
 const DIALS_AT_ONCE = 8
-/** Of these, dials of validators: false hints leave room for others. */
+/** Dials of validators among these: false hints leave room for others. */
 const HINTS_AT_ONCE = 4
-/** Peers without a reserved slot that the node has dialled itself: it dials known ones until it has so many. */
+/** Peers without a reserved slot that the node dials itself: it dials known ones until it has this many. */
 const CHOSEN_PEERS = 8
 /** How much longer the node with the higher ID waits before it dials, see `#firstAttempt`. */
 const YIELD_MS = 1_000
@@ -34,7 +34,7 @@ const BACK_OFF = {
 } as const
 /** Slots for validators, more than a chain has. */
 const MAX_VALIDATORS = 64
-/** Dials of a validator because somebody says that another one is there, which anybody can say of any address. */
+/** Dials of a validator because a peer says that a validator is at an address; any peer can say so of any address. */
 const HINT_DIALS = { perSecond: 1, burst: MAX_VALIDATORS } as const
 const SAVE_MS = 120_000
 const RESOLVE_MS = 60_000
@@ -121,11 +121,11 @@ export class PeerManager {
     this.#options.book.save()
   }
 
-  /** Consensus addresses of the present validators: they have reserved slots, as persistent peers do, and connect to each other. */
+  /** Sets the current validators, by consensus address: they have reserved slots, as persistent peers do, and connect to each other. */
   setValidators(addresses: readonly Uint8Array[]): void {
     const former = this.#validators
     this.#validators = new Set(addresses.map(bytesKey))
-    // What the address book had is kept: its peers may still come.
+    // Entries that came from the address book stay: their peers may still connect.
     this.#options.known.keepOnly((peer) => !former.has(peer) || this.#validators.has(peer))
     for (const session of this.#sessions()) {
       this.#announce(session)
@@ -133,7 +133,7 @@ export class PeerManager {
     }
   }
 
-  /** Why there is no slot for a peer that connects; undefined: there is one. */
+  /** Returns why there is no slot for a peer that connects; undefined when there is one. */
   refuse({ id, validatorAddress, remote }: Pick<Session, 'id' | 'validatorAddress' | 'remote'>): string | undefined {
     if (this.#configuredIds.has(id)) return undefined
     // A former session of the same peer, whose end may not have been noticed yet, does not count.
@@ -153,8 +153,9 @@ export class PeerManager {
   }
 
   /**
-   * Whether the peer has a reserved slot: one that the operator has named, or a validator of the present set. Of a validator only the
-   * oldest session has it: the key can prove any number of nodes, and each reserved slot has a share of this node's work.
+   * Returns whether the peer has a reserved slot: the operator has named it, or it is a validator of
+   * the current set. Only a validator's oldest session has one: the key can prove any number of nodes,
+   * and each reserved slot has a share of this node's work.
    */
   isReserved(session: Session): boolean {
     if (session.isConfigured) return true
@@ -164,7 +165,10 @@ export class PeerManager {
     return this.#validators.has(key) && this.#byValidator.get(key)?.[0] === session
   }
 
-  /** For whom a session's share of this node's work counts: a peer with a reserved slot for itself, others for their network. */
+  /**
+   * Returns the owner of a session's share of this node's work: a peer with a reserved slot itself,
+   * otherwise its network.
+   */
   ownerOf(session: Session): string {
     return this.isReserved(session) ? session.id : sourceGroupOf(session.remote.host)
   }
@@ -194,17 +198,20 @@ export class PeerManager {
     this.#postpone(id, this.#isValidator(session.validatorAddress))
   }
 
-  /** A peer at the address `source` has named others. */
+  /** Called when a peer at the address `source` has named others. */
   named(peers: readonly KnownPeer[], source: string): void {
     this.#discovery.named(peers, source)
   }
 
-  /** The peer was told of others, see {@link known}. */
+  /** Called when other peers were named to the peer, see {@link known}. */
   answered(session: Session): void {
     this.#discovery.answered(session)
   }
 
-  /** Up to `count` good peers to name to a peer at `host`: connected ones, then those that this node has reached. */
+  /**
+   * Returns up to `count` good peers to name to a peer at `host`: connected ones, then those that
+   * this node has reached.
+   */
   known(count: number, host: string): readonly KnownPeer[] {
     if (!this.#options.policy.exchangesPeers) return []
     const known = new Map<string, KnownPeer>()
@@ -235,8 +242,9 @@ export class PeerManager {
   }
 
   /**
-   * Where a connected peer can be dialled: the address that it announces, else that of the connection. Undefined for a peer that announces
-   * nothing or an address at which another node is, and for a private peer.
+   * Returns where a connected peer can be dialled: the address that it announces, else that of the
+   * connection. Undefined for a peer that announces nothing or an address at which another node is,
+   * and for a private peer.
    */
   #announced({ id, hello, remote, validatorAddress }: Session): KnownPeer | undefined {
     const { policy, connections } = this.#options
@@ -246,15 +254,15 @@ export class PeerManager {
     return { id, address: formatPeerAddress(address), isValidator: this.#isValidator(validatorAddress) }
   }
 
-  /** The next connection of a peer with a reserved slot finds a reserved place for its handshake. */
+  /** Reserves a place for the handshake of the next connection of a peer with a reserved slot. */
   #rememberAddress({ id, isConfigured, validatorAddress, remote }: Session): void {
     const { known } = this.#options
     if (isConfigured) known.remember(id, remote.host)
-    // By the key, of which there are few: a validator can have any number of nodes with a proof.
+    // By the validator's key, as there are few: a validator can have any number of nodes with a proof.
     if (this.#isValidator(validatorAddress)) known.remember(bytesKey(validatorAddress!), remote.host)
   }
 
-  /** Names of configured peers may get other addresses at any time. */
+  /** Resolves the names of configured peers again, since their addresses can change at any time. */
   #resolvePersistent(nowMs: number): void {
     if (nowMs - this.#resolvedMs < RESOLVE_MS) return
     this.#resolvedMs = nowMs
@@ -301,16 +309,16 @@ export class PeerManager {
     }
   }
 
-  /** How many more peers the node should dial. */
+  /** Returns how many more peers the node should dial. */
   #missing(): number {
     const { counts } = this.#options
     const outbound = this.#chosen().length
-    // Whoever connects to this node may be anybody: some of its peers it chooses itself, however many others there are.
+    // Inbound peers may all be an attacker's: the node chooses some peers itself, however many inbound ones there are.
     const missing = Math.max(counts.wanted - this.#peers().length, Math.min(CHOSEN_PEERS, counts.wanted) - outbound)
     return Math.min(missing, counts.outbound - outbound)
   }
 
-  /** Peers without a reserved slot that the node has dialled. */
+  /** Returns peers without a reserved slot that the node has dialled. */
   #chosen(): readonly Session[] {
     return this.#peers().filter((session) => session.isOutbound && !this.isReserved(session))
   }
@@ -319,7 +327,7 @@ export class PeerManager {
     const { book, policy } = this.#options
     if (!policy.exchangesPeers || policy.isSeed) return
     this.#dialValidators(nowMs)
-    // Peers of many networks, as long as there are any: nobody has machines in all of them.
+    // Peers of as many networks as possible: no attacker has machines in all of them.
     const groups = new Set([
       ...this.#chosen().map(({ remote }) => sourceGroupOf(remote.host)),
       ...this.#dialling.values(),
@@ -355,7 +363,10 @@ export class PeerManager {
     return attempt.nextMs <= nowMs
   }
 
-  /** Two nodes that learn of each other should not both dial: the one with the higher ID gives the other one time to dial first. */
+  /**
+   * Returns the first attempt to dial a node. Two nodes that learn of each other should not both
+   * dial: the one with the higher ID waits, so that the other one can dial first.
+   */
   #firstAttempt(id: string, nowMs: number): Attempt {
     const nextMs = this.#options.id > id ? nowMs + YIELD_MS * (1 + Math.random()) : nowMs
     const attempt = { failures: 0, nextMs }
@@ -396,7 +407,7 @@ export class PeerManager {
 
   #reached(peer: KnownPeer, host: string, isVisit: boolean): void {
     const { book, policy } = this.#options
-    // A seed hangs up on everybody: nobody should be told of it, and it is dialled when it is needed.
+    // A seed hangs up on all peers: it is not named to others, and is dialled when it is needed.
     if (!policy.exchangesPeers) return
     if (policy.isSeed || !isVisit) book.reached(peer, host)
     else book.failed(peer.id, true)
@@ -407,7 +418,7 @@ export class PeerManager {
     const { book, metrics, log, ownAddress } = this.#options
     metrics.dialsTotal.inc({ result: error.kind === 'refused' ? 'refused' : 'failed' })
     if (error.kind === 'refused') {
-      // It has no place for this node, but is where it was said to be. A seed may be one that hangs up on everybody.
+      // It has no place for this node, but is at the named address. A seed may hang up on all peers.
       const peer = { id, address: formatPeerAddress(address), isValidator: isHinted }
       if (!this.#seedIds.has(id)) this.#reached(peer, error.host ?? address.host, false)
     } else if (error.kind === 'wrong' || this.#peers().length > 0) {
@@ -454,8 +465,9 @@ export class PeerManager {
 const addressKeyOf = (host: string): string => budgetKeyOf(readNetworkAddress(host) ?? host)
 
 /**
- * Whether one more connection from `host` stays within the share of its address and of its network. Private addresses have no share: the
- * whole network of a test, or all that comes through a proxy, may have one.
+ * Returns whether one more connection from `host` stays within the share of its address and of its
+ * network. Private addresses have no share: the whole network of a test, or all that comes through
+ * a proxy, may have one.
  * @param hosts of the connections that there are
  */
 export function hasShare(hosts: readonly string[], host: string, places: number): boolean {

@@ -4,7 +4,7 @@ import type { MessageStream } from '@libp2p/interface'
  * Pauses the reading of a stream, so that its other side has to wait.
  *
  * When libp2p resumes a stream, it first delivers the bytes that it has buffered. A pause during this delivery would be undone at its
- * end: the other side would go on sending, and the buffer would overflow. So such a pause is applied after the delivery.
+ * end: the other side would continue to send, and the buffer would overflow. So such a pause is applied after the delivery.
  */
 export class ReadingPause {
   readonly #stream: Pick<MessageStream, 'pause' | 'resume'>
@@ -29,7 +29,7 @@ export class ReadingPause {
     this.pause()
   }
 
-  /** Until {@link resume} is called. */
+  /** Pauses until {@link resume} is called. */
   pause(): void {
     if (this.#isPaused) return
     this.#isPaused = true
@@ -49,7 +49,7 @@ export class ReadingPause {
     if (this.#isPaused) whileReadable(() => this.#stream.pause())
   }
 
-  /** For a stream that has ended. */
+  /** Stops the pause of a stream that has ended. */
   stop(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -57,7 +57,8 @@ export class ReadingPause {
 }
 
 /**
- * libp2p throws for a stream that cannot be read any more. That error needs no handling, because the end of the stream is an event.
+ * Changes a stream that can still be read. libp2p throws for others; that error needs no handling,
+ * because the end of the stream is an event.
  */
 function whileReadable(change: () => void): void {
   try {

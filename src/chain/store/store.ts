@@ -27,7 +27,13 @@ import { nextKeptHeight, readKeptLightBlock } from '../retention/keptLightBlocks
 import type { StoredBlock } from '../segments/blockFrame.ts'
 import type { Hashed } from '../segments/hashFile.ts'
 import { findHashHeights } from '../segments/hashFiles.ts'
-import { createSegmentCache, readFromSegment, readTimeFromSegment, type SegmentCache } from '../segments/segments.ts'
+import {
+  createSegmentCache,
+  readFromSegment,
+  readMovedRecord,
+  readTimeFromSegment,
+  type SegmentCache,
+} from '../segments/segments.ts'
 import { countExecuted, decodeResults, NO_RESULTS, type StoredResults } from './storedResults.ts'
 import { readValidatorSet, readValidators } from './validatorRecords.ts'
 import { consensusHashKey, readHeadRecord } from './writeBlock.ts'
@@ -35,11 +41,20 @@ import { consensusHashKey, readHeadRecord } from './writeBlock.ts'
 /** The blocks up to one published head, read synchronously except for the indexes of logs and events. */
 export interface ChainReader {
   readonly headHeight: number
-  /** lowest block whose header and commit are there: 0, or higher where the node began with a snapshot */
+  /**
+   * lowest block whose header and commit are there: 0, or higher where the node started from a
+   * snapshot
+   */
   readonly base: number
-  /** lowest block whose body and receipts are kept (0 unless BLOCK_HISTORY drops them); never below `base` */
+  /**
+   * lowest block whose body and receipts are retained (0 unless BLOCK_HISTORY drops them); never
+   * below `base`
+   */
   readonly oldestBlock: number
-  /** height from which on every block is in the indexes of logs and events; `Infinity` where the node keeps none (INDEX) */
+  /**
+   * height from which on every block is in the indexes of logs and events; `Infinity` where new
+   * blocks are not indexed (INDEX)
+   */
   readonly indexedFrom: number
   /** the same for who called whom; `Infinity` where new blocks are not in that index (INDEX_TRACES) */
   readonly callsFrom: number
@@ -47,12 +62,18 @@ export interface ChainReader {
   header(height: number): EthereumHeader | undefined
   /** keccak256(rlp(header)) */
   hash(height: number): Hash | undefined
+  /** blocks below it may be in a segment alone: to read one, 64 blocks are decoded, which takes milliseconds */
+  readonly packedBelow: number
   heightOf(hash: Hash): number | undefined
+  /** heights that `heightOf` may return, without reading a block */
+  heightsOf(hash: Hash): readonly number[]
   /** height of the block whose consensus header has this hash */
   heightOfConsensusHash(hash: Uint8Array): number | undefined
+  /** heights that `heightOfConsensusHash` may return, without reading a block */
+  heightsOfConsensusHash(hash: Uint8Array): readonly number[]
   /** the Ethereum block's transactions with their senders, in order */
   transactions(height: number): readonly SignedTransaction[] | undefined
-  /** how many `transactions` gives, for much less time */
+  /** length of `transactions`, in much less time */
   transactionCount(height: number): number | undefined
   receipts(height: number): readonly Receipt[] | undefined
   /** RLP of the Ethereum block */
@@ -60,6 +81,8 @@ export interface ChainReader {
   /** its bytes */
   size(height: number): number | undefined
   locate(transactionHash: Hash): TransactionLocation | undefined
+  /** heights of blocks in which `locate` or `locateNative` may find a transaction, without reading a block */
+  heightsOfTransaction(hash: Hash): readonly number[]
   /** the block and position of a native transaction that started, by the sha256 of its bytes */
   locateNative(hash: Hash): NativeLocation | undefined
   /** by position in data.txs */
@@ -70,12 +93,15 @@ export interface ChainReader {
   blockTimeMs(height: number): number | undefined
   /** the same in protobuf, as it is stored */
   encodedBlock(height: number): Uint8Array | undefined
-  /** the parts of a block as they are stored; undefined where its body is not kept */
+  /** the parts of a block as they are stored; undefined where its body was dropped */
   storedBlock(height: number): StoredBlock | undefined
   blockId(height: number): BlockId | undefined
   /** the commit for `height` that this node saw */
   seenCommit(height: number): Commit | undefined
-  /** header, commit and validators of a block; undefined where one of them is not there. Below `base` some stay for ever. */
+  /**
+   * header, commit and validators of a block; undefined where one of them is missing. Some below
+   * `base` are retained permanently.
+   */
   lightBlock(height: number): LightBlock | undefined
   /** the lowest height from `height` on that `lightBlock` has; above the head `height` itself */
   nextLightBlock(height: number): number
@@ -84,13 +110,13 @@ export interface ChainReader {
   /** the same without priorities, which takes a fraction of the time */
   validatorSetAt(height: number): ValidatorSet | undefined
   /**
-   * Heights in [from, to], ascending, whose blocks contain a matching log; collisions of hash prefixes may add others. Below
-   * `indexedFrom` every header is read, for its bloom filter.
+   * Yields the heights in [from, to], ascending, whose blocks contain a matching log; collisions of
+   * hash prefixes may add others. Below `indexedFrom` every header is read, for its bloom filter.
    */
   logHeights(terms: LogTerms, from: number, to: number, pause?: () => Promise<void>): AsyncIterable<readonly number[]>
   /**
-   * Heights in [from, to], ascending, in whose EVM transactions one of these addresses may have called or been called. To be asked for
-   * nothing below `callsFrom`.
+   * Returns the heights in [from, to], ascending, in whose EVM transactions one of these addresses
+   * may have called or been called. To be asked for nothing below `callsFrom`.
    */
   callHeights(
     addresses: readonly Address[],
@@ -99,8 +125,9 @@ export interface ChainReader {
     pause: () => Promise<void>,
   ): Promise<readonly number[]>
   /**
-   * Heights in [from, to], ascending, whose blocks may contain all terms, in events of entries or of the block itself. The caller
-   * checks the events, because some blocks may not match, and asks for nothing below `indexedFrom` but `ENVELOPE_HASH_KEY`.
+   * Yields the heights in [from, to], ascending, whose blocks may contain all terms, in events of
+   * entries or of the block itself. The caller checks the events, because some blocks may not
+   * match, and asks for nothing below `indexedFrom` but `ENVELOPE_HASH_KEY`.
    */
   eventHeights(
     terms: readonly EventTerm[],
@@ -108,11 +135,6 @@ export interface ChainReader {
     to: number,
     pause?: () => Promise<void>,
   ): AsyncIterable<number>
-  /**
-   * The same reader for a thread that has no time for old blocks: to read one from a segment, 64 blocks are decoded, which takes some
-   * milliseconds. It calls `refuse` before it does that. What other readers of the cache have decoded, it reads.
-   */
-  withoutSegments(refuse: (height: number) => never): ChainReader
 }
 
 export interface TransactionLocation {
@@ -144,7 +166,7 @@ export interface BlockCache {
   readonly logHeights: KeptHeights
 }
 
-/** What a decoded part of a block counts against the limits of its cache. */
+/** Weight of a decoded part of a block against the limits of its cache. */
 interface Weight {
   readonly transactions: number
   /** encoded */
@@ -175,19 +197,10 @@ export function createBlockCache(): BlockCache {
 }
 
 /**
- * The blocks that a database has now (a snapshot does not change).
+ * Returns the blocks that a database has now (a snapshot does not change).
  * @throws Error when the database holds no chain
  */
 export function openChainReader(db: DatabaseReader, cache: BlockCache = createBlockCache()): ChainReader {
-  return openReader(db, cache, undefined)
-}
-
-/** @param beforeDecoding see `readFromSegment` */
-function openReader(
-  db: DatabaseReader,
-  cache: BlockCache,
-  beforeDecoding: ((height: number) => void) | undefined,
-): ChainReader {
   const head = readHeadRecord(db)
   if (head === undefined) throw new Error('the database holds no chain')
   const base = readBase(db)
@@ -195,6 +208,7 @@ function openReader(
   const oldestBlock = Math.max(base, oldest === undefined ? 0 : readHeight(oldest, 0))
   const indexedFrom = readIndexedFrom(db)
   const callsFrom = readCallsFrom(db)
+  const packedBelow = readMovedRecord(db) ?? 0
 
   /** Wraps `read` with a cache of the newest look-ups; undefined above the head and below the base. */
   const remember =
@@ -226,8 +240,7 @@ function openReader(
 
   let decoded = 0
   const readMoved = (height: number) =>
-    readFromSegment(db, cache.segments, height, (packed) => {
-      beforeDecoding?.(packed)
+    readFromSegment(db, cache.segments, height, () => {
       decoded++
     })
   /** A part that every block up to the head has, from LevelDB or from a segment. @throws DatabaseError when it is missing */
@@ -316,11 +329,22 @@ function openReader(
   const hashFrom = remember(cache.hashes, hashOf, undefined, CACHED_HASHES)
   const hash = (height: number): Hash | undefined => (height === 0 ? hashOf(0) : hashFrom(height))
 
-  /** Heights of blocks in segments that a hash may be of. */
+  /** Returns the heights of blocks in segments that a hash may be of. */
   const movedHeights = (of: Hashed, kind: HashKind, wanted: Uint8Array): readonly number[] => [
     ...readShortHashHeights(db, kind, wanted),
     ...findHashHeights(db, of, wanted),
   ]
+
+  /** Height of a block in LevelDB, by the hash of its header. */
+  const listedHeight = (wanted: Hash): number | undefined => {
+    const bytes = db.get(columnKey(Column.blockHash, wanted))
+    return bytes && readHeight(bytes, 0)
+  }
+  function* consensusHashHeights(wanted: Uint8Array): Generator<number, void, void> {
+    const listed = db.get(consensusHashKey(wanted))
+    if (listed !== undefined) yield readHeight(listed, 0)
+    yield* movedHeights('blocks', HashKind.consensus, wanted)
+  }
 
   const ethereumBlock = (height: number): Uint8Array | undefined => {
     const found = header(height)
@@ -336,26 +360,36 @@ function openReader(
     callHeights: (addresses, from, to, pause) => indexedCallHeights(db, addresses, { from, to }, pause),
     header,
     hash,
+    packedBelow,
     heightOf: (wanted) => {
-      const bytes = db.get(columnKey(Column.blockHash, wanted))
-      if (bytes === undefined) {
+      const listed = listedHeight(wanted)
+      if (listed === undefined) {
         return movedHeights('blocks', HashKind.block, wanted).find((height) => isHash(hash(height), wanted))
       }
-      const height = readHeight(bytes, 0)
-      return height > 0 && height < base ? undefined : height
+      return listed > 0 && listed < base ? undefined : listed
     },
-    heightOfConsensusHash: (wanted) => {
-      const bytes = db.get(consensusHashKey(wanted))
-      const isWanted = (height: number): boolean => isHash(blockId(height)?.hash, wanted)
-      const newest = bytes && readHeight(bytes, 0)
-      if (newest !== undefined && isWanted(newest)) return newest
-      return movedHeights('blocks', HashKind.consensus, wanted).find(isWanted)
+    heightsOf: (wanted) => {
+      const listed = listedHeight(wanted)
+      return listed === undefined ? movedHeights('blocks', HashKind.block, wanted) : [listed]
     },
+    heightOfConsensusHash: (wanted) =>
+      consensusHashHeights(wanted).find((height) => isHash(blockId(height)?.hash, wanted)),
+    heightsOfConsensusHash: (wanted) => [...consensusHashHeights(wanted)],
     transactions,
     transactionCount,
     receipts: (height) => results(height)?.executed.map(({ receipt }) => receipt),
     ethereumBlock,
     size: (height) => ethereumBlock(height)?.length,
+    heightsOfTransaction: (wanted) => {
+      const listed =
+        db.get(columnKey(Column.transaction, wanted)) ?? db.get(columnKey(Column.nativeTransaction, wanted))
+      if (listed !== undefined) return [readHeight(listed, 0)]
+      const kinds = [HashKind.transaction, HashKind.native]
+      return [
+        ...kinds.flatMap((kind) => readShortHashHeights(db, kind, wanted)),
+        ...findHashHeights(db, 'transactions', wanted),
+      ]
+    },
     locate: (wanted) => {
       const bytes = db.get(columnKey(Column.transaction, wanted))
       if (bytes !== undefined) return { height: readHeight(bytes, 0), index: Number(bytesToBigInt(bytes.subarray(6))) }
@@ -387,7 +421,7 @@ function openReader(
       if (cached !== undefined) return cached.value.header.timeMs
       const bytes = db.get(columnKey(Column.consensusBlock, heightBytes(height)))
       if (bytes !== undefined) return decodeBlockHeader(bytes).timeMs
-      const timeMs = readTimeFromSegment(db, cache.segments, height, beforeDecoding)
+      const timeMs = readTimeFromSegment(db, cache.segments, height)
       if (timeMs === undefined) throw damagedIn(db, `a part of block ${height} is missing`)
       return timeMs
     },
@@ -434,7 +468,6 @@ function openReader(
       if (to >= lowest) yield await indexedLogHeights(db, cache.logHeights, terms, { from: lowest, to }, pause)
     },
     eventHeights: (terms, from, to, pause) => indexedEventHeights(db, terms, Math.max(from, oldestBlock), to, pause),
-    withoutSegments: (refuse) => openReader(db, cache, refuse),
   }
   return reader
 }
@@ -443,7 +476,7 @@ function isHash(found: Uint8Array | undefined, wanted: Uint8Array): boolean {
   return found !== undefined && equalBytes(found, wanted)
 }
 
-/** The entries of a block by position in data.txs, from its stored parts. */
+/** Returns the entries of a block by position in data.txs, from its stored parts. */
 export function entriesOf(
   { executed, native, skipped }: StoredResults,
   transactions: readonly SignedTransaction[],
@@ -458,11 +491,11 @@ export function entriesOf(
   return entries
 }
 
-/** Blocks that a thread keeps decoded: many requests ask for the newest blocks. */
+/** Decoded blocks that a thread caches: many requests ask for the newest blocks. */
 const CACHED_BLOCKS = 32
 /**
- * Block hashes that a thread keeps: twice as many as BLOCKHASH can read. With fewer than 256, code that reads all of them in turn, for 20 gas
- * each, would have each header read and hashed again.
+ * Block hashes that a thread caches: twice as many as BLOCKHASH can read. With fewer than 256, code
+ * that reads all of them in turn, for 20 gas each, would have each header read and hashed again.
  */
 const CACHED_HASHES = 512
 /** The most transactions in them, besides those of the newest look-up. A decoded one takes 1 to 2 KB with its receipt. */
@@ -491,13 +524,16 @@ function bytesIn(parts: readonly Uint8Array[]): number {
   return parts.reduce((sum, { length }) => sum + length, 0)
 }
 
-/** The lowest block whose header and commit are there (see `ChainReader.base`). */
+/** Returns the lowest block whose header and commit are there (see `ChainReader.base`). */
 export function readBase(db: KeyReader): number {
   const base = db.get(BASE_KEY)
   return base === undefined ? 0 : readHeight(base, 0)
 }
 
-/** Key and value that record `height` as the lowest block whose header and commit are there. */
+/**
+ * Returns the key and value that record `height` as the lowest block whose header and commit are
+ * there.
+ */
 export function baseEntry(height: number): readonly [Uint8Array, Uint8Array] {
   return [BASE_KEY, heightBytes(height)]
 }
@@ -515,13 +551,13 @@ export function writeOldestBlocks(
 }
 
 const BASE_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('base'))
-/** height ‖ state root: what a snapshot brought, with which this database began */
+/** height ‖ state root of the snapshot with which this database began */
 export const RESTORED_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('restored'))
 const OLDEST_KEY = columnKey(Column.chainMeta, new TextEncoder().encode('oldest'))
 /** A block determines the validators of the second block after it. */
 const VALIDATORS_AHEAD = 2
 
-/** Key and value that record `height` as the lowest block whose body is kept. */
+/** Returns the key and value that record `height` as the lowest block whose body is retained. */
 export function oldestBlockEntry(height: number): readonly [Uint8Array, Uint8Array] {
   return [OLDEST_KEY, heightBytes(height)]
 }

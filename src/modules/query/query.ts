@@ -20,14 +20,15 @@ export interface NativeQuery<Q = unknown, R = unknown, C = QueryContext> {
   readonly rest: readonly RestBinding[]
   readonly request: MessageType<Q>
   readonly response: MessageType<R>
-  readonly queue: QueryQueue
+  readonly runs: QueryQueue
   /** @throws QueryError */
   run(context: C, request: Q): R | Promise<R>
 }
 
 /**
  * Where a query runs: `socket` in the thread that holds the connection (it reads no state); in the queues of the view threads `cheap` (a
- * few milliseconds at most between two turns of the event loop) and `heavy` (longer).
+ * few milliseconds at most between two turns of the event loop) and `heavy` (longer, or on old blocks). On the state after an old block all
+ * queries are heavy.
  */
 export type QueryQueue = 'socket' | 'cheap' | 'heavy'
 
@@ -39,21 +40,22 @@ export interface RestBinding {
 }
 
 /**
- * What the queries of modules read: the state after block `block.height`, and the chain as of the newest head. The query has the world for
- * itself: what it writes there is discarded.
+ * The data that modules' queries read: the state after block `block.height`, and the chain as of
+ * the newest head. Each query has a world of its own: its writes there are discarded.
  */
 export interface QueryContext extends ModuleContext {
   readonly world: TransactionWorld
   readonly chain: ChainReader
   /** acoin per gas, of the block after `block` */
   nextBaseFee(): bigint
-  /** The state after a block of `height`. @throws StateUnavailable */
+  /** Returns the state after a block of `height`. @throws StateUnavailable */
   worldAt(height: number): Pick<TransactionWorld, 'native'>
   /** addresses of all accounts of the newest state, ascending or descending, from `start` (included) on */
   accounts(options: { readonly start?: Address; readonly reverse: boolean }): AsyncIterable<Address>
   /**
-   * Begins work whose amount depends on how much there is. The returned function lets other calls of the thread have a turn, and throws
-   * (rejects with) a QueryError once the time is over or nobody waits for the answer.
+   * Begins work whose amount depends on the size of the data. The returned function lets other
+   * calls of the thread run, and throws (rejects with) a QueryError once the time is over or the
+   * client no longer waits for the answer.
    */
   beginPauses(): () => Promise<void>
 }
@@ -77,7 +79,7 @@ export interface QueryDefinition<Q extends Fields, R extends Fields, C> {
   /** names of both messages, without the package, where they are not the usual ones */
   readonly messageNames?: readonly [request: string, response: string]
   /** by default `cheap`: a few milliseconds at most between two turns of the event loop */
-  readonly queue?: QueryQueue
+  readonly runs?: QueryQueue
   readonly run: (context: C, request: Values<Q>) => Values<R> | Promise<Values<R>>
 }
 
@@ -85,7 +87,7 @@ export interface QueryDefinition<Q extends Fields, R extends Fields, C> {
 export function defineQuery<const Q extends Fields, const R extends Fields, C = QueryContext>(
   definition: QueryDefinition<Q, R, C>,
 ): NativeQuery<unknown, unknown, C> {
-  const { service, name, get = [], post = [], queue = 'cheap', run } = definition
+  const { service, name, get = [], post = [], runs = 'cheap', run } = definition
   const dot = service.lastIndexOf('.')
   const prefix = service.endsWith('.Query') ? 'Query' : ''
   const [requestName, responseName] = definition.messageNames ?? [`${prefix}${name}Request`, `${prefix}${name}Response`]
@@ -97,13 +99,13 @@ export function defineQuery<const Q extends Fields, const R extends Fields, C = 
     ],
     request: defineMessage(`${service.slice(0, dot)}.${requestName}`, definition.request),
     response: defineMessage(`${service.slice(0, dot)}.${responseName}`, definition.response),
-    queue,
+    runs,
     run,
   }
   return query as unknown as NativeQuery<unknown, unknown, C>
 }
 
-/** A page of a list and what a client needs for the next one. */
+/** A page of a list, with the data that a client needs for the next one. */
 export interface Page<T> {
   readonly items: readonly T[]
   readonly pagination: PageResponse
@@ -130,7 +132,7 @@ export function definePagedQuery<const Q extends Fields, T>(definition: PagedQue
   const { list, run, ...query } = definition
   const [name, item] = list
   return defineQuery({
-    queue: 'heavy',
+    runs: 'heavy',
     ...query,
     response: { [name]: repeated(item), pagination: message(2, PageResponse) },
     run: async (context, request) => {

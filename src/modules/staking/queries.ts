@@ -240,6 +240,8 @@ export const STAKING_QUERIES: readonly NativeQuery[] = [
     name: 'HistoricalInfo',
     get: [`${BASE}/historical_info/{height}`],
     request: { height: int64(1) },
+    // Old blocks are in segments.
+    runs: 'heavy',
     response: { hist: message(1, HistoricalInfo) },
     run: ({ world, block, chain, worldAt }, { height: requested }) => {
       if (requested < 0n) throw invalidArgument('height cannot be negative')
@@ -333,7 +335,7 @@ function readPair(key: Uint8Array): readonly [Address, Address] {
 }
 
 function redelegationResponse({ world }: QueryContext, redelegation: Redelegation): RedelegationResponse {
-  // A validator without delegations is removed: shares of it are worth nothing.
+  // A validator without delegations is removed: its shares are worth nothing.
   const removed = { tokens: 0n, delegatorShares: ONE }
   return redelegationToSdk(redelegation, getValidator(world.native, redelegation.destination) ?? removed)
 }

@@ -23,7 +23,7 @@ interface PoolPorts {
   readonly admissions: MessagePort
 }
 
-/** What view and socket threads are started with alike. */
+/** The start data common to view and socket threads. */
 export interface RpcThreadData {
   readonly location: string
   /** opens when the executor has opened the database */
@@ -106,7 +106,7 @@ export function createContextSource({
   return { lease: (scope = OWN_SCOPE) => contextOf(feed.lease(), scope) }
 }
 
-/** What the pool thread offers to clients. */
+/** Connects a thread with the pool thread, for what that offers to clients. */
 export function connectPool(
   { calls, admissions }: PoolPorts,
   tracer: Tracer | undefined,
@@ -125,7 +125,7 @@ export function connectPool(
   }
 }
 
-/** What a client waits for: the way to the pool, its check there, and the answer. */
+/** Records what a client waits for: the way to the pool, its check there, and the answer. */
 function traceAdmissions(add: TxPort['add'], tracer: Tracer): TxPort['add'] {
   return async (transaction, client) => {
     const startMs = epochMs()

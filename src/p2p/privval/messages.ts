@@ -16,15 +16,15 @@ const KINDS = {
   pingResponse: 8,
 } as const
 
-/** What a signer answers. */
+/** An answer of a signer. */
 export type SignerAnswer =
   | { readonly kind: 'publicKey'; readonly publicKey: Uint8Array }
   | ({ readonly kind: 'signature' } & RemoteSignature)
   | { readonly kind: 'ping' }
-  /** RemoteSignerError: it will not do what it was asked */
+  /** RemoteSignerError: the signer refuses the request */
   | { readonly kind: 'refusal'; readonly reason: string }
 
-/** A signer sent what is no answer. */
+/** A signer sent an invalid answer. */
 export class PrivvalError extends Error {
   override readonly name = 'PrivvalError'
 }
@@ -48,12 +48,15 @@ export function encodeSignRequest(chainId: string, request: SigningRequest): Uin
   )
 }
 
-/** The message with its length before it. */
+/** Encodes the message with its length before it. */
 function encode(kind: number, write: (writer: ProtobufWriter) => void): Uint8Array {
   return new ProtobufWriter().message(kind, write, undefined).finishDelimited()
 }
 
-/** Any encoding is accepted; of a signed message only what the signer may change is read. @throws PrivvalError */
+/**
+ * Decodes an answer in any encoding; of a signed message, only what the signer may change is read.
+ * @throws PrivvalError
+ */
 export function decodeAnswer(bytes: Uint8Array): SignerAnswer {
   try {
     const message = new ProtobufFields(bytes)
@@ -68,7 +71,7 @@ export function decodeAnswer(bytes: Uint8Array): SignerAnswer {
       case KINDS.pingResponse:
         return { kind: 'ping' }
       default:
-        throw new PrivvalError(`message ${kind} is no answer`)
+        throw new PrivvalError(`message ${kind} is not an answer of a signer`)
     }
   } catch (cause) {
     if (!(cause instanceof ProtobufError || cause instanceof ConsensusDecodingError)) throw cause

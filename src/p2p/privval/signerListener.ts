@@ -8,10 +8,11 @@ import { NO_IDENTITY, type RemoteKey, type RemoteSigner } from './remoteKey.ts'
 import { SecretChannel, SecretChannelError } from './secretChannel.ts'
 
 /*
- * Whoever reaches the port can make the node do a handshake (about a millisecond), and no more: connections are few, short-lived until
- * they have shown an allowed key, and beyond a rate of them they are hung up on at once. A signer that comes back is not among those, since
- * the addresses of signers have a rate of their own. Beyond a higher rate the port is closed for a second, which
- * costs nothing. Signers that are connected do not notice.
+ * A client that reaches the port can make the node do a handshake (about a millisecond), and no more.
+ * Connections are few, and short-lived until they have shown an allowed key. Beyond a rate, new ones are
+ * hung up on at once. This does not affect a signer that reconnects, since the addresses of signers have
+ * a rate of their own. Beyond a higher rate the port is closed for a second, which costs nothing.
+ * Signers that are connected do not notice.
  */
 
 /** Connections that have not shown their key; a further one takes the place of the oldest. */
@@ -31,7 +32,10 @@ const MAX_UNSENT = 64 * 1024
 
 interface SignerListenerOptions {
   readonly address: SignerAddress
-  /** connection keys (ed25519, 32 bytes) that may connect over TCP; undefined: any, on the loopback interface only */
+  /**
+   * connection keys (ed25519, 32 bytes) that may connect over TCP; undefined for any key, on the
+   * loopback interface only
+   */
   readonly allowedKeys: readonly Uint8Array[] | undefined
   /** this node's key: a signer may check it, as the ID of the node that it connects to */
   readonly nodeKey: Ed25519Key
@@ -84,7 +88,7 @@ export class SignerListener {
     if (address.kind === 'unix') await chmod(address.path, 0o660)
   }
 
-  /** where it listens; undefined: on a Unix socket, or not yet */
+  /** the port where it listens; undefined on a Unix socket, or before it listens */
   get port(): number | undefined {
     return this.#port
   }
@@ -124,7 +128,7 @@ export class SignerListener {
     return ++this.#handshakes[isSigner ? 'signers' : 'others'] <= MAX_HANDSHAKES
   }
 
-  /** Connected sockets stay. */
+  /** Closes the port for a window of time. Connected sockets stay. */
   #closeForAWindow(): void {
     const { log } = this.#options
     log.warn(
@@ -195,7 +199,7 @@ export class SignerListener {
     }
   }
 
-  /** The connection has shown its key. */
+  /** Admits or refuses a connection that has shown its key. */
   #admit(socket: Socket, channel: SecretChannel): RemoteSigner | undefined {
     const key = channel.remoteKey!
     if (this.#allowed !== undefined && !this.#allowed.has(bytesKey(key))) {
@@ -205,7 +209,7 @@ export class SignerListener {
       return undefined
     }
     if (socket.remoteAddress !== undefined) this.#rememberAddress(socket.remoteAddress)
-    // Without a list nobody vouches for keys, and CometBFT's signer has a new one at each start.
+    // Without a list of allowed keys, keys prove nothing, and CometBFT's signer has a new one at each start.
     const identity = this.#allowed === undefined ? NO_IDENTITY : key
     return this.#join(socket, `${socket.remoteAddress}:${socket.remotePort}`, identity, (bytes) => channel.send(bytes))
   }
@@ -235,7 +239,7 @@ function write(socket: Socket, bytes: Uint8Array): void {
   else socket.write(bytes)
 }
 
-/** A node that was killed leaves its socket behind. The data directory's lock says that no other one listens here. */
+/** Removes a socket that a killed node left behind. By the data directory's lock, no other node listens here. */
 function removeStaleSocket(path: string): void {
   if (statSync(path, { throwIfNoEntry: false }) === undefined) return
   if (lstatSync(path).isSocket()) rmSync(path)

@@ -14,9 +14,10 @@ import { type CometMethod, cometFailure, defineCometMethod, int, transaction } f
 const params = [{ name: 'tx', type: transaction }] as const
 
 /**
- * `broadcast_tx_sync`, `broadcast_tx_async` and `broadcast_tx_commit` (rpc/core/mempool.go), for native transactions and EVM envelopes.
- * For a known or too large transaction, and for a full pool, the answer has the code that clients of the SDK derive from CometBFT's
- * error.
+ * Creates `broadcast_tx_sync`, `broadcast_tx_async` and `broadcast_tx_commit`
+ * (rpc/core/mempool.go), for native transactions and EVM envelopes. For a known or too large
+ * transaction, and for a full pool, the answer has the code that clients of the SDK derive from
+ * CometBFT's error.
  */
 export function createBroadcastTxMethods(mempool: CometMempool): readonly CometMethod[] {
   const { submissions, onError } = mempool
@@ -44,7 +45,10 @@ export function createBroadcastTxMethods(mempool: CometMempool): readonly CometM
   ]
 }
 
-/** `check_tx` (rpc/core/mempool.go): whether the pool would take a transaction now. It is not added. */
+/**
+ * Creates `check_tx` (rpc/core/mempool.go): whether the pool would accept a transaction now. It is
+ * not added.
+ */
 export function createCheckTxMethod({ submissions, pool }: CometMempool): CometMethod {
   return defineCometMethod({
     name: 'check_tx',
@@ -61,7 +65,10 @@ export function createCheckTxMethod({ submissions, pool }: CometMempool): CometM
 const DEFAULT_LIMIT = 30
 const MAX_LIMIT = 100
 
-/** `unconfirmed_txs` and `num_unconfirmed_txs` (rpc/core/mempool.go): transactions of both kinds that wait for a block. */
+/**
+ * Creates `unconfirmed_txs` and `num_unconfirmed_txs` (rpc/core/mempool.go): transactions of both
+ * kinds that wait for a block.
+ */
 export function createUnconfirmedTxsMethods({ pool }: Pick<CometMempool, 'pool'>): readonly CometMethod[] {
   return [
     defineCometMethod({
@@ -84,7 +91,7 @@ export function createUnconfirmedTxsMethods({ pool }: Pick<CometMempool, 'pool'>
   ]
 }
 
-/** As validatePerPage (rpc/core/env.go). */
+/** Reads the limit like validatePerPage (rpc/core/env.go). */
 function readLimit(limit: bigint | undefined): number {
   if (limit === undefined || limit < 1n) return DEFAULT_LIMIT
   return limit > BigInt(MAX_LIMIT) ? MAX_LIMIT : Number(limit)
@@ -94,7 +101,7 @@ function counts({ count, bytes }: UnconfirmedTransactions, shown: number): JsonO
   return { n_txs: String(shown), total: String(count), total_bytes: String(bytes) }
 }
 
-/** ResultBroadcastTx */
+/** Formats ResultBroadcastTx. */
 function broadcastJson(result: Pick<SubmitOutcome, 'code' | 'codespace' | 'log' | 'hash'>): JsonObject {
   const { code, codespace, log, hash } = result
   return { code, data: '', log, codespace, hash: upperHex(hash) }
@@ -142,7 +149,7 @@ interface Included {
   readonly result: TxResult
 }
 
-/** Looks for a transaction's bytes in the blocks from `first` on. */
+/** Finds a transaction's bytes in the blocks from `first` on. */
 function findIncluded(chain: ChainReader, tx: Uint8Array, first: number): Included | undefined {
   for (let height = first; height <= chain.headHeight; height++) {
     const position = chain.consensusBlock(height)?.txs.findIndex((raw) => equalBytes(raw, tx)) ?? -1
@@ -152,7 +159,7 @@ function findIncluded(chain: ChainReader, tx: Uint8Array, first: number): Includ
   return undefined
 }
 
-/** ResultBroadcastTxCommit */
+/** Formats ResultBroadcastTxCommit. */
 function broadcastCommitJson(checked: SubmitOutcome, included: Included | undefined): JsonObject {
   return {
     check_tx: checkTxJson(checked),

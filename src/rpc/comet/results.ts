@@ -5,11 +5,12 @@ import type { JsonObject } from '../format/json.ts'
 import type { CallScope } from '../jsonrpc/callScope.ts'
 import { responseTooLarge } from '../jsonrpc/errors.ts'
 import { createMethodTable, type MethodTable, type RpcContext } from '../jsonrpc/method.ts'
+import { blocksAt, placeOf } from '../jsonrpc/place.ts'
 import type { ViewPool } from '../jsonrpc/runMethod.ts'
 import { attackEvidenceMethod } from './attackEvidence.ts'
 import { blockViewMethods } from './blocks.ts'
 import { consensusParamsViewMethod } from './consensus.ts'
-import { heightUnavailable, readHeight, readPage } from './env.ts'
+import { type CometChain, heightUnavailable, readHeight, readPage, type WithChain } from './env.ts'
 import { checkEvidenceMethod } from './evidence.ts'
 import { blockJson } from './json/block.ts'
 import { blockResultsJson, txJson } from './json/results.ts'
@@ -26,10 +27,11 @@ const PAGE = [
 ] as const
 
 /**
- * `tx`, `tx_search`, `block_search` and `block_results` (rpc/core/tx.go, blocks.go). They take too long for the socket threads: these
- * read the parameters, and view threads answer with {@link COMET_VIEW_TABLE}.
+ * Creates `tx`, `tx_search`, `block_search` and `block_results` (rpc/core/tx.go, blocks.go). They
+ * take too long for the socket threads: these read the parameters, and view threads answer with
+ * {@link COMET_VIEW_TABLE}.
  */
-export function createResultMethods(views: ViewPool): readonly CometMethod[] {
+export function createResultMethods(withChain: WithChain, views: ViewPool): readonly CometMethod[] {
   const search = (method: string, request: SearchRequest, scope: CallScope) =>
     callView(views, 'heavy', method, [request], scope)
   return [
@@ -38,13 +40,24 @@ export function createResultMethods(views: ViewPool): readonly CometMethod[] {
       params: [{ name: 'hash', type: bytes }, PROVE],
       run: (hash, prove = false, scope) => {
         if (hash === undefined || hash.length === 0) throw cometFailure('transaction hash cannot be empty')
-        return callView(views, 'cheap', COMET_VIEW_METHODS.tx, [hash, prove], scope)
+        const queue = withChain((chain) => {
+          const read = blocksAt('body', chain.heightsOfTransaction(hash))
+          // Other hashes are looked up in the index of events.
+          return read === undefined ? 'heavy' : placeOf('cheap', read, chain)
+        })
+        return callView(views, queue, COMET_VIEW_METHODS.tx, [hash, prove], scope)
       },
     }),
     defineCometMethod({
       name: 'block_results',
       params: [{ name: 'height', type: int64 }],
-      run: (height, scope) => callView(views, 'cheap', COMET_VIEW_METHODS.blockResults, [height], scope),
+      run: (requested, scope) => {
+        const [height, queue] = withChain((chain) => {
+          const height = resultsHeight(chain, requested)
+          return [height, placeOf('cheap', { part: 'body', oldest: height }, chain)] as const
+        })
+        return callView(views, queue, COMET_VIEW_METHODS.blockResults, [height], scope)
+      },
     }),
     defineCometMethod({
       name: 'tx_search',
@@ -79,7 +92,10 @@ interface SearchRequest {
   readonly prove: boolean
 }
 
-/** The view threads' side of {@link createResultMethods}, and of other methods that take too long for a socket thread. */
+/**
+ * The view threads' part of {@link createResultMethods}, and of other methods that take too long
+ * for a socket thread.
+ */
 export const COMET_VIEW_TABLE: MethodTable = createMethodTable([
   checkEvidenceMethod,
   attackEvidenceMethod,
@@ -94,14 +110,9 @@ export const COMET_VIEW_TABLE: MethodTable = createMethodTable([
     return txJson(view.chain, found, prove)
   }),
 
-  viewMethod(COMET_VIEW_METHODS.blockResults, 'cheap', ({ view, chain: config }, requested: bigint | undefined) => {
-    const { chain } = view
-    const lowest = Math.max(1, chain.oldestBlock)
-    const height = readHeight(requested, chain.headHeight, lowest)
-    // Before the first block, and right after a restore, the newest block has none.
-    if (height < lowest) throw heightUnavailable(height, lowest)
-    return blockResultsJson(view, config, height)
-  }),
+  viewMethod(COMET_VIEW_METHODS.blockResults, 'cheap', ({ view, chain }, height: number) =>
+    blockResultsJson(view, chain, height),
+  ),
 
   viewMethod(COMET_VIEW_METHODS.txSearch, 'heavy', async (context, request: SearchRequest) => {
     const { chain } = context.view
@@ -120,7 +131,7 @@ export const COMET_VIEW_TABLE: MethodTable = createMethodTable([
 
   viewMethod(COMET_VIEW_METHODS.blockSearch, 'heavy', async (context, request: SearchRequest) => {
     const { chain } = context.view
-    // The newest first, unlike transactions.
+    // Newest first by default, unlike for transactions.
     const isDescending = readOrder(request.orderBy, true)
     const pause = pauseOf(context)
     const found = await findBlocks(chain, parseEventQuery(request.query), { pause })
@@ -136,7 +147,16 @@ export const COMET_VIEW_TABLE: MethodTable = createMethodTable([
   }),
 ])
 
-/** @throws CometError for another order */
+/** Returns the height that `block_results` is called for. @throws CometError */
+function resultsHeight(chain: CometChain, requested: bigint | undefined): number {
+  const lowest = Math.max(1, chain.oldestBlock)
+  const height = readHeight(requested, chain.headHeight, lowest)
+  // Before the first block, and right after a restore, the newest block has no results.
+  if (height < lowest) throw heightUnavailable(height, lowest)
+  return height
+}
+
+/** Reads the order. @throws CometError for any other order */
 function readOrder(order: string, isDescendingByDefault: boolean): boolean {
   if (order === '') return isDescendingByDefault
   if (order === 'asc') return false
@@ -144,7 +164,10 @@ function readOrder(order: string, isDescendingByDefault: boolean): boolean {
   throw cometFailure('expected order_by to be either `asc` or `desc` or empty')
 }
 
-/** Items of an answer, which is refused as soon as it is too long: the items of a page may be a block each. */
+/**
+ * Collects the items of an answer and refuses it as soon as it is too long: each item of a page may
+ * be a block.
+ */
 function createBoundedList(maxBytes: number): { readonly items: readonly JsonObject[]; push(item: JsonObject): void } {
   const items: JsonObject[] = []
   let bytes = 0
@@ -158,7 +181,10 @@ function createBoundedList(maxBytes: number): { readonly items: readonly JsonObj
   }
 }
 
-/** Lets other calls run between the parts of a search; throws when the time of the call is over. */
+/**
+ * Returns a function that lets other calls run between the parts of a search; it throws when the
+ * call's time is over.
+ */
 function pauseOf({ execution, limits, monotonicMs }: RpcContext): () => Promise<void> {
   if (execution === undefined) throw new Error('searches run in view threads')
   return execution.yieldUntil(monotonicMs() + limits.callTimeoutMs)

@@ -3,16 +3,17 @@ import { SearchError } from '../events/search.ts'
 import type { JsonObject } from '../format/json.ts'
 import type { CallScope } from '../jsonrpc/callScope.ts'
 import { RpcError } from '../jsonrpc/errors.ts'
-import { type MethodQueue, RawJson, type RpcContext, type RpcMethod } from '../jsonrpc/method.ts'
-import type { ViewPool, ViewQueue } from '../jsonrpc/runMethod.ts'
+import { RawJson, type RpcContext, type RpcMethod } from '../jsonrpc/method.ts'
+import type { ViewQueue } from '../jsonrpc/place.ts'
+import type { ViewPool } from '../jsonrpc/runMethod.ts'
 import { CometError, cometFailure } from './method.ts'
 
 /*
- * The parts of CometBFT's methods that take too long for a socket thread: it reads the parameters and calls a method that only view
- * threads have, by a name that clients cannot use.
+ * The parts of CometBFT's methods that take too long for a socket thread: it reads the parameters
+ * and calls a method that only view threads have, by a name that clients cannot use.
  */
 
-/** Runs a method of a view thread. @throws CometError with its reason */
+/** Runs a method of a view thread. @throws CometError with the method's reason */
 export async function callView(
   views: ViewPool,
   queue: ViewQueue,
@@ -30,16 +31,16 @@ export async function callView(
   }
 }
 
-/** Declares a method of view threads, whose arguments the socket thread has read already. */
+/** Declares a method of view threads, whose arguments the socket thread has already read. */
 export function viewMethod<A extends readonly unknown[]>(
   name: string,
-  queue: MethodQueue,
+  runs: ViewQueue,
   run: (context: RpcContext, ...args: A) => JsonObject | null | Promise<JsonObject | null>,
 ): RpcMethod {
   const given = (value: unknown): unknown => value ?? undefined
   return {
     name,
-    queue,
+    runs,
     params: [given, given],
     required: 0,
     run: async (context, args) => {

@@ -11,7 +11,6 @@ import { openViewWorld } from '../eth/viewWorld.ts'
 import type { CallScope } from '../jsonrpc/callScope.ts'
 import { RpcError, type RpcLog } from '../jsonrpc/errors.ts'
 import type { RpcContext } from '../jsonrpc/method.ts'
-import { isOldBlock } from '../jsonrpc/newestBlocks.ts'
 import type { ContextLease } from '../jsonrpc/runMethod.ts'
 import { JSON_TYPES_OF_ANY } from './anyTypes.ts'
 import {
@@ -75,6 +74,8 @@ export function createNativePort({ views, lease, ...options }: SocketQueriesOpti
   return {
     query: async (queue, call, scope) => {
       if (queue !== 'socket') return views.query(queue, call, scope)
+      // A state that the client names is opened in a view thread.
+      if (call.height !== 0) return views.query('cheap', call, scope)
       if (scope.signal.aborted) return CANCELLED
       const { context, release } = lease(scope)
       try {
@@ -86,7 +87,7 @@ export function createNativePort({ views, lease, ...options }: SocketQueriesOpti
   }
 }
 
-/** Runs a query in this thread. @throws OldBlock where the query is to be run in another queue, and nothing else */
+/** Runs a query in this thread. */
 export async function answerNativeCall(
   options: NativeCallOptions,
   context: RpcContext,
@@ -108,7 +109,6 @@ export async function answerNativeCall(
     if (protobuf.length > context.limits.responseBytes) throw tooLarge()
     return { kind: 'protobuf', height: opened.block.height, protobuf }
   } catch (error) {
-    if (isOldBlock(error)) throw error
     const { code, message, abci } = toQueryError(error, log, path)
     return { kind: 'error', code, message, abci }
   }

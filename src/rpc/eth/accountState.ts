@@ -5,23 +5,27 @@ import { RPC_CODES, RpcError } from '../jsonrpc/errors.ts'
 import { defineMethod, type ParamReader } from '../jsonrpc/method.ts'
 import { LATEST, readBlockNumberOrHash } from '../params/blockSelector.ts'
 import { jsonKind, listReader, readAddress, readHash, recordReader, TypeMismatch } from '../params/values.ts'
-import { selectState, stateError, stateHeight } from './blockLookup.ts'
+import { hashRead, selectState, stateError, stateHeight } from './blockLookup.ts'
 
 export const getBalance = defineMethod({
   name: 'eth_getBalance',
-  queue: 'socket',
+  runs: 'socket',
   params: [readAddress, readBlockNumberOrHash],
   required: 1,
+  reads: (chain, _, block = LATEST) => hashRead(chain, block),
   run: ({ view }, address, block = LATEST) => {
     const { state } = selectState(view, block)
     return toQuantity(state.getAccount(address)?.balance ?? 0n)
   },
 })
 
-/** The account as the state's trie has it, null for an absent one (reth, Besu and Nethermind: eth_getAccount). */
+/**
+ * The account as the state's trie has it; null for an absent one (reth, Besu and Nethermind:
+ * eth_getAccount).
+ */
 export const getAccount = defineMethod({
   name: 'eth_getAccount',
-  queue: 'heavy',
+  runs: 'heavy',
   params: [readAddress, readBlockNumberOrHash],
   required: 1,
   run: async ({ view, execution, limits, monotonicMs }, address, block = LATEST) => {
@@ -44,24 +48,27 @@ export const getAccount = defineMethod({
 /** At `pending`, the nonce after the sender's contiguous transactions in the pool. */
 export const getTransactionCount = defineMethod({
   name: 'eth_getTransactionCount',
-  queue: 'socket',
+  runs: 'socket',
   params: [readAddress, readBlockNumberOrHash],
   required: 1,
+  reads: (chain, _, block = LATEST) => hashRead(chain, block),
   run: async ({ view, txs }, address, block = LATEST) => {
     const { state } = selectState(view, block)
     const nonce = state.getAccount(address)?.nonce ?? 0n
     if (block.kind !== 'number' || block.number !== 'pending') return toQuantity(nonce)
     const pooled = (await txs.pendingNonce(address)) ?? 0n
-    // The pool may not have counted the newest block yet, or this view may be older than the pool's.
+    // The pool may not have processed the newest block yet, or this view may be older than the
+    // pool's.
     return toQuantity(pooled > nonce ? pooled : nonce)
   },
 })
 
 export const getCode = defineMethod({
   name: 'eth_getCode',
-  queue: 'socket',
+  runs: 'socket',
   params: [readAddress, readBlockNumberOrHash],
   required: 1,
+  reads: (chain, _, block = LATEST) => hashRead(chain, block),
   run: ({ view }, address, block = LATEST) => {
     const { state } = selectState(view, block)
     const codeHash = state.getAccount(address)?.codeHash
@@ -74,11 +81,14 @@ export const getCode = defineMethod({
 interface StorageSlot {
   /** 32 bytes */
   readonly slot: Uint8Array
-  /** it was written as 32 bytes (the prefix and the very first digit may be missing) */
+  /** whether it was written as 32 bytes (the prefix and the very first digit may be missing) */
   readonly isWholeWord: boolean
 }
 
-/** A slot in geth's lenient form (ethapi `decodeStorageKey`): the prefix is optional, an odd length allowed. */
+/**
+ * Reads a slot in geth's lenient form (ethapi `decodeStorageKey`): the prefix is optional, an odd
+ * length allowed.
+ */
 export const readStorageSlot: ParamReader<StorageSlot> = (json) => {
   if (typeof json !== 'string') throw new TypeMismatch(jsonKind(json), 'string')
   const digits = /^0x/i.test(json) ? json.slice(2) : json
@@ -91,7 +101,10 @@ export const readStorageSlot: ParamReader<StorageSlot> = (json) => {
   return { slot: bigIntToBytes(BigInt(`0x${digits || '0'}`), 32), isWholeWord: digits.length >= 63 }
 }
 
-/** geth reads the key inside the method, so its text does not name the argument. */
+/**
+ * Returns the error for a wrong key. geth reads the key inside the method, so the text does not
+ * name the argument.
+ */
 function invalidKey(message: string): RpcError {
   return new RpcError(RPC_CODES.invalidParams, message)
 }
@@ -99,9 +112,10 @@ function invalidKey(message: string): RpcError {
 /** Always 32 bytes, also for an absent account. */
 export const getStorageAt = defineMethod({
   name: 'eth_getStorageAt',
-  queue: 'socket',
+  runs: 'socket',
   params: [readAddress, readStorageSlot, readBlockNumberOrHash],
   required: 2,
+  reads: (chain, _, __, block = LATEST) => hashRead(chain, block),
   run: ({ view }, address, { slot }, block = LATEST) => {
     const { state } = selectState(view, block)
     return bytesToHex(padLeft(state.getStorage(address, slot), 32))
@@ -117,12 +131,16 @@ const readSlotsByAddress = recordReader(
   'map[common.Address][]common.Hash',
 )
 
-/** Many slots of many accounts at once: `{address: [slots]}` gives `{address: [32-byte values]}`. */
+/**
+ * Many slots of many accounts at once: takes `{address: [slots]}`, returns `{address: [32-byte
+ * values]}`.
+ */
 export const getStorageValues = defineMethod({
   name: 'eth_getStorageValues',
-  queue: 'cheap',
+  runs: 'cheap',
   params: [readSlotsByAddress, readBlockNumberOrHash],
   required: 1,
+  reads: (chain, _, block = LATEST) => hashRead(chain, block),
   run: ({ view }, request, block = LATEST) => {
     const count = request.reduce((sum, [, slots]) => sum + slots.length, 0)
     if (count === 0) throw new RpcError(RPC_CODES.invalidParams, 'empty request')
@@ -145,7 +163,7 @@ const readKeys = listReader(readStorageSlot, '[]string')
 /** Merkle proof of an account and slots of its storage (EIP-1186); exclusion proofs for what is absent. */
 export const getProof = defineMethod({
   name: 'eth_getProof',
-  queue: 'heavy',
+  runs: 'heavy',
   params: [readAddress, readKeys, readBlockNumberOrHash],
   required: 2,
   run: async ({ view, execution, limits, monotonicMs }, address, keys, block = LATEST) => {
@@ -165,7 +183,7 @@ export const getProof = defineMethod({
       nonce: toQuantity(proof.nonce),
       storageHash: bytesToHex(proof.storageRoot),
       storageProof: proof.storageProofs.map(({ slot, value, proof: nodes }, index) => ({
-        // geth gives back the key in the form of the request
+        // geth returns the key in the form of the request.
         key: keys[index]!.isWholeWord ? bytesToHex(slot) : toQuantity(bytesToBigInt(slot)),
         value: toQuantity(bytesToBigInt(value)),
         proof: nodes.map(bytesToHex),

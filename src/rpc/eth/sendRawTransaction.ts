@@ -15,14 +15,17 @@ import { minedReceipt } from './transactions.ts'
 /** Answers with the hash once the pool has admitted the transaction. */
 export const sendRawTransaction = defineMethod({
   name: 'eth_sendRawTransaction',
-  queue: 'quick',
+  runs: 'quick',
   params: [readData],
   run: (context, raw) => submit(context, raw).then(bytesToHex),
 })
 
 /** Milliseconds. Two seconds are five blocks (EIP-7966 proposes this default). */
 const DEFAULT_TIMEOUT_MS = 2_000
-/** Milliseconds. A request ends after 30 seconds; an answer before that still has the transaction's hash. */
+/**
+ * Milliseconds. A request ends after 30 seconds; an answer before then still has the transaction's
+ * hash.
+ */
 const MAX_TIMEOUT_MS = 25_000
 
 /** Milliseconds as a JSON number (geth) or a QUANTITY (viem). */
@@ -34,12 +37,13 @@ const readTimeout: ParamReader<number> = (json) => {
 }
 
 /**
- * Sends a transaction and answers with its receipt once it is in a block (EIP-7966). One whose nonce is above the account's next is refused
- * with the next nonce, and is not in the pool then: a client that sends another in its place must not have sent both.
+ * Sends a transaction and answers with its receipt once it is in a block (EIP-7966). If its nonce
+ * is above the account's next one, the transaction is refused with the next nonce and is not in the
+ * pool: a client that sends a replacement must not end up with both in the pool.
  */
 export const sendRawTransactionSync = defineMethod({
   name: 'eth_sendRawTransactionSync',
-  queue: 'cheap',
+  runs: 'cheap',
   params: [readData, readTimeout],
   required: 1,
   run: async (context, raw, timeoutMs) => {
@@ -77,7 +81,7 @@ export const sendRawTransactionSync = defineMethod({
 const GAP_WAIT_MS = 1_000
 
 /**
- * Waits at most for the next block until the transactions before `nonce` are there.
+ * Waits until the transactions before `nonce` are in the pool, at most for the next block.
  * @throws RpcError with the account's next nonce when they are not
  */
 async function checkNonceGap(context: RpcContext, nonce: bigint, sender: Address, waitMs: number): Promise<void> {
@@ -93,11 +97,12 @@ async function checkNonceGap(context: RpcContext, nonce: bigint, sender: Address
   )
 }
 
-/** The nonce after the sender's transactions that can be in the next block. */
+/** Returns the nonce after the sender's transactions that can be in the next block. */
 async function nextNonce(view: NodeView, { txs }: Pick<RpcContext, 'txs'>, sender: Address): Promise<bigint> {
   const pooled = (await txs.pendingNonce(sender)) ?? 0n
   const { nonce = 0n } = selectState(view, LATEST).state.getAccount(sender) ?? {}
-  // The pool may not have counted the newest block yet, or this view may be older than the pool's.
+  // The pool may not have processed the newest block yet, or this view may be older than the
+  // pool's.
   return pooled > nonce ? pooled : nonce
 }
 
@@ -115,7 +120,7 @@ function hashOf({ hash, code, log }: SubmitOutcome): Hash {
   return hash
 }
 
-/** Milliseconds (less than a minute) as Go prints a duration: 500ms, 1.5s. */
+/** Formats milliseconds (less than a minute) as Go prints a duration: 500ms, 1.5s. */
 function goDuration(ms: number): string {
   return ms < 1000 ? `${ms}ms` : `${ms / 1000}s`
 }

@@ -13,7 +13,9 @@ import type { SubmitPort } from '../submit/submitPort.ts'
 import type { CallScope } from './callScope.ts'
 import { InvalidArgument, invalidParams, type RpcError } from './errors.ts'
 import type { SettledRequest } from './keptAnswers.ts'
+import type { BlocksRead, Runs } from './place.ts'
 import type { ResultText } from './resultText.ts'
+import type { ShortForm } from './shortForm.ts'
 
 /**
  * One JSON-RPC method. `params` are read in order; the first `required` must be present and not null, the others are
@@ -21,22 +23,20 @@ import type { ResultText } from './resultText.ts'
  */
 export interface RpcMethod {
   readonly name: string
-  readonly queue: MethodQueue
+  readonly runs: Runs
   readonly params: readonly ParamReader<unknown>[]
   readonly required: number
-  /** The same request about a decided block; undefined: the answer may change, or there is no such block. Methods without it have no such requests. */
+  /**
+   * Returns the same request about a decided block. undefined: the answer may change, or there is
+   * no such block. Absent: the method has no such requests.
+   */
   readonly settle?: (chain: ChainReader, args: readonly unknown[]) => SettledRequest | undefined
+  /** Returns the blocks that the call reads; undefined: none except the head's. */
+  readonly reads?: (chain: ChainReader, args: readonly unknown[]) => BlocksRead | undefined
+  /** of a method that runs as `short` */
+  readonly short?: ShortForm<RpcContext, unknown[]>
   run(context: RpcContext, args: readonly unknown[]): unknown
 }
-
-/**
- * Where a method runs: `socket` in the thread that holds the connection (a few database reads at most; when it turns out to need the body
- * of an old block, it is run again like `cheap`, see `newestBlocksOf`), `quick` there too as
- * long as the quota of its event loop's turn allows it (a sender's recovery), else like `cheap`; `cheap` and `heavy` in a view
- * thread (`cheap`: work of at most a few milliseconds; `heavy`: EVM code, proofs, log scans, with a deadline; `trace`: like `heavy`, few at
- * a time, because they take much memory).
- */
-export type MethodQueue = 'socket' | 'quick' | 'cheap' | 'heavy' | 'trace'
 
 /** Reads one parameter from JSON. @throws InvalidArgument with geth's text */
 export type ParamReader<T> = (json: unknown) => T
@@ -57,27 +57,34 @@ export function defineMethod<
   const R extends number = P['length'],
 >(method: {
   readonly name: string
-  readonly queue: MethodQueue
+  readonly runs: Runs
   readonly params?: P
   readonly required?: R
   readonly settle?: (chain: ChainReader, ...args: ArgsOf<P, R>) => SettledRequest | undefined
+  readonly reads?: (chain: ChainReader, ...args: ArgsOf<P, R>) => BlocksRead | undefined
+  readonly short?: ShortForm<RpcContext, ArgsOf<P, R>>
   readonly run: (context: RpcContext, ...args: ArgsOf<P, R>) => unknown
 }): RpcMethod {
-  const { name, queue, params = [], required = params.length, settle, run } = method
+  const { name, runs, params = [], required = params.length, settle, reads, short, run } = method
   return {
     name,
-    queue,
+    runs,
     params,
     required,
+    ...(reads === undefined ? {} : { reads: (chain, args) => reads(chain, ...(args as ArgsOf<P, R>)) }),
+    ...(short === undefined ? {} : { short: short as unknown as ShortForm<RpcContext, unknown[]> }),
     ...(settle === undefined ? {} : { settle: (chain, args) => settle(chain, ...(args as ArgsOf<P, R>)) }),
     run: (context, args) => run(context, ...(args as ArgsOf<P, R>)),
   }
 }
 
-/** What a method may use. One context serves one request; `view` does not move while it runs. */
+/**
+ * The node's interfaces for a method. A context serves one request; `view` does not move while it
+ * runs.
+ */
 export interface RpcContext {
   readonly view: NodeView
-  /** for whom the request is answered, and until when */
+  /** the client of the request, and its deadline */
   readonly scope: CallScope
   readonly txs: TxPort
   /** the thread's */
@@ -89,21 +96,24 @@ export interface RpcContext {
   readonly clientVersion: string
   readonly retention: Retention
   readonly peerCount: () => number
-  /** undefined when the node is not catching up */
+  /** Returns undefined when the node is not catching up. */
   readonly syncing: () => SyncStatus | undefined
   /** Waits for the next block and returns its view, which replaces the one returned before; undefined when `timeoutMs` passed first. */
   readonly nextView: (timeoutMs: number) => Promise<NodeView | undefined>
   /** milliseconds since the epoch */
   readonly now: () => number
-  /** see `monotonicMs`: a change of the system's clock ends no call and lets none run on */
+  /** see `monotonicMs`: a change of the system clock neither ends a call nor extends it */
   readonly monotonicMs: () => number
   /** only in view threads */
   readonly execution?: ExecutionHost
-  /** the thread's; undefined: it keeps none */
+  /** the thread's log cache; undefined: it has none */
   readonly keptLogs?: KeptLogs
 }
 
-/** How many of the newest blocks the operator keeps with their state, and with their bodies and receipts; undefined: all. */
+/**
+ * How many of the newest blocks the operator retains with their state, and with their bodies and
+ * receipts; undefined: all.
+ */
 export interface Retention {
   readonly states: number | undefined
   readonly bodies: number | undefined
@@ -117,8 +127,9 @@ export interface ExecutionHost {
   /** of simulated blocks; undefined: the chain's own */
   readonly blockRules?: BlockRules
   /**
-   * See `ExecutionEnvironment.yield`; called for each request with the deadline of its method, on the clock of `RpcContext.monotonicMs`.
-   * What it gives throws `ExecutionTimeout` from then on, and as soon as nobody waits for the request any more (`RpcContext.scope`).
+   * Returns the request's `ExecutionEnvironment.yield`. `deadlineMs` is the deadline of the method,
+   * on the clock of `RpcContext.monotonicMs`. The returned function throws `ExecutionTimeout` after
+   * the deadline, and as soon as the client no longer waits for the request (`RpcContext.scope`).
    */
   readonly yieldUntil: (deadlineMs: number) => () => Promise<void>
 }
@@ -129,7 +140,7 @@ export interface SyncStatus {
   readonly highestBlock: number
 }
 
-/** Methods by name. A `Map`, so that no name finds what objects inherit. */
+/** Methods by name. A `Map`, so that no name finds an inherited property. */
 export type MethodTable = ReadonlyMap<string, RpcMethod>
 
 /** @throws Error when two methods have one name */
@@ -142,7 +153,10 @@ export function createMethodTable(methods: Iterable<RpcMethod>): MethodTable {
   return table
 }
 
-/** The list in a request's `params`, which may be absent or null. @throws RpcError for anything but a list */
+/**
+ * Returns the list in a request's `params`, which may be absent or null.
+ * @throws RpcError for anything but a list
+ */
 export function positionalParams(params: unknown): readonly unknown[] {
   if (params === undefined || params === null) return []
   if (!Array.isArray(params)) throw invalidParams('non-array args')
@@ -192,7 +206,7 @@ export class RawJson {
   }
 }
 
-/** The JSON text of what a method returned; nothing at all is null. */
+/** Returns the JSON text of a method's result; undefined becomes null. */
 export function resultText(result: unknown): ResultText {
   if (result instanceof RawJson) return result.text
   return JSON.stringify(result) ?? 'null'

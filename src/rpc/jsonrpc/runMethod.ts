@@ -14,21 +14,15 @@ import {
 } from './errors.ts'
 import { readIdentifier } from './identifier.ts'
 import type { KeptAnswers } from './keptAnswers.ts'
-import {
-  type MethodQueue,
-  type MethodTable,
-  type RpcContext,
-  type RpcMethod,
-  readArguments,
-  resultText,
-} from './method.ts'
+import { type MethodTable, type RpcContext, type RpcMethod, readArguments, resultText } from './method.ts'
 import { namespaceOf } from './namespaces.ts'
-import { isOldBlock, newestBlocksOf } from './newestBlocks.ts'
+import { placeOf, type Runs, type ViewQueue } from './place.ts'
 import { packText, type ResultText } from './resultText.ts'
 
 /**
- * Runs a method in this thread or in a view thread. Returns the result's JSON text, at once where nothing waits.
- * @throws RpcError, or rejects, with what `toRpcError` understands
+ * Runs a method in this thread or in a view thread. Returns the result's JSON text, at once when
+ * nothing waits.
+ * @throws RpcError, or rejects, with an error that `toRpcError` understands
  */
 export type MethodRunner = (call: MethodCall, session: Session | undefined) => ResultText | Promise<ResultText>
 
@@ -37,32 +31,35 @@ interface MethodCall {
   readonly params: readonly unknown[]
   readonly scope: CallScope
   readonly isNotification: boolean
-  /** a batch takes the quota for its calls itself, and keeps their order */
+  /**
+   * whether it is part of a batch, which takes the quota for its calls itself and keeps their order
+   */
   readonly isInBatch: boolean
 }
 
 export interface MethodRunnerOptions {
   readonly methods: MethodTable
-  /** whose subscriptions there are */
+  /** namespaces that have subscriptions */
   readonly namespaces: ReadonlySet<string>
   /** a context on the newest head */
   readonly lease: (scope: CallScope) => ContextLease
   readonly views: ViewPool
   /** for quick methods; undefined: they run like cheap ones */
   readonly quota: EventLoopQuota | undefined
-  /** undefined: all run in view threads */
+  /** undefined: all calls run in view threads */
   readonly shortCalls?: ShortCalls | undefined
-  /** undefined: none are kept */
+  /** undefined: no answers are cached */
   readonly keptAnswers?: KeptAnswers | undefined
   readonly log: Pick<RpcLog, 'error'>
 }
 
 /** Runs calls that turn out to be short in this thread. */
 export interface ShortCalls {
-  /** the one method whose calls are tried */
-  readonly method: string
-  /** The result's JSON text; undefined: the call is to run in a view thread. @throws RpcError, which is the call's answer */
-  tryCall(params: readonly unknown[], scope: CallScope): string | undefined
+  /**
+   * Returns the result's JSON text; undefined: the call has to run in a view thread.
+   * @throws RpcError, which is the call's answer
+   */
+  tryCall(method: RpcMethod, params: readonly unknown[], scope: CallScope): string | undefined
 }
 
 /** A context that may be used until it is released. */
@@ -74,15 +71,12 @@ export interface ContextLease {
 /** The view threads, as a socket thread uses them. */
 export interface ViewPool {
   /**
-   * Runs a method in a view thread, on a head at least as new as the caller's. Returns the result's JSON text; rejects with
-   * an error that has the name, code, message and data of an `RpcError`. Work that nobody waits for any more by its `scope` is not begun,
-   * or stops.
+   * Runs a method in a view thread, on a head at least as new as the caller's. Returns the result's
+   * JSON text; rejects with an error that has the name, code, message and data of an `RpcError`.
+   * Work whose `scope` has ended does not start, or stops.
    */
   call(queue: ViewQueue, method: string, params: readonly unknown[], scope: CallScope): Promise<ResultText>
 }
-
-/** The queues that view threads have. */
-export type ViewQueue = Exclude<MethodQueue, 'socket' | 'quick'>
 
 /** geth's bound (rpc/handler.go): names go into error texts and logs. */
 const MAX_NAME_LENGTH = 2048
@@ -97,29 +91,6 @@ export function createMethodRunner({
   keptAnswers,
   log,
 }: MethodRunnerOptions): MethodRunner {
-  /** The answer to a request about a decided block; undefined for any other. */
-  const settled = (
-    { settle, queue, ...method }: RpcMethod,
-    params: readonly unknown[],
-    scope: CallScope,
-  ): ResultText | Promise<ResultText> | undefined => {
-    if (settle === undefined || keptAnswers === undefined) return undefined
-    const { context, release } = lease(scope)
-    try {
-      const { chain } = newestBlocksOf(context.view)
-      const request = settle(chain, readArguments(method, params))
-      return (
-        request &&
-        keptAnswers.find(chain, request, (same) => views.call(queue as ViewQueue, same.method, same.params, scope))
-      )
-    } catch (error) {
-      // The block that a hash is of has to be looked for in a segment.
-      if (isOldBlock(error)) return undefined
-      throw error
-    } finally {
-      release()
-    }
-  }
   return ({ method: name, params, isNotification, isInBatch, scope }, session) => {
     if (name.length > MAX_NAME_LENGTH) {
       throw invalidRequest(`method name too long: ${name.length} > ${MAX_NAME_LENGTH}`)
@@ -131,31 +102,37 @@ export function createMethodRunner({
     if (name.endsWith('_unsubscribe')) return unsubscribe(params, session)
     const method = methods.get(name)
     if (method === undefined) throw methodNotFound(name)
-    const { queue } = method
-    if (queue !== 'socket' && queue !== 'quick') {
-      const short = name === shortCalls?.method ? shortCalls.tryCall(params, scope) : undefined
-      return short ?? settled(method, params, scope) ?? views.call(queue, name, params, scope)
-    }
-    const runsHere = queue !== 'quick' || (quota !== undefined && (isInBatch || quota.take()))
-    if (!runsHere) return views.call('cheap', name, params, scope)
+    const { runs, reads, settle } = method
+    const inView = (queue: ViewQueue) => views.call(queue, name, params, scope)
+    if (runs === 'short') return shortCalls?.tryCall(method, params, scope) ?? inView('heavy')
+    if (runs === 'quick' && !(quota !== undefined && (isInBatch || quota.take()))) return inView('cheap')
+    if (isViewQueue(runs) && reads === undefined && settle === undefined) return inView(runs)
+
     const { context, release } = lease(scope)
-    const moveOn = (error: unknown): Promise<ResultText> => {
-      if (isOldBlock(error)) return views.call(error.queue, name, params, scope)
-      throw error
-    }
     let result: unknown
     try {
-      result = method.run({ ...context, view: newestBlocksOf(context.view) }, readArguments(method, params))
-      if (!(result instanceof Promise)) return resultText(result)
-    } catch (error) {
-      return moveOn(error)
+      const { chain } = context.view
+      const args = readArguments(method, params)
+      const place = placeOf(runs, reads?.(chain, args), chain)
+      if (isViewQueue(place)) {
+        const settled = keptAnswers && settle?.(chain, args)
+        const answer =
+          settled && keptAnswers.find(chain, settled, (same) => views.call(place, same.method, same.params, scope))
+        return answer ?? inView(place)
+      }
+      result = method.run(context, args)
+      return result instanceof Promise ? result.then(resultText) : resultText(result)
     } finally {
-      // The view must stay open as long as the method reads it, even when its caller has stopped waiting.
+      // The view must stay open as long as the method reads it, even when its caller no longer
+      // waits.
       if (result instanceof Promise) void result.then(release, release)
       else release()
     }
-    return result.then(resultText, moveOn)
   }
+}
+
+function isViewQueue(place: Runs): place is ViewQueue {
+  return place === 'cheap' || place === 'heavy' || place === 'trace'
 }
 
 interface ViewCall {
@@ -165,7 +142,7 @@ interface ViewCall {
 
 /**
  * The view thread's side of {@link ViewPool}: reads the arguments, runs the method, writes the result.
- * @throws RpcError; OldBlock where the call is to be run in another queue
+ * @throws RpcError
  */
 export async function serveViewCall(
   methods: MethodTable,
@@ -177,16 +154,15 @@ export async function serveViewCall(
     const method = methods.get(name)
     if (method === undefined) throw methodNotFound(name)
     const text = resultText(await method.run(context, readArguments(method, params)))
-    // Checked here, so that a text which the client cannot get does not travel to the other thread.
+    // Checked here, so that a text which the client cannot get is not sent to the other thread.
     if (text.length > context.limits.responseBytes) throw responseTooLarge()
     return typeof text === 'string' ? packText(text) : text
   } catch (error) {
-    if (isOldBlock(error)) throw error
     throw toRpcError(error, log, { method: name })
   }
 }
 
-/** A connection that notifications can be sent on, as the dispatcher sees it. */
+/** A connection that can carry notifications, as the dispatcher sees it. */
 export interface Session {
   /**
    * Starts a subscription of the eth namespace; `params` are those of the request, the name first. Returns its ID. No
@@ -196,11 +172,11 @@ export interface Session {
   subscribe(params: readonly unknown[]): string
   /** Starts a subscription of another namespace by `begin`. Returns its ID. @throws RpcError */
   start(namespace: string, begin: Begin): string
-  /** Whether there was such a subscription. */
+  /** Ends a subscription. Returns whether there was such a subscription. */
   unsubscribe(id: string): boolean
 }
 
-/** Starts a subscription; returns what ends it. */
+/** Starts a subscription; returns a function that ends it. */
 export type Begin = (listener: TraceListener) => () => void
 
 /** geth: handler.handleSubscribe. */

@@ -34,7 +34,7 @@ const readTypes: ParamReader<ReadonlySet<ParityTraceType>> = (json) => new Set(r
 /** The calls of all transactions of a block; null for an unknown block. */
 const block = defineMethod({
   name: 'trace_block',
-  queue: 'trace',
+  runs: 'trace',
   params: [readBlockNumberOrHash],
   run: (context, selector) => {
     const found = findHeader(context.view.chain, selector)
@@ -52,17 +52,17 @@ const block = defineMethod({
 /** The calls of a transaction; null for an unknown one. */
 const transaction = defineMethod({
   name: 'trace_transaction',
-  queue: 'trace',
+  runs: 'trace',
   params: [readHash],
   run: (context, hash) => transactionTraces(context, hash),
 })
 
 const readPath = listReader(readCount, '[]hexutil.Uint')
 
-/** One call of a transaction: that with the given path of indices; null where there is none. */
+/** One call of a transaction, by its path of indices; null when there is no such call. */
 const get = defineMethod({
   name: 'trace_get',
-  queue: 'trace',
+  runs: 'trace',
   params: [readHash, readPath],
   run: async (context, hash, path) => {
     const traces = await transactionTraces(context, hash)
@@ -72,10 +72,10 @@ const get = defineMethod({
   },
 })
 
-/** What a mined transaction did; null for an unknown one. */
+/** The traces of a mined transaction; null for an unknown one. */
 const replayTransaction = defineMethod({
   name: 'trace_replayTransaction',
-  queue: 'trace',
+  runs: 'trace',
   params: [readHash, readTypes],
   run: (context, hash, types) => {
     const location = locateMined(context.view, hash)
@@ -87,10 +87,10 @@ const replayTransaction = defineMethod({
   },
 })
 
-/** What each transaction of a block did; null for an unknown block. */
+/** The traces of each transaction of a block; null for an unknown block. */
 const replayBlockTransactions = defineMethod({
   name: 'trace_replayBlockTransactions',
-  queue: 'trace',
+  runs: 'trace',
   params: [readBlockNumberOrHash, readTypes],
   run: (context, selector, types) => {
     const found = findHeader(context.view.chain, selector)
@@ -110,7 +110,7 @@ const replayBlockTransactions = defineMethod({
 /** Traces a call on the state after a block. */
 const call = defineMethod({
   name: 'trace_call',
-  queue: 'trace',
+  runs: 'trace',
   params: [readCallRequest, readTypes, readBlockNumberOrHash, readStateOverrides, readBlockOverrides],
   required: 2,
   run: (context, request, types, selector = LATEST, state, overrides) =>
@@ -120,7 +120,7 @@ const call = defineMethod({
     }),
 })
 
-/** Calls of one request: each may run for the whole time that the request has. */
+/** Most calls in one request: each may run for the request's whole time. */
 const MAX_CALLS = 1_000
 
 type TracedCall = readonly [CallRequest, ReadonlySet<ParityTraceType>]
@@ -132,14 +132,15 @@ const readTracedCall: ParamReader<TracedCall> = (json) => {
 
 const readTracedCalls = listReader(readTracedCall, '[][]interface {}')
 
-/** Traces calls one after the other, each on what those before it have changed. */
+/** Traces calls one after the other, each on the state that the calls before it have left. */
 const callMany = defineMethod({
   name: 'trace_callMany',
-  queue: 'trace',
+  runs: 'trace',
   params: [readTracedCalls, readBlockNumberOrHash],
   required: 1,
   run: (context, calls, selector = LATEST) => {
-    if (calls.length > MAX_CALLS) throw new RpcError(RPC_CODES.limitExceeded, `more than ${MAX_CALLS} calls`)
+    if (calls.length > MAX_CALLS)
+      throw new RpcError(RPC_CODES.limitExceeded, `the request has ${calls.length} calls: send at most ${MAX_CALLS}`)
     return withLimits(context, async (limits) => {
       const environment = openTraceCall(context, selector, limits)
       const out: ParityTraceResult[] = []
@@ -151,10 +152,12 @@ const callMany = defineMethod({
   },
 })
 
-/** A signed transaction is checked as in a block. */
+/** A signed transaction gets the same checks as in a block. */
 const NOTHING_SKIPPED: SkippedChecks = {}
 
-/** DATA, or the list of numbers that Foundry's `cast trace --raw` sends, as reth takes both. */
+/**
+ * Reads DATA, or the list of numbers that Foundry's `cast trace --raw` sends; reth accepts both.
+ */
 const readRawBytes: ParamReader<Uint8Array> = (json) => {
   if (!Array.isArray(json)) return readData(json)
   const isByte = (value: unknown): boolean =>
@@ -166,7 +169,7 @@ const readRawBytes: ParamReader<Uint8Array> = (json) => {
 /** Traces a signed transaction on the state after a block, without sending it. */
 const rawTransaction = defineMethod({
   name: 'trace_rawTransaction',
-  queue: 'trace',
+  runs: 'trace',
   params: [readRawBytes, readTypes, readBlockNumberOrHash],
   required: 2,
   run: (context, raw, types, selector = LATEST) =>
@@ -177,7 +180,7 @@ const rawTransaction = defineMethod({
     }),
 })
 
-/** The `trace` namespace: what transactions did, in the form of Parity. */
+/** The `trace` namespace: traces of transactions in Parity's form. */
 export const traceNamespaceMethods: readonly RpcMethod[] = [
   block,
   call,

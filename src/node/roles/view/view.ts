@@ -20,8 +20,9 @@ import { callCancelled, monotonicMs } from '../../../rpc/jsonrpc/callScope.ts'
 import { RPC_CODES, RpcError, timedOut } from '../../../rpc/jsonrpc/errors.ts'
 import type { MethodTable, RpcContext } from '../../../rpc/jsonrpc/method.ts'
 import { METHODS } from '../../../rpc/jsonrpc/methods.ts'
+import type { ViewQueue } from '../../../rpc/jsonrpc/place.ts'
 import type { ResultText } from '../../../rpc/jsonrpc/resultText.ts'
-import { serveViewCall, type ViewQueue } from '../../../rpc/jsonrpc/runMethod.ts'
+import { serveViewCall } from '../../../rpc/jsonrpc/runMethod.ts'
 import { compressBytes } from '../../../rpc/transport/compressBytes.ts'
 import type { Encoding } from '../../../rpc/transport/compression.ts'
 import { Database } from '../../../storage/database.ts'
@@ -144,7 +145,7 @@ const service = {
   recoverSenders: (packed: PackedBytes): Uint8Array =>
     recoverPackedSenders(packed, decoder, (error) => {
       metrics.unforeseenTotal.inc({ place: 'senders' })
-      log.error({ error }, 'an unforeseen error at the recovery of a sender')
+      log.error({ error }, 'unforeseen error while recovering a sender: report this line with its stack')
     }),
   /** see `createAuthorityRecovery` */
   recoverAuthorities: (raw: Uint8Array): Uint8Array => recoverPackedAuthorities(raw, data.chain),

@@ -53,7 +53,7 @@ afterAll(async () => {
 })
 
 const callOf = (path: string, json: string, height = 0): NativeCall => ({ path, request: { json }, height })
-const query = (call: NativeCall, scope = OWN_SCOPE) => port.query(QUERIES.get(call.path)!.queue, call, scope)
+const query = (call: NativeCall, scope = OWN_SCOPE) => port.query(QUERIES.get(call.path)!.runs, call, scope)
 
 describe('the queries of a socket thread', () => {
   const broadcast = JSON.stringify({ tx_bytes: Buffer.from('no transaction').toString('base64'), mode: 2 })
@@ -65,18 +65,20 @@ describe('the queries of a socket thread', () => {
       tx_response: { codespace: 'evm', code: 2, raw_log: 'transaction type not supported' },
     })
     expect(await query(callOf(BROADCAST, '{}'))).toMatchObject({ kind: 'error', message: 'invalid empty tx' })
-    expect(await query(callOf(BROADCAST, broadcast, 9))).toMatchObject({
-      kind: 'error',
-      message: 'cannot query with height in the future; please provide a valid height',
-    })
     expect(asked).toEqual([])
+  })
+
+  test('submissions that name a height run in view threads, as all queries of a state', async () => {
+    const call = callOf(BROADCAST, broadcast, 9)
+    expect(await query(call)).toEqual({ kind: 'json', height: 1, json: '{}' })
+    expect(asked.splice(0)).toEqual([call])
   })
 
   test('all others go to view threads', async () => {
     const call = callOf(BALANCE, '{}')
     expect(await query(call)).toEqual({ kind: 'json', height: 1, json: '{}' })
     expect(asked).toEqual([call])
-    expect([...QUERIES.values()].filter(({ queue }) => queue === 'socket').map(({ path }) => path)).toEqual([BROADCAST])
+    expect([...QUERIES.values()].filter(({ runs }) => runs === 'socket').map(({ path }) => path)).toEqual([BROADCAST])
   })
 
   test('nothing is submitted for a client that is gone', async () => {
