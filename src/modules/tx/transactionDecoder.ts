@@ -85,8 +85,8 @@ interface OtherEncoding {
 }
 
 /**
- * The refusal of a transaction that its signers did sign, but for which another encoding is accepted. Otherwise anybody could give a
- * transaction of others another hash, under which they would not find it.
+ * The refusal of a transaction whose signatures are valid and whose encoding alone is not accepted. Otherwise anybody could give another
+ * sender's transaction a second hash, under which its sender would not find it.
  */
 export const NOT_CANONICAL: SdkError = sdkError(
   'txDecode',
