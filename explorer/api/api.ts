@@ -9,9 +9,9 @@ import type { ServiceQueries } from '../database/services.ts'
 import type { IndexedBlocks } from '../ingest/ingest.ts'
 import type { NodeCache } from '../node/nodeCache.ts'
 import type { NodeClient } from '../node/nodeClient.ts'
+import type { SubmitSources } from '../verify/submitSources.ts'
 import type { Verifier } from '../verify/verifier.ts'
 import type { ClientOf } from './clientOf.ts'
-import type { SubmitSources } from './submitSources.ts'
 
 /** What the routes are made of. */
 export interface Api {

@@ -1,6 +1,6 @@
 import type { Kysely, Transaction } from 'kysely'
+import { STAKING_COLUMNS } from '../stake/tables.ts'
 import type { TableName, Tables } from './schema.ts'
-import { STAKING_COLUMNS } from './stakingTables.ts'
 
 /** A cell as it is bound, in the order of a table's columns. */
 export type Cell = string | number | Uint8Array | null

@@ -1,4 +1,4 @@
-import { STAKING_MIGRATION } from './stakingTables.ts'
+import { STAKING_MIGRATION } from '../stake/tables.ts'
 
 /**
  * The tables of schema.ts in SQL, by the names of the migrations that make them; a release adds to them and changes none. BYTES, INT and

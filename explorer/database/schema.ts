@@ -1,5 +1,5 @@
-import type { EvmTables } from './evmTables.ts'
-import type { StakingTables } from './stakingTables.ts'
+import type { EvmTables } from '../contracts/tables.ts'
+import type { StakingTables } from '../stake/tables.ts'
 
 /*
  * The tables of the index, in SQLite and in PostgreSQL alike. Bytes are bytes in both (addresses 20, hashes 32); amounts are the bytes of

@@ -1,11 +1,11 @@
 import { join, parse, resolve } from 'node:path'
 import type { Generated, Kysely } from 'kysely'
-import { FAUCET_MIGRATION, type FaucetTables } from './faucetTables.ts'
+import { FAUCET_MIGRATION, type FaucetTables } from '../faucet/tables.ts'
+import { PROXY_MIGRATION, VERIFICATION_MIGRATION, type VerificationTables } from '../verify/tables.ts'
 import { migrate } from './migrate.ts'
 import { isPostgres } from './open.ts'
 import { connectPostgres } from './postgres.ts'
 import { connectSqlite } from './sqlite.ts'
-import { PROXY_MIGRATION, VERIFICATION_MIGRATION, type VerificationTables } from './verificationTables.ts'
 
 /*
  * What the explorer stores beside the index: what the node cannot tell again. In SQLite it is a file of its own, so that it is still

@@ -1,8 +1,8 @@
 import type { Selectable, Transaction } from 'kysely'
 import { bytesToHex } from '../../src/primitives/bytes.ts'
 import { amountToBytes } from '../database/amount.ts'
-import type { FaucetTables } from '../database/faucetTables.ts'
 import type { ServiceQueries, ServiceTables } from '../database/services.ts'
+import type { FaucetTables } from './tables.ts'
 
 export type Grant = Selectable<FaucetTables['faucet_grant']>
 

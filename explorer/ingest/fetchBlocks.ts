@@ -1,3 +1,5 @@
+import { type BlockTraces, fetchTraces } from '../contracts/fetchTraces.ts'
+import { governanceChanges } from '../governance/ingest.ts'
 import type {
   BlockResults,
   ConsensusBlock,
@@ -9,8 +11,6 @@ import type {
 import { type NodeClient, NodeError, toQuantity } from '../node/nodeClient.ts'
 import { askState } from '../node/stateQueries.ts'
 import { fetchReceipts } from './fetchReceipts.ts'
-import { type BlockTraces, fetchTraces } from './fetchTraces.ts'
-import { governanceChanges } from './governance.ts'
 
 /** Everything that the node tells of one block. */
 export interface FetchedBlock {

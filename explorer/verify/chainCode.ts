@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import { bytesToHex, hexToBytes } from '../../src/primitives/bytes.ts'
-import { CREATION_KINDS } from '../database/evmTables.ts'
+import { CREATION_KINDS } from '../contracts/tables.ts'
 import { heightOf } from '../database/position.ts'
 import type { Tables } from '../database/schema.ts'
 import { type NodeClient, NodeRefusal } from '../node/nodeClient.ts'

@@ -4,11 +4,11 @@ import { gunzip, gzip } from 'node:zlib'
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/schema.ts'
 import type { ServiceQueries } from '../database/services.ts'
-import { MATCH_LEVELS } from '../database/verificationTables.ts'
 import { blockHashAt, type Creation } from './chainCode.ts'
 import type { CompiledCode, CompiledContract } from './compile.ts'
 import type { CodeMatch, Match } from './matchCode.ts'
 import type { StandardJson } from './standardJson.ts'
+import { MATCH_LEVELS } from './tables.ts'
 
 /** A code of the chain beside what solc made of the sources; codes are 0x… */
 export interface VerifiedCode extends Pick<CompiledCode, 'sourceMap' | 'linkReferences' | 'immutableReferences'> {

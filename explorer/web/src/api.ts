@@ -1,17 +1,6 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import type { z } from 'zod'
 import type {
-  Call,
-  CallPage,
-  Contract,
-  ContractDetail,
-  InternalCall,
-  Log,
-  StateChanges,
-  TracedPage,
-  TraceState,
-} from '../../api/evmShapes.ts'
-import type {
   account,
   Block,
   Deposit,
@@ -28,7 +17,18 @@ import type {
   Transaction,
   Vote,
 } from '../../api/shapes.ts'
-import type { Token, TokenHolder, TokenHolding, TokenTransfer, transactionDetail } from '../../api/tokenShapes.ts'
+import type {
+  Call,
+  CallPage,
+  Contract,
+  ContractDetail,
+  InternalCall,
+  Log,
+  StateChanges,
+  TracedPage,
+  TraceState,
+} from '../../contracts/shapes.ts'
+import type { Token, TokenHolder, TokenHolding, TokenTransfer, transactionDetail } from '../../tokens/shapes.ts'
 
 /* What the explorer's API gives, as queries by which a page asks for it once and keeps it. */
 

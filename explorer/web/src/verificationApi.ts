@@ -1,7 +1,7 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import type { Abi } from 'viem'
 import type { z } from 'zod'
-import type { ContractSource, compilerList, contractInterface } from '../../api/verificationShapes.ts'
+import type { ContractSource, compilerList, contractInterface } from '../../verify/shapes.ts'
 import { type Account, get, type Status } from './api.ts'
 
 /* Verified contracts, and verifying one: over the API that clients of Sourcify use, too. */

@@ -1,0 +1,70 @@
+import { hexToBytes } from '../../src/primitives/bytes.ts'
+import { amountToBytes } from '../database/amount.ts'
+import type { Row } from '../database/indexDatabase.ts'
+import type { TableName } from '../database/schema.ts'
+import type { EthereumTransaction, Receipt } from '../node/answers.ts'
+import { type Call, isListed, packCalls } from './callTree.ts'
+import type { ContractChange } from './contractBook.ts'
+import type { TransactionTrace } from './fetchTraces.ts'
+import { CALL_KINDS, CREATION_KINDS } from './tables.ts'
+
+/**
+ * Makes the rows of what an EVM transaction did beside moving coins and tokens: its logs and its calls.
+ * @param add takes one row
+ * @returns the contracts that it created and destroyed, in the order in which it did
+ */
+export function addEvmRows(
+  add: (table: TableName, row: Row) => void,
+  position: number,
+  transaction: Pick<EthereumTransaction, 'from' | 'to'>,
+  receipt: Pick<Receipt, 'logs' | 'status' | 'contractAddress'>,
+  trace: TransactionTrace | undefined,
+): readonly ContractChange[] {
+  for (const [ordinal, log] of receipt.logs.entries()) {
+    const topics = [0, 1, 2, 3].map((at) => (log.topics[at] === undefined ? null : hexToBytes(log.topics[at])))
+    add('log', [position, ordinal, hexToBytes(log.address), ...topics, hexToBytes(log.data), Number(log.logIndex)])
+  }
+  if (receipt.logs.length > 0 || trace !== undefined) {
+    add('tx_run', [position, receipt.logs.length, trace?.state ?? null, trace?.tree?.count ?? 0])
+  }
+  const changes: ContractChange[] = []
+  if (transaction.to === null && receipt.contractAddress !== null && Number(receipt.status) === 1) {
+    const [address, creator] = [hexToBytes(receipt.contractAddress), hexToBytes(transaction.from)]
+    changes.push({ position, ordinal: 0, address, created: { creator, kind: CREATION_KINDS.transaction } })
+  }
+  if (trace?.tree === undefined) return changes
+  const { calls } = trace.tree
+  add('call_tree', [position, packCalls(calls)])
+  for (const call of calls) {
+    if (!isListed(call)) continue
+    addInternalCall(add, position, call)
+    const change = contractChange(position, call)
+    if (change !== undefined) changes.push(change)
+  }
+  return changes
+}
+
+function addInternalCall(add: (table: TableName, row: Row) => void, position: number, call: Call): void {
+  const { ordinal, depth, kind, from, to, value, gas, gasUsed, isEffective, error } = call
+  const sides = [hexToBytes(from), to === null ? null : hexToBytes(to)]
+  const rest = [amountToBytes(value), gas, gasUsed, isEffective ? 1 : 0, error]
+  add('internal_call', [position, ordinal, depth, kind, ...sides, ...rest])
+  for (const account of new Set(to === null ? [from] : [from, to])) {
+    add('account_call', [hexToBytes(account), position, ordinal])
+  }
+}
+
+function contractChange(position: number, { ordinal, kind, from, to, isEffective }: Call): ContractChange | undefined {
+  if (!isEffective || to === null) return undefined
+  switch (kind) {
+    case CALL_KINDS.create:
+    case CALL_KINDS.create2: {
+      const way = kind === CALL_KINDS.create ? CREATION_KINDS.create : CREATION_KINDS.create2
+      return { position, ordinal, address: hexToBytes(to), created: { creator: hexToBytes(from), kind: way } }
+    }
+    case CALL_KINDS.selfdestruct:
+      return { position, ordinal, address: hexToBytes(from), created: undefined }
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,171 @@
+import { BECH32_CONSENSUS, BECH32_OPERATOR, parseAddress, toBech32 } from '../../src/primitives/address.ts'
+import { bytesKey, equalBytes } from '../../src/primitives/bytes.ts'
+import { accountOf } from '../accounts/coinMovements.ts'
+import type { FetchedBlock } from '../ingest/fetchBlocks.ts'
+import type { NodeValidator } from '../node/answers.ts'
+import type { NodeClient } from '../node/nodeClient.ts'
+import { askState, askWholeState, type PagedAnswer } from '../node/stateQueries.ts'
+import { type Absence, fetchAbsences, type PowerChange, powerChanges } from './signatures.ts'
+import { blockStakingEvents, type PlacedStakingEvent, type StakingEvent } from './stakingEvents.ts'
+
+/*
+ * What stake is after a batch of blocks, asked of the node where events say that something changed. Shares are not in events, and a slash
+ * changes what others have without telling of them: what the node says is exact, and the last word in each batch.
+ */
+
+/** A delegation in 10^-18 shares; null: there is none any more. */
+export interface Stake {
+  readonly delegator: Uint8Array
+  /** of the operator */
+  readonly validator: Uint8Array
+  readonly shares: bigint | null
+}
+
+export interface StakeState {
+  /** all that there are */
+  readonly validators: readonly NodeValidator[]
+  /** addresses of consensus keys that may never sign again */
+  readonly tombstoned: readonly Uint8Array[]
+  /** those that may have changed, or all of them */
+  readonly delegations: readonly Stake[]
+  /** whether what is not in `delegations` is gone */
+  readonly hasAllDelegations: boolean
+}
+
+/** What a batch of blocks tells of stake. */
+export interface StakingChanges {
+  readonly events: readonly PlacedStakingEvent[]
+  readonly absences: readonly Absence[]
+  readonly powers: readonly PowerChange[]
+  /** stake after the batch; undefined: as before it */
+  readonly state: StakeState | undefined
+}
+
+interface DelegationResponse {
+  readonly delegation: {
+    readonly delegator_address: string
+    readonly validator_address: string
+    readonly shares: string
+  }
+}
+
+/** Questions that are under way at once. */
+const AT_ONCE = 8
+
+/** Stake after the block at `height`, all of it. */
+export async function fetchAllStake(node: Pick<NodeClient, 'rest'>, height: number): Promise<StakeState> {
+  const known = await fetchValidators(node, height)
+  const lists = await mapAll(known.validators, ({ operator_address: operator }) =>
+    askWholeState(
+      node,
+      `/cosmos/staking/v1beta1/validators/${operator}/delegations`,
+      height,
+      (answer: PagedAnswer & { readonly delegation_responses: readonly DelegationResponse[] }) =>
+        answer.delegation_responses,
+    ),
+  )
+  return { ...known, delegations: lists.flat().map(readDelegation), hasAllDelegations: true }
+}
+
+/**
+ * What these blocks, one after the other, tell of stake.
+ * @throws NodeError
+ */
+export async function fetchStaking(
+  node: Pick<NodeClient, 'rest' | 'comet'>,
+  blocks: readonly FetchedBlock[],
+): Promise<StakingChanges> {
+  const events = blocks.flatMap(blockStakingEvents)
+  const powers = blocks.flatMap(({ height, results }) => powerChanges(height, results))
+  const [absences, state] = await Promise.all([
+    fetchAbsences(node, blocks),
+    fetchChangedStake(node, blocks.at(-1)!.height, events, powers.length > 0),
+  ])
+  return { events, absences, powers, state }
+}
+
+/**
+ * Stake after the block at `height` as far as these events may have changed it.
+ * @param hasOtherChanges whether validators may have changed without an event
+ * @returns undefined: nothing has changed
+ */
+async function fetchChangedStake(
+  node: Pick<NodeClient, 'rest'>,
+  height: number,
+  events: readonly StakingEvent[],
+  hasOtherChanges: boolean,
+): Promise<StakeState | undefined> {
+  const changes = events.filter(({ kind }) => kind !== 'withdrawRewards' && kind !== 'withdrawCommission')
+  if (changes.length === 0 && !hasOtherChanges) return undefined
+  // A slash also takes from what was redelegated, wherever that is now.
+  if (changes.some(({ kind }) => kind === 'slash')) return fetchAllStake(node, height)
+  const pairs = new Map<string, readonly [Uint8Array, Uint8Array]>()
+  for (const { delegator, validator, destination } of changes) {
+    if (delegator === undefined) continue
+    for (const to of [validator, destination]) {
+      if (to !== undefined) pairs.set(bytesKey(delegator) + bytesKey(to), [delegator, to])
+    }
+  }
+  const [known, delegations] = await Promise.all([
+    fetchValidators(node, height),
+    mapAll([...pairs.values()], async ([delegator, validator]): Promise<Stake> => {
+      const path = `/cosmos/staking/v1beta1/validators/${toBech32(validator, BECH32_OPERATOR)}/delegations/${toBech32(delegator)}`
+      const answer = await askState<{ readonly delegation_response: DelegationResponse }>(node, path, height)
+      return answer === undefined ? { delegator, validator, shares: null } : readDelegation(answer.delegation_response)
+    }),
+  ])
+  return { ...known, delegations, hasAllDelegations: false }
+}
+
+async function fetchValidators(
+  node: Pick<NodeClient, 'rest'>,
+  height: number,
+): Promise<Pick<StakeState, 'validators' | 'tombstoned'>> {
+  const [validators, infos] = await Promise.all([
+    askWholeState(
+      node,
+      '/cosmos/staking/v1beta1/validators',
+      height,
+      (answer: PagedAnswer & { readonly validators: readonly NodeValidator[] }) => answer.validators,
+    ),
+    askWholeState(
+      node,
+      '/cosmos/slashing/v1beta1/signing_infos',
+      height,
+      (
+        answer: PagedAnswer & { readonly info: readonly { readonly address: string; readonly tombstoned: boolean }[] },
+      ) => answer.info,
+    ),
+  ])
+  const tombstoned = infos.filter((info) => info.tombstoned)
+  return { validators, tombstoned: tombstoned.map(({ address }) => parseAddress(address, BECH32_CONSENSUS)) }
+}
+
+function readDelegation({ delegation }: DelegationResponse): Stake {
+  return {
+    delegator: accountOf(delegation.delegator_address),
+    validator: parseAddress(delegation.validator_address, BECH32_OPERATOR),
+    shares: readDecimal(delegation.shares),
+  }
+}
+
+/** A number with 18 places after the point, as the SDK writes decimals, in units of the last place. */
+export function readDecimal(text: string): bigint {
+  const [, whole, fraction = ''] = /^([0-9]{1,60})(?:\.([0-9]{1,18}))?$/.exec(text) ?? []
+  if (whole === undefined) throw new Error(`the node reports an invalid decimal: ${text.slice(0, 100)}`)
+  return BigInt(whole + fraction.padEnd(18, '0'))
+}
+
+/** Whether one of these is that address. */
+export function includesAddress(list: readonly Uint8Array[], address: Uint8Array): boolean {
+  return list.some((own) => equalBytes(own, address))
+}
+
+/** As Promise.all, with few of them under way. The order is kept. */
+async function mapAll<T, R>(items: readonly T[], map: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = []
+  for (let at = 0; at < items.length; at += AT_ONCE) {
+    results.push(...(await Promise.all(items.slice(at, at + AT_ONCE).map(map))))
+  }
+  return results
+}
